@@ -1,0 +1,36 @@
+# What every target of the project is compiled with. One place: the options decide the bits.
+#
+# -ffp-contract=off: a*b+c must not become a fused multiply-add behind the source's back (g++ does that by default).
+# EIGEN_FAST_MATH=0: Eigen's vectorised square root is not correctly rounded otherwise.
+add_library(ulplab_options INTERFACE)
+target_compile_features(ulplab_options INTERFACE cxx_std_20)
+target_compile_options(ulplab_options INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wconversion;-Wshadow;-Werror;-ffp-contract=off>)
+target_compile_definitions(ulplab_options INTERFACE EIGEN_FAST_MATH=0)
+if(ULPLAB_NATIVE)
+  target_compile_options(ulplab_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-march=native>)
+endif()
+
+# ulplab_library(NAME PUBLIC_LIBRARY... ): the static library ulplab_NAME, also called ulplab::NAME, from the sources
+# that follow SOURCES. Headers are included from the root of the project ("softfloat/round.hpp").
+function(ulplab_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_library(ulplab_${name} STATIC ${ARG_SOURCES})
+  add_library(ulplab::${name} ALIAS ulplab_${name})
+  target_include_directories(ulplab_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
+  target_link_libraries(ulplab_${name} PUBLIC ${ARG_LINK} PRIVATE $<BUILD_INTERFACE:ulplab_options>)
+endfunction()
+
+# ulplab_test(NAME LABEL <fast|replay|exhaustive|gpu> SOURCES ... LINK ...): the doctest program test_NAME. Each of its
+# test cases becomes a ctest test "NAME: case" with the label. A case that prints "skipped: no ..." counts as skipped.
+function(ulplab_test name)
+  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;LINK" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 600)
+  endif()
+  add_executable(test_${name} ${ARG_SOURCES})
+  set_target_properties(test_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  target_link_libraries(test_${name} PRIVATE ulplab_test_main ${ARG_LINK} ulplab_options)
+  doctest_discover_tests(test_${name} TEST_PREFIX "${name}: "
+    PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT} SKIP_REGULAR_EXPRESSION "skipped: no ")
+endfunction()

@@ -1,0 +1,34 @@
+// Integer helpers: the wide word, the length of an integer, shifts that remember what they drop.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace ulp {
+
+__extension__ typedef unsigned __int128 UInt128;
+
+/// Number of bits up to the leading one; 0 for 0.
+constexpr int bit_length(std::uint64_t x) { return 64 - std::countl_zero(x); }
+constexpr int bit_length(UInt128 x) {
+    const auto high = static_cast<std::uint64_t>(x >> 64);
+    return high != 0 ? 64 + bit_length(high) : bit_length(static_cast<std::uint64_t>(x));
+}
+
+template <class Word>
+inline constexpr int word_bits = static_cast<int>(sizeof(Word) * 8);
+
+/// x >> distance, with the lowest bit set if any dropped bit was ("jamming", the sticky bit of IEEE rounding).
+/// Any distance from 0 up.
+template <class Word>
+constexpr Word shift_right_jam(Word x, int distance) {
+    if (distance == 0) return x;
+    if (distance >= word_bits<Word>) return x != 0 ? 1 : 0;
+    const Word dropped = x << (word_bits<Word> - distance);
+    return (x >> distance) | (dropped != 0 ? 1 : 0);
+}
+
+static_assert(bit_length(std::uint64_t{0}) == 0 && bit_length(std::uint64_t{1}) == 1);
+static_assert(shift_right_jam(std::uint64_t{0b1001}, 2) == 0b11 && shift_right_jam(std::uint64_t{1}, 200) == 1);
+
+}  // namespace ulp

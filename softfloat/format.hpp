@@ -1,0 +1,104 @@
+// A floating-point format as a value. Everything else about a format is derived from these few fields, so a new format
+// is one more row at the end of this file.
+//
+//   storage word:  | padding (always 0 at the bottom) |   e.g. tf32:  s eeeeeeee ffffffffff 0000000000000
+//   fp16:          s eeeee ffffffffff
+#pragma once
+
+#include <cstdint>
+
+namespace ulp {
+
+/// What the codes with extreme exponents mean.
+enum class Specials : std::uint8_t {
+    ieee,               // all-ones exponent: fraction 0 is infinity, any other fraction is NaN
+    all_ones_nan,       // no infinity; only the all-ones magnitude is NaN (OCP E4M3 and E8M0)
+    negative_zero_nan,  // no infinity and no -0; the code 1 00..0 is the one NaN ("fnuz")
+    none                // every code is a finite number (OCP FP6 and FP4)
+};
+
+/// A binary floating-point format. A value is (-1)^sign * significand * 2^exponent with an integer significand.
+/// Structural, so it can be a template argument: `Float<formats::fp16>`.
+struct FloatFormat {
+    int exponent_bits;
+    int fraction_bits;
+    int bias;
+    Specials specials = Specials::ieee;
+    bool has_sign = true;
+    bool has_subnormals = true;  // false: exponent field 0 is a normal binade and there is no zero (E8M0)
+    int padding_bits = 0;        // zero bits below the fraction in the storage word (tf32: 13)
+    int unused_exponents = 0;    // finite binades at the top that the format leaves out (custom formats)
+
+    /// Digits of the significand in base 2, the hidden one included.
+    [[nodiscard]] constexpr int precision() const { return fraction_bits + 1; }
+    /// Bits of sign, exponent and fraction, without padding.
+    [[nodiscard]] constexpr int code_bits() const { return (has_sign ? 1 : 0) + exponent_bits + fraction_bits; }
+    /// Bits of the word that holds a value.
+    [[nodiscard]] constexpr int storage_bits() const { return code_bits() + padding_bits; }
+    /// Exponent of the smallest normal number, 2^emin.
+    [[nodiscard]] constexpr int emin() const { return (has_subnormals ? 1 : 0) - bias; }
+    /// Exponent of the largest finite number.
+    [[nodiscard]] constexpr int emax() const {
+        return static_cast<int>(max_finite_magnitude() >> fraction_bits) - bias;
+    }
+    /// Exponent of the unit in the last place of the smallest binade: the smallest positive number is 2^this.
+    [[nodiscard]] constexpr int smallest_exponent() const { return emin() - fraction_bits; }
+    [[nodiscard]] constexpr bool has_infinity() const { return specials == Specials::ieee; }
+    [[nodiscard]] constexpr bool has_nan() const { return specials != Specials::none; }
+    [[nodiscard]] constexpr bool has_negative_zero() const {
+        return has_sign && specials != Specials::negative_zero_nan;
+    }
+
+    // Codes below are magnitudes (no sign, no padding): exponent field then fraction.
+    [[nodiscard]] constexpr std::uint64_t fraction_mask() const { return (std::uint64_t{1} << fraction_bits) - 1; }
+    [[nodiscard]] constexpr std::uint64_t magnitude_mask() const {
+        return (std::uint64_t{1} << (exponent_bits + fraction_bits)) - 1;
+    }
+    /// Meaningful where has_infinity().
+    [[nodiscard]] constexpr std::uint64_t infinity_magnitude() const { return magnitude_mask() ^ fraction_mask(); }
+    [[nodiscard]] constexpr std::uint64_t max_finite_magnitude() const {
+        std::uint64_t top = magnitude_mask();
+        if (specials == Specials::ieee) {
+            top = infinity_magnitude() - 1;
+        } else if (specials == Specials::all_ones_nan) {
+            top -= 1;
+        }
+        return top - (static_cast<std::uint64_t>(unused_exponents) << fraction_bits);
+    }
+    /// The quiet NaN that operations make. Meaningful where has_nan().
+    [[nodiscard]] constexpr std::uint64_t nan_code() const {
+        if (specials == Specials::ieee) return infinity_magnitude() | (std::uint64_t{1} << (fraction_bits - 1));
+        if (specials == Specials::negative_zero_nan) return std::uint64_t{1} << (exponent_bits + fraction_bits);
+        return magnitude_mask();
+    }
+
+    constexpr bool operator==(const FloatFormat&) const = default;
+};
+
+/// The IEEE 754 layout with these field widths.
+constexpr FloatFormat ieee_format(int exponent_bits, int fraction_bits, int padding_bits = 0) {
+    return {.exponent_bits = exponent_bits,
+            .fraction_bits = fraction_bits,
+            .bias = (1 << (exponent_bits - 1)) - 1,
+            .padding_bits = padding_bits};
+}
+
+/// The rows. Names are kept apart (format_names.hpp): a name inside the struct could not be a template argument.
+namespace formats {
+inline constexpr FloatFormat fp64 = ieee_format(11, 52);
+inline constexpr FloatFormat fp32 = ieee_format(8, 23);
+inline constexpr FloatFormat tf32 = ieee_format(8, 10, 13);
+inline constexpr FloatFormat bf16 = ieee_format(8, 7);
+inline constexpr FloatFormat fp16 = ieee_format(5, 10);
+// OCP 8-bit floating point specification 1.0, table 1.
+inline constexpr FloatFormat e5m2 = ieee_format(5, 2);
+inline constexpr FloatFormat e4m3 = {
+    .exponent_bits = 4, .fraction_bits = 3, .bias = 7, .specials = Specials::all_ones_nan};
+}  // namespace formats
+
+static_assert(formats::fp16.emin() == -14 && formats::fp16.emax() == 15 && formats::fp16.smallest_exponent() == -24);
+static_assert(formats::e4m3.emin() == -6 && formats::e4m3.emax() == 8 && formats::e5m2.emax() == 15);
+static_assert(formats::tf32.storage_bits() == 32 && formats::tf32.code_bits() == 19);
+static_assert(formats::fp32.nan_code() == 0x7FC00000 && formats::fp32.max_finite_magnitude() == 0x7F7FFFFF);
+
+}  // namespace ulp

@@ -1,0 +1,38 @@
+#include "softfloat/format_names.hpp"
+
+#include <array>
+#include <stdexcept>
+
+namespace ulp {
+
+namespace {
+constexpr std::array rows{
+    NamedFormat{"fp64", formats::fp64, "IEEE 754 binary64"},
+    NamedFormat{"fp32", formats::fp32, "IEEE 754 binary32"},
+    NamedFormat{"tf32", formats::tf32, "TensorFloat-32: fp32's exponent, fp16's fraction, in a 32-bit word"},
+    NamedFormat{"bf16", formats::bf16, "bfloat16: the upper half of an fp32 word"},
+    NamedFormat{"fp16", formats::fp16, "IEEE 754 binary16"},
+    NamedFormat{"e5m2", formats::e5m2, "OCP FP8 E5M2"},
+    NamedFormat{"e4m3", formats::e4m3, "OCP FP8 E4M3: no infinity, one NaN"},
+};
+}  // namespace
+
+std::span<const NamedFormat> named_formats() { return rows; }
+
+const FloatFormat& format_by_name(std::string_view name) {
+    std::string names;
+    for (const NamedFormat& row : rows) {
+        if (row.name == name) return row.format;
+        names += (names.empty() ? "" : ", ") + std::string(row.name);
+    }
+    throw std::invalid_argument("there is no format '" + std::string(name) + "'; choose one of " + names);
+}
+
+std::string name_of(const FloatFormat& format) {
+    for (const NamedFormat& row : rows) {
+        if (row.format == format) return std::string(row.name);
+    }
+    return "e" + std::to_string(format.exponent_bits) + "f" + std::to_string(format.fraction_bits);
+}
+
+}  // namespace ulp

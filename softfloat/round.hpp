@@ -1,0 +1,251 @@
+// Decoding a code to an exact value, and the one rounding function that encodes an exact value.
+#pragma once
+
+#include "softfloat/bits.hpp"
+#include "softfloat/context.hpp"
+#include "softfloat/format.hpp"
+
+namespace ulp {
+
+enum class Kind : std::uint8_t { zero, finite, infinity, nan };
+
+/// An exact value: (-1)^sign * significand * 2^exponent where kind is finite. Not normalised: a subnormal keeps
+/// its leading zeros. Word is std::uint64_t or UInt128.
+template <class Word>
+struct Unpacked {
+    Kind kind;
+    bool sign;
+    int exponent;
+    Word significand;
+};
+
+constexpr bool sign_of(const FloatFormat& format, std::uint64_t bits) {
+    return format.has_sign && ((bits >> (format.storage_bits() - 1)) & 1) != 0;
+}
+/// Exponent field and fraction, right-aligned; padding and sign dropped.
+constexpr std::uint64_t magnitude_of(const FloatFormat& format, std::uint64_t bits) {
+    return (bits >> format.padding_bits) & format.magnitude_mask();
+}
+/// The storage word from a sign and a magnitude code. A sign on the zero of a format without -0 is dropped.
+constexpr std::uint64_t pack(const FloatFormat& format, bool sign, std::uint64_t magnitude) {
+    const bool keep_sign = sign && format.has_sign && (magnitude != 0 || format.has_negative_zero());
+    const std::uint64_t sign_bit = keep_sign ? std::uint64_t{1} << (format.code_bits() - 1) : 0;
+    return (sign_bit | magnitude) << format.padding_bits;
+}
+
+constexpr std::uint64_t nan_bits(const FloatFormat& format) { return format.nan_code() << format.padding_bits; }
+constexpr bool is_nan(const FloatFormat& format, std::uint64_t bits) {
+    const std::uint64_t magnitude = magnitude_of(format, bits);
+    switch (format.specials) {
+        case Specials::ieee: return magnitude > format.infinity_magnitude();
+        case Specials::all_ones_nan: return magnitude == format.magnitude_mask();
+        case Specials::negative_zero_nan: return sign_of(format, bits) && magnitude == 0;
+        case Specials::none: return false;
+    }
+    return false;
+}
+constexpr bool is_infinity(const FloatFormat& format, std::uint64_t bits) {
+    return format.has_infinity() && magnitude_of(format, bits) == format.infinity_magnitude();
+}
+/// Positive or negative infinity; the NaN of formats that have none; the largest number where there is neither.
+constexpr std::uint64_t infinity_bits(const FloatFormat& format, bool sign) {
+    if (format.has_infinity()) return pack(format, sign, format.infinity_magnitude());
+    if (format.specials == Specials::negative_zero_nan) return nan_bits(format);
+    return pack(format, sign, format.has_nan() ? format.nan_code() : format.max_finite_magnitude());
+}
+
+/// The exact value of a storage word. Bits of the padding are ignored.
+template <class Word = std::uint64_t>
+constexpr Unpacked<Word> decode(const FloatFormat& format, std::uint64_t bits) {
+    const bool sign = sign_of(format, bits);
+    if (is_nan(format, bits)) return {Kind::nan, sign, 0, 0};
+    if (is_infinity(format, bits)) return {Kind::infinity, sign, 0, 0};
+    const std::uint64_t magnitude = magnitude_of(format, bits);
+    const auto field = static_cast<int>(magnitude >> format.fraction_bits);
+    const std::uint64_t fraction = magnitude & format.fraction_mask();
+    if (!format.has_subnormals) {
+        return {Kind::finite, sign, field - format.bias - format.fraction_bits,
+                static_cast<Word>(fraction | (format.fraction_mask() + 1))};
+    }
+    if (magnitude == 0) return {Kind::zero, sign, 0, 0};
+    if (field == 0) return {Kind::finite, sign, format.smallest_exponent(), static_cast<Word>(fraction)};
+    return {Kind::finite, sign, field - format.bias - format.fraction_bits,
+            static_cast<Word>(fraction | (format.fraction_mask() + 1))};
+}
+
+/// Where an exact value lies between two neighbours of the result's grid.
+///
+///     kept . half sticky...        the cut is between `kept` and `half`
+struct Discarded {
+    bool half;               // the first dropped bit
+    bool sticky;             // any bit below it
+    std::uint64_t top_bits;  // the first Context::random_bits dropped bits, for stochastic rounding
+    [[nodiscard]] constexpr bool any() const { return half || sticky; }
+};
+
+/// Whether the magnitude is rounded up to the next neighbour. `odd` is the last kept bit.
+constexpr bool rounds_up(const Context& context, bool sign, bool odd, const Discarded& discarded) {
+    switch (context.rounding) {
+        case Rounding::nearest_even: return discarded.half && (discarded.sticky || odd);
+        case Rounding::nearest_away: return discarded.half;
+        case Rounding::toward_zero: return false;
+        case Rounding::down: return sign && discarded.any();
+        case Rounding::up: return !sign && discarded.any();
+        case Rounding::odd: return !odd && discarded.any();
+        case Rounding::stochastic: return ((discarded.top_bits + context.random) >> context.random_bits) != 0;
+    }
+    return false;
+}
+
+/// significand split at `cut` bits from the right; cut may exceed the word.
+template <class Word>
+struct Split {
+    Word kept;
+    Discarded discarded;
+};
+template <class Word>
+constexpr Split<Word> split_at(Word significand, int cut, int random_bits) {
+    constexpr int width = word_bits<Word>;
+    if (cut <= 0) return {significand << -cut, {false, false, 0}};
+    const Word kept = cut < width ? significand >> cut : Word{0};
+    // The dropped bits, moved so that the first one is the top bit of the word.
+    Word rest = 0;
+    if (cut <= width) {
+        rest = significand << (width - cut);
+    } else {
+        rest = shift_right_jam(significand, cut - width);
+    }
+    const bool half = (rest >> (width - 1)) != 0;
+    const bool sticky = static_cast<Word>(rest << 1) != 0;
+    const auto top = random_bits == 0 ? std::uint64_t{0} : static_cast<std::uint64_t>(rest >> (width - random_bits));
+    return {kept, {half, sticky, top}};
+}
+
+/// What an overflow gives: infinity, or the largest finite number where the rounding or the context says so.
+constexpr std::uint64_t overflow_bits(const FloatFormat& format, bool sign, const Context& context) {
+    const bool toward_infinity =
+        context.rounding == Rounding::nearest_even || context.rounding == Rounding::nearest_away ||
+        context.rounding == Rounding::stochastic || context.rounding == (sign ? Rounding::down : Rounding::up);
+    if (context.saturate || !toward_infinity) return pack(format, sign, format.max_finite_magnitude());
+    return infinity_bits(format, sign);
+}
+
+/// The rounding function: encodes (-1)^sign * significand * 2^exponent in the format.
+///
+/// The lowest bit of the significand may be a jammed sticky bit, provided the significand has at least precision + 3
+/// bits (with stochastic rounding: precision + 1 + random_bits). Raises inexact, underflow and overflow.
+template <class Word>
+constexpr std::uint64_t round_to_bits(const FloatFormat& format, bool sign, int exponent, Word significand,
+                                      Context& context) {
+    if (significand == 0) return pack(format, sign, 0);
+    if (sign && !format.has_sign) {
+        context.flags |= flag::invalid;
+        return format.has_nan() ? nan_bits(format) : pack(format, false, 0);
+    }
+    const int leading = exponent + bit_length(significand) - 1;  // the value lies in [2^leading, 2^(leading+1))
+    if (leading > format.emax()) {
+        context.flags |= flag::overflow | flag::inexact;
+        return overflow_bits(format, sign, context);
+    }
+    const int emin = format.emin();
+    const int binade = leading > emin ? leading : emin;
+    const int cut = binade - format.fraction_bits - exponent;  // bits below the unit in the last place
+    const auto [kept, discarded] = split_at(significand, cut, context.random_bits);
+    const bool up = rounds_up(context, sign, (kept & 1) != 0, discarded);
+    const std::uint64_t rounded = static_cast<std::uint64_t>(kept) + (up ? 1 : 0);
+
+    bool tiny = leading < emin;
+    if (tiny && leading == emin - 1 && context.tininess == Tininess::after_rounding) {
+        // Would it reach 2^emin with an unbounded exponent, that is, rounded one place finer?
+        const auto [finer, rest] = split_at(significand, cut - 1, context.random_bits);
+        const bool carries = rounds_up(context, sign, (finer & 1) != 0, rest);
+        tiny = ((static_cast<std::uint64_t>(finer) + (carries ? 1 : 0)) >> format.precision()) == 0;
+    }
+    if (tiny && context.flush_outputs) {
+        context.flags |= flag::underflow | flag::inexact;
+        return pack(format, sign, 0);
+    }
+    if (discarded.any()) context.flags |= flag::inexact | (tiny ? flag::underflow : 0);
+
+    // A carry out of the significand moves into the exponent field by itself. A normal's hidden one adds 1 to the
+    // field, so the field written here is one less; a subnormal (binade emin, no hidden one) comes out with field 0.
+    const auto field = static_cast<std::uint64_t>(binade - emin);
+    std::uint64_t magnitude = (field << format.fraction_bits) + rounded;
+    if (!format.has_subnormals) {
+        const std::uint64_t hidden = format.fraction_mask() + 1;
+        magnitude = magnitude > hidden ? magnitude - hidden : 0;  // no zero in the format: the smallest number instead
+    }
+    if (magnitude > format.max_finite_magnitude()) {
+        context.flags |= flag::overflow | flag::inexact;
+        return overflow_bits(format, sign, context);
+    }
+    return pack(format, sign, magnitude);
+}
+
+/// A NaN operand reaches the result as the format's one quiet NaN; formats without NaN have no answer but zero.
+constexpr std::uint64_t invalid_bits(const FloatFormat& format, Context& context) {
+    context.flags |= flag::invalid;
+    return format.has_nan() ? nan_bits(format) : pack(format, false, 0);
+}
+
+/// An operand as the operations see it: subnormals are zeros if the context flushes inputs.
+template <class Word>
+constexpr Unpacked<Word> operand(const FloatFormat& format, std::uint64_t bits, const Context& context) {
+    Unpacked<Word> value = decode<Word>(format, bits);
+    const bool subnormal = format.has_subnormals && (magnitude_of(format, bits) >> format.fraction_bits) == 0;
+    if (context.flush_inputs && subnormal && value.kind == Kind::finite) return {Kind::zero, value.sign, 0, 0};
+    return value;
+}
+
+/// Whether a NaN's quiet bit is clear (only IEEE-like formats have signalling NaNs).
+constexpr bool is_signaling(const FloatFormat& format, std::uint64_t bits) {
+    return format.specials == Specials::ieee && is_nan(format, bits) &&
+           ((magnitude_of(format, bits) >> (format.fraction_bits - 1)) & 1) == 0;
+}
+
+/// Converts between formats: decode exactly, round once.
+/// Overflow of an infinity into a format without one follows infinity_bits, or saturates.
+constexpr std::uint64_t convert_bits(const FloatFormat& to, const FloatFormat& from, std::uint64_t bits,
+                                     Context& context) {
+    const auto value = operand<std::uint64_t>(from, bits, context);
+    switch (value.kind) {
+        case Kind::nan:
+            if (is_signaling(from, bits)) context.flags |= flag::invalid;
+            return to.has_nan() ? nan_bits(to) : pack(to, false, 0);
+        case Kind::infinity:
+            if (to.has_infinity() && !context.saturate) return infinity_bits(to, value.sign);
+            return context.saturate ? pack(to, value.sign, to.max_finite_magnitude()) : infinity_bits(to, value.sign);
+        case Kind::zero: return pack(to, value.sign, 0);
+        case Kind::finite: break;
+    }
+    return round_to_bits(to, value.sign, value.exponent, value.significand, context);
+}
+
+/// x rounded to the format's grid, as an fp32 carrier: how the trainer and the sweeps over formats use a format.
+/// Exact for every format whose values are fp32 values.
+constexpr float round_to(const FloatFormat& format, float x, Context& context) {
+    const std::uint64_t bits = convert_bits(format, formats::fp32, std::bit_cast<std::uint32_t>(x), context);
+    Context exact;
+    return std::bit_cast<float>(static_cast<std::uint32_t>(convert_bits(formats::fp32, format, bits, exact)));
+}
+constexpr float round_to(const FloatFormat& format, float x, Rounding rounding = Rounding::nearest_even) {
+    Context context{.rounding = rounding};
+    return round_to(format, x, context);
+}
+/// The same with fp64 as the carrier: any format with a precision of up to 53 bits.
+constexpr double round_to(const FloatFormat& format, double x, Context& context) {
+    const std::uint64_t bits = convert_bits(format, formats::fp64, std::bit_cast<std::uint64_t>(x), context);
+    Context exact;
+    return std::bit_cast<double>(convert_bits(formats::fp64, format, bits, exact));
+}
+constexpr double round_to(const FloatFormat& format, double x, Rounding rounding = Rounding::nearest_even) {
+    Context context{.rounding = rounding};
+    return round_to(format, x, context);
+}
+
+static_assert(round_to(formats::fp16, 65519.0F) == 65504.0F && round_to(formats::fp16, 1.0005) == 1.0009765625);
+static_assert(round_to(formats::fp16, 0x1p-25) == 0 && round_to(formats::fp16, 0x1.8p-25) == 0x1p-24);
+static_assert(round_to(formats::e4m3, 464.0F) == 448.0F && round_to(formats::bf16, 1.1F) == 1.1015625F);
+static_assert(round_to(formats::tf32, 1.1F) == 1.099609375F);
+
+}  // namespace ulp
