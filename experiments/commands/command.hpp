@@ -1,0 +1,49 @@
+// The convention for subcommands of the program `ulplab`.
+//
+// One file a subcommand, experiments/commands/<name>.cpp, that ends with a definition like
+//
+//     Command verify_command() { return {"verify", "replay recordings of GPUs against the models", declare}; }
+//
+// and its name in the list of experiments/commands/table.cpp. `declare` adds the options to the parser and returns what
+// runs:
+//
+//     struct Options { std::string folder; };
+//     ExitCode verify(const Options& options);      // prints on stdout; throws UsageError, DataError, BitsDiffer
+//     Action declare(CLI::App& app) {
+//         const auto options = std::make_shared<Options>();
+//         app.add_option("DIR", options->folder, "folder of recordings")->required();
+//         return [options] { return verify(*options); };
+//     }
+//
+// A subcommand never calls exit and never prints an error: it throws (softfloat/errors.hpp) or returns a code.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "experiments/exit_codes.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace ulp {
+
+using Action = std::function<ExitCode()>;
+
+struct Command {
+    std::string_view name;
+    std::string_view summary;          // for `ulplab --help`: what it does, no full stop
+    Action (*declare)(CLI::App& app);  // adds the options; the action runs if the user chose this subcommand
+};
+
+/// The subcommands in the order of `ulplab --help`.
+std::span<const Command> commands();
+
+/// The program: parses `arguments` (without the program's name) and runs the subcommand they choose.
+ExitCode run_ulplab(const std::vector<std::string>& arguments);
+
+}  // namespace ulp

@@ -1,0 +1,49 @@
+// Parses the command line of `ulplab` and runs the subcommand that it names.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <vector>
+
+#include "experiments/commands/command.hpp"
+#include "softfloat/errors.hpp"
+
+namespace ulp {
+namespace {
+
+struct Declared {
+    CLI::App* app;
+    Action action;
+};
+
+std::vector<Declared> declare_all(CLI::App& program) {
+    std::vector<Declared> declared;
+    for (const Command& command : commands()) {
+        CLI::App* app = program.add_subcommand(std::string(command.name), std::string(command.summary));
+        declared.push_back({app, command.declare(*app)});
+    }
+    return declared;
+}
+
+}  // namespace
+
+ExitCode run_ulplab(const std::vector<std::string>& arguments) {
+    return guarded([&] {
+        CLI::App program{"ulplab: a laboratory for low-precision training numerics", "ulplab"};
+        program.require_subcommand(1);
+        program.set_version_flag("--version", ULPLAB_VERSION);
+        const std::vector<Declared> declared = declare_all(program);
+        try {
+            std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants them
+            program.parse(std::move(reversed));
+        } catch (const CLI::Success& request) {  // --help, --version
+            program.exit(request);
+            return ExitCode::good;
+        } catch (const CLI::ParseError& error) {
+            throw UsageError(std::string(error.what()) + "; see --help");
+        }
+        const auto chosen =
+            std::find_if(declared.begin(), declared.end(), [](const Declared& d) { return d.app->parsed(); });
+        return chosen->action();
+    });
+}
+
+}  // namespace ulp

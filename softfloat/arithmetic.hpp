@@ -1,0 +1,239 @@
+// The operations of IEEE 754 on storage words, in integer arithmetic: unpack, compute exactly (or with a sticky bit),
+// round once. `Word` is the integer that holds exact significands: std::uint64_t up to precision 24, UInt128 up to 53.
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+#include "softfloat/round.hpp"
+
+namespace ulp {
+
+/// The word that a format's operations need.
+template <FloatFormat F>
+using WordFor = std::conditional_t<F.precision() <= 24, std::uint64_t, UInt128>;
+
+/// The result where an operand is NaN: the one quiet NaN, and invalid if an operand signals.
+constexpr std::uint64_t propagate_nan(const FloatFormat& format, std::uint64_t a, std::uint64_t b, Context& context) {
+    if (is_signaling(format, a) || is_signaling(format, b)) context.flags |= flag::invalid;
+    return nan_bits(format);
+}
+
+/// The sign of an exact zero sum of terms of different signs (IEEE 754-2019 section 6.3).
+constexpr bool zero_sum_sign(bool sign_a, bool sign_b, const Context& context) {
+    return sign_a == sign_b ? sign_a : context.rounding == Rounding::down;
+}
+
+/// a + b of finite nonzero values, exact but for a sticky lowest bit. The result has kind zero if they cancel.
+///
+/// The term with the larger leading bit is moved to the top of the word, so that whatever falls off the other one is
+/// far below the last place of any result:
+///
+///     0 1aaaaaaaaaaa 00000000000000
+///     0 000001bbbbbb bbbbbbbbbbbbbs     s: the OR of the bits shifted out
+template <class Word>
+constexpr Unpacked<Word> add_exact(Unpacked<Word> a, Unpacked<Word> b) {
+    constexpr int top = word_bits<Word> - 1;
+    if (b.exponent + bit_length(b.significand) > a.exponent + bit_length(a.significand)) std::swap(a, b);
+    const int up = top - bit_length(a.significand);
+    a.significand <<= up;
+    a.exponent -= up;
+    const int distance = b.exponent - a.exponent;
+    b.significand = distance >= 0 ? b.significand << distance : shift_right_jam(b.significand, -distance);
+    if (a.sign == b.sign) {
+        a.significand += b.significand;
+    } else if (a.significand >= b.significand) {
+        a.significand -= b.significand;
+    } else {
+        a.significand = b.significand - a.significand;
+        a.sign = b.sign;
+    }
+    if (a.significand == 0) a.kind = Kind::zero;
+    return a;
+}
+
+/// Rounds the sum of two operands of which neither is NaN.
+template <class Word>
+constexpr std::uint64_t round_sum(const FloatFormat& format, const Unpacked<Word>& a, const Unpacked<Word>& b,
+                                  Context& context) {
+    if (a.kind == Kind::infinity || b.kind == Kind::infinity) {
+        if (a.kind == b.kind && a.sign != b.sign) return invalid_bits(format, context);
+        return infinity_bits(format, a.kind == Kind::infinity ? a.sign : b.sign);
+    }
+    if (a.kind == Kind::zero && b.kind == Kind::zero) {
+        return pack(format, zero_sum_sign(a.sign, b.sign, context), 0);
+    }
+    if (a.kind == Kind::zero) return round_to_bits(format, b.sign, b.exponent, b.significand, context);
+    if (b.kind == Kind::zero) return round_to_bits(format, a.sign, a.exponent, a.significand, context);
+    const auto sum = add_exact(a, b);
+    if (sum.kind == Kind::zero) return pack(format, zero_sum_sign(a.sign, b.sign, context), 0);
+    return round_to_bits(format, sum.sign, sum.exponent, sum.significand, context);
+}
+
+template <class Word>
+constexpr std::uint64_t add_bits(const FloatFormat& format, std::uint64_t a, std::uint64_t b, Context& context) {
+    if (is_nan(format, a) || is_nan(format, b)) return propagate_nan(format, a, b, context);
+    return round_sum(format, operand<Word>(format, a, context), operand<Word>(format, b, context), context);
+}
+
+template <class Word>
+constexpr std::uint64_t subtract_bits(const FloatFormat& format, std::uint64_t a, std::uint64_t b, Context& context) {
+    if (is_nan(format, a) || is_nan(format, b)) return propagate_nan(format, a, b, context);
+    auto minus_b = operand<Word>(format, b, context);
+    minus_b.sign = !minus_b.sign;
+    return round_sum(format, operand<Word>(format, a, context), minus_b, context);
+}
+
+/// The product of operands that are not NaN, exact. Infinity times zero comes back as kind nan.
+template <class Word>
+constexpr Unpacked<Word> multiply_exact(const Unpacked<Word>& a, const Unpacked<Word>& b) {
+    const bool sign = a.sign != b.sign;
+    if (a.kind == Kind::infinity || b.kind == Kind::infinity) {
+        const bool zero = a.kind == Kind::zero || b.kind == Kind::zero;
+        return {zero ? Kind::nan : Kind::infinity, sign, 0, 0};
+    }
+    if (a.kind == Kind::zero || b.kind == Kind::zero) return {Kind::zero, sign, 0, 0};
+    return {Kind::finite, sign, a.exponent + b.exponent, a.significand * b.significand};
+}
+
+template <class Word>
+constexpr std::uint64_t multiply_bits(const FloatFormat& format, std::uint64_t a, std::uint64_t b, Context& context) {
+    if (is_nan(format, a) || is_nan(format, b)) return propagate_nan(format, a, b, context);
+    const auto product = multiply_exact(operand<Word>(format, a, context), operand<Word>(format, b, context));
+    switch (product.kind) {
+        case Kind::nan: return invalid_bits(format, context);
+        case Kind::infinity: return infinity_bits(format, product.sign);
+        case Kind::zero: return pack(format, product.sign, 0);
+        case Kind::finite: break;
+    }
+    return round_to_bits(format, product.sign, product.exponent, product.significand, context);
+}
+
+/// a * b + c with one rounding. Infinity times zero is invalid even where c is NaN.
+template <class Word>
+constexpr std::uint64_t fma_bits(const FloatFormat& format, std::uint64_t a, std::uint64_t b, std::uint64_t c,
+                                 Context& context) {
+    if (is_nan(format, a) || is_nan(format, b)) {
+        if (is_signaling(format, c)) context.flags |= flag::invalid;
+        return propagate_nan(format, a, b, context);
+    }
+    const auto product = multiply_exact(operand<Word>(format, a, context), operand<Word>(format, b, context));
+    if (product.kind == Kind::nan) return invalid_bits(format, context);
+    if (is_nan(format, c)) return propagate_nan(format, c, c, context);
+    return round_sum(format, product, operand<Word>(format, c, context), context);
+}
+
+template <class Word>
+constexpr std::uint64_t divide_bits(const FloatFormat& format, std::uint64_t a, std::uint64_t b, Context& context) {
+    if (is_nan(format, a) || is_nan(format, b)) return propagate_nan(format, a, b, context);
+    const auto numerator = operand<Word>(format, a, context);
+    const auto denominator = operand<Word>(format, b, context);
+    const bool sign = numerator.sign != denominator.sign;
+    if (numerator.kind == denominator.kind && numerator.kind != Kind::finite) return invalid_bits(format, context);
+    if (numerator.kind == Kind::infinity) return infinity_bits(format, sign);
+    if (numerator.kind == Kind::zero || denominator.kind == Kind::infinity) return pack(format, sign, 0);
+    if (denominator.kind == Kind::zero) {
+        context.flags |= flag::divide_by_zero;
+        return context.saturate ? pack(format, sign, format.max_finite_magnitude()) : infinity_bits(format, sign);
+    }
+    // The numerator's leading one at the top of the word: at least word_bits - precision bits of quotient.
+    const int up = word_bits<Word> - bit_length(numerator.significand);
+    const Word dividend = numerator.significand << up;
+    const Word quotient = dividend / denominator.significand;
+    const Word sticky = quotient * denominator.significand != dividend ? 1 : 0;
+    // One place more, so that the sticky bit stands below the quotient's own last bit.
+    return round_to_bits(format, sign, numerator.exponent - up - denominator.exponent - 1,
+                         static_cast<Word>(quotient << 1 | sticky), context);
+}
+
+/// floor(sqrt(x)), digit by digit.
+template <class Word>
+constexpr Word integer_sqrt(Word x) {
+    Word root = 0;
+    Word bit = Word{1} << ((bit_length(x) + 1) / 2 * 2);
+    for (; bit != 0; bit >>= 2) {
+        if (x >= root + bit) {
+            x -= root + bit;
+            root = (root >> 1) + bit;
+        } else {
+            root >>= 1;
+        }
+    }
+    return root;
+}
+
+template <class Word>
+constexpr std::uint64_t sqrt_bits(const FloatFormat& format, std::uint64_t a, Context& context) {
+    if (is_nan(format, a)) return propagate_nan(format, a, a, context);
+    auto value = operand<Word>(format, a, context);
+    if (value.kind == Kind::zero) return pack(format, value.sign, 0);
+    if (value.sign) return invalid_bits(format, context);
+    if (value.kind == Kind::infinity) return infinity_bits(format, false);
+    // An even exponent, and the leading one as high as the digit loop allows: half the word's bits of root.
+    int up = word_bits<Word> - 2 - bit_length(value.significand);
+    if (((value.exponent - up) & 1) != 0) --up;
+    const Word radicand = value.significand << up;
+    const Word root = integer_sqrt(radicand);
+    const Word sticky = root * root != radicand ? 1 : 0;
+    return round_to_bits(format, false, (value.exponent - up) / 2 - 1, static_cast<Word>(root << 1 | sticky), context);
+}
+
+enum class Order : std::int8_t { less, equal, greater, unordered };
+
+/// The order of two values; -0 equals +0. A signalling NaN raises invalid (the quiet predicates of IEEE 754 5.11).
+constexpr Order compare_bits(const FloatFormat& format, std::uint64_t a, std::uint64_t b, Context& context) {
+    if (is_nan(format, a) || is_nan(format, b)) {
+        if (is_signaling(format, a) || is_signaling(format, b)) context.flags |= flag::invalid;
+        return Order::unordered;
+    }
+    const auto key = [&](std::uint64_t bits) {
+        const auto magnitude = static_cast<std::int64_t>(magnitude_of(format, bits));
+        return sign_of(format, bits) ? -magnitude : magnitude;
+    };
+    if (key(a) == key(b)) return Order::equal;
+    return key(a) < key(b) ? Order::less : Order::greater;
+}
+
+/// An integer rounded to the format.
+template <class Integer>
+constexpr std::uint64_t bits_from_integer(const FloatFormat& format, Integer value, Context& context) {
+    const bool negative = value < 0;
+    const auto wide = static_cast<std::uint64_t>(value);
+    return round_to_bits(format, negative, 0, negative ? std::uint64_t{0} - wide : wide, context);
+}
+
+/// The value rounded to an integer by the context's rounding (odd: toward zero, as TestFloat has it). NaN, infinities
+/// and values out of range raise invalid and give the x86 "integer indefinite": the smallest integer of a signed type,
+/// the largest of an unsigned one.
+template <class Integer>
+constexpr Integer integer_from_bits(const FloatFormat& format, std::uint64_t bits, Context& context) {
+    using Unsigned = std::make_unsigned_t<Integer>;
+    constexpr int width = word_bits<Integer>;
+    constexpr Unsigned sign_bit = static_cast<Unsigned>(Unsigned{1} << (width - 1));
+    constexpr Unsigned indefinite = std::is_signed_v<Integer> ? sign_bit : static_cast<Unsigned>(-1);
+    const auto value = operand<std::uint64_t>(format, bits, context);
+    if (value.kind == Kind::zero) return 0;
+    Context rounding = context;
+    if (rounding.rounding == Rounding::odd) rounding.rounding = Rounding::toward_zero;
+    bool representable = value.kind == Kind::finite && value.exponent + bit_length(value.significand) <= 64;
+    std::uint64_t magnitude = 0;
+    bool inexact = false;
+    if (representable) {
+        const auto [kept, discarded] = split_at(value.significand, -value.exponent, context.random_bits);
+        const bool up = rounds_up(rounding, value.sign, (kept & 1) != 0, discarded);
+        magnitude = kept + (up ? 1 : 0);
+        inexact = discarded.any();
+        const std::uint64_t limit = std::is_signed_v<Integer> ? std::uint64_t{sign_bit} - (value.sign ? 0 : 1)
+                                    : value.sign              ? 0
+                                                              : std::uint64_t{static_cast<Unsigned>(-1)};
+        representable = magnitude <= limit && !(up && kept == ~std::uint64_t{0});
+    }
+    if (!representable) {
+        context.flags |= flag::invalid;
+        return static_cast<Integer>(indefinite);
+    }
+    if (inexact) context.flags |= flag::inexact;
+    return static_cast<Integer>(value.sign ? std::uint64_t{0} - magnitude : magnitude);
+}
+
+}  // namespace ulp

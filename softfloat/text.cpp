@@ -1,0 +1,291 @@
+#include "softfloat/text.hpp"
+
+#include <cctype>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "softfloat/big_integer.hpp"
+
+namespace ulp {
+
+namespace {
+
+/// 0.DIGITS * 10^point: digits without leading or trailing zeros; empty for zero.
+struct Decimal {
+    std::string digits;
+    int point = 0;
+};
+
+void drop_zeros(Decimal& decimal) {
+    const auto last = decimal.digits.find_last_not_of('0');
+    decimal.digits.erase(last == std::string::npos ? 0 : last + 1);
+    const auto first = decimal.digits.find_first_not_of('0');
+    if (first != std::string::npos && first > 0) {
+        decimal.digits.erase(0, first);
+        decimal.point -= static_cast<int>(first);
+    }
+}
+
+/// All digits of significand * 2^exponent. A negative exponent -k becomes 5^k / 10^k.
+Decimal exact_decimal(const Unpacked<std::uint64_t>& value) {
+    BigInteger scaled(value.significand);
+    for (int k = value.exponent; k < 0; ++k) scaled.multiply_add(5, 0);
+    if (value.exponent > 0) scaled.shift_left(value.exponent);
+    Decimal decimal{scaled.to_decimal(), 0};
+    decimal.point = static_cast<int>(decimal.digits.size()) + (value.exponent < 0 ? value.exponent : 0);
+    drop_zeros(decimal);
+    return decimal;
+}
+
+std::string layout(const Decimal& decimal, bool sign, bool allow_exponent) {
+    std::string text = sign ? "-" : "";
+    const std::string& digits = decimal.digits;
+    if (digits.empty()) return text + "0";
+    const int count = static_cast<int>(digits.size());
+    if (allow_exponent && (decimal.point < -3 || decimal.point > 16)) {
+        text += digits[0];
+        if (count > 1) text += "." + digits.substr(1);
+        return text + "e" + std::to_string(decimal.point - 1);
+    }
+    if (decimal.point <= 0) return text + "0." + std::string(static_cast<std::size_t>(-decimal.point), '0') + digits;
+    if (decimal.point >= count)
+        return text + digits + std::string(static_cast<std::size_t>(decimal.point - count), '0');
+    const auto point = static_cast<std::size_t>(decimal.point);
+    return text + digits.substr(0, point) + "." + digits.substr(point);
+}
+
+/// The text of a value that is not finite, or nothing.
+std::optional<std::string> special_text(const FloatFormat& format, std::uint64_t bits) {
+    if (is_nan(format, bits)) return "nan";
+    if (is_infinity(format, bits)) return sign_of(format, bits) ? "-inf" : "inf";
+    return std::nullopt;
+}
+
+/// The first `count` digits of a longer decimal, and the same with one more in the last place.
+std::pair<Decimal, Decimal> neighbours_with_digits(const Decimal& exact, std::size_t count) {
+    Decimal below{exact.digits.substr(0, count), exact.point};
+    Decimal above = below;
+    std::size_t i = count;
+    while (i > 0 && above.digits[i - 1] == '9') above.digits[--i] = '0';
+    if (i > 0) {
+        ++above.digits[i - 1];
+    } else {
+        above.digits.insert(above.digits.begin(), '1');
+        ++above.point;
+    }
+    drop_zeros(below);
+    drop_zeros(above);
+    return {below, above};
+}
+
+std::uint64_t round_decimal(const FloatFormat& format, bool sign, const Decimal& decimal, Context& context) {
+    if (decimal.digits.empty()) return pack(format, sign, 0);
+    // Beyond any format here (fp64 spans 10^-324 to 10^308), and before the numbers below grow without need.
+    if (decimal.point > 400) return round_to_bits(format, sign, 5000, std::uint64_t{1}, context);
+    if (decimal.point < -400) return round_to_bits(format, sign, -5000, std::uint64_t{1}, context);
+    BigInteger numerator;
+    for (const char digit : decimal.digits) numerator.multiply_add(10, static_cast<std::uint32_t>(digit - '0'));
+    BigInteger denominator(1);
+    const int power = decimal.point - static_cast<int>(decimal.digits.size());
+    (power >= 0 ? numerator : denominator).multiply_by_power_of_ten(power >= 0 ? power : -power);
+
+    // Scale so that the quotient has 65 or 66 bits, take 64 and more off bit by bit, and jam the remainder.
+    const int exponent = numerator.length_in_bits() - denominator.length_in_bits() - 64;
+    if (exponent > 0) denominator.shift_left(exponent);
+    if (exponent < 0) numerator.shift_left(-exponent);
+    UInt128 quotient = 0;
+    denominator.shift_left(66);
+    for (int bit = 66; bit >= 0; --bit) {
+        quotient <<= 1;
+        if (numerator.at_least(denominator)) {
+            numerator.subtract(denominator);
+            quotient |= 1;
+        }
+        if (bit > 0) numerator.shift_left(1);
+    }
+    quotient = quotient << 1 | (numerator.is_zero() ? 0 : 1);
+    return round_to_bits(format, sign, exponent - 1, quotient, context);
+}
+
+}  // namespace
+
+std::string to_decimal(const FloatFormat& format, std::uint64_t bits) {
+    if (const auto special = special_text(format, bits)) return *special;
+    const auto value = decode(format, bits);
+    const Decimal exact = exact_decimal(value);
+    for (std::size_t count = 1; count < exact.digits.size(); ++count) {
+        auto [below, above] = neighbours_with_digits(exact, count);
+        // The nearer of the two first: above if the dropped digits are more than half, or half after an odd digit.
+        const int half = exact.digits.compare(count, std::string::npos, "5");
+        if (half > 0 || (half == 0 && (exact.digits[count - 1] - '0') % 2 != 0)) std::swap(below, above);
+        for (const Decimal& candidate : {below, above}) {
+            Context context;
+            if (round_decimal(format, value.sign, candidate, context) == bits) {
+                return layout(candidate, value.sign, true);
+            }
+        }
+    }
+    return layout(exact, value.sign, true);
+}
+
+std::string to_exact_decimal(const FloatFormat& format, std::uint64_t bits) {
+    if (const auto special = special_text(format, bits)) return *special;
+    const auto value = decode(format, bits);
+    return layout(exact_decimal(value), value.sign, false);
+}
+
+std::string to_hex_float(const FloatFormat& format, std::uint64_t bits) {
+    if (const auto special = special_text(format, bits)) return *special;
+    const auto value = decode(format, bits);
+    const std::string sign = value.sign ? "-" : "";
+    if (value.kind == Kind::zero) return sign + "0x0p+0";
+    // The fraction left-aligned to whole hexadecimal digits.
+    const int digits = (format.fraction_bits + 3) / 4;
+    const std::uint64_t hidden = value.significand >> format.fraction_bits;
+    std::uint64_t fraction = (value.significand & format.fraction_mask()) << (digits * 4 - format.fraction_bits);
+    std::string text;
+    for (int i = 0; i < digits; ++i, fraction >>= 4) text.insert(text.begin(), "0123456789abcdef"[fraction & 15]);
+    text.erase(text.find_last_not_of('0') + 1);
+    const int exponent = value.exponent + format.fraction_bits;
+    return sign + "0x" + std::to_string(hidden) + (text.empty() ? "" : "." + text) + "p" + (exponent < 0 ? "" : "+") +
+           std::to_string(exponent);
+}
+
+std::string to_bit_string(const FloatFormat& format, std::uint64_t bits) {
+    const std::uint64_t code = bits >> format.padding_bits;
+    std::string text;
+    for (int bit = format.code_bits() - 1; bit >= 0; --bit) {
+        text += ((code >> bit) & 1) != 0 ? '1' : '0';
+        const bool after_sign = format.has_sign && bit == format.exponent_bits + format.fraction_bits;
+        if (after_sign || (bit == format.fraction_bits && bit > 0)) text += ' ';
+    }
+    return text;
+}
+
+std::string to_hex_bits(const FloatFormat& format, std::uint64_t bits) {
+    std::string text;
+    for (int digit = (format.storage_bits() + 3) / 4 - 1; digit >= 0; --digit) {
+        text += "0123456789ABCDEF"[(bits >> (digit * 4)) & 15];
+    }
+    return text;
+}
+
+namespace {
+
+/// Reads text from left to right.
+class Reader {
+  public:
+    explicit Reader(std::string_view text) : rest_(text) {}
+    [[nodiscard]] bool at_end() const { return rest_.empty(); }
+    [[nodiscard]] char peek() const {
+        return rest_.empty() ? '\0' : static_cast<char>(std::tolower(static_cast<unsigned char>(rest_[0])));
+    }
+    bool take(std::string_view word) {
+        if (rest_.size() < word.size()) return false;
+        for (std::size_t i = 0; i < word.size(); ++i) {
+            if (std::tolower(static_cast<unsigned char>(rest_[i])) != word[i]) return false;
+        }
+        rest_.remove_prefix(word.size());
+        return true;
+    }
+    char next() {
+        const char c = peek();
+        rest_.remove_prefix(1);
+        return c;
+    }
+    /// Digits for which `is_digit` holds, with at most one point among them. `after_point` counts those behind it.
+    template <class IsDigit>
+    std::string digits(IsDigit is_digit, int& after_point) {
+        std::string result;
+        bool seen_point = false;
+        after_point = 0;
+        while (is_digit(peek()) || (peek() == '.' && !seen_point)) {
+            if (const char c = next(); c == '.') {
+                seen_point = true;
+            } else {
+                result += c;
+                if (seen_point) ++after_point;
+            }
+        }
+        return result;
+    }
+    /// An integer with an optional sign, held within +-100000; nothing where there is none.
+    std::optional<int> integer() {
+        const bool negative = peek() == '-';
+        if (peek() == '-' || peek() == '+') next();
+        if (std::isdigit(static_cast<unsigned char>(peek())) == 0) return std::nullopt;
+        int value = 0;
+        while (std::isdigit(static_cast<unsigned char>(peek())) != 0)
+            value = std::min(value * 10 + next() - '0', 100000);
+        return negative ? -value : value;
+    }
+
+  private:
+    std::string_view rest_;
+};
+
+[[noreturn]] void not_a_number(std::string_view text) {
+    throw std::invalid_argument("'" + std::string(text) + "' is not a number; write it like 0.1, -1.5e-3 or 0x1.8p-10");
+}
+
+std::uint64_t parse_hex_float(const FloatFormat& format, bool sign, Reader& reader, std::string_view text,
+                              Context& context) {
+    int after_point = 0;
+    const auto is_hex = [](char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; };
+    const std::string digits = reader.digits(is_hex, after_point);
+    int exponent = -4 * after_point;
+    if (digits.empty()) not_a_number(text);
+    if (reader.take("p")) {
+        const auto written = reader.integer();
+        if (!written) not_a_number(text);
+        exponent += *written;
+    }
+    if (!reader.at_end()) not_a_number(text);
+    UInt128 significand = 0;
+    for (const char c : digits) {
+        const auto digit = static_cast<unsigned>(c <= '9' ? c - '0' : c - 'a' + 10);
+        if (bit_length(significand) > 120) {
+            significand |= digit != 0 ? 1 : 0;  // far below the last place: sticky
+            exponent += 4;
+        } else {
+            significand = significand << 4 | digit;
+        }
+    }
+    return round_to_bits(format, sign, exponent, significand, context);
+}
+
+}  // namespace
+
+std::uint64_t parse_bits(const FloatFormat& format, std::string_view text, Context& context) {
+    Reader reader(text);
+    const bool sign = reader.peek() == '-';
+    if (reader.peek() == '-' || reader.peek() == '+') reader.next();
+    if (reader.take("infinity") || reader.take("inf")) {
+        if (!reader.at_end()) not_a_number(text);
+        return infinity_bits(format, sign);
+    }
+    if (reader.take("nan")) {
+        if (!reader.at_end()) not_a_number(text);
+        if (!format.has_nan()) throw std::invalid_argument("the format has no NaN");
+        return nan_bits(format);
+    }
+    if (reader.take("0x")) return parse_hex_float(format, sign, reader, text, context);
+
+    int after_point = 0;
+    const auto is_decimal = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
+    Decimal decimal{reader.digits(is_decimal, after_point), 0};
+    if (decimal.digits.empty()) not_a_number(text);
+    decimal.point = static_cast<int>(decimal.digits.size()) - after_point;
+    if (reader.take("e")) {
+        const auto written = reader.integer();
+        if (!written) not_a_number(text);
+        decimal.point += *written;
+    }
+    if (!reader.at_end()) not_a_number(text);
+    drop_zeros(decimal);
+    return round_decimal(format, sign, decimal, context);
+}
+
+}  // namespace ulp

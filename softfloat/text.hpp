@@ -1,0 +1,56 @@
+// Numbers as text, both ways: the shortest decimal that reads back, hexadecimal floats, bits.
+#pragma once
+
+#include <ostream>
+#include <string>
+#include <string_view>
+
+#include "softfloat/float.hpp"
+
+namespace ulp {
+
+/// The decimal with the fewest digits that reads back (to nearest even) as the same number; among those the closest.
+/// "inf", "-inf", "nan" for the specials. "0.1", "65504", "6e-8".
+std::string to_decimal(const FloatFormat& format, std::uint64_t bits);
+
+/// All digits of the value: finite binary numbers are finite decimals. "0.0999755859375".
+std::string to_exact_decimal(const FloatFormat& format, std::uint64_t bits);
+
+/// C's hexadecimal float, exact: "0x1.998p-4"; subnormals with their leading zero: "0x0.004p-14".
+std::string to_hex_float(const FloatFormat& format, std::uint64_t bits);
+
+/// Sign, exponent and fraction in binary: "0 01011 1001100110".
+std::string to_bit_string(const FloatFormat& format, std::uint64_t bits);
+
+/// The storage word in hexadecimal, all digits: "2E66".
+std::string to_hex_bits(const FloatFormat& format, std::uint64_t bits);
+
+/// Reads a decimal ("-1.5e-3"), a hexadecimal float ("0x1.8p-10"), "inf", "infinity" or "nan", in any case, with a
+/// sign or without, correctly rounded in the context's mode however long the text. Throws std::invalid_argument where
+/// the text is not a number.
+std::uint64_t parse_bits(const FloatFormat& format, std::string_view text, Context& context);
+
+template <FloatFormat F>
+std::string to_decimal(Float<F> x) {
+    return to_decimal(F, x.bits());
+}
+template <FloatFormat F>
+std::string to_hex_float(Float<F> x) {
+    return to_hex_float(F, x.bits());
+}
+template <FloatFormat F>
+std::string to_bit_string(Float<F> x) {
+    return to_bit_string(F, x.bits());
+}
+/// parse<ulp::fp16>("0.1")
+template <class T>
+T parse(std::string_view text) {
+    Context context;
+    return T::from_bits(static_cast<typename T::Bits>(parse_bits(T::format, text, context)));
+}
+template <FloatFormat F>
+std::ostream& operator<<(std::ostream& out, Float<F> x) {
+    return out << to_decimal(x);
+}
+
+}  // namespace ulp
