@@ -5,11 +5,15 @@
 
 namespace ulp {
 
+Command claims_command();
 Command doctor_command();
+Command list_command();
+Command report_command();
+Command run_command();
 
 std::span<const Command> commands() {
     static const std::array list = {
-        doctor_command(),
+        list_command(), run_command(), report_command(), claims_command(), doctor_command(),
     };
     return list;
 }
