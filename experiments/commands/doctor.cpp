@@ -21,9 +21,9 @@ std::string answer(const std::vector<std::string>& command, const std::string& o
 
 std::string packages() {
     std::string missing;
-    for (const std::string& name : {ULPLAB_PACKAGES}) {
+    for (const char* name : {ULPLAB_PACKAGES}) {
         const auto status = output_of({"dpkg-query", "-W", "-f=${Status}", name});
-        if (!status || status->find("install ok installed") == std::string::npos) missing += " " + name;
+        if (!status || status->find("install ok installed") == std::string::npos) missing += fmt::format(" {}", name);
     }
     if (!find_program("dpkg-query")) return "unknown: this is not a Debian system";
     return missing.empty() ? "all there" : "missing; apt-get install" + missing;

@@ -1,4 +1,6 @@
 // `ulplab report`: one page of all results.
+#include "experiments/framework/report.hpp"
+
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -6,7 +8,6 @@
 
 #include "experiments/commands/command.hpp"
 #include "experiments/framework/files.hpp"
-#include "experiments/framework/report.hpp"
 
 namespace ulp {
 namespace {

@@ -14,7 +14,7 @@ namespace ulp {
 namespace {
 
 /// A gnuplot string constant: in single quotes nothing is special but the quote itself, which is doubled.
-std::string quoted(std::string_view text) {
+std::string gnuplot_string(std::string_view text) {
     std::string result = "'";
     for (const char c : text) result += c == '\'' ? std::string("''") : std::string(1, c);
     return result + "'";
@@ -30,9 +30,10 @@ std::string series_list(const Figure& figure) {
 std::string script(const Result& result, const Figure& figure) {
     return fmt::format(
         "# Draws {0}.svg and {0}.png from data.csv: gnuplot {0}.gp\n"
-        "figure = {1}\ntitle_text = {2}\ncaption_text = {3}\nseries_names = {4}\ndo for [format in \"svg png\"] {{\nload 'style.gp'\n{5}}}\n",
-        figure.name, quoted(figure.name), quoted(figure.title), quoted(figure.caption), quoted(series_list(figure)),
-        plot_template(fmt::format("{}_{}.gp", result.experiment(), figure.name)));
+        "figure = {1}\ntitle_text = {2}\ncaption_text = {3}\nseries_names = {4}\ndo for [format in \"svg png\"] "
+        "{{\nload 'style.gp'\n{5}}}\n",
+        figure.name, gnuplot_string(figure.name), gnuplot_string(figure.title), gnuplot_string(figure.caption),
+        gnuplot_string(series_list(figure)), plot_template(fmt::format("{}_{}.gp", result.experiment(), figure.name)));
 }
 
 }  // namespace

@@ -104,8 +104,8 @@ StagedFolder::~StagedFolder() {
 }
 
 void StagedFolder::publish() {
-    const bool placed = fs::exists(place_) ? exchange_folders(staging_, place_)
-                                           : std::rename(staging_.c_str(), place_.c_str()) == 0;
+    const bool placed =
+        fs::exists(place_) ? exchange_folders(staging_, place_) : std::rename(staging_.c_str(), place_.c_str()) == 0;
     if (!placed) throw DataError(fmt::format("cannot replace {}: {}", place_.string(), last_error()));
 }
 

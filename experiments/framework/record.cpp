@@ -4,15 +4,19 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/sha256.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/machine.hpp"
-#include "experiments/framework/sha256.hpp"
 #include "softfloat/format_names.hpp"
 
 namespace ulp {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+std::string sha256(std::string_view text) {
+    return Sha256().add(std::as_bytes(std::span(text.data(), text.size()))).hex();
+}
 
 Json settings_json(const Settings& settings) {
     Json object = Json::object();
@@ -65,8 +69,7 @@ std::string csv_field(std::string_view text) {
 
 std::string point_row(const std::string& prefix, const Series& series, const Point& point) {
     Context exact;
-    const std::uint64_t bits =
-        convert_bits(series.format, formats::fp64, std::bit_cast<std::uint64_t>(point.y), exact);
+    const std::uint64_t bits = convert_bits(series.format, formats::fp64, std::bit_cast<std::uint64_t>(point.y), exact);
     return fmt::format("{}{},{},{},{},{}\n", prefix, decimal_text(point.x),
                        bits_text(formats::fp64, std::bit_cast<std::uint64_t>(point.x)), decimal_text(point.y),
                        name_of(series.format), bits_text(series.format, bits));

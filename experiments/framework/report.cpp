@@ -50,7 +50,8 @@ std::string inline_svg(std::string svg, const std::string& name, const std::stri
         replace_all(svg, reference, own);
     }
     return fmt::format(R"(<svg {} xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{}")", view_box,
-                       escaped(title)) + svg;
+                       escaped(title)) +
+           svg;
 }
 
 std::string badge(Verdict verdict) {
@@ -59,20 +60,22 @@ std::string badge(Verdict verdict) {
 
 std::string figure_html(const StoredResult& result, const StoredFigure& figure) {
     const std::string drawing =
-        figure.svg.empty()
-            ? fmt::format("<p class=\"missing\">Not drawn: gnuplot was not installed. To draw it: <code>cd "
-                          "{}; gnuplot {}.gp</code></p>",
-                          result.experiment, figure.name)
-            : inline_svg(figure.svg, fmt::format("{}_{}", result.experiment, figure.name), figure.title);
-    std::string html = fmt::format("<figure id=\"{0}-{1}\">\n<div class=\"drawing\">{2}</div>\n<figcaption>\n"
-                                   "<p><strong>What to see.</strong> {3}</p>\n",
-                                   result.experiment, figure.name, drawing, escaped(figure.meaning));
+        figure.svg.empty() ? fmt::format(
+                                 "<p class=\"missing\">Not drawn: gnuplot was not installed. To draw it: <code>cd "
+                                 "{}; gnuplot {}.gp</code></p>",
+                                 result.experiment, figure.name)
+                           : inline_svg(figure.svg, fmt::format("{}_{}", result.experiment, figure.name), figure.title);
+    std::string html = fmt::format(
+        "<figure id=\"{0}-{1}\">\n<div class=\"drawing\">{2}</div>\n<figcaption>\n"
+        "<p><strong>What to see.</strong> {3}</p>\n",
+        result.experiment, figure.name, drawing, escaped(figure.meaning));
     html += fmt::format("<p><strong>Evidence.</strong> {}</p>\n",
                         figure.evidence.empty() ? "No hardware model is involved: the arithmetic of the formats alone."
                                                 : escaped(figure.evidence));
-    html += fmt::format("<p class=\"links\"><a href=\"{0}/{1}.png\">PNG</a> <a href=\"{0}/{1}.svg\">SVG</a> "
-                        "<a href=\"{0}/data.csv\">data</a></p>\n</figcaption>\n</figure>\n",
-                        result.experiment, figure.name);
+    html += fmt::format(
+        "<p class=\"links\"><a href=\"{0}/{1}.png\">PNG</a> <a href=\"{0}/{1}.svg\">SVG</a> "
+        "<a href=\"{0}/data.csv\">data</a></p>\n</figcaption>\n</figure>\n",
+        result.experiment, figure.name);
     return html;
 }
 
@@ -81,7 +84,8 @@ std::string claims_html(const std::vector<Claim>& claims) {
         "<table>\n<thead><tr><th>Verdict</th><th>Claim</th><th>Expected</th><th>Measured</th></tr></thead>\n<tbody>\n";
     for (const Claim& claim : claims) {
         html += fmt::format(
-            "<tr id=\"{0}\"><td data-label=\"Verdict\">{1}</td><td data-label=\"Claim\">{2}<br><span class=\"source\">{3} "
+            "<tr id=\"{0}\"><td data-label=\"Verdict\">{1}</td><td data-label=\"Claim\">{2}<br><span "
+            "class=\"source\">{3} "
             "&middot; <code>{0}</code></span></td><td data-label=\"Expected\" class=\"value\">{4}</td><td "
             "data-label=\"Measured\" class=\"value\">{5}</td></tr>\n",
             escaped(claim.id), badge(claim.verdict), escaped(claim.statement), escaped(claim.source),
@@ -95,7 +99,8 @@ std::string run_html(const StoredResult& result) {
     for (const auto& [key, value] : result.settings) settings += fmt::format("{} = {}, ", key, value);
     if (settings.size() >= 2) settings.resize(settings.size() - 2);
     return fmt::format(
-        "<details><summary>How it was run</summary>\n<p>ulplab {}, {}, seed {}, {}. {} Compiled with {}; on {}; {:.1f} s; "
+        "<details><summary>How it was run</summary>\n<p>ulplab {}, {}, seed {}, {}. {} Compiled with {}; on {}; {:.1f} "
+        "s; "
         "finished {}. Digest of the results: <code>{}</code>. Again: <code>ulplab run {}{} --seed {}</code>. "
         "<a href=\"{}/result.json\">record</a> <a href=\"{}/manifest.json\">manifest</a></p>\n</details>\n",
         result.version, result.mode, result.seed, result.backend.empty() ? "default backends" : escaped(result.backend),
@@ -112,8 +117,8 @@ std::string evidence_html(const StoredResult& result) {
 }
 
 std::string section_html(const StoredResult& result) {
-    std::string html = fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n<p class=\"question\">{}</p>\n", result.experiment,
-                                   escaped(result.title), escaped(result.question));
+    std::string html = fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n<p class=\"question\">{}</p>\n",
+                                   result.experiment, escaped(result.title), escaped(result.question));
     for (const StoredFigure& figure : result.figures) html += figure_html(result, figure);
     html += "<h3>Claims</h3>\n" + claims_html(result.claims) + evidence_html(result) + run_html(result);
     return html + "</section>\n";
@@ -145,7 +150,8 @@ std::string report_html(const std::vector<StoredResult>& results) {
     std::string sections;
     std::string chapter;
     for (const StoredResult& result : results) {
-        if (result.chapter != chapter) sections += fmt::format("<p class=\"chapter\">{}</p>\n", escaped(result.chapter));
+        if (result.chapter != chapter)
+            sections += fmt::format("<p class=\"chapter\">{}</p>\n", escaped(result.chapter));
         chapter = result.chapter;
         sections += section_html(result);
     }

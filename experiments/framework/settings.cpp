@@ -51,7 +51,7 @@ SettingValue parse(const Setting& setting, std::string_view text) {
 
 Setting integer_setting(std::string name, std::string help, std::int64_t quick, std::int64_t full, std::int64_t min,
                         std::int64_t max) {
-    return {std::move(name),          std::move(help),          quick, full, static_cast<double>(min),
+    return {std::move(name),          std::move(help),           quick, full, static_cast<double>(min),
             static_cast<double>(max), std::vector<std::string>{}};
 }
 

@@ -74,8 +74,8 @@ std::vector<StoredResult> read_results(const fs::path& out) {
         }
     }
     if (results.empty()) {
-        throw DataError(fmt::format("there is no result in {}; run `ulplab run all` first, or name the folder with --out",
-                                    out.string()));
+        throw DataError(fmt::format(
+            "there is no result in {}; run `ulplab run all` first, or name the folder with --out", out.string()));
     }
     return results;
 }
