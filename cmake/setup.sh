@@ -8,7 +8,7 @@ missing_packages() {
     # shellcheck disable=SC2086  # a list of words
     installed=$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' $wanted 2>/dev/null | sed -n 's/^installed //p')
     # shellcheck disable=SC2086
-    printf '%s\n' $wanted | grep -vxF "${installed:-none}" | tr '\n' ' ' | sed 's/ $//'
+    printf '%s\n' $wanted | { grep -vxF "${installed:-none}" || true; } | tr '\n' ' ' | sed 's/ $//'
 }
 
 # install_packages yes|no: installs what is missing, or with "no" stops with the line to type.
