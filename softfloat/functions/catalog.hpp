@@ -67,7 +67,7 @@ struct Exp {
     }
     static constexpr double fast(double x) { return fast::exp(x); }
     static constexpr Wide wide(const Wide& x) { return wide::exp(x); }
-    static constexpr bool pinned_domain(float x) { return x > -150 && x < 88; }
+    static constexpr bool pinned_domain(float x) { return x > -103 && x < 88; }
 };
 
 /// 2^x; exact for whole x.
@@ -79,7 +79,7 @@ struct Exp2 {
     }
     static constexpr double fast(double x) { return fast::exp2(x); }
     static constexpr Wide wide(const Wide& x) { return wide::exp2(x); }
-    static constexpr bool pinned_domain(float x) { return x > -200 && x < 127; }
+    static constexpr bool pinned_domain(float x) { return x > -149 && x < 127; }
 };
 
 /// e^x - 1.
@@ -179,7 +179,7 @@ struct Sigmoid {
     }
     static constexpr double fast(double x) { return fast::sigmoid(x); }
     static constexpr Wide wide(const Wide& x) { return wide::sigmoid(x); }
-    static constexpr bool pinned_domain(float x) { return x > -150 && x <= 0x1.FFFFFEp127F; }
+    static constexpr bool pinned_domain(float x) { return x > -103 && x <= 0x1.FFFFFEp127F; }
 };
 
 /// The error function, 2/sqrt(pi) times the integral of e^(-t^2) from 0 to x.
@@ -203,7 +203,7 @@ struct Gelu {
     }
     static constexpr double fast(double x) { return fast::gelu(x); }
     static constexpr Wide wide(const Wide& x) { return wide::gelu(x); }
-    static constexpr bool pinned_domain(float x) { return is_finite(x); }
+    static constexpr bool pinned_domain(float x) { return x > -14 && x <= 0x1.FFFFFEp127F; }
 };
 
 /// log(1 + e^x).
@@ -214,7 +214,7 @@ struct Softplus {
     }
     static constexpr double fast(double x) { return fast::softplus(x); }
     static constexpr Wide wide(const Wide& x) { return wide::softplus(x); }
-    static constexpr bool pinned_domain(float x) { return x > -150 && x <= 0x1.FFFFFEp127F; }
+    static constexpr bool pinned_domain(float x) { return x > -103 && x <= 0x1.FFFFFEp127F; }
 };
 
 /// 1 / sqrt(x); exact for powers of four. rsqrt(-0) is minus infinity (IEEE 754-2019 section 9.2.1).
