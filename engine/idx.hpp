@@ -2,16 +2,11 @@
 #pragma once
 
 #include <filesystem>
-#include <stdexcept>
 
 #include "engine/dataset.hpp"
+#include "softfloat/errors.hpp"
 
 namespace ulp {
-
-/// A file that is missing, cut short or not what it should be. The message names the file and the remedy.
-struct DataError : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
 
 /// Images from an idx3 file (magic 0x803) and labels from an idx1 file (magic 0x801), big-endian counts.
 /// Throws DataError.

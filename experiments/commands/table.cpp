@@ -5,10 +5,20 @@
 
 namespace ulp {
 
+Command claims_command();
 Command doctor_command();
+Command list_command();
+Command report_command();
+Command run_command();
+Command verify_command();
 
 std::span<const Command> commands() {
     static const std::array list = {
+        list_command(),    //
+        run_command(),     //
+        report_command(),  //
+        claims_command(),  //
+        verify_command(),  //
         doctor_command(),
     };
     return list;
