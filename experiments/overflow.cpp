@@ -164,7 +164,7 @@ void figure_partial_sums(const RunContext& context, const std::vector<MatrixUnit
     for (const MatrixUnit& unit : units) {
         for (const ProductTypes& types : {fp16_to_fp32, fp16_to_fp16}) {
             const std::string name =
-                fmt::format("{}, {} accumulator", unit.name, types.accumulator == formats::fp16 ? "fp16" : "fp32");
+                fmt::format("{} {} accumulator", unit.name, types.accumulator == formats::fp16 ? "fp16" : "fp32");
             series.push_back(
                 sum_series(name, types.accumulator, at, [&](std::size_t n) { return unit_sum(unit, types, n); }));
         }
@@ -294,7 +294,7 @@ void figure_softmax(Result& result) {
     series("fp32", formats::fp32, [](double x) { return softmax_sum<fp32>(x, 10, false); });
     series("bf16", formats::bf16, [](double x) { return softmax_sum<bf16>(x, 10, false); });
     series("fp16", formats::fp16, [](double x) { return softmax_sum<fp16>(x, 10, false); });
-    series("fp16, maximum subtracted", formats::fp16, [](double x) { return softmax_sum<fp16>(x, 10, true); });
+    series("fp16 less the maximum", formats::fp16, [](double x) { return softmax_sum<fp16>(x, 10, true); });
     result.figure(std::move(figure));
 }
 
