@@ -156,8 +156,8 @@ void figure_partial_sums(const RunContext& context, const std::vector<MatrixUnit
         sum_series("exact", formats::fp64, at, [](std::size_t n) { return 16.0 * static_cast<double>(n); }));
     series.push_back(sum_series("fp32 one by one", formats::fp32, at, sixteens_one_by_one<fp32>));
     series.push_back(sum_series("bf16 one by one", formats::bf16, at, sixteens_one_by_one<bf16>));
-    series.push_back(sum_series("tf32 one by one", formats::tf32, at, sixteens_one_by_one<tf32>));
     series.push_back(sum_series("fp16 one by one", formats::fp16, at, sixteens_one_by_one<fp16>));
+    series.push_back(sum_series("tf32 one by one", formats::tf32, at, sixteens_one_by_one<tf32>));
     series.push_back(sum_series("bf16 pairwise", formats::bf16, at, sixteens_pairwise<bf16>));
     series.push_back(sum_series("fp16 pairwise", formats::fp16, at, sixteens_pairwise<fp16>));
     context.progress(0.3);

@@ -12,8 +12,8 @@ set key top left font tiny
 infinite(name, place) = strcol(1) eq figure && strcol(2) eq name && strcol(5) eq 'inf' ? 2**(18.2 + 0.12 * place) : NaN
 set title 'rounded to the format after each addition' font small offset 0,-0.3
 plot 'data.csv' using (x_of('exact')):5 with lines linewidth 1 linecolor rgb mark_colour title 'exact', \
-    for [i=3:7] '' using (x_of(series(i))):5 with lines linetype i-2 dashtype 1+(i==4) \
-        linewidth (i == 5 ? 6 : 2.5) title series(i), \
+    for [i=3:7] '' using (x_of(series(i))):5 with lines linetype (i-2) dashtype 1+(i==5) \
+        linewidth (i == 4 ? 7 : 3) title series(i), \
     '' using 3:(infinite(series(7), 1)) with points linetype 5 pointtype 2 pointsize 0.7 notitle
 unset label 1000
 unset label 1
