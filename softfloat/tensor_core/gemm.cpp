@@ -69,7 +69,7 @@ void soft_gemm_plain(const TensorCoreModel& model, const GemmProblem& p) {
 void soft_gemm(const TensorCoreModel& model, const GemmProblem& problem) {
     check(problem);
     if (fast::has_fast_path(model)) {
-        fast::fast_gemm(fast::chosen_kernels(), model, problem);
+        fast::fast_gemm(fast::kernels_of(simd_choice()), model, problem);
     } else {
         soft_gemm_plain(model, problem);
     }

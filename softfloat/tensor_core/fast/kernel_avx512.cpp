@@ -1,4 +1,4 @@
-// The kernels for AVX-512 (F, BW, DQ, VL). Compiled with its own flags: see softfloat/CMakeLists.txt.
+// The kernels for AVX-512 (F, BW, DQ, VL). Compiled with its own flags (ulplab_simd_source).
 #include <immintrin.h>
 
 #include <cstdint>
