@@ -74,14 +74,14 @@ void add_soft(const std::string& name, const ulp::fast::Kernels* kernels, const 
     const TensorCoreModel model = ulp::find_model(key).model;
     benchmark::RegisterBenchmark(name.c_str(),
                                  [=](benchmark::State& state) { soft(state, kernels, model, size, threads); })
-        ->UseRealTime()
+        
         ->Unit(benchmark::kMillisecond);
 }
 
 void add_eigen(std::int64_t size, int threads = 1) {
     const std::string name = "eigen/fp32/" + std::to_string(size) + (threads == 1 ? "" : "/threads:2");
     benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& state) { eigen(state, size, threads); })
-        ->UseRealTime()
+        
         ->Unit(benchmark::kMillisecond);
 }
 

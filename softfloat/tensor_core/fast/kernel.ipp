@@ -18,9 +18,12 @@ struct ByteExponents {
     S::Int largest;
 
     void find(const std::uint32_t* a, const std::uint32_t* b, int count) {
-        largest = S::add_bytes(S::broadcast(a[0]), S::load(b));
-        for (int k = 1; k < count; ++k) {
-            largest = S::max_bytes(largest, S::add_bytes(S::broadcast(a[k]), S::load(b + k * stride)));
+        const auto sum = [&](int k) { return S::add_bytes(S::broadcast(a[k]), S::load(b + k * stride)); };
+        largest = S::set(0);
+        for (int k = 0; k < count; k += 4) {
+            const auto low = S::max_bytes(sum(k), sum(k + 1));
+            const auto high = S::max_bytes(sum(k + 2), sum(k + 3));
+            largest = S::max_bytes(largest, S::max_bytes(low, high));
         }
     }
     /// As an exponent field of fp32 in place. Without nonzero products: below lowest_field.
@@ -40,11 +43,13 @@ struct WordExponents {
     S::Int largest[2];
 
     void find(const std::uint32_t* a, const std::uint32_t* b, int count) {
-        for (int half = 0; half < 2; ++half) largest[half] = S::add_words(S::broadcast(a[0]), S::load(b + half * S::lanes));
-        for (int k = 1; k < count; ++k) {
-            const auto code = S::broadcast(a[k]);
-            for (int half = 0; half < 2; ++half) {
-                largest[half] = S::max_words(largest[half], S::add_words(code, S::load(b + k * stride + half * S::lanes)));
+        for (int half = 0; half < 2; ++half) {
+            const auto sum = [&](int k) {
+                return S::add_words(S::broadcast(a[k]), S::load(b + k * stride + half * S::lanes));
+            };
+            largest[half] = S::max_words(sum(0), sum(1));
+            for (int k = 2; k < count; k += 2) {
+                largest[half] = S::max_words(largest[half], S::max_words(sum(k), sum(k + 1)));
             }
         }
     }
@@ -79,7 +84,7 @@ inline std::uint64_t columns_of_words(std::uint64_t bits) {
 
 /// One row's group: c <- sum of the group's products and c, for V vectors of columns.
 template <class Exponents, ResultKind kind, int V>
-inline void block(const PanelTask& task, const float* a, const std::uint32_t* a_exponents, const float* b,
+[[gnu::always_inline]] inline void block(const PanelTask& task, const float* a, const std::uint32_t* a_exponents, const float* b,
                   const std::uint32_t* b_exponents, float* c, std::uint64_t& suspects) {
     constexpr bool words = std::is_same_v<Exponents, WordExponents>;
     Exponents exponents;
@@ -123,12 +128,19 @@ inline void block(const PanelTask& task, const float* a, const std::uint32_t* a_
         const int end = task.group - first < 16 ? task.group : first + 16;
         typename S::Int part[V];
         for (int v = 0; v < V; ++v) part[v] = S::set(0);
-        for (int k = first; k < end; ++k) {
+        // Four k a turn: every group is a multiple of 4, and the sums stay in their registers.
+        const auto add_products = [&](int k) {
             const auto factor = S::broadcast_float(a[k]);
             for (int v = 0; v < V; ++v) {
                 const auto product = S::mul(factor, S::load_float(b + k * panel_width + v * S::lanes));
                 part[v] = S::add(part[v], S::truncate(S::mul(product, scale[v])));
             }
+        };
+        for (int k = first; k < end; k += 4) {
+            add_products(k);
+            add_products(k + 1);
+            add_products(k + 2);
+            add_products(k + 3);
         }
         for (int v = 0; v < V; ++v) {
             const auto total = S::add(sum[v], part[v]);

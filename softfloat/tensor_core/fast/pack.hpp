@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "softfloat/format.hpp"
+#include "softfloat/tensor_core/fast/aligned.hpp"
 #include "softfloat/tensor_core/fast/panel.hpp"
 #include "softfloat/tensor_core/gemm.hpp"
 
@@ -27,8 +28,8 @@ struct KOrder {
 /// Some rows of A: values and exponent codes [group][row][k]. Rows that hold what the kernels do not handle (infinities,
 /// NaNs, values beyond word_codes_limit) are special; their entries count as zeros here.
 struct PackedRows {
-    std::vector<float> values;
-    std::vector<std::uint32_t> exponents;
+    AlignedVector<float> values;
+    AlignedVector<std::uint32_t> exponents;
     std::vector<bool> special;  // [row]
 };
 void pack_rows(const Kernels& kernels, const FloatFormat& format, const Grid& grid, const KOrder& order,
@@ -36,8 +37,8 @@ void pack_rows(const Kernels& kernels, const FloatFormat& format, const Grid& gr
 
 /// A panel of B's columns, at most 4 vectors wide and filled up with zeros: values [group][k][column].
 struct PackedPanel {
-    std::vector<float> values;
-    std::vector<std::uint32_t> exponents;
+    AlignedVector<float> values;
+    AlignedVector<std::uint32_t> exponents;
     std::uint64_t special = 0;  // bit j: column j
 };
 void pack_panel(const Kernels& kernels, const FloatFormat& format, const Grid& grid, const KOrder& order,
