@@ -74,14 +74,14 @@ void add_soft(const std::string& name, const ulp::fast::Kernels* kernels, const 
     const TensorCoreModel model = ulp::find_model(key).model;
     benchmark::RegisterBenchmark(name.c_str(),
                                  [=](benchmark::State& state) { soft(state, kernels, model, size, threads); })
-        
+
         ->Unit(benchmark::kMillisecond);
 }
 
 void add_eigen(std::int64_t size, int threads = 1) {
     const std::string name = "eigen/fp32/" + std::to_string(size) + (threads == 1 ? "" : "/threads:2");
     benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& state) { eigen(state, size, threads); })
-        
+
         ->Unit(benchmark::kMillisecond);
 }
 
@@ -90,11 +90,11 @@ struct Case {
     const char* key;
 };
 constexpr Case cases[] = {
-    {"hopper/fp16_fp32", "sm_90:mma.fp16.fp32"},      {"hopper/fp16_fp16", "sm_90:mma.fp16.fp16"},
-    {"hopper/bf16_fp32", "sm_90:mma.bf16.fp32"},      {"hopper/tf32_fp32", "sm_90:mma.tf32.fp32"},
-    {"hopper/e4m3_fp32", "sm_90:wgmma.e4m3.fp32"},    {"hopper/e4m3_fp32_mma", "sm_90:mma.e4m3.fp32"},
-    {"ampere/fp16_fp32", "sm_80:mma.fp16.fp32"},      {"ampere/tf32_fp32", "sm_80:mma.tf32.fp32"},
-    {"volta/fp16_fp32", "sm_70:mma.fp16.fp32"},       {"ada/e4m3_fp32", "sm_89:mma.e4m3.fp32"},
+    {"hopper/fp16_fp32", "sm_90:mma.fp16.fp32"},         {"hopper/fp16_fp16", "sm_90:mma.fp16.fp16"},
+    {"hopper/bf16_fp32", "sm_90:mma.bf16.fp32"},         {"hopper/tf32_fp32", "sm_90:mma.tf32.fp32"},
+    {"hopper/e4m3_fp32", "sm_90:wgmma.e4m3.fp32"},       {"hopper/e4m3_fp32_mma", "sm_90:mma.e4m3.fp32"},
+    {"ampere/fp16_fp32", "sm_80:mma.fp16.fp32"},         {"ampere/tf32_fp32", "sm_80:mma.tf32.fp32"},
+    {"volta/fp16_fp32", "sm_70:mma.fp16.fp32"},          {"ada/e4m3_fp32", "sm_89:mma.e4m3.fp32"},
     {"blackwell/e4m3_fp32", "sm_100:tcgen05.e4m3.fp32"},
 };
 
@@ -105,7 +105,8 @@ void add_all() {
         add_soft("soft/hopper/fp16_fp32/" + std::to_string(size), best, "sm_90:mma.fp16.fp32", size);
     }
     for (const Case& c : cases) {
-        if (std::string(c.name) != "hopper/fp16_fp32") add_soft(std::string("soft/") + c.name + "/512", best, c.key, 512);
+        if (std::string(c.name) != "hopper/fp16_fp32")
+            add_soft(std::string("soft/") + c.name + "/512", best, c.key, 512);
     }
     for (const ulp::Simd simd : ulp::supported_simd()) {
         if (simd > ulp::Simd::avx512) continue;  // no kernels of its own

@@ -17,9 +17,9 @@ struct LineAllocator {
     LineAllocator(const LineAllocator<U>&) {}  // NOLINT: allocators convert
 
     T* allocate(std::size_t count) {
-        return static_cast<T*>(::operator new(count * sizeof(T), std::align_val_t{cache_line}));
+        return static_cast<T*>(::operator new (count * sizeof(T), std::align_val_t{cache_line}));
     }
-    void deallocate(T* p, std::size_t) { ::operator delete(p, std::align_val_t{cache_line}); }
+    void deallocate(T* p, std::size_t) { ::operator delete (p, std::align_val_t{cache_line}); }
     template <class U>
     bool operator==(const LineAllocator<U>&) const {
         return true;

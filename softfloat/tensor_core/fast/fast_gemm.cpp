@@ -57,7 +57,7 @@ Plan make_plan(const Kernels& kernels, const TensorCoreModel& model, const GemmP
 /// One tile's results while the groups run, with the marks of the elements to be computed again.
 struct Tile {
     std::int64_t row, rows, col, cols;
-    AlignedVector<float> c;                // [row][width]
+    AlignedVector<float> c;                 // [row][width]
     std::vector<std::uint64_t> suspects{};  // [row]
 };
 
@@ -201,11 +201,10 @@ bool fits_kernels(const TensorCoreModel& block) {
 bool has_fast_path(const TensorCoreModel& model) {
     const bool emulated = model.summation == Summation::fp8_by_hmma;
     const bool fused = model.summation == Summation::fused || emulated;
-    const bool known_output =
-        (model.accumulator == formats::fp32 && model.rounding == Rounding::toward_zero &&
-         (model.output_fraction_bits == 23 || model.output_fraction_bits == 13)) ||
-        (model.accumulator == formats::fp16 && model.rounding == Rounding::nearest_even &&
-         model.output_fraction_bits == 10);
+    const bool known_output = (model.accumulator == formats::fp32 && model.rounding == Rounding::toward_zero &&
+                               (model.output_fraction_bits == 23 || model.output_fraction_bits == 13)) ||
+                              (model.accumulator == formats::fp16 && model.rounding == Rounding::nearest_even &&
+                               model.output_fraction_bits == 10);
     return fused && known_output && ordinary_policies(model) && fits_kernels(model) &&
            model.mutation == BlockMutation{};
 }
@@ -215,7 +214,12 @@ void fast_gemm(const Kernels& kernels, const TensorCoreModel& model, const GemmP
     GemmProblem problem = given;
     TensorCoreModel oriented = model;
     if (given.n < given.m && given.n < 48) {  // wide rows fill the vectors better; a dot product has no sides
-        problem = {given.n, given.m, given.k, given.b.transposed(), given.a.transposed(), given.c.transposed(),
+        problem = {given.n,
+                   given.m,
+                   given.k,
+                   given.b.transposed(),
+                   given.a.transposed(),
+                   given.c.transposed(),
                    given.d.transposed()};
         std::swap(oriented.a_format, oriented.b_format);
     }

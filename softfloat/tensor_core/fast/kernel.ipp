@@ -30,7 +30,8 @@ struct ByteExponents {
     template <int v>
     S::Int field() const {
         constexpr int offset = 2 * ulp::fast::byte_code_of_exponent_0 - 127;
-        const auto moved = v == 3 ? S::template shift_right<1>(largest) : S::template shift_left<(23 - 8 * v) & 31>(largest);
+        const auto moved =
+            v == 3 ? S::template shift_right<1>(largest) : S::template shift_left<(23 - 8 * v) & 31>(largest);
         return S::sub(S::bit_and(moved, S::set(exponent_mask)), S::set(offset << 23));
     }
     /// Lanes in which some product is nonzero, but all of them smaller than the kernel follows: none with byte codes.
@@ -57,8 +58,9 @@ struct WordExponents {
     S::Int field() const {
         // Sum of two fields to one field: minus 127. Negative sums become 0.
         const auto clamped = S::max_words(S::sub_words(largest[v / 2], S::set(127 * 0x00010001)), S::set(0));
-        return v % 2 == 0 ? S::template shift_left<23>(clamped)
-                          : S::template shift_left<7>(S::bit_and(clamped, S::set(static_cast<std::int32_t>(0xFFFF0000))));
+        return v % 2 == 0
+                   ? S::template shift_left<23>(clamped)
+                   : S::template shift_left<7>(S::bit_and(clamped, S::set(static_cast<std::int32_t>(0xFFFF0000))));
     }
     std::uint64_t too_small() const {
         std::uint64_t lanes = 0;
@@ -84,8 +86,9 @@ inline std::uint64_t columns_of_words(std::uint64_t bits) {
 
 /// One row's group: c <- sum of the group's products and c, for V vectors of columns.
 template <class Exponents, ResultKind kind, int V>
-[[gnu::always_inline]] inline void block(const PanelTask& task, const float* a, const std::uint32_t* a_exponents, const float* b,
-                  const std::uint32_t* b_exponents, float* c, std::uint64_t& suspects) {
+[[gnu::always_inline]] inline void block(const PanelTask& task, const float* a, const std::uint32_t* a_exponents,
+                                         const float* b, const std::uint32_t* b_exponents, float* c,
+                                         std::uint64_t& suspects) {
     constexpr bool words = std::is_same_v<Exponents, WordExponents>;
     Exponents exponents;
     exponents.find(a_exponents, b_exponents, task.group);
@@ -113,15 +116,15 @@ template <class Exponents, ResultKind kind, int V>
         } else if constexpr (words) {
             // A nonzero c below the smallest field: its bits minus 1 are below that field's, as unsigned numbers.
             const auto magnitude = S::bit_and(bits, S::set(0x7FFFFFFF));
-            wrong = S::bit_or(wrong, S::bit_and(S::sub(magnitude, S::set(lowest_field << 23)), S::sub(S::set(0), magnitude)));
+            wrong = S::bit_or(wrong,
+                              S::bit_and(S::sub(magnitude, S::set(lowest_field << 23)), S::sub(S::set(0), magnitude)));
         }
         field[v] = S::max(S::max(exponents.template field<v>(), c_field), S::set(lowest_field << 23));
         scale[v] = S::as_float(S::sub(scale_base, field[v]));
         sum[v] = S::truncate(S::mul(addend, scale[v]));
     };
-    [&]<int... v>(std::integer_sequence<int, v...>) {
-        (prepare(std::integral_constant<int, v>{}), ...);
-    }(std::make_integer_sequence<int, V>{});
+    [&]<int... v>(std::integer_sequence<int, v...>) { (prepare(std::integral_constant<int, v>{}), ...); }
+    (std::make_integer_sequence<int, V>{});
 
     // 16 aligned products fit an int32 (their significands have at most 11 bits); with c or another 16 the sum may not.
     for (int first = 0; first < task.group; first += 16) {
@@ -153,7 +156,8 @@ template <class Exponents, ResultKind kind, int V>
         const auto inverse = S::as_float(S::sub(field[v], inverse_base));
         if constexpr (kind == ResultKind::fp32_toward_zero) {
             const auto result = S::mul(S::to_float_toward_zero(sum[v]), inverse);
-            S::store(c + v * S::lanes, S::bit_and(S::as_int(result), S::set(static_cast<std::int32_t>(task.kept_bits))));
+            S::store(c + v * S::lanes,
+                     S::bit_and(S::as_int(result), S::set(static_cast<std::int32_t>(task.kept_bits))));
         } else {
             const auto result = S::as_int(S::round_to_fp16(S::mul(S::to_float_odd(sum[v]), inverse)));
             // A negative sum that rounds to zero gives +0 (UnderflowSign::positive).
@@ -227,7 +231,8 @@ inline bool encode_panel(const Grid& grid, float* values, std::int64_t count, st
     const bool bytes = grid.codes == ExponentCodes::bytes;
     for (std::int64_t k = 0; k < count; ++k) {
         S::Int code[vectors_per_panel];
-        for (int v = 0; v < vectors_per_panel; ++v) code[v] = encode(grid, values + k * panel_width + v * S::lanes, odd);
+        for (int v = 0; v < vectors_per_panel; ++v)
+            code[v] = encode(grid, values + k * panel_width + v * S::lanes, odd);
         if (bytes) {
             const auto low = S::bit_or(code[0], S::template shift_left<8>(code[1]));
             const auto high = S::bit_or(S::template shift_left<16>(code[2]), S::template shift_left<24>(code[3]));

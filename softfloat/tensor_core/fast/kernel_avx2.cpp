@@ -78,9 +78,7 @@ struct S {
     static __m256d wide_half(Int x, int half) {
         return _mm256_cvtepi32_pd(half == 0 ? _mm256_castsi256_si128(x) : _mm256_extracti128_si256(x, 1));
     }
-    static __m256d cut(__m256d x) {
-        return _mm256_andnot_pd(_mm256_castsi256_pd(_mm256_set1_epi64x(low_bits)), x);
-    }
+    static __m256d cut(__m256d x) { return _mm256_andnot_pd(_mm256_castsi256_pd(_mm256_set1_epi64x(low_bits)), x); }
     static Float to_float_toward_zero(Int x) { return joined(cut(wide_half(x, 0)), cut(wide_half(x, 1))); }
     static __m256d cut_to_odd(__m256d x) {
         const Int rest = _mm256_and_si256(_mm256_castpd_si256(x), _mm256_set1_epi64x(low_bits));

@@ -16,17 +16,17 @@ Grid grid_of(const FloatFormat& format);
 
 /// In which order k is packed: ascending, or as the emulation of FP8 takes it (chain_dot.hpp).
 struct KOrder {
-    std::int64_t k = 0;             // of the problem
-    std::int64_t groups = 0;        // packed groups, the last one filled with zeros
-    int group = 0;                  // products of a group
-    int emulated_instruction = 0;   // k of the emulated instruction, or 0
+    std::int64_t k = 0;            // of the problem
+    std::int64_t groups = 0;       // packed groups, the last one filled with zeros
+    int group = 0;                 // products of a group
+    int emulated_instruction = 0;  // k of the emulated instruction, or 0
 
     /// The k that stands at position `place` of packed group g; from `k` on: a zero.
     [[nodiscard]] std::int64_t source(std::int64_t g, int place) const;
 };
 
-/// Some rows of A: values and exponent codes [group][row][k]. Rows that hold what the kernels do not handle (infinities,
-/// NaNs, values beyond word_codes_limit) are special; their entries count as zeros here.
+/// Some rows of A: values and exponent codes [group][row][k]. Rows that hold what the kernels do not handle
+/// (infinities, NaNs, values beyond word_codes_limit) are special; their entries count as zeros here.
 struct PackedRows {
     AlignedVector<float> values;
     AlignedVector<std::uint32_t> exponents;

@@ -3,7 +3,8 @@
 //
 // The columns of B come in panels of 4 vectors. A product a * b is exact as an fp32 number; what decides where it is
 // cut is the sum of the exponents of a and b. Those sums are small integers, so they are kept apart from the values, in
-// one byte each (formats with the exponents of fp16 or fewer) or in 16 bits (those of fp32), 4 columns to a 32-bit lane:
+// one byte each (formats with the exponents of fp16 or fewer) or in 16 bits (those of fp32), 4 columns to a 32-bit
+// lane:
 //
 //     byte codes, lane l:   | v=3 | v=2 | v=1 | v=0 |       column v * lanes + l of the panel
 //     word codes, lane l:   |    v=1    |    v=0    |  and  |    v=3    |    v=2    |
