@@ -21,15 +21,15 @@ void check(const GemmProblem& p) {
     }
 }
 
-std::vector<std::uint32_t> codes_of(const FloatFormat& format, std::int64_t rows, std::int64_t cols,
-                                    const Strided<const float>& matrix) {
-    std::vector<std::uint32_t> codes(static_cast<std::size_t>(rows * cols));
+std::vector<DecodedOperand> operands_of(const FloatFormat& format, std::int64_t rows, std::int64_t cols,
+                                        const Strided<const float>& matrix) {
+    std::vector<DecodedOperand> operands(static_cast<std::size_t>(rows * cols));
     for (std::int64_t i = 0; i < rows; ++i) {
         for (std::int64_t j = 0; j < cols; ++j) {
-            codes[static_cast<std::size_t>(i * cols + j)] = operand_code(format, matrix(i, j));
+            operands[static_cast<std::size_t>(i * cols + j)] = decoded(format, operand_code(format, matrix(i, j)));
         }
     }
-    return codes;
+    return operands;
 }
 
 }  // namespace
@@ -54,9 +54,10 @@ float carrier_of(const FloatFormat& format, std::uint32_t code) {
 
 void soft_gemm_plain(const TensorCoreModel& model, const GemmProblem& p) {
     check(p);
-    const auto a = codes_of(model.a_format, p.m, p.k, p.a);
-    const auto b = codes_of(model.b_format, p.n, p.k, p.b.transposed());
-#pragma omp parallel for schedule(dynamic)
+    const auto a = operands_of(model.a_format, p.m, p.k, p.a);
+    const auto b = operands_of(model.b_format, p.n, p.k, p.b.transposed());
+    const bool worth_threads = p.m * p.n * p.k > (std::int64_t{1} << 16);
+#pragma omp parallel for schedule(dynamic) if (worth_threads)
     for (std::int64_t i = 0; i < p.m; ++i) {
         for (std::int64_t j = 0; j < p.n; ++j) {
             const std::uint32_t c = p.c.data == nullptr ? 0 : operand_code(model.accumulator, p.c(i, j));
