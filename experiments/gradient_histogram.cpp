@@ -5,6 +5,7 @@
 // sizes.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "engine/digits.hpp"
@@ -36,7 +37,14 @@ constexpr bool is_gradient(TensorRole role) {
     return role == TensorRole::weight_gradient || role == TensorRole::activation_gradient;
 }
 
-std::string title_of(const Watched& w) { return fmt::format("{} {}", name_of(w.role), w.tensor); }
+/// One word, by which the figures' panels take their series.
+std::string word_of(TensorRole role) {
+    std::string word(name_of(role));
+    std::replace(word.begin(), word.end(), ' ', '_');
+    return word;
+}
+
+std::string title_of(const Watched& w) { return fmt::format("{} {}", word_of(w.role), w.tensor); }
 
 /// One histogram for each row of `watched`.
 using Histograms = std::vector<ExponentHistogram>;
@@ -220,7 +228,7 @@ void figure_by_step(const Training& training, Result& result) {
     for (const Snapshot& snapshot : training.snapshots) {
         for (const std::size_t i : {std::size_t{0}, std::size_t{2}, std::size_t{5}, std::size_t{7}}) {
             figure.series.push_back(
-                snapshot.histograms[i].series(fmt::format("{} step {}", name_of(watched[i].role), snapshot.step)));
+                snapshot.histograms[i].series(fmt::format("{} step {}", word_of(watched[i].role), snapshot.step)));
         }
     }
     result.figure(std::move(figure));
