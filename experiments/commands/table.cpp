@@ -6,10 +6,12 @@
 namespace ulp {
 
 Command doctor_command();
+Command verify_command();
 
 std::span<const Command> commands() {
     static const std::array list = {
         doctor_command(),
+        verify_command(),
     };
     return list;
 }
