@@ -89,10 +89,10 @@ struct Training {
     double last_loss = 0;
 };
 
-Split load_data(const RunContext& context, Result& result) {
+DataSplit load_data(const RunContext& context, Result& result) {
     const auto& settings = context.settings;
     const std::string& folder = settings.text("mnist");
-    Split data = folder.empty()
+    DataSplit data = folder.empty()
                      ? generated_digit_split(static_cast<Index>(settings.integer("train_images")),
                                              static_cast<Index>(settings.integer("test_images")), 28, context.seed)
                      : read_mnist(folder);
@@ -102,7 +102,7 @@ Split load_data(const RunContext& context, Result& result) {
 }
 
 /// Every step of training, with probes before some of them.
-Training train(const RunContext& context, const std::string& backend, const Split& data) {
+Training train(const RunContext& context, const std::string& backend, const DataSplit& data) {
     const auto& settings = context.settings;
     const std::int64_t steps = settings.integer("steps");
     const double scale = static_cast<double>(std::int64_t{1} << settings.integer("scale_exponent"));
@@ -298,13 +298,13 @@ Experiment gradient_histogram_experiment() {
             "Gradient histograms: where the numbers of a training run lie",
             "Which exponents do weights, activations and gradients have, and which of them does fp16 lose?",
             Chapter::underflow,
-            {integer_setting("steps", "training steps", 200, 3000, 8, 1000000),
+            {integer_setting("steps", "training steps", 160, 3000, 8, 1000000),
              integer_setting("batch", "images a step", 64, 64, 1, 4096),
              integer_setting("hidden", "width of the hidden layer", 128, 128, 8, 4096),
              integer_setting("train_images", "generated digits to train on", 4000, 20000, 1, 1000000),
              integer_setting("test_images", "generated digits to test on", 1000, 2000, 1, 1000000),
              real_setting("learning_rate", "of stochastic gradient descent with momentum 0.9", 0.05, 0.05, 0, 10),
-             integer_setting("scale_exponent", "the loss scale of the figures is 2 to this power", 10, 10, 1, 24),
+             integer_setting("scale_exponent", "the loss scale of the figures is 2 to this power", 16, 16, 1, 24),
              text_setting("recipe", "how to train", "mixed_fp16", {"fp32", "tf32", "bf16", "mixed_fp16", "fp16"}),
              text_setting("mnist", "folder with the MNIST idx files, instead of generated digits", "")},
             run};
