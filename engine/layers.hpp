@@ -23,7 +23,9 @@ struct Linear {
 
     Var<Real> operator()(Var<Real> x) const {
         const typename Tape<Real>::Scope scope(*x.tape, name);
-        return linear(x, x.tape->parameter(*weight), x.tape->parameter(*bias));
+        const Var<Real> w = x.tape->parameter(*weight);  // in this order: compilers differ in that of arguments
+        const Var<Real> b = x.tape->parameter(*bias);
+        return linear(x, w, b);
     }
 };
 

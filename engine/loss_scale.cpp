@@ -117,9 +117,6 @@ void LossScale::load(const std::map<std::string, double>& state) {
         if (entry == state.end()) throw std::invalid_argument(fmt::format("the scaler's state lacks '{}'", name));
         return entry->second;
     };
-    if (state.size() != this->state().size()) {
-        throw std::invalid_argument("the scaler's state has entries that no scaler knows");
-    }
     options_.growth = take("growth_factor");
     options_.backoff = take("backoff_factor");
     options_.window = static_cast<std::int64_t>(take("growth_interval"));
@@ -127,6 +124,9 @@ void LossScale::load(const std::map<std::string, double>& state) {
                [&](const char* name, auto& value) {
                    value = static_cast<std::remove_reference_t<decltype(value)>>(take(name));
                });
+    if (state.size() != this->state().size()) {
+        throw std::invalid_argument("the scaler's state has entries that no scaler knows");
+    }
 }
 
 }  // namespace ulp

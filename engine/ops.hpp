@@ -8,9 +8,9 @@
 
 namespace ulp {
 
-/// x (..., in) times weight (out, in) transposed, plus bias (out): (..., out). The bias is added to the accumulator's
-/// result in the steps' format, then the sum is stored. Products: forward x W^T, backward dY W and dY^T x. The bias's
-/// gradient sums rows in ascending order.
+/// x (..., in) times weight (out, in) transposed, plus bias (out): (..., out). The accumulator's result is
+/// rounded to the steps' format, the bias added as a step, and the sum stored. Products: forward x W^T, backward dY W
+/// and dY^T x. The bias's gradient sums rows in ascending order.
 template <class Real>
 Var<Real> linear(Var<Real> x, Var<Real> weight, Var<Real> bias);
 

@@ -71,6 +71,8 @@ Var<Real> linear(Var<Real> x, Var<Real> weight, Var<Real> bias) {
         product<Real>(engine, types, {op.label(), "forward"}, View(a.data(), rows, in),
                       View(b.data(), out, in).transposed(), y.data());
     }
+    y.set_format(types.accumulator);
+    y.round_to_format(precision.compute);
     add_bias(y, bias.value(), precision.compute);
 
     Tape<Real>* tape = &op.tape();

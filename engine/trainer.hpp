@@ -4,7 +4,7 @@
 //     Trainer<float> trainer(Engine("mixed_fp16", "soft:h100"), 1);          // recipe, backend, seed
 //     const Mlp<float> net(trainer.model(), {784, 128, 10});
 //     trainer.optimize({.learning_rate = 0.1, .momentum = 0.9});
-//     const Split data = generated_digit_split(8000, 1000, 28, 1);           // or read_mnist("folder")
+//     const DataSplit data = generated_digit_split(8000, 1000, 28, 1);           // or read_mnist("folder")
 //     trainer.watch([](std::int64_t step) { return step % 100 == 0; }, [](const TapEvent& event) { ... });
 //     BatchSchedule batches(data.train.size(), 64, 1);
 //     for (int i = 0; i < 500; ++i) {
