@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "softfloat/arithmetic.hpp"
 #include "softfloat/tensor_core/block_dot.hpp"
+#include "softfloat/tensor_core/chained_units.hpp"
+#include "softfloat/tensor_core/late_addend.hpp"
 #include "softfloat/tensor_core/model.hpp"
 
 namespace ulp {
@@ -77,14 +80,40 @@ constexpr Code fp8_by_hmma_instruction(const TensorCoreModel& model, const Opera
     return static_cast<Code>(add_nearest(model.accumulator, sum, c));
 }
 
-/// One instruction: a and b hold instruction_k operands, c is a storage word of the accumulator.
+/// The groups of one instruction of CDNA 3.
+template <class Operand, class Code>
+constexpr Code late_addend_instruction(const TensorCoreModel& model, const Operand* a, const Operand* b, Code c) {
+    for (int k = 0; k < model.instruction_k; k += model.group) {
+        c = late_addend_group(model, a + k, b + k, c, model.group);
+    }
+    return c;
+}
+
+/// Whether a unit works on decoded operands; the others need codes (on x86 a NaN's bits reach the result).
+constexpr bool takes_decoded(const TensorCoreModel& model) {
+    return model.summation == Summation::fused || model.summation == Summation::fp8_by_hmma ||
+           model.summation == Summation::late_addend || model.summation == Summation::late_addend_even_odd;
+}
+
+/// One instruction: a and b hold instruction_k operands, c is a storage word of the accumulator. Decoded operands only
+/// where takes_decoded(model).
 template <class Operand, class Code>
 constexpr Code instruction_dot(const TensorCoreModel& model, const Operand* a, const Operand* b, Code c) {
     if (model.mutation.late_addend) {
         return static_cast<Code>(add_nearest(model.accumulator, fused_instruction(model, a, b, Code{0}), c));
     }
-    if (model.summation == Summation::fp8_by_hmma) return fp8_by_hmma_instruction(model, a, b, c);
-    return fused_instruction(model, a, b, c);
+    switch (model.summation) {
+        case Summation::fused: return fused_instruction(model, a, b, c);
+        case Summation::fp8_by_hmma: return fp8_by_hmma_instruction(model, a, b, c);
+        case Summation::late_addend:
+        case Summation::late_addend_even_odd: return late_addend_instruction(model, a, b, c);
+        default: break;
+    }
+    if constexpr (std::is_integral_v<Operand>) {
+        return chained_instruction(model, a, b, c);
+    } else {
+        return static_cast<Code>(tensor_core_nan(model.accumulator));  // broken precondition
+    }
 }
 
 /// a[0] b[0] + ... + a[k-1] b[k-1] + c by instructions in ascending k; the last one is filled up with zeros, as a
