@@ -146,12 +146,10 @@ double power_of_two(double exponent) { return pinned::exp(exponent * pinned::ln2
 void figure_updates_lost(const RunContext& context, Result& result) {
     Figure figure{
         "updates_lost", "How many updates are lost, by their size relative to the parameter",
-        "Random parameters in [1, 2), updates of either sign; additions rounded to nearest even. Dashed: 2^-11, the "
-        "published rule for fp16.",
-        "The published rule says that everything left of 2^-11 is lost and everything right of it counts. In "
-        "truth the share falls slowly: the significand decides how large an ulp is relative to the parameter. Only "
-        "below 2^-12 is every update lost; only above 2^-10 does every one count. bf16 is the same, 3 powers of "
-        "two to the right.",
+        "Random parameters in [1, 2), updates of either sign; additions rounded to nearest even.",
+        "The published rule says that every update below 2^-11 is lost. In truth the share falls from all to none "
+        "between 2^-12 and 2^-11: the significand decides how large half an ulp is relative to the parameter. "
+        "Only up to 2^-12 is every update lost. bf16 behaves the same, 3 powers of two to the right.",
         ""};
     const std::int64_t samples = context.settings.integer("samples");
     Series half{"fp16", formats::fp64, {}};
