@@ -93,9 +93,9 @@ DataSplit load_data(const RunContext& context, Result& result) {
     const auto& settings = context.settings;
     const std::string& folder = settings.text("mnist");
     DataSplit data = folder.empty()
-                     ? generated_digit_split(static_cast<Index>(settings.integer("train_images")),
-                                             static_cast<Index>(settings.integer("test_images")), 28, context.seed)
-                     : read_mnist(folder);
+                         ? generated_digit_split(static_cast<Index>(settings.integer("train_images")),
+                                                 static_cast<Index>(settings.integer("test_images")), 28, context.seed)
+                         : read_mnist(folder);
     result.input({folder.empty() ? "generated digits for training" : "MNIST images for training", data.train.digest()});
     result.input({folder.empty() ? "generated digits for testing" : "MNIST images for testing", data.test.digest()});
     return data;
@@ -208,7 +208,7 @@ void claim_training(const Training& training, Result& result) {
 void figure_by_layer(const Training& training, Result& result) {
     Figure figure{
         "by_layer", fmt::format("Exponents by layer at step {}", training.snapshots.back().step),
-        "Share of a tensor's numbers in each binade. Dark: below fp16's threshold 2^-25. Light: subnormal in fp16.",
+        "Share of a tensor's numbers in each binade. Dark: below fp16's threshold 2⁻²⁵. Light: subnormal in fp16.",
         "Weights and activations sit well inside fp16's range. Activation gradients lie 10 to 20 powers of two "
         "lower, at the edge where fp16 has only subnormals, while the top of its range is not used at all.",
         ""};
@@ -221,7 +221,7 @@ void figure_by_layer(const Training& training, Result& result) {
 void figure_by_step(const Training& training, Result& result) {
     Figure figure{
         "by_step", "Exponents over training, first layer",
-        "Share of a tensor's numbers in each binade. Dark: below fp16's threshold 2^-25. Light: subnormal in fp16.",
+        "Share of a tensor's numbers in each binade. Dark: below fp16's threshold 2⁻²⁵. Light: subnormal in fp16.",
         "As the net learns, most examples are fitted and their gradients shrink: the histograms of the gradients "
         "move left and widen, and more and more of them fall below what fp16 can hold. Weights hardly move.",
         ""};
@@ -238,7 +238,8 @@ constexpr std::size_t shown_gradient = 7;  // activation gradient of fc1/linear
 
 void figure_shift(const Training& training, int binades, const std::string& evidence, Result& result) {
     Figure figure{
-        "shift", fmt::format("What a loss scale of 2^{} does to the gradient of fc1's output", binades),
+        "shift",
+        fmt::format("What a loss scale of {} does to the gradient of fc1's output", power_of_two_text(binades)),
         "Left: in fp32. Right: in the recipe that trains. Share of the numbers in each binade.",
         fmt::format("In fp32 the whole histogram moves by exactly {} bins. In fp16 the unscaled gradients are cut off "
                     "at 2^-24 and what lies below piles up there or is lost; scaled, the shape is whole.",
@@ -254,7 +255,8 @@ void figure_shift(const Training& training, int binades, const std::string& evid
 /// Per gradient: zero in fp32 already; subnormal and lost in fp16 at scale 1; the same two with the loss scale.
 void figure_shares(const Training& training, int binades, Result& result) {
     Figure figure{
-        "shares", fmt::format("Gradients that fp16 loses, and what a loss scale of 2^{} gives back", binades),
+        "shares",
+        fmt::format("Gradients that fp16 loses, and what a loss scale of {} gives back", power_of_two_text(binades)),
         "Shares of each tensor: zero in fp32 already; in fp16 subnormal or lost, at scale 1 and with the scale.",
         "Zeros are there in any format: pixels that are always black, units that are switched off. Of the rest many "
         "are subnormal in fp16 and some are lost; the loss scale brings nearly all of them back into the normal range.",
