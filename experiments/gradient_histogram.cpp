@@ -236,11 +236,12 @@ void figure_by_step(const Training& training, Result& result) {
 
 constexpr std::size_t shown_gradient = 7;  // activation gradient of fc1/linear
 
-void figure_shift(const Training& training, int binades, const std::string& evidence, Result& result) {
+void figure_shift(const Training& training, int binades, const std::string& arithmetic, const std::string& evidence,
+                  Result& result) {
     Figure figure{
         "shift",
         fmt::format("What a loss scale of {} does to the gradient of fc1's output", power_of_two_text(binades)),
-        "Left: in fp32. Right: in the recipe that trains. Share of the numbers in each binade.",
+        fmt::format("Share of the numbers in each binade. Left: in fp32. Right: as it trains, {}.", arithmetic),
         fmt::format("In fp32 the whole histogram moves by exactly {} bins. In fp16 the unscaled gradients are cut off "
                     "at 2^-24 and what lies below piles up there or is lost; scaled, the shape is whole.",
                     binades),
@@ -289,7 +290,7 @@ void run(const RunContext& context, Result& result) {
     claim_gradients(training, result);
     figure_by_layer(training, result);
     figure_by_step(training, result);
-    figure_shift(training, binades, evidence, result);
+    figure_shift(training, binades, context.settings.text("recipe") + " on " + backend, evidence, result);
     figure_shares(training, binades, result);
 }
 
@@ -300,7 +301,7 @@ Experiment gradient_histogram_experiment() {
             "Gradient histograms: where the numbers of a training run lie",
             "Which exponents do weights, activations and gradients have, and which of them does fp16 lose?",
             Chapter::underflow,
-            {integer_setting("steps", "training steps", 160, 3000, 8, 1000000),
+            {integer_setting("steps", "training steps", 400, 4000, 8, 1000000),
              integer_setting("batch", "images a step", 64, 64, 1, 4096),
              integer_setting("hidden", "width of the hidden layer", 128, 128, 8, 4096),
              integer_setting("train_images", "generated digits to train on", 4000, 20000, 1, 1000000),
