@@ -23,6 +23,30 @@ function(ulplab_library name)
   target_link_libraries(ulplab_${name} PUBLIC ${ARG_LINK} PRIVATE $<BUILD_INTERFACE:ulplab_options>)
 endfunction()
 
+# ulplab_simd_source(FILE <avx2|avx512|avx512_fp16>): compiles FILE, a source of the current folder's target, for these
+# instructions (the sets of softfloat/simd_choice.hpp). On other processors than x86-64 the flags do not exist; there
+# the file must be left out of the target: test ULPLAB_X86.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+  set(ULPLAB_X86 ON)
+else()
+  set(ULPLAB_X86 OFF)
+endif()
+function(ulplab_simd_source file simd)
+  set(flags -mavx2 -mfma -mf16c)
+  if(simd MATCHES "^avx512")
+    # clang and g++ otherwise prefer 256-bit registers where they vectorise by themselves.
+    list(APPEND flags -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512)
+    # g++ 12 warns of its own intrinsics (GCC bug 105593).
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      list(APPEND flags -Wno-uninitialized -Wno-maybe-uninitialized)
+    endif()
+  endif()
+  if(simd STREQUAL "avx512_fp16")
+    list(APPEND flags -mavx512fp16)
+  endif()
+  set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS "${flags}")
+endfunction()
+
 # ulplab_test(NAME LABEL <fast|replay|exhaustive|gpu> SOURCES ... LINK ...): the doctest program test_NAME. Each of its
 # test cases becomes a ctest test "NAME: case" with the label. A case that prints "skipped: no ..." counts as skipped.
 function(ulplab_test name)

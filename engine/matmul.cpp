@@ -1,0 +1,106 @@
+#include "engine/matmul.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <stdexcept>
+
+#include "engine/backends.hpp"
+#include "engine/rounder.hpp"
+#include "softfloat/format_names.hpp"
+
+namespace ulp {
+
+std::string name_of(const ProductTypes& types) {
+    const std::string b = types.b_input == types.input ? "" : "*" + name_of(types.b_input);
+    return name_of(types.input) + b + "->" + name_of(types.accumulator);
+}
+
+void require_on_grid(const MatrixView& matrix, const FloatFormat& format, std::string_view what) {
+    const Rounder<float> round(format);
+    for (Index i = 0; i < matrix.rows; ++i) {
+        for (Index j = 0; j < matrix.cols; ++j) {
+            const float x = matrix(i, j);
+            if (!std::isnan(x) && std::bit_cast<std::uint32_t>(round(x)) != std::bit_cast<std::uint32_t>(x)) {
+                throw std::logic_error(fmt::format("{}({}, {}) = {:a} is not a number of {}: round it first", what, i,
+                                                   j, x, name_of(format)));
+            }
+        }
+    }
+}
+
+namespace {
+
+std::string shape(const MatrixView& m) { return fmt::format("{} x {}", m.rows, m.cols); }
+
+void require_shapes(const Product& p) {
+    const MatrixView d(p.d.data, p.d.rows, p.d.cols);
+    if (p.a.cols != p.b.rows || p.d.rows != p.a.rows || p.d.cols != p.b.cols) {
+        throw std::invalid_argument(
+            fmt::format("a product of {} by {} does not give {}", shape(p.a), shape(p.b), shape(d)));
+    }
+    if (p.c && (p.c->rows != p.d.rows || p.c->cols != p.d.cols)) {
+        throw std::invalid_argument(fmt::format("C is {} where the product is {}", shape(*p.c), shape(d)));
+    }
+}
+
+}  // namespace
+
+void MatmulBackend::multiply(const Product& product) const {
+    require_shapes(product);
+#ifndef NDEBUG
+    require_on_grid(product.a, product.types.input, "A");
+    require_on_grid(product.b, product.types.b_input, "B");
+    if (product.c) require_on_grid(*product.c, product.types.accumulator, "C");
+#endif
+    compute(product);
+}
+
+Matrix multiply(const MatmulBackend& backend, const ProductTypes& types, const MatrixView& a, const MatrixView& b) {
+    Matrix d(a.rows, b.cols);
+    backend.multiply({types, a, b, std::nullopt, d});
+    return d;
+}
+
+Matrix multiply(const MatmulBackend& backend, const ProductTypes& types, const MatrixView& a, const MatrixView& b,
+                const MatrixView& c) {
+    Matrix d(a.rows, b.cols);
+    backend.multiply({types, a, b, c, d});
+    return d;
+}
+
+namespace {
+
+std::vector<BackendFamily>& families() {
+    static std::vector<BackendFamily> all = built_in_backends();
+    return all;
+}
+
+}  // namespace
+
+void register_backend_family(BackendFamily family) { families().push_back(std::move(family)); }
+
+std::vector<std::pair<std::string, std::string>> backend_specs() {
+    std::vector<std::pair<std::string, std::string>> specs;
+    for (const BackendFamily& family : families()) {
+        if (family.arguments.empty()) specs.emplace_back(family.prefix, family.description);
+        for (const std::string& argument : family.arguments) {
+            specs.emplace_back(family.prefix + ":" + argument, family.description);
+        }
+    }
+    return specs;
+}
+
+std::unique_ptr<MatmulBackend> make_backend(std::string_view spec) {
+    for (const BackendFamily& family : families()) {
+        if (family.arguments.empty() && spec == family.prefix) return family.make("");
+        for (const std::string& argument : family.arguments) {
+            if (spec == family.prefix + ":" + argument) return family.make(argument);
+        }
+    }
+    std::string known;
+    for (const auto& [name, description] : backend_specs()) known += (known.empty() ? "" : ", ") + name;
+    throw std::invalid_argument(fmt::format("no matmul backend '{}'; there are {}", spec, known));
+}
+
+}  // namespace ulp

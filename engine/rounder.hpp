@@ -1,0 +1,113 @@
+// Rounding to a format on a carrier, fast: a second definition of round_to (softfloat/round.hpp) with the same bits.
+//
+// A handful of integer operations and one addition, no branches, so compilers vectorise loops over it. With a carrier
+// of 23 fraction bits and a format of 10:
+//
+//     0 eeeeeeee ffffffffff rrrrrrrrrrrrr      add 0111..1 and the last kept bit, then clear the r: nearest, ties even;
+//                         ^last kept           a carry runs into the exponent by itself
+//
+// Below 2^emin the grid has a fixed quantum q: (|x| + 2^23 q) - 2^23 q rounds to it in the carrier's own addition.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+#include "softfloat/round.hpp"
+
+namespace ulp {
+
+/// What becomes of results that a format holds badly.
+struct Extremes {
+    bool flush_tiny = false;  // results below 2^emin become zeros of their sign
+    bool saturate = false;    // overflow gives the largest finite number
+};
+
+/// Rounds to nearest even. Equal to round_to(format, x) for every x, with the context's flush_outputs and saturate.
+/// Real is float or double, and every value of the format must be exact in it.
+template <class Real>
+class Rounder {
+    static_assert(std::is_same_v<Real, float> || std::is_same_v<Real, double>);
+    using Word = std::conditional_t<std::is_same_v<Real, float>, std::uint32_t, std::uint64_t>;
+    static constexpr FloatFormat carrier = std::is_same_v<Real, float> ? formats::fp32 : formats::fp64;
+    static constexpr int fraction_bits = carrier.fraction_bits;
+    static constexpr Word sign_mask = Word{1} << (carrier.storage_bits() - 1);
+    static constexpr Word infinity = static_cast<Word>(carrier.infinity_magnitude());
+    static constexpr Word quiet_nan = static_cast<Word>(carrier.nan_code());
+
+  public:
+    constexpr explicit Rounder(const FloatFormat& format, Extremes extremes = {})
+        : cut_(fraction_bits - format.fraction_bits),
+          last_kept_(cut_ > 0 ? 1 : 0),
+          below_half_(cut_ > 0 ? (Word{1} << (cut_ - 1)) - 1 : 0),
+          kept_(static_cast<Word>(~((Word{1} << cut_) - 1))),
+          smallest_normal_(power_of_two(format.emin())),
+          smallest_kept_(extremes.flush_tiny ? first_not_tiny(format) : 0),
+          subnormal_magic_(std::bit_cast<Real>(power_of_two(format.smallest_exponent() + fraction_bits))),
+          largest_(word_of(format, format.max_finite_magnitude())),
+          overflow_(extremes.saturate ? largest_ : magnitude_of_infinity(format)),
+          nan_(format.has_nan() ? quiet_nan : 0),
+          keeps_negative_zero_(format.has_negative_zero() ? sign_mask : 0) {}
+
+    constexpr Real operator()(Real x) const {
+        const Word bits = std::bit_cast<Word>(x);
+        const Word magnitude = bits & static_cast<Word>(~sign_mask);
+        const Word normal = (magnitude + below_half_ + ((magnitude >> cut_) & last_kept_)) & kept_;
+        const Word subnormal =
+            std::bit_cast<Word>((std::bit_cast<Real>(magnitude) + subnormal_magic_) - subnormal_magic_);
+        Word rounded = magnitude < smallest_normal_ ? subnormal : normal;
+        rounded = magnitude < smallest_kept_ ? 0 : rounded;
+        rounded = rounded > largest_ ? overflow_ : rounded;
+        rounded = magnitude > infinity ? nan_ : rounded;
+        Word sign = bits & sign_mask;
+        sign = rounded > infinity ? 0 : sign;
+        sign = rounded == 0 ? sign & keeps_negative_zero_ : sign;
+        return std::bit_cast<Real>(static_cast<Word>(rounded | sign));
+    }
+
+  private:
+    /// The carrier's bits of 2^exponent; exponent lies in the carrier's range, subnormals included.
+    static constexpr Word power_of_two(int exponent) {
+        return exponent >= carrier.emin() ? static_cast<Word>(exponent + carrier.bias) << fraction_bits
+                                          : Word{1} << (exponent - carrier.smallest_exponent());
+    }
+    /// The smallest number that rounds to 2^emin where the exponent is unbounded: half a unit of the binade below.
+    static constexpr Word first_not_tiny(const FloatFormat& format) {
+        Context up{.rounding = Rounding::up};
+        const std::uint64_t significand = (std::uint64_t{1} << (format.precision() + 1)) - 1;
+        return static_cast<Word>(
+            round_to_bits(carrier, false, format.emin() - format.precision() - 1, significand, up));
+    }
+    static constexpr Word word_of(const FloatFormat& format, std::uint64_t magnitude) {
+        Context exact;
+        return static_cast<Word>(convert_bits(carrier, format, magnitude << format.padding_bits, exact));
+    }
+    static constexpr Word magnitude_of_infinity(const FloatFormat& format) {
+        Context exact;
+        const std::uint64_t bits = infinity_bits(format, false);
+        return static_cast<Word>(convert_bits(carrier, format, bits, exact));
+    }
+
+    int cut_;
+    Word last_kept_;
+    Word below_half_;
+    Word kept_;
+    Word smallest_normal_;
+    Word smallest_kept_;
+    Real subnormal_magic_;
+    Word largest_;
+    Word overflow_;
+    Word nan_;
+    Word keeps_negative_zero_;
+};
+
+/// values[i] = round_to(format, values[i]).
+void round_all(const FloatFormat& format, std::span<float> values, Extremes extremes = {});
+void round_all(const FloatFormat& format, std::span<double> values, Extremes extremes = {});
+
+static_assert(Rounder<float>(formats::fp16)(65519.0F) == 65504.0F && Rounder<float>(formats::bf16)(1.1F) == 1.1015625F);
+static_assert(Rounder<float>(formats::fp16)(0x1p-25F) == 0 && Rounder<float>(formats::fp16)(0x1.8p-25F) == 0x1p-24F);
+static_assert(Rounder<double>(formats::e4m3)(464.0) == 448.0 && Rounder<double>(formats::fp32)(0x1p-150) == 0);
+
+}  // namespace ulp

@@ -1,0 +1,84 @@
+// `ulplab verify PATH...`: replays recordings of GPUs against the models.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <bit>
+#include <memory>
+#include <optional>
+
+#include "experiments/commands/command.hpp"
+#include "softfloat/errors.hpp"
+#include "softfloat/tensor_core/gemm.hpp"
+#include "softfloat/tensor_core/policies.hpp"
+#include "softfloat/tensor_core/recordings.hpp"
+
+namespace ulp {
+namespace {
+
+struct Options {
+    std::vector<std::string> paths;
+    std::string policy;
+};
+
+std::string formatted(std::uint32_t code, const FloatFormat& format) {
+    const int digits = format.storage_bits() / 4;
+    return fmt::format("{:0{}X} ({})", code, digits, carrier_of(format, code));
+}
+
+/// The first difference in full: place, both results, c and every pair of operands.
+void print_mismatch(const RecordedSet& set, const ModelRow& row, const Mismatch& mismatch) {
+    const TensorCoreModel& model = row.model;
+    const auto index = static_cast<std::size_t>(mismatch.row);
+    const std::uint32_t c = recorded_with_zero_c(set) ? 0 : set.c[index];
+    fmt::print("  first difference: row {} of {}, model {}\n", mismatch.row + 1, set.path.string(), row.key());
+    fmt::print("    recorded {}\n", formatted(mismatch.expected, model.accumulator));
+    fmt::print("    model    {}\n", formatted(mismatch.got, model.accumulator));
+    fmt::print("    c        {}\n", formatted(c, model.accumulator));
+    for (std::int64_t k = 0; k < set.products; ++k) {
+        const auto at = static_cast<std::size_t>(mismatch.row * set.products + k);
+        fmt::print("    k {:<3} a {}  b {}\n", k, formatted(set.a[at], model.a_format),
+                   formatted(set.b[at], model.b_format));
+    }
+}
+
+/// Whether the set's bits are those of its model; a set without a model counts as not differing.
+bool verify_set(const RecordedFiles& files, const PolicySet* policies) {
+    const RecordedSet set = read_recording(files);
+    const std::string name = fmt::format("{} {} {}->{}", set.gpu, set.input, set.input, set.output);
+    const ModelRow* row = model_of(set);
+    if (row == nullptr) {
+        fmt::print("{} has no model\n", name);
+        return true;
+    }
+    ModelRow tried = *row;
+    if (policies != nullptr) tried.model = with_policies(tried.model, *policies);
+    const ReplayResult result = replay(set, tried.model, recorded_with_zero_c(set));
+    fmt::print("{} {}/{}\n", name, result.equal, result.rows);
+    if (result.first) print_mismatch(set, tried, *result.first);
+    return !result.first;
+}
+
+ExitCode verify(const Options& options) {
+    const PolicySet* policies = options.policy.empty() ? nullptr : &policy_set(options.policy);
+    bool equal = true;
+    for (const std::string& path : options.paths) {
+        for (const RecordedFiles& files : find_recordings(path)) equal = verify_set(files, policies) && equal;
+    }
+    return equal ? ExitCode::good : ExitCode::bits_differ;
+}
+
+Action declare(CLI::App& app) {
+    const auto options = std::make_shared<Options>();
+    app.add_option("PATH", options->paths, "folders of recordings: of several GPUs, of one, or of one format")
+        ->required();
+    app.add_option("--policy", options->policy, "named policy set in place of the table's: A, B, C, D or E");
+    app.footer("Prints a line a set. Exit code 4 when a bit differs from the model.");
+    return [options] { return verify(*options); };
+}
+
+}  // namespace
+
+Command verify_command() { return {"verify", "replay recordings of GPUs against the models", declare}; }
+
+}  // namespace ulp

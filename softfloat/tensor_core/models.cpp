@@ -1,0 +1,237 @@
+#include "softfloat/tensor_core/models.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <stdexcept>
+
+#include "softfloat/format_names.hpp"
+#include "softfloat/tensor_core/policies.hpp"
+
+namespace ulp {
+
+namespace {
+
+/// What all instructions of a generation share.
+struct Generation {
+    std::string architecture;
+    int fraction_bits;  // F
+    int group16;        // products of a fused group with 16-bit inputs
+    int group_tf32;     // and with tf32 inputs
+};
+
+struct Proof {
+    Evidence evidence;
+    std::string text;
+};
+
+void add(std::vector<ModelRow>& rows, const Generation& generation, const std::string& instruction,
+         const std::string& input, const TensorCoreModel& model, const Proof& proof) {
+    rows.push_back(
+        {generation.architecture, instruction, input, name_of(model.accumulator), model, proof.evidence, proof.text});
+}
+
+TensorCoreModel fused_model(const FloatFormat& input, const FloatFormat& accumulator, int k, int group,
+                            int fraction_bits) {
+    const bool wide = accumulator == formats::fp32;
+    return {.a_format = input,
+            .b_format = input,
+            .accumulator = accumulator,
+            .instruction_k = k,
+            .group = group,
+            .fraction_bits = fraction_bits,
+            .rounding = wide ? Rounding::toward_zero : Rounding::nearest_even,
+            .output_fraction_bits = accumulator.fraction_bits};
+}
+
+/// fp16 with both accumulators, bf16 and tf32: what every generation from Ampere on has.
+void add_common(std::vector<ModelRow>& rows, const Generation& g, const std::string& instruction, const Proof& proof) {
+    using namespace formats;
+    add(rows, g, instruction, "fp16", fused_model(fp16, fp32, 16, g.group16, g.fraction_bits), proof);
+    add(rows, g, instruction, "fp16", fused_model(fp16, fp16, 16, g.group16, g.fraction_bits), proof);
+    add(rows, g, instruction, "bf16", fused_model(bf16, fp32, 16, g.group16, g.fraction_bits), proof);
+    add(rows, g, instruction, "tf32", fused_model(tf32, fp32, 8, g.group_tf32, g.fraction_bits), proof);
+}
+
+/// FP8 in all four pairs of formats and with both accumulators, from one prototype.
+void add_fp8(std::vector<ModelRow>& rows, const Generation& g, const std::string& instruction,
+             TensorCoreModel prototype, int fp32_output_bits, const Proof& proof) {
+    using namespace formats;
+    for (const FloatFormat& a : {e4m3, e5m2}) {
+        for (const FloatFormat& b : {e4m3, e5m2}) {
+            for (const FloatFormat& accumulator : {fp32, fp16}) {
+                const bool wide = accumulator == fp32;
+                prototype.a_format = a;
+                prototype.b_format = b;
+                prototype.accumulator = accumulator;
+                prototype.rounding = wide ? Rounding::toward_zero : Rounding::nearest_even;
+                prototype.output_fraction_bits = wide ? fp32_output_bits : fp16.fraction_bits;
+                const std::string input = a == b ? name_of(a) : name_of(a) + "_" + name_of(b);
+                const Proof mixed{Evidence::claimed, "as the unmixed formats, which are proven: " + proof.text};
+                add(rows, g, instruction, input, prototype, a == b ? proof : mixed);
+            }
+        }
+    }
+}
+
+constexpr std::string_view mma_sim = "MMA-Sim, arXiv 2511.10909";
+
+Proof recorded(const std::string& gpus) { return {Evidence::recorded, "recordings of " + gpus}; }
+Proof claimed(const std::string& source) { return {Evidence::claimed, source}; }
+
+void add_volta_and_turing(std::vector<ModelRow>& rows) {
+    using namespace formats;
+    const Generation volta{"sm_70", 23, 4, 4};
+    for (const FloatFormat& accumulator : {fp32, fp16}) {
+        add(rows, volta, "mma", "fp16", fused_model(fp16, accumulator, 4, 4, 23), recorded("V100"));
+    }
+    const Generation turing{"sm_75", 24, 8, 4};
+    for (const FloatFormat& accumulator : {fp32, fp16}) {
+        add(rows, turing, "mma", "fp16", fused_model(fp16, accumulator, 8, 8, 24), claimed(std::string(mma_sim)));
+    }
+}
+
+void add_ampere_and_ada(std::vector<ModelRow>& rows) {
+    add_common(rows, {"sm_80", 24, 8, 4}, "mma", recorded("A100"));
+    add_common(rows, {"sm_86", 24, 8, 4}, "mma", recorded("A2"));
+    const Generation ada{"sm_89", 24, 8, 4};
+    add_common(rows, ada, "mma", recorded("an Ada GPU"));
+    add_fp8(rows, ada, "mma", {.instruction_k = 32, .group = 16, .fraction_bits = 13}, 13, recorded("an Ada GPU"));
+}
+
+/// What Hopper and Blackwell B200 share: mma.sync, its FP8 emulation, and the pair of k4 HMMAs that WMMA makes of tf32.
+void add_datacenter_mma(std::vector<ModelRow>& rows, const Generation& g, const Proof& proof) {
+    using namespace formats;
+    add_common(rows, g, "mma", proof);
+    add(rows, g, "wmma", "tf32", fused_model(tf32, fp32, 8, 4, 25), proof);
+}
+
+void add_hopper(std::vector<ModelRow>& rows) {
+    const Generation hopper{"sm_90", 25, 16, 8};
+    add_datacenter_mma(rows, hopper, recorded("H100"));
+    const Proof unseen = claimed(std::string(mma_sim) + "; no recording of wgmma with 16-bit or tf32 inputs");
+    add_common(rows, hopper, "wgmma", unseen);
+    add_fp8(rows, hopper, "wgmma", {.instruction_k = 32, .group = 32, .fraction_bits = 13}, 13,
+            recorded("H100 (fp32 output, c = 0)"));
+    add_fp8(rows, hopper, "mma",
+            {.summation = Summation::fp8_by_hmma, .instruction_k = 32, .group = 16, .fraction_bits = 25}, 23,
+            recorded("H100 (fp16 output)"));
+}
+
+void add_blackwell(std::vector<ModelRow>& rows) {
+    const Generation b200{"sm_100", 25, 16, 8};
+    add_datacenter_mma(rows, b200, claimed("recordings of B200, not yet replayed here"));
+    add_common(rows, b200, "tcgen05", claimed(std::string(mma_sim)));
+    add_fp8(rows, b200, "tcgen05", {.instruction_k = 32, .group = 32, .fraction_bits = 25}, 23,
+            claimed(std::string(mma_sim)));
+    add_fp8(rows, b200, "mma",
+            {.summation = Summation::fp8_by_hmma, .instruction_k = 32, .group = 16, .fraction_bits = 25}, 23,
+            claimed("recordings of B200, not yet replayed here"));
+    const Generation rtx{"sm_120", 25, 16, 8};
+    add_common(rows, rtx, "mma", claimed(std::string(mma_sim)));
+    add_fp8(rows, rtx, "mma", {.instruction_k = 32, .group = 32, .fraction_bits = 25}, 23,
+            claimed(std::string(mma_sim)));
+}
+
+std::vector<ModelRow> build_table() {
+    std::vector<ModelRow> rows;
+    add_volta_and_turing(rows);
+    add_ampere_and_ada(rows);
+    add_hopper(rows);
+    add_blackwell(rows);
+    return rows;
+}
+
+constexpr std::array gpus{
+    NamedGpu{"V100", "sm_70"},
+    NamedGpu{"Volta", "sm_70"},
+    NamedGpu{"T4", "sm_75"},
+    NamedGpu{"Turing", "sm_75"},
+    NamedGpu{"A100", "sm_80"},
+    NamedGpu{"A30", "sm_80"},
+    NamedGpu{"Ampere", "sm_80"},
+    NamedGpu{"A2", "sm_86"},
+    NamedGpu{"Ada", "sm_89"},
+    NamedGpu{"L40S", "sm_89"},
+    NamedGpu{"H100", "sm_90"},
+    NamedGpu{"H200", "sm_90"},
+    NamedGpu{"Hopper", "sm_90"},
+    NamedGpu{"B200", "sm_100"},
+    NamedGpu{"Blackwell", "sm_100"},
+    NamedGpu{"RTX5090", "sm_120"},
+    NamedGpu{"RTXBlackwell", "sm_120"},
+};
+
+bool equal_ignoring_case(std::string_view x, std::string_view y) {
+    return std::equal(x.begin(), x.end(), y.begin(), y.end(),
+                      [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
+}
+
+[[noreturn]] void throw_unknown(const std::string& what, std::span<const ModelRow> choices) {
+    std::string keys;
+    for (const ModelRow& row : choices) keys += (keys.empty() ? "" : ", ") + row.key();
+    throw std::invalid_argument("there is no model " + what + "; choose one of " + keys);
+}
+
+}  // namespace
+
+std::string_view name_of(Evidence evidence) {
+    switch (evidence) {
+        case Evidence::recorded: return "recorded";
+        case Evidence::seen_live: return "seen live";
+        case Evidence::claimed: return "claimed";
+    }
+    return "";
+}
+
+std::string ModelRow::key() const { return architecture + ":" + instruction + "." + input + "." + output; }
+
+std::span<const ModelRow> model_table() {
+    static const std::vector<ModelRow> table = build_table();
+    return table;
+}
+
+const ModelRow& find_model(std::string_view key) {
+    for (const ModelRow& row : model_table()) {
+        if (row.key() == key) return row;
+    }
+    throw_unknown("'" + std::string(key) + "'", model_table());
+}
+
+const ModelRow& find_model(std::string_view gpu, std::string_view input, std::string_view output) {
+    const std::string architecture = architecture_of(gpu);
+    std::vector<ModelRow> of_architecture;
+    for (const ModelRow& row : model_table()) {
+        if (row.architecture != architecture) continue;
+        if (equal_ignoring_case(row.input, input) && equal_ignoring_case(row.output, output)) return row;
+        of_architecture.push_back(row);
+    }
+    throw_unknown("of " + std::string(gpu) + " with " + std::string(input) + " inputs and a " + std::string(output) +
+                      " accumulator",
+                  of_architecture);
+}
+
+std::span<const NamedGpu> named_gpus() { return gpus; }
+
+std::string architecture_of(std::string_view gpu) {
+    std::string names;
+    for (const NamedGpu& row : gpus) {
+        if (equal_ignoring_case(row.name, gpu)) return std::string(row.architecture);
+        names += (names.empty() ? "" : ", ") + std::string(row.name);
+    }
+    for (const ModelRow& row : model_table()) {
+        if (row.architecture == gpu) return row.architecture;
+    }
+    throw std::invalid_argument("there is no GPU model '" + std::string(gpu) + "'; choose one of " + names);
+}
+
+const PolicySet& policy_set(std::string_view name) {
+    std::string names;
+    for (const PolicySet& set : policy_sets) {
+        if (equal_ignoring_case(set.name, name)) return set;
+        names += (names.empty() ? "" : ", ") + std::string(set.name);
+    }
+    throw std::invalid_argument("there is no policy set '" + std::string(name) + "'; choose one of " + names);
+}
+
+}  // namespace ulp
