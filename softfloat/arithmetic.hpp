@@ -1,5 +1,5 @@
-// The operations of IEEE 754 on storage words, in integer arithmetic: unpack, compute exactly (or with a sticky bit),
-// round once. `Word` is the integer that holds exact significands: std::uint64_t up to precision 24, UInt128 up to 53.
+// + - * / sqrt and fma on storage words, in integer arithmetic: unpack, compute exactly (or with a sticky bit), round
+// once. `Word` is the integer that holds exact significands: std::uint64_t up to precision 24, UInt128 up to 53.
 #pragma once
 
 #include <type_traits>
@@ -200,64 +200,6 @@ constexpr std::uint64_t sqrt_bits(const FloatFormat& format, std::uint64_t a, Co
     const int digits = format.precision() + 2 + (context.rounding == Rounding::stochastic ? context.random_bits : 0);
     const auto root = sqrt_exact(value, digits);
     return round_to_bits(format, false, root.exponent, root.significand, context);
-}
-
-enum class Order : std::int8_t { less, equal, greater, unordered };
-
-/// The order of two values; -0 equals +0. A signalling NaN raises invalid (the quiet predicates of IEEE 754 5.11).
-constexpr Order compare_bits(const FloatFormat& format, std::uint64_t a, std::uint64_t b, Context& context) {
-    if (is_nan(format, a) || is_nan(format, b)) {
-        if (is_signaling(format, a) || is_signaling(format, b)) context.flags |= flag::invalid;
-        return Order::unordered;
-    }
-    const auto key = [&](std::uint64_t bits) {
-        const auto magnitude = static_cast<std::int64_t>(magnitude_of(format, bits));
-        return sign_of(format, bits) ? -magnitude : magnitude;
-    };
-    if (key(a) == key(b)) return Order::equal;
-    return key(a) < key(b) ? Order::less : Order::greater;
-}
-
-/// An integer rounded to the format.
-template <class Integer>
-constexpr std::uint64_t bits_from_integer(const FloatFormat& format, Integer value, Context& context) {
-    const bool negative = value < 0;
-    const auto wide = static_cast<std::uint64_t>(value);
-    return round_to_bits(format, negative, 0, negative ? std::uint64_t{0} - wide : wide, context);
-}
-
-/// The value rounded to an integer by the context's rounding (odd: toward zero, as TestFloat has it). NaN, infinities
-/// and values out of range raise invalid and give the x86 "integer indefinite": the smallest integer of a signed type,
-/// the largest of an unsigned one.
-template <class Integer>
-constexpr Integer integer_from_bits(const FloatFormat& format, std::uint64_t bits, Context& context) {
-    using Unsigned = std::make_unsigned_t<Integer>;
-    constexpr int width = word_bits<Integer>;
-    constexpr Unsigned sign_bit = static_cast<Unsigned>(Unsigned{1} << (width - 1));
-    constexpr Unsigned indefinite = std::is_signed_v<Integer> ? sign_bit : static_cast<Unsigned>(-1);
-    const auto value = operand<std::uint64_t>(format, bits, context);
-    if (value.kind == Kind::zero) return 0;
-    Context rounding = context;
-    if (rounding.rounding == Rounding::odd) rounding.rounding = Rounding::toward_zero;
-    bool representable = value.kind == Kind::finite && value.exponent + bit_length(value.significand) <= 64;
-    std::uint64_t magnitude = 0;
-    bool inexact = false;
-    if (representable) {
-        const auto [kept, discarded] = split_at(value.significand, -value.exponent, context.random_bits);
-        const bool up = rounds_up(rounding, value.sign, (kept & 1) != 0, discarded);
-        magnitude = kept + (up ? 1 : 0);
-        inexact = discarded.any();
-        const std::uint64_t limit = std::is_signed_v<Integer> ? std::uint64_t{sign_bit} - (value.sign ? 0 : 1)
-                                    : value.sign              ? 0
-                                                              : std::uint64_t{static_cast<Unsigned>(-1)};
-        representable = magnitude <= limit && !(up && kept == ~std::uint64_t{0});
-    }
-    if (!representable) {
-        context.flags |= flag::invalid;
-        return static_cast<Integer>(indefinite);
-    }
-    if (inexact) context.flags |= flag::inexact;
-    return static_cast<Integer>(value.sign ? std::uint64_t{0} - magnitude : magnitude);
 }
 
 }  // namespace ulp

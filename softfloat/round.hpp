@@ -54,6 +54,13 @@ constexpr std::uint64_t infinity_bits(const FloatFormat& format, bool sign) {
     return pack(format, sign, format.has_nan() ? format.nan_code() : format.max_finite_magnitude());
 }
 
+/// -x: the other sign, also on a NaN that has one. Without a sign in the format there is no -x: NaN.
+constexpr std::uint64_t negate_bits(const FloatFormat& format, std::uint64_t bits) {
+    if (!format.has_sign) return nan_bits(format);
+    if (format.specials == Specials::negative_zero_nan && is_nan(format, bits)) return bits;
+    return pack(format, !sign_of(format, bits), magnitude_of(format, bits));
+}
+
 /// The exact value of a storage word. Bits of the padding are ignored.
 template <class Word = std::uint64_t>
 constexpr Unpacked<Word> decode(const FloatFormat& format, std::uint64_t bits) {
