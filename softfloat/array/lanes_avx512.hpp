@@ -68,6 +68,87 @@ struct Avx512 {
         c = _mm512_unpacklo_epi64(ab_high, cd_high);
         d = _mm512_unpackhi_epi64(ab_high, cd_high);
     }
+
+    /// fp32 arithmetic in the rounding of the processor's control register.
+    struct Single {
+        using Reg = __m512;
+        static Reg add(Reg a, Reg b) { return _mm512_add_ps(a, b); }
+        static Reg subtract(Reg a, Reg b) { return _mm512_sub_ps(a, b); }
+        static Reg multiply(Reg a, Reg b) { return _mm512_mul_ps(a, b); }
+        static Reg divide(Reg a, Reg b) { return _mm512_div_ps(a, b); }
+        static Reg sqrt(Reg a) { return _mm512_sqrt_ps(a); }
+        static Reg fma(Reg a, Reg b, Reg c) { return _mm512_fmadd_ps(a, b, c); }
+        /// x, rounded to nearest even from x + error, as if rounded to odd. NaNs and infinities have error NaN.
+        static Reg to_odd(Reg x, Reg error) {
+            const Word word = word_of(x);
+            const Mask inexact = _mm512_cmp_ps_mask(error, _mm512_setzero_ps(), _CMP_NEQ_OQ);
+            const Mask even_inexact = _mm512_mask_testn_epi32_mask(inexact, word, set(1));
+            const Word step = either(all_sign(differ(word, word_of(error))), set(1));
+            return single_of(_mm512_mask_add_epi32(word, even_inexact, word, step));
+        }
+    };
+    static Single::Reg single_of(Word x) { return _mm512_castsi512_ps(x); }
+    static Word word_of(Single::Reg x) { return _mm512_castps_si512(x); }
+    static Single::Reg from_integer(Word x) { return _mm512_cvtepi32_ps(x); }
+    static Word canonical_nan(Word x) {
+        const Mask nan = _mm512_cmp_ps_mask(single_of(x), single_of(x), _CMP_UNORD_Q);
+        return _mm512_mask_mov_epi32(x, nan, set(0x7FC00000));
+    }
+    static constexpr bool has_half = true;
+    /// fp16, exact but for the bits of NaNs.
+    static Word load_half(const void* p) {
+        return word_of(_mm512_cvtph_ps(_mm256_loadu_si256(static_cast<const __m256i_u*>(p))));
+    }
+    /// Rounded to nearest even.
+    static void store_half(void* p, Word x) {
+        const __m256i halves = _mm512_cvtps_ph(single_of(x), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+        _mm256_storeu_si256(static_cast<__m256i_u*>(p), halves);
+    }
+
+    /// fp64 arithmetic on half as many lanes.
+    struct Double {
+        using Reg = __m512d;
+        static Reg add(Reg a, Reg b) { return _mm512_add_pd(a, b); }
+        static Reg subtract(Reg a, Reg b) { return _mm512_sub_pd(a, b); }
+        static Reg multiply(Reg a, Reg b) { return _mm512_mul_pd(a, b); }
+        static Reg divide(Reg a, Reg b) { return _mm512_div_pd(a, b); }
+        static Reg sqrt(Reg a) { return _mm512_sqrt_pd(a); }
+        static Reg to_odd(Reg x, Reg error) {
+            const __m512i word = _mm512_castpd_si512(x);
+            const __m512i one = _mm512_set1_epi64(1);
+            const __mmask8 inexact = _mm512_cmp_pd_mask(error, _mm512_setzero_pd(), _CMP_NEQ_OQ);
+            const __mmask8 even_inexact = _mm512_mask_testn_epi64_mask(inexact, word, one);
+            const __m512i differ = _mm512_xor_si512(word, _mm512_castpd_si512(error));
+            const __m512i step = _mm512_or_si512(_mm512_srai_epi64(differ, 63), one);
+            return _mm512_castsi512_pd(_mm512_mask_add_epi64(word, even_inexact, word, step));
+        }
+    };
+    static Double::Reg widen_low(Word x) { return _mm512_cvtps_pd(_mm256_castsi256_ps(_mm512_castsi512_si256(x))); }
+    static Double::Reg widen_high(Word x) {
+        return _mm512_cvtps_pd(_mm256_castsi256_ps(_mm512_extracti64x4_epi64(x, 1)));
+    }
+    /// Rounded to odd in fp32. Beyond fp32's range: the largest number, which is odd.
+    static Word narrow_odd(Double::Reg low, Double::Reg high) {
+        return _mm512_inserti64x4(_mm512_castsi256_si512(narrow_half_odd(low)), narrow_half_odd(high), 1);
+    }
+    /// fp64 in memory, rounded to odd in fp32.
+    static Word load_narrow_odd(const void* p) {
+        const auto* doubles = static_cast<const double*>(p);
+        return narrow_odd(_mm512_loadu_pd(doubles), _mm512_loadu_pd(doubles + 8));
+    }
+    static void store_widened(void* p, Word x) {
+        auto* doubles = static_cast<double*>(p);
+        _mm512_storeu_pd(doubles, widen_low(x));
+        _mm512_storeu_pd(doubles + 8, widen_high(x));
+    }
+
+  private:
+    static __m256i narrow_half_odd(Double::Reg x) {
+        const __m256 toward_zero = _mm512_cvt_roundpd_ps(x, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
+        const __mmask8 inexact = _mm512_cmp_pd_mask(_mm512_cvtps_pd(toward_zero), x, _CMP_NEQ_OQ);
+        const __m256i word = _mm256_castps_si256(toward_zero);
+        return _mm256_mask_or_epi32(word, inexact, word, _mm256_set1_epi32(1));
+    }
 };
 
 }  // namespace
