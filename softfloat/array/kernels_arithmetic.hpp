@@ -3,10 +3,11 @@
 // "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd", IEEE ToC 57, 2008).
 //
 //   by single   operands with at most 11 digits and exponents so small that nothing overflows or underflows in fp32:
-//               products are exact, the error of a sum is found by Knuth's TwoSum, and no quotient or root of such
-//               operands comes so near to a number of 12 digits that fp32's rounding could hide on which side it lies
-//               (24 >= 2 * 11 + 2: Figueroa, "When is double rounding innocuous?", SIGNUM 30, 1995).
-//   by double   any fp32 operands, in the same way in fp64 (53 >= 2 * 24 + 2), then rounded to odd in fp32.
+//               products are exact, sums are rounded to odd, and no quotient or root of such operands comes so near to
+//               a number of 12 digits that fp32's rounding could hide on which side it lies (24 >= 2 * 11 + 2:
+//               Figueroa, "When is double rounding innocuous?", SIGNUM 30, 1995).
+//   by double   any fp32 operands, in the same way in fp64 (53 >= 2 * 24 + 2), then rounded to odd in fp32. In fp32
+//               itself, processors take a hundred cycles for a product that is subnormal.
 //
 // See kernels_round.hpp for how this file is compiled.
 #pragma once
@@ -16,23 +17,14 @@
 namespace ulp::array {
 namespace {
 
-template <class Real>
-typename Real::Reg add_to_odd(typename Real::Reg a, typename Real::Reg b) {
-    const auto sum = Real::add(a, b);
-    const auto b_part = Real::subtract(sum, a);
-    const auto a_part = Real::subtract(sum, b_part);
-    const auto error = Real::add(Real::subtract(a, a_part), Real::subtract(b, b_part));
-    return Real::to_odd(sum, error);
-}
-
 /// In Real's precision. op_subtract is op_add of -b.
 template <class Real, Operation op>
 typename Real::Reg operate_to_odd(typename Real::Reg a, typename Real::Reg b, typename Real::Reg c) {
-    if constexpr (op == op_add) return add_to_odd<Real>(a, b);
+    if constexpr (op == op_add) return Real::add_to_odd(a, b);
     if constexpr (op == op_multiply) return Real::multiply(a, b);
     if constexpr (op == op_divide) return Real::divide(a, b);
     if constexpr (op == op_sqrt) return Real::sqrt(a);
-    if constexpr (op == op_fma) return add_to_odd<Real>(Real::multiply(a, b), c);
+    if constexpr (op == op_fma) return Real::fma_to_odd(a, b, c);
 }
 
 /// A sum of x and -x is +0 here; where the rounding is down it must be -0, but for +0 and +0.
@@ -53,8 +45,8 @@ typename Lanes::Word with_sum_sign(const RoundingPlan& plan, typename Lanes::Wor
 
 template <class Lanes, Operation op>
 typename Lanes::Word by_single(typename Lanes::Word a, typename Lanes::Word b, typename Lanes::Word c) {
-    return Lanes::word_of(
-        operate_to_odd<typename Lanes::Single, op>(Lanes::single_of(a), Lanes::single_of(b), Lanes::single_of(c)));
+    using Single = typename Lanes::Single;
+    return Lanes::word_of(operate_to_odd<Single, op>(Lanes::single_of(a), Lanes::single_of(b), Lanes::single_of(c)));
 }
 template <class Lanes, Operation op>
 typename Lanes::Word by_double(typename Lanes::Word a, typename Lanes::Word b, typename Lanes::Word c) {

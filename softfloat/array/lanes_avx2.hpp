@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "softfloat/array/two_sum.hpp"
+
 namespace ulp::array {
 namespace {
 
@@ -84,6 +86,9 @@ struct Avx2 {
         static Reg divide(Reg a, Reg b) { return _mm256_div_ps(a, b); }
         static Reg sqrt(Reg a) { return _mm256_sqrt_ps(a); }
         static Reg fma(Reg a, Reg b, Reg c) { return _mm256_fmadd_ps(a, b, c); }
+        static Reg add_to_odd(Reg a, Reg b) { return two_sum_to_odd<Single>(a, b); }
+        /// The product must be exact.
+        static Reg fma_to_odd(Reg a, Reg b, Reg c) { return add_to_odd(multiply(a, b), c); }
         /// x, rounded to nearest even from x + error, as if rounded to odd. NaNs and infinities have error NaN.
         static Reg to_odd(Reg x, Reg error) {
             const Word word = word_of(x);
@@ -119,6 +124,8 @@ struct Avx2 {
         static Reg multiply(Reg a, Reg b) { return _mm256_mul_pd(a, b); }
         static Reg divide(Reg a, Reg b) { return _mm256_div_pd(a, b); }
         static Reg sqrt(Reg a) { return _mm256_sqrt_pd(a); }
+        static Reg add_to_odd(Reg a, Reg b) { return two_sum_to_odd<Double>(a, b); }
+        static Reg fma_to_odd(Reg a, Reg b, Reg c) { return add_to_odd(multiply(a, b), c); }
         static Reg to_odd(Reg x, Reg error) {
             const __m256i word = _mm256_castpd_si256(x);
             const __m256i zero = _mm256_setzero_si256();

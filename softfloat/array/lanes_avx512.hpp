@@ -13,6 +13,10 @@ struct Avx512 {
     using Word = __m512i;
     using Mask = __mmask16;
     static constexpr int width = 16;
+    // Roundings of single instructions.
+    static constexpr int zero = _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC;
+    static constexpr int down = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
+    static constexpr int up = _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC;
 
     static Word load(const void* p) { return _mm512_loadu_si512(p); }
     static void store(void* p, Word x) { _mm512_storeu_si512(p, x); }
@@ -78,13 +82,21 @@ struct Avx512 {
         static Reg divide(Reg a, Reg b) { return _mm512_div_ps(a, b); }
         static Reg sqrt(Reg a) { return _mm512_sqrt_ps(a); }
         static Reg fma(Reg a, Reg b, Reg c) { return _mm512_fmadd_ps(a, b, c); }
-        /// x, rounded to nearest even from x + error, as if rounded to odd. NaNs and infinities have error NaN.
-        static Reg to_odd(Reg x, Reg error) {
-            const Word word = word_of(x);
-            const Mask inexact = _mm512_cmp_ps_mask(error, _mm512_setzero_ps(), _CMP_NEQ_OQ);
-            const Mask even_inexact = _mm512_mask_testn_epi32_mask(inexact, word, set(1));
-            const Word step = either(all_sign(differ(word, word_of(error))), set(1));
-            return single_of(_mm512_mask_add_epi32(word, even_inexact, word, step));
+        /// Rounded to odd, whatever the control register says: the result toward zero, with the last bit set where the
+        /// results down and up differ.
+        static Reg add_to_odd(Reg a, Reg b) {
+            return odd(_mm512_add_round_ps(a, b, zero), _mm512_add_round_ps(a, b, down), _mm512_add_round_ps(a, b, up));
+        }
+        static Reg fma_to_odd(Reg a, Reg b, Reg c) {
+            return odd(_mm512_fmadd_round_ps(a, b, c, zero), _mm512_fmadd_round_ps(a, b, c, down),
+                       _mm512_fmadd_round_ps(a, b, c, up));
+        }
+
+      private:
+        static Reg odd(Reg toward_zero, Reg lower, Reg upper) {
+            const Word word = word_of(toward_zero);
+            const Mask inexact = _mm512_cmp_ps_mask(lower, upper, _CMP_NEQ_OQ);
+            return single_of(_mm512_mask_or_epi32(word, inexact, word, set(1)));
         }
     };
     static Single::Reg single_of(Word x) { return _mm512_castsi512_ps(x); }
@@ -108,19 +120,22 @@ struct Avx512 {
     /// fp64 arithmetic on half as many lanes.
     struct Double {
         using Reg = __m512d;
-        static Reg add(Reg a, Reg b) { return _mm512_add_pd(a, b); }
-        static Reg subtract(Reg a, Reg b) { return _mm512_sub_pd(a, b); }
         static Reg multiply(Reg a, Reg b) { return _mm512_mul_pd(a, b); }
         static Reg divide(Reg a, Reg b) { return _mm512_div_pd(a, b); }
         static Reg sqrt(Reg a) { return _mm512_sqrt_pd(a); }
-        static Reg to_odd(Reg x, Reg error) {
-            const __m512i word = _mm512_castpd_si512(x);
-            const __m512i one = _mm512_set1_epi64(1);
-            const __mmask8 inexact = _mm512_cmp_pd_mask(error, _mm512_setzero_pd(), _CMP_NEQ_OQ);
-            const __mmask8 even_inexact = _mm512_mask_testn_epi64_mask(inexact, word, one);
-            const __m512i differ = _mm512_xor_si512(word, _mm512_castpd_si512(error));
-            const __m512i step = _mm512_or_si512(_mm512_srai_epi64(differ, 63), one);
-            return _mm512_castsi512_pd(_mm512_mask_add_epi64(word, even_inexact, word, step));
+        static Reg add_to_odd(Reg a, Reg b) {
+            return odd(_mm512_add_round_pd(a, b, zero), _mm512_add_round_pd(a, b, down), _mm512_add_round_pd(a, b, up));
+        }
+        static Reg fma_to_odd(Reg a, Reg b, Reg c) {
+            return odd(_mm512_fmadd_round_pd(a, b, c, zero), _mm512_fmadd_round_pd(a, b, c, down),
+                       _mm512_fmadd_round_pd(a, b, c, up));
+        }
+
+      private:
+        static Reg odd(Reg toward_zero, Reg lower, Reg upper) {
+            const __m512i word = _mm512_castpd_si512(toward_zero);
+            const __mmask8 inexact = _mm512_cmp_pd_mask(lower, upper, _CMP_NEQ_OQ);
+            return _mm512_castsi512_pd(_mm512_mask_or_epi64(word, inexact, word, _mm512_set1_epi64(1)));
         }
     };
     static Double::Reg widen_low(Word x) { return _mm512_cvtps_pd(_mm256_castsi256_ps(_mm512_castsi512_si256(x))); }
@@ -143,7 +158,7 @@ struct Avx512 {
     }
 
   private:
-    static __m256i narrow_half_odd(Double::Reg x) {
+    static __m256i narrow_half_odd(__m512d x) {
         const __m256 toward_zero = _mm512_cvt_roundpd_ps(x, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
         const __mmask8 inexact = _mm512_cmp_pd_mask(_mm512_cvtps_pd(toward_zero), x, _CMP_NEQ_OQ);
         const __m256i word = _mm256_castps_si256(toward_zero);

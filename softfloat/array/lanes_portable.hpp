@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "softfloat/array/two_sum.hpp"
+
 namespace ulp::array {
 namespace {
 
@@ -82,6 +84,9 @@ struct Portable {
         static Reg divide(Reg a, Reg b) { return a / b; }
         static Reg sqrt(Reg a) { return __builtin_sqrtf(a); }
         static Reg fma(Reg a, Reg b, Reg c) { return __builtin_fmaf(a, b, c); }
+        static Reg add_to_odd(Reg a, Reg b) { return two_sum_to_odd<Single>(a, b); }
+        /// The product must be exact.
+        static Reg fma_to_odd(Reg a, Reg b, Reg c) { return add_to_odd(multiply(a, b), c); }
         /// x, rounded to nearest even from x + error, as if rounded to odd. NaNs and infinities have error NaN.
         static Reg to_odd(Reg x, Reg error) {
             const Word word = word_of(x);
@@ -103,6 +108,8 @@ struct Portable {
         static Reg multiply(Reg a, Reg b) { return a * b; }
         static Reg divide(Reg a, Reg b) { return a / b; }
         static Reg sqrt(Reg a) { return __builtin_sqrt(a); }
+        static Reg add_to_odd(Reg a, Reg b) { return two_sum_to_odd<Double>(a, b); }
+        static Reg fma_to_odd(Reg a, Reg b, Reg c) { return add_to_odd(multiply(a, b), c); }
         static Reg to_odd(Reg x, Reg error) {
             const auto word = reinterpret<std::uint64_t>(x);
             const bool inexact = error < 0 || error > 0;

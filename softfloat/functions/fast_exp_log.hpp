@@ -79,6 +79,12 @@ constexpr double tanh(double x) {
     return (x < 0 ? -e : e) / (e + 2);
 }
 
+/// 1 / (1 + e^-x) = e^x / (1 + e^x): the form whose exponential is at most 1.
+constexpr double sigmoid(double x) {
+    const double e = exp(x < 0 ? x : -x);
+    return (x < 0 ? e : 1) / (1 + e);
+}
+
 /// log(1 + u) = 2 atanh(s), s = u / (2 + u), for sqrt(1/2) <= 1 + u <= sqrt(2), where s^2 < 0.0295: relative error of
 /// the cut series 0.0295^9 / 19 < 2^-49.
 constexpr double log1p_core(double u) {
@@ -109,5 +115,11 @@ constexpr double log2(double x) {
 }
 /// x > -1. The sum 1 + x is taken only where its rounding is small beside the result.
 constexpr double log1p(double x) { return x > -0.25 && x < 0.375 ? log1p_core(x) : log(1 + x); }
+
+/// log(1 + e^x).
+constexpr double softplus(double x) {
+    const double rest = log1p(exp(x < 0 ? x : -x));
+    return x < 0 ? rest : x + rest;
+}
 
 }  // namespace ulp::fast

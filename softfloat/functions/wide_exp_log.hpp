@@ -56,6 +56,13 @@ constexpr Wide tanh(const Wide& x) {
     return x.sign ? -magnitude : magnitude;
 }
 
+/// Around zero as a sum, 1/2 + tanh(x/2)/2; left of it as a quotient, which stays accurate as it goes to zero.
+constexpr Wide sigmoid(const Wide& x) {
+    if (!x.sign || x.leading() < 0) return Wide{false, -1, 1} + scale(tanh(scale(x, -1)), -1);
+    const Wide e = exp(x);
+    return e / (e + Wide{1});
+}
+
 /// log(1 + u) = 2 atanh(s), s = u / (2 + u), for sqrt(1/2) <= 1 + u <= sqrt(2), where s^2 < 0.0295:
 ///     2s + 2s (s^2/3 + s^4/5 + ...) = u - u s + 2s (...)
 /// 26 terms; the next is 0.0295^26/53 < 2^-137.
@@ -92,6 +99,16 @@ constexpr Wide log2(const Wide& x) {
 constexpr Wide log1p(const Wide& x) {
     if (x.is_zero() || x.leading() < -2) return log1p_core(x);
     return log(Wide{1} + x);
+}
+
+constexpr Wide softplus(const Wide& x) { return x.sign ? log1p(exp(x)) : x + log1p(exp(-x)); }
+
+/// Roots by way of the logarithm: what is not exact is far from every boundary, as the n-th power of a boundary differs
+/// from x by a unit of a product of n significands (relative 2^-75 for cubes of 25 bits).
+constexpr Wide rsqrt(const Wide& x) { return exp(-scale(log(x), -1)); }
+constexpr Wide cbrt(const Wide& x) {
+    const Wide magnitude = exp(divide(log(abs(x)), 3));
+    return x.sign ? -magnitude : magnitude;
 }
 
 static_assert(abs(exp(Wide{1}) * exp(Wide{-1}) - Wide{1}) < Wide(false, -120, 1));
