@@ -15,6 +15,6 @@ Dataset read_idx(const std::filesystem::path& images, const std::filesystem::pat
 /// The MNIST files of a folder: train-images-idx3-ubyte[.gz] and its labels, t10k-images-idx3-ubyte[.gz] and its
 /// labels. Where there are only the t10k files, their first 8,000 images train and the last 2,000 test. Throws
 /// DataError.
-Split read_mnist(const std::filesystem::path& folder);
+DataSplit read_mnist(const std::filesystem::path& folder);
 
 }  // namespace ulp

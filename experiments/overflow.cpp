@@ -156,15 +156,15 @@ void figure_partial_sums(const RunContext& context, const std::vector<MatrixUnit
         sum_series("exact", formats::fp64, at, [](std::size_t n) { return 16.0 * static_cast<double>(n); }));
     series.push_back(sum_series("fp32 one by one", formats::fp32, at, sixteens_one_by_one<fp32>));
     series.push_back(sum_series("bf16 one by one", formats::bf16, at, sixteens_one_by_one<bf16>));
-    series.push_back(sum_series("tf32 one by one", formats::tf32, at, sixteens_one_by_one<tf32>));
     series.push_back(sum_series("fp16 one by one", formats::fp16, at, sixteens_one_by_one<fp16>));
+    series.push_back(sum_series("tf32 one by one", formats::tf32, at, sixteens_one_by_one<tf32>));
     series.push_back(sum_series("bf16 pairwise", formats::bf16, at, sixteens_pairwise<bf16>));
     series.push_back(sum_series("fp16 pairwise", formats::fp16, at, sixteens_pairwise<fp16>));
     context.progress(0.3);
     for (const MatrixUnit& unit : units) {
         for (const ProductTypes& types : {fp16_to_fp32, fp16_to_fp16}) {
             const std::string name =
-                fmt::format("{}, {} accumulator", unit.name, types.accumulator == formats::fp16 ? "fp16" : "fp32");
+                fmt::format("{} {} accumulator", unit.name, types.accumulator == formats::fp16 ? "fp16" : "fp32");
             series.push_back(
                 sum_series(name, types.accumulator, at, [&](std::size_t n) { return unit_sum(unit, types, n); }));
         }
@@ -294,7 +294,7 @@ void figure_softmax(Result& result) {
     series("fp32", formats::fp32, [](double x) { return softmax_sum<fp32>(x, 10, false); });
     series("bf16", formats::bf16, [](double x) { return softmax_sum<bf16>(x, 10, false); });
     series("fp16", formats::fp16, [](double x) { return softmax_sum<fp16>(x, 10, false); });
-    series("fp16, maximum subtracted", formats::fp16, [](double x) { return softmax_sum<fp16>(x, 10, true); });
+    series("fp16 less the maximum", formats::fp16, [](double x) { return softmax_sum<fp16>(x, 10, true); });
     result.figure(std::move(figure));
 }
 

@@ -6,10 +6,15 @@ set datafile separator ','
 set datafile missing NaN
 set encoding utf8
 if (format eq 'svg') {
+    points = 15
     set terminal svg size 960,600 dynamic font 'DejaVu Sans,Helvetica,Arial,sans-serif,15' enhanced background rgb 'white'
 } else {
+    points = 22
     set terminal pngcairo size 1600,1000 font 'DejaVu Sans,22' enhanced linewidth 1.6 pointscale 1.6
 }
+tiny = sprintf(',%g', 0.75 * points)   # font sizes: set label ... font tiny
+small = sprintf(',%g', 0.87 * points)
+large = sprintf(',%g', 1.15 * points)
 set output figure . '.' . format
 
 set linetype 1 linecolor rgb 0x0072B2 linewidth 2.5 pointtype 7 pointsize 0.6
@@ -27,9 +32,9 @@ set border 3 linewidth 1
 set tics nomirror out
 set grid back linecolor rgb 0xBBBBBB linewidth 0.5 dashtype 3
 set style fill solid 0.75 noborder
-set key top left Left reverse samplen 2 spacing 1.15
-set title title_text noenhanced font ',17' offset 0,0.4
-set label 1000 caption_text at screen 0.02,0.035 left noenhanced font ',12' textcolor rgb 0x666666
+set key top left Left reverse samplen 2 spacing 1.15 font small
+set title title_text noenhanced font large offset 0,0.4
+set label 1000 caption_text at screen 0.02,0.035 left noenhanced font tiny textcolor rgb 0x666666
 set bmargin 5.5
 set rmargin 3
 

@@ -14,11 +14,14 @@ Command verify_command();
 
 std::span<const Command> commands() {
     static const std::array list = {
-        list_command(),    //
-        run_command(),     //
-        report_command(),  //
-        claims_command(),  //
-        verify_command(),  //
+        // Experiments and what they found.
+        list_command(),
+        run_command(),
+        report_command(),
+        claims_command(),
+        // Matrix units and their models.
+        verify_command(),
+        // This machine.
         doctor_command(),
     };
     return list;

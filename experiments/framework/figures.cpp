@@ -64,7 +64,7 @@ std::string draw_figures(const Result& result, const std::filesystem::path& fold
         const Finished finished = run_program({"gnuplot", figure.name + ".gp"}, folder);
         const bool drawn = std::filesystem::exists(folder / (figure.name + ".svg")) &&
                            std::filesystem::exists(folder / (figure.name + ".png"));
-        if (finished.exit_code != 0 || !drawn || finished.output.find("warning") != std::string::npos) {
+        if (finished.exit_code != 0 || !drawn) {
             throw DataError(fmt::format("gnuplot cannot draw {}: {}", figure.name, finished.output));
         }
     }

@@ -60,13 +60,6 @@ Json inputs_json(const Result& result) {
     return object;
 }
 
-std::string csv_field(std::string_view text) {
-    if (text.find_first_of(",\"\n") == std::string_view::npos) return std::string(text);
-    std::string quoted = "\"";
-    for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-    return quoted + "\"";
-}
-
 std::string point_row(const std::string& prefix, const Series& series, const Point& point) {
     Context exact;
     const std::uint64_t bits = convert_bits(series.format, formats::fp64, std::bit_cast<std::uint64_t>(point.y), exact);
@@ -98,7 +91,7 @@ std::string data_csv(const Result& result) {
     std::string text = "figure,series,x,x_bits,y,y_format,y_bits\n";
     for (const Figure& figure : result.figures()) {
         for (const Series& series : figure.series) {
-            const std::string prefix = fmt::format("{},{},", csv_field(figure.name), csv_field(series.name));
+            const std::string prefix = fmt::format("{},{},", figure.name, series.name);
             for (const Point& point : series.points) text += point_row(prefix, series, point);
         }
     }

@@ -24,6 +24,11 @@ void Result::claim_if(bool holds, std::string_view id, std::string_view source, 
 }
 
 Figure& Result::figure(Figure figure) {
+    for (const Series& series : figure.series) {
+        if (series.name.find_first_of(",\"\n") != std::string::npos) {
+            throw std::logic_error("gnuplot cannot select a series with a comma or quote: " + series.name);
+        }
+    }
     figures_.push_back(std::move(figure));
     return figures_.back();
 }

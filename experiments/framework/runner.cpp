@@ -56,7 +56,7 @@ Finding run_one(const Experiment& experiment, Settings settings, const RunOption
 }
 
 std::string shortened(const std::string& text, std::size_t width) {
-    return text.size() <= width ? text : text.substr(0, width - 3) + "...";
+    return text.size() <= width ? text : fmt::format("{:.{}}...", text, width - 3);
 }
 
 }  // namespace

@@ -1,0 +1,15 @@
+// Every CUDA call goes through check(). Only for sources built with CUDA.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <string_view>
+
+namespace ulp::gpu {
+
+/// Throws DataError with a sentence that names the call and a remedy, unless the status is success. Clears the error.
+void check(cudaError_t status, std::string_view call);
+/// The error of the launch just made (a bad configuration shows here, a failing kernel at the next synchronisation).
+void check_launch(std::string_view kernel);
+
+}  // namespace ulp::gpu

@@ -1,0 +1,102 @@
+// Runs products on the first CUDA device.
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "gpu/cuda_check.hpp"
+#include "gpu/device_memory.hpp"
+#include "gpu/executor.hpp"
+#include "gpu/launch.cuh"
+#include "softfloat/errors.hpp"
+
+namespace ulp::gpu {
+namespace {
+
+std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
+
+/// The driver's release, asked of the management library that comes with it; empty where there is none.
+std::string driver_release() {
+    void* library = dlopen("libnvidia-ml.so.1", RTLD_LAZY | RTLD_LOCAL);
+    if (library == nullptr) return "";
+    std::array<char, 96> text{};
+    const auto start = reinterpret_cast<int (*)()>(dlsym(library, "nvmlInit_v2"));
+    const auto ask = reinterpret_cast<int (*)(char*, unsigned)>(dlsym(library, "nvmlSystemGetDriverVersion"));
+    const auto stop = reinterpret_cast<int (*)()>(dlsym(library, "nvmlShutdown"));
+    if (start != nullptr && ask != nullptr && stop != nullptr && start() == 0) {
+        if (ask(text.data(), static_cast<unsigned>(text.size() - 1)) != 0) text.fill('\0');
+        stop();
+    }
+    dlclose(library);
+    return text.data();
+}
+
+DeviceInfo describe_device() {
+    int count = 0;
+    check(cudaGetDeviceCount(&count), "cudaGetDeviceCount");
+    if (count == 0) throw DataError("cudaGetDeviceCount finds no GPU; run it on a machine with an NVIDIA GPU");
+    check(cudaSetDevice(0), "cudaSetDevice");
+    cudaDeviceProp properties{};
+    check(cudaGetDeviceProperties(&properties, 0), "cudaGetDeviceProperties");
+    int driver = 0;
+    int runtime = 0;
+    check(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
+    check(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
+    return {true,
+            properties.name,
+            properties.major * 10 + properties.minor,
+            driver_release(),
+            version_text(driver),
+            version_text(runtime),
+            properties.multiProcessorCount,
+            properties.totalGlobalMem};
+}
+
+Launch find_launch(const std::string& name) {
+    for (const auto launchers : {mma_sm80_launchers(), mma_sm89_launchers(), mma_sm90_launchers(),
+                                 mma_integer_launchers(), wmma_launchers(), wgmma_launchers()}) {
+        for (const Launcher& launcher : launchers) {
+            if (launcher.instruction == name) return launcher.launch;
+        }
+    }
+    throw std::logic_error("instruction " + name + " has no kernel");
+}
+
+class CudaExecutor final : public Executor {
+  public:
+    CudaExecutor() : info_(describe_device()) {}
+    [[nodiscard]] const DeviceInfo& info() const override { return info_; }
+
+  private:
+    void compute(HostProduct& product) const override {
+        const std::string name = product.instruction->name();
+        const Launch launch = find_launch(name);
+        const DeviceArray<std::uint32_t> a(product.a.words());
+        const DeviceArray<std::uint32_t> b(product.b.words());
+        const DeviceArray<std::uint32_t> c(product.c.words());
+        const DeviceArray<std::uint32_t> d(product.d.words().size());
+        const auto run_over = [&](int poison) {
+            d.fill_bytes(poison);
+            launch(product.extents, {a.data(), b.data(), c.data(), d.data()}, nullptr);
+            check_launch(name);
+            check(cudaDeviceSynchronize(), fmt::format("cudaDeviceSynchronize after {}", name));
+            d.download(product.d.words());
+        };
+        run_over(0xA5);
+        const auto is_poison = [](std::uint32_t word) { return word == 0xA5A5A5A5; };
+        if (std::none_of(product.d.words().begin(), product.d.words().end(), is_poison)) return;
+        // A result may look like the poison: then it does so over any other poison, too, unless it was never written.
+        const auto first = product.d.words();
+        run_over(0x5A);
+        if (first != product.d.words()) throw DataError(name + " left parts of its result unwritten; report it");
+    }
+
+    DeviceInfo info_;
+};
+
+}  // namespace
+
+std::unique_ptr<Executor> open_cuda_device() { return std::make_unique<CudaExecutor>(); }
+
+}  // namespace ulp::gpu

@@ -1,0 +1,48 @@
+#include "gpu/executor.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "softfloat/errors.hpp"
+
+namespace ulp::gpu {
+
+HostProduct::HostProduct(const Instruction& row, const ProductExtents& size, bool with_c)
+    : instruction(&row), extents(size) {
+    const auto times = [](std::uint32_t x, std::uint32_t y, int z) {
+        return std::uint64_t{x} * y * static_cast<std::uint64_t>(z);
+    };
+    const std::uint64_t k_extent = times(size.steps_k, 1, row.shape.k);
+    const std::uint64_t rows = times(size.batch, size.tiles_m, row.shape.m);
+    const std::uint64_t columns = times(size.tiles_n, 1, row.shape.n);
+    a = PackedMatrix(rows, k_extent, bits_of(row.a));
+    b = PackedMatrix(times(size.batch, size.tiles_n, row.shape.n), k_extent, bits_of(row.b));
+    if (with_c) c = PackedMatrix(rows, columns, bits_of(row.accumulator));
+    d = PackedMatrix(rows, columns, bits_of(row.accumulator));
+}
+
+void Executor::run(HostProduct& product) const {
+    const Instruction& row = *product.instruction;
+    if (!has(row)) {
+        throw UsageError(fmt::format("{} ({}) has no {}: it needs {}{}", info().name,
+                                     architecture_name(info().architecture), row.name(),
+                                     architecture_name(row.availability.minimum),
+                                     row.availability.exact ? " and exists nowhere else" : " or newer"));
+    }
+    compute(product);
+}
+
+std::unique_ptr<Executor> open_device(std::string_view spec) {
+    if (spec == "cuda") return open_cuda_device();
+    constexpr std::string_view prefix = "software:sm_";
+    if (spec.starts_with(prefix)) {
+        const std::string_view digits = spec.substr(prefix.size());
+        int architecture = 0;
+        const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), architecture);
+        if (error == std::errc{} && end == digits.data() + digits.size()) return open_software_device(architecture);
+    }
+    throw UsageError(fmt::format("no device '{}'; choose cuda, or software:sm_90 and the like for a dry run", spec));
+}
+
+}  // namespace ulp::gpu

@@ -1,0 +1,15 @@
+// Products filled with the inputs of a class, on the host.
+#pragma once
+
+#include "gpu/executor.hpp"
+#include "gpu/input_classes.hpp"
+
+namespace ulp::gpu {
+
+/// a, b and, where there is one, c of the product from (class, seed).
+void fill_inputs(HostProduct& product, InputClass input_class, std::uint64_t seed);
+
+/// `tiles` tiles of one instruction's size, each with its own rows and columns, filled.
+HostProduct make_tiles(const Instruction& instruction, InputClass input_class, std::uint64_t seed, std::uint32_t tiles);
+
+}  // namespace ulp::gpu

@@ -1,0 +1,66 @@
+// The matrix instructions of NVIDIA GPUs that the project runs, as a table: the key is the name.
+//
+//     mma.m16n8k16.fp16.fp32            mma.sync, fp16 inputs, fp32 accumulator
+//     mma.m16n8k32.e4m3_e5m2.fp16       A is E4M3, B is E5M2
+//     mma.m16n8k32.s8.s32.satfinite     saturating sums
+//     mma.m16n8k256.b1_xor.s32          population count of xor
+//     wgmma.m64n8k16.fp16.fp32          a warpgroup's instruction of sm_90
+//     wmma.m16n16k16.fp16.fp32          the compiler's C++ interface, which issues several mma.sync
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "gpu/element.hpp"
+#include "gpu/shape.hpp"
+
+namespace ulp::gpu {
+
+enum class Family : std::uint8_t { mma, wmma, wgmma };
+std::string_view name_of(Family family);
+
+/// How 1-bit operands meet.
+enum class BitOperation : std::uint8_t { none, exclusive_or, conjunction };
+
+/// On which architectures an instruction exists.
+struct Availability {
+    int minimum;         // 10 * major + minor of the compute capability
+    bool exact = false;  // of no later architecture (wgmma)
+    [[nodiscard]] constexpr bool on(int architecture) const {
+        return exact ? architecture == minimum : architecture >= minimum;
+    }
+};
+
+struct Instruction {
+    Family family;
+    Shape shape;
+    Element a;
+    Element b;
+    Element accumulator;
+    Availability availability;
+    BitOperation bit_operation = BitOperation::none;
+    bool saturates = false;
+
+    /// "mma.m16n8k16.fp16.fp32"
+    [[nodiscard]] std::string name() const;
+    /// The input's part of the name: "fp16", "e4m3_e5m2", "b1_xor".
+    [[nodiscard]] std::string input_name() const;
+    bool operator==(const Instruction&) const = default;
+};
+constexpr bool operator==(const Availability& x, const Availability& y) {
+    return x.minimum == y.minimum && x.exact == y.exact;
+}
+
+std::span<const Instruction> instructions();
+/// Throws std::invalid_argument that lists the names that begin alike.
+const Instruction& instruction_by_name(std::string_view name);
+
+/// "sm_90"
+std::string architecture_name(int architecture);
+
+/// The instruction of a family with these elements and the largest k that exists on the architecture. Throws
+/// std::invalid_argument that says what there is.
+const Instruction& choose_instruction(Family family, Element input, Element accumulator, int architecture);
+
+}  // namespace ulp::gpu

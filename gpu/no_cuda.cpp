@@ -1,0 +1,10 @@
+// What stands in for the CUDA part where the build has none.
+#include "gpu/cuda_errors.hpp"
+#include "gpu/executor.hpp"
+#include "softfloat/errors.hpp"
+
+namespace ulp::gpu {
+
+std::unique_ptr<Executor> open_cuda_device() { throw DataError(built_without_cuda()); }
+
+}  // namespace ulp::gpu

@@ -1,0 +1,109 @@
+#include "gpu/reference.hpp"
+
+#include <fmt/format.h>
+
+#include "gpu/exact_dot.hpp"
+#include "softfloat/errors.hpp"
+#include "softfloat/tensor_core/chain_dot.hpp"
+#include "softfloat/tensor_core/models.hpp"
+
+namespace ulp::gpu {
+namespace {
+
+const ModelRow* find_row(const std::string& key) {
+    for (const ModelRow& row : model_table()) {
+        if (row.key() == key) return &row;
+    }
+    return nullptr;
+}
+
+std::uint64_t integer_dot(const HostProduct& p, std::uint64_t row, std::uint64_t column, std::uint64_t c) {
+    const Instruction& instruction = *p.instruction;
+    const auto k = static_cast<std::uint64_t>(instruction.shape.k);
+    auto sum = static_cast<std::uint32_t>(c);
+    for (std::uint64_t first = 0; first < p.a.columns(); first += k) {
+        std::int64_t products = 0;
+        for (std::uint64_t i = first; i < first + k; ++i) {
+            products += integer_product(instruction, p.a.get(row, i), p.b.get(column, i));
+        }
+        sum = integer_accumulate(instruction, products, sum);
+    }
+    return sum;
+}
+
+std::uint64_t fp64_dot(const HostProduct& p, std::uint64_t row, std::uint64_t column, std::uint64_t c) {
+    for (std::uint64_t i = 0; i < p.a.columns(); ++i) c = fp64_step(p.a.get(row, i), p.b.get(column, i), c);
+    return c;
+}
+
+/// The codes of every row, unpacked: chain_dot reads plain arrays.
+std::vector<std::uint32_t> unpacked(const PackedMatrix& matrix) {
+    std::vector<std::uint32_t> codes;
+    codes.reserve(static_cast<std::size_t>(matrix.rows() * matrix.columns()));
+    for (std::uint64_t i = 0; i < matrix.rows(); ++i) {
+        for (std::uint64_t j = 0; j < matrix.columns(); ++j) {
+            codes.push_back(static_cast<std::uint32_t>(matrix.get(i, j)));
+        }
+    }
+    return codes;
+}
+
+/// Calls f(row of A and D, column of D, row of the packed B) for every element of D.
+template <class F>
+void for_each_element(const HostProduct& p, F&& f) {
+    const std::uint64_t rows_per_matrix = p.d.rows() / p.extents.batch;
+    for (std::uint64_t row = 0; row < p.d.rows(); ++row) {
+        const std::uint64_t first_column = row / rows_per_matrix * p.d.columns();
+        for (std::uint64_t column = 0; column < p.d.columns(); ++column) f(row, column, first_column + column);
+    }
+}
+
+void model_product(HostProduct& p, const TensorCoreModel& model) {
+    const auto a = unpacked(p.a);
+    const auto b = unpacked(p.b);
+    const std::uint64_t k = p.a.columns();
+    for_each_element(p, [&](std::uint64_t row, std::uint64_t column, std::uint64_t b_row) {
+        const auto c = static_cast<std::uint32_t>(p.c.empty() ? 0 : p.c.get(row, column));
+        p.d.set(row, column,
+                chain_dot(model, a.data() + row * k, b.data() + b_row * k, c, static_cast<std::int64_t>(k)));
+    });
+}
+
+}  // namespace
+
+std::optional<ClaimedModel> claimed_model(const Instruction& instruction, int architecture) {
+    if (!is_float(instruction.a) || instruction.a == Element::fp64) return std::nullopt;
+    const auto key = [&](std::string_view family) {
+        return fmt::format("{}:{}.{}.{}", architecture_name(architecture), family, instruction.input_name(),
+                           name_of(instruction.accumulator));
+    };
+    const ModelRow* row = find_row(key(name_of(instruction.family)));
+    // The compiler turns wmma into mma instructions of k = 16, or of the row that the table has for it.
+    if (row == nullptr && instruction.family == Family::wmma) row = find_row(key("mma"));
+    if (row == nullptr) return std::nullopt;
+    ClaimedModel claimed{row->key(), row->model};
+    claimed.model.instruction_k = instruction.shape.k;
+    claimed.model.group = std::min(claimed.model.group, instruction.shape.k);
+    return claimed;
+}
+
+bool has_reference(const Instruction& instruction, int architecture) {
+    return !is_float(instruction.a) || instruction.a == Element::fp64 ||
+           claimed_model(instruction, architecture).has_value();
+}
+
+void expected_product(HostProduct& product, int architecture) {
+    const Instruction& row = *product.instruction;
+    if (const auto claimed = claimed_model(row, architecture)) return model_product(product, claimed->model);
+    if (is_float(row.a) && row.a != Element::fp64) {
+        throw UsageError(
+            fmt::format("the model table has no row for {} on {}", row.name(), architecture_name(architecture)));
+    }
+    for_each_element(product, [&](std::uint64_t i, std::uint64_t j, std::uint64_t b_row) {
+        const std::uint64_t c = product.c.empty() ? 0 : product.c.get(i, j);
+        product.d.set(i, j,
+                      row.a == Element::fp64 ? fp64_dot(product, i, b_row, c) : integer_dot(product, i, b_row, c));
+    });
+}
+
+}  // namespace ulp::gpu

@@ -1,0 +1,27 @@
+// What an instruction must compute, bit for bit: the project's models, and plain integer arithmetic.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "gpu/executor.hpp"
+#include "gpu/instruction.hpp"
+#include "softfloat/tensor_core/model.hpp"
+
+namespace ulp::gpu {
+
+/// The row of the model table for a floating-point instruction on an architecture.
+struct ClaimedModel {
+    std::string key;  // "sm_90:mma.fp16.fp32"
+    TensorCoreModel model;
+};
+/// The model with the instruction's own k. Nothing where the table has no such row, and for integers.
+std::optional<ClaimedModel> claimed_model(const Instruction& instruction, int architecture);
+
+/// Whether `expected_product` can answer.
+bool has_reference(const Instruction& instruction, int architecture);
+
+/// Fills product.d by the reference: chains of instructions in ascending k. Throws UsageError where there is none.
+void expected_product(HostProduct& product, int architecture);
+
+}  // namespace ulp::gpu

@@ -1,0 +1,115 @@
+// The decoded path, by which a GPU checks billions of groups, equals the plain block dot.
+#include <doctest/doctest.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "gpu/decoded_dot.hpp"
+#include "gpu/inputs.hpp"
+#include "gpu/instruction.hpp"
+#include "gpu/reference.hpp"
+#include "softfloat/tensor_core/policies.hpp"
+
+namespace {
+
+using namespace ulp::gpu;
+using Codes = std::vector<std::uint32_t>;
+
+struct Comparison {
+    int decoded = 0;  // cases that the decoded path took
+    int plain = 0;    // cases that it left
+    int differences = 0;
+};
+
+/// The decoded path on one instruction; false where it leaves the case to the plain one.
+bool decoded_answer(const DecodedModel& m, const Codes& a, const Codes& b, std::uint32_t& c) {
+    std::array<DecodedOperand, ulp::max_instruction_k> x{};
+    std::array<DecodedOperand, ulp::max_instruction_k> y{};
+    for (int k = 0; k < m.k; ++k) {
+        const auto at = static_cast<std::size_t>(decoded_position(m, k));
+        x[at] = decode_a(m, a[static_cast<std::size_t>(k)]);
+        y[at] = decode_b(m, b[static_cast<std::size_t>(k)]);
+        if (x[at].exponent == special_exponent || y[at].exponent == special_exponent) return false;
+    }
+    switch (m.model.group) {
+        case 4: return decoded_instruction<4>(m, x.data(), y.data(), c);
+        case 8: return decoded_instruction<8>(m, x.data(), y.data(), c);
+        case 16: return decoded_instruction<16>(m, x.data(), y.data(), c);
+        case 32: return decoded_instruction<32>(m, x.data(), y.data(), c);
+        default: throw std::logic_error("no decoded path for a group of " + std::to_string(m.model.group));
+    }
+}
+
+void compare_tile(const ulp::TensorCoreModel& model, const HostProduct& p, Comparison& result) {
+    const DecodedModel decoded = decoded_model(model);
+    const auto k = p.a.columns();
+    Codes a(k);
+    Codes b(k);
+    for (std::uint64_t row = 0; row < p.d.rows(); ++row) {
+        for (std::uint64_t column = 0; column < p.d.columns(); ++column) {
+            for (std::uint64_t i = 0; i < k; ++i) {
+                a[i] = static_cast<std::uint32_t>(p.a.get(row, i));
+                b[i] = static_cast<std::uint32_t>(p.b.get(column, i));
+            }
+            const auto c = static_cast<std::uint32_t>(p.c.get(row, column));
+            std::uint32_t d = c;
+            if (!decoded_answer(decoded, a, b, d)) {
+                ++result.plain;
+                result.differences += d == c ? 0 : 1;  // a case left to the other path leaves c alone
+                continue;
+            }
+            ++result.decoded;
+            result.differences += d == ulp::instruction_dot(model, a.data(), b.data(), c) ? 0 : 1;
+        }
+    }
+}
+
+}  // namespace
+
+TEST_CASE("the decoded path equals the plain one for every model, policy set and class of inputs") {
+    Comparison total;
+    for (const int architecture : {80, 89, 90, 100, 120}) {
+        for (const Instruction& row : instructions()) {
+            if (!row.availability.on(architecture)) continue;
+            const auto claimed = claimed_model(row, architecture);
+            if (!claimed) continue;
+            CHECK(has_decoded_path(claimed->model));
+            for (const ulp::PolicySet& policies : ulp::policy_sets) {
+                const auto model = ulp::with_policies(claimed->model, policies);
+                for (const InputClass input_class : input_classes) {
+                    if (input_class == InputClass::chain) continue;  // a chain is instructions one after the other
+                    CAPTURE(claimed->key);
+                    CAPTURE(std::string(policies.name));
+                    CAPTURE(std::string(name_of(input_class)));
+                    Comparison result;
+                    compare_tile(model, make_tiles(row, input_class, 7, 1), result);
+                    CHECK(result.differences == 0);
+                    total.decoded += result.decoded;
+                    total.plain += result.plain;
+                }
+            }
+        }
+    }
+    CHECK(total.decoded > 100000);
+    CHECK(total.plain > 10000);
+}
+
+TEST_CASE("models that the decoded path does not know are not taken for ones it knows") {
+    ulp::TensorCoreModel model;
+    CHECK(has_decoded_path(model));
+    model.summation = ulp::Summation::fma_chain;
+    CHECK_FALSE(has_decoded_path(model));
+    model = {};
+    model.mutation.normalise_products = true;
+    CHECK_FALSE(has_decoded_path(model));
+    model = {};
+    model.fraction_bits = 18;  // products of fp16 have 20
+    CHECK_FALSE(has_decoded_path(model));
+}
+
+TEST_CASE("the emulated FP8 instruction sorts its products: k mod 4 in {0, 1} first") {
+    const auto model = decoded_model(claimed_model(instruction_by_name("mma.m16n8k16.e4m3.fp32"), 90)->model);
+    const std::array<int, 16> expected{0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15};
+    for (int k = 0; k < 16; ++k) CHECK(decoded_position(model, k) == expected[static_cast<std::size_t>(k)]);
+}
