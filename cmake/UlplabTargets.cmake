@@ -36,6 +36,10 @@ function(ulplab_simd_source file simd)
   if(simd MATCHES "^avx512")
     # clang and g++ otherwise prefer 256-bit registers where they vectorise by themselves.
     list(APPEND flags -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512)
+    # g++ 12 warns of its own intrinsics (GCC bug 105593).
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      list(APPEND flags -Wno-uninitialized -Wno-maybe-uninitialized)
+    endif()
   endif()
   if(simd STREQUAL "avx512_fp16")
     list(APPEND flags -mavx512fp16)

@@ -4,6 +4,8 @@ namespace ulp {
 
 std::vector<BackendFamily> built_in_backends() {
     return {
+        {"soft", tensor_core_arguments(), "a GPU's matrix unit, bit for bit as its model says",
+         make_tensor_core_backend},
         {"soft", {"ieee"}, "each step rounded, ascending k", [](std::string_view) { return make_ieee_backend(); }},
         {"eigen",
          {},

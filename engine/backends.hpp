@@ -18,6 +18,11 @@ std::unique_ptr<MatmulBackend> make_ieee_backend();
 /// width, so it claims no model: for speed, and for study. Takes any types.
 std::unique_ptr<MatmulBackend> make_eigen_backend();
 
+/// The matrix unit of a GPU, "h100", or one instruction of it, "h100.wgmma", through the table of models; the row is
+/// picked by the product's types. Products that the unit does not have throw std::invalid_argument.
+std::unique_ptr<MatmulBackend> make_tensor_core_backend(std::string_view argument);
+std::vector<std::string> tensor_core_arguments();
+
 std::vector<BackendFamily> built_in_backends();
 
 }  // namespace ulp

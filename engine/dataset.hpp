@@ -26,7 +26,7 @@ struct Dataset {
 };
 
 /// A training set and a test set.
-struct Split {
+struct DataSplit {
     Dataset train;
     Dataset test;
 };

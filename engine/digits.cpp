@@ -130,7 +130,7 @@ Dataset digits_of_stream(const DigitOptions& options, std::string_view stream) {
 
 Dataset generated_digits(const DigitOptions& options) { return digits_of_stream(options, "digits"); }
 
-Split generated_digit_split(Index train, Index test, Index side, std::uint64_t seed) {
+DataSplit generated_digit_split(Index train, Index test, Index side, std::uint64_t seed) {
     return {digits_of_stream({train, side, seed}, "digits"),
             digits_of_stream({test, side, seed}, "digits for testing")};
 }

@@ -18,6 +18,6 @@ struct DigitOptions {
 Dataset generated_digits(const DigitOptions& options);
 
 /// A training and a test set from different streams of the same seed.
-Split generated_digit_split(Index train, Index test, Index side, std::uint64_t seed);
+DataSplit generated_digit_split(Index train, Index test, Index side, std::uint64_t seed);
 
 }  // namespace ulp

@@ -100,7 +100,7 @@ Dataset read_idx(const fs::path& images, const fs::path& labels) {
     return data;
 }
 
-Split read_mnist(const fs::path& folder) {
+DataSplit read_mnist(const fs::path& folder) {
     if (!fs::is_directory(folder)) throw DataError(fmt::format("{}: no such folder", folder.string()));
     const auto pair = [&](const std::string& set) -> std::pair<fs::path, fs::path> {
         return {find(folder, set + "-images-idx3-ubyte"), find(folder, set + "-labels-idx1-ubyte")};

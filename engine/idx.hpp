@@ -2,16 +2,11 @@
 #pragma once
 
 #include <filesystem>
-#include <stdexcept>
 
 #include "engine/dataset.hpp"
+#include "softfloat/errors.hpp"
 
 namespace ulp {
-
-/// A file that is missing, cut short or not what it should be. The message names the file and the remedy.
-struct DataError : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
 
 /// Images from an idx3 file (magic 0x803) and labels from an idx1 file (magic 0x801), big-endian counts.
 /// Throws DataError.
@@ -20,6 +15,6 @@ Dataset read_idx(const std::filesystem::path& images, const std::filesystem::pat
 /// The MNIST files of a folder: train-images-idx3-ubyte[.gz] and its labels, t10k-images-idx3-ubyte[.gz] and its
 /// labels. Where there are only the t10k files, their first 8,000 images train and the last 2,000 test. Throws
 /// DataError.
-Split read_mnist(const std::filesystem::path& folder);
+DataSplit read_mnist(const std::filesystem::path& folder);
 
 }  // namespace ulp

@@ -11,7 +11,10 @@
 
 namespace ulp {
 
-std::string name_of(const ProductTypes& types) { return name_of(types.input) + "->" + name_of(types.accumulator); }
+std::string name_of(const ProductTypes& types) {
+    const std::string b = types.b_input == types.input ? "" : "*" + name_of(types.b_input);
+    return name_of(types.input) + b + "->" + name_of(types.accumulator);
+}
 
 void require_on_grid(const MatrixView& matrix, const FloatFormat& format, std::string_view what) {
     const Rounder<float> round(format);
@@ -47,7 +50,7 @@ void MatmulBackend::multiply(const Product& product) const {
     require_shapes(product);
 #ifndef NDEBUG
     require_on_grid(product.a, product.types.input, "A");
-    require_on_grid(product.b, product.types.input, "B");
+    require_on_grid(product.b, product.types.b_input, "B");
     if (product.c) require_on_grid(*product.c, product.types.accumulator, "C");
 #endif
     compute(product);

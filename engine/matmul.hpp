@@ -26,6 +26,7 @@ namespace ulp {
 struct ProductTypes {
     FloatFormat input;
     FloatFormat accumulator;
+    FloatFormat b_input = input;  // B's grid where it is another one (FP8: e4m3 times e5m2)
     constexpr bool operator==(const ProductTypes&) const = default;
 };
 /// "fp16->fp32"

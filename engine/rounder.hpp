@@ -43,7 +43,7 @@ class Rounder {
           below_half_(cut_ > 0 ? (Word{1} << (cut_ - 1)) - 1 : 0),
           kept_(static_cast<Word>(~((Word{1} << cut_) - 1))),
           smallest_normal_(power_of_two(format.emin())),
-          smallest_kept_(extremes.flush_tiny ? smallest_normal_ : 0),
+          smallest_kept_(extremes.flush_tiny ? first_not_tiny(format) : 0),
           subnormal_magic_(std::bit_cast<Real>(power_of_two(format.smallest_exponent() + fraction_bits))),
           largest_(word_of(format, format.max_finite_magnitude())),
           overflow_(extremes.saturate ? largest_ : magnitude_of_infinity(format)),
@@ -57,7 +57,7 @@ class Rounder {
         const Word subnormal =
             std::bit_cast<Word>((std::bit_cast<Real>(magnitude) + subnormal_magic_) - subnormal_magic_);
         Word rounded = magnitude < smallest_normal_ ? subnormal : normal;
-        rounded = normal < smallest_kept_ ? 0 : rounded;
+        rounded = magnitude < smallest_kept_ ? 0 : rounded;
         rounded = rounded > largest_ ? overflow_ : rounded;
         rounded = magnitude > infinity ? nan_ : rounded;
         Word sign = bits & sign_mask;
@@ -71,6 +71,13 @@ class Rounder {
     static constexpr Word power_of_two(int exponent) {
         return exponent >= carrier.emin() ? static_cast<Word>(exponent + carrier.bias) << fraction_bits
                                           : Word{1} << (exponent - carrier.smallest_exponent());
+    }
+    /// The smallest number that rounds to 2^emin where the exponent is unbounded: half a unit of the binade below.
+    static constexpr Word first_not_tiny(const FloatFormat& format) {
+        Context up{.rounding = Rounding::up};
+        const std::uint64_t significand = (std::uint64_t{1} << (format.precision() + 1)) - 1;
+        return static_cast<Word>(
+            round_to_bits(carrier, false, format.emin() - format.precision() - 1, significand, up));
     }
     static constexpr Word word_of(const FloatFormat& format, std::uint64_t magnitude) {
         Context exact;

@@ -1,19 +1,54 @@
 // `ulplab doctor`: what this machine has, and what is missing.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <memory>
 
 #include "experiments/commands/command.hpp"
+#include "experiments/framework/files.hpp"
+#include "experiments/framework/machine.hpp"
 
 namespace ulp {
 namespace {
 
-ExitCode doctor() {
-    fmt::print("compiler  {}\n", __VERSION__);
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+/// The first line that `command` prints, or `otherwise`.
+std::string answer(const std::vector<std::string>& command, const std::string& otherwise) {
+    const auto output = output_of(command);
+    return output && !output->empty() ? first_line(*output) : otherwise;
+}
+
+std::string packages() {
+    std::string missing;
+    for (const char* name : {ULPLAB_PACKAGES}) {
+        const auto status = output_of({"dpkg-query", "-W", "-f=${Status}", name});
+        if (!status || status->find("install ok installed") == std::string::npos) missing += fmt::format(" {}", name);
+    }
+    if (!find_program("dpkg-query")) return "unknown: this is not a Debian system";
+    return missing.empty() ? "all there" : "missing; apt-get install" + missing;
+}
+
+ExitCode doctor(const std::string& out) {
+    const auto line = [](const char* what, const std::string& value) { fmt::print("{:<10} {}\n", what, value); };
+    line("ulplab", program_version());
+    line("compiler", fmt::format("{} {}", compiler_name(), compiler_flags()));
+    line("processor", fmt::format("{}, {} threads", cpu_name(), hardware_threads()));
+    line("features", fmt::format("{}", fmt::join(cpu_features(), " ")));
+    line("packages", packages());
+    line("gnuplot", answer({"gnuplot", "--version"}, "none: no figures; apt-get install gnuplot-nox"));
+    line("nvcc", answer({"nvcc", "--version"}, "none: no CUDA backend; the soft: models do the same arithmetic"));
+    line("GPU", answer({"nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"}, "none found"));
+    make_writable_folder(out);
+    line("output", fmt::format("{} is writable", out));
     return ExitCode::good;
 }
 
-Action declare(CLI::App&) { return doctor; }
+Action declare(CLI::App& app) {
+    const auto out = std::make_shared<std::string>("out");
+    app.add_option("--out", *out, "output folder to try")->capture_default_str()->type_name("DIR");
+    return [out] { return doctor(*out); };
+}
 
 }  // namespace
 

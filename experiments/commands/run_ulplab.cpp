@@ -1,10 +1,10 @@
 // Parses the command line of `ulplab` and runs the subcommand that it names.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <vector>
 
 #include "experiments/commands/command.hpp"
-#include "softfloat/errors.hpp"
+#include "experiments/framework/machine.hpp"
+#include "experiments/framework/parse_arguments.hpp"
 
 namespace ulp {
 namespace {
@@ -29,17 +29,9 @@ ExitCode run_ulplab(const std::vector<std::string>& arguments) {
     return guarded([&] {
         CLI::App program{"ulplab: a laboratory for low-precision training numerics", "ulplab"};
         program.require_subcommand(1);
-        program.set_version_flag("--version", ULPLAB_VERSION);
+        program.set_version_flag("--version", program_version());
         const std::vector<Declared> declared = declare_all(program);
-        try {
-            std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants them
-            program.parse(std::move(reversed));
-        } catch (const CLI::Success& request) {  // --help, --version
-            program.exit(request);
-            return ExitCode::good;
-        } catch (const CLI::ParseError& error) {
-            throw UsageError(std::string(error.what()) + "; see --help");
-        }
+        if (!parse_arguments(program, arguments)) return ExitCode::good;
         const auto chosen =
             std::find_if(declared.begin(), declared.end(), [](const Declared& d) { return d.app->parsed(); });
         return chosen->action();

@@ -5,13 +5,24 @@
 
 namespace ulp {
 
+Command claims_command();
 Command doctor_command();
+Command list_command();
+Command report_command();
+Command run_command();
 Command verify_command();
 
 std::span<const Command> commands() {
     static const std::array list = {
-        doctor_command(),
+        // Experiments and what they found.
+        list_command(),
+        run_command(),
+        report_command(),
+        claims_command(),
+        // Matrix units and their models.
         verify_command(),
+        // This machine.
+        doctor_command(),
     };
     return list;
 }

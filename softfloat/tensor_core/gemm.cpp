@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "softfloat/tensor_core/chain_dot.hpp"
+#include "softfloat/tensor_core/fast/dispatch.hpp"
+#include "softfloat/tensor_core/fast/fast_gemm.hpp"
 
 namespace ulp {
 
@@ -64,6 +66,13 @@ void soft_gemm_plain(const TensorCoreModel& model, const GemmProblem& p) {
     }
 }
 
-void soft_gemm(const TensorCoreModel& model, const GemmProblem& problem) { soft_gemm_plain(model, problem); }
+void soft_gemm(const TensorCoreModel& model, const GemmProblem& problem) {
+    check(problem);
+    if (fast::has_fast_path(model)) {
+        fast::fast_gemm(fast::kernels_of(simd_choice()), model, problem);
+    } else {
+        soft_gemm_plain(model, problem);
+    }
+}
 
 }  // namespace ulp

@@ -1,0 +1,49 @@
+# Shared by run.sh and check.sh, which source it: packages, configuration, build. Expects the root of the project as the
+# current folder.
+
+# Names of cmake/packages.txt that are not installed, on one line.
+missing_packages() {
+    local wanted installed
+    wanted=$(grep -E '^[a-z]' cmake/packages.txt)
+    # shellcheck disable=SC2086  # a list of words
+    installed=$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' $wanted 2>/dev/null | sed -n 's/^installed //p')
+    # shellcheck disable=SC2086
+    printf '%s\n' $wanted | { grep -vxF "${installed:-none}" || true; } | tr '\n' ' ' | sed 's/ $//'
+}
+
+# install_packages yes|no: installs what is missing, or with "no" stops with the line to type.
+install_packages() {
+    local missing sudo=""
+    if ! command -v dpkg-query >/dev/null; then
+        echo "This is not a Debian system; what is needed stands in cmake/packages.txt." >&2
+        return 0
+    fi
+    missing=$(missing_packages)
+    [ -n "$missing" ] || return 0
+    [ "$(id -u)" -eq 0 ] || sudo="sudo "
+    echo "Missing packages: $missing"
+    if [ "$1" = no ]; then
+        echo "Install them with: ${sudo}apt-get install -y $missing" >&2
+        exit 3
+    fi
+    if [ -n "$sudo" ] && ! command -v sudo >/dev/null; then
+        echo "There is no sudo here; as root: apt-get install -y $missing" >&2
+        exit 3
+    fi
+    # shellcheck disable=SC2086
+    ${sudo}env DEBIAN_FRONTEND=noninteractive sh -c "apt-get install -y $missing || (apt-get update && apt-get install -y $missing)" \
+        >/dev/null || { echo "Could not install: $missing. Try: ${sudo}apt-get update && ${sudo}apt-get install -y $missing" >&2; exit 3; }
+}
+
+# configure PRESET: only where that has not been done; ninja configures again by itself when a CMake file changes.
+configure() {
+    [ -f "build/$1/build.ninja" ] || cmake --preset "$1"
+}
+
+# build PRESET [TARGET...]
+build() {
+    local preset=$1 targets=()
+    shift
+    [ $# -eq 0 ] || targets=(--target "$@")
+    cmake --build "build/$preset" -j "$(nproc)" "${targets[@]}"
+}

@@ -1,0 +1,36 @@
+// How operations run: the recipe, the backend, and who watches. An Engine outlives the tapes that use it.
+#pragma once
+
+#include <memory>
+
+#include "engine/recipe.hpp"
+#include "engine/tensor.hpp"
+#include "engine/watch.hpp"
+
+namespace ulp {
+
+struct Engine {
+    Recipe recipe;
+    std::shared_ptr<const MatmulBackend> backend;
+    Tap tap;                 // called for every tensor that comes into being, where set
+    ProductTap product_tap;  // called for every product, where set
+    double loss_scale = 1;   // what the gradients of the current step carry (told to the tap)
+
+    Engine(Recipe how, std::unique_ptr<MatmulBackend> matmul) : recipe(std::move(how)), backend(std::move(matmul)) {}
+    Engine(std::string_view recipe_name, std::string_view backend_spec)
+        : Engine(recipe_by_name(recipe_name), make_backend(backend_spec)) {}
+};
+
+/// What a product is for, in records of products.
+struct ProductPurpose {
+    std::string_view layer;
+    std::string_view pass;
+};
+
+/// a * b through the seam, operands rounded to the types' grid first where `round_operands` says that they may lie off
+/// it. In fp64 mode a plain loop, ascending k, takes the backend's place (the seam's carrier is fp32).
+template <class Real>
+void product(const Engine& engine, const ProductTypes& types, ProductPurpose purpose, const StridedView<const Real>& a,
+             const StridedView<const Real>& b, Real* d);
+
+}  // namespace ulp

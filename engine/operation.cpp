@@ -1,0 +1,39 @@
+#include "engine/operation.hpp"
+
+namespace ulp {
+
+template <class Real>
+Var<Real> cast(Var<Real> x, const FloatFormat& format) {
+    if (x.format() == format) return x;
+    Tensor<Real> y = x.value();
+    y.round_to_format(format);
+    Tape<Real>* tape = x.tape;
+    return tape->push("cast", std::move(y), tape->needs_gradient(x),
+                      [tape, x](const Tensor<Real>& dy) { tape->accumulate(x, dy); });
+}
+template Var<float> cast(Var<float>, const FloatFormat&);
+template Var<double> cast(Var<double>, const FloatFormat&);
+
+template <class Real>
+Operation<Real>::Operation(std::string_view name, std::vector<Var<Real>> inputs)
+    : name_(name), tape_(inputs.front().tape), inputs_(std::move(inputs)) {
+    std::vector<FloatFormat> formats;
+    for (const Var<Real>& input : inputs_) formats.push_back(input.format());
+    precision_ = tape_->engine().recipe.precision_of(name, formats);
+    for (Var<Real>& input : inputs_) input = cast(input, precision_.input);
+    label_ = tape_->label_for(name);
+}
+
+template <class Real>
+Var<Real> Operation<Real>::finish(Tensor<Real> result, typename Tape<Real>::Backward backward) const {
+    result.set_format(precision_.compute);
+    result.round_to_format(precision_.output);
+    bool needs_gradient = false;
+    for (const Var<Real>& input : inputs_) needs_gradient = needs_gradient || tape_->needs_gradient(input);
+    return tape_->push(name_, std::move(result), needs_gradient, std::move(backward));
+}
+
+template class Operation<float>;
+template class Operation<double>;
+
+}  // namespace ulp

@@ -1,0 +1,89 @@
+#include "engine/recipe.hpp"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+namespace ulp {
+namespace {
+
+bool holds(const FloatFormat& outer, const FloatFormat& inner) {
+    return outer.fraction_bits >= inner.fraction_bits && outer.emax() >= inner.emax() &&
+           outer.smallest_exponent() <= inner.smallest_exponent();
+}
+
+std::vector<CastRule> losses_in_fp32() {
+    return {{"cross_entropy", Cast::fp32}, {"mse", Cast::fp32}, {"bce_with_logits", Cast::fp32}, {"ctc", Cast::fp32}};
+}
+
+/// Weights, activations and gradients in a 16-bit format, fp32 masters, the loss in fp32.
+Recipe mixed(std::string name, const FloatFormat& low, LossScaleOptions loss_scale) {
+    return {.name = std::move(name),
+            .low = low,
+            .weights = low,
+            .inputs = low,
+            .operand = low,
+            .master_weights = true,
+            .cast_rules = losses_in_fp32(),
+            .loss_scale = std::move(loss_scale)};
+}
+
+/// Everything in the format, each step rounded to it.
+Recipe pure(std::string name, const FloatFormat& format, const FloatFormat& accumulator) {
+    return {.name = std::move(name),
+            .low = format,
+            .weights = format,
+            .inputs = format,
+            .step = format,
+            .operand = format,
+            .accumulator = accumulator,
+            .update = format};
+}
+
+}  // namespace
+
+FloatFormat widest(const FloatFormat& a, const FloatFormat& b) {
+    if (holds(a, b)) return a;
+    return holds(b, a) ? b : formats::fp32;
+}
+
+OpPrecision Recipe::precision_of(std::string_view op, std::span<const FloatFormat> tensors) const {
+    FloatFormat input = tensors.empty() ? inputs : tensors.front();
+    for (const FloatFormat& format : tensors) input = widest(input, format);
+    for (const CastRule& rule : cast_rules) {
+        if (rule.op != op) continue;
+        if (rule.cast == Cast::low) input = low;
+        if (rule.cast == Cast::fp32) input = formats::fp32;
+        if (rule.cast == Cast::banned) {
+            throw std::invalid_argument(fmt::format("recipe {} bans {}: its result is unsafe in 16 bits", name, op));
+        }
+    }
+    const FloatFormat grid = holds(operand, input) ? input : operand;
+    return {input, widest(step, input), input, {grid, accumulator}};
+}
+
+const std::vector<Recipe>& recipes() {
+    static const std::vector<Recipe> rows = [] {
+        Recipe tf32{.name = "tf32", .operand = formats::tf32};
+        Recipe fp64 = pure("fp64", formats::fp64, formats::fp64);
+        return std::vector<Recipe>{{.name = "fp32"},
+                                   tf32,
+                                   mixed("bf16", formats::bf16, constant_loss_scale(1)),
+                                   mixed("mixed_fp16", formats::fp16, loss_scale_dialect("pytorch")),
+                                   pure("fp16", formats::fp16, formats::fp16),
+                                   pure("pure_bf16", formats::bf16, formats::fp32),
+                                   fp64};
+    }();
+    return rows;
+}
+
+Recipe recipe_by_name(std::string_view name) {
+    std::string known;
+    for (const Recipe& row : recipes()) {
+        if (row.name == name) return row;
+        known += (known.empty() ? "" : ", ") + row.name;
+    }
+    throw std::invalid_argument(fmt::format("no recipe '{}'; there are {}", name, known));
+}
+
+}  // namespace ulp

@@ -1,0 +1,69 @@
+// Precision as data: for every operation which format its inputs are cast to, which format its steps round to, and
+// which format its results are stored in. A recipe is a value; the trainer has no `if` about formats.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/loss_scale.hpp"
+#include "engine/matmul.hpp"
+
+namespace ulp {
+
+/// What one operation does with numbers.
+struct OpPrecision {
+    FloatFormat input;     // tensors are cast to it first (a cast is an operation of its own: backward casts back)
+    FloatFormat compute;   // each step inside is rounded to it
+    FloatFormat output;    // results are stored in it
+    ProductTypes product;  // for products: the grid the operands are rounded to, and the accumulator
+};
+
+/// What a cast list says of an operation.
+enum class Cast : std::uint8_t {
+    as_stored,  // in the format its inputs have (the widest, if they differ)
+    low,        // in the recipe's low format
+    fp32,
+    banned  // refused, with an explanation
+};
+struct CastRule {
+    std::string op;
+    Cast cast;
+};
+
+/// A way to train. The fields are independent: start from a named recipe and change what the experiment is about.
+struct Recipe {
+    std::string name;
+    FloatFormat low = formats::fp32;          // the narrow format in play
+    FloatFormat weights = formats::fp32;      // parameters as the model sees them
+    FloatFormat inputs = formats::fp32;       // a batch is cast to it
+    FloatFormat step = formats::fp32;         // steps round to the wider of this and the operation's input format
+    FloatFormat operand = formats::fp32;      // products round fp32 operands to this grid (TF32 mode)
+    FloatFormat accumulator = formats::fp32;  // of products
+    FloatFormat update = formats::fp32;       // steps of the optimizer, and its state
+    bool master_weights =
+        false;  // the optimizer updates copies in the update's format, then rounds them into the model
+    std::vector<CastRule> cast_rules{};  // by operation; others are Cast::as_stored
+    LossScaleOptions loss_scale{};
+
+    /// Throws std::invalid_argument for a banned operation.
+    [[nodiscard]] OpPrecision precision_of(std::string_view op, std::span<const FloatFormat> inputs) const;
+};
+
+/// The recipe of that name. Throws std::invalid_argument that lists the names there are.
+///
+///     fp32        everything; with backend soft:ieee the reference with a written order
+///     tf32        fp32, but products round their operands to tf32
+///     bf16        weights, activations and gradients in bf16, fp32 masters
+///     mixed_fp16  the same in fp16, the loss in fp32, a dynamic loss scale (set loss_scale for a constant one)
+///     fp16        everything in it, each step rounded, products accumulated in it, no masters, no scale
+///     pure_bf16   the same in bf16, products accumulated in fp32 (no matrix unit accumulates in bf16)
+///     fp64        for gradient checks, with Real = double
+Recipe recipe_by_name(std::string_view name);
+const std::vector<Recipe>& recipes();
+
+/// a or b, whichever holds the other's values; fp32 if neither does (fp16 and bf16).
+FloatFormat widest(const FloatFormat& a, const FloatFormat& b);
+
+}  // namespace ulp

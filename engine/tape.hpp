@@ -1,0 +1,114 @@
+// Reverse-mode differentiation on a tape.
+//
+// A tape rather than hand-paired forward and backward calls: recurrent nets, attention and two-loss training reuse
+// values in ways that a fixed chain of layers cannot follow, and one place sees every result as it comes into being:
+// it is rounded to its storage format there, shown to the observers, and counted.
+//
+// Each operation is a function of Vars that computes its result, and leaves behind how to turn the gradient of the
+// result into gradients of its inputs. backward() visits the operations in reverse; a value used twice adds up its
+// gradients in that order, each sum rounded to the gradient's format.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <string>
+#include <unordered_map>
+
+#include "engine/engine.hpp"
+#include "engine/parameter.hpp"
+#include "engine/tensor.hpp"
+
+namespace ulp {
+
+template <class Real>
+class Tape;
+
+/// A value on a tape: cheap to copy, valid as long as the tape.
+template <class Real>
+struct Var {
+    Tape<Real>* tape = nullptr;
+    std::size_t id = 0;
+
+    [[nodiscard]] const Tensor<Real>& value() const { return tape->value(*this); }
+    [[nodiscard]] const Shape& shape() const { return value().shape(); }
+    [[nodiscard]] Index dim(Index i) const { return value().dim(i); }
+    [[nodiscard]] const FloatFormat& format() const { return value().format(); }
+    /// After backward(), for leaves (and for any value while `retain_gradients` is set).
+    [[nodiscard]] const Tensor<Real>& gradient() const { return tape->gradient(*this); }
+};
+
+template <class Real>
+class Tape {
+  public:
+    /// Receives the gradient of the operation's result, in the result's format.
+    using Backward = std::function<void(const Tensor<Real>& gradient)>;
+
+    explicit Tape(const Engine& engine) : engine_(&engine) {}
+    Tape(const Tape&) = delete;
+    Tape& operator=(const Tape&) = delete;
+
+    [[nodiscard]] const Engine& engine() const { return *engine_; }
+
+    /// A value that needs no gradient (a batch).
+    Var<Real> constant(Tensor<Real> value) { return push("constant", std::move(value), false, {}); }
+    /// A value whose gradient is kept.
+    Var<Real> leaf(Tensor<Real> value) { return push("leaf", std::move(value), true, {}); }
+    /// A parameter as the model sees it; backward() adds to its gradient. The same parameter gives the same Var.
+    Var<Real> parameter(Parameter<Real>& parameter);
+    /// An operation's result. `backward` is dropped where no input needs a gradient.
+    Var<Real> push(std::string_view op, Tensor<Real> value, bool needs_gradient, Backward backward);
+
+    /// Gradients of `root`, which must hold one number, times `seed`.
+    void backward(Var<Real> root, Real seed = 1);
+    /// Adds to the gradient of an input: called by operations during backward(). Rounds to the input's format.
+    void accumulate(Var<Real> input, Tensor<Real> gradient);
+
+    [[nodiscard]] const Tensor<Real>& value(Var<Real> var) const { return nodes_[var.id].value; }
+    [[nodiscard]] const Tensor<Real>& gradient(Var<Real> var) const;
+    [[nodiscard]] bool needs_gradient(Var<Real> var) const { return nodes_[var.id].needs_gradient; }
+    [[nodiscard]] const std::string& label(Var<Real> var) const { return nodes_[var.id].label; }
+
+    /// Keeps the gradients of inner values after backward().
+    bool retain_gradients = false;
+
+    /// Names the operations made while it lives: "fc1/linear".
+    class Scope {
+      public:
+        Scope(Tape& tape, std::string_view name) : tape_(&tape), outer_(tape.scope_) {
+            tape.scope_ += (outer_.empty() ? "" : "/") + std::string(name);
+        }
+        ~Scope() { tape_->scope_ = outer_; }
+        Scope(const Scope&) = delete;
+        Scope& operator=(const Scope&) = delete;
+
+      private:
+        Tape* tape_;
+        std::string outer_;
+    };
+
+    /// The label that the next operation of this name will get.
+    [[nodiscard]] std::string label_for(std::string_view op);
+
+  private:
+    struct Node {
+        Tensor<Real> value;
+        Tensor<Real> gradient;
+        Backward backward;
+        std::string label;
+        bool needs_gradient;
+        bool leaf;
+    };
+
+    void show(TensorRole role, const Node& node, const Tensor<Real>& tensor) const;
+
+    const Engine* engine_;
+    std::deque<Node> nodes_;
+    std::unordered_map<const Parameter<Real>*, std::size_t> parameters_;
+    std::unordered_map<std::string, int> labels_;
+    std::string scope_;
+};
+
+extern template class Tape<float>;
+extern template class Tape<double>;
+
+}  // namespace ulp

@@ -1,0 +1,70 @@
+// `ulplab list [NAME...]`: the experiments and their settings.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "experiments/commands/command.hpp"
+#include "experiments/framework/experiment.hpp"
+
+namespace ulp {
+namespace {
+
+struct Options {
+    std::vector<std::string> names;
+    std::string format = "console";
+};
+
+nlohmann::ordered_json settings_json(const Experiment& experiment) {
+    auto list = nlohmann::ordered_json::array();
+    for (const Setting& setting : experiment.settings) {
+        list.push_back({{"name", setting.name},
+                        {"help", setting.help},
+                        {"quick", to_text(setting.quick)},
+                        {"full", to_text(setting.full)}});
+    }
+    return list;
+}
+
+void print_json(const std::vector<const Experiment*>& chosen) {
+    auto list = nlohmann::ordered_json::array();
+    for (const Experiment* experiment : chosen) {
+        list.push_back({{"name", experiment->name},
+                        {"title", experiment->title},
+                        {"question", experiment->question},
+                        {"chapter", chapter_name(experiment->chapter)},
+                        {"settings", settings_json(*experiment)}});
+    }
+    fmt::print("{}\n", list.dump(2));
+}
+
+ExitCode list(const Options& options) {
+    std::vector<const Experiment*> chosen;
+    for (const std::string& name : options.names) chosen.push_back(&experiment_by_name(name));
+    if (options.names.empty()) {
+        for (const Experiment& experiment : experiments()) chosen.push_back(&experiment);
+    }
+    if (options.format == "json") {
+        print_json(chosen);
+        return ExitCode::good;
+    }
+    for (const Experiment* experiment : chosen) {
+        fmt::print("{:<20} {}\n", experiment->name, experiment->question);
+        if (!options.names.empty()) fmt::print("{}", describe(experiment->settings));
+    }
+    return ExitCode::good;
+}
+
+Action declare(CLI::App& app) {
+    const auto options = std::make_shared<Options>();
+    app.add_option("NAME", options->names, "show the settings of these experiments");
+    app.add_option("--format", options->format, "console or json")->check(CLI::IsMember({"console", "json"}));
+    return [options] { return list(*options); };
+}
+
+}  // namespace
+
+Command list_command() { return {"list", "the experiments, or the settings of those named", declare}; }
+
+}  // namespace ulp

@@ -1,0 +1,48 @@
+// Histograms of exponents: how many numbers of a tensor lie in each binade, and what fp16 would make of them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+
+#include "experiments/framework/result.hpp"
+
+namespace ulp {
+
+class ExponentHistogram {
+  public:
+    /// Counts the values; bin e holds those with 2^e <= |x| < 2^(e+1).
+    void add(std::span<const float> values);
+
+    [[nodiscard]] std::int64_t total() const { return total_; }
+    [[nodiscard]] std::int64_t zeros() const { return zeros_; }
+    [[nodiscard]] const std::map<int, std::int64_t>& bins() const { return bins_; }
+    /// Nonzero values that become zero when they are rounded to fp16, and those that become subnormal there.
+    [[nodiscard]] std::int64_t lost_in_fp16() const { return lost_; }
+    [[nodiscard]] std::int64_t subnormal_in_fp16() const { return subnormal_; }
+    /// The exponent of the largest finite value. Meaningful where there is one that is not zero.
+    [[nodiscard]] int largest_exponent() const { return bins_.rbegin()->first; }
+
+    /// A share of all values, zeros included.
+    [[nodiscard]] double share(std::int64_t count) const {
+        return total_ == 0 ? 0.0 : static_cast<double>(count) / static_cast<double>(total_);
+    }
+    /// Share of all values a bin, over the whole range that figures show.
+    [[nodiscard]] Series series(std::string name) const;
+
+    /// Whether `other` holds the same counts, each bin moved up by `binades`.
+    [[nodiscard]] bool equals_shifted(const ExponentHistogram& other, int binades) const;
+
+  private:
+    std::map<int, std::int64_t> bins_;
+    std::int64_t total_ = 0;
+    std::int64_t zeros_ = 0;
+    std::int64_t lost_ = 0;
+    std::int64_t subnormal_ = 0;
+};
+
+/// The bins that figures show.
+inline constexpr int first_shown_bin = -48;
+inline constexpr int last_shown_bin = 16;
+
+}  // namespace ulp

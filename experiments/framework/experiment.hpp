@@ -1,0 +1,49 @@
+// An experiment: one question, one file, experiments/<name>.cpp, and one line in experiments/CMakeLists.txt:
+//
+//     ulplab_experiment(overflow)
+//
+// The file defines `Experiment overflow_experiment()`. That gives `ulplab run overflow`, the program `overflow`, its
+// --help, its records, and its place in the report.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "experiments/framework/result.hpp"
+#include "experiments/framework/settings.hpp"
+
+namespace ulp {
+
+/// The chapters of the report, in the order of the argument.
+enum class Chapter { formats, overflow, swamping, underflow, remedies, systems, hardware };
+std::string_view chapter_name(Chapter chapter);
+
+/// What a run is given.
+struct RunContext {
+    std::uint64_t seed;
+    bool quick;
+    std::string backend;  // as on the command line; empty: the experiment's own choice
+    Settings settings;
+    std::function<void(double)> progress;  // from 0 to 1
+};
+
+struct Experiment {
+    std::string name;      // [a-z0-9_]+
+    std::string title;     // for people
+    std::string question;  // one sentence with a question mark
+    Chapter chapter;
+    std::vector<Setting> settings;
+    /// Computes everything; the same result, bit for bit, for the same context on every machine.
+    void (*run)(const RunContext& context, Result& result);
+};
+
+/// All experiments in the order of the report.
+std::span<const Experiment> experiments();
+
+/// Throws UsageError that lists the names there are.
+const Experiment& experiment_by_name(std::string_view name);
+
+}  // namespace ulp

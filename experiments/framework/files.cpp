@@ -1,0 +1,112 @@
+#include "experiments/framework/files.hpp"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+
+#include "softfloat/errors.hpp"
+
+namespace ulp {
+namespace fs = std::filesystem;
+namespace {
+
+std::string last_error() { return std::error_code(errno, std::generic_category()).message(); }
+
+/// Swaps two folders at once where the file system can; elsewhere moves the old one away first.
+bool exchange_folders(const fs::path& a, const fs::path& b) {
+    if (renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0) return true;
+    const fs::path aside = b.string() + ".aside";
+    if (std::rename(b.c_str(), aside.c_str()) != 0) return false;
+    if (std::rename(a.c_str(), b.c_str()) == 0) return std::rename(aside.c_str(), a.c_str()) == 0;
+    const int error = errno;
+    std::rename(aside.c_str(), b.c_str());  // back as it was
+    errno = error;
+    return false;
+}
+
+/// ".overflow.partial-1234" is left over if process 1234 was killed.
+void remove_leftovers(const fs::path& parent, const std::string& prefix) {
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(parent, ignored)) {
+        const std::string name = entry.path().filename().string();
+        if (!name.starts_with(prefix)) continue;
+        const int process = std::atoi(name.c_str() + prefix.size());
+        if (process > 0 && kill(process, 0) != 0 && errno == ESRCH) fs::remove_all(entry.path(), ignored);
+    }
+}
+
+}  // namespace
+
+std::string read_file(const fs::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream content;
+    if (file) content << file.rdbuf();
+    if (!file || fs::is_directory(path)) throw DataError(fmt::format("cannot read {}", path.string()));
+    return std::move(content).str();
+}
+
+void write_file(const fs::path& path, std::string_view content) {
+    std::ofstream file(path, std::ios::binary | std::ios::trunc);
+    file.write(content.data(), static_cast<std::streamsize>(content.size()));
+    file.close();
+    if (!file) throw DataError(fmt::format("cannot write {}: {}", path.string(), last_error()));
+}
+
+void replace_file(const fs::path& path, std::string_view content) {
+    const fs::path temporary = fmt::format("{}.partial-{}", path.string(), getpid());
+    write_file(temporary, content);
+    if (std::rename(temporary.c_str(), path.c_str()) != 0) {
+        const std::string reason = last_error();
+        std::remove(temporary.c_str());
+        throw DataError(fmt::format("cannot write {}: {}", path.string(), reason));
+    }
+}
+
+void make_writable_folder(const fs::path& folder) {
+    std::error_code error;
+    fs::create_directories(folder, error);
+    std::string reason = error ? error.message() : "it is not a folder";
+    if (!error && fs::is_directory(folder)) {
+        // Writing tells what access() cannot, for root and on read-only or full file systems.
+        std::string probe = (folder / ".ulplab-XXXXXX").string();
+        const int file = mkstemp(probe.data());
+        if (file >= 0) {
+            close(file);
+            unlink(probe.c_str());
+            return;
+        }
+        reason = last_error();
+    }
+    throw DataError(
+        fmt::format("cannot write into the folder {} ({}); choose another with --out", folder.string(), reason));
+}
+
+StagedFolder::StagedFolder(const fs::path& parent, const std::string& name) : place_(parent / name) {
+    const std::string prefix = fmt::format(".{}.partial-", name);
+    remove_leftovers(parent, prefix);
+    staging_ = parent / fmt::format("{}{}", prefix, getpid());
+    std::error_code error;
+    fs::create_directory(staging_, error);
+    if (error) throw DataError(fmt::format("cannot create the folder {}: {}", staging_.string(), error.message()));
+}
+
+StagedFolder::~StagedFolder() {
+    std::error_code ignored;
+    fs::remove_all(staging_, ignored);
+}
+
+void StagedFolder::publish() {
+    const bool placed =
+        fs::exists(place_) ? exchange_folders(staging_, place_) : std::rename(staging_.c_str(), place_.c_str()) == 0;
+    if (!placed) throw DataError(fmt::format("cannot replace {}: {}", place_.string(), last_error()));
+}
+
+}  // namespace ulp

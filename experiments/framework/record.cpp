@@ -1,0 +1,130 @@
+#include "experiments/framework/record.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "engine/sha256.hpp"
+#include "experiments/framework/files.hpp"
+#include "experiments/framework/machine.hpp"
+#include "softfloat/format_names.hpp"
+
+namespace ulp {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string sha256(std::string_view text) {
+    return Sha256().add(std::as_bytes(std::span(text.data(), text.size()))).hex();
+}
+
+Json settings_json(const Settings& settings) {
+    Json object = Json::object();
+    for (const auto& [key, value] : settings.values()) {
+        std::visit([&, name = key](const auto& v) { object[name] = v; }, value);
+    }
+    return object;
+}
+
+Json claims_json(const Result& result) {
+    Json list = Json::array();
+    for (const Claim& claim : result.claims()) {
+        list.push_back({{"id", claim.id},
+                        {"source", claim.source},
+                        {"statement", claim.statement},
+                        {"expected", claim.expected},
+                        {"measured", claim.measured},
+                        {"verdict", verdict_name(claim.verdict)}});
+    }
+    return list;
+}
+
+Json figures_json(const Result& result) {
+    Json list = Json::array();
+    for (const Figure& figure : result.figures()) {
+        Json names = Json::array();
+        for (const Series& series : figure.series) names.push_back(series.name);
+        list.push_back({{"name", figure.name},
+                        {"title", figure.title},
+                        {"caption", figure.caption},
+                        {"meaning", figure.meaning},
+                        {"evidence", figure.evidence},
+                        {"series", names}});
+    }
+    return list;
+}
+
+Json inputs_json(const Result& result) {
+    Json object = Json::object();
+    for (const Input& input : result.inputs()) object[input.name] = input.sha256;
+    return object;
+}
+
+std::string point_row(const std::string& prefix, const Series& series, const Point& point) {
+    Context exact;
+    const std::uint64_t bits = convert_bits(series.format, formats::fp64, std::bit_cast<std::uint64_t>(point.y), exact);
+    return fmt::format("{}{},{},{},{},{}\n", prefix, decimal_text(point.x),
+                       bits_text(formats::fp64, std::bit_cast<std::uint64_t>(point.x)), decimal_text(point.y),
+                       name_of(series.format), bits_text(series.format, bits));
+}
+
+}  // namespace
+
+std::string result_json(const Experiment& experiment, const RunContext& context, const Result& result) {
+    const Json record = {{"experiment", experiment.name},
+                         {"title", experiment.title},
+                         {"question", experiment.question},
+                         {"chapter", chapter_name(experiment.chapter)},
+                         {"version", program_version()},
+                         {"mode", context.quick ? "quick" : "full"},
+                         {"seed", context.seed},
+                         {"backend", context.backend},
+                         {"settings", settings_json(context.settings)},
+                         {"inputs", inputs_json(result)},
+                         {"claims", claims_json(result)},
+                         {"figures", figures_json(result)},
+                         {"evidence", result.evidence()}};
+    return record.dump(2) + "\n";
+}
+
+std::string data_csv(const Result& result) {
+    std::string text = "figure,series,x,x_bits,y,y_format,y_bits\n";
+    for (const Figure& figure : result.figures()) {
+        for (const Series& series : figure.series) {
+            const std::string prefix = fmt::format("{},{},", figure.name, series.name);
+            for (const Point& point : series.points) text += point_row(prefix, series, point);
+        }
+    }
+    return text;
+}
+
+std::string result_digest(std::string_view result_json, std::string_view data_csv) {
+    return sha256(sha256(result_json) + sha256(data_csv));
+}
+
+void write_record(const Experiment& experiment, const RunContext& context, const Result& result, double seconds,
+                  const std::filesystem::path& folder) {
+    const std::string result_text = result_json(experiment, context, result);
+    const std::string data_text = data_csv(result);
+    const Json manifest = {{"experiment", experiment.name},
+                           {"version", program_version()},
+                           {"mode", context.quick ? "quick" : "full"},
+                           {"seed", context.seed},
+                           {"backend", context.backend},
+                           {"settings", settings_json(context.settings)},
+                           {"compiler", compiler_name()},
+                           {"flags", compiler_flags()},
+                           {"cpu", cpu_name()},
+                           {"cpu_features", cpu_features()},
+                           {"threads", hardware_threads()},
+                           {"finished", utc_now()},
+                           {"seconds", seconds},
+                           {"inputs", inputs_json(result)},
+                           {"results", {{"result.json", sha256(result_text)}, {"data.csv", sha256(data_text)}}},
+                           {"digest", result_digest(result_text, data_text)}};
+    write_file(folder / "result.json", result_text);
+    write_file(folder / "data.csv", data_text);
+    write_file(folder / "manifest.json", manifest.dump(2) + "\n");
+}
+
+}  // namespace ulp

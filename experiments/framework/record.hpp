@@ -1,0 +1,24 @@
+// The record of a run: result.json, data.csv (the same bits on every machine) and manifest.json (this machine's).
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "experiments/framework/experiment.hpp"
+
+namespace ulp {
+
+/// Claims, figures' texts, evidence, settings. Pretty-printed.
+std::string result_json(const Experiment& experiment, const RunContext& context, const Result& result);
+
+/// One row a point: figure, series, x and y as decimal and bits. x_bits are fp64's, y_bits those of y_format.
+std::string data_csv(const Result& result);
+
+/// SHA-256 over both: two runs agree if their digests do.
+std::string result_digest(std::string_view result_json, std::string_view data_csv);
+
+/// Writes the three files.
+void write_record(const Experiment& experiment, const RunContext& context, const Result& result, double seconds,
+                  const std::filesystem::path& folder);
+
+}  // namespace ulp

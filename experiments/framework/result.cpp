@@ -1,0 +1,40 @@
+#include "experiments/framework/result.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace ulp {
+
+void Result::claim(std::string_view id, std::string_view source, std::string_view statement, std::string expected,
+                   std::string measured, Verdict agrees) {
+    const bool holds = expected == measured;
+    claim_if(holds, id, source, statement, std::move(expected), std::move(measured), agrees);
+}
+
+void Result::claim_if(bool holds, std::string_view id, std::string_view source, std::string_view statement,
+                      std::string expected, std::string measured, Verdict agrees) {
+    std::string full_id = fmt::format("{}.{}", experiment_, id);
+    if (std::any_of(claims_.begin(), claims_.end(), [&](const Claim& c) { return c.id == full_id; })) {
+        throw std::logic_error("two claims have the id " + full_id);
+    }
+    claims_.push_back({std::move(full_id), std::string(source), std::string(statement), std::move(expected),
+                       std::move(measured), holds ? agrees : Verdict::failed});
+}
+
+Figure& Result::figure(Figure figure) {
+    for (const Series& series : figure.series) {
+        if (series.name.find_first_of(",\"\n") != std::string::npos) {
+            throw std::logic_error("gnuplot cannot select a series with a comma or quote: " + series.name);
+        }
+    }
+    figures_.push_back(std::move(figure));
+    return figures_.back();
+}
+
+void Result::evidence(std::string text) {
+    if (std::find(evidence_.begin(), evidence_.end(), text) == evidence_.end()) evidence_.push_back(std::move(text));
+}
+
+}  // namespace ulp

@@ -1,0 +1,76 @@
+// What an experiment finds: claims, figures with their data, and the evidence behind the hardware models it used.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "experiments/framework/claim.hpp"
+#include "experiments/framework/values.hpp"
+
+namespace ulp {
+
+struct Point {
+    double x;
+    double y;
+};
+
+/// One curve or set of bars. The values of y lie on the format's grid; its bits are recorded in that format.
+struct Series {
+    std::string name;
+    FloatFormat format = formats::fp64;
+    std::vector<Point> points{};
+};
+
+struct Figure {
+    std::string name;      // file name without ending; the template is plots/<experiment>_<name>.gp
+    std::string title;     // one line, on the figure
+    std::string caption;   // one or two lines below it: setting, units, what the lines are
+    std::string meaning;   // for the report: what to see
+    std::string evidence;  // for the report: what stands behind the hardware's arithmetic; empty: no hardware model
+    std::vector<Series> series{};
+};
+
+/// A file or generated data set that went into the result.
+struct Input {
+    std::string name;
+    std::string sha256;
+};
+
+class Result {
+  public:
+    explicit Result(std::string experiment) : experiment_(std::move(experiment)) {}
+
+    /// Judged by equality of the texts, which hold the bits: `agrees` if they are equal, else failed.
+    void claim(std::string_view id, std::string_view source, std::string_view statement, std::string expected,
+               std::string measured, Verdict agrees = Verdict::reproduced);
+    /// Judged by the caller.
+    void claim_if(bool holds, std::string_view id, std::string_view source, std::string_view statement,
+                  std::string expected, std::string measured, Verdict agrees = Verdict::reproduced);
+    /// An expected value of the format (decimal, exact) against a measured one, bit by bit.
+    template <FloatFormat F>
+    void claim_value(std::string_view id, std::string_view source, std::string_view statement, double expected,
+                     Float<F> measured, Verdict agrees = Verdict::reproduced) {
+        claim(id, source, statement, value_text(Float<F>(expected)), value_text(measured), agrees);
+    }
+
+    /// The figure is owned by the result; the reference is valid until the next call.
+    Figure& figure(Figure figure);
+    void evidence(std::string text);
+    void input(Input input) { inputs_.push_back(std::move(input)); }
+
+    [[nodiscard]] const std::string& experiment() const { return experiment_; }
+    [[nodiscard]] const std::vector<Claim>& claims() const { return claims_; }
+    [[nodiscard]] const std::vector<Figure>& figures() const { return figures_; }
+    [[nodiscard]] const std::vector<std::string>& evidence() const { return evidence_; }
+    [[nodiscard]] const std::vector<Input>& inputs() const { return inputs_; }
+
+  private:
+    std::string experiment_;
+    std::vector<Claim> claims_;
+    std::vector<Figure> figures_;
+    std::vector<std::string> evidence_;
+    std::vector<Input> inputs_;
+};
+
+}  // namespace ulp

@@ -1,0 +1,130 @@
+#include "experiments/framework/runner.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "experiments/framework/figures.hpp"
+#include "experiments/framework/files.hpp"
+#include "experiments/framework/parse_arguments.hpp"
+#include "experiments/framework/progress.hpp"
+#include "experiments/framework/record.hpp"
+#include "softfloat/errors.hpp"
+
+namespace ulp {
+namespace {
+
+/// Each --set must be known to one of the chosen experiments at least; it is applied to those that know it.
+Settings settings_for(const Experiment& experiment, const std::vector<const Experiment*>& chosen,
+                      const RunOptions& options) {
+    Settings settings(experiment.settings, !options.full);
+    for (const std::string& assignment : options.assignments) {
+        const std::string key = assignment.substr(0, assignment.find('='));
+        const bool elsewhere = std::any_of(chosen.begin(), chosen.end(), [&](const Experiment* other) {
+            return other != &experiment && Settings(other->settings, true).knows(key);
+        });
+        if (settings.knows(key) || !elsewhere) settings.set(assignment);
+    }
+    if (!options.mnist.empty() && settings.knows("mnist")) settings.set("mnist=" + options.mnist);
+    return settings;
+}
+
+struct Finding {
+    std::vector<Claim> claims;
+    std::string record;  // result.json
+    std::string note;    // about figures that were not drawn
+};
+
+Finding run_one(const Experiment& experiment, Settings settings, const RunOptions& options) {
+    const auto start = std::chrono::steady_clock::now();
+    Progress progress(experiment.name);
+    const RunContext context{options.seed, !options.full, options.backend, std::move(settings),
+                             [&](double fraction) { progress.update(fraction); }};
+    StagedFolder folder(options.out, experiment.name);
+    Result result(experiment.name);
+    experiment.run(context, result);
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    write_record(experiment, context, result, seconds.count(), folder.path());
+    write_scripts(result, folder.path());
+    std::string note = draw_figures(result, folder.path(), options.out / experiment.name);
+    folder.publish();
+    return {result.claims(), result_json(experiment, context, result), std::move(note)};
+}
+
+std::string shortened(const std::string& text, std::size_t width) {
+    return text.size() <= width ? text : fmt::format("{:.{}}...", text, width - 3);
+}
+
+}  // namespace
+
+void declare_run_options(CLI::App& app, RunOptions& options) {
+    app.add_option("--seed", options.seed, "seed of all random numbers")->capture_default_str();
+    app.add_option("--out", options.out, "folder for the results")->capture_default_str()->type_name("DIR");
+    auto* full = app.add_flag("--full", options.full, "the long version: more samples, more steps");
+    app.add_flag("!--quick", options.full, "the short version (default)")->excludes(full);
+    app.add_option("--set", options.assignments, "change a setting; may be repeated")
+        ->type_name("KEY=VALUE")
+        ->expected(1)
+        ->take_all();
+    app.add_option("--backend", options.backend, "matrix unit: soft:v100, soft:a100, soft:h100, soft:ieee, eigen ...")
+        ->type_name("SPEC");
+    app.add_option("--mnist", options.mnist, "folder with the MNIST idx files, for experiments that train on digits")
+        ->type_name("DIR");
+    app.add_option("--format", options.format, "what to print: console or json")
+        ->check(CLI::IsMember({"console", "json"}))
+        ->capture_default_str();
+}
+
+OutputFormat output_format(const RunOptions& options) {
+    return options.format == "json" ? OutputFormat::json : OutputFormat::console;
+}
+
+void print_claims(const std::vector<Claim>& claims) {
+    for (const Claim& claim : claims) {
+        fmt::print("{:<12} {:<44} {}\n", verdict_name(claim.verdict), claim.id, shortened(claim.measured, 62));
+        if (claim.verdict == Verdict::failed) fmt::print("{:<12} expected {}\n", "", claim.expected);
+    }
+}
+
+ExitCode run_experiments(const std::vector<const Experiment*>& chosen, const RunOptions& options) {
+    std::vector<Settings> settings;
+    for (const Experiment* experiment : chosen) settings.push_back(settings_for(*experiment, chosen, options));
+    make_writable_folder(options.out);
+    const bool console = output_format(options) == OutputFormat::console;
+    auto records = nlohmann::ordered_json::array();
+    bool good = true;
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+        const Experiment& experiment = *chosen[i];
+        if (console) fmt::print("{}: {}\n", experiment.name, experiment.question);
+        const Finding finding = run_one(experiment, settings[i], options);
+        good = good && all_hold(finding.claims);
+        if (!finding.note.empty()) fmt::print(stderr, "ulplab: {}\n", finding.note);
+        if (console) {
+            print_claims(finding.claims);
+            fmt::print("results: {}\n\n", (options.out / experiment.name).string());
+            std::fflush(stdout);
+        } else {
+            records.push_back(nlohmann::ordered_json::parse(finding.record));
+        }
+    }
+    if (!console) fmt::print("{}\n", records.dump(2));
+    return good ? ExitCode::good : ExitCode::claim_failed;
+}
+
+int experiment_main(const Experiment& experiment, int argc, const char* const* argv) {
+    const std::vector<std::string> arguments(argv + 1, argv + argc);
+    return static_cast<int>(guarded([&] {
+        CLI::App app{experiment.title + ". " + experiment.question, experiment.name};
+        app.footer("Settings, for --set KEY=VALUE:\n" + describe(experiment.settings));
+        RunOptions options;
+        declare_run_options(app, options);
+        if (!parse_arguments(app, arguments)) return ExitCode::good;
+        return run_experiments({&experiment}, options);
+    }));
+}
+
+}  // namespace ulp

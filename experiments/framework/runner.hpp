@@ -1,0 +1,45 @@
+// Runs experiments: settings, record, figures, claims table. What `ulplab run` and the single programs share.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "experiments/exit_codes.hpp"
+#include "experiments/framework/experiment.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace ulp {
+
+enum class OutputFormat { console, json };
+
+/// The options that every experiment takes.
+struct RunOptions {
+    std::uint64_t seed = 1;
+    std::filesystem::path out = "out";
+    bool full = false;
+    std::vector<std::string> assignments;  // --set key=value
+    std::string backend;                   // --backend SPEC
+    std::string mnist;                     // --mnist DIR: the setting "mnist" where an experiment has it
+    std::string format = "console";
+};
+
+void declare_run_options(CLI::App& app, RunOptions& options);
+
+/// "console" or "json".
+OutputFormat output_format(const RunOptions& options);
+
+/// Runs them in turn into <out>/<name>/, and prints their claims, or with json a list of their result records.
+/// Checks all options before the first one starts. Throws as the errors of softfloat/errors.hpp say.
+ExitCode run_experiments(const std::vector<const Experiment*>& chosen, const RunOptions& options);
+
+/// The main function of the program of one experiment.
+int experiment_main(const Experiment& experiment, int argc, const char* const* argv);
+
+/// A table for the terminal: a verdict, an id, expected and measured a line.
+void print_claims(const std::vector<Claim>& claims);
+
+}  // namespace ulp

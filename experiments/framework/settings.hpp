@@ -1,0 +1,57 @@
+// The settings of an experiment: typed, with a default for quick and for full runs, a range and a help text.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace ulp {
+
+using SettingValue = std::variant<std::int64_t, double, std::string>;
+
+struct Setting {
+    std::string name;
+    std::string help;
+    SettingValue quick;  // default with --quick; its type is the setting's type
+    SettingValue full;   // default with --full
+    double min = 0;      // of numbers, inclusive
+    double max = 0;
+    std::vector<std::string> choices;  // of texts: what is allowed; empty: anything
+};
+
+Setting integer_setting(std::string name, std::string help, std::int64_t quick, std::int64_t full, std::int64_t min,
+                        std::int64_t max);
+Setting real_setting(std::string name, std::string help, double quick, double full, double min, double max);
+Setting text_setting(std::string name, std::string help, std::string value, std::vector<std::string> choices = {});
+
+/// "key (default, range): help" on a line each.
+std::string describe(const std::vector<Setting>& settings);
+
+/// Decimal text of a value; the shortest that reads back.
+std::string to_text(const SettingValue& value);
+
+/// The values that hold in one run.
+class Settings {
+  public:
+    Settings(std::vector<Setting> declared, bool quick);
+
+    /// Applies "key=value". Throws UsageError: no "=", an unknown key (lists the keys), a wrong type or range.
+    void set(std::string_view assignment);
+    [[nodiscard]] bool knows(std::string_view key) const;
+
+    /// Throw std::logic_error where the experiment declared no such setting of that type.
+    [[nodiscard]] std::int64_t integer(std::string_view key) const;
+    [[nodiscard]] double real(std::string_view key) const;
+    [[nodiscard]] const std::string& text(std::string_view key) const;
+
+    [[nodiscard]] const std::map<std::string, SettingValue, std::less<>>& values() const { return values_; }
+
+  private:
+    std::vector<Setting> declared_;
+    std::map<std::string, SettingValue, std::less<>> values_;
+};
+
+}  // namespace ulp

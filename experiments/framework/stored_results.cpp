@@ -1,0 +1,83 @@
+#include "experiments/framework/stored_results.hpp"
+
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+#include "experiments/framework/experiment.hpp"
+#include "experiments/framework/files.hpp"
+#include "softfloat/errors.hpp"
+
+namespace ulp {
+namespace fs = std::filesystem;
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::vector<Claim> claims_from(const Json& list) {
+    std::vector<Claim> claims;
+    for (const Json& row : list) {
+        claims.push_back({row.at("id"), row.at("source"), row.at("statement"), row.at("expected"), row.at("measured"),
+                          verdict_by_name(row.at("verdict").get<std::string>())});
+    }
+    return claims;
+}
+
+std::vector<StoredFigure> figures_from(const Json& list, const fs::path& folder) {
+    std::vector<StoredFigure> figures;
+    for (const Json& row : list) {
+        const fs::path svg = folder / (row.at("name").get<std::string>() + ".svg");
+        figures.push_back({row.at("name"), row.at("title"), row.at("caption"), row.at("meaning"), row.at("evidence"),
+                           fs::exists(svg) ? read_file(svg) : ""});
+    }
+    return figures;
+}
+
+StoredResult read_result(const fs::path& folder) {
+    const Json record = Json::parse(read_file(folder / "result.json"));
+    const Json manifest = Json::parse(read_file(folder / "manifest.json"));
+    StoredResult result;
+    result.experiment = record.at("experiment");
+    result.title = record.at("title");
+    result.question = record.at("question");
+    result.chapter = record.at("chapter");
+    result.version = record.at("version");
+    result.mode = record.at("mode");
+    result.backend = record.at("backend");
+    result.seed = record.at("seed");
+    for (const auto& [key, value] : record.at("settings").items()) {
+        result.settings.emplace_back(key, value.is_string() ? value.get<std::string>() : value.dump());
+    }
+    result.claims = claims_from(record.at("claims"));
+    result.figures = figures_from(record.at("figures"), folder);
+    result.evidence = record.at("evidence").get<std::vector<std::string>>();
+    result.compiler = manifest.at("compiler");
+    result.cpu = manifest.at("cpu");
+    result.finished = manifest.at("finished");
+    result.digest = manifest.at("digest");
+    result.seconds = manifest.at("seconds");
+    return result;
+}
+
+}  // namespace
+
+std::vector<StoredResult> read_results(const fs::path& out) {
+    std::vector<StoredResult> results;
+    for (const Experiment& experiment : experiments()) {
+        const fs::path folder = out / experiment.name;
+        if (!fs::exists(folder / "result.json")) continue;
+        try {
+            results.push_back(read_result(folder));
+        } catch (const nlohmann::json::exception& error) {
+            throw DataError(fmt::format("the record in {} is damaged ({}); run `ulplab run {}` again", folder.string(),
+                                        error.what(), experiment.name));
+        }
+    }
+    if (results.empty()) {
+        throw DataError(fmt::format(
+            "there is no result in {}; run `ulplab run all` first, or name the folder with --out", out.string()));
+    }
+    return results;
+}
+
+}  // namespace ulp

@@ -1,0 +1,32 @@
+// Reads results back from the output folder: for the report, and for `ulplab claims`.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "experiments/framework/claim.hpp"
+
+namespace ulp {
+
+struct StoredFigure {
+    std::string name, title, caption, meaning, evidence;
+    std::string svg;  // the file's content; empty where it was not drawn
+};
+
+struct StoredResult {
+    std::string experiment, title, question, chapter, version, mode, backend;
+    std::uint64_t seed = 0;
+    std::vector<std::pair<std::string, std::string>> settings;
+    std::vector<Claim> claims;
+    std::vector<StoredFigure> figures;
+    std::vector<std::string> evidence;
+    std::string compiler, cpu, finished, digest;  // from the manifest
+    double seconds = 0;
+};
+
+/// Those in the folder, in the order of the experiments' table. Throws DataError: no folder, no result in it, a record
+/// that is malformed.
+std::vector<StoredResult> read_results(const std::filesystem::path& out);
+
+}  // namespace ulp

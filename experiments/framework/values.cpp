@@ -1,0 +1,19 @@
+#include "experiments/framework/values.hpp"
+
+#include <fmt/core.h>
+
+namespace ulp {
+
+std::string bits_text(const FloatFormat& format, std::uint64_t bits) {
+    return fmt::format("0x{:0{}X}", bits, (format.storage_bits() + 3) / 4);
+}
+
+std::string decimal_text(double value) { return fmt::format("{}", value); }
+
+std::string value_text(const FloatFormat& format, std::uint64_t bits) {
+    Context exact;
+    const auto value = std::bit_cast<double>(convert_bits(formats::fp64, format, bits, exact));
+    return fmt::format("{} ({})", decimal_text(value), bits_text(format, bits));
+}
+
+}  // namespace ulp

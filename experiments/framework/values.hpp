@@ -1,0 +1,25 @@
+// Numbers as text in records: decimal and bits together, so that nothing is lost and a person can read it.
+#pragma once
+
+#include <string>
+
+#include "softfloat/float.hpp"
+
+namespace ulp {
+
+/// "0x7C00": as many digits as the storage word has.
+std::string bits_text(const FloatFormat& format, std::uint64_t bits);
+
+/// "65504 (0x7BFF)": the shortest decimal that reads back as the value's fp64, and the bits in the format.
+/// Exact for formats within fp64.
+std::string value_text(const FloatFormat& format, std::uint64_t bits);
+
+template <FloatFormat F>
+std::string value_text(Float<F> value) {
+    return value_text(F, value.bits());
+}
+
+/// The shortest decimal that reads back as the same fp64: "0.1", "inf", "-0".
+std::string decimal_text(double value);
+
+}  // namespace ulp

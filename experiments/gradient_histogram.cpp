@@ -1,0 +1,313 @@
+// Trains a small net and looks at the exponents of its weights, activations and gradients.
+//
+// The net trains in the recipe and matrix arithmetic asked for. At several steps the same weights and batch go once
+// more through a probe: forward and backward in fp32, where no gradient is lost, so that the histograms show the true
+// sizes.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "engine/digits.hpp"
+#include "engine/idx.hpp"
+#include "engine/trainer.hpp"
+#include "experiments/exponent_histogram.hpp"
+#include "experiments/framework/experiment.hpp"
+#include "experiments/matrix_units.hpp"
+#include "experiments/sources.hpp"
+
+namespace ulp {
+namespace {
+
+using sources::cite;
+
+/// What is looked at, in the order of the figures.
+struct Watched {
+    TensorRole role;
+    std::string_view tensor;
+};
+constexpr Watched watched[] = {
+    {TensorRole::weight, "fc1.weight"},          {TensorRole::weight, "fc2.weight"},
+    {TensorRole::activation, "fc1/linear"},      {TensorRole::activation, "relu"},
+    {TensorRole::activation, "fc2/linear"},      {TensorRole::weight_gradient, "fc1.weight"},
+    {TensorRole::weight_gradient, "fc2.weight"}, {TensorRole::activation_gradient, "fc1/linear"},
+    {TensorRole::activation_gradient, "relu"},   {TensorRole::activation_gradient, "fc2/linear"},
+};
+constexpr bool is_gradient(TensorRole role) {
+    return role == TensorRole::weight_gradient || role == TensorRole::activation_gradient;
+}
+
+/// One word, by which the figures' panels take their series.
+std::string word_of(TensorRole role) {
+    std::string word(name_of(role));
+    std::replace(word.begin(), word.end(), ' ', '_');
+    return word;
+}
+
+std::string title_of(const Watched& w) { return fmt::format("{} {}", word_of(w.role), w.tensor); }
+
+/// One histogram for each row of `watched`.
+using Histograms = std::vector<ExponentHistogram>;
+
+std::vector<Index> widths(const RunContext& context, const Dataset& data) {
+    return {data.features(), static_cast<Index>(context.settings.integer("hidden")), data.classes};
+}
+
+/// One forward and backward pass with these weights, the loss times `scale`; nothing is updated.
+Histograms probe(Engine engine, const std::vector<Index>& layers, const Model<float>& weights, const Batch& batch,
+                 double scale) {
+    Histograms histograms(std::size(watched));
+    engine.loss_scale = scale;
+    engine.tap = [&](const TapEvent& event) {
+        for (std::size_t i = 0; i < std::size(watched); ++i) {
+            if (watched[i].role == event.role && watched[i].tensor == event.name) histograms[i].add(event.values);
+        }
+    };
+    Model<float> model(engine.recipe, 0);
+    const Mlp<float> net(model, layers);
+    for (std::size_t i = 0; i < weights.parameters().size(); ++i) {
+        model.parameters()[i].value = weights.parameters()[i].updated();
+        model.parameters()[i].value.round_to_format(engine.recipe.weights);
+    }
+    Tape<float> tape(engine);
+    const Var<float> loss = cross_entropy(net(images_on(tape, batch.images)), batch.labels);
+    tape.backward(loss, static_cast<float>(scale));
+    return histograms;
+}
+
+struct Snapshot {
+    std::int64_t step;
+    Histograms histograms;  // in fp32, scale 1
+};
+
+struct Training {
+    std::vector<Snapshot> snapshots;
+    // The last snapshot's weights and batch in other arithmetic.
+    Histograms fp32_scaled, low, low_scaled;
+    double accuracy = 0;
+    double first_loss = 0;
+    double last_loss = 0;
+};
+
+DataSplit load_data(const RunContext& context, Result& result) {
+    const auto& settings = context.settings;
+    const std::string& folder = settings.text("mnist");
+    DataSplit data = folder.empty()
+                     ? generated_digit_split(static_cast<Index>(settings.integer("train_images")),
+                                             static_cast<Index>(settings.integer("test_images")), 28, context.seed)
+                     : read_mnist(folder);
+    result.input({folder.empty() ? "generated digits for training" : "MNIST images for training", data.train.digest()});
+    result.input({folder.empty() ? "generated digits for testing" : "MNIST images for testing", data.test.digest()});
+    return data;
+}
+
+/// Every step of training, with probes before some of them.
+Training train(const RunContext& context, const std::string& backend, const DataSplit& data) {
+    const auto& settings = context.settings;
+    const std::int64_t steps = settings.integer("steps");
+    const double scale = static_cast<double>(std::int64_t{1} << settings.integer("scale_exponent"));
+    const std::vector<Index> layers = widths(context, data.train);
+    Trainer<float> trainer(Engine(settings.text("recipe"), backend), context.seed);
+    const Mlp<float> net(trainer.model(), layers);
+    trainer.optimize({.learning_rate = settings.real("learning_rate"), .momentum = 0.9});
+    trainer.keep_trace = false;
+    BatchSchedule batches(data.train.size(), static_cast<Index>(settings.integer("batch")), context.seed);
+
+    Training training;
+    const std::vector<std::int64_t> at = {0, steps / 8, steps / 2, steps - 1};
+    for (std::int64_t step = 0; step < steps; ++step) {
+        const Batch batch = batch_of(data.train, batches.next());
+        if (std::find(at.begin(), at.end(), step) != at.end()) {
+            const auto look = [&](std::string_view recipe, std::string_view unit, double times) {
+                return probe(Engine(recipe, unit), layers, trainer.model(), batch, times);
+            };
+            training.snapshots.push_back({step, look("fp32", "soft:ieee", 1)});
+            if (step == steps - 1) {
+                training.fp32_scaled = look("fp32", "soft:ieee", scale);
+                training.low = look(settings.text("recipe"), backend, 1);
+                training.low_scaled = look(settings.text("recipe"), backend, scale);
+            }
+        }
+        const StepResult done = trainer.step(
+            [&](Tape<float>& tape) { return cross_entropy(net(images_on(tape, batch.images)), batch.labels); });
+        if (step == 0) training.first_loss = done.loss;
+        training.last_loss = done.loss;
+        context.progress(0.95 * static_cast<double>(step + 1) / static_cast<double>(steps));
+    }
+    training.accuracy = accuracy(trainer.engine(), net, data.test);
+    return training;
+}
+
+void claim_shift(const Training& training, int binades, Result& result) {
+    const std::string slide =
+        cite(sources::amp_slides, "Loss scaling: by the chain rule, gradients will also be scaled by S");
+    const Histograms& plain = training.snapshots.back().histograms;
+    int exact = 0;
+    int gradients = 0;
+    for (std::size_t i = 0; i < std::size(watched); ++i) {
+        if (!is_gradient(watched[i].role)) continue;
+        ++gradients;
+        exact += plain[i].equals_shifted(training.fp32_scaled[i], binades) ? 1 : 0;
+    }
+    result.claim("shift", slide,
+                 fmt::format("A loss scale of 2^{} shifts the histogram of every gradient by exactly {} bins.", binades,
+                             binades),
+                 fmt::format("{} of {} histograms", gradients, gradients),
+                 fmt::format("{} of {} histograms", exact, gradients));
+    int unmoved = 0;
+    for (std::size_t i = 0; i < std::size(watched); ++i) {
+        if (!is_gradient(watched[i].role)) unmoved += plain[i].equals_shifted(training.fp32_scaled[i], 0) ? 1 : 0;
+    }
+    const int others = static_cast<int>(std::size(watched)) - gradients;
+    result.claim("shift_gradients_only", slide, "Weights and activations do not change with the loss scale.",
+                 fmt::format("{} of {} histograms", others, others),
+                 fmt::format("{} of {} histograms", unmoved, others));
+}
+
+std::int64_t sum_over_gradients(const Histograms& histograms, std::int64_t (ExponentHistogram::*count)() const) {
+    std::int64_t sum = 0;
+    for (std::size_t i = 0; i < std::size(watched); ++i) {
+        if (is_gradient(watched[i].role)) sum += (histograms[i].*count)();
+    }
+    return sum;
+}
+
+void claim_gradients(const Training& training, Result& result) {
+    const Histograms& plain = training.snapshots.back().histograms;
+    const std::int64_t lost = sum_over_gradients(plain, &ExponentHistogram::lost_in_fp16);
+    const std::int64_t lost_scaled = sum_over_gradients(training.fp32_scaled, &ExponentHistogram::lost_in_fp16);
+    result.claim_if(
+        lost > 0 && lost_scaled * 10 <= lost, "lost", cite(sources::amp_slides, "Gradient underflow; loss scaling"),
+        "Small gradients underflow in fp16, and a loss scale brings them back: nine tenths of them at least.",
+        fmt::format("at most a tenth of {} gradients lost", lost), fmt::format("{} lost", lost_scaled));
+    int largest = -200;
+    for (std::size_t i = 0; i < std::size(watched); ++i) {
+        if (is_gradient(watched[i].role)) largest = std::max(largest, plain[i].largest_exponent());
+    }
+    result.claim_if(formats::fp16.emax() - largest >= 10, "unused_range",
+                    cite(sources::volta_talk, "FP16 range not used by gradients: ~15 powers of 2"),
+                    "Gradients leave the top of fp16's range unused: ten powers of two and more in this net.",
+                    "10 or more powers of two", fmt::format("{} powers of two", formats::fp16.emax() - largest));
+    const int tenths = 668 + 310 + 53;
+    result.claim("published_split",
+                 cite(sources::paper, "histogram of activation gradients: 66.8% zero, 31% recovered, 5.3%"),
+                 "The published shares 66.8%, 31% and 5.3% are parts of one whole; they add up to more than 100%.",
+                 "103.1 %", fmt::format("{}.{} %", tenths / 10, tenths % 10), Verdict::inconsistent);
+}
+
+void claim_training(const Training& training, Result& result) {
+    result.claim_if(training.accuracy >= 0.9, "accuracy",
+                    cite(sources::volta_talk, "Mixed precision matches FP32 accuracy"),
+                    "The net learns in this arithmetic: at least 90% of unseen digits are right.", "90 % or more",
+                    fmt::format("{:.1f} %", 100 * training.accuracy));
+    result.claim_if(training.last_loss < training.first_loss, "loss_falls",
+                    cite(sources::volta_talk, "Mixed precision matches FP32 accuracy"), "The loss falls.",
+                    fmt::format("below {:.3f}", training.first_loss), fmt::format("{:.3f}", training.last_loss));
+}
+
+void figure_by_layer(const Training& training, Result& result) {
+    Figure figure{
+        "by_layer", fmt::format("Exponents by layer at step {}", training.snapshots.back().step),
+        "Share of a tensor's numbers in each binade. Dark: below fp16's threshold 2^-25. Light: subnormal in fp16.",
+        "Weights and activations sit well inside fp16's range. Activation gradients lie 10 to 20 powers of two "
+        "lower, at the edge where fp16 has only subnormals, while the top of its range is not used at all.",
+        ""};
+    for (std::size_t i = 0; i < std::size(watched); ++i) {
+        figure.series.push_back(training.snapshots.back().histograms[i].series(title_of(watched[i])));
+    }
+    result.figure(std::move(figure));
+}
+
+void figure_by_step(const Training& training, Result& result) {
+    Figure figure{
+        "by_step", "Exponents over training, first layer",
+        "Share of a tensor's numbers in each binade. Dark: below fp16's threshold 2^-25. Light: subnormal in fp16.",
+        "As the net learns, most examples are fitted and their gradients shrink: the histograms of the gradients "
+        "move left and widen, and more and more of them fall below what fp16 can hold. Weights hardly move.",
+        ""};
+    for (const Snapshot& snapshot : training.snapshots) {
+        for (const std::size_t i : {std::size_t{0}, std::size_t{2}, std::size_t{5}, std::size_t{7}}) {
+            figure.series.push_back(
+                snapshot.histograms[i].series(fmt::format("{} step {}", word_of(watched[i].role), snapshot.step)));
+        }
+    }
+    result.figure(std::move(figure));
+}
+
+constexpr std::size_t shown_gradient = 7;  // activation gradient of fc1/linear
+
+void figure_shift(const Training& training, int binades, const std::string& evidence, Result& result) {
+    Figure figure{
+        "shift", fmt::format("What a loss scale of 2^{} does to the gradient of fc1's output", binades),
+        "Left: in fp32. Right: in the recipe that trains. Share of the numbers in each binade.",
+        fmt::format("In fp32 the whole histogram moves by exactly {} bins. In fp16 the unscaled gradients are cut off "
+                    "at 2^-24 and what lies below piles up there or is lost; scaled, the shape is whole.",
+                    binades),
+        evidence};
+    figure.series.push_back(training.snapshots.back().histograms[shown_gradient].series("fp32 scale 1"));
+    figure.series.push_back(training.fp32_scaled[shown_gradient].series("fp32 scaled"));
+    figure.series.push_back(training.low[shown_gradient].series("recipe scale 1"));
+    figure.series.push_back(training.low_scaled[shown_gradient].series("recipe scaled"));
+    result.figure(std::move(figure));
+}
+
+/// Per gradient: zero in fp32 already; subnormal and lost in fp16 at scale 1; the same two with the loss scale.
+void figure_shares(const Training& training, int binades, Result& result) {
+    Figure figure{
+        "shares", fmt::format("Gradients that fp16 loses, and what a loss scale of 2^{} gives back", binades),
+        "Shares of each tensor: zero in fp32 already; in fp16 subnormal or lost, at scale 1 and with the scale.",
+        "Zeros are there in any format: pixels that are always black, units that are switched off. Of the rest many "
+        "are subnormal in fp16 and some are lost; the loss scale brings nearly all of them back into the normal range.",
+        ""};
+    const Histograms& plain = training.snapshots.back().histograms;
+    for (std::size_t i = 0; i < std::size(watched); ++i) {
+        if (!is_gradient(watched[i].role)) continue;
+        const ExponentHistogram& h = plain[i];
+        const ExponentHistogram& s = training.fp32_scaled[i];
+        figure.series.push_back({title_of(watched[i]),
+                                 formats::fp64,
+                                 {{0, h.share(h.zeros())},
+                                  {1, h.share(h.subnormal_in_fp16())},
+                                  {2, h.share(h.lost_in_fp16())},
+                                  {3, s.share(s.subnormal_in_fp16())},
+                                  {4, s.share(s.lost_in_fp16())}}});
+    }
+    result.figure(std::move(figure));
+}
+
+void run(const RunContext& context, Result& result) {
+    const std::string backend = context.backend.empty() ? "soft:h100" : context.backend;
+    const MatrixUnit unit{backend, backend, make_backend(backend)};
+    const auto binades = static_cast<int>(context.settings.integer("scale_exponent"));
+    const ProductTypes types{recipe_by_name(context.settings.text("recipe")).low, formats::fp32};
+    const Training training = train(context, backend, load_data(context, result));
+    const std::string evidence = evidence_of({unit}, {types}, result);
+    claim_training(training, result);
+    claim_shift(training, binades, result);
+    claim_gradients(training, result);
+    figure_by_layer(training, result);
+    figure_by_step(training, result);
+    figure_shift(training, binades, evidence, result);
+    figure_shares(training, binades, result);
+}
+
+}  // namespace
+
+Experiment gradient_histogram_experiment() {
+    return {"gradient_histogram",
+            "Gradient histograms: where the numbers of a training run lie",
+            "Which exponents do weights, activations and gradients have, and which of them does fp16 lose?",
+            Chapter::underflow,
+            {integer_setting("steps", "training steps", 160, 3000, 8, 1000000),
+             integer_setting("batch", "images a step", 64, 64, 1, 4096),
+             integer_setting("hidden", "width of the hidden layer", 128, 128, 8, 4096),
+             integer_setting("train_images", "generated digits to train on", 4000, 20000, 1, 1000000),
+             integer_setting("test_images", "generated digits to test on", 1000, 2000, 1, 1000000),
+             real_setting("learning_rate", "of stochastic gradient descent with momentum 0.9", 0.05, 0.05, 0, 10),
+             integer_setting("scale_exponent", "the loss scale of the figures is 2 to this power", 16, 16, 1, 24),
+             text_setting("recipe", "how to train", "mixed_fp16", {"fp32", "tf32", "bf16", "mixed_fp16", "fp16"}),
+             text_setting("mnist", "folder with the MNIST idx files, instead of generated digits", "")},
+            run};
+}
+
+}  // namespace ulp

@@ -1,0 +1,326 @@
+// Where sums, norms and exponentials leave a format's range, in each format and through each matrix unit.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/pinned_math.hpp"
+#include "experiments/framework/experiment.hpp"
+#include "experiments/matrix_units.hpp"
+#include "experiments/sources.hpp"
+#include "experiments/sums.hpp"
+#include "softfloat/text.hpp"
+
+namespace ulp {
+namespace {
+
+using sources::cite;
+
+std::string fields_text(const FloatFormat& format) {
+    return fmt::format("{}/{}", format.exponent_bits, format.fraction_bits);
+}
+
+template <class T>
+std::string range_text() {
+    using Limits = std::numeric_limits<T>;
+    return fmt::format("{:.1e} .. {:.1e}", static_cast<double>(Limits::denorm_min()),
+                       static_cast<double>(Limits::max()));
+}
+
+void claim_formats(Result& result) {
+    const std::string slide = cite(sources::amp_slides, "FP32 and FP16");
+    const std::string table = cite(sources::round_table, "FP32, TF32, FP16, BF16");
+    result.claim("fields_fp32", slide, "fp32 has 8 exponent and 23 fraction bits.", "8/23", fields_text(formats::fp32));
+    result.claim("fields_fp16", slide, "fp16 has 5 exponent and 10 fraction bits.", "5/10", fields_text(formats::fp16));
+    result.claim("fields_tf32", table, "tf32 has fp32's 8 exponent and fp16's 10 fraction bits.", "8/10",
+                 fields_text(formats::tf32));
+    result.claim("fields_bf16", table, "bf16 has 8 exponent and 7 fraction bits.", "8/7", fields_text(formats::bf16));
+    result.claim("range_fp32", slide, "fp32 reaches from 1.4e-45 to 3.4e38.", "1.4e-45 .. 3.4e+38", range_text<fp32>());
+    result.claim_value("smallest_fp16", slide, "The smallest positive fp16 number is 5.96e-8, that is 2^-24.", 0x1p-24,
+                       std::numeric_limits<fp16>::denorm_min());
+    result.claim_value("largest_fp16", slide, "The largest fp16 number is 65504.", 65504,
+                       std::numeric_limits<fp16>::max());
+    result.claim("binades_fp16", cite(sources::volta_talk, "Loss scaling"), "fp16 spans about 40 powers of two.", "40",
+                 fmt::format("{}", formats::fp16.emax() - formats::fp16.smallest_exponent() + 1));
+}
+
+template <class T>
+T sixteens_one_by_one(std::size_t count) {
+    return sum_one_by_one<T>(copies<T>(count, 16));
+}
+template <class T>
+T sixteens_pairwise(std::size_t count) {
+    return sum_pairwise<T>(copies<T>(count, 16));
+}
+
+void claim_sums(Result& result) {
+    const std::string slide = cite(sources::amp_slides, "Certain ops require FP32 dynamic range");
+    const std::string cell = cite(sources::notebook, "a = torch.cuda.HalfTensor(4096); a.sum()");
+    const auto fp32_sum = sixteens_one_by_one<fp32>(4096);
+    result.claim_value("sum_fp32", slide, "4096 sixteens summed in fp32 give 65536.", 65536, fp32_sum);
+    result.claim_value("sum_fp32_stored_fp16", slide,
+                       "The same sum accumulated in fp32 and stored in fp16 is infinite.", INFINITY, fp16(fp32_sum));
+    result.claim_value("sum_fp16_pairwise", cell, "4096 sixteens summed pairwise in fp16 give infinity.", INFINITY,
+                       sixteens_pairwise<fp16>(4096));
+    result.claim_value("sum_fp16_one_by_one", cite(sources::arithmetic, "4.3.1 rounding to nearest"),
+                       "Summed one by one in fp16 they do not overflow: from 32768 on 16 is half an ulp and is lost.",
+                       32768, sixteens_one_by_one<fp16>(4096));
+    result.claim("sum_fp16_swamps_at", cite(sources::arithmetic, "4.3.1 rounding to nearest"),
+                 "That sum stops at element 2048: the first element that changes nothing is the next one.",
+                 "2048 elements count", [] {
+                     std::size_t count = 1;
+                     while (sixteens_one_by_one<fp16>(count).bits() != sixteens_one_by_one<fp16>(count + 1).bits())
+                         ++count;
+                     return fmt::format("{} elements count", count);
+                 }());
+    result.claim_value("sum_bf16_one_by_one", cite(sources::arithmetic, "4.3.1 rounding to nearest"),
+                       "One by one in bf16 the sum stops at 4096.", 4096, sixteens_one_by_one<bf16>(4096));
+    result.claim_value("sum_bf16_pairwise", cite(sources::arithmetic, "4.3.1 rounding to nearest"),
+                       "Pairwise in bf16 the sum is exact.", 65536, sixteens_pairwise<bf16>(4096));
+    result.claim_value("sum_tf32_one_by_one", cite(sources::arithmetic, "4.3.1 rounding to nearest"),
+                       "One by one, rounded to tf32, the sum stops at 32768 as fp16's does: the precision is the same.",
+                       32768, sixteens_one_by_one<tf32>(4096));
+}
+
+void claim_boundary(Result& result) {
+    const std::string place = cite(sources::arithmetic, "4.3.1 rounding to nearest");
+    result.claim_value("boundary_4094", place, "4094 sixteens are 65504, the largest fp16 number.", 65504,
+                       fp16(sixteens_one_by_one<fp32>(4094)));
+    result.claim_value("boundary_4095", place,
+                       "4095 sixteens are 65520, half way to 65536: the tie goes to the even neighbour, infinity.",
+                       INFINITY, fp16(sixteens_one_by_one<fp32>(4095)));
+    result.claim_value(
+        "loss_scale_65536", cite(sources::round_table, "Convert loss fp16 to fp32 just for scaling"),
+        "A loss scale of 65536 is infinite in fp16, so the loss is converted to fp32 before it is scaled.", INFINITY,
+        fp16(65536));
+}
+
+/// `count` sixteens as a dot product with ones.
+float unit_sum(const MatrixUnit& unit, const ProductTypes& types, std::size_t count) {
+    const std::vector<float> sixteens(count, 16.0F);
+    const std::vector<float> ones(count, 1.0F);
+    return dot(*unit.backend, types, sixteens, ones);
+}
+
+void claim_units(const std::vector<MatrixUnit>& units, Result& result) {
+    const std::string slide = cite(sources::volta_talk, "Convolution, matrix multiply");
+    for (const MatrixUnit& unit : units) {
+        if (!unit.spec.starts_with("soft:") || unit.spec == "soft:ieee") continue;  // no claim about other backends
+        const auto id = [&](const char* name) { return fmt::format("{}_{}", name, unit.spec.substr(5)); };
+        const auto in_fp16 = [&](std::size_t count) { return fp16(unit_sum(unit, fp16_to_fp16, count)); };
+        const fp32 wide(unit_sum(unit, fp16_to_fp32, 4096));
+        result.claim_value(id("unit_fp32"), slide, unit.name + " with an fp32 accumulator sums 4096 sixteens exactly.",
+                           65536, wide);
+        result.claim_value(id("unit_fp32_stored_fp16"), slide, unit.name + ": that sum stored in fp16 is infinite.",
+                           INFINITY, fp16(wide));
+        result.claim_value(id("unit_fp16"), slide, unit.name + " with an fp16 accumulator overflows.", INFINITY,
+                           in_fp16(4096));
+        result.claim_value(id("unit_fp16_4094"), slide,
+                           unit.name + " with an fp16 accumulator still holds 4094 sixteens: a group is added exactly.",
+                           65504, in_fp16(4094));
+        result.claim_value(id("unit_fp16_4095"), slide, unit.name + " with an fp16 accumulator overflows at 4095.",
+                           INFINITY, in_fp16(4095));
+    }
+}
+
+/// Eight lengths an octave from 64 to the longest.
+std::vector<std::size_t> lengths(std::int64_t longest) {
+    std::vector<std::size_t> result;
+    for (std::size_t octave = 64; octave <= static_cast<std::size_t>(longest); octave *= 2) {
+        for (std::size_t i = 0; i < 8; ++i) result.push_back(octave + i * octave / 8);
+    }
+    std::erase_if(result, [&](std::size_t n) { return n > static_cast<std::size_t>(longest); });
+    return result;
+}
+
+template <class Sum>
+Series sum_series(std::string name, const FloatFormat& format, const std::vector<std::size_t>& at, Sum sum) {
+    Series series{std::move(name), format, {}};
+    for (const std::size_t n : at) series.points.push_back({static_cast<double>(n), static_cast<double>(sum(n))});
+    return series;
+}
+
+void figure_partial_sums(const RunContext& context, const std::vector<MatrixUnit>& units, Result& result) {
+    Figure figure{
+        "partial_sums", "Adding sixteens: how far each way of summing gets",
+        "Left: each sum rounded to the format. Right: dot products with ones on matrix units. Crosses: infinity.",
+        "The exact sum is the diagonal. One by one, a sum stops growing once 16 is at most half a unit in its last "
+        "place: "
+        "bf16 at 4096, fp16 and tf32 at 32768. Summed pairwise, fp16 stays exact and leaves its range instead. A "
+        "matrix "
+        "unit adds whole groups exactly, so its fp16 accumulator is never swamped here; it overflows at 65520.",
+        evidence_of(units, {fp16_to_fp32, fp16_to_fp16}, result)};
+    const auto at = lengths(context.settings.integer("length"));
+    auto& series = figure.series;
+    series.push_back(
+        sum_series("exact", formats::fp64, at, [](std::size_t n) { return 16.0 * static_cast<double>(n); }));
+    series.push_back(sum_series("fp32 one by one", formats::fp32, at, sixteens_one_by_one<fp32>));
+    series.push_back(sum_series("bf16 one by one", formats::bf16, at, sixteens_one_by_one<bf16>));
+    series.push_back(sum_series("fp16 one by one", formats::fp16, at, sixteens_one_by_one<fp16>));
+    series.push_back(sum_series("tf32 one by one", formats::tf32, at, sixteens_one_by_one<tf32>));
+    series.push_back(sum_series("bf16 pairwise", formats::bf16, at, sixteens_pairwise<bf16>));
+    series.push_back(sum_series("fp16 pairwise", formats::fp16, at, sixteens_pairwise<fp16>));
+    context.progress(0.3);
+    for (const MatrixUnit& unit : units) {
+        for (const ProductTypes& types : {fp16_to_fp32, fp16_to_fp16}) {
+            const std::string name =
+                fmt::format("{} {} accumulator", unit.name, types.accumulator == formats::fp16 ? "fp16" : "fp32");
+            series.push_back(
+                sum_series(name, types.accumulator, at, [&](std::size_t n) { return unit_sum(unit, types, n); }));
+        }
+    }
+    result.figure(std::move(figure));
+}
+
+void figure_boundary(Result& result) {
+    Figure figure{
+        "boundary", "The last finite sum of sixteens in fp16",
+        "Exact sum of N sixteens, and the same sum rounded once to fp16 (nearest, ties to even).",
+        "4094 sixteens are 65504, the largest fp16 number. 4095 are 65520, exactly half way to the next number "
+        "that fp16 would have, 65536; the tie goes to the even neighbour, which is infinity.",
+        ""};
+    std::vector<std::size_t> at;
+    for (std::size_t n = 4086; n <= 4100; ++n) at.push_back(n);
+    figure.series.push_back(
+        sum_series("exact", formats::fp64, at, [](std::size_t n) { return 16.0 * static_cast<double>(n); }));
+    figure.series.push_back(sum_series("rounded to fp16", formats::fp16, at,
+                                       [](std::size_t n) { return fp16(sixteens_one_by_one<fp32>(n)); }));
+    result.figure(std::move(figure));
+}
+
+/// The norm of N fours: squares and their sum in T, in order or pairwise, root in T, stored in fp16.
+template <class T>
+fp16 norm_of_fours(std::size_t count, bool pairwise) {
+    const std::vector<T> squares(count, T(4) * T(4));
+    const T sum = pairwise ? sum_pairwise<T>(squares) : sum_one_by_one<T>(squares);
+    return fp16(static_cast<double>(sqrt(sum)));
+}
+
+void claim_norms(Result& result) {
+    const std::string slide = cite(sources::volta_talk, "Reductions: large sums of values: L1 norm, L2 norm, softmax");
+    for (const auto& [count, norm] : {std::pair{4094, 255.875}, {4095, 256.0}, {4096, 256.0}, {4097, 256.0}}) {
+        result.claim_value(
+            fmt::format("norm_fp32_{}", count), slide,
+            fmt::format("The L2 norm of {} fours, accumulated in fp32 and stored in fp16, is {}.", count, norm), norm,
+            norm_of_fours<fp32>(static_cast<std::size_t>(count), false));
+    }
+    result.claim("norm_fp16_overflow", slide, "With the sum of squares in fp16 the norm is infinite from N = 4095 on.",
+                 "N = 4095", [] {
+                     std::size_t count = 4000;
+                     while (!isinf(norm_of_fours<fp16>(count, true))) ++count;
+                     return fmt::format("N = {}", count);
+                 }());
+}
+
+void figure_norms(Result& result) {
+    Figure figure{
+        "norms", "The L2 norm of N fours, stored in fp16",
+        "Squares summed in fp32, in fp16 pairwise, in fp16 one by one. Exact: 4 times the root of N. Crosses: "
+        "infinity.",
+        "The norm itself is small, 256 at N = 4096; what overflows is the sum of squares on the way. Summed one by "
+        "one it is swamped at 32768 instead, and the norm stops at 181. An fp32 accumulator has neither trouble.",
+        ""};
+    std::vector<std::size_t> at;
+    for (std::size_t n = 256; n <= 6144; n += 128) at.push_back(n);
+    auto& series = figure.series;
+    series.push_back(sum_series("fp32 sum of squares", formats::fp16, at,
+                                [](std::size_t n) { return norm_of_fours<fp32>(n, false); }));
+    series.push_back(
+        sum_series("fp16 pairwise", formats::fp16, at, [](std::size_t n) { return norm_of_fours<fp16>(n, true); }));
+    series.push_back(
+        sum_series("fp16 one by one", formats::fp16, at, [](std::size_t n) { return norm_of_fours<fp16>(n, false); }));
+    result.figure(std::move(figure));
+}
+
+/// e^x: exact to a few units in the last place of fp64, then rounded to T.
+template <class T>
+T exp_in(T x) {
+    return T(pinned::exp(static_cast<double>(x)));
+}
+
+/// The sum of the softmax of `classes` equal logits, every step rounded to T: 1 where all is well.
+template <class T>
+T softmax_sum(double logit, int classes, bool subtract_maximum) {
+    const T x = subtract_maximum ? T(logit) - T(logit) : T(logit);
+    const std::vector<T> powers(static_cast<std::size_t>(classes), exp_in(x));
+    const T sum = sum_one_by_one<T>(powers);
+    const std::vector<T> shares(powers.size(), powers.front() / sum);
+    return sum_one_by_one<T>(shares);
+}
+
+/// The smallest fp16 number whose exponential, rounded to T, is infinite.
+template <class T>
+fp16 exp_overflows_at() {
+    std::uint16_t code = fp16(1).bits();
+    while (!isinf(exp_in(T(static_cast<double>(fp16::from_bits(code)))))) ++code;
+    return fp16::from_bits(code);
+}
+
+void claim_exponentials(Result& result) {
+    const std::string slide = cite(sources::volta_talk, "Pointwise operations: |f(x)| >> |x|: exp, square, log");
+    // ln 65520 = 11.0899 lies between the fp16 neighbours 11.0859375 and 11.09375; ln 3.4e38 = 88.72 below 88.75.
+    result.claim_value("exp_fp16", slide,
+                       "e^x overflows in fp16 from x = 11.09375 on, the first fp16 number above ln 65520.", 11.09375,
+                       exp_overflows_at<fp16>());
+    result.claim_value("exp_fp32", slide,
+                       "e^x overflows in fp32 from x = 88.75 on (x in fp16): a range wider by a factor 8 only.", 88.75,
+                       exp_overflows_at<fp32>());
+    result.claim_value("softmax_fp16_zero", cite(sources::volta_talk, "Loss, probability layers: FP32 math"),
+                       "Ten equal logits of 10: e^x is finite in fp16 but the sum is not, and every probability is 0.",
+                       0, softmax_sum<fp16>(10, 10, false));
+    result.claim("softmax_fp16_nan", cite(sources::volta_talk, "Loss, probability layers: FP32 math"),
+                 "Ten equal logits of 12: e^x is infinite in fp16, and every probability is NaN.", "NaN",
+                 isnan(softmax_sum<fp16>(12, 10, false)) ? "NaN" : "a number");
+    result.claim_value(
+        "softmax_fp16_shifted", cite(sources::volta_talk, "Loss, probability layers: FP32 math"),
+        "With the maximum subtracted first, the same probabilities in fp16 add up to 1, within an ulp or two.",
+        static_cast<double>(softmax_sum<fp16>(0, 10, false)), softmax_sum<fp16>(12, 10, true));
+}
+
+void figure_softmax(Result& result) {
+    Figure figure{
+        "softmax", "Softmax of ten equal logits: do the probabilities add up to 1?",
+        "Every step rounded to the format. Crosses: NaN (infinity divided by infinity).",
+        "In fp16 the sum of exponentials overflows at a logit of 8.8 (every probability becomes 0), the exponential "
+        "itself at 11.1 (NaN). fp32 and bf16 only move the edge to 88. Subtracting the largest logit first is what "
+        "cures it, in any format.",
+        ""};
+    const auto series = [&](const char* name, const FloatFormat& format, auto softmax) {
+        Series s{name, format, {}};
+        for (double logit = 0.5; logit <= 96; logit += 0.5)
+            s.points.push_back({logit, static_cast<double>(softmax(logit))});
+        figure.series.push_back(std::move(s));
+    };
+    series("fp32", formats::fp32, [](double x) { return softmax_sum<fp32>(x, 10, false); });
+    series("bf16", formats::bf16, [](double x) { return softmax_sum<bf16>(x, 10, false); });
+    series("fp16", formats::fp16, [](double x) { return softmax_sum<fp16>(x, 10, false); });
+    series("fp16 less the maximum", formats::fp16, [](double x) { return softmax_sum<fp16>(x, 10, true); });
+    result.figure(std::move(figure));
+}
+
+void run(const RunContext& context, Result& result) {
+    const std::vector<MatrixUnit> units = matrix_units(context);
+    claim_formats(result);
+    claim_sums(result);
+    claim_boundary(result);
+    claim_units(units, result);
+    claim_norms(result);
+    claim_exponentials(result);
+    figure_partial_sums(context, units, result);
+    figure_boundary(result);
+    figure_norms(result);
+    figure_softmax(result);
+}
+
+}  // namespace
+
+Experiment overflow_experiment() {
+    return {"overflow",
+            "Overflow: sums, norms and exponentials that leave the range",
+            "Which ways of adding up, squaring and exponentiating leave fp16's range, and which do not?",
+            Chapter::overflow,
+            {integer_setting("length", "longest sum of the figure of partial sums", 16384, 65536, 64, 1 << 20)},
+            run};
+}
+
+}  // namespace ulp

@@ -1,0 +1,21 @@
+// The documents whose claims are judged, by title; a claim adds the place in it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace ulp::sources {
+
+inline constexpr std::string_view amp_slides = "Carilli and Ruberry, Automatic mixed precision in PyTorch (2019)";
+inline constexpr std::string_view volta_talk = "NVIDIA talk on Volta and Turing: inference and training";
+inline constexpr std::string_view notebook = "Notebook on automatic mixed precision";
+inline constexpr std::string_view round_table = "Farkhari, slides on quantization and mixed precision";
+inline constexpr std::string_view paper = "Micikevicius et al., Mixed precision training (2018)";
+inline constexpr std::string_view arithmetic = "IEEE 754-2019";
+
+/// cite(amp_slides, "FP32 and FP16"): document and slide, cell or section.
+inline std::string cite(std::string_view document, std::string_view place) {
+    return std::string(document) + ", \"" + std::string(place) + "\"";
+}
+
+}  // namespace ulp::sources

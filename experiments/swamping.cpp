@@ -1,0 +1,276 @@
+// What happens to a small number that is added to a large one, in each format and inside each matrix unit.
+#include <fmt/core.h>
+
+#include <cmath>
+
+#include "engine/pinned_math.hpp"
+#include "engine/random.hpp"
+#include "experiments/framework/experiment.hpp"
+#include "experiments/matrix_units.hpp"
+#include "experiments/sources.hpp"
+#include "softfloat/text.hpp"
+
+namespace ulp {
+namespace {
+
+using sources::cite;
+
+constexpr double tenth_of_thousandth = 1e-4;
+
+void claim_additions(Result& result) {
+    const std::string slide = cite(sources::amp_slides, "1 + 0.0001 = ??");
+    result.claim_value("one_plus_small_fp16", slide, "1 + 0.0001 is 1 in fp16.", 1, fp16(1) + fp16(1e-4));
+    result.claim_value("one_plus_small_bf16", slide, "1 + 0.0001 is 1 in bf16.", 1, bf16(1) + bf16(1e-4));
+    result.claim_value("one_plus_small_fp32", slide, "1 + 0.0001 is 1.0001 in fp32.", 1.0001, fp32(1) + fp32(1e-4));
+    result.claim_value("one_plus_larger_fp16", cite(sources::arithmetic, "5.4.1 addition"),
+                       "1 + 0.0005 is 1.0009765625 in fp16: more than half an ulp, so a whole one.", 1.0009765625,
+                       fp16(1) + fp16(5e-4));
+    result.claim_value("one_plus_smallest_fp16", cite(sources::notebook, "torch.cuda.HalfTensor([2**-24]) + 1."),
+                       "1 plus the smallest fp16 number, 2^-24, is 1.", 1, fp16(1) + fp16(0x1p-24));
+}
+
+void claim_decimals(Result& result) {
+    const std::string place = cite(sources::round_table, "FP32, TF32, FP16, BF16");
+    const auto claim = [&]<class T>(const char* name, T, double decimal, double expected) {
+        result.claim_value(fmt::format("{}_{}", name, decimal), place,
+                           fmt::format("{} in {} is {}.", decimal, name, expected), expected, T(decimal));
+    };
+    claim("fp16", fp16{}, 1.1, 1.099609375);
+    claim("bf16", bf16{}, 1.1, 1.1015625);
+    claim("tf32", tf32{}, 1.1, 1.099609375);
+    claim("fp16", fp16{}, 1.01, 1.009765625);
+    claim("fp16", fp16{}, 1.001, 1.0009765625);
+    claim("bf16", bf16{}, 1.01, 1.0078125);
+    claim("bf16", bf16{}, 1.001, 1);
+}
+
+/// Whether parameter + update, rounded to T, is the parameter again.
+template <class T>
+bool is_lost(T parameter, T update) {
+    return (parameter + update).bits() == parameter.bits();
+}
+
+/// Over all normal fp16 parameters: how many are changed, up or down, by the largest update within ratio * parameter.
+/// Rounding is monotonic, so if that one has no effect no smaller one has.
+int parameters_changed_within(double ratio) {
+    int changed = 0;
+    Context down{.rounding = Rounding::down};
+    for (std::uint16_t code = 0x0400; code <= 0x7BFF; ++code) {
+        const fp16 parameter = fp16::from_bits(code);
+        const fp16 update(ratio * static_cast<double>(parameter), down);
+        if (!is_lost(parameter, update) || !is_lost(parameter, -update)) ++changed;
+    }
+    return changed;
+}
+
+void claim_rule(Result& result) {
+    const std::string slide = cite(sources::amp_slides, "In FP16, when update/param < 2^-11, update has no effect");
+    const std::string statement = "Update/parameter below 2^-11 has no effect in fp16: ";
+    result.claim_value("rule_1.9", slide, statement + "1.9 + 0.0006 (ratio 2^-11.6) changes.", 1.9013671875,
+                       fp16(1.9) + fp16(0.0006), Verdict::refuted);
+    result.claim_value("rule_minus", slide, statement + "1 - 0.0003 (ratio 2^-11.7) changes, to 1 - 2^-11.",
+                       1 - 0x1p-11, fp16(1) - fp16(0.0003), Verdict::refuted);
+    result.claim_value("rule_plus", slide, statement + "so it is with 1 + 0.0003, the same ratio.", 1,
+                       fp16(1) + fp16(0.0003));
+    const fp16 odd = fp16(1) + std::numeric_limits<fp16>::epsilon();
+    result.claim_value("rule_odd", slide,
+                       "At exactly 2^-11 of the binade a tie decides: an odd significand, 1 + 2^-10, is rounded up.",
+                       1 + 0x1p-9, odd + fp16(0x1p-11), Verdict::refuted);
+    result.claim("rule_safe", slide, "The bound that holds for every normal fp16 parameter and both signs is 2^-12.",
+                 "0 parameters change", fmt::format("{} parameters change", parameters_changed_within(0x1p-12)));
+    const int changed = parameters_changed_within(0x1p-11);
+    result.claim_if(changed > 0, "rule_counted", slide,
+                    "Counted over all normal fp16 parameters, some updates up to a ratio of 2^-11 do have an effect.",
+                    "more than 0 of 30720 parameters change", fmt::format("{} of 30720 parameters change", changed),
+                    Verdict::refuted);
+    result.claim_value(
+        "ratio_2^11", cite(sources::volta_talk, "Weight update"),
+        "The sum of fp16 values whose ratio exceeds 2^11 is the larger value: 1 - 0.0003 (ratio 3333) is not.",
+        1 - 0x1p-11, fp16(1) + fp16(-0.0003), Verdict::refuted);
+}
+
+void claim_learning_rates(Result& result) {
+    const std::string slide = cite(sources::volta_talk, "Weight update: 0.01 leads to 2^7 ratio, 0.001 leads to 2^10");
+    const auto log2 = [](double x) { return pinned::log(x) / pinned::ln2; };
+    result.claim("ratio_0.01", slide, "A factor of 0.01 is a ratio of 2^7: it is 2^6.64.", "2^6.64",
+                 fmt::format("2^{:.2f}", log2(1 / 0.01)), Verdict::refuted);
+    result.claim("ratio_0.001", slide, "A factor of 0.001 is a ratio of 2^10: it is 2^9.97.", "2^9.97",
+                 fmt::format("2^{:.2f}", log2(1 / 0.001)), Verdict::refuted);
+}
+
+/// The parameter after each of `count` updates.
+template <class T>
+std::vector<T> after_updates(double start, double update, int count) {
+    std::vector<T> values;
+    T parameter(start);
+    for (int i = 0; i < count; ++i) values.push_back(parameter += T(update));
+    return values;
+}
+
+void claim_updates(Result& result) {
+    const std::string slide = cite(sources::amp_slides, "Weight updates are an accumulation");
+    const auto last = []<class T>(T, double start) {
+        return after_updates<T>(start, tenth_of_thousandth, 10000).back();
+    };
+    result.claim_value("updates_onto_1_fp16", slide, "10,000 updates of 0.0001 onto 1 leave 1 in fp16.", 1,
+                       last(fp16{}, 1));
+    result.claim_value("updates_onto_1_bf16", slide, "10,000 updates of 0.0001 onto 1 leave 1 in bf16.", 1,
+                       last(bf16{}, 1));
+    result.claim_value("updates_onto_1_fp32", slide, "10,000 updates of 0.0001 onto 1 give 2.0001657 in fp32.",
+                       2.00016570, last(fp32{}, 1));
+    result.claim_value("updates_from_0_fp16", slide, "10,000 updates of 0.0001 from 0 stop at 0.25 in fp16.", 0.25,
+                       last(fp16{}, 0));
+    result.claim_value("updates_from_0_bf16", slide, "10,000 updates of 0.0001 from 0 stop at 0.03125 in bf16.",
+                       0.03125, last(bf16{}, 0));
+    const std::string place = cite(sources::arithmetic, "4.3.1 rounding to nearest");
+    result.claim_value("ones_fp16", place, "Adding ones stops at 2048 in fp16.", 2048,
+                       after_updates<fp16>(0, 1, 4096).back());
+    result.claim_value("ones_bf16", place, "Adding ones stops at 256 in bf16.", 256,
+                       after_updates<bf16>(0, 1, 4096).back());
+}
+
+/// The share of random parameters in [1, 2) that an update of the given ratio and a random sign leaves unchanged.
+template <class T>
+double share_lost(double ratio, std::int64_t samples, Random random) {
+    std::int64_t lost = 0;
+    for (std::int64_t i = 0; i < samples; ++i) {
+        const T parameter(1 + random.uniform());
+        const double size = ratio * static_cast<double>(parameter);
+        lost += is_lost(parameter, T(random.next() % 2 == 0 ? size : -size)) ? 1 : 0;
+    }
+    return static_cast<double>(lost) / static_cast<double>(samples);
+}
+
+double power_of_two(double exponent) { return pinned::exp(exponent * pinned::ln2); }
+
+void figure_updates_lost(const RunContext& context, Result& result) {
+    Figure figure{
+        "updates_lost", "How many updates are lost, by their size relative to the parameter",
+        "Random parameters in [1, 2), updates of either sign; additions rounded to nearest even.",
+        "The published rule says that every update below 2^-11 is lost. In truth the share falls from all to none "
+        "between 2^-12 and 2^-11: the significand decides how large half an ulp is relative to the parameter. "
+        "Only up to 2^-12 is every update lost. bf16 behaves the same, 3 powers of two to the right.",
+        ""};
+    const std::int64_t samples = context.settings.integer("samples");
+    Series half{"fp16", formats::fp64, {}};
+    Series brain{"bf16", formats::fp64, {}};
+    for (int step = -14 * 8; step <= -6 * 8; ++step) {
+        const double exponent = step / 8.0;
+        const Random random(context.seed, static_cast<std::uint64_t>(step + 14 * 8));
+        half.points.push_back({exponent, share_lost<fp16>(power_of_two(exponent), samples, random)});
+        brain.points.push_back({exponent, share_lost<bf16>(power_of_two(exponent), samples, random)});
+        context.progress(0.6 * (step + 14 * 8) / 64.0);
+    }
+    figure.series = {std::move(half), std::move(brain)};
+    result.figure(std::move(figure));
+}
+
+template <class T>
+void add_updates_series(const char* name, double start, std::int64_t count, Figure& figure) {
+    Series series{name, T::format, {{0, start}}};
+    const auto values = after_updates<T>(start, tenth_of_thousandth, static_cast<int>(count));
+    for (std::size_t i = 49; i < values.size(); i += 50) {
+        series.points.push_back({static_cast<double>(i + 1), static_cast<double>(values[i])});
+    }
+    figure.series.push_back(std::move(series));
+}
+
+void figure_small_updates(const RunContext& context, Result& result) {
+    Figure figure{
+        "small_updates", "Ten thousand updates of 0.0001",
+        "The parameter after each update, rounded to the format each time; starting from 1 and from 0.",
+        "From 1, not one of the updates counts in fp16 or bf16. From 0 they count until the parameter is so large "
+        "that 0.0001 is less than half of its ulp: 0.25 in fp16, 0.03125 in bf16. fp32 drifts by 1.7e-4, because "
+        "each addition is rounded.",
+        ""};
+    const std::int64_t count = context.settings.integer("updates");
+    add_updates_series<fp32>("fp32 from 1", 1, count, figure);
+    add_updates_series<fp16>("fp16 from 1", 1, count, figure);
+    add_updates_series<bf16>("bf16 from 1", 1, count, figure);
+    add_updates_series<fp32>("fp32 from 0", 0, count, figure);
+    add_updates_series<fp16>("fp16 from 0", 0, count, figure);
+    add_updates_series<bf16>("bf16 from 0", 0, count, figure);
+    result.figure(std::move(figure));
+}
+
+constexpr std::size_t products_of_block = 16;
+
+/// c = 1 plus sixteen products 1.5 * 2^exponent: the share of the products' exact sum that the result holds.
+double share_kept(const MatmulBackend& backend, const ProductTypes& types, int exponent) {
+    const int half = exponent / 2;  // both factors stay normal fp16 numbers
+    const std::vector<float> a(products_of_block, static_cast<float>(pinned::power_of_two(half)));
+    const std::vector<float> b(products_of_block, static_cast<float>(1.5 * pinned::power_of_two(exponent - half)));
+    const double sum = dot(backend, types, a, b, 1.0F);
+    return (sum - 1) / (static_cast<double>(products_of_block) * 1.5 * pinned::power_of_two(exponent));
+}
+
+/// The exponent of the smallest such products that leave any trace.
+int smallest_exponent_seen(const MatrixUnit& unit, const ProductTypes& types) {
+    int exponent = 0;
+    while (share_kept(*unit.backend, types, exponent - 1) > 0) --exponent;
+    return exponent;
+}
+
+void claim_blocks(const std::vector<MatrixUnit>& units, Result& result) {
+    const std::string paper =
+        "Khattak and Mikaitis, Accurate models of NVIDIA tensor cores (2025), alignment of addends";
+    for (const auto& [spec, exponent] : {std::pair{"soft:v100", -23}, {"soft:a100", -24}, {"soft:h100", -25}}) {
+        for (const MatrixUnit& unit : units) {
+            if (unit.spec != spec) continue;
+            result.claim(
+                fmt::format("block_{}", unit.spec.substr(5)), paper,
+                fmt::format("{}: beside c = 1 a product counts if its exponent is at least {}.", unit.name, exponent),
+                fmt::format("2^{}", exponent), fmt::format("2^{}", smallest_exponent_seen(unit, fp16_to_fp32)));
+        }
+    }
+}
+
+void figure_block(const std::vector<MatrixUnit>& units, Result& result) {
+    Figure figure{
+        "block", "Sixteen small products beside c = 1 in a matrix unit",
+        "Products 1.5 * 2^x. Share of their exact sum that reaches the result. Left: fp32 accumulator, right: fp16.",
+        "Each unit aligns its products with the largest term and cuts what lies below its last kept bit: V100 keeps "
+        "2^-23 of c, A100 2^-24, H100 2^-25; smaller products vanish, however many there are. With an fp16 "
+        "accumulator the size of the group decides: the larger it is, the more small products are added up "
+        "before they are rounded together with c. soft:ieee rounds after each addition, as scalar code does.",
+        evidence_of(units, {fp16_to_fp32, fp16_to_fp16}, result)};
+    for (const ProductTypes& types : {fp16_to_fp32, fp16_to_fp16}) {
+        const bool wide = types.accumulator == formats::fp32;
+        for (const MatrixUnit& unit : units) {
+            Series series{fmt::format("{} {}", unit.name, wide ? "fp32" : "fp16"), formats::fp64, {}};
+            for (int exponent = wide ? -28 : -18; exponent <= (wide ? -16 : -6); ++exponent) {
+                series.points.push_back({static_cast<double>(exponent), share_kept(*unit.backend, types, exponent)});
+            }
+            figure.series.push_back(std::move(series));
+        }
+    }
+    result.figure(std::move(figure));
+}
+
+void run(const RunContext& context, Result& result) {
+    std::vector<MatrixUnit> units = matrix_units(context);
+    if (context.backend != "soft:ieee") units.push_back({"IEEE", "soft:ieee", make_backend("soft:ieee")});
+    claim_additions(result);
+    claim_decimals(result);
+    claim_rule(result);
+    claim_learning_rates(result);
+    claim_updates(result);
+    claim_blocks(units, result);
+    figure_updates_lost(context, result);
+    figure_small_updates(context, result);
+    figure_block(units, result);
+}
+
+}  // namespace
+
+Experiment swamping_experiment() {
+    return {"swamping",
+            "Swamping: small numbers added to large ones",
+            "When does an update change a parameter, and when does a product change a sum?",
+            Chapter::swamping,
+            {integer_setting("samples", "random additions for each ratio", 20000, 1000000, 100, 100000000),
+             integer_setting("updates", "updates of 0.0001 in the figure", 10000, 10000, 100, 1000000)},
+            run};
+}
+
+}  // namespace ulp

@@ -1,0 +1,15 @@
+width = 0.8 / series_count
+set boxwidth width * 0.9
+set xrange [-0.55:4.55]
+set yrange [0:112]
+set format y '%g %%'
+set ylabel 'share of the tensor'
+set xtics ("zero in fp32" 0, "subnormal\nin fp16" 1, "lost\nin fp16" 2, "subnormal,\nscaled" 3, "lost,\nscaled" 4) scale 0
+set bmargin 6.5
+set key top right
+set grid noxtics
+at(i) = width * (i - 0.5 * (series_count + 1))
+plot for [i=1:series_count] 'data.csv' using (x_of(series(i)) + at(i)):(100 * column(5)) with boxes linetype i \
+        title series(i) noenhanced, \
+    for [i=1:series_count] '' using (x_of(series(i)) + at(i)):(100 * column(5)):(sprintf('%.2g', 100 * column(5))) \
+        with labels offset 0,0.5 font tiny notitle

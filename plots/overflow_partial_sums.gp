@@ -1,0 +1,26 @@
+# Two panels: the formats alone, and the matrix units. Infinity is drawn as a cross above the range.
+set multiplot title title_text noenhanced font large layout 1,2 margins 0.085,0.98,0.18,0.85 spacing 0.09
+set logscale xy 2
+set format xy '2^{%L}'
+set xrange [64:*]
+set yrange [1024:2**19]
+set xlabel 'number of sixteens'
+set ylabel 'sum'
+set arrow 1 from graph 0,first 65504 to graph 1,first 65504 nohead linecolor rgb mark_colour dashtype 2
+set label 1 'largest fp16 number 65504' at graph 0.03,first 65504 offset 0,-0.7 font tiny textcolor rgb mark_colour
+set key top left font tiny
+infinite(name, place) = strcol(1) eq figure && strcol(2) eq name && strcol(5) eq 'inf' ? 2**(18.2 + 0.12 * place) : NaN
+set title 'rounded to the format after each addition' font small offset 0,-0.3
+plot 'data.csv' using (x_of('exact')):5 with lines linewidth 1 linecolor rgb mark_colour title 'exact', \
+    for [i=3:7] '' using (x_of(series(i))):5 with lines linetype (i-2) dashtype 1+(i==5) \
+        linewidth (i == 4 ? 7 : 3) title series(i), \
+    '' using 3:(infinite(series(7), 1)) with points linetype 5 pointtype 2 pointsize 0.7 notitle
+unset label 1000
+unset label 1
+set title 'matrix units, by accumulator' font small offset 0,-0.3
+set ylabel ''
+plot 'data.csv' using (x_of('exact')):5 with lines linewidth 1 linecolor rgb mark_colour title 'exact', \
+    for [i=8:series_count] '' using (x_of(series(i))):5 with lines linetype i-7 \
+        linewidth (13 - 1.6*(i-7)) title series(i), \
+    for [i=8:series_count] '' using 3:(infinite(series(i), i - 8)) with points linetype i-7 pointtype 2 pointsize 0.6 notitle
+unset multiplot

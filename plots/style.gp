@@ -1,0 +1,45 @@
+# The one style of all figures: fonts, colours, sizes. A figure's script sets `figure` (file name), `title_text`,
+# `caption_text`, `series_names` and `format` (svg or png), loads this, and plots.
+# Colours: Okabe and Ito's palette, which people with any colour vision tell apart; marks and dashes differ as well.
+reset
+set datafile separator ','
+set datafile missing NaN
+set encoding utf8
+if (format eq 'svg') {
+    points = 15
+    set terminal svg size 960,600 dynamic font 'DejaVu Sans,Helvetica,Arial,sans-serif,15' enhanced background rgb 'white'
+} else {
+    points = 22
+    set terminal pngcairo size 1600,1000 font 'DejaVu Sans,22' enhanced linewidth 1.6 pointscale 1.6
+}
+tiny = sprintf(',%g', 0.75 * points)   # font sizes: set label ... font tiny
+small = sprintf(',%g', 0.87 * points)
+large = sprintf(',%g', 1.15 * points)
+set output figure . '.' . format
+
+set linetype 1 linecolor rgb 0x0072B2 linewidth 2.5 pointtype 7 pointsize 0.6
+set linetype 2 linecolor rgb 0xD55E00 linewidth 2.5 pointtype 5 pointsize 0.6
+set linetype 3 linecolor rgb 0x009E73 linewidth 2.5 pointtype 9 pointsize 0.7
+set linetype 4 linecolor rgb 0xCC79A7 linewidth 2.5 pointtype 13 pointsize 0.7
+set linetype 5 linecolor rgb 0xE69F00 linewidth 2.5 pointtype 11 pointsize 0.7
+set linetype 6 linecolor rgb 0x56B4E9 linewidth 2.5 pointtype 4 pointsize 0.7
+set linetype 7 linecolor rgb 0x8C7A10 linewidth 2.5 pointtype 6 pointsize 0.7
+set linetype 8 linecolor rgb 0x777777 linewidth 2.5 pointtype 8 pointsize 0.7
+set linetype cycle 8
+mark_colour = 0x777777   # lines that mark a limit
+
+set border 3 linewidth 1
+set tics nomirror out
+set grid back linecolor rgb 0xBBBBBB linewidth 0.5 dashtype 3
+set style fill solid 0.75 noborder
+set key top left Left reverse samplen 2 spacing 1.15 font small
+set title title_text noenhanced font large offset 0,0.4
+set label 1000 caption_text at screen 0.02,0.035 left noenhanced font tiny textcolor rgb 0x666666
+set bmargin 5.5
+set rmargin 3
+
+# Rows of data.csv are figure, series, x, x_bits, y, y_format, y_bits. With these, `using (x_of(name)):(column(5))`
+# takes one series of this figure.
+x_of(name) = strcol(1) eq figure && strcol(2) eq name ? column(3) : NaN
+series_count = words(series_names)
+series(i) = word(series_names, i)

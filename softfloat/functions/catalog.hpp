@@ -1,0 +1,246 @@
+// The functions of one operand: what is special about each, and its two phases. Special values follow C's annex F (ISO
+// C23) and IEEE 754-2019 section 9.2; exact results are all there are (Lindemann's theorem and its kin leave no other).
+#pragma once
+
+#include "softfloat/functions/evaluate.hpp"
+#include "softfloat/functions/fast_erf.hpp"
+#include "softfloat/functions/fast_exp_log.hpp"
+#include "softfloat/functions/fast_root.hpp"
+#include "softfloat/functions/fast_trig.hpp"
+#include "softfloat/functions/wide_erf.hpp"
+#include "softfloat/functions/wide_exp_log.hpp"
+#include "softfloat/functions/wide_trig.hpp"
+
+namespace ulp::functions {
+
+using Operand = Unpacked<std::uint64_t>;
+
+constexpr bool is_finite(float x) { return x >= -0x1.FFFFFEp127F && x <= 0x1.FFFFFEp127F; }
+constexpr bool is_positive_finite(float x) { return x > 0 && x <= 0x1.FFFFFEp127F; }
+
+/// |x| lies in [2^this, 2^(this + 1)); x finite.
+constexpr int leading_exponent(const Operand& x) { return x.exponent + bit_length(x.significand) - 1; }
+
+/// Whether |x| is 2^exponent.
+struct PowerOfTwo {
+    bool is;
+    int exponent;
+};
+constexpr PowerOfTwo power_of_two(const Operand& x) {
+    return {x.kind == Kind::finite && std::has_single_bit(x.significand), leading_exponent(x)};
+}
+/// Whether x is 1 or -1.
+constexpr bool is_one(const Operand& x) {
+    const auto [is_power, exponent] = power_of_two(x);
+    return is_power && exponent == 0;
+}
+constexpr Special integer(int n) { return Special::number(n < 0, 0, static_cast<std::uint64_t>(n < 0 ? -n : n)); }
+
+/// 2^x for finite x that is a whole number. Beyond 2^14 it only matters that the result is out of range.
+constexpr Special whole_power(const Operand& x) {
+    if (x.exponent + std::countr_zero(x.significand) < 0) return Special::none();
+    if (leading_exponent(x) >= 14) return Special::number(false, x.sign ? -(1 << 14) : 1 << 14, 1);
+    const auto whole = static_cast<int>(x.exponent >= 0 ? x.significand << x.exponent : x.significand >> -x.exponent);
+    return Special::number(false, x.sign ? -whole : whole, 1);
+}
+
+/// The cube root of finite x that is a cube: of an odd number below 2^24, so the root is below 256, times 8^n.
+constexpr Special cube_root(const Operand& x) {
+    const int zeros = std::countr_zero(x.significand);
+    const std::uint64_t cube = x.significand >> zeros;
+    const int exponent = x.exponent + zeros;
+    if (exponent % 3 != 0) return Special::none();
+    std::uint64_t root = 0;
+    for (std::uint64_t bit = 128; bit != 0; bit >>= 1) {
+        const std::uint64_t trial = root | bit;
+        if (trial * trial * trial <= cube) root = trial;
+    }
+    return root * root * root == cube ? Special::number(x.sign, exponent / 3, root) : Special::none();
+}
+
+/// e^x.
+struct Exp {
+    static constexpr Special special(const Operand& x) {
+        if (x.kind == Kind::zero) return Special::number(false, 0, 1);
+        if (x.kind == Kind::infinity) return x.sign ? Special::zero(false) : Special::infinity(false);
+        return Special::none();
+    }
+    static constexpr double fast(double x) { return fast::exp(x); }
+    static constexpr Wide wide(const Wide& x) { return wide::exp(x); }
+    static constexpr bool pinned_domain(float x) { return x > -103 && x < 88; }
+};
+
+/// 2^x; exact for whole x.
+struct Exp2 {
+    static constexpr Special special(const Operand& x) {
+        if (x.kind == Kind::zero) return Special::number(false, 0, 1);
+        if (x.kind == Kind::infinity) return x.sign ? Special::zero(false) : Special::infinity(false);
+        return whole_power(x);
+    }
+    static constexpr double fast(double x) { return fast::exp2(x); }
+    static constexpr Wide wide(const Wide& x) { return wide::exp2(x); }
+    static constexpr bool pinned_domain(float x) { return x > -149 && x < 127; }
+};
+
+/// e^x - 1.
+struct Expm1 {
+    static constexpr Special special(const Operand& x) {
+        if (x.kind == Kind::zero) return Special::zero(x.sign);
+        if (x.kind == Kind::infinity) return x.sign ? Special::number(true, 0, 1) : Special::infinity(false);
+        return Special::none();
+    }
+    static constexpr double fast(double x) { return fast::expm1(x); }
+    static constexpr Wide wide(const Wide& x) { return wide::expm1(x); }
+    static constexpr bool pinned_domain(float x) { return x >= -0x1.FFFFFEp127F && x < 88; }
+};
+
+/// The natural logarithm.
+struct Log {
+    static constexpr Special special(const Operand& x) {
+        if (x.kind == Kind::zero) return Special::pole(true);
+        if (x.sign) return Special::invalid();
+        if (x.kind == Kind::infinity) return Special::infinity(false);
+        return is_one(x) ? Special::zero(false) : Special::none();
+    }
+    static constexpr double fast(double x) { return fast::log(x); }
+    static constexpr Wide wide(const Wide& x) { return wide::log(x); }
+    static constexpr bool pinned_domain(float x) { return is_positive_finite(x); }
+};
+
+/// The logarithm to base 2; exact for powers of two.
+struct Log2 {
+    static constexpr Special special(const Operand& x) {
+        if (x.kind == Kind::zero) return Special::pole(true);
+        if (x.sign) return Special::invalid();
+        if (x.kind == Kind::infinity) return Special::infinity(false);
+        const auto [is_power, exponent] = power_of_two(x);
+        return is_power ? integer(exponent) : Special::none();
+    }
+    static constexpr double fast(double x) { return fast::log2(x); }
+    static constexpr Wide wide(const Wide& x) { return wide::log2(x); }
+    static constexpr bool pinned_domain(float x) { return is_positive_finite(x); }
+};
+
+/// log(1 + x).
+struct Log1p {
+    static constexpr Special special(const Operand& x) {
+        if (x.kind == Kind::zero) return Special::zero(x.sign);
+        if (x.sign && is_one(x)) return Special::pole(true);
+        if (x.sign && (x.kind == Kind::infinity || leading_exponent(x) >= 0)) return Special::invalid();
+        return x.kind == Kind::infinity ? Special::infinity(false) : Special::none();
+    }
+    static constexpr double fast(double x) { return fast::log1p(x); }
+    static constexpr Wide wide(const Wide& x) { return wide::log1p(x); }
+    static constexpr bool pinned_domain(float x) { return x > -1 && x <= 0x1.FFFFFEp127F; }
+};
+
+/// Sine of radians.
+struct Sin {
+    static constexpr Special special(const Operand& x) {
+        if (x.kind == Kind::zero) return Special::zero(x.sign);
+        if (x.kind == Kind::infinity) return Special::invalid();
+        return Special::none();
+    }
+    static constexpr double fast(double x) { return fast::sin(x); }
+    static constexpr Wide wide(const Wide& x) { return wide::sin(x); }
+    static constexpr bool pinned_domain(float x) { return is_finite(x); }
+};
+
+/// Cosine of radians.
+struct Cos {
+    static constexpr Special special(const Operand& x) {
+        if (x.kind == Kind::zero) return Special::number(false, 0, 1);
+        if (x.kind == Kind::infinity) return Special::invalid();
+        return Special::none();
+    }
+    static constexpr double fast(double x) { return fast::cos(x); }
+    static constexpr Wide wide(const Wide& x) { return wide::cos(x); }
+    static constexpr bool pinned_domain(float x) { return is_finite(x); }
+};
+
+/// Hyperbolic tangent.
+struct Tanh {
+    static constexpr Special special(const Operand& x) {
+        if (x.kind == Kind::zero) return Special::zero(x.sign);
+        if (x.kind == Kind::infinity) return Special::number(x.sign, 0, 1);
+        return Special::none();
+    }
+    static constexpr double fast(double x) { return fast::tanh(x); }
+    static constexpr Wide wide(const Wide& x) { return wide::tanh(x); }
+    static constexpr bool pinned_domain(float x) { return is_finite(x); }
+};
+
+/// 1 / (1 + e^-x).
+struct Sigmoid {
+    static constexpr Special special(const Operand& x) {
+        if (x.kind == Kind::zero) return Special::number(false, -1, 1);
+        if (x.kind == Kind::infinity) return x.sign ? Special::zero(false) : Special::number(false, 0, 1);
+        return Special::none();
+    }
+    static constexpr double fast(double x) { return fast::sigmoid(x); }
+    static constexpr Wide wide(const Wide& x) { return wide::sigmoid(x); }
+    static constexpr bool pinned_domain(float x) { return x > -103 && x <= 0x1.FFFFFEp127F; }
+};
+
+/// The error function, 2/sqrt(pi) times the integral of e^(-t^2) from 0 to x.
+struct Erf {
+    static constexpr Special special(const Operand& x) {
+        if (x.kind == Kind::zero) return Special::zero(x.sign);
+        if (x.kind == Kind::infinity) return Special::number(x.sign, 0, 1);
+        return Special::none();
+    }
+    static constexpr double fast(double x) { return fast::erf(x); }
+    static constexpr Wide wide(const Wide& x) { return wide::erf(x); }
+    static constexpr bool pinned_domain(float x) { return is_finite(x); }
+};
+
+/// x Phi(x) with the normal distribution Phi, not its tanh approximation. The limit at minus infinity is -0.
+struct Gelu {
+    static constexpr Special special(const Operand& x) {
+        if (x.kind == Kind::zero) return Special::zero(x.sign);
+        if (x.kind == Kind::infinity) return x.sign ? Special::zero(true) : Special::infinity(false);
+        return Special::none();
+    }
+    static constexpr double fast(double x) { return fast::gelu(x); }
+    static constexpr Wide wide(const Wide& x) { return wide::gelu(x); }
+    static constexpr bool pinned_domain(float x) { return x > -14 && x <= 0x1.FFFFFEp127F; }
+};
+
+/// log(1 + e^x).
+struct Softplus {
+    static constexpr Special special(const Operand& x) {
+        if (x.kind == Kind::infinity) return x.sign ? Special::zero(false) : Special::infinity(false);
+        return Special::none();
+    }
+    static constexpr double fast(double x) { return fast::softplus(x); }
+    static constexpr Wide wide(const Wide& x) { return wide::softplus(x); }
+    static constexpr bool pinned_domain(float x) { return x > -103 && x <= 0x1.FFFFFEp127F; }
+};
+
+/// 1 / sqrt(x); exact for powers of four. rsqrt(-0) is minus infinity (IEEE 754-2019 section 9.2.1).
+struct Rsqrt {
+    static constexpr Special special(const Operand& x) {
+        if (x.kind == Kind::zero) return Special::pole(x.sign);
+        if (x.sign) return Special::invalid();
+        if (x.kind == Kind::infinity) return Special::zero(false);
+        const auto [is_power, exponent] = power_of_two(x);
+        return is_power && exponent % 2 == 0 ? Special::number(false, -exponent / 2, 1) : Special::none();
+    }
+    static constexpr double fast(double x) { return fast::rsqrt(x); }
+    static constexpr Wide wide(const Wide& x) { return wide::rsqrt(x); }
+    static constexpr bool pinned_domain(float x) { return is_positive_finite(x); }
+};
+
+/// The cube root; exact for cubes.
+struct Cbrt {
+    static constexpr Special special(const Operand& x) {
+        if (x.kind == Kind::zero) return Special::zero(x.sign);
+        if (x.kind == Kind::infinity) return Special::infinity(x.sign);
+        return cube_root(x);
+    }
+    static constexpr double fast(double x) { return fast::cbrt(x); }
+    static constexpr Wide wide(const Wide& x) { return wide::cbrt(x); }
+    static constexpr bool pinned_domain(float x) { return is_finite(x); }
+};
+
+}  // namespace ulp::functions

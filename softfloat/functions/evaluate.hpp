@@ -1,0 +1,148 @@
+// How a function of one operand is computed in a format, once for all functions:
+//
+//   special operands and exact results    by the function's own table
+//   quick phase                           in double; taken where all values within its error bound round alike
+//   accurate phase                        127 bits, where the quick one cannot decide
+//
+// A Function is a struct with
+//   static Special special(const Unpacked<std::uint64_t>& x)   every x whose result is not an irrational number
+//   static double fast(double x)                               relative error below 2^-40, x in fp32's range
+//   static Wide wide(const Wide& x)                            relative error below 2^-100
+//   static bool pinned_domain(float x)                         fp32 operands whose result is finite in fp32 and for
+//                                                              which fast(x) rounds to the result's float or is
+//                                                              undecided
+//
+// The result is the correctly rounded one unless the true value lies within 2^-100 of a boundary between two results.
+// For precisions up to 24 none does: the boundary's distance is about 2^-24 of the number of operands, and the tests
+// look at all of them (tests/softfloat/functions).
+#pragma once
+
+#include <stdexcept>
+
+#include "softfloat/functions/wide.hpp"
+
+namespace ulp {
+
+/// What a function gives without computing.
+struct Special {
+    enum class Rule : std::uint8_t { compute, exact, invalid, pole };
+    Rule rule = Rule::compute;
+    Unpacked<std::uint64_t> value{Kind::zero, false, 0, 0};
+
+    static constexpr Special none() { return {}; }
+    static constexpr Special number(bool sign, int exponent, std::uint64_t significand) {
+        return {Rule::exact, {significand == 0 ? Kind::zero : Kind::finite, sign, exponent, significand}};
+    }
+    static constexpr Special zero(bool sign) { return number(sign, 0, 0); }
+    static constexpr Special infinity(bool sign) { return {Rule::exact, {Kind::infinity, sign, 0, 0}}; }
+    /// The quiet NaN, with the invalid flag.
+    static constexpr Special invalid() { return {Rule::invalid, {}}; }
+    /// An infinity from a finite operand, with the flag divide_by_zero.
+    static constexpr Special pole(bool sign) { return {Rule::pole, {Kind::infinity, sign, 0, 0}}; }
+};
+
+constexpr std::uint64_t special_bits(const FloatFormat& format, const Special& special, Context& context) {
+    const auto& value = special.value;
+    if (special.rule == Special::Rule::invalid) return invalid_bits(format, context);
+    if (special.rule == Special::Rule::pole) {
+        context.flags |= flag::divide_by_zero;
+        if (context.saturate) return pack(format, value.sign, format.max_finite_magnitude());
+    }
+    if (value.kind == Kind::infinity) return infinity_bits(format, value.sign);
+    return round_to_bits(format, value.sign, value.exponent, value.significand, context);
+}
+
+/// The relative error that the quick phases promise.
+inline constexpr int fast_error_bits = 40;
+
+/// Formats whose finite numbers are fp32 numbers: the operands the quick phases are made for.
+constexpr bool within_fp32(const FloatFormat& format) {
+    return format.precision() <= 24 && format.emax() <= 127 && format.smallest_exponent() >= -149;
+}
+
+/// The functions are defined for precisions up to 24.
+constexpr void require_supported(const FloatFormat& format) {
+#ifndef __CUDA_ARCH__
+    if (format.precision() > 24) throw std::invalid_argument("functions are defined for precisions of up to 24 bits");
+#else
+    static_cast<void>(format);
+#endif
+}
+
+struct Decision {
+    bool decided;
+    std::uint64_t bits;
+};
+/// Rounds y if every number within its error bound rounds alike, flags included:
+///
+///     ---|-------------------|---          results' boundaries
+///              (---y---)                    decided
+constexpr Decision round_fast(const FloatFormat& format, double y, Context& context) {
+    const auto value = decode<std::uint64_t>(formats::fp64, std::bit_cast<std::uint64_t>(y));
+    if (value.kind != Kind::finite) return {false, 0};
+    const int up = 63 - bit_length(value.significand);
+    const std::uint64_t significand = value.significand << up;
+    constexpr std::uint64_t margin = std::uint64_t{1} << (63 - fast_error_bits);
+    Context low = context;
+    Context high = context;
+    const std::uint64_t below = round_to_bits(format, value.sign, value.exponent - up, (significand - margin) | 1, low);
+    const std::uint64_t above =
+        round_to_bits(format, value.sign, value.exponent - up, (significand + margin) | 1, high);
+    if (below != above || low.flags != high.flags) return {false, 0};
+    context.flags = low.flags;
+    return {true, below};
+}
+
+/// An irrational number: one more bit below the last says that it is not exact.
+constexpr std::uint64_t round_wide(const FloatFormat& format, const Wide& y, Context& context) {
+    return round_to_bits(format, y.sign, y.exponent - 1, static_cast<UInt128>(y.significand << 1 | 1), context);
+}
+
+/// Exact: at most 24 significant bits in fp32's range.
+constexpr double to_double(const Unpacked<std::uint64_t>& x) {
+    const double magnitude = static_cast<double>(static_cast<std::int64_t>(x.significand)) *
+                             std::bit_cast<double>(static_cast<std::uint64_t>(x.exponent + 1023) << 52);
+    return x.sign ? -magnitude : magnitude;
+}
+
+template <class Function>
+constexpr std::uint64_t evaluate_bits(const FloatFormat& format, std::uint64_t bits, Context& context) {
+    require_supported(format);
+    if (is_nan(format, bits)) return propagate_nan(format, bits, bits, context);
+    const auto x = operand<std::uint64_t>(format, bits, context);
+    const Special special = Function::special(x);
+    if (special.rule != Special::Rule::compute) return special_bits(format, special, context);
+    if (within_fp32(format)) {
+        const Decision quick = round_fast(format, Function::fast(to_double(x)), context);
+        if (quick.decided) return quick.bits;
+    }
+    return round_wide(format, Function::wide(Wide{x}), context);
+}
+
+/// The accurate phase alone: the plain twin of evaluate_bits.
+template <class Function>
+constexpr std::uint64_t evaluate_bits_accurately(const FloatFormat& format, std::uint64_t bits, Context& context) {
+    require_supported(format);
+    if (is_nan(format, bits)) return propagate_nan(format, bits, bits, context);
+    const auto x = operand<std::uint64_t>(format, bits, context);
+    const Special special = Function::special(x);
+    if (special.rule != Special::Rule::compute) return special_bits(format, special, context);
+    return round_wide(format, Function::wide(Wide{x}), context);
+}
+
+/// The function of an fp32 number, rounded to nearest even: equal to evaluate_bits<Function>(fp32, ...), and quick.
+template <class Function>
+constexpr float evaluate_pinned(float x) {
+    if (Function::pinned_domain(x)) {
+        const double y = Function::fast(static_cast<double>(x));
+        const double error = y * 0x1p-40;
+        const auto below = static_cast<float>(y - error);
+        const auto above = static_cast<float>(y + error);
+        if (below == above) return above;
+    }
+    Context context;
+    const std::uint64_t bits = evaluate_bits<Function>(formats::fp32, std::bit_cast<std::uint32_t>(x), context);
+    return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+}
+
+}  // namespace ulp

@@ -1,0 +1,40 @@
+// The functions on fp32 as the trainer uses them: one definition, the same bits on every processor, compiler and GPU.
+// Each is the correctly rounded function (to nearest even), so nothing about how it is computed can show.
+#pragma once
+
+#include "softfloat/functions/binary.hpp"
+#include "softfloat/functions/catalog.hpp"
+
+namespace ulp::pinned {
+
+constexpr float exp(float x) { return evaluate_pinned<functions::Exp>(x); }
+constexpr float exp2(float x) { return evaluate_pinned<functions::Exp2>(x); }
+constexpr float expm1(float x) { return evaluate_pinned<functions::Expm1>(x); }
+constexpr float log(float x) { return evaluate_pinned<functions::Log>(x); }
+constexpr float log2(float x) { return evaluate_pinned<functions::Log2>(x); }
+constexpr float log1p(float x) { return evaluate_pinned<functions::Log1p>(x); }
+constexpr float sin(float x) { return evaluate_pinned<functions::Sin>(x); }
+constexpr float cos(float x) { return evaluate_pinned<functions::Cos>(x); }
+constexpr float tanh(float x) { return evaluate_pinned<functions::Tanh>(x); }
+constexpr float sigmoid(float x) { return evaluate_pinned<functions::Sigmoid>(x); }
+constexpr float erf(float x) { return evaluate_pinned<functions::Erf>(x); }
+constexpr float gelu(float x) { return evaluate_pinned<functions::Gelu>(x); }
+constexpr float softplus(float x) { return evaluate_pinned<functions::Softplus>(x); }
+constexpr float rsqrt(float x) { return evaluate_pinned<functions::Rsqrt>(x); }
+constexpr float cbrt(float x) { return evaluate_pinned<functions::Cbrt>(x); }
+
+constexpr float pow(float x, float y) {
+    Context context;
+    return std::bit_cast<float>(static_cast<std::uint32_t>(
+        pow_bits(formats::fp32, std::bit_cast<std::uint32_t>(x), std::bit_cast<std::uint32_t>(y), context)));
+}
+constexpr float hypot(float x, float y) {
+    Context context;
+    return std::bit_cast<float>(static_cast<std::uint32_t>(
+        hypot_bits(formats::fp32, std::bit_cast<std::uint32_t>(x), std::bit_cast<std::uint32_t>(y), context)));
+}
+
+static_assert(exp(0.0F) == 1.0F && exp(1.0F) == 0x1.5BF0A8p1F && log(2.0F) == 0x1.62E43p-1F);
+static_assert(tanh(0.5F) == 0x1.D9353Ep-2F && tanh(100.0F) == 1.0F && gelu(-20.0F) == 0.0F);
+
+}  // namespace ulp::pinned

@@ -1,0 +1,110 @@
+#include "softfloat/tensor_core/fast/pack.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "softfloat/tensor_core/chain_dot.hpp"
+
+namespace ulp::fast {
+
+namespace {
+
+std::uint32_t word_of(float x) { return std::bit_cast<std::uint32_t>(x); }
+
+bool is_special(const Grid& grid, float value) { return (word_of(value) & 0x7FFFFFFFU) > grid.max_finite; }
+
+/// The slow way for what an encoder refused: rounds to the grid what is off it; true for a special value, now 0.
+bool settle(const FloatFormat& format, const Grid& grid, float& value) {
+    value = carrier_of(format, operand_code(format, value));
+    if (!is_special(grid, value)) return false;
+    value = 0.0F;
+    return true;
+}
+
+}  // namespace
+
+Grid grid_of(const FloatFormat& format) {
+    const bool words = format.emin() < -14;
+    const auto field = [](int exponent) { return static_cast<std::uint32_t>(exponent + 127) << 23; };
+    Grid grid{};
+    grid.codes = words ? ExponentCodes::words : ExponentCodes::bytes;
+    grid.dropped_bits = (std::uint32_t{1} << (23 - format.fraction_bits)) - 1;
+    if (format == formats::tf32) {
+        grid.ignored_bits = grid.dropped_bits;
+    }
+    const auto top = static_cast<std::uint32_t>(format.max_finite_magnitude() & format.fraction_mask());
+    grid.max_finite = field(format.emax()) | top << (23 - format.fraction_bits);
+    if (words) {
+        grid.max_finite = std::min(grid.max_finite, word_codes_limit - 1);
+        grid.lowest_code_field = 1;
+    } else {
+        grid.min_normal = field(format.emin());
+        grid.subnormal_steps_in_one = std::ldexp(1.0F, -format.smallest_exponent());
+        grid.lowest_code_field = format.emin() + 127;
+    }
+    return grid;
+}
+
+std::int64_t KOrder::source(std::int64_t g, int place) const {
+    const std::int64_t ascending = g * group + place;
+    if (emulated_instruction == 0) return ascending;
+    const std::int64_t first = ascending / emulated_instruction * emulated_instruction;
+    const std::int64_t within = ascending - first;
+    const std::int64_t half = emulated_instruction / 2;
+    const std::int64_t second = within >= half ? 2 : 0;  // k mod 4 in {2, 3}
+    const std::int64_t pair = within % half;
+    return first + pair / 2 * 4 + pair % 2 + second;
+}
+
+void pack_rows(const Kernels& kernels, const FloatFormat& format, const Grid& grid, const KOrder& order,
+               const Strided<const float>& a, std::int64_t rows, PackedRows& packed) {
+    const std::int64_t count = order.groups * rows * order.group;
+    const std::int64_t padded = (count + kernels.lanes - 1) / kernels.lanes * kernels.lanes;
+    packed.values.assign(static_cast<std::size_t>(padded), 0.0F);
+    packed.exponents.resize(static_cast<std::size_t>(padded));
+    packed.special.assign(static_cast<std::size_t>(rows), false);
+    for (std::int64_t row = 0; row < rows; ++row) {
+        for (std::int64_t g = 0; g < order.groups; ++g) {
+            float* to = packed.values.data() + (g * rows + row) * order.group;
+            for (int place = 0; place < order.group; ++place) {
+                const std::int64_t k = order.source(g, place);
+                if (k < order.k) to[place] = a(row, k);
+            }
+        }
+    }
+    if (kernels.encode_row(grid, packed.values.data(), padded, packed.exponents.data())) return;
+    for (std::int64_t i = 0; i < count; ++i) {
+        if (settle(format, grid, packed.values[static_cast<std::size_t>(i)])) {
+            packed.special[static_cast<std::size_t>(i / order.group % rows)] = true;
+        }
+    }
+    kernels.encode_row(grid, packed.values.data(), padded, packed.exponents.data());
+}
+
+void pack_panel(const Kernels& kernels, const FloatFormat& format, const Grid& grid, const KOrder& order,
+                const Strided<const float>& b, std::int64_t cols, PackedPanel& packed) {
+    const std::int64_t width = std::int64_t{vectors_per_panel} * kernels.lanes;
+    const std::int64_t depth = order.groups * order.group;
+    const int words_a_k = kernels.lanes * (grid.codes == ExponentCodes::bytes ? 1 : 2);
+    packed.values.assign(static_cast<std::size_t>(depth * width), 0.0F);
+    packed.exponents.resize(static_cast<std::size_t>(depth * words_a_k));
+    packed.special = 0;
+    for (std::int64_t g = 0; g < order.groups; ++g) {
+        for (int place = 0; place < order.group; ++place) {
+            const std::int64_t k = order.source(g, place);
+            if (k >= order.k) continue;
+            float* to = packed.values.data() + (g * order.group + place) * width;
+            for (std::int64_t j = 0; j < cols; ++j) to[j] = b(k, j);
+        }
+    }
+    if (kernels.encode_panel(grid, packed.values.data(), depth, packed.exponents.data())) return;
+    for (std::int64_t i = 0; i < depth * width; ++i) {
+        if (settle(format, grid, packed.values[static_cast<std::size_t>(i)])) {
+            packed.special |= std::uint64_t{1} << (i % width);
+        }
+    }
+    kernels.encode_panel(grid, packed.values.data(), depth, packed.exponents.data());
+}
+
+}  // namespace ulp::fast

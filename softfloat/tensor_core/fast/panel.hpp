@@ -1,0 +1,80 @@
+// What the driver of the fast products and its kernels agree on: how packed operands lie in memory, and what a kernel
+// does with them. Each kernel file is compiled for its own instruction set, so nothing here is more than plain data.
+//
+// The columns of B come in panels of 4 vectors. A product a * b is exact as an fp32 number; what decides where it is
+// cut is the sum of the exponents of a and b. Those sums are small integers, so they are kept apart from the values, in
+// one byte each (formats with the exponents of fp16 or fewer) or in 16 bits (those of fp32), 4 columns to a 32-bit
+// lane:
+//
+//     byte codes, lane l:   | v=3 | v=2 | v=1 | v=0 |       column v * lanes + l of the panel
+//     word codes, lane l:   |    v=1    |    v=0    |  and  |    v=3    |    v=2    |
+#pragma once
+
+#include <cstdint>
+
+namespace ulp::fast {
+
+inline constexpr int vectors_per_panel = 4;
+
+// Byte codes: exponent + 111, so 97 for 2^-14 and 126 for 2^15; 0 for a zero, whose sum with any code stays below the
+// smallest sum of two nonzero operands by a gap of 68 binades.
+inline constexpr int byte_code_of_exponent_0 = 111;
+// Word codes: the exponent field of fp32, 1 and up; a zero is far below.
+inline constexpr int word_code_of_zero = -4096;
+/// With word codes values from 2^31 on are left to the plain path: there a product with a zero operand could decide how
+/// a group is cut (ZeroProduct::operand_at_fp32_emin), and sums could come near the end of fp32's range.
+inline constexpr std::uint32_t word_codes_limit = 0x4F000000;
+
+/// Below this exponent field of fp32 the largest exponent of a group is not followed: where a nonzero term could show
+/// it, the element is a suspect. Also leaves room for 2^(M - F) to be a normal number.
+inline constexpr int lowest_field = 32;  // 2^-95
+
+enum class ExponentCodes { bytes, words };
+enum class ResultKind { fp32_toward_zero, fp16_nearest };
+
+/// A chain of groups for `rows` rows and one panel.
+struct PanelTask {
+    const float* a;                    // [group][row][k]
+    const std::uint32_t* a_exponents;  // the same, codes repeated to fill 32 bits
+    const float* b;                    // [group][k][column]
+    const std::uint32_t* b_exponents;  // [group][k][lane], words: [group][k][2][lane]
+    float* c;                          // [row][column], in and out
+    std::uint64_t* suspects;           // [row]: columns whose result must be computed again by the plain path
+    std::int64_t groups;
+    std::int64_t rows;
+    int group;  // products in a group
+    int fraction_bits;
+    std::uint32_t kept_bits;  // of a result's fp32 word: all, or without the low 10
+};
+
+/// A format's grid inside fp32, for the encoders.
+struct Grid {
+    std::uint32_t dropped_bits;    // of a normal number's word: must be 0
+    std::uint32_t ignored_bits;    // set to 0 without a question (tf32)
+    std::uint32_t min_normal;      // word of the smallest normal number
+    std::uint32_t max_finite;      // word of the largest number
+    float subnormal_steps_in_one;  // 1 / the smallest subnormal, where fp32 holds that as a normal number; else 0
+    int lowest_code_field;         // exponent field of fp32 that subnormals count with
+    ExponentCodes codes;
+};
+
+using PanelKernel = void (*)(const PanelTask&);
+/// values[count] on the grid -> codes repeated in 32 bits. False if a value is not finite or not on the grid.
+using RowEncoder = bool (*)(const Grid&, float* values, std::int64_t count, std::uint32_t* codes);
+/// values[k][column] for `count` k -> interleaved codes; the same answer.
+using PanelEncoder = bool (*)(const Grid&, float* values, std::int64_t count, std::uint32_t* codes);
+
+/// One instruction set's kernels.
+struct Kernels {
+    const char* name;
+    int lanes;
+    PanelKernel panel[2][2][vectors_per_panel];  // [ExponentCodes][ResultKind][vectors in use - 1]
+    RowEncoder encode_row;
+    PanelEncoder encode_panel;
+};
+
+extern const Kernels portable_kernels;
+extern const Kernels avx2_kernels;    // AVX2 and F16C
+extern const Kernels avx512_kernels;  // AVX-512 F, BW, DQ, VL
+
+}  // namespace ulp::fast

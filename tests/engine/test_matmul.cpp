@@ -1,0 +1,244 @@
+// The seam: each backend against an independent definition, views, shapes, and names.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+#include <map>
+#include <stdexcept>
+#include <string>
+
+#include "engine/matmul.hpp"
+#include "engine/random.hpp"
+#include "softfloat/float.hpp"
+#include "softfloat/tensor_core/chain_dot.hpp"
+#include "softfloat/tensor_core/gemm.hpp"
+#include "softfloat/tensor_core/models.hpp"
+
+namespace {
+
+using namespace ulp;
+
+Matrix random_matrix(Index rows, Index cols, const FloatFormat& format, std::uint64_t seed) {
+    Matrix matrix(rows, cols);
+    Random random(seed);
+    for (Index i = 0; i < matrix.size(); ++i) {
+        const int scale = static_cast<int>(random.below(12)) - 8;
+        matrix.data()[i] = round_to(format, static_cast<float>(std::ldexp(random.uniform(-1, 1), scale)));
+    }
+    return matrix;
+}
+
+Matrix ones(Index rows, Index cols) { return Matrix::Ones(rows, cols); }
+
+std::uint32_t bits(float x) { return std::bit_cast<std::uint32_t>(x); }
+int differing(const Matrix& x, const Matrix& y) {
+    REQUIRE(x.rows() == y.rows());
+    REQUIRE(x.cols() == y.cols());
+    int count = 0;
+    for (Index i = 0; i < x.size(); ++i) count += bits(x.data()[i]) == bits(y.data()[i]) ? 0 : 1;
+    return count;
+}
+
+/// soft:ieee by the softfloat types: d = c, then d = d + a*b in the accumulator's own arithmetic.
+template <class Accumulator>
+Matrix by_types(const Matrix& a, const Matrix& b, const Matrix& c) {
+    Matrix d(a.rows(), b.cols());
+    for (Index i = 0; i < d.rows(); ++i) {
+        for (Index j = 0; j < d.cols(); ++j) {
+            Accumulator sum{c(i, j)};
+            for (Index k = 0; k < a.cols(); ++k) {
+                // The exact product, rounded once: fma with a zero of the product's sign.
+                const fp64 exact{static_cast<double>(a(i, k)) * static_cast<double>(b(k, j))};
+                sum = sum + Accumulator{exact};
+            }
+            d(i, j) = static_cast<float>(sum);
+        }
+    }
+    return d;
+}
+
+TEST_CASE("soft:ieee rounds each product and each sum as the softfloat types do") {
+    const auto backend = make_backend("soft:ieee");
+    const Matrix a16 = random_matrix(7, 33, formats::fp16, 1);
+    const Matrix b16 = random_matrix(33, 5, formats::fp16, 2);
+    const Matrix c16 = random_matrix(7, 5, formats::fp16, 3);
+    CHECK(differing(multiply(*backend, {formats::fp16, formats::fp16}, a16, b16, c16), by_types<fp16>(a16, b16, c16)) ==
+          0);
+    CHECK(differing(multiply(*backend, {formats::fp16, formats::fp32}, a16, b16, c16), by_types<fp32>(a16, b16, c16)) ==
+          0);
+    const Matrix a8 = random_matrix(7, 33, formats::bf16, 4);
+    const Matrix b8 = random_matrix(33, 5, formats::bf16, 5);
+    const Matrix c8 = random_matrix(7, 5, formats::bf16, 6);
+    CHECK(differing(multiply(*backend, {formats::bf16, formats::bf16}, a8, b8, c8), by_types<bf16>(a8, b8, c8)) == 0);
+    const Matrix a32 = random_matrix(7, 33, formats::fp32, 7);
+    const Matrix b32 = random_matrix(33, 5, formats::fp32, 8);
+    const Matrix c32 = random_matrix(7, 5, formats::fp32, 9);
+    CHECK(differing(multiply(*backend, {formats::fp32, formats::fp32}, a32, b32, c32), by_types<fp32>(a32, b32, c32)) ==
+          0);
+}
+
+TEST_CASE("soft:ieee sums in ascending k from +0") {
+    const auto backend = make_backend("soft:ieee");
+    const Matrix row = Matrix::Ones(1, 4096);
+    const Matrix sixteens = Matrix::Constant(4096, 1, 16.0F);
+    // fp16 sums of sixteens stop at 32768, where one more is half a unit in the last place.
+    CHECK(multiply(*backend, {formats::fp16, formats::fp16}, row, sixteens)(0, 0) == 32768.0F);
+    CHECK(multiply(*backend, {formats::fp16, formats::fp32}, row, sixteens)(0, 0) == 65536.0F);
+    Matrix a(1, 3);
+    a << 0x1p24F, 1.0F, 1.0F;
+    const Matrix b = ones(3, 1);
+    CHECK(multiply(*backend, {formats::fp32, formats::fp32}, a, b)(0, 0) == 0x1p24F);
+    a << 1.0F, 1.0F, 0x1p24F;
+    CHECK(multiply(*backend, {formats::fp32, formats::fp32}, a, b)(0, 0) == 0x1p24F + 2);
+    const Matrix minus_zero = Matrix::Constant(1, 1, -0.0F);
+    CHECK(bits(multiply(*backend, {formats::fp32, formats::fp32}, minus_zero, ones(1, 1))(0, 0)) == 0);
+}
+
+TEST_CASE("soft:<gpu> is the chain of instructions of the table's row") {
+    const Matrix a = random_matrix(5, 40, formats::fp16, 1);
+    const Matrix b = random_matrix(40, 6, formats::fp16, 2);
+    const Matrix c = random_matrix(5, 6, formats::fp16, 3);
+    for (const auto& [spec, accumulator] : {std::pair{"v100", formats::fp32},
+                                            {"a100", formats::fp32},
+                                            {"h100", formats::fp32},
+                                            {"h100", formats::fp16}}) {
+        const TensorCoreModel& model = find_model(spec, "fp16", accumulator == formats::fp32 ? "fp32" : "fp16").model;
+        Matrix expected(5, 6);
+        for (Index i = 0; i < 5; ++i) {
+            for (Index j = 0; j < 6; ++j) {
+                std::vector<std::uint32_t> x;
+                std::vector<std::uint32_t> y;
+                for (Index k = 0; k < 40; ++k) {
+                    x.push_back(operand_code(formats::fp16, a(i, k)));
+                    y.push_back(operand_code(formats::fp16, b(k, j)));
+                }
+                const std::uint32_t d = chain_dot(model, x.data(), y.data(), operand_code(accumulator, c(i, j)), 40);
+                expected(i, j) = carrier_of(accumulator, d);
+            }
+        }
+        const auto backend = make_backend(std::string("soft:") + spec);
+        CHECK(differing(multiply(*backend, {formats::fp16, accumulator}, a, b, c), expected) == 0);
+    }
+}
+
+TEST_CASE("generations answer differently, and each differs from rounding every step") {
+    const Matrix a = random_matrix(16, 64, formats::fp16, 1);
+    const Matrix b = random_matrix(64, 16, formats::fp16, 2);
+    const ProductTypes types{formats::fp16, formats::fp32};
+    const Matrix v100 = multiply(*make_backend("soft:v100"), types, a, b);
+    const Matrix h100 = multiply(*make_backend("soft:h100"), types, a, b);
+    const Matrix ieee = multiply(*make_backend("soft:ieee"), types, a, b);
+    CHECK(differing(v100, h100) > 0);
+    CHECK(differing(v100, ieee) > 0);
+    CHECK(differing(h100, ieee) > 0);
+}
+
+TEST_CASE("every backend takes transposed operands, C, and D in the place of C") {
+    const Matrix a = random_matrix(9, 20, formats::fp16, 1);
+    const Matrix b = random_matrix(20, 11, formats::fp16, 2);
+    const Matrix c = random_matrix(9, 11, formats::fp16, 3);
+    const Matrix a_t = a.transpose();
+    const Matrix b_t = b.transpose();
+    const ProductTypes types{formats::fp16, formats::fp32};
+    for (const char* spec : {"soft:ieee", "eigen", "soft:h100", "soft:a100"}) {
+        CAPTURE(spec);
+        const auto backend = make_backend(spec);
+        const Matrix plain = multiply(*backend, types, a, b, c);
+        const float largest = (a.cwiseAbs() * b.cwiseAbs() + c.cwiseAbs()).maxCoeff();
+        CHECK((plain - (a * b + c)).cwiseAbs().maxCoeff() <= 40 * 0x1p-22F * largest);  // 21 truncated terms
+        const bool exact = !backend->claimed_model(types).empty();  // Eigen's order may depend on the strides
+        Matrix in_place = c;
+        backend->multiply({types, a, b, in_place, in_place});
+        CHECK(differing(in_place, plain) == 0);
+        if (!exact) continue;
+        CHECK(differing(multiply(*backend, types, transposed(a_t), b, c), plain) == 0);
+        CHECK(differing(multiply(*backend, types, a, transposed(b_t), c), plain) == 0);
+        CHECK(differing(multiply(*backend, types, transposed(a_t), transposed(b_t), c), plain) == 0);
+    }
+}
+
+TEST_CASE("Eigen's product is rounded once to a narrower accumulator") {
+    const Matrix a = Matrix::Constant(1, 1, 255.0F);
+    const ProductTypes types{formats::fp16, formats::fp16};
+    CHECK(multiply(*make_backend("eigen"), types, a, Matrix(Matrix::Constant(1, 1, 257.0F)))(0, 0) ==
+          std::numeric_limits<float>::infinity());
+    CHECK(multiply(*make_backend("eigen"), types, a, Matrix(Matrix::Constant(1, 1, 17.0F)))(0, 0) == 4336.0F);
+}
+
+TEST_CASE("products of nothing are C") {
+    const Matrix a(3, 0);
+    const Matrix b(0, 2);
+    const Matrix c = Matrix::Constant(3, 2, 1.5F);
+    for (const char* spec : {"soft:ieee", "eigen", "soft:h100"}) {
+        CAPTURE(spec);
+        const auto backend = make_backend(spec);
+        CHECK(differing(multiply(*backend, {formats::fp16, formats::fp32}, a, b, c), c) == 0);
+        CHECK(differing(multiply(*backend, {formats::fp16, formats::fp32}, a, b), Matrix::Zero(3, 2)) == 0);
+    }
+}
+
+TEST_CASE("backends name themselves and what they claim") {
+    const ProductTypes types{formats::fp16, formats::fp32};
+    CHECK(make_backend("soft:h100")->claimed_model(types) == "sm_90:mma.fp16.fp32");
+    CHECK(make_backend("soft:h100.wgmma")->claimed_model(types) == "sm_90:wgmma.fp16.fp32");
+    CHECK(make_backend("soft:h200")->claimed_model(types) == "sm_90:mma.fp16.fp32");
+    CHECK(make_backend("eigen")->claimed_model(types).empty());
+    CHECK(make_backend("soft:v100")->claimed_model({formats::bf16, formats::fp32}).empty());
+    for (const auto& [spec, description] : backend_specs()) {
+        CHECK(make_backend(spec)->name() == spec);
+        CHECK(!description.empty());
+    }
+    CHECK(make_backend("soft:h100")->path(types, 8, 8, 40) ==
+          "sm_90:mma.fp16.fp32, 3 chained instructions of k16, the last filled up with zeros");
+}
+
+TEST_CASE("backends that claim the same model give the same bits") {
+    const Matrix a = random_matrix(16, 64, formats::fp16, 1);
+    const Matrix b = random_matrix(64, 16, formats::fp16, 2);
+    const ProductTypes types{formats::fp16, formats::fp32};
+    std::map<std::string, Matrix> results;
+    int pairs = 0;
+    for (const auto& [spec, description] : backend_specs()) {
+        const auto backend = make_backend(spec);
+        const std::string model = backend->claimed_model(types);
+        if (model.empty()) continue;
+        const Matrix d = multiply(*backend, types, a, b);
+        const auto [known, first] = results.try_emplace(model, d);
+        CAPTURE(spec);
+        CHECK(differing(d, known->second) == 0);
+        pairs += first ? 0 : 1;
+    }
+    CHECK(pairs > 5);
+}
+
+TEST_CASE("unknown backends, wrong shapes and missing products are refused with what there is") {
+    CHECK_THROWS_WITH_AS((void)make_backend("soft:k80"),
+                         doctest::Contains("no matmul backend 'soft:k80'; there are soft:v100"), std::invalid_argument);
+    CHECK_THROWS_AS((void)make_backend(""), std::invalid_argument);
+    const auto backend = make_backend("soft:ieee");
+    const ProductTypes types{formats::fp16, formats::fp32};
+    CHECK_THROWS_WITH_AS((void)multiply(*backend, types, ones(2, 3), ones(2, 3)),
+                         "a product of 2 x 3 by 2 x 3 does not give 2 x 3", std::invalid_argument);
+    CHECK_THROWS_WITH_AS((void)multiply(*backend, types, ones(2, 3), ones(3, 2), ones(2, 3)),
+                         "C is 2 x 3 where the product is 2 x 2", std::invalid_argument);
+    CHECK_THROWS_WITH_AS(
+        (void)multiply(*make_backend("soft:v100"), {formats::bf16, formats::fp32}, ones(1, 1), ones(1, 1)),
+        "soft:v100 has no bf16->fp32 product (it has fp16->fp16, fp16->fp32); choose another recipe, or "
+        "soft:ieee",
+        std::invalid_argument);
+}
+
+TEST_CASE("a number off the grid is found and named") {
+    Matrix a = ones(2, 2);
+    CHECK_NOTHROW(require_on_grid(a, formats::fp16, "A"));
+    a(1, 0) = 0.1F;
+    CHECK_THROWS_WITH_AS(require_on_grid(a, formats::fp16, "A"),
+                         "A(1, 0) = 0x1.99999ap-4 is not a number of fp16: round it first", std::logic_error);
+    CHECK_NOTHROW(require_on_grid(a, formats::fp32, "A"));
+    a(1, 0) = std::numeric_limits<float>::quiet_NaN();
+    CHECK_NOTHROW(require_on_grid(a, formats::fp16, "A"));
+    a(1, 0) = 70000.0F;
+    CHECK_THROWS_AS(require_on_grid(a, formats::fp16, "A"), std::logic_error);
+}
+
+}  // namespace

@@ -1,0 +1,206 @@
+// The program as a user meets it: what it prints, its exit codes, and what it leaves behind.
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "experiments/framework/files.hpp"
+#include "experiments/framework/subprocess.hpp"
+#include "tests/experiments/temporary_folder.hpp"
+
+namespace {
+
+using namespace ulp;
+namespace fs = std::filesystem;
+
+/// `ulplab` with these arguments; `environment` are assignments for env(1).
+Finished ulplab(std::vector<std::string> arguments, const std::vector<std::string>& environment = {}) {
+    std::vector<std::string> command = {"env"};
+    command.insert(command.end(), environment.begin(), environment.end());
+    command.push_back(ULPLAB_PROGRAM);
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    return run_program(command);
+}
+
+void check_refused(const std::vector<std::string>& arguments, int exit_code, const std::string& sentence) {
+    const Finished finished = ulplab(arguments);
+    INFO(finished.output);
+    CHECK(finished.exit_code == exit_code);
+    CHECK(finished.output.find("ulplab: ") == 0);
+    CHECK(finished.output.find(sentence) != std::string::npos);
+}
+
+std::string digest_in(const fs::path& folder) {
+    return nlohmann::json::parse(read_file(folder / "manifest.json")).at("digest");
+}
+
+}  // namespace
+
+TEST_CASE("wrong usage ends with 2 and a sentence") {
+    const test::TemporaryFolder out;
+    const std::string to = "--out=" + out.path().string();
+    check_refused({}, 2, "subcommand");
+    check_refused({"walk"}, 2, "walk");
+    check_refused({"run", to}, 2, "NAME is required");
+    check_refused({"run", "overflw", to}, 2, "there is no experiment \"overflw\"; choose from overflow, swamping");
+    check_refused({"run", "overflow", "--set", "lenght=64", to}, 2, "there is no setting \"lenght\"");
+    check_refused({"run", "overflow", "--set", "length", to}, 2, "key=value");
+    check_refused({"run", "overflow", "--set", "length=1", to}, 2, "an integer from 64 to 1048576");
+    check_refused({"run", "all", "--set", "nonsense=1", to}, 2, "there is no setting \"nonsense\"");
+    check_refused({"run", "overflow", "--backend", "soft:z80", to}, 2, "soft:z80");
+    check_refused({"run", "overflow", "--seed", "one", to}, 2, "--seed");
+    check_refused({"run", "overflow", "--format", "xml", to}, 2, "--format");
+    check_refused({"run", "overflow", "--quick", "--full", to}, 2, "excludes");
+    check_refused({"list", "nothing"}, 2, "there is no experiment \"nothing\"");
+    CHECK(fs::is_empty(out.path()));
+}
+
+TEST_CASE("missing data and folders that cannot be written end with 3 and a sentence") {
+    const test::TemporaryFolder out;
+    write_file(out / "file", "");
+    check_refused({"run", "overflow", "--out", (out / "file").string()}, 3, "cannot write into the folder");
+    check_refused({"run", "overflow", "--out", "/proc/nothing"}, 3, "cannot write into the folder");
+    check_refused({"report", "--out", out.path().string()}, 3, "there is no result in");
+    check_refused({"claims", "--out", (out / "nowhere").string()}, 3, "there is no result in");
+    check_refused({"run", "gradient_histogram", "--mnist", (out / "nowhere").string(), "--out", out.path().string()}, 3,
+                  "nowhere");
+}
+
+TEST_CASE("damaged MNIST files are refused, and the earlier result stays") {
+    const test::TemporaryFolder out;
+    fs::create_directories(out / "results/gradient_histogram");
+    write_file(out / "results/gradient_histogram/result.json", "earlier");
+    fs::create_directory(out / "mnist");
+    write_file(out / "mnist/t10k-images-idx3-ubyte", std::string("\0\0\x08\x04", 4));
+    write_file(out / "mnist/t10k-labels-idx1-ubyte", std::string("\0\0\x08\x01\0\0\0\x05", 8));
+    check_refused(
+        {"run", "gradient_histogram", "--mnist", (out / "mnist").string(), "--out", (out / "results").string()}, 3,
+        "t10k-images-idx3-ubyte");
+    CHECK(read_file(out / "results/gradient_histogram/result.json") == "earlier");
+    CHECK(std::distance(fs::directory_iterator(out / "results"), fs::directory_iterator()) == 1);
+}
+
+TEST_CASE("a damaged record is named") {
+    const test::TemporaryFolder out;
+    fs::create_directory(out / "overflow");
+    write_file(out / "overflow/result.json", "{");
+    write_file(out / "overflow/manifest.json", "{}");
+    check_refused({"report", "--out", out.path().string()}, 3, "is damaged");
+}
+
+TEST_CASE("an experiment leaves a whole record, its figures and a report") {
+    const test::TemporaryFolder out;
+    const Finished run = ulplab({"run", "swamping", "--set", "samples=100", "--out", out.path().string()});
+    INFO(run.output);
+    REQUIRE(run.exit_code == 0);
+    for (const char* file :
+         {"result.json", "data.csv", "manifest.json", "style.gp", "block.gp", "block.svg", "block.png"}) {
+        CHECK(fs::exists(out / "swamping" / file));
+    }
+    const auto manifest = nlohmann::json::parse(read_file(out / "swamping/manifest.json"));
+    for (const char* key : {"version", "settings", "compiler", "flags", "cpu", "seed", "inputs", "results", "digest"}) {
+        CHECK(manifest.contains(key));
+    }
+    CHECK(manifest.at("settings").at("samples") == 100);
+    const Finished report = ulplab({"report", "--out", out.path().string()});
+    CHECK(report.exit_code == 0);
+    const std::string page = read_file(out / "report.html");
+    CHECK(page.find("swamping.rule_safe") != std::string::npos);
+    CHECK(page.find("<svg viewBox=") != std::string::npos);
+    CHECK(ulplab({"claims", "--out", out.path().string()}).exit_code == 0);
+    const auto claims =
+        nlohmann::json::parse(ulplab({"claims", "--format", "json", "--out", out.path().string()}).output);
+    for (const char* key : {"id", "source", "statement", "expected", "measured", "verdict"}) {
+        CHECK(claims.at(0).contains(key));
+    }
+}
+
+TEST_CASE("a claim that failed is told by the exit code") {
+    const test::TemporaryFolder out;
+    REQUIRE(ulplab({"run", "swamping", "--set", "samples=100", "--out", out.path().string()}).exit_code == 0);
+    std::string record = read_file(out / "swamping/result.json");
+    const std::string verdict = "\"verdict\": \"reproduced\"";
+    record.replace(record.find(verdict), verdict.size(), "\"verdict\": \"failed\"");
+    write_file(out / "swamping/result.json", record);
+    CHECK(ulplab({"claims", "--out", out.path().string()}).exit_code == 1);
+}
+
+TEST_CASE("without gnuplot the data and the templates stay, with the command to draw them") {
+    const test::TemporaryFolder out;
+    const Finished run =
+        ulplab({"run", "swamping", "--set", "samples=100", "--out", out.path().string()}, {"PATH=/nonexistent"});
+    CHECK(run.exit_code == 0);
+    CHECK(run.output.find("gnuplot is not installed") != std::string::npos);
+    CHECK_FALSE(fs::exists(out / "swamping/block.svg"));
+    CHECK(fs::exists(out / "swamping/data.csv"));
+    if (run_program({"sh", "-c", "command -v gnuplot"}).exit_code == 0) {
+        CHECK(run_program({"gnuplot", "block.gp"}, out / "swamping").exit_code == 0);
+        CHECK(fs::exists(out / "swamping/block.svg"));
+        CHECK(fs::exists(out / "swamping/block.png"));
+    }
+}
+
+TEST_CASE("the results of all experiments are the same with one thread and with two") {
+    const test::TemporaryFolder out;
+    const std::vector<std::string> small = {
+        "run",   "all",       "--set", "samples=1000",   "--set", "steps=8",    "--set", "train_images=64",
+        "--set", "hidden=16", "--set", "test_images=50", "--set", "length=4096"};
+    std::map<std::string, std::string> digests;
+    for (const char* threads : {"1", "2"}) {
+        const fs::path to = out / threads;
+        std::vector<std::string> arguments = small;
+        arguments.insert(arguments.end(), {"--out", to.string()});
+        const Finished run = ulplab(arguments, {std::string("OMP_NUM_THREADS=") + threads, "PATH=/nonexistent"});
+        INFO(run.output);
+        REQUIRE(run.exit_code <= 1);  // eight steps do not train: that claim may fail
+        for (const char* name : {"overflow", "swamping", "underflow", "gradient_histogram"}) {
+            const auto [place, first] = digests.try_emplace(name, digest_in(to / name));
+            CHECK(place->second == digest_in(to / name));
+            CHECK(first == (std::string(threads) == "1"));
+        }
+    }
+}
+
+TEST_CASE("the seed changes the random parts, and nothing else does") {
+    const test::TemporaryFolder out;
+    const auto digest_of = [&](const std::string& seed, const std::string& place) {
+        CHECK(ulplab({"run", "swamping", "--set", "samples=100", "--seed", seed, "--out", (out / place).string()},
+                     {"PATH=/nonexistent"})
+                  .exit_code == 0);
+        return digest_in(out / place / "swamping");
+    };
+    const std::string first = digest_of("1", "a");
+    CHECK(first == digest_of("1", "b"));
+    CHECK(first != digest_of("2", "c"));
+}
+
+TEST_CASE("a program of its own does what `ulplab run` does") {
+    const test::TemporaryFolder out;
+    const fs::path program = fs::path(ULPLAB_PROGRAM).parent_path() / "swamping";
+    CHECK(run_program({program.string(), "--set", "samples=100", "--out", (out / "own").string()}).exit_code == 0);
+    CHECK(ulplab({"run", "swamping", "--set", "samples=100", "--out", (out / "run").string()}).exit_code == 0);
+    CHECK(digest_in(out / "own/swamping") == digest_in(out / "run/swamping"));
+    const Finished help = run_program({program.string(), "--help"});
+    CHECK(help.exit_code == 0);
+    for (const char* option : {"--seed", "--out", "--quick", "--full", "--set", "--backend", "--format", "samples"}) {
+        CHECK(help.output.find(option) != std::string::npos);
+    }
+}
+
+TEST_CASE("results as JSON are a list of records on stdout") {
+    const test::TemporaryFolder out;
+    const Finished run =
+        ulplab({"run", "swamping", "--set", "samples=100", "--format", "json", "--out", out.path().string()});
+    CHECK(run.exit_code == 0);
+    const auto records = nlohmann::json::parse(run.output);
+    CHECK(records.at(0).at("experiment") == "swamping");
+}
+
+TEST_CASE("doctor tells what there is") {
+    const test::TemporaryFolder out;
+    const Finished finished = ulplab({"doctor", "--out", out.path().string()});
+    CHECK(finished.exit_code == 0);
+    for (const char* what : {"compiler", "processor", "packages", "gnuplot", "nvcc", "GPU", "output"}) {
+        CHECK(finished.output.find(what) != std::string::npos);
+    }
+}

@@ -1,0 +1,50 @@
+#include <doctest/doctest.h>
+
+#include <limits>
+#include <vector>
+
+#include "experiments/exponent_histogram.hpp"
+
+namespace {
+
+using ulp::ExponentHistogram;
+
+ExponentHistogram of(const std::vector<float>& values) {
+    ExponentHistogram histogram;
+    histogram.add(values);
+    return histogram;
+}
+
+}  // namespace
+
+TEST_CASE("a bin holds the numbers of its binade, of either sign, subnormals in theirs") {
+    const auto h = of({1.0F, -1.5F, 0x1.fffffep0F, 2.0F, 0.5F, 0x1p-149F, 0x1.8p-140F});
+    CHECK(h.bins() == std::map<int, std::int64_t>{{-149, 1}, {-140, 1}, {-1, 1}, {0, 3}, {1, 1}});
+    CHECK(h.largest_exponent() == 1);
+}
+
+TEST_CASE("both zeros count as zero, infinities and NaN in no bin") {
+    const float infinity = std::numeric_limits<float>::infinity();
+    const auto h = of({0.0F, -0.0F, infinity, std::numeric_limits<float>::quiet_NaN()});
+    CHECK(h.zeros() == 2);
+    CHECK(h.total() == 4);
+    CHECK(h.bins().empty());
+    CHECK(h.share(h.zeros()) == 0.5);
+}
+
+TEST_CASE("what fp16 loses ends at 2^-25, what it holds as subnormal at 2^-14") {
+    CHECK(of({0x1p-25F}).lost_in_fp16() == 1);
+    CHECK(of({0x1.000002p-25F}).lost_in_fp16() == 0);
+    CHECK(of({0x1.000002p-25F}).subnormal_in_fp16() == 1);
+    CHECK(of({0x1.ff8p-15F}).subnormal_in_fp16() == 1);  // the largest subnormal
+    CHECK(of({0x1.ffep-15F}).subnormal_in_fp16() == 0);  // rounds up to 2^-14
+    CHECK(of({0x1p-14F}).subnormal_in_fp16() == 0);
+}
+
+TEST_CASE("a shift is found only where every bin moves by it") {
+    const auto plain = of({0, 1, 3, 4});
+    CHECK(plain.equals_shifted(of({0, 8, 24, 32}), 3));
+    CHECK_FALSE(plain.equals_shifted(of({0, 8, 24, 32}), 2));
+    CHECK_FALSE(plain.equals_shifted(of({0, 8, 24, 16}), 3));
+    CHECK_FALSE(plain.equals_shifted(of({8, 24, 32}), 3));
+}

@@ -1,0 +1,104 @@
+#include <doctest/doctest.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "experiments/framework/record.hpp"
+#include "experiments/framework/report.hpp"
+
+namespace {
+
+using namespace ulp;
+
+void run_nothing(const RunContext&, Result&) {}
+
+const Experiment sample{"sample", "A sample", "What is 1?", Chapter::formats, {}, run_nothing};
+
+RunContext context() {
+    return {1, true, "", Settings({}, true), [](double) {}};
+}
+
+Result sample_result() {
+    Result result("sample");
+    result.claim_value("one", "a source", "1 is 1", 1, fp16(1));
+    Figure figure{"curve", "A curve", "caption", "what to see", ""};
+    figure.series = {{"fp16", formats::fp16, {{1, 0.5}, {2, std::numeric_limits<double>::infinity()}}},
+                     {"plain", formats::fp64, {{0.1, -0.0}}}};
+    result.figure(std::move(figure));
+    return result;
+}
+
+}  // namespace
+
+TEST_CASE("a value is judged by its bits") {
+    Result result("sample");
+    result.claim_value("zero", "s", "signed zeros differ", 0.0, -fp16(0));
+    CHECK(result.claims().back().verdict == Verdict::failed);
+    CHECK(result.claims().back().expected == "0 (0x0000)");
+    CHECK(result.claims().back().measured == "-0 (0x8000)");
+    result.claim_value("nan", "s", "NaN is NaN", std::numeric_limits<double>::quiet_NaN(), fp16(0) / fp16(0));
+    CHECK(result.claims().back().verdict == Verdict::reproduced);
+    result.claim_value("wrong", "s", "a refutation that fails", 2, fp16(1), Verdict::refuted);
+    CHECK(result.claims().back().verdict == Verdict::failed);
+    CHECK_FALSE(all_hold(result.claims()));
+}
+
+TEST_CASE("claims have ids of their own, and series names that gnuplot can select") {
+    Result result("sample");
+    result.claim("a", "s", "t", "1", "1");
+    CHECK_THROWS_AS(result.claim("a", "s", "t", "1", "1"), std::logic_error);
+    CHECK_THROWS_AS(result.figure({"f", "", "", "", "", {{"a, b", formats::fp64, {}}}}), std::logic_error);
+}
+
+TEST_CASE("data holds decimals and bits") {
+    CHECK(data_csv(sample_result()) ==
+          "figure,series,x,x_bits,y,y_format,y_bits\n"
+          "curve,fp16,1,0x3FF0000000000000,0.5,fp16,0x3800\n"
+          "curve,fp16,2,0x4000000000000000,inf,fp16,0x7C00\n"
+          "curve,plain,0.1,0x3FB999999999999A,-0,fp64,0x8000000000000000\n");
+}
+
+TEST_CASE("a record reads back as JSON") {
+    const auto record = nlohmann::json::parse(result_json(sample, context(), sample_result()));
+    CHECK(record.at("experiment") == "sample");
+    CHECK(record.at("claims").at(0).at("id") == "sample.one");
+    CHECK(record.at("claims").at(0).at("verdict") == "reproduced");
+    CHECK(record.at("figures").at(0).at("series").size() == 2);
+}
+
+TEST_CASE("the digest sees every part of the result") {
+    const std::string json = result_json(sample, context(), sample_result());
+    const std::string csv = data_csv(sample_result());
+    const std::string digest = result_digest(json, csv);
+    CHECK(digest.size() == 64);
+    CHECK(digest == result_digest(json, csv));
+    CHECK(digest != result_digest(json + " ", csv));
+    CHECK(digest != result_digest(json, csv + " "));
+}
+
+TEST_CASE("the report escapes text and shows what was not drawn") {
+    StoredResult result;
+    result.experiment = "sample";
+    result.title = "<b>A & B</b>";
+    result.claims = {{"sample.a", "source", "1 < 2", "yes", "yes", Verdict::reproduced}};
+    result.figures = {{"curve", "A curve", "", "see", "", ""}};
+    const std::string page = report_html({result});
+    CHECK(page.find("&lt;b&gt;A &amp; B&lt;/b&gt;") != std::string::npos);
+    CHECK(page.find("1 &lt; 2") != std::string::npos);
+    CHECK(page.find("gnuplot curve.gp") != std::string::npos);
+    CHECK(page.find("{{") == std::string::npos);  // no placeholder left
+    CHECK(page.find("src=\"http") == std::string::npos);
+}
+
+TEST_CASE("a drawing in the report takes the page's text colour and ids of its own") {
+    StoredResult result;
+    result.experiment = "sample";
+    result.figures = {
+        {"one", "One", "", "", "", "<?xml?><svg viewBox=\"0 0 9 6\"><g id='gpDot' stroke=\"black\"/></svg>"},
+        {"two", "Two", "", "", "", "<?xml?><svg viewBox=\"0 0 9 6\"><g id='gpDot' stroke=\"black\"/></svg>"}};
+    const std::string page = report_html({result});
+    CHECK(page.find("id='sample_one_gpDot' stroke=\"currentColor\"") != std::string::npos);
+    CHECK(page.find("id='sample_two_gpDot'") != std::string::npos);
+    CHECK(page.find("viewBox=\"0 0 9 6\"") != std::string::npos);
+    CHECK(page.find("<?xml") == std::string::npos);
+}
