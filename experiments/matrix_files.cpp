@@ -15,8 +15,8 @@ namespace ulp {
 
 namespace {
 
-NpyArray read_matrix(const std::filesystem::path& path) {
-    NpyArray array = read_npy(path);
+npy::Array read_matrix(const std::filesystem::path& path) {
+    npy::Array array = npy::read(path);
     if (array.shape.size() != 2) {
         throw DataError(fmt::format("{}: has {} dimensions; a matrix has 2 (numpy.atleast_2d makes one of a vector)",
                                     path.string(), array.shape.size()));
@@ -25,7 +25,7 @@ NpyArray read_matrix(const std::filesystem::path& path) {
 }
 
 /// Element (i, j) as an unsigned word.
-std::uint64_t word_at(const NpyArray& array, std::int64_t i, std::int64_t j) {
+std::uint64_t word_at(const npy::Array& array, std::int64_t i, std::int64_t j) {
     const std::int64_t at = array.fortran_order ? j * array.shape[0] + i : i * array.shape[1] + j;
     std::uint64_t word = 0;
     const std::size_t size = array.item_size();
@@ -34,7 +34,7 @@ std::uint64_t word_at(const NpyArray& array, std::int64_t i, std::int64_t j) {
 }
 
 /// What the words of an array are, read as numbers of `format`.
-FloatFormat source_format(const std::filesystem::path& path, const NpyArray& array, const FloatFormat& format) {
+FloatFormat source_format(const std::filesystem::path& path, const npy::Array& array, const FloatFormat& format) {
     if (array.dtype == "<f2") return formats::fp16;
     if (array.dtype == "<f4") return formats::fp32;
     if (array.dtype == "<f8") return formats::fp64;
@@ -47,7 +47,7 @@ FloatFormat source_format(const std::filesystem::path& path, const NpyArray& arr
 
 /// Loads element by element.
 template <class Real, class Convert>
-LoadedMatrix<Real> load(const NpyArray& array, const Convert& convert) {
+LoadedMatrix<Real> load(const npy::Array& array, const Convert& convert) {
     LoadedMatrix<Real> matrix{array.shape[0], array.shape[1], {}};
     matrix.values.reserve(static_cast<std::size_t>(array.size()));
     for (std::int64_t i = 0; i < matrix.rows; ++i) {
@@ -65,7 +65,7 @@ double as_double(const FloatFormat& format, std::uint64_t word) {
 
 LoadedMatrix<float> load_matrix(const std::filesystem::path& path, const FloatFormat& format,
                                 const std::optional<Rounding>& rounding) {
-    const NpyArray array = read_matrix(path);
+    const npy::Array array = read_matrix(path);
     const FloatFormat source = source_format(path, array, format);
     return load<float>(array, [&](std::uint64_t word, std::int64_t i, std::int64_t j) {
         if (source == format) return carrier_of(format, static_cast<std::uint32_t>(word));
@@ -82,14 +82,14 @@ LoadedMatrix<float> load_matrix(const std::filesystem::path& path, const FloatFo
 }
 
 LoadedMatrix<double> load_fp64_matrix(const std::filesystem::path& path) {
-    const NpyArray array = read_matrix(path);
+    const npy::Array array = read_matrix(path);
     const FloatFormat source = source_format(path, array, formats::fp64);
     return load<double>(array, [&](std::uint64_t word, std::int64_t, std::int64_t) { return as_double(source, word); });
 }
 
 LoadedMatrix<std::int32_t> load_integer_matrix(const std::filesystem::path& path, std::int64_t least,
                                                std::int64_t greatest) {
-    const NpyArray array = read_matrix(path);
+    const npy::Array array = read_matrix(path);
     if (array.dtype[1] == 'f' || array.item_size() > 4) {
         throw DataError(fmt::format("{}: type '{}' is no integer of up to 32 bits; save int8 or uint8", path.string(),
                                     array.dtype));
@@ -110,12 +110,12 @@ LoadedMatrix<std::int32_t> load_integer_matrix(const std::filesystem::path& path
 void save_matrix(const std::filesystem::path& path, const FloatFormat& format, std::int64_t rows, std::int64_t cols,
                  const std::vector<float>& values) {
     if (format != formats::fp16) {
-        write_npy(path, npy_matrix("<f4", rows, cols, values));
+        npy::write(path, npy::matrix("<f4", rows, cols, values));
         return;
     }
     std::vector<std::uint16_t> halves;
     for (const float value : values) halves.push_back(static_cast<std::uint16_t>(operand_code(formats::fp16, value)));
-    write_npy(path, npy_matrix("<f2", rows, cols, halves));
+    npy::write(path, npy::matrix("<f2", rows, cols, halves));
 }
 
 }  // namespace ulp

@@ -10,7 +10,7 @@
 
 #include "softfloat/errors.hpp"
 
-namespace ulp {
+namespace ulp::npy {
 
 namespace fs = std::filesystem;
 
@@ -109,7 +109,7 @@ Header header_of(const fs::path& path, std::string_view file) {
     return {file.substr(text_at, length), text_at + length};
 }
 
-std::string header_text(const NpyArray& array) {
+std::string header_text(const Array& array) {
     std::string shape;
     for (const std::int64_t extent : array.shape) shape += std::to_string(extent) + ", ";
     if (array.shape.size() > 1) shape.resize(shape.size() - 2);
@@ -122,18 +122,18 @@ std::string header_text(const NpyArray& array) {
 
 }  // namespace
 
-std::int64_t NpyArray::size() const {
+std::int64_t Array::size() const {
     std::int64_t count = 1;
     for (const std::int64_t extent : shape) count *= extent;
     return count;
 }
 
-std::size_t NpyArray::item_size() const { return static_cast<std::size_t>(dtype.at(2) - '0'); }
+std::size_t Array::item_size() const { return static_cast<std::size_t>(dtype.at(2) - '0'); }
 
-NpyArray read_npy(const fs::path& path) {
+Array read(const fs::path& path) {
     const std::string file = read_all(path);
     const Header header = header_of(path, file);
-    NpyArray array{dtype_of(path, header.text), shape_of(path, header.text), fortran_order_of(path, header.text), {}};
+    Array array{dtype_of(path, header.text), shape_of(path, header.text), fortran_order_of(path, header.text), {}};
     const auto expected = static_cast<std::uint64_t>(array.size()) * array.item_size();
     const std::uint64_t found = file.size() - header.data_at;
     if (found != expected) {
@@ -145,7 +145,7 @@ NpyArray read_npy(const fs::path& path) {
     return array;
 }
 
-void write_npy(const fs::path& path, const NpyArray& array) {
+void write(const fs::path& path, const Array& array) {
     const std::string text = header_text(array);
     const fs::path temporary = path.string() + ".tmp";
     {
@@ -161,4 +161,4 @@ void write_npy(const fs::path& path, const NpyArray& array) {
     if (error) refuse(path, "cannot be written: " + error.message());
 }
 
-}  // namespace ulp
+}  // namespace ulp::npy

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-namespace ulp {
+namespace ulp::npy {
 
 /// An array as the file has it: the bytes of the elements, little-endian.
-struct NpyArray {
+struct Array {
     std::string dtype;  // NumPy's descr: "<f4" fp32, "<f2" fp16, "<u2", "|u1", "|i1", "<i4", "<f8"
     std::vector<std::int64_t> shape;
     bool fortran_order = false;  // the first index runs fastest instead of the last
@@ -25,16 +25,16 @@ struct NpyArray {
 
 /// Reads a file. Throws DataError naming it: missing, not .npy, big-endian, of a type that is no number, truncated or
 /// with bytes left over.
-NpyArray read_npy(const std::filesystem::path& path);
+Array read(const std::filesystem::path& path);
 
 /// Writes version 1.0, under a temporary name that is then renamed. Throws DataError if it cannot.
-void write_npy(const std::filesystem::path& path, const NpyArray& array);
+void write(const std::filesystem::path& path, const Array& array);
 
 /// A row-major matrix of these elements.
 template <class Element>
-NpyArray npy_matrix(std::string dtype, std::int64_t rows, std::int64_t cols, const std::vector<Element>& elements) {
+Array matrix(std::string dtype, std::int64_t rows, std::int64_t cols, const std::vector<Element>& elements) {
     const auto bytes = std::as_bytes(std::span(elements));
     return {std::move(dtype), {rows, cols}, false, {bytes.begin(), bytes.end()}};
 }
 
-}  // namespace ulp
+}  // namespace ulp::npy

@@ -105,7 +105,7 @@ void multiply_fp64(const Options& options, const ModelRow& row) {
     std::vector<double> d(static_cast<std::size_t>(problem.m * problem.n));
     problem.d = {d.data(), problem.n, 1};
     fp64_gemm(row.model, problem);
-    write_npy(options.output, npy_matrix("<f8", problem.m, problem.n, d));
+    npy::write(options.output, npy::matrix("<f8", problem.m, problem.n, d));
     fmt::print("{}: {} x {} x {} products\n", row.key(), problem.m, problem.n, problem.k);
 }
 
@@ -130,7 +130,7 @@ void multiply_integers(const Options& options, const IntegerRow& row) {
             d.push_back(integer_dot(row.model, x.data(), y.data(), p.c.data == nullptr ? 0 : p.c(i, j), p.k));
         }
     }
-    write_npy(options.output, npy_matrix("<i4", p.m, p.n, d));
+    npy::write(options.output, npy::matrix("<i4", p.m, p.n, d));
     fmt::print("{}: {} x {} x {} products\n", row.key, p.m, p.n, p.k);
 }
 

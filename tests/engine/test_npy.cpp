@@ -37,7 +37,7 @@ std::string npy(const std::string& dictionary, const std::string& elements) {
 void check_refused(const File& file, const std::string& bytes, const char* message) {
     file.write(bytes);
     CAPTURE(message);
-    CHECK_THROWS_WITH_AS(ulp::read_npy(file.path()), doctest::Contains(message), ulp::DataError);
+    CHECK_THROWS_WITH_AS(ulp::npy::read(file.path()), doctest::Contains(message), ulp::DataError);
 }
 
 }  // namespace
@@ -45,8 +45,8 @@ void check_refused(const File& file, const std::string& bytes, const char* messa
 TEST_CASE("a matrix written is the matrix read") {
     const File file;
     const std::vector<float> elements{1.0F, -2.5F, 3.0F, 0.0F, 1e-40F, 6.0F};
-    ulp::write_npy(file.path(), ulp::npy_matrix("<f4", 2, 3, elements));
-    const ulp::NpyArray array = ulp::read_npy(file.path());
+    ulp::npy::write(file.path(), ulp::npy::matrix("<f4", 2, 3, elements));
+    const ulp::npy::Array array = ulp::npy::read(file.path());
     CHECK(array.dtype == "<f4");
     CHECK(array.shape == std::vector<std::int64_t>{2, 3});
     CHECK_FALSE(array.fortran_order);
@@ -61,15 +61,15 @@ TEST_CASE("other versions, Fortran order, scalars and empty arrays are read") {
     const std::string header = "{'descr': '|u1', 'fortran_order': True, 'shape': (2, 1), }";
     file.write(std::string("\x93NUMPY\x02", 7) + '\0' + static_cast<char>(header.size()) + std::string(3, '\0') +
                header + "\x01\x02");
-    const ulp::NpyArray array = ulp::read_npy(file.path());
+    const ulp::npy::Array array = ulp::npy::read(file.path());
     CHECK(array.fortran_order);
     CHECK(array.shape == std::vector<std::int64_t>{2, 1});
     file.write(npy("{'descr': '<f2', 'fortran_order': False, 'shape': (), }", "ab"));
-    CHECK(ulp::read_npy(file.path()).size() == 1);
+    CHECK(ulp::npy::read(file.path()).size() == 1);
     file.write(npy("{'descr': '<f2', 'fortran_order': False, 'shape': (0, 7), }", ""));
-    CHECK(ulp::read_npy(file.path()).size() == 0);
+    CHECK(ulp::npy::read(file.path()).size() == 0);
     file.write(npy("{'descr': '<f2', 'fortran_order': False, 'shape': (1,), }", "ab"));
-    CHECK(ulp::read_npy(file.path()).shape == std::vector<std::int64_t>{1});
+    CHECK(ulp::npy::read(file.path()).shape == std::vector<std::int64_t>{1});
 }
 
 TEST_CASE("bad files are refused with the reason") {
@@ -88,7 +88,7 @@ TEST_CASE("bad files are refused with the reason") {
     check_refused(file, npy("{'descr': '<f4', 'fortran_order': False, 'shape': ", "abcd"), "no shape");
     check_refused(file, std::string("\x93NUMPY\x09", 7) + std::string(10, '\0'), "version 9");
     fs::remove(file.path());
-    CHECK_THROWS_WITH_AS(ulp::read_npy(file.path()), doctest::Contains("cannot be opened"), ulp::DataError);
-    CHECK_THROWS_WITH_AS(ulp::write_npy("/nonexistent/a.npy", ulp::npy_matrix("<f4", 0, 0, std::vector<float>{})),
+    CHECK_THROWS_WITH_AS(ulp::npy::read(file.path()), doctest::Contains("cannot be opened"), ulp::DataError);
+    CHECK_THROWS_WITH_AS(ulp::npy::write("/nonexistent/a.npy", ulp::npy::matrix("<f4", 0, 0, std::vector<float>{})),
                          doctest::Contains("cannot be written"), ulp::DataError);
 }
