@@ -6,9 +6,12 @@
 namespace ulp {
 
 Command claims_command();
+Command discover_command();
 Command doctor_command();
+Command explain_command();
 Command list_command();
 Command matmul_command();
+Command probe_table_command();
 Command report_command();
 Command run_command();
 Command verify_command();
@@ -23,6 +26,9 @@ std::span<const Command> commands() {
         // Matrix units and their models.
         verify_command(),
         matmul_command(),
+        explain_command(),
+        probe_table_command(),
+        discover_command(),
         // This machine.
         doctor_command(),
     };
