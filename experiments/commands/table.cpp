@@ -5,6 +5,7 @@
 
 namespace ulp {
 
+Command bench_command();
 Command claims_command();
 Command discover_command();
 Command doctor_command();
@@ -29,6 +30,7 @@ std::span<const Command> commands() {
         explain_command(),
         probe_table_command(),
         discover_command(),
+        bench_command(),
         // This machine.
         doctor_command(),
     };
