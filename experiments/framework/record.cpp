@@ -18,9 +18,9 @@ std::string sha256(std::string_view text) {
     return Sha256().add(std::as_bytes(std::span(text.data(), text.size()))).hex();
 }
 
-Json settings_json(const Settings& settings) {
+Json settings_json(const Settings::Values& values) {
     Json object = Json::object();
-    for (const auto& [key, value] : settings.values()) {
+    for (const auto& [key, value] : values) {
         std::visit([&, name = key](const auto& v) { object[name] = v; }, value);
     }
     return object;
@@ -79,7 +79,7 @@ std::string result_json(const Experiment& experiment, const RunContext& context,
                          {"mode", context.quick ? "quick" : "full"},
                          {"seed", context.seed},
                          {"backend", context.backend},
-                         {"settings", settings_json(context.settings)},
+                         {"settings", settings_json(context.settings.values_without_paths())},
                          {"inputs", inputs_json(result)},
                          {"claims", claims_json(result)},
                          {"figures", figures_json(result)},
@@ -111,7 +111,7 @@ void write_record(const Experiment& experiment, const RunContext& context, const
                            {"mode", context.quick ? "quick" : "full"},
                            {"seed", context.seed},
                            {"backend", context.backend},
-                           {"settings", settings_json(context.settings)},
+                           {"settings", settings_json(context.settings.values())},
                            {"compiler", compiler_name()},
                            {"flags", compiler_flags()},
                            {"cpu", cpu_name()},
