@@ -182,6 +182,23 @@ TEST_CASE("the results of all experiments are the same with one thread and with 
     }
 }
 
+TEST_CASE("resuming skips what is complete, and only that") {
+    const test::TemporaryFolder out;
+    const auto run = [&](const std::string& samples) {
+        const Finished finished =
+            ulplab({"run", "swamping", "--resume", "--set", "samples=" + samples, "--out", out.path().string()},
+                   {"PATH=/nonexistent"});
+        CHECK(finished.exit_code == 0);
+        return finished.output.find("complete already") != std::string::npos;
+    };
+    CHECK_FALSE(run("100"));
+    CHECK(run("100"));
+    CHECK_FALSE(run("101"));
+    write_file(out / "swamping/data.csv", "half a file");
+    CHECK_FALSE(run("101"));
+    CHECK(run("101"));
+}
+
 TEST_CASE("the seed changes the random parts, and nothing else does") {
     const test::TemporaryFolder out;
     const auto digest_of = [&](const std::string& seed, const std::string& place) {
