@@ -51,8 +51,7 @@ Answer expected_integer(const Number& x, Rounding rounding) {
     const Answer invalid{word(Limits::is_signed ? Limits::min() : Limits::max()), flag::invalid};
     if (x.kind != Number::Kind::finite) return invalid;
     const IntegerPlace place = integer_place(x);
-    const Rounding mode = rounding == Rounding::odd ? Rounding::toward_zero : rounding;
-    const Unlimited size = rounded(place, x.negative, mode);
+    const Unlimited size = rounded(place, x.negative, rounding);
     const Unlimited value = x.negative ? Unlimited(-size) : size;
     if (value < Unlimited(Limits::min()) || value > Unlimited(Limits::max())) return invalid;
     return {word(static_cast<Integer>(value)), place.part == 0 ? 0 : flag::inexact};
