@@ -46,6 +46,7 @@ constexpr std::uint64_t special_bits(const FloatFormat& format, const Special& s
     if (special.rule == Special::Rule::invalid) return invalid_bits(format, context);
     if (special.rule == Special::Rule::pole) {
         context.flags |= flag::divide_by_zero;
+        if (value.sign && !format.has_sign) return invalid_bits(format, context);
         if (context.saturate) return pack(format, value.sign, format.max_finite_magnitude());
     }
     if (value.kind == Kind::infinity) return infinity_bits(format, value.sign);
