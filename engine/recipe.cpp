@@ -24,6 +24,7 @@ Recipe mixed(std::string name, const FloatFormat& low, LossScaleOptions loss_sca
             .inputs = low,
             .operand = low,
             .master_weights = true,
+            .keep_batchnorm_fp32 = true,
             .cast_rules = losses_in_fp32(),
             .loss_scale = std::move(loss_scale)};
 }

@@ -44,6 +44,7 @@ struct Recipe {
     FloatFormat update = formats::fp32;       // steps of the optimizer, and its state
     bool master_weights =
         false;  // the optimizer updates copies in the update's format, then rounds them into the model
+    bool keep_batchnorm_fp32 = false;    // batch normalisations keep fp32 parameters and compute in them
     std::vector<CastRule> cast_rules{};  // by operation; others are Cast::as_stored
     LossScaleOptions loss_scale{};
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "engine/matmul.hpp"
 #include "experiments/framework/figures.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/parse_arguments.hpp"
@@ -93,6 +94,7 @@ void print_claims(const std::vector<Claim>& claims) {
 ExitCode run_experiments(const std::vector<const Experiment*>& chosen, const RunOptions& options) {
     std::vector<Settings> settings;
     for (const Experiment* experiment : chosen) settings.push_back(settings_for(*experiment, chosen, options));
+    if (!options.backend.empty()) make_backend(options.backend);  // throws for one that does not exist
     make_writable_folder(options.out);
     const bool console = output_format(options) == OutputFormat::console;
     auto records = nlohmann::ordered_json::array();

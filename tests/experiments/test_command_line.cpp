@@ -26,7 +26,7 @@ void check_refused(const std::vector<std::string>& arguments, int exit_code, con
     const Finished finished = ulplab(arguments);
     INFO(finished.output);
     CHECK(finished.exit_code == exit_code);
-    CHECK(finished.output.find("ulplab: ") == 0);
+    CHECK((finished.output.rfind("ulplab: ", 0) == 0 || finished.output.find("\nulplab: ") != std::string::npos));
     CHECK(finished.output.find(sentence) != std::string::npos);
 }
 
@@ -39,7 +39,7 @@ std::string digest_in(const fs::path& folder) {
 TEST_CASE("wrong usage ends with 2 and a sentence") {
     const test::TemporaryFolder out;
     const std::string to = "--out=" + out.path().string();
-    check_refused({}, 2, "subcommand");
+    check_refused({}, 2, "A subcommand is required");
     check_refused({"walk"}, 2, "walk");
     check_refused({"run", to}, 2, "NAME is required");
     check_refused({"run", "overflw", to}, 2, "there is no experiment \"overflw\"; choose from overflow, swamping");

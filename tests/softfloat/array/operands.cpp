@@ -95,4 +95,49 @@ std::vector<float> fp32_operands() {
     return operands;
 }
 
+std::vector<std::uint64_t> codes(const FloatFormat& format, std::size_t random_codes) {
+    std::vector<std::uint64_t> result;
+    const int bits = format.code_bits();
+    const std::uint64_t mask = bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
+    const auto add = [&](std::uint64_t code) { result.push_back((code & mask) << format.padding_bits); };
+    if (bits <= 8) {
+        for (std::uint64_t code = 0; code <= mask; ++code) add(code);
+        return result;
+    }
+    const std::uint64_t sign = std::uint64_t{1} << (bits - 1);
+    for (int i = 0; i < bits - 1; ++i) {
+        for (int offset = -1; offset <= 1; ++offset) {
+            const std::uint64_t code = (std::uint64_t{1} << i) + static_cast<std::uint64_t>(offset);
+            add(code);
+            add(sign | code);
+        }
+    }
+    for (const std::uint64_t middle : {format.max_finite_magnitude(), format.infinity_magnitude(), format.nan_code(),
+                                       static_cast<std::uint64_t>(format.bias) << format.fraction_bits}) {
+        for (const std::uint64_t code : {middle - 1, middle, middle + 1}) {
+            add(code);
+            add(sign | code);
+        }
+    }
+    Words words(7);
+    for (std::size_t i = 0; i < random_codes; ++i) add(words.next());
+    return result;
+}
+
+std::vector<unsigned char> to_bytes(const std::vector<std::uint64_t>& words, std::size_t bytes) {
+    std::vector<unsigned char> result;
+    for (const std::uint64_t word : words) {
+        for (std::size_t i = 0; i < bytes; ++i) result.push_back(static_cast<unsigned char>(word >> (8 * i)));
+    }
+    return result;
+}
+
+std::uint64_t word_at(const std::vector<unsigned char>& bytes, std::size_t word_bytes, std::size_t element) {
+    std::uint64_t word = 0;
+    for (std::size_t i = 0; i < word_bytes; ++i) {
+        word |= std::uint64_t{bytes[element * word_bytes + i]} << (8 * i);
+    }
+    return word;
+}
+
 }  // namespace ulp::test
