@@ -4,6 +4,7 @@
 #include <mutex>
 #include <tuple>
 
+#include "softfloat/array/stages.hpp"
 #include "softfloat/functions/functions.hpp"
 
 namespace ulp::array {
@@ -20,7 +21,8 @@ Key key_of(const FloatFormat& f, Function function, const ArrayContext& c) {
 }
 
 FunctionTable compute(const FloatFormat& format, Function function, const ArrayContext& context) {
-    FunctionTable table(std::size_t{1} << format.storage_bits());
+    // Every word of the storage type has its entry, also where it has more bits than the format.
+    FunctionTable table(std::size_t{1} << (8 * bytes_of(format)));
     const BitsFunction evaluate = scalar_function(function);
     for (std::size_t bits = 0; bits < table.size(); ++bits) {
         Context scalar = scalar_context(context, 0);
