@@ -44,12 +44,8 @@ struct Special {
 constexpr std::uint64_t special_bits(const FloatFormat& format, const Special& special, Context& context) {
     const auto& value = special.value;
     if (special.rule == Special::Rule::invalid) return invalid_bits(format, context);
-    if (special.rule == Special::Rule::pole) {
-        context.flags |= flag::divide_by_zero;
-        if (value.sign && !format.has_sign) return invalid_bits(format, context);
-        if (context.saturate) return pack(format, value.sign, format.max_finite_magnitude());
-    }
-    if (value.kind == Kind::infinity) return infinity_bits(format, value.sign);
+    if (special.rule == Special::Rule::pole) context.flags |= flag::divide_by_zero;
+    if (value.kind == Kind::infinity) return infinite_bits(format, value.sign, context);
     return round_to_bits(format, value.sign, value.exponent, value.significand, context);
 }
 

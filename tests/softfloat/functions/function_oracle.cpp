@@ -335,6 +335,10 @@ Located locate_pow(const Oracle& format, std::uint64_t a, std::uint64_t b) {
         if (negative) known.value = -known.value;
         return to_located(format, known, 0);
     }
+    if (logarithm != 0 && std::abs(logarithm) < 0x1p-70) {
+        const double one = negative ? -1 : 1;
+        return to_located(format, logarithm < 0 ? inward_of(one) : outward_of(one), 0);
+    }
     const auto [decided, power] = from_long_double(std::pow(static_cast<long double>(x), static_cast<long double>(y)),
                                                    format.format().precision(), 10);
     if (decided) return format.located(power, 0);
