@@ -214,6 +214,7 @@ bool has_fast_path(const TensorCoreModel& model) {
 
 void fast_gemm(const Kernels& kernels, const TensorCoreModel& model, const GemmProblem& given) {
     if (!has_fast_path(model)) throw std::invalid_argument("this model has no fast path; use soft_gemm_plain");
+    if (given.m == 0 || given.n == 0 || given.k == 0) return soft_gemm_plain(model, given);  // nothing to pack
     GemmProblem problem = given;
     TensorCoreModel oriented = model;
     if (given.n < given.m && given.n < 48) {  // wide rows fill the vectors better; a dot product has no sides
