@@ -6,9 +6,9 @@
 #include <array>
 
 #include "gpu/cuda_check.hpp"
+#include "gpu/cuda_launch.hpp"
 #include "gpu/device_memory.hpp"
 #include "gpu/executor.hpp"
-#include "gpu/launch.cuh"
 #include "softfloat/errors.hpp"
 
 namespace ulp::gpu {
@@ -51,16 +51,6 @@ DeviceInfo describe_device() {
             version_text(runtime),
             properties.multiProcessorCount,
             properties.totalGlobalMem};
-}
-
-Launch find_launch(const std::string& name) {
-    for (const auto launchers : {mma_sm80_launchers(), mma_sm89_launchers(), mma_sm90_launchers(),
-                                 mma_integer_launchers(), wmma_launchers(), wgmma_launchers()}) {
-        for (const Launcher& launcher : launchers) {
-            if (launcher.instruction == name) return launcher.launch;
-        }
-    }
-    throw std::logic_error("instruction " + name + " has no kernel");
 }
 
 class CudaExecutor final : public Executor {

@@ -60,7 +60,9 @@ struct InputPlace {
 constexpr std::uint64_t float_with_exponent(const FloatFormat& format, std::uint64_t random, int low, int high) {
     const std::uint64_t fraction = random & format.fraction_mask();
     const std::uint64_t more = mix(random);
-    const auto field = static_cast<std::uint64_t>(low) + (more >> 1) % static_cast<std::uint64_t>(high - low + 1);
+    // Scaled, not modulo: a GPU has no fast division, and the bias of 2^-32 does not matter here.
+    const auto range = static_cast<std::uint64_t>(high - low + 1);
+    const std::uint64_t field = static_cast<std::uint64_t>(low) + ((more >> 32) * range >> 32);
     const std::uint64_t magnitude = field << format.fraction_bits | fraction;
     const std::uint64_t largest = format.max_finite_magnitude();
     return pack(format, (more & 1) != 0, magnitude < largest ? magnitude : largest);

@@ -1,4 +1,5 @@
 // What stands in for the CUDA part where the build has none.
+#include "gpu/bulk.hpp"
 #include "gpu/cuda_errors.hpp"
 #include "gpu/executor.hpp"
 #include "softfloat/errors.hpp"
@@ -6,5 +7,7 @@
 namespace ulp::gpu {
 
 std::unique_ptr<Executor> open_cuda_device() { throw DataError(built_without_cuda()); }
+
+BulkReport run_bulk_on_cuda(const Executor&, const BulkSettings&) { throw DataError(built_without_cuda()); }
 
 }  // namespace ulp::gpu

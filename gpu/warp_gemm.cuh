@@ -8,33 +8,6 @@
 
 namespace ulp::gpu {
 
-/// Where a tile stands: its rows of A and D and its columns of B and D, over the whole batch.
-struct TilePlace {
-    std::uint64_t first_row;     // row of A's stack of matrices
-    std::uint64_t first_column;  // column of B's stack of matrices
-    std::uint32_t tile_column;   // of D
-};
-template <class Op>
-__device__ TilePlace tile_place(const ProductExtents& extents, std::uint64_t tile) {
-    const auto column = static_cast<std::uint32_t>(tile % extents.tiles_n);
-    const std::uint64_t row = tile / extents.tiles_n;  // over the batch
-    const std::uint64_t matrix = row / extents.tiles_m;
-    return {row * Op::shape.m, (matrix * extents.tiles_n + column) * Op::shape.n, column};
-}
-
-/// Words in a row of D.
-template <class Op>
-__device__ std::uint64_t d_row_words(const ProductExtents& extents) {
-    return std::uint64_t{extents.tiles_n} * Op::shape.n / layout::elements_per_word(Op::accumulator_bits);
-}
-/// The word of C or D that register r of a lane holds.
-template <class Op>
-__device__ std::uint64_t d_index(const ProductExtents& extents, const TilePlace& at, Place word) {
-    constexpr int tile_words = Op::shape.n / layout::elements_per_word(Op::accumulator_bits);
-    return (at.first_row + word.row) * d_row_words<Op>(extents) + std::uint64_t{at.tile_column} * tile_words +
-           word.column;
-}
-
 /// One warp a tile.
 template <class Op>
 __global__ void warp_gemm(ProductExtents extents, ProductPointers memory) {
@@ -42,17 +15,14 @@ __global__ void warp_gemm(ProductExtents extents, ProductPointers memory) {
     const int lane = static_cast<int>(threadIdx.x % layout::lanes);
     const std::uint64_t warps = std::uint64_t{gridDim.x} * blockDim.x / layout::lanes;
     const std::uint64_t first = (std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x) / layout::lanes;
-    const std::uint64_t row_words = std::uint64_t{extents.steps_k} * Op::row_words;
+    const ProductIndex index{extents, Op::shape, Op::input_bits, Op::accumulator_bits};
+    const Word* c = static_cast<const Word*>(memory.c);
     for (std::uint64_t tile = first; tile < extents.tiles(); tile += warps) {
-        const TilePlace at = tile_place<Op>(extents, tile);
-        const Word* a_rows = static_cast<const Word*>(memory.a) + at.first_row * row_words;
-        const Word* b_columns = static_cast<const Word*>(memory.b) + at.first_column * row_words;
-        const Word* c = static_cast<const Word*>(memory.c);
         Word d[Op::c_words];
 #pragma unroll
         for (int r = 0; r < Op::c_words; ++r) {
             const Place word = layout::c_word(Op::accumulator_bits, lane, r);
-            d[r] = c == nullptr ? Word{0} : c[d_index<Op>(extents, at, word)];
+            d[r] = c == nullptr ? Word{0} : c[index.d_word(tile, word)];
         }
         for (std::uint32_t step = 0; step < extents.steps_k; ++step) {
             Word a[Op::a_words];
@@ -60,19 +30,18 @@ __global__ void warp_gemm(ProductExtents extents, ProductPointers memory) {
 #pragma unroll
             for (int r = 0; r < Op::a_words; ++r) {
                 const Place word = layout::a_word(Op::shape, lane, r);
-                a[r] = a_rows[word.row * row_words + step * Op::row_words + word.column];
+                a[r] = static_cast<const Word*>(memory.a)[index.a_word(tile, step, word)];
             }
 #pragma unroll
             for (int r = 0; r < Op::b_words; ++r) {
-                const Place word = layout::b_word(lane, r);
-                b[r] = b_columns[word.row * row_words + step * Op::row_words + word.column];
+                b[r] = static_cast<const Word*>(memory.b)[index.b_word(tile, step, layout::b_word(lane, r))];
             }
             Op::apply(d, a, b);
         }
 #pragma unroll
         for (int r = 0; r < Op::c_words; ++r) {
             const Place word = layout::c_word(Op::accumulator_bits, lane, r);
-            static_cast<Word*>(memory.d)[d_index<Op>(extents, at, word)] = d[r];
+            static_cast<Word*>(memory.d)[index.d_word(tile, word)] = d[r];
         }
     }
 }

@@ -22,7 +22,6 @@ struct WarpTile {
     static constexpr int a_words = layout::a_words(shape, InputBits);
     static constexpr int b_words = layout::b_words(shape, InputBits);
     static constexpr int c_words = layout::c_words(shape, AccumulatorBits);
-    static constexpr int row_words = K / layout::elements_per_word(InputBits);  // words of k in a row of A
 };
 
 }  // namespace ulp::gpu

@@ -19,31 +19,24 @@ template <class Op>
 __global__ void __launch_bounds__(layout::warpgroup) warpgroup_gemm(ProductExtents extents, ProductPointers memory) {
     constexpr int m = Op::shape.m;
     constexpr int n = Op::shape.n;
-    constexpr int tile_words = n / layout::elements_per_word(Op::accumulator_bits);
     __shared__ alignas(128) std::uint32_t shared_a[m * 8];
     __shared__ alignas(128) std::uint32_t shared_b[n * 8];
     const int thread = static_cast<int>(threadIdx.x);
-    const std::uint64_t row_words = std::uint64_t{extents.steps_k} * Op::row_words;
-    const std::uint64_t d_row_words = std::uint64_t{extents.tiles_n} * tile_words;
+    const ProductIndex index{extents, Op::shape, Op::input_bits, Op::accumulator_bits};
+    const auto* a = static_cast<const std::uint32_t*>(memory.a);
+    const auto* b = static_cast<const std::uint32_t*>(memory.b);
+    const auto* c = static_cast<const std::uint32_t*>(memory.c);
     for (std::uint64_t tile = blockIdx.x; tile < extents.tiles(); tile += gridDim.x) {
-        const std::uint64_t tile_column = tile % extents.tiles_n;
-        const std::uint64_t tile_row = tile / extents.tiles_n;
-        const std::uint64_t matrix = tile_row / extents.tiles_m;
-        const auto* a = static_cast<const std::uint32_t*>(memory.a) + tile_row * m * row_words;
-        const auto* b =
-            static_cast<const std::uint32_t*>(memory.b) + (matrix * extents.tiles_n + tile_column) * n * row_words;
-        const auto* c = static_cast<const std::uint32_t*>(memory.c);
         const auto d_index = [&](int r) {
-            const Place word = layout::wgmma_d_word(Op::accumulator_bits, thread, r);
-            return (tile_row * m + word.row) * d_row_words + tile_column * tile_words + word.column;
+            return index.d_word(tile, layout::wgmma_d_word(Op::accumulator_bits, thread, r));
         };
         std::uint32_t d[Op::d_words];
 #pragma unroll
         for (int r = 0; r < Op::d_words; ++r) d[r] = c == nullptr ? 0 : c[d_index(r)];
         for (std::uint32_t step = 0; step < extents.steps_k; ++step) {
             __syncthreads();  // the previous step's operands are no longer read
-            stage(shared_a, a + std::uint64_t{step} * 8, row_words, m);
-            stage(shared_b, b + std::uint64_t{step} * 8, row_words, n);
+            stage(shared_a, a + index.a_word(tile, step, {0, 0}), index.row_words(), m);
+            stage(shared_b, b + index.b_word(tile, step, {0, 0}), index.row_words(), n);
             fence_shared_for_wgmma();
             __syncthreads();
             Op::apply(d, operand_descriptor(shared_a, m), operand_descriptor(shared_b, n), step > 0 || c != nullptr);

@@ -31,7 +31,6 @@ struct WarpgroupTile {
     static constexpr int input_bits = InputBits;
     static constexpr int accumulator_bits = AccumulatorBits;
     static constexpr int d_words = AccumulatorBits == 16 ? 2 : 4;
-    static constexpr int row_words = 8;
     static_assert(K * InputBits == 256);
 };
 

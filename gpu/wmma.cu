@@ -17,6 +17,7 @@ namespace wmma = nvcuda::wmma;
 /// An instruction of the interface: shape, the fragments' type of A and B, how that lies in memory, the accumulator.
 template <int M, int N, int K, class Fragment, class Stored, class Accumulator>
 struct Wmma {
+    static constexpr Shape shape{M, N, K};
     static constexpr int m = M;
     static constexpr int n = N;
     static constexpr int k = K;
@@ -46,15 +47,14 @@ __global__ void __launch_bounds__(layout::lanes) wmma_gemm(ProductExtents extent
     auto* shared_a = reinterpret_cast<Input*>(raw_a);
     auto* shared_b = reinterpret_cast<Input*>(raw_b);
     auto* shared_d = reinterpret_cast<Accumulator*>(raw_d);
-    const std::uint64_t row = std::uint64_t{extents.steps_k} * Op::k;
-    const std::uint64_t d_row = std::uint64_t{extents.tiles_n} * Op::n;
+    // Whole elements for words: 32-bit "words" of the index are one element each here.
+    const ProductIndex index{extents, Op::shape, 32, 32};
+    const std::uint64_t row = index.row_words();
+    const std::uint64_t d_row = index.d_row_words();
     for (std::uint64_t tile = blockIdx.x; tile < extents.tiles(); tile += gridDim.x) {
-        const std::uint64_t tile_column = tile % extents.tiles_n;
-        const std::uint64_t tile_row = tile / extents.tiles_n;
-        const std::uint64_t matrix = tile_row / extents.tiles_m;
-        const auto* a = static_cast<const Input*>(memory.a) + tile_row * Op::m * row;
-        const auto* b = static_cast<const Input*>(memory.b) + (matrix * extents.tiles_n + tile_column) * Op::n * row;
-        const std::uint64_t d_first = tile_row * Op::m * d_row + tile_column * Op::n;
+        const auto* a = static_cast<const Input*>(memory.a);
+        const auto* b = static_cast<const Input*>(memory.b);
+        const std::uint64_t d_first = index.d_word(tile, {0, 0});
         typename Op::D d;
         wmma::fill_fragment(d, Accumulator{});
         __syncwarp();
@@ -65,8 +65,8 @@ __global__ void __launch_bounds__(layout::lanes) wmma_gemm(ProductExtents extent
         }
         for (std::uint32_t step = 0; step < extents.steps_k; ++step) {
             __syncwarp();
-            copy_tile(shared_a, Op::k, a + std::uint64_t{step} * Op::k, row, Op::m, Op::k);
-            copy_tile(shared_b, Op::k, b + std::uint64_t{step} * Op::k, row, Op::n, Op::k);
+            copy_tile(shared_a, Op::k, a + index.a_word(tile, step, {0, 0}), row, Op::m, Op::k);
+            copy_tile(shared_b, Op::k, b + index.b_word(tile, step, {0, 0}), row, Op::n, Op::k);
             __syncwarp();
             typename Op::A fragment_a;
             typename Op::B fragment_b;

@@ -93,7 +93,7 @@ TEST_CASE("inputs depend on seed, operand, row and column, and on nothing else")
 
 TEST_CASE("the generator is pinned: recordings hold digests of results, not the inputs") {
     CHECK(mix(0) == 0xE220A8397B1DCDAF);  // first output of splitmix64 with seed 0 (Vigna's reference code)
-    CHECK(input_digest_of(make_tiles(fp16(), InputClass::ordinary, 1, 1)) == 0xD09B45BB1EA743F5);
+    CHECK(input_digest_of(make_tiles(fp16(), InputClass::ordinary, 1, 1)) == 0x4E47E70C226AFC18);
     CHECK(input_digest_of(make_tiles(instruction_by_name("mma.m16n8k32.s8.s32"), InputClass::wide, 1, 1)) ==
           0x1802C3639E4EE265);
 }

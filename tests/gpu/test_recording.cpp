@@ -146,9 +146,7 @@ TEST_CASE("bad recordings: one sentence with the file and the line") {
           std::string::npos);
     CHECK(complaint(replaced(good, "tile ordinary", "tile odd")).find("no class 'odd'") != std::string::npos);
     CHECK(complaint(replaced(good, "\na ", "\na G")).find("hexadecimal digits") != std::string::npos);
-    CHECK(
-        complaint(replaced(good, " 0:0000", " 99:0000").empty() ? "" : replaced(good, " 0:", " 99:")).find("no k 99") !=
-        std::string::npos);
+    CHECK(complaint(replaced(good, " 0:", " 99:")).find("no k 99") != std::string::npos);
     CHECK_THROWS_WITH_AS(read_recording_file(folder / "missing.recording"), doctest::Contains("missing.recording"),
                          ulp::DataError);
     CHECK_THROWS_AS(write_recording(folder / "no/such/folder.recording", software_recording("mma.m8n8k4.fp64.fp64")),

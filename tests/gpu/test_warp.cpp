@@ -3,7 +3,7 @@
 // product must come out in the right places.
 #include <doctest/doctest.h>
 
-#include <map>
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -18,21 +18,21 @@ using namespace ulp::gpu;
 
 using Registers = std::vector<std::vector<std::uint64_t>>;  // [lane][register]
 
-/// What the kernels load: register r of each lane from the packed matrix, as a word of the register's size.
-template <class WordOf>
-Registers load(const PackedMatrix& matrix, int count, int word_bits, WordOf&& word_of) {
+std::uint64_t word_at(const PackedMatrix& matrix, std::uint64_t index, int word_bits) {
+    const auto& words = matrix.words();
+    if (word_bits == 32) return words.at(static_cast<std::size_t>(index));
+    return words.at(static_cast<std::size_t>(2 * index)) |
+           std::uint64_t{words.at(static_cast<std::size_t>(2 * index + 1))} << 32;
+}
+
+/// What the kernels load: register r of each lane is the word at index_of(lane, r).
+template <class IndexOf>
+Registers load(const PackedMatrix& matrix, int count, int word_bits, IndexOf&& index_of) {
     Registers registers(32, std::vector<std::uint64_t>(static_cast<std::size_t>(count)));
-    const auto elements_per_word = static_cast<std::uint64_t>(word_bits / matrix.bits());
     for (int lane = 0; lane < 32; ++lane) {
         for (int r = 0; r < count; ++r) {
-            const Place word = word_of(lane, r);
-            std::uint64_t value = 0;
-            for (std::uint64_t e = 0; e < elements_per_word; ++e) {
-                const auto column = static_cast<std::uint64_t>(word.column) * elements_per_word + e;
-                value |= matrix.get(static_cast<std::uint64_t>(word.row), column)
-                         << (e * static_cast<std::uint64_t>(matrix.bits()));
-            }
-            registers[static_cast<std::size_t>(lane)][static_cast<std::size_t>(r)] = value;
+            registers[static_cast<std::size_t>(lane)][static_cast<std::size_t>(r)] =
+                word_at(matrix, index_of(lane, r), word_bits);
         }
     }
     return registers;
@@ -93,22 +93,49 @@ Registers execute(const Instruction& row, const Registers& a, const Registers& b
     return d;
 }
 
-/// What the kernels store.
-PackedMatrix store(const Instruction& row, const Registers& d) {
-    const int bits = bits_of(row.accumulator);
-    const int per_word = bits == 16 ? 2 : 1;
-    PackedMatrix matrix(static_cast<std::uint64_t>(row.shape.m), static_cast<std::uint64_t>(row.shape.n), bits);
+/// What the kernels store: each word of D once.
+template <class IndexOf>
+void store(PackedMatrix& matrix, const Registers& d, int word_bits, IndexOf&& index_of) {
     for (int lane = 0; lane < 32; ++lane) {
-        for (int r = 0; r < layout::c_words(row.shape, bits); ++r) {
-            const Place word = layout::c_word(bits, lane, r);
-            for (int e = 0; e < per_word; ++e) {
-                const std::uint64_t code = d[static_cast<std::size_t>(lane)][static_cast<std::size_t>(r)] >> (16 * e);
-                matrix.set(static_cast<std::uint64_t>(word.row), static_cast<std::uint64_t>(word.column * per_word + e),
-                           bits == 16 ? code & 0xFFFF : code);
+        for (std::size_t r = 0; r < d[0].size(); ++r) {
+            const std::uint64_t value = d[static_cast<std::size_t>(lane)][r];
+            const auto index = static_cast<std::size_t>(index_of(lane, static_cast<int>(r)));
+            if (word_bits == 32) {
+                matrix.words().at(index) = static_cast<std::uint32_t>(value);
+            } else {
+                matrix.words().at(2 * index) = static_cast<std::uint32_t>(value);
+                matrix.words().at(2 * index + 1) = static_cast<std::uint32_t>(value >> 32);
             }
         }
     }
-    return matrix;
+}
+
+/// The kernel of gpu/warp_gemm.cuh, step by step. `swap_a` is a mutant: registers 1 and 2 of A change places.
+PackedMatrix warp_gemm(const HostProduct& p, bool swap_a = false) {
+    const Instruction& row = *p.instruction;
+    const int bits = bits_of(row.a);
+    const int accumulator_bits = bits_of(row.accumulator);
+    const int word_bits = layout::word_bits(bits);
+    const int d_word_bits = accumulator_bits == 64 ? 64 : 32;
+    const ProductIndex index{p.extents, row.shape, bits, accumulator_bits};
+    PackedMatrix result(p.d.rows(), p.d.columns(), accumulator_bits);
+    for (std::uint64_t tile = 0; tile < p.extents.tiles(); ++tile) {
+        const auto d_index = [&](int lane, int r) {
+            return index.d_word(tile, layout::c_word(accumulator_bits, lane, r));
+        };
+        Registers d = load(p.c, layout::c_words(row.shape, accumulator_bits), d_word_bits, d_index);
+        for (std::uint32_t step = 0; step < p.extents.steps_k; ++step) {
+            const auto a = load(p.a, layout::a_words(row.shape, bits), word_bits, [&](int lane, int r) {
+                const int place = swap_a && (r == 1 || r == 2) ? 3 - r : r;
+                return index.a_word(tile, step, layout::a_word(row.shape, lane, place));
+            });
+            const auto b = load(p.b, layout::b_words(row.shape, bits), word_bits,
+                                [&](int lane, int r) { return index.b_word(tile, step, layout::b_word(lane, r)); });
+            d = execute(row, a, b, d);
+        }
+        store(result, d, d_word_bits, d_index);
+    }
+    return result;
 }
 
 void fill(PackedMatrix& matrix, std::uint64_t& state) {
@@ -120,38 +147,77 @@ void fill(PackedMatrix& matrix, std::uint64_t& state) {
 
 }  // namespace
 
-TEST_CASE("a warp that loads and stores by words computes the product of every mma instruction") {
+TEST_CASE("a warp that loads and stores by words computes products of every mma instruction") {
     std::uint64_t state = 1;
     for (const Instruction& row : instructions()) {
         if (row.family != Family::mma || !has_reference(row, 90)) continue;
         CAPTURE(row.name());
-        HostProduct product(row);
+        HostProduct product(row, {.tiles_m = 2, .tiles_n = 2, .steps_k = 2, .batch = 2}, true);
         fill(product.a, state);
         fill(product.b, state);
         fill(product.c, state);
-        const int bits = bits_of(row.a);
-        const int accumulator_bits = bits_of(row.accumulator);
-        const int word_bits = layout::word_bits(bits);
-        const auto a = load(product.a, layout::a_words(row.shape, bits), word_bits,
-                            [&](int lane, int r) { return layout::a_word(row.shape, lane, r); });
-        const auto b = load(product.b, layout::b_words(row.shape, bits), word_bits, layout::b_word);
-        const auto c = load(product.c, layout::c_words(row.shape, accumulator_bits), accumulator_bits == 64 ? 64 : 32,
-                            [&](int lane, int r) { return layout::c_word(accumulator_bits, lane, r); });
         expected_product(product, 90);
-        CHECK(store(row, execute(row, a, b, c)) == product.d);
+        CHECK(warp_gemm(product) == product.d);
     }
 }
 
 TEST_CASE("a wrong layout does not pass: registers 1 and 2 of A swapped") {
-    const Instruction& row = instruction_by_name("mma.m16n8k16.fp16.fp32");
-    HostProduct product(row);
+    HostProduct product(instruction_by_name("mma.m16n8k16.fp16.fp32"));
     std::uint64_t state = 2;
     fill(product.a, state);
     fill(product.b, state);
-    const auto swapped = [&](int lane, int r) { return layout::a_word(row.shape, lane, r == 1 || r == 2 ? 3 - r : r); };
-    const auto a = load(product.a, 4, 32, swapped);
-    const auto b = load(product.b, 2, 32, layout::b_word);
-    const auto c = load(product.c, 4, 32, [](int lane, int r) { return layout::c_word(32, lane, r); });
     expected_product(product, 90);
-    CHECK_FALSE(store(row, execute(row, a, b, c)) == product.d);
+    CHECK(warp_gemm(product) == product.d);
+    CHECK_FALSE(warp_gemm(product, true) == product.d);
+}
+
+TEST_CASE("wgmma: operands reach shared memory whole, and every element of D has one thread") {
+    for (const Instruction& row : instructions()) {
+        if (row.family != Family::wgmma) continue;
+        CAPTURE(row.name());
+        HostProduct p(row, {.tiles_m = 2, .tiles_n = 3, .steps_k = 2, .batch = 2}, true);
+        std::uint64_t state = 3;
+        fill(p.a, state);
+        fill(p.b, state);
+        const int bits = bits_of(row.a);
+        const int accumulator_bits = bits_of(row.accumulator);
+        const ProductIndex index{p.extents, row.shape, bits, accumulator_bits};
+        CHECK(index.step_words() == 8);
+        std::vector<int> written(p.d.words().size());
+        int wrong = 0;
+        for (std::uint64_t tile = 0; tile < p.extents.tiles(); ++tile) {
+            // Core matrices: element (row, k) of the tile at its bit of the word that the layout gives.
+            std::vector<std::uint32_t> shared(64 * 8);
+            for (int i = 0; i < 64; ++i) {
+                for (int w = 0; w < 8; ++w) {
+                    shared.at(static_cast<std::size_t>(layout::core_matrix_word(64, i, w))) =
+                        p.a.words().at(index.a_word(tile, 1, {i, w}));
+                }
+            }
+            const std::uint64_t matrix = tile / 3 / 2;
+            const std::uint64_t tile_row = tile / 3 % 2;
+            const int per_word = 32 / bits;
+            for (int i = 0; i < 64; ++i) {
+                for (int k = 0; k < row.shape.k; ++k) {
+                    // 16 bytes of k by 8 rows: (PTX ISA) byte = k-block * 1024 + row-block * 128 + row * 16 + byte of k
+                    const int byte = k * bits / 8;
+                    const int place = byte / 16 * 1024 + i / 8 * 128 + i % 8 * 16 + byte % 16;
+                    const std::uint32_t word = shared.at(static_cast<std::size_t>(place / 4));
+                    const std::uint32_t mask = bits == 32 ? ~0U : (1U << bits) - 1;
+                    const std::uint32_t code = (word >> (k % per_word * bits)) & mask;
+                    const std::uint64_t expected = p.a.get((matrix * 2 + tile_row) * 64 + static_cast<unsigned>(i),
+                                                           static_cast<unsigned>(row.shape.k + k));
+                    wrong += code == expected ? 0 : 1;
+                }
+            }
+            for (int thread = 0; thread < 128; ++thread) {
+                for (int r = 0; r < (accumulator_bits == 16 ? 2 : 4); ++r) {
+                    const Place word = layout::wgmma_d_word(accumulator_bits, thread, r);
+                    ++written.at(static_cast<std::size_t>(index.d_word(tile, word)));
+                }
+            }
+        }
+        CHECK(wrong == 0);
+        CHECK(std::count(written.begin(), written.end(), 1) == static_cast<std::ptrdiff_t>(written.size()));
+    }
 }

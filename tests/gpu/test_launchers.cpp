@@ -1,0 +1,25 @@
+// Built with CUDA: every row of the table of instructions has a kernel and every kernel a row; and what the commands
+// say on a machine without a GPU.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <iostream>
+#include <string>
+
+#include "gpu/bulk.hpp"
+#include "gpu/cuda_launch.hpp"
+#include "gpu/recorder.hpp"
+#include "softfloat/errors.hpp"
+
+using namespace ulp::gpu;
+
+TEST_CASE("every instruction has exactly one kernel and every kernel an instruction") {
+    std::size_t kernels = 0;
+    for (const auto launchers : {mma_sm80_launchers(), mma_sm89_launchers(), mma_sm90_launchers(),
+                                 mma_integer_launchers(), wmma_launchers(), wgmma_launchers()}) {
+        for (const Launcher& launcher : launchers) CHECK_NOTHROW(instruction_by_name(launcher.instruction));
+        kernels += launchers.size();
+    }
+    CHECK(kernels == instructions().size());
+    for (const Instruction& row : instructions()) CHECK_NOTHROW(find_launch(row.name()));
+}
