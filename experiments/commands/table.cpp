@@ -10,6 +10,7 @@ Command doctor_command();
 Command list_command();
 Command report_command();
 Command run_command();
+Command show_command();
 Command verify_command();
 
 std::span<const Command> commands() {
@@ -19,6 +20,8 @@ std::span<const Command> commands() {
         run_command(),
         report_command(),
         claims_command(),
+        // Numbers.
+        show_command(),
         // Matrix units and their models.
         verify_command(),
         // This machine.
