@@ -15,6 +15,7 @@ Command matmul_command();
 Command probe_table_command();
 Command report_command();
 Command run_command();
+Command show_command();
 Command verify_command();
 
 std::span<const Command> commands() {
@@ -24,6 +25,8 @@ std::span<const Command> commands() {
         run_command(),
         report_command(),
         claims_command(),
+        // Numbers.
+        show_command(),
         // Matrix units and their models.
         verify_command(),
         matmul_command(),
