@@ -311,7 +311,7 @@ Experiment gradient_histogram_experiment() {
              real_setting("learning_rate", "of stochastic gradient descent with momentum 0.9", 0.05, 0.05, 0, 10),
              integer_setting("scale_exponent", "the loss scale of the figures is 2 to this power", 16, 16, 1, 24),
              text_setting("recipe", "how to train", "mixed_fp16", {"fp32", "tf32", "bf16", "mixed_fp16", "fp16"}),
-             text_setting("mnist", "folder with the MNIST idx files, instead of generated digits", "")},
+             path_setting("mnist", "folder with the MNIST idx files, instead of generated digits")},
             run};
 }
 

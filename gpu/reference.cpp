@@ -81,7 +81,7 @@ std::optional<ClaimedModel> claimed_model(const Instruction& instruction, int ar
     // The compiler turns wmma into mma instructions of k = 16, or of the row that the table has for it.
     if (row == nullptr && instruction.family == Family::wmma) row = find_row(key("mma"));
     if (row == nullptr) return std::nullopt;
-    ClaimedModel claimed{row->key(), row->model};
+    ClaimedModel claimed{row->key(), row->model, row->model.instruction_k == instruction.shape.k};
     claimed.model.instruction_k = instruction.shape.k;
     claimed.model.group = std::min(claimed.model.group, instruction.shape.k);
     return claimed;

@@ -14,6 +14,7 @@ namespace ulp::gpu {
 struct ClaimedModel {
     std::string key;  // "sm_90:mma.fp16.fp32"
     TensorCoreModel model;
+    bool whole_row = true;  // false: the row's arithmetic in an instruction with another k
 };
 /// The model with the instruction's own k. Nothing where the table has no such row, and for integers.
 std::optional<ClaimedModel> claimed_model(const Instruction& instruction, int architecture);

@@ -8,6 +8,7 @@ namespace ulp {
 Command claims_command();
 Command doctor_command();
 Command list_command();
+Command matmul_command();
 Command report_command();
 Command run_command();
 Command verify_command();
@@ -21,6 +22,7 @@ std::span<const Command> commands() {
         claims_command(),
         // Matrix units and their models.
         verify_command(),
+        matmul_command(),
         // This machine.
         doctor_command(),
     };

@@ -1,4 +1,4 @@
-// Runs an implementation of a function over a format's codes in every mode.
+// Runs implementations of a function over a format's codes in every mode. The judge is asked once.
 #pragma once
 
 #include "tests/softfloat/cases.hpp"
@@ -7,19 +7,35 @@
 
 namespace ulp::test {
 
-/// call(format, bits, context) against the judge at every `step`-th code.
-template <class Call>
-Mismatches check_codes(std::string_view function, const FloatFormat& format, Call call, std::size_t step = 1) {
-    const Oracle oracle(format);
-    const FunctionOracle judge(function);
-    const std::vector<std::uint64_t> codes = all_codes(format);
-    Mismatches found;
-    for (std::size_t i = 0; i < codes.size(); i += step) {
-        const std::uint64_t code = codes[i];
-        check_modes(found, oracle, judge.locate(oracle, code), {code},
-                    [&](Context& context) { return call(format, code, context); });
+class CodesCheck {
+  public:
+    /// Every `step`-th code.
+    CodesCheck(std::string_view function, const FloatFormat& format, std::size_t step = 1) : oracle_(format) {
+        const FunctionOracle judge(function);
+        const std::vector<std::uint64_t> codes = all_codes(format);
+        for (std::size_t i = 0; i < codes.size(); i += step) {
+            cases_.push_back({codes[i], judge.locate(oracle_, codes[i])});
+        }
     }
-    return found;
-}
+
+    /// call(format, bits, context) against the judge.
+    template <class Call>
+    [[nodiscard]] Mismatches run(Call call) const {
+        Mismatches found;
+        for (const auto& [code, place] : cases_) {
+            check_modes(found, oracle_, place, {code},
+                        [&](Context& context) { return call(oracle_.format(), code, context); });
+        }
+        return found;
+    }
+
+  private:
+    struct Case {
+        std::uint64_t code;
+        Located place;
+    };
+    Oracle oracle_;
+    std::vector<Case> cases_;
+};
 
 }  // namespace ulp::test

@@ -32,11 +32,10 @@ Known infinity(double sign) { return {Known::Kind::infinity, sign}; }
 Known pole(double sign) { return {Known::Kind::pole, sign}; }
 Known invalid() { return {Known::Kind::invalid}; }
 
-// Below this the second term of a series is less than 2^-40 of the first: it decides a side, nothing else.
-constexpr double near_zero = 0x1p-40;
-// e^-45 < 2^-64.
-constexpr double far = 45;
-bool is_near_zero(double x) { return std::abs(x) < near_zero; }
+// Where the second term of a series is less than 2^-40 of the first it decides a side, nothing else.
+bool is_near_zero(double x) { return std::abs(x) < 0x1p-40; }         // 1 + x
+bool is_square_near_zero(double x) { return std::abs(x) < 0x1p-20; }  // 1 - x^2/2
+constexpr double far = 30;                                            // 1 - e^-x
 
 Known known_exp(double x) {
     if (x == 0) return number(1);
@@ -70,17 +69,17 @@ Known known_log1p(double x) {
 Known known_sin(double x) {
     if (x == 0) return number(x);
     if (std::isinf(x)) return invalid();
-    return is_near_zero(x) ? inward_of(x) : nothing();
+    return is_square_near_zero(x) ? inward_of(x) : nothing();
 }
 Known known_cos(double x) {
     if (x == 0) return number(1);
     if (std::isinf(x)) return invalid();
-    return is_near_zero(x) ? inward_of(1) : nothing();
+    return is_square_near_zero(x) ? inward_of(1) : nothing();
 }
 Known known_tanh(double x) {
     if (x == 0) return number(x);
     if (std::isinf(x)) return number(std::copysign(1, x));
-    if (is_near_zero(x)) return inward_of(x);
+    if (is_square_near_zero(x)) return inward_of(x);
     return std::abs(x) > far ? inward_of(std::copysign(1, x)) : nothing();
 }
 Known known_sigmoid(double x) {
@@ -282,9 +281,15 @@ Located FunctionOracle::locate(const Oracle& format, std::uint64_t bits, int fra
 }
 
 float FunctionOracle::nearest_float(float x) const {
-    if (!std::isnan(x) && !known_by_rule(x)) {
-        const long double y = row_->quick(x);
-        if (from_long_double(y, 24, row_->quick_error_bits).decided) return static_cast<float>(y);
+    if (!std::isnan(x)) {
+        const Known known = row_->known(x);
+        const auto rounded = static_cast<float>(known.value);
+        const bool beside_a_float = known.kind == Known::Kind::number || known.kind == Known::Kind::beside;
+        if (beside_a_float && static_cast<double>(rounded) == known.value) return rounded;
+        if (known.kind == Known::Kind::nothing) {
+            const long double y = row_->quick(x);
+            if (from_long_double(y, 24, row_->quick_error_bits).decided) return static_cast<float>(y);
+        }
     }
     static const Oracle fp32(formats::fp32);
     const Located place = locate(fp32, std::bit_cast<std::uint32_t>(x));
@@ -334,6 +339,10 @@ Located locate_pow(const Oracle& format, std::uint64_t a, std::uint64_t b) {
         Known known = logarithm < 0 ? tiny(1) : huge();
         if (negative) known.value = -known.value;
         return to_located(format, known, 0);
+    }
+    if (logarithm != 0 && std::abs(logarithm) < 0x1p-70) {
+        const double one = negative ? -1 : 1;
+        return to_located(format, logarithm < 0 ? inward_of(one) : outward_of(one), 0);
     }
     const auto [decided, power] = from_long_double(std::pow(static_cast<long double>(x), static_cast<long double>(y)),
                                                    format.format().precision(), 10);

@@ -10,7 +10,7 @@ namespace ulp::test {
 namespace {
 
 void require_no_mismatch(const FunctionUnderTest& function, const FloatFormat& format) {
-    const Mismatches found = check_codes(function.name, format, function.bits);
+    const Mismatches found = CodesCheck(function.name, format).run(function.bits);
     INFO(function.name, " in ", name_of(format), ": ", found.first);
     CHECK(found.checks >= 6 * (std::uint64_t{1} << format.code_bits()));
     CHECK(found.count == 0);
@@ -45,7 +45,7 @@ TEST_CASE("the accurate phase alone gives the same") {
         for (const auto& [format, step] :
              {std::pair{formats::e5m2, 1}, {formats::e4m3, 1}, {formats::fp16, 61}, {formats::bf16, 61}}) {
             const Mismatches found =
-                check_codes(function.name, format, function.accurately, static_cast<std::size_t>(step));
+                CodesCheck(function.name, format, static_cast<std::size_t>(step)).run(function.accurately);
             INFO(function.name, " in ", name_of(format), ": ", found.first);
             CHECK(found.count == 0);
         }
