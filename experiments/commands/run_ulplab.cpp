@@ -5,6 +5,7 @@
 #include "experiments/commands/command.hpp"
 #include "experiments/framework/machine.hpp"
 #include "experiments/framework/parse_arguments.hpp"
+#include "gpu/backends.hpp"
 
 namespace ulp {
 namespace {
@@ -26,6 +27,7 @@ std::vector<Declared> declare_all(CLI::App& program) {
 }  // namespace
 
 ExitCode run_ulplab(const std::vector<std::string>& arguments) {
+    gpu::register_gpu_backends();
     return guarded([&] {
         CLI::App program{"ulplab: a laboratory for low-precision training numerics", "ulplab"};
         program.require_subcommand(1);

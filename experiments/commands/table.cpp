@@ -6,7 +6,9 @@
 namespace ulp {
 
 Command claims_command();
+Command compare_command();
 Command doctor_command();
+Command gpu_command();
 Command list_command();
 Command report_command();
 Command run_command();
@@ -21,6 +23,8 @@ std::span<const Command> commands() {
         claims_command(),
         // Matrix units and their models.
         verify_command(),
+        gpu_command(),
+        compare_command(),
         // This machine.
         doctor_command(),
     };
