@@ -23,8 +23,8 @@ function(ulplab_library name)
   target_link_libraries(ulplab_${name} PUBLIC ${ARG_LINK} PRIVATE $<BUILD_INTERFACE:ulplab_options>)
 endfunction()
 
-# ulplab_simd_source(FILE <avx2|avx512|avx512_fp16>): compiles FILE, a source of the current folder's target, for these
-# instructions (the sets of softfloat/simd_choice.hpp). On other processors than x86-64 the flags do not exist; there
+# ulplab_simd_source(FILE <avx2|avx512|avx512_fp16> [TARGET]): compiles FILE, a source of a target of this folder or of
+# TARGET, for these instructions (the sets of softfloat/simd_choice.hpp). On other processors than x86-64 the flags do not exist; there
 # the file must be left out of the target: test ULPLAB_X86.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
   set(ULPLAB_X86 ON)
@@ -44,7 +44,11 @@ function(ulplab_simd_source file simd)
   if(simd STREQUAL "avx512_fp16")
     list(APPEND flags -mavx512fp16)
   endif()
-  set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS "${flags}")
+  set(where)
+  if(ARGC GREATER 2)
+    set(where TARGET_DIRECTORY ${ARGV2})
+  endif()
+  set_source_files_properties(${file} ${where} PROPERTIES COMPILE_OPTIONS "${flags}")
 endfunction()
 
 # ulplab_test(NAME LABEL <fast|replay|exhaustive|gpu> SOURCES ... LINK ...): the doctest program test_NAME. Each of its

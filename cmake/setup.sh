@@ -35,9 +35,9 @@ install_packages() {
         >/dev/null || { echo "Could not install: $missing. Try: ${sudo}apt-get update && ${sudo}apt-get install -y $missing" >&2; exit 3; }
 }
 
-# configure PRESET: only where that has not been done; ninja configures again by itself when a CMake file changes.
+# configure PRESET [OPTION...]: only where that has not been done; ninja configures again by itself when a CMake file changes.
 configure() {
-    [ -f "build/$1/build.ninja" ] || cmake --preset "$1"
+    [ -f "build/$1/build.ninja" ] || cmake --preset "$@"
 }
 
 # build PRESET [TARGET...]

@@ -15,6 +15,9 @@ struct Engine {
     Tap tap;                 // called for every tensor that comes into being, where set
     ProductTap product_tap;  // called for every product, where set
     double loss_scale = 1;   // what the gradients of the current step carry (told to the tap)
+    bool training = true;    // dropout drops, batch norm uses and collects the batch's statistics
+    std::uint64_t seed = 0;  // of dropout and stochastic rounding, with the step
+    std::int64_t step = 0;
 
     Engine(Recipe how, std::unique_ptr<MatmulBackend> matmul) : recipe(std::move(how)), backend(std::move(matmul)) {}
     Engine(std::string_view recipe_name, std::string_view backend_spec)

@@ -9,7 +9,7 @@ Var<Real> cast(Var<Real> x, const FloatFormat& format) {
     y.round_to_format(format);
     Tape<Real>* tape = x.tape;
     return tape->push("cast", std::move(y), tape->needs_gradient(x),
-                      [tape, x](const Tensor<Real>& dy) { tape->accumulate(x, dy); });
+                      [tape, x](const Tensor<Real>& dy, const Tensor<Real>&) { tape->accumulate(x, dy); });
 }
 template Var<float> cast(Var<float>, const FloatFormat&);
 template Var<double> cast(Var<double>, const FloatFormat&);

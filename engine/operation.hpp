@@ -6,7 +6,8 @@
 //         x = op.input(0);                                     // cast as the recipe says
 //         Tensor<Real> y(x.shape());
 //         ... y[i] ... each step rounded by with_steps(op.precision().compute, ...)
-//         return op.finish(std::move(y), [=](const Tensor<Real>& dy) { ... op.tape.accumulate(x, dx); });
+//         return op.finish(std::move(y), [=](const Tensor<Real>& dy, const Tensor<Real>&) { ... op.tape.accumulate(x,
+//         dx); });
 //     }
 #pragma once
 

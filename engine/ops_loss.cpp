@@ -61,7 +61,7 @@ Var<Real> cross_entropy(Var<Real> logits, const std::vector<int>& labels) {
         loss[0] = s.div(sum, s.round(static_cast<double>(rows)));
     });
     Tape<Real>* tape = &op.tape();
-    return op.finish(std::move(loss), [=, p = std::move(probabilities)](const Tensor<Real>& dy) {
+    return op.finish(std::move(loss), [=, p = std::move(probabilities)](const Tensor<Real>& dy, const Tensor<Real>&) {
         Tensor<Real> dx(p.shape());
         with_steps<Real>(compute, [&](const auto& s) {
             const Real upstream = s.div(dy[0], s.round(static_cast<double>(rows)));
@@ -77,7 +77,83 @@ Var<Real> cross_entropy(Var<Real> logits, const std::vector<int>& labels) {
         tape->accumulate(logits, std::move(dx));
     });
 }
-template Var<float> cross_entropy(Var<float>, const std::vector<int>&);
-template Var<double> cross_entropy(Var<double>, const std::vector<int>&);
+
+template <class Real>
+Var<Real> mse(Var<Real> x, const Tensor<Real>& target) {
+    if (x.shape() != target.shape() || target.empty()) {
+        throw std::invalid_argument(
+            fmt::format("mse: x {} needs a target of its own shape, which holds something, not {}", text_of(x.shape()),
+                        text_of(target.shape())));
+    }
+    const Operation<Real> op("mse", {x});
+    x = op.input(0);
+    const FloatFormat compute = op.precision().compute;
+    Tensor<Real> loss(Shape{});
+    with_steps<Real>(compute, [&](const auto& s) {
+        Real sum = 0;
+        for (Index i = 0; i < target.size(); ++i) {
+            const Real d = s.sub(x.value()[i], s.round(static_cast<double>(target[i])));
+            sum = s.add(sum, s.mul(d, d));
+        }
+        loss[0] = s.div(sum, s.round(static_cast<double>(target.size())));
+    });
+    Tape<Real>* tape = &op.tape();
+    return op.finish(std::move(loss), [=](const Tensor<Real>& dy, const Tensor<Real>&) {
+        Tensor<Real> dx(x.shape());
+        with_steps<Real>(compute, [&](const auto& s) {
+            const Real upstream = s.div(s.mul(dy[0], 2), s.round(static_cast<double>(target.size())));
+            for (Index i = 0; i < dx.size(); ++i) {
+                dx[i] = s.mul(s.sub(x.value()[i], s.round(static_cast<double>(target[i]))), upstream);
+            }
+        });
+        dx.set_format(compute);
+        tape->accumulate(x, std::move(dx));
+    });
+}
+
+template <class Real>
+Var<Real> bce_with_logits(Var<Real> x, const Tensor<Real>& target) {
+    if (x.shape() != target.shape() || target.empty()) {
+        throw std::invalid_argument(
+            fmt::format("bce_with_logits: x {} needs a target of its own shape, which holds "
+                        "something, not {}",
+                        text_of(x.shape()), text_of(target.shape())));
+    }
+    const Operation<Real> op("bce_with_logits", {x});
+    x = op.input(0);
+    const FloatFormat compute = op.precision().compute;
+    Tensor<Real> loss(Shape{});
+    with_steps<Real>(compute, [&](const auto& s) {
+        Real sum = 0;
+        for (Index i = 0; i < target.size(); ++i) {
+            // max(x, 0) - x t + log(1 + exp(-|x|))
+            const Real v = x.value()[i];
+            const Real linear_part = s.sub(v > 0 ? v : Real{0}, s.mul(v, s.round(static_cast<double>(target[i]))));
+            sum = s.add(sum, s.add(linear_part, s.log1p(s.exp(v > 0 ? -v : v))));
+        }
+        loss[0] = s.div(sum, s.round(static_cast<double>(target.size())));
+    });
+    Tape<Real>* tape = &op.tape();
+    return op.finish(std::move(loss), [=](const Tensor<Real>& dy, const Tensor<Real>&) {
+        Tensor<Real> dx(x.shape());
+        with_steps<Real>(compute, [&](const auto& s) {
+            const Real upstream = s.div(dy[0], s.round(static_cast<double>(target.size())));
+            for (Index i = 0; i < dx.size(); ++i) {
+                const Real t = s.round(static_cast<double>(target[i]));
+                dx[i] = s.mul(s.sub(s.sigmoid(x.value()[i]), t), upstream);
+            }
+        });
+        dx.set_format(compute);
+        tape->accumulate(x, std::move(dx));
+    });
+}
+
+#define ULP_INSTANTIATE(Real)                                             \
+    template Var<Real> cross_entropy(Var<Real>, const std::vector<int>&); \
+    template Var<Real> mse(Var<Real>, const Tensor<Real>&);               \
+    template Var<Real> bce_with_logits(Var<Real>, const Tensor<Real>&);
+ULP_INSTANTIATE(float)
+ULP_INSTANTIATE(double)
+#undef ULP_INSTANTIATE
 
 }  // namespace ulp

@@ -1,8 +1,41 @@
 #include "engine/optimizer.hpp"
 
-#include "engine/steps.hpp"
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "engine/optimizer_rules.hpp"
+#include "engine/random.hpp"
 
 namespace ulp {
+
+std::string_view name_of(OptimizerKind kind) {
+    switch (kind) {
+        case OptimizerKind::sgd: return "sgd";
+        case OptimizerKind::adam: return "adam";
+        case OptimizerKind::adamw: return "adamw";
+        case OptimizerKind::adagrad: return "adagrad";
+        case OptimizerKind::rmsprop: return "rmsprop";
+        case OptimizerKind::sophia: return "sophia";
+    }
+    return "";
+}
+
+std::vector<std::string> state_names(const OptimizerOptions& options) {
+    std::vector<std::string> names;
+    switch (options.kind) {
+        case OptimizerKind::sgd: break;
+        case OptimizerKind::adam:
+        case OptimizerKind::adamw: names = {"mean", "square"}; break;
+        case OptimizerKind::adagrad: names = {"sum"}; break;
+        case OptimizerKind::rmsprop: names = {"square"}; break;
+        case OptimizerKind::sophia: names = {"mean", "curvature"}; break;
+    }
+    const bool has_momentum = options.kind == OptimizerKind::sgd || options.kind == OptimizerKind::rmsprop;
+    if (has_momentum && options.momentum != 0) names.emplace_back("momentum");
+    return names;
+}
 
 template <class Real>
 Optimizer<Real>::Optimizer(Model<Real>& model, OptimizerOptions options)
@@ -18,9 +51,49 @@ void Optimizer<Real>::collect_gradients() {
 }
 
 template <class Real>
+void Optimizer<Real>::require_collected(const char* call) const {
+    if (collected()) return;
+    throw std::logic_error(
+        fmt::format("{} before unscale(): the gradients still carry the loss scale; call "
+                    "scaler.unscale(optimizer) first (or collect_gradients() without a scaler)",
+                    call));
+}
+
+template <class Real>
+Real Optimizer<Real>::clip_by_norm(double limit) {
+    require_collected("clip_by_norm()");
+    Real norm = 0;
+    with_steps<Real>(model_->recipe().update, [&](const auto& s) {
+        Real sum = 0;
+        for (const Tensor<Real>& gradient : gradients_) {
+            for (const Real g : gradient.values()) sum = s.add(sum, s.mul(g, g));
+        }
+        norm = s.sqrt(sum);
+        const Real factor = s.div(s.round(limit), s.add(norm, s.round(1e-6)));
+        if (factor >= 1) return;
+        for (Tensor<Real>& gradient : gradients_) {
+            for (Real& g : gradient.values()) g = s.mul(g, factor);
+        }
+    });
+    return norm;
+}
+
+template <class Real>
+void Optimizer<Real>::clip_by_value(double limit) {
+    require_collected("clip_by_value()");
+    with_steps<Real>(model_->recipe().update, [&](const auto& s) {
+        const Real bound = s.round(limit);
+        for (Tensor<Real>& gradient : gradients_) {
+            for (Real& g : gradient.values()) g = g > bound ? bound : g < -bound ? -bound : g;
+        }
+    });
+}
+
+template <class Real>
 void Optimizer<Real>::step() {
     if (!collected()) collect_gradients();
     ++steps_;
+    counts_ = {};
     std::size_t i = 0;
     for (Parameter<Real>& parameter : model_->parameters()) {
         const Tensor<Real>& gradient = gradients_[i++];
@@ -39,16 +112,20 @@ void Optimizer<Real>::skip() {
 
 namespace {
 
-/// One element of stochastic gradient descent. `velocity` is null without momentum.
+/// Puts w - update on the weight's grid, to nearest, with what was lost kept in `lost` and added to the next update.
 template <class Real, class Steps>
-Real sgd(const Steps& s, const OptimizerOptions& options, bool first, Real w, Real g, Real* velocity) {
-    if (options.weight_decay != 0) g = s.add(g, s.mul(s.round(options.weight_decay), w));
-    if (velocity != nullptr) {
-        const Real momentum = s.round(options.momentum);
-        *velocity = first ? g : s.add(s.mul(momentum, *velocity), g);
-        g = options.nesterov ? s.add(g, s.mul(momentum, *velocity)) : *velocity;
-    }
-    return s.sub(w, s.mul(s.round(options.learning_rate), g));
+Real compensated(const Steps& s, Real w, Real update, Real& lost) {
+    const Real wanted = s.sub(-update, lost);
+    const Real next = s.add(w, wanted);
+    lost = s.sub(s.sub(next, w), wanted);
+    return next;
+}
+
+/// Rounds up or down with the probability of the dropped fraction, to 24 bits.
+template <class Real>
+Real stochastic(const FloatFormat& format, Real x, std::uint64_t random) {
+    Context context{.rounding = Rounding::stochastic, .random_bits = 24, .random = random >> 40};
+    return round_to(format, x, context);
 }
 
 }  // namespace
@@ -56,20 +133,85 @@ Real sgd(const Steps& s, const OptimizerOptions& options, bool first, Real w, Re
 template <class Real>
 void Optimizer<Real>::update(Parameter<Real>& parameter, const Tensor<Real>& gradient) {
     Tensor<Real>& weights = parameter.updated();
-    Real* velocity = nullptr;
-    bool first = false;
-    if (options_.momentum != 0) {
-        Tensor<Real>& state = state_[parameter.name]["momentum"];
-        first = state.empty();
-        if (first) state = Tensor<Real>(weights.shape(), model_->recipe().update);
-        velocity = state.data();
+    const FloatFormat steps_in = model_->recipe().update;
+    const FloatFormat stored_in = weights.format();
+    std::vector<std::string> names = state_names(options_);
+    if (options_.rounding == UpdateRounding::kahan) names.emplace_back("compensation");
+    std::vector<Tensor<Real>*> state;
+    for (const std::string& name : names) {
+        Tensor<Real>& tensor = state_[parameter.name][name];
+        if (tensor.empty()) tensor = Tensor<Real>(weights.shape(), name == "compensation" ? stored_in : steps_in);
+        state.push_back(&tensor);
     }
-    with_steps<Real>(model_->recipe().update, [&](const auto& s) {
-        for (Index i = 0; i < weights.size(); ++i) {
-            Real* v = velocity == nullptr ? nullptr : velocity + i;
-            weights[i] = sgd<Real>(s, options_, first, weights[i], gradient[i], v);
-        }
+    const std::size_t own = state_names(options_).size();
+    const RuleContext context{options_, steps_, 1 - power(options_.beta1, steps_), 1 - power(options_.beta2, steps_),
+                              &counts_};
+    const Random random(options_.seed, hash_of(parameter.name) + static_cast<std::uint64_t>(steps_));
+    const Rounder<Real> to_nearest(stored_in);
+    const bool narrower = stored_in != steps_in && stored_in != carrier_format<Real>;
+    const bool random_rounding = options_.rounding == UpdateRounding::stochastic;
+    // Kahan's sums run on the weights' own grid.
+    const FloatFormat sums_in = options_.rounding == UpdateRounding::kahan ? stored_in : steps_in;
+    with_steps<Real>(steps_in, [&](const auto& s) {
+        with_steps<Real>(sums_in, [&](const auto& sums) {
+            std::vector<Real*> row(state.size());
+            for (Index i = 0; i < weights.size(); ++i) {
+                for (std::size_t j = 0; j < row.size(); ++j) row[j] = state[j]->data() + i;
+                const Real w = weights[i];
+                Real change = rule_update<Real>(s, context, w, gradient[i], std::span(row).first(own));
+                Real next = 0;
+                if (options_.rounding == UpdateRounding::kahan) {
+                    if (narrower) change = to_nearest(change);
+                    next = compensated(sums, w, change, *row[own]);
+                } else {
+                    next = s.sub(w, change);
+                    if (narrower)
+                        next = random_rounding ? stochastic(stored_in, next, random.at(static_cast<std::uint64_t>(i)))
+                                               : to_nearest(next);
+                }
+                counts_.zero_gradients += gradient[i] == 0 ? 1 : 0;
+                counts_.swamped += change != 0 && next == w ? 1 : 0;
+                weights[i] = next;
+            }
+        });
     });
+    counts_.weights += weights.size();
+}
+
+template <class Real>
+void Optimizer<Real>::update_curvature(double batch_size) {
+    if (options_.kind != OptimizerKind::sophia) throw std::logic_error("only sophia keeps a curvature");
+    if (!collected()) collect_gradients();
+    std::size_t i = 0;
+    for (const Parameter<Real>& parameter : model_->parameters()) {
+        const Tensor<Real>& gradient = gradients_[i++];
+        if (gradient.empty()) continue;
+        Tensor<Real>& curvature = state_[parameter.name]["curvature"];
+        if (curvature.empty()) curvature = Tensor<Real>(gradient.shape(), model_->recipe().update);
+        with_steps<Real>(model_->recipe().update, [&](const auto& s) {
+            const Real keep = s.round(options_.beta2);
+            const Real take = s.round((1 - options_.beta2) * batch_size);
+            for (Index j = 0; j < gradient.size(); ++j) {
+                const Real square = s.mul(gradient[j], gradient[j]);
+                curvature[j] = s.add(s.mul(keep, curvature[j]), s.mul(take, square));
+            }
+        });
+    }
+    skip();
+}
+
+template <class Real>
+void Optimizer<Real>::load(State state, std::int64_t steps) {
+    for (const auto& [name, tensors] : state) {
+        const Shape& shape = (*model_)[name].value.shape();
+        for (const auto& [kind, tensor] : tensors) {
+            if (tensor.shape() == shape) continue;
+            throw std::invalid_argument(fmt::format("the optimizer's {} of {} has the shape {}, not {}", kind, name,
+                                                    text_of(tensor.shape()), text_of(shape)));
+        }
+    }
+    state_ = std::move(state);
+    steps_ = steps;
 }
 
 template class Optimizer<float>;

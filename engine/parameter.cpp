@@ -37,19 +37,28 @@ Tensor<Real> drawn(Shape shape, Init init, Random random) {
 }  // namespace
 
 template <class Real>
-Parameter<Real>& Model<Real>::add(const std::string& name, Shape shape, Init init) {
+Parameter<Real>& Model<Real>::add(const std::string& name, Shape shape, Init init, ParameterKind kind) {
     for (const Parameter<Real>& other : parameters_) {
         if (other.name == name) throw std::invalid_argument(fmt::format("the model already has a parameter {}", name));
     }
     Parameter<Real>& parameter = parameters_.emplace_back();
     parameter.name = name;
     parameter.value = drawn<Real>(std::move(shape), init, Random(seed_, name));
-    if (recipe_.master_weights && recipe_.weights != recipe_.update) {
+    const bool fp32 = kind == ParameterKind::batch_norm && recipe_.keep_batchnorm_fp32;
+    const FloatFormat format = fp32 ? carrier_format<Real> : recipe_.weights;
+    if (recipe_.master_weights && format != recipe_.update) {
         parameter.master = parameter.value;
         parameter.master.round_to_format(recipe_.update);
     }
-    parameter.value.round_to_format(recipe_.weights);
+    parameter.value.round_to_format(format);
     return parameter;
+}
+
+template <class Real>
+BatchStatistics<Real>& Model<Real>::add_statistics(const std::string& name, Index channels) {
+    BatchStatistics<Real> fresh{Tensor<Real>({channels}), Tensor<Real>({channels})};
+    for (Real& x : fresh.variance.values()) x = 1;
+    return statistics_.emplace_back(name, std::move(fresh)).second;
 }
 
 template <class Real>

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <string>
+#include <utility>
 
 #include "engine/recipe.hpp"
 #include "engine/tensor.hpp"
@@ -36,6 +37,16 @@ struct Init {
     static Init fan_in(Index inputs);
 };
 
+/// Batch normalisations may keep fp32 parameters in a 16-bit model (keep_batchnorm_fp32).
+enum class ParameterKind : std::uint8_t { ordinary, batch_norm };
+
+/// Running statistics of a batch normalisation: not learned, but part of the model.
+template <class Real>
+struct BatchStatistics {
+    Tensor<Real> mean;
+    Tensor<Real> variance;
+};
+
 /// Owns the parameters of a net; layers ask it for theirs. A parameter's first numbers depend on the seed and on its
 /// name alone, so they do not move when layers are added.
 template <class Real>
@@ -46,7 +57,10 @@ class Model {
     Model& operator=(const Model&) = delete;
 
     /// Throws std::invalid_argument if the name is taken.
-    Parameter<Real>& add(const std::string& name, Shape shape, Init init);
+    Parameter<Real>& add(const std::string& name, Shape shape, Init init, ParameterKind kind = ParameterKind::ordinary);
+    /// Means of 0 and variances of 1, in the carrier's format.
+    BatchStatistics<Real>& add_statistics(const std::string& name, Index channels);
+    [[nodiscard]] std::deque<std::pair<std::string, BatchStatistics<Real>>>& statistics() { return statistics_; }
     [[nodiscard]] std::deque<Parameter<Real>>& parameters() { return parameters_; }
     [[nodiscard]] const std::deque<Parameter<Real>>& parameters() const { return parameters_; }
     /// Throws std::invalid_argument that lists the names.
@@ -59,6 +73,7 @@ class Model {
     Recipe recipe_;
     std::uint64_t seed_;
     std::deque<Parameter<Real>> parameters_;
+    std::deque<std::pair<std::string, BatchStatistics<Real>>> statistics_;
 };
 
 extern template struct Parameter<float>;

@@ -24,6 +24,7 @@ Recipe mixed(std::string name, const FloatFormat& low, LossScaleOptions loss_sca
             .inputs = low,
             .operand = low,
             .master_weights = true,
+            .keep_batchnorm_fp32 = true,
             .cast_rules = losses_in_fp32(),
             .loss_scale = std::move(loss_scale)};
 }
@@ -66,10 +67,13 @@ const std::vector<Recipe>& recipes() {
     static const std::vector<Recipe> rows = [] {
         Recipe tf32{.name = "tf32", .operand = formats::tf32};
         Recipe fp64 = pure("fp64", formats::fp64, formats::fp64);
+        Recipe fp16_loss = mixed("mixed_fp16_fp16_loss", formats::fp16, loss_scale_dialect("pytorch"));
+        fp16_loss.cast_rules.clear();
         return std::vector<Recipe>{{.name = "fp32"},
                                    tf32,
                                    mixed("bf16", formats::bf16, constant_loss_scale(1)),
                                    mixed("mixed_fp16", formats::fp16, loss_scale_dialect("pytorch")),
+                                   fp16_loss,
                                    pure("fp16", formats::fp16, formats::fp16),
                                    pure("pure_bf16", formats::bf16, formats::fp32),
                                    fp64};

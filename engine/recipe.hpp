@@ -44,6 +44,7 @@ struct Recipe {
     FloatFormat update = formats::fp32;       // steps of the optimizer, and its state
     bool master_weights =
         false;  // the optimizer updates copies in the update's format, then rounds them into the model
+    bool keep_batchnorm_fp32 = false;    // batch normalisations keep fp32 parameters and compute in them
     std::vector<CastRule> cast_rules{};  // by operation; others are Cast::as_stored
     LossScaleOptions loss_scale{};
 
@@ -56,7 +57,9 @@ struct Recipe {
 ///     fp32        everything; with backend soft:ieee the reference with a written order
 ///     tf32        fp32, but products round their operands to tf32
 ///     bf16        weights, activations and gradients in bf16, fp32 masters
-///     mixed_fp16  the same in fp16, the loss in fp32, a dynamic loss scale (set loss_scale for a constant one)
+///     mixed_fp16  the same in fp16, the loss in fp32, a dynamic loss scale (set loss_scale for a constant one): the
+///                 eleven steps, variant B
+///     mixed_fp16_fp16_loss   variant A: the loss is computed in fp16, then cast to fp32 and scaled
 ///     fp16        everything in it, each step rounded, products accumulated in it, no masters, no scale
 ///     pure_bf16   the same in bf16, products accumulated in fp32 (no matrix unit accumulates in bf16)
 ///     fp64        for gradient checks, with Real = double

@@ -34,7 +34,7 @@ Var<Real> Tape<Real>::parameter(Parameter<Real>& parameter) {
     const std::size_t id = nodes_.size() - 1;
     show(TensorRole::weight, nodes_.back(), nodes_.back().value);
     // The node's gradient is handed to the parameter when backward() reaches it.
-    nodes_.back().backward = [this, id, &parameter](const Tensor<Real>& gradient) {
+    nodes_.back().backward = [this, id, &parameter](const Tensor<Real>& gradient, const Tensor<Real>&) {
         show(TensorRole::weight_gradient, nodes_[id], gradient);
         if (parameter.gradient.empty()) {
             parameter.gradient = gradient;
@@ -75,7 +75,7 @@ void Tape<Real>::backward(Var<Real> root, Real seed) {
         Node& node = nodes_[id];
         if (!node.needs_gradient || node.gradient.empty() || !node.backward) continue;
         if (!node.leaf) show(TensorRole::activation_gradient, node, node.gradient);
-        node.backward(node.gradient);
+        node.backward(node.gradient, node.value);
         if (!retain_gradients) node.gradient = {};
     }
 }

@@ -40,8 +40,8 @@ struct Var {
 template <class Real>
 class Tape {
   public:
-    /// Receives the gradient of the operation's result, in the result's format.
-    using Backward = std::function<void(const Tensor<Real>& gradient)>;
+    /// Receives the gradient of the operation's result, in the result's format, and the result.
+    using Backward = std::function<void(const Tensor<Real>& gradient, const Tensor<Real>& result)>;
 
     explicit Tape(const Engine& engine) : engine_(&engine) {}
     Tape(const Tape&) = delete;

@@ -93,9 +93,9 @@ DataSplit load_data(const RunContext& context, Result& result) {
     const auto& settings = context.settings;
     const std::string& folder = settings.text("mnist");
     DataSplit data = folder.empty()
-                     ? generated_digit_split(static_cast<Index>(settings.integer("train_images")),
-                                             static_cast<Index>(settings.integer("test_images")), 28, context.seed)
-                     : read_mnist(folder);
+                         ? generated_digit_split(static_cast<Index>(settings.integer("train_images")),
+                                                 static_cast<Index>(settings.integer("test_images")), 28, context.seed)
+                         : read_mnist(folder);
     result.input({folder.empty() ? "generated digits for training" : "MNIST images for training", data.train.digest()});
     result.input({folder.empty() ? "generated digits for testing" : "MNIST images for testing", data.test.digest()});
     return data;
@@ -205,26 +205,26 @@ void claim_training(const Training& training, Result& result) {
                     fmt::format("below {:.3f}", training.first_loss), fmt::format("{:.3f}", training.last_loss));
 }
 
-void figure_by_layer(const Training& training, Result& result) {
+void figure_by_layer(const Training& training, const std::string& evidence, Result& result) {
     Figure figure{
         "by_layer", fmt::format("Exponents by layer at step {}", training.snapshots.back().step),
-        "Share of a tensor's numbers in each binade. Dark: below fp16's threshold 2^-25. Light: subnormal in fp16.",
+        "Share of a tensor's numbers in each binade. Dark: below fp16's threshold 2⁻²⁵. Light: subnormal in fp16.",
         "Weights and activations sit well inside fp16's range. Activation gradients lie 10 to 20 powers of two "
         "lower, at the edge where fp16 has only subnormals, while the top of its range is not used at all.",
-        ""};
+        evidence};
     for (std::size_t i = 0; i < std::size(watched); ++i) {
         figure.series.push_back(training.snapshots.back().histograms[i].series(title_of(watched[i])));
     }
     result.figure(std::move(figure));
 }
 
-void figure_by_step(const Training& training, Result& result) {
+void figure_by_step(const Training& training, const std::string& evidence, Result& result) {
     Figure figure{
         "by_step", "Exponents over training, first layer",
-        "Share of a tensor's numbers in each binade. Dark: below fp16's threshold 2^-25. Light: subnormal in fp16.",
+        "Share of a tensor's numbers in each binade. Dark: below fp16's threshold 2⁻²⁵. Light: subnormal in fp16.",
         "As the net learns, most examples are fitted and their gradients shrink: the histograms of the gradients "
         "move left and widen, and more and more of them fall below what fp16 can hold. Weights hardly move.",
-        ""};
+        evidence};
     for (const Snapshot& snapshot : training.snapshots) {
         for (const std::size_t i : {std::size_t{0}, std::size_t{2}, std::size_t{5}, std::size_t{7}}) {
             figure.series.push_back(
@@ -236,10 +236,12 @@ void figure_by_step(const Training& training, Result& result) {
 
 constexpr std::size_t shown_gradient = 7;  // activation gradient of fc1/linear
 
-void figure_shift(const Training& training, int binades, const std::string& evidence, Result& result) {
+void figure_shift(const Training& training, int binades, const std::string& arithmetic, const std::string& evidence,
+                  Result& result) {
     Figure figure{
-        "shift", fmt::format("What a loss scale of 2^{} does to the gradient of fc1's output", binades),
-        "Left: in fp32. Right: in the recipe that trains. Share of the numbers in each binade.",
+        "shift",
+        fmt::format("What a loss scale of {} does to the gradient of fc1's output", power_of_two_text(binades)),
+        fmt::format("Share of the numbers in each binade. Left: in fp32. Right: as it trains, {}.", arithmetic),
         fmt::format("In fp32 the whole histogram moves by exactly {} bins. In fp16 the unscaled gradients are cut off "
                     "at 2^-24 and what lies below piles up there or is lost; scaled, the shape is whole.",
                     binades),
@@ -252,13 +254,14 @@ void figure_shift(const Training& training, int binades, const std::string& evid
 }
 
 /// Per gradient: zero in fp32 already; subnormal and lost in fp16 at scale 1; the same two with the loss scale.
-void figure_shares(const Training& training, int binades, Result& result) {
+void figure_shares(const Training& training, int binades, const std::string& evidence, Result& result) {
     Figure figure{
-        "shares", fmt::format("Gradients that fp16 loses, and what a loss scale of 2^{} gives back", binades),
+        "shares",
+        fmt::format("Gradients that fp16 loses, and what a loss scale of {} gives back", power_of_two_text(binades)),
         "Shares of each tensor: zero in fp32 already; in fp16 subnormal or lost, at scale 1 and with the scale.",
         "Zeros are there in any format: pixels that are always black, units that are switched off. Of the rest many "
         "are subnormal in fp16 and some are lost; the loss scale brings nearly all of them back into the normal range.",
-        ""};
+        evidence};
     const Histograms& plain = training.snapshots.back().histograms;
     for (std::size_t i = 0; i < std::size(watched); ++i) {
         if (!is_gradient(watched[i].role)) continue;
@@ -282,13 +285,15 @@ void run(const RunContext& context, Result& result) {
     const ProductTypes types{recipe_by_name(context.settings.text("recipe")).low, formats::fp32};
     const Training training = train(context, backend, load_data(context, result));
     const std::string evidence = evidence_of({unit}, {types}, result);
+    const std::string trained =
+        "The weights were trained through " + evidence + " The histograms are computed in fp32.";
     claim_training(training, result);
     claim_shift(training, binades, result);
     claim_gradients(training, result);
-    figure_by_layer(training, result);
-    figure_by_step(training, result);
-    figure_shift(training, binades, evidence, result);
-    figure_shares(training, binades, result);
+    figure_by_layer(training, trained, result);
+    figure_by_step(training, trained, result);
+    figure_shift(training, binades, context.settings.text("recipe") + " on " + backend, evidence, result);
+    figure_shares(training, binades, trained, result);
 }
 
 }  // namespace
@@ -298,7 +303,7 @@ Experiment gradient_histogram_experiment() {
             "Gradient histograms: where the numbers of a training run lie",
             "Which exponents do weights, activations and gradients have, and which of them does fp16 lose?",
             Chapter::underflow,
-            {integer_setting("steps", "training steps", 160, 3000, 8, 1000000),
+            {integer_setting("steps", "training steps", 400, 4000, 8, 1000000),
              integer_setting("batch", "images a step", 64, 64, 1, 4096),
              integer_setting("hidden", "width of the hidden layer", 128, 128, 8, 4096),
              integer_setting("train_images", "generated digits to train on", 4000, 20000, 1, 1000000),
@@ -306,7 +311,7 @@ Experiment gradient_histogram_experiment() {
              real_setting("learning_rate", "of stochastic gradient descent with momentum 0.9", 0.05, 0.05, 0, 10),
              integer_setting("scale_exponent", "the loss scale of the figures is 2 to this power", 16, 16, 1, 24),
              text_setting("recipe", "how to train", "mixed_fp16", {"fp32", "tf32", "bf16", "mixed_fp16", "fp16"}),
-             text_setting("mnist", "folder with the MNIST idx files, instead of generated digits", "")},
+             path_setting("mnist", "folder with the MNIST idx files, instead of generated digits")},
             run};
 }
 

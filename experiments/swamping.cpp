@@ -228,7 +228,7 @@ void claim_blocks(const std::vector<MatrixUnit>& units, Result& result) {
 void figure_block(const std::vector<MatrixUnit>& units, Result& result) {
     Figure figure{
         "block", "Sixteen small products beside c = 1 in a matrix unit",
-        "Products 1.5 * 2^x. Share of their exact sum that reaches the result. Left: fp32 accumulator, right: fp16.",
+        "Products 1.5 · 2ˣ. Share of their exact sum that reaches the result. Left: fp32 accumulator, right: fp16.",
         "Each unit aligns its products with the largest term and cuts what lies below its last kept bit: V100 keeps "
         "2^-23 of c, A100 2^-24, H100 2^-25; smaller products vanish, however many there are. With an fp16 "
         "accumulator the size of the group decides: the larger it is, the more small products are added up "

@@ -89,8 +89,7 @@ void claim_thresholds(Result& result) {
     const auto least = stored(fp16_flushed, static_cast<float>(smallest_survivor(fp16_flushed)));
     result.claim_value("threshold_flushed", cell, "With flush to zero the smallest result is 2^-14, not 2^-24.",
                        0x1p-14, fp16(least), Verdict::refuted);
-    result.claim_value("largest_flushed", cell,
-                       "With flush to zero 2^-15, a thousandth of fp16's exponent range higher, is lost.", 0,
+    result.claim_value("largest_flushed", cell, "With flush to zero even 2^-15, which is 512 times 2^-24, is lost.", 0,
                        fp16(stored(fp16_flushed, 0x1p-15F)), Verdict::refuted);
 }
 
@@ -139,7 +138,7 @@ void claim_scaling(const std::vector<float>& gradients, Result& result) {
 void figure_threshold(Result& result) {
     Figure figure{
         "threshold", "What becomes of small numbers in fp16",
-        "fp32 numbers rounded to fp16, with gradual underflow (IEEE 754) and with results below 2^-14 flushed to zero.",
+        "fp32 numbers rounded to fp16, with gradual underflow (IEEE 754) and with results below 2⁻¹⁴ flushed to zero.",
         "With gradual underflow the steps grow coarser below 2^-14 until the last one, from 2^-25 up to 2^-24: what "
         "is larger than 2^-25 survives. With flush to zero everything below 2^-14 is gone, 11 powers of two earlier.",
         ""};

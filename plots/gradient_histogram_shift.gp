@@ -1,12 +1,12 @@
 set multiplot title title_text noenhanced font large layout 1,2 margins 0.085,0.98,0.18,0.85 spacing 0.09
-set xrange [-40:4]
+set xrange [-40:8]
 set yrange [0:*]
 set xtics 8
 set format x '2^{%g}'
 set format y '%g %%'
 set xlabel 'binade'
 set ylabel 'share of the gradient'
-set key top right font small
+set key top left font small
 set object 1 rectangle from first -40,graph 0 to first -25,graph 1 behind fillcolor rgb 0x999999 fillstyle solid 0.45 noborder
 set object 2 rectangle from first -25,graph 0 to first -14,graph 1 behind fillcolor rgb 0x999999 fillstyle solid 0.18 noborder
 set boxwidth 0.9

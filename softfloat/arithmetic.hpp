@@ -1,5 +1,5 @@
-// The operations of IEEE 754 on storage words, in integer arithmetic: unpack, compute exactly (or with a sticky bit),
-// round once. `Word` is the integer that holds exact significands: std::uint64_t up to precision 24, UInt128 up to 53.
+// + - * / sqrt and fma on storage words, in integer arithmetic: unpack, compute exactly (or with a sticky bit), round
+// once. `Word` is the integer that holds exact significands: std::uint64_t up to precision 24, UInt128 up to 53.
 #pragma once
 
 #include <type_traits>
@@ -58,15 +58,15 @@ constexpr std::uint64_t round_sum(const FloatFormat& format, const Unpacked<Word
                                   Context& context) {
     if (a.kind == Kind::infinity || b.kind == Kind::infinity) {
         if (a.kind == b.kind && a.sign != b.sign) return invalid_bits(format, context);
-        return infinity_bits(format, a.kind == Kind::infinity ? a.sign : b.sign);
+        return infinite_bits(format, a.kind == Kind::infinity ? a.sign : b.sign, context);
     }
     if (a.kind == Kind::zero && b.kind == Kind::zero) {
-        return pack(format, zero_sum_sign(a.sign, b.sign, context), 0);
+        return zero_bits(format, zero_sum_sign(a.sign, b.sign, context), context);
     }
     if (a.kind == Kind::zero) return round_to_bits(format, b.sign, b.exponent, b.significand, context);
     if (b.kind == Kind::zero) return round_to_bits(format, a.sign, a.exponent, a.significand, context);
     const auto sum = add_exact(a, b);
-    if (sum.kind == Kind::zero) return pack(format, zero_sum_sign(a.sign, b.sign, context), 0);
+    if (sum.kind == Kind::zero) return zero_bits(format, zero_sum_sign(a.sign, b.sign, context), context);
     return round_to_bits(format, sum.sign, sum.exponent, sum.significand, context);
 }
 
@@ -102,8 +102,8 @@ constexpr std::uint64_t multiply_bits(const FloatFormat& format, std::uint64_t a
     const auto product = multiply_exact(operand<Word>(format, a, context), operand<Word>(format, b, context));
     switch (product.kind) {
         case Kind::nan: return invalid_bits(format, context);
-        case Kind::infinity: return infinity_bits(format, product.sign);
-        case Kind::zero: return pack(format, product.sign, 0);
+        case Kind::infinity: return infinite_bits(format, product.sign, context);
+        case Kind::zero: return zero_bits(format, product.sign, context);
         case Kind::finite: break;
     }
     return round_to_bits(format, product.sign, product.exponent, product.significand, context);
@@ -123,6 +123,27 @@ constexpr std::uint64_t fma_bits(const FloatFormat& format, std::uint64_t a, std
     return round_sum(format, product, operand<Word>(format, c, context), context);
 }
 
+/// The quotient's leading bits and a sticky bit: at least word_bits - precision of them; with `more`, at least
+/// word_bits - 2, enough for stochastic rounding.
+template <class Word>
+constexpr Unpacked<Word> divide_exact(const Unpacked<Word>& a, const Unpacked<Word>& b, int precision, bool more) {
+    const int up_a = word_bits<Word> - 1 - bit_length(a.significand);
+    const int up_b = precision - bit_length(b.significand);  // a subnormal divisor fills the precision first
+    const Word dividend = a.significand << up_a;
+    const Word divisor = b.significand << up_b;
+    Word quotient = dividend / divisor;
+    Word rest = dividend - quotient * divisor;
+    int exponent = a.exponent - up_a - (b.exponent - up_b);
+    if (more) {
+        const int extra = precision > 2 ? precision - 2 : 0;
+        quotient = quotient << extra | (rest << extra) / divisor;
+        rest = (rest << extra) % divisor;
+        exponent -= extra;
+    }
+    // One place more, so that the sticky bit stands below the quotient's own last bit.
+    return {Kind::finite, a.sign != b.sign, exponent - 1, static_cast<Word>(quotient << 1 | (rest != 0 ? 1 : 0))};
+}
+
 template <class Word>
 constexpr std::uint64_t divide_bits(const FloatFormat& format, std::uint64_t a, std::uint64_t b, Context& context) {
     if (is_nan(format, a) || is_nan(format, b)) return propagate_nan(format, a, b, context);
@@ -130,110 +151,55 @@ constexpr std::uint64_t divide_bits(const FloatFormat& format, std::uint64_t a, 
     const auto denominator = operand<Word>(format, b, context);
     const bool sign = numerator.sign != denominator.sign;
     if (numerator.kind == denominator.kind && numerator.kind != Kind::finite) return invalid_bits(format, context);
-    if (numerator.kind == Kind::infinity) return infinity_bits(format, sign);
-    if (numerator.kind == Kind::zero || denominator.kind == Kind::infinity) return pack(format, sign, 0);
+    if (numerator.kind == Kind::infinity) return infinite_bits(format, sign, context);
+    if (numerator.kind == Kind::zero || denominator.kind == Kind::infinity) return zero_bits(format, sign, context);
     if (denominator.kind == Kind::zero) {
         context.flags |= flag::divide_by_zero;
-        return context.saturate ? pack(format, sign, format.max_finite_magnitude()) : infinity_bits(format, sign);
+        return infinite_bits(format, sign, context);
     }
-    // The numerator's leading one at the top of the word: at least word_bits - precision bits of quotient.
-    const int up = word_bits<Word> - bit_length(numerator.significand);
-    const Word dividend = numerator.significand << up;
-    const Word quotient = dividend / denominator.significand;
-    const Word sticky = quotient * denominator.significand != dividend ? 1 : 0;
-    // One place more, so that the sticky bit stands below the quotient's own last bit.
-    return round_to_bits(format, sign, numerator.exponent - up - denominator.exponent - 1,
-                         static_cast<Word>(quotient << 1 | sticky), context);
+    const auto quotient =
+        divide_exact(numerator, denominator, format.precision(), context.rounding == Rounding::stochastic);
+    return round_to_bits(format, sign, quotient.exponent, quotient.significand, context);
 }
 
-/// floor(sqrt(x)), digit by digit.
+/// The first `digits` bits of the square root of a positive finite value, and a sticky bit below them: long-hand, two
+/// bits of the radicand for each bit of the root.
 template <class Word>
-constexpr Word integer_sqrt(Word x) {
+constexpr Unpacked<Word> sqrt_exact(const Unpacked<Word>& a, int digits) {
+    // The radicand's bits in pairs, from the top; past its end come zeros.
+    int position = bit_length(a.significand);
+    if (((a.exponent + position) & 1) != 0) ++position;
+    const int exponent = (a.exponent + position) / 2 - digits;
     Word root = 0;
-    Word bit = Word{1} << ((bit_length(x) + 1) / 2 * 2);
-    for (; bit != 0; bit >>= 2) {
-        if (x >= root + bit) {
-            x -= root + bit;
-            root = (root >> 1) + bit;
-        } else {
-            root >>= 1;
+    Word rest = 0;
+    for (int digit = 0; digit < digits; ++digit) {
+        position -= 2;
+        const Word pair = position >= 0    ? a.significand >> position & 3
+                          : position == -1 ? a.significand << 1 & 3
+                                           : Word{0};
+        rest = rest << 2 | pair;
+        const Word trial = root << 2 | 1;
+        root <<= 1;
+        if (rest >= trial) {
+            rest -= trial;
+            root |= 1;
         }
     }
-    return root;
+    // What is left of the radicand counts for the sticky bit, too.
+    if (position > 0 && (a.significand & ((Word{1} << position) - 1)) != 0) rest |= 1;
+    return {Kind::finite, false, exponent - 1, static_cast<Word>(root << 1 | (rest != 0 ? 1 : 0))};
 }
 
 template <class Word>
 constexpr std::uint64_t sqrt_bits(const FloatFormat& format, std::uint64_t a, Context& context) {
     if (is_nan(format, a)) return propagate_nan(format, a, a, context);
-    auto value = operand<Word>(format, a, context);
-    if (value.kind == Kind::zero) return pack(format, value.sign, 0);
+    const auto value = operand<Word>(format, a, context);
+    if (value.kind == Kind::zero) return zero_bits(format, value.sign, context);
     if (value.sign) return invalid_bits(format, context);
-    if (value.kind == Kind::infinity) return infinity_bits(format, false);
-    // An even exponent, and the leading one as high as the digit loop allows: half the word's bits of root.
-    int up = word_bits<Word> - 2 - bit_length(value.significand);
-    if (((value.exponent - up) & 1) != 0) --up;
-    const Word radicand = value.significand << up;
-    const Word root = integer_sqrt(radicand);
-    const Word sticky = root * root != radicand ? 1 : 0;
-    return round_to_bits(format, false, (value.exponent - up) / 2 - 1, static_cast<Word>(root << 1 | sticky), context);
-}
-
-enum class Order : std::int8_t { less, equal, greater, unordered };
-
-/// The order of two values; -0 equals +0. A signalling NaN raises invalid (the quiet predicates of IEEE 754 5.11).
-constexpr Order compare_bits(const FloatFormat& format, std::uint64_t a, std::uint64_t b, Context& context) {
-    if (is_nan(format, a) || is_nan(format, b)) {
-        if (is_signaling(format, a) || is_signaling(format, b)) context.flags |= flag::invalid;
-        return Order::unordered;
-    }
-    const auto key = [&](std::uint64_t bits) {
-        const auto magnitude = static_cast<std::int64_t>(magnitude_of(format, bits));
-        return sign_of(format, bits) ? -magnitude : magnitude;
-    };
-    if (key(a) == key(b)) return Order::equal;
-    return key(a) < key(b) ? Order::less : Order::greater;
-}
-
-/// An integer rounded to the format.
-template <class Integer>
-constexpr std::uint64_t bits_from_integer(const FloatFormat& format, Integer value, Context& context) {
-    const bool negative = value < 0;
-    const auto wide = static_cast<std::uint64_t>(value);
-    return round_to_bits(format, negative, 0, negative ? std::uint64_t{0} - wide : wide, context);
-}
-
-/// The value rounded to an integer by the context's rounding (odd: toward zero, as TestFloat has it). NaN, infinities
-/// and values out of range raise invalid and give the x86 "integer indefinite": the smallest integer of a signed type,
-/// the largest of an unsigned one.
-template <class Integer>
-constexpr Integer integer_from_bits(const FloatFormat& format, std::uint64_t bits, Context& context) {
-    using Unsigned = std::make_unsigned_t<Integer>;
-    constexpr int width = word_bits<Integer>;
-    constexpr Unsigned sign_bit = static_cast<Unsigned>(Unsigned{1} << (width - 1));
-    constexpr Unsigned indefinite = std::is_signed_v<Integer> ? sign_bit : static_cast<Unsigned>(-1);
-    const auto value = operand<std::uint64_t>(format, bits, context);
-    if (value.kind == Kind::zero) return 0;
-    Context rounding = context;
-    if (rounding.rounding == Rounding::odd) rounding.rounding = Rounding::toward_zero;
-    bool representable = value.kind == Kind::finite && value.exponent + bit_length(value.significand) <= 64;
-    std::uint64_t magnitude = 0;
-    bool inexact = false;
-    if (representable) {
-        const auto [kept, discarded] = split_at(value.significand, -value.exponent, context.random_bits);
-        const bool up = rounds_up(rounding, value.sign, (kept & 1) != 0, discarded);
-        magnitude = kept + (up ? 1 : 0);
-        inexact = discarded.any();
-        const std::uint64_t limit = std::is_signed_v<Integer> ? std::uint64_t{sign_bit} - (value.sign ? 0 : 1)
-                                    : value.sign              ? 0
-                                                              : std::uint64_t{static_cast<Unsigned>(-1)};
-        representable = magnitude <= limit && !(up && kept == ~std::uint64_t{0});
-    }
-    if (!representable) {
-        context.flags |= flag::invalid;
-        return static_cast<Integer>(indefinite);
-    }
-    if (inexact) context.flags |= flag::inexact;
-    return static_cast<Integer>(value.sign ? std::uint64_t{0} - magnitude : magnitude);
+    if (value.kind == Kind::infinity) return infinite_bits(format, false, context);
+    const int digits = format.precision() + 2 + (context.rounding == Rounding::stochastic ? context.random_bits : 0);
+    const auto root = sqrt_exact(value, digits);
+    return round_to_bits(format, false, root.exponent, root.significand, context);
 }
 
 }  // namespace ulp

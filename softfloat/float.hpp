@@ -14,6 +14,11 @@
 #include <type_traits>
 
 #include "softfloat/arithmetic.hpp"
+#include "softfloat/comparison.hpp"
+#include "softfloat/integers.hpp"
+#include "softfloat/neighbours.hpp"
+#include "softfloat/quick.hpp"
+#include "softfloat/remainder.hpp"
 
 namespace ulp {
 
@@ -34,8 +39,8 @@ class Float {
         Context context;
         bits_ = static_cast<Bits>(bits_from_integer(F, value, context));
     }
-    constexpr explicit Float(double value) : Float(value, Context{}) {}
-    constexpr explicit Float(float value) : Float(value, Context{}) {}
+    constexpr explicit Float(double value) : Float(rounded(value)) {}
+    constexpr explicit Float(float value) : Float(rounded(value)) {}
     constexpr Float(double value, Context context)
         : bits_(static_cast<Bits>(convert_bits(F, formats::fp64, std::bit_cast<std::uint64_t>(value), context))) {}
     constexpr Float(float value, Context context)
@@ -43,6 +48,12 @@ class Float {
     /// Another format's value rounded to nearest even (exact where F is wider).
     template <FloatFormat From>
     requires(!(From == F)) constexpr explicit Float(Float<From> value) {
+        if constexpr (quick::covers(F) && quick::covers(From)) {
+            if (quick::available()) {
+                bits_ = static_cast<Bits>(quick::narrow<F>(quick::widen<From>(value.bits())));
+                return;
+            }
+        }
         Context context;
         bits_ = static_cast<Bits>(convert_bits(F, From, value.bits(), context));
     }
@@ -57,11 +68,17 @@ class Float {
 
     /// Exact for every format with at most fp64's precision and range, which all the named ones have.
     constexpr explicit operator double() const {
+        if constexpr (quick::covers(F)) {
+            if (quick::available() && !is_nan(F, bits_)) return wide();
+        }
         Context context;
         return std::bit_cast<double>(convert_bits(formats::fp64, F, bits_, context));
     }
     /// Rounded to nearest even; exact for the formats within fp32.
     constexpr explicit operator float() const {
+        if constexpr (quick::covers(F)) {
+            if (quick::available() && !is_nan(F, bits_)) return static_cast<float>(wide());
+        }
         Context context;
         return std::bit_cast<float>(static_cast<std::uint32_t>(convert_bits(formats::fp32, F, bits_, context)));
     }
@@ -71,25 +88,35 @@ class Float {
         Context context{.rounding = Rounding::toward_zero};
         return integer_from_bits<Integer>(F, bits_, context);
     }
-    constexpr explicit operator bool() const { return magnitude_of(F, bits_) != 0; }
+    constexpr explicit operator bool() const { return decode(F, bits_).kind != Kind::zero; }
 
     friend constexpr Float operator+(Float a) { return a; }
-    friend constexpr Float operator-(Float a) {
-        return from_bits(static_cast<Bits>(pack(F, !sign_of(F, a.bits_), magnitude_of(F, a.bits_))));
-    }
+    friend constexpr Float operator-(Float a) { return from_bits(static_cast<Bits>(negate_bits(F, a.bits_))); }
     friend constexpr Float operator+(Float a, Float b) {
+        if constexpr (quick::covers(F)) {
+            if (quick::available()) return narrowed(a.wide() + b.wide());
+        }
         Context context;
         return add(a, b, context);
     }
     friend constexpr Float operator-(Float a, Float b) {
+        if constexpr (quick::covers(F)) {
+            if (quick::available()) return narrowed(a.wide() - b.wide());
+        }
         Context context;
         return subtract(a, b, context);
     }
     friend constexpr Float operator*(Float a, Float b) {
+        if constexpr (quick::covers(F)) {
+            if (quick::available()) return narrowed(a.wide() * b.wide());
+        }
         Context context;
         return multiply(a, b, context);
     }
     friend constexpr Float operator/(Float a, Float b) {
+        if constexpr (quick::covers(F)) {
+            if (quick::available()) return narrowed(a.wide() / b.wide());
+        }
         Context context;
         return divide(a, b, context);
     }
@@ -130,16 +157,95 @@ class Float {
         return from_bits(static_cast<Bits>(fma_bits<Word>(F, a.bits_, b.bits_, c.bits_, context)));
     }
     friend constexpr Float sqrt(Float a) {
+        if constexpr (quick::covers(F)) {
+            if (quick::available()) return narrowed(__builtin_sqrt(a.wide()));
+        }
         Context context;
         return sqrt(a, context);
     }
     friend constexpr Float fma(Float a, Float b, Float c) {
+        if constexpr (quick::covers(F)) {
+            if (quick::available()) return narrowed(quick::multiply_add_to_odd(a.wide(), b.wide(), c.wide()));
+        }
         Context context;
         return fma(a, b, c, context);
     }
-    friend constexpr Float abs(Float a) {
-        return isnan(a) ? a : from_bits(static_cast<Bits>(pack(F, false, magnitude_of(F, a.bits_))));
+    /// a - n * b, n the integer nearest to a / b; exact.
+    friend constexpr Float remainder(Float a, Float b, Context& context) {
+        return from_bits(static_cast<Bits>(remainder_bits<Word>(F, a.bits_, b.bits_, context)));
     }
+    friend constexpr Float remainder(Float a, Float b) {
+        Context context;
+        return remainder(a, b, context);
+    }
+    /// To an integral value in the context's mode.
+    friend constexpr Float round_to_integral(Float a, Context& context) {
+        return from_bits(static_cast<Bits>(round_to_integral_bits(F, a.bits_, context)));
+    }
+    friend constexpr Float round_to_integral(Float a, Rounding rounding = Rounding::nearest_even) {
+        Context context{.rounding = rounding};
+        return round_to_integral(a, context);
+    }
+    friend constexpr Float floor(Float a) { return round_to_integral(a, Rounding::down); }
+    friend constexpr Float ceil(Float a) { return round_to_integral(a, Rounding::up); }
+    friend constexpr Float trunc(Float a) { return round_to_integral(a, Rounding::toward_zero); }
+    friend constexpr Float round(Float a) { return round_to_integral(a, Rounding::nearest_away); }
+
+    /// IEEE 754-2019 minimum and maximum (NaN wins), minimumNumber and maximumNumber (NaN loses); -0 < +0.
+    friend constexpr Float minimum(Float a, Float b, Context& context) {
+        return from_bits(static_cast<Bits>(minimum_bits(F, a.bits_, b.bits_, context)));
+    }
+    friend constexpr Float maximum(Float a, Float b, Context& context) {
+        return from_bits(static_cast<Bits>(maximum_bits(F, a.bits_, b.bits_, context)));
+    }
+    friend constexpr Float minimum_number(Float a, Float b, Context& context) {
+        return from_bits(static_cast<Bits>(minimum_number_bits(F, a.bits_, b.bits_, context)));
+    }
+    friend constexpr Float maximum_number(Float a, Float b, Context& context) {
+        return from_bits(static_cast<Bits>(maximum_number_bits(F, a.bits_, b.bits_, context)));
+    }
+    friend constexpr Float minimum(Float a, Float b) {
+        Context context;
+        return minimum(a, b, context);
+    }
+    friend constexpr Float maximum(Float a, Float b) {
+        Context context;
+        return maximum(a, b, context);
+    }
+    friend constexpr Order compare(Float a, Float b, Context& context) {
+        return compare_bits(F, a.bits_, b.bits_, context);
+    }
+    friend constexpr Order compare_signaling(Float a, Float b, Context& context) {
+        return compare_signaling_bits(F, a.bits_, b.bits_, context);
+    }
+
+    friend constexpr Float next_up(Float a) {
+        Context context;
+        return from_bits(static_cast<Bits>(next_up_bits(F, a.bits_, context)));
+    }
+    friend constexpr Float next_down(Float a) {
+        Context context;
+        return from_bits(static_cast<Bits>(next_down_bits(F, a.bits_, context)));
+    }
+    /// a * 2^n, rounded once.
+    friend constexpr Float scalb(Float a, int n, Context& context) {
+        return from_bits(static_cast<Bits>(scalb_bits(F, a.bits_, n, context)));
+    }
+    friend constexpr Float scalb(Float a, int n) {
+        Context context;
+        return scalb(a, n, context);
+    }
+    /// The exponent of the leading bit, as a number of the format.
+    friend constexpr Float logb(Float a, Context& context) {
+        return from_bits(static_cast<Bits>(logb_bits(F, a.bits_, context)));
+    }
+    friend constexpr Float logb(Float a) {
+        Context context;
+        return logb(a, context);
+    }
+    friend constexpr NumberClass classify(Float a) { return classify_bits(F, a.bits_); }
+
+    friend constexpr Float abs(Float a) { return !isnan(a) && signbit(a) ? -a : a; }
     friend constexpr bool isnan(Float a) { return is_nan(F, a.bits_); }
     friend constexpr bool isinf(Float a) { return is_infinity(F, a.bits_); }
     friend constexpr bool isfinite(Float a) { return !isnan(a) && !isinf(a); }
@@ -147,6 +253,17 @@ class Float {
 
   private:
     using Word = WordFor<F>;
+
+    [[nodiscard]] constexpr double wide() const { return quick::widen<F>(bits_); }
+    static constexpr Float narrowed(double x) { return from_bits(static_cast<Bits>(quick::narrow<F>(x))); }
+    template <class Hardware>
+    static constexpr Float rounded(Hardware value) {
+        if constexpr (quick::covers(F)) {
+            if (quick::available()) return narrowed(value);
+        }
+        return Float(value, Context{});
+    }
+
     Bits bits_ = 0;
 };
 
@@ -157,6 +274,12 @@ using bf16 = Float<formats::bf16>;
 using fp16 = Float<formats::fp16>;
 using e5m2 = Float<formats::e5m2>;
 using e4m3 = Float<formats::e4m3>;
+using e5m2fnuz = Float<formats::e5m2fnuz>;
+using e4m3fnuz = Float<formats::e4m3fnuz>;
+using e3m2 = Float<formats::e3m2>;
+using e2m3 = Float<formats::e2m3>;
+using e2m1 = Float<formats::e2m1>;
+using e8m0 = Float<formats::e8m0>;
 
 /// Converts with a rounding, options and flags of one's own.
 template <class To, FloatFormat From>

@@ -94,11 +94,28 @@ inline constexpr FloatFormat fp16 = ieee_format(5, 10);
 inline constexpr FloatFormat e5m2 = ieee_format(5, 2);
 inline constexpr FloatFormat e4m3 = {
     .exponent_bits = 4, .fraction_bits = 3, .bias = 7, .specials = Specials::all_ones_nan};
+// The variants of AMD, Graphcore and Qualcomm (Noune et al. 2022): a bias one larger, the code of -0 is the NaN.
+inline constexpr FloatFormat e5m2fnuz = {
+    .exponent_bits = 5, .fraction_bits = 2, .bias = 16, .specials = Specials::negative_zero_nan};
+inline constexpr FloatFormat e4m3fnuz = {
+    .exponent_bits = 4, .fraction_bits = 3, .bias = 8, .specials = Specials::negative_zero_nan};
+// OCP microscaling formats (MX) specification 1.0, section 5.3: elements of 6 and 4 bits, and the scale of a block.
+inline constexpr FloatFormat e3m2 = {.exponent_bits = 3, .fraction_bits = 2, .bias = 3, .specials = Specials::none};
+inline constexpr FloatFormat e2m3 = {.exponent_bits = 2, .fraction_bits = 3, .bias = 1, .specials = Specials::none};
+inline constexpr FloatFormat e2m1 = {.exponent_bits = 2, .fraction_bits = 1, .bias = 1, .specials = Specials::none};
+inline constexpr FloatFormat e8m0 = {.exponent_bits = 8,
+                                     .fraction_bits = 0,
+                                     .bias = 127,
+                                     .specials = Specials::all_ones_nan,
+                                     .has_sign = false,
+                                     .has_subnormals = false};
 }  // namespace formats
 
 static_assert(formats::fp16.emin() == -14 && formats::fp16.emax() == 15 && formats::fp16.smallest_exponent() == -24);
 static_assert(formats::e4m3.emin() == -6 && formats::e4m3.emax() == 8 && formats::e5m2.emax() == 15);
 static_assert(formats::tf32.storage_bits() == 32 && formats::tf32.code_bits() == 19);
+static_assert(formats::e8m0.emin() == -127 && formats::e8m0.emax() == 127 && formats::e2m1.emax() == 2);
+static_assert(formats::e4m3fnuz.emin() == -7 && formats::e4m3fnuz.emax() == 7 && formats::e5m2fnuz.emax() == 15);
 static_assert(formats::fp32.nan_code() == 0x7FC00000 && formats::fp32.max_finite_magnitude() == 0x7F7FFFFF);
 
 }  // namespace ulp

@@ -14,6 +14,12 @@ constexpr std::array rows{
     NamedFormat{"fp16", formats::fp16, "IEEE 754 binary16"},
     NamedFormat{"e5m2", formats::e5m2, "OCP FP8 E5M2"},
     NamedFormat{"e4m3", formats::e4m3, "OCP FP8 E4M3: no infinity, one NaN"},
+    NamedFormat{"e5m2fnuz", formats::e5m2fnuz, "FP8 E5M2 without infinity and -0 (AMD)"},
+    NamedFormat{"e4m3fnuz", formats::e4m3fnuz, "FP8 E4M3 without infinity and -0 (AMD)"},
+    NamedFormat{"e3m2", formats::e3m2, "OCP FP6 E3M2: finite numbers only"},
+    NamedFormat{"e2m3", formats::e2m3, "OCP FP6 E2M3: finite numbers only"},
+    NamedFormat{"e2m1", formats::e2m1, "OCP FP4 E2M1: finite numbers only"},
+    NamedFormat{"e8m0", formats::e8m0, "OCP scale E8M0: powers of two, no sign, no zero"},
 };
 }  // namespace
 

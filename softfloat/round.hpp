@@ -54,6 +54,13 @@ constexpr std::uint64_t infinity_bits(const FloatFormat& format, bool sign) {
     return pack(format, sign, format.has_nan() ? format.nan_code() : format.max_finite_magnitude());
 }
 
+/// -x: the other sign, also on a NaN that has one. Without a sign in the format there is no -x: NaN.
+constexpr std::uint64_t negate_bits(const FloatFormat& format, std::uint64_t bits) {
+    if (!format.has_sign) return nan_bits(format);
+    if (format.specials == Specials::negative_zero_nan && is_nan(format, bits)) return bits;
+    return pack(format, !sign_of(format, bits), magnitude_of(format, bits));
+}
+
 /// The exact value of a storage word. Bits of the padding are ignored.
 template <class Word = std::uint64_t>
 constexpr Unpacked<Word> decode(const FloatFormat& format, std::uint64_t bits) {
@@ -92,7 +99,10 @@ constexpr bool rounds_up(const Context& context, bool sign, bool odd, const Disc
         case Rounding::down: return sign && discarded.any();
         case Rounding::up: return !sign && discarded.any();
         case Rounding::odd: return !odd && discarded.any();
-        case Rounding::stochastic: return ((discarded.top_bits + context.random) >> context.random_bits) != 0;
+        case Rounding::stochastic: {
+            const std::uint64_t random = context.random & ((std::uint64_t{1} << context.random_bits) - 1);
+            return ((discarded.top_bits + random) >> context.random_bits) != 0;
+        }
     }
     return false;
 }
@@ -121,13 +131,36 @@ constexpr Split<Word> split_at(Word significand, int cut, int random_bits) {
     return {kept, {half, sticky, top}};
 }
 
-/// What an overflow gives: infinity, or the largest finite number where the rounding or the context says so.
-constexpr std::uint64_t overflow_bits(const FloatFormat& format, bool sign, const Context& context) {
+/// What an invalid operation gives: the format's quiet NaN. Formats without NaN have their largest number there, as
+/// NVIDIA's conversions to FP6 and FP4 do (PTX ISA, cvt with .satfinite).
+constexpr std::uint64_t invalid_bits(const FloatFormat& format, Context& context) {
+    context.flags |= flag::invalid;
+    return format.has_nan() ? nan_bits(format) : pack(format, false, format.max_finite_magnitude());
+}
+
+/// What an infinite result gives: infinity, or the largest finite number if the context saturates. A negative one does
+/// not exist in a format without sign.
+constexpr std::uint64_t infinite_bits(const FloatFormat& format, bool sign, Context& context) {
+    if (sign && !format.has_sign) return invalid_bits(format, context);
+    return context.saturate ? pack(format, sign, format.max_finite_magnitude()) : infinity_bits(format, sign);
+}
+
+/// What an exactly zero result gives: zero, or the smallest number of a format that has no zero.
+constexpr std::uint64_t zero_bits(const FloatFormat& format, bool sign, Context& context) {
+    if (!format.has_subnormals) {
+        context.flags |= flag::underflow | flag::inexact;
+        return pack(format, false, 0);
+    }
+    return pack(format, sign, 0);
+}
+
+/// What an overflow gives: an infinite result, or the largest finite number where the rounding points inward.
+constexpr std::uint64_t overflow_bits(const FloatFormat& format, bool sign, Context& context) {
+    context.flags |= flag::overflow | flag::inexact;
     const bool toward_infinity =
         context.rounding == Rounding::nearest_even || context.rounding == Rounding::nearest_away ||
         context.rounding == Rounding::stochastic || context.rounding == (sign ? Rounding::down : Rounding::up);
-    if (context.saturate || !toward_infinity) return pack(format, sign, format.max_finite_magnitude());
-    return infinity_bits(format, sign);
+    return toward_infinity ? infinite_bits(format, sign, context) : pack(format, sign, format.max_finite_magnitude());
 }
 
 /// The rounding function: encodes (-1)^sign * significand * 2^exponent in the format.
@@ -137,16 +170,10 @@ constexpr std::uint64_t overflow_bits(const FloatFormat& format, bool sign, cons
 template <class Word>
 constexpr std::uint64_t round_to_bits(const FloatFormat& format, bool sign, int exponent, Word significand,
                                       Context& context) {
-    if (significand == 0) return pack(format, sign, 0);
-    if (sign && !format.has_sign) {
-        context.flags |= flag::invalid;
-        return format.has_nan() ? nan_bits(format) : pack(format, false, 0);
-    }
+    if (significand == 0) return zero_bits(format, sign, context);
+    if (sign && !format.has_sign) return invalid_bits(format, context);
     const int leading = exponent + bit_length(significand) - 1;  // the value lies in [2^leading, 2^(leading+1))
-    if (leading > format.emax()) {
-        context.flags |= flag::overflow | flag::inexact;
-        return overflow_bits(format, sign, context);
-    }
+    if (leading > format.emax()) return overflow_bits(format, sign, context);
     const int emin = format.emin();
     const int binade = leading > emin ? leading : emin;
     const int cut = binade - format.fraction_bits - exponent;  // bits below the unit in the last place
@@ -175,17 +202,8 @@ constexpr std::uint64_t round_to_bits(const FloatFormat& format, bool sign, int 
         const std::uint64_t hidden = format.fraction_mask() + 1;
         magnitude = magnitude > hidden ? magnitude - hidden : 0;  // no zero in the format: the smallest number instead
     }
-    if (magnitude > format.max_finite_magnitude()) {
-        context.flags |= flag::overflow | flag::inexact;
-        return overflow_bits(format, sign, context);
-    }
+    if (magnitude > format.max_finite_magnitude()) return overflow_bits(format, sign, context);
     return pack(format, sign, magnitude);
-}
-
-/// A NaN operand reaches the result as the format's one quiet NaN; formats without NaN have no answer but zero.
-constexpr std::uint64_t invalid_bits(const FloatFormat& format, Context& context) {
-    context.flags |= flag::invalid;
-    return format.has_nan() ? nan_bits(format) : pack(format, false, 0);
 }
 
 /// An operand as the operations see it: subnormals are zeros if the context flushes inputs.
@@ -193,7 +211,9 @@ template <class Word>
 constexpr Unpacked<Word> operand(const FloatFormat& format, std::uint64_t bits, const Context& context) {
     Unpacked<Word> value = decode<Word>(format, bits);
     const bool subnormal = format.has_subnormals && (magnitude_of(format, bits) >> format.fraction_bits) == 0;
-    if (context.flush_inputs && subnormal && value.kind == Kind::finite) return {Kind::zero, value.sign, 0, 0};
+    if (context.flush_inputs && subnormal && value.kind == Kind::finite) {
+        return {Kind::zero, value.sign && format.has_negative_zero(), 0, 0};
+    }
     return value;
 }
 
@@ -203,19 +223,16 @@ constexpr bool is_signaling(const FloatFormat& format, std::uint64_t bits) {
            ((magnitude_of(format, bits) >> (format.fraction_bits - 1)) & 1) == 0;
 }
 
-/// Converts between formats: decode exactly, round once.
-/// Overflow of an infinity into a format without one follows infinity_bits, or saturates.
+/// Converts between formats: decode exactly, round once. A NaN without a place in the new format is invalid.
 constexpr std::uint64_t convert_bits(const FloatFormat& to, const FloatFormat& from, std::uint64_t bits,
                                      Context& context) {
     const auto value = operand<std::uint64_t>(from, bits, context);
     switch (value.kind) {
         case Kind::nan:
-            if (is_signaling(from, bits)) context.flags |= flag::invalid;
-            return to.has_nan() ? nan_bits(to) : pack(to, false, 0);
-        case Kind::infinity:
-            if (to.has_infinity() && !context.saturate) return infinity_bits(to, value.sign);
-            return context.saturate ? pack(to, value.sign, to.max_finite_magnitude()) : infinity_bits(to, value.sign);
-        case Kind::zero: return pack(to, value.sign, 0);
+            if (is_signaling(from, bits) || !to.has_nan()) return invalid_bits(to, context);
+            return nan_bits(to);
+        case Kind::infinity: return infinite_bits(to, value.sign, context);
+        case Kind::zero: return zero_bits(to, value.sign, context);
         case Kind::finite: break;
     }
     return round_to_bits(to, value.sign, value.exponent, value.significand, context);

@@ -10,6 +10,7 @@ Command compare_command();
 Command doctor_command();
 Command gpu_command();
 Command list_command();
+Command matmul_command();
 Command report_command();
 Command run_command();
 Command verify_command();
@@ -23,6 +24,7 @@ std::span<const Command> commands() {
         claims_command(),
         // Matrix units and their models.
         verify_command(),
+        matmul_command(),
         gpu_command(),
         compare_command(),
         // This machine.

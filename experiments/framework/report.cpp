@@ -39,10 +39,16 @@ std::string inline_svg(std::string svg, const std::string& name, const std::stri
     const std::size_t box = tag.find("viewBox=\"");
     const std::string view_box = box == std::string::npos ? "" : tag.substr(box, tag.find('"', box + 9) - box + 1);
     svg.erase(0, end_of_tag);
-    for (const char* black : {"\"black\"", "\"rgb(  0,   0,   0)\"", "\"rgb(0,0,0)\"", "\"#000000\""}) {
-        replace_all(svg, black, "\"currentColor\"");
-    }
-    for (const char* black : {"'black'", "'rgb(  0,   0,   0)'"}) replace_all(svg, black, "'currentColor'");
+    // The page's colours for gnuplot's: text and axes in the page's text colour, and no white sheet behind.
+    const std::pair<std::string_view, std::string_view> colours[] = {
+        {"\"black\"", "\"currentColor\""},
+        {"'black'", "'currentColor'"},
+        {"\"rgb(102,102,102)\"", "\"currentColor\""},
+        {"\"rgb(119,119,119)\"", "\"currentColor\""},
+        {"fill=\"#ffffff\"", "fill=\"none\""},
+        {" color=\"#FFFFFF\"", ""},
+    };
+    for (const auto& [from, to] : colours) replace_all(svg, from, to);
     // gnuplot gives its marks the same ids in every drawing; in one page each drawing needs its own.
     for (const char* reference : {"id='gp", "#gp", "id=\"gp"}) {
         std::string own = reference;

@@ -8,11 +8,13 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "engine/matmul.hpp"
 #include "experiments/framework/figures.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/parse_arguments.hpp"
 #include "experiments/framework/progress.hpp"
 #include "experiments/framework/record.hpp"
+#include "experiments/framework/stored_results.hpp"
 #include "gpu/backends.hpp"
 #include "softfloat/errors.hpp"
 
@@ -38,6 +40,7 @@ struct Finding {
     std::vector<Claim> claims;
     std::string record;  // result.json
     std::string note;    // about figures that were not drawn
+    bool skipped = false;
 };
 
 Finding run_one(const Experiment& experiment, Settings settings, const RunOptions& options) {
@@ -45,15 +48,19 @@ Finding run_one(const Experiment& experiment, Settings settings, const RunOption
     Progress progress(experiment.name);
     const RunContext context{options.seed, !options.full, options.backend, std::move(settings),
                              [&](double fraction) { progress.update(fraction); }};
+    const std::filesystem::path place = options.out / experiment.name;
+    if (options.resume && is_complete(place, request_digest(experiment, context))) {
+        return {read_result(options.out, experiment.name).claims, read_file(place / "result.json"), "", true};
+    }
     StagedFolder folder(options.out, experiment.name);
     Result result(experiment.name);
     experiment.run(context, result);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     write_record(experiment, context, result, seconds.count(), folder.path());
     write_scripts(result, folder.path());
-    std::string note = draw_figures(result, folder.path(), options.out / experiment.name);
+    std::string note = draw_figures(result, folder.path(), place);
     folder.publish();
-    return {result.claims(), result_json(experiment, context, result), std::move(note)};
+    return {result.claims(), result_json(experiment, context, result), std::move(note), false};
 }
 
 std::string shortened(const std::string& text, std::size_t width) {
@@ -75,6 +82,7 @@ void declare_run_options(CLI::App& app, RunOptions& options) {
         ->type_name("SPEC");
     app.add_option("--mnist", options.mnist, "folder with the MNIST idx files, for experiments that train on digits")
         ->type_name("DIR");
+    app.add_flag("--resume", options.resume, "do not run again what is complete in the output folder");
     app.add_option("--format", options.format, "what to print: console or json")
         ->check(CLI::IsMember({"console", "json"}))
         ->capture_default_str();
@@ -94,6 +102,7 @@ void print_claims(const std::vector<Claim>& claims) {
 ExitCode run_experiments(const std::vector<const Experiment*>& chosen, const RunOptions& options) {
     std::vector<Settings> settings;
     for (const Experiment* experiment : chosen) settings.push_back(settings_for(*experiment, chosen, options));
+    if (!options.backend.empty()) make_backend(options.backend);  // throws for one that does not exist
     make_writable_folder(options.out);
     const bool console = output_format(options) == OutputFormat::console;
     auto records = nlohmann::ordered_json::array();
@@ -106,7 +115,8 @@ ExitCode run_experiments(const std::vector<const Experiment*>& chosen, const Run
         if (!finding.note.empty()) fmt::print(stderr, "ulplab: {}\n", finding.note);
         if (console) {
             print_claims(finding.claims);
-            fmt::print("results: {}\n\n", (options.out / experiment.name).string());
+            fmt::print("results: {}{}\n\n", (options.out / experiment.name).string(),
+                       finding.skipped ? " (complete already, not run again)" : "");
             std::fflush(stdout);
         } else {
             records.push_back(nlohmann::ordered_json::parse(finding.record));

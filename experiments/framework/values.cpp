@@ -10,6 +10,13 @@ std::string bits_text(const FloatFormat& format, std::uint64_t bits) {
 
 std::string decimal_text(double value) { return fmt::format("{}", value); }
 
+std::string power_of_two_text(int exponent) {
+    constexpr const char* digits[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
+    std::string text = exponent < 0 ? "2⁻" : "2";
+    for (const char digit : fmt::format("{}", exponent < 0 ? -exponent : exponent)) text += digits[digit - '0'];
+    return text;
+}
+
 std::string value_text(const FloatFormat& format, std::uint64_t bits) {
     Context exact;
     const auto value = std::bit_cast<double>(convert_bits(formats::fp64, format, bits, exact));

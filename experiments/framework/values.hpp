@@ -19,6 +19,9 @@ std::string value_text(Float<F> value) {
     return value_text(F, value.bits());
 }
 
+/// "2¹⁶", for figures.
+std::string power_of_two_text(int exponent);
+
 /// The shortest decimal that reads back as the same fp64: "0.1", "inf", "-0".
 std::string decimal_text(double value);
 

@@ -9,8 +9,12 @@
 #pragma once
 
 #include <span>
+#include <string_view>
+#include <type_traits>
 
 #include "softfloat/array/context.hpp"
+#include "softfloat/array/words.hpp"
+#include "softfloat/float.hpp"
 #include "softfloat/format.hpp"
 #include "softfloat/simd_choice.hpp"
 
@@ -22,5 +26,82 @@ void round_array(const FloatFormat& format, std::span<const float> from, std::sp
 /// In place.
 void round_array(const FloatFormat& format, std::span<float> values, const ArrayContext& context = {},
                  Simd simd = simd_choice());
+
+namespace array {
+
+/// The format of float, double or a Float<F>.
+template <class Real>
+constexpr FloatFormat format_of() {
+    if constexpr (std::is_same_v<Real, float>) {
+        return formats::fp32;
+    } else if constexpr (std::is_same_v<Real, double>) {
+        return formats::fp64;
+    } else {
+        return Real::format;
+    }
+}
+
+template <class Real>
+concept Number = std::is_same_v<Real, float> || std::is_same_v<Real, double> || requires {
+    Real::format;
+};
+
+/// Checks the sizes of the operands that the operation has, and operates on their words.
+template <Number Real>
+void operate(std::string_view function, Operation operation, std::span<const Real> a, std::span<const Real> b,
+             std::span<const Real> c, std::span<Real> out, const ArrayContext& context, Simd simd) {
+    require_same_size(function, a.size(), out.size());
+    const bool two = operation != op_sqrt;
+    const bool three = operation == op_fma;
+    if (two) require_same_size(function, b.size(), out.size());
+    if (three) require_same_size(function, c.size(), out.size());
+    const Operands operands{a.data(), two ? b.data() : nullptr, three ? c.data() : nullptr};
+    operate_words(format_of<Real>(), operation, operands, out.data(), out.size(), context, simd);
+}
+
+}  // namespace array
+
+/// to[i] = from[i] rounded to To's format. From and To: float, double or Float<F> of any F.
+template <array::Number From, array::Number To>
+void convert_array(std::span<const From> from, std::span<To> to, const ArrayContext& context = {},
+                   Simd simd = simd_choice()) {
+    array::require_same_size("convert_array", from.size(), to.size());
+    array::convert_words(array::format_of<To>(), array::format_of<From>(), from.data(), to.data(), from.size(), context,
+                         simd);
+}
+
+/// out[i] = a[i] + b[i], and so on below, for float, double or Float<F> of any F. Give the type where the arguments are
+/// not spans of it: add_array<fp16>(x, y, sum) with vectors.
+template <array::Number Real>
+void add_array(std::span<const Real> a, std::span<const Real> b, std::span<Real> out, const ArrayContext& context = {},
+               Simd simd = simd_choice()) {
+    array::operate<Real>("add_array", array::op_add, a, b, {}, out, context, simd);
+}
+template <array::Number Real>
+void subtract_array(std::span<const Real> a, std::span<const Real> b, std::span<Real> out,
+                    const ArrayContext& context = {}, Simd simd = simd_choice()) {
+    array::operate<Real>("subtract_array", array::op_subtract, a, b, {}, out, context, simd);
+}
+template <array::Number Real>
+void multiply_array(std::span<const Real> a, std::span<const Real> b, std::span<Real> out,
+                    const ArrayContext& context = {}, Simd simd = simd_choice()) {
+    array::operate<Real>("multiply_array", array::op_multiply, a, b, {}, out, context, simd);
+}
+template <array::Number Real>
+void divide_array(std::span<const Real> a, std::span<const Real> b, std::span<Real> out,
+                  const ArrayContext& context = {}, Simd simd = simd_choice()) {
+    array::operate<Real>("divide_array", array::op_divide, a, b, {}, out, context, simd);
+}
+template <array::Number Real>
+void sqrt_array(std::span<const Real> a, std::span<Real> out, const ArrayContext& context = {},
+                Simd simd = simd_choice()) {
+    array::operate<Real>("sqrt_array", array::op_sqrt, a, {}, {}, out, context, simd);
+}
+/// a[i] * b[i] + c[i], rounded once.
+template <array::Number Real>
+void fma_array(std::span<const Real> a, std::span<const Real> b, std::span<const Real> c, std::span<Real> out,
+               const ArrayContext& context = {}, Simd simd = simd_choice()) {
+    array::operate<Real>("fma_array", array::op_fma, a, b, c, out, context, simd);
+}
 
 }  // namespace ulp

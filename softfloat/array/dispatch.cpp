@@ -3,6 +3,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "softfloat/array/words.hpp"
+
 namespace ulp::array {
 
 const KernelTable& kernels_of(Simd simd) {

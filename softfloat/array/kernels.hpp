@@ -1,6 +1,8 @@
 // The kernels of one set of instructions as a table. See kernel_table.hpp.
 #pragma once
 
+#include "softfloat/array/kernels_arithmetic.hpp"
+#include "softfloat/array/kernels_convert.hpp"
 #include "softfloat/array/kernels_round.hpp"
 #include "softfloat/array/kernels_stochastic.hpp"
 
@@ -29,6 +31,17 @@ constexpr KernelTable make_kernels() {
     fill_roundings<Lanes, narrow, To16>(table.encode16);
     fill_roundings<Lanes, narrow, To8>(table.encode8);
     fill_roundings<Lanes, no_negative_zero, To8>(table.encode8);
+    table.decode16[wide] = map_array<Lanes, Decode16<Lanes, wide>>;
+    table.decode16[narrow] = map_array<Lanes, Decode16<Lanes, narrow>>;
+    table.decode8[narrow] = map_array<Lanes, Decode8<Lanes, narrow>>;
+    table.decode8[no_negative_zero] = map_array<Lanes, Decode8<Lanes, no_negative_zero>>;
+    table.narrow = map_array<Lanes, Narrow<Lanes>>;
+    table.widen = map_array<Lanes, Widen<Lanes>>;
+    fill_operations<Lanes, OddBySingle<Lanes>>(table.odd_by_single);
+    fill_operations<Lanes, OddByDouble<Lanes>>(table.odd_by_double);
+    fill_operations<Lanes, InSingle<Lanes>>(table.single);
+    if constexpr (Lanes::has_half) fill_operations<Lanes, HalfNearest<Lanes>>(table.half_nearest);
+    fill_operations<Lanes, BfloatNearest<Lanes>>(table.bfloat_nearest);
     return table;
 }
 

@@ -42,7 +42,8 @@ void plan_extremes(RoundingPlan& plan, const FloatFormat& format, const ArrayCon
     const std::uint32_t infinity = word_of(format, infinity_bits(format, false));
     plan.overflow_away = context.saturate ? plan.largest : infinity;
     plan.infinity = plan.overflow_away;
-    plan.nan = format.has_nan() ? static_cast<std::uint32_t>(formats::fp32.nan_code()) : 0;
+    Context exact;
+    plan.nan = word_of(format, convert_bits(format, formats::fp32, formats::fp32.nan_code(), exact));
 }
 
 void plan_subnormals(RoundingPlan& plan, const FloatFormat& format, Rounding rounding) {
@@ -61,18 +62,14 @@ void plan_code(RoundingPlan& plan, const FloatFormat& format) {
     plan.code_infinity = static_cast<std::uint32_t>(format.infinity_magnitude());
     plan.code_nan = static_cast<std::uint32_t>(format.has_nan() ? format.nan_code() : 0);
     plan.code_sign_shift = static_cast<std::uint32_t>(32 - format.storage_bits());
-}
-
-void plan_random(RoundingPlan& plan, const ArrayContext& context) {
-    const auto split = [](std::uint32_t(&words)[2], std::uint64_t x) {
-        words[0] = static_cast<std::uint32_t>(x);
-        words[1] = static_cast<std::uint32_t>(x >> 32);
-    };
-    split(plan.key, context.seed);
-    split(plan.stream, context.stream);
-    plan.block = context.first / 4;
-    plan.skip = static_cast<std::uint32_t>(context.first % 4);
-    plan.kept_bits = ~std::uint32_t{0} << (32 - context.random_bits);
+    plan.code_magnitude_mask = static_cast<std::uint32_t>(format.magnitude_mask());
+    plan.code_hidden = std::uint32_t{1} << format.fraction_bits;
+    const std::uint32_t reserved = format.specials == Specials::ieee           ? plan.code_hidden
+                                   : format.specials == Specials::all_ones_nan ? 1
+                                                                               : 0;
+    plan.code_top = plan.code_magnitude_mask - reserved;
+    plan.infinity_word = static_cast<std::uint32_t>(format.has_infinity() ? formats::fp32.infinity_magnitude()
+                                                                          : formats::fp32.nan_code());
 }
 
 }  // namespace
@@ -103,10 +100,24 @@ std::optional<Plan> make_plan(const FloatFormat& format, const ArrayContext& con
     // Nothing is dropped: the other kernels need a last kept bit above a dropped one.
     if (all_digits) plan.rounding = Rounding::toward_zero;
     constants.up = context.rounding == Rounding::up ? ~std::uint32_t{0} : 0;
+    constants.zero_sum_sign = context.rounding == Rounding::down ? std::uint32_t{1} << 31 : 0;
     plan_extremes(constants, format, context);
     plan_code(constants, format);
-    if (context.rounding == Rounding::stochastic) plan_random(constants, context);
+    if (context.rounding == Rounding::stochastic) start_random(constants, context, 0);
     return plan;
+}
+
+void start_random(RoundingPlan& plan, const ArrayContext& context, std::size_t element) {
+    const auto split = [](std::uint32_t(&words)[2], std::uint64_t x) {
+        words[0] = static_cast<std::uint32_t>(x);
+        words[1] = static_cast<std::uint32_t>(x >> 32);
+    };
+    split(plan.key, context.seed);
+    split(plan.stream, context.stream);
+    const std::uint64_t position = context.first + element;
+    plan.block = position / 4;
+    plan.skip = static_cast<std::uint32_t>(position % 4);
+    plan.kept_bits = ~std::uint32_t{0} << (32 - context.random_bits);
 }
 
 }  // namespace ulp::array

@@ -19,4 +19,7 @@ struct Plan {
 /// of a directed or stochastic rounding. The scalar functions then do.
 std::optional<Plan> make_plan(const FloatFormat& format, const ArrayContext& context);
 
+/// Sets the plan's random numbers to those of the elements from `element` on.
+void start_random(RoundingPlan& plan, const ArrayContext& context, std::size_t element);
+
 }  // namespace ulp::array

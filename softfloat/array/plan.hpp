@@ -39,6 +39,15 @@ struct RoundingPlan {
     std::uint32_t code_nan;              // magnitude, or with its sign where only a negative code is a NaN
     std::uint32_t code_sign_shift;       // from bit 31 to the code's sign bit
 
+    // From the storage word to fp32.
+    std::uint32_t code_magnitude_mask;
+    std::uint32_t code_hidden;    // magnitude of 2^emin: below it, numbers are subnormal
+    std::uint32_t code_top;       // magnitudes above it are infinity and NaNs
+    std::uint32_t infinity_word;  // fp32 word of code_infinity: a NaN where the format has none
+
+    // Arithmetic: the sign bit where the sum of x and -x is -0, that is if down; else 0.
+    std::uint32_t zero_sum_sign;
+
     // Stochastic rounding: Philox of (counter, stream; key), counting from the block of the first element.
     std::uint32_t key[2];
     std::uint32_t stream[2];

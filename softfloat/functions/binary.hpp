@@ -17,8 +17,8 @@ struct ExactRoot {
     Operand value;
 };
 constexpr ExactRoot exact_root(const Operand& x) {
-    const std::uint64_t root = integer_sqrt(x.significand);
-    return {root * root == x.significand && x.exponent % 2 == 0, {x.kind, false, x.exponent / 2, root}};
+    const auto root = sqrt_exact(x, 32);  // at most 12 bits of root if it is one, and the sticky bit says whether it is
+    return {(root.significand & 1) == 0, odd_form(root)};
 }
 
 /// x^y for finite nonzero operands where it is a number with at most 63 bits: all the exact results and all the ties.
@@ -109,11 +109,7 @@ constexpr Unpacked<UInt128> hypot_exact(const Operand& x, const Operand& y) {
     if (gap > 39) return {Kind::finite, false, a.exponent - 64, a.significand << 64 | 1};
     const UInt128 aligned = a.significand << gap;
     const UInt128 sum = aligned * aligned + b.significand * b.significand;
-    // As many bits of root as integer_sqrt can make.
-    const int up = (126 - bit_length(sum)) / 2 * 2;
-    const UInt128 radicand = sum << up;
-    const UInt128 root = integer_sqrt(radicand);
-    return {Kind::finite, false, b.exponent - up / 2 - 1, root << 1 | (root * root != radicand ? 1 : 0)};
+    return sqrt_exact<UInt128>({Kind::finite, false, 2 * b.exponent, sum}, 62);
 }
 
 }  // namespace ulp::functions
@@ -149,7 +145,7 @@ constexpr std::uint64_t hypot_bits(const FloatFormat& format, std::uint64_t a, s
     if ((x.kind == Kind::nan || y.kind == Kind::nan) && (signaling || !infinite)) {
         return propagate_nan(format, a, b, context);
     }
-    if (infinite) return infinity_bits(format, false);
+    if (infinite) return infinite_bits(format, false, context);
     if (x.kind == Kind::zero) return round_to_bits(format, false, y.exponent, y.significand, context);
     if (y.kind == Kind::zero) return round_to_bits(format, false, x.exponent, x.significand, context);
     const auto root = functions::hypot_exact(x, y);

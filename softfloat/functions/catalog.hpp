@@ -82,7 +82,7 @@ struct Exp2 {
     static constexpr bool pinned_domain(float x) { return x > -149 && x < 127; }
 };
 
-/// e^x - 1.
+/// e^x - 1. The quick phase loses the sign of -0 (so does tanh's).
 struct Expm1 {
     static constexpr Special special(const Operand& x) {
         if (x.kind == Kind::zero) return Special::zero(x.sign);
@@ -91,7 +91,7 @@ struct Expm1 {
     }
     static constexpr double fast(double x) { return fast::expm1(x); }
     static constexpr Wide wide(const Wide& x) { return wide::expm1(x); }
-    static constexpr bool pinned_domain(float x) { return x >= -0x1.FFFFFEp127F && x < 88; }
+    static constexpr bool pinned_domain(float x) { return x >= -0x1.FFFFFEp127F && x < 88 && x != 0; }
 };
 
 /// The natural logarithm.
@@ -167,7 +167,7 @@ struct Tanh {
     }
     static constexpr double fast(double x) { return fast::tanh(x); }
     static constexpr Wide wide(const Wide& x) { return wide::tanh(x); }
-    static constexpr bool pinned_domain(float x) { return is_finite(x); }
+    static constexpr bool pinned_domain(float x) { return is_finite(x) && x != 0; }
 };
 
 /// 1 / (1 + e^-x).

@@ -44,15 +44,12 @@ struct Special {
 constexpr std::uint64_t special_bits(const FloatFormat& format, const Special& special, Context& context) {
     const auto& value = special.value;
     if (special.rule == Special::Rule::invalid) return invalid_bits(format, context);
-    if (special.rule == Special::Rule::pole) {
-        context.flags |= flag::divide_by_zero;
-        if (context.saturate) return pack(format, value.sign, format.max_finite_magnitude());
-    }
-    if (value.kind == Kind::infinity) return infinity_bits(format, value.sign);
+    if (special.rule == Special::Rule::pole) context.flags |= flag::divide_by_zero;
+    if (value.kind == Kind::infinity) return infinite_bits(format, value.sign, context);
     return round_to_bits(format, value.sign, value.exponent, value.significand, context);
 }
 
-/// The relative error that the quick phases promise.
+/// The relative error that the quick phases promise: 2^-this (round_quick spells it out as 0x1p-40).
 inline constexpr int fast_error_bits = 40;
 
 /// Formats whose finite numbers are fp32 numbers: the operands the quick phases are made for.
@@ -130,15 +127,24 @@ constexpr std::uint64_t evaluate_bits_accurately(const FloatFormat& format, std:
     return round_wide(format, Function::wide(Wide{x}), context);
 }
 
+/// The quick phase for fp32 and nearest even: both ends of y's error interval rounded by the hardware's conversion.
+struct QuickFloat {
+    bool decided;
+    float value;
+};
+constexpr QuickFloat round_quick(double y) {
+    const double error = y * 0x1p-40;
+    const auto below = static_cast<float>(y - error);
+    const auto above = static_cast<float>(y + error);
+    return {below == above, above};
+}
+
 /// The function of an fp32 number, rounded to nearest even: equal to evaluate_bits<Function>(fp32, ...), and quick.
 template <class Function>
 constexpr float evaluate_pinned(float x) {
     if (Function::pinned_domain(x)) {
-        const double y = Function::fast(static_cast<double>(x));
-        const double error = y * 0x1p-40;
-        const auto below = static_cast<float>(y - error);
-        const auto above = static_cast<float>(y + error);
-        if (below == above) return above;
+        const QuickFloat quick = round_quick(Function::fast(static_cast<double>(x)));
+        if (quick.decided) return quick.value;
     }
     Context context;
     const std::uint64_t bits = evaluate_bits<Function>(formats::fp32, std::bit_cast<std::uint32_t>(x), context);

@@ -24,11 +24,25 @@ constexpr float rsqrt(float x) { return evaluate_pinned<functions::Rsqrt>(x); }
 constexpr float cbrt(float x) { return evaluate_pinned<functions::Cbrt>(x); }
 
 constexpr float pow(float x, float y) {
+    // 2^-126 < x^y < 2^127, where float(e^(y log x)) is in range; an x <= 0 is left to the rules.
+    if (functions::is_positive_finite(x) && functions::is_finite(y)) {
+        const double exponent = static_cast<double>(y) * fast::log(static_cast<double>(x));
+        if (exponent > -87 && exponent < 88) {
+            const QuickFloat quick = round_quick(fast::exp(exponent));
+            if (quick.decided) return quick.value;
+        }
+    }
     Context context;
     return std::bit_cast<float>(static_cast<std::uint32_t>(
         pow_bits(formats::fp32, std::bit_cast<std::uint32_t>(x), std::bit_cast<std::uint32_t>(y), context)));
 }
 constexpr float hypot(float x, float y) {
+    // The squares are exact in double.
+    const double square = static_cast<double>(x) * x + static_cast<double>(y) * y;
+    if (square > 0x1p-250 && square < 0x1p253) {
+        const QuickFloat quick = round_quick(square * fast::rsqrt(square));
+        if (quick.decided) return quick.value;
+    }
     Context context;
     return std::bit_cast<float>(static_cast<std::uint32_t>(
         hypot_bits(formats::fp32, std::bit_cast<std::uint32_t>(x), std::bit_cast<std::uint32_t>(y), context)));

@@ -25,21 +25,25 @@ constexpr Wide erf_series(const Wide& t) {
 }
 
 /// erfc(t) = e^(-t^2) / sqrt(pi) / (t + (1/2)/(t + (2/2)/(t + (3/2)/(t + ...)))) for t >= 2.5 (A. and S. 7.1.14). About
-/// (120 ln 2)^2 / (8 t^2) = 138 levels give 120 bits.
+/// (120 ln 2)^2 / (8 t^2) levels give 120 bits.
 constexpr Wide erfc_fraction(const Wide& t) {
+    const Wide t2 = t * t;
+    const int levels = 20 + (t2.leading() < 20 ? 900 / static_cast<int>(t2.significand >> -t2.exponent) : 0);
     Wide tail = t;
-    for (int n = 160; n >= 1; --n) tail = t + scale(Wide{n}, -1) / tail;
-    return exp(-(t * t)) * one_over_sqrt_pi() / tail;
+    for (int n = levels; n >= 1; --n) tail = t + scale(Wide{n}, -1) / tail;
+    return exp(-t2) * one_over_sqrt_pi() / tail;
 }
 
 /// 1 - erf(t), t >= 0.
 constexpr Wide erfc(const Wide& t) { return below_erf_split(t) ? Wide{1} - erf_series(t) : erfc_fraction(t); }
 
-/// From 10 on erfc is below 2^-148, less than the last bit of a Wide: any tiny number gives the same jammed difference.
+/// erfc(t) to be subtracted from 1: from 10 on it is below 2^-148, less than the last bit of a Wide, and any tiny
+/// number gives the same jammed difference.
+constexpr Wide erfc_beside_one(const Wide& t) { return t < Wide{10} ? erfc(t) : Wide{false, -148, 1}; }
+
 constexpr Wide erf(const Wide& x) {
     const Wide t = abs(x);
-    const auto complement = [&] { return t < Wide{10} ? erfc_fraction(t) : Wide{false, -148, 1}; };
-    const Wide magnitude = below_erf_split(t) ? erf_series(t) : Wide{1} - complement();
+    const Wide magnitude = below_erf_split(t) ? erf_series(t) : Wide{1} - erfc_beside_one(t);
     return x.sign ? -magnitude : magnitude;
 }
 
@@ -48,7 +52,7 @@ constexpr Wide gelu(const Wide& x) {
     const Wide half = scale(x, -1);
     const Wide t = abs(x) * one_over_sqrt_2();
     if (x.leading() < 0) return half + half * (x.sign ? -erf(t) : erf(t));
-    return x.sign ? half * erfc(t) : x - half * erfc(t);
+    return x.sign ? half * erfc(t) : x - half * erfc_beside_one(t);
 }
 
 static_assert(abs(erfc(Wide(false, -20, 2621439)) / erfc(Wide(false, -20, 2621441)) - Wide{1}) < Wide(false, -16, 1));

@@ -25,11 +25,12 @@ constexpr std::uint64_t tensor_core_nan(const FloatFormat& format) {
 /// An aligned term's ingredients: (-1)^sign * significand * 2^(exponent - point), significand < 4 * 2^point.
 /// Not normalised. A zero has significand 0 and the exponent with which it takes part in the search for the largest.
 struct BlockTerm {
-    bool sign = false;
-    int exponent = no_exponent_floor;
-    int point = 0;
-    std::uint64_t significand = 0;
+    bool sign;
+    int exponent;
+    int point;
+    std::uint64_t significand;
 };
+constexpr BlockTerm absent_term() { return {false, no_exponent_floor, 0, 0}; }
 
 /// Which special values a group holds.
 struct BlockSpecials {
@@ -54,25 +55,30 @@ constexpr int zero_operand_exponent(const FloatFormat& format, ZeroProduct polic
     return policy == ZeroProduct::operand_as_subnormal ? format.emin() : formats::fp32.emin();
 }
 
-/// a * b as a term; what is special about it goes into `specials`.
-constexpr BlockTerm product_term(const TensorCoreModel& model, std::uint64_t a, std::uint64_t b,
+/// An operand, decoded once for the many products it takes part in. Functions here accept it in place of a code.
+using DecodedOperand = Unpacked<std::uint64_t>;
+constexpr DecodedOperand decoded(const FloatFormat& format, std::uint64_t code) {
+    return decode<std::uint64_t>(format, code);
+}
+constexpr DecodedOperand decoded(const FloatFormat&, const DecodedOperand& operand) { return operand; }
+
+/// x * y as a term; what is special about it goes into `specials`.
+constexpr BlockTerm product_term(const TensorCoreModel& model, const DecodedOperand& x, const DecodedOperand& y,
                                  BlockSpecials& specials) {
-    const auto x = decode<std::uint64_t>(model.a_format, a);
-    const auto y = decode<std::uint64_t>(model.b_format, b);
     const bool sign = x.sign != y.sign;
     if (x.kind == Kind::nan || y.kind == Kind::nan) {
         specials.nan = true;
-        return {};
+        return absent_term();
     }
     if (x.kind == Kind::infinity || y.kind == Kind::infinity) {
         if (x.kind == Kind::zero || y.kind == Kind::zero) specials.nan = true;
         specials.add_infinity(sign);
-        return {};
+        return absent_term();
     }
     const int point = model.a_format.fraction_bits + model.b_format.fraction_bits;
     const ZeroProduct policy = model.policies.zero_product;
     if (x.kind == Kind::zero || y.kind == Kind::zero) {
-        if (policy == ZeroProduct::ignored) return {};
+        if (policy == ZeroProduct::ignored) return absent_term();
         const int ex =
             x.kind == Kind::zero ? zero_operand_exponent(model.a_format, policy) : unit_exponent(model.a_format, x);
         const int ey =
@@ -94,10 +100,10 @@ constexpr BlockTerm addend_term(const TensorCoreModel& model, std::uint64_t c, B
     const FloatFormat& format = model.accumulator;
     const auto value = decode<std::uint64_t>(format, c);
     switch (value.kind) {
-        case Kind::nan: specials.nan = true; return {};
-        case Kind::infinity: specials.add_infinity(value.sign); return {};
+        case Kind::nan: specials.nan = true; return absent_term();
+        case Kind::infinity: specials.add_infinity(value.sign); return absent_term();
         case Kind::zero:
-            if (model.policies.zero_addend == ZeroAddend::ignored) return {};
+            if (model.policies.zero_addend == ZeroAddend::ignored) return absent_term();
             return {value.sign,
                     model.policies.zero_addend == ZeroAddend::at_fp32_emin ? formats::fp32.emin() : format.emin(),
                     format.fraction_bits, 0};
@@ -113,20 +119,18 @@ constexpr BlockTerm addend_term(const TensorCoreModel& model, std::uint64_t c, B
 }
 
 /// The term as an integer multiple of 2^(largest - F), its magnitude truncated toward zero.
+///
+/// Signs and shifts of terms are as good as random, so this does without branches: the significand, of at most 24 bits,
+/// is moved up as far as any F needs and then down.
 constexpr std::int64_t aligned_term(const TensorCoreModel& model, const BlockTerm& term, int largest) {
-    const int shift = term.exponent - largest + model.fraction_bits - term.point;
-    std::uint64_t magnitude = 0;
-    if (shift >= 0) {
-        magnitude = term.significand << shift;  // a term's exponent is at most `largest`, so this fits
-    } else if (shift > -64) {
-        magnitude = term.significand >> -shift;
-    }
-    if (model.mutation.alignment == Rounding::down && term.sign && term.significand != 0) {
-        const bool cut = shift <= -64 || (shift < 0 && (magnitude << -shift) != term.significand);
-        magnitude += cut ? 1 : 0;
-    }
-    const auto value = static_cast<std::int64_t>(magnitude);
-    return term.sign ? -value : value;
+    constexpr int up = 38;
+    const int wanted = term.exponent - largest + model.fraction_bits - term.point;  // at most F - point
+    const int down = up - wanted < 63 ? up - wanted : 63;
+    const std::uint64_t raised = term.significand << up;
+    std::uint64_t magnitude = raised >> down;
+    if (model.mutation.alignment == Rounding::down && term.sign) magnitude += (magnitude << down) != raised ? 1 : 0;
+    const auto negate = -static_cast<std::int64_t>(term.sign);
+    return (static_cast<std::int64_t>(magnitude) ^ negate) - negate;
 }
 
 /// (-1)^sign * magnitude * 2^exponent in the accumulator's format, rounded as the model's groups are.
@@ -145,13 +149,15 @@ constexpr std::uint64_t round_block_sum(const TensorCoreModel& model, bool sign,
 /// Most products that any model fuses.
 inline constexpr int max_group = 64;
 
-/// A fused group: products a[k] * b[k], k < count <= max_group, and c. Codes are storage words of the model's formats;
-/// missing products count as zeros that are not there.
-template <class Code>
-constexpr Code block_dot(const TensorCoreModel& model, const Code* a, const Code* b, Code c, int count) {
+/// A fused group: products a[k] * b[k], k < count <= max_group, and c, a storage word of the accumulator. Operands are
+/// storage words of the model's formats or decoded ones; missing products count as zeros that are not there.
+template <class Operand, class Code>
+constexpr Code block_dot(const TensorCoreModel& model, const Operand* a, const Operand* b, Code c, int count) {
     BlockSpecials specials;
     BlockTerm terms[max_group + 1];
-    for (int k = 0; k < count; ++k) terms[k] = product_term(model, a[k], b[k], specials);
+    for (int k = 0; k < count; ++k) {
+        terms[k] = product_term(model, decoded(model.a_format, a[k]), decoded(model.b_format, b[k]), specials);
+    }
     terms[count] = addend_term(model, c, specials);
     if (specials.any()) return static_cast<Code>(specials.result(model.accumulator));
 

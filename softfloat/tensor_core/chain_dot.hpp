@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "softfloat/arithmetic.hpp"
 #include "softfloat/tensor_core/block_dot.hpp"
+#include "softfloat/tensor_core/chained_units.hpp"
+#include "softfloat/tensor_core/late_addend.hpp"
 #include "softfloat/tensor_core/model.hpp"
 
 namespace ulp {
@@ -35,9 +38,9 @@ constexpr std::uint64_t add_nearest(const FloatFormat& format, std::uint64_t x, 
     return is_nan(format, sum) ? tensor_core_nan(format) : sum;
 }
 
-/// The groups of one fused instruction in ascending k, each result the next c. a and b hold instruction_k codes.
-template <class Code>
-constexpr Code fused_instruction(const TensorCoreModel& model, const Code* a, const Code* b, Code c) {
+/// The groups of one fused instruction in ascending k, each result the next c. a and b hold instruction_k operands.
+template <class Operand, class Code>
+constexpr Code fused_instruction(const TensorCoreModel& model, const Operand* a, const Operand* b, Code c) {
     for (int k = 0; k < model.instruction_k; k += model.group) {
         const int left = model.instruction_k - k;
         c = block_dot(model, a + k, b + k, c, left < model.group ? left : model.group);
@@ -45,18 +48,31 @@ constexpr Code fused_instruction(const TensorCoreModel& model, const Code* a, co
     return c;
 }
 
-/// One FP8 mma.sync of sm_90 and sm_100: exact conversion to fp16, two chained HMMAs from zero, then c is added.
-template <class Code>
-constexpr Code fp8_by_hmma_instruction(const TensorCoreModel& model, const Code* a, const Code* b, Code c) {
-    const TensorCoreModel hmma = emulating_hmma(model);
-    Code halves_a[2][max_instruction_k / 2] = {};
-    Code halves_b[2][max_instruction_k / 2] = {};
-    int filled[2] = {0, 0};
+/// An FP8 operand as the fp16 operand that the emulation makes of it: the same value, with fp16's subnormals.
+constexpr std::uint64_t fp16_code(const FloatFormat& format, std::uint64_t code) {
     Context exact;
+    return convert_bits(formats::fp16, format, code, exact);
+}
+constexpr DecodedOperand fp16_operand(const FloatFormat& format, std::uint64_t code) {
+    return decoded(formats::fp16, fp16_code(format, code));
+}
+constexpr DecodedOperand fp16_operand(const FloatFormat&, const DecodedOperand& x) {
+    if (x.kind != Kind::finite) return x;
+    Context exact;
+    return decoded(formats::fp16, round_to_bits(formats::fp16, x.sign, x.exponent, x.significand, exact));
+}
+
+/// One FP8 mma.sync of sm_90 and sm_100: exact conversion to fp16, two chained HMMAs from zero, then c is added.
+template <class Operand, class Code>
+constexpr Code fp8_by_hmma_instruction(const TensorCoreModel& model, const Operand* a, const Operand* b, Code c) {
+    const TensorCoreModel hmma = emulating_hmma(model);
+    DecodedOperand halves_a[2][max_instruction_k / 2] = {};
+    DecodedOperand halves_b[2][max_instruction_k / 2] = {};
+    int filled[2] = {0, 0};
     for (int k = 0; k < model.instruction_k; ++k) {
         const int half = in_second_hmma(k) ? 1 : 0;
-        halves_a[half][filled[half]] = static_cast<Code>(convert_bits(formats::fp16, model.a_format, a[k], exact));
-        halves_b[half][filled[half]] = static_cast<Code>(convert_bits(formats::fp16, model.b_format, b[k], exact));
+        halves_a[half][filled[half]] = fp16_operand(model.a_format, a[k]);
+        halves_b[half][filled[half]] = fp16_operand(model.b_format, b[k]);
         ++filled[half];
     }
     Code sum = fused_instruction(hmma, halves_a[0], halves_b[0], Code{0});
@@ -64,32 +80,58 @@ constexpr Code fp8_by_hmma_instruction(const TensorCoreModel& model, const Code*
     return static_cast<Code>(add_nearest(model.accumulator, sum, c));
 }
 
-/// One instruction: a and b hold instruction_k codes, c one of the accumulator.
-template <class Code>
-constexpr Code instruction_dot(const TensorCoreModel& model, const Code* a, const Code* b, Code c) {
+/// The groups of one instruction of CDNA 3.
+template <class Operand, class Code>
+constexpr Code late_addend_instruction(const TensorCoreModel& model, const Operand* a, const Operand* b, Code c) {
+    for (int k = 0; k < model.instruction_k; k += model.group) {
+        c = late_addend_group(model, a + k, b + k, c, model.group);
+    }
+    return c;
+}
+
+/// Whether a unit works on decoded operands; the others need codes (on x86 a NaN's bits reach the result).
+constexpr bool takes_decoded(const TensorCoreModel& model) {
+    return model.summation == Summation::fused || model.summation == Summation::fp8_by_hmma ||
+           model.summation == Summation::late_addend || model.summation == Summation::late_addend_even_odd;
+}
+
+/// One instruction: a and b hold instruction_k operands, c is a storage word of the accumulator. Decoded operands only
+/// where takes_decoded(model).
+template <class Operand, class Code>
+constexpr Code instruction_dot(const TensorCoreModel& model, const Operand* a, const Operand* b, Code c) {
     if (model.mutation.late_addend) {
         return static_cast<Code>(add_nearest(model.accumulator, fused_instruction(model, a, b, Code{0}), c));
     }
-    if (model.summation == Summation::fp8_by_hmma) return fp8_by_hmma_instruction(model, a, b, c);
-    return fused_instruction(model, a, b, c);
+    switch (model.summation) {
+        case Summation::fused: return fused_instruction(model, a, b, c);
+        case Summation::fp8_by_hmma: return fp8_by_hmma_instruction(model, a, b, c);
+        case Summation::late_addend:
+        case Summation::late_addend_even_odd: return late_addend_instruction(model, a, b, c);
+        default: break;
+    }
+    if constexpr (std::is_integral_v<Operand>) {
+        return chained_instruction(model, a, b, c);
+    } else {
+        return static_cast<Code>(tensor_core_nan(model.accumulator));  // broken precondition
+    }
 }
 
 /// a[0] b[0] + ... + a[k-1] b[k-1] + c by instructions in ascending k; the last one is filled up with zeros, as a
-/// kernel at the edge of a matrix does. k = 0 gives c. Element i of a lies at a[i * a_stride].
-template <class Code>
-constexpr Code chain_dot(const TensorCoreModel& model, const Code* a, const Code* b, Code c, std::int64_t k,
-                         std::int64_t a_stride = 1, std::int64_t b_stride = 1) {
-    Code x[max_instruction_k] = {};
-    Code y[max_instruction_k] = {};
-    for (std::int64_t first = 0; first < k; first += model.instruction_k) {
-        for (int i = 0; i < model.instruction_k; ++i) {
-            const std::int64_t element = first + i;
-            x[i] = element < k ? a[element * a_stride] : Code{0};
-            y[i] = element < k ? b[element * b_stride] : Code{0};
-        }
-        c = instruction_dot(model, x, y, c);
+/// kernel at the edge of a matrix does. k = 0 gives c. Operands are storage words or decoded ones.
+template <class Operand, class Code>
+constexpr Code chain_dot(const TensorCoreModel& model, const Operand* a, const Operand* b, Code c, std::int64_t k) {
+    const std::int64_t whole = k - k % model.instruction_k;
+    for (std::int64_t first = 0; first < whole; first += model.instruction_k) {
+        c = instruction_dot(model, a + first, b + first, c);
     }
-    return c;
+    if (whole == k) return c;
+    Operand x[max_instruction_k] = {};
+    Operand y[max_instruction_k] = {};
+    for (std::int64_t i = whole; i < k; ++i) {
+        x[i - whole] = a[i];
+        y[i - whole] = b[i];
+    }
+    return instruction_dot(model, x, y, c);
 }
 
 }  // namespace ulp

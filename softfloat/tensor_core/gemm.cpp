@@ -12,7 +12,8 @@ namespace ulp {
 
 namespace {
 
-void check(const GemmProblem& p) {
+template <class Problem>
+void check(const Problem& p) {
     if (p.m < 0 || p.n < 0 || p.k < 0) throw std::invalid_argument("a matrix product needs sizes of 0 or more");
     const bool empty = p.m == 0 || p.n == 0;
     if (!empty && p.d.data == nullptr) throw std::invalid_argument("a matrix product needs an array for its result");
@@ -21,24 +22,65 @@ void check(const GemmProblem& p) {
     }
 }
 
-std::vector<std::uint32_t> codes_of(const FloatFormat& format, std::int64_t rows, std::int64_t cols,
-                                    const Strided<const float>& matrix) {
-    std::vector<std::uint32_t> codes(static_cast<std::size_t>(rows * cols));
+void require_fp32_carrier(const TensorCoreModel& model) {
+    if (model.accumulator.precision() > formats::fp32.precision()) {
+        throw std::invalid_argument("a product with fp64 numbers does not fit arrays of fp32; use fp64_gemm");
+    }
+}
+
+/// A matrix by rows, each element as `convert` makes it of its storage word.
+template <class Operand, class Convert>
+std::vector<Operand> operands_of(const FloatFormat& format, std::int64_t rows, std::int64_t cols,
+                                 const Strided<const float>& matrix, const Convert& convert) {
+    std::vector<Operand> operands(static_cast<std::size_t>(rows * cols));
     for (std::int64_t i = 0; i < rows; ++i) {
         for (std::int64_t j = 0; j < cols; ++j) {
-            codes[static_cast<std::size_t>(i * cols + j)] = operand_code(format, matrix(i, j));
+            operands[static_cast<std::size_t>(i * cols + j)] = convert(operand_code(format, matrix(i, j)));
         }
     }
-    return codes;
+    return operands;
+}
+
+template <class Operand>
+void multiply_plain(const TensorCoreModel& model, const GemmProblem& p, const std::vector<Operand>& a,
+                    const std::vector<Operand>& b) {
+    const bool worth_threads = p.m * p.n * p.k > (std::int64_t{1} << 16);
+#pragma omp parallel for schedule(dynamic) if (worth_threads)
+    for (std::int64_t i = 0; i < p.m; ++i) {
+        for (std::int64_t j = 0; j < p.n; ++j) {
+            const std::uint32_t c = p.c.data == nullptr ? 0 : operand_code(model.accumulator, p.c(i, j));
+            const std::uint32_t d = chain_dot(model, a.data() + i * p.k, b.data() + j * p.k, c, p.k);
+            p.d(i, j) = carrier_of(model.accumulator, d);
+        }
+    }
 }
 
 }  // namespace
+
+void fp64_gemm(const TensorCoreModel& model, const Fp64Problem& p) {
+    if (model.accumulator != formats::fp64) throw std::invalid_argument("this model has no fp64 accumulator");
+    check(p);
+    const auto code = [](double x) { return std::bit_cast<std::uint64_t>(x); };
+#pragma omp parallel for schedule(dynamic) if (p.m * p.n * p.k > (std::int64_t{1} << 16))
+    for (std::int64_t i = 0; i < p.m; ++i) {
+        std::vector<std::uint64_t> row(static_cast<std::size_t>(p.k));
+        std::vector<std::uint64_t> column(static_cast<std::size_t>(p.k));
+        for (std::int64_t k = 0; k < p.k; ++k) row[static_cast<std::size_t>(k)] = code(p.a(i, k));
+        for (std::int64_t j = 0; j < p.n; ++j) {
+            for (std::int64_t k = 0; k < p.k; ++k) column[static_cast<std::size_t>(k)] = code(p.b(k, j));
+            const std::uint64_t c = p.c.data == nullptr ? 0 : code(p.c(i, j));
+            p.d(i, j) = std::bit_cast<double>(chain_dot(model, row.data(), column.data(), c, p.k));
+        }
+    }
+}
 
 std::uint32_t operand_code(const FloatFormat& format, float value) {
     const auto word = std::bit_cast<std::uint32_t>(value);
     if (format == formats::fp32) return word;
     // The instruction reads the whole fp32 register and ignores its low 13 bits.
     if (format == formats::tf32) return word & ~std::uint32_t{0x1FFF};
+    // A NaN keeps the top of its fraction: on x86 it reaches the result.
+    if (format == formats::bf16 && is_nan(formats::fp32, word)) return word >> 16 | 0x40U;
     Context context;
     return static_cast<std::uint32_t>(convert_bits(format, formats::fp32, word, context));
 }
@@ -54,15 +96,16 @@ float carrier_of(const FloatFormat& format, std::uint32_t code) {
 
 void soft_gemm_plain(const TensorCoreModel& model, const GemmProblem& p) {
     check(p);
-    const auto a = codes_of(model.a_format, p.m, p.k, p.a);
-    const auto b = codes_of(model.b_format, p.n, p.k, p.b.transposed());
-#pragma omp parallel for schedule(dynamic)
-    for (std::int64_t i = 0; i < p.m; ++i) {
-        for (std::int64_t j = 0; j < p.n; ++j) {
-            const std::uint32_t c = p.c.data == nullptr ? 0 : operand_code(model.accumulator, p.c(i, j));
-            const std::uint32_t d = chain_dot(model, a.data() + i * p.k, b.data() + j * p.k, c, p.k);
-            p.d(i, j) = carrier_of(model.accumulator, d);
-        }
+    require_fp32_carrier(model);
+    if (takes_decoded(model)) {
+        const auto decode_a = [&](std::uint32_t code) { return decoded(model.a_format, code); };
+        const auto decode_b = [&](std::uint32_t code) { return decoded(model.b_format, code); };
+        multiply_plain(model, p, operands_of<DecodedOperand>(model.a_format, p.m, p.k, p.a, decode_a),
+                       operands_of<DecodedOperand>(model.b_format, p.n, p.k, p.b.transposed(), decode_b));
+    } else {
+        const auto same = [](std::uint32_t code) { return code; };
+        multiply_plain(model, p, operands_of<std::uint32_t>(model.a_format, p.m, p.k, p.a, same),
+                       operands_of<std::uint32_t>(model.b_format, p.n, p.k, p.b.transposed(), same));
     }
 }
 

@@ -12,14 +12,22 @@ namespace ulp {
 
 /// How the products of an instruction are added.
 enum class Summation : std::uint8_t {
-    fused,         // groups of products and c, aligned, truncated and added as integers (block_dot.hpp)
-    fp8_by_hmma,   // FP8 inputs as fp16 through two chained fused blocks, then an ordinary addition of c
-    fma_chain,     // one fused multiply-add after the other in ascending k
-    fma_pairs,     // chains of two fused multiply-adds: the odd product of a pair first (x86 vdpbf16ps)
-    even_odd_fma,  // chains over the even and over the odd products, added, then added to c (x86 AMX tdpbf16ps)
-    pairwise,      // products rounded, added in pairs, the pairs' sum added to c (AMD CDNA 2)
-    exact,         // products and c added exactly, one rounding (AMD CDNA 1, one reading)
-    fused_late_c   // products fused, then c aligned to that sum (AMD CDNA 3)
+    fused,                // groups of products and c, aligned, truncated and added as integers (block_dot.hpp)
+    fp8_by_hmma,          // FP8 inputs as fp16 through two chained fused blocks, then an ordinary addition of c
+    fma_chain,            // one fused multiply-add after the other in ascending k
+    fma_pairs,            // the same, but of each two products the second first (x86 vdpbf16ps)
+    even_odd_fma,         // chains over the even and over the odd products from zero, added, then c (x86 tdpbf16ps)
+    pairwise,             // groups: products rounded, added in pairs, and the pairs' sum added to c (AMD CDNA 1 and 2)
+    exact,                // groups: products and c added exactly, one rounding (AMD CDNA 1, another reading)
+    late_addend,          // groups: products aligned and truncated, then c aligned to their sum (AMD CDNA 3)
+    late_addend_even_odd  // the same with the even and the odd products apart (AMD CDNA 3, FP8)
+};
+
+/// The NaN that a unit makes of NaNs and invalid operations.
+enum class NanStyle : std::uint8_t {
+    all_ones,  // NVIDIA: every bit of the magnitude set
+    quiet,     // the format's quiet NaN
+    x86        // the first NaN operand made quiet; for invalid operations the negative quiet NaN
 };
 
 /// A product with a zero operand, where the largest exponent of a group is sought.
@@ -72,6 +80,7 @@ struct TensorCoreModel {
     Rounding rounding = Rounding::toward_zero;  // of a group's sum
     int output_fraction_bits = 23;              // kept by that rounding; fewer than the accumulator has for FP8
     bool flush_subnormals = false;              // of inputs, c and results
+    NanStyle nan = NanStyle::all_ones;
     BlockPolicies policies{};
     BlockMutation mutation{};
 

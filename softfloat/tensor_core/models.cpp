@@ -133,12 +133,94 @@ void add_blackwell(std::vector<ModelRow>& rows) {
             claimed(std::string(mma_sim)));
 }
 
+/// fp64: chains of fused multiply-adds.
+void add_fp64(std::vector<ModelRow>& rows) {
+    using formats::fp64;
+    for (const char* architecture : {"sm_80", "sm_90", "sm_100"}) {
+        const TensorCoreModel model{.a_format = fp64,
+                                    .b_format = fp64,
+                                    .accumulator = fp64,
+                                    .summation = Summation::fma_chain,
+                                    .instruction_k = 4,
+                                    .group = 1,
+                                    .fraction_bits = 0,
+                                    .rounding = Rounding::nearest_even,
+                                    .output_fraction_bits = fp64.fraction_bits,
+                                    .nan = NanStyle::quiet};
+        add(rows, {architecture, 0, 0, 0}, "mma", "fp64", model,
+            claimed("Fasi et al., PeerJ CS 7:e330, and " + std::string(mma_sim)));
+    }
+}
+
+/// A unit of IEEE operations with an fp32 accumulator.
+TensorCoreModel chained_model(const FloatFormat& input, Summation summation, int k, int group) {
+    return {.a_format = input,
+            .b_format = input,
+            .accumulator = formats::fp32,
+            .summation = summation,
+            .instruction_k = k,
+            .group = group,
+            .fraction_bits = 0,
+            .rounding = Rounding::nearest_even,
+            .nan = NanStyle::quiet};
+}
+
+void add_amd(std::vector<ModelRow>& rows) {
+    using namespace formats;
+    const Proof claim = claimed(std::string(mma_sim) + "; no recording of an AMD GPU");
+    const Proof other = claimed("another reading of MI100: " + std::string(mma_sim) + ", later version");
+    const Generation mi100{"gfx908", 0, 0, 0};
+    add(rows, mi100, "mfma", "fp16", chained_model(fp16, Summation::pairwise, 16, 4), claim);
+    add(rows, mi100, "mfma", "bf16", chained_model(bf16, Summation::pairwise, 8, 2), claim);
+    add(rows, mi100, "mfma", "fp32", chained_model(fp32, Summation::fma_chain, 4, 1), claim);
+    add(rows, mi100, "mfma_exact", "fp16", chained_model(fp16, Summation::exact, 16, 4), other);
+    add(rows, mi100, "mfma_exact", "bf16", chained_model(bf16, Summation::exact, 8, 2), other);
+
+    const Generation mi200{"gfx90a", 0, 0, 0};
+    const auto flushing = [](TensorCoreModel model) {
+        model.flush_subnormals = true;
+        return model;
+    };
+    add(rows, mi200, "mfma", "fp16", flushing(chained_model(fp16, Summation::pairwise, 16, 4)), claim);
+    add(rows, mi200, "mfma_1k", "bf16", flushing(chained_model(bf16, Summation::pairwise, 16, 4)), claim);
+    add(rows, mi200, "mfma", "bf16", flushing(chained_model(bf16, Summation::pairwise, 8, 2)), claim);
+    add(rows, mi200, "mfma", "fp32", chained_model(fp32, Summation::fma_chain, 4, 1), claim);
+
+    const Generation mi300{"gfx942", 24, 0, 0};
+    const auto late = [](const FloatFormat& input, int k, int group) {
+        TensorCoreModel model = chained_model(input, Summation::late_addend, k, group);
+        model.fraction_bits = 24;
+        return model;
+    };
+    add(rows, mi300, "mfma", "fp16", late(fp16, 16, 8), claim);
+    add(rows, mi300, "mfma", "bf16", late(bf16, 16, 8), claim);
+    add(rows, mi300, "mfma", "tf32", late(tf32, 8, 4), claim);
+    add(rows, mi300, "mfma", "fp32", chained_model(fp32, Summation::fma_chain, 4, 1), claim);
+}
+
+void add_x86(std::vector<ModelRow>& rows) {
+    const Generation x86{"x86", 0, 0, 0};
+    TensorCoreModel pairs = chained_model(formats::bf16, Summation::fma_pairs, 2, 2);
+    pairs.flush_subnormals = true;
+    pairs.nan = NanStyle::x86;
+    TensorCoreModel tile = chained_model(formats::bf16, Summation::even_odd_fma, 32, 32);
+    tile.flush_subnormals = true;
+    tile.nan = NanStyle::x86;
+    add(rows, x86, "vdpbf16ps", "bf16", pairs,
+        {Evidence::seen_live, "compared with the processor by the tests, on random blocks of any bits"});
+    add(rows, x86, "tdpbf16ps", "bf16", tile,
+        {Evidence::seen_live, "compared with the processor by the tests, on random tiles of any bits"});
+}
+
 std::vector<ModelRow> build_table() {
     std::vector<ModelRow> rows;
     add_volta_and_turing(rows);
     add_ampere_and_ada(rows);
     add_hopper(rows);
     add_blackwell(rows);
+    add_fp64(rows);
+    add_amd(rows);
+    add_x86(rows);
     return rows;
 }
 
@@ -160,6 +242,10 @@ constexpr std::array gpus{
     NamedGpu{"Blackwell", "sm_100"},
     NamedGpu{"RTX5090", "sm_120"},
     NamedGpu{"RTXBlackwell", "sm_120"},
+    NamedGpu{"MI100", "gfx908"},
+    NamedGpu{"MI210", "gfx90a"},
+    NamedGpu{"MI250", "gfx90a"},
+    NamedGpu{"MI300X", "gfx942"},
 };
 
 bool equal_ignoring_case(std::string_view x, std::string_view y) {

@@ -198,7 +198,8 @@ TEST_CASE("backends that claim the same model give the same bits") {
     const ProductTypes types{formats::fp16, formats::fp32};
     std::map<std::string, Matrix> results;
     int pairs = 0;
-    for (const auto& [spec, description] : backend_specs()) {
+    for (const auto& row : backend_specs()) {
+        const std::string& spec = row.first;
         const auto backend = make_backend(spec);
         const std::string model = backend->claimed_model(types);
         if (model.empty()) continue;

@@ -7,6 +7,7 @@
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/subprocess.hpp"
 #include "tests/experiments/temporary_folder.hpp"
+#include "tests/shared_data.hpp"
 
 namespace {
 
@@ -26,7 +27,7 @@ void check_refused(const std::vector<std::string>& arguments, int exit_code, con
     const Finished finished = ulplab(arguments);
     INFO(finished.output);
     CHECK(finished.exit_code == exit_code);
-    CHECK(finished.output.find("ulplab: ") == 0);
+    CHECK((finished.output.rfind("ulplab: ", 0) == 0 || finished.output.find("\nulplab: ") != std::string::npos));
     CHECK(finished.output.find(sentence) != std::string::npos);
 }
 
@@ -39,8 +40,8 @@ std::string digest_in(const fs::path& folder) {
 TEST_CASE("wrong usage ends with 2 and a sentence") {
     const test::TemporaryFolder out;
     const std::string to = "--out=" + out.path().string();
-    check_refused({}, 2, "subcommand");
-    check_refused({"walk"}, 2, "walk");
+    check_refused({}, 2, "A subcommand is required");
+    check_refused({"walk"}, 2, "there is no subcommand \"walk\"; choose from list, run");
     check_refused({"run", to}, 2, "NAME is required");
     check_refused({"run", "overflw", to}, 2, "there is no experiment \"overflw\"; choose from overflow, swamping");
     check_refused({"run", "overflow", "--set", "lenght=64", to}, 2, "there is no setting \"lenght\"");
@@ -78,6 +79,26 @@ TEST_CASE("damaged MNIST files are refused, and the earlier result stays") {
         "t10k-images-idx3-ubyte");
     CHECK(read_file(out / "results/gradient_histogram/result.json") == "earlier");
     CHECK(std::distance(fs::directory_iterator(out / "results"), fs::directory_iterator()) == 1);
+}
+
+TEST_CASE("a net trains on the real MNIST files, and the result does not depend on where they lie") {
+    const auto data = test::shared_folder("data");
+    if (!data) return;
+    const test::TemporaryFolder out;
+    fs::copy(*data / "mnist", out / "elsewhere");
+    std::vector<std::string> digests;
+    for (const fs::path& folder : {*data / "mnist", out / "elsewhere"}) {
+        const fs::path to = out / std::to_string(digests.size());
+        const Finished run = ulplab({"run", "gradient_histogram", "--mnist", folder.string(), "--set", "steps=8",
+                                     "--set", "hidden=16", "--out", to.string()},
+                                    {"PATH=/nonexistent"});
+        INFO(run.output);
+        REQUIRE(run.exit_code <= 1);  // eight steps do not train: that claim may fail
+        digests.push_back(digest_in(to / "gradient_histogram"));
+        const auto inputs = nlohmann::json::parse(read_file(to / "gradient_histogram/manifest.json")).at("inputs");
+        CHECK(inputs.contains("MNIST images for training"));
+    }
+    CHECK(digests[0] == digests[1]);
 }
 
 TEST_CASE("a damaged record is named") {
@@ -159,6 +180,23 @@ TEST_CASE("the results of all experiments are the same with one thread and with 
             CHECK(first == (std::string(threads) == "1"));
         }
     }
+}
+
+TEST_CASE("resuming skips what is complete, and only that") {
+    const test::TemporaryFolder out;
+    const auto run = [&](const std::string& samples) {
+        const Finished finished =
+            ulplab({"run", "swamping", "--resume", "--set", "samples=" + samples, "--out", out.path().string()},
+                   {"PATH=/nonexistent"});
+        CHECK(finished.exit_code == 0);
+        return finished.output.find("complete already") != std::string::npos;
+    };
+    CHECK_FALSE(run("100"));
+    CHECK(run("100"));
+    CHECK_FALSE(run("101"));
+    write_file(out / "swamping/data.csv", "half a file");
+    CHECK_FALSE(run("101"));
+    CHECK(run("101"));
 }
 
 TEST_CASE("the seed changes the random parts, and nothing else does") {

@@ -138,26 +138,29 @@ void run_segments(const Plan& plan, const PackedRows& a, const PackedPanel& b, T
     }
 }
 
-std::vector<std::uint32_t> codes_along_k(const FloatFormat& format, const float* first, std::int64_t stride,
-                                         std::int64_t k) {
-    std::vector<std::uint32_t> codes(static_cast<std::size_t>(k));
-    for (std::int64_t i = 0; i < k; ++i) codes[static_cast<std::size_t>(i)] = operand_code(format, first[i * stride]);
-    return codes;
+std::vector<DecodedOperand> operands_along_k(const FloatFormat& format, const float* first, std::int64_t stride,
+                                             std::int64_t k) {
+    std::vector<DecodedOperand> operands(static_cast<std::size_t>(k));
+    for (std::int64_t i = 0; i < k; ++i) {
+        operands[static_cast<std::size_t>(i)] = decoded(format, operand_code(format, first[i * stride]));
+    }
+    return operands;
 }
 
 /// Computes the marked elements of a tile by the definition.
 void settle_suspects(const Plan& plan, Tile& tile) {
     const GemmProblem& p = plan.problem;
     const std::uint64_t used = tile.cols == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << tile.cols) - 1;
-    std::vector<std::vector<std::uint32_t>> columns(static_cast<std::size_t>(tile.cols));
+    std::vector<std::vector<DecodedOperand>> columns(static_cast<std::size_t>(tile.cols));
     for (std::int64_t i = 0; i < tile.rows; ++i) {
         std::uint64_t suspects = tile.suspects[static_cast<std::size_t>(i)] & used;
         if (suspects == 0) continue;
-        const auto row = codes_along_k(plan.model.a_format, &p.a(tile.row + i, 0), p.a.col_stride, p.k);
+        const auto row = operands_along_k(plan.model.a_format, &p.a(tile.row + i, 0), p.a.col_stride, p.k);
         for (; suspects != 0; suspects &= suspects - 1) {
             const int j = std::countr_zero(suspects);
             auto& column = columns[static_cast<std::size_t>(j)];
-            if (column.empty()) column = codes_along_k(plan.model.b_format, &p.b(0, tile.col + j), p.b.row_stride, p.k);
+            if (column.empty())
+                column = operands_along_k(plan.model.b_format, &p.b(0, tile.col + j), p.b.row_stride, p.k);
             const float addend = p.c.data == nullptr ? 0.0F : p.c(tile.row + i, tile.col + j);
             const std::uint32_t c = operand_code(plan.model.accumulator, addend);
             const std::uint32_t d = chain_dot(plan.model, row.data(), column.data(), c, p.k);
@@ -233,7 +236,9 @@ void fast_gemm(const Kernels& kernels, const TensorCoreModel& model, const GemmP
     if (b_memory.size() < static_cast<std::size_t>(col_tiles)) b_memory.resize(static_cast<std::size_t>(col_tiles));
     const std::span a(a_memory);
     const std::span b(b_memory);
-#pragma omp parallel
+    // Below this, waking the threads would cost more than they save.
+    const bool worth_threads = problem.m * problem.n * problem.k > (std::int64_t{1} << 18);
+#pragma omp parallel if (worth_threads)
     {
 #pragma omp for schedule(dynamic) nowait
         for (std::int64_t t = 0; t < row_tiles; ++t) {

@@ -5,7 +5,6 @@
 namespace ulp::test {
 
 std::vector<TestFormat> array_formats() {
-    constexpr auto unsigned_zero = Specials::negative_zero_nan;
     return {
         {"fp16", formats::fp16},
         {"bf16", formats::bf16},
@@ -13,11 +12,11 @@ std::vector<TestFormat> array_formats() {
         {"fp32", formats::fp32},
         {"e4m3", formats::e4m3},
         {"e5m2", formats::e5m2},
-        {"e4m3fnuz", {.exponent_bits = 4, .fraction_bits = 3, .bias = 8, .specials = unsigned_zero}},
-        {"e5m2fnuz", {.exponent_bits = 5, .fraction_bits = 2, .bias = 16, .specials = unsigned_zero}},
-        {"e3m2", {.exponent_bits = 3, .fraction_bits = 2, .bias = 3, .specials = Specials::none}},
-        {"e2m3", {.exponent_bits = 2, .fraction_bits = 3, .bias = 1, .specials = Specials::none}},
-        {"e2m1", {.exponent_bits = 2, .fraction_bits = 1, .bias = 1, .specials = Specials::none}},
+        {"e4m3fnuz", formats::e4m3fnuz},
+        {"e5m2fnuz", formats::e5m2fnuz},
+        {"e3m2", formats::e3m2},
+        {"e2m3", formats::e2m3},
+        {"e2m1", formats::e2m1},
         {"e6f9", ieee_format(6, 9)},
         {"e7f16", ieee_format(7, 16)},
         {"e5f22", ieee_format(5, 22)},
@@ -29,15 +28,10 @@ std::vector<TestFormat> array_formats() {
         // Without kernels: other bias beside fp32's, every digit of fp32, no fraction, no sign, beyond fp32.
         {"e8f10 with bias 125", {.exponent_bits = 8, .fraction_bits = 10, .bias = 125, .unused_exponents = 2}},
         {"e5f23", ieee_format(5, 23)},
-        {"e8f7 without -0", {.exponent_bits = 8, .fraction_bits = 7, .bias = 127, .specials = unsigned_zero}},
+        {"e8f7 without -0",
+         {.exponent_bits = 8, .fraction_bits = 7, .bias = 127, .specials = Specials::negative_zero_nan}},
         {"e5f0", {.exponent_bits = 5, .fraction_bits = 0, .bias = 15, .specials = Specials::none}},
-        {"e8m0",
-         {.exponent_bits = 8,
-          .fraction_bits = 0,
-          .bias = 127,
-          .specials = Specials::all_ones_nan,
-          .has_sign = false,
-          .has_subnormals = false}},
+        {"e8m0", formats::e8m0},
         {"fp64", formats::fp64},
     };
 }
@@ -93,6 +87,51 @@ std::vector<float> fp32_operands() {
     }
     operands.push_back(1.0F);
     return operands;
+}
+
+std::vector<std::uint64_t> codes(const FloatFormat& format, std::size_t random_codes) {
+    std::vector<std::uint64_t> result;
+    const int bits = format.code_bits();
+    const std::uint64_t mask = bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
+    const auto add = [&](std::uint64_t code) { result.push_back((code & mask) << format.padding_bits); };
+    if (bits <= 8) {
+        for (std::uint64_t code = 0; code <= mask; ++code) add(code);
+        return result;
+    }
+    const std::uint64_t sign = std::uint64_t{1} << (bits - 1);
+    for (int i = 0; i < bits - 1; ++i) {
+        for (int offset = -1; offset <= 1; ++offset) {
+            const std::uint64_t code = (std::uint64_t{1} << i) + static_cast<std::uint64_t>(offset);
+            add(code);
+            add(sign | code);
+        }
+    }
+    for (const std::uint64_t middle : {format.max_finite_magnitude(), format.infinity_magnitude(), format.nan_code(),
+                                       static_cast<std::uint64_t>(format.bias) << format.fraction_bits}) {
+        for (const std::uint64_t code : {middle - 1, middle, middle + 1}) {
+            add(code);
+            add(sign | code);
+        }
+    }
+    Words words(7);
+    for (std::size_t i = 0; i < random_codes; ++i) add(words.next());
+    return result;
+}
+
+std::vector<unsigned char> to_bytes(const std::vector<std::uint64_t>& words, std::size_t bytes) {
+    std::vector<unsigned char> result;
+    for (const std::uint64_t word : words) {
+        for (std::size_t i = 0; i < bytes; ++i) result.push_back(static_cast<unsigned char>(word >> (8 * i)));
+    }
+    return result;
+}
+
+std::uint64_t word_at(const std::vector<unsigned char>& bytes, std::size_t word_bytes, std::size_t element) {
+    std::uint64_t word = 0;
+    for (std::size_t i = 0; i < word_bytes; ++i) {
+        word |= std::uint64_t{bytes[element * word_bytes + i]} << (8 * i);
+    }
+    return word;
 }
 
 }  // namespace ulp::test

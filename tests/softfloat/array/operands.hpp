@@ -26,6 +26,14 @@ std::string name_of(Rounding rounding);
 /// random words. The count is odd, so that no number of lanes divides it.
 std::vector<float> fp32_operands();
 
+/// Storage words of a format, padding zero: every code of up to 8 bits; else the codes beside every place where
+/// something changes (zeros, subnormals, powers of two, the largest, specials), both signs, and random codes.
+std::vector<std::uint64_t> codes(const FloatFormat& format, std::size_t random_codes);
+
+/// Words as an array in memory, and back.
+std::vector<unsigned char> to_bytes(const std::vector<std::uint64_t>& words, std::size_t bytes);
+std::uint64_t word_at(const std::vector<unsigned char>& bytes, std::size_t word_bytes, std::size_t element);
+
 /// Reproducible random words.
 class Words {
   public:

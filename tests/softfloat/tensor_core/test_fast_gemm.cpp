@@ -108,9 +108,11 @@ TEST_CASE("every model's fast product equals the plain one on every class of dat
     std::uint64_t seed = 1;
     for (const ulp::ModelRow& row : ulp::model_table()) {
         if (!ulp::fast::has_fast_path(row.model)) continue;
+        const bool mixed = row.model.a_format != row.model.b_format;  // the same kernels once more
         for (const DataClass data : ulp::test::all_classes) {
-            check_equal(row, data, {37, 70, 75, false, false, true}, seed += 10);
-            check_equal(row, data, {5, 130, 64, true, true, false}, seed += 10);
+            if (mixed && data != DataClass::full_range) continue;
+            check_equal(row, data, {9, 70, 75, false, false, true}, seed += 10);
+            check_equal(row, data, {35, 20, 32, true, true, false}, seed += 10);
         }
     }
 }
@@ -139,7 +141,7 @@ TEST_CASE("the bits do not depend on the number of threads") {
     const int before = omp_get_max_threads();
     for (const int threads : {1, 2, 5}) {
         omp_set_num_threads(threads);
-        const Case tried(model, DataClass::wide, {70, 130, 90}, 77);
+        const Case tried(model, DataClass::wide, {150, 130, 90}, 77);
         CHECK(tried.differences(ulp::fast::kernels_of(ulp::simd_choice())) == 0);
     }
     omp_set_num_threads(before);

@@ -1,0 +1,90 @@
+#include "softfloat/array/stages.hpp"
+
+#include <bit>
+
+#include "softfloat/round.hpp"
+
+namespace ulp::array {
+
+static_assert(std::endian::native == std::endian::little, "load_word and store_word put the low byte first");
+
+namespace {
+
+/// The storage word is the fp32 word of the value: fp32 itself and tf32.
+bool is_fp32_word(const FloatFormat& format, const Plan& plan) {
+    return plan.shape == wide && format.storage_bits() == 32 &&
+           format.padding_bits == static_cast<int>(plan.constants.cut);
+}
+
+}  // namespace
+
+std::optional<Reader> Reader::make(const FloatFormat& format, const KernelTable& kernels) {
+    Reader reader;
+    reader.bytes_ = bytes_of(format);
+    if (format == formats::fp64) {
+        reader.kernel_ = kernels.narrow;
+        return reader;
+    }
+    const auto plan = make_plan(format, {});
+    if (!plan) return std::nullopt;
+    reader.plan_ = plan->constants;
+    if (is_fp32_word(format, *plan)) return reader;
+    if (format.padding_bits != 0) return std::nullopt;
+    if (reader.bytes_ == 2) reader.kernel_ = kernels.decode16[plan->shape];
+    if (reader.bytes_ == 1) reader.kernel_ = kernels.decode8[plan->shape];
+    if (reader.kernel_ == nullptr) return std::nullopt;
+    return reader;
+}
+
+const void* Reader::read(const void* from, std::size_t begin, std::size_t count, void* buffer) const {
+    const auto* words = static_cast<const unsigned char*>(from) + begin * bytes_;
+    if (kernel_ == nullptr) return words;
+    kernel_(plan_, words, buffer, count);
+    return buffer;
+}
+
+std::optional<Writer> Writer::make(const FloatFormat& format, const ArrayContext& context, const KernelTable& kernels) {
+    const bool to_fp64 = format == formats::fp64;
+    const auto plan = make_plan(to_fp64 ? formats::fp32 : format, context);
+    if (!plan) return std::nullopt;
+    Writer writer(*plan, context);
+    writer.bytes_ = bytes_of(format);
+    const auto rounding = static_cast<std::size_t>(plan->rounding);
+    if (to_fp64) {
+        writer.kernel_ = kernels.round[rounding][plan->shape];
+        writer.widen_ = kernels.widen;
+    } else if (is_fp32_word(format, *plan)) {
+        writer.kernel_ = kernels.round[rounding][plan->shape];
+    } else if (format.padding_bits == 0) {
+        if (writer.bytes_ == 2) writer.kernel_ = kernels.encode16[rounding][plan->shape];
+        if (writer.bytes_ == 1) writer.kernel_ = kernels.encode8[rounding][plan->shape];
+    }
+    if (writer.kernel_ == nullptr) return std::nullopt;
+    return writer;
+}
+
+void Writer::write(const void* words, std::size_t begin, std::size_t count, void* to) {
+    if (context_.rounding == Rounding::stochastic) start_random(plan_.constants, context_, begin);
+    auto* out = static_cast<unsigned char*>(to) + begin * bytes_;
+    if (widen_ == nullptr) {
+        kernel_(plan_.constants, words, out, count);
+        return;
+    }
+    alignas(64) std::uint32_t rounded[block_size];
+    kernel_(plan_.constants, words, rounded, count);
+    widen_(plan_.constants, rounded, out, count);
+}
+
+std::uint64_t load_word(const void* words, std::size_t bytes, std::size_t element) {
+    const auto* from = static_cast<const unsigned char*>(words) + bytes * element;
+    std::uint64_t word = 0;
+    for (std::size_t i = bytes; i-- > 0;) word = word << 8 | from[i];
+    return word;
+}
+
+void store_word(void* words, std::size_t bytes, std::size_t element, std::uint64_t word) {
+    auto* to = static_cast<unsigned char*>(words) + bytes * element;
+    for (std::size_t i = 0; i < bytes; ++i) to[i] = static_cast<unsigned char>(word >> (8 * i));
+}
+
+}  // namespace ulp::array

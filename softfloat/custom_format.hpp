@@ -1,0 +1,34 @@
+// Formats made at run time.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+#include "softfloat/format.hpp"
+
+namespace ulp {
+
+/// The format with `precision` significant bits and normal numbers from 2^emin up to below 2^(emax+1), with subnormals,
+/// infinities and NaN, within fp64: 2 to 53 bits, -1022 <= emin <= emax <= 1023. (One bit would leave no fraction to
+/// tell NaN from infinity.) Throws std::invalid_argument for anything else.
+constexpr FloatFormat custom_format(int precision, int emin, int emax) {
+    if (precision < 2 || precision > 53) {
+        throw std::invalid_argument("a format's precision must lie in 2..53, not " + std::to_string(precision));
+    }
+    if (emin < -1022 || emin > emax || emax > 1023) {
+        throw std::invalid_argument("a format needs -1022 <= emin <= emax <= 1023, not emin " + std::to_string(emin) +
+                                    ", emax " + std::to_string(emax));
+    }
+    // One exponent code for the subnormals, one for the specials, and one a binade.
+    int exponent_bits = 2;
+    while ((1 << exponent_bits) - 2 < emax - emin + 1) ++exponent_bits;
+    FloatFormat format = ieee_format(exponent_bits, precision - 1);
+    format.bias = 1 - emin;
+    format.unused_exponents = (1 << exponent_bits) - 2 - (emax - emin + 1);
+    return format;
+}
+
+static_assert(custom_format(11, -14, 15) == formats::fp16 && custom_format(53, -1022, 1023) == formats::fp64);
+static_assert(custom_format(4, -3, 2).emin() == -3 && custom_format(4, -3, 2).emax() == 2);
+
+}  // namespace ulp

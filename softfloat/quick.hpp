@@ -1,0 +1,98 @@
+// The operators' fast path: to nearest even, without flags, through the processor's fp64.
+//
+// Every number of a format with at most 24 significant bits and 8 exponent bits is a normal fp64 number. A product of
+// two is exact there (48 bits); sums, quotients and square roots are rounded to 53 bits first, and since 53 >= 2 * 24 +
+// 2 a second rounding to 24 bits or less gives what a single one would (Figueroa, "When is double rounding innocuous?",
+// 1995). Subnormals of the format are no exception: fp64 has as many bits for them. A fused multiply-add has no such
+// theorem; its sum is rounded to odd. The plain definitions are in arithmetic.hpp, and a test compares the two.
+//
+// Contraction to fused multiply-adds changes nothing here: the products are exact.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <type_traits>
+
+#include "softfloat/round.hpp"
+
+namespace ulp::quick {
+
+constexpr bool covers(const FloatFormat& format) {
+    return format.has_sign && format.has_subnormals && format.precision() <= 24 && format.exponent_bits <= 8 &&
+           format.unused_exponents == 0;
+}
+
+/// Whether this evaluation goes through fp64: not in constant expressions (1 / 0 is none in fp64), and not on a GPU,
+/// where the integer path is as fast.
+constexpr bool available() {
+#ifdef __CUDA_ARCH__
+    return false;
+#else
+    return !std::is_constant_evaluated();
+#endif
+}
+
+/// The number as an fp64 number: exact. Which NaN a NaN becomes is not specified.
+template <FloatFormat F>
+constexpr double widen(std::uint64_t bits) {
+    constexpr double smallest_normal = std::bit_cast<double>(static_cast<std::uint64_t>(1023 + F.emin()) << 52);
+    constexpr auto rebias = static_cast<std::uint64_t>(1023 - F.bias);
+    constexpr std::uint64_t to_specials = 2047 - (rebias + (std::uint64_t{1} << F.exponent_bits) - 1);
+    const std::uint64_t sign = static_cast<std::uint64_t>(sign_of(F, bits)) << 63;
+    const std::uint64_t magnitude = magnitude_of(F, bits);
+    // A subnormal 0.f * 2^emin is 1.f * 2^emin - 2^emin. Codes beyond the numbers become infinity and NaN.
+    const bool subnormal = magnitude <= F.fraction_mask();
+    const std::uint64_t field = rebias + (subnormal ? 1 : 0) + (magnitude > F.max_finite_magnitude() ? to_specials : 0);
+    const double shifted = std::bit_cast<double>((magnitude << (52 - F.fraction_bits)) + (field << 52));
+    const double size = shifted - (subnormal ? smallest_normal : 0.0);
+    const double x = std::bit_cast<double>(std::bit_cast<std::uint64_t>(size) | sign);
+    if constexpr (F.specials == Specials::negative_zero_nan) {
+        return is_nan(F, bits) ? std::bit_cast<double>(std::uint64_t{0xFFF} << 51) : x;
+    }
+    return x;
+}
+
+/// An fp64 number rounded to the format, to nearest even: its storage word.
+///
+///     2^(binade+52-fraction_bits) + |x|:   1 000000000 kkkkkkkkk    the processor rounds, the units are the
+///                                          52-bit fraction -----    format's units in the last place
+template <FloatFormat F>
+constexpr std::uint64_t narrow(double x) {
+    constexpr std::uint64_t lowest = static_cast<std::uint64_t>(1023 + F.emin());
+    constexpr std::uint64_t too_large = static_cast<std::uint64_t>(1023 + F.emax() + 1);
+    constexpr std::uint64_t fraction = (std::uint64_t{1} << 52) - 1;
+    const auto bits = std::bit_cast<std::uint64_t>(x);
+    const std::uint64_t size = bits & ~(std::uint64_t{1} << 63);
+    const std::uint64_t limited = size < too_large << 52 ? size : too_large << 52;  // anything larger overflows as well
+    const std::uint64_t binade = limited >> 52 > lowest ? limited >> 52 : lowest;
+    const double unit = std::bit_cast<double>((binade + 52 - F.fraction_bits) << 52);
+    const std::uint64_t kept = std::bit_cast<std::uint64_t>(std::bit_cast<double>(limited) + unit) & fraction;
+    const std::uint64_t magnitude = ((binade - lowest) << F.fraction_bits) + kept;
+    const bool negative = bits != size;
+    // Selections, not branches: random operands overflow and meet NaN too often to be foreseen.
+    const bool overflow = magnitude > F.max_finite_magnitude();
+    if constexpr (F.specials == Specials::negative_zero_nan) {
+        return overflow ? nan_bits(F) : pack(F, negative, magnitude);
+    } else {
+        constexpr std::uint64_t beyond = magnitude_of(F, infinity_bits(F, false));
+        constexpr std::uint64_t nan = F.has_nan() ? F.nan_code() : F.max_finite_magnitude();
+        const bool is_number = size <= std::uint64_t{0x7FF} << 52;
+        std::uint64_t code = overflow ? beyond : magnitude;
+        code |= static_cast<std::uint64_t>(negative) << (F.code_bits() - 1);
+        return (is_number ? code : nan) << F.padding_bits;
+    }
+}
+
+/// x * y + z for numbers of up to 24 bits, rounded to odd: safe to round once more.
+inline double multiply_add_to_odd(double x, double y, double z) {
+    const double product = x * y;
+    const double sum = product + z;
+    // Knuth's TwoSum: sum + error is exact.
+    const double z_part = sum - product;
+    const double error = (product - (sum - z_part)) + (z - z_part);
+    const auto bits = std::bit_cast<std::uint64_t>(sum);
+    if ((bits & 1) != 0 || !(error > 0 || error < 0)) return sum;
+    return std::bit_cast<double>((error > 0) == (sum > 0) ? bits + 1 : bits - 1);
+}
+
+}  // namespace ulp::quick

@@ -1,0 +1,222 @@
+// Arithmetic on arrays: every set of instructions against the scalar operations, bit for bit.
+#include <doctest/doctest.h>
+
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "operands.hpp"
+#include "softfloat/arithmetic.hpp"
+#include "softfloat/array/array.hpp"
+#include "softfloat/array/stages.hpp"
+
+namespace {
+
+using ulp::ArrayContext;
+using ulp::FloatFormat;
+using ulp::Rounding;
+using ulp::Simd;
+using ulp::array::bytes_of;
+using ulp::array::Operation;
+using Words = std::vector<std::uint64_t>;
+
+constexpr const char* operation_names[] = {"add", "subtract", "multiply", "divide", "sqrt", "fma"};
+
+struct Operands {
+    Words a, b, c;
+};
+
+/// All pairs of 8-bit codes and of the special codes of longer formats, with a random third; then random triples.
+Operands operands_for(const FloatFormat& format) {
+    Operands operands;
+    const Words codes = ulp::test::codes(format, 0);
+    const Words random_codes = ulp::test::codes(format, 10000);
+    ulp::test::Words random(11);
+    const auto draw = [&](const Words& from) { return from[random.next() % from.size()]; };
+    const auto add = [&](std::uint64_t a, std::uint64_t b, std::uint64_t c) {
+        operands.a.push_back(a);
+        operands.b.push_back(b);
+        operands.c.push_back(c);
+    };
+    for (const std::uint64_t a : codes) {
+        for (const std::uint64_t b : codes) add(a, b, draw(codes));
+    }
+    for (int i = 0; i < 10000; ++i) add(draw(random_codes), draw(random_codes), draw(random_codes));
+    // Sums and fused sums that cancel, and products near the addend.
+    const auto sign = std::uint64_t{1} << (format.storage_bits() - 1);
+    const auto one = ulp::pack(format, false, static_cast<std::uint64_t>(format.bias) << format.fraction_bits);
+    for (int i = 0; i < 2500; ++i) {
+        const std::uint64_t a = draw(random_codes);
+        const std::uint64_t near_a = a + (random.next() % 3 << format.padding_bits);
+        const std::uint64_t word = format.storage_bits() == 64 ? ~std::uint64_t{0} : sign * 2 - 1;
+        add(a, (near_a ^ sign) & word, draw(random_codes));
+        add(a, one, (near_a ^ (random.next() % 2 == 0 ? sign : 0)) & word);
+    }
+    return operands;
+}
+
+template <class Word>
+std::uint64_t operate_bits(const FloatFormat& format, Operation op, std::uint64_t a, std::uint64_t b, std::uint64_t c,
+                           ulp::Context& context) {
+    switch (op) {
+        case ulp::array::op_add: return ulp::add_bits<Word>(format, a, b, context);
+        case ulp::array::op_subtract: return ulp::subtract_bits<Word>(format, a, b, context);
+        case ulp::array::op_multiply: return ulp::multiply_bits<Word>(format, a, b, context);
+        case ulp::array::op_divide: return ulp::divide_bits<Word>(format, a, b, context);
+        case ulp::array::op_sqrt: return ulp::sqrt_bits<Word>(format, a, context);
+        case ulp::array::op_fma: return ulp::fma_bits<Word>(format, a, b, c, context);
+        case ulp::array::operations: break;
+    }
+    return 0;
+}
+
+Words operate_each(const FloatFormat& format, Operation op, const ArrayContext& context, const Operands& operands) {
+    const auto operate = format.precision() <= 24 ? operate_bits<std::uint64_t> : operate_bits<ulp::UInt128>;
+    Words results;
+    for (std::size_t i = 0; i < operands.a.size(); ++i) {
+        ulp::Context scalar = scalar_context(context, i);
+        results.push_back(operate(format, op, operands.a[i], operands.b[i], operands.c[i], scalar));
+    }
+    return results;
+}
+
+Words operate_array(const FloatFormat& format, Operation op, const ArrayContext& context, const Operands& operands,
+                    Simd simd) {
+    const std::size_t bytes = bytes_of(format);
+    const auto a = ulp::test::to_bytes(operands.a, bytes);
+    const auto b = ulp::test::to_bytes(operands.b, bytes);
+    const auto c = ulp::test::to_bytes(operands.c, bytes);
+    std::vector<unsigned char> out(a.size());
+    const std::size_t count = operands.a.size();
+    ulp::array::operate_words(
+        format, op,
+        {a.data(), op == ulp::array::op_sqrt ? nullptr : b.data(), op == ulp::array::op_fma ? c.data() : nullptr},
+        out.data(), count, context, simd);
+    Words results;
+    for (std::size_t i = 0; i < count; ++i) results.push_back(ulp::test::word_at(out, bytes, i));
+    return results;
+}
+
+std::size_t mismatches(const Words& expected, const Words& results, const Operands& operands, std::string& first) {
+    std::size_t count = 0;
+    for (std::size_t i = expected.size(); i-- > 0;) {
+        if (expected[i] == results[i]) continue;
+        ++count;
+        std::array<char, 160> text{};
+        const auto word = [](std::uint64_t x) { return static_cast<unsigned long long>(x); };
+        std::snprintf(text.data(), text.size(), "[%zu] %llX %llX %llX gave %llX, expected %llX", i, word(operands.a[i]),
+                      word(operands.b[i]), word(operands.c[i]), word(results[i]), word(expected[i]));
+        first = text.data();
+    }
+    return count;
+}
+
+void check(const ulp::test::TestFormat& format, const ArrayContext& context, const Operands& operands) {
+    for (int i = 0; i < ulp::array::operations; ++i) {
+        const auto op = static_cast<Operation>(i);
+        const Words expected = operate_each(format.format, op, context, operands);
+        for (const Simd simd : ulp::supported_simd()) {
+            std::string first;
+            const Words results = operate_array(format.format, op, context, operands, simd);
+            const std::size_t count = mismatches(expected, results, operands, first);
+            CAPTURE(first);
+            CAPTURE(name_of(simd));
+            CAPTURE(ulp::test::name_of(context.rounding));
+            const std::string what = format.name + " " + operation_names[i];
+            CHECK_MESSAGE(count == 0, what);
+        }
+    }
+}
+
+Operands first_of(const Operands& operands, std::ptrdiff_t count) {
+    const auto first = [&](const Words& words) { return Words(words.begin(), words.begin() + count); };
+    return {first(operands.a), first(operands.b), first(operands.c)};
+}
+
+}  // namespace
+
+TEST_CASE("array arithmetic equals the scalar operations in every format, rounding and set of instructions") {
+    for (const auto& format : ulp::test::array_formats()) {
+        Operands operands = operands_for(format.format);
+        if (!ulp::array::make_plan(format.format, {})) operands = first_of(operands, 2001);  // the scalar operations
+        for (const Rounding rounding : ulp::test::deterministic_roundings()) {
+            check(format, {.rounding = rounding}, operands);
+        }
+    }
+}
+
+TEST_CASE("array arithmetic flushes, saturates and rounds by chance as the scalar operations do") {
+    for (const auto& format : ulp::test::array_formats()) {
+        const Operands operands = first_of(operands_for(format.format), 3001);
+        check(format, {.flush_inputs = true, .flush_outputs = true}, operands);
+        check(format, {.saturate = true}, operands);
+        if (format.format.precision() <= 24) {
+            check(format, {.rounding = Rounding::stochastic, .random_bits = 16, .seed = 8, .first = 2}, operands);
+        }
+    }
+}
+
+TEST_CASE("typed arithmetic on spans, of every length, beside and onto its operands") {
+    using ulp::bf16;
+    using ulp::fp16;
+    const Operands operands = operands_for(ulp::formats::fp16);
+    const auto halves = [](const Words& words) {
+        std::vector<fp16> values;
+        for (std::size_t i = 0; i < 100; ++i)
+            values.push_back(fp16::from_bits(static_cast<std::uint16_t>(words[3 * i])));
+        return values;
+    };
+    const auto a = halves(operands.a);
+    const auto b = halves(operands.b);
+    const auto c = halves(operands.c);
+    for (const Simd simd : ulp::supported_simd()) {
+        std::size_t wrong = 0;
+        for (std::size_t size = 0; size <= a.size(); ++size) {
+            std::vector<fp16> out = c;
+            const auto first = [&](const std::vector<fp16>& x) { return std::span<const fp16>(x).first(size); };
+            ulp::fma_array(first(a), first(b), first(out), std::span<fp16>(out).first(size), {}, simd);
+            for (std::size_t i = 0; i < out.size(); ++i) {
+                const fp16 expected = i < size ? fma(a[i], b[i], c[i]) : c[i];
+                wrong += expected.bits() != out[i].bits() ? 1 : 0;
+            }
+            out = a;
+            ulp::subtract_array(first(out), first(b), std::span<fp16>(out).first(size), {}, simd);
+            for (std::size_t i = 0; i < size; ++i) wrong += (a[i] - b[i]).bits() != out[i].bits() ? 1 : 0;
+        }
+        CHECK_MESSAGE(wrong == 0, name_of(simd));
+    }
+    std::vector<bf16> five(5, bf16{2});
+    std::vector<bf16> roots(5);
+    ulp::sqrt_array<bf16>(five, roots);
+    CHECK(roots[4].bits() == sqrt(bf16{2}).bits());
+    ulp::divide_array<bf16>(five, roots, roots);
+    CHECK(roots[0].bits() == (bf16{2} / sqrt(bf16{2})).bits());
+    std::vector<bf16> four(4);
+    CHECK_THROWS_WITH_AS(ulp::add_array<bf16>(five, four, roots),
+                         "add_array: arrays of 4 and 5 elements; give arrays of the same size", std::invalid_argument);
+    CHECK_THROWS_AS(ulp::multiply_array<bf16>(five, roots, four), std::invalid_argument);
+    CHECK_THROWS_AS(ulp::fma_array<bf16>(five, roots, four, roots), std::invalid_argument);
+}
+
+TEST_CASE("the comparison finds wrong arithmetic on every path: one rounding made, another claimed") {
+    for (const auto& format : {ulp::formats::fp16, ulp::formats::bf16, ulp::formats::tf32, ulp::formats::fp32,
+                               ulp::formats::e4m3, ulp::formats::e5m2}) {
+        const Operands operands = operands_for(format);
+        for (int i = 0; i < ulp::array::operations; ++i) {
+            const auto op = static_cast<Operation>(i);
+            const Words expected = operate_each(format, op, {}, operands);
+            for (const Simd simd : ulp::supported_simd()) {
+                for (const Rounding made : ulp::test::deterministic_roundings()) {
+                    if (made == Rounding::nearest_even) continue;
+                    if (made == Rounding::nearest_away && (op == ulp::array::op_sqrt || op == ulp::array::op_divide)) {
+                        continue;  // ties are rare or impossible
+                    }
+                    std::string first;
+                    const Words results = operate_array(format, op, {.rounding = made}, operands, simd);
+                    CHECK(mismatches(expected, results, operands, first) != 0);
+                }
+            }
+        }
+    }
+}

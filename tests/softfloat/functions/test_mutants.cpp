@@ -1,0 +1,152 @@
+// Every rule is tested: for each function, breaking any one rule of its special operands, any rounding mode or the side
+// of a near tie makes the check over a format's codes fail.
+#include <doctest/doctest.h>
+
+#include "softfloat/functions/functions.hpp"
+#include "tests/softfloat/functions/check_codes.hpp"
+
+namespace ulp::test {
+namespace {
+
+using Rule = Special::Rule;
+
+/// Mutants of a function's table. Each says whether it changes anything at x; one that never does is no mutant.
+struct Mutation {
+    std::string_view name;
+    bool (*applies)(const Special& special);
+    Special (*change)(Special special);
+};
+bool is_number(const Special& s, Kind kind) { return s.rule == Rule::exact && s.value.kind == kind; }
+Special negated(Special s) {
+    s.value.sign = !s.value.sign;
+    return s;
+}
+constexpr std::array mutations{
+    Mutation{"zero of the other sign", [](const Special& s) { return is_number(s, Kind::zero); }, negated},
+    Mutation{"infinity of the other sign", [](const Special& s) { return is_number(s, Kind::infinity); }, negated},
+    Mutation{"exact number of the other sign", [](const Special& s) { return is_number(s, Kind::finite); }, negated},
+    Mutation{"exact number reported as inexact", [](const Special& s) { return is_number(s, Kind::finite); },
+             [](Special s) {
+                 s.value.significand = s.value.significand << 30 | 1;
+                 s.value.exponent -= 30;
+                 return s;
+             }},
+    Mutation{"infinity instead of a number", [](const Special& s) { return is_number(s, Kind::finite); },
+             [](Special s) { return Special::infinity(s.value.sign); }},
+    Mutation{"pole without divide by zero", [](const Special& s) { return s.rule == Rule::pole; },
+             [](Special s) { return Special::infinity(s.value.sign); }},
+    Mutation{"pole of the other sign", [](const Special& s) { return s.rule == Rule::pole; }, negated},
+    Mutation{"zero instead of invalid", [](const Special& s) { return s.rule == Rule::invalid; },
+             [](Special) { return Special::zero(false); }},
+};
+
+template <class Function>
+std::uint64_t mutated_bits(const Mutation& mutation, const FloatFormat& format, std::uint64_t bits, Context& context,
+                           bool& applied) {
+    const auto x = decode<std::uint64_t>(format, bits);
+    if (x.kind == Kind::nan) return evaluate_bits<Function>(format, bits, context);
+    const Special special = Function::special(x);
+    if (special.rule == Rule::compute || !mutation.applies(special)) {
+        return evaluate_bits<Function>(format, bits, context);
+    }
+    applied = true;
+    return special_bits(format, mutation.change(special), context);
+}
+
+template <class Function>
+void every_special_rule_is_tested(std::string_view name) {
+    const CodesCheck check(name, formats::e5m2);
+    for (const Mutation& mutation : mutations) {
+        bool applied = false;
+        const Mismatches found = check.run([&](const FloatFormat& format, std::uint64_t bits, Context& context) {
+            return mutated_bits<Function>(mutation, format, bits, context, applied);
+        });
+        INFO(name, ", ", mutation.name);
+        CHECK(applied == (found.count > 0));
+    }
+}
+
+bool never_negative(std::string_view name) {
+    return name == "exp" || name == "exp2" || name == "sigmoid" || name == "softplus" || name == "rsqrt";
+}
+/// Whether the results of a function tell two modes apart: some have no negative results, and only the exact results of
+/// exp2 and log2 are ties.
+bool differ(std::string_view name, Rounding a, Rounding b) {
+    const auto are = [&](Rounding first, Rounding second) {
+        return (a == first && b == second) || (a == second && b == first);
+    };
+    if (are(Rounding::nearest_even, Rounding::nearest_away)) return name == "exp2" || name == "log2";
+    return !(never_negative(name) && are(Rounding::toward_zero, Rounding::down));
+}
+
+template <class Function>
+void every_rounding_is_tested(std::string_view name) {
+    const CodesCheck check(name, ieee_format(5, 3));
+    for (const Rounding broken : deterministic_roundings) {
+        for (const Rounding instead : deterministic_roundings) {
+            if (broken == instead) continue;
+            const Mismatches found = check.run([&](const FloatFormat& format, std::uint64_t bits, Context& context) {
+                if (context.rounding == broken) context.rounding = instead;
+                return evaluate_bits<Function>(format, bits, context);
+            });
+            INFO(name, ", ", name_of(instead), " instead of ", name_of(broken));
+            CHECK((found.count > 0) == differ(name, broken, instead));
+        }
+    }
+}
+
+/// The function with something wrong in its computation.
+template <class Function, class Change>
+Mismatches check_changed(std::string_view name, const FloatFormat& format, Change change, std::size_t step = 1) {
+    const auto changed = [&](const FloatFormat&, std::uint64_t bits, Context& context) {
+        const auto x = decode<std::uint64_t>(format, bits);
+        if (x.kind == Kind::nan || Function::special(x).rule != Rule::compute) {
+            return evaluate_bits<Function>(format, bits, context);
+        }
+        return round_wide(format, change(Function::wide(ulp::Wide{x})), context);
+    };
+    return CodesCheck(name, format, step).run(changed);
+}
+
+template <class Function>
+void errors_are_seen(std::string_view name) {
+    const auto lost_below_64_bits = [](ulp::Wide y) {
+        return ulp::Wide{y.sign, y.exponent + 63, (y.significand + (UInt128{1} << 62)) >> 63};
+    };
+    const auto too_large_by_one_in_2_to_the_15 = [](ulp::Wide y) { return y + scale(y, -15); };
+    INFO(name);
+    CHECK(check_changed<Function>(name, formats::fp16, too_large_by_one_in_2_to_the_15, 16).count > 0);
+    CHECK(check_changed<Function>(name, formats::e4m3, [](ulp::Wide y) { return -y; }).count > 0);
+    // Functions with results right beside a number, on the side that a sticky bit alone does not show: 1 - e^-x.
+    const bool below = name != "log" && name != "log2" && name != "softplus" && name != "rsqrt" && name != "cbrt";
+    const FloatFormat wide_range = ieee_format(8, 3);
+    CHECK((check_changed<Function>(name, wide_range, lost_below_64_bits).count > 0) == below);
+}
+
+template <class Function>
+void all_mutants_are_caught(std::string_view name) {
+    every_special_rule_is_tested<Function>(name);
+    every_rounding_is_tested<Function>(name);
+    errors_are_seen<Function>(name);
+}
+
+TEST_CASE("a broken special rule, rounding mode or last bit of any function is caught") {
+    all_mutants_are_caught<functions::Exp>("exp");
+    all_mutants_are_caught<functions::Exp2>("exp2");
+    all_mutants_are_caught<functions::Expm1>("expm1");
+    all_mutants_are_caught<functions::Log>("log");
+    all_mutants_are_caught<functions::Log2>("log2");
+    all_mutants_are_caught<functions::Log1p>("log1p");
+    all_mutants_are_caught<functions::Sin>("sin");
+    all_mutants_are_caught<functions::Cos>("cos");
+    all_mutants_are_caught<functions::Tanh>("tanh");
+    all_mutants_are_caught<functions::Sigmoid>("sigmoid");
+    all_mutants_are_caught<functions::Erf>("erf");
+    all_mutants_are_caught<functions::Gelu>("gelu");
+    all_mutants_are_caught<functions::Softplus>("softplus");
+    all_mutants_are_caught<functions::Rsqrt>("rsqrt");
+    all_mutants_are_caught<functions::Cbrt>("cbrt");
+}
+
+}  // namespace
+}  // namespace ulp::test
