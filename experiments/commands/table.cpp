@@ -10,6 +10,8 @@ Command claims_command();
 Command discover_command();
 Command doctor_command();
 Command explain_command();
+Command compare_command();
+Command gpu_command();
 Command list_command();
 Command matmul_command();
 Command probe_table_command();
@@ -34,6 +36,8 @@ std::span<const Command> commands() {
         probe_table_command(),
         discover_command(),
         bench_command(),
+        gpu_command(),
+        compare_command(),
         // This machine.
         doctor_command(),
     };
