@@ -1,9 +1,4 @@
 // Trains a small net and looks at the exponents of its weights, activations and gradients.
-// clang-format off
-// First: where the type fp32 is known before, g++ 12 warns that the engine's enumerator Cast::fp32 shadows it.
-#include "experiments/watched_training.hpp"
-// clang-format on
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -14,6 +9,7 @@
 #include "experiments/framework/experiment.hpp"
 #include "experiments/matrix_units.hpp"
 #include "experiments/sources.hpp"
+#include "experiments/watched_training.hpp"
 
 namespace ulp {
 namespace {
