@@ -7,10 +7,13 @@ namespace ulp {
 
 Command claims_command();
 Command doctor_command();
+Command formats_command();
 Command list_command();
 Command matmul_command();
 Command report_command();
 Command run_command();
+Command show_command();
+Command testfloat_command();
 Command verify_command();
 
 std::span<const Command> commands() {
@@ -20,6 +23,10 @@ std::span<const Command> commands() {
         run_command(),
         report_command(),
         claims_command(),
+        // Numbers.
+        show_command(),
+        formats_command(),
+        testfloat_command(),
         // Matrix units and their models.
         verify_command(),
         matmul_command(),
