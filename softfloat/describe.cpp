@@ -113,7 +113,8 @@ Description describe(const NamedFormat& named, std::string_view text, Rounding r
     if (kind != Kind::finite && kind != Kind::zero) return result;
     result.below = neighbour(format, bits, false);
     result.above = neighbour(format, bits, true);
-    result.ulp = power_of_two(ulp_exponent(format, bits));
+    result.ulp_exponent = ulp_exponent(format, bits);
+    result.ulp = power_of_two(result.ulp_exponent);
     if (is_word) return result;
     const auto written = parse_decimal(text);
     // Beyond every format's range an exact error would be thousands of digits of no interest.

@@ -30,6 +30,7 @@ struct Description {
     std::optional<NumberText> below;  // the neighbours of a finite number, where there are any
     std::optional<NumberText> above;
     std::optional<std::string> ulp;            // unit in the last place of a finite number, exact
+    int ulp_exponent = 0;                      // the same as a power of two
     std::optional<std::string> error;          // value - text, exact decimal; where both are finite
     std::optional<std::string> error_in_ulps;  // the same in units in the last place, 4 digits
     std::vector<std::string> flags;            // "inexact", "underflow", ...

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -66,16 +67,14 @@ std::vector<Description> describe_all(const Request& request, const std::string&
     return rows;
 }
 
-nlohmann::ordered_json to_json(const NumberText& number) { return {{"bits", number.hex}, {"decimal", number.decimal}}; }
-
 nlohmann::ordered_json to_json(const Description& row) {
-    nlohmann::ordered_json json = {{"format", row.format.name}, {"bits", row.value.hex},
-                                   {"fields", row.fields},      {"decimal", row.value.decimal},
-                                   {"exact", row.exact},        {"hex_float", row.hex_float},
+    nlohmann::ordered_json json = {{"format", row.format.name}, {"bits", "0x" + row.value.hex},
+                                   {"fields", row.fields},      {"hex", row.hex_float},
+                                   {"value", row.exact},        {"shortest", row.value.decimal},
                                    {"class", row.number_class}};
-    if (row.below) json["below"] = to_json(*row.below);
-    if (row.above) json["above"] = to_json(*row.above);
-    if (row.ulp) json["ulp"] = *row.ulp;
+    if (row.below) json.update({{"below", row.below->decimal}, {"below_bits", "0x" + row.below->hex}});
+    if (row.above) json.update({{"above", row.above->decimal}, {"above_bits", "0x" + row.above->hex}});
+    if (row.ulp) json["ulp"] = std::ldexp(1.0, row.ulp_exponent);
     if (row.error) json["error"] = *row.error;
     if (row.error_in_ulps) json["error_in_ulps"] = *row.error_in_ulps;
     json["flags"] = row.flags;
@@ -83,10 +82,10 @@ nlohmann::ordered_json to_json(const Description& row) {
 }
 
 void print_table(const std::vector<Description>& rows) {
-    fmt::print("{:<9} {:<16}  {:<22} {:<12} {}\n", "format", "bits", "value", "error/ulp", "flags");
+    fmt::print("{:<9} {:<18}  {:<22} {:<12} {}\n", "format", "bits", "value", "error/ulp", "flags");
     for (const Description& row : rows) {
         const std::string error = row.error_in_ulps ? row.error_in_ulps->substr(0, 10) : "";
-        fmt::print("{:<9} {:<16}  {:<22} {:<12} {}\n", row.format.name, row.value.hex, row.as_fp64, error,
+        fmt::print("{:<9} {:<18}  {:<22} {:<12} {}\n", row.format.name, "0x" + row.value.hex, row.as_fp64, error,
                    fmt::join(row.flags, ", "));
     }
 }
@@ -95,11 +94,11 @@ void print_details(const Description& row) {
     const auto line = [](std::string_view name, const std::string& text) { fmt::print("  {:<10} {}\n", name, text); };
     fmt::print("{}: {}\n", row.format.name, row.format.description);
     line("value", row.value.decimal + (row.exact != row.value.decimal ? "  = " + row.exact : ""));
-    line("bits", row.value.hex + "  = " + row.fields);
+    line("bits", "0x" + row.value.hex + "  = " + row.fields);
     line("hex float", row.hex_float);
     line("class", row.number_class);
-    if (row.below) line("below", row.below->decimal + "  (" + row.below->hex + ")");
-    if (row.above) line("above", row.above->decimal + "  (" + row.above->hex + ")");
+    if (row.below) line("below", row.below->decimal + "  (0x" + row.below->hex + ")");
+    if (row.above) line("above", row.above->decimal + "  (0x" + row.above->hex + ")");
     if (row.ulp) line("ulp", *row.ulp);
     if (row.error) line("error", *row.error + "  (" + *row.error_in_ulps + " ulp)");
     line("flags", row.flags.empty() ? "none" : fmt::format("{}", fmt::join(row.flags, ", ")));
@@ -114,8 +113,7 @@ ExitCode show(const Options& options) {
     if (request.json) {
         auto list = nlohmann::ordered_json::array();
         for (const Description& row : rows) list.push_back(to_json(row));
-        const nlohmann::ordered_json json = {{"value", text}, {"rounding", name_of(rounding)}, {"formats", list}};
-        fmt::print("{}\n", json.dump(2));
+        fmt::print("{}\n", list.dump(2));
         return ExitCode::good;
     }
     if (request.formats.size() == named_formats().size()) {

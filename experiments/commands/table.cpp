@@ -5,11 +5,17 @@
 
 namespace ulp {
 
+Command bench_command();
 Command claims_command();
+Command discover_command();
 Command doctor_command();
 Command formats_command();
+Command explain_command();
+Command compare_command();
+Command gpu_command();
 Command list_command();
 Command matmul_command();
+Command probe_table_command();
 Command report_command();
 Command run_command();
 Command show_command();
@@ -30,6 +36,12 @@ std::span<const Command> commands() {
         // Matrix units and their models.
         verify_command(),
         matmul_command(),
+        explain_command(),
+        probe_table_command(),
+        discover_command(),
+        bench_command(),
+        gpu_command(),
+        compare_command(),
         // This machine.
         doctor_command(),
     };

@@ -246,15 +246,16 @@ TEST_CASE("doctor tells what there is") {
 TEST_CASE("show prints a value in every format or in those named, as text and as JSON") {
     const Finished table = ulplab({"show", "0.1"});
     CHECK(table.exit_code == 0);
-    CHECK(table.output.find("fp16      2E66              0.0999755859375        -0.4") != std::string::npos);
+    CHECK(table.output.find("fp16      0x2E66              0.0999755859375        -0.4") != std::string::npos);
     const Finished negative = ulplab({"show", "-0.1", "--format", "fp16", "--rounding", "down"});
     CHECK(negative.exit_code == 0);
-    CHECK(negative.output.find("AE67  = 1 01011 1001100111") != std::string::npos);
+    CHECK(negative.output.find("0xAE67  = 1 01011 1001100111") != std::string::npos);
     const Finished json = ulplab({"show", "0.1", "--format", "fp16", "--format", "json", "--format", "e4m3"});
     const auto parsed = nlohmann::json::parse(json.output);
-    CHECK(parsed.at("formats").size() == 2);
-    CHECK(parsed.at("formats").at(0).at("bits") == "2E66");
-    CHECK(parsed.at("formats").at(1).at("error_in_ulps") == "0.2");
+    CHECK(parsed.size() == 2);
+    CHECK(parsed.at(0).at("above_bits") == "0x2E67");
+    CHECK(parsed.at(0).at("error") == "-2.44140625e-5");
+    CHECK(parsed.at(1).at("error_in_ulps") == "0.2");
     check_refused({"show"}, 2, "show needs a VALUE");
     check_refused({"show", "1,5"}, 2, "'1,5' is not a number");
     check_refused({"show", "1", "2"}, 2, "show takes one VALUE");
@@ -288,4 +289,30 @@ TEST_CASE("testfloat filters lines from the standard input") {
     check_refused({"testfloat", "f16_pow"}, 2, "there is no operation 'f16_pow'");
     check_refused({"testfloat", "f16_add", "--rounding", "inward"}, 2, "there is no rounding mode 'inward'");
     check_refused({"testfloat", "f16_add", "--tininess", "never"}, 2, "--tininess");
+}
+
+TEST_CASE("show prints a number in every format, correctly rounded") {
+    const auto shown = [](const std::string& value, const std::string& format, const std::string& rounding) {
+        const Finished finished =
+            ulplab({"show", value, "--format", format, "--format", "json", "--rounding", rounding});
+        INFO(finished.output);
+        REQUIRE(finished.exit_code == 0);
+        return nlohmann::json::parse(finished.output).at(0);
+    };
+    const auto tenth = shown("0.1", "fp16", "nearest_even");
+    CHECK(tenth.at("bits") == "0x2E66");
+    CHECK(tenth.at("value") == "0.0999755859375");
+    CHECK(tenth.at("below") == "0.0999");
+    CHECK(tenth.at("above") == "0.10004");
+    CHECK(tenth.at("ulp") == 0x1p-14);
+    CHECK(shown("0.1", "fp16", "up").at("bits") == "0x2E67");
+    CHECK(shown("-0.1", "bf16", "down").at("bits") == "0xBDCD");
+    CHECK(shown("65520", "fp16", "nearest_even").at("value") == "inf");
+    CHECK(shown("65520", "fp16", "toward_zero").at("bits") == "0x7BFF");
+    CHECK(shown("65504", "fp16", "nearest_even").at("ulp") == 32);
+    CHECK(shown("0x1p-25", "fp16", "nearest_even").at("bits") == "0x0000");
+    CHECK(shown("nan", "e4m3", "nearest_even").at("bits") == "0x7F");
+    const std::string all = ulplab({"show", "1.1"}).output;
+    for (const char* bits : {"0x3F8CCCCD", "0x3F8CC000", "0x3F8D", "0x3C66"})
+        CHECK(all.find(bits) != std::string::npos);
 }
