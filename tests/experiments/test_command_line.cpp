@@ -242,3 +242,36 @@ TEST_CASE("doctor tells what there is") {
         CHECK(finished.output.find(what) != std::string::npos);
     }
 }
+
+TEST_CASE("show prints a number in every format, correctly rounded") {
+    const auto shown = [](const std::string& value, const std::string& format, const std::string& rounding) {
+        const Finished finished =
+            ulplab({"show", value, "--format", format, "--format", "json", "--rounding", rounding});
+        INFO(finished.output);
+        REQUIRE(finished.exit_code == 0);
+        return nlohmann::json::parse(finished.output).at(0);
+    };
+    const auto tenth = shown("0.1", "fp16", "nearest_even");
+    CHECK(tenth.at("bits") == "0x2E66");
+    CHECK(tenth.at("value") == "0.0999755859375");
+    CHECK(tenth.at("below") == "0.0999");
+    CHECK(tenth.at("above") == "0.10004");
+    CHECK(tenth.at("ulp") == 0x1p-14);
+    CHECK(shown("0.1", "fp16", "up").at("bits") == "0x2E67");
+    CHECK(shown("-0.1", "bf16", "down").at("bits") == "0xBDCD");
+    CHECK(shown("65520", "fp16", "nearest_even").at("value") == "inf");
+    CHECK(shown("65520", "fp16", "toward_zero").at("bits") == "0x7BFF");
+    CHECK(shown("65504", "fp16", "nearest_even").at("ulp") == 32);
+    CHECK(shown("0x1p-25", "fp16", "nearest_even").at("bits") == "0x0000");
+    CHECK(shown("nan", "e4m3", "nearest_even").at("bits") == "0x7F");
+    const std::string all = ulplab({"show", "1.1"}).output;
+    for (const char* bits : {"0x3F8CCCCD", "0x3F8CC000", "0x3F8D", "0x3C66"})
+        CHECK(all.find(bits) != std::string::npos);
+}
+
+TEST_CASE("show refuses what is no number, format or rounding") {
+    check_refused({"show"}, 2, "VALUE is required");
+    check_refused({"show", "one"}, 2, "'one' is not a number");
+    check_refused({"show", "1", "--format", "fp17"}, 2, "there is no format 'fp17'");
+    check_refused({"show", "1", "--rounding", "sideways"}, 2, "--rounding");
+}
