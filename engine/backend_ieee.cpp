@@ -44,7 +44,8 @@ class IeeeBackend final : public MatmulBackend {
     static void run(const Product& p, const Step& step) {
         const Matrix b = p.b.row_major() ? Matrix() : packed(p.b);
         const MatrixView rows_of_b = p.b.row_major() ? p.b : MatrixView(b);
-#pragma omp parallel for schedule(static)
+// Threads cost more than a small product.
+#pragma omp parallel for schedule(static) if (p.d.rows * p.d.cols * p.a.cols > (Index{1} << 16))
         for (Index i = 0; i < p.d.rows; ++i) {
             std::vector<float> sum(static_cast<std::size_t>(p.d.cols));
             if (p.c) {

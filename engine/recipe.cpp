@@ -13,7 +13,7 @@ bool holds(const FloatFormat& outer, const FloatFormat& inner) {
 }
 
 std::vector<CastRule> losses_in_fp32() {
-    return {{"cross_entropy", Cast::fp32}, {"mse", Cast::fp32}, {"bce_with_logits", Cast::fp32}, {"ctc", Cast::fp32}};
+    return {{"cross_entropy", Cast::single}, {"mse", Cast::single}, {"bce_with_logits", Cast::single}, {"ctc", Cast::single}};
 }
 
 /// Weights, activations and gradients in a 16-bit format, fp32 masters, the loss in fp32.
@@ -54,7 +54,7 @@ OpPrecision Recipe::precision_of(std::string_view op, std::span<const FloatForma
     for (const CastRule& rule : cast_rules) {
         if (rule.op != op) continue;
         if (rule.cast == Cast::low) input = low;
-        if (rule.cast == Cast::fp32) input = formats::fp32;
+        if (rule.cast == Cast::single) input = formats::fp32;
         if (rule.cast == Cast::banned) {
             throw std::invalid_argument(fmt::format("recipe {} bans {}: its result is unsafe in 16 bits", name, op));
         }
@@ -67,10 +67,13 @@ const std::vector<Recipe>& recipes() {
     static const std::vector<Recipe> rows = [] {
         Recipe tf32{.name = "tf32", .operand = formats::tf32};
         Recipe fp64 = pure("fp64", formats::fp64, formats::fp64);
+        Recipe fp16_loss = mixed("mixed_fp16_fp16_loss", formats::fp16, loss_scale_dialect("pytorch"));
+        fp16_loss.cast_rules.clear();
         return std::vector<Recipe>{{.name = "fp32"},
                                    tf32,
                                    mixed("bf16", formats::bf16, constant_loss_scale(1)),
                                    mixed("mixed_fp16", formats::fp16, loss_scale_dialect("pytorch")),
+                                   fp16_loss,
                                    pure("fp16", formats::fp16, formats::fp16),
                                    pure("pure_bf16", formats::bf16, formats::fp32),
                                    fp64};

@@ -24,8 +24,8 @@ struct OpPrecision {
 enum class Cast : std::uint8_t {
     as_stored,  // in the format its inputs have (the widest, if they differ)
     low,        // in the recipe's low format
-    fp32,
-    banned  // refused, with an explanation
+    single,     // in fp32
+    banned      // refused, with an explanation
 };
 struct CastRule {
     std::string op;
@@ -57,7 +57,9 @@ struct Recipe {
 ///     fp32        everything; with backend soft:ieee the reference with a written order
 ///     tf32        fp32, but products round their operands to tf32
 ///     bf16        weights, activations and gradients in bf16, fp32 masters
-///     mixed_fp16  the same in fp16, the loss in fp32, a dynamic loss scale (set loss_scale for a constant one)
+///     mixed_fp16  the same in fp16, the loss in fp32, a dynamic loss scale (set loss_scale for a constant one): the
+///                 eleven steps, variant B
+///     mixed_fp16_fp16_loss   variant A: the loss is computed in fp16, then cast to fp32 and scaled
 ///     fp16        everything in it, each step rounded, products accumulated in it, no masters, no scale
 ///     pure_bf16   the same in bf16, products accumulated in fp32 (no matrix unit accumulates in bf16)
 ///     fp64        for gradient checks, with Real = double

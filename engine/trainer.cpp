@@ -29,7 +29,9 @@ std::vector<Index> BatchSchedule::at(std::int64_t step) {
 
 template <class Real>
 Trainer<Real>::Trainer(Engine engine, std::uint64_t seed)
-    : engine_(std::move(engine)), model_(engine_.recipe, seed), scaler_(engine_.recipe.loss_scale) {}
+    : engine_(std::move(engine)), model_(engine_.recipe, seed), scaler_(engine_.recipe.loss_scale) {
+    engine_.seed = seed;
+}
 
 template <class Real>
 void Trainer<Real>::optimize(OptimizerOptions options) {
@@ -43,17 +45,27 @@ void Trainer<Real>::watch(std::function<bool(std::int64_t)> when, Tap tap) {
 }
 
 template <class Real>
-StepResult Trainer<Real>::step(const Forward& forward) {
+StepResult Trainer<Real>::step(const std::vector<Forward>& micro_batches) {
     if (!optimizer_) throw std::logic_error("call optimize() before the first step");
+    if (micro_batches.empty()) throw std::invalid_argument("a step needs at least one batch");
     engine_.tap = when_ && when_(step_) ? tap_ : Tap{};
     engine_.loss_scale = scaler_.value();
-    Tape<Real> tape(engine_);
-    const Var<Real> loss = forward(tape);
-    tape.backward(scaler_.scale(loss));
+    engine_.step = step_;
+    Real value = 0;
+    const double share = 1.0 / static_cast<double>(micro_batches.size());
+    for (const Forward& forward : micro_batches) {
+        Tape<Real> tape(engine_);
+        const Var<Real> loss = forward(tape);
+        value += loss.value()[0];
+        tape.backward(scaler_.scale(micro_batches.size() == 1 ? loss : scaled(loss, share)));
+        activation_bytes_ = tape.activation_bytes();
+    }
+    if (micro_batches.size() > 1) value *= static_cast<Real>(share);
+    scaler_.unscale(*optimizer_);
+    if (before_update) before_update(*optimizer_);
     const bool stepped = scaler_.step(*optimizer_);
     scaler_.update();
     engine_.tap = {};
-    const Real value = loss.value()[0];
     const StepResult result{step_, static_cast<double>(value), engine_.loss_scale, !stepped};
     if (keep_trace) record(result, value);
     ++step_;
@@ -69,6 +81,23 @@ void Trainer<Real>::record(const StepResult& result, Real loss) {
     const Real same_nan = std::isnan(loss) ? std::numeric_limits<Real>::quiet_NaN() : loss;
     trace_.steps.push_back(
         {result.step, std::bit_cast<Word>(same_nan), result.loss_scale, result.skipped, digests_of(model_)});
+}
+
+template <class Real>
+typename Trainer<Real>::Bytes Trainer<Real>::bytes() const {
+    Bytes bytes;
+    for (const Parameter<Real>& parameter : model_.parameters()) {
+        bytes.weights += bytes_of(parameter.value);
+        bytes.masters += bytes_of(parameter.master);
+        bytes.gradients += bytes_of(parameter.value);  // a gradient has its value's format
+    }
+    if (optimizer_) {
+        for (const auto& [name, tensors] : optimizer_->state()) {
+            for (const auto& [kind, tensor] : tensors) bytes.optimizer += bytes_of(tensor);
+        }
+    }
+    bytes.activations = activation_bytes_;
+    return bytes;
 }
 
 template class Trainer<float>;

@@ -73,7 +73,9 @@ class Trainer {
     void optimize(OptimizerOptions options);
 
     /// Forward, scale, backward, unscale, update (or skip), move the scale. Throws std::logic_error before optimize().
-    StepResult step(const Forward& forward);
+    StepResult step(const Forward& forward) { return step(std::vector<Forward>{forward}); }
+    /// The same over several micro-batches whose gradients add up (in the gradients' format); the loss is their mean.
+    StepResult step(const std::vector<Forward>& micro_batches);
 
     /// Shows tensors to `tap` in the steps that `when` picks.
     void watch(std::function<bool(std::int64_t step)> when, Tap tap);
@@ -86,6 +88,21 @@ class Trainer {
     [[nodiscard]] GradScaler<Real>& scaler() { return scaler_; }
     [[nodiscard]] const Trace& trace() const { return trace_; }
     [[nodiscard]] std::int64_t steps() const { return step_; }
+    /// The next step is number `step` (checkpoints). The trace starts anew.
+    void continue_at(std::int64_t step) {
+        step_ = step;
+        trace_ = {};
+    }
+
+    /// What a model, its gradients' masters and its optimizer take, by role; activations are counted in every step.
+    struct Bytes {
+        ByteCount weights, masters, gradients, optimizer, activations;
+    };
+    /// Gradients as backward() leaves them; activations of the last step's (last) tape, 0 before the first.
+    [[nodiscard]] Bytes bytes() const;
+
+    /// Between unscaling and the update: clip here, or look at the gradients.
+    std::function<void(Optimizer<Real>&)> before_update;
 
   private:
     void record(const StepResult& result, Real loss);
@@ -98,6 +115,7 @@ class Trainer {
     Tap tap_;
     Trace trace_;
     std::int64_t step_ = 0;
+    ByteCount activation_bytes_;
 };
 
 extern template class Trainer<float>;

@@ -131,20 +131,20 @@ const Instruction& instruction_by_name(std::string_view name) {
 
 std::string architecture_name(int architecture) { return fmt::format("sm_{}", architecture); }
 
-const Instruction& choose_instruction(Family family, Element input, Element accumulator, int architecture) {
+const Instruction& choose_instruction(Family family, Element a, Element b, Element accumulator, int architecture) {
     const Instruction* best = nullptr;
     std::string there_are;
     for (const Instruction& row : instructions()) {
         if (row.family != family || !row.availability.on(architecture)) continue;
-        if (row.a == input && row.b == input && row.accumulator == accumulator && !row.saturates) {
+        if (row.a == a && row.b == b && row.accumulator == accumulator && !row.saturates) {
             if (best == nullptr || row.shape.k >= best->shape.k) best = &row;
         }
         there_are += (there_are.empty() ? "" : ", ") + row.name();
     }
     if (best != nullptr) return *best;
-    throw std::invalid_argument(fmt::format("{} has no {} instruction of {} with a {} accumulator; there are: {}",
-                                            architecture_name(architecture), name_of(family), name_of(input),
-                                            name_of(accumulator), there_are.empty() ? "none" : there_are));
+    throw std::invalid_argument(fmt::format(
+        "{} has no {} instruction of {} and {} with a {} accumulator; there are: {}", architecture_name(architecture),
+        name_of(family), name_of(a), name_of(b), name_of(accumulator), there_are.empty() ? "none" : there_are));
 }
 
 }  // namespace ulp::gpu

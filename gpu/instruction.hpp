@@ -61,6 +61,6 @@ std::string architecture_name(int architecture);
 
 /// The instruction of a family with these elements and the largest k that exists on the architecture. Throws
 /// std::invalid_argument that says what there is.
-const Instruction& choose_instruction(Family family, Element input, Element accumulator, int architecture);
+const Instruction& choose_instruction(Family family, Element a, Element b, Element accumulator, int architecture);
 
 }  // namespace ulp::gpu

@@ -14,6 +14,7 @@ namespace ulp::gpu {
 struct ClaimedModel {
     std::string key;  // "sm_90:mma.fp16.fp32"
     TensorCoreModel model;
+    bool whole_row = true;  // false: the row's arithmetic in an instruction with another k
 };
 /// The model with the instruction's own k. Nothing where the table has no such row, and for integers.
 std::optional<ClaimedModel> claimed_model(const Instruction& instruction, int architecture);
@@ -22,6 +23,9 @@ std::optional<ClaimedModel> claimed_model(const Instruction& instruction, int ar
 bool has_reference(const Instruction& instruction, int architecture);
 
 /// Fills product.d by the reference: chains of instructions in ascending k. Throws UsageError where there is none.
+/// Takes the decoded path (gpu/decoded_dot.hpp) where the model has one.
 void expected_product(HostProduct& product, int architecture);
+/// The same by the plain block dot alone: the definition.
+void expected_product_plain(HostProduct& product, int architecture);
 
 }  // namespace ulp::gpu

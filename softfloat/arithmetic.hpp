@@ -123,8 +123,8 @@ constexpr std::uint64_t fma_bits(const FloatFormat& format, std::uint64_t a, std
     return round_sum(format, product, operand<Word>(format, c, context), context);
 }
 
-/// The quotient's leading bits and a sticky bit: at least word_bits - precision - 1 of them. With `more`, another 22
-/// (or 32 in the wide word): enough for stochastic rounding.
+/// The quotient's leading bits and a sticky bit: at least word_bits - precision of them; with `more`, at least
+/// word_bits - 2, enough for stochastic rounding.
 template <class Word>
 constexpr Unpacked<Word> divide_exact(const Unpacked<Word>& a, const Unpacked<Word>& b, int precision, bool more) {
     const int up_a = word_bits<Word> - 1 - bit_length(a.significand);
@@ -135,7 +135,7 @@ constexpr Unpacked<Word> divide_exact(const Unpacked<Word>& a, const Unpacked<Wo
     Word rest = dividend - quotient * divisor;
     int exponent = a.exponent - up_a - (b.exponent - up_b);
     if (more) {
-        constexpr int extra = word_bits<Word> == 64 ? 22 : 32;
+        const int extra = precision > 2 ? precision - 2 : 0;
         quotient = quotient << extra | (rest << extra) / divisor;
         rest = (rest << extra) % divisor;
         exponent -= extra;

@@ -13,7 +13,8 @@ constexpr std::uint64_t bits_from_integer(const FloatFormat& format, Integer val
     return round_to_bits(format, negative, 0, negative ? std::uint64_t{0} - wide : wide, context);
 }
 
-/// The value rounded to an integer by the context's rounding (odd: toward zero, as TestFloat has it). NaN, infinities
+/// The value rounded to an integer by the context's rounding (odd: to an odd integer, as TestFloat has
+/// it). NaN, infinities
 /// and values out of range raise invalid and give the x86 "integer indefinite": the smallest integer of a signed type,
 /// the largest of an unsigned one.
 template <class Integer>
@@ -24,14 +25,12 @@ constexpr Integer integer_from_bits(const FloatFormat& format, std::uint64_t bit
     constexpr Unsigned indefinite = std::is_signed_v<Integer> ? sign_bit : static_cast<Unsigned>(-1);
     const auto value = operand<std::uint64_t>(format, bits, context);
     if (value.kind == Kind::zero) return 0;
-    Context rounding = context;
-    if (rounding.rounding == Rounding::odd) rounding.rounding = Rounding::toward_zero;
     bool representable = value.kind == Kind::finite && value.exponent + bit_length(value.significand) <= 64;
     std::uint64_t magnitude = 0;
     bool inexact = false;
     if (representable) {
         const auto [kept, discarded] = split_at(value.significand, -value.exponent, context.random_bits);
-        const bool up = rounds_up(rounding, value.sign, (kept & 1) != 0, discarded);
+        const bool up = rounds_up(context, value.sign, (kept & 1) != 0, discarded);
         magnitude = kept + (up ? 1 : 0);
         inexact = discarded.any();
         const std::uint64_t limit = std::is_signed_v<Integer> ? std::uint64_t{sign_bit} - (value.sign ? 0 : 1)

@@ -211,7 +211,9 @@ template <class Word>
 constexpr Unpacked<Word> operand(const FloatFormat& format, std::uint64_t bits, const Context& context) {
     Unpacked<Word> value = decode<Word>(format, bits);
     const bool subnormal = format.has_subnormals && (magnitude_of(format, bits) >> format.fraction_bits) == 0;
-    if (context.flush_inputs && subnormal && value.kind == Kind::finite) return {Kind::zero, value.sign, 0, 0};
+    if (context.flush_inputs && subnormal && value.kind == Kind::finite) {
+        return {Kind::zero, value.sign && format.has_negative_zero(), 0, 0};
+    }
     return value;
 }
 

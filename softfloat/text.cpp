@@ -81,7 +81,7 @@ std::pair<Decimal, Decimal> neighbours_with_digits(const Decimal& exact, std::si
 }
 
 std::uint64_t round_decimal(const FloatFormat& format, bool sign, const Decimal& decimal, Context& context) {
-    if (decimal.digits.empty()) return pack(format, sign, 0);
+    if (decimal.digits.empty()) return zero_bits(format, sign, context);
     // Beyond any format here (fp64 spans 10^-324 to 10^308), and before the numbers below grow without need.
     if (decimal.point > 400) return round_to_bits(format, sign, 5000, std::uint64_t{1}, context);
     if (decimal.point < -400) return round_to_bits(format, sign, -5000, std::uint64_t{1}, context);
@@ -122,7 +122,9 @@ std::string to_decimal(const FloatFormat& format, std::uint64_t bits) {
         if (half > 0 || (half == 0 && (exact.digits[count - 1] - '0') % 2 != 0)) std::swap(below, above);
         for (const Decimal& candidate : {below, above}) {
             Context context;
-            if (round_decimal(format, value.sign, candidate, context) == bits) {
+            const bool reads_back = round_decimal(format, value.sign, candidate, context) == bits;
+            // A format without infinity reads every larger number as its largest: that does not count.
+            if (reads_back && (context.flags & flag::overflow) == 0) {
                 return layout(candidate, value.sign, true);
             }
         }
@@ -264,11 +266,11 @@ std::uint64_t parse_bits(const FloatFormat& format, std::string_view text, Conte
     if (reader.peek() == '-' || reader.peek() == '+') reader.next();
     if (reader.take("infinity") || reader.take("inf")) {
         if (!reader.at_end()) not_a_number(text);
-        return infinity_bits(format, sign);
+        return infinite_bits(format, sign, context);
     }
     if (reader.take("nan")) {
         if (!reader.at_end()) not_a_number(text);
-        if (!format.has_nan()) throw std::invalid_argument("the format has no NaN");
+        if (!format.has_nan()) throw std::invalid_argument("this format has no NaN; choose a number");
         return nan_bits(format);
     }
     if (reader.take("0x")) return parse_hex_float(format, sign, reader, text, context);

@@ -10,7 +10,7 @@
 namespace ulp {
 
 /// The decimal with the fewest digits that reads back (to nearest even) as the same number; among those the closest.
-/// "inf", "-inf", "nan" for the specials. "0.1", "65504", "6e-8".
+/// "inf", "-inf", "nan" for the specials. "0.1", "6e-8", "65500" for fp16's 65504.
 std::string to_decimal(const FloatFormat& format, std::uint64_t bits);
 
 /// All digits of the value: finite binary numbers are finite decimals. "0.0999755859375".

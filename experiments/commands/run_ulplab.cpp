@@ -1,10 +1,14 @@
 // Parses the command line of `ulplab` and runs the subcommand that it names.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "experiments/commands/command.hpp"
 #include "experiments/framework/machine.hpp"
 #include "experiments/framework/parse_arguments.hpp"
+#include "gpu/backends.hpp"
+#include "softfloat/errors.hpp"
 
 namespace ulp {
 namespace {
@@ -23,14 +27,24 @@ std::vector<Declared> declare_all(CLI::App& program) {
     return declared;
 }
 
+/// The parser would only say that a subcommand is required.
+void refuse_unknown(const std::string& name) {
+    std::vector<std::string_view> names;
+    for (const Command& command : commands()) names.push_back(command.name);
+    if (std::find(names.begin(), names.end(), name) != names.end()) return;
+    throw UsageError(fmt::format("there is no subcommand \"{}\"; choose from {}", name, fmt::join(names, ", ")));
+}
+
 }  // namespace
 
 ExitCode run_ulplab(const std::vector<std::string>& arguments) {
+    gpu::register_gpu_backends();
     return guarded([&] {
         CLI::App program{"ulplab: a laboratory for low-precision training numerics", "ulplab"};
         program.require_subcommand(1);
         program.set_version_flag("--version", program_version());
         const std::vector<Declared> declared = declare_all(program);
+        if (!arguments.empty() && !arguments.front().starts_with('-')) refuse_unknown(arguments.front());
         if (!parse_arguments(program, arguments)) return ExitCode::good;
         const auto chosen =
             std::find_if(declared.begin(), declared.end(), [](const Declared& d) { return d.app->parsed(); });

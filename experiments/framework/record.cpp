@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "engine/sha256.hpp"
@@ -18,9 +19,9 @@ std::string sha256(std::string_view text) {
     return Sha256().add(std::as_bytes(std::span(text.data(), text.size()))).hex();
 }
 
-Json settings_json(const Settings& settings) {
+Json settings_json(const Settings::Values& values) {
     Json object = Json::object();
-    for (const auto& [key, value] : settings.values()) {
+    for (const auto& [key, value] : values) {
         std::visit([&, name = key](const auto& v) { object[name] = v; }, value);
     }
     return object;
@@ -79,7 +80,7 @@ std::string result_json(const Experiment& experiment, const RunContext& context,
                          {"mode", context.quick ? "quick" : "full"},
                          {"seed", context.seed},
                          {"backend", context.backend},
-                         {"settings", settings_json(context.settings)},
+                         {"settings", settings_json(context.settings.values_without_paths())},
                          {"inputs", inputs_json(result)},
                          {"claims", claims_json(result)},
                          {"figures", figures_json(result)},
@@ -102,6 +103,28 @@ std::string result_digest(std::string_view result_json, std::string_view data_cs
     return sha256(sha256(result_json) + sha256(data_csv));
 }
 
+std::string request_digest(const Experiment& experiment, const RunContext& context) {
+    const Json request = {{"program", sha256(read_file("/proc/self/exe"))},
+                          {"experiment", experiment.name},
+                          {"version", program_version()},
+                          {"quick", context.quick},
+                          {"seed", context.seed},
+                          {"backend", context.backend},
+                          {"settings", settings_json(context.settings.values())}};
+    return sha256(request.dump());
+}
+
+bool is_complete(const std::filesystem::path& folder, const std::string& request) {
+    if (!std::filesystem::exists(folder / "manifest.json")) return false;
+    const Json manifest = Json::parse(read_file(folder / "manifest.json"), nullptr, false);
+    if (manifest.is_discarded() || manifest.value("request", "") != request) return false;
+    const Json& files = manifest.at("results");
+    return std::all_of(files.items().begin(), files.items().end(), [&](const auto& item) {
+        const auto file = folder / item.key();
+        return std::filesystem::exists(file) && sha256(read_file(file)) == item.value();
+    });
+}
+
 void write_record(const Experiment& experiment, const RunContext& context, const Result& result, double seconds,
                   const std::filesystem::path& folder) {
     const std::string result_text = result_json(experiment, context, result);
@@ -111,7 +134,8 @@ void write_record(const Experiment& experiment, const RunContext& context, const
                            {"mode", context.quick ? "quick" : "full"},
                            {"seed", context.seed},
                            {"backend", context.backend},
-                           {"settings", settings_json(context.settings)},
+                           {"settings", settings_json(context.settings.values())},
+                           {"request", request_digest(experiment, context)},
                            {"compiler", compiler_name()},
                            {"flags", compiler_flags()},
                            {"cpu", cpu_name()},

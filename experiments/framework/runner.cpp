@@ -14,6 +14,8 @@
 #include "experiments/framework/parse_arguments.hpp"
 #include "experiments/framework/progress.hpp"
 #include "experiments/framework/record.hpp"
+#include "experiments/framework/stored_results.hpp"
+#include "gpu/backends.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {
@@ -38,6 +40,7 @@ struct Finding {
     std::vector<Claim> claims;
     std::string record;  // result.json
     std::string note;    // about figures that were not drawn
+    bool skipped = false;
 };
 
 Finding run_one(const Experiment& experiment, Settings settings, const RunOptions& options) {
@@ -45,15 +48,19 @@ Finding run_one(const Experiment& experiment, Settings settings, const RunOption
     Progress progress(experiment.name);
     const RunContext context{options.seed, !options.full, options.backend, std::move(settings),
                              [&](double fraction) { progress.update(fraction); }};
+    const std::filesystem::path place = options.out / experiment.name;
+    if (options.resume && is_complete(place, request_digest(experiment, context))) {
+        return {read_result(options.out, experiment.name).claims, read_file(place / "result.json"), "", true};
+    }
     StagedFolder folder(options.out, experiment.name);
     Result result(experiment.name);
     experiment.run(context, result);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     write_record(experiment, context, result, seconds.count(), folder.path());
     write_scripts(result, folder.path());
-    std::string note = draw_figures(result, folder.path(), options.out / experiment.name);
+    std::string note = draw_figures(result, folder.path(), place);
     folder.publish();
-    return {result.claims(), result_json(experiment, context, result), std::move(note)};
+    return {result.claims(), result_json(experiment, context, result), std::move(note), false};
 }
 
 std::string shortened(const std::string& text, std::size_t width) {
@@ -75,6 +82,7 @@ void declare_run_options(CLI::App& app, RunOptions& options) {
         ->type_name("SPEC");
     app.add_option("--mnist", options.mnist, "folder with the MNIST idx files, for experiments that train on digits")
         ->type_name("DIR");
+    app.add_flag("--resume", options.resume, "do not run again what is complete in the output folder");
     app.add_option("--format", options.format, "what to print: console or json")
         ->check(CLI::IsMember({"console", "json"}))
         ->capture_default_str();
@@ -107,7 +115,8 @@ ExitCode run_experiments(const std::vector<const Experiment*>& chosen, const Run
         if (!finding.note.empty()) fmt::print(stderr, "ulplab: {}\n", finding.note);
         if (console) {
             print_claims(finding.claims);
-            fmt::print("results: {}\n\n", (options.out / experiment.name).string());
+            fmt::print("results: {}{}\n\n", (options.out / experiment.name).string(),
+                       finding.skipped ? " (complete already, not run again)" : "");
             std::fflush(stdout);
         } else {
             records.push_back(nlohmann::ordered_json::parse(finding.record));
@@ -118,6 +127,7 @@ ExitCode run_experiments(const std::vector<const Experiment*>& chosen, const Run
 }
 
 int experiment_main(const Experiment& experiment, int argc, const char* const* argv) {
+    gpu::register_gpu_backends();
     const std::vector<std::string> arguments(argv + 1, argv + argc);
     return static_cast<int>(guarded([&] {
         CLI::App app{experiment.title + ". " + experiment.question, experiment.name};

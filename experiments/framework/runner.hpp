@@ -25,6 +25,7 @@ struct RunOptions {
     std::string backend;                   // --backend SPEC
     std::string mnist;                     // --mnist DIR: the setting "mnist" where an experiment has it
     std::string format = "console";
+    bool resume = false;  // --resume: skip what is complete
 };
 
 void declare_run_options(CLI::App& app, RunOptions& options);

@@ -63,6 +63,12 @@ Setting text_setting(std::string name, std::string help, std::string value, std:
     return {std::move(name), std::move(help), value, value, 0, 0, std::move(choices)};
 }
 
+Setting path_setting(std::string name, std::string help) {
+    Setting setting = text_setting(std::move(name), std::move(help), "");
+    setting.path = true;
+    return setting;
+}
+
 std::string to_text(const SettingValue& value) {
     if (const auto* text = std::get_if<std::string>(&value)) return *text;
     if (const auto* integer = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *integer);
@@ -83,6 +89,14 @@ std::string describe(const std::vector<Setting>& settings) {
 
 Settings::Settings(std::vector<Setting> declared, bool quick) : declared_(std::move(declared)) {
     for (const Setting& setting : declared_) values_[setting.name] = quick ? setting.quick : setting.full;
+}
+
+Settings::Values Settings::values_without_paths() const {
+    Values values = values_;
+    for (const Setting& setting : declared_) {
+        if (setting.path) values.erase(setting.name);
+    }
+    return values;
 }
 
 bool Settings::knows(std::string_view key) const { return values_.contains(key); }

@@ -20,12 +20,15 @@ struct Setting {
     double min = 0;      // of numbers, inclusive
     double max = 0;
     std::vector<std::string> choices;  // of texts: what is allowed; empty: anything
+    bool path = false;                 // a place on this machine: it stands in the manifest, not in the result
 };
 
 Setting integer_setting(std::string name, std::string help, std::int64_t quick, std::int64_t full, std::int64_t min,
                         std::int64_t max);
 Setting real_setting(std::string name, std::string help, double quick, double full, double min, double max);
 Setting text_setting(std::string name, std::string help, std::string value, std::vector<std::string> choices = {});
+/// A file or folder, none by default.
+Setting path_setting(std::string name, std::string help);
 
 /// "key (default, range): help" on a line each.
 std::string describe(const std::vector<Setting>& settings);
@@ -47,11 +50,14 @@ class Settings {
     [[nodiscard]] double real(std::string_view key) const;
     [[nodiscard]] const std::string& text(std::string_view key) const;
 
-    [[nodiscard]] const std::map<std::string, SettingValue, std::less<>>& values() const { return values_; }
+    using Values = std::map<std::string, SettingValue, std::less<>>;
+    [[nodiscard]] const Values& values() const { return values_; }
+    /// Those that decide the result: all but the paths.
+    [[nodiscard]] Values values_without_paths() const;
 
   private:
     std::vector<Setting> declared_;
-    std::map<std::string, SettingValue, std::less<>> values_;
+    Values values_;
 };
 
 }  // namespace ulp

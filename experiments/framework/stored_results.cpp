@@ -33,7 +33,7 @@ std::vector<StoredFigure> figures_from(const Json& list, const fs::path& folder)
     return figures;
 }
 
-StoredResult read_result(const fs::path& folder) {
+StoredResult parse_result(const fs::path& folder) {
     const Json record = Json::parse(read_file(folder / "result.json"));
     const Json manifest = Json::parse(read_file(folder / "manifest.json"));
     StoredResult result;
@@ -61,17 +61,20 @@ StoredResult read_result(const fs::path& folder) {
 
 }  // namespace
 
+StoredResult read_result(const fs::path& out, const std::string& name) {
+    const fs::path folder = out / name;
+    try {
+        return parse_result(folder);
+    } catch (const nlohmann::json::exception& error) {
+        throw DataError(fmt::format("the record in {} is damaged ({}); run `ulplab run {}` again", folder.string(),
+                                    error.what(), name));
+    }
+}
+
 std::vector<StoredResult> read_results(const fs::path& out) {
     std::vector<StoredResult> results;
     for (const Experiment& experiment : experiments()) {
-        const fs::path folder = out / experiment.name;
-        if (!fs::exists(folder / "result.json")) continue;
-        try {
-            results.push_back(read_result(folder));
-        } catch (const nlohmann::json::exception& error) {
-            throw DataError(fmt::format("the record in {} is damaged ({}); run `ulplab run {}` again", folder.string(),
-                                        error.what(), experiment.name));
-        }
+        if (fs::exists(out / experiment.name / "result.json")) results.push_back(read_result(out, experiment.name));
     }
     if (results.empty()) {
         throw DataError(fmt::format(

@@ -25,6 +25,9 @@ struct StoredResult {
     double seconds = 0;
 };
 
+/// The one in <out>/<name>. Throws DataError where the record is malformed.
+StoredResult read_result(const std::filesystem::path& out, const std::string& name);
+
 /// Those in the folder, in the order of the experiments' table. Throws DataError: no folder, no result in it, a record
 /// that is malformed.
 std::vector<StoredResult> read_results(const std::filesystem::path& out);

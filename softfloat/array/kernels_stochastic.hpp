@@ -1,4 +1,4 @@
-// Stochastic rounding: four registers of Philox words for four registers of fp32 words. See kernels_round.hpp.
+// Stochastic rounding: registers of Philox words for registers of fp32 words. See kernels_round.hpp.
 #pragma once
 
 #include "softfloat/array/kernels_round.hpp"
@@ -6,45 +6,79 @@
 namespace ulp::array {
 namespace {
 
+/// Each round of Philox waits for the multiplication of the one before: several chains fill the time.
+constexpr int chains = 4;
+/// Blocks and registers of words of a call.
 template <class Lanes>
-struct FourWords {
-    typename Lanes::Word word[4];
-};
+inline constexpr int group_blocks = chains* Lanes::blocks;
+template <class Lanes>
+inline constexpr int group_registers = 4 * group_blocks<Lanes> / Lanes::width;
 
-/// The words of `width` Philox blocks from `block` on, in order (softfloat/philox.hpp is the plain definition).
+/// Four words of each lane of 64 bits, in the lower half; what is above does not matter, for products are of lower
+/// halves.
 template <class Lanes>
-FourWords<Lanes> philox_words(const RoundingPlan& plan, std::uint64_t block) {
-    const auto low = Lanes::set(static_cast<std::uint32_t>(block));
-    auto c0 = Lanes::add(low, Lanes::block_offsets());
-    const auto carry = Lanes::where(Lanes::greater_unsigned(low, c0), Lanes::set(1));
-    auto c1 = Lanes::add(Lanes::set(static_cast<std::uint32_t>(block >> 32)), carry);
-    auto c2 = Lanes::set(plan.stream[0]);
-    auto c3 = Lanes::set(plan.stream[1]);
+struct PhiloxWords {
+    typename Lanes::Word64 c0, c1, c2, c3;
+};
+template <class Lanes>
+void philox_round(PhiloxWords<Lanes>& c, std::uint64_t key0, std::uint64_t key1) {
+    const auto p0 = Lanes::product(c.c0, Lanes::set64(0xD2511F53));
+    const auto p1 = Lanes::product(c.c2, Lanes::set64(0xCD9E8D57));
+    c.c0 = Lanes::differ64(Lanes::upper(p1), c.c1, Lanes::set64(key0));
+    c.c1 = p1;
+    c.c2 = Lanes::differ64(Lanes::upper(p0), c.c3, Lanes::set64(key1));
+    c.c3 = p0;
+}
+
+/// What all blocks of a stream share.
+struct PhiloxStream {
+    std::uint64_t words[2];
+    std::uint64_t keys[10][2];  // of each round
+};
+inline PhiloxStream philox_stream(const RoundingPlan& plan) {
+    PhiloxStream stream{{plan.stream[0], plan.stream[1]}, {}};
     std::uint32_t key0 = plan.key[0];
     std::uint32_t key1 = plan.key[1];
-    for (int i = 0; i < 10; ++i) {
-        const auto p0 = Lanes::multiply(c0, 0xD2511F53);
-        const auto p1 = Lanes::multiply(c2, 0xCD9E8D57);
-        c0 = Lanes::differ(Lanes::differ(p1.high, c1), Lanes::set(key0));
-        c1 = p1.low;
-        c2 = Lanes::differ(Lanes::differ(p0.high, c3), Lanes::set(key1));
-        c3 = p0.low;
+    for (auto& key : stream.keys) {
+        key[0] = key0;
+        key[1] = key1;
         key0 += 0x9E3779B9;
         key1 += 0xBB67AE85;
     }
-    Lanes::in_order(c0, c1, c2, c3);
-    const auto kept = Lanes::set(plan.kept_bits);
-    return {{Lanes::both(c0, kept), Lanes::both(c1, kept), Lanes::both(c2, kept), Lanes::both(c3, kept)}};
+    return stream;
+}
+
+/// The words of `group_blocks` Philox blocks from `block` on, in order (softfloat/philox.hpp is the plain definition).
+template <class Lanes>
+void philox_words(const PhiloxStream& stream, std::uint64_t block, typename Lanes::Word* words) {
+    PhiloxWords<Lanes> c[chains];
+    for (int chain = 0; chain < chains; ++chain) {
+        const auto number = Lanes::block_numbers(block + static_cast<std::uint64_t>(chain * Lanes::blocks));
+        c[chain] = {number, Lanes::upper(number), Lanes::set64(stream.words[0]), Lanes::set64(stream.words[1])};
+    }
+    for (const auto& key : stream.keys) {
+        for (auto& each : c) philox_round<Lanes>(each, key[0], key[1]);
+    }
+    for (int chain = 0; chain < chains; ++chain) {
+        const auto& [c0, c1, c2, c3] = c[chain];
+        Lanes::in_order(c0, c1, c2, c3, words + chain * group_registers<Lanes> / chains);
+    }
 }
 
 template <class Lanes, Shape shape, template <class, Shape> class To>
-void round_group(const RoundingPlan& plan, std::uint64_t block, const unsigned char* from, unsigned char* to) {
+void round_group(const RoundingPlan& plan, const PhiloxStream& stream, std::uint64_t block, const unsigned char* from,
+                 unsigned char* to) {
     using Sink = To<Lanes, shape>;
     constexpr std::size_t step = Lanes::width;
-    const auto random = philox_words<Lanes>(plan, block);
-    for (std::size_t i = 0; i < 4; ++i) {
+    typename Lanes::Word random[group_registers<Lanes>];
+    philox_words<Lanes>(stream, block, random);
+    const auto kept = Lanes::set(plan.kept_bits);
+    for (std::size_t i = 0; i < group_registers<Lanes>; ++i) {
+        fetch_ahead<Lanes>(from + 4 * step * i);
+        fetch_ahead<Lanes>(to + Sink::size * step * i);
         const auto x = Lanes::load(from + 4 * step * i);
-        const auto rounded = round_word<Lanes, Rounding::stochastic, shape, Sink::is_code>(plan, x, random.word[i]);
+        const auto bits = Lanes::both(random[i], kept);
+        const auto rounded = round_word<Lanes, Rounding::stochastic, shape, Sink::is_code>(plan, x, bits);
         Sink::put(plan, to + Sink::size * step * i, rounded);
     }
 }
@@ -52,8 +86,9 @@ void round_group(const RoundingPlan& plan, std::uint64_t block, const unsigned c
 template <class Lanes, Shape shape, template <class, Shape> class To>
 void round_stochastic(const RoundingPlan& shared_plan, const void* in, void* out, std::size_t count) {
     constexpr std::size_t size = To<Lanes, shape>::size;
-    constexpr std::size_t group = 4 * Lanes::width;
+    constexpr std::size_t group = 4 * group_blocks<Lanes>;
     const RoundingPlan plan = shared_plan;
+    const PhiloxStream stream = philox_stream(plan);
     const auto* from = static_cast<const unsigned char*>(in);
     auto* to = static_cast<unsigned char*>(out);
     std::uint64_t block = plan.block;
@@ -61,17 +96,17 @@ void round_stochastic(const RoundingPlan& shared_plan, const void* in, void* out
     while (count != 0) {
         const std::size_t now = count < group - skip ? count : group - skip;
         if (now == group) {
-            round_group<Lanes, shape, To>(plan, block, from, to);
+            round_group<Lanes, shape, To>(plan, stream, block, from, to);
         } else {
             unsigned char buffer[4 * group] = {};
             copy_bytes(buffer + 4 * skip, from, 4 * now);
-            round_group<Lanes, shape, To>(plan, block, buffer, buffer);
+            round_group<Lanes, shape, To>(plan, stream, block, buffer, buffer);
             copy_bytes(to, buffer + size * skip, size * now);
         }
         from += 4 * now;
         to += size * now;
         count -= now;
-        block += Lanes::width;
+        block += group_blocks<Lanes>;
         skip = 0;
     }
 }

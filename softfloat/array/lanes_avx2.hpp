@@ -52,29 +52,21 @@ struct Avx2 {
     static Word where(Mask mask, Word yes) { return both(mask, yes); }
     static bool any(Mask mask) { return _mm256_testz_si256(mask, mask) == 0; }
 
-    struct Product {
-        Word high;
-        Word low;
-    };
-    static Product multiply(Word a, std::uint32_t b) {
-        const Word factor = _mm256_set1_epi64x(b);
-        const Word even = _mm256_mul_epu32(a, factor);
-        const Word odd = _mm256_mul_epu32(_mm256_srli_epi64(a, 32), factor);
-        return {_mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xAA),
-                _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xAA)};
+    // Philox: each lane of 64 bits computes a block of four words. See lanes_avx512.hpp.
+    using Word64 = __m256i;
+    static constexpr int blocks = 4;
+    static Word64 set64(std::uint64_t x) { return _mm256_set1_epi64x(static_cast<long long>(x)); }
+    static Word64 block_numbers(std::uint64_t first) {
+        return _mm256_add_epi64(set64(first), _mm256_setr_epi64x(0, 2, 1, 3));
     }
-    /// The number of the Philox block that each lane computes, for words that come out of `in_order` in order.
-    static Word block_offsets() { return _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7); }
-    /// See lanes_avx512.hpp: transposes two 4 by 4 matrices.
-    static void in_order(Word& a, Word& b, Word& c, Word& d) {
-        const Word ab_low = _mm256_unpacklo_epi32(a, b);
-        const Word ab_high = _mm256_unpackhi_epi32(a, b);
-        const Word cd_low = _mm256_unpacklo_epi32(c, d);
-        const Word cd_high = _mm256_unpackhi_epi32(c, d);
-        a = _mm256_unpacklo_epi64(ab_low, cd_low);
-        b = _mm256_unpackhi_epi64(ab_low, cd_low);
-        c = _mm256_unpacklo_epi64(ab_high, cd_high);
-        d = _mm256_unpackhi_epi64(ab_high, cd_high);
+    static Word64 upper(Word64 x) { return _mm256_srli_epi64(x, 32); }
+    static Word64 differ64(Word64 a, Word64 b, Word64 c) { return _mm256_xor_si256(_mm256_xor_si256(a, b), c); }
+    static Word64 product(Word64 a, Word64 b) { return _mm256_mul_epu32(a, b); }
+    static void in_order(Word64 a, Word64 b, Word64 c, Word64 d, Word* words) {
+        const Word ab = _mm256_blend_epi32(a, _mm256_slli_epi64(b, 32), 0xAA);
+        const Word cd = _mm256_blend_epi32(c, _mm256_slli_epi64(d, 32), 0xAA);
+        words[0] = _mm256_unpacklo_epi64(ab, cd);
+        words[1] = _mm256_unpackhi_epi64(ab, cd);
     }
 
     /// fp32 arithmetic in the rounding of the processor's control register.

@@ -47,30 +47,26 @@ struct Avx512 {
     static Word where(Mask mask, Word yes) { return _mm512_maskz_mov_epi32(mask, yes); }
     static bool any(Mask mask) { return mask != 0; }
 
-    struct Product {
-        Word high;
-        Word low;
-    };
-    static Product multiply(Word a, std::uint32_t b) {
-        const Word factor = _mm512_set1_epi64(b);
-        const Word even = _mm512_mul_epu32(a, factor);
-        const Word odd = _mm512_mul_epu32(_mm512_srli_epi64(a, 32), factor);
-        return {_mm512_mask_mov_epi32(_mm512_srli_epi64(even, 32), 0xAAAA, odd),
-                _mm512_mask_mov_epi32(even, 0xAAAA, _mm512_slli_epi64(odd, 32))};
+    // Philox: each lane of 64 bits computes a block of four words.
+    using Word64 = __m512i;
+    static constexpr int blocks = 8;
+    static Word64 set64(std::uint64_t x) { return _mm512_set1_epi64(static_cast<long long>(x)); }
+    /// Each lane's block, so that `in_order` leaves them in order.
+    static Word64 block_numbers(std::uint64_t first) {
+        return _mm512_add_epi64(set64(first), _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7));
     }
-    /// The number of the Philox block that each lane computes, for words that come out of `in_order` in order.
-    static Word block_offsets() { return _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15); }
-    /// Four words of each lane's block, one word in each register, to the order of the blocks. Each group of four
-    /// lanes is a 4 by 4 matrix to be transposed; `block_offsets` has put the blocks where that leaves them in order.
-    static void in_order(Word& a, Word& b, Word& c, Word& d) {
-        const Word ab_low = _mm512_unpacklo_epi32(a, b);
-        const Word ab_high = _mm512_unpackhi_epi32(a, b);
-        const Word cd_low = _mm512_unpacklo_epi32(c, d);
-        const Word cd_high = _mm512_unpackhi_epi32(c, d);
-        a = _mm512_unpacklo_epi64(ab_low, cd_low);
-        b = _mm512_unpackhi_epi64(ab_low, cd_low);
-        c = _mm512_unpacklo_epi64(ab_high, cd_high);
-        d = _mm512_unpackhi_epi64(ab_high, cd_high);
+    static Word64 upper(Word64 x) { return _mm512_srli_epi64(x, 32); }
+    static Word64 differ64(Word64 a, Word64 b, Word64 c) { return _mm512_ternarylogic_epi64(a, b, c, 0x96); }
+    /// Of the lower halves.
+    static Word64 product(Word64 a, Word64 b) { return _mm512_mul_epu32(a, b); }
+    /// Four words of each lane's block, in the lower halves:
+    ///
+    ///     a0 a4 a1 a5 ...   b0 b4 b1 b5 ...   ->   a0 b0 a4 b4 ...   c0 d0 c4 d4 ...   ->   a0 b0 c0 d0 a1 ...
+    static void in_order(Word64 a, Word64 b, Word64 c, Word64 d, Word* words) {
+        const Word ab = _mm512_mask_shuffle_epi32(a, 0xAAAA, b, _MM_PERM_CCAA);
+        const Word cd = _mm512_mask_shuffle_epi32(c, 0xAAAA, d, _MM_PERM_CCAA);
+        words[0] = _mm512_unpacklo_epi64(ab, cd);
+        words[1] = _mm512_unpackhi_epi64(ab, cd);
     }
 
     /// fp32 arithmetic in the rounding of the processor's control register.

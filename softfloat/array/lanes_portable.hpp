@@ -61,19 +61,24 @@ struct Portable {
     static Word where(Mask mask, Word yes) { return mask ? yes : 0; }
     static bool any(Mask mask) { return mask; }
 
-    struct Product {
-        Word high;
-        Word low;
-    };
-    static Product multiply(Word a, std::uint32_t b) {
-        const std::uint64_t product = std::uint64_t{a} * b;
-        return {static_cast<Word>(product >> 32), static_cast<Word>(product)};
+    // Philox: each lane of 64 bits computes a block of four words.
+    using Word64 = std::uint64_t;
+    static constexpr int blocks = 1;
+    static Word64 set64(std::uint64_t x) { return x; }
+    static Word64 block_numbers(std::uint64_t first) { return first; }
+    static Word64 upper(Word64 x) { return x >> 32; }
+    static Word64 differ64(Word64 a, Word64 b, Word64 c) { return a ^ b ^ c; }
+    /// Of the lower halves.
+    static Word64 product(Word64 a, Word64 b) { return (a & 0xFFFFFFFF) * (b & 0xFFFFFFFF); }
+    static void in_order(Word64 a, Word64 b, Word64 c, Word64 d, Word* words) {
+        words[0] = static_cast<Word>(a);
+        words[1] = static_cast<Word>(b);
+        words[2] = static_cast<Word>(c);
+        words[3] = static_cast<Word>(d);
     }
+
     /// fp16 goes through the integer conversions; see the wide lanes for processors that have an instruction.
     static constexpr bool has_half = false;
-    /// The number of the Philox block that each lane computes, for words that come out of `in_order` in order.
-    static Word block_offsets() { return 0; }
-    static void in_order(Word&, Word&, Word&, Word&) {}
 
     /// fp32 arithmetic in the rounding of the processor's control register.
     struct Single {

@@ -3,6 +3,7 @@
 #include "softfloat/arithmetic.hpp"
 #include "softfloat/array/dispatch.hpp"
 #include "softfloat/array/environment.hpp"
+#include "softfloat/array/native_half.hpp"
 #include "softfloat/array/stages.hpp"
 #include "softfloat/array/words.hpp"
 
@@ -44,15 +45,23 @@ bool fits_single(const FloatFormat& format) {
     return format.precision() <= 11 && format.smallest_exponent() >= -60 && format.emax() <= 60;
 }
 
-/// A kernel that does all the work.
-ArithmeticKernel direct_kernel(const FloatFormat& format, Operation operation, Rounding rounding,
-                               const KernelTable& kernels) {
-    const bool nearest = rounding == Rounding::nearest_even;
-    if (format == formats::fp16 && nearest) return kernels.half_nearest[operation];
+bool has_processor(Rounding rounding) {
+    return rounding == Rounding::nearest_even || rounding == Rounding::toward_zero || rounding == Rounding::up ||
+           rounding == Rounding::down;
+}
+
+/// A kernel that does all the work, if there is one.
+ArithmeticKernel direct_kernel(const FloatFormat& format, Operation operation, const ArrayContext& context, Simd simd) {
+    const KernelTable& kernels = kernels_of(simd);
+    const bool nearest = context.rounding == Rounding::nearest_even;
     if (format == formats::bf16 && nearest) return kernels.bfloat_nearest[operation];
-    const bool of_processor =
-        nearest || rounding == Rounding::toward_zero || rounding == Rounding::up || rounding == Rounding::down;
-    return format == formats::fp32 && of_processor ? kernels.single[operation] : nullptr;
+    if (context.saturate) return nullptr;  // the others know infinity
+    const bool of_processor = has_processor(context.rounding);
+    if (format == formats::fp32 && of_processor) return kernels.single[operation];
+#if defined(__x86_64__)
+    if (format == formats::fp16 && of_processor && simd == Simd::avx512_fp16) return native_half_kernels[operation];
+#endif
+    return format == formats::fp16 && nearest ? kernels.half_nearest[operation] : nullptr;
 }
 
 /// Blocks of operands decoded to fp32, operated on to odd, and rounded. False if some step has no kernel.
@@ -85,16 +94,13 @@ bool operate_blocks(const FloatFormat& format, Operation operation, const Operan
 void operate_words(const FloatFormat& format, Operation operation, const Operands& operands, void* out,
                    std::size_t count, const ArrayContext& context, Simd simd) {
     require_sensible(context);
-    const KernelTable& kernels = kernels_of(simd);
-    // Flushing and saturation treat operands and infinities in ways that the kernels do not know; a random number must
-    // meet the exact result.
-    const bool plain = !context.flush_inputs && !context.flush_outputs && !context.saturate &&
-                       context.rounding != Rounding::stochastic;
-    if (const auto direct = plain ? direct_kernel(format, operation, context.rounding, kernels) : nullptr) {
+    // The kernels do not flush operands, and a random number must meet the exact result.
+    const bool by_kernels = !context.flush_inputs && !context.flush_outputs && context.rounding != Rounding::stochastic;
+    if (const auto direct = by_kernels ? direct_kernel(format, operation, context, simd) : nullptr) {
         const FloatEnvironment environment(context.rounding);
         const auto plan = make_plan(format, context);
         direct(plan->constants, operands.a, operands.b, operands.c, out, count);
-    } else if (!plain || !operate_blocks(format, operation, operands, out, count, context, kernels)) {
+    } else if (!by_kernels || !operate_blocks(format, operation, operands, out, count, context, kernels_of(simd))) {
         operate_each(format, operation, operands, out, count, context);
     }
 }

@@ -45,17 +45,26 @@ TensorCoreModel fused_model(const FloatFormat& input, const FloatFormat& accumul
 }
 
 /// fp16 with both accumulators, bf16 and tf32: what every generation from Ampere on has.
-void add_common(std::vector<ModelRow>& rows, const Generation& g, const std::string& instruction, const Proof& proof) {
+void add_common(std::vector<ModelRow>& rows, const Generation& g, const std::string& instruction, const Proof& proof,
+                const Proof& tf32_proof) {
     using namespace formats;
     add(rows, g, instruction, "fp16", fused_model(fp16, fp32, 16, g.group16, g.fraction_bits), proof);
     add(rows, g, instruction, "fp16", fused_model(fp16, fp16, 16, g.group16, g.fraction_bits), proof);
     add(rows, g, instruction, "bf16", fused_model(bf16, fp32, 16, g.group16, g.fraction_bits), proof);
-    add(rows, g, instruction, "tf32", fused_model(tf32, fp32, 8, g.group_tf32, g.fraction_bits), proof);
+    add(rows, g, instruction, "tf32", fused_model(tf32, fp32, 8, g.group_tf32, g.fraction_bits), tf32_proof);
 }
+void add_common(std::vector<ModelRow>& rows, const Generation& g, const std::string& instruction, const Proof& proof) {
+    add_common(rows, g, instruction, proof, proof);
+}
+
+/// Proofs of FP8 rows by accumulator.
+struct Fp8Proofs {
+    Proof fp32, fp16;
+};
 
 /// FP8 in all four pairs of formats and with both accumulators, from one prototype.
 void add_fp8(std::vector<ModelRow>& rows, const Generation& g, const std::string& instruction,
-             TensorCoreModel prototype, int fp32_output_bits, const Proof& proof) {
+             TensorCoreModel prototype, int fp32_output_bits, const Fp8Proofs& proofs) {
     using namespace formats;
     for (const FloatFormat& a : {e4m3, e5m2}) {
         for (const FloatFormat& b : {e4m3, e5m2}) {
@@ -67,7 +76,8 @@ void add_fp8(std::vector<ModelRow>& rows, const Generation& g, const std::string
                 prototype.rounding = wide ? Rounding::toward_zero : Rounding::nearest_even;
                 prototype.output_fraction_bits = wide ? fp32_output_bits : fp16.fraction_bits;
                 const std::string input = a == b ? name_of(a) : name_of(a) + "_" + name_of(b);
-                const Proof mixed{Evidence::claimed, "as the unmixed formats, which are proven: " + proof.text};
+                const Proof& proof = wide ? proofs.fp32 : proofs.fp16;
+                const Proof mixed{Evidence::claimed, "as with equal formats of a and b; for these: " + proof.text};
                 add(rows, g, instruction, input, prototype, a == b ? proof : mixed);
             }
         }
@@ -96,13 +106,15 @@ void add_ampere_and_ada(std::vector<ModelRow>& rows) {
     add_common(rows, {"sm_86", 24, 8, 4}, "mma", recorded("A2"));
     const Generation ada{"sm_89", 24, 8, 4};
     add_common(rows, ada, "mma", recorded("an Ada GPU"));
-    add_fp8(rows, ada, "mma", {.instruction_k = 32, .group = 16, .fraction_bits = 13}, 13, recorded("an Ada GPU"));
+    add_fp8(rows, ada, "mma", {.instruction_k = 32, .group = 16, .fraction_bits = 13}, 13,
+            {recorded("an Ada GPU"), recorded("an Ada GPU")});
 }
 
 /// What Hopper and Blackwell B200 share: mma.sync, its FP8 emulation, and the pair of k4 HMMAs that WMMA makes of tf32.
 void add_datacenter_mma(std::vector<ModelRow>& rows, const Generation& g, const Proof& proof) {
     using namespace formats;
-    add_common(rows, g, "mma", proof);
+    const Proof eight{Evidence::claimed, std::string(mma_sim) + "; recorded are only groups of 4, made by WMMA"};
+    add_common(rows, g, "mma", proof, eight);
     add(rows, g, "wmma", "tf32", fused_model(tf32, fp32, 8, 4, 25), proof);
 }
 
@@ -112,25 +124,25 @@ void add_hopper(std::vector<ModelRow>& rows) {
     const Proof unseen = claimed(std::string(mma_sim) + "; no recording of wgmma with 16-bit or tf32 inputs");
     add_common(rows, hopper, "wgmma", unseen);
     add_fp8(rows, hopper, "wgmma", {.instruction_k = 32, .group = 32, .fraction_bits = 13}, 13,
-            recorded("H100 (fp32 output, c = 0)"));
+            {recorded("H100 with c = 0"), claimed(std::string(mma_sim))});
     add_fp8(rows, hopper, "mma",
             {.summation = Summation::fp8_by_hmma, .instruction_k = 32, .group = 16, .fraction_bits = 25}, 23,
-            recorded("H100 (fp16 output)"));
+            {claimed("fp16 output is recorded on H100, fp32 output on B200, which runs the same instructions"),
+             recorded("H100")});
 }
 
 void add_blackwell(std::vector<ModelRow>& rows) {
     const Generation b200{"sm_100", 25, 16, 8};
-    add_datacenter_mma(rows, b200, claimed("recordings of B200, not yet replayed here"));
+    add_datacenter_mma(rows, b200, recorded("B200"));
     add_common(rows, b200, "tcgen05", claimed(std::string(mma_sim)));
-    add_fp8(rows, b200, "tcgen05", {.instruction_k = 32, .group = 32, .fraction_bits = 25}, 23,
-            claimed(std::string(mma_sim)));
+    const Fp8Proofs unseen{claimed(std::string(mma_sim)), claimed(std::string(mma_sim))};
+    add_fp8(rows, b200, "tcgen05", {.instruction_k = 32, .group = 32, .fraction_bits = 25}, 23, unseen);
     add_fp8(rows, b200, "mma",
             {.summation = Summation::fp8_by_hmma, .instruction_k = 32, .group = 16, .fraction_bits = 25}, 23,
-            claimed("recordings of B200, not yet replayed here"));
+            {recorded("B200"), recorded("B200")});
     const Generation rtx{"sm_120", 25, 16, 8};
     add_common(rows, rtx, "mma", claimed(std::string(mma_sim)));
-    add_fp8(rows, rtx, "mma", {.instruction_k = 32, .group = 32, .fraction_bits = 25}, 23,
-            claimed(std::string(mma_sim)));
+    add_fp8(rows, rtx, "mma", {.instruction_k = 32, .group = 32, .fraction_bits = 25}, 23, unseen);
 }
 
 /// fp64: chains of fused multiply-adds.

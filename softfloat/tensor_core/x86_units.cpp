@@ -1,5 +1,7 @@
 #include "softfloat/tensor_core/x86_units.hpp"
 
+#include <algorithm>
+#include <array>
 #include <stdexcept>
 #include <string>
 
@@ -137,3 +139,29 @@ void tdpbssd(const std::int8_t*, const std::int8_t*, const std::int32_t*, std::i
 }  // namespace ulp::x86
 
 #endif
+
+namespace ulp::x86 {
+
+namespace {
+
+/// Runs a unit with one row and one column filled.
+template <std::size_t products, std::size_t sums, class Run>
+DotUnit bf16_unit(int k, const Run& run) {
+    return {formats::bf16, formats::bf16, formats::fp32, k,
+            [run](std::span<const std::uint64_t> a, std::span<const std::uint64_t> b, std::uint64_t c) {
+                std::array<std::uint16_t, products> x{}, y{};
+                std::array<std::uint32_t, sums> start{}, d{};
+                std::transform(a.begin(), a.end(), x.begin(), [](auto v) { return static_cast<std::uint16_t>(v); });
+                std::transform(b.begin(), b.end(), y.begin(), [](auto v) { return static_cast<std::uint16_t>(v); });
+                start[0] = static_cast<std::uint32_t>(c);
+                run(x.data(), y.data(), start.data(), d.data());
+                return std::uint64_t{d[0]};
+            }};
+}
+
+}  // namespace
+
+DotUnit vdpbf16ps_unit() { return bf16_unit<32, 16>(2, vdpbf16ps); }
+DotUnit tdpbf16ps_unit() { return bf16_unit<512, 256>(32, tdpbf16ps); }
+
+}  // namespace ulp::x86

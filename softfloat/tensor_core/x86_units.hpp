@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "softfloat/tensor_core/discovery.hpp"
+
 namespace ulp::x86 {
 
 /// Whether this processor has AVX512-BF16.
@@ -19,5 +21,9 @@ void tdpbf16ps(const std::uint16_t* a, const std::uint16_t* b, const std::uint32
 
 /// A tile of signed bytes with int32 sums, modulo 2^32: a is 16 x 64 by rows, b is 64 x 16 by columns.
 void tdpbssd(const std::int8_t* a, const std::int8_t* b, const std::int32_t* c, std::int32_t* d);
+
+/// The units as black boxes of one dot product, for discovery.
+DotUnit vdpbf16ps_unit();
+DotUnit tdpbf16ps_unit();
 
 }  // namespace ulp::x86

@@ -4,6 +4,7 @@
 
 #include <Eigen/Core>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -69,20 +70,20 @@ void eigen(benchmark::State& state, std::int64_t size, int threads) {
     count_products(state, size);
 }
 
+void add(const std::string& name, int threads, const std::function<void(benchmark::State&)>& run) {
+    auto* benchmark = benchmark::RegisterBenchmark(name.c_str(), run)->Unit(benchmark::kMillisecond);
+    if (threads > 1) benchmark->UseRealTime();  // the processor time is the first thread's alone
+}
+
 void add_soft(const std::string& name, const ulp::fast::Kernels* kernels, const char* key, std::int64_t size,
               int threads = 1) {
     const TensorCoreModel model = ulp::find_model(key).model;
-    benchmark::RegisterBenchmark(name.c_str(),
-                                 [=](benchmark::State& state) { soft(state, kernels, model, size, threads); })
-
-        ->Unit(benchmark::kMillisecond);
+    add(name, threads, [=](benchmark::State& state) { soft(state, kernels, model, size, threads); });
 }
 
 void add_eigen(std::int64_t size, int threads = 1) {
     const std::string name = "eigen/fp32/" + std::to_string(size) + (threads == 1 ? "" : "/threads:2");
-    benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& state) { eigen(state, size, threads); })
-
-        ->Unit(benchmark::kMillisecond);
+    add(name, threads, [=](benchmark::State& state) { eigen(state, size, threads); });
 }
 
 struct Case {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "softfloat/array/array.hpp"
+#include "softfloat/array/functions.hpp"
 #include "softfloat/format_names.hpp"
 
 namespace {
@@ -140,6 +141,25 @@ void convert(benchmark::State& state, Simd simd) {
 }
 
 template <class Real>
+void evaluate(benchmark::State& state, ulp::array::Function function) {
+    const auto x = random_bits<Real>(operated_count, 1);
+    std::vector<Real> y(operated_count);
+    for (auto _ : state) {
+        ulp::array::evaluate_words(Real::format, function, x.data(), y.data(), operated_count, {});
+        benchmark::ClobberMemory();
+    }
+    report(state, operated_count);
+}
+
+template <class Real>
+void register_functions(const std::string& name) {
+    using ulp::array::Function;
+    benchmark::RegisterBenchmark(("exp/" + name).c_str(), evaluate<Real>, Function::exp);
+    benchmark::RegisterBenchmark(("tanh/" + name).c_str(), evaluate<Real>, Function::tanh);
+    benchmark::RegisterBenchmark(("gelu/" + name).c_str(), evaluate<Real>, Function::gelu);
+}
+
+template <class Real>
 void register_format(const std::string& name, Simd simd) {
     const std::string where = name + "/" + std::string(name_of(simd));
     const char* const operations[] = {"add", "subtract", "multiply", "divide", "sqrt", "fma"};
@@ -161,6 +181,10 @@ void register_operations() {
         register_format<ulp::e4m3>("e4m3", simd);
         register_format<ulp::e5m2>("e5m2", simd);
     }
+    register_functions<ulp::fp16>("fp16");
+    register_functions<ulp::bf16>("bf16");
+    register_functions<ulp::e4m3>("e4m3");
+    register_functions<ulp::fp32>("fp32");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/subprocess.hpp"
 #include "tests/experiments/temporary_folder.hpp"
+#include "tests/shared_data.hpp"
 
 namespace {
 
@@ -40,7 +41,7 @@ TEST_CASE("wrong usage ends with 2 and a sentence") {
     const test::TemporaryFolder out;
     const std::string to = "--out=" + out.path().string();
     check_refused({}, 2, "A subcommand is required");
-    check_refused({"walk"}, 2, "walk");
+    check_refused({"walk"}, 2, "there is no subcommand \"walk\"; choose from list, run");
     check_refused({"run", to}, 2, "NAME is required");
     check_refused({"run", "overflw", to}, 2, "there is no experiment \"overflw\"; choose from overflow, swamping");
     check_refused({"run", "overflow", "--set", "lenght=64", to}, 2, "there is no setting \"lenght\"");
@@ -78,6 +79,26 @@ TEST_CASE("damaged MNIST files are refused, and the earlier result stays") {
         "t10k-images-idx3-ubyte");
     CHECK(read_file(out / "results/gradient_histogram/result.json") == "earlier");
     CHECK(std::distance(fs::directory_iterator(out / "results"), fs::directory_iterator()) == 1);
+}
+
+TEST_CASE("a net trains on the real MNIST files, and the result does not depend on where they lie") {
+    const auto data = test::shared_folder("data");
+    if (!data) return;
+    const test::TemporaryFolder out;
+    fs::copy(*data / "mnist", out / "elsewhere");
+    std::vector<std::string> digests;
+    for (const fs::path& folder : {*data / "mnist", out / "elsewhere"}) {
+        const fs::path to = out / std::to_string(digests.size());
+        const Finished run = ulplab({"run", "gradient_histogram", "--mnist", folder.string(), "--set", "steps=8",
+                                     "--set", "hidden=16", "--out", to.string()},
+                                    {"PATH=/nonexistent"});
+        INFO(run.output);
+        REQUIRE(run.exit_code <= 1);  // eight steps do not train: that claim may fail
+        digests.push_back(digest_in(to / "gradient_histogram"));
+        const auto inputs = nlohmann::json::parse(read_file(to / "gradient_histogram/manifest.json")).at("inputs");
+        CHECK(inputs.contains("MNIST images for training"));
+    }
+    CHECK(digests[0] == digests[1]);
 }
 
 TEST_CASE("a damaged record is named") {
@@ -161,6 +182,23 @@ TEST_CASE("the results of all experiments are the same with one thread and with 
     }
 }
 
+TEST_CASE("resuming skips what is complete, and only that") {
+    const test::TemporaryFolder out;
+    const auto run = [&](const std::string& samples) {
+        const Finished finished =
+            ulplab({"run", "swamping", "--resume", "--set", "samples=" + samples, "--out", out.path().string()},
+                   {"PATH=/nonexistent"});
+        CHECK(finished.exit_code == 0);
+        return finished.output.find("complete already") != std::string::npos;
+    };
+    CHECK_FALSE(run("100"));
+    CHECK(run("100"));
+    CHECK_FALSE(run("101"));
+    write_file(out / "swamping/data.csv", "half a file");
+    CHECK_FALSE(run("101"));
+    CHECK(run("101"));
+}
+
 TEST_CASE("the seed changes the random parts, and nothing else does") {
     const test::TemporaryFolder out;
     const auto digest_of = [&](const std::string& seed, const std::string& place) {
@@ -203,4 +241,37 @@ TEST_CASE("doctor tells what there is") {
     for (const char* what : {"compiler", "processor", "packages", "gnuplot", "nvcc", "GPU", "output"}) {
         CHECK(finished.output.find(what) != std::string::npos);
     }
+}
+
+TEST_CASE("show prints a number in every format, correctly rounded") {
+    const auto shown = [](const std::string& value, const std::string& format, const std::string& rounding) {
+        const Finished finished =
+            ulplab({"show", value, "--format", format, "--format", "json", "--rounding", rounding});
+        INFO(finished.output);
+        REQUIRE(finished.exit_code == 0);
+        return nlohmann::json::parse(finished.output).at(0);
+    };
+    const auto tenth = shown("0.1", "fp16", "nearest_even");
+    CHECK(tenth.at("bits") == "0x2E66");
+    CHECK(tenth.at("value") == "0.0999755859375");
+    CHECK(tenth.at("below") == "0.0999");
+    CHECK(tenth.at("above") == "0.10004");
+    CHECK(tenth.at("ulp") == 0x1p-14);
+    CHECK(shown("0.1", "fp16", "up").at("bits") == "0x2E67");
+    CHECK(shown("-0.1", "bf16", "down").at("bits") == "0xBDCD");
+    CHECK(shown("65520", "fp16", "nearest_even").at("value") == "inf");
+    CHECK(shown("65520", "fp16", "toward_zero").at("bits") == "0x7BFF");
+    CHECK(shown("65504", "fp16", "nearest_even").at("ulp") == 32);
+    CHECK(shown("0x1p-25", "fp16", "nearest_even").at("bits") == "0x0000");
+    CHECK(shown("nan", "e4m3", "nearest_even").at("bits") == "0x7F");
+    const std::string all = ulplab({"show", "1.1"}).output;
+    for (const char* bits : {"0x3F8CCCCD", "0x3F8CC000", "0x3F8D", "0x3C66"})
+        CHECK(all.find(bits) != std::string::npos);
+}
+
+TEST_CASE("show refuses what is no number, format or rounding") {
+    check_refused({"show"}, 2, "VALUE is required");
+    check_refused({"show", "one"}, 2, "'one' is not a number");
+    check_refused({"show", "1", "--format", "fp17"}, 2, "there is no format 'fp17'");
+    check_refused({"show", "1", "--rounding", "sideways"}, 2, "--rounding");
 }

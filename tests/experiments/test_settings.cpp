@@ -67,3 +67,12 @@ TEST_CASE("asking for a setting that was not declared is a mistake in the progra
     CHECK_THROWS_AS((void)settings.integer("rate"), std::logic_error);
     CHECK_THROWS_AS((void)settings.real("nothing"), std::logic_error);
 }
+
+TEST_CASE("paths are values of the run, not of the result") {
+    Settings settings({path_setting("data", "where the data lie"), text_setting("recipe", "how", "fp32")}, true);
+    settings.set("data=/some/where");
+    CHECK(settings.text("data") == "/some/where");
+    CHECK(settings.values().size() == 2);
+    CHECK(settings.values_without_paths().size() == 1);
+    CHECK(settings.values_without_paths().contains("recipe"));
+}

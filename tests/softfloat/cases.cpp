@@ -66,6 +66,7 @@ std::vector<std::uint64_t> edge_codes(const FloatFormat& format) {
                                      hidden,
                                      one,
                                      sign | one,
+                                     one + hidden,
                                      one + 1,
                                      one + hidden / 2 - 1,
                                      infinity - 1,

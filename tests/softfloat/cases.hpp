@@ -29,7 +29,7 @@ class RandomWords {
 /// and signalling NaNs, each with both signs: storage words, without repetition.
 std::vector<std::uint64_t> interesting_codes(const FloatFormat& format);
 
-/// The fewest of them that meet every rule: 14 storage words of an IEEE-like format with a sign.
+/// The fewest of them that meet every rule: 15 storage words of an IEEE-like format with a sign.
 std::vector<std::uint64_t> edge_codes(const FloatFormat& format);
 
 /// Every storage word of a format of at most 16 bits.

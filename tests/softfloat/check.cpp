@@ -4,19 +4,6 @@
 
 namespace ulp::test {
 
-std::string_view name_of(Rounding rounding) {
-    switch (rounding) {
-        case Rounding::nearest_even: return "nearest_even";
-        case Rounding::nearest_away: return "nearest_away";
-        case Rounding::toward_zero: return "toward_zero";
-        case Rounding::down: return "down";
-        case Rounding::up: return "up";
-        case Rounding::odd: return "odd";
-        case Rounding::stochastic: return "stochastic";
-    }
-    return "?";
-}
-
 namespace {
 std::string hex(std::uint64_t word, int bits) {
     std::array<char, 17> text{};

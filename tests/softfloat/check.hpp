@@ -7,15 +7,14 @@
 #include <array>
 #include <cstdint>
 #include <string>
-#include <string_view>
 
+#include "softfloat/rounding_names.hpp"
 #include "tests/softfloat/oracle.hpp"
 
 namespace ulp::test {
 
 inline constexpr std::array deterministic_roundings{
     Rounding::nearest_even, Rounding::nearest_away, Rounding::toward_zero, Rounding::down, Rounding::up, Rounding::odd};
-std::string_view name_of(Rounding rounding);
 
 /// What a check found. `first` describes the first mismatch: operands, mode, both answers.
 struct Mismatches {

@@ -414,8 +414,9 @@ Answer Oracle::round(const Located& x, const Context& context) const {
     return answer;
 }
 
-bool same_bits(const Oracle& oracle, std::uint64_t a, std::uint64_t b) {
-    return a == b || (oracle.number(a).is_nan() && oracle.number(b).is_nan());
+Unlimited scaled(const Number& number, int power) {
+    const Unlimited significand = number.negative ? -number.significand : number.significand;
+    return significand << (number.exponent + power);
 }
 
 template Located Oracle::sum<Narrow>(std::uint64_t, std::uint64_t, int) const;

@@ -122,7 +122,7 @@ extern template Located Oracle::remainder<Narrow>(std::uint64_t, std::uint64_t) 
 extern template Located Oracle::remainder<Wide>(std::uint64_t, std::uint64_t) const;
 extern template Located Oracle::remainder<Unlimited>(std::uint64_t, std::uint64_t) const;
 
-/// Whether two storage words are the same answer: equal, or both NaN.
-[[nodiscard]] bool same_bits(const Oracle& oracle, std::uint64_t a, std::uint64_t b);
+/// A finite number times 2^power, which must be a whole number.
+[[nodiscard]] Unlimited scaled(const Number& number, int power);
 
 }  // namespace ulp::test

@@ -5,7 +5,6 @@
 namespace ulp::test {
 
 std::vector<TestFormat> array_formats() {
-    constexpr auto unsigned_zero = Specials::negative_zero_nan;
     return {
         {"fp16", formats::fp16},
         {"bf16", formats::bf16},
@@ -13,11 +12,11 @@ std::vector<TestFormat> array_formats() {
         {"fp32", formats::fp32},
         {"e4m3", formats::e4m3},
         {"e5m2", formats::e5m2},
-        {"e4m3fnuz", {.exponent_bits = 4, .fraction_bits = 3, .bias = 8, .specials = unsigned_zero}},
-        {"e5m2fnuz", {.exponent_bits = 5, .fraction_bits = 2, .bias = 16, .specials = unsigned_zero}},
-        {"e3m2", {.exponent_bits = 3, .fraction_bits = 2, .bias = 3, .specials = Specials::none}},
-        {"e2m3", {.exponent_bits = 2, .fraction_bits = 3, .bias = 1, .specials = Specials::none}},
-        {"e2m1", {.exponent_bits = 2, .fraction_bits = 1, .bias = 1, .specials = Specials::none}},
+        {"e4m3fnuz", formats::e4m3fnuz},
+        {"e5m2fnuz", formats::e5m2fnuz},
+        {"e3m2", formats::e3m2},
+        {"e2m3", formats::e2m3},
+        {"e2m1", formats::e2m1},
         {"e6f9", ieee_format(6, 9)},
         {"e7f16", ieee_format(7, 16)},
         {"e5f22", ieee_format(5, 22)},
@@ -29,15 +28,10 @@ std::vector<TestFormat> array_formats() {
         // Without kernels: other bias beside fp32's, every digit of fp32, no fraction, no sign, beyond fp32.
         {"e8f10 with bias 125", {.exponent_bits = 8, .fraction_bits = 10, .bias = 125, .unused_exponents = 2}},
         {"e5f23", ieee_format(5, 23)},
-        {"e8f7 without -0", {.exponent_bits = 8, .fraction_bits = 7, .bias = 127, .specials = unsigned_zero}},
+        {"e8f7 without -0",
+         {.exponent_bits = 8, .fraction_bits = 7, .bias = 127, .specials = Specials::negative_zero_nan}},
         {"e5f0", {.exponent_bits = 5, .fraction_bits = 0, .bias = 15, .specials = Specials::none}},
-        {"e8m0",
-         {.exponent_bits = 8,
-          .fraction_bits = 0,
-          .bias = 127,
-          .specials = Specials::all_ones_nan,
-          .has_sign = false,
-          .has_subnormals = false}},
+        {"e8m0", formats::e8m0},
         {"fp64", formats::fp64},
     };
 }

@@ -59,15 +59,17 @@ std::string describe(float operand, float expected, float rounded) {
 
 void check_all_formats(const ArrayContext& context, std::span<const float> operands) {
     std::vector<float> rounded(operands.size());
-    for (const auto& [name, format] : array_formats()) {
+    for (const auto& tested : array_formats()) {
+        const FloatFormat& format = tested.format;
         const std::vector<float> expected = round_each(format, context, operands);
         for (const Simd simd : ulp::supported_simd()) {
             round_array(format, operands, rounded, context, simd);
-            const auto [mismatches, first] = compare(expected, rounded);
+            const Comparison comparison = compare(expected, rounded);
+            const std::size_t first = comparison.first;
             CAPTURE(describe(operands[first], expected[first], rounded[first]));
             CAPTURE(name_of(simd));
             CAPTURE(ulp::test::name_of(context.rounding));
-            CHECK_MESSAGE(mismatches == 0, name);
+            CHECK_MESSAGE(comparison.mismatches == 0, tested.name);
         }
     }
 }

@@ -1,0 +1,40 @@
+// Arrays in NumPy's file format, .npy (numpy.lib.format, versions 1.0 to 3.0).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace ulp::npy {
+
+/// An array as the file has it: the bytes of the elements, little-endian.
+struct Array {
+    std::string dtype;  // NumPy's descr: "<f4" fp32, "<f2" fp16, "<u2", "|u1", "|i1", "<i4", "<f8"
+    std::vector<std::int64_t> shape;
+    bool fortran_order = false;  // the first index runs fastest instead of the last
+    std::vector<std::byte> data;
+
+    /// Elements: the product of the shape.
+    [[nodiscard]] std::int64_t size() const;
+    /// Bytes of an element, from the dtype.
+    [[nodiscard]] std::size_t item_size() const;
+};
+
+/// Reads a file. Throws DataError naming it: missing, not .npy, big-endian, of a type that is no number, truncated or
+/// with bytes left over.
+Array read(const std::filesystem::path& path);
+
+/// Writes version 1.0, under a temporary name that is then renamed. Throws DataError if it cannot.
+void write(const std::filesystem::path& path, const Array& array);
+
+/// A row-major matrix of these elements.
+template <class Element>
+Array matrix(std::string dtype, std::int64_t rows, std::int64_t cols, const std::vector<Element>& elements) {
+    const auto bytes = std::as_bytes(std::span(elements));
+    return {std::move(dtype), {rows, cols}, false, {bytes.begin(), bytes.end()}};
+}
+
+}  // namespace ulp::npy

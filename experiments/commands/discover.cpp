@@ -1,0 +1,165 @@
+// `ulplab discover --backend SPEC`: the parameters of a matrix unit, found by asking it.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <bit>
+#include <memory>
+
+#include "engine/matmul.hpp"
+#include "experiments/commands/command.hpp"
+#include "softfloat/errors.hpp"
+#include "softfloat/format_names.hpp"
+#include "softfloat/tensor_core/chain_dot.hpp"
+#include "softfloat/tensor_core/discovery.hpp"
+#include "softfloat/tensor_core/gemm.hpp"
+#include "softfloat/tensor_core/policies.hpp"
+#include "softfloat/tensor_core/x86_units.hpp"
+
+namespace ulp {
+namespace {
+
+struct Options {
+    std::string backend;
+    std::string input = "fp16";
+    std::string output = "fp32";
+    int k = 16;
+};
+
+/// A backend of the trainer's seam as a black box of one dot product.
+DotUnit unit_of_backend(const Options& options) {
+    const FloatFormat input = format_by_name(options.input);
+    const FloatFormat accumulator = format_by_name(options.output);
+    if (options.k < 2 || options.k > 256) throw UsageError("-k must lie between 2 and 256");
+    const std::shared_ptr<const MatmulBackend> backend = make_backend(options.backend);
+    const ProductTypes types{input, accumulator};
+    return {input, input, accumulator, options.k,
+            [=](std::span<const std::uint64_t> a, std::span<const std::uint64_t> b, std::uint64_t c) {
+                const auto carriers = [&](const FloatFormat& format, std::span<const std::uint64_t> codes) {
+                    std::vector<float> values;
+                    for (const std::uint64_t code : codes) {
+                        values.push_back(carrier_of(format, static_cast<std::uint32_t>(code)));
+                    }
+                    return values;
+                };
+                const auto x = carriers(input, a);
+                const auto y = carriers(input, b);
+                const float addend = carrier_of(accumulator, static_cast<std::uint32_t>(c));
+                const auto k = static_cast<Index>(x.size());
+                const Matrix d = multiply(*backend, types, MatrixView(x.data(), 1, k), MatrixView(y.data(), k, 1),
+                                          MatrixView(&addend, 1, 1));
+                return std::uint64_t{operand_code(accumulator, d(0, 0))};
+            }};
+}
+
+DotUnit unit_named(const Options& options) {
+    if (options.backend == "x86:vdpbf16ps" || options.backend == "x86:tdpbf16ps") {
+        const bool tile = options.backend == "x86:tdpbf16ps";
+        if (tile ? !x86::has_tdpbf16ps() : !x86::has_vdpbf16ps()) {
+            throw UsageError("this processor cannot run " + options.backend.substr(4) +
+                             "; its row of the table can be asked instead: " + options.backend + ".bf16.fp32");
+        }
+        return tile ? x86::tdpbf16ps_unit() : x86::vdpbf16ps_unit();
+    }
+    for (const ModelRow& row : model_table()) {
+        if (row.key() == options.backend) return unit_of(row.model);
+    }
+    return unit_of_backend(options);
+}
+
+std::string_view name_of_rounding(const std::optional<Rounding>& rounding) {
+    if (!rounding) return "not found";
+    switch (*rounding) {
+        case Rounding::nearest_even: return "to nearest, ties to even";
+        case Rounding::nearest_away: return "to nearest, ties away from zero";
+        case Rounding::toward_zero: return "toward zero";
+        case Rounding::down: return "down";
+        case Rounding::up: return "up";
+        default: return "other";
+    }
+}
+
+/// Policy sets whose answers, with the found parameters of a fused unit, are the unit's on the deciding kinds of input.
+std::string consistent_policies(const DotUnit& unit, const TensorCoreModel& model) {
+    std::vector<std::vector<std::uint64_t>> a, b;
+    std::vector<std::uint64_t> c;
+    const auto count = static_cast<std::size_t>(unit.k);
+    const auto add = [&](std::vector<std::pair<std::uint64_t, std::uint64_t>> lanes, std::uint64_t addend) {
+        a.emplace_back(count);
+        b.emplace_back(count);
+        for (std::size_t i = 0; i < lanes.size(); ++i) std::tie(a.back()[i], b.back()[i]) = lanes[i];
+        c.push_back(addend);
+    };
+    const std::uint64_t big_a = pack(unit.a_format, false, unit.a_format.max_finite_magnitude());
+    const std::uint64_t big_b = pack(unit.b_format, false, unit.b_format.max_finite_magnitude());
+    const std::uint64_t least_a = pack(unit.a_format, false, 1);
+    const std::uint64_t least_b = pack(unit.b_format, false, 1);
+    const std::uint64_t normal_a = pack(unit.a_format, false, std::uint64_t{1} << unit.a_format.fraction_bits);
+    const std::uint64_t normal_b = pack(unit.b_format, false, std::uint64_t{1} << unit.b_format.fraction_bits);
+    for (std::uint64_t addend = 0; addend <= 4; ++addend) {
+        add({{0, big_b}}, addend);
+        add({{0, big_b}, {least_a, least_b}}, addend);
+        add({{normal_a, normal_b}, {least_a, least_b}}, addend);
+        add({{normal_a, least_b}, {least_a, least_b}}, addend);
+        add({{big_a, 0}}, pack(unit.accumulator, false, std::uint64_t{10} << unit.accumulator.fraction_bits) + addend);
+        add({{pack(unit.a_format, true, 1), least_b}}, addend == 0 ? 0 : pack(unit.accumulator, false, addend));
+    }
+    std::string names;
+    for (const PolicySet& set : policy_sets) {
+        const TensorCoreModel tried = with_policies(model, set);
+        bool same = true;
+        for (std::size_t i = 0; i < c.size(); ++i) {
+            same = same && unit.dot(a[i], b[i], c[i]) == chain_dot(tried, a[i].data(), b[i].data(), c[i], unit.k);
+        }
+        if (same) names += (names.empty() ? "" : ", ") + std::string(set.name);
+    }
+    return names.empty() ? "none of A to E" : names;
+}
+
+void print(const DotUnit& unit, const Discovery& found) {
+    fmt::print("summation tree        {}\n", found.tree.text());
+    fmt::print("terms added at once   {}\n", found.fused_terms);
+    if (found.fraction_bits) fmt::print("alignment             F = {} fraction bits\n", *found.fraction_bits);
+    if (found.exact_alignment) fmt::print("alignment             exact as far as the formats can ask\n");
+    if (found.alignment) fmt::print("aligned terms cut     {}\n", name_of_rounding(found.alignment));
+    if (found.addend_alignment) fmt::print("aligned c cut         {}\n", name_of_rounding(found.addend_alignment));
+    if (found.normalises_products) fmt::print("products normalised   {}\n", *found.normalises_products ? "yes" : "no");
+    fmt::print("sum rounded           {}\n", name_of_rounding(found.rounding));
+    fmt::print("output fraction bits  {}\n", found.output_fraction_bits);
+    fmt::print("subnormal operands    {}\n", found.uses_subnormal_inputs ? "used" : "flushed to zero");
+    if (unit.a_format.has_nan()) fmt::print("NaN                   {:X}\n", found.nan);
+}
+
+ExitCode discover_unit(const Options& options) {
+    const DotUnit unit = unit_named(options);
+    fmt::print("{}: {} x {} -> {}, k = {}\n\n", options.backend, name_of(unit.a_format), name_of(unit.b_format),
+               name_of(unit.accumulator), unit.k);
+    const Discovery found = discover(unit);
+    print(unit, found);
+    const auto rows = matching_rows(unit, found);
+    if (!rows.empty() && takes_decoded(rows.front()->model)) {
+        fmt::print("open points agree with {}\n", consistent_policies(unit, rows.front()->model));
+    }
+    fmt::print("\nevidence\n");
+    for (const std::string& line : found.evidence) fmt::print("  {}\n", line);
+    fmt::print("\nrows of the table with these parameters{}\n", rows.empty() ? ": none" : "");
+    for (const ModelRow* row : rows) fmt::print("  {}  ({}: {})\n", row->key(), name_of(row->evidence), row->proof);
+    return ExitCode::good;
+}
+
+Action declare(CLI::App& app) {
+    const auto options = std::make_shared<Options>();
+    app.add_option("--backend", options->backend,
+                   "what to ask: a backend (soft:h100, eigen, soft:ieee), a row of the model table "
+                   "(sm_90:wgmma.fp16.fp32), or a unit of this processor (x86:vdpbf16ps, x86:tdpbf16ps)")
+        ->required();
+    app.add_option("--input", options->input, "format of A and B, for backends")->capture_default_str();
+    app.add_option("--output", options->output, "format of C and D, for backends")->capture_default_str();
+    app.add_option("-k", options->k, "length of the dot product, for backends")->capture_default_str();
+    return [options] { return discover_unit(*options); };
+}
+
+}  // namespace
+
+Command discover_command() { return {"discover", "find a matrix unit's parameters by asking it", declare}; }
+
+}  // namespace ulp

@@ -1,0 +1,167 @@
+// `ulplab explain --model KEY`: one dot product of a matrix unit, step by step, beside other orders and other units.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
+
+#include "experiments/commands/command.hpp"
+#include "experiments/dot_explanation.hpp"
+#include "experiments/matrix_files.hpp"
+#include "softfloat/errors.hpp"
+#include "softfloat/format_names.hpp"
+#include "softfloat/round.hpp"
+#include "softfloat/tensor_core/gemm.hpp"
+#include "softfloat/tensor_core/policies.hpp"
+#include "softfloat/text.hpp"
+
+namespace ulp {
+namespace {
+
+struct Options {
+    std::string model, policy;
+    std::vector<std::string> a, b;
+    std::string c = "0", result;
+    std::string a_file, b_file, c_file, d_file;
+    std::int64_t row = 0, column = 0;
+    bool round = false;
+};
+
+/// A value or, after a '#', a storage word in hexadecimal.
+std::uint32_t code_of(const FloatFormat& format, const std::string& text, bool round, const std::string& what) {
+    if (text.starts_with('#')) {
+        std::size_t used = 0;
+        std::uint64_t word = 0;
+        try {
+            word = std::stoull(text.substr(1), &used, 16);
+        } catch (const std::exception&) {
+            used = 0;
+        }
+        const int bits = format.storage_bits();
+        if (used + 1 != text.size() || used == 0 || word >> bits != 0) {
+            throw UsageError(fmt::format("{}: '{}' is no storage word of {} ({} bits in hexadecimal after the #)", what,
+                                         text, name_of(format), bits));
+        }
+        return static_cast<std::uint32_t>(word);
+    }
+    Context context;
+    const std::uint64_t code = parse_bits(format, text, context);
+    if (!round && (context.flags & (flag::inexact | flag::overflow)) != 0) {
+        throw UsageError(
+            fmt::format("{}: {} is not a value of {}; use --round to round first", what, text, name_of(format)));
+    }
+    return static_cast<std::uint32_t>(code);
+}
+
+DotOperands operands_from_values(const Options& options, const TensorCoreModel& model) {
+    if (options.a.empty() || options.a.size() != options.b.size()) {
+        throw UsageError(fmt::format("give as many values with --a ({}) as with --b ({}), one or more",
+                                     options.a.size(), options.b.size()));
+    }
+    DotOperands operands;
+    for (std::size_t k = 0; k < options.a.size(); ++k) {
+        operands.a.push_back(code_of(model.a_format, options.a[k], options.round, fmt::format("a[{}]", k)));
+        operands.b.push_back(code_of(model.b_format, options.b[k], options.round, fmt::format("b[{}]", k)));
+    }
+    operands.c = code_of(model.accumulator, options.c, options.round, "c");
+    return operands;
+}
+
+std::uint32_t element(const LoadedMatrix<float>& matrix, const FloatFormat& format, std::int64_t i, std::int64_t j,
+                      const std::string& file) {
+    if (i < 0 || j < 0 || i >= matrix.rows || j >= matrix.cols) {
+        throw UsageError(
+            fmt::format("{} is {} x {} and has no element ({}, {})", file, matrix.rows, matrix.cols, i, j));
+    }
+    return operand_code(format, matrix.values[static_cast<std::size_t>(i * matrix.cols + j)]);
+}
+
+DotOperands operands_from_files(const Options& options, const TensorCoreModel& model) {
+    const std::optional<Rounding> rounding = options.round ? std::optional(Rounding::nearest_even) : std::nullopt;
+    const auto a = load_matrix(options.a_file, model.a_format, rounding);
+    const auto b = load_matrix(options.b_file, model.b_format, rounding);
+    if (a.cols != b.rows) {
+        throw DataError(
+            fmt::format("A is {} x {} and B is {} x {}: the inner sizes differ", a.rows, a.cols, b.rows, b.cols));
+    }
+    DotOperands operands;
+    for (std::int64_t k = 0; k < a.cols; ++k) {
+        operands.a.push_back(element(a, model.a_format, options.row, k, options.a_file));
+        operands.b.push_back(element(b, model.b_format, k, options.column, options.b_file));
+    }
+    operands.c = code_of(model.accumulator, options.c, options.round, "c");
+    if (!options.c_file.empty()) {
+        const auto c = load_matrix(options.c_file, model.accumulator, rounding);
+        operands.c = element(c, model.accumulator, options.row, options.column, options.c_file);
+    }
+    return operands;
+}
+
+/// The unit's own answer, if one was given.
+std::optional<std::uint32_t> given_result(const Options& options, const TensorCoreModel& model) {
+    if (!options.result.empty()) return code_of(model.accumulator, options.result, true, "--result");
+    if (options.d_file.empty()) return std::nullopt;
+    const auto d = load_matrix(options.d_file, model.accumulator, std::nullopt);
+    return element(d, model.accumulator, options.row, options.column, options.d_file);
+}
+
+void print_candidates(const TensorCoreModel& model, const std::vector<DotCandidate>& candidates,
+                      const std::optional<std::uint32_t>& given) {
+    fmt::print("\n{:<52} {:>10} {:>16} {:>10}\n", "way", "bits", "value", "error/ulp");
+    std::vector<std::string> explaining;
+    for (const DotCandidate& candidate : candidates) {
+        const bool equal = given && candidate.result == *given;
+        fmt::print("{:<52} {:>10} {:>16} {:>10.3f}{}\n", candidate.name,
+                   to_hex_bits(model.accumulator, candidate.result), to_decimal(model.accumulator, candidate.result),
+                   candidate.error_in_ulps, equal ? "  = the given result" : "");
+        if (equal) explaining.push_back(candidate.name);
+    }
+    if (!given) return;
+    fmt::print("\ngiven result {} ({})\n", to_hex_bits(model.accumulator, *given),
+               to_decimal(model.accumulator, *given));
+    if (explaining.empty()) {
+        fmt::print("no way above gives it\n");
+        return;
+    }
+    fmt::print("explained by\n");
+    for (const std::string& name : explaining) fmt::print("  {}\n", name);
+}
+
+ExitCode explain(const Options& options) {
+    ModelRow row = find_model(options.model);
+    if (row.model.accumulator == formats::fp64) throw UsageError("fp64 units cannot be explained; choose another row");
+    if (!options.policy.empty()) row.model = with_policies(row.model, policy_set(options.policy));
+    const bool files = !options.a_file.empty() || !options.b_file.empty();
+    const DotOperands operands =
+        files ? operands_from_files(options, row.model) : operands_from_values(options, row.model);
+    fmt::print("{}  ({}: {})\n\n", row.key(), name_of(row.evidence), row.proof);
+    fmt::print("{}", explain_dot(row.model, operands));
+    fmt::print("exact  {}\n", exact_dot_text(row.model, operands));
+    print_candidates(row.model, dot_candidates(row, operands), given_result(options, row.model));
+    return ExitCode::good;
+}
+
+Action declare(CLI::App& app) {
+    const auto options = std::make_shared<Options>();
+    app.add_option("--model", options->model, "row of the model table, such as sm_90:mma.fp16.fp32")->required();
+    app.add_option("--a", options->a, "values of a, with commas; decimal, hexadecimal float, or #storage word")
+        ->delimiter(',');
+    app.add_option("--b", options->b, "values of b, as many")->delimiter(',');
+    app.add_option("--c", options->c, "what is accumulated to")->capture_default_str();
+    app.add_option("--a-file", options->a_file, "A as .npy; --row chooses the dot product's row");
+    app.add_option("--b-file", options->b_file, "B as .npy; --column chooses the column");
+    app.add_option("--c-file", options->c_file, "C as .npy");
+    app.add_option("--d-file", options->d_file, "the unit's own D as .npy, to be explained");
+    app.add_option("--row", options->row, "row of A, C and D")->capture_default_str();
+    app.add_option("--column", options->column, "column of B, C and D")->capture_default_str();
+    app.add_option("--result", options->result, "the unit's own answer, to be explained");
+    app.add_option("--policy", options->policy, "named policy set in place of the table's: A, B, C, D or E");
+    app.add_flag("--round", options->round, "round values to the formats first");
+    return [options] { return explain(*options); };
+}
+
+}  // namespace
+
+Command explain_command() { return {"explain", "one dot product of a matrix unit, step by step", declare}; }
+
+}  // namespace ulp

@@ -1,0 +1,176 @@
+// `ulplab matmul --model KEY a.npy b.npy [c.npy] -o d.npy`: the product a matrix unit would give.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <limits>
+#include <memory>
+#include <optional>
+
+#include "engine/io/npy.hpp"
+#include "experiments/commands/command.hpp"
+#include "experiments/matrix_files.hpp"
+#include "softfloat/errors.hpp"
+#include "softfloat/format_names.hpp"
+#include "softfloat/tensor_core/integer_models.hpp"
+#include "softfloat/tensor_core/models.hpp"
+#include "softfloat/tensor_core/policies.hpp"
+#include "softfloat/tensor_core/product.hpp"
+
+namespace ulp {
+namespace {
+
+struct Options {
+    std::string model, a, b, c, output, policy;
+    bool transpose_a = false, transpose_b = false;
+    std::optional<float> alpha, beta;
+    int split_k = 1;
+    std::int64_t promote = 0;
+    bool round = false;
+    std::string rounding = "nearest_even";
+};
+
+std::optional<Rounding> rounding_of(const Options& options) {
+    if (!options.round) return std::nullopt;
+    if (options.rounding == "nearest_even") return Rounding::nearest_even;
+    if (options.rounding == "nearest_away") return Rounding::nearest_away;
+    if (options.rounding == "toward_zero") return Rounding::toward_zero;
+    throw UsageError("there is no rounding '" + options.rounding +
+                     "' for operands; choose nearest_even, nearest_away (cvt.rna.tf32) or toward_zero");
+}
+
+template <class Real>
+Strided<const Real> view(const LoadedMatrix<Real>& matrix, bool transposed) {
+    const Strided<const Real> rows{matrix.values.data(), matrix.cols, 1};
+    return transposed ? rows.transposed() : rows;
+}
+
+/// Sizes of op(A) * op(B), checked, with C's.
+template <class Real>
+ProductProblem<Real> problem_of(const Options& options, const LoadedMatrix<Real>& a, const LoadedMatrix<Real>& b,
+                                const std::optional<LoadedMatrix<Real>>& c) {
+    const auto [m, k] = options.transpose_a ? std::pair{a.cols, a.rows} : std::pair{a.rows, a.cols};
+    const auto [k_of_b, n] = options.transpose_b ? std::pair{b.cols, b.rows} : std::pair{b.rows, b.cols};
+    if (k != k_of_b) {
+        throw DataError(fmt::format(
+            "A is {} x {} and B is {} x {}: the inner sizes differ (--transpose-a, --transpose-b?)", m, k, k_of_b, n));
+    }
+    if (c && (c->rows != m || c->cols != n)) {
+        throw DataError(fmt::format("{}: C is {} x {}, the product is {} x {}", options.c, c->rows, c->cols, m, n));
+    }
+    ProductProblem<Real> problem{m, n, k, view(a, options.transpose_a), view(b, options.transpose_b), {}, {}};
+    if (c) problem.c = view(*c, false);
+    return problem;
+}
+
+template <class Real, class Load>
+std::optional<LoadedMatrix<Real>> load_c(const Options& options, const Load& load) {
+    if (options.c.empty()) return std::nullopt;
+    return load(options.c);
+}
+
+void multiply_floats(const Options& options, const ModelRow& row) {
+    TensorCoreModel model = row.model;
+    if (!options.policy.empty()) model = with_policies(model, policy_set(options.policy));
+    const auto rounding = rounding_of(options);
+    const auto a = load_matrix(options.a, model.a_format, rounding);
+    const auto b = load_matrix(options.b, model.b_format, rounding);
+    const auto c =
+        load_c<float>(options, [&](const std::string& path) { return load_matrix(path, model.accumulator, rounding); });
+    GemmProblem problem = problem_of(options, a, b, c);
+    std::vector<float> d(static_cast<std::size_t>(problem.m * problem.n));
+    problem.d = {d.data(), problem.n, 1};
+    ProductOrder order{.split_k = options.split_k, .promote_every = options.promote};
+    if (options.alpha || options.beta) {
+        order.epilogue = LinearEpilogue{options.alpha.value_or(1.0F), options.beta.value_or(c ? 1.0F : 0.0F)};
+    }
+    soft_product(model, order, problem);
+    save_matrix(options.output, model.accumulator, problem.m, problem.n, d);
+    fmt::print("{}: {} x {} x {} products, {} in, {} out\n", row.key(), problem.m, problem.n, problem.k, row.input,
+               row.output);
+    fmt::print("evidence: {} ({})\n", name_of(row.evidence), row.proof);
+}
+
+void require_plain_order(const Options& options, const std::string& key) {
+    if (options.alpha || options.beta || options.split_k != 1 || options.promote != 0 || !options.policy.empty()) {
+        throw UsageError(key + " has no --alpha, --beta, --split-k, --promote or --policy");
+    }
+}
+
+void multiply_fp64(const Options& options, const ModelRow& row) {
+    require_plain_order(options, row.key());
+    const auto a = load_fp64_matrix(options.a);
+    const auto b = load_fp64_matrix(options.b);
+    const auto c = load_c<double>(options, load_fp64_matrix);
+    Fp64Problem problem = problem_of(options, a, b, c);
+    std::vector<double> d(static_cast<std::size_t>(problem.m * problem.n));
+    problem.d = {d.data(), problem.n, 1};
+    fp64_gemm(row.model, problem);
+    npy::write(options.output, npy::matrix("<f8", problem.m, problem.n, d));
+    fmt::print("{}: {} x {} x {} products\n", row.key(), problem.m, problem.n, problem.k);
+}
+
+void multiply_integers(const Options& options, const IntegerRow& row) {
+    require_plain_order(options, row.key);
+    const IntegerRange a_range = operand_range(row.model, row.model.a_signed);
+    const IntegerRange b_range = operand_range(row.model, row.model.b_signed);
+    const auto a = load_integer_matrix(options.a, a_range.least, a_range.greatest);
+    const auto b = load_integer_matrix(options.b, b_range.least, b_range.greatest);
+    using Limits = std::numeric_limits<std::int32_t>;
+    const auto c = load_c<std::int32_t>(
+        options, [](const std::string& path) { return load_integer_matrix(path, Limits::min(), Limits::max()); });
+    const auto p = problem_of(options, a, b, c);
+    std::vector<std::int32_t> d;
+    for (std::int64_t i = 0; i < p.m; ++i) {
+        for (std::int64_t j = 0; j < p.n; ++j) {
+            std::vector<std::int32_t> x, y;
+            for (std::int64_t k = 0; k < p.k; ++k) {
+                x.push_back(p.a(i, k));
+                y.push_back(p.b(k, j));
+            }
+            d.push_back(integer_dot(row.model, x.data(), y.data(), p.c.data == nullptr ? 0 : p.c(i, j), p.k));
+        }
+    }
+    npy::write(options.output, npy::matrix("<i4", p.m, p.n, d));
+    fmt::print("{}: {} x {} x {} products\n", row.key, p.m, p.n, p.k);
+}
+
+ExitCode matmul(const Options& options) {
+    if (const IntegerRow* integers = find_integer_model(options.model)) {
+        multiply_integers(options, *integers);
+        return ExitCode::good;
+    }
+    const ModelRow& row = find_model(options.model);
+    if (row.model.accumulator == formats::fp64) {
+        multiply_fp64(options, row);
+    } else {
+        multiply_floats(options, row);
+    }
+    return ExitCode::good;
+}
+
+Action declare(CLI::App& app) {
+    const auto options = std::make_shared<Options>();
+    app.add_option("--model", options->model, "row of the model table, such as sm_90:wgmma.fp16.fp32")->required();
+    app.add_option("A", options->a, "m x k, .npy of float16, float32 or codes as unsigned integers")->required();
+    app.add_option("B", options->b, "k x n")->required();
+    app.add_option("C", options->c,
+                   "m x n: what the first instruction accumulates to; with --alpha or --beta the "
+                   "epilogue's C");
+    app.add_option("-o,--output", options->output, "where D goes, .npy")->required();
+    app.add_flag("--transpose-a", options->transpose_a, "A holds k x m");
+    app.add_flag("--transpose-b", options->transpose_b, "B holds n x k");
+    app.add_option("--alpha", options->alpha, "D = alpha * sum + beta * C, in an fp32 epilogue");
+    app.add_option("--beta", options->beta, "see --alpha");
+    app.add_option("--split-k", options->split_k, "pieces of k, summed apart and added in fp32");
+    app.add_option("--promote", options->promote, "add the running sum to an fp32 accumulator every so many k");
+    app.add_option("--policy", options->policy, "named policy set in place of the table's: A, B, C, D or E");
+    app.add_flag("--round", options->round, "round operands to the input format first");
+    app.add_option("--rounding", options->rounding, "how --round rounds: nearest_even, nearest_away or toward_zero");
+    return [options] { return matmul(*options); };
+}
+
+}  // namespace
+
+Command matmul_command() { return {"matmul", "the product that a matrix unit would give, on .npy files", declare}; }
+
+}  // namespace ulp

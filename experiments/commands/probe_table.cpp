@@ -1,0 +1,112 @@
+// `ulplab probe-table`: what every hypothesis and every model predicts for the inputs that decide between them.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <memory>
+#include <set>
+
+#include "experiments/commands/command.hpp"
+#include "softfloat/format_names.hpp"
+#include "softfloat/tensor_core/chain_dot.hpp"
+#include "softfloat/tensor_core/models.hpp"
+#include "softfloat/tensor_core/policies.hpp"
+#include "softfloat/tensor_core/probes.hpp"
+
+namespace ulp {
+namespace {
+
+struct Options {
+    std::string architecture = "sm_90";
+};
+
+/// The model's answer to a probe; probes fit instructions of their k or more.
+std::uint32_t answer(const TensorCoreModel& model, const Probe& probe) {
+    std::array<std::uint32_t, max_instruction_k> a{};
+    std::array<std::uint32_t, max_instruction_k> b{};
+    for (const ProbeLane& lane : probe.lanes) {
+        a[static_cast<std::size_t>(lane.k)] = lane.a;
+        b[static_cast<std::size_t>(lane.k)] = lane.b;
+    }
+    return chain_dot(model, a.data(), b.data(), probe.c, probe.instruction_k);
+}
+
+std::string hex(const TensorCoreModel& model, std::uint32_t code) {
+    return fmt::format("{:0{}X}", code, model.accumulator.storage_bits() / 4);
+}
+
+std::string lanes_text(const Probe& probe, const TensorCoreModel& model) {
+    std::string text;
+    const int digits = model.a_format.storage_bits() / 4;
+    const std::size_t shown = probe.lanes.size() > 4 ? 2 : probe.lanes.size();
+    for (std::size_t i = 0; i < shown; ++i) {
+        const ProbeLane& lane = probe.lanes[i];
+        text += fmt::format("{}k{}:{:0{}X}*{:0{}X}", text.empty() ? "" : " ", lane.k, lane.a, digits, lane.b, digits);
+    }
+    if (shown < probe.lanes.size()) text += fmt::format(" ... ({} lanes)", probe.lanes.size());
+    if (probe.c != 0) text += " c=" + hex(model, probe.c);
+    return text;
+}
+
+std::vector<const ModelRow*> rows_for(const std::string& architecture, const Probe& probe) {
+    std::vector<const ModelRow*> rows;
+    for (const ModelRow& row : model_table()) {
+        if (row.architecture == architecture && row.input == probe.input && row.output == probe.output &&
+            takes_decoded(row.model)) {
+            rows.push_back(&row);
+        }
+    }
+    return rows;
+}
+
+/// The hypotheses side by side, where they differ; otherwise the one answer.
+void print_row(const ModelRow& row, const Probe& probe) {
+    std::vector<std::string> answers;
+    for (const PolicySet& set : policy_sets) {
+        answers.push_back(hex(row.model, answer(with_policies(row.model, set), probe)));
+    }
+    fmt::print("  {:<26}", row.key());
+    for (const std::string& each : answers) fmt::print(" {:>8}", each);
+    const std::set<std::string> different(answers.begin(), answers.end());
+    fmt::print("{}\n", different.size() > 1 ? "" : "  all the same");
+}
+
+void print_probe(const std::string& architecture, const Probe& probe) {
+    const auto rows = rows_for(architecture, probe);
+    if (rows.empty()) return;
+    fmt::print("{:<4} {}->{}  {}\n", probe.id, probe.input, probe.output, lanes_text(probe, rows.front()->model));
+    fmt::print("     {}\n", probe.question);
+    std::string published;
+    for (const ProbePrediction& prediction : probe.predictions) {
+        published += fmt::format("{}{} {}", published.empty() ? "" : ", ", prediction.hypothesis,
+                                 hex(rows.front()->model, prediction.result));
+    }
+    fmt::print("     published: {}\n", published);
+    for (const ModelRow* row : rows) print_row(*row, probe);
+}
+
+ExitCode probe_table(const Options& options) {
+    const std::string architecture = architecture_of(options.architecture);
+    fmt::print("Answers of the models of {} under the policy sets\n", architecture);
+    for (const PolicySet& set : policy_sets) fmt::print("  {}: {}\n", set.name, set.meaning);
+    fmt::print("\n{:<28}", "");
+    for (const PolicySet& set : policy_sets) fmt::print(" {:>8}", set.name);
+    fmt::print("\n");
+    for (const Probe& probe : all_probes()) print_probe(architecture, probe);
+    return ExitCode::good;
+}
+
+Action declare(CLI::App& app) {
+    const auto options = std::make_shared<Options>();
+    app.add_option("--gpu", options->architecture, "GPU, generation or architecture: H100, Ampere, sm_100")
+        ->capture_default_str();
+    return [options] { return probe_table(*options); };
+}
+
+}  // namespace
+
+Command probe_table_command() {
+    return {"probe-table", "what models and hypotheses predict for the deciding inputs", declare};
+}
+
+}  // namespace ulp

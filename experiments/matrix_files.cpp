@@ -1,0 +1,121 @@
+#include "experiments/matrix_files.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstring>
+
+#include "engine/io/npy.hpp"
+#include "softfloat/errors.hpp"
+#include "softfloat/format_names.hpp"
+#include "softfloat/round.hpp"
+#include "softfloat/tensor_core/gemm.hpp"
+
+namespace ulp {
+
+namespace {
+
+npy::Array read_matrix(const std::filesystem::path& path) {
+    npy::Array array = npy::read(path);
+    if (array.shape.size() != 2) {
+        throw DataError(fmt::format("{}: has {} dimensions; a matrix has 2 (numpy.atleast_2d makes one of a vector)",
+                                    path.string(), array.shape.size()));
+    }
+    return array;
+}
+
+/// Element (i, j) as an unsigned word.
+std::uint64_t word_at(const npy::Array& array, std::int64_t i, std::int64_t j) {
+    const std::int64_t at = array.fortran_order ? j * array.shape[0] + i : i * array.shape[1] + j;
+    std::uint64_t word = 0;
+    const std::size_t size = array.item_size();
+    std::memcpy(&word, array.data.data() + static_cast<std::size_t>(at) * size, size);
+    return word;
+}
+
+/// What the words of an array are, read as numbers of `format`.
+FloatFormat source_format(const std::filesystem::path& path, const npy::Array& array, const FloatFormat& format) {
+    if (array.dtype == "<f2") return formats::fp16;
+    if (array.dtype == "<f4") return formats::fp32;
+    if (array.dtype == "<f8") return formats::fp64;
+    const int bits = static_cast<int>(array.item_size()) * 8;
+    const int code_bits = format.storage_bits() <= 8 ? 8 : format.storage_bits();
+    if (array.dtype[1] == 'u' && bits == code_bits) return format;
+    throw DataError(fmt::format("{}: type '{}' holds no {}; save float16, float32 or the codes as uint{}",
+                                path.string(), array.dtype, name_of(format), code_bits));
+}
+
+/// Loads element by element.
+template <class Real, class Convert>
+LoadedMatrix<Real> load(const npy::Array& array, const Convert& convert) {
+    LoadedMatrix<Real> matrix{array.shape[0], array.shape[1], {}};
+    matrix.values.reserve(static_cast<std::size_t>(array.size()));
+    for (std::int64_t i = 0; i < matrix.rows; ++i) {
+        for (std::int64_t j = 0; j < matrix.cols; ++j) matrix.values.push_back(convert(word_at(array, i, j), i, j));
+    }
+    return matrix;
+}
+
+double as_double(const FloatFormat& format, std::uint64_t word) {
+    Context exact;
+    return std::bit_cast<double>(convert_bits(formats::fp64, format, word, exact));
+}
+
+}  // namespace
+
+LoadedMatrix<float> load_matrix(const std::filesystem::path& path, const FloatFormat& format,
+                                const std::optional<Rounding>& rounding) {
+    const npy::Array array = read_matrix(path);
+    const FloatFormat source = source_format(path, array, format);
+    return load<float>(array, [&](std::uint64_t word, std::int64_t i, std::int64_t j) {
+        if (source == format) return carrier_of(format, static_cast<std::uint32_t>(word));
+        Context context{.rounding = rounding.value_or(Rounding::nearest_even)};
+        const std::uint64_t code = convert_bits(format, source, word, context);
+        const bool lost_infinity = is_infinity(source, word) && !format.has_infinity();
+        const bool off_grid = (context.flags & (flag::inexact | flag::overflow)) != 0 || lost_infinity;
+        if (off_grid && !rounding) {
+            throw DataError(fmt::format("{}: element ({}, {}) = {} is not a value of {}; use --round to round first",
+                                        path.string(), i, j, as_double(source, word), name_of(format)));
+        }
+        return carrier_of(format, static_cast<std::uint32_t>(code));
+    });
+}
+
+LoadedMatrix<double> load_fp64_matrix(const std::filesystem::path& path) {
+    const npy::Array array = read_matrix(path);
+    const FloatFormat source = source_format(path, array, formats::fp64);
+    return load<double>(array, [&](std::uint64_t word, std::int64_t, std::int64_t) { return as_double(source, word); });
+}
+
+LoadedMatrix<std::int32_t> load_integer_matrix(const std::filesystem::path& path, std::int64_t least,
+                                               std::int64_t greatest) {
+    const npy::Array array = read_matrix(path);
+    if (array.dtype[1] == 'f' || array.item_size() > 4) {
+        throw DataError(fmt::format("{}: type '{}' is no integer of up to 32 bits; save int8 or uint8", path.string(),
+                                    array.dtype));
+    }
+    const int unused = 64 - 8 * static_cast<int>(array.item_size());
+    const bool is_signed = array.dtype[1] == 'i';
+    return load<std::int32_t>(array, [&](std::uint64_t word, std::int64_t i, std::int64_t j) {
+        const auto high = static_cast<std::int64_t>(word << unused);
+        const std::int64_t value = is_signed ? high >> unused : static_cast<std::int64_t>(word);
+        if (value < least || value > greatest) {
+            throw DataError(fmt::format("{}: element ({}, {}) = {} is outside [{}, {}]", path.string(), i, j, value,
+                                        least, greatest));
+        }
+        return static_cast<std::int32_t>(value);
+    });
+}
+
+void save_matrix(const std::filesystem::path& path, const FloatFormat& format, std::int64_t rows, std::int64_t cols,
+                 const std::vector<float>& values) {
+    if (format != formats::fp16) {
+        npy::write(path, npy::matrix("<f4", rows, cols, values));
+        return;
+    }
+    std::vector<std::uint16_t> halves;
+    for (const float value : values) halves.push_back(static_cast<std::uint16_t>(operand_code(formats::fp16, value)));
+    npy::write(path, npy::matrix("<f2", rows, cols, halves));
+}
+
+}  // namespace ulp

@@ -1,0 +1,41 @@
+// Matrices of a format from .npy files, and back.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "softfloat/context.hpp"
+#include "softfloat/format.hpp"
+
+namespace ulp {
+
+/// A row-major matrix; fp32 carries the values of every format but fp64.
+template <class Real>
+struct LoadedMatrix {
+    std::int64_t rows = 0;
+    std::int64_t cols = 0;
+    std::vector<Real> values;
+};
+
+/// Reads a matrix whose elements are values of `format`: float16, float32 or float64 numbers, or the format's codes as
+/// unsigned integers of its width (uint8, uint16, uint32). Rounds to the format where `rounding` says how; otherwise
+/// throws DataError naming the first element that is not on the format's grid. Throws DataError, too, for a bad file,
+/// another type or not two dimensions. Either memory order is read.
+LoadedMatrix<float> load_matrix(const std::filesystem::path& path, const FloatFormat& format,
+                                const std::optional<Rounding>& rounding);
+
+/// The same for fp64: float64 or float32 numbers.
+LoadedMatrix<double> load_fp64_matrix(const std::filesystem::path& path);
+
+/// Integers in [least, greatest]: int8, uint8, int16 or int32 numbers.
+LoadedMatrix<std::int32_t> load_integer_matrix(const std::filesystem::path& path, std::int64_t least,
+                                               std::int64_t greatest);
+
+/// Writes values of a format: float16 for fp16, else float32.
+void save_matrix(const std::filesystem::path& path, const FloatFormat& format, std::int64_t rows, std::int64_t cols,
+                 const std::vector<float>& values);
+
+}  // namespace ulp

@@ -1,0 +1,175 @@
+#include "gpu/backends.hpp"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "gpu/cublas_backend.hpp"
+#include "gpu/reference.hpp"
+#include "softfloat/format_names.hpp"
+#include "softfloat/tensor_core/gemm.hpp"
+
+namespace ulp::gpu {
+namespace {
+
+/// The element of a format. Throws std::invalid_argument for one that no instruction has.
+Element element_of(const FloatFormat& format) {
+    for (const Element element :
+         {Element::tf32, Element::bf16, Element::fp16, Element::e5m2, Element::e4m3, Element::fp32}) {
+        if (format_of(element) == format) return element;
+    }
+    throw std::invalid_argument(fmt::format("no matrix instruction takes {}; choose another recipe", name_of(format)));
+}
+
+std::uint32_t tiles(Index extent, int tile) { return static_cast<std::uint32_t>((extent + tile - 1) / tile); }
+
+void put(PackedMatrix& packed, const MatrixView& matrix, const FloatFormat& format) {
+    for (Index i = 0; i < matrix.rows; ++i) {
+        for (Index j = 0; j < matrix.cols; ++j) {
+            packed.set(static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(j),
+                       operand_code(format, matrix(i, j)));
+        }
+    }
+}
+
+class InstructionBackend final : public MatmulBackend {
+  public:
+    InstructionBackend(std::string_view name, std::shared_ptr<const Executor> executor, const InstructionChoice& choice)
+        : name_(name), executor_(std::move(executor)), choice_(choice) {}
+
+    [[nodiscard]] std::string name() const override { return name_; }
+    [[nodiscard]] std::string claimed_model(const ProductTypes& types) const override {
+        const Instruction* row = find(types);
+        if (row == nullptr) return "";
+        const auto claimed = gpu::claimed_model(*row, executor_->info().architecture);
+        if (!claimed) return "";
+        // A shape with another k than the row's is another chain.
+        return claimed->whole_row ? claimed->key : fmt::format("{}.k{}", claimed->key, row->shape.k);
+    }
+    [[nodiscard]] std::string path(const ProductTypes& types, Index m, Index n, Index k) const override {
+        const Instruction& row = instruction(types);
+        const auto [tm, tn, tk] = row.shape;
+        const bool fits = m % tm == 0 && n % tn == 0 && k % tk == 0;
+        return fmt::format("{} on {}, {} x {} tiles, {} chained over ascending k{}", row.name(), executor_->info().name,
+                           tiles(m, tm), tiles(n, tn), tiles(k, tk), fits ? "" : ", edges filled up with zeros");
+    }
+
+  private:
+    void compute(const Product& p) const override {
+        const Instruction& row = instruction(p.types);
+        if (p.d.rows == 0 || p.d.cols == 0) return;
+        if (p.a.cols == 0) return copy_addend(p);
+        HostProduct product(row,
+                            {.tiles_m = tiles(p.d.rows, row.shape.m),
+                             .tiles_n = tiles(p.d.cols, row.shape.n),
+                             .steps_k = tiles(p.a.cols, row.shape.k)},
+                            p.c.has_value());
+        put(product.a, p.a, p.types.input);
+        put(product.b, p.b.transposed(), p.types.b_input);
+        if (p.c) put(product.c, *p.c, p.types.accumulator);
+        executor_->run(product);
+        for (Index i = 0; i < p.d.rows; ++i) {
+            for (Index j = 0; j < p.d.cols; ++j) {
+                const auto code = product.d.get(static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(j));
+                p.d(i, j) = carrier_of(p.types.accumulator, static_cast<std::uint32_t>(code));
+            }
+        }
+    }
+    /// A product over no k at all.
+    static void copy_addend(const Product& p) {
+        for (Index i = 0; i < p.d.rows; ++i) {
+            for (Index j = 0; j < p.d.cols; ++j) p.d(i, j) = p.c ? (*p.c)(i, j) : 0.0F;
+        }
+    }
+
+    [[nodiscard]] const Instruction* find(const ProductTypes& types) const {
+        try {
+            return &instruction(types);
+        } catch (const std::invalid_argument&) {
+            return nullptr;
+        }
+    }
+    [[nodiscard]] const Instruction& instruction(const ProductTypes& types) const {
+        const Element a = element_of(types.input);
+        const Element b = element_of(types.b_input);
+        const Element accumulator = element_of(types.accumulator);
+        if (choice_.fixed == nullptr) {
+            return choose_instruction(choice_.family, a, b, accumulator, executor_->info().architecture);
+        }
+        const Instruction& row = *choice_.fixed;
+        if (row.a == a && row.b == b && row.accumulator == accumulator) return row;
+        throw std::invalid_argument(
+            fmt::format("{} has no {} product; choose cuda:mma or another recipe", name_, ulp::name_of(types)));
+    }
+
+    std::string name_;
+    std::shared_ptr<const Executor> executor_;
+    InstructionChoice choice_;
+};
+
+/// One device for all backends of the program.
+std::shared_ptr<const Executor> shared_device() {
+    static const std::shared_ptr<const Executor> device = open_cuda_device();
+    return device;
+}
+
+std::vector<std::string> cuda_arguments() {
+    std::vector<std::string> arguments{"mma", "wmma", "wgmma"};
+    for (const Instruction& row : instructions()) {
+        const bool for_training = is_float(row.a) && row.a != Element::fp64 && row.a == row.b;
+        if (for_training) arguments.push_back(row.name());
+    }
+    return arguments;
+}
+
+/// "fp16.fp32" of every wgmma instruction with floating-point inputs.
+std::vector<std::string> wgmma_arguments() {
+    std::vector<std::string> arguments;
+    for (const Instruction& row : instructions()) {
+        if (row.family != Family::wgmma || !is_float(row.a)) continue;
+        arguments.push_back(fmt::format("{}.{}", row.input_name(), name_of(row.accumulator)));
+    }
+    return arguments;
+}
+
+std::unique_ptr<MatmulBackend> make_wgmma(std::string_view argument) {
+    for (const Instruction& row : instructions()) {
+        if (row.family != Family::wgmma || !is_float(row.a)) continue;
+        if (fmt::format("{}.{}", row.input_name(), name_of(row.accumulator)) != argument) continue;
+        return make_instruction_backend(fmt::format("wgmma:{}", argument), shared_device(), {Family::wgmma, &row});
+    }
+    throw std::invalid_argument(fmt::format("there is no wgmma of {}", argument));
+}
+
+}  // namespace
+
+InstructionChoice instruction_choice(std::string_view argument) {
+    for (const Family family : {Family::mma, Family::wmma, Family::wgmma}) {
+        if (argument == name_of(family)) return {family, nullptr};
+    }
+    const Instruction& row = instruction_by_name(argument);
+    return {row.family, &row};
+}
+
+std::unique_ptr<MatmulBackend> make_instruction_backend(std::string_view name, std::shared_ptr<const Executor> executor,
+                                                        const InstructionChoice& choice) {
+    return std::make_unique<InstructionBackend>(name, std::move(executor), choice);
+}
+
+void register_gpu_backends() {
+    static bool done = false;
+    if (done) return;
+    done = true;
+    register_backend_family(
+        {"cuda", cuda_arguments(), "matrix instructions of this machine's GPU", [](std::string_view argument) {
+             return make_instruction_backend(fmt::format("cuda:{}", argument), shared_device(),
+                                             instruction_choice(argument));
+         }});
+    register_backend_family({"wgmma", wgmma_arguments(), "Hopper's warpgroup instruction of these types", make_wgmma});
+    register_backend_family({"cublas", cublas_arguments(false), "cuBLAS on this machine's GPU; claims no bits",
+                             [](std::string_view argument) { return make_cublas_backend(argument, false); }});
+    register_backend_family({"cublaslt", cublas_arguments(true), "cublasLt with a pinned algorithm; claims no bits",
+                             [](std::string_view argument) { return make_cublas_backend(argument, true); }});
+}
+
+}  // namespace ulp::gpu

@@ -1,0 +1,54 @@
+#include "softfloat/array/function_tables.hpp"
+
+#include <map>
+#include <mutex>
+#include <tuple>
+
+#include "softfloat/array/stages.hpp"
+#include "softfloat/functions/functions.hpp"
+
+namespace ulp::array {
+namespace {
+
+/// Everything that the results depend on.
+using Key = std::tuple<int, int, int, int, bool, bool, int, int, Function, Rounding, Tininess, bool, bool, bool>;
+
+Key key_of(const FloatFormat& f, Function function, const ArrayContext& c) {
+    return {f.exponent_bits, f.fraction_bits,  f.bias,         static_cast<int>(f.specials),
+            f.has_sign,      f.has_subnormals, f.padding_bits, f.unused_exponents,
+            function,        c.rounding,       c.tininess,     c.flush_inputs,
+            c.flush_outputs, c.saturate};
+}
+
+FunctionTable compute(const FloatFormat& format, Function function, const ArrayContext& context) {
+    // Every word of the storage type has its entry, also where it has more bits than the format.
+    FunctionTable table(std::size_t{1} << (8 * bytes_of(format)));
+    const BitsFunction evaluate = scalar_function(function);
+    for (std::size_t bits = 0; bits < table.size(); ++bits) {
+        Context scalar = scalar_context(context, 0);
+        table[bits] = static_cast<std::uint16_t>(evaluate(format, bits, scalar));
+    }
+    return table;
+}
+
+}  // namespace
+
+BitsFunction scalar_function(Function function) {
+    static constexpr BitsFunction table[] = {exp_bits,   exp2_bits, expm1_bits,    log_bits,   log2_bits,
+                                             log1p_bits, sin_bits,  cos_bits,      tanh_bits,  sigmoid_bits,
+                                             erf_bits,   gelu_bits, softplus_bits, rsqrt_bits, cbrt_bits};
+    static_assert(std::size(table) == functions);
+    return table[static_cast<std::size_t>(function)];
+}
+
+std::shared_ptr<const FunctionTable> function_table(const FloatFormat& format, Function function,
+                                                    const ArrayContext& context) {
+    static std::mutex mutex;
+    static std::map<Key, std::shared_ptr<const FunctionTable>> tables;
+    const std::lock_guard lock(mutex);
+    auto& table = tables[key_of(format, function, context)];
+    if (table == nullptr) table = std::make_shared<const FunctionTable>(compute(format, function, context));
+    return table;
+}
+
+}  // namespace ulp::array

@@ -1,0 +1,24 @@
+// Tables of all results of a function in a format of up to 16 bits.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "softfloat/array/functions.hpp"
+
+namespace ulp::array {
+
+using BitsFunction = std::uint64_t (*)(const FloatFormat&, std::uint64_t, Context&);
+/// The scalar function on bits.
+BitsFunction scalar_function(Function function);
+
+/// Indexed by the storage word.
+using FunctionTable = std::vector<std::uint16_t>;
+
+/// The table for this function, format and context (not stochastic), computed at the first call with these. Safe to
+/// call from several threads.
+std::shared_ptr<const FunctionTable> function_table(const FloatFormat& format, Function function,
+                                                    const ArrayContext& context);
+
+}  // namespace ulp::array

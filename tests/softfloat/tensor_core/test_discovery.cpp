@@ -1,0 +1,116 @@
+// Discovery recovers, from answers alone, what every row of the table says, and what the processor's units are.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "softfloat/tensor_core/discovery.hpp"
+#include "softfloat/tensor_core/x86_units.hpp"
+
+namespace {
+
+using ulp::Discovery;
+using ulp::DotUnit;
+using ulp::ModelRow;
+using ulp::SummationTree;
+
+/// A unit whose operands and sum are floats.
+template <class Dot>
+DotUnit fp32_unit(int k, const Dot& dot) {
+    const auto value = [](std::uint64_t code) { return std::bit_cast<float>(static_cast<std::uint32_t>(code)); };
+    return {ulp::formats::fp32, ulp::formats::fp32, ulp::formats::fp32, k,
+            [=](std::span<const std::uint64_t> a, std::span<const std::uint64_t> b, std::uint64_t c) {
+                std::vector<float> x, y;
+                for (const auto code : a) x.push_back(value(code));
+                for (const auto code : b) y.push_back(value(code));
+                return std::uint64_t{std::bit_cast<std::uint32_t>(dot(x, y, value(c)))};
+            }};
+}
+
+}  // namespace
+
+TEST_CASE("trees of the units have the shapes that the specification describes") {
+    const auto text = [](const char* key) { return ulp::tree_of(ulp::find_model(key).model).text(); };
+    CHECK(text("sm_70:mma.fp16.fp32") == "(c 0-3)");
+    CHECK(text("sm_80:mma.fp16.fp32") == "((c 0-7) 8-15)");
+    CHECK(text("sm_80:mma.tf32.fp32") == "((c 0-3) 4-7)");
+    CHECK(text("sm_90:mma.fp16.fp32") == "(c 0-15)");
+    CHECK(text("sm_90:wgmma.e4m3.fp32") == "(c 0-31)");
+    CHECK(text("sm_90:mma.e4m3.fp32") ==
+          "(c ((0 1 4 5 8 9 12 13 16 17 20 21 24 25 28 29) 2 3 6 7 10 11 14 15 18 19 22 23 26 27 30 31))");
+    CHECK(text("x86:vdpbf16ps.bf16.fp32") == "((c 1) 0)");
+    CHECK(text("sm_80:mma.fp64.fp64") == "((((c 0) 1) 2) 3)");
+    CHECK(text("gfx90a:mfma.bf16.fp32") == "((((c (0 1)) (2 3)) (4 5)) (6 7))");
+    CHECK(text("gfx942:mfma.fp16.fp32") == "((c 0-7) 8-15)");
+}
+
+TEST_CASE("discovery recovers every row of the table from its own unit") {
+    for (const ModelRow& row : ulp::model_table()) {
+        CAPTURE(row.key());
+        const DotUnit unit = ulp::unit_of(row.model);
+        const Discovery found = ulp::discover(unit);
+        CAPTURE(found.tree.text());
+        CAPTURE(found.fraction_bits.value_or(-1));
+        CAPTURE(found.output_fraction_bits);
+        CHECK(ulp::agrees(found, row.model));
+        const auto rows = ulp::matching_rows(unit, found);
+        CHECK(std::find(rows.begin(), rows.end(), &row) != rows.end());
+    }
+}
+
+TEST_CASE("a row with another parameter is not taken for the right one") {
+    const ulp::TensorCoreModel model = ulp::find_model("sm_80:mma.fp16.fp32").model;
+    const auto changed = [&](auto change) {
+        ulp::TensorCoreModel wrong = model;
+        change(wrong);
+        return ulp::discover(ulp::unit_of(wrong));
+    };
+    CHECK_FALSE(ulp::agrees(changed([](auto& m) { m.fraction_bits = 23; }), model));
+    CHECK_FALSE(ulp::agrees(changed([](auto& m) { m.group = 16; }), model));
+    CHECK_FALSE(ulp::agrees(changed([](auto& m) { m.group = 4; }), model));
+    CHECK_FALSE(ulp::agrees(changed([](auto& m) { m.rounding = ulp::Rounding::nearest_even; }), model));
+    CHECK_FALSE(ulp::agrees(changed([](auto& m) { m.output_fraction_bits = 13; }), model));
+    CHECK_FALSE(ulp::agrees(changed([](auto& m) { m.mutation.normalise_products = true; }), model));
+    CHECK_FALSE(ulp::agrees(changed([](auto& m) { m.mutation.alignment = ulp::Rounding::down; }), model));
+    CHECK_FALSE(ulp::agrees(changed([](auto& m) { m.mutation.late_addend = true; }), model));
+}
+
+TEST_CASE("loops show their trees") {
+    const DotUnit ascending = fp32_unit(5, [](const auto& a, const auto& b, float c) {
+        for (std::size_t k = 0; k < a.size(); ++k) c += a[k] * b[k];
+        return c;
+    });
+    CHECK(ulp::discover(ascending).tree.text() == "(((((c 0) 1) 2) 3) 4)");
+    const DotUnit two_sums = fp32_unit(6, [](const auto& a, const auto& b, float c) {
+        float sums[2] = {0, 0};
+        for (std::size_t k = 0; k < a.size(); ++k) sums[k % 2] += a[k] * b[k];
+        return c + (sums[0] + sums[1]);
+    });
+    CHECK(ulp::discover(two_sums).tree.text() == "(c (((0 2) 4) ((1 3) 5)))");
+    CHECK(ulp::discover(two_sums).rounding == ulp::Rounding::nearest_even);
+    CHECK(ulp::discover(two_sums).output_fraction_bits == 23);
+}
+
+TEST_CASE("vdpbf16ps of this processor is discovered") {
+    if (!ulp::x86::has_vdpbf16ps()) {
+        std::cout << "skipped: no AVX512-BF16 on this processor\n";
+        return;
+    }
+    const DotUnit unit = ulp::x86::vdpbf16ps_unit();
+    const Discovery found = ulp::discover(unit);
+    CHECK(found.tree.text() == "((c 1) 0)");
+    CHECK(ulp::agrees(found, ulp::find_model("x86:vdpbf16ps.bf16.fp32").model));
+}
+
+TEST_CASE("tdpbf16ps of this processor is discovered") {
+    if (!ulp::x86::has_tdpbf16ps()) {
+        std::cout << "skipped: no AMX with bf16 on this processor\n";
+        return;
+    }
+    const Discovery found = ulp::discover(ulp::x86::tdpbf16ps_unit());
+    CHECK(ulp::agrees(found, ulp::find_model("x86:tdpbf16ps.bf16.fp32").model));
+}
