@@ -4,8 +4,9 @@
 //     ulp::round_array(ulp::formats::bf16, weights);                                     // in place, nearest even
 //     ulp::round_array(ulp::formats::e4m3, x, y, {.rounding = ulp::Rounding::stochastic, .seed = 7});
 //
-// All of them throw std::invalid_argument for spans of different sizes and for random_bits outside 1 to 32 where the
-// rounding is stochastic. Spans of input and output are the same or do not overlap.
+// All of them throw std::invalid_argument for spans of different sizes, for random_bits outside 1 to 32 where the
+// rounding is stochastic, and for instructions that the processor lacks. Spans of input and output are the same or do
+// not overlap.
 #pragma once
 
 #include <span>

@@ -79,8 +79,7 @@ bool by_odd_fp32(const FloatFormat& format, const ArrayContext& context) {
     if (context.flush_inputs) return false;  // the plan would flush fp32's subnormals
     if (context.rounding != Rounding::stochastic) return format.precision() + 1 < formats::fp32.precision();
     // Odd makes fp32's largest number of everything beyond it, which chance could round down.
-    return format.precision() + context.random_bits < formats::fp32.precision() &&
-           format.emax() < formats::fp32.emax();
+    return format.precision() + context.random_bits < formats::fp32.precision() && format.emax() < formats::fp32.emax();
 }
 
 std::uint64_t load_word(const void* words, std::size_t bytes, std::size_t element) {
