@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Shared by run.sh and check.sh, which source it: packages, configuration, build. Expects the root of the project as the
 # current folder.
 

@@ -1,9 +1,11 @@
 #include "engine/backends.hpp"
 
+#include "engine/decorators.hpp"
+
 namespace ulp {
 
 std::vector<BackendFamily> built_in_backends() {
-    return {
+    std::vector<BackendFamily> families = {
         {"soft", tensor_core_arguments(), "a GPU's matrix unit, bit for bit as its model says",
          make_tensor_core_backend},
         {"soft", {"ieee"}, "each step rounded, ascending k", [](std::string_view) { return make_ieee_backend(); }},
@@ -12,6 +14,8 @@ std::vector<BackendFamily> built_in_backends() {
          "Eigen's fp32 product, for speed; claims no bits",
          [](std::string_view) { return make_eigen_backend(); }},
     };
+    for (BackendFamily& family : decorator_families()) families.push_back(std::move(family));
+    return families;
 }
 
 }  // namespace ulp

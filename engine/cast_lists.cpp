@@ -9,7 +9,7 @@ namespace ulp {
 namespace {
 
 constexpr Cast low = Cast::low;
-constexpr Cast fp32 = Cast::fp32;
+constexpr Cast fp32 = Cast::single;
 constexpr Cast pass = Cast::as_stored;
 constexpr Cast banned = Cast::banned;
 

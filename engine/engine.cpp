@@ -6,16 +6,6 @@
 
 namespace ulp {
 
-std::string_view name_of(TensorRole role) {
-    switch (role) {
-        case TensorRole::weight: return "weight";
-        case TensorRole::activation: return "activation";
-        case TensorRole::weight_gradient: return "weight gradient";
-        case TensorRole::activation_gradient: return "activation gradient";
-    }
-    return "";
-}
-
 template <>
 void product(const Engine& engine, const ProductTypes& types, ProductPurpose purpose, const StridedView<const float>& a,
              const StridedView<const float>& b, float* d) {

@@ -14,6 +14,7 @@ struct Engine {
     std::shared_ptr<const MatmulBackend> backend;
     Tap tap;                 // called for every tensor that comes into being, where set
     ProductTap product_tap;  // called for every product, where set
+    Watch* watch = nullptr;  // counts, and finds the first infinity, where set
     double loss_scale = 1;   // what the gradients of the current step carry (told to the tap)
     bool training = true;    // dropout drops, batch norm uses and collects the batch's statistics
     std::uint64_t seed = 0;  // of dropout and stochastic rounding, with the step

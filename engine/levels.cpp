@@ -153,7 +153,7 @@ Recipe Level::recipe() const {
     if (recipe.master_weights) {
         // O2 casts the model's outputs to fp32, so what follows them, the loss, runs in fp32.
         for (const CastRule& rule : cast_rules_of(CastList::pytorch_cpu)) {
-            if (rule.cast == Cast::fp32) recipe.cast_rules.push_back(rule);
+            if (rule.cast == Cast::single) recipe.cast_rules.push_back(rule);
         }
     } else {
         recipe.update = format;  // half-precision tensor arithmetic on the weights themselves

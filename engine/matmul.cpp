@@ -83,6 +83,7 @@ void register_backend_family(BackendFamily family) { families().push_back(std::m
 std::vector<std::pair<std::string, std::string>> backend_specs() {
     std::vector<std::pair<std::string, std::string>> specs;
     for (const BackendFamily& family : families()) {
+        if (!family.usage.empty()) continue;
         if (family.arguments.empty()) specs.emplace_back(family.prefix, family.description);
         for (const std::string& argument : family.arguments) {
             specs.emplace_back(family.prefix + ":" + argument, family.description);
@@ -91,15 +92,29 @@ std::vector<std::pair<std::string, std::string>> backend_specs() {
     return specs;
 }
 
+std::vector<std::pair<std::string, std::string>> wrapper_specs() {
+    std::vector<std::pair<std::string, std::string>> specs;
+    for (const BackendFamily& family : families()) {
+        if (!family.usage.empty()) specs.emplace_back(family.prefix + family.usage, family.description);
+    }
+    return specs;
+}
+
 std::unique_ptr<MatmulBackend> make_backend(std::string_view spec) {
     for (const BackendFamily& family : families()) {
-        if (family.arguments.empty() && spec == family.prefix) return family.make("");
+        const std::string_view rest = spec.starts_with(family.prefix) ? spec.substr(family.prefix.size()) : "?";
+        if (!family.usage.empty()) {
+            if (rest.starts_with("(") && rest.ends_with(")")) return family.make(rest.substr(1, rest.size() - 2));
+            continue;
+        }
+        if (family.arguments.empty() && rest.empty()) return family.make("");
         for (const std::string& argument : family.arguments) {
-            if (spec == family.prefix + ":" + argument) return family.make(argument);
+            if (rest == ":" + argument) return family.make(argument);
         }
     }
     std::string known;
-    for (const auto& [name, description] : backend_specs()) known += (known.empty() ? "" : ", ") + name;
+    for (const auto& row : backend_specs()) known += (known.empty() ? "" : ", ") + row.first;
+    for (const auto& row : wrapper_specs()) known += ", " + row.first;
     throw std::invalid_argument(fmt::format("no matmul backend '{}'; there are {}", spec, known));
 }
 

@@ -78,11 +78,14 @@ struct BackendFamily {
     std::vector<std::string> arguments;  // those there are; empty for a backend that takes none
     std::string description;
     std::function<std::unique_ptr<MatmulBackend>(std::string_view argument)> make;
+    std::string usage{};  // of backends that wrap others: "(BACKEND,REFERENCE)"; make gets what is in the parentheses
 };
 /// Adds a family (the GPU library registers "cuda").
 void register_backend_family(BackendFamily family);
 /// Every specification that make_backend takes, with what it is: for --help and error messages.
 std::vector<std::pair<std::string, std::string>> backend_specs();
+/// The same for backends that wrap others: "checked(BACKEND,REFERENCE)".
+std::vector<std::pair<std::string, std::string>> wrapper_specs();
 /// Throws std::invalid_argument that lists what there is.
 std::unique_ptr<MatmulBackend> make_backend(std::string_view spec);
 

@@ -6,8 +6,8 @@ template <class Real>
 Var<Real> cast(Var<Real> x, const FloatFormat& format) {
     if (x.format() == format) return x;
     Tensor<Real> y = x.value();
-    y.round_to_format(format);
     Tape<Real>* tape = x.tape;
+    tape->store(tape->label_for("cast"), "forward", y, format, {x});
     return tape->push("cast", std::move(y), tape->needs_gradient(x),
                       [tape, x](const Tensor<Real>& dy, const Tensor<Real>&) { tape->accumulate(x, dy); });
 }
@@ -27,7 +27,7 @@ Operation<Real>::Operation(std::string_view name, std::vector<Var<Real>> inputs)
 template <class Real>
 Var<Real> Operation<Real>::finish(Tensor<Real> result, typename Tape<Real>::Backward backward) const {
     result.set_format(precision_.compute);
-    result.round_to_format(precision_.output);
+    tape_->store(label_, "forward", result, precision_.output, inputs_);
     bool needs_gradient = false;
     for (const Var<Real>& input : inputs_) needs_gradient = needs_gradient || tape_->needs_gradient(input);
     return tape_->push(name_, std::move(result), needs_gradient, std::move(backward));

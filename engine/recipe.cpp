@@ -13,7 +13,7 @@ bool holds(const FloatFormat& outer, const FloatFormat& inner) {
 }
 
 std::vector<CastRule> losses_in_fp32() {
-    return {{"cross_entropy", Cast::fp32}, {"mse", Cast::fp32}, {"bce_with_logits", Cast::fp32}, {"ctc", Cast::fp32}};
+    return {{"cross_entropy", Cast::single}, {"mse", Cast::single}, {"bce_with_logits", Cast::single}, {"ctc", Cast::single}};
 }
 
 /// Weights, activations and gradients in a 16-bit format, fp32 masters, the loss in fp32.
@@ -54,7 +54,7 @@ OpPrecision Recipe::precision_of(std::string_view op, std::span<const FloatForma
     for (const CastRule& rule : cast_rules) {
         if (rule.op != op) continue;
         if (rule.cast == Cast::low) input = low;
-        if (rule.cast == Cast::fp32) input = formats::fp32;
+        if (rule.cast == Cast::single) input = formats::fp32;
         if (rule.cast == Cast::banned) {
             throw std::invalid_argument(fmt::format("recipe {} bans {}: its result is unsafe in 16 bits", name, op));
         }

@@ -24,8 +24,8 @@ struct OpPrecision {
 enum class Cast : std::uint8_t {
     as_stored,  // in the format its inputs have (the widest, if they differ)
     low,        // in the recipe's low format
-    fp32,
-    banned  // refused, with an explanation
+    single,     // in fp32
+    banned      // refused, with an explanation
 };
 struct CastRule {
     std::string op;

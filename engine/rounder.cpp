@@ -1,21 +1,15 @@
 #include "engine/rounder.hpp"
 
+#include "softfloat/array/array.hpp"
+
 namespace ulp {
-namespace {
-
-template <class Real>
-void round_each(const FloatFormat& format, std::span<Real> values, Extremes extremes) {
-    const Rounder<Real> round(format, extremes);
-    for (Real& x : values) x = round(x);
-}
-
-}  // namespace
 
 void round_all(const FloatFormat& format, std::span<float> values, Extremes extremes) {
-    round_each(format, values, extremes);
+    round_array(format, values, {.flush_outputs = extremes.flush_tiny, .saturate = extremes.saturate});
 }
 void round_all(const FloatFormat& format, std::span<double> values, Extremes extremes) {
-    round_each(format, values, extremes);
+    const Rounder<double> round(format, extremes);
+    for (double& x : values) x = round(x);
 }
 
 }  // namespace ulp

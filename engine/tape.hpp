@@ -13,6 +13,7 @@
 #include <functional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "engine/engine.hpp"
 #include "engine/parameter.hpp"
@@ -63,6 +64,12 @@ class Tape {
     /// Adds to the gradient of an input: called by operations during backward(). Rounds to the input's format.
     void accumulate(Var<Real> input, Tensor<Real> gradient);
 
+    /// Rounds a result into its format under the eyes of the engine's watch.
+    void store(const std::string& label, std::string_view pass, Tensor<Real>& result, const FloatFormat& format,
+               const std::vector<Var<Real>>& operands) const;
+    /// What the values on the tape take (parameters left out).
+    [[nodiscard]] ByteCount activation_bytes() const;
+
     [[nodiscard]] const Tensor<Real>& value(Var<Real> var) const { return nodes_[var.id].value; }
     [[nodiscard]] const Tensor<Real>& gradient(Var<Real> var) const;
     [[nodiscard]] bool needs_gradient(Var<Real> var) const { return nodes_[var.id].needs_gradient; }
@@ -97,8 +104,11 @@ class Tape {
         std::string label;
         bool needs_gradient;
         bool leaf;
+        bool parameter;
     };
 
+    void search(const std::string& label, const std::string& pass, const Tensor<Real>& result,
+                const std::vector<Var<Real>>& operands) const;
     void show(TensorRole role, const Node& node, const Tensor<Real>& tensor) const;
 
     const Engine* engine_;
@@ -106,6 +116,7 @@ class Tape {
     std::unordered_map<const Parameter<Real>*, std::size_t> parameters_;
     std::unordered_map<std::string, int> labels_;
     std::string scope_;
+    std::size_t running_ = 0;  // the node whose backward function runs
 };
 
 extern template class Tape<float>;

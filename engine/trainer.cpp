@@ -58,6 +58,7 @@ StepResult Trainer<Real>::step(const std::vector<Forward>& micro_batches) {
         const Var<Real> loss = forward(tape);
         value += loss.value()[0];
         tape.backward(scaler_.scale(micro_batches.size() == 1 ? loss : scaled(loss, share)));
+        activation_bytes_ = tape.activation_bytes();
     }
     if (micro_batches.size() > 1) value *= static_cast<Real>(share);
     scaler_.unscale(*optimizer_);
@@ -80,6 +81,23 @@ void Trainer<Real>::record(const StepResult& result, Real loss) {
     const Real same_nan = std::isnan(loss) ? std::numeric_limits<Real>::quiet_NaN() : loss;
     trace_.steps.push_back(
         {result.step, std::bit_cast<Word>(same_nan), result.loss_scale, result.skipped, digests_of(model_)});
+}
+
+template <class Real>
+typename Trainer<Real>::Bytes Trainer<Real>::bytes() const {
+    Bytes bytes;
+    for (const Parameter<Real>& parameter : model_.parameters()) {
+        bytes.weights += bytes_of(parameter.value);
+        bytes.masters += bytes_of(parameter.master);
+        bytes.gradients += bytes_of(parameter.value);  // a gradient has its value's format
+    }
+    if (optimizer_) {
+        for (const auto& [name, tensors] : optimizer_->state()) {
+            for (const auto& [kind, tensor] : tensors) bytes.optimizer += bytes_of(tensor);
+        }
+    }
+    bytes.activations = activation_bytes_;
+    return bytes;
 }
 
 template class Trainer<float>;

@@ -94,6 +94,13 @@ class Trainer {
         trace_ = {};
     }
 
+    /// What a model, its gradients' masters and its optimizer take, by role; activations are counted in every step.
+    struct Bytes {
+        ByteCount weights, masters, gradients, optimizer, activations;
+    };
+    /// Gradients as backward() leaves them; activations of the last step's (last) tape, 0 before the first.
+    [[nodiscard]] Bytes bytes() const;
+
     /// Between unscaling and the update: clip here, or look at the gradients.
     std::function<void(Optimizer<Real>&)> before_update;
 
@@ -108,6 +115,7 @@ class Trainer {
     Tap tap_;
     Trace trace_;
     std::int64_t step_ = 0;
+    ByteCount activation_bytes_;
 };
 
 extern template class Trainer<float>;

@@ -1,12 +1,18 @@
-// What an observer is shown of a training step.
+// What can be watched of training: tensors as they come into being, products as they are dispatched, counts of what
+// rounding did, and the first operation that made an infinity or a NaN.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/matmul.hpp"
+#include "engine/tensor.hpp"
 #include "softfloat/format.hpp"
 
 namespace ulp {
@@ -35,5 +41,64 @@ struct ProductRecord {
     std::string path;  // how the backend computes it, and why
 };
 using ProductTap = std::function<void(const ProductRecord&)>;
+
+/// What storing results did to them, by operation and pass ("fc1/linear forward").
+struct RoundingCounts {
+    std::int64_t elements = 0;
+    std::int64_t overflows = 0;   // finite before, infinite or NaN after
+    std::int64_t underflows = 0;  // not zero before, zero after
+    std::int64_t zeros = 0;       // of the results, +0 and -0
+};
+
+/// An operand of the operation that went wrong.
+struct SuspectOperand {
+    std::string label;
+    Shape shape;
+    std::optional<float> value;  // at the place of the bad result, where the two correspond
+    float largest = 0;           // magnitude
+    std::int64_t not_finite = 0;
+};
+
+/// The first infinity or NaN, and what it was made from.
+struct NonFinite {
+    std::string label;  // "fc1/linear"
+    std::string pass;   // "forward", or "backward, gradient of relu"
+    std::int64_t step;
+    Index element;
+    float value;
+    FloatFormat format;
+    std::vector<SuspectOperand> operands;
+
+    /// Several lines: where, which bits, from what.
+    [[nodiscard]] std::string text() const;
+};
+
+/// Counters and the search for the first infinity; hang it on Engine::watch.
+struct Watch {
+    bool count_rounding = true;
+    bool find_nonfinite = true;
+    std::map<std::string, RoundingCounts> rounding;
+    std::optional<NonFinite> first_nonfinite;
+
+    /// Rounds a result into its format, and counts. `place`: the operation and pass.
+    template <class Real>
+    void store(const std::string& place, Tensor<Real>& result, const FloatFormat& format);
+};
+
+/// A number of bytes: as the format stores them, and as the carrier holds them in memory.
+struct ByteCount {
+    std::int64_t stored = 0;
+    std::int64_t held = 0;
+    ByteCount& operator+=(const ByteCount& other) {
+        stored += other.stored;
+        held += other.held;
+        return *this;
+    }
+};
+template <class Real>
+ByteCount bytes_of(const Tensor<Real>& tensor) {
+    const std::int64_t size = tensor.size();
+    return {size * tensor.format().storage_bits() / 8, size * static_cast<std::int64_t>(sizeof(Real))};
+}
 
 }  // namespace ulp

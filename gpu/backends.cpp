@@ -157,6 +157,9 @@ std::unique_ptr<MatmulBackend> make_instruction_backend(std::string_view name, s
 }
 
 void register_gpu_backends() {
+    static bool done = false;
+    if (done) return;
+    done = true;
     register_backend_family(
         {"cuda", cuda_arguments(), "matrix instructions of this machine's GPU", [](std::string_view argument) {
              return make_instruction_backend(fmt::format("cuda:{}", argument), shared_device(),

@@ -115,8 +115,9 @@ constexpr std::size_t workspace_bytes = std::size_t{32} << 20;
 
 class Cublas::Implementation {
   public:
-    Implementation() : workspace_(workspace_bytes) {
+    Implementation() {
         check(cudaFree(nullptr), "cudaFree (which starts CUDA)");
+        workspace_ = DeviceArray<std::uint8_t>(workspace_bytes);
         check_library(f_, f_.create(&blas_), "cublasCreate");
         check_library(f_, f_.set_workspace(blas_, workspace_.data(), workspace_.bytes()), "cublasSetWorkspace");
         check_library(f_, f_.cublasLtCreate(&lt_), "cublasLtCreate");

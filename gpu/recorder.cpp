@@ -27,11 +27,19 @@ std::uint64_t seed_for(const RecordSettings& settings, const Instruction& row, I
     return mix(seed ^ static_cast<std::uint64_t>(input_class));
 }
 
+/// The classes sampled in full: all for the main instructions, but chains only where a tile is small (they are in the
+/// bulk tier, too); for the others the one with the extremes.
+std::vector<InputClass> sample_classes(const Instruction& row) {
+    if (!is_main(row)) return {is_float(row.a) ? InputClass::bits : InputClass::wide};
+    std::vector<InputClass> classes(input_classes.begin(), input_classes.end());
+    if (row.shape.m * row.shape.n > 128) classes.pop_back();
+    return classes;
+}
+
 void record_tiles(const Executor& executor, const RecordSettings& settings, Recording& recording) {
     const Instruction& row = *recording.instruction;
-    const std::uint32_t tiles = is_main(row) ? settings.sample_tiles : settings.other_tiles;
-    for (const InputClass input_class : input_classes) {
-        for (std::uint32_t i = 0; i < tiles; ++i) {
+    for (const InputClass input_class : sample_classes(row)) {
+        for (std::uint32_t i = 0; i < settings.sample_tiles; ++i) {
             const std::uint64_t seed = seed_for(settings, row, input_class, 2 + i);
             RecordedTile tile{input_class, seed, make_tiles(row, input_class, seed, 1)};
             executor.run(tile.product);

@@ -10,10 +10,9 @@ namespace ulp::gpu {
 
 /// How much of each tier.
 struct RecordSettings {
-    std::uint32_t sample_tiles = 2;   // of each class, for instructions that the model table proves or claims
-    std::uint32_t other_tiles = 1;    // of each class, for the other ones (integers, fp64, mixed FP8)
-    std::uint32_t bulk_digests = 16;  // of each class: cases_per_digest cases each
-    std::uint32_t other_digests = 4;
+    std::uint32_t sample_tiles = 1;   // of each class that is sampled
+    std::uint32_t bulk_digests = 16;  // of each class: cases_per_digest cases each, for the formats of training
+    std::uint32_t other_digests = 2;  // for the other instructions (integers, fp64, mixed FP8)
     std::uint64_t seed = 1;
     std::string date;
 };

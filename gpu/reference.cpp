@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <vector>
+
+#include "gpu/decoded_dot.hpp"
 #include "gpu/exact_dot.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/tensor_core/chain_dot.hpp"
@@ -58,7 +62,7 @@ void for_each_element(const HostProduct& p, F&& f) {
     }
 }
 
-void model_product(HostProduct& p, const TensorCoreModel& model) {
+void plain_product(HostProduct& p, const TensorCoreModel& model) {
     const auto a = unpacked(p.a);
     const auto b = unpacked(p.b);
     const std::uint64_t k = p.a.columns();
@@ -69,7 +73,58 @@ void model_product(HostProduct& p, const TensorCoreModel& model) {
     });
 }
 
+/// The codes of every row, decoded and in the order of the decoded path; `special` marks rows with infinities and NaNs.
+struct DecodedRows {
+    std::vector<DecodedOperand> operands;
+    std::vector<char> special;
+};
+template <class Decode>
+DecodedRows decoded_rows(const DecodedModel& model, const std::vector<std::uint32_t>& codes, std::uint64_t columns,
+                         Decode decode_one) {
+    DecodedRows rows{std::vector<DecodedOperand>(codes.size()), std::vector<char>(codes.size() / columns)};
+    const auto k = static_cast<std::uint64_t>(model.k);
+    for (std::uint64_t i = 0; i < codes.size(); ++i) {
+        const DecodedOperand operand = decode_one(model, codes[i]);
+        const std::uint64_t step = i / k * k;
+        rows.operands[step + static_cast<std::uint64_t>(decoded_position(model, static_cast<int>(i % k)))] = operand;
+        if (operand.exponent == special_exponent) rows.special[i / columns] = 1;
+    }
+    return rows;
+}
+
+template <int Group>
+void decoded_product(HostProduct& p, const TensorCoreModel& model) {
+    const DecodedModel decoded = decoded_model(model);
+    const auto a = unpacked(p.a);
+    const auto b = unpacked(p.b);
+    const std::uint64_t k = p.a.columns();
+    const DecodedRows x = decoded_rows(decoded, a, k, decode_a);
+    const DecodedRows y = decoded_rows(decoded, b, k, decode_b);
+    for_each_element(p, [&](std::uint64_t row, std::uint64_t column, std::uint64_t b_row) {
+        const auto c = static_cast<std::uint32_t>(p.c.empty() ? 0 : p.c.get(row, column));
+        std::uint32_t sum = c;
+        bool done = x.special[row] == 0 && y.special[b_row] == 0;
+        for (std::uint64_t step = 0; done && step < k; step += static_cast<std::uint64_t>(model.instruction_k)) {
+            done = decoded_instruction<Group>(decoded, x.operands.data() + row * k + step,
+                                              y.operands.data() + b_row * k + step, sum);
+        }
+        if (!done) sum = chain_dot(model, a.data() + row * k, b.data() + b_row * k, c, static_cast<std::int64_t>(k));
+        p.d.set(row, column, sum);
+    });
+}
+
 }  // namespace
+
+void product_by_model(HostProduct& p, const TensorCoreModel& model) {
+    const int group = has_decoded_path(model) ? decoded_model(model).model.group : 0;
+    switch (group) {
+        case 4: return decoded_product<4>(p, model);
+        case 8: return decoded_product<8>(p, model);
+        case 16: return decoded_product<16>(p, model);
+        case 32: return decoded_product<32>(p, model);
+        default: return plain_product(p, model);
+    }
+}
 
 std::optional<ClaimedModel> claimed_model(const Instruction& instruction, int architecture) {
     if (!is_float(instruction.a) || instruction.a == Element::fp64) return std::nullopt;
@@ -92,9 +147,10 @@ bool has_reference(const Instruction& instruction, int architecture) {
            claimed_model(instruction, architecture).has_value();
 }
 
-void expected_product(HostProduct& product, int architecture) {
+namespace {
+
+void exact_product(HostProduct& product, int architecture) {
     const Instruction& row = *product.instruction;
-    if (const auto claimed = claimed_model(row, architecture)) return model_product(product, claimed->model);
     if (is_float(row.a) && row.a != Element::fp64) {
         throw UsageError(
             fmt::format("the model table has no row for {} on {}", row.name(), architecture_name(architecture)));
@@ -104,6 +160,24 @@ void expected_product(HostProduct& product, int architecture) {
         product.d.set(i, j,
                       row.a == Element::fp64 ? fp64_dot(product, i, b_row, c) : integer_dot(product, i, b_row, c));
     });
+}
+
+}  // namespace
+
+void expected_product(HostProduct& product, int architecture) {
+    if (const auto claimed = claimed_model(*product.instruction, architecture)) {
+        product_by_model(product, claimed->model);
+    } else {
+        exact_product(product, architecture);
+    }
+}
+
+void expected_product_plain(HostProduct& product, int architecture) {
+    if (const auto claimed = claimed_model(*product.instruction, architecture)) {
+        plain_product(product, claimed->model);
+    } else {
+        exact_product(product, architecture);
+    }
 }
 
 }  // namespace ulp::gpu

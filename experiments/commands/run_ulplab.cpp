@@ -7,6 +7,7 @@
 #include "experiments/commands/command.hpp"
 #include "experiments/framework/machine.hpp"
 #include "experiments/framework/parse_arguments.hpp"
+#include "gpu/backends.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {
@@ -37,6 +38,7 @@ void refuse_unknown(const std::string& name) {
 }  // namespace
 
 ExitCode run_ulplab(const std::vector<std::string>& arguments) {
+    gpu::register_gpu_backends();
     return guarded([&] {
         CLI::App program{"ulplab: a laboratory for low-precision training numerics", "ulplab"};
         program.require_subcommand(1);

@@ -9,12 +9,17 @@ Command bench_command();
 Command claims_command();
 Command discover_command();
 Command doctor_command();
+Command formats_command();
 Command explain_command();
+Command compare_command();
+Command gpu_command();
 Command list_command();
 Command matmul_command();
 Command probe_table_command();
 Command report_command();
 Command run_command();
+Command show_command();
+Command testfloat_command();
 Command verify_command();
 
 std::span<const Command> commands() {
@@ -24,6 +29,10 @@ std::span<const Command> commands() {
         run_command(),
         report_command(),
         claims_command(),
+        // Numbers.
+        show_command(),
+        formats_command(),
+        testfloat_command(),
         // Matrix units and their models.
         verify_command(),
         matmul_command(),
@@ -31,6 +40,8 @@ std::span<const Command> commands() {
         probe_table_command(),
         discover_command(),
         bench_command(),
+        gpu_command(),
+        compare_command(),
         // This machine.
         doctor_command(),
     };

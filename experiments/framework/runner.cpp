@@ -15,6 +15,7 @@
 #include "experiments/framework/progress.hpp"
 #include "experiments/framework/record.hpp"
 #include "experiments/framework/stored_results.hpp"
+#include "gpu/backends.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {
@@ -126,6 +127,7 @@ ExitCode run_experiments(const std::vector<const Experiment*>& chosen, const Run
 }
 
 int experiment_main(const Experiment& experiment, int argc, const char* const* argv) {
+    gpu::register_gpu_backends();
     const std::vector<std::string> arguments(argv + 1, argv + argc);
     return static_cast<int>(guarded([&] {
         CLI::App app{experiment.title + ". " + experiment.question, experiment.name};

@@ -117,10 +117,10 @@ TEST_CASE("the cast lists differ where the documentation says so") {
     };
     for (const char* op : {"softmax", "exp", "log", "layer_norm", "sum", "pow"}) {
         CAPTURE(op);
-        CHECK(cast(CastList::pytorch_cuda, op) == Cast::fp32);
+        CHECK(cast(CastList::pytorch_cuda, op) == Cast::single);
         CHECK(cast(CastList::pytorch_cpu, op) == Cast::as_stored);
     }
-    CHECK(cast(CastList::apex, "gelu") == Cast::fp32);
+    CHECK(cast(CastList::apex, "gelu") == Cast::single);
     CHECK(cast(CastList::pytorch_cuda, "gelu") == Cast::as_stored);
     CHECK(cast(CastList::apex, "binary_cross_entropy") == Cast::banned);
     CHECK_THROWS_AS((void)cast_list_by_name("tensorflow"), std::invalid_argument);

@@ -113,3 +113,19 @@ TEST_CASE("the emulated FP8 instruction sorts its products: k mod 4 in {0, 1} fi
     const std::array<int, 16> expected{0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15};
     for (int k = 0; k < 16; ++k) CHECK(decoded_position(model, k) == expected[static_cast<std::size_t>(k)]);
 }
+
+TEST_CASE("whole products: the reference by decoded operands is the plain one, chains included") {
+    for (const Instruction& row : instructions()) {
+        if (!is_float(row.a) || row.a == Element::fp64 || !has_reference(row, 90)) continue;
+        for (const InputClass input_class : input_classes) {
+            CAPTURE(row.name());
+            CAPTURE(std::string(name_of(input_class)));
+            HostProduct product(row, {.tiles_m = 1, .tiles_n = 2, .steps_k = 3, .batch = 2}, true);
+            fill_inputs(product, input_class, 5);
+            HostProduct plain = product;
+            expected_product(product, 90);
+            expected_product_plain(plain, 90);
+            CHECK(product.d == plain.d);
+        }
+    }
+}

@@ -25,11 +25,14 @@ TEST_CASE("names of instructions are unique and read back") {
 }
 
 TEST_CASE("the instruction for a pair of types is the one with the largest k") {
-    CHECK(choose_instruction(Family::mma, Element::fp16, Element::fp16, Element::fp32, 90).name() == "mma.m16n8k16.fp16.fp32");
-    CHECK(choose_instruction(Family::wgmma, Element::tf32, Element::tf32, Element::fp32, 90).name() == "wgmma.m64n8k8.tf32.fp32");
+    CHECK(choose_instruction(Family::mma, Element::fp16, Element::fp16, Element::fp32, 90).name() ==
+          "mma.m16n8k16.fp16.fp32");
+    CHECK(choose_instruction(Family::wgmma, Element::tf32, Element::tf32, Element::fp32, 90).name() ==
+          "wgmma.m64n8k8.tf32.fp32");
     CHECK_THROWS_WITH_AS(choose_instruction(Family::wgmma, Element::fp16, Element::fp16, Element::fp32, 80),
                          doctest::Contains("sm_80"), std::invalid_argument);
-    CHECK_THROWS_AS(choose_instruction(Family::mma, Element::e4m3, Element::e4m3, Element::fp32, 80), std::invalid_argument);
+    CHECK_THROWS_AS(choose_instruction(Family::mma, Element::e4m3, Element::e4m3, Element::fp32, 80),
+                    std::invalid_argument);
 }
 
 TEST_CASE("wgmma exists on Hopper only, FP8 from Ada on") {

@@ -1,0 +1,44 @@
+// Exponents of a tensor's numbers, counted: what a format can hold of them, and what a loss scale of 2^n does (it moves
+// every count by exactly n places).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "softfloat/format.hpp"
+
+namespace ulp {
+
+class ExponentHistogram {
+  public:
+    static constexpr int lowest = -149;  // fp32's subnormals are counted by their leading bit
+    static constexpr int highest = 127;
+
+    /// Counts the numbers. A pass of one count an element, cheap enough to keep on.
+    void add(std::span<const float> values);
+    void add(const ExponentHistogram& other);
+
+    /// Numbers with magnitude in [2^exponent, 2^(exponent + 1)).
+    [[nodiscard]] std::int64_t at(int exponent) const { return counts_[static_cast<std::size_t>(exponent - lowest)]; }
+    [[nodiscard]] std::int64_t zeros() const { return zeros_; }  // +0 and -0
+    [[nodiscard]] std::int64_t infinities() const { return infinities_; }
+    [[nodiscard]] std::int64_t nans() const { return nans_; }
+    [[nodiscard]] std::int64_t total() const;
+
+    /// Numbers that the format holds as subnormals only, or that lie below its smallest one (and become zero or that).
+    [[nodiscard]] std::int64_t subnormal_in(const FloatFormat& format) const;
+    [[nodiscard]] std::int64_t below(const FloatFormat& format) const;
+    /// Numbers with an exponent beyond the format's largest.
+    [[nodiscard]] std::int64_t above(const FloatFormat& format) const;
+
+  private:
+    [[nodiscard]] std::int64_t sum(int first, int last) const;
+
+    std::array<std::int64_t, highest - lowest + 1> counts_{};
+    std::int64_t zeros_ = 0;
+    std::int64_t infinities_ = 0;
+    std::int64_t nans_ = 0;
+};
+
+}  // namespace ulp

@@ -1,0 +1,95 @@
+// `ulplab compare A B`: where two training runs part.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+
+#include "experiments/commands/command.hpp"
+#include "gpu/training.hpp"
+#include "softfloat/errors.hpp"
+
+namespace ulp {
+namespace {
+
+struct Options {
+    std::string a;
+    std::string b;
+    gpu::TrainingRun run;
+};
+
+void require_same_run(const gpu::TraceFile& a, const gpu::TraceFile& b) {
+    const auto describe = [](const gpu::TrainingRun& run) {
+        return fmt::format("recipe {}, {} steps, hidden {}, batch {}, images {}, seed {}", run.recipe, run.steps,
+                           run.hidden, run.batch, run.images, run.seed);
+    };
+    if (describe(a.run) == describe(b.run)) return;
+    throw UsageError(fmt::format("the traces are of different runs ({}; {}); compare runs with the same settings",
+                                 describe(a.run), describe(b.run)));
+}
+
+ExitCode compare_traces(const Options& options) {
+    const gpu::TraceFile a = gpu::read_trace(options.a);
+    const gpu::TraceFile b = gpu::read_trace(options.b);
+    require_same_run(a, b);
+    if (const auto difference = first_difference(a.trace, b.trace)) {
+        fmt::print("{} ({}) and {} ({}): {}\n", a.backend, a.device, b.backend, b.device, *difference);
+        fmt::print(
+            "for the product and the element: ulplab compare {} {} --recipe {} --steps {} --hidden {} --batch {} "
+            "--seed {}\n",
+            a.backend, b.backend, a.run.recipe, a.run.steps, a.run.hidden, a.run.batch, a.run.seed);
+        return ExitCode::bits_differ;
+    }
+    fmt::print("{} ({}) and {} ({}): equal in all {} steps\n", a.backend, a.device, b.backend, b.device,
+               a.trace.steps.size());
+    return ExitCode::good;
+}
+
+ExitCode compare_backends(const Options& options) {
+    const std::string difference = gpu::first_training_difference(options.a, options.b, options.run);
+    if (!difference.empty()) {
+        fmt::print("{} and {}: {}\n", options.a, options.b, difference);
+        return ExitCode::bits_differ;
+    }
+    fmt::print("{} and {}: equal in all {} steps, every product, every parameter\n", options.a, options.b,
+               options.run.steps);
+    return ExitCode::good;
+}
+
+ExitCode compare(const Options& options) {
+    const bool file_a = std::filesystem::exists(options.a);
+    const bool file_b = std::filesystem::exists(options.b);
+    if (file_a && file_b) return compare_traces(options);
+    const auto looks_like_file = [](const std::string& text) {
+        return text.find('/') != std::string::npos || text.ends_with(".trace");
+    };
+    for (const std::string& name : {options.a, options.b}) {
+        if (looks_like_file(name) && !std::filesystem::exists(name)) {
+            throw DataError(fmt::format("there is no trace {}; make one with `ulplab gpu train --out`", name));
+        }
+    }
+    if (file_a || file_b) throw UsageError("give two traces or two backends, not one of each");
+    return compare_backends(options);
+}
+
+Action declare(CLI::App& app) {
+    const auto options = std::make_shared<Options>();
+    app.add_option("A", options->a, "a trace file, or a backend: cuda:mma, soft:h100, ...")->required();
+    app.add_option("B", options->b, "another")->required();
+    app.add_option("--recipe", options->run.recipe, "backends: how precise")->capture_default_str();
+    app.add_option("--steps", options->run.steps, "backends: of training")->capture_default_str();
+    app.add_option("--hidden", options->run.hidden, "backends: width of the hidden layer")->capture_default_str();
+    app.add_option("--batch", options->run.batch, "backends: images a step")->capture_default_str();
+    app.add_option("--seed", options->run.seed, "backends: of data and weights")->capture_default_str();
+    app.footer(
+        "Two traces: names the first step and tensor that differ. Two backends: trains on both in step and names the "
+        "first "
+        "step, product and element that differ, with its operands. Exit code 4 on a difference.");
+    return [options] { return compare(*options); };
+}
+
+}  // namespace
+
+Command compare_command() { return {"compare", "where two training runs part", declare}; }
+
+}  // namespace ulp

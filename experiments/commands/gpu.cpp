@@ -1,0 +1,102 @@
+// `ulplab gpu ...`: what needs a GPU, or a model in its place for a dry run.
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <ctime>
+#include <fstream>
+#include <memory>
+#include <utility>
+
+#include "experiments/commands/gpu_commands.hpp"
+#include "softfloat/errors.hpp"
+
+namespace ulp {
+
+void add_device_option(CLI::App& app, std::string& device) {
+    app.add_option("--device", device,
+                   "cuda, or software:sm_90 and the like: a model in place of the GPU, for dry runs")
+        ->capture_default_str();
+}
+
+std::vector<const gpu::Instruction*> chosen_instructions(const gpu::Executor& executor, const std::string& choice) {
+    std::vector<const gpu::Instruction*> chosen;
+    for (const gpu::Instruction& row : gpu::instructions()) {
+        const bool main = gpu::is_float(row.a) && row.a != gpu::Element::fp64 && row.a == row.b;
+        const bool named = choice == "all" || choice == gpu::name_of(row.family) || (choice == "main" && main);
+        if (named && executor.has(row)) chosen.push_back(&row);
+    }
+    if (chosen.empty()) chosen.push_back(&gpu::instruction_by_name(choice));
+    return chosen;
+}
+
+std::string today() {
+    const std::time_t now = std::time(nullptr);
+    std::tm parts{};
+    gmtime_r(&now, &parts);
+    return fmt::format("{:%Y-%m-%d}", parts);
+}
+
+std::string provenance(const gpu::DeviceInfo& info) {
+    return fmt::format("# source {}\n# gpu {}\n# architecture {}\n# driver {}\n# cuda {} {}\n# date {}\n",
+                       info.hardware ? "hardware" : "software", info.name, gpu::architecture_name(info.architecture),
+                       info.driver.empty() ? "unknown" : info.driver,
+                       info.cuda_driver.empty() ? "none" : info.cuda_driver,
+                       info.cuda_runtime.empty() ? "none" : info.cuda_runtime, today());
+}
+
+void write_text(const std::filesystem::path& path, const std::string& text) {
+    std::error_code error;
+    if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), error);
+    std::filesystem::path temporary = path;
+    temporary += ".part";
+    {
+        std::ofstream out(temporary, std::ios::binary);
+        out << text;
+        out.flush();
+        if (!out) throw DataError(fmt::format("cannot write {}; check the folder and the disk", path.string()));
+    }
+    std::filesystem::rename(temporary, path, error);
+    if (error) throw DataError(fmt::format("cannot write {}: {}", path.string(), error.message()));
+}
+
+namespace {
+
+struct Part {
+    const char* name;
+    const char* summary;
+    Action (*declare)(CLI::App& app);
+};
+
+constexpr std::array parts{
+    Part{"info", "the GPU, its driver, and the instructions it has", declare_gpu_info},
+    Part{"probe", "ask the inputs that decide between hypotheses", declare_gpu_probe},
+    Part{"verify", "run recorded inputs live and compare", declare_gpu_verify},
+    Part{"bulk", "compare billions of cases with the models, on the device", declare_gpu_bulk},
+    Part{"record", "record what the instructions compute", declare_gpu_record},
+    Part{"throughput", "time the libraries' products, and say which kernels ran", declare_gpu_throughput},
+    Part{"cublas-study", "predict cuBLAS's products bit for bit", declare_gpu_cublas_study},
+    Part{"train", "train a net on a backend and keep its trace", declare_gpu_train},
+};
+
+Action declare(CLI::App& app) {
+    app.require_subcommand(1);
+    const auto chosen = std::make_shared<std::vector<std::pair<CLI::App*, Action>>>();
+    for (const Part& part : parts) {
+        CLI::App* sub = app.add_subcommand(part.name, part.summary);
+        chosen->emplace_back(sub, part.declare(*sub));
+    }
+    return [chosen] {
+        for (const auto& [sub, action] : *chosen) {
+            if (sub->parsed()) return action();
+        }
+        return ExitCode::usage;
+    };
+}
+
+}  // namespace
+
+Command gpu_command() { return {"gpu", "matrix instructions on a real GPU", declare}; }
+
+}  // namespace ulp

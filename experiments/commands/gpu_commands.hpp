@@ -1,0 +1,34 @@
+// The parts of `ulplab gpu`: one file each, declared as a subcommand is.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "experiments/commands/command.hpp"
+#include "gpu/executor.hpp"
+
+namespace ulp {
+
+Action declare_gpu_info(CLI::App& app);
+Action declare_gpu_probe(CLI::App& app);
+Action declare_gpu_verify(CLI::App& app);
+Action declare_gpu_bulk(CLI::App& app);
+Action declare_gpu_record(CLI::App& app);
+Action declare_gpu_throughput(CLI::App& app);
+Action declare_gpu_cublas_study(CLI::App& app);
+Action declare_gpu_train(CLI::App& app);
+
+/// Adds --device to the parser.
+void add_device_option(CLI::App& app, std::string& device);
+/// The instructions that `choice` names: "all" that the device has, "main" (floating-point formats of training,
+/// unmixed), a family, or one by name.
+std::vector<const gpu::Instruction*> chosen_instructions(const gpu::Executor& executor, const std::string& choice);
+/// Lines that say where a result was made: "# source hardware", "# gpu NVIDIA H200", ...; and the date.
+std::string provenance(const gpu::DeviceInfo& info);
+/// "2026-11-20", in UTC.
+std::string today();
+/// Writes text under a temporary name and renames. Throws DataError.
+void write_text(const std::filesystem::path& path, const std::string& text);
+
+}  // namespace ulp

@@ -1,0 +1,76 @@
+// `ulplab gpu cublas-study`
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <map>
+#include <memory>
+
+#include "experiments/commands/gpu_commands.hpp"
+#include "gpu/cublas_study.hpp"
+
+namespace ulp {
+namespace {
+
+struct Options {
+    bool quick = false;
+    double seconds = 1e9;
+    std::string out;
+};
+
+struct Share {
+    int predicted = 0;
+    int cases = 0;
+};
+
+std::string quoted(const std::string& text) { return "\"" + text + "\""; }
+
+ExitCode study_cublas(const Options& options) {
+    const auto device = gpu::open_cuda_device();
+    gpu::Cublas library;
+    const gpu::LibraryCall call = [&](const gpu::LibraryProduct& product, const gpu::PackedMatrix& a,
+                                      const gpu::PackedMatrix& b,
+                                      gpu::PackedMatrix& d) { library.multiply(product, a, b, d); };
+    std::string table = provenance(device->info()) + fmt::format("# cublas {}\n", library.version()) +
+                        "product,library,m,n,k,predicted,equal,elements,prediction,survivors\n";
+    fmt::print("{}", table);
+    std::map<std::string, Share> shares;
+    const auto start = std::chrono::steady_clock::now();
+    for (const gpu::StudyCase& c : gpu::study_cases(options.quick)) {
+        if (std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() > options.seconds) {
+            table += "# stopped by --seconds: the cases below this line were not looked at\n";
+            break;
+        }
+        const gpu::StudyResult r = gpu::study(call, c, device->info().architecture);
+        const std::string line =
+            fmt::format("{},{},{},{},{},{},{},{},{},{}\n", c.product, c.pinned ? "cublasLt" : "cublas", c.m, c.n, c.k,
+                        r.skipped.empty() ? (r.predicted() ? "yes" : "no") : "skipped", r.equal, r.total,
+                        quoted(r.skipped.empty() ? r.prediction : r.skipped), quoted(r.survivors));
+        fmt::print("{}", line);
+        table += line;
+        if (!r.skipped.empty()) continue;
+        Share& share = shares[c.product];
+        share.predicted += r.predicted() ? 1 : 0;
+        ++share.cases;
+    }
+    for (const auto& [product, share] : shares) {
+        const std::string line =
+            fmt::format("# {}: {} of {} shapes predicted bit for bit\n", product, share.predicted, share.cases);
+        fmt::print("{}", line);
+        table += line;
+    }
+    if (!options.out.empty()) write_text(options.out, table);
+    return ExitCode::good;
+}
+
+}  // namespace
+
+Action declare_gpu_cublas_study(CLI::App& app) {
+    const auto options = std::make_shared<Options>();
+    app.add_flag("--quick", options->quick, "fewer shapes");
+    app.add_option("--seconds", options->seconds, "stop after that time");
+    app.add_option("--out", options->out, "CSV file for the table");
+    return [options] { return study_cublas(*options); };
+}
+
+}  // namespace ulp

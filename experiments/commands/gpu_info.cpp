@@ -1,0 +1,40 @@
+// `ulplab gpu info`
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <memory>
+
+#include "experiments/commands/gpu_commands.hpp"
+#include "gpu/reference.hpp"
+
+namespace ulp {
+namespace {
+
+ExitCode show(const std::string& spec) {
+    const auto device = gpu::open_device(spec);
+    const gpu::DeviceInfo& info = device->info();
+    fmt::print("{}", provenance(info));
+    if (info.hardware) {
+        fmt::print("# multiprocessors {}\n# memory {:.1f} GiB\n", info.multiprocessors,
+                   static_cast<double>(info.memory_bytes) / (1024.0 * 1024.0 * 1024.0));
+    }
+    for (const gpu::Instruction& row : gpu::instructions()) {
+        if (!device->has(row)) continue;
+        const auto claimed = gpu::claimed_model(row, info.architecture);
+        const std::string model =
+            claimed ? claimed->key : (gpu::has_reference(row, info.architecture) ? "exact" : "none");
+        fmt::print("{:<38} model {}\n", row.name(), model);
+    }
+    return ExitCode::good;
+}
+
+}  // namespace
+
+Action declare_gpu_info(CLI::App& app) {
+    const auto device = std::make_shared<std::string>("cuda");
+    add_device_option(app, *device);
+    return [device] { return show(*device); };
+}
+
+}  // namespace ulp

@@ -1,0 +1,138 @@
+// Norms, exponentials and softmax, with every step rounded to a format.
+#include "experiments/norms_and_softmax.hpp"
+
+#include <fmt/core.h>
+
+#include <cmath>
+#include <vector>
+
+#include "engine/pinned_math.hpp"
+#include "experiments/sources.hpp"
+#include "experiments/sums.hpp"
+
+namespace ulp {
+namespace {
+
+using sources::cite;
+
+/// The norm of N fours: squares and their sum in T, in order or pairwise, root in T, stored in fp16.
+template <class T>
+fp16 norm_of_fours(std::size_t count, bool pairwise) {
+    const std::vector<T> squares(count, T(4) * T(4));
+    const T sum = pairwise ? sum_pairwise<T>(squares) : sum_one_by_one<T>(squares);
+    return fp16(static_cast<double>(sqrt(sum)));
+}
+
+void claim_norms(Result& result) {
+    const std::string slide = cite(sources::volta_talk, "Reductions: large sums of values: L1 norm, L2 norm, softmax");
+    for (const auto& [count, norm] : {std::pair{4094, 255.875}, {4095, 256.0}, {4096, 256.0}, {4097, 256.0}}) {
+        result.claim_value(
+            fmt::format("norm_fp32_{}", count), slide,
+            fmt::format("The L2 norm of {} fours, accumulated in fp32 and stored in fp16, is {}.", count, norm), norm,
+            norm_of_fours<fp32>(static_cast<std::size_t>(count), false));
+    }
+    result.claim("norm_fp16_overflow", slide, "With the sum of squares in fp16 the norm is infinite from N = 4095 on.",
+                 "N = 4095", [] {
+                     std::size_t count = 4000;
+                     while (!isinf(norm_of_fours<fp16>(count, true))) ++count;
+                     return fmt::format("N = {}", count);
+                 }());
+}
+
+void figure_norms(Result& result) {
+    Figure figure{
+        "norms", "The L2 norm of N fours, stored in fp16",
+        "Squares summed in fp32, in fp16 pairwise, in fp16 one by one. Exact: 4 times the root of N. Crosses: "
+        "infinity.",
+        "The norm itself is small, 256 at N = 4096; what overflows is the sum of squares on the way. Summed one by "
+        "one it is swamped at 32768 instead, and the norm stops at 181. An fp32 accumulator has neither trouble.",
+        ""};
+    const auto add = [&](const char* name, fp16 (*norm)(std::size_t, bool), bool pairwise) {
+        Series series{name, formats::fp16, {}};
+        for (std::size_t n = 256; n <= 6144; n += 128) {
+            series.points.push_back({static_cast<double>(n), static_cast<double>(norm(n, pairwise))});
+        }
+        figure.series.push_back(std::move(series));
+    };
+    add("fp32 sum of squares", norm_of_fours<fp32>, false);
+    add("fp16 pairwise", norm_of_fours<fp16>, true);
+    add("fp16 one by one", norm_of_fours<fp16>, false);
+    result.figure(std::move(figure));
+}
+
+/// e^x: exact to a few units in the last place of fp64, then rounded to T.
+template <class T>
+T exp_in(T x) {
+    return T(pinned::exp(static_cast<double>(x)));
+}
+
+/// The sum of the softmax of `classes` equal logits, every step rounded to T: 1 where all is well.
+template <class T>
+T softmax_sum(double logit, int classes, bool subtract_maximum) {
+    const T x = subtract_maximum ? T(logit) - T(logit) : T(logit);
+    const std::vector<T> powers(static_cast<std::size_t>(classes), exp_in(x));
+    const T sum = sum_one_by_one<T>(powers);
+    const std::vector<T> shares(powers.size(), powers.front() / sum);
+    return sum_one_by_one<T>(shares);
+}
+
+/// The smallest fp16 number whose exponential, rounded to T, is infinite.
+template <class T>
+fp16 exp_overflows_at() {
+    std::uint16_t code = fp16(1).bits();
+    while (!isinf(exp_in(T(static_cast<double>(fp16::from_bits(code)))))) ++code;
+    return fp16::from_bits(code);
+}
+
+void claim_exponentials(Result& result) {
+    const std::string slide = cite(sources::volta_talk, "Pointwise operations: |f(x)| >> |x|: exp, square, log");
+    // ln 65520 = 11.0899 lies between the fp16 neighbours 11.0859375 and 11.09375; ln 3.4e38 = 88.72 below 88.75.
+    result.claim_value("exp_fp16", slide,
+                       "e^x overflows in fp16 from x = 11.09375 on, the first fp16 number above ln 65520.", 11.09375,
+                       exp_overflows_at<fp16>());
+    result.claim_value("exp_fp32", slide,
+                       "e^x overflows in fp32 from x = 88.75 on (x in fp16): a range wider by a factor 8 only.", 88.75,
+                       exp_overflows_at<fp32>());
+    result.claim_value("softmax_fp16_zero", cite(sources::volta_talk, "Loss, probability layers: FP32 math"),
+                       "Ten equal logits of 10: e^x is finite in fp16 but the sum is not, and every probability is 0.",
+                       0, softmax_sum<fp16>(10, 10, false));
+    result.claim("softmax_fp16_nan", cite(sources::volta_talk, "Loss, probability layers: FP32 math"),
+                 "Ten equal logits of 12: e^x is infinite in fp16, and every probability is NaN.", "NaN",
+                 isnan(softmax_sum<fp16>(12, 10, false)) ? "NaN" : "a number");
+    result.claim_value(
+        "softmax_fp16_shifted", cite(sources::volta_talk, "Loss, probability layers: FP32 math"),
+        "With the maximum subtracted first, the same probabilities in fp16 add up to 1, within an ulp or two.",
+        static_cast<double>(softmax_sum<fp16>(0, 10, false)), softmax_sum<fp16>(12, 10, true));
+}
+
+void figure_softmax(Result& result) {
+    Figure figure{
+        "softmax", "Softmax of ten equal logits: do the probabilities add up to 1?",
+        "Every step rounded to the format. Crosses: NaN (infinity divided by infinity).",
+        "In fp16 the sum of exponentials overflows at a logit of 8.8 (every probability becomes 0), the exponential "
+        "itself at 11.1 (NaN). fp32 and bf16 only move the edge to 88. Subtracting the largest logit first is what "
+        "cures it, in any format.",
+        ""};
+    const auto series = [&](const char* name, const FloatFormat& format, auto softmax) {
+        Series s{name, format, {}};
+        for (double logit = 0.5; logit <= 96; logit += 0.5)
+            s.points.push_back({logit, static_cast<double>(softmax(logit))});
+        figure.series.push_back(std::move(s));
+    };
+    series("fp32", formats::fp32, [](double x) { return softmax_sum<fp32>(x, 10, false); });
+    series("bf16", formats::bf16, [](double x) { return softmax_sum<bf16>(x, 10, false); });
+    series("fp16", formats::fp16, [](double x) { return softmax_sum<fp16>(x, 10, false); });
+    series("fp16 less the maximum", formats::fp16, [](double x) { return softmax_sum<fp16>(x, 10, true); });
+    result.figure(std::move(figure));
+}
+
+}  // namespace
+
+void norms_and_softmax(Result& result) {
+    claim_norms(result);
+    claim_exponentials(result);
+    figure_norms(result);
+    figure_softmax(result);
+}
+
+}  // namespace ulp

@@ -1,0 +1,71 @@
+// Training of a small net whose numbers are looked at on the way.
+//
+// The net trains in the recipe and matrix arithmetic asked for. At several steps the same weights and batch go once
+// more through a probe: forward and backward in fp32, where no gradient is lost, so that the histograms show the true
+// sizes.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "engine/trainer.hpp"
+#include "experiments/exponent_histogram.hpp"
+
+namespace ulp {
+
+/// A tensor that is looked at: its role in training and the name that the trainer gives it.
+struct Watched {
+    TensorRole role;
+    std::string_view tensor;
+};
+/// In the order of the figures.
+inline constexpr Watched watched[] = {
+    {TensorRole::weight, "fc1.weight"},          {TensorRole::weight, "fc2.weight"},
+    {TensorRole::activation, "fc1/linear"},      {TensorRole::activation, "relu"},
+    {TensorRole::activation, "fc2/linear"},      {TensorRole::weight_gradient, "fc1.weight"},
+    {TensorRole::weight_gradient, "fc2.weight"}, {TensorRole::activation_gradient, "fc1/linear"},
+    {TensorRole::activation_gradient, "relu"},   {TensorRole::activation_gradient, "fc2/linear"},
+};
+/// Where the gradient of fc1's output stands among them.
+inline constexpr std::size_t gradient_of_fc1 = 7;
+
+constexpr bool is_gradient(TensorRole role) {
+    return role == TensorRole::weight_gradient || role == TensorRole::activation_gradient;
+}
+
+/// One histogram for each row of `watched`.
+using Histograms = std::vector<ExponentHistogram>;
+
+struct TrainingOptions {
+    std::string recipe;
+    std::string backend;
+    Index hidden = 128;
+    std::int64_t steps = 0;
+    Index batch = 64;
+    double learning_rate = 0.05;
+    std::uint64_t seed = 1;
+    double scale = 1;    // the loss scale of the probes with one
+    bool probes = true;  // look at the numbers on the way
+};
+
+struct Snapshot {
+    std::int64_t step;
+    Histograms histograms;  // in fp32, scale 1
+};
+
+struct Training {
+    std::vector<double> losses;  // before each step; values of fp32
+    double accuracy = 0;         // on the test set, after the last step
+    std::vector<Snapshot> snapshots;
+    // The last snapshot's weights and batch once more: in fp32 with the scale; as the net trains without and with it.
+    Histograms fp32_scaled, low, low_scaled;
+};
+
+/// A net of two linear layers with relu between them, stochastic gradient descent with momentum 0.9. `progress` is told
+/// the share done, from 0 to 1.
+Training train(const TrainingOptions& options, const DataSplit& data, const std::function<void(double)>& progress);
+
+static_assert(watched[gradient_of_fc1].tensor == "fc1/linear" && is_gradient(watched[gradient_of_fc1].role));
+
+}  // namespace ulp

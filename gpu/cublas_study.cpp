@@ -1,0 +1,215 @@
+#include "gpu/cublas_study.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "gpu/input_classes.hpp"
+#include "gpu/instruction.hpp"
+#include "softfloat/errors.hpp"
+
+namespace ulp::gpu {
+namespace {
+
+/// A model that may explain a product, and its key.
+struct Candidate {
+    std::string key;
+    TensorCoreModel model;
+};
+
+/// The rows of the architecture for these formats: mma and wgmma, each with its own k; mma also with half of it.
+std::vector<Candidate> candidates(const LibraryProduct& product, int architecture) {
+    std::vector<Candidate> list;
+    if (!is_float(product.a)) return list;
+    for (const ModelRow& row : model_table()) {
+        if (row.architecture != architecture_name(architecture)) continue;
+        if (row.model.a_format != format_of(product.b) || row.model.b_format != format_of(product.a) ||
+            row.model.accumulator != format_of(product.accumulator)) {
+            continue;
+        }
+        list.push_back({row.key(), row.model});
+        if (row.instruction != "mma") continue;
+        TensorCoreModel half = row.model;
+        half.instruction_k /= 2;
+        half.group = std::min(half.group, half.instruction_k);
+        list.push_back({fmt::format("{}.k{}", row.key(), half.instruction_k), half});
+    }
+    return list;
+}
+
+std::vector<std::uint32_t> row_of(const PackedMatrix& matrix, std::uint64_t row) {
+    std::vector<std::uint32_t> codes;
+    for (std::uint64_t k = 0; k < matrix.columns(); ++k)
+        codes.push_back(static_cast<std::uint32_t>(matrix.get(row, k)));
+    return codes;
+}
+
+/// The huge and the unit operand of a probe: their products with one are 2^25 and more apart, or 2^14 for FP8, so that
+/// aligning drops the unit.
+struct ProbeOperands {
+    std::uint32_t huge;
+    std::uint32_t unit;
+    std::uint32_t one;
+    int unit_exponent;
+};
+ProbeOperands probe_operands(const LibraryProduct& product) {
+    const FloatFormat a = format_of(product.a);
+    const FloatFormat b = format_of(product.b);
+    const int huge = std::min(a.emax(), 60) - (a.emax() < 60 ? 1 : 0);
+    const int unit = std::max(a.emin(), huge - (bits_of(product.a) == 8 ? 14 : 26));
+    const auto power = [](const FloatFormat& format, int exponent) {
+        return static_cast<std::uint32_t>(
+            pack(format, false, static_cast<std::uint64_t>(exponent + format.bias) << format.fraction_bits));
+    };
+    return {power(a, huge), power(a, unit), power(b, 0), unit};
+}
+
+struct Data {
+    PackedMatrix a;
+    PackedMatrix b;
+    PackedMatrix d;
+};
+
+Data empty_data(const LibraryProduct& product, const StudyCase& c) {
+    return {PackedMatrix(c.m, c.k, bits_of(product.a)), PackedMatrix(c.n, c.k, bits_of(product.b)),
+            PackedMatrix(c.m, c.n, bits_of(product.accumulator))};
+}
+
+/// Row j of A: huge at k = 0, -huge at k = j + 1, units elsewhere; all columns of B: ones.
+Data probe_data(const LibraryProduct& product, const StudyCase& c) {
+    Data data = empty_data(product, c);
+    const ProbeOperands operands = probe_operands(product);
+    const auto minus = static_cast<std::uint32_t>(pack(format_of(product.a), true, 0));
+    for (std::uint64_t row = 0; row < c.m; ++row) {
+        for (std::uint64_t k = 0; k < c.k; ++k) data.a.set(row, k, operands.unit);
+        data.a.set(row, 0, operands.huge);
+        data.a.set(row, 1 + row % (c.k - 1), operands.huge ^ minus);
+    }
+    for (std::uint64_t column = 0; column < c.n; ++column) {
+        for (std::uint64_t k = 0; k < c.k; ++k) data.b.set(column, k, operands.one);
+    }
+    return data;
+}
+
+Data random_data(const LibraryProduct& product, const StudyCase& c) {
+    Data data = empty_data(product, c);
+    const auto fill = [&](PackedMatrix& matrix, Element element, OperandName name) {
+        for (std::uint64_t i = 0; i < matrix.rows(); ++i) {
+            for (std::uint64_t k = 0; k < matrix.columns(); ++k) {
+                matrix.set(i, k, operand_code(InputClass::ordinary, element, {77, name, i, k}));
+            }
+        }
+    };
+    fill(data.a, product.a, OperandName::a);
+    fill(data.b, product.b, OperandName::b);
+    return data;
+}
+
+/// Elements at which a model and an order give the library's bits, of at most `most`, spread over the matrix.
+std::uint64_t count_equal(const Data& data, const Candidate& candidate, const SumOrder& order, std::uint64_t most,
+                          std::uint64_t& looked_at) {
+    const std::uint64_t elements = data.d.rows() * data.d.columns();
+    const std::uint64_t step = std::max<std::uint64_t>(1, elements / most);
+    std::uint64_t equal = 0;
+    looked_at = 0;
+    for (std::uint64_t i = 0; i < elements; i += step) {
+        const std::uint64_t row = i / data.d.columns();
+        const std::uint64_t column = i % data.d.columns();
+        // The library multiplies D' = B' * A': its A is our B.
+        const std::uint32_t predicted =
+            ordered_dot(candidate.model, order, row_of(data.b, column), row_of(data.a, row));
+        equal += predicted == data.d.get(row, column) ? 1 : 0;
+        ++looked_at;
+    }
+    return equal;
+}
+
+/// Survivors of column 0 as "1-15: 1008, 16-31: 992, ...": runs of equal counts over j, at most twelve.
+std::string survivors_of(const LibraryProduct& product, const Data& probe) {
+    const FloatFormat format = format_of(product.accumulator);
+    const int unit = probe_operands(product).unit_exponent;
+    const std::uint64_t rows = std::min(probe.d.rows(), probe.a.columns() - 1);
+    std::string text;
+    int runs = 0;
+    for (std::uint64_t first = 0; first < rows;) {
+        std::uint64_t last = first;
+        while (last + 1 < rows && probe.d.get(last + 1, 0) == probe.d.get(first, 0)) ++last;
+        if (++runs > 12) return text + ", ...";
+        const auto value = decode<std::uint64_t>(format, probe.d.get(first, 0));
+        std::string count = "?";
+        if (value.kind == Kind::zero) count = "0";
+        if (value.kind == Kind::finite && !value.sign) {
+            const int shift = value.exponent - unit;
+            count = shift >= 0 ? std::to_string(value.significand << shift)
+                               : std::to_string(value.significand >> std::min(-shift, 63));
+        }
+        text += fmt::format("{}{}-{}: {}", text.empty() ? "" : ", ", first + 1, last + 1, count);
+        first = last + 1;
+    }
+    return text;
+}
+
+}  // namespace
+
+std::vector<StudyCase> study_cases(bool quick) {
+    std::vector<StudyCase> cases;
+    const std::vector<std::uint64_t> sizes =
+        quick ? std::vector<std::uint64_t>{64, 256} : std::vector<std::uint64_t>{16, 64, 128, 256, 512};
+    const std::vector<std::uint64_t> depths =
+        quick ? std::vector<std::uint64_t>{64, 512} : std::vector<std::uint64_t>{16, 64, 128, 512, 784, 2048};
+    for (const NamedLibraryProduct& row : library_products()) {
+        if (row.name == "fp32" || row.name == "s8") continue;  // not a floating-point matrix unit's product
+        for (const bool pinned : {true, false}) {
+            if (!pinned && bits_of(row.product.a) == 8) continue;
+            for (const std::uint64_t size : sizes) {
+                for (const std::uint64_t depth : depths) cases.push_back({row.name, pinned, size, size, depth});
+            }
+        }
+    }
+    return cases;
+}
+
+StudyResult study(const LibraryCall& call, const StudyCase& study_case, int architecture) {
+    StudyResult result;
+    result.study_case = study_case;
+    LibraryProduct product = library_product(study_case.product);
+    product.pinned = study_case.pinned;
+    Data probe = probe_data(product, study_case);
+    Data random = random_data(product, study_case);
+    try {
+        call(product, probe.a, probe.b, probe.d);
+        call(product, random.a, random.b, random.d);
+    } catch (const UsageError& error) {
+        result.skipped = error.what();
+        return result;
+    }
+    result.survivors = survivors_of(product, probe);
+    // A few elements tell the candidates apart; only the best one is asked for many.
+    constexpr std::uint64_t few = 24;
+    constexpr std::uint64_t many = 4096;
+    std::uint64_t best = 0;
+    std::uint64_t looked_at = 0;
+    const Candidate* best_candidate = nullptr;
+    SumOrder best_order;
+    const std::vector<Candidate> all = candidates(product, architecture);
+    for (const Candidate& candidate : all) {
+        for (const SumOrder& order : candidate_orders()) {
+            const std::uint64_t score = count_equal(random, candidate, order, few, looked_at) +
+                                        count_equal(probe, candidate, order, few, looked_at);
+            if (best_candidate != nullptr && score <= best) continue;
+            best = score;
+            best_candidate = &candidate;
+            best_order = order;
+        }
+    }
+    if (best_candidate == nullptr) {
+        result.skipped = fmt::format("the model table has no row of {} for it", architecture_name(architecture));
+        return result;
+    }
+    result.prediction = fmt::format("{}, {}", best_candidate->key, name_of(best_order));
+    result.equal = count_equal(random, *best_candidate, best_order, many, result.total);
+    result.probe_equal = count_equal(probe, *best_candidate, best_order, many, looked_at) == looked_at;
+    return result;
+}
+
+}  // namespace ulp::gpu

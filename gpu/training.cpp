@@ -1,0 +1,247 @@
+#include "gpu/training.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <charconv>
+#include <fstream>
+#include <sstream>
+#include <vector>
+
+#include "engine/digits.hpp"
+#include "engine/trainer.hpp"
+#include "softfloat/errors.hpp"
+
+namespace ulp::gpu {
+namespace {
+
+/// A product as it went through a backend.
+struct SeenProduct {
+    ProductTypes types;
+    Matrix a, b, c, d;
+};
+
+/// Passes products on and keeps them.
+class Watching final : public MatmulBackend {
+  public:
+    Watching(std::unique_ptr<MatmulBackend> inner, std::vector<SeenProduct>& seen)
+        : inner_(std::move(inner)), seen_(seen) {}
+    [[nodiscard]] std::string name() const override { return inner_->name(); }
+    [[nodiscard]] std::string claimed_model(const ProductTypes& types) const override {
+        return inner_->claimed_model(types);
+    }
+    [[nodiscard]] std::string path(const ProductTypes& types, Index m, Index n, Index k) const override {
+        return inner_->path(types, m, n, k);
+    }
+
+  private:
+    void compute(const Product& p) const override {
+        SeenProduct seen{p.types, packed(p.a), packed(p.b), p.c ? packed(*p.c) : Matrix(), {}};
+        inner_->multiply(p);
+        seen.d = packed(MatrixView(p.d.data, p.d.rows, p.d.cols, p.d.row_stride, p.d.col_stride));
+        seen_.push_back(std::move(seen));
+    }
+
+    std::unique_ptr<MatmulBackend> inner_;
+    std::vector<SeenProduct>& seen_;
+};
+
+/// The net, its data and its trainer: one training run that is stepped from outside.
+class Run {
+  public:
+    Run(std::unique_ptr<MatmulBackend> backend, const TrainingRun& run)
+        : trainer_(Engine(recipe_by_name(run.recipe), std::move(backend)), run.seed),
+          net_(trainer_.model(), {28 * 28, run.hidden, 10}),
+          data_(generated_digits({.count = run.images, .side = 28, .seed = run.seed})),
+          batches_(data_.size(), run.batch, run.seed) {
+        trainer_.optimize({.learning_rate = 0.1, .momentum = 0.9});
+    }
+    void step() {
+        const Batch batch = batch_of(data_, batches_.next());
+        trainer_.step(
+            [&](Tape<float>& tape) { return cross_entropy(net_(images_on(tape, batch.images)), batch.labels); });
+    }
+    [[nodiscard]] const Trace& trace() const { return trainer_.trace(); }
+    [[nodiscard]] const Model<float>& model() { return trainer_.model(); }
+
+  private:
+    Trainer<float> trainer_;
+    Mlp<float> net_;
+    Dataset data_;
+    BatchSchedule batches_;
+};
+
+std::uint32_t bits(float x) { return std::bit_cast<std::uint32_t>(x); }
+
+std::string operands_of(const SeenProduct& p, Index i, Index j) {
+    std::string text;
+    for (Index k = 0; k < p.a.cols(); ++k) text += fmt::format(" {:08X}*{:08X}", bits(p.a(i, k)), bits(p.b(k, j)));
+    return text;
+}
+
+/// The first element that differs between the products of a step, in words.
+std::string first_product_difference(const std::vector<SeenProduct>& x, const std::vector<SeenProduct>& y) {
+    for (std::size_t i = 0; i < x.size() && i < y.size(); ++i) {
+        for (Index row = 0; row < x[i].d.rows(); ++row) {
+            for (Index column = 0; column < x[i].d.cols(); ++column) {
+                const std::uint32_t first = bits(x[i].d(row, column));
+                const std::uint32_t second = bits(y[i].d(row, column));
+                if (first == second) continue;
+                return fmt::format(
+                    "product {} ({} of {} x {} by {} x {}), element ({}, {}): {:08X} and {:08X}; operands{}", i,
+                    name_of(x[i].types), x[i].a.rows(), x[i].a.cols(), x[i].b.rows(), x[i].b.cols(), row, column, first,
+                    second, operands_of(x[i], row, column));
+            }
+        }
+    }
+    if (x.size() != y.size()) return fmt::format("one made {} products, the other {}", x.size(), y.size());
+    return "";
+}
+
+std::string first_parameter_difference(const Model<float>& x, const Model<float>& y) {
+    for (std::size_t p = 0; p < x.parameters().size(); ++p) {
+        const auto first = x.parameters()[p].updated().values();
+        const auto second = y.parameters()[p].updated().values();
+        for (std::size_t i = 0; i < first.size(); ++i) {
+            if (bits(first[i]) == bits(second[i])) continue;
+            return fmt::format("{}, element {}: {:08X} and {:08X}, though every product was the same",
+                               x.parameters()[p].name, i, bits(first[i]), bits(second[i]));
+        }
+    }
+    return "";
+}
+
+}  // namespace
+
+Trace train(std::unique_ptr<MatmulBackend> backend, const TrainingRun& run) {
+    Run training(std::move(backend), run);
+    for (std::int64_t i = 0; i < run.steps; ++i) training.step();
+    return training.trace();
+}
+
+std::string first_training_difference(const std::string& backend_a, const std::string& backend_b,
+                                      const TrainingRun& run) {
+    return first_training_difference(make_backend(backend_a), make_backend(backend_b), run);
+}
+
+std::string first_training_difference(std::unique_ptr<MatmulBackend> a, std::unique_ptr<MatmulBackend> b,
+                                      const TrainingRun& run) {
+    std::vector<SeenProduct> seen_a;
+    std::vector<SeenProduct> seen_b;
+    Run first(std::make_unique<Watching>(std::move(a), seen_a), run);
+    Run second(std::make_unique<Watching>(std::move(b), seen_b), run);
+    for (std::int64_t i = 0; i < run.steps; ++i) {
+        seen_a.clear();
+        seen_b.clear();
+        first.step();
+        second.step();
+        std::string difference = first_product_difference(seen_a, seen_b);
+        if (difference.empty()) difference = first_parameter_difference(first.model(), second.model());
+        if (difference.empty()) {
+            if (const auto in_trace = first_difference(first.trace(), second.trace())) difference = *in_trace;
+        }
+        if (!difference.empty()) return fmt::format("step {}, {}", i, difference);
+    }
+    return "";
+}
+
+namespace {
+
+/// Of a SHA-256 in hexadecimal: enough to tell tensors apart, a quarter of the file.
+constexpr std::size_t digest_digits = 16;
+
+[[noreturn]] void bad_line(const std::filesystem::path& path, int line, const std::string& what) {
+    throw DataError(fmt::format("{}, line {}: {}", path.string(), line, what));
+}
+
+template <class Number>
+Number number_in(const std::filesystem::path& path, int line, const std::string& text, int base) {
+    Number value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+    if (error != std::errc{} || end != text.data() + text.size()) bad_line(path, line, "'" + text + "' is no number");
+    return value;
+}
+
+TraceStep read_step(const std::filesystem::path& path, int line, const std::string& text, std::size_t parameters) {
+    std::istringstream words(text);
+    std::string step;
+    std::string loss;
+    std::string scale;
+    std::string skipped;
+    if (!(words >> step >> loss >> scale >> skipped)) bad_line(path, line, "a step has at least four fields");
+    TraceStep result;
+    result.step = number_in<std::int64_t>(path, line, step, 10);
+    result.loss_bits = number_in<std::uint64_t>(path, line, loss, 16);
+    char* end = nullptr;
+    result.loss_scale = std::strtod(scale.c_str(), &end);
+    if (end != scale.c_str() + scale.size()) bad_line(path, line, "'" + scale + "' is no loss scale");
+    result.skipped = skipped == "1";
+    std::string digest;
+    while (words >> digest) result.digests.push_back(digest);
+    if (result.digests.size() != parameters) {
+        bad_line(path, line, fmt::format("{} digests for {} parameters", result.digests.size(), parameters));
+    }
+    return result;
+}
+
+}  // namespace
+
+void write_trace(const std::filesystem::path& path, const TraceFile& file) {
+    std::filesystem::path temporary = path;
+    temporary += ".part";
+    {
+        std::ofstream out(temporary);
+        out << fmt::format(
+            "ulplab trace 1\nbackend {}\ndevice {}\nrecipe {}\nsteps {}\nhidden {}\nbatch {}\nimages {}\nseed {}\n",
+            file.backend, file.device, file.run.recipe, file.run.steps, file.run.hidden, file.run.batch,
+            file.run.images, file.run.seed);
+        out << "parameters";
+        for (const std::string& name : file.trace.parameters) out << ' ' << name;
+        out << '\n';
+        for (const TraceStep& step : file.trace.steps) {
+            out << fmt::format("{} {:08x} {} {}", step.step, step.loss_bits, step.loss_scale, step.skipped ? 1 : 0);
+            for (const std::string& digest : step.digests) out << ' ' << digest.substr(0, digest_digits);
+            out << '\n';
+        }
+        out << "end\n";
+        out.flush();
+        if (!out) throw DataError(fmt::format("cannot write {}; check the folder and the disk", temporary.string()));
+    }
+    std::error_code error;
+    std::filesystem::rename(temporary, path, error);
+    if (error) throw DataError(fmt::format("cannot rename {}: {}", temporary.string(), error.message()));
+}
+
+TraceFile read_trace(const std::filesystem::path& path) {
+    std::ifstream in(path);
+    if (!in) throw DataError(fmt::format("cannot open the trace {}; check the path", path.string()));
+    int line = 0;
+    std::string text;
+    const auto next = [&] {
+        ++line;
+        if (!std::getline(in, text)) bad_line(path, line, "the file ends here; it is truncated");
+    };
+    const auto field = [&](const std::string& name) {
+        next();
+        if (!text.starts_with(name + " ")) bad_line(path, line, fmt::format("'{} ...' belongs here", name));
+        return text.substr(name.size() + 1);
+    };
+    TraceFile file;
+    if (field("ulplab") != "trace 1") bad_line(path, line, "this is no 'ulplab trace 1'");
+    file.backend = field("backend");
+    file.device = field("device");
+    file.run.recipe = field("recipe");
+    file.run.steps = number_in<std::int64_t>(path, line, field("steps"), 10);
+    file.run.hidden = number_in<std::int64_t>(path, line, field("hidden"), 10);
+    file.run.batch = number_in<std::int64_t>(path, line, field("batch"), 10);
+    file.run.images = number_in<std::int64_t>(path, line, field("images"), 10);
+    file.run.seed = number_in<std::uint64_t>(path, line, field("seed"), 10);
+    std::istringstream names(field("parameters"));
+    for (std::string name; names >> name;) file.trace.parameters.push_back(name);
+    for (next(); text != "end"; next()) {
+        file.trace.steps.push_back(read_step(path, line, text, file.trace.parameters.size()));
+    }
+    return file;
+}
+
+}  // namespace ulp::gpu

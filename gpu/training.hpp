@@ -1,0 +1,46 @@
+// Training runs to compare, step by step: the same net on two backends must leave the same trace.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "engine/matmul.hpp"
+#include "engine/trace.hpp"
+
+namespace ulp::gpu {
+
+struct TrainingRun {
+    std::string recipe = "mixed_fp16";
+    std::int64_t steps = 500;
+    std::int64_t hidden = 128;  // a 784-hidden-10 net on generated digits
+    std::int64_t batch = 64;
+    std::int64_t images = 4000;  // of the data set
+    std::uint64_t seed = 1;
+};
+
+/// A trace and how it came about, as a text file.
+struct TraceFile {
+    std::string backend;
+    std::string device;  // what multiplied: "NVIDIA H200, sm_90, driver 580.95.05", or "software"
+    TrainingRun run;
+    Trace trace;
+};
+
+/// Trains on the backend.
+Trace train(std::unique_ptr<MatmulBackend> backend, const TrainingRun& run);
+
+void write_trace(const std::filesystem::path& path, const TraceFile& file);
+/// Throws DataError naming the file and the line.
+TraceFile read_trace(const std::filesystem::path& path);
+
+/// Trains on both backends in step and stops at the first difference. Empty if there is none; else in words: the step,
+/// the product (its place in the step, layer shapes and types), the element of it with both results and its operands;
+/// or the parameter and element, if no product differs.
+std::string first_training_difference(const std::string& backend_a, const std::string& backend_b,
+                                      const TrainingRun& run);
+std::string first_training_difference(std::unique_ptr<MatmulBackend> a, std::unique_ptr<MatmulBackend> b,
+                                      const TrainingRun& run);
+
+}  // namespace ulp::gpu

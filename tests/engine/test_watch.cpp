@@ -1,0 +1,158 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "engine/digits.hpp"
+#include "engine/histogram.hpp"
+#include "engine/operation.hpp"
+#include "engine/random.hpp"
+#include "engine/trainer.hpp"
+
+namespace {
+
+using namespace ulp;
+
+TEST_CASE("a histogram counts by the exponent of the leading bit, specials apart") {
+    std::vector<float> numbers = {1.0F,
+                                  -1.5F,
+                                  2.0F,
+                                  0x1p-149F,
+                                  0x1.8p-140F,
+                                  0.0F,
+                                  -0.0F,
+                                  0x1.fffffep127F,
+                                  std::numeric_limits<float>::infinity(),
+                                  -std::numeric_limits<float>::infinity(),
+                                  std::numeric_limits<float>::quiet_NaN()};
+    ExponentHistogram h;
+    h.add(numbers);
+    CHECK(h.at(0) == 2);
+    CHECK(h.at(1) == 1);
+    CHECK(h.at(-149) == 1);
+    CHECK(h.at(-140) == 1);
+    CHECK(h.at(127) == 1);
+    CHECK(h.zeros() == 2);
+    CHECK(h.infinities() == 2);
+    CHECK(h.nans() == 1);
+    CHECK(h.total() == static_cast<std::int64_t>(numbers.size()));
+    CHECK(h.above(formats::fp16) == 1);
+    CHECK(h.below(formats::fp16) == 2);
+    ExponentHistogram twice = h;
+    twice.add(h);
+    CHECK(twice.total() == 2 * h.total());
+}
+
+TEST_CASE("a histogram equals a count by ilogb, and a power of two moves it by whole places") {
+    Random random(1);
+    std::vector<float> numbers;
+    for (int i = 0; i < 10000; ++i)
+        numbers.push_back(static_cast<float>(std::ldexp(random.normal(), static_cast<int>(random.below(60)) - 50)));
+    std::vector<float> scaled = numbers;
+    for (float& x : scaled) x *= 1024.0F;
+    ExponentHistogram h;
+    h.add(numbers);
+    ExponentHistogram moved;
+    moved.add(scaled);
+    std::map<int, int> counts;
+    for (const float x : numbers) ++counts[std::ilogb(x)];
+    for (int e = -140; e < 100; ++e) {
+        CHECK(h.at(e) == counts[e]);
+        CHECK(moved.at(e + 10) == h.at(e));
+    }
+    CHECK(h.subnormal_in(formats::fp16) == h.at(-24) + h.at(-23) + h.at(-22) + h.at(-21) + h.at(-20) + h.at(-19) +
+                                               h.at(-18) + h.at(-17) + h.at(-16) + h.at(-15));
+}
+
+/// A tape under watch in a recipe that keeps everything as it is stored.
+struct Watched {
+    Watch watch;
+    Engine engine;
+    explicit Watched(std::string_view recipe) : engine(recipe, "soft:ieee") { engine.watch = &watch; }
+};
+
+Tensor<float> fp16_tensor(Shape shape, std::vector<float> values) {
+    return {std::move(shape), std::move(values), formats::fp16};
+}
+
+TEST_CASE("overflows and underflows are counted where they happen") {
+    Watched w("mixed_fp16");
+    Tape<float> tape(w.engine);
+    const Var<float> x = tape.leaf(fp16_tensor({4}, {60000.0F, 0x1p-20F, 1.0F, 0.0F}));
+    const Var<float> y = tape.leaf(fp16_tensor({4}, {60000.0F, 0x1p-20F, 1.0F, -1.0F}));
+    (void)multiply(x, y);
+    const RoundingCounts& counts = w.watch.rounding.at("multiply forward");
+    CHECK(counts.elements == 4);
+    CHECK(counts.overflows == 1);
+    CHECK(counts.underflows == 1);
+    CHECK(counts.zeros == 2);  // the product that underflowed, and -0
+}
+
+TEST_CASE("why-nan names the first operation that made an infinity, its element and its operands") {
+    Watched w("mixed_fp16");
+    w.engine.step = 17;
+    Tape<float> tape(w.engine);
+    const Tape<float>::Scope scope(tape, "block");
+    const Var<float> x = tape.leaf(fp16_tensor({3}, {1.0F, 300.0F, 2.0F}));
+    const Var<float> y = multiply(x, x);
+    CHECK(w.watch.first_nonfinite->label == "block/multiply");
+    const Var<float> z = subtract(y, y);  // infinity - infinity comes later and is not the cause
+    CHECK(std::isnan(z.value()[1]));
+    REQUIRE(w.watch.first_nonfinite);
+    CHECK(w.watch.first_nonfinite->text() ==
+          "step 17, block/multiply, forward: element 1 became inf (0x7f800000) in fp16\n"
+          "  block/leaf (3): largest magnitude 300 (0x43960000), at this place 300 (0x43960000)\n"
+          "  block/leaf (3): largest magnitude 300 (0x43960000), at this place 300 (0x43960000)\n");
+}
+
+TEST_CASE("why-nan finds a gradient that overflows in the backward pass") {
+    Watched w("mixed_fp16");
+    Tape<float> tape(w.engine);
+    const Var<float> x = tape.leaf(fp16_tensor({1}, {2.0F}));
+    const Var<float> y = scaled(x, 0x1p10);
+    tape.backward(scaled(cast(y, formats::fp32), 0x1p8));
+    REQUIRE(w.watch.first_nonfinite);
+    CHECK(w.watch.first_nonfinite->label == "scale");
+    CHECK(w.watch.first_nonfinite->pass == "backward, gradient of leaf");
+    CHECK(w.watch.first_nonfinite->operands.at(0).largest == 256.0F);
+}
+
+TEST_CASE("nothing is reported while all is finite") {
+    Watched w("mixed_fp16");
+    Tape<float> tape(w.engine);
+    const Var<float> x = tape.leaf(fp16_tensor({2}, {2.0F, -3.0F}));
+    tape.backward(reshape(slice(multiply(x, x), 0, 0, 1), {}));
+    CHECK(!w.watch.first_nonfinite);
+    CHECK(x.gradient()[0] == 4.0F);
+}
+
+TEST_CASE("bytes are counted by role and format") {
+    Trainer<float> trainer(Engine("mixed_fp16", "soft:ieee"), 1);
+    const Mlp<float> net(trainer.model(), {196, 16, 10});
+    trainer.optimize({.kind = OptimizerKind::adam, .learning_rate = 0.001});
+    const std::int64_t weights = 196 * 16 + 16 + 16 * 10 + 10;
+    CHECK(trainer.bytes().weights.stored == 2 * weights);
+    CHECK(trainer.bytes().weights.held == 4 * weights);
+    CHECK(trainer.bytes().masters.stored == 4 * weights);
+    CHECK(trainer.bytes().optimizer.stored == 0);
+    const Dataset data = generated_digits({.count = 8, .side = 14, .seed = 1});
+    const Batch batch = batch_of(data, {0, 1, 2, 3, 4, 5, 6, 7});
+    trainer.step([&](Tape<float>& tape) { return cross_entropy(net(images_on(tape, batch.images)), batch.labels); });
+    CHECK(trainer.bytes().optimizer.stored == 8 * weights);
+    // fp16 images, two layers of activations and relu; logits again in fp32, the loss and its scaled self.
+    CHECK(trainer.bytes().activations.stored == 2 * 8 * (196 + 16 + 16 + 10) + 4 * 8 * 10 + 8);
+}
+
+TEST_CASE("updates that change nothing and gradients of zero are counted") {
+    Model<float> model(recipe_by_name("fp16"), 1);
+    Parameter<float>& w = model.add("w", {4}, Init::constant(1));
+    Optimizer<float> optimizer(model, {.learning_rate = 1});
+    w.gradient = fp16_tensor({4}, {0x1p-12F, 0x1p-9F, -0.0F, 0.0F});
+    optimizer.step();
+    CHECK(optimizer.counts().weights == 4);
+    CHECK(optimizer.counts().swamped == 1);
+    CHECK(optimizer.counts().zero_gradients == 2);
+}
+
+}  // namespace

@@ -1,0 +1,125 @@
+// The matmul backends, with a model in place of the GPU: packing, edges, the order over k, what they claim.
+#include <doctest/doctest.h>
+
+#include <bit>
+#include <memory>
+#include <string>
+
+#include "engine/matmul.hpp"
+#include "gpu/backends.hpp"
+#include "gpu/cublas_backend.hpp"
+#include "gpu/input_classes.hpp"
+#include "softfloat/errors.hpp"
+#include "softfloat/tensor_core/gemm.hpp"
+
+using namespace ulp::gpu;
+using ulp::Index;
+using ulp::Matrix;
+using ulp::ProductTypes;
+
+namespace {
+
+Matrix random_matrix(Index rows, Index cols, const ulp::FloatFormat& format, std::uint64_t seed) {
+    Matrix matrix(rows, cols);
+    for (Index i = 0; i < rows; ++i) {
+        for (Index j = 0; j < cols; ++j) {
+            const std::uint64_t random = mix(mix(seed ^ static_cast<std::uint64_t>(i)) ^ static_cast<std::uint64_t>(j));
+            matrix(i, j) = ulp::carrier_of(format, static_cast<std::uint32_t>(ordinary_float(format, random)));
+        }
+    }
+    return matrix;
+}
+
+std::unique_ptr<ulp::MatmulBackend> hopper(const std::string& argument) {
+    return make_instruction_backend("test:" + argument, std::shared_ptr<const Executor>(open_software_device(90)),
+                                    instruction_choice(argument));
+}
+
+bool same_bits(const Matrix& x, const Matrix& y) {
+    for (Index i = 0; i < x.size(); ++i) {
+        if (std::bit_cast<std::uint32_t>(x.data()[i]) != std::bit_cast<std::uint32_t>(y.data()[i])) return false;
+    }
+    return x.rows() == y.rows() && x.cols() == y.cols();
+}
+
+}  // namespace
+
+TEST_CASE("backends that claim the same model give the same bits, for shapes that fit no tile") {
+    using namespace ulp::formats;
+    struct Pair {
+        const char* gpu;
+        const char* soft;
+        ProductTypes types;
+    };
+    for (const Pair& pair :
+         {Pair{"mma", "soft:h100.mma", {fp16, fp32}}, Pair{"mma", "soft:h100.mma", {fp16, fp16}},
+          Pair{"mma", "soft:h100.mma", {bf16, fp32}}, Pair{"mma", "soft:h100.mma", {tf32, fp32}},
+          Pair{"mma", "soft:h100.mma", {e5m2, fp32, e4m3}}, Pair{"wgmma", "soft:h100.wgmma", {fp16, fp32}},
+          Pair{"wgmma", "soft:h100.wgmma", {e4m3, fp32}}, Pair{"wmma", "soft:h100.mma", {bf16, fp32}}}) {
+        const auto gpu = hopper(pair.gpu);
+        const auto soft = ulp::make_backend(pair.soft);
+        CAPTURE(std::string(pair.gpu) + " " + ulp::name_of(pair.types));
+        CHECK_FALSE(gpu->claimed_model(pair.types).empty());
+        CHECK(gpu->claimed_model(pair.types) == soft->claimed_model(pair.types));
+        for (const auto& [m, n, k] : {std::array<Index, 3>{1, 1, 1}, std::array<Index, 3>{17, 9, 33},
+                                      std::array<Index, 3>{64, 8, 32}, std::array<Index, 3>{5, 70, 100}}) {
+            const Matrix a = random_matrix(m, k, pair.types.input, 1);
+            const Matrix b = random_matrix(k, n, pair.types.b_input, 2);
+            const Matrix c = random_matrix(m, n, pair.types.accumulator, 3);
+            CHECK(same_bits(ulp::multiply(*gpu, pair.types, a, b), ulp::multiply(*soft, pair.types, a, b)));
+            CHECK(same_bits(ulp::multiply(*gpu, pair.types, a, b, c), ulp::multiply(*soft, pair.types, a, b, c)));
+        }
+    }
+}
+
+TEST_CASE("transposed operands, empty extents and a product over no k") {
+    using namespace ulp::formats;
+    const ProductTypes types{fp16, fp32};
+    const auto backend = hopper("mma");
+    const Matrix a = random_matrix(20, 30, fp16, 1);
+    const Matrix b = random_matrix(10, 30, fp16, 2);
+    const Matrix b_rows = b.transpose();
+    CHECK(same_bits(ulp::multiply(*backend, types, a, ulp::transposed(b)), ulp::multiply(*backend, types, a, b_rows)));
+    const Matrix c = random_matrix(4, 3, fp32, 3);
+    CHECK(same_bits(ulp::multiply(*backend, types, Matrix(4, 0), Matrix(0, 3), c), c));
+    CHECK(same_bits(ulp::multiply(*backend, types, Matrix(4, 0), Matrix(0, 3)), Matrix::Zero(4, 3)));
+    CHECK(ulp::multiply(*backend, types, Matrix(0, 5), Matrix(5, 3)).size() == 0);
+}
+
+TEST_CASE("an instruction with another k than the table's row claims a model of its own") {
+    using namespace ulp::formats;
+    const ProductTypes types{fp16, fp32};
+    CHECK(hopper("mma.m16n8k16.fp16.fp32")->claimed_model(types) == "sm_90:mma.fp16.fp32");
+    CHECK(hopper("mma.m16n8k8.fp16.fp32")->claimed_model(types) == "sm_90:mma.fp16.fp32.k8");
+    CHECK(hopper("mma.m16n8k8.fp16.fp32")->claimed_model({bf16, fp32}).empty());
+    const Matrix a = random_matrix(16, 16, bf16, 1);
+    CHECK_THROWS_WITH_AS(ulp::multiply(*hopper("mma.m16n8k8.fp16.fp32"), {bf16, fp32}, a, a),
+                         doctest::Contains("bf16->fp32"), std::invalid_argument);
+    CHECK_THROWS_WITH_AS(ulp::multiply(*hopper("mma"), {fp32, fp32}, a, a), doctest::Contains("fp32"),
+                         std::invalid_argument);
+}
+
+TEST_CASE("the path tells the instruction, the tiles and the padding") {
+    const std::string path = hopper("mma")->path({ulp::formats::fp16, ulp::formats::fp32}, 20, 8, 32);
+    CHECK(path.find("mma.m16n8k16.fp16.fp32") != std::string::npos);
+    CHECK(path.find("2 x 1 tiles, 2 chained") != std::string::npos);
+    CHECK(path.find("filled up") != std::string::npos);
+}
+
+TEST_CASE("registered backends are known by name, and say what they need") {
+    register_gpu_backends();
+    register_gpu_backends();
+    int cuda = 0;
+    for (const auto& [name, description] : ulp::backend_specs()) cuda += name == "cuda:mma" ? 1 : 0;
+    CHECK(cuda == 1);
+    CHECK_THROWS_WITH_AS(ulp::make_backend("cuda:mmma"), doctest::Contains("cuda:mma"), std::invalid_argument);
+    for (const char* spec : {"cuda:mma", "wgmma:fp16.fp32", "cublas:fp16", "cublaslt:e4m3"}) {
+        CAPTURE(std::string(spec));
+        try {
+            const auto backend = ulp::make_backend(spec);  // on a machine with a GPU
+            CHECK(backend->name() == spec);
+        } catch (const ulp::DataError& error) {
+            CHECK(std::string(error.what()).find("; ") != std::string::npos);
+        }
+    }
+}

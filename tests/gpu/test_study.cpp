@@ -1,0 +1,101 @@
+// The study of cuBLAS, on stand-ins for the library whose order of summation is known.
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "gpu/cublas_study.hpp"
+#include "gpu/kernel_names.hpp"
+#include "softfloat/errors.hpp"
+
+using namespace ulp::gpu;
+
+namespace {
+
+/// A library whose kernels compute by one model and order.
+LibraryCall library_of(const std::string& key, const SumOrder& order) {
+    return [key, order](const LibraryProduct&, const PackedMatrix& a, const PackedMatrix& b, PackedMatrix& d) {
+        const auto codes = [](const PackedMatrix& matrix, std::uint64_t row) {
+            std::vector<std::uint32_t> result;
+            for (std::uint64_t k = 0; k < matrix.columns(); ++k) {
+                result.push_back(static_cast<std::uint32_t>(matrix.get(row, k)));
+            }
+            return result;
+        };
+        const ulp::TensorCoreModel model = ulp::find_model(key).model;
+        for (std::uint64_t i = 0; i < d.rows(); ++i) {
+            for (std::uint64_t j = 0; j < d.columns(); ++j) {
+                d.set(i, j, ordered_dot(model, order, codes(b, j), codes(a, i)));
+            }
+        }
+    };
+}
+
+}  // namespace
+
+TEST_CASE("the study finds the model and the order of a library that has one") {
+    struct Known {
+        const char* product;
+        const char* key;
+        SumOrder order;
+    };
+    for (const Known& known :
+         {Known{"fp16", "sm_90:wgmma.fp16.fp32", {}}, Known{"bf16", "sm_90:mma.bf16.fp32", {.parts = 2}},
+          Known{"tf32", "sm_90:mma.tf32.fp32", {.parts = 2, .chunk = 16}},
+          Known{"fp16_fp16", "sm_90:mma.fp16.fp16", {.parts = 4, .chunk = 16}},
+          Known{"e4m3", "sm_90:wgmma.e4m3.fp32", {.promote = 128}}}) {
+        CAPTURE(std::string(known.key));
+        const StudyResult result = study(library_of(known.key, known.order), {known.product, true, 16, 16, 512}, 90);
+        CHECK(result.skipped.empty());
+        CHECK(result.total == 256);
+        CHECK(result.predicted());
+        CHECK(result.prediction.find(name_of(known.order)) != std::string::npos);
+        CHECK_FALSE(result.survivors.empty());
+    }
+}
+
+TEST_CASE("a library that adds in another way is not called predicted") {
+    // Odd and even k apart: no candidate.
+    const LibraryCall library = library_of("sm_90:mma.fp16.fp32", {.parts = 2, .chunk = 1});
+    const StudyResult result = study(library, {"fp16", true, 16, 16, 256}, 90);
+    CHECK_FALSE(result.predicted());
+    CHECK(result.equal < result.total);
+}
+
+TEST_CASE("the survivors of masking probes show where a chain's blocks begin") {
+    const StudyResult result = study(library_of("sm_90:mma.fp16.fp32", {}), {"fp16", true, 64, 16, 64}, 90);
+    // The pair meets in the block of j: every unit up to that block's end is lost.
+    CHECK(result.survivors == "1-15: 48, 16-31: 32, 32-47: 16, 48-63: 0");
+}
+
+TEST_CASE("a product that the library refuses is skipped with its sentence") {
+    const LibraryCall refusing = [](const LibraryProduct&, const PackedMatrix&, const PackedMatrix&, PackedMatrix&) {
+        throw ulp::UsageError("no such product");
+    };
+    const StudyResult result = study(refusing, {"fp16", true, 16, 16, 64}, 90);
+    CHECK(result.skipped == "no such product");
+    CHECK_FALSE(result.predicted());
+}
+
+TEST_CASE("parts of k: each k once, in runs that end with an instruction, or in turns") {
+    for (const SumOrder& order : candidate_orders()) {
+        for (const int k : {16, 48, 100, 512}) {
+            std::vector<int> seen(static_cast<std::size_t>(k));
+            for (const auto& part : parts_of(order, k, 16)) {
+                for (const int i : part) ++seen[static_cast<std::size_t>(i)];
+            }
+            CHECK(std::count(seen.begin(), seen.end(), 1) == k);
+        }
+    }
+    CHECK(parts_of({.parts = 2}, 48, 16)[0].size() == 32);
+    CHECK(parts_of({.parts = 2, .chunk = 8}, 48, 16)[1].front() == 8);
+}
+
+TEST_CASE("kernels' names tell the instructions") {
+    CHECK(instructions_by_name("sm90_xmma_gemm_f16f16_f16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1") ==
+          "wgmma");
+    CHECK(instructions_by_name("ampere_fp16_s16816gemm_fp16_128x128_ldg8_f2f_stages_64x3_tn") == "mma.sync");
+    CHECK(instructions_by_name("ampere_sgemm_128x64_tn") == "no Tensor Cores");
+    CHECK(instructions_by_name("cutlass_80_tensorop_s1688gemm_128x256_16x3_tn_align4") == "mma.sync");
+    CHECK(instructions_by_name("something") == "unknown");
+}

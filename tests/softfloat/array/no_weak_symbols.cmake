@@ -1,0 +1,13 @@
+# Fails if an object file for AVX2 or AVX-512 defines a weak function or variable: an inline function or template that the
+# linker could take for the whole program. NM is the program nm, OBJECTS a list of object files.
+list(FILTER OBJECTS INCLUDE REGEX "_avx[0-9]")
+if(NOT OBJECTS)
+  message(FATAL_ERROR "no object files for AVX2 or AVX-512 among those given")
+endif()
+foreach(object IN LISTS OBJECTS)
+  execute_process(COMMAND ${NM} -C --defined-only ${object} OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
+  string(REGEX MATCHALL "[^\n]* [Wu] [^\n]*" weak "${symbols}")
+  if(weak)
+    message(SEND_ERROR "${object} defines weak symbols: ${weak}")
+  endif()
+endforeach()
