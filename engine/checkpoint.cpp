@@ -83,6 +83,10 @@ void save_checkpoint(const fs::path& file, Trainer<float>& trainer) {
             contents.tensors.emplace("optimizer/" + parameter + "/" + name, tensor);
         }
     }
+    for (const auto& [place, magnitudes] : *trainer.engine().scaling_history) {
+        const auto count = static_cast<Index>(magnitudes.size());
+        contents.tensors.emplace("scaling/" + place, Tensor<float>({count}, magnitudes));
+    }
     write_safetensors(file, contents);
 }
 
@@ -107,6 +111,13 @@ void load_checkpoint(const fs::path& file, Trainer<float>& trainer) {
         matching(file, contents, "statistics/" + name + "/variance", statistics.variance);
         known += 2;
     }
+    ScalingHistory history;
+    for (const auto& [name, tensor] : contents.tensors) {
+        if (!name.starts_with("scaling/")) continue;
+        const std::string place = name.substr(std::string_view("scaling/").size());
+        history[place].assign(tensor.values().begin(), tensor.values().end());
+        ++known;
+    }
     if (known != contents.tensors.size()) {
         throw DataError(fmt::format("{}: {} of its tensors are not of this net; it is a checkpoint of another net",
                                     file.string(), contents.tensors.size() - known));
@@ -130,6 +141,7 @@ void load_checkpoint(const fs::path& file, Trainer<float>& trainer) {
         statistics.mean = contents.tensors.at("statistics/" + name + "/mean");
         statistics.variance = contents.tensors.at("statistics/" + name + "/variance");
     }
+    *trainer.engine().scaling_history = std::move(history);
     trainer.continue_at(steps);
 }
 

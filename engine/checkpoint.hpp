@@ -2,6 +2,7 @@
 //
 //     fc1.weight              as the model sees it          optimizer/fc1.weight/momentum   the optimizer's tensors
 //     master/fc1.weight       its fp32 master               statistics/bn/mean, /variance   of batch normalisations
+//     scaling/...             largest magnitudes that delayed scales remember
 //     metadata                recipe, seed, step, optimizer steps, scaler state
 //
 // Random numbers need no state (they are functions of seed, name and step), and batches are functions of the step.

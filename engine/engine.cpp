@@ -6,14 +6,54 @@
 
 namespace ulp {
 
-template <>
-void product(const Engine& engine, const ProductTypes& types, ProductPurpose purpose, const StridedView<const float>& a,
-             const StridedView<const float>& b, float* d) {
+namespace {
+
+void dispatch(const Engine& engine, const ProductTypes& types, ProductPurpose purpose, const MatrixView& a,
+              const MatrixView& b, float* d) {
     if (engine.product_tap) {
         engine.product_tap({purpose.layer, purpose.pass, types, a.rows, b.cols, a.cols,
                             engine.backend->path(types, a.rows, b.cols, a.cols)});
     }
     engine.backend->multiply({types, a, b, std::nullopt, {d, a.rows, b.cols}});
+}
+
+/// Operands in 8 bits with a scale each; the scales, powers of two, are taken out of the result again.
+void product_with_delayed_scales(const Engine& engine, const ProductTypes& types, ProductPurpose purpose,
+                                 const MatrixView& a, const MatrixView& b, float* d) {
+    const Recipe& recipe = engine.recipe;
+    const auto format_of = [&](ProductPurpose::Gradient which) {
+        return purpose.gradient == which ? recipe.scaled_gradient : recipe.scaled_operand;
+    };
+    const ProductTypes narrow{format_of(ProductPurpose::Gradient::a), types.accumulator,
+                              format_of(ProductPurpose::Gradient::b)};
+    const std::string place = std::string(purpose.layer) + ", " + std::string(purpose.pass);
+    ScalingHistory& history = *engine.scaling_history;
+    const ScaledMatrix x = with_delayed_scale(a, narrow.input, place + ", a", recipe.scaling_history, history);
+    const ScaledMatrix y = with_delayed_scale(b, narrow.b_input, place + ", b", recipe.scaling_history, history);
+    dispatch(engine, narrow, purpose, x.matrix, y.matrix, d);
+    const float back = x.inverse_scale * y.inverse_scale;
+    for (Index i = 0; i < a.rows * b.cols; ++i) d[i] *= back;
+}
+
+/// Operands as blocks along k. A block's numbers, a power of two times 8 bits or less, are numbers of bf16, which is
+/// what the backend multiplies.
+void product_of_blocks(const Engine& engine, const ProductTypes& types, ProductPurpose purpose, const MatrixView& a,
+                       const MatrixView& b, float* d) {
+    const Matrix x = in_blocks(a, engine.recipe.scaled_operand);
+    const Matrix y = in_blocks(b.transposed(), engine.recipe.scaled_operand);
+    dispatch(engine, {formats::bf16, types.accumulator}, purpose, x, transposed(y), d);
+}
+
+}  // namespace
+
+template <>
+void product(const Engine& engine, const ProductTypes& types, ProductPurpose purpose, const StridedView<const float>& a,
+             const StridedView<const float>& b, float* d) {
+    switch (engine.recipe.scaling) {
+        case OperandScaling::none: return dispatch(engine, types, purpose, a, b, d);
+        case OperandScaling::delayed: return product_with_delayed_scales(engine, types, purpose, a, b, d);
+        case OperandScaling::blocks: return product_of_blocks(engine, types, purpose, a, b, d);
+    }
 }
 
 template <>

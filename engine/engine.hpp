@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "engine/operand_scaling.hpp"
 #include "engine/recipe.hpp"
 #include "engine/tensor.hpp"
 #include "engine/watch.hpp"
@@ -19,16 +20,19 @@ struct Engine {
     bool training = true;    // dropout drops, batch norm uses and collects the batch's statistics
     std::uint64_t seed = 0;  // of dropout and stochastic rounding, with the step
     std::int64_t step = 0;
+    /// What delayed scales remember; shared by copies of the engine.
+    std::shared_ptr<ScalingHistory> scaling_history = std::make_shared<ScalingHistory>();
 
     Engine(Recipe how, std::unique_ptr<MatmulBackend> matmul) : recipe(std::move(how)), backend(std::move(matmul)) {}
     Engine(std::string_view recipe_name, std::string_view backend_spec)
         : Engine(recipe_by_name(recipe_name), make_backend(backend_spec)) {}
 };
 
-/// What a product is for, in records of products.
+/// What a product is for: named in records, and which operand is a gradient (FP8 gives gradients more range).
 struct ProductPurpose {
     std::string_view layer;
     std::string_view pass;
+    enum class Gradient : std::uint8_t { none, a, b } gradient = Gradient::none;
 };
 
 /// a * b through the seam, operands rounded to the types' grid first where `round_operands` says that they may lie off

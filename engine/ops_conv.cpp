@@ -12,6 +12,8 @@
 namespace ulp {
 namespace {
 
+using Gradient = ProductPurpose::Gradient;
+
 /// Sizes of a convolution. For the transposed one, `in` is what it makes and `out` what it is given.
 struct Geometry {
     Index images, in_channels, in_h, in_w, out_channels, out_h, out_w, kernel_h, kernel_w;
@@ -138,33 +140,37 @@ struct ConvPass {
         return w.matrix(g.group_out(), g.patch(), group * g.group_out() * g.patch());
     }
     /// patches -> rows of outputs.
-    Tensor<Real> forward(Index group, const Tensor<Real>& x, const Tensor<Real>& w, std::string_view pass) const {
+    Tensor<Real> forward(Index group, const Tensor<Real>& x, const Tensor<Real>& w, std::string_view pass,
+                         Gradient gradient) const {
         const ProductTypes& types = precision.product;
         const Tensor<Real> patches = unfold(g, group, x);
         Tensor<Real> rows({g.pixels(), g.group_out()});
-        product<Real>(*engine, types, {label, pass}, Operand(patches, types.input).matrix(g.pixels(), g.patch()),
+        product<Real>(*engine, types, {label, pass, gradient},
+                      Operand(patches, types.input).matrix(g.pixels(), g.patch()),
                       group_weight(Operand(w, types.b_input), group).transposed(), rows.data());
         rows.set_format(types.accumulator);
         return rows;
     }
     /// rows of outputs -> patches, folded into x.
-    void transposed(Index group, const Tensor<Real>& y, const Tensor<Real>& w, std::string_view pass,
+    void transposed(Index group, const Tensor<Real>& y, const Tensor<Real>& w, std::string_view pass, Gradient gradient,
                     Tensor<Real>& x) const {
         const ProductTypes& types = precision.product;
         const Tensor<Real> rows = rows_of_group(g, group, y);
         Tensor<Real> patches({g.pixels(), g.patch()});
-        product<Real>(*engine, types, {label, pass}, Operand(rows, types.input).matrix(g.pixels(), g.group_out()),
+        product<Real>(*engine, types, {label, pass, gradient},
+                      Operand(rows, types.input).matrix(g.pixels(), g.group_out()),
                       group_weight(Operand(w, types.b_input), group), patches.data());
         patches.set_format(types.accumulator);
         patches.round_to_format(precision.compute);
         fold(g, group, patches, precision.compute, x);
     }
     /// The gradient of a group's weight from outputs (or what stands for them) and inputs.
-    void weight_gradient(Index group, const Tensor<Real>& y, const Tensor<Real>& x, Tensor<Real>& dw) const {
+    void weight_gradient(Index group, const Tensor<Real>& y, const Tensor<Real>& x, Gradient gradient,
+                         Tensor<Real>& dw) const {
         const ProductTypes& types = precision.product;
         const Tensor<Real> rows = rows_of_group(g, group, y);
         const Tensor<Real> patches = unfold(g, group, x);
-        product<Real>(*engine, types, {label, "weight gradient"},
+        product<Real>(*engine, types, {label, "weight gradient", gradient},
                       Operand(rows, types.input).matrix(g.pixels(), g.group_out()).transposed(),
                       Operand(patches, types.b_input).matrix(g.pixels(), g.patch()),
                       dw.data() + group * g.group_out() * g.patch());
@@ -197,7 +203,7 @@ Var<Real> conv2d(Var<Real> x, Var<Real> weight, Var<Real> bias, const ConvOption
     const ConvPass<Real> pass{&op.tape().engine(), g, op.precision(), op.label()};
     Tensor<Real> y({g.images, g.out_channels, g.out_h, g.out_w});
     for (Index group = 0; group < options.groups; ++group) {
-        Tensor<Real> rows = pass.forward(group, x.value(), weight.value(), "forward");
+        Tensor<Real> rows = pass.forward(group, x.value(), weight.value(), "forward", Gradient::none);
         Tensor<Real> group_bias({g.group_out()});
         for (Index c = 0; c < g.group_out(); ++c) group_bias[c] = bias.value()[group * g.group_out() + c];
         add_bias(rows, group_bias, pass.precision);
@@ -209,14 +215,15 @@ Var<Real> conv2d(Var<Real> x, Var<Real> weight, Var<Real> bias, const ConvOption
         if (tape->needs_gradient(x)) {
             Tensor<Real> dx(x.shape());
             for (Index group = 0; group < g.options.groups; ++group) {
-                pass.transposed(group, dy, weight.value(), "input gradient", dx);
+                pass.transposed(group, dy, weight.value(), "input gradient", Gradient::a, dx);
             }
             dx.set_format(compute);
             tape->accumulate(x, std::move(dx));
         }
         if (tape->needs_gradient(weight)) {
             Tensor<Real> dw(weight.shape());
-            for (Index group = 0; group < g.options.groups; ++group) pass.weight_gradient(group, dy, x.value(), dw);
+            for (Index group = 0; group < g.options.groups; ++group)
+                pass.weight_gradient(group, dy, x.value(), Gradient::a, dw);
             tape->accumulate(weight, std::move(dw));
         }
         if (tape->needs_gradient(bias)) tape->accumulate(bias, channel_sums(dy, compute));
@@ -242,7 +249,8 @@ Var<Real> conv_transpose2d(Var<Real> x, Var<Real> weight, Var<Real> bias, const 
     const ConvPass<Real> pass{&op.tape().engine(), g, op.precision(), op.label()};
     const FloatFormat compute = pass.precision.compute;
     Tensor<Real> y({g.images, g.in_channels, g.in_h, g.in_w});
-    for (Index group = 0; group < o.groups; ++group) pass.transposed(group, x.value(), weight.value(), "forward", y);
+    for (Index group = 0; group < o.groups; ++group)
+        pass.transposed(group, x.value(), weight.value(), "forward", Gradient::none, y);
     with_steps<Real>(compute, [&](const auto& s) {
         const Index area = g.in_h * g.in_w;
         for (Index i = 0; i < y.size(); ++i) y[i] = s.add(y[i], bias.value()[i / area % g.in_channels]);
@@ -252,14 +260,15 @@ Var<Real> conv_transpose2d(Var<Real> x, Var<Real> weight, Var<Real> bias, const 
         if (tape->needs_gradient(x)) {
             Tensor<Real> dx(x.shape());
             for (Index group = 0; group < g.options.groups; ++group) {
-                put_rows(g, group, pass.forward(group, dy, weight.value(), "input gradient"), dx);
+                put_rows(g, group, pass.forward(group, dy, weight.value(), "input gradient", Gradient::a), dx);
             }
             dx.set_format(pass.precision.product.accumulator);
             tape->accumulate(x, std::move(dx));
         }
         if (tape->needs_gradient(weight)) {
             Tensor<Real> dw(weight.shape());
-            for (Index group = 0; group < g.options.groups; ++group) pass.weight_gradient(group, x.value(), dy, dw);
+            for (Index group = 0; group < g.options.groups; ++group)
+                pass.weight_gradient(group, x.value(), dy, Gradient::b, dw);
             tape->accumulate(weight, std::move(dw));
         }
         if (tape->needs_gradient(bias)) tape->accumulate(bias, channel_sums(dy, compute));

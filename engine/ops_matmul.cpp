@@ -8,6 +8,8 @@
 namespace ulp {
 namespace {
 
+using Gradient = ProductPurpose::Gradient;
+
 template <class Real>
 void require_linear_shapes(const Tensor<Real>& x, const Tensor<Real>& w, const Tensor<Real>& b) {
     if (w.rank() == 2 && x.rank() >= 1 && x.dim(-1) == w.dim(1) && b.rank() == 1 && b.dim(0) == w.dim(0)) return;
@@ -41,14 +43,15 @@ Var<Real> linear(Var<Real> x, Var<Real> weight, Var<Real> bias) {
         const Operand<Real> gradient(dy, types.input);
         if (tape->needs_gradient(x)) {
             Tensor<Real> dx(x.shape());
-            product<Real>(engine, types, {label, "input gradient"}, gradient.matrix(rows, out),
+            product<Real>(engine, types, {label, "input gradient", Gradient::a}, gradient.matrix(rows, out),
                           Operand(weight.value(), types.b_input).matrix(out, in), dx.data());
             tape->accumulate(x, std::move(dx));
         }
         if (tape->needs_gradient(weight)) {
             Tensor<Real> dw(weight.shape());
-            product<Real>(engine, types, {label, "weight gradient"}, gradient.matrix(rows, out).transposed(),
-                          Operand(x.value(), types.b_input).matrix(rows, in), dw.data());
+            product<Real>(engine, types, {label, "weight gradient", Gradient::a},
+                          gradient.matrix(rows, out).transposed(), Operand(x.value(), types.b_input).matrix(rows, in),
+                          dw.data());
             tape->accumulate(weight, std::move(dw));
         }
         if (tape->needs_gradient(bias)) tape->accumulate(bias, column_sums(dy, out, precision.compute));
@@ -108,8 +111,8 @@ Var<Real> matmul(Var<Real> a, Var<Real> b, bool transpose_b) {
             const Operand<Real> w(b.value(), types.b_input);
             Tensor<Real> da(a.shape());
             for (Index i = 0; i < s.count; ++i) {
-                product<Real>(engine, types, {label, "input gradient"}, d_of(g, i), b_of(w, i).transposed(),
-                              da.data() + i * s.m * s.k);
+                product<Real>(engine, types, {label, "input gradient", Gradient::a}, d_of(g, i),
+                              b_of(w, i).transposed(), da.data() + i * s.m * s.k);
             }
             tape->accumulate(a, std::move(da));
         }
@@ -120,9 +123,11 @@ Var<Real> matmul(Var<Real> a, Var<Real> b, bool transpose_b) {
                 // a^T dy is k x n; stored transposed it is dy^T a.
                 Real* to = db.data() + i * s.k * s.n;
                 if (transpose_b) {
-                    product<Real>(engine, types, {label, "weight gradient"}, d_of(g, i).transposed(), a_of(x, i), to);
+                    product<Real>(engine, types, {label, "weight gradient", Gradient::a}, d_of(g, i).transposed(),
+                                  a_of(x, i), to);
                 } else {
-                    product<Real>(engine, types, {label, "weight gradient"}, a_of(x, i).transposed(), d_of(g, i), to);
+                    product<Real>(engine, types, {label, "weight gradient", Gradient::b}, a_of(x, i).transposed(),
+                                  d_of(g, i), to);
                 }
             }
             tape->accumulate(b, std::move(db));

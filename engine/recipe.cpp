@@ -13,7 +13,10 @@ bool holds(const FloatFormat& outer, const FloatFormat& inner) {
 }
 
 std::vector<CastRule> losses_in_fp32() {
-    return {{"cross_entropy", Cast::single}, {"mse", Cast::single}, {"bce_with_logits", Cast::single}, {"ctc", Cast::single}};
+    return {{"cross_entropy", Cast::single},
+            {"mse", Cast::single},
+            {"bce_with_logits", Cast::single},
+            {"ctc", Cast::single}};
 }
 
 /// Weights, activations and gradients in a 16-bit format, fp32 masters, the loss in fp32.
@@ -69,6 +72,10 @@ const std::vector<Recipe>& recipes() {
         Recipe fp64 = pure("fp64", formats::fp64, formats::fp64);
         Recipe fp16_loss = mixed("mixed_fp16_fp16_loss", formats::fp16, loss_scale_dialect("pytorch"));
         fp16_loss.cast_rules.clear();
+        Recipe fp8 = mixed("fp8", formats::bf16, constant_loss_scale(1));
+        fp8.scaling = OperandScaling::delayed;
+        Recipe mxfp8 = mixed("mxfp8", formats::bf16, constant_loss_scale(1));
+        mxfp8.scaling = OperandScaling::blocks;
         return std::vector<Recipe>{{.name = "fp32"},
                                    tf32,
                                    mixed("bf16", formats::bf16, constant_loss_scale(1)),
@@ -76,6 +83,8 @@ const std::vector<Recipe>& recipes() {
                                    fp16_loss,
                                    pure("fp16", formats::fp16, formats::fp16),
                                    pure("pure_bf16", formats::bf16, formats::fp32),
+                                   fp8,
+                                   mxfp8,
                                    fp64};
     }();
     return rows;

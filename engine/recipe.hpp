@@ -32,18 +32,29 @@ struct CastRule {
     Cast cast;
 };
 
+/// How products bring their operands to 8 bits and less.
+enum class OperandScaling : std::uint8_t {
+    none,
+    delayed,  // a power of two a tensor, from the largest magnitudes of the last uses (FP8 training)
+    blocks    // a power of two for every 32 numbers along the summation (MX)
+};
+
 /// A way to train. The fields are independent: start from a named recipe and change what the experiment is about.
 struct Recipe {
     std::string name;
-    FloatFormat low = formats::fp32;          // the narrow format in play
-    FloatFormat weights = formats::fp32;      // parameters as the model sees them
-    FloatFormat inputs = formats::fp32;       // a batch is cast to it
-    FloatFormat step = formats::fp32;         // steps round to the wider of this and the operation's input format
-    FloatFormat operand = formats::fp32;      // products round fp32 operands to this grid (TF32 mode)
-    FloatFormat accumulator = formats::fp32;  // of products
-    FloatFormat update = formats::fp32;       // steps of the optimizer, and its state
-    bool master_weights =
-        false;  // the optimizer updates copies in the update's format, then rounds them into the model
+    FloatFormat low = formats::fp32;                // the narrow format in play
+    FloatFormat weights = formats::fp32;            // parameters as the model sees them
+    FloatFormat inputs = formats::fp32;             // a batch is cast to it
+    FloatFormat step = formats::fp32;               // steps round to the wider of this and the operation's input format
+    FloatFormat operand = formats::fp32;            // products round fp32 operands to this grid (TF32 mode)
+    FloatFormat accumulator = formats::fp32;        // of products
+    FloatFormat update = formats::fp32;             // steps of the optimizer, and its state
+    OperandScaling scaling = OperandScaling::none;  // the next three count where this is not none
+    FloatFormat scaled_operand = formats::e4m3;     // of weights and activations
+    FloatFormat scaled_gradient = formats::e5m2;    // of gradients (delayed)
+    int scaling_history = 16;                       // uses that a delayed scale looks back on
+    /// The optimizer updates copies in the update's format, then rounds them into the model.
+    bool master_weights = false;
     bool keep_batchnorm_fp32 = false;    // batch normalisations keep fp32 parameters and compute in them
     std::vector<CastRule> cast_rules{};  // by operation; others are Cast::as_stored
     LossScaleOptions loss_scale{};
@@ -62,6 +73,8 @@ struct Recipe {
 ///     mixed_fp16_fp16_loss   variant A: the loss is computed in fp16, then cast to fp32 and scaled
 ///     fp16        everything in it, each step rounded, products accumulated in it, no masters, no scale
 ///     pure_bf16   the same in bf16, products accumulated in fp32 (no matrix unit accumulates in bf16)
+///     fp8         as bf16, but products take E4M3 (gradients E5M2) with delayed scales, and accumulate in fp32
+///     mxfp8       as bf16, but products take blocks of 32 E4M3 with a shared power of two
 ///     fp64        for gradient checks, with Real = double
 Recipe recipe_by_name(std::string_view name);
 const std::vector<Recipe>& recipes();

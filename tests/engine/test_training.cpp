@@ -452,10 +452,10 @@ TEST_CASE("models refuse names twice and unknown names") {
     CHECK_THROWS_WITH_AS((void)model["fc.scale"], "the model has no parameter fc.scale; it has fc.weight, fc.bias",
                          std::invalid_argument);
     CHECK(model.parameter_count() == 9);
-    CHECK_THROWS_WITH_AS(
-        (void)recipe_by_name("fp17"),
-        "no recipe 'fp17'; there are fp32, tf32, bf16, mixed_fp16, mixed_fp16_fp16_loss, fp16, pure_bf16, fp64",
-        std::invalid_argument);
+    CHECK_THROWS_WITH_AS((void)recipe_by_name("fp17"),
+                         "no recipe 'fp17'; there are fp32, tf32, bf16, mixed_fp16, mixed_fp16_fp16_loss, fp16, "
+                         "pure_bf16, fp8, mxfp8, fp64",
+                         std::invalid_argument);
 }
 
 }  // namespace

@@ -1,0 +1,68 @@
+#include "engine/operand_scaling.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <span>
+
+#include "engine/rounder.hpp"
+#include "softfloat/block_scaled.hpp"
+
+namespace ulp {
+namespace {
+
+float largest_finite_magnitude(const Matrix& matrix) {
+    float largest = 0;
+    for (Index i = 0; i < matrix.size(); ++i) {
+        const float magnitude = std::abs(matrix.data()[i]);
+        if (std::isfinite(magnitude)) largest = std::max(largest, magnitude);
+    }
+    return largest;
+}
+
+/// The largest power of two s with amax * s <= the format's largest number; 1 for amax = 0. Kept within 2^-60 .. 2^60,
+/// so that the scales of two operands and their inverses stay normal.
+float scale_for(float amax, const FloatFormat& format) {
+    if (amax == 0) return 1;
+    Context exact;
+    const std::uint64_t word = convert_bits(formats::fp32, format, format.max_finite_magnitude(), exact);
+    const float limit = std::bit_cast<float>(static_cast<std::uint32_t>(word));
+    float scale = 0x1p60F;
+    while (scale > 0x1p-60F && amax * scale > limit) scale *= 0.5F;
+    return scale;
+}
+
+}  // namespace
+
+ScaledMatrix with_delayed_scale(const MatrixView& original, const FloatFormat& format, const std::string& place,
+                                int length, ScalingHistory& history) {
+    std::vector<float>& magnitudes = history[place];
+    const float amax = magnitudes.empty() ? 0 : *std::ranges::max_element(magnitudes);
+    const float scale = scale_for(amax, format);
+    ScaledMatrix result{packed(original), 1 / scale};
+    magnitudes.push_back(largest_finite_magnitude(result.matrix));
+    if (magnitudes.size() > static_cast<std::size_t>(length)) magnitudes.erase(magnitudes.begin());
+    const std::span<float> values(result.matrix.data(), static_cast<std::size_t>(result.matrix.size()));
+    for (float& x : values) x *= scale;
+    round_all(format, values, {.saturate = true});
+    return result;
+}
+
+Matrix in_blocks(const MatrixView& rows, const FloatFormat& element) {
+    const auto cols = static_cast<std::size_t>(rows.cols);
+    const std::size_t padded = (cols + mx_block_size - 1) / mx_block_size * mx_block_size;
+    std::vector<float> row(padded);
+    std::vector<std::uint8_t> scales(padded / mx_block_size);
+    std::vector<std::uint8_t> elements(padded);
+    Matrix result(rows.rows, rows.cols);
+    for (Index i = 0; i < rows.rows; ++i) {
+        std::ranges::fill(row, 0.0F);
+        for (Index j = 0; j < rows.cols; ++j) row[static_cast<std::size_t>(j)] = rows(i, j);
+        quantize_mx(element, row, scales, elements);
+        dequantize_mx(element, scales, elements, row);
+        for (Index j = 0; j < rows.cols; ++j) result(i, j) = row[static_cast<std::size_t>(j)];
+    }
+    return result;
+}
+
+}  // namespace ulp
