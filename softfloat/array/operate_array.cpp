@@ -101,7 +101,7 @@ void operate_words(const FloatFormat& format, Operation operation, const Operand
         const auto plan = make_plan(format, context);
         direct(plan->constants, operands.a, operands.b, operands.c, out, count);
     } else if (!by_kernels || !operate_blocks(format, operation, operands, out, count, context, kernels_of(simd))) {
-        operate_each(format, operation, operands, out, count, context);
+        operate_each(format, operation, operands, out, count, context);  // integers only
     }
 }
 
