@@ -21,7 +21,8 @@ inline constexpr bool in_memory = (Eigen::internal::traits<std::decay_t<Expressi
 /// The storage orders agree; both orders are those of a vector.
 template <class A, class B>
 inline constexpr bool same_order = std::decay_t<A>::IsVectorAtCompileTime || std::decay_t<B>::IsVectorAtCompileTime ||
-                                   std::decay_t<A>::IsRowMajor == std::decay_t<B>::IsRowMajor;
+                                   static_cast<bool>(std::decay_t<A>::IsRowMajor) ==
+                                       static_cast<bool>(std::decay_t<B>::IsRowMajor);
 template <class Destination, class... Sources>
 inline constexpr bool by_array = in_memory<Destination> &&
                                  ((in_memory<Sources> && same_order<Destination, Sources>)&&...);
