@@ -56,7 +56,9 @@ TEST_CASE("safetensors hold tensors of every stored type, with their formats and
     const Safetensors in = read_safetensors(folder.path / "t");
     CHECK(in.metadata == out.metadata);
     REQUIRE(in.tensors.size() == out.tensors.size());
-    for (const auto& [name, tensor] : out.tensors) {
+    for (const auto& row : out.tensors) {
+        const std::string& name = row.first;
+        const Tensor<float>& tensor = row.second;
         CAPTURE(name);
         const Tensor<float>& read = in.tensors.at(name);
         CHECK(read.shape() == tensor.shape());
