@@ -84,13 +84,13 @@ TEST_CASE("a dry run records, replays, and says that it is no evidence") {
 TEST_CASE("traces of two generations part, and the place is named") {
     const auto a = temporary("a.trace");
     const auto b = temporary("b.trace");
-    const std::string settings = " --steps 1 --hidden 8 --batch 8 ";
+    const std::string settings = " --steps 6 --hidden 16 --batch 16 ";
     CHECK(ulplab("gpu train --backend soft:h100" + settings + "--out " + a.string()).code == 0);
     CHECK(ulplab("gpu train --backend soft:a100" + settings + "--out " + b.string()).code == 0);
     CHECK(ulplab("compare " + a.string() + " " + a.string()).code == 0);
     const Outcome files = ulplab("compare " + a.string() + " " + b.string());
     CHECK(files.code == 4);
-    CHECK(contains(files.output, "step 0"));
+    CHECK(contains(files.output, "step "));
     const Outcome backends = ulplab("compare soft:h100 soft:a100" + settings);
     CHECK(backends.code == 4);
     CHECK(contains(backends.output, "product 0"));
