@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <span>
+#include <optional>
+#include <vector>
 
 #include "gpu/bulk.hpp"
 #include "gpu/bulk_kernels.cuh"
@@ -86,13 +87,17 @@ class BulkLaunch {
 
     /// The element in full, its inputs made again and its model computed on the host.
     [[nodiscard]] std::string describe(std::uint64_t seed, std::uint64_t element) const {
-        HostProduct product(*settings_.instruction, extents_, true);
-        fill_inputs(product, settings_.input_class, seed);
-        d_.download(product.d.words());
-        HostProduct expected = one_matrix(product, element);
-        HostProduct got = expected;
-        expected_product(expected, architecture_);
         const std::uint64_t per_matrix = elements() / extents_.batch;
+        ProductExtents one = extents_;
+        one.batch = 1;
+        HostProduct got(*settings_.instruction, one, true);
+        fill_inputs(got, settings_.input_class, seed, element / per_matrix);
+        std::vector<std::uint32_t> all(d_.size());
+        d_.download(all);
+        const auto first = all.begin() + static_cast<std::ptrdiff_t>(element / per_matrix * got.d.words().size());
+        std::copy_n(first, got.d.words().size(), got.d.words().begin());
+        HostProduct expected = got;
+        expected_product(expected, architecture_);
         return describe_mismatch(got, expected, element % per_matrix, seed, settings_.input_class) +
                fmt::format(" (matrix {} of the launch)", element / per_matrix);
     }
@@ -100,22 +105,6 @@ class BulkLaunch {
   private:
     [[nodiscard]] bool decoded() const { return claimed_ && !settings_.plain && has_decoded_path(claimed_->model); }
     [[nodiscard]] BulkData data() const { return {a_.data(), b_.data(), c_.data(), d_.data()}; }
-    /// The matrix of the batch that holds the element.
-    [[nodiscard]] HostProduct one_matrix(const HostProduct& all, std::uint64_t element) const {
-        ProductExtents extents = extents_;
-        extents.batch = 1;
-        HostProduct one(*settings_.instruction, extents, true);
-        const std::uint64_t matrix = element / (elements() / extents_.batch);
-        const auto take = [&](const PackedMatrix& from, PackedMatrix& to) {
-            const auto first = from.words().begin() + static_cast<std::ptrdiff_t>(matrix * to.words().size());
-            std::copy(first, first + static_cast<std::ptrdiff_t>(to.words().size()), to.words().begin());
-        };
-        take(all.a, one.a);
-        take(all.b, one.b);
-        take(all.c, one.c);
-        take(all.d, one.d);
-        return one;
-    }
 
     const BulkSettings& settings_;
     int architecture_;

@@ -54,7 +54,6 @@ struct Functions {
     ULPLAB_FIND(lt, cublasLtMatmulPreferenceDestroy);
     ULPLAB_FIND(lt, cublasLtMatmulPreferenceSetAttribute);
     ULPLAB_FIND(lt, cublasLtMatmulAlgoGetHeuristic);
-    ULPLAB_FIND(lt, cublasLtMatmulAlgoConfigSetAttribute);
 #undef ULPLAB_FIND
 };
 
@@ -187,6 +186,7 @@ class Cublas::Implementation {
         check_library(f_, f_.cublasLtMatmulPreferenceCreate(&raw), "cublasLtMatmulPreferenceCreate");
         Descriptor<cublasLtMatmulPreference_t> wish(raw, f_.cublasLtMatmulPreferenceDestroy);
         const std::size_t bytes = workspace_bytes;
+        // No reduction, so no split-k either.
         const std::uint32_t no_reduction = CUBLASLT_REDUCTION_SCHEME_NONE;
         check_library(f_,
                       f_.cublasLtMatmulPreferenceSetAttribute(raw, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &bytes,
@@ -220,11 +220,6 @@ class Cublas::Implementation {
                                 name_of(p.a), name_of(p.b), name_of(p.accumulator), s.m, s.n, s.k));
             }
             check_library(f_, status, "cublasLtMatmulAlgoGetHeuristic");
-            const std::int32_t one = 1;
-            check_library(f_,
-                          f_.cublasLtMatmulAlgoConfigSetAttribute(&choice.algo, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, &one,
-                                                                  sizeof one),
-                          "cublasLtMatmulAlgoConfigSetAttribute");
             found = algorithms_.emplace(key, choice.algo).first;
         }
         const Scale scale(p);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <fstream>
+#include <string>
 
 #include "gpu/cuda_check.hpp"
 #include "gpu/cuda_launch.hpp"
@@ -16,10 +18,22 @@ namespace {
 
 std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
 
-/// The driver's release, asked of the management library that comes with it; empty where there is none.
+/// The driver's release by its kernel module: "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.95.05  ...". Empty
+/// where the file is missing or looks otherwise.
+std::string module_release() {
+    std::ifstream file("/proc/driver/nvidia/version");
+    for (std::string word; file >> word;) {
+        const bool number =
+            std::all_of(word.begin(), word.end(), [](char c) { return c == '.' || (c >= '0' && c <= '9'); });
+        if (number && word.find('.') != std::string::npos) return word;
+    }
+    return "";
+}
+
+/// The driver's release, asked of the management library that comes with it.
 std::string driver_release() {
     void* library = dlopen("libnvidia-ml.so.1", RTLD_LAZY | RTLD_LOCAL);
-    if (library == nullptr) return "";
+    if (library == nullptr) return module_release();
     std::array<char, 96> text{};
     const auto start = reinterpret_cast<int (*)()>(dlsym(library, "nvmlInit_v2"));
     const auto ask = reinterpret_cast<int (*)(char*, unsigned)>(dlsym(library, "nvmlSystemGetDriverVersion"));

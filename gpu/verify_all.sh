@@ -10,7 +10,7 @@
 #   --build           build the program first (preset release); else ULPLAB, or build/release/bin/ulplab
 #   --dry-run         a model of sm_90 in place of the GPU, few cases; what needs a GPU by nature is left out
 #   --recordings DIR  published recordings to run live, too (more than once if need be)
-#   --bulk-seconds S  for each instruction and class of inputs of the bulk run (default 1)
+#   --bulk-seconds S  for each instruction and class of inputs of the bulk run (default 0.8)
 set -u -o pipefail
 
 usage() { sed -n '2,15s/^# \{0,1\}//p' "$0"; }
@@ -18,7 +18,7 @@ usage() { sed -n '2,15s/^# \{0,1\}//p' "$0"; }
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=no
 dry=no
-bulk_seconds=1
+bulk_seconds=0.8
 recordings=()
 out=
 while [ $# -gt 0 ]; do

@@ -59,6 +59,21 @@ TEST_CASE("every instruction of this GPU equals its model on a tile of each clas
     }
 }
 
+TEST_CASE("without C a chain starts from zero (wgmma: scale-d = 0), over edges of several tiles") {
+    const auto device = gpu_or_skip();
+    if (!device) return;
+    for (const Instruction& row : instructions()) {
+        if (!device->has(row) || !has_reference(row, device->info().architecture)) continue;
+        CAPTURE(row.name());
+        HostProduct product(row, {.tiles_m = 2, .tiles_n = 3, .steps_k = 3, .batch = 2}, false);
+        fill_inputs(product, InputClass::bits, 12);
+        HostProduct expected = product;
+        device->run(product);
+        expected_product(expected, device->info().architecture);
+        CHECK(product.d == expected.d);
+    }
+}
+
 TEST_CASE("the device's comparison finds what the host's does: none with the model, many with one fraction bit less") {
     const auto device = gpu_or_skip();
     if (!device) return;

@@ -89,6 +89,11 @@ TEST_CASE("inputs depend on seed, operand, row and column, and on nothing else")
     CHECK_FALSE(make_tiles(fp16(), InputClass::ordinary, 2, 1).a == one.a);
     CHECK(input_code(fp16(), InputClass::ordinary, {1, OperandName::b, 9, 4}) == many.b.get(9, 4));
     CHECK(make_tiles(fp16(), InputClass::chain, 1, 1).a.columns() == 64);
+    HostProduct fourth(fp16(), {}, true);
+    fill_inputs(fourth, InputClass::ordinary, 1, 3);
+    CHECK(fourth.a.get(5, 6) == many.a.get(3 * 16 + 5, 6));
+    CHECK(fourth.b.get(5, 6) == many.b.get(3 * 8 + 5, 6));
+    CHECK(fourth.c.get(5, 6) == many.c.get(3 * 16 + 5, 6));
 }
 
 TEST_CASE("the generator is pinned: recordings hold digests of results, not the inputs") {
