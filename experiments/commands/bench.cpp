@@ -113,8 +113,9 @@ std::string table_of(const std::vector<Measurement>& measurements, bool markdown
 
 std::string machine_line(const nlohmann::json& report) {
     const auto& context = report.at("context");
-    return fmt::format("{} processors at {} MHz, {}", context.value("num_cpus", 0), context.value("mhz_per_cpu", 0),
-                       context.value("date", ""));
+    const auto loads = context.value("load_avg", std::vector<double>{});
+    return fmt::format("{} processors at {} MHz, {}, load average {:.1f} before", context.value("num_cpus", 0),
+                       context.value("mhz_per_cpu", 0), context.value("date", ""), loads.empty() ? 0.0 : loads.front());
 }
 
 ExitCode bench(const Options& options) {
