@@ -145,16 +145,6 @@ void add_sets_of_folder(const fs::path& folder, std::vector<RecordedFiles>& sets
     }
 }
 
-std::vector<RecordedFiles> all_sets_below(const fs::path& path) {
-    const fs::path folder = fs::canonical(path);
-    std::vector<RecordedFiles> sets;
-    add_sets_of_folder(folder, sets);
-    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-        if (entry.is_directory()) add_sets_of_folder(entry.path(), sets);
-    }
-    return sets;
-}
-
 bool is_fp8(const RecordedSet& set) {
     const std::string input = lower(set.input);
     return input == "e4m3" || input == "e5m2";
@@ -162,11 +152,14 @@ bool is_fp8(const RecordedSet& set) {
 
 }  // namespace
 
-bool has_recorded_sets(const fs::path& path) { return fs::is_directory(path) && !all_sets_below(path).empty(); }
-
 std::vector<RecordedFiles> find_recordings(const fs::path& path) {
     if (!fs::is_directory(path)) throw DataError(path.string() + ": there is no such folder of recordings");
-    std::vector<RecordedFiles> sets = all_sets_below(path);
+    const fs::path folder = fs::canonical(path);
+    std::vector<RecordedFiles> sets;
+    add_sets_of_folder(folder, sets);
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+        if (entry.is_directory()) add_sets_of_folder(entry.path(), sets);
+    }
     if (sets.empty()) {
         throw DataError(path.string() + ": holds no recordings; expected <GPU>/<format>/d_<GPU>_<output>.txt");
     }
