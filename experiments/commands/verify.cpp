@@ -79,40 +79,6 @@ bool verify_own(const std::filesystem::path& path, const PolicySet* policies) {
     return replay.equal();
 }
 
-std::string counted(const char* tier, const gpu::TierCount& count) {
-    return count.total == 0 ? "" : fmt::format(", {} {}/{}", tier, count.equal, count.total);
-}
-
-/// A recording of the project's own format against the models of its architecture.
-bool verify_recording(const std::filesystem::path& path, const PolicySet* policies) {
-    const gpu::Recording recording = gpu::read_recording_file(path);
-    const gpu::Instruction& instruction = *recording.instruction;
-    const std::string name = fmt::format("{} {}{}", recording.device.name, instruction.name(),
-                                         recording.device.hardware ? "" : " (software)");
-    const auto models = gpu::open_software_device(recording.device.architecture, policies);
-    if (!gpu::has_reference(instruction, recording.device.architecture)) {
-        fmt::print("{} has no model\n", name);
-        return true;
-    }
-    const gpu::RecordingReplay replay = gpu::replay_recording(recording, *models);
-    const std::string tiers = counted("probes", replay.probes) + counted("elements of samples", replay.samples) +
-                              counted("digests of bulk", replay.bulk);
-    fmt::print("{}{}\n", name, tiers.empty() ? " holds no tier" : tiers.substr(1));
-    if (!replay.equal()) fmt::print("{}\n", replay.first);
-    return replay.equal();
-}
-
-/// Everything below a path, of both formats.
-bool verify_path(const std::string& path, const PolicySet* policies) {
-    const auto recordings = gpu::find_recording_files(path);
-    bool equal = true;
-    for (const auto& recording : recordings) equal = verify_recording(recording, policies) && equal;
-    // A path without recordings of the project's format must hold sets of the published layout; with some it may.
-    if (!recordings.empty() && !has_recorded_sets(path)) return equal;
-    for (const RecordedFiles& files : find_recordings(path)) equal = verify_set(files, policies) && equal;
-    return equal;
-}
-
 ExitCode verify(const Options& options) {
     const PolicySet* policies = options.policy.empty() ? nullptr : &policy_set(options.policy);
     bool equal = true;
