@@ -6,8 +6,7 @@
 //               products are exact, sums are rounded to odd, and no quotient or root of such operands comes so near to
 //               a number of 12 digits that fp32's rounding could hide on which side it lies (24 >= 2 * 11 + 2:
 //               Figueroa, "When is double rounding innocuous?", SIGNUM 30, 1995).
-//   by double   any fp32 operands, in the same way in fp64 (53 >= 2 * 24 + 2), then rounded to odd in fp32. In fp32
-//               itself, processors take a hundred cycles for a product that is subnormal.
+//   by double   any fp32 operands, in the same way in fp64 (53 >= 2 * 24 + 2), then rounded to odd in fp32.
 //
 // See kernels_round.hpp for how this file is compiled.
 #pragma once
@@ -111,8 +110,9 @@ struct HalfNearest {
         Lanes::store_half(p, Lanes::canonical_nan(x));
     }
 };
-/// bf16 to nearest even. Sums and roots may be rounded to fp32 first: they are exact where they are subnormal. The
-/// other operations would round subnormals twice.
+/// bf16 to nearest even. Sums and roots are rounded to fp32 first, which changes nothing (24 >= 2 * 8 + 2; where they
+/// are subnormal they are exact). The fma must be rounded to odd. Products and quotients would come out right by way of
+/// fp32, too, but processors take a hundred cycles for each that is subnormal there: in fp64 none is.
 template <class Lanes>
 struct BfloatNearest {
     static constexpr std::size_t size = 2;
