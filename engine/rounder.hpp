@@ -47,7 +47,7 @@ class Rounder {
           subnormal_magic_(std::bit_cast<Real>(power_of_two(format.smallest_exponent() + fraction_bits))),
           largest_(word_of(format, format.max_finite_magnitude())),
           overflow_(extremes.saturate ? largest_ : magnitude_of_infinity(format)),
-          nan_(format.has_nan() ? quiet_nan : 0),
+          nan_(format.has_nan() ? quiet_nan : largest_),
           keeps_negative_zero_(format.has_negative_zero() ? sign_mask : 0) {}
 
     constexpr Real operator()(Real x) const {
@@ -61,7 +61,7 @@ class Rounder {
         rounded = rounded > largest_ ? overflow_ : rounded;
         rounded = magnitude > infinity ? nan_ : rounded;
         Word sign = bits & sign_mask;
-        sign = rounded > infinity ? 0 : sign;
+        sign = magnitude > infinity || rounded > infinity ? 0 : sign;
         sign = rounded == 0 ? sign & keeps_negative_zero_ : sign;
         return std::bit_cast<Real>(static_cast<Word>(rounded | sign));
     }

@@ -101,7 +101,7 @@ void claim_gradients(const Training& training, Result& result) {
                     "10 or more powers of two", fmt::format("{} powers of two", formats::fp16.emax() - largest));
     const int tenths = 668 + 310 + 53;
     result.claim("published_split",
-                 cite(sources::paper, "histogram of activation gradients: 66.8% zero, 31% recovered, 5.3%"),
+                 cite(sources::notebook, "histogram of activation gradients, from NVIDIA's documentation"),
                  "The published shares 66.8%, 31% and 5.3% are parts of one whole; they add up to more than 100%.",
                  "103.1 %", fmt::format("{}.{} %", tenths / 10, tenths % 10), Verdict::inconsistent);
 }
@@ -122,11 +122,11 @@ void claim_training(const Training& training, const Training& reference, Result&
 
 void figure_loss(const Training& training, const Training& reference, const std::string& arithmetic,
                  const std::string& evidence, Result& result) {
-    Figure figure{"loss", "Training loss",
-                  "Loss of each batch before the step. The same data, order and hyperparameters.",
-                  "The two curves lie on each other although not one product has the same bits: the differences in "
-                  "rounding are far smaller than those between batches.",
-                  evidence};
+    Figure figure{
+        "loss", "Training loss", "Loss of each batch before the step. The same data, order and hyperparameters.",
+        "The two curves lie on each other although every product and every rounding is another: what rounding "
+        "changes is far smaller than what one batch differs from the next.",
+        evidence};
     const auto series = [&](const std::string& name, const std::vector<double>& losses) {
         Series s{name, formats::fp32, {}};
         for (std::size_t i = 0; i < losses.size(); ++i) s.points.push_back({static_cast<double>(i), losses[i]});

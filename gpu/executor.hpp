@@ -10,6 +10,10 @@
 #include "gpu/packed_matrix.hpp"
 #include "gpu/product.hpp"
 
+namespace ulp {
+struct PolicySet;
+}
+
 namespace ulp::gpu {
 
 /// What a recording says about where it was made.
@@ -63,8 +67,9 @@ class Executor {
 
 /// The first CUDA device. Throws DataError where the build has no CUDA, or the machine no usable GPU.
 std::unique_ptr<Executor> open_cuda_device();
-/// The project's models in place of a GPU of that architecture; its info says so.
-std::unique_ptr<Executor> open_software_device(int architecture);
+/// The project's models in place of a GPU of that architecture, with the policies of a named set where one is given;
+/// its info says so.
+std::unique_ptr<Executor> open_software_device(int architecture, const PolicySet* policies = nullptr);
 /// "cuda", or "software:sm_90". Throws UsageError for any other text.
 std::unique_ptr<Executor> open_device(std::string_view spec);
 

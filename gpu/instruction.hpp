@@ -30,6 +30,7 @@ struct Availability {
     [[nodiscard]] constexpr bool on(int architecture) const {
         return exact ? architecture == minimum : architecture >= minimum;
     }
+    constexpr bool operator==(const Availability&) const = default;
 };
 
 struct Instruction {
@@ -48,9 +49,6 @@ struct Instruction {
     [[nodiscard]] std::string input_name() const;
     bool operator==(const Instruction&) const = default;
 };
-constexpr bool operator==(const Availability& x, const Availability& y) {
-    return x.minimum == y.minimum && x.exact == y.exact;
-}
 
 std::span<const Instruction> instructions();
 /// Throws std::invalid_argument that lists the names that begin alike.

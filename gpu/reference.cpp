@@ -113,7 +113,9 @@ void decoded_product(HostProduct& p, const TensorCoreModel& model) {
     });
 }
 
-void model_product(HostProduct& p, const TensorCoreModel& model) {
+}  // namespace
+
+void product_by_model(HostProduct& p, const TensorCoreModel& model) {
     const int group = has_decoded_path(model) ? decoded_model(model).model.group : 0;
     switch (group) {
         case 4: return decoded_product<4>(p, model);
@@ -123,8 +125,6 @@ void model_product(HostProduct& p, const TensorCoreModel& model) {
         default: return plain_product(p, model);
     }
 }
-
-}  // namespace
 
 std::optional<ClaimedModel> claimed_model(const Instruction& instruction, int architecture) {
     if (!is_float(instruction.a) || instruction.a == Element::fp64) return std::nullopt;
@@ -166,7 +166,7 @@ void exact_product(HostProduct& product, int architecture) {
 
 void expected_product(HostProduct& product, int architecture) {
     if (const auto claimed = claimed_model(*product.instruction, architecture)) {
-        model_product(product, claimed->model);
+        product_by_model(product, claimed->model);
     } else {
         exact_product(product, architecture);
     }

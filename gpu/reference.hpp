@@ -25,7 +25,9 @@ bool has_reference(const Instruction& instruction, int architecture);
 /// Fills product.d by the reference: chains of instructions in ascending k. Throws UsageError where there is none.
 /// Takes the decoded path (gpu/decoded_dot.hpp) where the model has one.
 void expected_product(HostProduct& product, int architecture);
-/// The same by the plain block dot alone: the definition.
+/// The same by any model of the instruction: by the claimed one with other policies, say.
+void product_by_model(HostProduct& product, const TensorCoreModel& model);
+/// expected_product by the plain block dot alone: the definition.
 void expected_product_plain(HostProduct& product, int architecture);
 
 }  // namespace ulp::gpu

@@ -4,28 +4,38 @@
 
 #include "gpu/executor.hpp"
 #include "gpu/reference.hpp"
+#include "softfloat/tensor_core/policies.hpp"
 
 namespace ulp::gpu {
 namespace {
 
 class SoftwareExecutor final : public Executor {
   public:
-    explicit SoftwareExecutor(int architecture) {
+    SoftwareExecutor(int architecture, const PolicySet* policies) : policies_(policies) {
         info_.name = fmt::format("software model of {}", architecture_name(architecture));
+        if (policies != nullptr) info_.name += fmt::format(" under policies {}", policies->name);
         info_.architecture = architecture;
     }
     [[nodiscard]] const DeviceInfo& info() const override { return info_; }
 
   private:
-    void compute(HostProduct& product) const override { expected_product(product, info_.architecture); }
+    void compute(HostProduct& product) const override {
+        const auto claimed = claimed_model(*product.instruction, info_.architecture);
+        if (claimed && policies_ != nullptr) {
+            product_by_model(product, with_policies(claimed->model, *policies_));
+        } else {
+            expected_product(product, info_.architecture);
+        }
+    }
 
+    const PolicySet* policies_;
     DeviceInfo info_;
 };
 
 }  // namespace
 
-std::unique_ptr<Executor> open_software_device(int architecture) {
-    return std::make_unique<SoftwareExecutor>(architecture);
+std::unique_ptr<Executor> open_software_device(int architecture, const PolicySet* policies) {
+    return std::make_unique<SoftwareExecutor>(architecture, policies);
 }
 
 }  // namespace ulp::gpu

@@ -52,7 +52,7 @@ class Run {
     Run(std::unique_ptr<MatmulBackend> backend, const TrainingRun& run)
         : trainer_(Engine(recipe_by_name(run.recipe), std::move(backend)), run.seed),
           net_(trainer_.model(), {28 * 28, run.hidden, 10}),
-          data_(generated_digits({.count = 4000, .side = 28, .seed = run.seed})),
+          data_(generated_digits({.count = run.images, .side = 28, .seed = run.seed})),
           batches_(data_.size(), run.batch, run.seed) {
         trainer_.optimize({.learning_rate = 0.1, .momentum = 0.9});
     }
@@ -191,9 +191,10 @@ void write_trace(const std::filesystem::path& path, const TraceFile& file) {
     temporary += ".part";
     {
         std::ofstream out(temporary);
-        out << fmt::format("ulplab trace 1\nbackend {}\ndevice {}\nrecipe {}\nsteps {}\nhidden {}\nbatch {}\nseed {}\n",
-                           file.backend, file.device, file.run.recipe, file.run.steps, file.run.hidden, file.run.batch,
-                           file.run.seed);
+        out << fmt::format(
+            "ulplab trace 1\nbackend {}\ndevice {}\nrecipe {}\nsteps {}\nhidden {}\nbatch {}\nimages {}\nseed {}\n",
+            file.backend, file.device, file.run.recipe, file.run.steps, file.run.hidden, file.run.batch,
+            file.run.images, file.run.seed);
         out << "parameters";
         for (const std::string& name : file.trace.parameters) out << ' ' << name;
         out << '\n';
@@ -233,6 +234,7 @@ TraceFile read_trace(const std::filesystem::path& path) {
     file.run.steps = number_in<std::int64_t>(path, line, field("steps"), 10);
     file.run.hidden = number_in<std::int64_t>(path, line, field("hidden"), 10);
     file.run.batch = number_in<std::int64_t>(path, line, field("batch"), 10);
+    file.run.images = number_in<std::int64_t>(path, line, field("images"), 10);
     file.run.seed = number_in<std::uint64_t>(path, line, field("seed"), 10);
     std::istringstream names(field("parameters"));
     for (std::string name; names >> name;) file.trace.parameters.push_back(name);

@@ -16,6 +16,7 @@ struct TrainingRun {
     std::int64_t steps = 500;
     std::int64_t hidden = 128;  // a 784-hidden-10 net on generated digits
     std::int64_t batch = 64;
+    std::int64_t images = 4000;  // of the data set
     std::uint64_t seed = 1;
 };
 

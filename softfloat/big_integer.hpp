@@ -46,6 +46,16 @@ class BigInteger {
         return !std::lexicographical_compare(limbs_.rbegin(), limbs_.rend(), other.limbs_.rbegin(),
                                              other.limbs_.rend());
     }
+    void add(const BigInteger& other) {
+        limbs_.resize(std::max(limbs_.size(), other.limbs_.size()));
+        std::uint64_t carry = 0;
+        for (std::size_t i = 0; i < limbs_.size(); ++i) {
+            carry += std::uint64_t{limbs_[i]} + (i < other.limbs_.size() ? other.limbs_[i] : 0);
+            limbs_[i] = static_cast<std::uint32_t>(carry);
+            carry >>= 32;
+        }
+        if (carry != 0) limbs_.push_back(static_cast<std::uint32_t>(carry));
+    }
     /// *this -= other; needs at_least(other).
     void subtract(const BigInteger& other) {
         std::int64_t borrow = 0;

@@ -6,55 +6,11 @@
 #include <string>
 #include <utility>
 
-#include "softfloat/big_integer.hpp"
+#include "softfloat/decimal.hpp"
 
 namespace ulp {
 
 namespace {
-
-/// 0.DIGITS * 10^point: digits without leading or trailing zeros; empty for zero.
-struct Decimal {
-    std::string digits;
-    int point = 0;
-};
-
-void drop_zeros(Decimal& decimal) {
-    const auto last = decimal.digits.find_last_not_of('0');
-    decimal.digits.erase(last == std::string::npos ? 0 : last + 1);
-    const auto first = decimal.digits.find_first_not_of('0');
-    if (first != std::string::npos && first > 0) {
-        decimal.digits.erase(0, first);
-        decimal.point -= static_cast<int>(first);
-    }
-}
-
-/// All digits of significand * 2^exponent. A negative exponent -k becomes 5^k / 10^k.
-Decimal exact_decimal(const Unpacked<std::uint64_t>& value) {
-    BigInteger scaled(value.significand);
-    for (int k = value.exponent; k < 0; ++k) scaled.multiply_add(5, 0);
-    if (value.exponent > 0) scaled.shift_left(value.exponent);
-    Decimal decimal{scaled.to_decimal(), 0};
-    decimal.point = static_cast<int>(decimal.digits.size()) + (value.exponent < 0 ? value.exponent : 0);
-    drop_zeros(decimal);
-    return decimal;
-}
-
-std::string layout(const Decimal& decimal, bool sign, bool allow_exponent) {
-    std::string text = sign ? "-" : "";
-    const std::string& digits = decimal.digits;
-    if (digits.empty()) return text + "0";
-    const int count = static_cast<int>(digits.size());
-    if (allow_exponent && (decimal.point < -3 || decimal.point > 16)) {
-        text += digits[0];
-        if (count > 1) text += "." + digits.substr(1);
-        return text + "e" + std::to_string(decimal.point - 1);
-    }
-    if (decimal.point <= 0) return text + "0." + std::string(static_cast<std::size_t>(-decimal.point), '0') + digits;
-    if (decimal.point >= count)
-        return text + digits + std::string(static_cast<std::size_t>(decimal.point - count), '0');
-    const auto point = static_cast<std::size_t>(decimal.point);
-    return text + digits.substr(0, point) + "." + digits.substr(point);
-}
 
 /// The text of a value that is not finite, or nothing.
 std::optional<std::string> special_text(const FloatFormat& format, std::uint64_t bits) {
@@ -78,35 +34,6 @@ std::pair<Decimal, Decimal> neighbours_with_digits(const Decimal& exact, std::si
     drop_zeros(below);
     drop_zeros(above);
     return {below, above};
-}
-
-std::uint64_t round_decimal(const FloatFormat& format, bool sign, const Decimal& decimal, Context& context) {
-    if (decimal.digits.empty()) return zero_bits(format, sign, context);
-    // Beyond any format here (fp64 spans 10^-324 to 10^308), and before the numbers below grow without need.
-    if (decimal.point > 400) return round_to_bits(format, sign, 5000, std::uint64_t{1}, context);
-    if (decimal.point < -400) return round_to_bits(format, sign, -5000, std::uint64_t{1}, context);
-    BigInteger numerator;
-    for (const char digit : decimal.digits) numerator.multiply_add(10, static_cast<std::uint32_t>(digit - '0'));
-    BigInteger denominator(1);
-    const int power = decimal.point - static_cast<int>(decimal.digits.size());
-    (power >= 0 ? numerator : denominator).multiply_by_power_of_ten(power >= 0 ? power : -power);
-
-    // Scale so that the quotient has 65 or 66 bits, take 64 and more off bit by bit, and jam the remainder.
-    const int exponent = numerator.length_in_bits() - denominator.length_in_bits() - 64;
-    if (exponent > 0) denominator.shift_left(exponent);
-    if (exponent < 0) numerator.shift_left(-exponent);
-    UInt128 quotient = 0;
-    denominator.shift_left(66);
-    for (int bit = 66; bit >= 0; --bit) {
-        quotient <<= 1;
-        if (numerator.at_least(denominator)) {
-            numerator.subtract(denominator);
-            quotient |= 1;
-        }
-        if (bit > 0) numerator.shift_left(1);
-    }
-    quotient = quotient << 1 | (numerator.is_zero() ? 0 : 1);
-    return round_to_bits(format, sign, exponent - 1, quotient, context);
 }
 
 }  // namespace
@@ -258,6 +185,22 @@ std::uint64_t parse_hex_float(const FloatFormat& format, bool sign, Reader& read
     return round_to_bits(format, sign, exponent, significand, context);
 }
 
+Decimal read_decimal(Reader& reader, std::string_view text) {
+    int after_point = 0;
+    const auto is_decimal = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
+    Decimal decimal{reader.digits(is_decimal, after_point), 0};
+    if (decimal.digits.empty()) not_a_number(text);
+    decimal.point = static_cast<int>(decimal.digits.size()) - after_point;
+    if (reader.take("e")) {
+        const auto written = reader.integer();
+        if (!written) not_a_number(text);
+        decimal.point += *written;
+    }
+    if (!reader.at_end()) not_a_number(text);
+    drop_zeros(decimal);
+    return decimal;
+}
+
 }  // namespace
 
 std::uint64_t parse_bits(const FloatFormat& format, std::string_view text, Context& context) {
@@ -275,19 +218,21 @@ std::uint64_t parse_bits(const FloatFormat& format, std::string_view text, Conte
     }
     if (reader.take("0x")) return parse_hex_float(format, sign, reader, text, context);
 
-    int after_point = 0;
-    const auto is_decimal = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
-    Decimal decimal{reader.digits(is_decimal, after_point), 0};
-    if (decimal.digits.empty()) not_a_number(text);
-    decimal.point = static_cast<int>(decimal.digits.size()) - after_point;
-    if (reader.take("e")) {
-        const auto written = reader.integer();
-        if (!written) not_a_number(text);
-        decimal.point += *written;
+    return round_decimal(format, sign, read_decimal(reader, text), context);
+}
+
+std::optional<SignedDecimal> parse_decimal(std::string_view text) {
+    Reader reader(text);
+    const bool negative = reader.peek() == '-';
+    if (reader.peek() == '-' || reader.peek() == '+') reader.next();
+    if (reader.peek() == 'i' || reader.peek() == 'n') return std::nullopt;
+    if (reader.take("0x")) {
+        Context context;
+        const std::uint64_t bits = parse_bits(formats::fp64, text, context);
+        if (context.flags != 0) return std::nullopt;
+        return SignedDecimal{negative, exact_decimal(decode(formats::fp64, bits))};
     }
-    if (!reader.at_end()) not_a_number(text);
-    drop_zeros(decimal);
-    return round_decimal(format, sign, decimal, context);
+    return SignedDecimal{negative, read_decimal(reader, text)};
 }
 
 }  // namespace ulp

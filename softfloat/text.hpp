@@ -1,10 +1,12 @@
 // Numbers as text, both ways: the shortest decimal that reads back, hexadecimal floats, bits.
 #pragma once
 
+#include <optional>
 #include <ostream>
 #include <string>
 #include <string_view>
 
+#include "softfloat/decimal.hpp"
 #include "softfloat/float.hpp"
 
 namespace ulp {
@@ -29,6 +31,10 @@ std::string to_hex_bits(const FloatFormat& format, std::uint64_t bits);
 /// sign or without, correctly rounded in the context's mode however long the text. Throws std::invalid_argument where
 /// the text is not a number.
 std::uint64_t parse_bits(const FloatFormat& format, std::string_view text, Context& context);
+
+/// The number that a text as for parse_bits stands for, exactly; nothing for infinities and NaN, and for hexadecimal
+/// floats that fp64 does not hold. Throws std::invalid_argument where the text is not a number.
+std::optional<SignedDecimal> parse_decimal(std::string_view text);
 
 template <FloatFormat F>
 std::string to_decimal(Float<F> x) {

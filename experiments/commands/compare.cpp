@@ -20,8 +20,8 @@ struct Options {
 
 void require_same_run(const gpu::TraceFile& a, const gpu::TraceFile& b) {
     const auto describe = [](const gpu::TrainingRun& run) {
-        return fmt::format("recipe {}, {} steps, hidden {}, batch {}, seed {}", run.recipe, run.steps, run.hidden,
-                           run.batch, run.seed);
+        return fmt::format("recipe {}, {} steps, hidden {}, batch {}, images {}, seed {}", run.recipe, run.steps,
+                           run.hidden, run.batch, run.images, run.seed);
     };
     if (describe(a.run) == describe(b.run)) return;
     throw UsageError(fmt::format("the traces are of different runs ({}; {}); compare runs with the same settings",

@@ -27,8 +27,13 @@ std::vector<const gpu::Instruction*> chosen_instructions(const gpu::Executor& ex
         const bool named = choice == "all" || choice == gpu::name_of(row.family) || (choice == "main" && main);
         if (named && executor.has(row)) chosen.push_back(&row);
     }
-    if (chosen.empty()) chosen.push_back(&gpu::instruction_by_name(choice));
-    return chosen;
+    if (!chosen.empty()) return chosen;
+    const gpu::Instruction& row = gpu::instruction_by_name(choice);
+    if (!executor.has(row)) {
+        throw UsageError(fmt::format("{} has no {}, which needs {}; see ulplab gpu info", executor.info().name, choice,
+                                     gpu::architecture_name(row.availability.minimum)));
+    }
+    return {&row};
 }
 
 std::string today() {

@@ -1,137 +1,146 @@
-// `ulplab show VALUE`: a number in every format, with its bits, neighbours, ulp and error.
-#include <fmt/format.h>
+// `ulplab show VALUE`: what a number becomes in each format.
+#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <bit>
 #include <cmath>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "experiments/commands/command.hpp"
-#include "experiments/framework/values.hpp"
+#include "softfloat/describe.hpp"
 #include "softfloat/errors.hpp"
-#include "softfloat/format_names.hpp"
-#include "softfloat/neighbours.hpp"
-#include "softfloat/text.hpp"
+#include "softfloat/rounding_names.hpp"
 
 namespace ulp {
 namespace {
 
 struct Options {
     std::string value;
-    std::vector<std::string> formats;  // float formats, and at most one of console and json
+    std::vector<std::string> formats;  // names of number formats, "json", "console"
     std::string rounding = "nearest_even";
+    CLI::App* app = nullptr;
 };
 
-const std::map<std::string, Rounding> roundings = {{"nearest_even", Rounding::nearest_even},
-                                                   {"nearest_away", Rounding::nearest_away},
-                                                   {"toward_zero", Rounding::toward_zero},
-                                                   {"down", Rounding::down},
-                                                   {"up", Rounding::up},
-                                                   {"odd", Rounding::odd}};
-
-double to_fp64(const FloatFormat& format, std::uint64_t bits) {
-    Context exact;
-    return std::bit_cast<double>(convert_bits(formats::fp64, format, bits, exact));
-}
-
-/// What is shown of a number in one format.
-struct Shown {
-    std::string name;
-    FloatFormat format;
-    std::uint64_t bits, below, above;
-    double ulp;    // distance to the next number away from zero, or toward zero at the format's end
-    double error;  // against the value rounded to fp64
+/// --format names number formats and the form of the output, in any order; the last form counts.
+struct Request {
+    std::vector<NamedFormat> formats;
+    bool json = false;
 };
-
-Shown look_at(const NamedFormat& row, const std::string& text, Rounding rounding) {
-    const FloatFormat& format = row.format;
-    Context context{.rounding = rounding};
-    const std::uint64_t bits = parse_bits(format, text, context);
-    const std::uint64_t below = next_down_bits(format, bits, context);
-    const std::uint64_t above = next_up_bits(format, bits, context);
-    const double value = to_fp64(format, bits);
-    const double outer = to_fp64(format, std::signbit(value) ? below : above);
-    const double inner = to_fp64(format, std::signbit(value) ? above : below);
-    const double ulp = std::fabs(std::isfinite(outer) && outer != value ? outer - value : value - inner);
-    Context nearest;
-    const double given = std::bit_cast<double>(parse_bits(formats::fp64, text, nearest));
-    return {std::string(row.name), format, bits, below, above, ulp, value - given};
-}
-
-void print(const Shown& s) {
-    fmt::print("{:<10}{}  {}  {}\n", s.name, bits_text(s.format, s.bits), to_bit_string(s.format, s.bits),
-               to_hex_float(s.format, s.bits));
-    fmt::print("          value {}\n", to_exact_decimal(s.format, s.bits));
-    fmt::print("          below {}  above {}\n", to_decimal(s.format, s.below), to_decimal(s.format, s.above));
-    if (!std::isfinite(s.ulp)) return;
-    fmt::print("          ulp {}", decimal_text(s.ulp));
-    if (!(s.format == formats::fp64)) fmt::print("  error {:.6g} ({:.3g} ulp)", s.error, s.error / s.ulp);
-    fmt::print("\n");
-}
-
-nlohmann::ordered_json to_json(const Shown& s) {
-    nlohmann::ordered_json object = {{"format", s.name},
-                                     {"bits", bits_text(s.format, s.bits)},
-                                     {"fields", to_bit_string(s.format, s.bits)},
-                                     {"hex", to_hex_float(s.format, s.bits)},
-                                     {"value", to_exact_decimal(s.format, s.bits)},
-                                     {"shortest", to_decimal(s.format, s.bits)},
-                                     {"below", to_decimal(s.format, s.below)},
-                                     {"above", to_decimal(s.format, s.above)}};
-    if (std::isfinite(s.ulp)) object["ulp"] = s.ulp;
-    if (std::isfinite(s.error) && !(s.format == formats::fp64)) object["error"] = s.error;
-    return object;
-}
-
-/// The rows of the formats asked for; all of them if none was.
-std::vector<NamedFormat> chosen_formats(const Options& options) {
-    std::vector<NamedFormat> rows;
-    for (const std::string& name : options.formats) {
-        if (name == "console" || name == "json") continue;
-        format_by_name(name);  // throws for one that does not exist
+Request parse_formats(const std::vector<std::string>& names) {
+    Request request;
+    for (const std::string& name : names) {
+        if (name == "json" || name == "console") {
+            request.json = name == "json";
+            continue;
+        }
+        const FloatFormat& format = format_by_name(name);
         for (const NamedFormat& row : named_formats()) {
-            if (row.name == name) rows.push_back(row);
+            if (row.format == format) request.formats.push_back(row);
         }
     }
-    if (rows.empty()) rows.assign(named_formats().begin(), named_formats().end());
+    if (request.formats.empty()) request.formats.assign(named_formats().begin(), named_formats().end());
+    return request;
+}
+
+/// The value; a negative one looks like an option to the parser and is left over.
+std::string value_of(const Options& options) {
+    std::vector<std::string> values = options.app->remaining();
+    if (!options.value.empty()) values.insert(values.begin(), options.value);
+    if (values.empty()) throw UsageError("show needs a VALUE, such as 0.1, -0x1.8p-10, inf or bits:3C00");
+    if (values.size() > 1) throw UsageError("show takes one VALUE, not also '" + values[1] + "'");
+    return values.front();
+}
+
+/// Descriptions in the formats that can hold the text: one that cannot is passed over if several were asked for.
+std::vector<Description> describe_all(const Request& request, const std::string& text, Rounding rounding) {
+    std::vector<Description> rows;
+    std::string complaint;
+    for (const NamedFormat& format : request.formats) {
+        try {
+            rows.push_back(describe(format, text, rounding));
+        } catch (const std::invalid_argument& error) {
+            complaint = error.what();
+        }
+    }
+    if (rows.empty()) throw UsageError(complaint);
     return rows;
 }
 
-ExitCode show(const Options& options) {
-    const Rounding rounding = roundings.at(options.rounding);
-    const bool json = std::find(options.formats.begin(), options.formats.end(), "json") != options.formats.end();
-    auto list = nlohmann::ordered_json::array();
-    for (const NamedFormat& row : chosen_formats(options)) {
-        const Shown shown = look_at(row, options.value, rounding);
-        if (json) {
-            list.push_back(to_json(shown));
-        } else {
-            print(shown);
-        }
+nlohmann::ordered_json to_json(const Description& row) {
+    nlohmann::ordered_json json = {{"format", row.format.name}, {"bits", "0x" + row.value.hex},
+                                   {"fields", row.fields},      {"hex", row.hex_float},
+                                   {"value", row.exact},        {"shortest", row.value.decimal},
+                                   {"class", row.number_class}};
+    if (row.below) json.update({{"below", row.below->decimal}, {"below_bits", "0x" + row.below->hex}});
+    if (row.above) json.update({{"above", row.above->decimal}, {"above_bits", "0x" + row.above->hex}});
+    if (row.ulp) json["ulp"] = std::ldexp(1.0, row.ulp_exponent);
+    if (row.error) json["error"] = *row.error;
+    if (row.error_in_ulps) json["error_in_ulps"] = *row.error_in_ulps;
+    json["flags"] = row.flags;
+    return json;
+}
+
+void print_table(const std::vector<Description>& rows) {
+    fmt::print("{:<9} {:<18}  {:<22} {:<12} {}\n", "format", "bits", "value", "error/ulp", "flags");
+    for (const Description& row : rows) {
+        const std::string error = row.error_in_ulps ? row.error_in_ulps->substr(0, 10) : "";
+        fmt::print("{:<9} {:<18}  {:<22} {:<12} {}\n", row.format.name, "0x" + row.value.hex, row.as_fp64, error,
+                   fmt::join(row.flags, ", "));
     }
-    if (json) fmt::print("{}\n", list.dump(2));
+}
+
+void print_details(const Description& row) {
+    const auto line = [](std::string_view name, const std::string& text) { fmt::print("  {:<10} {}\n", name, text); };
+    fmt::print("{}: {}\n", row.format.name, row.format.description);
+    line("value", row.value.decimal + (row.exact != row.value.decimal ? "  = " + row.exact : ""));
+    line("bits", "0x" + row.value.hex + "  = " + row.fields);
+    line("hex float", row.hex_float);
+    line("class", row.number_class);
+    if (row.below) line("below", row.below->decimal + "  (0x" + row.below->hex + ")");
+    if (row.above) line("above", row.above->decimal + "  (0x" + row.above->hex + ")");
+    if (row.ulp) line("ulp", *row.ulp);
+    if (row.error) line("error", *row.error + "  (" + *row.error_in_ulps + " ulp)");
+    line("flags", row.flags.empty() ? "none" : fmt::format("{}", fmt::join(row.flags, ", ")));
+}
+
+ExitCode show(const Options& options) {
+    const Request request = parse_formats(options.formats);
+    const std::string text = value_of(options);
+    const Rounding rounding = rounding_by_name(options.rounding);
+    if (rounding == Rounding::stochastic) throw UsageError("show rounds in the deterministic modes only");
+    const std::vector<Description> rows = describe_all(request, text, rounding);
+    if (request.json) {
+        auto list = nlohmann::ordered_json::array();
+        for (const Description& row : rows) list.push_back(to_json(row));
+        fmt::print("{}\n", list.dump(2));
+        return ExitCode::good;
+    }
+    if (request.formats.size() == named_formats().size()) {
+        print_table(rows);
+        return ExitCode::good;
+    }
+    for (const Description& row : rows) print_details(row);
     return ExitCode::good;
 }
 
 Action declare(CLI::App& app) {
     const auto options = std::make_shared<Options>();
-    app.add_option("VALUE", options->value, "a number: 0.1, -1e-8, 0x1.8p-25, inf, nan")->required();
-    app.add_option("--format", options->formats, "only this format (fp16, bf16 ...; may be repeated); json: as JSON")
-        ->expected(1)
-        ->take_all();
-    std::vector<std::string> names;
-    for (const auto& [name, rounding] : roundings) names.push_back(name);
-    app.add_option("--rounding", options->rounding, "how to round")->check(CLI::IsMember(names))->capture_default_str();
+    options->app = &app;
+    app.allow_extras();
+    app.add_option("VALUE", options->value, "a number, as 0.1, -1.5e-3, 0x1.8p-10, inf, or bits:3C00");
+    app.add_option("--format", options->formats,
+                   "a number format (see `ulplab formats`; several may be given), all by default; json or console: "
+                   "the form of the output")
+        ->allow_extra_args(false);
+    app.add_option("--rounding", options->rounding, "nearest_even, nearest_away, toward_zero, down, up or odd");
     return [options] { return show(*options); };
 }
 
 }  // namespace
 
 Command show_command() {
-    return {"show", "the bits of a number in every format, its neighbours, ulp and error", declare};
+    return {"show", "the bits of a value in every format, its neighbours, ulp and error", declare};
 }
 
 }  // namespace ulp

@@ -9,6 +9,7 @@ Command bench_command();
 Command claims_command();
 Command discover_command();
 Command doctor_command();
+Command formats_command();
 Command explain_command();
 Command compare_command();
 Command gpu_command();
@@ -18,6 +19,7 @@ Command probe_table_command();
 Command report_command();
 Command run_command();
 Command show_command();
+Command testfloat_command();
 Command verify_command();
 
 std::span<const Command> commands() {
@@ -29,6 +31,8 @@ std::span<const Command> commands() {
         claims_command(),
         // Numbers.
         show_command(),
+        formats_command(),
+        testfloat_command(),
         // Matrix units and their models.
         verify_command(),
         matmul_command(),

@@ -4,10 +4,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <bit>
+#include <filesystem>
 #include <memory>
 #include <optional>
 
 #include "experiments/commands/command.hpp"
+#include "gpu/recording.hpp"
+#include "gpu/reference.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/tensor_core/gemm.hpp"
 #include "softfloat/tensor_core/policies.hpp"
@@ -59,10 +62,30 @@ bool verify_set(const RecordedFiles& files, const PolicySet* policies) {
     return !result.first;
 }
 
+/// A recording in the project's own format, one instruction with its three tiers.
+bool verify_own(const std::filesystem::path& path, const PolicySet* policies) {
+    const gpu::Recording recording = gpu::read_recording_file(path);
+    const auto model = gpu::open_software_device(recording.device.architecture, policies);
+    const std::string name = fmt::format("{} {}", recording.device.name, recording.instruction->name());
+    if (!gpu::has_reference(*recording.instruction, recording.device.architecture)) {
+        fmt::print("{} has no model\n", name);
+        return true;
+    }
+    const gpu::RecordingReplay replay = gpu::replay_recording(recording, *model);
+    fmt::print("{} probes {}/{}, samples {}/{}, bulk {}/{}{}\n", name, replay.probes.equal, replay.probes.total,
+               replay.samples.equal, replay.samples.total, replay.bulk.equal, replay.bulk.total,
+               recording.device.hardware ? "" : " (made by software: no evidence)");
+    if (!replay.first.empty()) fmt::print("  first difference: {}\n", replay.first);
+    return replay.equal();
+}
+
 ExitCode verify(const Options& options) {
     const PolicySet* policies = options.policy.empty() ? nullptr : &policy_set(options.policy);
     bool equal = true;
     for (const std::string& path : options.paths) {
+        const auto own = gpu::find_recording_files(path);
+        for (const auto& file : own) equal = verify_own(file, policies) && equal;
+        if (!own.empty()) continue;
         for (const RecordedFiles& files : find_recordings(path)) equal = verify_set(files, policies) && equal;
     }
     return equal ? ExitCode::good : ExitCode::bits_differ;
@@ -70,7 +93,9 @@ ExitCode verify(const Options& options) {
 
 Action declare(CLI::App& app) {
     const auto options = std::make_shared<Options>();
-    app.add_option("PATH", options->paths, "folders of recordings: of several GPUs, of one, or of one format")
+    app.add_option("PATH", options->paths,
+                   "recordings: .recording files and folders of them, or folders in the published "
+                   "layout, of several GPUs, of one, or of one format")
         ->required();
     app.add_option("--policy", options->policy, "named policy set in place of the table's: A, B, C, D or E");
     app.footer("Prints a line a set. Exit code 4 when a bit differs from the model.");

@@ -4,8 +4,9 @@
 //     ulp::round_array(ulp::formats::bf16, weights);                                     // in place, nearest even
 //     ulp::round_array(ulp::formats::e4m3, x, y, {.rounding = ulp::Rounding::stochastic, .seed = 7});
 //
-// All of them throw std::invalid_argument for spans of different sizes and for random_bits outside 1 to 32 where the
-// rounding is stochastic. Spans of input and output are the same or do not overlap.
+// All of them throw std::invalid_argument for spans of different sizes, for random_bits outside 1 to 32 where the
+// rounding is stochastic, and for instructions that the processor lacks. Spans of input and output are the same or do
+// not overlap.
 #pragma once
 
 #include <span>
@@ -23,8 +24,13 @@ namespace ulp {
 /// to[i] = round_to(format, from[i]): rounded to the format's grid, in fp32. Any format.
 void round_array(const FloatFormat& format, std::span<const float> from, std::span<float> to,
                  const ArrayContext& context = {}, Simd simd = simd_choice());
+/// The same with fp64 as the carrier: vectorised for formats with at most 22 digits that lie within fp32.
+void round_array(const FloatFormat& format, std::span<const double> from, std::span<double> to,
+                 const ArrayContext& context = {}, Simd simd = simd_choice());
 /// In place.
 void round_array(const FloatFormat& format, std::span<float> values, const ArrayContext& context = {},
+                 Simd simd = simd_choice());
+void round_array(const FloatFormat& format, std::span<double> values, const ArrayContext& context = {},
                  Simd simd = simd_choice());
 
 namespace array {

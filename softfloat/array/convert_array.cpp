@@ -13,10 +13,7 @@ namespace {
 bool by_way_of_fp32(const FloatFormat& to, const FloatFormat& from, const ArrayContext& context) {
     if (context.flush_inputs && !(from == formats::fp32)) return false;  // the plan knows only fp32's subnormals
     if (to == formats::fp64) return !context.saturate && !context.flush_outputs && !(from == formats::fp64);
-    if (!(from == formats::fp64)) return true;
-    // fp64 is rounded to odd in fp32 first: all but the last of 24 bits are the value's own.
-    const int needed = context.rounding == Rounding::stochastic ? context.random_bits : 1;
-    return to.precision() + needed < formats::fp32.precision();
+    return !(from == formats::fp64) || by_odd_fp32(to, context);
 }
 
 void convert_each(const FloatFormat& to, const FloatFormat& from, const void* in, void* out, std::size_t count,

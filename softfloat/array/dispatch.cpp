@@ -8,6 +8,10 @@
 namespace ulp::array {
 
 const KernelTable& kernels_of(Simd simd) {
+    if (simd > supported_simd().back()) {
+        throw std::invalid_argument("this processor has no vector instructions '" + std::string(name_of(simd)) +
+                                    "'; supported_simd() lists those it has");
+    }
 #if defined(__x86_64__)
     if (simd >= Simd::avx512) return avx512_kernels;
     if (simd == Simd::avx2) return avx2_kernels;

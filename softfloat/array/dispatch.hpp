@@ -7,6 +7,7 @@
 
 namespace ulp::array {
 
+/// Throws std::invalid_argument for instructions that this processor lacks.
 const KernelTable& kernels_of(Simd simd);
 
 /// Throws std::invalid_argument if the context's random_bits make no sense.

@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include "softfloat/array/dispatch.hpp"
+#include "softfloat/array/environment.hpp"
 #include "softfloat/array/function_tables.hpp"
 #include "softfloat/array/stages.hpp"
 #include "softfloat/functions/functions.hpp"
@@ -49,6 +50,7 @@ bool is_plain(const ArrayContext& context) {
 void evaluate_binary(const FloatFormat& format, BinaryFunction function, const void* x, const void* y, void* out,
                      std::size_t count, const ArrayContext& context) {
     require_sensible_function(format, context);
+    const FloatEnvironment environment(Rounding::nearest_even);
     const std::size_t bytes = bytes_of(format);
     for (std::size_t i = 0; i < count; ++i) {
         Context scalar = scalar_context(context, i);
@@ -61,6 +63,7 @@ void evaluate_binary(const FloatFormat& format, BinaryFunction function, const v
 void evaluate_words(const FloatFormat& format, Function function, const void* in, void* out, std::size_t count,
                     const ArrayContext& context) {
     require_sensible_function(format, context);
+    const FloatEnvironment environment(Rounding::nearest_even);
     const std::size_t bytes = bytes_of(format);
     if (bytes <= 2 && context.rounding != Rounding::stochastic) {
         const auto table = function_table(format, function, context);

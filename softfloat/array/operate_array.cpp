@@ -53,9 +53,9 @@ bool has_processor(Rounding rounding) {
 /// A kernel that does all the work, if there is one.
 ArithmeticKernel direct_kernel(const FloatFormat& format, Operation operation, const ArrayContext& context, Simd simd) {
     const KernelTable& kernels = kernels_of(simd);
+    if (context.saturate) return nullptr;  // these know infinity
     const bool nearest = context.rounding == Rounding::nearest_even;
     if (format == formats::bf16 && nearest) return kernels.bfloat_nearest[operation];
-    if (context.saturate) return nullptr;  // the others know infinity
     const bool of_processor = has_processor(context.rounding);
     if (format == formats::fp32 && of_processor) return kernels.single[operation];
 #if defined(__x86_64__)
@@ -101,7 +101,7 @@ void operate_words(const FloatFormat& format, Operation operation, const Operand
         const auto plan = make_plan(format, context);
         direct(plan->constants, operands.a, operands.b, operands.c, out, count);
     } else if (!by_kernels || !operate_blocks(format, operation, operands, out, count, context, kernels_of(simd))) {
-        operate_each(format, operation, operands, out, count, context);
+        operate_each(format, operation, operands, out, count, context);  // integers only
     }
 }
 

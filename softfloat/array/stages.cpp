@@ -75,6 +75,13 @@ void Writer::write(const void* words, std::size_t begin, std::size_t count, void
     widen_(plan_.constants, rounded, out, count);
 }
 
+bool by_odd_fp32(const FloatFormat& format, const ArrayContext& context) {
+    if (context.flush_inputs) return false;  // the plan would flush fp32's subnormals
+    if (context.rounding != Rounding::stochastic) return format.precision() + 1 < formats::fp32.precision();
+    // Odd makes fp32's largest number of everything beyond it, which chance could round down.
+    return format.precision() + context.random_bits < formats::fp32.precision() && format.emax() < formats::fp32.emax();
+}
+
 std::uint64_t load_word(const void* words, std::size_t bytes, std::size_t element) {
     const auto* from = static_cast<const unsigned char*>(words) + bytes * element;
     std::uint64_t word = 0;

@@ -56,6 +56,10 @@ class Writer {
     std::size_t bytes_ = 4;
 };
 
+/// Whether fp64 numbers, rounded to odd in fp32, can be rounded to the format from there: one of fp32's 24 digits tells
+/// only that something was dropped.
+bool by_odd_fp32(const FloatFormat& format, const ArrayContext& context);
+
 /// One element's storage word, for what has no kernel.
 std::uint64_t load_word(const void* words, std::size_t bytes, std::size_t element);
 void store_word(void* words, std::size_t bytes, std::size_t element, std::uint64_t word);

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <stdexcept>
 
 #include "softfloat/format_names.hpp"
 #include "softfloat/tensor_core/chain_dot.hpp"
@@ -273,7 +274,17 @@ DotUnit unit_of(const TensorCoreModel& model) {
             }};
 }
 
+bool can_discover(const DotUnit& unit) {
+    constexpr int most_fraction_bits = 25;  // of the units known
+    const Scales scales = scales_of(unit);
+    return scales.huge - scales.unit > most_fraction_bits + 2;
+}
+
 Discovery discover(const DotUnit& unit) {
+    if (!can_discover(unit)) {
+        throw std::invalid_argument("numbers of " + name_of(unit.a_format) + " and " + name_of(unit.b_format) +
+                                    " lie too near each other to ask a unit for its order; choose wider formats");
+    }
     Discovery found;
     found.tree = find_tree(unit);
     found.fused_terms = widest_terms(found.tree);

@@ -41,7 +41,10 @@ struct Discovery {
     std::vector<std::string> evidence;  // a sentence each
 };
 
-/// Asks the unit. At least 4 products; takes about k^2 / 2 dot products.
+/// Whether the formats hold numbers far enough apart for the questions: FP6 and FP4 without scales do not.
+bool can_discover(const DotUnit& unit);
+
+/// Asks the unit; takes about k^2 / 2 dot products. Throws std::invalid_argument unless can_discover(unit).
 Discovery discover(const DotUnit& unit);
 
 /// Rows of the table with exactly these findings and formats.

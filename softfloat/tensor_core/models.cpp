@@ -145,6 +145,20 @@ void add_blackwell(std::vector<ModelRow>& rows) {
     add_fp8(rows, rtx, "mma", {.instruction_k = 32, .group = 32, .fraction_bits = 25}, 23, unseen);
 }
 
+/// kind::f8f6f4 with FP6 and FP4 elements: the fused group of FP8.
+void add_fp6_and_fp4(std::vector<ModelRow>& rows) {
+    using namespace formats;
+    for (const auto& [architecture, instruction] : {std::pair{"sm_100", "tcgen05"}, {"sm_120", "mma"}}) {
+        const Generation g{architecture, 25, 0, 0};
+        for (const FloatFormat& element : {e3m2, e2m3, e2m1}) {
+            for (const FloatFormat& accumulator : {fp32, fp16}) {
+                add(rows, g, instruction, name_of(element), fused_model(element, accumulator, 32, 32, 25),
+                    claimed(std::string(mma_sim)));
+            }
+        }
+    }
+}
+
 /// fp64: chains of fused multiply-adds.
 void add_fp64(std::vector<ModelRow>& rows) {
     using formats::fp64;
@@ -207,6 +221,11 @@ void add_amd(std::vector<ModelRow>& rows) {
     add(rows, mi300, "mfma", "fp16", late(fp16, 16, 8), claim);
     add(rows, mi300, "mfma", "bf16", late(bf16, 16, 8), claim);
     add(rows, mi300, "mfma", "tf32", late(tf32, 8, 4), claim);
+    for (const FloatFormat& fp8 : {e4m3fnuz, e5m2fnuz}) {
+        TensorCoreModel model = late(fp8, 32, 16);
+        model.summation = Summation::late_addend_even_odd;
+        add(rows, mi300, "mfma", name_of(fp8), model, claim);
+    }
     add(rows, mi300, "mfma", "fp32", chained_model(fp32, Summation::fma_chain, 4, 1), claim);
 }
 
@@ -230,6 +249,7 @@ std::vector<ModelRow> build_table() {
     add_ampere_and_ada(rows);
     add_hopper(rows);
     add_blackwell(rows);
+    add_fp6_and_fp4(rows);
     add_fp64(rows);
     add_amd(rows);
     add_x86(rows);

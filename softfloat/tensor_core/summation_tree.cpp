@@ -66,12 +66,7 @@ SummationTree with_group(const TensorCoreModel& model, SummationTree tree, int f
     const int last = first + model.group;
     switch (model.summation) {
         case Summation::pairwise: return SummationTree::node({std::move(tree), balanced(first, model.group)});
-        case Summation::late_addend_even_odd: {  // c, aligned to the larger of the two sums, is lost with either
-            std::vector<SummationTree> children{std::move(tree)};
-            children.push_back(all_at_once(every(first, last, 2)));
-            children.push_back(all_at_once(every(first + 1, last, 2)));
-            return SummationTree::node(std::move(children));
-        }
+        // CDNA 3 aligns even and odd products, and c, to the largest exponent once more: masking sees one node.
         default: return joined(std::move(tree), every(first, last));
     }
 }

@@ -1,13 +1,18 @@
-// How fast the array operations are, beside memcpy of the same arrays in the same run.
+// How fast the array operations are: rounding beside memcpy of the same arrays in the same run.
 //
-//     build/release/bench/bench_softfloat --benchmark_repetitions=5 --benchmark_report_aggregates_only=true
+//     build/release/bench/bench_softfloat [--markdown docs/array_speed.md] [options of Google Benchmark]
 //
 // Names: round/FORMAT/ROUNDING/SIMD for 16M fp32 values, OPERATION/FORMAT/SIMD for 1M values of random bits. The
-// counter `each` is the processor time an element. On a machine with other work, let the repetitions take turns and
-// read the medians: --benchmark_enable_random_interleaving=true.
+// counter `each` is the processor time an element. On a machine with other work, let repetitions take turns and read
+// medians:
+// --benchmark_repetitions=5 --benchmark_enable_random_interleaving=true --benchmark_min_time=0.05.
 #include <benchmark/benchmark.h>
 
+#include <array>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -94,6 +99,7 @@ void register_rounding() {
                 const std::string where = std::string(name) + "/" + rounding_name + "/" + std::string(name_of(simd));
                 const FloatFormat format = ulp::format_by_name(name);
                 benchmark::RegisterBenchmark(("round/" + where).c_str(), round_to_other, format, rounding, simd);
+                if (rounding != Rounding::nearest_even) continue;
                 benchmark::RegisterBenchmark(("round_in_place/" + where).c_str(), round_in_place, format, rounding,
                                              simd);
             }
@@ -144,6 +150,7 @@ template <class Real>
 void evaluate(benchmark::State& state, ulp::array::Function function) {
     const auto x = random_bits<Real>(operated_count, 1);
     std::vector<Real> y(operated_count);
+    ulp::array::evaluate_words(Real::format, function, x.data(), y.data(), 1, {});  // makes the table
     for (auto _ : state) {
         ulp::array::evaluate_words(Real::format, function, x.data(), y.data(), operated_count, {});
         benchmark::ClobberMemory();
@@ -187,13 +194,83 @@ void register_operations() {
     register_functions<ulp::fp32>("fp32");
 }
 
+/// Prints as usual, and keeps the time an element of each benchmark: the median where there are repetitions.
+class Collector : public benchmark::ConsoleReporter {
+  public:
+    Collector() : ConsoleReporter(OO_Tabular) {}
+    void ReportRuns(const std::vector<Run>& runs) override {
+        for (const Run& run : runs) {
+            const auto each = run.counters.find("each");
+            if (each == run.counters.end()) continue;
+            if (run.run_type == Run::RT_Aggregate && run.aggregate_name != "median") continue;
+            nanoseconds_[run.run_name.str()] = each->second.value * 1e9;
+        }
+        ConsoleReporter::ReportRuns(runs);
+    }
+    [[nodiscard]] const std::map<std::string, double>& nanoseconds() const { return nanoseconds_; }
+
+  private:
+    std::map<std::string, double> nanoseconds_;
+};
+
+/// A line for what comes before the last part of a name, a column for each set of instructions.
+std::string table_of(const std::map<std::string, double>& nanoseconds) {
+    const std::string memcpy_name = "memcpy/fp32/16M";
+    const auto copy = nanoseconds.find(memcpy_name);
+    std::map<std::string, std::map<std::string, std::string>> lines;
+    for (const auto& [name, time] : nanoseconds) {
+        const auto slash = name.rfind('/');
+        std::array<char, 64> text{};
+        const bool beside_memcpy = name.starts_with("round") && copy != nanoseconds.end();
+        const double ratio = beside_memcpy ? time / copy->second : 0;
+        std::snprintf(text.data(), text.size(), beside_memcpy ? "%.2f (%.2f)" : "%.2f", time, ratio);
+        const bool has_column = name != memcpy_name && name.find('/') != slash;
+        lines[has_column ? name.substr(0, slash) : name][has_column ? name.substr(slash + 1) : "portable"] =
+            text.data();
+    }
+    std::string table = "| |";
+    for (const Simd simd : ulp::supported_simd()) table += " " + std::string(name_of(simd)) + " |";
+    table += "\n|---|";
+    for (std::size_t i = 0; i < ulp::supported_simd().size(); ++i) table += "---:|";
+    for (auto& [line, columns] : lines) {
+        table += "\n| " + line + " |";
+        for (const Simd simd : ulp::supported_simd()) table += " " + columns[std::string(name_of(simd))] + " |";
+    }
+    return table + "\n";
+}
+
+bool write_markdown(const std::string& path, const std::map<std::string, double>& nanoseconds) {
+    const std::string temporary = path + ".tmp";
+    std::ofstream file(temporary);
+    file << "# Speed of array operations\n\n"
+            "Written by `bench_softfloat --markdown`; do not edit. Nanoseconds of processor time an element on one "
+            "core; "
+            "in brackets, times of memcpy of the same 16M fp32 values in the same run. `round` goes from one array to "
+            "another. Arithmetic, conversions and functions are on 1M values of random bits; functions of formats of "
+            "up to 16 bits look their results up in tables, the same for every set of instructions.\n\n"
+         << table_of(nanoseconds);
+    file.close();
+    return file && std::rename(temporary.c_str(), path.c_str()) == 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+    std::string markdown;
+    if (argc > 2 && std::string(argv[1]) == "--markdown") {
+        markdown = argv[2];
+        argv[2] = argv[0];
+        argv += 2;
+        argc -= 2;
+    }
     register_rounding();
     register_operations();
     benchmark::Initialize(&argc, argv);
     if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
-    benchmark::RunSpecifiedBenchmarks();
+    Collector collector;
+    benchmark::RunSpecifiedBenchmarks(&collector);
     benchmark::Shutdown();
+    if (markdown.empty() || write_markdown(markdown, collector.nanoseconds())) return 0;
+    std::fprintf(stderr, "cannot write %s; choose another place\n", markdown.c_str());
+    return 3;
 }

@@ -243,6 +243,54 @@ TEST_CASE("doctor tells what there is") {
     }
 }
 
+TEST_CASE("show prints a value in every format or in those named, as text and as JSON") {
+    const Finished table = ulplab({"show", "0.1"});
+    CHECK(table.exit_code == 0);
+    CHECK(table.output.find("fp16      0x2E66              0.0999755859375        -0.4") != std::string::npos);
+    const Finished negative = ulplab({"show", "-0.1", "--format", "fp16", "--rounding", "down"});
+    CHECK(negative.exit_code == 0);
+    CHECK(negative.output.find("0xAE67  = 1 01011 1001100111") != std::string::npos);
+    const Finished json = ulplab({"show", "0.1", "--format", "fp16", "--format", "json", "--format", "e4m3"});
+    const auto parsed = nlohmann::json::parse(json.output);
+    CHECK(parsed.size() == 2);
+    CHECK(parsed.at(0).at("above_bits") == "0x2E67");
+    CHECK(parsed.at(0).at("error") == "-2.44140625e-5");
+    CHECK(parsed.at(1).at("error_in_ulps") == "0.2");
+    check_refused({"show"}, 2, "show needs a VALUE");
+    check_refused({"show", "1,5"}, 2, "'1,5' is not a number");
+    check_refused({"show", "1", "2"}, 2, "show takes one VALUE");
+    check_refused({"show", "1", "--format", "fp17"}, 2, "there is no format 'fp17'");
+    check_refused({"show", "1", "--rounding", "sideways"}, 2, "there is no rounding mode 'sideways'");
+    check_refused({"show", "nan", "--format", "e2m1"}, 2, "no NaN");
+}
+
+TEST_CASE("formats lists every format") {
+    CHECK(ulplab({"formats"}).output.find("65504") != std::string::npos);
+    const auto parsed = nlohmann::json::parse(ulplab({"formats", "--format", "json"}).output);
+    CHECK(parsed.size() == 13);
+    CHECK(parsed.at(4).at("name") == "fp16");
+    CHECK(parsed.at(4).at("largest") == 65504);
+}
+
+TEST_CASE("testfloat filters lines from the standard input") {
+    const test::TemporaryFolder folder;
+    const auto filter = [&](const std::string& lines, const std::string& options) {
+        write_file(folder / "operands", lines);
+        return run_program({"sh", "-c",
+                            std::string(ULPLAB_PROGRAM) + " testfloat " + options + " < '" +
+                                (folder / "operands").string() + "' 2>&1"});
+    };
+    const Finished good = filter("3C00 4200 anything\n", "f16_div --rounding max --tininess before");
+    CHECK(good.exit_code == 0);
+    CHECK(good.output == "3C00 4200 3556 01\n");
+    const Finished bad = filter("3C00 4200\n3C00\n", "f16_div");
+    CHECK(bad.exit_code == 3);
+    CHECK(bad.output.find("line 2 has only 1 fields") != std::string::npos);
+    check_refused({"testfloat", "f16_pow"}, 2, "there is no operation 'f16_pow'");
+    check_refused({"testfloat", "f16_add", "--rounding", "inward"}, 2, "there is no rounding mode 'inward'");
+    check_refused({"testfloat", "f16_add", "--tininess", "never"}, 2, "--tininess");
+}
+
 TEST_CASE("show prints a number in every format, correctly rounded") {
     const auto shown = [](const std::string& value, const std::string& format, const std::string& rounding) {
         const Finished finished =
@@ -267,11 +315,4 @@ TEST_CASE("show prints a number in every format, correctly rounded") {
     const std::string all = ulplab({"show", "1.1"}).output;
     for (const char* bits : {"0x3F8CCCCD", "0x3F8CC000", "0x3F8D", "0x3C66"})
         CHECK(all.find(bits) != std::string::npos);
-}
-
-TEST_CASE("show refuses what is no number, format or rounding") {
-    check_refused({"show"}, 2, "VALUE is required");
-    check_refused({"show", "one"}, 2, "'one' is not a number");
-    check_refused({"show", "1", "--format", "fp17"}, 2, "there is no format 'fp17'");
-    check_refused({"show", "1", "--rounding", "sideways"}, 2, "--rounding");
 }

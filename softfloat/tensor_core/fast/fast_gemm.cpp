@@ -68,7 +68,6 @@ bool is_suspect_addend(float c) {
 }
 
 float initial_addend(const Plan& plan, std::int64_t i, std::int64_t j) {
-    if (plan.problem.c.data == nullptr) return 0.0F;
     const FloatFormat& format = plan.model.accumulator;
     const float c = plan.problem.c(i, j);
     return format == formats::fp32 ? c : carrier_of(format, operand_code(format, c));
@@ -80,6 +79,7 @@ void load_tile(const Plan& plan, const PackedRows& a, const PackedPanel& b, Tile
     for (std::int64_t i = 0; i < tile.rows; ++i) {
         auto& suspects = tile.suspects[static_cast<std::size_t>(i)];
         if (a.special[static_cast<std::size_t>(i)]) suspects = ~std::uint64_t{0};
+        if (plan.problem.c.data == nullptr) continue;
         for (std::int64_t j = 0; j < tile.cols; ++j) {
             const float c = initial_addend(plan, tile.row + i, tile.col + j);
             const bool suspect = is_suspect_addend(c);
@@ -170,10 +170,11 @@ void settle_suspects(const Plan& plan, Tile& tile) {
 }
 
 void store_tile(const Plan& plan, const Tile& tile) {
+    const Strided<float>& d = plan.problem.d;
     for (std::int64_t i = 0; i < tile.rows; ++i) {
-        for (std::int64_t j = 0; j < tile.cols; ++j) {
-            plan.problem.d(tile.row + i, tile.col + j) = tile.c[static_cast<std::size_t>(i * plan.width + j)];
-        }
+        const float* from = tile.c.data() + i * plan.width;
+        float* to = &d(tile.row + i, tile.col);
+        for (std::int64_t j = 0; j < tile.cols; ++j) to[j * d.col_stride] = from[j];
     }
 }
 
@@ -214,6 +215,7 @@ bool has_fast_path(const TensorCoreModel& model) {
 
 void fast_gemm(const Kernels& kernels, const TensorCoreModel& model, const GemmProblem& given) {
     if (!has_fast_path(model)) throw std::invalid_argument("this model has no fast path; use soft_gemm_plain");
+    if (given.m == 0 || given.n == 0 || given.k == 0) return soft_gemm_plain(model, given);  // nothing to pack
     GemmProblem problem = given;
     TensorCoreModel oriented = model;
     if (given.n < given.m && given.n < 48) {  // wide rows fill the vectors better; a dot product has no sides

@@ -14,6 +14,15 @@ std::uint32_t word_of(float x) { return std::bit_cast<std::uint32_t>(x); }
 
 bool is_special(const Grid& grid, float value) { return (word_of(value) & 0x7FFFFFFFU) > grid.max_finite; }
 
+/// `count` elements `stride` apart, in order.
+void copy(const float* from, std::int64_t stride, std::int64_t count, float* to) {
+    if (stride == 1) {
+        std::copy_n(from, count, to);
+        return;
+    }
+    for (std::int64_t i = 0; i < count; ++i) to[i] = from[i * stride];
+}
+
 /// The slow way for what an encoder refused: rounds to the grid what is off it; true for a special value, now 0.
 bool settle(const FloatFormat& format, const Grid& grid, float& value) {
     value = carrier_of(format, operand_code(format, value));
@@ -67,6 +76,11 @@ void pack_rows(const Kernels& kernels, const FloatFormat& format, const Grid& gr
     for (std::int64_t row = 0; row < rows; ++row) {
         for (std::int64_t g = 0; g < order.groups; ++g) {
             float* to = packed.values.data() + (g * rows + row) * order.group;
+            const std::int64_t first = g * order.group;
+            if (order.emulated_instruction == 0) {
+                copy(&a(row, first), a.col_stride, std::min<std::int64_t>(order.group, order.k - first), to);
+                continue;
+            }
             for (int place = 0; place < order.group; ++place) {
                 const std::int64_t k = order.source(g, place);
                 if (k < order.k) to[place] = a(row, k);
@@ -95,7 +109,7 @@ void pack_panel(const Kernels& kernels, const FloatFormat& format, const Grid& g
             const std::int64_t k = order.source(g, place);
             if (k >= order.k) continue;
             float* to = packed.values.data() + (g * order.group + place) * width;
-            for (std::int64_t j = 0; j < cols; ++j) to[j] = b(k, j);
+            copy(&b(k, 0), b.col_stride, cols, to);
         }
     }
     if (kernels.encode_panel(grid, packed.values.data(), depth, packed.exponents.data())) return;

@@ -11,6 +11,10 @@
 #include "softfloat/array/array.hpp"
 #include "softfloat/array/stages.hpp"
 
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
 namespace {
 
 using ulp::ArrayContext;
@@ -198,6 +202,31 @@ TEST_CASE("typed arithmetic on spans, of every length, beside and onto its opera
     CHECK_THROWS_AS(ulp::multiply_array<bf16>(five, roots, four), std::invalid_argument);
     CHECK_THROWS_AS(ulp::fma_array<bf16>(five, roots, four, roots), std::invalid_argument);
 }
+
+#if defined(__x86_64__)
+TEST_CASE("the caller's rounding, flushing of subnormals and flags neither change array operations nor are changed") {
+    const unsigned saved = _mm_getcsr();
+    const unsigned hostile = 0x1F80U | 0x4000U | 0x8040U;  // masked, rounding up, flushing results and operands
+    for (const auto& format : {ulp::formats::fp16, ulp::formats::bf16, ulp::formats::fp32, ulp::formats::tf32}) {
+        const Operands operands = first_of(operands_for(format), 8001);
+        for (int i = 0; i < ulp::array::operations; ++i) {
+            const auto op = static_cast<Operation>(i);
+            for (const Rounding rounding : {Rounding::nearest_even, Rounding::down}) {
+                const Words expected = operate_each(format, op, {.rounding = rounding}, operands);
+                for (const Simd simd : ulp::supported_simd()) {
+                    _mm_setcsr(hostile);
+                    const Words results = operate_array(format, op, {.rounding = rounding}, operands, simd);
+                    const unsigned after = _mm_getcsr();
+                    _mm_setcsr(saved);
+                    std::string first;
+                    CHECK(mismatches(expected, results, operands, first) == 0);
+                    CHECK(after == hostile);
+                }
+            }
+        }
+    }
+}
+#endif
 
 TEST_CASE("the comparison finds wrong arithmetic on every path: one rounding made, another claimed") {
     for (const auto& format : {ulp::formats::fp16, ulp::formats::bf16, ulp::formats::tf32, ulp::formats::fp32,

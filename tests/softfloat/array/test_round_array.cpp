@@ -100,6 +100,39 @@ TEST_CASE("round_array flushes and saturates as round_to does") {
     check_all_formats({.rounding = Rounding::stochastic, .flush_outputs = true, .saturate = true}, operands);
 }
 
+TEST_CASE("round_array rounds fp64 once, in every format and rounding") {
+    std::vector<double> operands;
+    ulp::test::Words words(17);
+    for (std::size_t i = 0; i < all_operands.size(); i += 9) {
+        const auto noise = std::bit_cast<double>((words.next() & 0x1FFFFFFF) | std::bit_cast<std::uint64_t>(1.0));
+        operands.push_back(static_cast<double>(all_operands[i]) * (i % 2 == 0 ? noise : 1.0));
+        operands.push_back(std::bit_cast<double>(words.next()));
+    }
+    auto roundings = ulp::test::deterministic_roundings();
+    roundings.push_back(Rounding::stochastic);
+    std::vector<double> rounded(operands.size());
+    for (const auto& tested : array_formats()) {
+        for (const Rounding rounding : roundings) {
+            const ArrayContext context{.rounding = rounding, .random_bits = 9, .seed = 6, .first = 1};
+            std::vector<double> expected;
+            for (std::size_t i = 0; i < operands.size(); ++i) {
+                ulp::Context scalar = scalar_context(context, i);
+                expected.push_back(round_to(tested.format, operands[i], scalar));
+            }
+            for (const Simd simd : ulp::supported_simd()) {
+                round_array(tested.format, operands, rounded, context, simd);
+                std::size_t mismatches = 0;
+                for (std::size_t i = 0; i < operands.size(); ++i) {
+                    mismatches += std::bit_cast<std::uint64_t>(expected[i]) != std::bit_cast<std::uint64_t>(rounded[i]);
+                }
+                CAPTURE(name_of(simd));
+                CAPTURE(ulp::test::name_of(rounding));
+                CHECK_MESSAGE(mismatches == 0, tested.name);
+            }
+        }
+    }
+}
+
 TEST_CASE("round_array works in place, on every length and alignment, and touches nothing beside") {
     const auto operands = std::span<const float>(all_operands).last(200);
     for (const Simd simd : ulp::supported_simd()) {

@@ -22,9 +22,9 @@ class CodesCheck {
     template <class Call>
     [[nodiscard]] Mismatches run(Call call) const {
         Mismatches found;
-        for (const auto& [code, place] : cases_) {
-            check_modes(found, oracle_, place, {code},
-                        [&](Context& context) { return call(oracle_.format(), code, context); });
+        for (const Case& one : cases_) {
+            check_modes(found, oracle_, one.place, {one.code},
+                        [&](Context& context) { return call(oracle_.format(), one.code, context); });
         }
         return found;
     }

@@ -20,7 +20,9 @@ void check_pairs(const FloatFormat& format, const std::vector<Pair>& pairs) {
     const Oracle oracle(format);
     Mismatches pow_found;
     Mismatches hypot_found;
-    for (const auto& [a, b] : pairs) {
+    for (const Pair& pair : pairs) {
+        const std::uint64_t a = pair.a;
+        const std::uint64_t b = pair.b;
         check_modes(pow_found, oracle, locate_pow(oracle, a, b), {a, b},
                     [&](Context& context) { return pow_bits(format, a, b, context); });
         check_modes(hypot_found, oracle, locate_hypot(oracle, a, b), {a, b},

@@ -148,5 +148,45 @@ TEST_CASE("a broken special rule, rounding mode or last bit of any function is c
     all_mutants_are_caught<functions::Cbrt>("cbrt");
 }
 
+/// pow over all pairs of a small format, in every mode.
+template <class Call>
+Mismatches check_pow(Call call) {
+    const FloatFormat format = ieee_format(3, 2);
+    const Oracle oracle(format);
+    Mismatches found;
+    for (const std::uint64_t a : all_codes(format)) {
+        for (const std::uint64_t b : all_codes(format)) {
+            check_modes(found, oracle, locate_pow(oracle, a, b), {a, b},
+                        [&](Context& context) { return call(format, a, b, context); });
+        }
+    }
+    return found;
+}
+
+TEST_CASE("a broken rule of pow is caught: special results, exact results, NaN that does not matter, the sign") {
+    CHECK(check_pow(pow_bits).count == 0);
+    for (const Mutation& mutation : mutations) {
+        const auto mutant = [&](const FloatFormat& format, std::uint64_t a, std::uint64_t b, Context& context) {
+            const auto x = decode<std::uint64_t>(format, a);
+            const auto y = decode<std::uint64_t>(format, b);
+            if (x.kind == Kind::nan || y.kind == Kind::nan) return pow_bits(format, a, b, context);
+            const Special special = functions::Pow::special(x, y);
+            if (special.rule == Rule::compute || !mutation.applies(special)) return pow_bits(format, a, b, context);
+            return special_bits(format, mutation.change(special), context);
+        };
+        INFO(mutation.name);
+        CHECK(check_pow(mutant).count > 0);
+    }
+    const auto nan_always_wins = [](const FloatFormat& format, std::uint64_t a, std::uint64_t b, Context& context) {
+        if (is_nan(format, a) || is_nan(format, b)) return propagate_nan(format, a, b, context);
+        return pow_bits(format, a, b, context);
+    };
+    const auto signs_lost = [](const FloatFormat& format, std::uint64_t a, std::uint64_t b, Context& context) {
+        return pow_bits(format, magnitude_of(format, a), b, context);
+    };
+    CHECK(check_pow(nan_always_wins).count > 0);
+    CHECK(check_pow(signs_lost).count > 0);
+}
+
 }  // namespace
 }  // namespace ulp::test

@@ -1,0 +1,62 @@
+// `ulplab formats`: the table of number formats with their derived quantities.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "experiments/commands/command.hpp"
+#include "softfloat/describe.hpp"
+
+namespace ulp {
+namespace {
+
+nlohmann::ordered_json to_json(const FormatDescription& row) {
+    const FloatFormat& format = row.format.format;
+    return {{"name", row.format.name},
+            {"description", row.format.description},
+            {"storage_bits", format.storage_bits()},
+            {"sign_bits", format.has_sign ? 1 : 0},
+            {"exponent_bits", format.exponent_bits},
+            {"fraction_bits", format.fraction_bits},
+            {"precision", format.precision()},
+            {"bias", format.bias},
+            {"emin", format.emin()},
+            {"emax", format.emax()},
+            {"largest", row.largest},
+            {"smallest_normal", row.smallest_normal},
+            {"smallest_positive", row.smallest_positive},
+            {"epsilon", row.epsilon},
+            {"specials", row.specials}};
+}
+
+ExitCode print_formats(const std::string& form) {
+    if (form == "json") {
+        auto list = nlohmann::ordered_json::array();
+        for (const NamedFormat& format : named_formats()) list.push_back(to_json(describe(format)));
+        fmt::print("{}\n", list.dump(2));
+        return ExitCode::good;
+    }
+    fmt::print("{:<9} {:>4} {:>3} {:>4} {:>5} {:>5}  {:<15} {:<15} {:<15} {:<15} {}\n", "format", "bits", "exp", "frac",
+               "emin", "emax", "largest", "smallest normal", "smallest", "epsilon", "specials");
+    for (const NamedFormat& named : named_formats()) {
+        const FormatDescription row = describe(named);
+        const FloatFormat& format = named.format;
+        fmt::print("{:<9} {:>4} {:>3} {:>4} {:>5} {:>5}  {:<15.8g} {:<15.8g} {:<15.8g} {:<15.8g} {}\n", named.name,
+                   format.code_bits(), format.exponent_bits, format.fraction_bits, format.emin(), format.emax(),
+                   row.largest, row.smallest_normal, row.smallest_positive, row.epsilon, row.specials);
+    }
+    return ExitCode::good;
+}
+
+Action declare(CLI::App& app) {
+    const auto form = std::make_shared<std::string>("console");
+    app.add_option("--format", *form, "console or json")->check(CLI::IsMember({"console", "json"}));
+    return [form] { return print_formats(*form); };
+}
+
+}  // namespace
+
+Command formats_command() { return {"formats", "the number formats with their ranges and precisions", declare}; }
+
+}  // namespace ulp

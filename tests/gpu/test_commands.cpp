@@ -1,0 +1,101 @@
+// `ulplab gpu` and `ulplab compare` where there is no GPU: what they print and how they end.
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+namespace {
+
+struct Outcome {
+    int code;
+    std::string output;
+};
+
+/// Runs the program with these arguments, stdout and stderr together, and no GPU in sight.
+Outcome ulplab(const std::string& arguments) {
+    const std::string command = std::string("CUDA_VISIBLE_DEVICES= '") + ULPLAB_PROGRAM + "' " + arguments + " 2>&1";
+    FILE* pipe = popen(command.c_str(), "r");
+    REQUIRE(pipe != nullptr);
+    Outcome outcome{};
+    char buffer[4096];
+    while (const std::size_t count = std::fread(buffer, 1, sizeof buffer, pipe)) outcome.output.append(buffer, count);
+    outcome.code = WEXITSTATUS(pclose(pipe));
+    return outcome;
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+std::filesystem::path temporary(const std::string& name) {
+    return std::filesystem::temp_directory_path() / ("ulplab-" + name + std::to_string(getpid()));
+}
+
+}  // namespace
+
+TEST_CASE("without a GPU every command that needs one ends with 3 and one sentence") {
+    for (const char* command : {"info", "probe", "bulk", "record --out /nonexistent", "throughput", "cublas-study",
+                                "train --backend cuda:mma", "train --backend cublas:fp16"}) {
+        CAPTURE(std::string(command));
+        const Outcome outcome = ulplab(std::string("gpu ") + command);
+        CHECK(outcome.code == 3);
+        CHECK(outcome.output.starts_with("ulplab: "));
+        CHECK(contains(outcome.output, "; "));
+        CHECK(outcome.output.find('\n') == outcome.output.size() - 1);
+    }
+}
+
+TEST_CASE("wrong usage ends with 2 and says what there is") {
+    for (const auto& [arguments, part] :
+         {std::pair{"gpu info --device gpu", "choose cuda"},
+          std::pair{"gpu bulk --device software:sm_90 --class odd", "cancellation"},
+          std::pair{"gpu bulk --device software:sm_90 --blocks 0", "--blocks"},
+          std::pair{"gpu bulk --device software:sm_90 --instruction mma.x", "mma.m16n8k16.fp16.fp32"},
+          std::pair{"gpu bulk --device software:sm_80 --instruction wgmma.m64n8k16.fp16.fp32", "sm_90"},
+          std::pair{"gpu train --backend soft:h1000", "soft:h100"}, std::pair{"gpu throughput --size 5", "--size"},
+          std::pair{"gpu train --backend soft:h100 --recipe nothing", "mixed_fp16"}, std::pair{"gpu", "--help"}}) {
+        CAPTURE(std::string(arguments));
+        const Outcome outcome = ulplab(arguments);
+        CHECK(outcome.code == 2);
+        CHECK(contains(outcome.output, part));
+    }
+}
+
+TEST_CASE("a dry run records, replays, and says that it is no evidence") {
+    const auto folder = temporary("record");
+    const std::string out = folder.string();
+    CHECK(ulplab("gpu record --device software:sm_90 --instruction mma.m16n8k8.fp16.fp32 --digests 1 --out " + out)
+              .code == 0);
+    const Outcome live = ulplab("gpu verify --device software:sm_90 " + out);
+    CHECK(live.code == 0);
+    CHECK(contains(live.output, "bulk 5/5"));
+    const Outcome replayed = ulplab("verify " + out);
+    CHECK(replayed.code == 0);
+    CHECK(contains(replayed.output, "no evidence"));
+    const Outcome other = ulplab("verify --policy E " + out);
+    CHECK(other.code == 4);
+    CHECK(contains(other.output, "first difference"));
+    CHECK(contains(ulplab("gpu verify --device software:sm_80 " + out).output, "another architecture"));
+    std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("traces of two generations part, and the place is named") {
+    const auto a = temporary("a.trace");
+    const auto b = temporary("b.trace");
+    const std::string settings = " --steps 6 --hidden 16 --batch 16 ";
+    CHECK(ulplab("gpu train --backend soft:h100" + settings + "--out " + a.string()).code == 0);
+    CHECK(ulplab("gpu train --backend soft:a100" + settings + "--out " + b.string()).code == 0);
+    CHECK(ulplab("compare " + a.string() + " " + a.string()).code == 0);
+    const Outcome files = ulplab("compare " + a.string() + " " + b.string());
+    CHECK(files.code == 4);
+    CHECK(contains(files.output, "step "));
+    const Outcome backends = ulplab("compare soft:h100 soft:a100" + settings);
+    CHECK(backends.code == 4);
+    CHECK(contains(backends.output, "product 0"));
+    CHECK(ulplab("compare " + a.string() + " soft:h100").code == 2);
+    CHECK(ulplab("compare /no/such.trace " + a.string()).code == 3);
+    std::filesystem::remove(a);
+    std::filesystem::remove(b);
+}

@@ -1,0 +1,66 @@
+// What real GPUs computed, as committed under tests/recordings: replayed against the models on any machine.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <iostream>
+#include <string>
+
+#include "gpu/backends.hpp"
+#include "gpu/recording.hpp"
+#include "gpu/reference.hpp"
+#include "gpu/training.hpp"
+
+using namespace ulp::gpu;
+
+namespace {
+
+const std::filesystem::path folder = ULPLAB_RECORDINGS;
+
+/// "sm_90" in "NVIDIA H200, sm_90, driver ...".
+int architecture_in(const std::string& device) {
+    const auto at = device.find("sm_");
+    REQUIRE(at != std::string::npos);
+    return std::stoi(device.substr(at + 3));
+}
+
+}  // namespace
+
+TEST_CASE("committed recordings are of hardware, and the models give every bit of them") {
+    const auto files =
+        std::filesystem::exists(folder) ? find_recording_files(folder) : std::vector<std::filesystem::path>{};
+    if (files.empty()) std::cout << "skipped: no recordings of GPUs in tests/recordings\n";
+    for (const auto& file : files) {
+        CAPTURE(file.filename().string());
+        const Recording recording = read_recording_file(file);
+        CHECK(recording.device.hardware);
+        if (!has_reference(*recording.instruction, recording.device.architecture)) continue;
+        const RecordingReplay replay =
+            replay_recording(recording, *open_software_device(recording.device.architecture));
+        CAPTURE(replay.first);
+        CHECK(replay.equal());
+    }
+}
+
+TEST_CASE("committed training traces of GPUs: the model's training takes the same first steps") {
+    int traces = 0;
+    if (std::filesystem::exists(folder)) {
+        for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+            if (entry.path().extension() != ".trace") continue;
+            CAPTURE(entry.path().filename().string());
+            TraceFile recorded = read_trace(entry.path());
+            if (!recorded.backend.starts_with("cuda:")) continue;
+            ++traces;
+            const std::shared_ptr<const Executor> device = open_software_device(architecture_in(recorded.device));
+            TrainingRun run = recorded.run;
+            run.steps = std::min<std::int64_t>(run.steps, 3);
+            ulp::Trace computed =
+                train(make_instruction_backend("model", device, instruction_choice(recorded.backend.substr(5))), run);
+            recorded.trace.steps.resize(static_cast<std::size_t>(run.steps));
+            for (ulp::TraceStep& step : computed.steps) {
+                for (std::string& digest : step.digests) digest.resize(16);  // as the file has them
+            }
+            CHECK(ulp::first_difference(recorded.trace, computed).value_or("") == "");
+        }
+    }
+    if (traces == 0) std::cout << "skipped: no training traces of GPUs in tests/recordings\n";
+}
