@@ -57,11 +57,10 @@ std::vector<Measurement> measurements_in(const nlohmann::json& report) {
     return found;
 }
 
-/// The benchmark program of this build: ../bench/bench_gemm beside the folder of `ulplab`.
+/// The benchmark program of this build: bench_gemm beside `ulplab`.
 fs::path benchmark_program(const Options& options) {
-    const fs::path program = options.program.empty()
-                                 ? fs::canonical("/proc/self/exe").parent_path().parent_path() / "bench" / "bench_gemm"
-                                 : fs::path(options.program);
+    const fs::path program = options.program.empty() ? fs::canonical("/proc/self/exe").parent_path() / "bench_gemm"
+                                                     : fs::path(options.program);
     if (!fs::exists(program)) {
         throw DataError(program.string() +
                         ": there is no such program; build it: cmake --build build/release --target "

@@ -1,6 +1,6 @@
 // How fast the array operations are: rounding beside memcpy of the same arrays in the same run.
 //
-//     build/release/bench/bench_softfloat [--markdown docs/array_speed.md] [options of Google Benchmark]
+//     build/release/bin/bench_softfloat [--markdown docs/array_speed.md] [options of Google Benchmark]
 //
 // Names: round/FORMAT/ROUNDING/SIMD for 16M fp32 values, OPERATION/FORMAT/SIMD for 1M values of random bits. The
 // counter `each` is the processor time an element. On a machine with other work, let repetitions take turns and read
