@@ -7,12 +7,14 @@ namespace ulp {
 
 Command bench_command();
 Command claims_command();
+Command course_command();
 Command discover_command();
 Command doctor_command();
 Command formats_command();
 Command explain_command();
 Command compare_command();
 Command gpu_command();
+Command grade_command();
 Command list_command();
 Command matmul_command();
 Command probe_table_command();
@@ -42,6 +44,9 @@ std::span<const Command> commands() {
         bench_command(),
         gpu_command(),
         compare_command(),
+        // The course.
+        course_command(),
+        grade_command(),
         // This machine.
         doctor_command(),
     };
