@@ -136,10 +136,11 @@ std::string markdown_section(const Page& page) {
                                    synopsis_arguments(*page.app));
     std::vector<std::vector<std::string>> rows;
     for (const OptionText& option : options_of(*page.app)) {
+        if (option.names == "--help" || option.names == "-h,--help") continue;
         rows.push_back(
             {fmt::format("`{}{}{}`", option.names, option.value.empty() ? "" : " ", option.value), option.explanation});
     }
-    return text + markdown_table({"option", "meaning"}, rows) + "\n";
+    return rows.empty() ? text : text + markdown_table({"option", "meaning"}, rows) + "\n";
 }
 
 std::string markdown_document(const std::vector<Page>& pages) {

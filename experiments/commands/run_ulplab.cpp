@@ -43,6 +43,7 @@ constexpr const char* description = "ulplab: a laboratory for low-precision trai
 
 std::shared_ptr<CLI::App> declared_program() {
     auto program = std::make_shared<CLI::App>(description, "ulplab");
+    program->set_version_flag("--version", program_version());
     declare_commands(*program);
     return program;
 }

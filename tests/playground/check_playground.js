@@ -38,16 +38,21 @@ function compareCodes(format, table) {
 
 const flagBits = {inexact: 1, underflow: 2, overflow: 4, 'divide by zero': 8, invalid: 16};
 
-function compareOperations() {
-  const rows = lines(native_operations);
-  for (const row of rows) {
+/** The lines of `ulplab testfloat` that the page answers otherwise. */
+function differingOperations(rows) {
+  return rows.filter(row => {
     const [op, rounding, ...words] = row.split(' ');
     const flags = parseInt(words.pop(), 16), result = words.pop();
     const mine = ask('operate', op, 'fp16', rounding, ...words);
-    const mineFlags = mine.flags.reduce((sum, name) => sum + flagBits[name], 0);
-    check(mine.result.hex === result && mineFlags === flags, `${row}: ${mine.result.hex} ${mineFlags}`);
-    if (complaints.length > 20) return;
-  }
+    return mine.result.hex !== result || mine.flags.reduce((sum, name) => sum + flagBits[name], 0) !== flags;
+  });
+}
+
+function compareOperations() {
+  const rows = lines(native_operations);
+  equal(differingOperations(rows).slice(0, 10).join('; '), '', 'operations');
+  const changed = rows.slice(0, 10).map((row, i) => i === 4 ? row.slice(0, -1) + '9' : row);
+  equal(differingOperations(changed).length, 1, 'a changed operation');
   done.push(`${rows.length} operations`);
 }
 
@@ -130,11 +135,18 @@ function useBlock() {
   check(byId('block-error').textContent !== '', 'a wrong operand is refused');
 }
 
+/** Parts of the page that reach beyond the window, but for those in boxes that scroll. */
+function tooWide() {
+  const width = document.documentElement.clientWidth;
+  return [...document.querySelectorAll('main *, header *')].filter(node => !node.closest('.scroll') &&
+    node.getBoundingClientRect().right > width).map(node => node.id || node.tagName).join(' ');
+}
+
 document.addEventListener('ulplab-ready', () => {
   try {
     for (const part of [useNumber, useOperation, useBlock]) part();
     done.push('the page by hand');
-    equal(document.documentElement.scrollWidth <= window.innerWidth, true, 'the page fits the width');
+    equal(tooWide(), '', 'parts beyond the right edge of a narrow window');
     compareBlocks();
     compareOperations();
     compareCodes('e4m3', native_e4m3);
