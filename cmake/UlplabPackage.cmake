@@ -14,12 +14,12 @@ set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME ulplab)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS gnuplot-nox)
-set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "laboratory for low-precision training numerics
- Number formats, matrix units of GPUs and a trainer, all bit for bit as the hardware computes, on any processor.
- This package holds the program ulplab with its manual pages.")
+set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "Number formats, matrix units of GPUs and a trainer, all bit for bit as the
+hardware computes, on any processor. This package holds the program ulplab with
+its manual pages.")
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libulplab-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libeigen3-dev, libfmt-dev, nlohmann-json3-dev, zlib1g-dev")
-set(CPACK_COMPONENT_DEV_DESCRIPTION "laboratory for low-precision training numerics - libraries
- The libraries softfloat and engine of ulplab with their headers, and files for CMake's find_package and pkg-config.")
+set(CPACK_COMPONENT_DEV_DESCRIPTION "The libraries softfloat and engine of ulplab with their headers, and files for
+CMake's find_package and pkg-config.")
 include(CPack)
