@@ -4,11 +4,11 @@
 #include <cmath>
 #include <vector>
 
-#include "engine/pinned_math.hpp"
 #include "engine/random.hpp"
 #include "experiments/framework/experiment.hpp"
 #include "experiments/sources.hpp"
 #include "softfloat/format_names.hpp"
+#include "softfloat/functions/pinned.hpp"
 
 namespace ulp {
 namespace {
@@ -36,7 +36,7 @@ Fate fate_of(const Storage& storage, float value) {
     const float result = std::fabs(stored(storage, value));
     if (result == 0) return Fate::lost;
     if (!(result <= std::numeric_limits<float>::max())) return Fate::infinite;
-    return result < static_cast<float>(pinned::power_of_two(storage.format.emin())) ? Fate::subnormal : Fate::normal;
+    return result < static_cast<float>(fast::power_of_two(storage.format.emin())) ? Fate::subnormal : Fate::normal;
 }
 
 /// Shares of the four fates, in that order.
@@ -58,8 +58,8 @@ std::vector<float> log_normal_gradients(const RunContext& context) {
     std::vector<float> gradients(static_cast<std::size_t>(context.settings.integer("samples")));
     for (float& g : gradients) {
         const bool negative = random.next() % 2 == 0;
-        const double magnitude = pinned::exp((median + spread * random.normal()) * pinned::ln2);
-        g = static_cast<float>(negative ? -magnitude : magnitude);
+        const float magnitude = pinned::exp2(static_cast<float>(median + spread * random.normal()));
+        g = negative ? -magnitude : magnitude;
     }
     return gradients;
 }
@@ -108,8 +108,8 @@ void claim_largest_gradient(Result& result) {
 int wrong_predictions(const std::vector<float>& gradients) {
     int wrong = 0;
     for (int n = 0; n <= 24; ++n) {
-        const auto scale = static_cast<float>(pinned::power_of_two(n));
-        const auto threshold = static_cast<float>(pinned::power_of_two(-25 - n));
+        const auto scale = static_cast<float>(fast::power_of_two(n));
+        const auto threshold = static_cast<float>(fast::power_of_two(-25 - n));
         for (const float g : gradients) {
             const bool lost = fate_of(fp16_gradual, g * scale) == Fate::lost;
             if (lost != (std::fabs(g) <= threshold)) ++wrong;
@@ -187,7 +187,7 @@ void figure_loss_scale(const RunContext& context, const std::vector<float>& grad
     Series infinite{"infinite", formats::fp64, {}};
     Series flushed{"lost when flushed", formats::fp64, {}};
     for (int n = 0; n <= 32; ++n) {
-        const auto scale = static_cast<float>(pinned::power_of_two(n));
+        const auto scale = static_cast<float>(fast::power_of_two(n));
         const auto share = shares(fp16_gradual, gradients, scale);
         lost.points.push_back({static_cast<double>(n), share[2]});
         subnormal.points.push_back({static_cast<double>(n), share[1]});

@@ -7,6 +7,7 @@ namespace ulp {
 
 Command bench_command();
 Command claims_command();
+Command digests_command();
 Command discover_command();
 Command doctor_command();
 Command formats_command();
@@ -42,6 +43,7 @@ std::span<const Command> commands() {
         bench_command(),
         gpu_command(),
         compare_command(),
+        digests_command(),
         // This machine.
         doctor_command(),
     };
