@@ -22,6 +22,9 @@
 
 namespace ulp {
 
+/// A number of the format F with IEEE 754's arithmetic: every operator rounds once, to nearest even, and raises no
+/// flag. The functions with a Context round, flush, saturate and raise flags as that says; those without are to nearest
+/// even.
 template <FloatFormat F>
 class Float {
   public:
@@ -39,6 +42,7 @@ class Float {
         Context context;
         bits_ = static_cast<Bits>(bits_from_integer(F, value, context));
     }
+    /// Rounded to nearest even, or as the context says.
     constexpr explicit Float(double value) : Float(rounded(value)) {}
     constexpr explicit Float(float value) : Float(rounded(value)) {}
     constexpr Float(double value, Context context)
@@ -64,6 +68,7 @@ class Float {
         result.bits_ = static_cast<Bits>(bits >> F.padding_bits << F.padding_bits);
         return result;
     }
+    /// The storage word.
     [[nodiscard]] constexpr Bits bits() const { return bits_; }
 
     /// Exact for every format with at most fp64's precision and range, which all the named ones have.
@@ -88,6 +93,7 @@ class Float {
         Context context{.rounding = Rounding::toward_zero};
         return integer_from_bits<Integer>(F, bits_, context);
     }
+    /// False for zeros; true for everything else, NaN too.
     constexpr explicit operator bool() const { return decode(F, bits_).kind != Kind::zero; }
 
     friend constexpr Float operator+(Float a) { return a; }
@@ -304,6 +310,7 @@ class Float {
     Bits bits_ = 0;
 };
 
+/// The named formats (softfloat/format.hpp) as types.
 using fp64 = Float<formats::fp64>;
 using fp32 = Float<formats::fp32>;
 using tf32 = Float<formats::tf32>;
