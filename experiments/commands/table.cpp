@@ -7,6 +7,7 @@ namespace ulp {
 
 Command bench_command();
 Command claims_command();
+Command codes_command();
 Command discover_command();
 Command doctor_command();
 Command formats_command();
@@ -14,7 +15,9 @@ Command explain_command();
 Command compare_command();
 Command gpu_command();
 Command list_command();
+Command manual_command();
 Command matmul_command();
+Command models_command();
 Command probe_table_command();
 Command report_command();
 Command run_command();
@@ -34,8 +37,10 @@ std::span<const Command> commands() {
         // Numbers.
         show_command(),
         formats_command(),
+        codes_command(),
         testfloat_command(),
         // Matrix units and their models.
+        models_command(),
         verify_command(),
         matmul_command(),
         explain_command(),
@@ -44,8 +49,9 @@ std::span<const Command> commands() {
         bench_command(),
         gpu_command(),
         compare_command(),
-        // This machine.
+        // This machine, this program.
         doctor_command(),
+        manual_command(),
     };
     return list;
 }

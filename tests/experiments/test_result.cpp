@@ -111,7 +111,7 @@ TEST_CASE("the report escapes text and shows what was not drawn") {
     CHECK(page.find("&lt;b&gt;A &amp; B&lt;/b&gt;") != std::string::npos);
     CHECK(page.find("1 &lt; 2") != std::string::npos);
     CHECK(page.find("gnuplot curve.gp") != std::string::npos);
-    CHECK(page.find("{{") == std::string::npos);  // no placeholder left
+    CHECK(page.find("{{") == std::string::npos);  // every mark is filled in
     CHECK(page.find("src=\"http") == std::string::npos);
 }
 
