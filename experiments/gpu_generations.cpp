@@ -296,7 +296,7 @@ Experiment gpu_generations_experiment() {
             "Generations of matrix units: other bits, the same training",
             "Does it matter for a training, and for a long product, which generation of GPU computes it?",
             Chapter::hardware,
-            {integer_setting("steps", "steps of training", 200, 2000, 10, 1000000),
+            {integer_setting("steps", "steps of training", 200, 2000, 2, 1000000),
              integer_setting("batch", "images in a batch", 64, 64, 1, 10000),
              integer_setting("hidden", "width of the hidden layer", 96, 256, 8, 4096),
              integer_setting("train_images", "generated digits to train on", 2000, 20000, 64, 1000000),

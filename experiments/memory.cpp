@@ -79,15 +79,15 @@ void figure_gpt2(const RunContext& context, Result& result) {
     result.figure(std::move(figure));
 }
 
-// ---- The convolutional net of the guide ----
+// ---- The convolutional net of the article ----
 
 constexpr std::int64_t published_fp32_batch = 590;
 constexpr std::int64_t published_fp16_batch = 1000;
 
 void claim_planner(const RunContext& context, Result& result) {
-    const std::string step = cite(sources::guide, "batch_size of 590 for a float32 or 1000 for a float16");
+    const std::string step = cite(sources::paperspace, "batch_size of 590 for a float32 or 1000 for a float16");
     const CnnPlan plan{420, 1000};
-    result.claim("cnn_parameters", cite(sources::guide, "Simple CNN with 420 and 1000 channels"),
+    result.claim("cnn_parameters", cite(sources::paperspace, "Simple CNN with 420 and 1000 channels"),
                  "The net has 4,275,210 parameters.", "4275210", fmt::format("{}", plan.parameters()));
     result.claim("cnn_batch_ratio", step, "A batch of 1000 instead of 590 is 1.695 times as large.", "1.695",
                  fmt::format("{:.3f}", static_cast<double>(published_fp16_batch) / published_fp32_batch));
@@ -98,7 +98,7 @@ void claim_planner(const RunContext& context, Result& result) {
                     "what autograd keeps, comes within a tenth.",
                     "900 to 1100", fmt::format("{} in {} MiB", batch, budget >> 20));
     result.claim_if(batch < 2 * published_fp32_batch, "cnn_batch_not_double",
-                    cite(sources::guide, "you may frequently double your batch size"),
+                    cite(sources::paperspace, "you may frequently double your batch size"),
                     "Half the bytes a number do not double this net's batch: the pools' 64-bit indices and the fp32 "
                     "state of the parameters stay.",
                     fmt::format("below {}", 2 * published_fp32_batch), fmt::format("{}", batch));
@@ -229,7 +229,7 @@ Measured measure_bert(const std::string& recipe, Index batch) {
     });
 }
 
-/// The small net with the guide's layers, 8 and 16 channels.
+/// The small net with the article's layers, 8 and 16 channels.
 Measured measure_cnn(const std::string& recipe, Index batch) {
     return measure(recipe, [&](Model<float>& model) {
         const Conv2d<float> conv1(model, "conv1", 1, 8, 3, {.padding = 1});
@@ -273,8 +273,8 @@ void gains(const RunContext& context, Result& result) {
         ""};
     Series line{"bytes by formula", formats::fp64, {}};
     for (int r = 0; r <= 60; ++r) line.points.push_back({static_cast<double>(r), (16 + 4.0 * r) / (16 + 2.0 * r)});
-    Series unet{"U-Net", formats::fp64, {}};
-    Series bert{"BERT", formats::fp64, {}};
+    Series unet{"small U-Net", formats::fp64, {}};
+    Series bert{"small BERT", formats::fp64, {}};
     const auto point = [&](const Measured& wide, const Measured& low) {
         const double numbers = static_cast<double>(wide.activations) / 4;
         return Point{numbers / static_cast<double>(wide.parameters), gain(wide, low)};
@@ -288,7 +288,7 @@ void gains(const RunContext& context, Result& result) {
     figure.series = {std::move(line), std::move(unet), std::move(bert)};
     result.figure(std::move(figure));
     result.claim_if(of_unet > of_bert + 0.1, "unet_gains_more",
-                    cite(sources::guide, "UNet benefited far more than BERT"),
+                    cite(sources::paperspace, "UNet benefited far more than BERT"),
                     "Mixed precision saves a U-Net more memory than BERT, with the same number of samples in a batch.",
                     fmt::format("above {:.3f} times", of_bert), fmt::format("{:.3f} times", of_unet));
 }

@@ -23,22 +23,22 @@ using sources::cite;
 // ---- Words for the fields of a format ----
 
 void claim_words(Result& result) {
-    const std::string guide = cite(sources::guide, "TF32 also uses the same 8-bit multiplier as FP32");
-    result.claim("tf32_exponent", guide,
+    const std::string article = cite(sources::paperspace, "TF32 also uses the same 8-bit multiplier as FP32");
+    result.claim("tf32_exponent", article,
                  "The 8 bits that TF32 shares with FP32 are the exponent's, here called multiplier.",
                  "8 exponent bits, 8 in fp32",
                  fmt::format("{} exponent bits, {} in fp32", formats::tf32.exponent_bits, formats::fp32.exponent_bits));
     // An 8-bit multiplier takes 8-bit significands, as bf16 has them. This product needs eleven bits on each side.
     const double factor = 1 + 0x1p-10;
-    result.claim_value("tf32_multiplier", guide,
+    result.claim_value("tf32_multiplier", article,
                        "A TF32 multiplier takes 11-bit significands: 1 + 2^-10 is a TF32 number; with 8 bits it is 1.",
                        factor, tf32(factor), Verdict::refuted);
-    result.claim_value("eight_bit_multiplier", guide, "With an 8-bit significand that factor is lost.", 1,
+    result.claim_value("eight_bit_multiplier", paperspace, "With an 8-bit significand that factor is lost.", 1,
                        bf16(factor));
-    result.claim("tf32_mantissa", cite(sources::guide, "TF32 employs the same 10-bit mantissa as FP16"),
+    result.claim("tf32_mantissa", cite(sources::paperspace, "TF32 employs the same 10-bit mantissa as FP16"),
                  "TF32 and FP16 have fractions of 10 bits.", "10 and 10",
                  fmt::format("{} and {}", formats::tf32.fraction_bits, formats::fp16.fraction_bits));
-    const std::string scope = cite(sources::guide, "The amount of bits in the modulus affects its scope");
+    const std::string scope = cite(sources::paperspace, "The amount of bits in the modulus affects its scope");
     int wider = 0;
     for (int bits = 4; bits <= 8; ++bits) {
         wider += ieee_format(bits, 10).emax() > ieee_format(bits - 1, 10).emax() ? 1 : 0;
@@ -104,17 +104,17 @@ void claim_chip(Result& result) {
     result.claim("linear_256_fp32", cite(sources::amp_slides, "FP16 input enables Volta/Turing Tensor Cores"),
                  "In fp32 it does not.", "the operands are fp32, a V100's Tensor Cores take fp16",
                  refusal({formats::fp32, formats::fp32}, 256, 2048, 1024));
-    result.claim("bytes", cite(sources::guide, "Notations"), "FP16 takes 2 bytes, FP32 takes 4.", "2 and 4",
+    result.claim("bytes", cite(sources::paperspace, "Notations"), "FP16 takes 2 bytes, FP32 takes 4.", "2 and 4",
                  fmt::format("{} and {}", formats::fp16.storage_bits() / 8, formats::fp32.storage_bits() / 8));
 }
 
 void claim_speeds(Result& result) {
-    result.claim("time_saved", cite(sources::guide, "save time by 50 to 60%; speed up training by up to 60%"),
+    result.claim("time_saved", cite(sources::paperspace, "save time by 50 to 60%; speed up training by up to 60%"),
                  "50 to 60% less time is 2.0 to 2.5 times as fast; up to 60% faster is 1.6 times as fast.",
                  "2.0x to 2.5x, and 1.6x",
                  fmt::format("{:.1f}x to {:.1f}x, and {:.1f}x", 1 / (1 - 0.5), 1 / (1 - 0.6), 1 + 0.6),
                  Verdict::inconsistent);
-    result.claim("half_time", cite(sources::guide, "half the precision, half the training time"),
+    result.claim("half_time", cite(sources::paperspace, "half the precision, half the training time"),
                  "Half the bytes halve the time only of what memory limits; products become up to 8 times as fast, so "
                  "with 73% of them the time falls to less than a quarter, at the roofline.",
                  "0.23 of the time", fmt::format("{:.2f} of the time", 1 / amdahl(0.73, 8, 2)), Verdict::refuted);

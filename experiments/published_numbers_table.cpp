@@ -5,8 +5,8 @@ namespace ulp {
 namespace {
 
 using sources::amp_slides;
-using sources::guide;
 using sources::notebook;
+using sources::paperspace;
 using sources::round_table;
 using sources::volta_talk;
 
@@ -24,19 +24,20 @@ constexpr PublishedNumber numbers[] = {
      "needs that software"},
     {"linear_time", round_table, "How does one know tensor cores were used?",
      "The kernel of the 256 x 1024 to 2048 layer takes 37.024 us.", "37.024 us", timing},
-    // The guide.
-    {"newer_gpus", guide, "What do you know about Mixed Precision Training?",
+    // The article.
+    {"newer_gpus", paperspace, "What do you know about Mixed Precision Training?",
      "Mixed precision can be more than three times as fast on newer GPUs, and 60 percent faster on TPUs.", "3x, 60 %",
      timing},
-    {"analog_accuracy", guide, "Automatic Mixed Precision Training with Deep Learning",
+    {"analog_accuracy", paperspace, "Automatic Mixed Precision Training with Deep Learning",
      "Training with a phase-change memory reaches 97.73% on MNIST, within 0.6% of software.", "97.73 %",
      "needs the analog device"},
-    {"analog_energy", guide, "Automatic Mixed Precision Training with Deep Learning",
+    {"analog_energy", paperspace, "Automatic Mixed Precision Training with Deep Learning",
      "Its energy efficiency is 172 times that of a digital 32-bit implementation.", "172x", "needs the analog device"},
-    {"tf32_10x", guide, "Enabling TensorFloat-32", "TF32 is up to 10 times as fast as fp32 on Volta.", "10x", timing},
-    {"tf32_half_speed", guide, "Understanding the TensorFloat-32 Math",
+    {"tf32_10x", paperspace, "Enabling TensorFloat-32", "TF32 is up to 10 times as fast as fp32 on Volta.", "10x",
+     timing},
+    {"tf32_half_speed", paperspace, "Understanding the TensorFloat-32 Math",
      "A100 runs FP16 and BF16 at double the speed of TF32.", "2x", timing},
-    {"bert_4x", guide, "BERT Model Overview", "With Tensor Cores BERT answers up to 4x as fast.", "4x", timing},
+    {"bert_4x", paperspace, "BERT Model Overview", "With Tensor Cores BERT answers up to 4x as fast.", "4x", timing},
     // The slides on automatic mixed precision.
     {"faster_2_4", amp_slides, "This talk", "Networks become 2 to 4 times as fast.", "2-4x", timing},
     {"sentiment_4.5", amp_slides, "Mixed precision in practice: speed",
