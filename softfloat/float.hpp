@@ -144,22 +144,59 @@ class Float {
     }
 
     friend constexpr Float add(Float a, Float b, Context& context) {
+        if constexpr (quick::covers(F)) {
+            if (quick::available()) {
+                const auto [decided, bits] = quick::round_normal<F>(quick::sum_to_odd<F>(a.wide(), b.wide()), context);
+                if (decided) return from_bits(static_cast<Bits>(bits));
+            }
+        }
         return from_bits(static_cast<Bits>(add_bits<Word>(F, a.bits_, b.bits_, context)));
     }
     friend constexpr Float subtract(Float a, Float b, Context& context) {
+        if constexpr (quick::covers(F)) {
+            if (quick::available()) {
+                const auto [decided, bits] = quick::round_normal<F>(quick::sum_to_odd<F>(a.wide(), -b.wide()), context);
+                if (decided) return from_bits(static_cast<Bits>(bits));
+            }
+        }
         return from_bits(static_cast<Bits>(subtract_bits<Word>(F, a.bits_, b.bits_, context)));
     }
     friend constexpr Float multiply(Float a, Float b, Context& context) {
+        if constexpr (quick::covers(F)) {
+            if (quick::available()) {
+                const auto [decided, bits] = quick::round_normal<F>(a.wide() * b.wide(), context);
+                if (decided) return from_bits(static_cast<Bits>(bits));
+            }
+        }
         return from_bits(static_cast<Bits>(multiply_bits<Word>(F, a.bits_, b.bits_, context)));
     }
     friend constexpr Float divide(Float a, Float b, Context& context) {
+        if constexpr (quick::covers(F)) {
+            if (quick::available()) {
+                const auto [decided, bits] = quick::round_normal<F>(quick::divide_to_odd(a.wide(), b.wide()), context);
+                if (decided) return from_bits(static_cast<Bits>(bits));
+            }
+        }
         return from_bits(static_cast<Bits>(divide_bits<Word>(F, a.bits_, b.bits_, context)));
     }
     friend constexpr Float sqrt(Float a, Context& context) {
+        if constexpr (quick::covers(F)) {
+            if (quick::available()) {
+                const auto [decided, bits] = quick::round_normal<F>(quick::sqrt_to_odd(a.wide()), context);
+                if (decided) return from_bits(static_cast<Bits>(bits));
+            }
+        }
         return from_bits(static_cast<Bits>(sqrt_bits<Word>(F, a.bits_, context)));
     }
     /// a * b + c, rounded once.
     friend constexpr Float fma(Float a, Float b, Float c, Context& context) {
+        if constexpr (quick::covers(F)) {
+            if (quick::available()) {
+                const double sum = quick::multiply_add_to_odd(a.wide(), b.wide(), c.wide());
+                const auto [decided, bits] = quick::round_normal<F>(sum, context);
+                if (decided) return from_bits(static_cast<Bits>(bits));
+            }
+        }
         return from_bits(static_cast<Bits>(fma_bits<Word>(F, a.bits_, b.bits_, c.bits_, context)));
     }
     friend constexpr Float sqrt(Float a) {
@@ -291,6 +328,12 @@ using e8m0 = Float<formats::e8m0>;
 /// Converts with a rounding, options and flags of one's own.
 template <class To, FloatFormat From>
 constexpr To convert(Float<From> value, Context& context) {
+    if constexpr (quick::covers(From) && quick::covers(To::format)) {
+        if (quick::available()) {
+            const auto [decided, bits] = quick::round_normal<To::format>(quick::widen<From>(value.bits()), context);
+            if (decided) return To::from_bits(static_cast<typename To::Bits>(bits));
+        }
+    }
     return To::from_bits(static_cast<typename To::Bits>(convert_bits(To::format, From, value.bits(), context)));
 }
 

@@ -22,6 +22,7 @@ Command probe_table_command();
 Command report_command();
 Command run_command();
 Command show_command();
+Command sweep_command();
 Command testfloat_command();
 Command verify_command();
 
@@ -30,6 +31,7 @@ std::span<const Command> commands() {
         // Experiments and what they found.
         list_command(),
         run_command(),
+        sweep_command(),
         report_command(),
         claims_command(),
         // Numbers.

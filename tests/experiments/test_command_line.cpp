@@ -1,6 +1,7 @@
 // The program as a user meets it: what it prints, its exit codes, and what it leaves behind.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
@@ -182,21 +183,93 @@ TEST_CASE("the results of all experiments are the same with one thread and with 
     }
 }
 
-TEST_CASE("resuming skips what is complete, and only that") {
+TEST_CASE("what is complete is not run again, and only that") {
     const test::TemporaryFolder out;
-    const auto run = [&](const std::string& samples) {
-        const Finished finished =
-            ulplab({"run", "swamping", "--resume", "--set", "samples=" + samples, "--out", out.path().string()},
-                   {"PATH=/nonexistent"});
+    const auto run = [&](const std::string& samples, const std::vector<std::string>& more = {}) {
+        std::vector<std::string> arguments = {"run",   "swamping",         "--set", "samples=" + samples,
+                                              "--out", out.path().string()};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        const Finished finished = ulplab(arguments, {"PATH=/nonexistent"});
         CHECK(finished.exit_code == 0);
         return finished.output.find("complete already") != std::string::npos;
     };
     CHECK_FALSE(run("100"));
     CHECK(run("100"));
+    CHECK_FALSE(run("100", {"--force"}));
+    CHECK_FALSE(run("100", {"--seed", "2"}));
     CHECK_FALSE(run("101"));
     write_file(out / "swamping/data.csv", "half a file");
     CHECK_FALSE(run("101"));
     CHECK(run("101"));
+    // The figures that were missing are drawn without another run.
+    if (run_program({"sh", "-c", "command -v gnuplot"}).exit_code == 0) {
+        CHECK_FALSE(fs::exists(out / "swamping/block.svg"));
+        const Finished drawn = ulplab({"run", "swamping", "--set", "samples=101", "--out", out.path().string()});
+        CHECK(drawn.output.find("complete already") != std::string::npos);
+        CHECK(fs::exists(out / "swamping/block.svg"));
+    }
+}
+
+TEST_CASE("a sweep in shards gives the table that it gives at once, and resumes") {
+    const test::TemporaryFolder out;
+    const std::string file = (out / "grid.json").string();
+    write_file(file,
+               R"({"experiment": "swamping", "seeds": [1, 2], "settings": {"updates": 100, "samples": [100, 101]}})");
+    const auto sweep = [&](const std::string& place, const std::vector<std::string>& more = {}) {
+        std::vector<std::string> arguments = {"sweep", file, "--out", (out / place).string()};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        const Finished finished = ulplab(arguments);
+        INFO(finished.output);
+        CHECK(finished.exit_code == 0);
+        return finished.output;
+    };
+    CHECK(sweep("a", {"--shard", "2/3"}).find("3 of 4 cases are still to be run") != std::string::npos);
+    check_refused({"sweep", file, "--out", (out / "a").string(), "--merge"}, 3, "is not complete");
+    CHECK_FALSE(fs::exists(out / "a/sweeps/grid.csv"));
+    sweep("a", {"--shard", "1/3"});
+    CHECK(sweep("a", {"--shard", "3/3"}).find("grid.csv") != std::string::npos);
+    CHECK(sweep("a").find("0 cases run, 4 complete already") != std::string::npos);
+    sweep("b");
+    for (const char* table : {"sweeps/grid.csv", "sweeps/grid_claims.csv"}) {
+        CHECK(read_file(out / "a" / table) == read_file(out / "b" / table));
+    }
+    const std::string points = read_file(out / "a/sweeps/grid.csv");
+    CHECK(
+        points.starts_with("experiment,mode,backend,seed,samples,updates,figure,series,x,x_bits,y,y_format,y_bits\n"
+                           "swamping,quick,,1,100,100,"));
+    CHECK(points.find("\nswamping,quick,,2,101,100,") != std::string::npos);
+    CHECK(read_file(out / "a/sweeps/grid_claims.csv").find(",swamping.rule_safe,reproduced,") != std::string::npos);
+    const std::string list = sweep("c", {"--list", "--shard", "4/4"});
+    CHECK(list.find("seed=2 samples=101 updates=100") != std::string::npos);
+    CHECK(std::count(list.begin(), list.end(), '\n') == 1);
+    CHECK_FALSE(fs::exists(out / "c"));
+}
+
+TEST_CASE("a sweep that cannot be is refused before anything runs") {
+    const test::TemporaryFolder out;
+    const std::string file = (out / "grid.json").string();
+    const auto refused = [&](const std::string& content, int exit_code, const std::string& sentence) {
+        write_file(file, content);
+        check_refused({"sweep", file, "--out", (out / "to").string()}, exit_code, sentence);
+    };
+    check_refused({"sweep", (out / "nowhere.json").string()}, 3, "nowhere.json");
+    refused("{", 3, "grid.json: this is not a JSON object");
+    refused("{}", 3, "must name one experiment");
+    refused(R"({"experiment": "swamping", "seed": 1})", 3, "there is no key \"seed\"; choose from");
+    refused(R"({"experiment": "swamping", "mode": "slow"})", 3, "\"quick\" or \"full\"");
+    refused(R"({"experiment": "swamping", "seeds": []})", 3, "the list \"seeds\" is empty");
+    refused(R"({"experiment": "swamping", "seeds": [1, -1]})", 3, "a seed is an integer from 0 on");
+    refused(R"({"experiment": "swamping", "seeds": [1, 1]})", 3, "holds 1 twice");
+    refused(R"({"experiment": "swamping", "settings": {"samples": {}}})", 3, "numbers or texts");
+    refused(R"({"experiment": "swamping", "settings": {"samples": [1]}})", 2, "an integer from 100");
+    refused(R"({"experiment": "swamping", "settings": {"simples": [1]}})", 2, "there is no setting \"simples\"");
+    refused(R"({"experiment": "swapping"})", 2, "there is no experiment \"swapping\"");
+    refused(R"({"experiment": "swamping", "backends": ["soft:z80"]})", 2, "soft:z80");
+    write_file(file, R"({"experiment": "swamping"})");
+    for (const char* shard : {"0/2", "3/2", "2", "1/2/3", "a/b"}) {
+        check_refused({"sweep", file, "--shard", shard}, 2, "--shard takes i/n");
+    }
+    CHECK_FALSE(fs::exists(out / "to"));
 }
 
 TEST_CASE("the seed changes the random parts, and nothing else does") {
