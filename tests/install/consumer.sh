@@ -39,7 +39,8 @@ refused "requested version \"99\"" -DWANTED=softfloat -DWANTED_VERSION=99
 [ "$has_cuda" = TRUE ] || refused "built without its component gpu" -DWANTED=gpu
 
 if command -v pkg-config >/dev/null; then
-    export PKG_CONFIG_PATH="$work/moved/lib/pkgconfig:$work/moved/lib/$(gcc -print-multiarch)/pkgconfig"
+    PKG_CONFIG_PATH=$(dirname "$(find "$work/moved" -name ulplab-softfloat.pc)")
+    export PKG_CONFIG_PATH
     read -ra flags <<<"$(pkg-config --cflags --libs ulplab-softfloat)"
     quietly "$compiler" -std=c++20 "$source_folder/tests/install/consumer/half.cpp" "${flags[@]}" -o "$work/half"
     [ "$("$work/half")" = "2048 3" ] || fail "half, by pkg-config, printed $("$work/half")"
