@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 
+#include "experiments/framework/animation.hpp"
 #include "experiments/framework/embedded.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/machine.hpp"
@@ -27,13 +28,18 @@ std::string series_list(const Figure& figure) {
     return list;
 }
 
+std::string template_of(const Result& result, const Figure& figure) {
+    return figure.plot.empty() ? fmt::format("{}_{}.gp", result.experiment(), figure.name) : figure.plot + ".gp";
+}
+
 std::string script(const Result& result, const Figure& figure) {
     return fmt::format(
         "# Draws {0}.svg and {0}.png from data.csv: gnuplot {0}.gp\n"
         "figure = {1}\ntitle_text = {2}\ncaption_text = {3}\nseries_names = {4}\ndo for [format in \"svg png\"] "
-        "{{\nload 'style.gp'\n{5}}}\n",
+        "{{\nload 'style.gp'\n{5}{6}}}\n",
         figure.name, gnuplot_string(figure.name), gnuplot_string(figure.title), gnuplot_string(figure.caption),
-        gnuplot_string(series_list(figure)), plot_template(fmt::format("{}_{}.gp", result.experiment(), figure.name)));
+        gnuplot_string(series_list(figure)), figure.axes.empty() ? "" : figure.axes + "\n",
+        plot_template(template_of(result, figure)));
 }
 
 }  // namespace
@@ -66,6 +72,10 @@ std::string draw_figures(const Result& result, const std::filesystem::path& fold
                            std::filesystem::exists(folder / (figure.name + ".png"));
         if (finished.exit_code != 0 || !drawn) {
             throw DataError(fmt::format("gnuplot cannot draw {}: {}", figure.name, finished.output));
+        }
+        if (figure.frames > 1) {
+            const std::filesystem::path svg = folder / (figure.name + ".svg");
+            write_file(svg, animated(read_file(svg), figure.frames));
         }
     }
     return "";
