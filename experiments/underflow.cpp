@@ -98,7 +98,7 @@ void claim_largest_gradient(Result& result) {
         cite(sources::volta_talk, "Smallest scaling factor = 2^20 -> max dw magnitude didn't exceed 2^-5");
     const double bound = static_cast<double>(std::numeric_limits<fp16>::max()) / 0x1p20;
     result.claim("scale_2^20", slide, "A gradient that does not overflow at scale 2^20 is at most 65504 / 2^20.",
-                 "2^-4.0007", fmt::format("2^{:.4f}", pinned::log(bound) / pinned::ln2), Verdict::refuted);
+                 "2^-4.0007", fmt::format("2^{:.4f}", fast::log2(bound)), Verdict::refuted);
     result.claim_if(isfinite(fp16(0.06 * 0x1p20)), "scale_2^20_example", slide,
                     "A gradient of 0.06 exceeds 2^-5 and is finite at scale 2^20.", "a finite number",
                     value_text(fp16(0.06 * 0x1p20)), Verdict::refuted);
@@ -145,7 +145,7 @@ void figure_threshold(Result& result) {
     for (const Storage& storage : {fp16_gradual, fp16_flushed}) {
         Series series{storage.name, formats::fp16, {}};
         for (int step = -27 * 64; step <= -12 * 64; ++step) {
-            const auto x = static_cast<float>(pinned::exp(step / 64.0 * pinned::ln2));
+            const auto x = pinned::exp2(static_cast<float>(step / 64.0));
             series.points.push_back({static_cast<double>(x), static_cast<double>(stored(storage, x))});
         }
         figure.series.push_back(std::move(series));

@@ -3,7 +3,9 @@
 # results bit for bit.
 # Usage: compare_digests.sh BUILD_FOLDER BUILD_FOLDER. Exit code 4 where they differ.
 set -euo pipefail
-settings=(--set samples=1000 --set steps=8 --set train_images=64 --set test_images=50 --set hidden=16 --set length=4096)
+settings=(--set samples=1000 --set steps=8 --set train_images=64 --set test_images=50 --set hidden=16
+    --set length=4096 --set longest_k=4096
+    --set net_steps=8 --set regression_steps=4 --set seeds=1)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
