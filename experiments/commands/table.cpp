@@ -9,6 +9,7 @@ Command bench_command();
 Command claims_command();
 Command codes_command();
 Command course_command();
+Command digests_command();
 Command discover_command();
 Command doctor_command();
 Command formats_command();
@@ -51,6 +52,7 @@ std::span<const Command> commands() {
         bench_command(),
         gpu_command(),
         compare_command(),
+        digests_command(),
         // The course.
         course_command(),
         grade_command(),
