@@ -60,7 +60,7 @@ bool passed(const ExerciseResult& result, const GroupResult& group) {
     return result.outcome == Outcome::judged && group.passed();
 }
 
-/// For XML 1.0: its five entities, and no control characters.
+/// For XML 1.0: its five entities, and nothing but printable ASCII (a student's file may hold any bytes).
 std::string escaped(const std::string& text) {
     std::string result;
     for (const char c : text) {
@@ -70,7 +70,7 @@ std::string escaped(const std::string& text) {
             case '>': result += "&gt;"; break;
             case '"': result += "&quot;"; break;
             case '\'': result += "&apos;"; break;
-            default: result += static_cast<unsigned char>(c) < 32 && c != '\n' && c != '\t' ? '?' : c;
+            default: result += (c >= 32 && c < 127) || c == '\n' || c == '\t' ? c : '?';
         }
     }
     return result;

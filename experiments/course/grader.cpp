@@ -36,8 +36,11 @@ std::optional<std::string> refusal(const fs::path& file) {
     if (fs::is_symlink(status)) return "it is a symbolic link; hand in the file itself";
     if (!fs::is_regular_file(status)) return "it is not a regular file";
     if (fs::file_size(file, error) > most_source_bytes) return "it is larger than 1 MiB";
-    const std::string text = read_file(file);
-    if (text.find("incbin") != std::string::npos) return "it embeds files (incbin)";
+    try {
+        if (read_file(file).find("incbin") != std::string::npos) return "it embeds files (incbin)";
+    } catch (const DataError&) {
+        return "it cannot be read";
+    }
     return std::nullopt;
 }
 

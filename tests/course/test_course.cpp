@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
+#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "experiments/course/course_files.hpp"
@@ -49,6 +50,10 @@ TEST_CASE("the students' tree has everything but solutions and mistakes, and rep
 }
 
 TEST_CASE("a student's way: export, write, try, hand in, be graded") {
+    if (!filter_available()) {
+        std::cout << "skipped: no filter of system calls\n";
+        return;
+    }
     const TemporaryFolder out;
     const std::string tree = (out / "tree").string();
     const std::string results = (out / "results").string();
@@ -126,7 +131,7 @@ TEST_CASE("recordings of GPUs judge the Tensor Core block") {
     const Exercise& exercise = exercise_by_name("tensor_core_block");
     const auto tests = recorded_tests(exercise, *recordings);
     CHECK(tests.size() == 20000);  // V100, A100, Ada, H100
-    Grader grader(GradeOptions{.recordings = *recordings});
+    Grader grader(GradeOptions{.recordings = *recordings, .without_filter = !filter_available()});
     const fs::path folder = fs::path(ULPLAB_EXERCISES) / "tensor_core_block";
     CHECK(grader.grade_file(exercise, folder / "solution.cpp").full());
     const ExerciseResult wrong = grader.grade_file(exercise, folder / "mistakes/floored.cpp");
