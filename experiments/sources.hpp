@@ -10,9 +10,7 @@ inline constexpr std::string_view amp_slides = "Carilli and Ruberry, Automatic m
 inline constexpr std::string_view volta_talk = "NVIDIA talk on Volta and Turing: inference and training";
 inline constexpr std::string_view notebook = "Notebook on automatic mixed precision";
 inline constexpr std::string_view round_table = "Farkhari, slides on quantization and mixed precision";
-inline constexpr std::string_view guide = "Guide to mixed-precision training on the Paperspace blog (2022)";
-inline constexpr std::string_view mixed_precision_paper =
-    "Micikevicius et al., Mixed precision training (2018), arXiv 1710.03740";
+inline constexpr std::string_view paperspace = "Article on mixed-precision training with PyTorch (MNIST, BERT, U-Net)";
 inline constexpr std::string_view numerical_behavior =
     "Fasi, Higham, Mikaitis and Pranesh, Numerical behavior of NVIDIA tensor cores (2021)";
 inline constexpr std::string_view deepseek_v3 = "DeepSeek-V3 technical report (2024), arXiv 2412.19437";

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <future>
 #include <stdexcept>
 #include <vector>
 
+#include "experiments/framework/animation.hpp"
 #include "experiments/framework/embedded.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/machine.hpp"
@@ -24,6 +26,40 @@ std::string gnuplot_string(std::string_view text) {
     return result + "'";
 }
 
+/// As many characters of a caption as fit below a figure.
+constexpr std::size_t caption_width = 116;
+
+/// The text in lines, broken at spaces. Bytes that continue a UTF-8 character take no place.
+std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
+    std::vector<std::string> lines(1);
+    std::size_t length = 0;
+    const auto length_of = [](std::string_view part) {
+        return static_cast<std::size_t>(
+            std::count_if(part.begin(), part.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+    };
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find(' ', at), text.size());
+        const std::string_view word = text.substr(at, end - at);
+        if (length > 0 && length + 1 + length_of(word) > width) {
+            lines.emplace_back();
+            length = 0;
+        }
+        lines.back() += (length > 0 ? " " : "") + std::string(word);
+        length += length_of(word) + (length > 0 ? 1 : 0);
+        at = end + 1;
+    }
+    return lines;
+}
+
+/// The caption as a gnuplot expression.
+std::string caption(const std::vector<std::string>& lines) {
+    std::string expression;
+    for (const std::string& line : lines) {
+        expression += (expression.empty() ? "" : " . \"\\n\" . ") + gnuplot_string(line);
+    }
+    return expression;
+}
+
 /// The names as one gnuplot string for `words` and `word`, which take double-quoted parts as one word.
 std::string series_list(const Figure& figure) {
     std::string list;
@@ -31,13 +67,21 @@ std::string series_list(const Figure& figure) {
     return list;
 }
 
+std::string template_of(const Result& result, const Figure& figure) {
+    return figure.plot.empty() ? fmt::format("{}_{}.gp", result.experiment(), figure.name) : figure.plot + ".gp";
+}
+
 std::string script(const Result& result, const Figure& figure) {
+    const std::vector<std::string> lines = wrapped(figure.caption, caption_width);
     return fmt::format(
         "# Draws {0}.svg and {0}.png from data.csv: gnuplot {0}.gp\n"
-        "figure = {1}\ntitle_text = {2}\ncaption_text = {3}\nseries_names = {4}\ndo for [format in \"svg png\"] "
-        "{{\nload 'style.gp'\n{5}}}\n",
-        figure.name, gnuplot_string(figure.name), gnuplot_string(figure.title), gnuplot_string(figure.caption),
-        gnuplot_string(series_list(figure)), plot_template(fmt::format("{}_{}.gp", result.experiment(), figure.name)));
+        "figure = {1}\ntitle_text = {2}\ncaption_text = {3}\ncaption_lines = {6}\nseries_names = {4}\nframes = {7}\ndo "
+        "for "
+        "[format in \"svg png\"] "
+        "{{\nload 'style.gp'\n{8}{5}}}\n",
+        figure.name, gnuplot_string(figure.name), gnuplot_string(figure.title), caption(lines),
+        gnuplot_string(series_list(figure)), plot_template(template_of(result, figure)), lines.size(), figure.frames,
+        figure.axes.empty() ? "" : figure.axes + "\n");
 }
 
 /// The names of the figures whose scripts stand in the folder, in alphabetical order.
@@ -55,10 +99,22 @@ bool is_drawn(const fs::path& folder, const std::string& name) {
     return fs::exists(folder / (name + ".svg")) && fs::exists(folder / (name + ".png"));
 }
 
+/// The number of frames that a script states, 0 where the drawing stands still.
+int frames_of(std::string_view text) {
+    constexpr std::string_view start = "\nframes = ";
+    const std::size_t at = text.find(start);
+    return at == std::string_view::npos ? 0 : std::atoi(text.substr(at + start.size()).data());
+}
+
 void draw(const fs::path& folder, const std::string& name) {
     const Finished finished = run_program({"gnuplot", name + ".gp"}, folder);
     if (finished.exit_code != 0 || !is_drawn(folder, name)) {
         throw DataError(fmt::format("gnuplot cannot draw {}: {}", name, finished.output));
+    }
+    const int frames = frames_of(read_file(folder / (name + ".gp")));
+    if (frames > 1) {
+        const fs::path svg = folder / (name + ".svg");
+        write_file(svg, animated(read_file(svg), frames));
     }
 }
 

@@ -100,7 +100,7 @@ std::string figure_html(const StoredResult& result, const StoredFigure& figure) 
         "<figure id=\"{0}-{1}\">\n<div class=\"drawing\">{2}</div>\n<figcaption>\n"
         "<p><strong>What to see.</strong> {3}</p>\n",
         result.experiment, figure.name, drawing, escaped(figure.meaning));
-    html += fmt::format("<p><strong>Evidence.</strong> {}</p>\n",
+    html += fmt::format("<p class=\"evidence\"><strong>Evidence.</strong> {}</p>\n",
                         figure.evidence.empty() ? "No hardware model is involved: the arithmetic of the formats alone."
                                                 : escaped(figure.evidence));
     html += fmt::format(
