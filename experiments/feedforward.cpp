@@ -58,7 +58,7 @@ struct SalesNet {
 Tensor<float> targets_of(const std::vector<SalesRow>& rows) {
     Tensor<float> targets({static_cast<Index>(rows.size()), 1});
     for (std::size_t i = 0; i < rows.size(); ++i) {
-        targets[static_cast<Index>(i)] = static_cast<float>(step::log(rows[i].sales) - centre);
+        targets[static_cast<Index>(i)] = static_cast<float>(step::log(static_cast<double>(rows[i].sales)) - centre);
     }
     return targets;
 }
