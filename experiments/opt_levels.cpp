@@ -85,10 +85,12 @@ void regression(const RunContext& context, Result& result) {
         "The reason is swamping: nearly every update at O3 leaves its weight as it was.", "above 80 % at O3",
         fmt::format("{} at O3, {} at O0", share.text(comparison.mean(3, swamped_share)),
                     share.text(comparison.mean(0, swamped_share))));
-    Figure figure = figure_of_losses(
-        comparison, 1, "regression", "The slides' regression, 64 x 1024 to 512, at the four levels",
-        "O0, O1 and O2 fall together. O3 keeps its weights in fp16, where every update is rounded away: a flat line.",
-        evidence, false);
+    Figure figure =
+        figure_of_losses(comparison, 1, "regression", "The slides' regression, 64 x 1024 to 512, at the four levels",
+                         "O0, O1 and O2 fall together. O3 keeps its weights in fp16, where nearly every update is "
+                         "rounded away; its loss, "
+                         "in fp16 too, moves in steps of a thousandth.",
+                         evidence, false);
     figure.series.erase(figure.series.begin());  // levels are compared seed by seed here: first seed, no band
     for (std::size_t a = 0; a < comparison.arithmetics.size(); ++a) {
         figure.series[a].points.clear();
@@ -198,8 +200,8 @@ void classifiers(const RunContext& context, Result& result) {
     }
     result.figure(figure_of_differences(nets, evidence));
     result.figure(figure_of_losses(nets.back(), 5, "residual_loss", "Residual net: training loss at the four levels",
-                                   "The levels follow each other more closely than one seed follows another.",
-                                   evidence));
+                                   "The levels follow each other more closely than one seed follows another.", evidence,
+                                   false));
 }
 
 void run(const RunContext& context, Result& result) {
