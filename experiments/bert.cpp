@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "engine/random.hpp"
+#include "engine/step_functions.hpp"
 #include "engine/topic_text.hpp"
 #include "experiments/image_training.hpp"
 #include "experiments/sources.hpp"
@@ -322,7 +323,7 @@ void run(const RunContext& context, Result& result) {
     result.claim_if(fp32 >= 0.9, "next_sentence", place,
                     "The net learns to tell whether a sentence follows: more than 90 % of unseen pairs.",
                     "90 % or more", next.text(fp32));
-    const double guess = pinned::log(static_cast<double>(pieces.rows()));
+    const double guess = step::log(static_cast<double>(pieces.rows()));
     result.claim_if(comparison.mean(0, words_loss) < 0.75 * guess, "masked_words", place,
                     "The loss of the masked words falls to less than three quarters of a guess.",
                     fmt::format("below {}", loss.text(0.75 * guess)), loss.text(comparison.mean(0, words_loss)));

@@ -3,10 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
-#include "engine/pinned_math.hpp"
 #include "engine/random.hpp"
 #include "engine/sha256.hpp"
+#include "engine/step_functions.hpp"
 #include "engine/topic_text.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/image_training.hpp"
@@ -95,7 +96,7 @@ constexpr std::size_t train_bits = 0;
 constexpr std::size_t test_bits = 1;
 constexpr std::size_t largest_weight = 2;
 
-double bits(double nats) { return nats / pinned::ln2; }
+double bits(double nats) { return nats / std::numbers::ln2; }
 
 /// Mean bits a character over the test text, in pieces side by side.
 double measure(const Engine& engine, const CharacterNet& net, const std::vector<int>& tokens, Index length) {
@@ -163,7 +164,7 @@ void run(const RunContext& context, Result& result) {
     const std::string evidence = evidence_of(lstm, result);
     const std::string place = cite(sources::volta_talk, "Sentiment analysis: multiplicative LSTM");
     const ScoreText bpc{"bits a character", "", 1, 3};
-    const double chance = bits(pinned::log(static_cast<double>(text.alphabet.size())));
+    const double chance = bits(step::log(static_cast<double>(text.alphabet.size())));
     result.claim_if(lstm.mean(0, test_bits) < 0.75 * chance, "learns", place,
                     "The LSTM learns the text: it needs less than three quarters of the bits of a guess.",
                     fmt::format("below {}", bpc.text(0.75 * chance)), bpc.text(lstm.mean(0, test_bits)));

@@ -5,6 +5,7 @@
 
 #include "engine/random.hpp"
 #include "engine/sales.hpp"
+#include "engine/step_functions.hpp"
 #include "experiments/image_training.hpp"
 #include "experiments/sources.hpp"
 
@@ -57,7 +58,7 @@ struct SalesNet {
 Tensor<float> targets_of(const std::vector<SalesRow>& rows) {
     Tensor<float> targets({static_cast<Index>(rows.size()), 1});
     for (std::size_t i = 0; i < rows.size(); ++i) {
-        targets[static_cast<Index>(i)] = static_cast<float>(pinned::log(rows[i].sales) - centre);
+        targets[static_cast<Index>(i)] = static_cast<float>(step::log(static_cast<double>(rows[i].sales)) - centre);
     }
     return targets;
 }
@@ -78,7 +79,7 @@ double relative_error(const Engine& engine, const SalesNet& net, const std::vect
     const Tensor<float>& logs = net(tape, rows).value();
     double sum = 0;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-        const double guess = pinned::exp(static_cast<double>(logs[static_cast<Index>(i)]) + centre);
+        const double guess = step::exp(static_cast<double>(logs[static_cast<Index>(i)]) + centre);
         const double error = (guess - rows[i].sales) / rows[i].sales;
         sum += error * error;
     }

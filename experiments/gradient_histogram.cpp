@@ -257,7 +257,6 @@ void figure_nets(const std::vector<WatchedNet>& nets, Result& result) {
         }
     }
     figure.frames = static_cast<int>(nets.front().frames.size());
-    figure.axes = fmt::format("frames = {}", figure.frames);
     result.figure(std::move(figure));
 }
 

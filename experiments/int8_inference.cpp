@@ -5,12 +5,14 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 
-#include "engine/pinned_math.hpp"
 #include "engine/shapes.hpp"
+#include "engine/step_functions.hpp"
 #include "experiments/image_training.hpp"
 #include "experiments/sources.hpp"
+#include "softfloat/functions/fast_exp_log.hpp"
 
 namespace ulp {
 namespace {
@@ -74,8 +76,10 @@ double divergence(const Magnitudes& m, std::size_t width) {
     double result = 0;
     for (std::size_t i = 0; i < width; ++i) {
         if (p[i] == 0) continue;
-        if (q[i] == 0) return pinned::infinity;  // the last bin took what lies outside and holds nothing of its own
-        result += p[i] / total_p * (pinned::log(p[i] / total_p) - pinned::log(q[i] / total_q));
+        if (q[i] == 0)
+            return std::numeric_limits<double>::infinity();  // the last bin took what lies outside and holds nothing of
+                                                             // its own
+        result += p[i] / total_p * (step::log(p[i] / total_p) - step::log(q[i] / total_q));
     }
     return result;
 }
@@ -85,7 +89,7 @@ double divergence(const Magnitudes& m, std::size_t width) {
 double by_entropy(Magnitudes m) {
     m.counts[0] = m.counts[1];
     std::size_t best = bins;
-    double least = pinned::infinity;
+    double least = std::numeric_limits<double>::infinity();
     for (std::size_t width = 128; width <= bins; width += 8) {
         const double loss = divergence(m, width);
         if (loss < least) {
@@ -104,8 +108,7 @@ double threshold_of(std::string_view method, const Magnitudes& m) {
 // ---- The net in integers ----
 
 std::int8_t quantised(float value, double scale) {
-    return static_cast<std::int8_t>(
-        std::clamp(pinned::nearest_integer(static_cast<double>(value) / scale), -127.0, 127.0));
+    return static_cast<std::int8_t>(std::clamp(fast::nearest(static_cast<double>(value) / scale).value, -127.0, 127.0));
 }
 
 /// Weights of a layer (outputs x inputs) with a scale for each output: 127 stands for its largest weight.

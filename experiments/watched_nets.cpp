@@ -7,6 +7,7 @@
 #include "engine/topic_text.hpp"
 #include "experiments/comparison.hpp"
 #include "experiments/nets.hpp"
+#include "softfloat/functions/fast_exp_log.hpp"
 
 namespace ulp {
 namespace {
@@ -155,7 +156,7 @@ ExponentHistogram published_replica(std::int64_t count, double scale, std::uint6
     for (std::int64_t i = 0; i < count; ++i) {
         const bool zero = random.uniform() < share_of_zeros;
         const double exponent = mean + deviation * random.normal();
-        values.push_back(zero ? 0.0F : static_cast<float>(scale * pinned::exp(exponent * pinned::ln2)));
+        values.push_back(zero ? 0.0F : static_cast<float>(scale * fast::exp2(exponent)));
     }
     histogram.add(values);
     return histogram;

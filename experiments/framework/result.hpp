@@ -57,6 +57,10 @@ class Result {
         claim(id, source, statement, value_text(Float<F>(expected)), value_text(measured), agrees);
     }
 
+    /// What cannot be measured here: `value` stands in the source, `reason` says what it would need.
+    void quoted(std::string_view id, std::string_view source, std::string_view statement, std::string value,
+                std::string_view reason);
+
     /// The figure is owned by the result; the reference is valid until the next call.
     Figure& figure(Figure figure);
     void evidence(std::string text);
@@ -69,6 +73,8 @@ class Result {
     [[nodiscard]] const std::vector<Input>& inputs() const { return inputs_; }
 
   private:
+    void add(std::string_view id, Claim claim);
+
     std::string experiment_;
     std::vector<Claim> claims_;
     std::vector<Figure> figures_;
