@@ -163,7 +163,7 @@ void run(const RunContext& context, Result& result) {
 
     const std::string evidence = evidence_of(lstm, result);
     const std::string place = cite(sources::volta_talk, "Sentiment analysis: multiplicative LSTM");
-    const ScoreText bpc{"bits a character", "bits", 1, 3};
+    const ScoreText bpc{"bits a character", "", 1, 3};
     const double chance = bits(step::log(static_cast<double>(text.alphabet.size())));
     result.claim_if(lstm.mean(0, test_bits) < 0.75 * chance, "learns", place,
                     "The LSTM learns the text: it needs less than three quarters of the bits of a guess.",
@@ -180,12 +180,15 @@ void run(const RunContext& context, Result& result) {
                     "Weights of LSTM cells stay below 1 in magnitude (here after a short training; mean over the seeds "
                     "of the largest).",
                     "below 1", fmt::format("{:.3f}", largest));
-    result.figure(figure_of_losses(lstm, 5, "lstm_loss", "LSTM: bits a character while it learns",
-                                   "The mixed curve runs inside the band of the fp32 seeds.", evidence, false));
-    result.figure(figure_of_losses(mlstm, 5, "mlstm_loss", "Multiplicative LSTM: bits a character while it learns",
-                                   "Products of two learned factors could overflow in fp16; with the loss scaled "
-                                   "dynamically they do no harm.",
-                                   evidence, false));
+    const auto curves = [&](const Comparison& comparison, const char* name, const char* title, const char* meaning) {
+        Figure figure = figure_of_losses(comparison, 5, name, title, meaning, evidence, false);
+        figure.axes = "set xlabel 'step'\nset ylabel 'bits a character'";
+        result.figure(std::move(figure));
+    };
+    curves(lstm, "lstm_loss", "LSTM: bits a character while it learns",
+           "The mixed curve runs inside the band of the fp32 seeds.");
+    curves(mlstm, "mlstm_loss", "Multiplicative LSTM: bits a character while it learns",
+           "Products of two learned factors could overflow in fp16; with the loss scaled dynamically they do no harm.");
     result.figure(figure_of_seeds(mlstm, test_bits, bpc, "mlstm_bits",
                                   "Multiplicative LSTM: bits a character, unseen text",
                                   "Mixed precision stays within the spread of the seeds.", evidence));
