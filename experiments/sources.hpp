@@ -10,6 +10,8 @@ inline constexpr std::string_view amp_slides = "Carilli and Ruberry, Automatic m
 inline constexpr std::string_view volta_talk = "NVIDIA talk on Volta and Turing: inference and training";
 inline constexpr std::string_view notebook = "Notebook on automatic mixed precision";
 inline constexpr std::string_view round_table = "Farkhari, slides on quantization and mixed precision";
+inline constexpr std::string_view paper = "Micikevicius et al., Mixed precision training (ICLR 2018)";
+inline constexpr std::string_view bf16_paper = "Zamirai et al., Revisiting BFloat16 training (2020)";
 inline constexpr std::string_view arithmetic = "IEEE 754-2019";
 
 /// cite(amp_slides, "FP32 and FP16"): document and slide, cell or section.
