@@ -33,7 +33,7 @@ void claim_words(Result& result) {
     result.claim_value("tf32_multiplier", article,
                        "A TF32 multiplier takes 11-bit significands: 1 + 2^-10 is a TF32 number; with 8 bits it is 1.",
                        factor, tf32(factor), Verdict::refuted);
-    result.claim_value("eight_bit_multiplier", paperspace, "With an 8-bit significand that factor is lost.", 1,
+    result.claim_value("eight_bit_multiplier", article, "With an 8-bit significand that factor is lost.", 1,
                        bf16(factor));
     result.claim("tf32_mantissa", cite(sources::paperspace, "TF32 employs the same 10-bit mantissa as FP16"),
                  "TF32 and FP16 have fractions of 10 bits.", "10 and 10",
