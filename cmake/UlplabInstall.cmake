@@ -62,6 +62,8 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/ulplabConfigVersion.cmake
 install(FILES ${PROJECT_BINARY_DIR}/ulplabConfig.cmake ${PROJECT_BINARY_DIR}/ulplabConfigVersion.cmake
   DESTINATION ${ULPLAB_INSTALL_CMAKE} COMPONENT dev)
 
+install(DIRECTORY docs/playground DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime
+  PATTERN source EXCLUDE PATTERN build.sh EXCLUDE)
 install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
 # Debian wants the licence under this name.
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright COMPONENT runtime)

@@ -86,8 +86,8 @@ parts.push(tables => {
     byId('block-where').textContent = `group ${Math.floor(at / steps.length) + 1} of ${count}, step ${step + 1} of 5: ${steps[step]}`;
     byId('block-back').disabled = at === 0;
     byId('block-next').disabled = byId('block-last').disabled = at === count * steps.length - 1;
-    const late = answer.row.key.includes('mma.e') && answer.groups[0].part !== answer.groups[count - 1].part
-      ? ' Two fp16 instructions stand in for this one; c is added last.' : '';
+    const late = answer.groups.some(each => each.part > 0)
+      ? ' Two fp16 instructions stand in for this one; c is added to their sum, last.' : '';
     byId('block-result').textContent = `Result of the dot product: 0x${answer.result.hex} = ${answer.result.decimal}.${late}`;
   }
 

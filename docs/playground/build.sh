@@ -8,14 +8,14 @@ cd "$(dirname "$0")/../.."
 sources=(docs/playground/source/playground.cpp softfloat/{decimal,describe,format_names,rounding_names,text}.cpp
     softfloat/tensor_core/{block_steps,models}.cpp)
 flags=(-std=c++20 -O2 -fexceptions -ffp-contract=off -I. -include docs/playground/source/missing_in_libcxx.hpp)
-link=(-s FILESYSTEM=0 -s MODULARIZE=1 -s EXPORT_NAME=load_softfloat -s SINGLE_FILE=1 -s ENVIRONMENT=web,node
+link=(-s FILESYSTEM=0 -s MODULARIZE=1 -s EXPORT_NAME=load_softfloat -s SINGLE_FILE=1 -s "ENVIRONMENT=web,node"
     -s "EXPORTED_FUNCTIONS=_ulplab_ask" -s "EXPORTED_RUNTIME_METHODS=ccall")
 
 # What the module is made of, without comments and layout: they change nothing in it.
 digest() {
     { printf '%s\n' "${flags[@]}" "${link[@]}"
-      find softfloat docs/playground/source -name '*.hpp' ! -path '*/array/*' ! -path '*/functions/*' ! -path '*/fast/*' | LC_ALL=C sort |
-        cat - <(printf '%s\n' "${sources[@]}") | xargs cat | sed 's,//.*,,' | tr -d ' \t\n'; } | sha256sum | cut -c1-16
+      "${CXX:-c++}" -std=c++20 -I. -MM "${sources[@]}" | tr -d '\\' | tr ' ' '\n' | grep -E '[ch]pp$' | LC_ALL=C sort -u |
+          xargs cat docs/playground/source/missing_in_libcxx.hpp | sed 's,//.*,,' | tr -d ' \t\n'; } | sha256sum | cut -c1-16
 }
 if [ "${1:-}" = --digest ]; then digest; exit; fi
 

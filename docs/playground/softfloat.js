@@ -1,4 +1,4 @@
-// Made by docs/playground/build.sh from softfloat/; do not edit. Sources: 81b6b9f0f5bcf740
+// Made by docs/playground/build.sh from softfloat/; do not edit. Sources: 174cb676cfeb9c3e
 
 var load_softfloat = (() => {
   var _scriptDir = typeof document !== 'undefined' && document.currentScript ? document.currentScript.src : undefined;

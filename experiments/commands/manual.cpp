@@ -113,8 +113,9 @@ std::string man_page(const Page& page) {
     std::string text =
         fmt::format(".\\\" Written by ulplab manual.\n.TH \"{}\" 1 \"\" \"ulplab {}\" \"User Commands\"\n", title,
                     program_version());
-    const std::string summary = page.app->get_description();
-    text += fmt::format(".SH NAME\n{} \\- {}\n", roff(title), roff(summary.substr(summary.find(": ") + 1)));
+    std::string summary = page.app->get_description();
+    if (summary.starts_with("ulplab: ")) summary.erase(0, 8);
+    text += fmt::format(".SH NAME\n{} \\- {}\n", roff(title), roff(summary));
     text += fmt::format(".SH SYNOPSIS\n\\fB{}\\fR {}\n", page.words, roff(synopsis_arguments(*page.app)));
     const auto parts = page.app->get_subcommands({});
     if (!parts.empty()) {

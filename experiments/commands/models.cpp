@@ -1,4 +1,4 @@
-// `ulplab models`: the table of matrix instructions, with what stands behind each row.
+// `ulplab models`: the tables of matrix instructions, with what stands behind each row, and the backends.
 #include "softfloat/tensor_core/models.hpp"
 
 #include <fmt/core.h>
@@ -7,9 +7,13 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "engine/matmul.hpp"
 #include "experiments/commands/command.hpp"
 #include "experiments/framework/markdown.hpp"
+#include "softfloat/format_names.hpp"
 #include "softfloat/rounding_names.hpp"
+#include "softfloat/tensor_core/block_scaled.hpp"
+#include "softfloat/tensor_core/integer_models.hpp"
 
 namespace ulp {
 namespace {
@@ -62,7 +66,62 @@ nlohmann::ordered_json to_json(const ModelRow& row) {
     return json;
 }
 
-void print_markdown(const std::vector<ModelRow>& rows) {
+/// A row of the other two tables, of integers and of block-scaled elements.
+struct OtherRow {
+    std::string key;
+    std::string what;
+    int instruction_k;
+    std::string_view evidence, proof;
+};
+
+std::string described(const IntegerModel& model) {
+    if (model.product == IntegerProduct::exclusive_or) return "xor, ones counted";
+    if (model.product == IntegerProduct::conjunction) return "and, ones counted";
+    return model.saturates ? "clamped" : "modulo 2^32";
+}
+
+std::string described(const BlockScaledModel& model) {
+    return fmt::format("F {}, {} scales for {}", model.group.fraction_bits, name_of(model.scale_format),
+                       model.scale_block);
+}
+
+std::vector<OtherRow> other_rows(const std::string& architecture) {
+    std::vector<OtherRow> rows;
+    const auto add = [&](const auto& row, int k) {
+        if (!architecture.empty() && !row.key.starts_with(architecture + ":")) return;
+        rows.push_back({row.key, described(row.model), k, name_of(row.evidence), row.proof});
+    };
+    for (const IntegerRow& row : integer_table()) add(row, row.model.instruction_k);
+    for (const BlockScaledRow& row : block_scaled_table()) add(row, row.model.group.instruction_k);
+    return rows;
+}
+
+nlohmann::ordered_json to_json(const OtherRow& row) {
+    return {{"model", row.key},
+            {"summation", row.what},
+            {"instruction_k", row.instruction_k},
+            {"evidence", row.evidence},
+            {"proof", row.proof}};
+}
+
+std::string markdown_of(const std::vector<OtherRow>& rows) {
+    std::vector<std::vector<std::string>> cells;
+    for (const OtherRow& row : rows) {
+        cells.push_back({"`" + row.key + "`", row.what, std::to_string(row.instruction_k), std::string(row.evidence),
+                         std::string(row.proof)});
+    }
+    return "\n## Integers, and elements with scales\n\n" +
+           markdown_table({"model", "sums", "k", "evidence", "what proves it, or who claims it"}, cells);
+}
+
+void print_backends() {
+    fmt::print("\n{:<24} {}\n", "backend", "what it is");
+    for (const auto& specs : {backend_specs(), wrapper_specs()}) {
+        for (const auto& [name, description] : specs) fmt::print("{:<24} {}\n", name, description);
+    }
+}
+
+void print_markdown(const std::vector<ModelRow>& rows, const std::vector<OtherRow>& others) {
     std::vector<std::vector<std::string>> cells;
     for (const ModelRow& row : rows) {
         const TensorCoreModel& model = row.model;
@@ -78,11 +137,12 @@ void print_markdown(const std::vector<ModelRow>& rows) {
         "largest exponent of the group; bits: fraction bits kept by the rounding of a group's sum.\n\n"
         "Evidence: *recorded*: recordings of the GPU agree with the row, bit for bit; *seen live*: compared with the "
         "unit itself; *claimed*: stated by the source named, not seen here.\n\n";
-    fmt::print("{}",
-               generated_document("Matrix instructions", "ulplab models --format markdown",
-                                  explanation + markdown_table({"model", "summation", "k", "group", "F", "rounding",
-                                                                "bits", "evidence", "what proves it, or who claims it"},
-                                                               cells)));
+    fmt::print("{}", generated_document("Matrix instructions", "ulplab models --format markdown",
+                                        explanation +
+                                            markdown_table({"model", "summation", "k", "group", "F", "rounding", "bits",
+                                                            "evidence", "what proves it, or who claims it"},
+                                                           cells) +
+                                            markdown_of(others)));
 }
 
 ExitCode print_models(const Options& options) {
@@ -91,11 +151,13 @@ ExitCode print_models(const Options& options) {
     for (const ModelRow& row : model_table()) {
         if (architecture.empty() || row.architecture == architecture) rows.push_back(row);
     }
+    const auto others = other_rows(architecture);
     if (options.format == "markdown") {
-        print_markdown(rows);
+        print_markdown(rows, others);
     } else if (options.format == "json") {
         auto list = nlohmann::ordered_json::array();
         for (const ModelRow& row : rows) list.push_back(to_json(row));
+        for (const OtherRow& row : others) list.push_back(to_json(row));
         fmt::print("{}\n", list.dump(2));
     } else {
         fmt::print("{:<32} {:<20} {:>2} {:>5} {:>2} {:<12} {:>4}  {:<9} {}\n", "model", "summation", "k", "group", "F",
@@ -106,6 +168,13 @@ ExitCode print_models(const Options& options) {
                        fraction_bits(row.model), name_of(row.model.rounding), row.model.output_fraction_bits,
                        name_of(row.evidence), row.proof);
         }
+        if (!others.empty()) {
+            fmt::print("\n{:<32} {:<32} {:>3} {:<9} {}\n", "model", "sums", "k", "evidence", "proof or source");
+        }
+        for (const OtherRow& row : others) {
+            fmt::print("{:<32} {:<32} {:>3} {:<9} {}\n", row.key, row.what, row.instruction_k, row.evidence, row.proof);
+        }
+        if (architecture.empty()) print_backends();
     }
     return ExitCode::good;
 }

@@ -8,12 +8,15 @@ namespace ulp {
 Command bench_command();
 Command claims_command();
 Command codes_command();
+Command course_command();
+Command digests_command();
 Command discover_command();
 Command doctor_command();
 Command formats_command();
 Command explain_command();
 Command compare_command();
 Command gpu_command();
+Command grade_command();
 Command list_command();
 Command manual_command();
 Command matmul_command();
@@ -24,6 +27,7 @@ Command run_command();
 Command show_command();
 Command sweep_command();
 Command testfloat_command();
+Command train_command();
 Command verify_command();
 
 std::span<const Command> commands() {
@@ -49,6 +53,11 @@ std::span<const Command> commands() {
         bench_command(),
         gpu_command(),
         compare_command(),
+        train_command(),
+        digests_command(),
+        // The course.
+        course_command(),
+        grade_command(),
         // This machine, this program.
         doctor_command(),
         manual_command(),

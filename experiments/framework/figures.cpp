@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <future>
 #include <stdexcept>
 #include <vector>
 
+#include "experiments/framework/animation.hpp"
 #include "experiments/framework/embedded.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/machine.hpp"
@@ -65,16 +67,21 @@ std::string series_list(const Figure& figure) {
     return list;
 }
 
+std::string template_of(const Result& result, const Figure& figure) {
+    return figure.plot.empty() ? fmt::format("{}_{}.gp", result.experiment(), figure.name) : figure.plot + ".gp";
+}
+
 std::string script(const Result& result, const Figure& figure) {
     const std::vector<std::string> lines = wrapped(figure.caption, caption_width);
     return fmt::format(
         "# Draws {0}.svg and {0}.png from data.csv: gnuplot {0}.gp\n"
-        "figure = {1}\ntitle_text = {2}\ncaption_text = {3}\ncaption_lines = {6}\nseries_names = {4}\ndo for [format "
-        "in \"svg png\"] "
-        "{{\nload 'style.gp'\n{5}}}\n",
+        "figure = {1}\ntitle_text = {2}\ncaption_text = {3}\ncaption_lines = {6}\nseries_names = {4}\nframes = {7}\ndo "
+        "for "
+        "[format in \"svg png\"] "
+        "{{\nload 'style.gp'\n{8}{5}}}\n",
         figure.name, gnuplot_string(figure.name), gnuplot_string(figure.title), caption(lines),
-        gnuplot_string(series_list(figure)), plot_template(fmt::format("{}_{}.gp", result.experiment(), figure.name)),
-        lines.size());
+        gnuplot_string(series_list(figure)), plot_template(template_of(result, figure)), lines.size(), figure.frames,
+        figure.axes.empty() ? "" : figure.axes + "\n");
 }
 
 /// The names of the figures whose scripts stand in the folder, in alphabetical order.
@@ -92,10 +99,22 @@ bool is_drawn(const fs::path& folder, const std::string& name) {
     return fs::exists(folder / (name + ".svg")) && fs::exists(folder / (name + ".png"));
 }
 
+/// The number of frames that a script states, 0 where the drawing stands still.
+int frames_of(std::string_view text) {
+    constexpr std::string_view start = "\nframes = ";
+    const std::size_t at = text.find(start);
+    return at == std::string_view::npos ? 0 : std::atoi(text.substr(at + start.size()).data());
+}
+
 void draw(const fs::path& folder, const std::string& name) {
     const Finished finished = run_program({"gnuplot", name + ".gp"}, folder);
     if (finished.exit_code != 0 || !is_drawn(folder, name)) {
         throw DataError(fmt::format("gnuplot cannot draw {}: {}", name, finished.output));
+    }
+    const int frames = frames_of(read_file(folder / (name + ".gp")));
+    if (frames > 1) {
+        const fs::path svg = folder / (name + ".svg");
+        write_file(svg, animated(read_file(svg), frames));
     }
 }
 

@@ -29,6 +29,9 @@ struct Figure {
     std::string meaning;   // for the report: what to see
     std::string evidence;  // for the report: what stands behind the hardware's arithmetic; empty: no hardware model
     std::vector<Series> series{};
+    std::string plot{};  // the template plots/<plot>.gp, where several figures share one
+    std::string axes{};  // lines of gnuplot before the template: labels, ranges
+    int frames = 0;      // of a moving drawing (framework/animation.hpp); 0: it stands still
 };
 
 /// A file or generated data set that went into the result.

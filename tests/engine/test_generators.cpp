@@ -9,11 +9,11 @@
 
 #include "engine/faces.hpp"
 #include "engine/fixed_point.hpp"
-#include "engine/pinned_math.hpp"
 #include "engine/sales.hpp"
 #include "engine/sha256.hpp"
 #include "engine/shapes.hpp"
 #include "engine/sounds.hpp"
+#include "engine/step_functions.hpp"
 #include "engine/topic_text.hpp"
 #include "engine/translation.hpp"
 
@@ -207,7 +207,7 @@ TEST_CASE("the integer sine and bell are near the functions that they stand for"
     for (int i = 0; i < 1000; ++i) {
         const double d2 = i * 0.01;
         const auto bell = fixed::bell(static_cast<fixed::Fixed>(d2 * 65536), fixed::one);
-        worst_bell = std::max(worst_bell, std::abs(static_cast<double>(bell) / 65536 - pinned::exp(-d2 / 2)));
+        worst_bell = std::max(worst_bell, std::abs(static_cast<double>(bell) / 65536 - step::exp(-d2 / 2)));
     }
     CHECK(worst_bell < 0.08);
 }

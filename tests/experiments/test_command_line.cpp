@@ -54,8 +54,22 @@ TEST_CASE("wrong usage ends with 2 and a sentence") {
     check_refused({"run", "overflow", "--seed", "one", to}, 2, "--seed");
     check_refused({"run", "overflow", "--format", "xml", to}, 2, "--format");
     check_refused({"run", "overflow", "--quick", "--full", to}, 2, "excludes");
+    check_refused({"codes", "fp32"}, 2, "fp32 has 2^32 codes, too many to list");
+    check_refused({"codes", "half"}, 2, "there is no format 'half'");
+    check_refused({"manual", "walk"}, 2, "there is no command \"ulplab walk\"");
+    check_refused({"models", "--gpu", "H900"}, 2, "H900");
     check_refused({"list", "nothing"}, 2, "there is no experiment \"nothing\"");
     CHECK(fs::is_empty(out.path()));
+}
+
+TEST_CASE("manual pages and codes are written as other programs read them") {
+    const Finished page = ulplab({"manual", "gpu", "info"});
+    CHECK(page.exit_code == 0);
+    CHECK(page.output.find(".TH \"ulplab-gpu-info\" 1") != std::string::npos);
+    CHECK(page.output.find("\\fB\\-\\-help\\fR") != std::string::npos);
+    const Finished codes = ulplab({"codes", "e2m1"});
+    CHECK(std::count(codes.output.begin(), codes.output.end(), '\n') == 17);
+    CHECK(codes.output.find("\n1\t0 00 1\tsubnormal\t0.5\t0.5\t0x0.8p+0\t0\t2\t-1\n") != std::string::npos);
 }
 
 TEST_CASE("missing data and folders that cannot be written end with 3 and a sentence") {
@@ -166,8 +180,9 @@ TEST_CASE("without gnuplot the data and the templates stay, with the command to 
 TEST_CASE("the results of all experiments are the same with one thread and with two") {
     const test::TemporaryFolder out;
     const std::vector<std::string> small = {
-        "run",   "all",       "--set", "samples=1000",   "--set", "steps=8",     "--set", "train_images=64",
-        "--set", "hidden=16", "--set", "test_images=50", "--set", "length=4096", "--set", "longest_k=4096"};
+        "run",   "all",       "--set", "samples=1000",   "--set", "steps=8",           "--set", "train_images=64",
+        "--set", "hidden=16", "--set", "test_images=50", "--set", "length=4096",       "--set", "longest_k=4096",
+        "--set", "seeds=1",   "--set", "net_steps=8",    "--set", "regression_steps=4"};
     std::map<std::string, std::string> digests;
     for (const char* threads : {"1", "2"}) {
         const fs::path to = out / threads;

@@ -25,10 +25,13 @@ refused() {
     tr -s '\n ' ' ' <"$work/log" | grep -qF "$1" || { cat "$work/log" >&2; fail "does not say: $1"; }
 }
 
-quietly configure used -DWANTED_VERSION="$version" -DWANTED="softfloat;engine" -DCMAKE_BUILD_TYPE=Release
+wanted="softfloat;engine"
+[ "$has_cuda" != TRUE ] || wanted="$wanted;gpu"
+quietly configure used -DWANTED_VERSION="$version" -DWANTED="$wanted" -DCMAKE_BUILD_TYPE=Release
 quietly cmake --build "$work/used"
 [ "$("$work/used/half")" = "2048 3" ] || fail "half printed $("$work/used/half")"
 [ "$("$work/used/product")" = "3 3" ] || fail "product printed $("$work/used/product")"
+[ "$has_cuda" != TRUE ] || [ "$("$work/used/instructions")" = some ] || fail "the gpu library has no instructions"
 grep -q ffp-contract=off "$work/used/build.ninja" || fail "the consumer is compiled without -ffp-contract=off"
 
 refused "no component trainer; choose from softfloat, engine, gpu" -DWANTED=trainer
@@ -36,7 +39,8 @@ refused "requested version \"99\"" -DWANTED=softfloat -DWANTED_VERSION=99
 [ "$has_cuda" = TRUE ] || refused "built without its component gpu" -DWANTED=gpu
 
 if command -v pkg-config >/dev/null; then
-    export PKG_CONFIG_PATH="$work/moved/lib/pkgconfig:$work/moved/lib/$(gcc -print-multiarch)/pkgconfig"
+    PKG_CONFIG_PATH=$(dirname "$(find "$work/moved" -name ulplab-softfloat.pc)")
+    export PKG_CONFIG_PATH
     read -ra flags <<<"$(pkg-config --cflags --libs ulplab-softfloat)"
     quietly "$compiler" -std=c++20 "$source_folder/tests/install/consumer/half.cpp" "${flags[@]}" -o "$work/half"
     [ "$("$work/half")" = "2048 3" ] || fail "half, by pkg-config, printed $("$work/half")"

@@ -27,6 +27,8 @@ fi
 [ -s "$work/root/usr/share/man/man1/ulplab-show.1.gz" ] || [ -s "$work/root/usr/share/man/man1/ulplab-show.1" ] ||
     fail "there is no manual page of ulplab show"
 
+[ -s "$work/root/usr/share/doc/ulplab/playground/softfloat.js" ] || fail "the playground is missing"
+
 # An experiment with its figures and the report: templates and styles are inside the program.
 cd "$work"
 program=$work/root/usr/bin/ulplab

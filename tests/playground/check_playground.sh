@@ -60,7 +60,7 @@ CASES
 sed -i 's|</body>|<pre id="verdict">nothing was checked</pre><script defer src="native.js"></script><script defer src="check_playground.js"></script></body>|' \
     "$work/index.html"
 
-"$chromium" --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking \
+"$chromium" --headless --no-sandbox --disable-dev-shm-usage --disable-gpu --disable-quic --no-first-run --disable-background-networking \
     --disable-component-update --disable-sync --user-data-dir="$work/profile" --window-size=500,900 \
     --virtual-time-budget=600000 --dump-dom "file://$work/index.html" >"$work/dom.html" 2>"$work/log" || true
 sed -n '/<pre id="verdict">/,/<\/pre>/p' "$work/dom.html" | sed 's/<[^>]*>//g'
