@@ -84,8 +84,10 @@ double divergence(const Magnitudes& m, std::size_t width) {
     return result;
 }
 
-/// TensorRT's rule (Migacz, "8-bit inference with TensorRT", GTC 2017): the range whose 128 levels lose least.
-double by_entropy(const Magnitudes& m) {
+/// TensorRT's rule (Migacz, "8-bit inference with TensorRT", GTC 2017): the range whose 128 levels lose least. The
+/// zeros that relu makes would drown everything else: the first bin counts like the second.
+double by_entropy(Magnitudes m) {
+    m.counts[0] = m.counts[1];
     std::size_t best = bins;
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t width = 128; width <= bins; width += 8) {
