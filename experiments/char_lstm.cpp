@@ -36,10 +36,10 @@ Characters load_text(const RunContext& context, Result& result) {
     result.input({file.empty() ? "generated text" : "text", Sha256().add(std::as_bytes(std::span(text))).hex()});
     const std::string name = file.empty() ? "the generated text" : file;
     const std::vector<std::uint32_t> points = code_points(text, name);
-    const std::int64_t needed = 20 * (settings.integer("length") + 1);
+    const std::int64_t needed = 20 * (settings.integer("piece") + 1);
     if (static_cast<std::int64_t>(points.size()) < needed) {
         throw DataError(fmt::format("{} has {} characters; training on sequences of {} takes {} or more", name,
-                                    points.size(), settings.integer("length"), needed));
+                                    points.size(), settings.integer("piece"), needed));
     }
     Characters characters;
     characters.alphabet = points;
@@ -112,7 +112,7 @@ double measure(const Engine& engine, const CharacterNet& net, const std::vector<
 Learned train(const RunContext& context, const Arithmetic& arithmetic, std::uint64_t seed, const Characters& text,
               bool multiplicative) {
     const Settings& settings = context.settings;
-    const auto length = static_cast<Index>(settings.integer("length"));
+    const auto length = static_cast<Index>(settings.integer("piece"));
     const auto hidden = static_cast<Index>(settings.integer("hidden"));
     const auto alphabet = static_cast<Index>(text.alphabet.size());
     Trainer<float> trainer(Engine(arithmetic.recipe, make_backend(arithmetic.backend)), seed);
@@ -205,7 +205,7 @@ Experiment char_lstm_experiment() {
             Chapter::systems,
             {integer_setting("steps", "training steps of each net", 100, 2000, 2, 1000000),
              integer_setting("batch", "pieces of text a step", 16, 32, 1, 4096),
-             integer_setting("length", "characters a piece", 24, 64, 2, 1024),
+             integer_setting("piece", "characters a piece", 24, 64, 2, 1024),
              integer_setting("hidden", "width of the cells", 48, 128, 2, 4096),
              integer_setting("characters", "of the generated text", 40000, 400000, 1000, 100000000),
              integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100),
