@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
   target_link_libraries(${name} PRIVATE ulplab::experiments ulplab_options)
 endfunction()
 
-# Writes the table of all experiments that were declared, in the order of their declaration.
+# Writes the table of all experiments that were declared, chapter by chapter, and there as they were declared.
 function(ulplab_experiment_table output)
   get_property(names GLOBAL PROPERTY ULPLAB_EXPERIMENTS)
   set(declarations "")
@@ -32,8 +32,8 @@ namespace ulp {
 
 @declarations@
 std::span<const Experiment> experiments() {
-    static const Experiment table[] = {
-@rows@    };
+    static const std::vector<Experiment> table = in_order_of_argument({
+@rows@    });
     return table;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <optional>
 #include <stdexcept>
 
 #include "engine/layers.hpp"
@@ -23,8 +24,9 @@ struct MultiHeadAttention {
         }
     }
 
-    /// Causal: no place looks at later ones. Scores are softmax(q k^T / sqrt(head width)).
-    Var<Real> operator()(Var<Real> x, bool causal) const {
+    /// Causal: no place looks at later ones. Scores are softmax(q k^T / sqrt(head width) + penalty); the penalty
+    /// (batch * heads, time, time), where there is one, keeps places such as padding from being looked at.
+    Var<Real> operator()(Var<Real> x, bool causal, const std::optional<Var<Real>>& penalty = std::nullopt) const {
         const Index width = x.dim(2);
         const Var<Real> projected = in_proj(x);
         const Var<Real> q =
@@ -32,6 +34,7 @@ struct MultiHeadAttention {
         const Var<Real> k = heads_of(slice(projected, 2, width, width));
         const Var<Real> v = heads_of(slice(projected, 2, 2 * width, width));
         Var<Real> scores = matmul(q, k, true);
+        if (penalty) scores = add(scores, *penalty);
         if (causal) scores = causal_mask(scores);
         const Var<Real> mixed = matmul(softmax(scores), v);
         // (batch * heads, time, head width) back to (batch, time, width)

@@ -9,17 +9,17 @@ namespace ulp {
 namespace {
 
 void dispatch(const Engine& engine, const ProductTypes& types, ProductPurpose purpose, const MatrixView& a,
-              const MatrixView& b, float* d) {
+              const MatrixView& b, const MutableMatrixView& d) {
     if (engine.product_tap) {
         engine.product_tap({purpose.layer, purpose.pass, types, a.rows, b.cols, a.cols,
                             engine.backend->path(types, a.rows, b.cols, a.cols)});
     }
-    engine.backend->multiply({types, a, b, std::nullopt, {d, a.rows, b.cols}});
+    engine.backend->multiply({types, a, b, std::nullopt, d});
 }
 
 /// Operands in 8 bits with a scale each; the scales, powers of two, are taken out of the result again.
 void product_with_delayed_scales(const Engine& engine, const ProductTypes& types, ProductPurpose purpose,
-                                 const MatrixView& a, const MatrixView& b, float* d) {
+                                 const MatrixView& a, const MatrixView& b, const MutableMatrixView& d) {
     const Recipe& recipe = engine.recipe;
     const auto format_of = [&](ProductPurpose::Gradient which) {
         return purpose.gradient == which ? recipe.scaled_gradient : recipe.scaled_operand;
@@ -32,13 +32,15 @@ void product_with_delayed_scales(const Engine& engine, const ProductTypes& types
     const ScaledMatrix y = with_delayed_scale(b, narrow.b_input, place + ", b", recipe.scaling_history, history);
     dispatch(engine, narrow, purpose, x.matrix, y.matrix, d);
     const float back = x.inverse_scale * y.inverse_scale;
-    for (Index i = 0; i < a.rows * b.cols; ++i) d[i] *= back;
+    for (Index i = 0; i < d.rows; ++i) {
+        for (Index j = 0; j < d.cols; ++j) d(i, j) *= back;
+    }
 }
 
 /// Operands as blocks along k. A block's numbers, a power of two times 8 bits or less, are numbers of bf16, which is
 /// what the backend multiplies.
 void product_of_blocks(const Engine& engine, const ProductTypes& types, ProductPurpose purpose, const MatrixView& a,
-                       const MatrixView& b, float* d) {
+                       const MatrixView& b, const MutableMatrixView& d) {
     const Matrix x = in_blocks(a, engine.recipe.scaled_operand);
     const Matrix y = in_blocks(b.transposed(), engine.recipe.scaled_operand);
     dispatch(engine, {formats::bf16, types.accumulator}, purpose, x, transposed(y), d);
@@ -48,7 +50,7 @@ void product_of_blocks(const Engine& engine, const ProductTypes& types, ProductP
 
 template <>
 void product(const Engine& engine, const ProductTypes& types, ProductPurpose purpose, const StridedView<const float>& a,
-             const StridedView<const float>& b, float* d) {
+             const StridedView<const float>& b, const StridedView<float>& d) {
     switch (engine.recipe.scaling) {
         case OperandScaling::none: return dispatch(engine, types, purpose, a, b, d);
         case OperandScaling::delayed: return product_with_delayed_scales(engine, types, purpose, a, b, d);
@@ -58,12 +60,12 @@ void product(const Engine& engine, const ProductTypes& types, ProductPurpose pur
 
 template <>
 void product(const Engine&, const ProductTypes&, ProductPurpose, const StridedView<const double>& a,
-             const StridedView<const double>& b, double* d) {
+             const StridedView<const double>& b, const StridedView<double>& d) {
     for (Index i = 0; i < a.rows; ++i) {
         for (Index j = 0; j < b.cols; ++j) {
             double sum = 0;
             for (Index k = 0; k < a.cols; ++k) sum += a(i, k) * b(k, j);
-            d[i * b.cols + j] = sum;
+            d(i, j) = sum;
         }
     }
 }

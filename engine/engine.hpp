@@ -39,6 +39,6 @@ struct ProductPurpose {
 /// it. In fp64 mode a plain loop, ascending k, takes the backend's place (the seam's carrier is fp32).
 template <class Real>
 void product(const Engine& engine, const ProductTypes& types, ProductPurpose purpose, const StridedView<const Real>& a,
-             const StridedView<const Real>& b, Real* d);
+             const StridedView<const Real>& b, const StridedView<Real>& d);
 
 }  // namespace ulp

@@ -13,6 +13,11 @@ namespace ulp {
 template <class Real>
 Var<Real> GradScaler<Real>::scale(Var<Real> loss) {
     started_ = true;
+    return scaled_loss(loss);
+}
+
+template <class Real>
+Var<Real> GradScaler<Real>::scaled_loss(Var<Real> loss) const {
     if (!scale_.options().dynamic && scale_.value() == 1) return loss;
     return scaled(cast(loss, carrier_format<Real>), scale_.value());
 }

@@ -21,6 +21,8 @@ class GradScaler {
 
     /// loss to fp32, then times the scale (the loss itself where the scale is a constant 1).
     Var<Real> scale(Var<Real> loss);
+    /// The same without beginning a step.
+    Var<Real> scaled_loss(Var<Real> loss) const;
     /// Collects the optimizer's gradients and multiplies them by fp32(1 / scale); remembers whether any of them was
     /// infinite or NaN. Throws std::logic_error if called twice, after step, before the first scale(), or if the
     /// gradients are still in 16 bits (no master weights) and the scale is not 1.

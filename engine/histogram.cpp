@@ -5,23 +5,66 @@
 
 namespace ulp {
 
+namespace {
+
+/// Counts by exponent field. Tables in turn, so that equal neighbours do not wait for each other's count.
+constexpr std::size_t tables = 8;
+using Fields = std::array<std::int64_t, 256>;
+
+Fields count_fields(std::span<const float> values) {
+    std::array<std::array<std::uint32_t, 256>, tables> counts{};
+    const auto field = [&](std::size_t i) { return std::bit_cast<std::uint32_t>(values[i]) >> 23 & 0xFF; };
+    std::size_t i = 0;
+    for (; i + tables <= values.size(); i += tables) {
+        for (std::size_t j = 0; j < tables; ++j) ++counts[j][field(i + j)];
+    }
+    for (; i < values.size(); ++i) ++counts[0][field(i)];
+    Fields sums{};
+    for (const auto& table : counts) {
+        for (std::size_t f = 0; f < sums.size(); ++f) sums[f] += table[f];
+    }
+    return sums;
+}
+
+std::int64_t count_zeros(std::span<const float> values) {
+    std::uint32_t zeros = 0;
+    for (const float x : values) zeros += std::bit_cast<std::uint32_t>(x) << 1 == 0 ? 1U : 0U;
+    return zeros;
+}
+
+constexpr std::size_t chunk = std::size_t{1} << 16;  // what one thread takes at a time; counters of 32 bits hold it
+
+}  // namespace
+
 void ExponentHistogram::add(std::span<const float> values) {
-    // By exponent field first; two tables in turn, so that equal neighbours do not wait for each other's count.
-    std::array<std::array<std::int64_t, 256>, 2> fields{};
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        const auto word = std::bit_cast<std::uint32_t>(values[i]);
-        ++fields[i % 2][(word >> 23) & 0xFF];
+    if (values.size() <= chunk) return add_chunk(values);
+    const auto chunks = static_cast<std::int64_t>((values.size() + chunk - 1) / chunk);
+#pragma omp parallel
+    {
+        ExponentHistogram own;
+#pragma omp for schedule(static) nowait
+        for (std::int64_t c = 0; c < chunks; ++c) {
+            const std::size_t first = static_cast<std::size_t>(c) * chunk;
+            own.add_chunk(values.subspan(first, std::min(chunk, values.size() - first)));
+        }
+#pragma omp critical
+        add(own);
     }
+}
+
+void ExponentHistogram::add_chunk(std::span<const float> values) {
+    const Fields fields = count_fields(values);
     for (std::size_t field = 1; field < 255; ++field) {
-        counts_[field - 127 - static_cast<std::size_t>(lowest)] += fields[0][field] + fields[1][field];
+        counts_[field - 127 - static_cast<std::size_t>(lowest)] += fields[field];
     }
+    if (fields[0] + fields[255] == 0) return;
     // Zeros, fp32's subnormals, infinities and NaNs need a second look, where there are any.
-    if (fields[0][0] + fields[1][0] + fields[0][255] + fields[1][255] == 0) return;
+    const std::int64_t zeros = fields[0] == 0 ? 0 : count_zeros(values);
+    zeros_ += zeros;
+    if (fields[0] == zeros && fields[255] == 0) return;
     for (const float x : values) {
         const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(x) & 0x7FFFFFFF;
-        if (magnitude == 0) {
-            ++zeros_;
-        } else if (magnitude < 0x00800000) {
+        if (magnitude != 0 && magnitude < 0x00800000) {
             ++counts_[static_cast<std::size_t>(31 - std::countl_zero(magnitude))];
         } else if (magnitude == 0x7F800000) {
             ++infinities_;

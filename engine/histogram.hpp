@@ -33,6 +33,7 @@ class ExponentHistogram {
     [[nodiscard]] std::int64_t above(const FloatFormat& format) const;
 
   private:
+    void add_chunk(std::span<const float> values);
     [[nodiscard]] std::int64_t sum(int first, int last) const;
 
     std::array<std::int64_t, highest - lowest + 1> counts_{};

@@ -57,6 +57,7 @@ struct Mlp {
     }
 };
 
+/// conv2d with weights of its own. x (images, in, h, w).
 template <class Real>
 struct Conv2d {
     std::string name;
@@ -79,6 +80,7 @@ struct Conv2d {
     }
 };
 
+/// conv1d with weights of its own. x (images, in, length).
 template <class Real>
 struct Conv1d {
     std::string name;
@@ -100,6 +102,7 @@ struct Conv1d {
     }
 };
 
+/// conv_transpose2d with weights of its own. x (images, in, h, w).
 template <class Real>
 struct ConvTranspose2d {
     std::string name;
@@ -133,6 +136,7 @@ struct Affine {
           bias(&model.add(name + ".bias", {width}, Init::constant(0), kind)) {}
 };
 
+/// layer_norm over the last dimension, of extent `width`.
 template <class Real>
 struct LayerNorm {
     std::string name;
@@ -150,6 +154,7 @@ struct LayerNorm {
     }
 };
 
+/// group_norm over `group_count` sets of channels. x (images, channels, ...).
 template <class Real>
 struct GroupNorm {
     std::string name;
@@ -171,7 +176,8 @@ struct GroupNorm {
     }
 };
 
-/// Its running statistics belong to the model too ("bn.running_mean"), so that checkpoints hold them.
+/// batch_norm over images and pixels. x (images, channels, ...). Its running statistics belong to the model too
+/// ("bn.running_mean"), so that checkpoints hold them.
 template <class Real>
 struct BatchNorm {
     std::string name;

@@ -8,6 +8,7 @@
 #include "engine/backends.hpp"
 #include "engine/rounder.hpp"
 #include "softfloat/format_names.hpp"
+#include "softfloat/nearest_names.hpp"
 
 namespace ulp {
 
@@ -112,10 +113,11 @@ std::unique_ptr<MatmulBackend> make_backend(std::string_view spec) {
             if (rest == ":" + argument) return family.make(argument);
         }
     }
-    std::string known;
-    for (const auto& row : backend_specs()) known += (known.empty() ? "" : ", ") + row.first;
-    for (const auto& row : wrapper_specs()) known += ", " + row.first;
-    throw std::invalid_argument(fmt::format("no matmul backend '{}'; there are {}", spec, known));
+    std::vector<std::string> names;
+    for (const auto& row : backend_specs()) names.push_back(row.first);
+    for (const auto& row : wrapper_specs()) names.push_back(row.first);
+    throw std::invalid_argument(fmt::format("no matmul backend '{}'; nearest are {}, and `ulplab models` lists all",
+                                            spec, nearest_names(spec, names)));
 }
 
 }  // namespace ulp

@@ -1,9 +1,12 @@
 #include "engine/operation.hpp"
 
+#include <algorithm>
+
 namespace ulp {
 
 template <class Real>
 Var<Real> cast(Var<Real> x, const FloatFormat& format) {
+    x = x.tape->stored(x);
     if (x.format() == format) return x;
     Tensor<Real> y = x.value();
     Tape<Real>* tape = x.tape;
@@ -20,16 +23,25 @@ Operation<Real>::Operation(std::string_view name, std::vector<Var<Real>> inputs)
     std::vector<FloatFormat> formats;
     for (const Var<Real>& input : inputs_) formats.push_back(input.format());
     precision_ = tape_->engine().recipe.precision_of(name, formats);
-    for (Var<Real>& input : inputs_) input = cast(input, precision_.input);
+    const Recipe& recipe = tape_->engine().recipe;
+    fused_ = recipe.fuses(name);
+    const bool reads_unstored =
+        fused_ && std::ranges::find(pointwise_operations(), name) != pointwise_operations().end();
+    for (Var<Real>& input : inputs_) {
+        if (!reads_unstored || input.format() != precision_.input) input = cast(input, precision_.input);
+    }
     label_ = tape_->label_for(name);
 }
 
 template <class Real>
 Var<Real> Operation<Real>::finish(Tensor<Real> result, typename Tape<Real>::Backward backward) const {
     result.set_format(precision_.compute);
-    tape_->store(label_, "forward", result, precision_.output, inputs_);
+    tape_->store(label_, "forward", result, fused_ ? precision_.compute : precision_.output, inputs_);
     bool needs_gradient = false;
     for (const Var<Real>& input : inputs_) needs_gradient = needs_gradient || tape_->needs_gradient(input);
+    if (fused_) {
+        return tape_->push_unstored(name_, std::move(result), precision_.output, needs_gradient, std::move(backward));
+    }
     return tape_->push(name_, std::move(result), needs_gradient, std::move(backward));
 }
 

@@ -47,6 +47,7 @@ class Operation {
     Tape<Real>* tape_;
     std::vector<Var<Real>> inputs_;
     OpPrecision precision_;
+    bool fused_ = false;
     std::string label_;
 };
 

@@ -22,9 +22,10 @@ Var<Real> linear(Var<Real> x, Var<Real> weight, Var<Real> bias);
 template <class Real>
 Var<Real> matmul(Var<Real> a, Var<Real> b, bool transpose_b = false);
 
+/// In pixels; the same for both dimensions. groups divides the channels on both sides.
 struct ConvOptions {
     Index stride = 1;
-    Index padding = 0;
+    Index padding = 0;  // zeros on every side
     Index dilation = 1;
     Index groups = 1;
 };
@@ -45,10 +46,13 @@ Var<Real> conv_transpose2d(Var<Real> x, Var<Real> weight, Var<Real> bias, const 
 /// max(x, 0); the gradient at 0 is 0. NaN passes.
 template <class Real>
 Var<Real> relu(Var<Real> x);
+/// x where it is positive, else slope * x; the gradient at 0 is the slope.
 template <class Real>
 Var<Real> leaky_relu(Var<Real> x, double slope);
+/// 1 / (1 + exp(-x)).
 template <class Real>
 Var<Real> sigmoid(Var<Real> x);
+/// The hyperbolic tangent.
 template <class Real>
 Var<Real> tanh(Var<Real> x);
 /// x times the normal distribution function at x (the exact form, not the tanh approximation).
@@ -57,11 +61,13 @@ Var<Real> gelu(Var<Real> x);
 /// x times a constant.
 template <class Real>
 Var<Real> scaled(Var<Real> x, double factor);
-/// b has a's shape or that of a's last dimensions.
+/// a + b, element by element; b has a's shape or that of a's last dimensions, and repeats over the others.
 template <class Real>
 Var<Real> add(Var<Real> a, Var<Real> b);
+/// a - b, with shapes as for add.
 template <class Real>
 Var<Real> subtract(Var<Real> a, Var<Real> b);
+/// a * b, element by element, with shapes as for add.
 template <class Real>
 Var<Real> multiply(Var<Real> a, Var<Real> b);
 /// Zero with the probability `rate`, else x / (1 - rate); x itself outside training. The choice depends on the engine's
@@ -71,14 +77,16 @@ Var<Real> dropout(Var<Real> x, double rate);
 
 // ---- Moving numbers ----
 
+/// The same elements in row-major order; as many as before.
 template <class Real>
 Var<Real> reshape(Var<Real> x, Shape shape);
 /// Dimension order[d] of x becomes dimension d.
 template <class Real>
 Var<Real> permute(Var<Real> x, const std::vector<Index>& order);
-/// Negative dimensions count from the end.
+/// Elements start .. start + length - 1 of a dimension. Negative dimensions count from the end.
 template <class Real>
 Var<Real> slice(Var<Real> x, Index dimension, Index start, Index length);
+/// Parts one after the other along a dimension; the other extents are equal.
 template <class Real>
 Var<Real> concat(std::vector<Var<Real>> parts, Index dimension);
 /// Rows of the table (vocabulary, width) by token: shape + (width). Gradients of a token add up in the tokens' order.
@@ -90,6 +98,7 @@ Var<Real> embedding(Var<Real> table, const std::vector<int>& ids, Shape shape);
 /// Windows of window x window without overlap; what is left over at the edges is dropped. The first of equals wins.
 template <class Real>
 Var<Real> max_pool2d(Var<Real> x, Index window);
+/// The same with the mean: the sum in ascending order, divided by window^2.
 template <class Real>
 Var<Real> avg_pool2d(Var<Real> x, Index window);
 /// Over the last dimension; weight and bias of its extent. The input decides the result's format; steps are as wide as
@@ -99,6 +108,7 @@ Var<Real> layer_norm(Var<Real> x, Var<Real> weight, Var<Real> bias, double eps =
 /// Over sets of channels and all pixels of an image.
 template <class Real>
 Var<Real> group_norm(Var<Real> x, Var<Real> weight, Var<Real> bias, Index groups, double eps = 1e-5);
+/// PyTorch's defaults.
 struct BatchNormOptions {
     double eps = 1e-5;
     double momentum = 0.1;  // running = (1 - momentum) * running + momentum * batch; its variance is the unbiased one
@@ -114,6 +124,7 @@ Var<Real> batch_norm(Var<Real> x, Var<Real> weight, Var<Real> bias, BatchStatist
 /// Over the last dimension: exp(x - max) / sum.
 template <class Real>
 Var<Real> softmax(Var<Real> x);
+/// The logarithm of softmax: (x - max) - log(sum of exp(x - max)).
 template <class Real>
 Var<Real> log_softmax(Var<Real> x);
 /// -infinity above the diagonal of the last two dimensions, which must be equal.
@@ -136,6 +147,7 @@ Var<Real> mse(Var<Real> x, const Tensor<Real>& target);
 /// Mean of max(x, 0) - x t + log(1 + exp(-|x|)).
 template <class Real>
 Var<Real> bce_with_logits(Var<Real> x, const Tensor<Real>& target);
+/// What one sequence of a batch should read: labels without blanks.
 struct CtcTarget {
     std::vector<int> labels;
     Index steps;  // of the sequence; the rest of the time dimension is padding

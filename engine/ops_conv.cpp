@@ -2,12 +2,17 @@
 //
 //     patches (images * out_h * out_w) x (channels * kernel_h * kernel_w)   one row an output pixel
 //     y = patches W^T,   dW = dy^T patches,   dx = fold(dy W)
+//
+// In memory patches and outputs lie the other way round, pixels beside each other, as images have them.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <stdexcept>
 
 #include "engine/operand.hpp"
 #include "engine/ops.hpp"
+#include "engine/parallel.hpp"
 
 namespace ulp {
 namespace {
@@ -57,80 +62,140 @@ Geometry conv_geometry(const Tensor<Real>& x, const Tensor<Real>& w, const Tenso
     return g;
 }
 
-/// Calls f(row, column, pixel of x or -1) for every entry of a group's patch matrix, row by row.
-template <class Function>
-void each_patch_entry(const Geometry& g, Index group, const Function& f) {
-    Index row = 0;
-    for (Index n = 0; n < g.images; ++n) {
-        for (Index oy = 0; oy < g.out_h; ++oy) {
-            for (Index ox = 0; ox < g.out_w; ++ox, ++row) {
-                Index col = 0;
-                for (Index c = 0; c < g.group_in(); ++c) {
-                    const Index plane = (n * g.in_channels + group * g.group_in() + c) * g.in_h;
-                    for (Index ky = 0; ky < g.kernel_h; ++ky) {
-                        const Index y = oy * g.options.stride + ky * g.options.dilation - g.options.padding;
-                        const bool inside = y >= 0 && y < g.in_h;
-                        for (Index kx = 0; kx < g.kernel_w; ++kx, ++col) {
-                            const Index x = ox * g.options.stride + kx * g.options.dilation - g.options.padding;
-                            f(row, col, inside && x >= 0 && x < g.in_w ? (plane + y) * g.in_w + x : -1);
+/// The places of a row of outputs whose kernel column lies inside the image: [first, last), from image column `start`
+/// on.
+struct Reach {
+    Index first, last, start;
+};
+Reach reach_of(const Geometry& g, Index kx) {
+    const Index s = g.options.stride;
+    const Index offset = kx * g.options.dilation - g.options.padding;  // ox sees column ox * s + offset
+    const Index first = offset >= 0 ? 0 : (-offset + s - 1) / s;
+    const Index last = g.in_w <= offset ? 0 : std::min(g.out_w, (g.in_w - 1 - offset) / s + 1);
+    return {std::min(first, g.out_w), std::max(last, std::min(first, g.out_w)), first * s + offset};
+}
+
+/// The row of the image that row oy of the outputs sees with row ky of the kernel, or -1.
+Index row_seen(const Geometry& g, Index oy, Index ky) {
+    const Index y = oy * g.options.stride + ky * g.options.dilation - g.options.padding;
+    return y >= 0 && y < g.in_h ? y : -1;
+}
+
+/// A group's patches: patch x pixels, so that a pixel's neighbours lie beside each other as in the image.
+template <class Real>
+Tensor<Real> unfold(const Geometry& g, Index group, const Tensor<Real>& x) {
+    auto patches = Tensor<Real>::unset({g.patch(), g.pixels()}, x.format());
+    const Index s = g.options.stride;
+    const auto fill_row = [&](Index image_row, const Reach& r, Real* to) {
+        if (image_row < 0) {
+            std::fill_n(to, g.out_w, Real{0});
+            return;
+        }
+        const Real* from = x.data() + image_row * g.in_w + r.start;
+        std::fill_n(to, r.first, Real{0});
+        if (s == 1) {
+            std::copy_n(from, r.last - r.first, to + r.first);
+        } else {
+            for (Index ox = r.first; ox < r.last; ++ox) to[ox] = from[(ox - r.first) * s];
+        }
+        std::fill(to + r.last, to + g.out_w, Real{0});
+    };
+    in_parallel(g.images, g.patch() * g.out_h * g.out_w, [&](Index first, Index last) {
+        for (Index n = first; n < last; ++n) {
+            Real* to = patches.data() + n * g.out_h * g.out_w;
+            for (Index c = 0; c < g.group_in(); ++c) {
+                const Index plane = (n * g.in_channels + group * g.group_in() + c) * g.in_h;
+                for (Index ky = 0; ky < g.kernel_h; ++ky) {
+                    for (Index kx = 0; kx < g.kernel_w; ++kx, to += g.pixels()) {
+                        const Reach reach = reach_of(g, kx);
+                        for (Index oy = 0; oy < g.out_h; ++oy) {
+                            const Index y = row_seen(g, oy, ky);
+                            fill_row(y < 0 ? -1 : plane + y, reach, to + oy * g.out_w);
                         }
                     }
                 }
             }
         }
-    }
-}
-
-template <class Real>
-Tensor<Real> unfold(const Geometry& g, Index group, const Tensor<Real>& x) {
-    Tensor<Real> patches({g.pixels(), g.patch()}, x.format());
-    Real* to = patches.data();
-    each_patch_entry(g, group, [&](Index, Index, Index pixel) { *to++ = pixel < 0 ? Real{0} : x[pixel]; });
+    });
     return patches;
 }
 
-/// Adds each entry of a patch matrix to its pixel, in row-major order of the patches; each sum a step.
+/// Adds each entry of a patch matrix (patch x pixels) to its pixel of x, each sum a step; a pixel's entries by
+/// ascending output pixel. In a row of outputs that is by descending kernel column.
 template <class Real>
-void fold(const Geometry& g, Index group, const Tensor<Real>& patches, const FloatFormat& compute, Tensor<Real>& x) {
-    with_steps<Real>(compute, [&](const auto& s) {
-        const Real* from = patches.data();
-        each_patch_entry(g, group, [&](Index, Index, Index pixel) {
-            const Real value = *from++;
-            if (pixel >= 0) x[pixel] = s.add(x[pixel], value);
+void fold(const Geometry& g, Index group, const Tensor<Real>& patches, const StepFormat& compute, Tensor<Real>& x) {
+    const Index s = g.options.stride;
+    with_steps<Real>(compute, [&](const auto& steps) {
+        const auto add_row = [&](const Real* from, const Reach& r, Real* to) {
+            for (Index ox = r.first; ox < r.last; ++ox) {
+                Real& pixel = to[r.start + (ox - r.first) * s];
+                pixel = steps.add(pixel, from[ox]);
+            }
+        };
+        in_parallel(g.images, g.patch() * g.out_h * g.out_w, [&](Index first, Index last) {
+            for (Index n = first; n < last; ++n) {
+                for (Index c = 0; c < g.group_in(); ++c) {
+                    const Index plane = (n * g.in_channels + group * g.group_in() + c) * g.in_h;
+                    for (Index oy = 0; oy < g.out_h; ++oy) {
+                        for (Index ky = 0; ky < g.kernel_h; ++ky) {
+                            const Index y = row_seen(g, oy, ky);
+                            if (y < 0) continue;
+                            for (Index kx = g.kernel_w; kx-- > 0;) {
+                                const Index row = (c * g.kernel_h + ky) * g.kernel_w + kx;
+                                const Real* from = patches.data() + row * g.pixels() + (n * g.out_h + oy) * g.out_w;
+                                add_row(from, reach_of(g, kx), x.data() + (plane + y) * g.in_w);
+                            }
+                        }
+                    }
+                }
+            }
         });
     });
 }
 
-/// A group's channels of an image tensor (images, channels, h, w) as rows, one a pixel.
-template <class Real>
-Tensor<Real> rows_of_group(const Geometry& g, Index group, const Tensor<Real>& y) {
+/// f(place in the images, place in the maps, length) for every plane of a group's channels: images are (images,
+/// channels, h, w), maps are (channels of the group, pixels).
+template <class Function>
+void each_plane(const Geometry& g, Index group, const Function& f) {
     const Index area = g.out_h * g.out_w;
-    Tensor<Real> rows({g.pixels(), g.group_out()}, y.format());
-    for (Index n = 0; n < g.images; ++n) {
-        for (Index c = 0; c < g.group_out(); ++c) {
-            const Real* plane = y.data() + (n * g.out_channels + group * g.group_out() + c) * area;
-            for (Index p = 0; p < area; ++p) rows[(n * area + p) * g.group_out() + c] = plane[p];
+    for (Index c = 0; c < g.group_out(); ++c) {
+        for (Index n = 0; n < g.images; ++n) {
+            f((n * g.out_channels + group * g.group_out() + c) * area, c * g.pixels() + n * area, area);
         }
     }
-    return rows;
+}
+template <class Real>
+Tensor<Real> maps_of_group(const Geometry& g, Index group, const Tensor<Real>& y) {
+    auto maps = Tensor<Real>::unset({g.group_out(), g.pixels()}, y.format());
+    each_plane(g, group,
+               [&](Index image, Index map, Index length) { std::copy_n(y.data() + image, length, maps.data() + map); });
+    return maps;
+}
+template <class Real>
+void put_maps(const Geometry& g, Index group, const Tensor<Real>& maps, Tensor<Real>& y) {
+    each_plane(g, group,
+               [&](Index image, Index map, Index length) { std::copy_n(maps.data() + map, length, y.data() + image); });
 }
 
-/// The reverse.
+/// Adds its bias to each channel of (images, channels, h, w), each sum a step.
 template <class Real>
-void put_rows(const Geometry& g, Index group, const Tensor<Real>& rows, Tensor<Real>& y) {
-    const Index area = g.out_h * g.out_w;
-    for (Index n = 0; n < g.images; ++n) {
-        for (Index c = 0; c < g.group_out(); ++c) {
-            Real* plane = y.data() + (n * g.out_channels + group * g.group_out() + c) * area;
-            for (Index p = 0; p < area; ++p) plane[p] = rows[(n * area + p) * g.group_out() + c];
-        }
-    }
+void add_channel_bias(Tensor<Real>& y, const Tensor<Real>& bias, const StepFormat& compute) {
+    const Index area = y.dim(2) * y.dim(3);
+    with_steps<Real>(compute, [&](const auto& s) {
+        in_parallel(y.dim(0) * y.dim(1), area, [&](Index first, Index last) {
+            for (Index plane = first; plane < last; ++plane) {
+                const Real b = bias[plane % bias.size()];
+                Real* p = y.data() + plane * area;
+                for (Index i = 0; i < area; ++i) p[i] = s.add(p[i], b);
+            }
+        });
+    });
 }
 
 /// What the passes of a convolution and of its transpose share.
 template <class Real>
 struct ConvPass {
-    const Engine* engine;
+    Tape<Real>* tape;
     Geometry g;
     OpPrecision precision;
     std::string label;
@@ -139,28 +204,36 @@ struct ConvPass {
     [[nodiscard]] StridedView<const Real> group_weight(const Operand<Real>& w, Index group) const {
         return w.matrix(g.group_out(), g.patch(), group * g.group_out() * g.patch());
     }
-    /// patches -> rows of outputs.
+    void note_workspace(const Tensor<Real>& patches, const Tensor<Real>& maps) const {
+        ByteCount bytes = bytes_of(patches);
+        tape->note_workspace(bytes += bytes_of(maps));
+    }
+    /// patches -> maps of outputs, in the accumulator's format.
     Tensor<Real> forward(Index group, const Tensor<Real>& x, const Tensor<Real>& w, std::string_view pass,
                          Gradient gradient) const {
         const ProductTypes& types = precision.product;
         const Tensor<Real> patches = unfold(g, group, x);
-        Tensor<Real> rows({g.pixels(), g.group_out()});
-        product<Real>(*engine, types, {label, pass, gradient},
-                      Operand(patches, types.input).matrix(g.pixels(), g.patch()),
-                      group_weight(Operand(w, types.b_input), group).transposed(), rows.data());
-        rows.set_format(types.accumulator);
-        return rows;
+        auto maps = Tensor<Real>::unset({g.group_out(), g.pixels()}, types.accumulator);
+        note_workspace(patches, maps);
+        product<Real>(tape->engine(), types, {label, pass, gradient},
+                      Operand(patches, types.input).matrix(g.patch(), g.pixels()).transposed(),
+                      group_weight(Operand(w, types.b_input), group).transposed(),
+                      StridedView<Real>(maps.data(), g.group_out(), g.pixels()).transposed());
+        return maps;
     }
-    /// rows of outputs -> patches, folded into x.
+    /// maps of outputs -> patches, folded into x.
     void transposed(Index group, const Tensor<Real>& y, const Tensor<Real>& w, std::string_view pass, Gradient gradient,
                     Tensor<Real>& x) const {
         const ProductTypes& types = precision.product;
-        const Tensor<Real> rows = rows_of_group(g, group, y);
-        Tensor<Real> patches({g.pixels(), g.patch()});
-        product<Real>(*engine, types, {label, pass, gradient},
-                      Operand(rows, types.input).matrix(g.pixels(), g.group_out()),
-                      group_weight(Operand(w, types.b_input), group), patches.data());
-        patches.set_format(types.accumulator);
+        auto patches = Tensor<Real>::unset({g.patch(), g.pixels()}, types.accumulator);
+        {
+            const Tensor<Real> maps = maps_of_group(g, group, y);
+            note_workspace(patches, maps);
+            product<Real>(tape->engine(), types, {label, pass, gradient},
+                          Operand(maps, types.input).matrix(g.group_out(), g.pixels()).transposed(),
+                          group_weight(Operand(w, types.b_input), group),
+                          StridedView<Real>(patches.data(), g.patch(), g.pixels()).transposed());
+        }
         patches.round_to_format(precision.compute);
         fold(g, group, patches, precision.compute, x);
     }
@@ -168,26 +241,43 @@ struct ConvPass {
     void weight_gradient(Index group, const Tensor<Real>& y, const Tensor<Real>& x, Gradient gradient,
                          Tensor<Real>& dw) const {
         const ProductTypes& types = precision.product;
-        const Tensor<Real> rows = rows_of_group(g, group, y);
+        const Tensor<Real> maps = maps_of_group(g, group, y);
         const Tensor<Real> patches = unfold(g, group, x);
-        product<Real>(*engine, types, {label, "weight gradient", gradient},
-                      Operand(rows, types.input).matrix(g.pixels(), g.group_out()).transposed(),
-                      Operand(patches, types.b_input).matrix(g.pixels(), g.patch()),
-                      dw.data() + group * g.group_out() * g.patch());
+        note_workspace(patches, maps);
+        product<Real>(tape->engine(), types, {label, "weight gradient", gradient},
+                      Operand(maps, types.input).matrix(g.group_out(), g.pixels()),
+                      Operand(patches, types.b_input).matrix(g.patch(), g.pixels()).transposed(),
+                      StridedView<Real>(dw.data() + group * g.group_out() * g.patch(), g.group_out(), g.patch()));
     }
 };
 
 /// The sum over images and pixels of each channel: images in order, pixels in order.
 template <class Real>
-Tensor<Real> channel_sums(const Tensor<Real>& dy, const FloatFormat& compute) {
+Tensor<Real> channel_sums(const Tensor<Real>& dy, const StepFormat& compute) {
     const Index channels = dy.dim(1);
     const Index area = dy.dim(2) * dy.dim(3);
     Tensor<Real> sums({channels});
+    // Several channels side by side, whose sums do not wait for each other.
+    constexpr Index side_by_side = 8;
     with_steps<Real>(compute, [&](const auto& s) {
-        for (Index plane = 0; plane < dy.dim(0) * channels; ++plane) {
-            Real& sum = sums[plane % channels];
-            for (Index p = 0; p < area; ++p) sum = s.add(sum, dy[plane * area + p]);
-        }
+        in_parallel((channels + side_by_side - 1) / side_by_side, side_by_side * dy.dim(0) * area,
+                    [&](Index first_block, Index last_block) {
+                        for (Index block = first_block; block < last_block; ++block) {
+                            const Index first = block * side_by_side;
+                            const Index count = std::min(side_by_side, channels - first);
+                            std::array<Real, side_by_side> sum{};
+                            for (Index n = 0; n < dy.dim(0); ++n) {
+                                const Real* planes = dy.data() + (n * channels + first) * area;
+                                for (Index p = 0; p < area; ++p) {
+                                    for (Index c = 0; c < count; ++c) {
+                                        Real& own = sum[static_cast<std::size_t>(c)];
+                                        own = s.add(own, planes[c * area + p]);
+                                    }
+                                }
+                            }
+                            std::copy_n(sum.begin(), count, sums.data() + first);
+                        }
+                    });
     });
     sums.set_format(compute);
     return sums;
@@ -200,18 +290,16 @@ Var<Real> conv2d(Var<Real> x, Var<Real> weight, Var<Real> bias, const ConvOption
     const Geometry g = conv_geometry(x.value(), weight.value(), bias.value(), options);
     const Operation<Real> op("conv2d", {x, weight, bias});
     x = op.input(0), weight = op.input(1), bias = op.input(2);
-    const ConvPass<Real> pass{&op.tape().engine(), g, op.precision(), op.label()};
-    Tensor<Real> y({g.images, g.out_channels, g.out_h, g.out_w});
+    const ConvPass<Real> pass{&op.tape(), g, op.precision(), op.label()};
+    auto y = Tensor<Real>::unset({g.images, g.out_channels, g.out_h, g.out_w}, pass.precision.product.accumulator);
     for (Index group = 0; group < options.groups; ++group) {
-        Tensor<Real> rows = pass.forward(group, x.value(), weight.value(), "forward", Gradient::none);
-        Tensor<Real> group_bias({g.group_out()});
-        for (Index c = 0; c < g.group_out(); ++c) group_bias[c] = bias.value()[group * g.group_out() + c];
-        add_bias(rows, group_bias, pass.precision);
-        put_rows(g, group, rows, y);
+        put_maps(g, group, pass.forward(group, x.value(), weight.value(), "forward", Gradient::none), y);
     }
+    y.round_to_format(pass.precision.compute);
+    add_channel_bias(y, bias.value(), pass.precision.compute);
     Tape<Real>* tape = &op.tape();
     return op.finish(std::move(y), [=](const Tensor<Real>& dy, const Tensor<Real>&) {
-        const FloatFormat compute = pass.precision.compute;
+        const StepFormat compute = pass.precision.compute;
         if (tape->needs_gradient(x)) {
             Tensor<Real> dx(x.shape());
             for (Index group = 0; group < g.options.groups; ++group) {
@@ -246,21 +334,18 @@ Var<Real> conv_transpose2d(Var<Real> x, Var<Real> weight, Var<Real> bias, const 
     if (!fits) refuse("conv_transpose2d", x.value(), w, bias.value());
     const Operation<Real> op("conv_transpose2d", {x, weight, bias});
     x = op.input(0), weight = op.input(1), bias = op.input(2);
-    const ConvPass<Real> pass{&op.tape().engine(), g, op.precision(), op.label()};
-    const FloatFormat compute = pass.precision.compute;
+    const ConvPass<Real> pass{&op.tape(), g, op.precision(), op.label()};
+    const StepFormat compute = pass.precision.compute;
     Tensor<Real> y({g.images, g.in_channels, g.in_h, g.in_w});
     for (Index group = 0; group < o.groups; ++group)
         pass.transposed(group, x.value(), weight.value(), "forward", Gradient::none, y);
-    with_steps<Real>(compute, [&](const auto& s) {
-        const Index area = g.in_h * g.in_w;
-        for (Index i = 0; i < y.size(); ++i) y[i] = s.add(y[i], bias.value()[i / area % g.in_channels]);
-    });
+    add_channel_bias(y, bias.value(), compute);
     Tape<Real>* tape = &op.tape();
     return op.finish(std::move(y), [=](const Tensor<Real>& dy, const Tensor<Real>&) {
         if (tape->needs_gradient(x)) {
             Tensor<Real> dx(x.shape());
             for (Index group = 0; group < g.options.groups; ++group) {
-                put_rows(g, group, pass.forward(group, dy, weight.value(), "input gradient", Gradient::a), dx);
+                put_maps(g, group, pass.forward(group, dy, weight.value(), "input gradient", Gradient::a), dx);
             }
             dx.set_format(pass.precision.product.accumulator);
             tape->accumulate(x, std::move(dx));

@@ -132,7 +132,7 @@ Var<Real> ctc(Var<Real> log_probabilities, const std::vector<CtcTarget>& targets
     require_sequences(log_probabilities.value(), targets, blank);
     const Operation<Real> op("ctc", {log_probabilities});
     const Var<Real> x = op.input(0);
-    const FloatFormat compute = op.precision().compute;
+    const StepFormat compute = op.precision().compute;
     Tensor<Real> gradient(x.shape());
     Tensor<Real> loss(Shape{});
     // The weight of a sequence: 1 / (its labels * sequences).

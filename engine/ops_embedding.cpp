@@ -28,7 +28,7 @@ Var<Real> embedding(Var<Real> table, const std::vector<int>& ids, Shape shape) {
     Real* to = y.data();
     for (const int id : ids) to = std::copy_n(table.value().data() + id * width, width, to);
     Tape<Real>* tape = &op.tape();
-    const FloatFormat compute = op.precision().compute;
+    const StepFormat compute = op.precision().compute;
     return op.finish(std::move(y), [=](const Tensor<Real>& dy, const Tensor<Real>&) {
         Tensor<Real> gradient(table.shape());
         with_steps<Real>(compute, [&](const auto& s) {
@@ -55,7 +55,7 @@ Var<Real> dropout(Var<Real> x, double rate) {
     const auto drop_below = static_cast<std::uint64_t>(rate * 0x1p53);
     std::vector<bool> kept(static_cast<std::size_t>(x.value().size()));
     for (std::size_t i = 0; i < kept.size(); ++i) kept[i] = (random.at(i) >> 11) >= drop_below;
-    const FloatFormat compute = op.precision().compute;
+    const StepFormat compute = op.precision().compute;
     const auto masked = [kept = std::move(kept), rate, compute](const Tensor<Real>& in) {
         Tensor<Real> out(in.shape());
         with_steps<Real>(compute, [&](const auto& s) {

@@ -46,7 +46,7 @@ Var<Real> cross_entropy(Var<Real> logits, const std::vector<int>& labels) {
     logits = op.input(0);
     const Index rows = logits.dim(0);
     const Index classes = logits.dim(1);
-    const FloatFormat compute = op.precision().compute;
+    const StepFormat compute = op.precision().compute;
     Tensor<Real> probabilities(logits.shape());
     Tensor<Real> loss(Shape{});
     const auto row_of = [classes](auto& tensor, Index i) {
@@ -87,7 +87,7 @@ Var<Real> mse(Var<Real> x, const Tensor<Real>& target) {
     }
     const Operation<Real> op("mse", {x});
     x = op.input(0);
-    const FloatFormat compute = op.precision().compute;
+    const StepFormat compute = op.precision().compute;
     Tensor<Real> loss(Shape{});
     with_steps<Real>(compute, [&](const auto& s) {
         Real sum = 0;
@@ -121,7 +121,7 @@ Var<Real> bce_with_logits(Var<Real> x, const Tensor<Real>& target) {
     }
     const Operation<Real> op("bce_with_logits", {x});
     x = op.input(0);
-    const FloatFormat compute = op.precision().compute;
+    const StepFormat compute = op.precision().compute;
     Tensor<Real> loss(Shape{});
     with_steps<Real>(compute, [&](const auto& s) {
         Real sum = 0;

@@ -33,25 +33,25 @@ Var<Real> linear(Var<Real> x, Var<Real> weight, Var<Real> bias) {
 
     Shape shape = x.shape();
     shape.back() = out;
-    Tensor<Real> y(shape);
+    auto y = Tensor<Real>::unset(shape);
     product<Real>(engine, types, {op.label(), "forward"}, Operand(x.value(), types.input).matrix(rows, in),
-                  Operand(weight.value(), types.b_input).matrix(out, in).transposed(), y.data());
+                  Operand(weight.value(), types.b_input).matrix(out, in).transposed(), {y.data(), rows, out});
     add_bias(y, bias.value(), precision);
 
     Tape<Real>* tape = &op.tape();
     return op.finish(std::move(y), [=, &engine, label = op.label()](const Tensor<Real>& dy, const Tensor<Real>&) {
         const Operand<Real> gradient(dy, types.input);
         if (tape->needs_gradient(x)) {
-            Tensor<Real> dx(x.shape());
+            auto dx = Tensor<Real>::unset(x.shape());
             product<Real>(engine, types, {label, "input gradient", Gradient::a}, gradient.matrix(rows, out),
-                          Operand(weight.value(), types.b_input).matrix(out, in), dx.data());
+                          Operand(weight.value(), types.b_input).matrix(out, in), {dx.data(), rows, in});
             tape->accumulate(x, std::move(dx));
         }
         if (tape->needs_gradient(weight)) {
-            Tensor<Real> dw(weight.shape());
+            auto dw = Tensor<Real>::unset(weight.shape());
             product<Real>(engine, types, {label, "weight gradient", Gradient::a},
                           gradient.matrix(rows, out).transposed(), Operand(x.value(), types.b_input).matrix(rows, in),
-                          dw.data());
+                          {dw.data(), out, in});
             tape->accumulate(weight, std::move(dw));
         }
         if (tape->needs_gradient(bias)) tape->accumulate(bias, column_sums(dy, out, precision.compute));
@@ -99,7 +99,8 @@ Var<Real> matmul(Var<Real> a, Var<Real> b, bool transpose_b) {
         const Operand<Real> x(a.value(), types.input);
         const Operand<Real> w(b.value(), types.b_input);
         for (Index i = 0; i < s.count; ++i) {
-            product<Real>(engine, types, {op.label(), "forward"}, a_of(x, i), b_of(w, i), y.data() + i * s.m * s.n);
+            product<Real>(engine, types, {op.label(), "forward"}, a_of(x, i), b_of(w, i),
+                          {y.data() + i * s.m * s.n, s.m, s.n});
         }
     }
     y.set_format(types.accumulator);
@@ -112,7 +113,7 @@ Var<Real> matmul(Var<Real> a, Var<Real> b, bool transpose_b) {
             Tensor<Real> da(a.shape());
             for (Index i = 0; i < s.count; ++i) {
                 product<Real>(engine, types, {label, "input gradient", Gradient::a}, d_of(g, i),
-                              b_of(w, i).transposed(), da.data() + i * s.m * s.k);
+                              b_of(w, i).transposed(), {da.data() + i * s.m * s.k, s.m, s.k});
             }
             tape->accumulate(a, std::move(da));
         }
@@ -124,10 +125,10 @@ Var<Real> matmul(Var<Real> a, Var<Real> b, bool transpose_b) {
                 Real* to = db.data() + i * s.k * s.n;
                 if (transpose_b) {
                     product<Real>(engine, types, {label, "weight gradient", Gradient::a}, d_of(g, i).transposed(),
-                                  a_of(x, i), to);
+                                  a_of(x, i), {to, s.n, s.k});
                 } else {
                     product<Real>(engine, types, {label, "weight gradient", Gradient::b}, a_of(x, i).transposed(),
-                                  d_of(g, i), to);
+                                  d_of(g, i), {to, s.k, s.n});
                 }
             }
             tape->accumulate(b, std::move(db));

@@ -5,6 +5,7 @@
 
 #include "engine/operation.hpp"
 #include "engine/ops.hpp"
+#include "engine/parallel.hpp"
 
 namespace ulp {
 namespace {
@@ -14,19 +15,26 @@ template <class Real, class Function, class Derivative>
 Var<Real> unary(std::string_view name, Var<Real> x, const Function& f, const Derivative& df) {
     const Operation<Real> op(name, {x});
     x = op.input(0);
-    const FloatFormat compute = op.precision().compute;
-    Tensor<Real> y(x.shape());
+    const StepFormat compute = op.precision().compute;
+    auto y = Tensor<Real>::unset(x.shape());
     with_steps<Real>(compute, [&](const auto& s) {
         const Real* in = x.value().data();
         Real* out = y.data();
-        for (Index i = 0; i < y.size(); ++i) out[i] = f(s, in[i]);
+        in_parallel(y.size(), 4, [&](Index first, Index last) {
+            for (Index i = first; i < last; ++i) out[i] = f(s, in[i]);
+        });
     });
     Tape<Real>* tape = &op.tape();
     return op.finish(std::move(y), [=](const Tensor<Real>& dy, const Tensor<Real>& result) {
-        Tensor<Real> dx(dy.shape());
+        auto dx = Tensor<Real>::unset(dy.shape());
         with_steps<Real>(compute, [&](const auto& s) {
             const Real* in = x.value().data();
-            for (Index i = 0; i < dx.size(); ++i) dx[i] = df(s, in[i], result[i], dy[i]);
+            const Real* made = result.data();
+            const Real* upstream = dy.data();
+            Real* out = dx.data();
+            in_parallel(dx.size(), 4, [&](Index first, Index last) {
+                for (Index i = first; i < last; ++i) out[i] = df(s, in[i], made[i], upstream[i]);
+            });
         });
         dx.set_format(compute);
         tape->accumulate(x, std::move(dx));
@@ -101,7 +109,7 @@ void require_suffix(std::string_view name, const Tensor<Real>& a, const Tensor<R
 
 /// The gradient of an input that was repeated: the sum over the repetitions in ascending order.
 template <class Real>
-Tensor<Real> summed_to(const Shape& shape, Tensor<Real> gradient, const FloatFormat& compute) {
+Tensor<Real> summed_to(const Shape& shape, Tensor<Real> gradient, const StepFormat& compute) {
     if (gradient.shape() == shape) return gradient;
     Tensor<Real> sum(shape);
     with_steps<Real>(compute, [&](const auto& s) {
@@ -120,15 +128,18 @@ Var<Real> binary(std::string_view name, Var<Real> a, Var<Real> b, const Function
     require_suffix(name, a.value(), b.value());
     const Operation<Real> op(name, {a, b});
     a = op.input(0), b = op.input(1);
-    const FloatFormat compute = op.precision().compute;
+    const StepFormat compute = op.precision().compute;
     const auto each = [a, b, compute](const auto& g) {
-        Tensor<Real> out(a.shape());
+        auto out = Tensor<Real>::unset(a.shape());
         with_steps<Real>(compute, [&](const auto& s) {
             const Real* x = a.value().data();
             const Real* y = b.value().data();
+            Real* z = out.data();
             const Index period = b.value().size();
             for (Index i = 0; i < out.size(); i += period) {
-                for (Index j = 0; j < period; ++j) out[i + j] = g(s, x[i + j], y[j], i + j);
+                in_parallel(period, 4, [&](Index first, Index last) {
+                    for (Index j = first; j < last; ++j) z[i + j] = g(s, x[i + j], y[j], i + j);
+                });
             }
         });
         out.set_format(compute);

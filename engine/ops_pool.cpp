@@ -5,6 +5,7 @@
 
 #include "engine/operation.hpp"
 #include "engine/ops.hpp"
+#include "engine/parallel.hpp"
 
 namespace ulp {
 namespace {
@@ -42,19 +43,45 @@ Var<Real> max_pool2d(Var<Real> x, Index window) {
     const Shape shape = pooled_shape("max_pool2d", x.value(), window);
     const Operation<Real> op("max_pool2d", {x});
     x = op.input(0);
-    Tensor<Real> y(shape);
-    std::vector<Index> winner(static_cast<std::size_t>(y.size()), -1);
+    auto y = Tensor<Real>::unset(shape);
+    Storage<std::int32_t> winner(static_cast<std::size_t>(y.size()));  // its place in the plane of the input
     const Tensor<Real>& in = x.value();
-    each_pooled(in.shape(), shape, window, [&](Index o, Index i) {
-        Index& best = winner[static_cast<std::size_t>(o)];
-        if (best < 0 || in[i] > in[best] || (std::isnan(in[i]) && !std::isnan(in[best]))) best = i;
+    const Index width = in.dim(3);
+    const Index area = in.dim(2) * width;
+    const Index pooled = shape[2] * shape[3];
+    in_parallel(shape[0] * shape[1], 4 * area, [&](Index first, Index last) {
+        for (Index plane = first; plane < last; ++plane) {
+            const Real* from = in.data() + plane * area;
+            Index o = plane * pooled;
+            for (Index oy = 0; oy < shape[2]; ++oy) {
+                for (Index ox = 0; ox < shape[3]; ++ox, ++o) {
+                    Index best = oy * window * width + ox * window;
+                    Real top = from[best];
+                    for (Index ky = 0; ky < window; ++ky) {
+                        for (Index kx = 0; kx < window; ++kx) {
+                            const Index i = (oy * window + ky) * width + ox * window + kx;
+                            const bool wins = from[i] > top || (from[i] != from[i] && top == top);
+                            best = wins ? i : best;
+                            top = wins ? from[i] : top;
+                        }
+                    }
+                    y[o] = top;
+                    winner[static_cast<std::size_t>(o)] = static_cast<std::int32_t>(best);
+                }
+            }
+        }
     });
-    for (Index o = 0; o < y.size(); ++o) y[o] = in[winner[static_cast<std::size_t>(o)]];
     Tape<Real>* tape = &op.tape();
     return op.finish(std::move(y), [=, winner = std::move(winner)](const Tensor<Real>& dy, const Tensor<Real>&) {
         Tensor<Real> dx(x.shape(), dy.format());
-        for (Index o = 0; o < dy.size(); ++o)
-            dx[winner[static_cast<std::size_t>(o)]] = dy[o];  // windows do not overlap
+        in_parallel(dy.size() / pooled, 4 * area, [&](Index first, Index last) {
+            for (Index plane = first; plane < last; ++plane) {
+                Real* to = dx.data() + plane * area;
+                for (Index o = plane * pooled; o < (plane + 1) * pooled; ++o) {
+                    to[winner[static_cast<std::size_t>(o)]] = dy[o];  // windows do not overlap
+                }
+            }
+        });
         tape->accumulate(x, std::move(dx));
     });
 }
@@ -64,7 +91,7 @@ Var<Real> avg_pool2d(Var<Real> x, Index window) {
     const Shape shape = pooled_shape("avg_pool2d", x.value(), window);
     const Operation<Real> op("avg_pool2d", {x});
     x = op.input(0);
-    const FloatFormat compute = op.precision().compute;
+    const StepFormat compute = op.precision().compute;
     const auto area = static_cast<double>(window * window);
     Tensor<Real> y(shape);
     with_steps<Real>(compute, [&](const auto& s) {

@@ -1,4 +1,4 @@
-// Operations that move numbers and never round them.
+// Operations that move numbers and never round them. They end a fused chain: what they move is stored first.
 #include <fmt/format.h>
 
 #include <stdexcept>
@@ -10,6 +10,7 @@ namespace ulp {
 
 template <class Real>
 Var<Real> reshape(Var<Real> x, Shape shape) {
+    x = x.tape->stored(x);
     Tape<Real>* tape = x.tape;
     return tape->push(
         "reshape", x.value().reshaped(std::move(shape)), tape->needs_gradient(x),
@@ -70,6 +71,7 @@ void require_permutation(const std::vector<Index>& order, const Shape& shape) {
 
 template <class Real>
 Var<Real> permute(Var<Real> x, const std::vector<Index>& order) {
+    x = x.tape->stored(x);
     require_permutation(order, x.shape());
     std::vector<Index> back(order.size());
     for (std::size_t i = 0; i < order.size(); ++i) back[static_cast<std::size_t>(order[i])] = static_cast<Index>(i);
@@ -111,6 +113,7 @@ void copy_rows(Tensor<Real>& to, Index to_start, const Tensor<Real>& from, Index
 
 template <class Real>
 Var<Real> slice(Var<Real> x, Index dimension, Index start, Index length) {
+    x = x.tape->stored(x);
     if (dimension < 0) dimension += x.value().rank();
     if (dimension < 0 || dimension >= x.value().rank() || start < 0 || length < 0 ||
         start + length > x.dim(dimension)) {
@@ -119,13 +122,11 @@ Var<Real> slice(Var<Real> x, Index dimension, Index start, Index length) {
     }
     Shape shape = x.shape();
     shape[static_cast<std::size_t>(dimension)] = length;
-    Tensor<Real> y(shape, x.format());
+    auto y = Tensor<Real>::unset(shape, x.format());
     copy_rows(y, 0, x.value(), start, dimension, length);
     Tape<Real>* tape = x.tape;
     return tape->push("slice", std::move(y), tape->needs_gradient(x), [=](const Tensor<Real>& dy, const Tensor<Real>&) {
-        Tensor<Real> dx(x.shape(), x.format());
-        copy_rows(dx, start, dy, 0, dimension, length);
-        tape->accumulate(x, std::move(dx));
+        tape->accumulate_part(x, dy, dimension, start);
     });
 }
 
@@ -151,7 +152,7 @@ Var<Real> concat(std::vector<Var<Real>> parts, Index dimension) {
         }
         shape[d] += extent;
     }
-    Tensor<Real> y(shape);
+    auto y = Tensor<Real>::unset(shape);
     Index start = 0;
     for (const Var<Real>& part : parts) {
         copy_rows(y, start, part.value(), 0, dimension, part.dim(dimension));
@@ -161,7 +162,7 @@ Var<Real> concat(std::vector<Var<Real>> parts, Index dimension) {
     return op.finish(std::move(y), [=](const Tensor<Real>& dy, const Tensor<Real>&) {
         Index from = 0;
         for (const Var<Real>& part : parts) {
-            Tensor<Real> dx(part.shape(), part.format());
+            auto dx = Tensor<Real>::unset(part.shape(), part.format());
             copy_rows(dx, 0, dy, from, dimension, part.dim(dimension));
             from += part.dim(dimension);
             tape->accumulate(part, std::move(dx));

@@ -46,7 +46,8 @@ void Optimizer<Real>::collect_gradients() {
     gradients_.clear();
     for (const Parameter<Real>& parameter : model_->parameters()) {
         gradients_.push_back(parameter.gradient);
-        if (!parameter.gradient.empty()) gradients_.back().round_to_format(model_->recipe().update);
+        if (!parameter.gradient.empty())
+            gradients_.back().round_to_format(model_->recipe().stored(model_->recipe().update));
     }
 }
 
@@ -63,7 +64,7 @@ template <class Real>
 Real Optimizer<Real>::clip_by_norm(double limit) {
     require_collected("clip_by_norm()");
     Real norm = 0;
-    with_steps<Real>(model_->recipe().update, [&](const auto& s) {
+    with_steps<Real>(model_->recipe().stored(model_->recipe().update), [&](const auto& s) {
         Real sum = 0;
         for (const Tensor<Real>& gradient : gradients_) {
             for (const Real g : gradient.values()) sum = s.add(sum, s.mul(g, g));
@@ -81,7 +82,7 @@ Real Optimizer<Real>::clip_by_norm(double limit) {
 template <class Real>
 void Optimizer<Real>::clip_by_value(double limit) {
     require_collected("clip_by_value()");
-    with_steps<Real>(model_->recipe().update, [&](const auto& s) {
+    with_steps<Real>(model_->recipe().stored(model_->recipe().update), [&](const auto& s) {
         const Real bound = s.round(limit);
         for (Tensor<Real>& gradient : gradients_) {
             for (Real& g : gradient.values()) g = g > bound ? bound : g < -bound ? -bound : g;
@@ -99,7 +100,7 @@ void Optimizer<Real>::step() {
         const Tensor<Real>& gradient = gradients_[i++];
         if (gradient.empty()) continue;
         update(parameter, gradient);
-        parameter.publish();
+        parameter.publish(model_->recipe().subnormals);
     }
     skip();
 }
@@ -123,22 +124,44 @@ Real compensated(const Steps& s, Real w, Real update, Real& lost) {
 
 /// Rounds up or down with the probability of the dropped fraction, to 24 bits.
 template <class Real>
-Real stochastic(const FloatFormat& format, Real x, std::uint64_t random) {
-    Context context{.rounding = Rounding::stochastic, .random_bits = 24, .random = random >> 40};
+Real stochastic(const StepFormat& format, Real x, std::uint64_t random) {
+    Context context{.rounding = Rounding::stochastic,
+                    .flush_outputs = format.subnormals.flush_outputs,
+                    .random_bits = 24,
+                    .random = random >> 40};
     return round_to(format, x, context);
 }
 
 }  // namespace
 
 template <class Real>
-void Optimizer<Real>::update(Parameter<Real>& parameter, const Tensor<Real>& gradient) {
-    Tensor<Real>& weights = parameter.updated();
-    const FloatFormat steps_in = model_->recipe().update;
-    const FloatFormat stored_in = weights.format();
+std::vector<std::string> Optimizer<Real>::tensor_names() const {
     std::vector<std::string> names = state_names(options_);
     if (options_.rounding == UpdateRounding::kahan) names.emplace_back("compensation");
+    return names;
+}
+
+template <class Real>
+ByteCount Optimizer<Real>::state_bytes() const {
+    ByteCount bytes;
+    for (const Parameter<Real>& parameter : model_->parameters()) {
+        const Tensor<Real>& weights = parameter.updated();
+        for (const std::string& name : tensor_names()) {
+            const FloatFormat format = name == "compensation" ? weights.format() : model_->recipe().update;
+            bytes += {weights.size() * format.storage_bits() / 8, weights.size() * static_cast<Index>(sizeof(Real))};
+        }
+    }
+    return bytes;
+}
+
+template <class Real>
+void Optimizer<Real>::update(Parameter<Real>& parameter, const Tensor<Real>& gradient) {
+    Tensor<Real>& weights = parameter.updated();
+    const Recipe& recipe = model_->recipe();
+    const StepFormat steps_in = recipe.stored(recipe.update);
+    const StepFormat stored_in = recipe.stored(weights.format());
     std::vector<Tensor<Real>*> state;
-    for (const std::string& name : names) {
+    for (const std::string& name : tensor_names()) {
         Tensor<Real>& tensor = state_[parameter.name][name];
         if (tensor.empty()) tensor = Tensor<Real>(weights.shape(), name == "compensation" ? stored_in : steps_in);
         state.push_back(&tensor);
@@ -147,11 +170,11 @@ void Optimizer<Real>::update(Parameter<Real>& parameter, const Tensor<Real>& gra
     const RuleContext context{options_, steps_, 1 - power(options_.beta1, steps_), 1 - power(options_.beta2, steps_),
                               &counts_};
     const Random random(options_.seed, hash_of(parameter.name) + static_cast<std::uint64_t>(steps_));
-    const Rounder<Real> to_nearest(stored_in);
+    const Rounder<Real> to_nearest(stored_in, {.flush_tiny = recipe.subnormals.flush_outputs});
     const bool narrower = stored_in != steps_in && stored_in != carrier_format<Real>;
     const bool random_rounding = options_.rounding == UpdateRounding::stochastic;
     // Kahan's sums run on the weights' own grid.
-    const FloatFormat sums_in = options_.rounding == UpdateRounding::kahan ? stored_in : steps_in;
+    const StepFormat sums_in = options_.rounding == UpdateRounding::kahan ? stored_in : steps_in;
     with_steps<Real>(steps_in, [&](const auto& s) {
         with_steps<Real>(sums_in, [&](const auto& sums) {
             std::vector<Real*> row(state.size());
@@ -188,7 +211,7 @@ void Optimizer<Real>::update_curvature(double batch_size) {
         if (gradient.empty()) continue;
         Tensor<Real>& curvature = state_[parameter.name]["curvature"];
         if (curvature.empty()) curvature = Tensor<Real>(gradient.shape(), model_->recipe().update);
-        with_steps<Real>(model_->recipe().update, [&](const auto& s) {
+        with_steps<Real>(model_->recipe().stored(model_->recipe().update), [&](const auto& s) {
             const Real keep = s.round(options_.beta2);
             const Real take = s.round((1 - options_.beta2) * batch_size);
             for (Index j = 0; j < gradient.size(); ++j) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/parameter.hpp"
+#include "engine/watch.hpp"
 
 namespace ulp {
 
@@ -83,11 +84,14 @@ class Optimizer {
     /// The optimizer's tensors by parameter and name ("fc1.weight", "momentum"), for checkpoints and byte counts.
     using State = std::map<std::string, std::map<std::string, Tensor<Real>>>;
     [[nodiscard]] const State& state() const { return state_; }
+    /// What the state takes once every parameter has been updated.
+    [[nodiscard]] ByteCount state_bytes() const;
     /// Takes the place of the state: as it was after `steps` steps. Throws std::invalid_argument for a parameter that
     /// the model does not have or of another shape.
     void load(State state, std::int64_t steps);
 
   private:
+    [[nodiscard]] std::vector<std::string> tensor_names() const;
     void update(Parameter<Real>& parameter, const Tensor<Real>& gradient);
     void require_collected(const char* call) const;
 

@@ -10,11 +10,11 @@
 namespace ulp {
 
 template <class Real>
-void Parameter<Real>::publish() {
+void Parameter<Real>::publish(Subnormals subnormals) {
     if (master.empty()) return;
     const FloatFormat format = value.format();
     value = master;
-    value.round_to_format(format);
+    value.round_to_format({format, subnormals});
 }
 
 Init Init::fan_in(Index inputs) { return uniform(1 / std::sqrt(static_cast<double>(inputs))); }
@@ -48,9 +48,9 @@ Parameter<Real>& Model<Real>::add(const std::string& name, Shape shape, Init ini
     const FloatFormat format = fp32 ? carrier_format<Real> : recipe_.weights;
     if (recipe_.master_weights && format != recipe_.update) {
         parameter.master = parameter.value;
-        parameter.master.round_to_format(recipe_.update);
+        parameter.master.round_to_format(recipe_.stored(recipe_.update));
     }
-    parameter.value.round_to_format(format);
+    parameter.value.round_to_format(recipe_.stored(format));
     return parameter;
 }
 

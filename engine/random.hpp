@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "engine/pinned_math.hpp"
+#include "engine/normal_quantile.hpp"
 #include "softfloat/philox.hpp"
 
 namespace ulp {
@@ -47,7 +47,7 @@ class Random {
     constexpr double uniform() { return static_cast<double>((next() >> 11) * 2 + 1) * 0x1p-54; }
     constexpr double uniform(double low, double high) { return low + (high - low) * uniform(); }
     /// Standard normal, from one uniform number through the inverse distribution function.
-    constexpr double normal() { return pinned::normal_quantile(uniform()); }
+    constexpr double normal() { return normal_quantile(uniform()); }
 
     [[nodiscard]] constexpr std::uint64_t seed() const { return seed_; }
     [[nodiscard]] constexpr std::uint64_t stream() const { return stream_; }

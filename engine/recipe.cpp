@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace ulp {
@@ -63,7 +64,7 @@ OpPrecision Recipe::precision_of(std::string_view op, std::span<const FloatForma
         }
     }
     const FloatFormat grid = holds(operand, input) ? input : operand;
-    return {input, widest(step, input), input, {grid, accumulator}};
+    return {input, {widest(step, input), subnormals}, input, {grid, accumulator}};
 }
 
 const std::vector<Recipe>& recipes() {
@@ -90,13 +91,36 @@ const std::vector<Recipe>& recipes() {
     return rows;
 }
 
+std::span<const std::string_view> pointwise_operations() {
+    static constexpr std::string_view rows[] = {"relu",  "leaky_relu", "sigmoid",  "tanh",     "gelu",
+                                                "scale", "add",        "subtract", "multiply", "dropout"};
+    return rows;
+}
+
+bool Recipe::fuses(std::string_view op) const { return std::ranges::find(fused, op) != fused.end(); }
+
 Recipe recipe_by_name(std::string_view name) {
+    const std::size_t plus = name.rfind('+');
+    if (plus != std::string_view::npos) {
+        Recipe recipe = recipe_by_name(name.substr(0, plus));
+        const std::string_view option = name.substr(plus + 1);
+        if (option == "ftz") {
+            recipe.subnormals = {.flush_inputs = true, .flush_outputs = true};
+        } else if (option == "fused") {
+            recipe.fused.assign(pointwise_operations().begin(), pointwise_operations().end());
+        } else {
+            throw std::invalid_argument(fmt::format("a recipe has no option '+{}'; there are +ftz, +fused", option));
+        }
+        recipe.name = name;
+        return recipe;
+    }
     std::string known;
     for (const Recipe& row : recipes()) {
         if (row.name == name) return row;
         known += (known.empty() ? "" : ", ") + row.name;
     }
-    throw std::invalid_argument(fmt::format("no recipe '{}'; there are {}", name, known));
+    throw std::invalid_argument(
+        fmt::format("no recipe '{}'; there are {}, each also with +ftz and +fused after its name", name, known));
 }
 
 }  // namespace ulp

@@ -9,13 +9,14 @@
 
 #include "engine/loss_scale.hpp"
 #include "engine/matmul.hpp"
+#include "engine/step_format.hpp"
 
 namespace ulp {
 
 /// What one operation does with numbers.
 struct OpPrecision {
     FloatFormat input;     // tensors are cast to it first (a cast is an operation of its own: backward casts back)
-    FloatFormat compute;   // each step inside is rounded to it
+    StepFormat compute;    // each step inside is rounded to it
     FloatFormat output;    // results are stored in it
     ProductTypes product;  // for products: the grid the operands are rounded to, and the accumulator
 };
@@ -58,9 +59,18 @@ struct Recipe {
     bool keep_batchnorm_fp32 = false;    // batch normalisations keep fp32 parameters and compute in them
     std::vector<CastRule> cast_rules{};  // by operation; others are Cast::as_stored
     LossScaleOptions loss_scale{};
+    /// Of every step and every stored tensor, fp32 included. Products are the backend's: matrix units keep subnormals.
+    Subnormals subnormals{};
+    /// Operations whose results are not stored where other point-wise operations of this list read them: these read
+    /// them as computed, in the steps' format, and so do their gradients on the way back. Empty: every result is
+    /// rounded to its storage format before it is read.
+    std::vector<std::string> fused{};
 
     /// Throws std::invalid_argument for a banned operation.
     [[nodiscard]] OpPrecision precision_of(std::string_view op, std::span<const FloatFormat> inputs) const;
+    /// The format as tensors are stored in it.
+    [[nodiscard]] StepFormat stored(const FloatFormat& format) const { return {format, subnormals}; }
+    [[nodiscard]] bool fuses(std::string_view op) const;
 };
 
 /// The recipe of that name. Throws std::invalid_argument that lists the names there are.
@@ -76,8 +86,16 @@ struct Recipe {
 ///     fp8         as bf16, but products take E4M3 (gradients E5M2) with delayed scales, and accumulate in fp32
 ///     mxfp8       as bf16, but products take blocks of 32 E4M3 with a shared power of two
 ///     fp64        for gradient checks, with Real = double
+///
+/// A name may carry options, as in "bf16+ftz+fused":
+///
+///     +ftz        subnormal numbers are flushed, as operands and as results
+///     +fused      chains of point-wise operations keep what they pass on unrounded
 Recipe recipe_by_name(std::string_view name);
 const std::vector<Recipe>& recipes();
+
+/// The operations that work element by element.
+std::span<const std::string_view> pointwise_operations();
 
 /// a or b, whichever holds the other's values; fp32 if neither does (fp16 and bf16).
 FloatFormat widest(const FloatFormat& a, const FloatFormat& b);

@@ -6,8 +6,8 @@
 
 #include <cmath>
 
-#include "engine/pinned_math.hpp"
-#include "engine/rounder.hpp"
+#include "engine/step_format.hpp"
+#include "engine/step_functions.hpp"
 #include "engine/tensor.hpp"
 
 namespace ulp {
@@ -21,37 +21,51 @@ struct NativeSteps {
     Real mul(Real a, Real b) const { return a * b; }
     Real div(Real a, Real b) const { return a / b; }
     Real sqrt(Real a) const { return std::sqrt(a); }
-    Real exp(Real a) const { return static_cast<Real>(pinned::exp(a)); }
-    Real log(Real a) const { return static_cast<Real>(pinned::log(a)); }
-    Real log1p(Real a) const { return static_cast<Real>(pinned::log1p(a)); }
-    Real tanh(Real a) const { return static_cast<Real>(pinned::tanh(a)); }
-    Real sigmoid(Real a) const { return static_cast<Real>(pinned::sigmoid(a)); }
-    Real erf(Real a) const { return static_cast<Real>(pinned::erf(a)); }
+    Real exp(Real a) const { return step::exp(a); }
+    Real log(Real a) const { return step::log(a); }
+    Real log1p(Real a) const { return step::log1p(a); }
+    Real tanh(Real a) const { return step::tanh(a); }
+    Real sigmoid(Real a) const { return step::sigmoid(a); }
+    Real erf(Real a) const { return step::erf(a); }
 };
 
-/// A narrower format on the fp32 carrier. Each step is taken in double and rounded once: a double result of operands
-/// with at most 24 bits rounds to p bits as the exact one does (53 >= 2p + 2), down to the subnormals, since double has
-/// range to spare. (Steps in fp32 would round twice among bf16's subnormals.)
-struct RoundedSteps {
-    Rounder<double> to_format;
-    float round(double x) const { return static_cast<float>(to_format(x)); }
-    float add(float a, float b) const { return round(static_cast<double>(a) + static_cast<double>(b)); }
-    float sub(float a, float b) const { return round(static_cast<double>(a) - static_cast<double>(b)); }
-    float mul(float a, float b) const { return round(static_cast<double>(a) * static_cast<double>(b)); }
-    float div(float a, float b) const { return round(static_cast<double>(a) / static_cast<double>(b)); }
-    float sqrt(float a) const { return round(std::sqrt(static_cast<double>(a))); }
-    float exp(float a) const { return round(pinned::exp(a)); }
-    float log(float a) const { return round(pinned::log(a)); }
-    float log1p(float a) const { return round(pinned::log1p(a)); }
-    float tanh(float a) const { return round(pinned::tanh(a)); }
-    float sigmoid(float a) const { return round(pinned::sigmoid(a)); }
-    float erf(float a) const { return round(pinned::erf(a)); }
+/// A narrower format on the fp32 carrier, or fp32 without subnormals. Each step is taken in double and rounded once: a
+/// double result of operands with at most 24 bits rounds to p bits as the exact one does (53 >= 2p + 2), down to the
+/// subnormals, since double has range to spare. (Steps in fp32 would round twice among bf16's subnormals.)
+class RoundedSteps {
+  public:
+    explicit RoundedSteps(const StepFormat& format)
+        : target_{format, Rounder<double>(format, {.flush_tiny = format.subnormals.flush_outputs}),
+                  format.subnormals.flush_outputs},
+          smallest_read_(format.subnormals.flush_inputs ? smallest_normal(format) : 0.0F) {}
+
+    float round(double x) const { return static_cast<float>(target_.round(x)); }
+    float add(float a, float b) const { return round(read(a) + read(b)); }
+    float sub(float a, float b) const { return round(read(a) - read(b)); }
+    float mul(float a, float b) const { return round(read(a) * read(b)); }
+    float div(float a, float b) const { return round(read(a) / read(b)); }
+    float sqrt(float a) const { return round(std::sqrt(read(a))); }
+    float exp(float a) const { return step::exp(target_, operand(a)); }
+    float log(float a) const { return step::log(target_, operand(a)); }
+    float log1p(float a) const { return step::log1p(target_, operand(a)); }
+    float tanh(float a) const { return step::tanh(target_, operand(a)); }
+    float sigmoid(float a) const { return step::sigmoid(target_, operand(a)); }
+    float erf(float a) const { return step::erf(target_, operand(a)); }
+
+  private:
+    /// An operand as the step reads it: a subnormal as a zero of its sign, where they are flushed.
+    float operand(float a) const { return std::abs(a) < smallest_read_ ? std::copysign(0.0F, a) : a; }
+    double read(float a) const { return static_cast<double>(operand(a)); }
+
+    step::Target target_;
+    float smallest_read_;
 };
 
+/// fp64 mode knows no other format, and flushes nothing.
 template <class Real, class Function>
-void with_steps(const FloatFormat& format, const Function& function) {
+void with_steps(const StepFormat& format, const Function& function) {
     if constexpr (std::is_same_v<Real, float>) {
-        if (format != formats::fp32) return function(RoundedSteps{Rounder<double>(format)});
+        if (format != formats::fp32 || format.subnormals != Subnormals{}) return function(RoundedSteps{format});
     }
     function(NativeSteps<Real>{});
 }

@@ -6,9 +6,23 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "engine/rounder.hpp"
+#include "engine/parallel.hpp"
+#include "engine/steps.hpp"
 
 namespace ulp {
+namespace {
+
+/// to[i] = to[i] + from[i], each sum a step in the format.
+template <class Real>
+void add_rounded(std::span<const Real> from, const StepFormat& format, Real* to) {
+    with_steps<Real>(format, [&](const auto& s) {
+        in_parallel(static_cast<Index>(from.size()), 4, [&](Index first, Index last) {
+            for (Index i = first; i < last; ++i) to[i] = s.add(to[i], from[static_cast<std::size_t>(i)]);
+        });
+    });
+}
+
+}  // namespace
 
 template <class Real>
 std::string Tape<Real>::label_for(std::string_view op) {
@@ -23,16 +37,39 @@ Var<Real> Tape<Real>::push(std::string_view op, Tensor<Real> value, bool needs_g
     ++labels_[scope_.empty() ? std::string(op) : fmt::format("{}/{}", scope_, op)];
     const bool leaf = !backward;
     if (!needs_gradient) backward = {};
-    nodes_.push_back({std::move(value), {}, std::move(backward), std::move(label), needs_gradient, leaf, false});
+    const FloatFormat format = value.format();
+    nodes_.push_back(
+        {std::move(value), {}, std::move(backward), std::move(label), needs_gradient, leaf, false, format});
     if (!leaf) show(TensorRole::activation, nodes_.back(), nodes_.back().value);
     return {this, nodes_.size() - 1};
+}
+
+template <class Real>
+Var<Real> Tape<Real>::push_unstored(std::string_view op, Tensor<Real> value, const FloatFormat& stored,
+                                    bool needs_gradient, Backward backward) {
+    const Var<Real> var = push(op, std::move(value), needs_gradient, std::move(backward));
+    nodes_[var.id].stored_format = stored;
+    return var;
+}
+
+template <class Real>
+Var<Real> Tape<Real>::stored(Var<Real> x) {
+    const Node& node = nodes_[x.id];
+    if (node.stored_format == node.value.format()) return x;
+    if (node.stored_as != none) return {this, node.stored_as};
+    Tensor<Real> y = node.value;
+    store(label_for("store"), "forward", y, node.stored_format, {x});
+    const Var<Real> result = push("store", std::move(y), node.needs_gradient,
+                                  [this, x](const Tensor<Real>& dy, const Tensor<Real>&) { accumulate(x, dy); });
+    nodes_[x.id].stored_as = result.id;
+    return result;
 }
 
 template <class Real>
 Var<Real> Tape<Real>::parameter(Parameter<Real>& parameter) {
     const auto known = parameters_.find(&parameter);
     if (known != parameters_.end()) return {this, known->second};
-    nodes_.push_back({parameter.value, {}, {}, parameter.name, true, true, true});
+    nodes_.push_back({parameter.value, {}, {}, parameter.name, true, true, true, parameter.value.format()});
     const std::size_t id = nodes_.size() - 1;
     show(TensorRole::weight, nodes_.back(), nodes_.back().value);
     // The node's gradient is handed to the parameter when backward() reaches it.
@@ -41,10 +78,8 @@ Var<Real> Tape<Real>::parameter(Parameter<Real>& parameter) {
         if (parameter.gradient.empty()) {
             parameter.gradient = gradient;
         } else {
-            for (Index i = 0; i < gradient.size(); ++i) parameter.gradient[i] += gradient[i];
-            const FloatFormat format = parameter.gradient.format();
-            parameter.gradient.set_format(carrier_format<Real>);
-            parameter.gradient.round_to_format(format);
+            add_rounded<Real>(gradient.values(), engine_->recipe.stored(parameter.gradient.format()),
+                              parameter.gradient.data());
         }
     };
     parameters_.emplace(&parameter, id);
@@ -52,22 +87,61 @@ Var<Real> Tape<Real>::parameter(Parameter<Real>& parameter) {
 }
 
 template <class Real>
-void Tape<Real>::accumulate(Var<Real> input, Tensor<Real> gradient) {
-    Node& node = nodes_[input.id];
-    if (!node.needs_gradient) return;
-    const FloatFormat format = node.value.format();
+void Tape<Real>::store_gradient(const Node& node, Tensor<Real>& gradient) {
+    const StepFormat format = engine_->recipe.stored(node.value.format());
     if (engine_->watch != nullptr) {
         store(nodes_[running_].label, "backward, gradient of " + node.label, gradient, format, {{this, running_}});
     } else {
         gradient.round_to_format(format);
     }
+}
+
+template <class Real>
+void Tape<Real>::count_gradient(const Tensor<Real>& gradient) {
+    gradients_ += bytes_of(gradient);
+    if (gradients_.held > most_gradients_.held) most_gradients_ = gradients_;
+}
+
+template <class Real>
+void Tape<Real>::drop_gradient(Node& node) {
+    const ByteCount bytes = bytes_of(node.gradient);
+    gradients_ += {-bytes.stored, -bytes.held};
+    node.gradient = {};
+}
+
+template <class Real>
+void Tape<Real>::accumulate(Var<Real> input, Tensor<Real> gradient) {
+    Node& node = nodes_[input.id];
+    if (!node.needs_gradient) return;
+    store_gradient(node, gradient);
     if (node.gradient.empty()) {
         node.gradient = std::move(gradient);
-        return;
+        count_gradient(node.gradient);
+    } else {
+        add_rounded<Real>(gradient.values(), engine_->recipe.stored(node.value.format()), node.gradient.data());
     }
-    for (Index i = 0; i < gradient.size(); ++i) node.gradient[i] += gradient[i];
-    node.gradient.set_format(carrier_format<Real>);
-    node.gradient.round_to_format(format);
+}
+
+template <class Real>
+void Tape<Real>::accumulate_part(Var<Real> input, Tensor<Real> gradient, Index dimension, Index start) {
+    Node& node = nodes_[input.id];
+    if (!node.needs_gradient) return;
+    store_gradient(node, gradient);
+    const StepFormat format = engine_->recipe.stored(node.value.format());
+    if (node.gradient.empty()) {
+        node.gradient = Tensor<Real>(node.value.shape(), format);
+        count_gradient(node.gradient);
+    }
+    Index inner = 1;
+    for (Index d = dimension + 1; d < gradient.rank(); ++d) inner *= gradient.dim(d);
+    const Index part = gradient.dim(dimension) * inner;
+    const Index whole = node.value.dim(dimension) * inner;
+    if (part == 0) return;
+    for (Index outer = 0; outer < gradient.size() / part; ++outer) {
+        const auto from =
+            gradient.values().subspan(static_cast<std::size_t>(outer * part), static_cast<std::size_t>(part));
+        add_rounded<Real>(from, format, node.gradient.data() + outer * whole + start * inner);
+    }
 }
 
 template <class Real>
@@ -84,7 +158,7 @@ void Tape<Real>::backward(Var<Real> root, Real seed) {
         if (!node.leaf) show(TensorRole::activation_gradient, node, node.gradient);
         running_ = id;
         node.backward(node.gradient, node.value);
-        if (!retain_gradients) node.gradient = {};
+        if (!retain_gradients) drop_gradient(node);
     }
 }
 
@@ -104,9 +178,12 @@ template <class Real>
 void Tape<Real>::store(const std::string& label, std::string_view pass, Tensor<Real>& result, const FloatFormat& format,
                        const std::vector<Var<Real>>& operands) const {
     Watch* watch = engine_->watch;
-    if (watch == nullptr) return result.round_to_format(format);
-    watch->store(fmt::format("{} {}", label, pass), result, format);
-    if (watch->find_nonfinite && !watch->first_nonfinite) search(label, std::string(pass), result, operands);
+    const StepFormat target = engine_->recipe.stored(format);
+    if (watch == nullptr) return result.round_to_format(target);
+    const bool all_finite = watch->store(fmt::format("{} {}", label, pass), result, target);
+    if (!all_finite && watch->find_nonfinite && !watch->first_nonfinite) {
+        search(label, std::string(pass), result, operands);
+    }
 }
 
 template <class Real>
@@ -135,7 +212,10 @@ template <class Real>
 ByteCount Tape<Real>::activation_bytes() const {
     ByteCount bytes;
     for (const Node& node : nodes_) {
-        if (!node.parameter) bytes += bytes_of(node.value);
+        if (node.parameter) continue;
+        const ByteCount own = bytes_of(node.value);
+        const bool unstored = node.stored_format != node.value.format();
+        bytes += {unstored ? 0 : own.stored, own.held};
     }
     return bytes;
 }

@@ -33,7 +33,8 @@ struct Var {
     [[nodiscard]] const Tensor<Real>& value() const { return tape->value(*this); }
     [[nodiscard]] const Shape& shape() const { return value().shape(); }
     [[nodiscard]] Index dim(Index i) const { return value().dim(i); }
-    [[nodiscard]] const FloatFormat& format() const { return value().format(); }
+    /// The format that the value is stored in (a fused chain's inner values are held in the format of its steps).
+    [[nodiscard]] const FloatFormat& format() const { return tape->stored_format(*this); }
     /// After backward(), for leaves (and for any value while `retain_gradients` is set).
     [[nodiscard]] const Tensor<Real>& gradient() const { return tape->gradient(*this); }
 };
@@ -63,12 +64,30 @@ class Tape {
     void backward(Var<Real> root, Real seed = 1);
     /// Adds to the gradient of an input: called by operations during backward(). Rounds to the input's format.
     void accumulate(Var<Real> input, Tensor<Real> gradient);
+    /// The same for a part of an input along one dimension, rows `start` on: the rest of its gradient is left alone (or
+    /// zero, if this is the first). A part is added to what is there, so that -0 becomes 0.
+    void accumulate_part(Var<Real> input, Tensor<Real> gradient, Index dimension, Index start);
+
+    /// An operation's result that only fused operations read as it is; the others read it rounded to `stored`.
+    Var<Real> push_unstored(std::string_view op, Tensor<Real> value, const FloatFormat& stored, bool needs_gradient,
+                            Backward backward);
+    /// The value as it lies in memory: itself, or the end of a fused chain rounded to its storage format (once).
+    Var<Real> stored(Var<Real> x);
+    [[nodiscard]] const FloatFormat& stored_format(Var<Real> var) const { return nodes_[var.id].stored_format; }
 
     /// Rounds a result into its format under the eyes of the engine's watch.
     void store(const std::string& label, std::string_view pass, Tensor<Real>& result, const FloatFormat& format,
                const std::vector<Var<Real>>& operands) const;
-    /// What the values on the tape take (parameters left out).
+    /// What the values on the tape take (parameters left out; inner values of fused chains are held, but not stored).
     [[nodiscard]] ByteCount activation_bytes() const;
+    /// The most that gradients of values took at once during backward().
+    [[nodiscard]] ByteCount gradient_bytes() const { return most_gradients_; }
+    /// The most that one operation needed beside its operands and results.
+    [[nodiscard]] ByteCount workspace_bytes() const { return most_workspace_; }
+    /// Called by operations that need memory of their own.
+    void note_workspace(ByteCount bytes) {
+        if (bytes.held > most_workspace_.held) most_workspace_ = bytes;
+    }
 
     [[nodiscard]] const Tensor<Real>& value(Var<Real> var) const { return nodes_[var.id].value; }
     [[nodiscard]] const Tensor<Real>& gradient(Var<Real> var) const;
@@ -105,10 +124,16 @@ class Tape {
         bool needs_gradient;
         bool leaf;
         bool parameter;
+        FloatFormat stored_format;
+        std::size_t stored_as = none;  // the node that holds the value in its storage format, once there is one
     };
+    static constexpr std::size_t none = ~std::size_t{0};
 
     void search(const std::string& label, const std::string& pass, const Tensor<Real>& result,
                 const std::vector<Var<Real>>& operands) const;
+    void store_gradient(const Node& node, Tensor<Real>& gradient);
+    void count_gradient(const Tensor<Real>& gradient);
+    void drop_gradient(Node& node);
     void show(TensorRole role, const Node& node, const Tensor<Real>& tensor) const;
 
     const Engine* engine_;
@@ -117,6 +142,7 @@ class Tape {
     std::unordered_map<std::string, int> labels_;
     std::string scope_;
     std::size_t running_ = 0;  // the node whose backward function runs
+    ByteCount gradients_, most_gradients_, most_workspace_;
 };
 
 extern template class Tape<float>;

@@ -30,14 +30,17 @@ void require_volume(const Shape& shape, std::size_t size) {
 }  // namespace
 
 template <class Real>
-Tensor<Real>::Tensor(Shape shape, std::vector<Real> values, const FloatFormat& format)
-    : shape_(std::move(shape)), format_(format), data_(std::move(values)) {
+Tensor<Real>::Tensor(Shape shape, const std::vector<Real>& values, const FloatFormat& format)
+    : shape_(std::move(shape)), format_(format), data_(values.begin(), values.end()) {
     require_volume(shape_, data_.size());
 }
 
 template <class Real>
-void Tensor<Real>::round_to_format(const FloatFormat& format) {
-    if (format != format_ && format != carrier_format<Real>) round_all(format, data_);
+void Tensor<Real>::round_to_format(const StepFormat& format) {
+    const bool flushes = format.subnormals.flush_outputs && std::is_same_v<Real, float>;
+    if (flushes || (format != format_ && format != carrier_format<Real>)) {
+        round_all(format, data_, {.flush_tiny = flushes});
+    }
     format_ = format;
 }
 

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "engine/matrix.hpp"
+#include "engine/step_format.hpp"
+#include "engine/storage.hpp"
 #include "softfloat/format.hpp"
 
 namespace ulp {
@@ -29,8 +31,16 @@ class Tensor {
     Tensor() = default;
     /// Zeros.
     explicit Tensor(Shape shape, const FloatFormat& format = carrier_format<Real>)
-        : shape_(std::move(shape)), format_(format), data_(static_cast<std::size_t>(volume(shape_))) {}
-    Tensor(Shape shape, std::vector<Real> values, const FloatFormat& format = carrier_format<Real>);
+        : shape_(std::move(shape)), format_(format), data_(static_cast<std::size_t>(volume(shape_)), Real{0}) {}
+    Tensor(Shape shape, const std::vector<Real>& values, const FloatFormat& format = carrier_format<Real>);
+    /// Numbers that are still to be set, every one of them.
+    static Tensor unset(Shape shape, const FloatFormat& format = carrier_format<Real>) {
+        Tensor tensor;
+        tensor.shape_ = std::move(shape);
+        tensor.format_ = format;
+        tensor.data_ = Storage<Real>(static_cast<std::size_t>(volume(tensor.shape_)));
+        return tensor;
+    }
 
     [[nodiscard]] const Shape& shape() const { return shape_; }
     [[nodiscard]] Index rank() const { return static_cast<Index>(shape_.size()); }
@@ -51,8 +61,9 @@ class Tensor {
 
     /// The tensor as a matrix of `cols` columns: all leading dimensions in one.
     [[nodiscard]] Index rows_of(Index cols) const { return cols == 0 ? 0 : size() / cols; }
-    /// Rounds every entry to the format (to nearest even) and takes it as its own. Exact if it is wider.
-    void round_to_format(const FloatFormat& format);
+    /// Rounds every entry to the format (to nearest even) and takes it as its own. Exact if it is wider. Subnormal
+    /// results are flushed where the format says so.
+    void round_to_format(const StepFormat& format);
     /// The same numbers in another shape of the same volume.
     [[nodiscard]] Tensor reshaped(Shape shape) const&;
     [[nodiscard]] Tensor reshaped(Shape shape) &&;
@@ -60,7 +71,7 @@ class Tensor {
   private:
     Shape shape_;
     FloatFormat format_ = carrier_format<Real>;
-    std::vector<Real> data_;
+    Storage<Real> data_;
 };
 
 extern template class Tensor<float>;

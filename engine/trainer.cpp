@@ -58,7 +58,7 @@ StepResult Trainer<Real>::step(const std::vector<Forward>& micro_batches) {
         const Var<Real> loss = forward(tape);
         value += loss.value()[0];
         tape.backward(scaler_.scale(micro_batches.size() == 1 ? loss : scaled(loss, share)));
-        activation_bytes_ = tape.activation_bytes();
+        count_bytes(tape);
     }
     if (micro_batches.size() > 1) value *= static_cast<Real>(share);
     scaler_.unscale(*optimizer_);
@@ -84,20 +84,53 @@ void Trainer<Real>::record(const StepResult& result, Real loss) {
 }
 
 template <class Real>
+void Trainer<Real>::count_bytes(const Tape<Real>& tape) {
+    of_step_.activations = tape.activation_bytes();
+    of_step_.activation_gradients = tape.gradient_bytes();
+    of_step_.workspace = tape.workspace_bytes();
+}
+
+template <class Real>
+ByteCount Trainer<Real>::Bytes::total() const {
+    ByteCount sum;
+    for (const ByteCount& part :
+         {weights, masters, gradients, optimizer, activations, activation_gradients, workspace}) {
+        sum += part;
+    }
+    return sum;
+}
+
+template <class Real>
 typename Trainer<Real>::Bytes Trainer<Real>::bytes() const {
-    Bytes bytes;
+    Bytes bytes = of_step_;
     for (const Parameter<Real>& parameter : model_.parameters()) {
         bytes.weights += bytes_of(parameter.value);
         bytes.masters += bytes_of(parameter.master);
         bytes.gradients += bytes_of(parameter.value);  // a gradient has its value's format
     }
-    if (optimizer_) {
-        for (const auto& [name, tensors] : optimizer_->state()) {
-            for (const auto& [kind, tensor] : tensors) bytes.optimizer += bytes_of(tensor);
-        }
-    }
-    bytes.activations = activation_bytes_;
+    if (optimizer_) bytes.optimizer = optimizer_->state_bytes();
     return bytes;
+}
+
+template <class Real>
+typename Trainer<Real>::Bytes Trainer<Real>::planned_bytes(const Forward& forward) {
+    Engine quiet = engine_;
+    quiet.tap = {};
+    quiet.product_tap = {};
+    quiet.watch = nullptr;
+    quiet.scaling_history = std::make_shared<ScalingHistory>(*engine_.scaling_history);
+    const auto statistics = model_.statistics();
+    const Bytes before = of_step_;
+    {
+        Tape<Real> tape(quiet);
+        tape.backward(scaler_.scaled_loss(forward(tape)));
+        count_bytes(tape);
+    }
+    model_.clear_gradients();
+    for (std::size_t i = 0; i < statistics.size(); ++i) model_.statistics()[i].second = statistics[i].second;
+    const Bytes planned = bytes();
+    of_step_ = before;
+    return planned;
 }
 
 template class Trainer<float>;

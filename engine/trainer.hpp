@@ -94,18 +94,23 @@ class Trainer {
         trace_ = {};
     }
 
-    /// What a model, its gradients' masters and its optimizer take, by role; activations are counted in every step.
+    /// What a training takes, by role. Activation gradients and workspace (what an operation needs beside its operands
+    /// and results) are the most of a step.
     struct Bytes {
-        ByteCount weights, masters, gradients, optimizer, activations;
+        ByteCount weights, masters, gradients, optimizer, activations, activation_gradients, workspace;
+        [[nodiscard]] ByteCount total() const;
     };
-    /// Gradients as backward() leaves them; activations of the last step's (last) tape, 0 before the first.
+    /// Gradients as backward() leaves them; the last three of the last step's (last) tape, 0 before the first.
     [[nodiscard]] Bytes bytes() const;
+    /// The same before training: takes one forward and backward pass and puts everything back that it moved.
+    [[nodiscard]] Bytes planned_bytes(const Forward& forward);
 
     /// Between unscaling and the update: clip here, or look at the gradients.
     std::function<void(Optimizer<Real>&)> before_update;
 
   private:
     void record(const StepResult& result, Real loss);
+    void count_bytes(const Tape<Real>& tape);
 
     Engine engine_;
     Model<Real> model_;
@@ -115,7 +120,7 @@ class Trainer {
     Tap tap_;
     Trace trace_;
     std::int64_t step_ = 0;
-    ByteCount activation_bytes_;
+    Bytes of_step_;  // the last three fields
 };
 
 extern template class Trainer<float>;

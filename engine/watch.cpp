@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -25,12 +26,23 @@ struct Tally {
     std::int64_t zeros = 0;
     std::int64_t finite = 0;
 };
+/// Counts in blocks with counters as wide as the numbers, which compilers vectorise.
 template <class Real>
 Tally tally_of(std::span<const Real> values) {
+    using Word = std::conditional_t<std::is_same_v<Real, float>, std::uint32_t, std::uint64_t>;
+    constexpr auto infinity = static_cast<Word>(carrier_format<Real>.infinity_magnitude());
+    constexpr std::size_t block = 4096;
     Tally tally;
-    for (const Real x : values) {
-        tally.zeros += x == 0 ? 1 : 0;
-        tally.finite += std::abs(x) <= std::numeric_limits<Real>::max() ? 1 : 0;
+    for (std::size_t first = 0; first < values.size(); first += block) {
+        Word zeros = 0;
+        Word finite = 0;
+        for (const Real x : values.subspan(first, std::min(block, values.size() - first))) {
+            const Word word = std::bit_cast<Word>(x);
+            zeros += static_cast<Word>(word << 1) == 0 ? 1U : 0U;
+            finite += (word & infinity) != infinity ? 1U : 0U;
+        }
+        tally.zeros += static_cast<std::int64_t>(zeros);
+        tally.finite += static_cast<std::int64_t>(finite);
     }
     return tally;
 }
@@ -40,19 +52,23 @@ std::string bits_text(float x) { return fmt::format("{} ({:#010x})", x, std::bit
 }  // namespace
 
 template <class Real>
-void Watch::store(const std::string& place, Tensor<Real>& result, const FloatFormat& format) {
-    if (!count_rounding) return result.round_to_format(format);
-    const Tally before = tally_of<Real>(result.values());
+bool Watch::store(const std::string& place, Tensor<Real>& result, const StepFormat& format) {
+    const bool rounds = format != result.format() || format.subnormals.flush_outputs;
+    const Tally before = count_rounding && rounds ? tally_of<Real>(result.values()) : Tally{};
     result.round_to_format(format);
+    if (!count_rounding && !find_nonfinite) return true;
     const Tally after = tally_of<Real>(result.values());
-    RoundingCounts& counts = rounding[place];
-    counts.elements += result.size();
-    counts.overflows += before.finite - after.finite;
-    counts.underflows += after.zeros - before.zeros;
-    counts.zeros += after.zeros;
+    if (count_rounding) {
+        RoundingCounts& counts = rounding[place];
+        counts.elements += result.size();
+        counts.overflows += rounds ? before.finite - after.finite : 0;
+        counts.underflows += rounds ? after.zeros - before.zeros : 0;
+        counts.zeros += after.zeros;
+    }
+    return after.finite == result.size();
 }
-template void Watch::store(const std::string&, Tensor<float>&, const FloatFormat&);
-template void Watch::store(const std::string&, Tensor<double>&, const FloatFormat&);
+template bool Watch::store(const std::string&, Tensor<float>&, const StepFormat&);
+template bool Watch::store(const std::string&, Tensor<double>&, const StepFormat&);
 
 std::string NonFinite::text() const {
     std::string text = fmt::format("step {}, {}, {}: element {} became {} in {}\n", step, label, pass, element,

@@ -80,9 +80,10 @@ struct Watch {
     std::map<std::string, RoundingCounts> rounding;
     std::optional<NonFinite> first_nonfinite;
 
-    /// Rounds a result into its format, and counts. `place`: the operation and pass.
+    /// Rounds a result into its format, and counts. `place`: the operation and pass. Returns whether all of it is
+    /// finite (true where nothing asks).
     template <class Real>
-    void store(const std::string& place, Tensor<Real>& result, const FloatFormat& format);
+    bool store(const std::string& place, Tensor<Real>& result, const StepFormat& format);
 };
 
 /// A number of bytes: as the format stores them, and as the carrier holds them in memory.

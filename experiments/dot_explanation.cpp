@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "softfloat/format_names.hpp"
+#include "softfloat/tensor_core/block_steps.hpp"
 #include "softfloat/tensor_core/chain_dot.hpp"
 #include "softfloat/tensor_core/exact_sum.hpp"
 #include "softfloat/text.hpp"
@@ -49,35 +50,31 @@ std::string aligned_digits(const BlockTerm& term, int largest, int fraction_bits
     return digits + (more && term.significand != 0 ? "..." : "");
 }
 
-bool loses_bits(const BlockTerm& term, int largest, int fraction_bits) {
-    const int cut = largest - fraction_bits - (term.exponent - term.point);
-    if (cut <= 0 || term.significand == 0) return false;
-    return cut >= 64 || (term.significand << (64 - cut)) != 0;
+/// "k3" and "1.5 * 2", or "c" and its value.
+std::string name_of(const GroupTerm& each) { return each.k < 0 ? "c" : fmt::format("k{}", each.k); }
+std::string origin_of(const TensorCoreModel& model, const GroupTerm& each) {
+    if (each.k < 0) return to_decimal(model.accumulator, each.a);
+    return to_decimal(model.a_format, each.a) + " * " + to_decimal(model.b_format, each.b);
 }
 
-struct NamedTerm {
-    std::string name;
-    std::string origin;  // "1.5 * 2"
-    BlockTerm term;
-};
-
-std::string describe_terms(const std::vector<NamedTerm>& terms) {
+std::string describe_terms(const GroupSteps& group) {
     std::string text;
-    for (const NamedTerm& t : terms) {
-        if (t.term.significand == 0) continue;
-        text += fmt::format("    {:<5} {:<28} {}{} * 2^{}\n", t.name, t.origin, t.term.sign ? '-' : '+',
-                            binary(t.term.significand, t.term.point), t.term.exponent);
+    for (const GroupTerm& each : group.terms) {
+        if (each.term.significand == 0) continue;
+        text +=
+            fmt::format("    {:<5} {:<28} {}{} * 2^{}\n", name_of(each), origin_of(group.model, each),
+                        each.term.sign ? '-' : '+', binary(each.term.significand, each.term.point), each.term.exponent);
     }
     return text;
 }
 
-std::string describe_alignment(const TensorCoreModel& model, const std::vector<NamedTerm>& terms, int largest) {
+std::string describe_alignment(const GroupSteps& group) {
     std::string text;
-    for (const NamedTerm& t : terms) {
-        if (t.term.significand == 0) continue;
-        text += fmt::format("    {:<5} {}{}{}\n", t.name, t.term.sign ? '-' : '+',
-                            aligned_digits(t.term, largest, model.fraction_bits),
-                            loses_bits(t.term, largest, model.fraction_bits) ? "  cut" : "");
+    for (const GroupTerm& each : group.terms) {
+        if (each.term.significand == 0) continue;
+        text +=
+            fmt::format("    {:<5} {}{}{}\n", name_of(each), each.term.sign ? '-' : '+',
+                        aligned_digits(each.term, group.largest, group.model.fraction_bits), each.cut ? "  cut" : "");
     }
     return text;
 }
@@ -103,95 +100,72 @@ std::string describe_rounding(const TensorCoreModel& model, std::int64_t sum, in
         number(model.accumulator, result));
 }
 
-/// One fused group, and its result.
-std::uint32_t describe_group(const TensorCoreModel& model, const std::uint32_t* a, const std::uint32_t* b,
-                             std::uint32_t c, int first, const std::vector<int>& names, std::string& text) {
-    const int count = std::min(model.group, model.instruction_k - first);
-    const std::uint32_t result = block_dot(model, a + first, b + first, c, count);
-    BlockSpecials specials;
-    std::vector<NamedTerm> terms;
-    for (int k = first; k < first + count; ++k) {
-        const int name = names[static_cast<std::size_t>(k)];
-        terms.push_back({fmt::format("k{}", name),
-                         to_decimal(model.a_format, a[k]) + " * " + to_decimal(model.b_format, b[k]),
-                         product_term(model, decoded(model.a_format, a[k]), decoded(model.b_format, b[k]), specials)});
+std::string describe_group(const GroupSteps& group) {
+    const TensorCoreModel& model = group.model;
+    std::string text = fmt::format("group of {} products, F = {}\n", group.terms.size() - 1, model.fraction_bits);
+    if (group.special) {
+        return text + "  an infinity or a NaN decides: " + number(model.accumulator, group.result) + "\n";
     }
-    terms.push_back({"c", to_decimal(model.accumulator, c), addend_term(model, c, specials)});
-    text += fmt::format("group of {} products, F = {}\n", count, model.fraction_bits);
-    if (specials.any()) {
-        text += "  an infinity or a NaN decides: " + number(model.accumulator, result) + "\n";
-        return result;
-    }
-    int largest = model.policies.exponent_floor;
-    for (const NamedTerm& t : terms) largest = std::max(largest, t.term.exponent);
-    std::int64_t sum = 0;
-    for (const NamedTerm& t : terms) sum += aligned_term(model, t.term, largest);
-    text += "  terms, as products of significands: not normalised, from 0 to just below 4\n" + describe_terms(terms);
-    text += fmt::format("  largest exponent M = {}; each term in units of 2^(M-F) = 2^{}, cut at the bar\n", largest,
-                        largest - model.fraction_bits);
-    text += describe_alignment(model, terms, largest);
-    text += describe_rounding(model, sum, largest - model.fraction_bits, result);
-    return result;
-}
-
-/// Operands of one instruction, filled up with zeros.
-struct InstructionOperands {
-    std::vector<std::uint32_t> a, b;
-    std::vector<int> k;  // which product each is
-    InstructionOperands(const DotOperands& all, int first, int count) {
-        for (int k_all = first; k_all < first + count; ++k_all) {
-            const bool inside = static_cast<std::size_t>(k_all) < all.a.size();
-            a.push_back(inside ? all.a[static_cast<std::size_t>(k_all)] : 0);
-            b.push_back(inside ? all.b[static_cast<std::size_t>(k_all)] : 0);
-            k.push_back(k_all);
-        }
-    }
-    InstructionOperands() = default;
-};
-
-std::uint32_t describe_fused(const TensorCoreModel& model, const InstructionOperands& in, std::uint32_t c,
-                             std::string& text) {
-    for (int first = 0; first < model.instruction_k; first += model.group) {
-        c = describe_group(model, in.a.data(), in.b.data(), c, first, in.k, text);
-    }
-    return c;
-}
-
-/// FP8 on sm_90 and sm_100: two fp16 instructions and an addition.
-std::uint32_t describe_emulated(const TensorCoreModel& model, const InstructionOperands& in, std::uint32_t c,
-                                std::string& text) {
-    const TensorCoreModel hmma = emulating_hmma(model);
-    std::uint32_t sum = 0;
-    for (const bool second : {false, true}) {
-        InstructionOperands half;
-        for (int k = 0; k < model.instruction_k; ++k) {
-            if (in_second_hmma(k) != second) continue;
-            const auto at = static_cast<std::size_t>(k);
-            half.a.push_back(static_cast<std::uint32_t>(fp16_code(model.a_format, in.a[at])));
-            half.b.push_back(static_cast<std::uint32_t>(fp16_code(model.b_format, in.b[at])));
-            half.k.push_back(in.k[at]);
-        }
-        text += fmt::format("fp16 instruction {}: k mod 4 in {}\n", second ? 2 : 1, second ? "{2, 3}" : "{0, 1}");
-        sum = describe_fused(hmma, half, sum, text);
-    }
-    const auto result = static_cast<std::uint32_t>(add_nearest(model.accumulator, sum, c));
-    text += fmt::format("then c is added, to nearest even: {} + {} = {}\n", to_decimal(model.accumulator, sum),
-                        to_decimal(model.accumulator, c), number(model.accumulator, result));
-    return result;
-}
-
-/// Units of ordinary operations: the sum after each product.
-std::uint32_t describe_chained(const TensorCoreModel& model, const InstructionOperands& in, std::uint32_t c,
-                               std::string& text) {
-    const auto start = c;
-    c = chain_dot(model, in.a.data(), in.b.data(), c, model.instruction_k);
-    text +=
-        fmt::format("{} products of ordinary fp32 operations (see its summation tree in `ulplab discover`): {} -> {}\n",
-                    model.instruction_k, number(model.accumulator, start), number(model.accumulator, c));
-    return c;
+    text += "  terms, as products of significands: not normalised, from 0 to just below 4\n" + describe_terms(group);
+    text += fmt::format("  largest exponent M = {}; each term in units of 2^(M-F) = 2^{}, cut at the bar\n",
+                        group.largest, group.largest - model.fraction_bits);
+    text += describe_alignment(group);
+    return text + describe_rounding(model, group.sum, group.largest - model.fraction_bits, group.result);
 }
 
 std::size_t size_of(const DotOperands& operands) { return operands.a.size(); }
+
+std::string instruction_header(const TensorCoreModel& model, const DotOperands& operands, int instruction) {
+    const bool several = size_of(operands) > static_cast<std::size_t>(model.instruction_k);
+    return several ? fmt::format("instruction {}\n", instruction + 1) : "";
+}
+
+/// FP8 on sm_90 and sm_100: c comes after the two fp16 instructions.
+std::string describe_late_c(const TensorCoreModel& model, std::uint32_t sum, std::uint32_t c, std::uint32_t result) {
+    return fmt::format("then c is added, to nearest even: {} + {} = {}\n", to_decimal(model.accumulator, sum),
+                       to_decimal(model.accumulator, c), number(model.accumulator, result));
+}
+
+/// The groups of all instructions.
+std::string explain_groups(const TensorCoreModel& model, const DotOperands& operands) {
+    const bool emulated = model.summation == Summation::fp8_by_hmma;
+    const auto groups = steps_of_dot(model, operands.a, operands.b, operands.c);
+    std::string text;
+    std::uint32_t c = operands.c;
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+        const GroupSteps& group = groups[i];
+        const bool first = i == 0 || groups[i - 1].instruction != group.instruction;
+        const bool last = i + 1 == groups.size() || groups[i + 1].instruction != group.instruction;
+        if (first) text += instruction_header(model, operands, group.instruction);
+        if (emulated && (first || groups[i - 1].part != group.part)) {
+            const char* const which = group.part == 1 ? "{2, 3}" : "{0, 1}";
+            text += fmt::format("fp16 instruction {}: k mod 4 in {}\n", group.part + 1, which);
+        }
+        text += describe_group(group);
+        if (!emulated || !last) continue;
+        const auto result = static_cast<std::uint32_t>(add_nearest(model.accumulator, group.result, c));
+        text += describe_late_c(model, group.result, c, result);
+        c = result;
+    }
+    return text;
+}
+
+/// Units of ordinary operations: the sum after each instruction.
+std::string explain_chained(const TensorCoreModel& model, const DotOperands& operands) {
+    std::string text;
+    std::uint32_t c = operands.c;
+    const auto k = static_cast<std::int64_t>(size_of(operands));
+    for (std::int64_t first = 0; first < k; first += model.instruction_k) {
+        text += instruction_header(model, operands, static_cast<int>(first / model.instruction_k));
+        const std::uint32_t start = c;
+        c = chain_dot(model, operands.a.data() + first, operands.b.data() + first, c,
+                      std::min<std::int64_t>(model.instruction_k, k - first));
+        text += fmt::format(
+            "{} products of ordinary fp32 operations (see its summation tree in `ulplab discover`): {} -> {}\n",
+            model.instruction_k, number(model.accumulator, start), number(model.accumulator, c));
+    }
+    return text;
+}
 
 ExactSum exact_sum(const TensorCoreModel& model, const DotOperands& operands, bool& finite) {
     ExactSum sum;
@@ -288,19 +262,9 @@ std::uint32_t balanced_tree(const TensorCoreModel& model, const DotOperands& ope
 }  // namespace
 
 std::string explain_dot(const TensorCoreModel& model, const DotOperands& operands) {
-    std::string text;
-    std::uint32_t c = operands.c;
-    const int k = static_cast<int>(size_of(operands));
-    for (int first = 0; first < k; first += model.instruction_k) {
-        const InstructionOperands in(operands, first, model.instruction_k);
-        if (k > model.instruction_k) text += fmt::format("instruction {}\n", first / model.instruction_k + 1);
-        switch (model.summation) {
-            case Summation::fused: c = describe_fused(model, in, c, text); break;
-            case Summation::fp8_by_hmma: c = describe_emulated(model, in, c, text); break;
-            default: c = describe_chained(model, in, c, text);
-        }
-    }
-    return text + "result " + number(model.accumulator, c) + "\n";
+    const std::string text =
+        has_group_steps(model) ? explain_groups(model, operands) : explain_chained(model, operands);
+    return text + "result " + number(model.accumulator, chained(model, operands)) + "\n";
 }
 
 std::vector<DotCandidate> dot_candidates(const ModelRow& row, const DotOperands& operands) {

@@ -8,6 +8,9 @@
 #include "experiments/framework/result.hpp"
 
 namespace ulp {
+// The trainer has an ExponentHistogram of its own (engine/histogram.hpp): in one program the two need different
+// symbols.
+inline namespace shown_histogram {
 
 class ExponentHistogram {
   public:
@@ -40,6 +43,8 @@ class ExponentHistogram {
     std::int64_t lost_ = 0;
     std::int64_t subnormal_ = 0;
 };
+
+}  // namespace shown_histogram
 
 /// The bins that figures show.
 inline constexpr int first_shown_bin = -48;

@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "engine/digits.hpp"
-#include "engine/pinned_math.hpp"
+#include "engine/step_functions.hpp"
 #include "experiments/exponent_histogram.hpp"
 #include "experiments/framework/experiment.hpp"
 #include "experiments/small_nets.hpp"
@@ -89,7 +89,7 @@ struct Study {
 Study study_of(const RunContext& context, const DataSplit& data) {
     const Settings& settings = context.settings;
     const auto seeds = static_cast<std::size_t>(settings.integer("seeds"));
-    const double weight = pinned::power_of_two(static_cast<int>(settings.integer("loss_exponent")));
+    const double weight = std::ldexp(1.0, static_cast<int>(settings.integer("loss_exponent")));
     const TaskBuilder unbalanced =
         digits_task(unbalanced_net(static_cast<int>(settings.integer("feature_exponent"))), data, 32, weight);
     const TaskBuilder ordinary = digits_task(dense_net({196, 32, 10}), data, 32);
@@ -120,7 +120,7 @@ Study study_of(const RunContext& context, const DataSplit& data) {
     add(study.ordinary, recipe_by_name("fp32"), ordinary);
     add(study.ordinary_unscaled, scaled_fp16(constant_loss_scale(1)), ordinary);
     for (std::size_t i = 0; i < study.exponents.size(); ++i) {
-        const double scale = pinned::power_of_two(study.exponents[i]);
+        const double scale = std::ldexp(1.0, study.exponents[i]);
         add(study.constant[i], scaled_fp16(constant_loss_scale(scale)), unbalanced);
     }
     const std::vector<TrialResult> results = run_trials(trials, [&](double done) { context.progress(0.85 * done); });
@@ -153,7 +153,7 @@ struct Prediction {
         return static_cast<double>(below) / static_cast<double>(all);
     }
     [[nodiscard]] bool overflows(int n) const {
-        return !std::isfinite(round_to(formats::fp16, largest * static_cast<float>(pinned::power_of_two(n))));
+        return !std::isfinite(round_to(formats::fp16, largest * static_cast<float>(std::ldexp(1.0, n))));
     }
     /// The least n in 0..60 of which no tensor loses more than half of its gradients.
     [[nodiscard]] int first_exponent() const {
@@ -268,7 +268,7 @@ void claim_prediction(const Study& study, const Prediction& prediction, Result& 
         cite(sources::volta_talk, "Automatic loss scaling frees users from choosing a scaling factor"),
         "A moving scale that starts at 2^16 trains the net to fp32's accuracy.",
         fmt::format("at most 2 points below {}", percent_text(reference)),
-        fmt::format("{}, scale 2^{:.0f} at the end", percent_text(dynamic), pinned::log(last_scale) / pinned::ln2));
+        fmt::format("{}, scale 2^{:.0f} at the end", percent_text(dynamic), step::log(last_scale) / step::log(2.0)));
 }
 
 void figure_accuracy(const Study& study, const Prediction& prediction, Result& result) {
@@ -409,7 +409,7 @@ void claim_sawtooth(const Sawtooth& saw, std::int64_t window, Result& result) {
                     cite(sources::volta_talk, "Smallest scaling factor = 2^20 -> max dw magnitude didn't exceed 2^-5"),
                     "A scale bounds the gradients that it did not overflow on by 65504 / scale; so the smallest scale "
                     "bounds them all.",
-                    fmt::format("at most 65504 / 2^{:.0f} = {:.4g}", pinned::log(least) / pinned::ln2, 65504 / least),
+                    fmt::format("at most 65504 / 2^{:.0f} = {:.4g}", step::log(least) / step::log(2.0), 65504 / least),
                     fmt::format("{:.4g}", largest));
     result.claim_if(as_good(saw.accuracy, saw.fp32_accuracy, 0.02), "translation",
                     cite(sources::volta_talk, "Trained to the same accuracy as the FP32 model"),

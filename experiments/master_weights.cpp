@@ -3,11 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <memory>
 
 #include "engine/digits.hpp"
-#include "engine/pinned_math.hpp"
 #include "experiments/framework/experiment.hpp"
 #include "experiments/small_nets.hpp"
 #include "experiments/sources.hpp"
@@ -144,7 +144,7 @@ Study study_of(const RunContext& context, const DataSplit& data) {
     for (int exponent = study.first_exponent; exponent <= study.last_exponent; ++exponent) {
         for (const Variant& variant : variants) {
             for (std::size_t seed = 0; seed < study.seeds; ++seed) {
-                Trial trial = trial_of(context, variant, pinned::power_of_two(exponent), signs, seed);
+                Trial trial = trial_of(context, variant, std::ldexp(1.0, exponent), signs, seed);
                 const auto counts = std::make_shared<Swamped>();
                 if (!variant.bf16_moments) {
                     trial.prepare = [counts](Trainer<float>& trainer) {

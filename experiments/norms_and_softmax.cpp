@@ -6,9 +6,9 @@
 #include <cmath>
 #include <vector>
 
-#include "engine/pinned_math.hpp"
 #include "experiments/sources.hpp"
 #include "experiments/sums.hpp"
+#include "softfloat/functions/functions.hpp"
 
 namespace ulp {
 namespace {
@@ -60,17 +60,11 @@ void figure_norms(Result& result) {
     result.figure(std::move(figure));
 }
 
-/// e^x: exact to a few units in the last place of fp64, then rounded to T.
-template <class T>
-T exp_in(T x) {
-    return T(pinned::exp(static_cast<double>(x)));
-}
-
 /// The sum of the softmax of `classes` equal logits, every step rounded to T: 1 where all is well.
 template <class T>
 T softmax_sum(double logit, int classes, bool subtract_maximum) {
     const T x = subtract_maximum ? T(logit) - T(logit) : T(logit);
-    const std::vector<T> powers(static_cast<std::size_t>(classes), exp_in(x));
+    const std::vector<T> powers(static_cast<std::size_t>(classes), exp(x));
     const T sum = sum_one_by_one<T>(powers);
     const std::vector<T> shares(powers.size(), powers.front() / sum);
     return sum_one_by_one<T>(shares);
@@ -80,7 +74,7 @@ T softmax_sum(double logit, int classes, bool subtract_maximum) {
 template <class T>
 fp16 exp_overflows_at() {
     std::uint16_t code = fp16(1).bits();
-    while (!isinf(exp_in(T(static_cast<double>(fp16::from_bits(code)))))) ++code;
+    while (!isinf(exp(T(static_cast<double>(fp16::from_bits(code)))))) ++code;
     return fp16::from_bits(code);
 }
 

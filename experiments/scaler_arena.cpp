@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "engine/loss_scale.hpp"
-#include "engine/pinned_math.hpp"
 #include "engine/random.hpp"
 #include "experiments/framework/experiment.hpp"
 #include "experiments/small_nets.hpp"
@@ -232,8 +231,8 @@ Recorded record(const RunContext& context) {
 /// The largest power of two that none of these gradients overflows with.
 double best_scale(double largest) {
     int n = 0;
-    while (n < 100 && !overflows(largest, pinned::power_of_two(n + 1))) ++n;
-    return pinned::power_of_two(n);
+    while (n < 100 && !overflows(largest, std::ldexp(1.0, n + 1))) ++n;
+    return std::ldexp(1.0, n);
 }
 
 /// Mean over the steps that were not skipped of log2(the step's best scale / the scale).

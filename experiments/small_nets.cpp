@@ -1,11 +1,11 @@
 #include "experiments/small_nets.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <numeric>
 
 #include "engine/attention.hpp"
-#include "engine/pinned_math.hpp"
 #include "engine/random.hpp"
 
 namespace ulp {
@@ -38,7 +38,7 @@ NetBuilder unbalanced_net(int exponent) {
     return [exponent](Model<float>& model) -> Net {
         const Linear<float> hidden(model, "fc1", 196, 32);
         const Linear<float> out(model, "fc2", 32, 10);
-        const double large = pinned::power_of_two(exponent);
+        const double large = std::ldexp(1.0, exponent);
         return [=](Var<float> x) { return scaled(out(scaled(relu(hidden(x)), large)), 1 / large); };
     };
 }

@@ -10,6 +10,12 @@ inline constexpr std::string_view amp_slides = "Carilli and Ruberry, Automatic m
 inline constexpr std::string_view volta_talk = "NVIDIA talk on Volta and Turing: inference and training";
 inline constexpr std::string_view notebook = "Notebook on automatic mixed precision";
 inline constexpr std::string_view round_table = "Farkhari, slides on quantization and mixed precision";
+inline constexpr std::string_view paperspace = "Article on mixed-precision training with PyTorch (MNIST, BERT, U-Net)";
+inline constexpr std::string_view numerical_behavior =
+    "Fasi, Higham, Mikaitis and Pranesh, Numerical behavior of NVIDIA tensor cores (2021)";
+inline constexpr std::string_view deepseek_v3 = "DeepSeek-V3 technical report (2024), arXiv 2412.19437";
+inline constexpr std::string_view sage_attention = "Zhang et al., SageAttention2 (2024), arXiv 2411.10958";
+inline constexpr std::string_view ptx = "NVIDIA, PTX ISA";
 inline constexpr std::string_view paper = "Micikevicius et al., Mixed precision training (ICLR 2018)";
 inline constexpr std::string_view bf16_paper = "Zamirai et al., Revisiting BFloat16 training (2020)";
 inline constexpr std::string_view arithmetic = "IEEE 754-2019";

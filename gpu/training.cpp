@@ -15,10 +15,11 @@
 namespace ulp::gpu {
 namespace {
 
-/// A product as it went through a backend.
+/// A product as it went through a backend, and whose it is ("fc1/linear, forward").
 struct SeenProduct {
     ProductTypes types;
     Matrix a, b, c, d;
+    std::string place{};
 };
 
 /// Passes products on and keeps them.
@@ -56,10 +57,19 @@ class Run {
           batches_(data_.size(), run.batch, run.seed) {
         trainer_.optimize({.learning_rate = 0.1, .momentum = 0.9});
     }
+    /// Writes the products' places into what a Watching backend has seen of a step.
+    void name_products(std::vector<SeenProduct>& seen) {
+        trainer_.engine().product_tap = [this](const ProductRecord& product) {
+            places_.push_back(fmt::format("{}, {}", product.layer, product.pass));
+        };
+        seen_ = &seen;
+    }
     void step() {
+        places_.clear();
         const Batch batch = batch_of(data_, batches_.next());
         trainer_.step(
             [&](Tape<float>& tape) { return cross_entropy(net_(images_on(tape, batch.images)), batch.labels); });
+        for (std::size_t i = 0; i < places_.size() && i < seen_->size(); ++i) (*seen_)[i].place = places_[i];
     }
     [[nodiscard]] const Trace& trace() const { return trainer_.trace(); }
     [[nodiscard]] const Model<float>& model() { return trainer_.model(); }
@@ -69,6 +79,8 @@ class Run {
     Mlp<float> net_;
     Dataset data_;
     BatchSchedule batches_;
+    std::vector<std::string> places_;
+    std::vector<SeenProduct>* seen_ = nullptr;
 };
 
 std::uint32_t bits(float x) { return std::bit_cast<std::uint32_t>(x); }
@@ -88,9 +100,9 @@ std::string first_product_difference(const std::vector<SeenProduct>& x, const st
                 const std::uint32_t second = bits(y[i].d(row, column));
                 if (first == second) continue;
                 return fmt::format(
-                    "product {} ({} of {} x {} by {} x {}), element ({}, {}): {:08X} and {:08X}; operands{}", i,
-                    name_of(x[i].types), x[i].a.rows(), x[i].a.cols(), x[i].b.rows(), x[i].b.cols(), row, column, first,
-                    second, operands_of(x[i], row, column));
+                    "product {} ({}; {} of {} x {} by {} x {}), element ({}, {}): {:08X} and {:08X}; operands{}", i,
+                    x[i].place, name_of(x[i].types), x[i].a.rows(), x[i].a.cols(), x[i].b.rows(), x[i].b.cols(), row,
+                    column, first, second, operands_of(x[i], row, column));
             }
         }
     }
@@ -104,8 +116,8 @@ std::string first_parameter_difference(const Model<float>& x, const Model<float>
         const auto second = y.parameters()[p].updated().values();
         for (std::size_t i = 0; i < first.size(); ++i) {
             if (bits(first[i]) == bits(second[i])) continue;
-            return fmt::format("{}, element {}: {:08X} and {:08X}, though every product was the same",
-                               x.parameters()[p].name, i, bits(first[i]), bits(second[i]));
+            return fmt::format("{}, element {}: {:08X} and {:08X}", x.parameters()[p].name, i, bits(first[i]),
+                               bits(second[i]));
         }
     }
     return "";
@@ -130,13 +142,19 @@ std::string first_training_difference(std::unique_ptr<MatmulBackend> a, std::uni
     std::vector<SeenProduct> seen_b;
     Run first(std::make_unique<Watching>(std::move(a), seen_a), run);
     Run second(std::make_unique<Watching>(std::move(b), seen_b), run);
+    first.name_products(seen_a);
+    second.name_products(seen_b);
     for (std::int64_t i = 0; i < run.steps; ++i) {
         seen_a.clear();
         seen_b.clear();
         first.step();
         second.step();
         std::string difference = first_product_difference(seen_a, seen_b);
-        if (difference.empty()) difference = first_parameter_difference(first.model(), second.model());
+        const std::string parameter = first_parameter_difference(first.model(), second.model());
+        if (!parameter.empty()) {
+            difference = difference.empty() ? parameter + ", though every product was the same"
+                                            : difference + "; after the step " + parameter;
+        }
         if (difference.empty()) {
             if (const auto in_trace = first_difference(first.trace(), second.trace())) difference = *in_trace;
         }
@@ -185,6 +203,12 @@ TraceStep read_step(const std::filesystem::path& path, int line, const std::stri
 }
 
 }  // namespace
+
+void shorten_digests(Trace& trace) {
+    for (TraceStep& step : trace.steps) {
+        for (std::string& digest : step.digests) digest = digest.substr(0, digest_digits);
+    }
+}
 
 void write_trace(const std::filesystem::path& path, const TraceFile& file) {
     std::filesystem::path temporary = path;

@@ -31,13 +31,15 @@ struct TraceFile {
 /// Trains on the backend.
 Trace train(std::unique_ptr<MatmulBackend> backend, const TrainingRun& run);
 
+/// Cuts a trace's digests to the length that files hold.
+void shorten_digests(Trace& trace);
 void write_trace(const std::filesystem::path& path, const TraceFile& file);
 /// Throws DataError naming the file and the line.
 TraceFile read_trace(const std::filesystem::path& path);
 
 /// Trains on both backends in step and stops at the first difference. Empty if there is none; else in words: the step,
-/// the product (its place in the step, layer shapes and types), the element of it with both results and its operands;
-/// or the parameter and element, if no product differs.
+/// the product (its place in the step, layer, pass, types and shapes), the element of it with both results and its
+/// operands, and the first parameter and element that differ after the step; or these alone, if no product differs.
 std::string first_training_difference(const std::string& backend_a, const std::string& backend_b,
                                       const TrainingRun& run);
 std::string first_training_difference(std::unique_ptr<MatmulBackend> a, std::unique_ptr<MatmulBackend> b,

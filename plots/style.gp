@@ -1,13 +1,13 @@
 # The one style of all figures: fonts, colours, sizes. A figure's script sets `figure` (file name), `title_text`,
-# `caption_text`, `series_names` and `format` (svg or png), loads this, and plots.
+# `caption_text` of `caption_lines` lines, `series_names` and `format` (svg or png), loads this, and plots.
 # Colours: Okabe and Ito's palette, which people with any colour vision tell apart; marks and dashes differ as well.
 reset
 set datafile separator ','
 set datafile missing NaN
 set encoding utf8
 if (format eq 'svg') {
-    points = 15
-    set terminal svg size 960,600 dynamic font 'DejaVu Sans,Helvetica,Arial,sans-serif,15' enhanced background rgb 'white'
+    points = 17
+    set terminal svg size 960,600 dynamic font 'DejaVu Sans,Helvetica,Arial,sans-serif,17' enhanced background rgb 'white'
 } else {
     points = 22
     set terminal pngcairo size 1600,1000 font 'DejaVu Sans,22' enhanced linewidth 1.6 pointscale 1.6
@@ -34,8 +34,8 @@ set grid back linecolor rgb 0xBBBBBB linewidth 0.5 dashtype 3
 set style fill solid 0.75 noborder
 set key top left Left reverse samplen 2 spacing 1.15 font small
 set title title_text noenhanced font large offset 0,0.4
-set label 1000 caption_text at screen 0.02,0.035 left noenhanced font tiny textcolor rgb 0x666666
-set bmargin 5.5
+set label 1000 caption_text at screen 0.02,(0.033 + 0.027 * (caption_lines - 1)) left noenhanced font tiny textcolor rgb 0x666666
+set bmargin (4.5 + caption_lines)
 set rmargin 3
 
 # Rows of data.csv are figure, series, x, x_bits, y, y_format, y_bits. With these, `using (x_of(name)):(column(5))`

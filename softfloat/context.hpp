@@ -34,7 +34,7 @@ struct Context {
     Tininess tininess = Tininess::after_rounding;
     bool flush_inputs = false;   // subnormal operands count as zeros of their sign
     bool flush_outputs = false;  // tiny results become zeros of their sign
-    bool saturate = false;       // overflow gives the largest finite number
+    bool saturate = false;       // infinite results become the largest finite number of their sign
     int random_bits = 0;         // stochastic rounding: how many bits of `random` take part, at most 32
     std::uint64_t random = 0;    // stochastic rounding: an integer in [0, 2^random_bits)
     unsigned flags = 0;

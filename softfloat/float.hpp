@@ -22,6 +22,9 @@
 
 namespace ulp {
 
+/// A number of the format F with IEEE 754's arithmetic: every operator rounds once, to nearest even, and raises no
+/// flag. The functions with a Context round, flush, saturate and raise flags as that says; those without are to nearest
+/// even.
 template <FloatFormat F>
 class Float {
   public:
@@ -39,6 +42,7 @@ class Float {
         Context context;
         bits_ = static_cast<Bits>(bits_from_integer(F, value, context));
     }
+    /// Rounded to nearest even, or as the context says.
     constexpr explicit Float(double value) : Float(rounded(value)) {}
     constexpr explicit Float(float value) : Float(rounded(value)) {}
     constexpr Float(double value, Context context)
@@ -64,6 +68,7 @@ class Float {
         result.bits_ = static_cast<Bits>(bits >> F.padding_bits << F.padding_bits);
         return result;
     }
+    /// The storage word.
     [[nodiscard]] constexpr Bits bits() const { return bits_; }
 
     /// Exact for every format with at most fp64's precision and range, which all the named ones have.
@@ -88,6 +93,7 @@ class Float {
         Context context{.rounding = Rounding::toward_zero};
         return integer_from_bits<Integer>(F, bits_, context);
     }
+    /// False for zeros; true for everything else, NaN too.
     constexpr explicit operator bool() const { return decode(F, bits_).kind != Kind::zero; }
 
     friend constexpr Float operator+(Float a) { return a; }
@@ -138,22 +144,59 @@ class Float {
     }
 
     friend constexpr Float add(Float a, Float b, Context& context) {
+        if constexpr (quick::covers(F)) {
+            if (quick::available()) {
+                const auto [decided, bits] = quick::round_normal<F>(quick::sum_to_odd<F>(a.wide(), b.wide()), context);
+                if (decided) return from_bits(static_cast<Bits>(bits));
+            }
+        }
         return from_bits(static_cast<Bits>(add_bits<Word>(F, a.bits_, b.bits_, context)));
     }
     friend constexpr Float subtract(Float a, Float b, Context& context) {
+        if constexpr (quick::covers(F)) {
+            if (quick::available()) {
+                const auto [decided, bits] = quick::round_normal<F>(quick::sum_to_odd<F>(a.wide(), -b.wide()), context);
+                if (decided) return from_bits(static_cast<Bits>(bits));
+            }
+        }
         return from_bits(static_cast<Bits>(subtract_bits<Word>(F, a.bits_, b.bits_, context)));
     }
     friend constexpr Float multiply(Float a, Float b, Context& context) {
+        if constexpr (quick::covers(F)) {
+            if (quick::available()) {
+                const auto [decided, bits] = quick::round_normal<F>(a.wide() * b.wide(), context);
+                if (decided) return from_bits(static_cast<Bits>(bits));
+            }
+        }
         return from_bits(static_cast<Bits>(multiply_bits<Word>(F, a.bits_, b.bits_, context)));
     }
     friend constexpr Float divide(Float a, Float b, Context& context) {
+        if constexpr (quick::covers(F)) {
+            if (quick::available()) {
+                const auto [decided, bits] = quick::round_normal<F>(quick::divide_to_odd(a.wide(), b.wide()), context);
+                if (decided) return from_bits(static_cast<Bits>(bits));
+            }
+        }
         return from_bits(static_cast<Bits>(divide_bits<Word>(F, a.bits_, b.bits_, context)));
     }
     friend constexpr Float sqrt(Float a, Context& context) {
+        if constexpr (quick::covers(F)) {
+            if (quick::available()) {
+                const auto [decided, bits] = quick::round_normal<F>(quick::sqrt_to_odd(a.wide()), context);
+                if (decided) return from_bits(static_cast<Bits>(bits));
+            }
+        }
         return from_bits(static_cast<Bits>(sqrt_bits<Word>(F, a.bits_, context)));
     }
     /// a * b + c, rounded once.
     friend constexpr Float fma(Float a, Float b, Float c, Context& context) {
+        if constexpr (quick::covers(F)) {
+            if (quick::available()) {
+                const double sum = quick::multiply_add_to_odd(a.wide(), b.wide(), c.wide());
+                const auto [decided, bits] = quick::round_normal<F>(sum, context);
+                if (decided) return from_bits(static_cast<Bits>(bits));
+            }
+        }
         return from_bits(static_cast<Bits>(fma_bits<Word>(F, a.bits_, b.bits_, c.bits_, context)));
     }
     friend constexpr Float sqrt(Float a) {
@@ -267,6 +310,7 @@ class Float {
     Bits bits_ = 0;
 };
 
+/// The named formats (softfloat/format.hpp) as types.
 using fp64 = Float<formats::fp64>;
 using fp32 = Float<formats::fp32>;
 using tf32 = Float<formats::tf32>;
@@ -284,6 +328,12 @@ using e8m0 = Float<formats::e8m0>;
 /// Converts with a rounding, options and flags of one's own.
 template <class To, FloatFormat From>
 constexpr To convert(Float<From> value, Context& context) {
+    if constexpr (quick::covers(From) && quick::covers(To::format)) {
+        if (quick::available()) {
+            const auto [decided, bits] = quick::round_normal<To::format>(quick::widen<From>(value.bits()), context);
+            if (decided) return To::from_bits(static_cast<typename To::Bits>(bits));
+        }
+    }
     return To::from_bits(static_cast<typename To::Bits>(convert_bits(To::format, From, value.bits(), context)));
 }
 

@@ -1,4 +1,5 @@
-// The operators' fast path: to nearest even, without flags, through the processor's fp64.
+// The fast path through the processor's fp64: the operators, to nearest even without flags; and the operations with a
+// Context wherever the result is a normal number, in every deterministic mode with flags.
 //
 // Every number of a format with at most 24 significant bits and 8 exponent bits is a normal fp64 number. A product of
 // two is exact there (48 bits); sums, quotients and square roots are rounded to 53 bits first, and since 53 >= 2 * 24 +
@@ -83,16 +84,80 @@ constexpr std::uint64_t narrow(double x) {
     }
 }
 
-/// x * y + z for numbers of up to 24 bits, rounded to odd: safe to round once more.
-inline double multiply_add_to_odd(double x, double y, double z) {
-    const double product = x * y;
-    const double sum = product + z;
+/// x + y rounded to odd, for sums in fp64's normal range.
+constexpr double add_to_odd(double x, double y) {
+    const double sum = x + y;
     // Knuth's TwoSum: sum + error is exact.
-    const double z_part = sum - product;
-    const double error = (product - (sum - z_part)) + (z - z_part);
+    const double y_part = sum - x;
+    const double error = (x - (sum - y_part)) + (y - y_part);
     const auto bits = std::bit_cast<std::uint64_t>(sum);
-    if ((bits & 1) != 0 || !(error > 0 || error < 0)) return sum;
-    return std::bit_cast<double>((error > 0) == (sum > 0) ? bits + 1 : bits - 1);
+    const std::uint64_t away = (error > 0) == (sum > 0) ? 1 : ~std::uint64_t{0};
+    const bool moves = (error > 0 || error < 0) && (bits & 1) == 0;
+    return std::bit_cast<double>(bits + (moves ? away : 0));
+}
+
+/// x * y + z for numbers of up to 24 bits, rounded to odd: safe to round once more.
+constexpr double multiply_add_to_odd(double x, double y, double z) { return add_to_odd(x * y, z); }
+
+/// The square root of a number of up to 24 bits, rounded to odd as quotients are.
+inline double sqrt_to_odd(double x) {
+    const auto root = std::bit_cast<std::uint64_t>(__builtin_sqrt(x)) >> 27 << 27;
+    const double size = std::bit_cast<double>(root);
+    const double rest = x - size * size;
+    return std::bit_cast<double>(root | (rest < 0 || rest > 0 ? 1 : 0));
+}
+
+/// x + y of numbers of the format, rounded to odd: safe to round once more, in any mode.
+template <FloatFormat F>
+constexpr double sum_to_odd(double x, double y) {
+    if constexpr (F.emax() + 2 - F.smallest_exponent() <= 53) return x + y;  // exact
+    return add_to_odd(x, y);
+}
+
+/// x / y for numbers of up to 24 bits, rounded to odd at bit 0 of 53: the first 28 bits of the quotient, which times y
+/// are exact, and a sticky bit. A quotient that is no number of 28 bits is farther from all of them than 2^-52 of it,
+/// so its rounding to 53 bits has gone past none.
+constexpr double divide_to_odd(double x, double y) {
+    const auto quotient = std::bit_cast<std::uint64_t>(x / y) >> 25 << 25;
+    const double rest = x - std::bit_cast<double>(quotient) * y;
+    return std::bit_cast<double>(quotient | (rest < 0 || rest > 0 ? 1 : 0));
+}
+
+/// A result that is a normal number of the format, rounded in the context's mode with its flags. Undecided for all
+/// others (subnormal, overflowing, zero, infinite, NaN, by chance) and where subnormal operands count as zeros.
+struct Normal {
+    bool decided;
+    std::uint64_t bits;
+};
+/// `x` is the exact result, rounded to odd in 53 bits if it has more.
+template <FloatFormat F>
+constexpr Normal round_normal(double x, Context& context) {
+    constexpr auto lowest = static_cast<std::uint64_t>(1023 + F.emin());
+    constexpr auto binades = static_cast<std::uint64_t>(F.emax() - F.emin() + 1);
+    constexpr int cut = 52 - F.fraction_bits;
+    constexpr std::uint64_t below = (std::uint64_t{1} << cut) - 1;
+    const auto bits = std::bit_cast<std::uint64_t>(x);
+    const std::uint64_t size = bits & ~(std::uint64_t{1} << 63);
+    const bool negative = bits != size;
+    if ((size >> 52) - lowest >= binades || context.flush_inputs) return {false, 0};
+    const std::uint64_t discarded = size & below;
+    // Carries into the kept bits where the mode rounds the magnitude up. (No branches: signs are unforeseeable.)
+    std::uint64_t added = 0;
+    std::uint64_t last = 0;
+    switch (context.rounding) {
+        case Rounding::nearest_even: added = (below >> 1) + ((size >> cut) & 1); break;
+        case Rounding::nearest_away: added = (below >> 1) + 1; break;
+        case Rounding::toward_zero: break;
+        case Rounding::down: added = below * static_cast<std::uint64_t>(negative); break;
+        case Rounding::up: added = below * static_cast<std::uint64_t>(!negative); break;
+        case Rounding::odd: last = discarded != 0 ? 1 : 0; break;
+        case Rounding::stochastic: return {false, 0};
+    }
+    // The smallest normal number has 1 in its exponent field.
+    const std::uint64_t magnitude = (((size + added) >> cut) - ((lowest - 1) << F.fraction_bits)) | last;
+    if (magnitude > F.max_finite_magnitude()) return {false, 0};
+    context.flags |= discarded != 0 ? flag::inexact : 0;
+    return {true, pack(F, negative, magnitude)};
 }
 
 }  // namespace ulp::quick

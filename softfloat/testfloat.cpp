@@ -14,35 +14,85 @@ namespace {
 
 constexpr FloatFormat f16 = formats::fp16;
 
+constexpr std::uint64_t word(UInt128 x) { return static_cast<std::uint64_t>(x); }
+
 template <FloatFormat To, FloatFormat From>
-std::uint64_t convert_float(const Operands& x, Context& context) {
-    return convert_bits(To, From, x[0], context);
+UInt128 convert_float(const Operands& x, Context& context) {
+    return convert_bits(To, From, word(x[0]), context);
 }
 template <class Integer>
-std::uint64_t to_integer(const Operands& x, Context& context) {
-    return static_cast<std::make_unsigned_t<Integer>>(integer_from_bits<Integer>(f16, x[0], context));
+UInt128 to_integer(const Operands& x, Context& context) {
+    return static_cast<std::make_unsigned_t<Integer>>(integer_from_bits<Integer>(f16, word(x[0]), context));
 }
 template <class Integer>
-std::uint64_t from_integer(const Operands& x, Context& context) {
+UInt128 from_integer(const Operands& x, Context& context) {
     return bits_from_integer(f16, static_cast<Integer>(x[0]), context);
 }
 template <std::uint64_t (*operation)(const FloatFormat&, std::uint64_t, std::uint64_t, Context&)>
-std::uint64_t binary(const Operands& x, Context& context) {
-    return operation(f16, x[0], x[1], context);
+UInt128 binary(const Operands& x, Context& context) {
+    return operation(f16, word(x[0]), word(x[1]), context);
 }
-std::uint64_t square_root(const Operands& x, Context& context) { return sqrt_bits<std::uint64_t>(f16, x[0], context); }
-std::uint64_t multiply_add(const Operands& x, Context& context) {
-    return fma_bits<std::uint64_t>(f16, x[0], x[1], x[2], context);
+UInt128 square_root(const Operands& x, Context& context) { return sqrt_bits<std::uint64_t>(f16, word(x[0]), context); }
+UInt128 multiply_add(const Operands& x, Context& context) {
+    return fma_bits<std::uint64_t>(f16, word(x[0]), word(x[1]), word(x[2]), context);
 }
-std::uint64_t round_to_integral(const Operands& x, Context& context) {
-    return round_to_integral_bits(f16, x[0], context);
+UInt128 round_to_integral(const Operands& x, Context& context) {
+    return round_to_integral_bits(f16, word(x[0]), context);
+}
+
+/// The formats beyond fp64, which FloatFormat does not hold: 15 exponent bits, and a significand with its leading bit
+/// written (80 bits) or hidden (128 bits).
+struct LongFormat {
+    int fraction_bits;
+    bool hidden_bit;
+    [[nodiscard]] constexpr int stored_bits() const { return fraction_bits + (hidden_bit ? 0 : 1); }
+};
+constexpr LongFormat ext_f80{63, false};
+constexpr LongFormat f128{112, true};
+constexpr int long_bias = 16383;
+constexpr UInt128 one = 1;
+
+template <const LongFormat& to>
+UInt128 to_long(const Operands& x, Context& context) {
+    const auto value = decode<std::uint64_t>(f16, word(x[0]));
+    const UInt128 top = one << to.fraction_bits;  // the leading bit
+    const auto encoded = [&](bool sign, int field, UInt128 significand) {
+        const UInt128 kept = to.hidden_bit ? significand & (top - 1) : significand;
+        return (static_cast<UInt128>(sign ? 0x8000 : 0) + static_cast<UInt128>(field)) << to.stored_bits() | kept;
+    };
+    if (value.kind == Kind::nan && is_signaling(f16, word(x[0]))) context.flags |= flag::invalid;
+    if (value.kind == Kind::nan) return encoded(false, 0x7FFF, top | top >> 1);
+    if (value.kind == Kind::infinity) return encoded(value.sign, 0x7FFF, top);
+    if (value.kind == Kind::zero) return encoded(value.sign, 0, 0);
+    const int leading = bit_length(value.significand) - 1;
+    const UInt128 significand = static_cast<UInt128>(value.significand) << (to.fraction_bits - leading);
+    return encoded(value.sign, value.exponent + leading + long_bias, significand);
+}
+
+/// Words of 80 bits whose leading bit does not fit their exponent count as the number that they spell.
+template <const LongFormat& from>
+UInt128 from_long(const Operands& x, Context& context) {
+    const UInt128 stored = x[0] & ((one << from.stored_bits()) - 1);
+    const auto high = static_cast<int>(x[0] >> from.stored_bits());
+    const bool sign = (high & 0x8000) != 0;
+    const int field = high & 0x7FFF;
+    const UInt128 fraction = stored & ((one << from.fraction_bits) - 1);
+    if (field == 0x7FFF) {
+        if (fraction == 0) return infinite_bits(f16, sign, context);
+        if ((fraction >> (from.fraction_bits - 1)) == 0) context.flags |= flag::invalid;
+        return nan_bits(f16);
+    }
+    const bool hidden = from.hidden_bit && field != 0;
+    const UInt128 significand = hidden ? stored | one << from.fraction_bits : stored;
+    const int exponent = (field == 0 ? 1 : field) - long_bias - from.fraction_bits;
+    return round_to_bits(f16, sign, exponent, significand, context);
 }
 
 enum class Predicate : std::uint8_t { equal, less, less_or_equal };
 template <Predicate predicate, bool signaling>
-std::uint64_t compare(const Operands& x, Context& context) {
-    const Order order =
-        signaling ? compare_signaling_bits(f16, x[0], x[1], context) : compare_bits(f16, x[0], x[1], context);
+UInt128 compare(const Operands& x, Context& context) {
+    const Order order = signaling ? compare_signaling_bits(f16, word(x[0]), word(x[1]), context)
+                                  : compare_bits(f16, word(x[0]), word(x[1]), context);
     const bool equal = order == Order::equal;
     const bool less = order == Order::less;
     return (predicate != Predicate::less && equal) || (predicate != Predicate::equal && less) ? 1 : 0;
@@ -59,8 +109,12 @@ constexpr std::array rows{
     Operation{"f16_to_i64", 1, 16, 64, true, to_integer<std::int64_t>},
     Operation{"f16_to_f32", 1, 16, 32, false, convert_float<formats::fp32, f16>},
     Operation{"f16_to_f64", 1, 16, 64, false, convert_float<formats::fp64, f16>},
+    Operation{"f16_to_extF80", 1, 16, 80, false, to_long<ext_f80>},
+    Operation{"f16_to_f128", 1, 16, 128, false, to_long<f128>},
     Operation{"f32_to_f16", 1, 32, 16, false, convert_float<f16, formats::fp32>},
     Operation{"f64_to_f16", 1, 64, 16, false, convert_float<f16, formats::fp64>},
+    Operation{"extF80_to_f16", 1, 80, 16, false, from_long<ext_f80>},
+    Operation{"f128_to_f16", 1, 128, 16, false, from_long<f128>},
     Operation{"bf16_to_f32", 1, 16, 32, false, convert_float<formats::fp32, formats::bf16>},
     Operation{"f32_to_bf16", 1, 32, 16, false, convert_float<formats::bf16, formats::fp32>},
     Operation{"f16_roundToInt", 1, 16, 16, true, round_to_integral},
@@ -81,8 +135,10 @@ constexpr std::array rows{
 
 int digits_of(int bits) { return (bits + 3) / 4; }
 
-void append_hex(std::string& text, std::uint64_t word, int bits) {
-    for (int digit = digits_of(bits) - 1; digit >= 0; --digit) text += "0123456789ABCDEF"[(word >> (digit * 4)) & 15];
+void append_hex(std::string& text, UInt128 x, int bits) {
+    for (int digit = digits_of(bits) - 1; digit >= 0; --digit) {
+        text += "0123456789ABCDEF"[static_cast<std::size_t>(x >> (digit * 4) & 15)];
+    }
 }
 
 int hex_value(char c) {
@@ -108,12 +164,12 @@ Operands parse_line(const Operation& operation, std::string_view line, std::size
         if (field.size() != static_cast<std::size_t>(digits_of(operation.operand_bits))) {
             fail("has '" + std::string(field) + "' as operand " + std::to_string(i + 1));
         }
-        std::uint64_t word = 0;
+        UInt128 operand = 0;
         for (const char c : field) {
             if (hex_value(c) < 0) fail("has '" + std::string(field) + "' as operand " + std::to_string(i + 1));
-            word = word << 4 | static_cast<std::uint64_t>(hex_value(c));
+            operand = operand << 4 | static_cast<UInt128>(hex_value(c));
         }
-        operands[static_cast<std::size_t>(i)] = word;
+        operands[static_cast<std::size_t>(i)] = operand;
         place = end;
     }
     return operands;
@@ -138,14 +194,14 @@ void filter(const Operation& operation, const Options& options, std::istream& in
     for (std::size_t number = 1; std::getline(in, line); ++number) {
         const Operands operands = parse_line(operation, line, number);
         Context context{.rounding = options.rounding, .tininess = options.tininess};
-        const std::uint64_t word = operation.compute(operands, context);
+        const UInt128 answer = operation.compute(operands, context);
         if (operation.to_integer && !options.exact) context.flags &= ~flag::inexact;
         result.clear();
         for (int i = 0; i < operation.operand_count; ++i) {
             append_hex(result, operands[static_cast<std::size_t>(i)], operation.operand_bits);
             result += ' ';
         }
-        append_hex(result, word, operation.result_bits);
+        append_hex(result, answer, operation.result_bits);
         result += ' ';
         append_hex(result, context.flags, 8);
         result += '\n';

@@ -9,11 +9,13 @@
 #include <span>
 #include <string_view>
 
+#include "softfloat/bits.hpp"
 #include "softfloat/context.hpp"
 
 namespace ulp::testfloat {
 
-using Operands = std::array<std::uint64_t, 3>;
+/// A word of up to 128 bits: TestFloat's widest operands.
+using Operands = std::array<UInt128, 3>;
 
 struct Operation {
     std::string_view name;  // "f16_mulAdd"
@@ -21,10 +23,10 @@ struct Operation {
     int operand_bits;  // of each operand
     int result_bits;   // 1 for a truth value
     bool to_integer;   // a rounding to an integral value: TestFloat leaves its inexact flag to an option
-    std::uint64_t (*compute)(const Operands& operands, Context& context);
+    UInt128 (*compute)(const Operands& operands, Context& context);
 };
 
-/// Every f16 operation up to 64 bits, and the conversions between bf16 and f32.
+/// Every f16 operation, with the conversions from and to the 80- and 128-bit formats, and those between bf16 and f32.
 std::span<const Operation> operations();
 
 /// The operation of that name. Throws std::invalid_argument that lists the names there are.

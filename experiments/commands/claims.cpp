@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/commands/command.hpp"
+#include "experiments/framework/markdown.hpp"
 #include "experiments/framework/runner.hpp"
 #include "experiments/framework/stored_results.hpp"
 
@@ -31,13 +32,26 @@ void print_json(const std::vector<Claim>& claims) {
     fmt::print("{}\n", list.dump(2));
 }
 
-void print_counts(const std::vector<Claim>& claims) {
+std::string counts(const std::vector<Claim>& claims) {
     std::map<Verdict, int> counts;
     for (const Claim& claim : claims) ++counts[claim.verdict];
     std::string line = fmt::format("{} claims:", claims.size());
     for (const auto& [verdict, count] : counts) line += fmt::format(" {} {},", count, verdict_name(verdict));
     line.pop_back();
-    fmt::print("{}\n", line);
+    return line;
+}
+
+void print_markdown(const std::vector<Claim>& claims) {
+    std::vector<std::vector<std::string>> rows;
+    for (const Claim& claim : claims) {
+        rows.push_back({fmt::format("`{}`", claim.id), claim.source, claim.statement, claim.expected, claim.measured,
+                        std::string(verdict_name(claim.verdict))});
+    }
+    fmt::print("{}",
+               generated_document(
+                   "Claims", "ulplab claims --format markdown",
+                   counts(claims) + ".\n\n" +
+                       markdown_table({"claim", "source", "statement", "expected", "measured", "verdict"}, rows)));
 }
 
 ExitCode show_claims(const Options& options) {
@@ -47,9 +61,11 @@ ExitCode show_claims(const Options& options) {
     }
     if (options.format == "json") {
         print_json(claims);
+    } else if (options.format == "markdown") {
+        print_markdown(claims);
     } else {
         print_claims(claims);
-        print_counts(claims);
+        fmt::print("{}\n", counts(claims));
     }
     return all_hold(claims) ? ExitCode::good : ExitCode::claim_failed;
 }
@@ -57,7 +73,8 @@ ExitCode show_claims(const Options& options) {
 Action declare(CLI::App& app) {
     const auto options = std::make_shared<Options>();
     app.add_option("--out", options->out, "folder of the results")->capture_default_str()->type_name("DIR");
-    app.add_option("--format", options->format, "console or json")->check(CLI::IsMember({"console", "json"}));
+    app.add_option("--format", options->format, "console, json or markdown")
+        ->check(CLI::IsMember({"console", "json", "markdown"}));
     return [options] { return show_claims(*options); };
 }
 

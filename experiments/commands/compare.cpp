@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "experiments/commands/command.hpp"
 #include "gpu/training.hpp"
@@ -28,16 +30,56 @@ void require_same_run(const gpu::TraceFile& a, const gpu::TraceFile& b) {
                                  describe(a.run), describe(b.run)));
 }
 
+/// The first step at which the traces differ, if both have one there.
+std::optional<std::size_t> first_different_step(const Trace& a, const Trace& b) {
+    for (std::size_t i = 0; i < a.steps.size() && i < b.steps.size(); ++i) {
+        if (a.steps[i] != b.steps[i]) return i;
+    }
+    return std::nullopt;
+}
+
+/// What this build gives for a trace's run, up to a step; empty where its backend cannot run here.
+std::string trained_again(const gpu::TraceFile& file, const std::string& name, std::int64_t steps) {
+    gpu::TrainingRun run = file.run;
+    run.steps = steps;
+    gpu::TraceFile again{file.backend, "", run, gpu::train(make_backend(file.backend), run)};
+    gpu::TraceFile known = file;
+    gpu::shorten_digests(again.trace);
+    known.trace.steps.resize(static_cast<std::size_t>(steps));
+    const bool same = !first_difference(again.trace, known.trace);
+    return fmt::format("trained again here, {} gives the trace {}{}", file.backend, same ? "of " : "of another than ",
+                       name);
+}
+
+/// Two software runs can be trained again, in step, to see the product and the element. Hardware's cannot be without
+/// it: there the text says what to do.
+std::string closer_look(const gpu::TraceFile& a, const gpu::TraceFile& b, const Options& options, std::size_t step) {
+    gpu::TrainingRun run = a.run;
+    run.steps = static_cast<std::int64_t>(step) + 1;
+    for (const gpu::TraceFile* file : {&a, &b}) {
+        if (file->device == "software") continue;
+        return fmt::format(
+            "for the product and the element, on a machine with {}: ulplab compare {} {} --recipe {} --steps {} "
+            "--hidden {} --batch {} --images {} --seed {}",
+            file->device, a.backend, b.backend, run.recipe, run.steps, run.hidden, run.batch, run.images, run.seed);
+    }
+    if (a.backend == b.backend) {
+        return trained_again(a, options.a, run.steps) + "\n" + trained_again(b, options.b, run.steps);
+    }
+    const std::string difference = gpu::first_training_difference(a.backend, b.backend, run);
+    if (!difference.empty()) return "trained again here: " + difference;
+    return "trained again here, both give the same: one of the traces comes from another build";
+}
+
 ExitCode compare_traces(const Options& options) {
     const gpu::TraceFile a = gpu::read_trace(options.a);
     const gpu::TraceFile b = gpu::read_trace(options.b);
     require_same_run(a, b);
     if (const auto difference = first_difference(a.trace, b.trace)) {
         fmt::print("{} ({}) and {} ({}): {}\n", a.backend, a.device, b.backend, b.device, *difference);
-        fmt::print(
-            "for the product and the element: ulplab compare {} {} --recipe {} --steps {} --hidden {} --batch {} "
-            "--seed {}\n",
-            a.backend, b.backend, a.run.recipe, a.run.steps, a.run.hidden, a.run.batch, a.run.seed);
+        std::fflush(stdout);
+        const auto step = first_different_step(a.trace, b.trace);
+        if (step) fmt::print("{}\n", closer_look(a, b, options, *step));
         return ExitCode::bits_differ;
     }
     fmt::print("{} ({}) and {} ({}): equal in all {} steps\n", a.backend, a.device, b.backend, b.device,
@@ -80,10 +122,11 @@ Action declare(CLI::App& app) {
     app.add_option("--steps", options->run.steps, "backends: of training")->capture_default_str();
     app.add_option("--hidden", options->run.hidden, "backends: width of the hidden layer")->capture_default_str();
     app.add_option("--batch", options->run.batch, "backends: images a step")->capture_default_str();
+    app.add_option("--images", options->run.images, "backends: of the data set")->capture_default_str();
     app.add_option("--seed", options->run.seed, "backends: of data and weights")->capture_default_str();
     app.footer(
-        "Two traces: names the first step and tensor that differ. Two backends: trains on both in step and names the "
-        "first "
+        "Two traces: names the first step and tensor that differ; where both are of software, trains both again up to "
+        "that step and names the product and element too. Two backends: trains on both in step and names the first "
         "step, product and element that differ, with its operands. Exit code 4 on a difference.");
     return [options] { return compare(*options); };
 }

@@ -7,11 +7,13 @@
 
 #include "engine/matmul.hpp"
 #include "experiments/commands/command.hpp"
+#include "experiments/model_keys.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
 #include "softfloat/tensor_core/chain_dot.hpp"
 #include "softfloat/tensor_core/discovery.hpp"
 #include "softfloat/tensor_core/gemm.hpp"
+#include "softfloat/tensor_core/integer_discovery.hpp"
 #include "softfloat/tensor_core/policies.hpp"
 #include "softfloat/tensor_core/x86_units.hpp"
 
@@ -62,6 +64,10 @@ DotUnit unit_named(const Options& options) {
     }
     for (const ModelRow& row : model_table()) {
         if (row.key() == options.backend) return unit_of(row.model);
+    }
+    const auto architecture = options.backend.substr(0, options.backend.find(':') + 1);
+    for (const std::string& key : model_keys()) {
+        if (!architecture.empty() && key.starts_with(architecture)) throw_no_model(options.backend);
     }
     return unit_of_backend(options);
 }
@@ -120,6 +126,9 @@ void print(const DotUnit& unit, const Discovery& found) {
     fmt::print("terms added at once   {}\n", found.fused_terms);
     if (found.fraction_bits) fmt::print("alignment             F = {} fraction bits\n", *found.fraction_bits);
     if (found.exact_alignment) fmt::print("alignment             exact as far as the formats can ask\n");
+    if (found.fraction_bits && !found.alignment) {
+        fmt::print("aligned terms cut     cannot be asked in these formats\n");
+    }
     if (found.alignment) fmt::print("aligned terms cut     {}\n", name_of_rounding(found.alignment));
     if (found.addend_alignment) fmt::print("aligned c cut         {}\n", name_of_rounding(found.addend_alignment));
     if (found.normalises_products) fmt::print("products normalised   {}\n", *found.normalises_products ? "yes" : "no");
@@ -129,7 +138,29 @@ void print(const DotUnit& unit, const Discovery& found) {
     if (unit.a_format.has_nan()) fmt::print("NaN                   {:X}\n", found.nan);
 }
 
+std::string type_of(bool is_signed, int bits) { return (is_signed ? "s" : "u") + std::to_string(bits); }
+
+ExitCode discover_integers(const Options& options, const IntegerRow& asked) {
+    const IntegerDiscovery found = discover(unit_of(asked.model));
+    const IntegerModel& model = found.model;
+    fmt::print("{}: integers -> s32, k = {}\n\n", options.backend, model.instruction_k);
+    fmt::print("operands              {} x {}\n", type_of(model.a_signed, model.bits),
+               type_of(model.b_signed, model.bits));
+    if (model.bits == 1) {
+        fmt::print("products              {}\n", model.product == IntegerProduct::exclusive_or ? "xor" : "and");
+    }
+    fmt::print("sums beyond s32       {}\n", model.saturates ? "clamped" : "wrap");
+    if (model.saturates) fmt::print("clamp                 {}\n", found.clamps_once ? "once, after all" : "not asked");
+    fmt::print("\nevidence\n");
+    for (const std::string& line : found.evidence) fmt::print("  {}\n", line);
+    const auto rows = matching_rows(found);
+    fmt::print("\nrows of the table with these parameters{}\n", rows.empty() ? ": none" : "");
+    for (const IntegerRow* row : rows) fmt::print("  {}  ({}: {})\n", row->key, name_of(row->evidence), row->proof);
+    return ExitCode::good;
+}
+
 ExitCode discover_unit(const Options& options) {
+    if (const IntegerRow* integers = find_integer_model(options.backend)) return discover_integers(options, *integers);
     const DotUnit unit = unit_named(options);
     fmt::print("{}: {} x {} -> {}, k = {}\n\n", options.backend, name_of(unit.a_format), name_of(unit.b_format),
                name_of(unit.accumulator), unit.k);

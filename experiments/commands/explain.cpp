@@ -144,7 +144,7 @@ ExitCode explain(const Options& options) {
 Action declare(CLI::App& app) {
     const auto options = std::make_shared<Options>();
     app.add_option("--model", options->model, "row of the model table, such as sm_90:mma.fp16.fp32")->required();
-    app.add_option("--a", options->a, "values of a, with commas; decimal, hexadecimal float, or #storage word")
+    app.add_option("--a", options->a, "values of a, with commas: decimal, hexadecimal float, or a storage word like #3C00")
         ->delimiter(',');
     app.add_option("--b", options->b, "values of b, as many")->delimiter(',');
     app.add_option("--c", options->c, "what is accumulated to")->capture_default_str();

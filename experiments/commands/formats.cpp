@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/commands/command.hpp"
+#include "experiments/framework/markdown.hpp"
 #include "softfloat/describe.hpp"
 
 namespace ulp {
@@ -30,7 +31,35 @@ nlohmann::ordered_json to_json(const FormatDescription& row) {
             {"specials", row.specials}};
 }
 
+void print_markdown() {
+    std::vector<std::vector<std::string>> rows;
+    for (const NamedFormat& named : named_formats()) {
+        const FormatDescription row = describe(named);
+        const FloatFormat& format = named.format;
+        const auto number = [](double value) { return fmt::format("{:.8g}", value); };
+        rows.push_back({fmt::format("`{}`", named.name), std::string(named.description),
+                        std::to_string(format.code_bits()), std::to_string(format.exponent_bits),
+                        std::to_string(format.fraction_bits), std::to_string(format.bias),
+                        std::to_string(format.emin()), std::to_string(format.emax()), number(row.largest),
+                        number(row.smallest_normal), number(row.smallest_positive), number(row.epsilon), row.specials});
+    }
+    const std::string explanation =
+        "Bits without padding; emin and emax: exponents of the smallest normal and the largest finite number; epsilon: "
+        "the next number after 1, minus 1. All but the first columns are derived from the row in "
+        "[softfloat/format.hpp](../../softfloat/format.hpp).\n\n";
+    fmt::print("{}",
+               generated_document(
+                   "Number formats", "ulplab formats --format markdown",
+                   explanation + markdown_table({"name", "what", "bits", "exponent", "fraction", "bias", "emin", "emax",
+                                                 "largest", "smallest normal", "smallest", "epsilon", "specials"},
+                                                rows)));
+}
+
 ExitCode print_formats(const std::string& form) {
+    if (form == "markdown") {
+        print_markdown();
+        return ExitCode::good;
+    }
     if (form == "json") {
         auto list = nlohmann::ordered_json::array();
         for (const NamedFormat& format : named_formats()) list.push_back(to_json(describe(format)));
@@ -51,7 +80,8 @@ ExitCode print_formats(const std::string& form) {
 
 Action declare(CLI::App& app) {
     const auto form = std::make_shared<std::string>("console");
-    app.add_option("--format", *form, "console or json")->check(CLI::IsMember({"console", "json"}));
+    app.add_option("--format", *form, "console, json or markdown")
+        ->check(CLI::IsMember({"console", "json", "markdown"}));
     return [form] { return print_formats(*form); };
 }
 

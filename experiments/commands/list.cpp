@@ -7,6 +7,7 @@
 
 #include "experiments/commands/command.hpp"
 #include "experiments/framework/experiment.hpp"
+#include "experiments/framework/markdown.hpp"
 
 namespace ulp {
 namespace {
@@ -39,6 +40,15 @@ void print_json(const std::vector<const Experiment*>& chosen) {
     fmt::print("{}\n", list.dump(2));
 }
 
+/// The table of README.md.
+void print_markdown(const std::vector<const Experiment*>& chosen) {
+    std::vector<std::vector<std::string>> rows;
+    for (const Experiment* experiment : chosen) {
+        rows.push_back({fmt::format("`{}`", experiment->name), experiment->question});
+    }
+    fmt::print("{}", markdown_table({"experiment", "question"}, rows));
+}
+
 ExitCode list(const Options& options) {
     std::vector<const Experiment*> chosen;
     for (const std::string& name : options.names) chosen.push_back(&experiment_by_name(name));
@@ -47,6 +57,10 @@ ExitCode list(const Options& options) {
     }
     if (options.format == "json") {
         print_json(chosen);
+        return ExitCode::good;
+    }
+    if (options.format == "markdown") {
+        print_markdown(chosen);
         return ExitCode::good;
     }
     for (const Experiment* experiment : chosen) {
@@ -59,7 +73,8 @@ ExitCode list(const Options& options) {
 Action declare(CLI::App& app) {
     const auto options = std::make_shared<Options>();
     app.add_option("NAME", options->names, "show the settings of these experiments");
-    app.add_option("--format", options->format, "console or json")->check(CLI::IsMember({"console", "json"}));
+    app.add_option("--format", options->format, "console, json or markdown")
+        ->check(CLI::IsMember({"console", "json", "markdown"}));
     return [options] { return list(*options); };
 }
 

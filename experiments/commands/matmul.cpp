@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -9,8 +10,10 @@
 #include "engine/io/npy.hpp"
 #include "experiments/commands/command.hpp"
 #include "experiments/matrix_files.hpp"
+#include "experiments/model_keys.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
+#include "softfloat/tensor_core/block_scaled.hpp"
 #include "softfloat/tensor_core/integer_models.hpp"
 #include "softfloat/tensor_core/models.hpp"
 #include "softfloat/tensor_core/policies.hpp"
@@ -20,7 +23,7 @@ namespace ulp {
 namespace {
 
 struct Options {
-    std::string model, a, b, c, output, policy;
+    std::string model, a, b, c, output, policy, a_scales, b_scales;
     bool transpose_a = false, transpose_b = false;
     std::optional<float> alpha, beta;
     int split_k = 1;
@@ -118,23 +121,63 @@ void multiply_integers(const Options& options, const IntegerRow& row) {
     using Limits = std::numeric_limits<std::int32_t>;
     const auto c = load_c<std::int32_t>(
         options, [](const std::string& path) { return load_integer_matrix(path, Limits::min(), Limits::max()); });
-    const auto p = problem_of(options, a, b, c);
-    std::vector<std::int32_t> d;
-    for (std::int64_t i = 0; i < p.m; ++i) {
-        for (std::int64_t j = 0; j < p.n; ++j) {
-            std::vector<std::int32_t> x, y;
-            for (std::int64_t k = 0; k < p.k; ++k) {
-                x.push_back(p.a(i, k));
-                y.push_back(p.b(k, j));
-            }
-            d.push_back(integer_dot(row.model, x.data(), y.data(), p.c.data == nullptr ? 0 : p.c(i, j), p.k));
-        }
-    }
+    auto p = problem_of(options, a, b, c);
+    std::vector<std::int32_t> d(static_cast<std::size_t>(p.m * p.n));
+    p.d = {d.data(), p.n, 1};
+    integer_gemm(row.model, p);
     npy::write(options.output, npy::matrix("<i4", p.m, p.n, d));
     fmt::print("{}: {} x {} x {} products\n", row.key, p.m, p.n, p.k);
 }
 
+/// The scales' view, checked: rows x cols.
+Strided<const float> scales_view(const std::optional<LoadedMatrix<float>>& scales, const std::string& path,
+                                 std::int64_t rows, std::int64_t cols) {
+    if (!scales) return {};
+    if (scales->rows != rows || scales->cols != cols) {
+        throw DataError(fmt::format("{}: the scales are {} x {}, the blocks {} x {}", path, scales->rows, scales->cols,
+                                    rows, cols));
+    }
+    return view(*scales, false);
+}
+
+void multiply_block_scaled(const Options& options, const BlockScaledRow& row) {
+    require_plain_order(options, row.key);
+    const BlockScaledModel& model = row.model;
+    const auto rounding = rounding_of(options);
+    const auto a = load_matrix(options.a, model.group.a_format, rounding);
+    const auto b = load_matrix(options.b, model.group.b_format, rounding);
+    const auto c = load_c<float>(
+        options, [&](const std::string& path) { return load_matrix(path, model.group.accumulator, rounding); });
+    const auto load_scales = [&](const std::string& path) -> std::optional<LoadedMatrix<float>> {
+        if (path.empty()) return std::nullopt;
+        return load_matrix(path, model.scale_format, std::nullopt);
+    };
+    const auto a_scales = load_scales(options.a_scales);
+    const auto b_scales = load_scales(options.b_scales);
+    BlockScaledProblem problem{problem_of(options, a, b, c)};
+    GemmProblem& p = problem.product;
+    const std::int64_t blocks = (p.k + model.scale_block - 1) / model.scale_block;
+    problem.a_scales = scales_view(a_scales, options.a_scales, p.m, blocks);
+    problem.b_scales = scales_view(b_scales, options.b_scales, blocks, p.n);
+    std::vector<float> d(static_cast<std::size_t>(p.m * p.n));
+    p.d = {d.data(), p.n, 1};
+    block_scaled_gemm(model, problem);
+    save_matrix(options.output, model.group.accumulator, p.m, p.n, d);
+    fmt::print("{}: {} x {} x {} products, scales of {} elements\n", row.key, p.m, p.n, p.k, model.scale_block);
+    fmt::print("evidence: {} ({})\n", name_of(row.evidence), row.proof);
+}
+
 ExitCode matmul(const Options& options) {
+    const auto keys = model_keys();
+    if (std::find(keys.begin(), keys.end(), options.model) == keys.end()) throw_no_model(options.model);
+    for (const BlockScaledRow& row : block_scaled_table()) {
+        if (row.key != options.model) continue;
+        multiply_block_scaled(options, row);
+        return ExitCode::good;
+    }
+    if (!options.a_scales.empty() || !options.b_scales.empty()) {
+        throw UsageError(options.model + " has no scales; `ulplab models` names the block-scaled models");
+    }
     if (const IntegerRow* integers = find_integer_model(options.model)) {
         multiply_integers(options, *integers);
         return ExitCode::good;
@@ -159,6 +202,8 @@ Action declare(CLI::App& app) {
     app.add_option("-o,--output", options->output, "where D goes, .npy")->required();
     app.add_flag("--transpose-a", options->transpose_a, "A holds k x m");
     app.add_flag("--transpose-b", options->transpose_b, "B holds n x k");
+    app.add_option("--a-scales", options->a_scales, "of block-scaled models: m x (k / block), 1 without it");
+    app.add_option("--b-scales", options->b_scales, "of block-scaled models: (k / block) x n, 1 without it");
     app.add_option("--alpha", options->alpha, "D = alpha * sum + beta * C, in an fp32 epilogue");
     app.add_option("--beta", options->beta, "see --alpha");
     app.add_option("--split-k", options->split_k, "pieces of k, summed apart and added in fp32");

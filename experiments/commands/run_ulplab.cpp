@@ -3,8 +3,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <memory>
 
 #include "experiments/commands/command.hpp"
+#include "experiments/commands/program.hpp"
 #include "experiments/framework/machine.hpp"
 #include "experiments/framework/parse_arguments.hpp"
 #include "gpu/backends.hpp"
@@ -18,7 +20,7 @@ struct Declared {
     Action action;
 };
 
-std::vector<Declared> declare_all(CLI::App& program) {
+std::vector<Declared> declare_commands(CLI::App& program) {
     std::vector<Declared> declared;
     for (const Command& command : commands()) {
         CLI::App* app = program.add_subcommand(std::string(command.name), std::string(command.summary));
@@ -35,15 +37,24 @@ void refuse_unknown(const std::string& name) {
     throw UsageError(fmt::format("there is no subcommand \"{}\"; choose from {}", name, fmt::join(names, ", ")));
 }
 
+constexpr const char* description = "ulplab: a laboratory for low-precision training numerics";
+
 }  // namespace
+
+std::shared_ptr<CLI::App> declared_program() {
+    auto program = std::make_shared<CLI::App>(description, "ulplab");
+    program->set_version_flag("--version", program_version());
+    declare_commands(*program);
+    return program;
+}
 
 ExitCode run_ulplab(const std::vector<std::string>& arguments) {
     gpu::register_gpu_backends();
     return guarded([&] {
-        CLI::App program{"ulplab: a laboratory for low-precision training numerics", "ulplab"};
+        CLI::App program{description, "ulplab"};
         program.require_subcommand(1);
         program.set_version_flag("--version", program_version());
-        const std::vector<Declared> declared = declare_all(program);
+        const std::vector<Declared> declared = declare_commands(program);
         if (!arguments.empty() && !arguments.front().starts_with('-')) refuse_unknown(arguments.front());
         if (!parse_arguments(program, arguments)) return ExitCode::good;
         const auto chosen =

@@ -7,19 +7,27 @@ namespace ulp {
 
 Command bench_command();
 Command claims_command();
+Command codes_command();
+Command course_command();
+Command digests_command();
 Command discover_command();
 Command doctor_command();
 Command formats_command();
 Command explain_command();
 Command compare_command();
 Command gpu_command();
+Command grade_command();
 Command list_command();
+Command manual_command();
 Command matmul_command();
+Command models_command();
 Command probe_table_command();
 Command report_command();
 Command run_command();
 Command show_command();
+Command sweep_command();
 Command testfloat_command();
+Command train_command();
 Command verify_command();
 
 std::span<const Command> commands() {
@@ -27,13 +35,16 @@ std::span<const Command> commands() {
         // Experiments and what they found.
         list_command(),
         run_command(),
+        sweep_command(),
         report_command(),
         claims_command(),
         // Numbers.
         show_command(),
         formats_command(),
+        codes_command(),
         testfloat_command(),
         // Matrix units and their models.
+        models_command(),
         verify_command(),
         matmul_command(),
         explain_command(),
@@ -42,8 +53,14 @@ std::span<const Command> commands() {
         bench_command(),
         gpu_command(),
         compare_command(),
-        // This machine.
+        train_command(),
+        digests_command(),
+        // The course.
+        course_command(),
+        grade_command(),
+        // This machine, this program.
         doctor_command(),
+        manual_command(),
     };
     return list;
 }

@@ -10,7 +10,7 @@
 namespace ulp {
 namespace {
 
-constexpr std::array<std::string_view, 5> names = {"reproduced", "refuted", "inconsistent", "quoted", "failed"};
+constexpr std::array<std::string_view, 5> names = {"reproduced", "refuted", "inconsistent", "quoted only", "failed"};
 
 }  // namespace
 

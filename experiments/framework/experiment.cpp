@@ -9,10 +9,55 @@
 
 namespace ulp {
 
-std::string_view chapter_name(Chapter chapter) {
-    constexpr std::array<std::string_view, 7> names = {"Formats",  "Overflow", "Swamping", "Underflow",
-                                                       "Remedies", "Systems",  "Hardware"};
-    return names.at(static_cast<std::size_t>(chapter));
+namespace {
+
+struct ChapterText {
+    std::string_view name;
+    std::string_view text;
+};
+
+constexpr std::array<ChapterText, 7> chapters = {{
+    {"Formats",
+     "A float is a sign, an exponent and a fraction. The exponent bits say how far a format reaches, the fraction bits "
+     "how close its numbers lie. fp16 has more fraction than bf16 and less reach; tf32 takes the fraction of the one "
+     "and the reach of the other; FP8 has little of both. All that follows comes from these two counts."},
+    {"Overflow",
+     "What leaves the range upwards becomes infinity, and infinity does not come back: a sum of squares, an "
+     "exponential, a loss that was multiplied by too large a scale. See which operations leave fp16's range at what "
+     "size, and that it matters in which format a sum is kept, not in which it is stored at the end."},
+    {"Swamping",
+     "What is too small beside the number it is added to vanishes without a sign. See the bound below which an update "
+     "has no effect, how sums stop growing, and what a matrix unit keeps of small products beside a large one."},
+    {"Underflow",
+     "Gradients are small numbers, and what is too small for the format becomes zero. See where the threshold lies, "
+     "how many gradients of a real net lie below it, and that a loss scale moves it by exactly its power of two."},
+    {"Remedies",
+     "Three things mend fp16 training: a copy of the weights in fp32, sums in fp32, and a scaled loss; for narrower "
+     "formats, scales for blocks and other roundings. See each remedy taken away alone, and what then goes wrong."},
+    {"Systems",
+     "The same remedies in whole systems: nets for images, text, speech and translation, trained in fp32 and in mixed "
+     "precision with the same settings. See that the difference lies within what another seed would change."},
+    {"Hardware",
+     "Matrix units of different generations add in different ways, so the same training gives other bits on each. See "
+     "the first bit that differs, what an accumulator's width does to long sums, how much memory and time the formats "
+     "save, and which published numbers follow from the arithmetic."},
+}};
+
+}  // namespace
+
+std::string_view chapter_name(Chapter chapter) { return chapters.at(static_cast<std::size_t>(chapter)).name; }
+std::string_view chapter_text(Chapter chapter) { return chapters.at(static_cast<std::size_t>(chapter)).text; }
+
+Chapter chapter_by_name(std::string_view name) {
+    const auto found = std::find_if(chapters.begin(), chapters.end(), [&](const auto& c) { return c.name == name; });
+    if (found == chapters.end()) throw DataError(fmt::format("there is no chapter \"{}\"", name));
+    return static_cast<Chapter>(found - chapters.begin());
+}
+
+std::vector<Experiment> in_order_of_argument(std::vector<Experiment> experiments) {
+    std::stable_sort(experiments.begin(), experiments.end(),
+                     [](const Experiment& a, const Experiment& b) { return a.chapter < b.chapter; });
+    return experiments;
 }
 
 const Experiment& experiment_by_name(std::string_view name) {

@@ -20,6 +20,10 @@ namespace ulp {
 /// The chapters of the report, in the order of the argument.
 enum class Chapter { formats, overflow, swamping, underflow, remedies, systems, hardware };
 std::string_view chapter_name(Chapter chapter);
+/// What to see in the chapter, in a few sentences.
+std::string_view chapter_text(Chapter chapter);
+/// Throws DataError for a name that is none.
+Chapter chapter_by_name(std::string_view name);
 
 /// What a run is given.
 struct RunContext {
@@ -39,6 +43,9 @@ struct Experiment {
     /// Computes everything; the same result, bit for bit, for the same context on every machine.
     void (*run)(const RunContext& context, Result& result);
 };
+
+/// Chapter by chapter; within a chapter in the order given.
+std::vector<Experiment> in_order_of_argument(std::vector<Experiment> experiments);
 
 /// All experiments in the order of the report.
 std::span<const Experiment> experiments();

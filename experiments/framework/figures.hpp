@@ -16,8 +16,11 @@ std::string_view plot_template(std::string_view name);
 /// `gnuplot <name>.gp` in the folder draws <name>.svg and <name>.png.
 void write_scripts(const Result& result, const std::filesystem::path& folder);
 
-/// Draws them all. Gives "" or, without gnuplot, the sentence that says how to draw them later, with `place` as the
-/// folder. Throws DataError with gnuplot's own words where it fails.
-std::string draw_figures(const Result& result, const std::filesystem::path& folder, const std::filesystem::path& place);
+/// Draws all scripts of the folder, two at a time. Gives "" or, without gnuplot, the sentence that says how to draw
+/// them later, with `place` as the folder. Throws DataError with gnuplot's own words where it fails.
+std::string draw_figures(const std::filesystem::path& folder, const std::filesystem::path& place);
+
+/// Whether a script of the folder has not been drawn and gnuplot is there to draw it.
+bool lacks_drawings(const std::filesystem::path& folder);
 
 }  // namespace ulp

@@ -103,15 +103,18 @@ std::string result_digest(std::string_view result_json, std::string_view data_cs
     return sha256(sha256(result_json) + sha256(data_csv));
 }
 
-std::string request_digest(const Experiment& experiment, const RunContext& context) {
-    const Json request = {{"program", sha256(read_file("/proc/self/exe"))},
-                          {"experiment", experiment.name},
-                          {"version", program_version()},
+std::string case_digest(const Experiment& experiment, const RunContext& context) {
+    const Json request = {{"experiment", experiment.name},
                           {"quick", context.quick},
                           {"seed", context.seed},
                           {"backend", context.backend},
                           {"settings", settings_json(context.settings.values())}};
     return sha256(request.dump());
+}
+
+std::string request_digest(const Experiment& experiment, const RunContext& context) {
+    static const std::string program = sha256(read_file("/proc/self/exe"));
+    return sha256(program + program_version() + case_digest(experiment, context));
 }
 
 bool is_complete(const std::filesystem::path& folder, const std::string& request) {

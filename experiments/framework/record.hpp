@@ -17,8 +17,10 @@ std::string data_csv(const Result& result);
 /// SHA-256 over both: two runs agree if their digests do.
 std::string result_digest(std::string_view result_json, std::string_view data_csv);
 
-/// Names the program (by its own bytes), the version, mode, seed, backend and settings: two runs with the same request
-/// have the same result.
+/// Names the experiment, mode, seed, backend and settings.
+std::string case_digest(const Experiment& experiment, const RunContext& context);
+
+/// Names these and the program, by its version and its own bytes: two runs with the same request have the same result.
 std::string request_digest(const Experiment& experiment, const RunContext& context);
 
 /// Whether the folder holds a whole result of this request.

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
 #include <map>
 
+#include "experiments/framework/experiment.hpp"
 #include "experiments/framework/figures.hpp"
 
 namespace ulp {
@@ -60,8 +62,31 @@ std::string inline_svg(std::string svg, const std::string& name, const std::stri
            svg;
 }
 
+/// "quoted only" as the name of a style: "quoted".
+std::string style_of(Verdict verdict) {
+    const std::string_view name = verdict_name(verdict);
+    return std::string(name.substr(0, name.find(' ')));
+}
+
 std::string badge(Verdict verdict) {
-    return fmt::format(R"(<span class="verdict {0}">{0}</span>)", verdict_name(verdict));
+    return fmt::format(R"(<span class="verdict {}">{}</span>)", style_of(verdict), verdict_name(verdict));
+}
+
+using Counts = std::map<Verdict, int>;
+
+/// "20 reproduced, 3 refuted"
+std::string counts_html(const Counts& counts) {
+    std::string html;
+    for (const auto& [verdict, count] : counts) {
+        html += fmt::format("{}<span>{} {}</span>", html.empty() ? "" : ", ", count, badge(verdict));
+    }
+    return html;
+}
+
+Counts counts_of(const std::vector<Claim>& claims) {
+    Counts counts;
+    for (const Claim& claim : claims) ++counts[claim.verdict];
+    return counts;
 }
 
 std::string figure_html(const StoredResult& result, const StoredFigure& figure) {
@@ -75,7 +100,7 @@ std::string figure_html(const StoredResult& result, const StoredFigure& figure) 
         "<figure id=\"{0}-{1}\">\n<div class=\"drawing\">{2}</div>\n<figcaption>\n"
         "<p><strong>What to see.</strong> {3}</p>\n",
         result.experiment, figure.name, drawing, escaped(figure.meaning));
-    html += fmt::format("<p><strong>Evidence.</strong> {}</p>\n",
+    html += fmt::format("<p class=\"evidence\"><strong>Evidence.</strong> {}</p>\n",
                         figure.evidence.empty() ? "No hardware model is involved: the arithmetic of the formats alone."
                                                 : escaped(figure.evidence));
     html += fmt::format(
@@ -85,19 +110,30 @@ std::string figure_html(const StoredResult& result, const StoredFigure& figure) 
     return html;
 }
 
+constexpr std::string_view table_head =
+    "<table>\n<thead><tr><th>Verdict</th><th>Claim</th><th>Expected</th><th>Measured</th></tr></thead>\n<tbody>\n";
+
+/// `note` stands below the statement.
+std::string claim_row(const Claim& claim, const std::string& note) {
+    return fmt::format(
+        "<tr class=\"is-{0}\"><td data-label=\"Verdict\">{1}</td><td data-label=\"Claim\">{2}<br><span "
+        "class=\"source\">{3}</span></td><td data-label=\"Expected\" class=\"value\">{4}</td><td "
+        "data-label=\"Measured\" class=\"value\">{5}</td></tr>\n",
+        style_of(claim.verdict), badge(claim.verdict), escaped(claim.statement), note, escaped(claim.expected),
+        escaped(claim.measured));
+}
+
+/// The table of one experiment; it is closed, because all claims stand in the register, unless one failed.
 std::string claims_html(const std::vector<Claim>& claims) {
+    if (claims.empty()) return "";
     std::string html =
-        "<table>\n<thead><tr><th>Verdict</th><th>Claim</th><th>Expected</th><th>Measured</th></tr></thead>\n<tbody>\n";
+        fmt::format("<details class=\"claims\"{}><summary>{} claims: {}</summary>\n{}", all_hold(claims) ? "" : " open",
+                    claims.size(), counts_html(counts_of(claims)), table_head);
     for (const Claim& claim : claims) {
-        html += fmt::format(
-            "<tr id=\"{0}\"><td data-label=\"Verdict\">{1}</td><td data-label=\"Claim\">{2}<br><span "
-            "class=\"source\">{3} "
-            "&middot; <code>{0}</code></span></td><td data-label=\"Expected\" class=\"value\">{4}</td><td "
-            "data-label=\"Measured\" class=\"value\">{5}</td></tr>\n",
-            escaped(claim.id), badge(claim.verdict), escaped(claim.statement), escaped(claim.source),
-            escaped(claim.expected), escaped(claim.measured));
+        html += claim_row(claim, fmt::format("{} &middot; <a href=\"#{}\"><code>{}</code></a>", escaped(claim.source),
+                                             escaped(claim.id), escaped(claim.id)));
     }
-    return html + "</tbody>\n</table>\n";
+    return html + "</tbody>\n</table>\n</details>\n";
 }
 
 std::string run_html(const StoredResult& result) {
@@ -123,49 +159,130 @@ std::string evidence_html(const StoredResult& result) {
 }
 
 std::string section_html(const StoredResult& result) {
-    std::string html = fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n<p class=\"question\">{}</p>\n",
+    std::string html = fmt::format("<section id=\"{}\">\n<h3>{}</h3>\n<p class=\"question\">{}</p>\n",
                                    result.experiment, escaped(result.title), escaped(result.question));
     for (const StoredFigure& figure : result.figures) html += figure_html(result, figure);
-    html += "<h3>Claims</h3>\n" + claims_html(result.claims) + evidence_html(result) + run_html(result);
+    html += claims_html(result.claims) + evidence_html(result) + run_html(result);
     return html + "</section>\n";
 }
 
-std::string summary_html(const std::vector<StoredResult>& results) {
-    std::map<Verdict, int> counts;
+/// "overflow", for the anchor "chapter-overflow".
+std::string chapter_anchor(std::string name) {
+    for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return "chapter-" + name;
+}
+
+std::string chapters_html(const std::vector<StoredResult>& results) {
+    std::string html;
+    std::string chapter;
     for (const StoredResult& result : results) {
-        for (const Claim& claim : result.claims) ++counts[claim.verdict];
+        if (result.chapter != chapter) {
+            chapter = result.chapter;
+            html +=
+                fmt::format("<h2 class=\"chapter\" id=\"{}\">{}</h2>\n<p class=\"lead\">{}</p>\n",
+                            chapter_anchor(chapter), escaped(chapter), escaped(chapter_text(chapter_by_name(chapter))));
+        }
+        html += section_html(result);
     }
-    std::string html = "<p class=\"counts\">";
-    for (const auto& [verdict, count] : counts) html += fmt::format("<span>{} {}</span> ", count, badge(verdict));
-    return html + "</p>\n";
+    return html;
 }
 
 /// The chapters in their order with the experiments of each.
 std::string contents_html(const std::vector<StoredResult>& results) {
-    std::string html = "<ul>\n";
+    std::string html = "<ol>\n";
+    std::string chapter;
     for (const StoredResult& result : results) {
-        html += fmt::format("<li><a href=\"#{}\">{}</a>: {}</li>\n", result.experiment, escaped(result.title),
-                            escaped(result.question));
+        if (result.chapter != chapter) {
+            html += chapter.empty() ? "" : "</ul></li>\n";
+            chapter = result.chapter;
+            html += fmt::format("<li><a href=\"#{}\">{}</a>\n<ul>\n", chapter_anchor(chapter), escaped(chapter));
+        }
+        html += fmt::format("<li><a href=\"#{}\">{}</a></li>\n", result.experiment, escaped(result.title));
     }
-    return html + "</ul>\n";
+    return html +
+           "</ul></li>\n<li><a href=\"#errata\">What the sources get wrong</a></li>\n<li><a href=\"#register\">The "
+           "register of claims</a></li>\n</ol>\n";
+}
+
+/// The document of a source: what stands before the place in it, which is in quotes or follows the year.
+std::string document_of(const std::string& source) {
+    const std::size_t quote = source.find(", \"");
+    if (quote != std::string::npos) return source.substr(0, quote);
+    const std::size_t year = source.find("), ");
+    return year == std::string::npos ? source : source.substr(0, year + 1);
+}
+
+/// What follows the document, for the rows below its heading.
+std::string place_in(const std::string& source) {
+    const std::size_t length = document_of(source).size();
+    return source.size() > length + 2 ? escaped(source.substr(length + 2)) + " &middot; " : "";
+}
+
+/// All claims by the document that makes them, in the order in which the documents appear.
+std::string register_html(const std::vector<StoredResult>& results) {
+    std::vector<std::string> documents;
+    std::map<std::string, std::string> rows;
+    std::map<std::string, Counts> counts;
+    Counts all;
+    for (const StoredResult& result : results) {
+        for (const Claim& claim : result.claims) {
+            const std::string document = document_of(claim.source);
+            if (!rows.contains(document)) documents.push_back(document);
+            std::string row =
+                claim_row(claim, fmt::format("{}<a href=\"#{}\"><code>{}</code></a>", place_in(claim.source),
+                                             result.experiment, escaped(claim.id)));
+            rows[document] += row.insert(3, fmt::format(" id=\"{}\"", escaped(claim.id)));
+            ++counts[document][claim.verdict];
+            ++all[claim.verdict];
+        }
+    }
+    std::string html = "<div class=\"filter\" role=\"group\" aria-label=\"verdicts shown\">";
+    for (const auto& [verdict, count] : all) {
+        html += fmt::format("<label><input type=\"checkbox\" id=\"show-{}\" checked> {} {}</label> ", style_of(verdict),
+                            count, badge(verdict));
+    }
+    html += "</div>\n";
+    for (const std::string& document : documents) {
+        html += fmt::format("<h3>{}</h3>\n<p class=\"counts\">{}</p>\n{}{}</tbody>\n</table>\n", escaped(document),
+                            counts_html(counts[document]), table_head, rows[document]);
+    }
+    return html;
+}
+
+/// The claims that did not stand: refuted by a counter-example or inconsistent in themselves.
+std::string errata_html(const std::vector<StoredResult>& results) {
+    std::string html;
+    for (const StoredResult& result : results) {
+        for (const Claim& claim : result.claims) {
+            if (claim.verdict != Verdict::refuted && claim.verdict != Verdict::inconsistent) continue;
+            html += fmt::format(
+                "<li>{} {} Measured: <span class=\"value\">{}</span>. <span class=\"source\">{} &middot; <a "
+                "href=\"#{}\"><code>{}</code></a></span></li>\n",
+                badge(claim.verdict), escaped(claim.statement), escaped(claim.measured), escaped(claim.source),
+                escaped(claim.id), escaped(claim.id));
+        }
+    }
+    return html.empty() ? "<p>Nothing: no claim was refuted.</p>\n" : "<ol>\n" + html + "</ol>\n";
+}
+
+Counts counts_of(const std::vector<StoredResult>& results) {
+    Counts counts;
+    for (const StoredResult& result : results) {
+        for (const Claim& claim : result.claims) ++counts[claim.verdict];
+    }
+    return counts;
 }
 
 }  // namespace
 
 std::string report_html(const std::vector<StoredResult>& results) {
-    std::string sections;
-    std::string chapter;
-    for (const StoredResult& result : results) {
-        if (result.chapter != chapter)
-            sections += fmt::format("<p class=\"chapter\">{}</p>\n", escaped(result.chapter));
-        chapter = result.chapter;
-        sections += section_html(result);
-    }
     std::string page(plot_template("report.html"));
     replace_all(page, "{{style}}", plot_template("report.css"));
-    replace_all(page, "{{summary}}", summary_html(results));
+    replace_all(page, "{{summary}}", counts_html(counts_of(results)));
     replace_all(page, "{{contents}}", contents_html(results));
-    replace_all(page, "{{sections}}", sections);
+    replace_all(page, "{{sections}}", chapters_html(results));
+    replace_all(page, "{{errata}}", errata_html(results));
+    replace_all(page, "{{register}}", register_html(results));
     return page;
 }
 

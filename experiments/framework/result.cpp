@@ -15,12 +15,22 @@ void Result::claim(std::string_view id, std::string_view source, std::string_vie
 
 void Result::claim_if(bool holds, std::string_view id, std::string_view source, std::string_view statement,
                       std::string expected, std::string measured, Verdict agrees) {
-    std::string full_id = fmt::format("{}.{}", experiment_, id);
-    if (std::any_of(claims_.begin(), claims_.end(), [&](const Claim& c) { return c.id == full_id; })) {
-        throw std::logic_error("two claims have the id " + full_id);
+    add(id, {"", std::string(source), std::string(statement), std::move(expected), std::move(measured),
+             holds ? agrees : Verdict::failed});
+}
+
+void Result::quoted(std::string_view id, std::string_view source, std::string_view statement, std::string value,
+                    std::string_view reason) {
+    add(id, {"", std::string(source), std::string(statement), std::move(value), fmt::format("not measured: {}", reason),
+             Verdict::quoted});
+}
+
+void Result::add(std::string_view id, Claim claim) {
+    claim.id = fmt::format("{}.{}", experiment_, id);
+    if (std::any_of(claims_.begin(), claims_.end(), [&](const Claim& c) { return c.id == claim.id; })) {
+        throw std::logic_error("two claims have the id " + claim.id);
     }
-    claims_.push_back({std::move(full_id), std::string(source), std::string(statement), std::move(expected),
-                       std::move(measured), holds ? agrees : Verdict::failed});
+    claims_.push_back(std::move(claim));
 }
 
 Figure& Result::figure(Figure figure) {

@@ -29,6 +29,9 @@ struct Figure {
     std::string meaning;   // for the report: what to see
     std::string evidence;  // for the report: what stands behind the hardware's arithmetic; empty: no hardware model
     std::vector<Series> series{};
+    std::string plot{};  // the template plots/<plot>.gp, where several figures share one
+    std::string axes{};  // lines of gnuplot before the template: labels, ranges
+    int frames = 0;      // of a moving drawing (framework/animation.hpp); 0: it stands still
 };
 
 /// A file or generated data set that went into the result.
@@ -54,6 +57,10 @@ class Result {
         claim(id, source, statement, value_text(Float<F>(expected)), value_text(measured), agrees);
     }
 
+    /// What cannot be measured here: `value` stands in the source, `reason` says what it would need.
+    void quoted(std::string_view id, std::string_view source, std::string_view statement, std::string value,
+                std::string_view reason);
+
     /// The figure is owned by the result; the reference is valid until the next call.
     Figure& figure(Figure figure);
     void evidence(std::string text);
@@ -66,6 +73,8 @@ class Result {
     [[nodiscard]] const std::vector<Input>& inputs() const { return inputs_; }
 
   private:
+    void add(std::string_view id, Claim claim);
+
     std::string experiment_;
     std::vector<Claim> claims_;
     std::vector<Figure> figures_;

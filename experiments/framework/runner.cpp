@@ -4,17 +4,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "engine/matmul.hpp"
-#include "experiments/framework/figures.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/parse_arguments.hpp"
 #include "experiments/framework/progress.hpp"
-#include "experiments/framework/record.hpp"
-#include "experiments/framework/stored_results.hpp"
+#include "experiments/framework/single_run.hpp"
 #include "gpu/backends.hpp"
 #include "softfloat/errors.hpp"
 
@@ -36,35 +32,16 @@ Settings settings_for(const Experiment& experiment, const std::vector<const Expe
     return settings;
 }
 
-struct Finding {
-    std::vector<Claim> claims;
-    std::string record;  // result.json
-    std::string note;    // about figures that were not drawn
-    bool skipped = false;
-};
-
-Finding run_one(const Experiment& experiment, Settings settings, const RunOptions& options) {
-    const auto start = std::chrono::steady_clock::now();
-    Progress progress(experiment.name);
-    const RunContext context{options.seed, !options.full, options.backend, std::move(settings),
-                             [&](double fraction) { progress.update(fraction); }};
-    const std::filesystem::path place = options.out / experiment.name;
-    if (options.resume && is_complete(place, request_digest(experiment, context))) {
-        return {read_result(options.out, experiment.name).claims, read_file(place / "result.json"), "", true};
-    }
-    StagedFolder folder(options.out, experiment.name);
-    Result result(experiment.name);
-    experiment.run(context, result);
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    write_record(experiment, context, result, seconds.count(), folder.path());
-    write_scripts(result, folder.path());
-    std::string note = draw_figures(result, folder.path(), place);
-    folder.publish();
-    return {result.claims(), result_json(experiment, context, result), std::move(note), false};
-}
-
 std::string shortened(const std::string& text, std::size_t width) {
     return text.size() <= width ? text : fmt::format("{:.{}}...", text, width - 3);
+}
+
+void print_finding(const Request& request, const Finding& finding, const std::filesystem::path& out) {
+    fmt::print("{}: {}\n", request.experiment->name, request.experiment->question);
+    print_claims(finding.claims);
+    fmt::print("results: {}{}\n\n", (out / request.experiment->name).string(),
+               finding.skipped ? " (complete already, not run again; --force runs it)" : "");
+    std::fflush(stdout);
 }
 
 }  // namespace
@@ -82,7 +59,7 @@ void declare_run_options(CLI::App& app, RunOptions& options) {
         ->type_name("SPEC");
     app.add_option("--mnist", options.mnist, "folder with the MNIST idx files, for experiments that train on digits")
         ->type_name("DIR");
-    app.add_flag("--resume", options.resume, "do not run again what is complete in the output folder");
+    app.add_flag("--force", options.force, "run again what is complete in the output folder already");
     app.add_option("--format", options.format, "what to print: console or json")
         ->check(CLI::IsMember({"console", "json"}))
         ->capture_default_str();
@@ -100,24 +77,27 @@ void print_claims(const std::vector<Claim>& claims) {
 }
 
 ExitCode run_experiments(const std::vector<const Experiment*>& chosen, const RunOptions& options) {
-    std::vector<Settings> settings;
-    for (const Experiment* experiment : chosen) settings.push_back(settings_for(*experiment, chosen, options));
+    std::vector<Request> requests;
+    for (const Experiment* experiment : chosen) {
+        requests.push_back(
+            {experiment, options.seed, options.full, options.backend, settings_for(*experiment, chosen, options)});
+    }
     if (!options.backend.empty()) make_backend(options.backend);  // throws for one that does not exist
     make_writable_folder(options.out);
     const bool console = output_format(options) == OutputFormat::console;
+    Progress progress(requests.size());
     auto records = nlohmann::ordered_json::array();
     bool good = true;
-    for (std::size_t i = 0; i < chosen.size(); ++i) {
-        const Experiment& experiment = *chosen[i];
-        if (console) fmt::print("{}: {}\n", experiment.name, experiment.question);
-        const Finding finding = run_one(experiment, settings[i], options);
+    for (const Request& request : requests) {
+        const std::string& name = request.experiment->name;
+        progress.next(name);
+        const Finding finding = run_single(request, options.out, name, {.force = options.force},
+                                           [&](double fraction) { progress.update(fraction); });
+        progress.clear();
         good = good && all_hold(finding.claims);
         if (!finding.note.empty()) fmt::print(stderr, "ulplab: {}\n", finding.note);
         if (console) {
-            print_claims(finding.claims);
-            fmt::print("results: {}{}\n\n", (options.out / experiment.name).string(),
-                       finding.skipped ? " (complete already, not run again)" : "");
-            std::fflush(stdout);
+            print_finding(request, finding, options.out);
         } else {
             records.push_back(nlohmann::ordered_json::parse(finding.record));
         }

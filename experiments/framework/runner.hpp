@@ -25,7 +25,7 @@ struct RunOptions {
     std::string backend;                   // --backend SPEC
     std::string mnist;                     // --mnist DIR: the setting "mnist" where an experiment has it
     std::string format = "console";
-    bool resume = false;  // --resume: skip what is complete
+    bool force = false;  // --force: run again what is complete
 };
 
 void declare_run_options(CLI::App& app, RunOptions& options);
@@ -33,8 +33,9 @@ void declare_run_options(CLI::App& app, RunOptions& options);
 /// "console" or "json".
 OutputFormat output_format(const RunOptions& options);
 
-/// Runs them in turn into <out>/<name>/, and prints their claims, or with json a list of their result records.
-/// Checks all options before the first one starts. Throws as the errors of softfloat/errors.hpp say.
+/// Runs them in turn into <out>/<name>/, but for those that are complete there, and prints their claims, or with json a
+/// list of their result records. Checks all options before the first one starts. Throws as the errors of
+/// softfloat/errors.hpp say.
 ExitCode run_experiments(const std::vector<const Experiment*>& chosen, const RunOptions& options);
 
 /// The main function of the program of one experiment.

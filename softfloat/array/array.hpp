@@ -83,27 +83,31 @@ void add_array(std::span<const Real> a, std::span<const Real> b, std::span<Real>
                Simd simd = simd_choice()) {
     array::operate<Real>("add_array", array::op_add, a, b, {}, out, context, simd);
 }
+/// out[i] = a[i] - b[i]
 template <array::Number Real>
 void subtract_array(std::span<const Real> a, std::span<const Real> b, std::span<Real> out,
                     const ArrayContext& context = {}, Simd simd = simd_choice()) {
     array::operate<Real>("subtract_array", array::op_subtract, a, b, {}, out, context, simd);
 }
+/// out[i] = a[i] * b[i]
 template <array::Number Real>
 void multiply_array(std::span<const Real> a, std::span<const Real> b, std::span<Real> out,
                     const ArrayContext& context = {}, Simd simd = simd_choice()) {
     array::operate<Real>("multiply_array", array::op_multiply, a, b, {}, out, context, simd);
 }
+/// out[i] = a[i] / b[i]
 template <array::Number Real>
 void divide_array(std::span<const Real> a, std::span<const Real> b, std::span<Real> out,
                   const ArrayContext& context = {}, Simd simd = simd_choice()) {
     array::operate<Real>("divide_array", array::op_divide, a, b, {}, out, context, simd);
 }
+/// out[i] = sqrt(a[i])
 template <array::Number Real>
 void sqrt_array(std::span<const Real> a, std::span<Real> out, const ArrayContext& context = {},
                 Simd simd = simd_choice()) {
     array::operate<Real>("sqrt_array", array::op_sqrt, a, {}, {}, out, context, simd);
 }
-/// a[i] * b[i] + c[i], rounded once.
+/// out[i] = a[i] * b[i] + c[i], rounded once.
 template <array::Number Real>
 void fma_array(std::span<const Real> a, std::span<const Real> b, std::span<const Real> c, std::span<Real> out,
                const ArrayContext& context = {}, Simd simd = simd_choice()) {

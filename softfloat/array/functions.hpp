@@ -16,6 +16,7 @@ namespace ulp {
 
 namespace array {
 
+/// The functions of one argument.
 enum class Function { exp, exp2, expm1, log, log2, log1p, sin, cos, tanh, sigmoid, erf, gelu, softplus, rsqrt, cbrt };
 inline constexpr int functions = static_cast<int>(Function::cbrt) + 1;
 
@@ -62,6 +63,7 @@ ULPLAB_ARRAY_FUNCTION(rsqrt)
 ULPLAB_ARRAY_FUNCTION(cbrt)
 #undef ULPLAB_ARRAY_FUNCTION
 
+/// out[i] = x[i] to the power y[i], for float and Float<F>; sizes as above.
 template <array::Number Real>
 void pow_array(std::span<const Real> x, std::span<const Real> y, std::span<Real> out,
                const ArrayContext& context = {}) {
@@ -69,6 +71,7 @@ void pow_array(std::span<const Real> x, std::span<const Real> y, std::span<Real>
     array::require_same_size("pow_array", y.size(), out.size());
     array::pow_words(array::format_of<Real>(), x.data(), y.data(), out.data(), out.size(), context);
 }
+/// out[i] = sqrt(x[i]^2 + y[i]^2) without overflow on the way; sizes as above.
 template <array::Number Real>
 void hypot_array(std::span<const Real> x, std::span<const Real> y, std::span<Real> out,
                  const ArrayContext& context = {}) {

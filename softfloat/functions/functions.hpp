@@ -51,6 +51,7 @@ ULPLAB_FUNCTION(rsqrt, Rsqrt)
 ULPLAB_FUNCTION(cbrt, Cbrt)
 #undef ULPLAB_FUNCTION
 
+/// x to the power y, with IEEE 754-2019's special cases (section 9.2.1).
 template <FloatFormat F>
 constexpr Float<F> pow(Float<F> x, Float<F> y, Context& context) {
     return Float<F>::from_bits(static_cast<typename Float<F>::Bits>(pow_bits(F, x.bits(), y.bits(), context)));
@@ -60,6 +61,7 @@ constexpr Float<F> pow(Float<F> x, Float<F> y) {
     Context context;
     return pow(x, y, context);
 }
+/// sqrt(x^2 + y^2), without overflow or underflow on the way.
 template <FloatFormat F>
 constexpr Float<F> hypot(Float<F> x, Float<F> y, Context& context) {
     return Float<F>::from_bits(static_cast<typename Float<F>::Bits>(hypot_bits(F, x.bits(), y.bits(), context)));

@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "softfloat/tensor_core/block_dot.hpp"
+#include "softfloat/tensor_core/gemm.hpp"
 #include "softfloat/tensor_core/models.hpp"
 
 namespace ulp {
@@ -87,6 +88,19 @@ constexpr std::uint32_t block_scaled_dot(const BlockScaledModel& model, const st
     const auto magnitude = static_cast<std::uint64_t>(sum < 0 ? -sum : sum);
     return static_cast<std::uint32_t>(round_block_sum(group, sum < 0, magnitude, largest - group.fraction_bits));
 }
+
+/// D = A * B + C with scales: A is m x k, B is k x n, both fp32 carriers of the element format; C and D are m x n. The
+/// scales of A are m x ceil(k / scale_block), those of B ceil(k / scale_block) x n, carriers of the scale format; an
+/// array may be null: all scales are 1 then, C is +0.
+struct BlockScaledProblem {
+    GemmProblem product{};
+    Strided<const float> a_scales{};
+    Strided<const float> b_scales{};
+};
+
+/// Each element of D is a chain of block_scaled_dot in ascending k, the last instruction filled with zeros. Uses
+/// OpenMP's threads. Throws std::invalid_argument for negative sizes or missing arrays.
+void block_scaled_gemm(const BlockScaledModel& model, const BlockScaledProblem& problem);
 
 /// A row: "sm_100:tcgen05.mxf8f6f4.e4m3.fp32", "sm_120:mma.nvf4.e2m1.fp32".
 struct BlockScaledRow {

@@ -4,70 +4,20 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <stdexcept>
 
 #include "softfloat/format_names.hpp"
 #include "softfloat/tensor_core/chain_dot.hpp"
+#include "softfloat/tensor_core/dot_question.hpp"
+#include "softfloat/tensor_core/narrow_discovery.hpp"
 
 namespace ulp {
 
 namespace {
 
-/// The number (-1)^sign * significand * 2^exponent, significand 1, 3 or 9.
-struct Number {
-    bool sign;
-    int significand;
-    int exponent;
-};
-
-std::string text(int exponent) { return "2^" + std::to_string(exponent); }
-
-/// Builds inputs, lane by lane, and asks the unit.
-class Question {
-  public:
-    explicit Question(const DotUnit& unit) : unit_(unit), a_(size(unit.k)), b_(size(unit.k)) {}
-
-    /// Puts a number at a leaf; false if no operands of the formats make it.
-    bool put(int leaf, const Number& number) {
-        if (leaf == addend_leaf) {
-            c_ = code(unit_.accumulator, number);
-            return true;
-        }
-        // a = p 2^x, b = q 2^y with p q = significand: 9 is 3 * 3.
-        const int p = number.significand == 9 ? 3 : 1;
-        const int q = number.significand / p;
-        const int low = std::max(least(unit_.a_format), number.exponent - most(unit_.b_format, q));
-        const int high = std::min(most(unit_.a_format, p), number.exponent - least(unit_.b_format));
-        if (low > high) return false;
-        const int x = std::clamp(number.exponent / 2, low, high);
-        a_[size(leaf)] = code(unit_.a_format, {number.sign, p, x});
-        b_[size(leaf)] = code(unit_.b_format, {false, q, number.exponent - x});
-        return true;
-    }
-    void put_codes(int leaf, std::uint64_t a, std::uint64_t b) {
-        a_[size(leaf)] = a;
-        b_[size(leaf)] = b;
-    }
-    [[nodiscard]] std::uint64_t answer() const { return unit_.dot(a_, b_, c_); }
-    [[nodiscard]] double value() const {
-        Context context;
-        return std::bit_cast<double>(convert_bits(formats::fp64, unit_.accumulator, answer(), context));
-    }
-
-  private:
-    static std::size_t size(int k) { return static_cast<std::size_t>(k); }
-    static int least(const FloatFormat& format) { return format.smallest_exponent(); }
-    static int most(const FloatFormat& format, int significand) { return format.emax() - (significand == 1 ? 0 : 1); }
-    static std::uint64_t code(const FloatFormat& format, const Number& number) {
-        Context context;
-        return round_to_bits(format, number.sign, number.exponent, static_cast<std::uint64_t>(number.significand),
-                             context);
-    }
-
-    const DotUnit& unit_;
-    std::vector<std::uint64_t> a_, b_;
-    std::uint64_t c_ = 0;
-};
+using discovery::Number;
+using discovery::Question;
+using discovery::rounding_from;
+using discovery::text;
 
 /// Exponents that suit the formats: of huge terms, and of units that any rounding in their company loses.
 struct Scales {
@@ -135,12 +85,6 @@ class AlignmentTest {
     const std::vector<int>& leaves_;
     Number huge_;
 };
-
-Rounding rounding_from(bool up, bool down_in_magnitude_of_negative) {
-    if (up && down_in_magnitude_of_negative) return Rounding::nearest_even;
-    if (up) return Rounding::up;
-    return down_in_magnitude_of_negative ? Rounding::down : Rounding::toward_zero;
-}
 
 void find_alignment(const DotUnit& unit, const std::vector<int>& leaves, Discovery& found) {
     const int huge = scales_of(unit).huge;
@@ -274,16 +218,17 @@ DotUnit unit_of(const TensorCoreModel& model) {
             }};
 }
 
-bool can_discover(const DotUnit& unit) {
+bool can_mask(const DotUnit& unit) {
     constexpr int most_fraction_bits = 25;  // of the units known
     const Scales scales = scales_of(unit);
     return scales.huge - scales.unit > most_fraction_bits + 2;
 }
 
 Discovery discover(const DotUnit& unit) {
-    if (!can_discover(unit)) {
-        throw std::invalid_argument("numbers of " + name_of(unit.a_format) + " and " + name_of(unit.b_format) +
-                                    " lie too near each other to ask a unit for its order; choose wider formats");
+    if (!can_mask(unit)) {
+        Discovery found = discovery::discover_narrow(unit);
+        find_special_values(unit, found);
+        return found;
     }
     Discovery found;
     found.tree = find_tree(unit);
@@ -300,10 +245,11 @@ Discovery discover(const DotUnit& unit) {
 
 bool agrees(const Discovery& found, const TensorCoreModel& model) {
     const bool aligned = takes_decoded(model);
-    const bool alignment = aligned ? found.fraction_bits == model.fraction_bits &&
-                                         found.alignment == model.mutation.alignment &&
-                                         found.normalises_products == model.mutation.normalise_products
-                                   : !found.fraction_bits.has_value();
+    const bool alignment = aligned
+                               ? found.fraction_bits == model.fraction_bits &&
+                                     found.alignment.value_or(model.mutation.alignment) == model.mutation.alignment &&
+                                     found.normalises_products == model.mutation.normalise_products
+                               : !found.fraction_bits.has_value();
     const bool late = model.summation == Summation::late_addend || model.summation == Summation::late_addend_even_odd;
     const Rounding of_c = late ? Rounding::down : model.mutation.alignment;
     const bool addend = found.addend_alignment.value_or(of_c) == of_c;

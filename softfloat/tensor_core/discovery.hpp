@@ -41,10 +41,11 @@ struct Discovery {
     std::vector<std::string> evidence;  // a sentence each
 };
 
-/// Whether the formats hold numbers far enough apart for the questions: FP6 and FP4 without scales do not.
-bool can_discover(const DotUnit& unit);
+/// Whether products of the formats lie far enough apart for masking. Those of FP6 and FP4 do not; there c, which has
+/// more binades, asks (narrow_discovery.hpp), and what it cannot ask `evidence` says.
+bool can_mask(const DotUnit& unit);
 
-/// Asks the unit; takes about k^2 / 2 dot products. Throws std::invalid_argument unless can_discover(unit).
+/// Asks the unit; takes about k^2 / 2 dot products.
 Discovery discover(const DotUnit& unit);
 
 /// Rows of the table with exactly these findings and formats.

@@ -1,6 +1,7 @@
 #include "softfloat/tensor_core/gemm.hpp"
 
 #include <bit>
+#include <cmath>
 #include <stdexcept>
 #include <vector>
 
@@ -55,22 +56,63 @@ void multiply_plain(const TensorCoreModel& model, const GemmProblem& p, const st
     }
 }
 
+/// One element by the definition.
+double fp64_element(const TensorCoreModel& model, const Fp64Problem& p, std::int64_t i, std::int64_t j) {
+    std::vector<std::uint64_t> row, column;
+    for (std::int64_t k = 0; k < p.k; ++k) {
+        row.push_back(std::bit_cast<std::uint64_t>(p.a(i, k)));
+        column.push_back(std::bit_cast<std::uint64_t>(p.b(k, j)));
+    }
+    const std::uint64_t c = p.c.data == nullptr ? 0 : std::bit_cast<std::uint64_t>(p.c(i, j));
+    return std::bit_cast<double>(chain_dot(model, row.data(), column.data(), c, p.k));
+}
+
+bool fused_chain(const TensorCoreModel& model) {
+    return model.summation == Summation::fma_chain && model.rounding == Rounding::nearest_even &&
+           model.a_format == formats::fp64 && model.b_format == formats::fp64 && !model.flush_subnormals;
+}
+
+// sums[j] = fma(a, b[j], sums[j]) by the processor's instruction, which IEEE 754 defines.
+#ifdef __x86_64__
+bool has_fused_multiply_add() { return simd_choice() >= Simd::avx2; }
+__attribute__((target("avx2,fma"))) void add_multiple(double a, const double* b, double* sums, std::int64_t count) {
+    for (std::int64_t j = 0; j < count; ++j) sums[j] = __builtin_fma(a, b[j], sums[j]);
+}
+#else
+bool has_fused_multiply_add() { return false; }
+void add_multiple(double, const double*, double*, std::int64_t) {}
+#endif
+
 }  // namespace
 
 void fp64_gemm(const TensorCoreModel& model, const Fp64Problem& p) {
     if (model.accumulator != formats::fp64) throw std::invalid_argument("this model has no fp64 accumulator");
     check(p);
-    const auto code = [](double x) { return std::bit_cast<std::uint64_t>(x); };
+    if (!fused_chain(model) || !has_fused_multiply_add()) return fp64_gemm_plain(model, p);
+    std::vector<double> b(static_cast<std::size_t>(p.k * p.n));
+    for (std::int64_t k = 0; k < p.k; ++k) {
+        for (std::int64_t j = 0; j < p.n; ++j) b[static_cast<std::size_t>(k * p.n + j)] = p.b(k, j);
+    }
+#pragma omp parallel for schedule(static) if (p.m * p.n * p.k > (std::int64_t{1} << 16))
+    for (std::int64_t i = 0; i < p.m; ++i) {
+        std::vector<double> row(static_cast<std::size_t>(p.n));
+        for (std::int64_t j = 0; j < p.n; ++j) row[static_cast<std::size_t>(j)] = p.c.data == nullptr ? 0 : p.c(i, j);
+        for (std::int64_t k = 0; k < p.k; ++k) add_multiple(p.a(i, k), b.data() + k * p.n, row.data(), p.n);
+        for (std::int64_t j = 0; j < p.n; ++j) {
+            // The zeros that fill the last instruction make +0 of -0.
+            const double d = row[static_cast<std::size_t>(j)] + (p.k % model.instruction_k == 0 ? -0.0 : 0.0);
+            // Once NaN, always NaN: which NaN is the plain path's to say.
+            p.d(i, j) = std::isnan(d) ? fp64_element(model, p, i, j) : d;
+        }
+    }
+}
+
+void fp64_gemm_plain(const TensorCoreModel& model, const Fp64Problem& p) {
+    if (model.accumulator != formats::fp64) throw std::invalid_argument("this model has no fp64 accumulator");
+    check(p);
 #pragma omp parallel for schedule(dynamic) if (p.m * p.n * p.k > (std::int64_t{1} << 16))
     for (std::int64_t i = 0; i < p.m; ++i) {
-        std::vector<std::uint64_t> row(static_cast<std::size_t>(p.k));
-        std::vector<std::uint64_t> column(static_cast<std::size_t>(p.k));
-        for (std::int64_t k = 0; k < p.k; ++k) row[static_cast<std::size_t>(k)] = code(p.a(i, k));
-        for (std::int64_t j = 0; j < p.n; ++j) {
-            for (std::int64_t k = 0; k < p.k; ++k) column[static_cast<std::size_t>(k)] = code(p.b(k, j));
-            const std::uint64_t c = p.c.data == nullptr ? 0 : code(p.c(i, j));
-            p.d(i, j) = std::bit_cast<double>(chain_dot(model, row.data(), column.data(), c, p.k));
-        }
+        for (std::int64_t j = 0; j < p.n; ++j) p.d(i, j) = fp64_element(model, p, i, j);
     }
 }
 

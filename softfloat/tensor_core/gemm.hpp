@@ -44,6 +44,7 @@ void soft_gemm_plain(const TensorCoreModel& model, const GemmProblem& problem);
 
 /// The same for models with fp64 operands and accumulators. Throws std::invalid_argument for other models.
 void fp64_gemm(const TensorCoreModel& model, const Fp64Problem& problem);
+void fp64_gemm_plain(const TensorCoreModel& model, const Fp64Problem& problem);
 
 /// An fp32 carrier as a storage word of an input format, and a storage word of an accumulator as a carrier.
 std::uint32_t operand_code(const FloatFormat& format, float value);

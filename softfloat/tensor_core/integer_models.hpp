@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "softfloat/tensor_core/gemm.hpp"
 #include "softfloat/tensor_core/models.hpp"
 
 namespace ulp {
@@ -58,6 +59,16 @@ constexpr std::int32_t integer_dot(const IntegerModel& model, const Value* a, co
     }
     return c;
 }
+
+/// A whole product; element (i, j) of D is integer_dot of a row and a column.
+using IntegerProblem = ProductProblem<std::int32_t>;
+
+/// Operands must lie in operand_range. Uses OpenMP's threads. Throws std::invalid_argument for negative sizes, missing
+/// arrays, or an operand out of range (naming its place).
+void integer_gemm(const IntegerModel& model, const IntegerProblem& problem);
+
+/// The same by integer_dot alone: the definition.
+void integer_gemm_plain(const IntegerModel& model, const IntegerProblem& problem);
 
 /// The least and the greatest operand.
 struct IntegerRange {

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "softfloat/format_names.hpp"
+#include "softfloat/nearest_names.hpp"
 #include "softfloat/tensor_core/policies.hpp"
 
 namespace ulp {
@@ -285,10 +286,11 @@ bool equal_ignoring_case(std::string_view x, std::string_view y) {
                       [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
 }
 
-[[noreturn]] void throw_unknown(const std::string& what, std::span<const ModelRow> choices) {
-    std::string keys;
-    for (const ModelRow& row : choices) keys += (keys.empty() ? "" : ", ") + row.key();
-    throw std::invalid_argument("there is no model " + what + "; choose one of " + keys);
+[[noreturn]] void throw_unknown(const std::string& what, std::string_view wrong, std::span<const ModelRow> choices) {
+    std::vector<std::string> keys;
+    for (const ModelRow& row : choices) keys.push_back(row.key());
+    throw std::invalid_argument("there is no model " + what + "; nearest are " + nearest_names(wrong, keys) +
+                                ", and `ulplab models` lists all");
 }
 
 }  // namespace
@@ -313,7 +315,7 @@ const ModelRow& find_model(std::string_view key) {
     for (const ModelRow& row : model_table()) {
         if (row.key() == key) return row;
     }
-    throw_unknown("'" + std::string(key) + "'", model_table());
+    throw_unknown("'" + std::string(key) + "'", key, model_table());
 }
 
 const ModelRow& find_model(std::string_view gpu, std::string_view input, std::string_view output) {
@@ -326,7 +328,7 @@ const ModelRow& find_model(std::string_view gpu, std::string_view input, std::st
     }
     throw_unknown("of " + std::string(gpu) + " with " + std::string(input) + " inputs and a " + std::string(output) +
                       " accumulator",
-                  of_architecture);
+                  architecture + ":mma." + std::string(input) + "." + std::string(output), of_architecture);
 }
 
 std::span<const NamedGpu> named_gpus() { return gpus; }

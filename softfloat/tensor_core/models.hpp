@@ -35,11 +35,11 @@ struct ModelRow {
 /// that find_model takes when no instruction is named.
 std::span<const ModelRow> model_table();
 
-/// The row with that key. Throws std::invalid_argument that lists what there is.
+/// The row with that key. Throws std::invalid_argument that names the nearest keys.
 const ModelRow& find_model(std::string_view key);
 
 /// The row of a GPU ("H100", "a100"), generation ("hopper") or architecture ("sm_90") for these formats, in any case of
-/// letters. Throws std::invalid_argument that lists what there is.
+/// letters. Throws std::invalid_argument that names the nearest rows of that GPU.
 const ModelRow& find_model(std::string_view gpu, std::string_view input, std::string_view output);
 
 /// "sm_90" for "H100", "hopper", "sm_90". Throws std::invalid_argument that lists the names.

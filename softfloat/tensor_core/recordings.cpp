@@ -152,20 +152,26 @@ bool is_fp8(const RecordedSet& set) {
 
 }  // namespace
 
-std::vector<RecordedFiles> find_recordings(const fs::path& path) {
-    if (!fs::is_directory(path)) throw DataError(path.string() + ": there is no such folder of recordings");
+std::vector<RecordedFiles> list_recordings(const fs::path& path) {
+    if (!fs::is_directory(path)) return {};
     const fs::path folder = fs::canonical(path);
     std::vector<RecordedFiles> sets;
     add_sets_of_folder(folder, sets);
     for (const auto& entry : fs::recursive_directory_iterator(folder)) {
         if (entry.is_directory()) add_sets_of_folder(entry.path(), sets);
     }
-    if (sets.empty()) {
-        throw DataError(path.string() + ": holds no recordings; expected <GPU>/<format>/d_<GPU>_<output>.txt");
-    }
     std::sort(sets.begin(), sets.end(), [](const RecordedFiles& x, const RecordedFiles& y) {
         return std::tie(x.gpu, x.input, x.output, x.d) < std::tie(y.gpu, y.input, y.output, y.d);
     });
+    return sets;
+}
+
+std::vector<RecordedFiles> find_recordings(const fs::path& path) {
+    if (!fs::is_directory(path)) throw DataError(path.string() + ": there is no such folder of recordings");
+    auto sets = list_recordings(path);
+    if (sets.empty()) {
+        throw DataError(path.string() + ": holds no recordings; expected <GPU>/<format>/d_<GPU>_<output>.txt");
+    }
     return sets;
 }
 

@@ -38,6 +38,9 @@ struct RecordedFiles {
 /// Throws DataError if the path does not exist or holds no set.
 std::vector<RecordedFiles> find_recordings(const std::filesystem::path& path);
 
+/// The same, empty where there is none.
+std::vector<RecordedFiles> list_recordings(const std::filesystem::path& path);
+
 /// Reads a set. Throws DataError naming file and line for a missing or truncated file, a row of the wrong width, a
 /// digit that is none, or a value that is not on the input format's grid.
 RecordedSet read_recording(const RecordedFiles& files);

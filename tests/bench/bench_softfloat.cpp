@@ -135,6 +135,46 @@ void operate(benchmark::State& state, ulp::array::Operation operation, Simd simd
     report(state, operated_count);
 }
 
+/// Values of both signs around 1: results are ordinary numbers.
+template <class Real>
+std::vector<Real> ordinary_numbers(std::size_t count) {
+    std::vector<Real> numbers;
+    for (const float x : ordinary_values(count)) numbers.push_back(Real(x));
+    return numbers;
+}
+
+/// One call after the other on arrays that stay in the cache.
+template <class Real, class Call>
+void call_each(benchmark::State& state, Call call) {
+    constexpr std::size_t count = 4096;
+    const auto a = ordinary_numbers<Real>(count);
+    const auto b = ordinary_numbers<Real>(count + 7);
+    std::vector<Real> out(count);
+    for (auto _ : state) {
+        for (std::size_t i = 0; i < count; ++i) out[i] = call(a[i], b[i + 7]);
+        benchmark::ClobberMemory();
+    }
+    report(state, count);
+}
+
+template <class Real>
+void register_calls(const std::string& name) {
+    const auto enter = [](const std::string& what, auto call) {
+        benchmark::RegisterBenchmark(what.c_str(), [call](benchmark::State& state) { call_each<Real>(state, call); });
+    };
+    enter("call_add/" + name, [](Real x, Real y) { return x + y; });
+    enter("call_multiply/" + name, [](Real x, Real y) { return x * y; });
+    enter("call_divide/" + name, [](Real x, Real y) { return x / y; });
+    // With flags, in a mode that the compiler does not know.
+    for (const auto& [rounding_name, rounding] : roundings) {
+        if (rounding != Rounding::nearest_even && rounding != Rounding::up) continue;
+        ulp::Context context{.rounding = rounding};
+        const std::string end = "_context_" + std::string(rounding_name) + "/" + name;
+        enter("call_add" + end, [=](Real x, Real y) mutable { return add(x, y, context); });
+        enter("call_multiply" + end, [=](Real x, Real y) mutable { return multiply(x, y, context); });
+    }
+}
+
 template <class From, class To>
 void convert(benchmark::State& state, Simd simd) {
     const auto bits = random_bits<From>(operated_count, 1);
@@ -192,6 +232,8 @@ void register_operations() {
     register_functions<ulp::bf16>("bf16");
     register_functions<ulp::e4m3>("e4m3");
     register_functions<ulp::fp32>("fp32");
+    register_calls<ulp::fp16>("fp16");
+    register_calls<ulp::bf16>("bf16");
 }
 
 /// Prints as usual, and keeps the time an element of each benchmark: the median where there are repetitions.

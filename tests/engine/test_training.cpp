@@ -454,7 +454,7 @@ TEST_CASE("models refuse names twice and unknown names") {
     CHECK(model.parameter_count() == 9);
     CHECK_THROWS_WITH_AS((void)recipe_by_name("fp17"),
                          "no recipe 'fp17'; there are fp32, tf32, bf16, mixed_fp16, mixed_fp16_fp16_loss, fp16, "
-                         "pure_bf16, fp8, mxfp8, fp64",
+                         "pure_bf16, fp8, mxfp8, fp64, each also with +ftz and +fused after its name",
                          std::invalid_argument);
 }
 

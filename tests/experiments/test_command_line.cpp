@@ -1,9 +1,11 @@
 // The program as a user meets it: what it prints, its exit codes, and what it leaves behind.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "experiments/framework/experiment.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/subprocess.hpp"
 #include "tests/experiments/temporary_folder.hpp"
@@ -52,8 +54,22 @@ TEST_CASE("wrong usage ends with 2 and a sentence") {
     check_refused({"run", "overflow", "--seed", "one", to}, 2, "--seed");
     check_refused({"run", "overflow", "--format", "xml", to}, 2, "--format");
     check_refused({"run", "overflow", "--quick", "--full", to}, 2, "excludes");
+    check_refused({"codes", "fp32"}, 2, "fp32 has 2^32 codes, too many to list");
+    check_refused({"codes", "half"}, 2, "there is no format 'half'");
+    check_refused({"manual", "walk"}, 2, "there is no command \"ulplab walk\"");
+    check_refused({"models", "--gpu", "H900"}, 2, "H900");
     check_refused({"list", "nothing"}, 2, "there is no experiment \"nothing\"");
     CHECK(fs::is_empty(out.path()));
+}
+
+TEST_CASE("manual pages and codes are written as other programs read them") {
+    const Finished page = ulplab({"manual", "gpu", "info"});
+    CHECK(page.exit_code == 0);
+    CHECK(page.output.find(".TH \"ulplab-gpu-info\" 1") != std::string::npos);
+    CHECK(page.output.find("\\fB\\-\\-help\\fR") != std::string::npos);
+    const Finished codes = ulplab({"codes", "e2m1"});
+    CHECK(std::count(codes.output.begin(), codes.output.end(), '\n') == 17);
+    CHECK(codes.output.find("\n1\t0 00 1\tsubnormal\t0.5\t0.5\t0x0.8p+0\t0\t2\t-1\n") != std::string::npos);
 }
 
 TEST_CASE("missing data and folders that cannot be written end with 3 and a sentence") {
@@ -164,8 +180,9 @@ TEST_CASE("without gnuplot the data and the templates stay, with the command to 
 TEST_CASE("the results of all experiments are the same with one thread and with two") {
     const test::TemporaryFolder out;
     const std::vector<std::string> small = {
-        "run",   "all",       "--set", "samples=1000",   "--set", "steps=8",    "--set", "train_images=64",
-        "--set", "hidden=16", "--set", "test_images=50", "--set", "length=4096"};
+        "run",   "all",       "--set", "samples=1000",   "--set", "steps=8",           "--set", "train_images=64",
+        "--set", "hidden=16", "--set", "test_images=50", "--set", "length=4096",       "--set", "longest_k=4096",
+        "--set", "seeds=1",   "--set", "net_steps=8",    "--set", "regression_steps=4"};
     std::map<std::string, std::string> digests;
     for (const char* threads : {"1", "2"}) {
         const fs::path to = out / threads;
@@ -174,29 +191,103 @@ TEST_CASE("the results of all experiments are the same with one thread and with 
         const Finished run = ulplab(arguments, {std::string("OMP_NUM_THREADS=") + threads, "PATH=/nonexistent"});
         INFO(run.output);
         REQUIRE(run.exit_code <= 1);  // eight steps do not train: that claim may fail
-        for (const char* name : {"overflow", "swamping", "underflow", "gradient_histogram"}) {
+        for (const Experiment& experiment : experiments()) {
+            const std::string& name = experiment.name;
             const auto [place, first] = digests.try_emplace(name, digest_in(to / name));
+            INFO(name);
             CHECK(place->second == digest_in(to / name));
             CHECK(first == (std::string(threads) == "1"));
         }
     }
 }
 
-TEST_CASE("resuming skips what is complete, and only that") {
+TEST_CASE("what is complete is not run again, and only that") {
     const test::TemporaryFolder out;
-    const auto run = [&](const std::string& samples) {
-        const Finished finished =
-            ulplab({"run", "swamping", "--resume", "--set", "samples=" + samples, "--out", out.path().string()},
-                   {"PATH=/nonexistent"});
+    const auto run = [&](const std::string& samples, const std::vector<std::string>& more = {}) {
+        std::vector<std::string> arguments = {"run",   "swamping",         "--set", "samples=" + samples,
+                                              "--out", out.path().string()};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        const Finished finished = ulplab(arguments, {"PATH=/nonexistent"});
         CHECK(finished.exit_code == 0);
         return finished.output.find("complete already") != std::string::npos;
     };
     CHECK_FALSE(run("100"));
     CHECK(run("100"));
+    CHECK_FALSE(run("100", {"--force"}));
+    CHECK_FALSE(run("100", {"--seed", "2"}));
     CHECK_FALSE(run("101"));
     write_file(out / "swamping/data.csv", "half a file");
     CHECK_FALSE(run("101"));
     CHECK(run("101"));
+    // The figures that were missing are drawn without another run.
+    if (run_program({"sh", "-c", "command -v gnuplot"}).exit_code == 0) {
+        CHECK_FALSE(fs::exists(out / "swamping/block.svg"));
+        const Finished drawn = ulplab({"run", "swamping", "--set", "samples=101", "--out", out.path().string()});
+        CHECK(drawn.output.find("complete already") != std::string::npos);
+        CHECK(fs::exists(out / "swamping/block.svg"));
+    }
+}
+
+TEST_CASE("a sweep in shards gives the table that it gives at once, and resumes") {
+    const test::TemporaryFolder out;
+    const std::string file = (out / "grid.json").string();
+    write_file(file,
+               R"({"experiment": "swamping", "seeds": [1, 2], "settings": {"updates": 100, "samples": [100, 101]}})");
+    const auto sweep = [&](const std::string& place, const std::vector<std::string>& more = {}) {
+        std::vector<std::string> arguments = {"sweep", file, "--out", (out / place).string()};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        const Finished finished = ulplab(arguments);
+        INFO(finished.output);
+        CHECK(finished.exit_code == 0);
+        return finished.output;
+    };
+    CHECK(sweep("a", {"--shard", "2/3"}).find("3 of 4 cases are still to be run") != std::string::npos);
+    check_refused({"sweep", file, "--out", (out / "a").string(), "--merge"}, 3, "is not complete");
+    CHECK_FALSE(fs::exists(out / "a/sweeps/grid.csv"));
+    sweep("a", {"--shard", "1/3"});
+    CHECK(sweep("a", {"--shard", "3/3"}).find("grid.csv") != std::string::npos);
+    CHECK(sweep("a").find("0 cases run, 4 complete already") != std::string::npos);
+    sweep("b");
+    for (const char* table : {"sweeps/grid.csv", "sweeps/grid_claims.csv"}) {
+        CHECK(read_file(out / "a" / table) == read_file(out / "b" / table));
+    }
+    const std::string points = read_file(out / "a/sweeps/grid.csv");
+    CHECK(
+        points.starts_with("experiment,mode,backend,seed,samples,updates,figure,series,x,x_bits,y,y_format,y_bits\n"
+                           "swamping,quick,,1,100,100,"));
+    CHECK(points.find("\nswamping,quick,,2,101,100,") != std::string::npos);
+    CHECK(read_file(out / "a/sweeps/grid_claims.csv").find(",swamping.rule_safe,reproduced,") != std::string::npos);
+    const std::string list = sweep("c", {"--list", "--shard", "4/4"});
+    CHECK(list.find("seed=2 samples=101 updates=100") != std::string::npos);
+    CHECK(std::count(list.begin(), list.end(), '\n') == 1);
+    CHECK_FALSE(fs::exists(out / "c"));
+}
+
+TEST_CASE("a sweep that cannot be is refused before anything runs") {
+    const test::TemporaryFolder out;
+    const std::string file = (out / "grid.json").string();
+    const auto refused = [&](const std::string& content, int exit_code, const std::string& sentence) {
+        write_file(file, content);
+        check_refused({"sweep", file, "--out", (out / "to").string()}, exit_code, sentence);
+    };
+    check_refused({"sweep", (out / "nowhere.json").string()}, 3, "nowhere.json");
+    refused("{", 3, "grid.json: this is not a JSON object");
+    refused("{}", 3, "must name one experiment");
+    refused(R"({"experiment": "swamping", "seed": 1})", 3, "there is no key \"seed\"; choose from");
+    refused(R"({"experiment": "swamping", "mode": "slow"})", 3, "\"quick\" or \"full\"");
+    refused(R"({"experiment": "swamping", "seeds": []})", 3, "the list \"seeds\" is empty");
+    refused(R"({"experiment": "swamping", "seeds": [1, -1]})", 3, "a seed is an integer from 0 on");
+    refused(R"({"experiment": "swamping", "seeds": [1, 1]})", 3, "holds 1 twice");
+    refused(R"({"experiment": "swamping", "settings": {"samples": {}}})", 3, "numbers or texts");
+    refused(R"({"experiment": "swamping", "settings": {"samples": [1]}})", 2, "an integer from 100");
+    refused(R"({"experiment": "swamping", "settings": {"simples": [1]}})", 2, "there is no setting \"simples\"");
+    refused(R"({"experiment": "swapping"})", 2, "there is no experiment \"swapping\"");
+    refused(R"({"experiment": "swamping", "backends": ["soft:z80"]})", 2, "soft:z80");
+    write_file(file, R"({"experiment": "swamping"})");
+    for (const char* shard : {"0/2", "3/2", "2", "1/2/3", "a/b"}) {
+        check_refused({"sweep", file, "--shard", shard}, 2, "--shard takes i/n");
+    }
+    CHECK_FALSE(fs::exists(out / "to"));
 }
 
 TEST_CASE("the seed changes the random parts, and nothing else does") {

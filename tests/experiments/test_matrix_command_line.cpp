@@ -39,6 +39,20 @@ void write_set(const fs::path& folder, const std::string& gpu, const std::string
 
 }  // namespace
 
+TEST_CASE("verify replays recordings of both kinds in one folder") {
+    const test::TemporaryFolder folder;
+    const std::string path = folder.path().string();
+    check_ends({"gpu", "record", "--device", "software:sm_90", "--instruction", "mma.m16n8k8.fp16.fp32", "--digests",
+                "1", "--out", path},
+               0, "");
+    write_set(folder.path(), "H100", "01000000101000000000000000000000");
+    check_ends({"verify", path}, 0, "mma.m16n8k8.fp16.fp32 probes");
+    check_ends({"verify", path}, 0, "H100 fp16 fp16->fp32 1/1\n");
+    write_set(folder.path(), "H100", "01000000101000000000000000000001");
+    check_ends({"verify", path}, 4, "mma.m16n8k8.fp16.fp32 probes");
+    check_ends({"verify", path}, 4, "H100 fp16 fp16->fp32 0/1\n");
+}
+
 TEST_CASE("verify prints a line a set, and ends with 4 and the first difference in full") {
     const test::TemporaryFolder folder;
     const std::string path = folder.path().string();
@@ -78,10 +92,45 @@ TEST_CASE("matmul writes the product, or nothing and a sentence") {
     check_ends(with({"--promote", "100"}), 2, "choose a multiple of 16");
     check_ends(with({"--transpose-b"}), 3, "the inner sizes differ");
     check_ends({"matmul", "--model", "sm_91:x", file("a.npy"), file("b.npy"), "-o", file("e.npy")}, 2,
-               "there is no model 'sm_91:x'; choose one of sm_70:mma.fp16.fp32");
+               "there is no model 'sm_91:x'; nearest are sm_");
     check_ends({"matmul", "--model", "sm_90:mma.fp16.fp32", file("a.npy"), file("c.npy"), "-o", file("e.npy")}, 3,
                "c.npy: cannot be opened");
     CHECK_FALSE(fs::exists(file("e.npy")));
+}
+
+TEST_CASE("matmul multiplies integers and block-scaled codes, and refuses scales that do not fit") {
+    const test::TemporaryFolder folder;
+    const auto file = [&](const std::string& name) { return (folder.path() / name).string(); };
+    using Bytes = std::vector<std::uint8_t>;
+    const Bytes ones(64, 0x02);  // 1 in FP4, 2 as an integer
+    npy::write(file("a.npy"), npy::matrix("|u1", 1, 64, ones));
+    npy::write(file("b.npy"), npy::matrix("|u1", 64, 1, ones));
+    npy::write(file("x.npy"), npy::matrix("|u1", 1, 4, Bytes{0x38, 0x40, 0x38, 0x38}));  // 1, 2, 1, 1 in E4M3
+    const auto product = [&](const std::string& key, std::vector<std::string> more) {
+        std::vector<std::string> arguments{"matmul", "--model", key, file("a.npy"), file("b.npy"), "-o", file("d.npy")};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return arguments;
+    };
+    const auto result = [&](auto value) {
+        const npy::Array d = npy::read(file("d.npy"));
+        std::memcpy(&value, d.data.data(), 4);
+        return value;
+    };
+    check_ends(product("sm_120:mma.nvf4.e2m1.fp32", {}), 0, "1 x 1 x 64 products, scales of 16 elements");
+    CHECK(result(0.0F) == 64.0F);
+    check_ends(product("sm_120:mma.nvf4.e2m1.fp32", {"--a-scales", file("x.npy")}), 0, "claimed");
+    CHECK(result(0.0F) == 80.0F);
+    check_ends(product("sm_80:mma.u8.s32", {}), 0, "products");
+    CHECK(result(0) == 256);
+    check_ends(product("sm_120:mma.nvf4.e2m1.fp32", {"--b-scales", file("x.npy")}), 3,
+               "the scales are 1 x 4, the blocks 4 x 1");
+    check_ends(product("sm_80:mma.u8.s32", {"--a-scales", file("x.npy")}), 2, "has no scales");
+    check_ends(product("sm_120:mma.nvf5.e2m1.fp32", {}), 2, "nearest are sm_120:mma.nvf4.e2m1.fp32");
+    check_ends({"discover", "--backend", "sm_90:mma.fp61.fp32"}, 2, "nearest are sm_90:mma.fp16.fp32");
+    check_ends({"discover", "--backend", "sm_80:mma.s4.s32"}, 0, "operands              s4 x s4");
+    check_ends({"discover", "--backend", "sm_120:mma.e2m1.fp16"}, 0, "cannot be asked in these formats");
+    check_ends({"models", "--gpu", "V100"}, 0, "sm_70:mma.fp16.fp16");
+    check_ends({"models", "--format", "json"}, 0, "\"evidence\": \"seen live\"");
 }
 
 TEST_CASE("explain names what explains a result, discover finds a unit's parameters, probe-table lists predictions") {

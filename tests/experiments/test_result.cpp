@@ -43,6 +43,31 @@ TEST_CASE("a value is judged by its bits") {
     CHECK_FALSE(all_hold(result.claims()));
 }
 
+TEST_CASE("what was only quoted is neither right nor wrong") {
+    Result result("sample");
+    result.quoted("speed", "a talk", "It is 8 times as fast.", "8x", "needs a V100");
+    CHECK(result.claims().back().expected == "8x");
+    CHECK(result.claims().back().measured == "not measured: needs a V100");
+    CHECK(verdict_name(result.claims().back().verdict) == "quoted only");
+    CHECK(verdict_by_name("quoted only") == Verdict::quoted);
+    CHECK(all_hold(result.claims()));
+}
+
+TEST_CASE("experiments stand chapter by chapter, and there as they were given") {
+    const auto named = [](const char* name, Chapter chapter) {
+        return Experiment{name, "", "", chapter, {}, run_nothing};
+    };
+    const auto sorted = in_order_of_argument(
+        {named("a", Chapter::hardware), named("b", Chapter::formats), named("c", Chapter::hardware)});
+    CHECK(sorted[0].name == "b");
+    CHECK(sorted[1].name == "a");
+    CHECK(sorted[2].name == "c");
+    for (const Experiment& experiment : experiments()) {
+        CHECK(chapter_by_name(chapter_name(experiment.chapter)) == experiment.chapter);
+        CHECK_FALSE(chapter_text(experiment.chapter).empty());
+    }
+}
+
 TEST_CASE("claims have ids of their own, and series names that gnuplot can select") {
     Result result("sample");
     result.claim("a", "s", "t", "1", "1");
@@ -86,8 +111,33 @@ TEST_CASE("the report escapes text and shows what was not drawn") {
     CHECK(page.find("&lt;b&gt;A &amp; B&lt;/b&gt;") != std::string::npos);
     CHECK(page.find("1 &lt; 2") != std::string::npos);
     CHECK(page.find("gnuplot curve.gp") != std::string::npos);
-    CHECK(page.find("{{") == std::string::npos);  // no placeholder left
+    CHECK(page.find("{{") == std::string::npos);  // every mark is filled in
     CHECK(page.find("src=\"http") == std::string::npos);
+}
+
+TEST_CASE("the report has the chapters' texts and a register of all claims by document") {
+    StoredResult first;
+    first.experiment = "first";
+    first.chapter = "Overflow";
+    first.claims = {{"first.a", "Talk (2019), \"slide <7>\"", "s1", "1", "1", Verdict::reproduced},
+                    {"first.b", "Paper (2020), section 2", "s2", "2", "3", Verdict::refuted}};
+    StoredResult second = first;
+    second.experiment = "second";
+    second.chapter = "Hardware";
+    second.claims = {{"second.c", "Talk (2019), \"slide 8\"", "s3", "8x", "not measured: x", Verdict::quoted}};
+    const std::string page = report_html({first, second});
+    CHECK(page.find("does not come back") != std::string::npos);
+    CHECK(page.find("id=\"chapter-hardware\"") != std::string::npos);
+    const std::string table = page.substr(page.find("id=\"register\""));
+    CHECK(table.find("<h3>Talk (2019)</h3>") < table.find("id=\"second.c\""));
+    CHECK(table.find("id=\"second.c\"") < table.find("<h3>Paper (2020)</h3>"));
+    CHECK(table.find("&quot;slide &lt;7&gt;&quot; &middot; <a href=\"#first\">") != std::string::npos);
+    CHECK(table.find("class=\"verdict quoted\">quoted only") != std::string::npos);
+    CHECK(table.find("section 2 &middot;") != std::string::npos);
+    const std::size_t errata = page.find("id=\"errata\"");
+    const std::string wrong = page.substr(errata, page.find("id=\"register\"") - errata);
+    CHECK(wrong.find("href=\"#first.b\"") != std::string::npos);
+    CHECK(wrong.find("first.a") == std::string::npos);
 }
 
 TEST_CASE("a drawing in the report takes the page's text colour and ids of its own") {

@@ -39,12 +39,14 @@ for build in a b; do
     mkdir -p "$work/$build/bin"
     cat >"$work/$build/bin/ulplab" <<'STAND_IN'
 #!/bin/sh
+[ "$1" = digests ] && exec cat "$(dirname "$0")/recipes"
 while [ $# -gt 0 ]; do [ "$1" = --out ] && out=$2; shift; done
 mkdir -p "$out/overflow"
 printf '{\n  "digest": "%s"\n}\n' "$(cat "$(dirname "$0")/digest")" >"$out/overflow/manifest.json"
 STAND_IN
     chmod +x "$work/$build/bin/ulplab"
     echo same >"$work/$build/bin/digest"
+    echo "fp32 soft:ieee same" >"$work/$build/bin/recipes"
 done
 compare="$source_folder/tests/experiments/compare_digests.sh"
 "$compare" "$work/a" "$work/b" >/dev/null || fail "equal digests were told apart"
@@ -52,3 +54,8 @@ echo other >"$work/b/bin/digest"
 status=0
 "$compare" "$work/a" "$work/b" >/dev/null 2>&1 || status=$?
 [ "$status" -eq 4 ] || fail "different digests ended with $status"
+echo same >"$work/b/bin/digest"
+echo "fp32 soft:ieee other" >"$work/b/bin/recipes"
+status=0
+"$compare" "$work/a" "$work/b" >/dev/null 2>&1 || status=$?
+[ "$status" -eq 4 ] || fail "different digests of a recipe ended with $status"

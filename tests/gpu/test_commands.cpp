@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <string>
 
 namespace {
@@ -32,6 +34,17 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 std::filesystem::path temporary(const std::string& name) {
     return std::filesystem::temp_directory_path() / ("ulplab-" + name + std::to_string(getpid()));
 }
+
+}  // namespace
+
+namespace {
+
+std::string read(const std::filesystem::path& file) {
+    std::ostringstream text;
+    text << std::ifstream(file).rdbuf();
+    return text.str();
+}
+void write(const std::filesystem::path& file, const std::string& text) { std::ofstream(file) << text; }
 
 }  // namespace
 
@@ -91,6 +104,25 @@ TEST_CASE("traces of two generations part, and the place is named") {
     const Outcome files = ulplab("compare " + a.string() + " " + b.string());
     CHECK(files.code == 4);
     CHECK(contains(files.output, "step "));
+    // Both are of software: trained again, without hardware, up to the place.
+    CHECK(contains(files.output, "trained again here: step 0, product 0 (fc1/linear, forward; fp16->fp32 of 16 x 784"));
+    CHECK(contains(files.output, "element ("));
+    CHECK(contains(files.output, "operands "));
+    CHECK(contains(files.output, "after the step fc1.weight, element "));
+    // A trace of the same backend by another build: one of the two is what this build gives.
+    std::string changed = read(a);
+    changed[changed.rfind("\nend") - 1] ^= 1;
+    write(b, changed);
+    const Outcome builds = ulplab("compare " + a.string() + " " + b.string());
+    CHECK(builds.code == 4);
+    CHECK(contains(builds.output, "soft:h100 gives the trace of " + a.string()));
+    CHECK(contains(builds.output, "soft:h100 gives the trace of another than " + b.string()));
+    // One of hardware cannot be trained again; what to do is said.
+    std::string hardware = changed;
+    hardware.replace(hardware.find("device software"), 15, "device NVIDIA H100, sm_90");
+    write(b, hardware);
+    CHECK(
+        contains(ulplab("compare " + a.string() + " " + b.string()).output, "on a machine with NVIDIA H100, sm_90: "));
     const Outcome backends = ulplab("compare soft:h100 soft:a100" + settings);
     CHECK(backends.code == 4);
     CHECK(contains(backends.output, "product 0"));

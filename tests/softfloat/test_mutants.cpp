@@ -21,33 +21,33 @@ using Implementation = std::function<Bits(Bits a, Bits b, Bits c, Context& conte
 
 struct Operation {
     std::string name;
-    Implementation library;
-    std::function<Located(const Oracle&, Bits a, Bits b, Bits c)> place;
+    Implementation under_test;
+    std::function<Located(const Oracle&, Bits a, Bits b, Bits c, int fraction_bits)> place;
 };
 
 using Word = std::uint64_t;
 const Operation add{"add", [](Bits a, Bits b, Bits, Context& c) { return add_bits<Word>(format, a, b, c); },
-                    [](const Oracle& o, Bits a, Bits b, Bits) { return o.sum<Narrow>(a, b); }};
+                    [](const Oracle& o, Bits a, Bits b, Bits, int f) { return o.sum<Narrow>(a, b, f); }};
 const Operation multiply{"multiply",
                          [](Bits a, Bits b, Bits, Context& c) { return multiply_bits<Word>(format, a, b, c); },
-                         [](const Oracle& o, Bits a, Bits b, Bits) { return o.product(a, b); }};
+                         [](const Oracle& o, Bits a, Bits b, Bits, int f) { return o.product(a, b, f); }};
 const Operation divide{"divide", [](Bits a, Bits b, Bits, Context& c) { return divide_bits<Word>(format, a, b, c); },
-                       [](const Oracle& o, Bits a, Bits b, Bits) { return o.quotient(a, b); }};
+                       [](const Oracle& o, Bits a, Bits b, Bits, int f) { return o.quotient(a, b, f); }};
 const Operation square_root{"sqrt", [](Bits a, Bits, Bits, Context& c) { return sqrt_bits<Word>(format, a, c); },
-                            [](const Oracle& o, Bits a, Bits, Bits) { return o.square_root(a); }};
-const Operation multiply_add{"fma",
-                             [](Bits a, Bits b, Bits z, Context& c) { return fma_bits<Word>(format, a, b, z, c); },
-                             [](const Oracle& o, Bits a, Bits b, Bits c) { return o.fused<Narrow>(a, b, c); }};
+                            [](const Oracle& o, Bits a, Bits, Bits, int f) { return o.square_root(a, f); }};
+const Operation multiply_add{
+    "fma", [](Bits a, Bits b, Bits z, Context& c) { return fma_bits<Word>(format, a, b, z, c); },
+    [](const Oracle& o, Bits a, Bits b, Bits c, int f) { return o.fused<Narrow>(a, b, c, f); }};
 const Operation remainder{"remainder",
                           [](Bits a, Bits b, Bits, Context& c) { return remainder_bits<Word>(format, a, b, c); },
-                          [](const Oracle& o, Bits a, Bits b, Bits) { return o.remainder<Narrow>(a, b); }};
+                          [](const Oracle& o, Bits a, Bits b, Bits, int) { return o.remainder<Narrow>(a, b); }};
 
 /// The check: all triples of edge codes, and random operands.
 Mismatches check(const Operation& operation, const Implementation& implementation) {
     const Oracle oracle(format);
     Mismatches found;
     const auto compare = [&](Bits a, Bits b, Bits c) {
-        check_modes(found, oracle, operation.place(oracle, a, b, c), {a, b, c},
+        check_modes(found, oracle, operation.place(oracle, a, b, c, 0), {a, b, c},
                     [&](Context& context) { return implementation(a, b, c, context); });
     };
     const auto edges = edge_codes(format);
@@ -74,7 +74,7 @@ using Change = std::function<Answer(Bits a, Bits b, Bits c, const Context& befor
 Implementation changed(const Operation& operation, const Condition& applies, const Change& change) {
     return [=](Bits a, Bits b, Bits c, Context& context) {
         const Context before = context;
-        const Bits bits = operation.library(a, b, c, context);
+        const Bits bits = operation.under_test(a, b, c, context);
         const Answer answer{bits, context.flags};
         if (!applies(a, b, c, before, answer)) return bits;
         const Answer wrong = change(a, b, c, before, answer);
@@ -284,7 +284,7 @@ Implementation other_tininess(const Operation& operation) {
         Context other = context;
         other.tininess =
             context.tininess == Tininess::after_rounding ? Tininess::before_rounding : Tininess::after_rounding;
-        const Bits result = operation.library(a, b, c, other);
+        const Bits result = operation.under_test(a, b, c, other);
         context.flags = other.flags;
         return result;
     };
@@ -295,7 +295,7 @@ Implementation other_mode(const Operation& operation, Rounding from, Rounding to
     return [&operation, from, to](Bits a, Bits b, Bits c, Context& context) {
         Context other = context;
         if (context.rounding == from) other.rounding = to;
-        const Bits result = operation.library(a, b, c, other);
+        const Bits result = operation.under_test(a, b, c, other);
         context.flags = other.flags;
         return result;
     };
@@ -304,7 +304,7 @@ Implementation other_mode(const Operation& operation, Rounding from, Rounding to
 /// The truncated remainder of C's fmod.
 Implementation truncated_remainder() {
     return [](Bits a, Bits b, Bits c, Context& context) {
-        const Bits result = remainder.library(a, b, c, context);
+        const Bits result = remainder.under_test(a, b, c, context);
         if (nan(result) || zero(result) || negative(result) == negative(a)) return result;
         Context exact_context;
         const Bits size = b & 0x7FFF;
@@ -312,11 +312,153 @@ Implementation truncated_remainder() {
     };
 }
 
+/// The same check with options: the operands that the context flushes are zeros to the judge.
+Mismatches check(const Operation& operation, const Implementation& implementation, const Context& options) {
+    const Oracle oracle(format);
+    Mismatches found;
+    const auto seen = [&](Bits x) { return options.flush_inputs && subnormal(x) ? x & 0x8000 : x; };
+    const int fraction_bits = options.rounding == Rounding::stochastic ? options.random_bits : 0;
+    RandomWords random(53);
+    const auto compare = [&](Bits a, Bits b, Bits c) {
+        Context context = options;
+        if (fraction_bits != 0) context.random = random.below(std::uint64_t{1} << fraction_bits);
+        check_call(found, oracle, operation.place(oracle, seen(a), seen(b), seen(c), fraction_bits), context, {a, b, c},
+                   [&](Context& c2) { return implementation(a, b, c, c2); });
+    };
+    const auto edges = edge_codes(format);
+    for (const Bits a : edges) {
+        for (const Bits b : edges) compare(a, b, edges[(a ^ b) % edges.size()]);
+    }
+    for (int i = 0; i < 4000; ++i) {
+        const Bits a = random_code(format, random, random.next());
+        const Bits b = random_code(format, random, a);
+        Context context;
+        compare(a, b, random_code(format, random, multiply_bits<Word>(format, a, b, context)));
+    }
+    return found;
+}
+
+/// The operation in a context changed by `change`; its flags are those raised there.
+Implementation in_context(const Operation& operation, void (*change)(Context& context)) {
+    return [&operation, change](Bits a, Bits b, Bits c, Context& context) {
+        Context other = context;
+        change(other);
+        const Bits result = operation.under_test(a, b, c, other);
+        context.flags = other.flags;
+        return result;
+    };
+}
+/// The operation on operands changed one by one.
+Implementation on_operands(const Operation& operation, Bits (*first)(Bits), Bits (*others)(Bits)) {
+    return [&operation, first, others](Bits a, Bits b, Bits c, Context& context) {
+        Context other = context;
+        other.flush_inputs = false;
+        const Bits result = operation.under_test(first(a), others(b), others(c), other);
+        context.flags = other.flags;
+        return result;
+    };
+}
+
+struct OptionMutant {
+    std::string broken_rule;
+    Context options;
+    const Operation& operation;
+    Implementation implementation;
+};
+
+std::vector<OptionMutant> broken_options() {
+    using C = const Context&;
+    using A = const Answer&;
+    const auto raised = [](A answer, unsigned flags) { return (answer.flags & flags) != 0; };
+    const auto kept = [](Bits x) { return x; };
+    const auto flushed = [](Bits x) { return subnormal(x) ? x & 0x8000 : x; };
+    const auto flushed_to_plus = [](Bits x) { return subnormal(x) ? Bits{0} : x; };
+    const Context saturate{.saturate = true};
+    const Context inputs{.flush_inputs = true};
+    const Context outputs{.flush_outputs = true};
+    const Context chance{.rounding = Rounding::stochastic, .tininess = Tininess::before_rounding, .random_bits = 4};
+    return {
+        {"saturation", saturate, multiply, in_context(multiply, [](Context& c) { c.saturate = false; })},
+        {"an infinite operand saturates as well", saturate, add,
+         changed(
+             add, [](Bits a, Bits b, Bits, C, A) { return infinite(a) && !nan(b) && a != (b ^ 0x8000); },
+             first_operand)},
+        {"a division by zero saturates as well", saturate, divide,
+         changed(
+             divide, [=](Bits, Bits, Bits, C, A answer) { return raised(answer, flag::divide_by_zero); },
+             bits(0x7C00))},
+        {"a saturated result keeps its sign", saturate, multiply,
+         changed(
+             multiply, [](Bits, Bits, Bits, C, A answer) { return answer.bits == 0xFBFF; }, other_sign)},
+        {"saturation is at the largest number", saturate, multiply,
+         changed(
+             multiply, [=](Bits, Bits, Bits, C, A answer) { return raised(answer, flag::overflow); }, bits(0x7BFE))},
+        {"saturation still raises overflow", saturate, multiply,
+         changed(
+             multiply, [](Bits, Bits, Bits, C, A) { return true; }, without(flag::overflow))},
+        {"saturation leaves NaN alone", saturate, add,
+         changed(
+             add, [](Bits, Bits, Bits, C, A answer) { return nan(answer.bits); }, bits(0x7BFF))},
+        {"flushing of operands", inputs, add, in_context(add, [](Context& c) { c.flush_inputs = false; })},
+        {"flushing of operands, not of results", inputs, multiply,
+         in_context(multiply,
+                    [](Context& c) {
+                        c.flush_inputs = false;
+                        c.flush_outputs = true;
+                    })},
+        {"flushing of every operand", inputs, add, on_operands(add, flushed, kept)},
+        {"a flushed operand keeps its sign", inputs, divide, on_operands(divide, flushed_to_plus, flushed_to_plus)},
+        {"flushing an operand raises nothing", inputs, add,
+         changed(
+             add, [](Bits a, Bits, Bits, C, A) { return subnormal(a); }, with(flag::inexact))},
+        {"flushing of the third operand", inputs, multiply_add,
+         changed(
+             multiply_add, [](Bits, Bits, Bits c, C, A answer) { return subnormal(c) && zero(answer.bits); }, bits(1))},
+        {"flushing of results", outputs, multiply, in_context(multiply, [](Context& c) { c.flush_outputs = false; })},
+        {"flushing of results, not of operands", outputs, add,
+         in_context(add,
+                    [](Context& c) {
+                        c.flush_outputs = false;
+                        c.flush_inputs = true;
+                    })},
+        {"a flushed result keeps its sign", outputs, multiply,
+         changed(
+             multiply, [=](Bits, Bits, Bits, C, A answer) { return raised(answer, flag::underflow); }, other_sign)},
+        {"a flushed result is inexact", outputs, add,
+         changed(
+             add, [=](Bits, Bits, Bits, C, A answer) { return raised(answer, flag::underflow); },
+             without(flag::inexact))},
+        {"a flushed result underflows", outputs, multiply,
+         changed(
+             multiply, [](Bits, Bits, Bits, C, A) { return true; }, without(flag::underflow))},
+        {"what rounds up to a normal number is not flushed", outputs, multiply,
+         in_context(multiply, [](Context& c) { c.tininess = Tininess::before_rounding; })},
+        {"rounding by chance", chance, add, in_context(add, [](Context& c) { c.rounding = Rounding::nearest_even; })},
+        {"rounding by chance, sometimes up", chance, divide,
+         in_context(divide, [](Context& c) { c.rounding = Rounding::toward_zero; })},
+        {"every random bit counts", chance, multiply, in_context(multiply, [](Context& c) { c.random &= ~1ULL; })},
+        {"as many random bits as asked for", chance, square_root,
+         in_context(square_root,
+                    [](Context& c) {
+                        --c.random_bits;
+                        c.random >>= 1;
+                    })},
+        {"no bias of one random step", chance, multiply_add,
+         in_context(multiply_add, [](Context& c) { c.random = (c.random + 1) & 15; })},
+        {"chance moves the magnitude, not the number", chance, add,
+         [](Bits a, Bits b, Bits c, Context& context) {
+             const bool below = negative(add.under_test(a, b, c, context));
+             if (below) context.random = 15 - context.random;
+             return add.under_test(a, b, c, context);
+         }},
+    };
+}
+
 }  // namespace
 
 TEST_CASE("the check passes the library") {
     for (const Operation* operation : {&add, &multiply, &divide, &square_root, &multiply_add, &remainder}) {
-        const Mismatches found = check(*operation, operation->library);
+        const Mismatches found = check(*operation, operation->under_test);
         INFO(operation->name << ": " << found.first);
         CHECK(found.count == 0);
     }
@@ -344,6 +486,16 @@ TEST_CASE("every broken rule of the special values and flags is found out") {
     for (const Mutant& mutant : broken_special_values()) {
         INFO("broken: " << mutant.broken_rule);
         CHECK(check(mutant.operation, mutant.implementation).count > 0);
+    }
+}
+
+TEST_CASE("every broken rule of saturation, flushing and rounding by chance is found out") {
+    for (const OptionMutant& mutant : broken_options()) {
+        INFO("broken: " << mutant.broken_rule);
+        const Mismatches of_library = check(mutant.operation, mutant.operation.under_test, mutant.options);
+        INFO("library: " << of_library.first);
+        CHECK(of_library.count == 0);
+        CHECK(check(mutant.operation, mutant.implementation, mutant.options).count > 0);
     }
 }
 

@@ -127,6 +127,69 @@ TEST_CASE("the filter writes operands, result and flags, and ignores further fie
     CHECK(filtered("f16_add", "") == "");
 }
 
+TEST_CASE("the 80- and 128-bit formats: known words, and every half and back") {
+    CHECK(filtered("f16_to_extF80", "3C00\n") == "3C00 3FFF8000000000000000 00\n");
+    CHECK(filtered("f16_to_extF80", "8001\n") == "8001 BFE78000000000000000 00\n");
+    CHECK(filtered("f16_to_extF80", "7D00\n") == "7D00 7FFFC000000000000000 10\n");
+    CHECK(filtered("f16_to_f128", "C200\n") == "C200 C0008000000000000000000000000000 00\n");
+    CHECK(filtered("extF80_to_f16", "3FFF8010000000000000\n") == "3FFF8010000000000000 3C00 01\n");
+    CHECK(filtered("extF80_to_f16", "3FFF8010000000000001\n") == "3FFF8010000000000001 3C01 01\n");
+    CHECK(filtered("extF80_to_f16", "FFFF8000000000000000\n") == "FFFF8000000000000000 FC00 00\n");
+    CHECK(filtered("f128_to_f16", "400E0000000000000000000000000000\n") ==
+          "400E0000000000000000000000000000 7800 00\n");
+    CHECK(filtered("f128_to_f16", "400EFFE0000000000000000000000000\n") ==
+          "400EFFE0000000000000000000000000 7C00 05\n");
+    CHECK(filtered("f128_to_f16", "7FFF0000000000000000000000000001\n") ==
+          "7FFF0000000000000000000000000001 7E00 10\n");
+    CHECK(complaint_about("f128_to_f16", "3FFF\n").find("32 hexadecimal digits") != std::string::npos);
+    for (const auto& [to, from] : {std::pair{"f16_to_extF80", "extF80_to_f16"}, {"f16_to_f128", "f128_to_f16"}}) {
+        const testfloat::Operation& there = testfloat::operation_by_name(to);
+        const testfloat::Operation& back = testfloat::operation_by_name(from);
+        int wrong = 0;
+        for (std::uint64_t code = 0; code < 0x10000; ++code) {
+            Context context;
+            const UInt128 wide = there.compute({code}, context);
+            const UInt128 again = back.compute({wide}, context);
+            wrong += context.flags == (is_signaling(formats::fp16, code) ? flag::invalid : 0) &&
+                             again == (is_nan(formats::fp16, code) ? 0x7E00 : code)
+                         ? 0
+                         : 1;
+        }
+        CHECK(wrong == 0);
+    }
+}
+
+TEST_CASE("words of 80 and 128 bits round as the same fp64 number does, in every mode") {
+    const testfloat::Operation& of_f64 = testfloat::operation_by_name("f64_to_f16");
+    const testfloat::Operation& of_f80 = testfloat::operation_by_name("extF80_to_f16");
+    const testfloat::Operation& of_f128 = testfloat::operation_by_name("f128_to_f16");
+    std::uint64_t state = 1;
+    int wrong = 0;
+    for (int i = 0; i < 60'000; ++i) {
+        state = state * 6364136223846793005U + 1442695040888963407U;
+        // Exponents from 2^-30 to 2^20; every other number a tie or just beside one.
+        const std::uint64_t exponent = 1023 - 30 + (state >> 33) % 50;
+        std::uint64_t fraction = state & ((std::uint64_t{1} << 52) - 1);
+        if (i % 2 == 0) fraction = (fraction >> 41 << 41) + static_cast<std::uint64_t>(i / 2 % 3) - 1;
+        fraction &= (std::uint64_t{1} << 52) - 1;
+        const UInt128 sign = state >> 63;
+        const UInt128 field = exponent + 16383 - 1023;
+        const UInt128 f64 = sign << 63 | static_cast<UInt128>(exponent) << 52 | fraction;
+        const UInt128 f80 = sign << 79 | field << 64 | std::uint64_t{1} << 63 | fraction << 11;
+        const UInt128 f128 = sign << 127 | field << 112 | static_cast<UInt128>(fraction) << 60;
+        for (int mode = 0; mode < 6; ++mode) {
+            Context a{.rounding = static_cast<Rounding>(mode)};
+            Context b = a, c = a;
+            const UInt128 expected = of_f64.compute({f64}, a);
+            wrong += of_f80.compute({f80}, b) == expected && of_f128.compute({f128}, c) == expected &&
+                             b.flags == a.flags && c.flags == a.flags
+                         ? 0
+                         : 1;
+        }
+    }
+    CHECK(wrong == 0);
+}
+
 TEST_CASE("tininess before rounding raises underflow where tininess after does not") {
     // (1 - 2^-11) * 2^-14 rounds up to 2^-14.
     CHECK(filtered("f16_mul", "0401 3BFE\n") == "0401 3BFE 0400 01\n");

@@ -49,6 +49,37 @@ TEST_CASE("pow and hypot are correctly rounded in every mode for all pairs of ev
     }
 }
 
+TEST_CASE("saturation and flushing act on pow and hypot") {
+    const FloatFormat format = ieee_format(3, 3);
+    const Oracle oracle(format);
+    const auto flushed = [&](std::uint64_t code) {
+        const bool subnormal = (magnitude_of(format, code) >> format.fraction_bits) == 0;
+        return subnormal ? code & ~format.magnitude_mask() : code;
+    };
+    Mismatches found;
+    for (const auto& [a, b] : all_pairs(all_codes(format))) {
+        const auto power = [&, x = a, y = b](Context& context) { return pow_bits(format, x, y, context); };
+        const auto root = [&, x = a, y = b](Context& context) { return hypot_bits(format, x, y, context); };
+        const Located power_place = locate_pow(oracle, a, b);
+        const Located root_place = locate_hypot(oracle, a, b);
+        const Located power_of_flushed = locate_pow(oracle, flushed(a), flushed(b));
+        const Located root_of_flushed = locate_hypot(oracle, flushed(a), flushed(b));
+        for (const Rounding rounding : deterministic_roundings) {
+            for (Context options : {Context{.saturate = true}, Context{.flush_outputs = true}}) {
+                options.rounding = rounding;
+                check_call(found, oracle, power_place, options, {a, b}, power);
+                check_call(found, oracle, root_place, options, {a, b}, root);
+            }
+            const Context options{.rounding = rounding, .flush_inputs = true};
+            check_call(found, oracle, power_of_flushed, options, {a, b}, power);
+            check_call(found, oracle, root_of_flushed, options, {a, b}, root);
+        }
+    }
+    INFO(found.first);
+    CHECK(found.checks > 500'000);
+    CHECK(found.count == 0);
+}
+
 TEST_CASE("pow and hypot are correctly rounded in every mode for pairs of interesting operands") {
     for (const FloatFormat& format : {formats::fp16, formats::bf16, formats::tf32, formats::fp32, ieee_format(11, 8)}) {
         check_pairs(format, all_pairs(interesting_codes(format)));

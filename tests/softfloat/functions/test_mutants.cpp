@@ -148,19 +148,26 @@ TEST_CASE("a broken special rule, rounding mode or last bit of any function is c
     all_mutants_are_caught<functions::Cbrt>("cbrt");
 }
 
-/// pow over all pairs of a small format, in every mode.
-template <class Call>
-Mismatches check_pow(Call call) {
-    const FloatFormat format = ieee_format(3, 2);
+/// All pairs of a small format, in every mode, against the judge `locate`.
+template <class Locate, class Call>
+Mismatches check_pairs(const FloatFormat& format, Locate locate, Call call) {
     const Oracle oracle(format);
     Mismatches found;
     for (const std::uint64_t a : all_codes(format)) {
         for (const std::uint64_t b : all_codes(format)) {
-            check_modes(found, oracle, locate_pow(oracle, a, b), {a, b},
+            check_modes(found, oracle, locate(oracle, a, b), {a, b},
                         [&](Context& context) { return call(format, a, b, context); });
         }
     }
     return found;
+}
+template <class Call>
+Mismatches check_pow(Call call) {
+    return check_pairs(ieee_format(3, 2), locate_pow, call);
+}
+template <class Call>
+Mismatches check_hypot(Call call) {
+    return check_pairs(ieee_format(4, 2), locate_hypot, call);
 }
 
 TEST_CASE("a broken rule of pow is caught: special results, exact results, NaN that does not matter, the sign") {
@@ -186,6 +193,56 @@ TEST_CASE("a broken rule of pow is caught: special results, exact results, NaN t
     };
     CHECK(check_pow(nan_always_wins).count > 0);
     CHECK(check_pow(signs_lost).count > 0);
+}
+
+TEST_CASE("a broken rule of hypot is caught: infinity beside NaN, zeros, signs, squares that leave the range, modes") {
+    using F = const FloatFormat&;
+    using Bits = std::uint64_t;
+    CHECK(check_hypot(hypot_bits).count == 0);
+    const auto nan_always_wins = [](F format, Bits a, Bits b, Context& context) {
+        if (is_nan(format, a) || is_nan(format, b)) return propagate_nan(format, a, b, context);
+        return hypot_bits(format, a, b, context);
+    };
+    const auto infinity_hides_signaling_nan = [](F format, Bits a, Bits b, Context& context) {
+        if (is_infinity(format, a) || is_infinity(format, b)) return infinity_bits(format, false);
+        return hypot_bits(format, a, b, context);
+    };
+    const auto infinity_keeps_its_sign = [](F format, Bits a, Bits b, Context& context) {
+        return is_infinity(format, a) && !is_nan(format, b) ? a : hypot_bits(format, a, b, context);
+    };
+    const auto beside_zero_keeps_its_sign = [](F format, Bits a, Bits b, Context& context) {
+        return magnitude_of(format, b) == 0 && !is_nan(format, a) ? a : hypot_bits(format, a, b, context);
+    };
+    const auto squares_in_the_format = [](F format, Bits a, Bits b, Context& context) {
+        const Bits sum = fma_bits<Bits>(format, a, a, multiply_bits<Bits>(format, b, b, context), context);
+        return sqrt_bits<Bits>(format, sum, context);
+    };
+    const auto small_operand_lost = [](F format, Bits a, Bits b, Context& context) {
+        const auto x = decode<Bits>(format, a);
+        const auto y = decode<Bits>(format, b);
+        if (x.kind != Kind::finite || y.kind != Kind::finite) return hypot_bits(format, a, b, context);
+        const int gap = x.exponent + bit_length(x.significand) - y.exponent - bit_length(y.significand);
+        return hypot_bits(format, a, gap > format.precision() + 2 ? 0 : b, context);
+    };
+    CHECK(check_hypot(nan_always_wins).count > 0);
+    CHECK(check_hypot(infinity_hides_signaling_nan).count > 0);
+    CHECK(check_hypot(infinity_keeps_its_sign).count > 0);
+    CHECK(check_hypot(beside_zero_keeps_its_sign).count > 0);
+    CHECK(check_hypot(squares_in_the_format).count > 0);
+    CHECK(check_hypot(small_operand_lost).count > 0);
+    for (const Rounding broken : deterministic_roundings) {
+        for (const Rounding instead : deterministic_roundings) {
+            const auto mutant = [&](F format, Bits a, Bits b, Context& context) {
+                if (context.rounding == broken) context.rounding = instead;
+                return hypot_bits(format, a, b, context);
+            };
+            // A length is positive: down is toward zero.
+            const auto inward = [](Rounding x) { return x == Rounding::down || x == Rounding::toward_zero; };
+            const bool same = broken == instead || (inward(broken) && inward(instead));
+            INFO("hypot, ", name_of(instead), " instead of ", name_of(broken));
+            CHECK((check_hypot(mutant).count > 0) == !same);
+        }
+    }
 }
 
 }  // namespace

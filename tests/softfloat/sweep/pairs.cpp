@@ -29,17 +29,29 @@ void plain_row_of(Operation operation, std::uint16_t a, Row& results) {
     }
 }
 
+template <class Type, class Function>
+void fill(std::uint16_t a, Row& results, Function function) {
+    const Type x = Type::from_bits(a);
+    for (std::uint32_t b = 0; b < row_length; ++b) {
+        results[b] = function(x, Type::from_bits(static_cast<std::uint16_t>(b))).bits();
+    }
+}
+
 template <class Type>
 void operator_row_of(Operation operation, std::uint16_t a, Row& results) {
-    const Type x = Type::from_bits(a);
-    const auto fill = [&](auto function) {
-        for (std::uint32_t b = 0; b < row_length; ++b) {
-            results[b] = function(x, Type::from_bits(static_cast<std::uint16_t>(b))).bits();
-        }
-    };
-    if (operation == Operation::add) fill([](Type p, Type q) { return p + q; });
-    if (operation == Operation::multiply) fill([](Type p, Type q) { return p * q; });
-    if (operation == Operation::divide) fill([](Type p, Type q) { return p / q; });
+    if (operation == Operation::add) fill<Type>(a, results, [](Type x, Type y) { return x + y; });
+    if (operation == Operation::multiply) fill<Type>(a, results, [](Type x, Type y) { return x * y; });
+    if (operation == Operation::divide) fill<Type>(a, results, [](Type x, Type y) { return x / y; });
+}
+
+template <class Type>
+void context_row_of(Operation operation, std::uint16_t a, Row& results) {
+    Context context;
+    if (operation == Operation::add) fill<Type>(a, results, [&](Type x, Type y) { return add(x, y, context); });
+    if (operation == Operation::multiply) {
+        fill<Type>(a, results, [&](Type x, Type y) { return multiply(x, y, context); });
+    }
+    if (operation == Operation::divide) fill<Type>(a, results, [&](Type x, Type y) { return divide(x, y, context); });
 }
 
 /// The value by its definition, in fp64.
@@ -116,6 +128,13 @@ bool operator_row(const FloatFormat& format, Operation operation, std::uint16_t 
     if (operation == Operation::remainder) return false;
     results.resize(row_length);
     is_fp16(format) ? operator_row_of<fp16>(operation, a, results) : operator_row_of<bf16>(operation, a, results);
+    return true;
+}
+
+bool context_row(const FloatFormat& format, Operation operation, std::uint16_t a, Row& results) {
+    if (operation == Operation::remainder) return false;
+    results.resize(row_length);
+    is_fp16(format) ? context_row_of<fp16>(operation, a, results) : context_row_of<bf16>(operation, a, results);
     return true;
 }
 

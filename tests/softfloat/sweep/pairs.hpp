@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "softfloat/format.hpp"
+#include "tests/softfloat/sweep/program.hpp"
 
 namespace ulp::sweep {
 
@@ -24,6 +25,8 @@ using Row = std::vector<std::uint16_t>;  // row_length results
 void plain_row(const FloatFormat& format, Operation operation, std::uint16_t a, Row& results);
 /// The operators' results; false where there is no operator.
 bool operator_row(const FloatFormat& format, Operation operation, std::uint16_t a, Row& results);
+/// The results of the same operations called with a Context.
+bool context_row(const FloatFormat& format, Operation operation, std::uint16_t a, Row& results);
 
 /// What judges: fp16's + * / is the processor's own, where it has AVX512-FP16, else fp64 hardware rounded once more by
 /// way of fp32 to odd; so is bf16's. Remainders, always exact, are the C library's in fp64.
@@ -35,10 +38,6 @@ std::string reference_name(const FloatFormat& format, Operation operation);
 bool has_hardware_fp16();
 void hardware_fp16_row(Operation operation, std::uint16_t a, std::uint16_t* results);
 
-struct Difference {
-    std::uint64_t count = 0;
-    std::string first;  // "3C00 4200: 3555, expected 3556"
-};
 /// Where two rows differ; two NaN are the same.
 void compare_rows(const FloatFormat& format, std::uint16_t a, const Row& got, const Row& expected, Difference& found);
 

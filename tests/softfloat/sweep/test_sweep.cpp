@@ -1,6 +1,10 @@
 // The sweep's own parts: a few rows of it, its two references, and that it sees a single wrong bit.
 #include <doctest/doctest.h>
 
+#include <filesystem>
+#include <string>
+#include <vector>
+
 #include "softfloat/round.hpp"
 #include "tests/softfloat/sweep/pairs.hpp"
 
@@ -18,6 +22,7 @@ TEST_CASE("a few rows of every format and operation equal the reference and the 
                 compare_rows(format, a, got, expected, found);
                 check_sample(format, operation, a, got, found);
                 if (operator_row(format, operation, a, got)) compare_rows(format, a, got, expected, found);
+                if (context_row(format, operation, a, got)) compare_rows(format, a, got, expected, found);
             }
             INFO(name_of(operation) << ": " << found.first);
             CHECK(found.count == 0);
@@ -42,6 +47,44 @@ TEST_CASE("the sample against the oracle finds an operation taken for another") 
     plain_row(formats::bf16, Operation::add, 0x3F81, row);
     check_sample(formats::bf16, Operation::multiply, 0x3F81, row, found);
     CHECK(found.count > 8);
+}
+
+namespace {
+
+/// A program of two tasks: "good", and "bad" with a wrong bit in chunk 7. Counts the chunks that were run.
+int run_two_tasks(std::vector<const char*> arguments, int& chunks_run) {
+    const auto task = [&](const char* name, int wrong) {
+        return Task{name, "cases", "nothing", [&chunks_run, wrong](int chunk) {
+                        ++chunks_run;
+                        return Difference{chunk == wrong ? std::uint64_t{1} : 0, "here"};
+                    }};
+    };
+    arguments.insert(arguments.begin(), "two_tasks");
+    return run_program("two_tasks", "a test", {task("good", -1), task("bad", 7)}, static_cast<int>(arguments.size()),
+                       arguments.data());
+}
+
+}  // namespace
+
+TEST_CASE("a sweep runs its shard, resumes from its state, does wrong chunks again, and refuses bad options") {
+    int runs = 0;
+    CHECK(run_two_tasks({"--only", "good", "--shard", "1/1024"}, runs) == 0);
+    CHECK(runs == 4);
+    CHECK(run_two_tasks({"--shard", "7/4096"}, runs) == 4);
+    CHECK(run_two_tasks({"--shard", "8/8"}, runs) == 2);
+    CHECK(run_two_tasks({"--shard"}, runs) == 2);
+    CHECK(run_two_tasks({"--only", "none"}, runs) == 2);
+    CHECK(run_two_tasks({"--stat", "x"}, runs) == 2);
+    CHECK(run_two_tasks({"--state", "/nowhere/file"}, runs) == 3);
+    const std::filesystem::path state = std::filesystem::temp_directory_path() / "ulplab_sweep_test.state";
+    std::filesystem::remove(state);
+    const std::string file = state.string();
+    runs = 0;
+    CHECK(run_two_tasks({"--shard", "7/1024", "--state", file.c_str()}, runs) == 4);
+    CHECK(runs == 8);
+    CHECK(run_two_tasks({"--shard", "7/1024", "--state", file.c_str()}, runs) == 4);
+    CHECK(runs == 9);
+    std::filesystem::remove(state);
 }
 
 }  // namespace ulp::sweep

@@ -80,3 +80,61 @@ TEST_CASE("FP4 terms are aligned at 35 fraction bits") {
     CHECK(dot(mxf4, minus_half, half, {e8m0(-14), e8m0(-14)}, {e8m0(0), e8m0(0)}, 0x1p20F) == bits(0x1p20F));
     CHECK_THROWS_AS((void)ulp::find_block_scaled_model("sm_90:mma.nvf4.e2m1.fp32"), std::invalid_argument);
 }
+
+TEST_CASE(
+    "whole block-scaled products chain the instruction over k, the last one filled up; scales of one by default") {
+    for (const ulp::BlockScaledRow& row : ulp::block_scaled_table()) {
+        CAPTURE(row.key);
+        const ulp::BlockScaledModel& model = row.model;
+        const std::int64_t m = 3, n = 4, k = 80, step = model.group.instruction_k;
+        const std::int64_t blocks = (k + model.scale_block - 1) / model.scale_block;
+        const auto carriers = [](const ulp::FloatFormat& format, const std::vector<std::uint32_t>& codes) {
+            std::vector<float> values;
+            for (const auto code : codes) values.push_back(ulp::carrier_of(format, code));
+            return values;
+        };
+        const auto a_codes = ulp::test::random_codes(model.group.a_format, ulp::test::DataClass::wide, m * k, 1);
+        const auto b_codes = ulp::test::random_codes(model.group.b_format, ulp::test::DataClass::wide, k * n, 2);
+        std::vector<std::uint32_t> x_codes, y_codes;
+        for (std::int64_t i = 0; i < m * blocks; ++i) x_codes.push_back(static_cast<std::uint32_t>(60 + i));
+        for (std::int64_t i = 0; i < blocks * n; ++i) y_codes.push_back(static_cast<std::uint32_t>(50 + 2 * i));
+        const auto a = carriers(model.group.a_format, a_codes);
+        const auto b = carriers(model.group.b_format, b_codes);
+        const auto x = carriers(model.scale_format, x_codes);
+        const auto y = carriers(model.scale_format, y_codes);
+        std::vector<float> d(static_cast<std::size_t>(m * n));
+        ulp::BlockScaledProblem problem{{m, n, k, {a.data(), k, 1}, {b.data(), n, 1}, {}, {d.data(), n, 1}},
+                                        {x.data(), blocks, 1},
+                                        {y.data(), n, 1}};
+        ulp::block_scaled_gemm(model, problem);
+        const std::uint32_t one = ulp::operand_code(model.scale_format, 1.0F);
+        const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
+        const auto element = [&](std::int64_t i, std::int64_t j, bool scaled) {
+            std::uint32_t sum = 0;
+            for (std::int64_t first = 0; first < k; first += step) {
+                Codes u{}, v{};
+                Scales s{one, one, one, one}, t = s;
+                for (std::int64_t l = 0; l < step && first + l < k; ++l) {
+                    u[at(l)] = a_codes[at(i * k + first + l)];
+                    v[at(l)] = b_codes[at((first + l) * n + j)];
+                    const std::int64_t block = (first + l) / model.scale_block;
+                    if (!scaled) continue;
+                    s[at(l / model.scale_block)] = x_codes[at(i * blocks + block)];
+                    t[at(l / model.scale_block)] = y_codes[at(block * n + j)];
+                }
+                sum = ulp::block_scaled_dot(model, u.data(), v.data(), s.data(), t.data(), sum);
+            }
+            return sum;
+        };
+        int different = 0;
+        for (const bool scaled : {true, false}) {
+            for (std::int64_t i = 0; i < m * n; ++i)
+                different += bits(d[at(i)]) != element(i / n, i % n, scaled) ? 1 : 0;
+            CHECK(different == 0);
+            problem.a_scales = problem.b_scales = {};
+            ulp::block_scaled_gemm(model, problem);
+        }
+        problem.product.a.data = nullptr;
+        CHECK_THROWS_AS(ulp::block_scaled_gemm(model, problem), std::invalid_argument);
+    }
+}

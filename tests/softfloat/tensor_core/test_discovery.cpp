@@ -5,11 +5,11 @@
 #include <array>
 #include <bit>
 #include <iostream>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "softfloat/tensor_core/discovery.hpp"
+#include "softfloat/tensor_core/integer_discovery.hpp"
 #include "softfloat/tensor_core/x86_units.hpp"
 
 namespace {
@@ -53,11 +53,6 @@ TEST_CASE("discovery recovers every row of the table from its own unit") {
     for (const ModelRow& row : ulp::model_table()) {
         CAPTURE(row.key());
         const DotUnit unit = ulp::unit_of(row.model);
-        if (!ulp::can_discover(unit)) {  // FP6 and FP4 without scales: 16 binades at most
-            CHECK(row.model.a_format.emax() <= 4);
-            CHECK_THROWS_AS(ulp::discover(unit), std::invalid_argument);
-            continue;
-        }
         const Discovery found = ulp::discover(unit);
         CAPTURE(found.tree.text());
         CAPTURE(found.fraction_bits.value_or(-1));
@@ -65,6 +60,50 @@ TEST_CASE("discovery recovers every row of the table from its own unit") {
         CHECK(ulp::agrees(found, row.model));
         const auto rows = ulp::matching_rows(unit, found);
         CHECK(std::find(rows.begin(), rows.end(), &row) != rows.end());
+    }
+}
+
+TEST_CASE("FP6 and FP4 units with other parameters are told apart, as far as the formats can ask") {
+    for (const char* key : {"sm_100:tcgen05.e2m1.fp32", "sm_100:tcgen05.e2m3.fp32", "sm_120:mma.e3m2.fp32",
+                            "sm_120:mma.e2m1.fp16", "sm_120:mma.e2m3.fp16", "sm_100:tcgen05.e3m2.fp16"}) {
+        CAPTURE(std::string(key));
+        const ulp::TensorCoreModel model = ulp::find_model(key).model;
+        const bool narrow_sum = model.accumulator == ulp::formats::fp16;
+        CHECK_FALSE(ulp::can_mask(ulp::unit_of(model)));
+        // Discovery finds what was changed, and does not take the changed unit for the row.
+        const auto is_found = [&](auto change) {
+            ulp::TensorCoreModel other = model;
+            change(other);
+            const Discovery found = ulp::discover(ulp::unit_of(other));
+            INFO(found.tree.text());
+            return ulp::agrees(found, other) && !ulp::agrees(found, model);
+        };
+        CHECK(is_found([](auto& m) { m.fraction_bits = 26; }));
+        CHECK(is_found([](auto& m) { m.group = 16; }));
+        CHECK(is_found([](auto& m) { m.group = 8; }));
+        CHECK(is_found([](auto& m) { m.mutation.normalise_products = true; }));
+        CHECK(is_found(
+            [&](auto& m) { m.rounding = narrow_sum ? ulp::Rounding::toward_zero : ulp::Rounding::nearest_even; }));
+        CHECK(is_found([](auto& m) { m.mutation.alignment = ulp::Rounding::down; }));
+        if (!narrow_sum) CHECK(is_found([](auto& m) { m.output_fraction_bits = 13; }));
+        ulp::TensorCoreModel late = model;
+        late.mutation.late_addend = true;
+        CHECK_FALSE(ulp::agrees(ulp::discover(ulp::unit_of(late)), model));
+        // In fp16 no c is large enough to cut a product.
+        CHECK(ulp::discover(ulp::unit_of(model)).alignment.has_value() == !narrow_sum);
+    }
+}
+
+TEST_CASE("discovery recovers every integer row, and each of its parameters shows") {
+    for (const ulp::IntegerRow& row : ulp::integer_table()) {
+        CAPTURE(row.key);
+        const ulp::IntegerDiscovery found = ulp::discover(ulp::unit_of(row.model));
+        CHECK(found.model == row.model);
+        const auto rows = ulp::matching_rows(found);
+        CHECK(std::find(rows.begin(), rows.end(), &row) != rows.end());
+        for (const ulp::IntegerRow* same : rows) CHECK(same->model == row.model);
+        const bool negative = row.model.a_signed || row.model.b_signed;
+        CHECK(found.clamps_once == (row.model.saturates && negative));
     }
 }
 

@@ -102,6 +102,18 @@ TEST_CASE("the structure of the groups shows in the deciding inputs") {
         {0, 0x3C00, 0x3C00}, {1, 0x0C00, 0x0800}, {2, 0x0C00, 0x0800}, {8, 0x0C00, 0x0800}, {9, 0x0C00, 0x0800}};
     CHECK(answer("sm_90:mma.fp16.fp32", k2) == 0x3F800001);
     CHECK(answer("sm_80:mma.fp16.fp32", k2) == 0x3F800000);
+    // K3: the k8 shape of Hopper is one group of 8.
+    TensorCoreModel k8 = ulp::find_model("sm_90:mma.fp16.fp32").model;
+    k8.instruction_k = k8.group = 8;
+    const std::vector<Lane> k3 = {
+        {0, 0x3C00, 0x3C00}, {1, 0x0C00, 0x0800}, {2, 0x0C00, 0x0800}, {4, 0x0C00, 0x0800}, {5, 0x0C00, 0x0800}};
+    CHECK(answer(k8, k3, 0) == 0x3F800001);
+    CHECK(answer("sm_90:mma.fp16.fp32", k3) == 0x3F800001);
+    TensorCoreModel halves = k8;
+    halves.group = 4;
+    CHECK(answer(halves, k3, 0) == 0x3F800000);
+    k8.fraction_bits = 24;
+    CHECK(answer(k8, k3, 0) == 0x3F800000);
     // Products stay in [0, 4): 2.25 - 2^-25 would round up to 2.25 if the first were normalised.
     CHECK(answer("sm_90:mma.fp16.fp32", {{0, 0x3E00, 0x3E00}, {1, 0x8C00, 0x0800}}) == 0x400FFFFF);
 
@@ -149,10 +161,20 @@ TEST_CASE("the table's keys are unique and lookups name what there is") {
     }
     CHECK(ulp::find_model("h100", "fp16", "fp32").key() == "sm_90:mma.fp16.fp32");
     CHECK(ulp::find_model("hopper", "E4M3", "fp32").key() == "sm_90:wgmma.e4m3.fp32");
-    CHECK_THROWS_WITH_AS(ulp::find_model("sm_70:mma.bf16.fp32"), doctest::Contains("sm_70:mma.fp16.fp32"),
+    CHECK_THROWS_WITH_AS(ulp::find_model("sm_70:mma.bf16.fp32"), doctest::Contains("nearest are sm_80:mma.bf16.fp32"),
                          std::invalid_argument);
-    CHECK_THROWS_WITH_AS(ulp::find_model("V100", "bf16", "fp32"),
-                         doctest::Contains("choose one of sm_70:mma.fp16.fp32"), std::invalid_argument);
+    CHECK_THROWS_WITH_AS(ulp::find_model("sm_90:mgma.FP16.fp32"), doctest::Contains("sm_90:wgmma.fp16.fp32, "),
+                         std::invalid_argument);
+    for (const char* wrong : {"", "x", "h100"}) {
+        CAPTURE(std::string(wrong));
+        try {
+            ulp::find_model(wrong);
+        } catch (const std::invalid_argument& error) {
+            CHECK(std::string(error.what()).size() < 250);
+        }
+    }
+    CHECK_THROWS_WITH_AS(ulp::find_model("V100", "bf16", "fp32"), doctest::Contains("nearest are sm_70:mma.fp16.fp32"),
+                         std::invalid_argument);
     CHECK_THROWS_WITH_AS(ulp::architecture_of("K80"), doctest::Contains("V100"), std::invalid_argument);
     CHECK_THROWS_WITH_AS(ulp::policy_set("F"), doctest::Contains("A, B, C, D, E"), std::invalid_argument);
 }

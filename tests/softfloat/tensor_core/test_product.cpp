@@ -130,3 +130,79 @@ TEST_CASE("fp64 instructions are chains of fused multiply-adds") {
     ulp::fp64_gemm(model, {1, 1, 3, {reversed.data(), 3, 1}, {b.data(), 1, 1}, {}, {&d, 1, 1}});
     CHECK(d == 1.0 + 0x1p-52);
 }
+
+namespace {
+
+/// Different elements of the fast and the plain product, of m x n x k with C and transposed operands.
+int integer_differences(const ulp::IntegerModel& model, std::int64_t m, std::int64_t n, std::int64_t k) {
+    const auto values = [&](const ulp::IntegerRange& range, std::int64_t count, std::uint64_t seed) {
+        std::vector<std::int32_t> x;
+        for (std::int64_t i = 0; i < count; ++i) {
+            const std::uint64_t word = ulp::test::random_word(seed, static_cast<std::uint64_t>(i));
+            const auto span = static_cast<std::uint64_t>(range.greatest - range.least + 1);
+            x.push_back(word % 4 == 0 ? range.greatest : range.least + static_cast<int>(word / 4 % span));
+        }
+        return x;
+    };
+    const auto a = values(operand_range(model, model.a_signed), m * k, 1);
+    const auto b = values(operand_range(model, model.b_signed), k * n, 2);
+    std::vector<std::int32_t> c, fast(static_cast<std::size_t>(m * n)), plain(fast.size());
+    for (std::size_t i = 0; i < fast.size(); ++i) {  // sums near both ends of int32
+        const auto little = static_cast<std::int32_t>(ulp::test::random_word(3, i) % 100'000);
+        c.push_back(i % 3 == 0 ? little : (i % 3 == 1 ? 0x7FFFFFFF - little : -0x7FFFFFFF + little));
+    }
+    ulp::IntegerProblem p{m, n, k, {a.data(), 1, m}, {b.data(), n, 1}, {c.data(), n, 1}, {fast.data(), n, 1}};
+    integer_gemm(model, p);
+    p.d.data = plain.data();
+    integer_gemm_plain(model, p);
+    int different = 0;
+    for (std::size_t i = 0; i < fast.size(); ++i) different += fast[i] != plain[i] ? 1 : 0;
+    return different;
+}
+
+}  // namespace
+
+TEST_CASE("fast integer products equal the plain ones for every row") {
+    for (const ulp::IntegerRow& row : ulp::integer_table()) {
+        CAPTURE(row.key);
+        CHECK(integer_differences(row.model, 5, 7, 131) == 0);
+    }
+    CHECK(integer_differences(ulp::find_integer_model("sm_80:mma.u8.s32")->model, 2, 2, 9001) == 0);
+    const std::int32_t out_of_range[] = {1, 2, -129, 3};
+    std::int32_t d[4] = {};
+    const ulp::IntegerProblem bad{2, 2, 2, {d, 2, 1}, {out_of_range, 2, 1}, {}, {d, 2, 1}};
+    CHECK_THROWS_WITH_AS(integer_gemm(ulp::find_integer_model("sm_80:mma.s8.s32")->model, bad),
+                         "B[1, 0] is -129, out of the operands' range from -128 to 127", std::invalid_argument);
+}
+
+TEST_CASE("fast fp64 products equal the plain ones on any bits, -0 and NaN included") {
+    const TensorCoreModel& model = ulp::find_model("sm_80:mma.fp64.fp64").model;
+    const std::int64_t m = 9, n = 21;
+    for (const std::int64_t k : {1, 4, 7, 16}) {
+        for (const bool any_bits : {false, true}) {
+            const auto values = [&](std::int64_t count, std::uint64_t seed) {
+                std::vector<double> x;
+                for (std::int64_t i = 0; i < count; ++i) {
+                    const std::uint64_t word = ulp::test::random_word(seed, static_cast<std::uint64_t>(i));
+                    const std::uint64_t near_one = (word & 0x803FFFFFFFFFFFFF) + 0x3FC0000000000000;
+                    const std::uint64_t zero = word & 0x8000000000000000;
+                    x.push_back(std::bit_cast<double>(word % 5 == 0 ? zero : (any_bits ? word : near_one)));
+                }
+                return x;
+            };
+            const auto a = values(m * k, 5), b = values(k * n, 6), c = values(m * n, 7);
+            std::vector<double> fast(c.size()), plain(c.size());
+            ulp::Fp64Problem p{m, n, k, {a.data(), k, 1}, {b.data(), 1, k}, {c.data(), n, 1}, {fast.data(), n, 1}};
+            ulp::fp64_gemm(model, p);
+            p.d.data = plain.data();
+            ulp::fp64_gemm_plain(model, p);
+            int different = 0;
+            for (std::size_t i = 0; i < fast.size(); ++i) {
+                different += std::bit_cast<std::uint64_t>(fast[i]) != std::bit_cast<std::uint64_t>(plain[i]) ? 1 : 0;
+            }
+            CAPTURE(k);
+            CAPTURE(any_bits);
+            CHECK(different == 0);
+        }
+    }
+}

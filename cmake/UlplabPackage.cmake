@@ -1,0 +1,25 @@
+# Debian packages: `cpack -G DEB` in the build folder writes ulplab (the program) and libulplab-dev (the libraries).
+set(CPACK_PACKAGE_NAME ulplab)
+set(CPACK_PACKAGE_VENDOR "The ulplab authors")
+set(CPACK_PACKAGE_CONTACT "The ulplab authors")
+set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_COMPONENTS_ALL runtime dev)
+set(CPACK_STRIP_FILES ON)
+
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_COMPRESSION_TYPE gzip)
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME ulplab)
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS gnuplot-nox)
+set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "Number formats, matrix units of GPUs and a trainer, all bit for bit as the
+hardware computes, on any processor. This package holds the program ulplab with
+its manual pages.")
+set(CPACK_DEBIAN_DEV_PACKAGE_NAME libulplab-dev)
+set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libeigen3-dev, libfmt-dev, nlohmann-json3-dev, zlib1g-dev")
+set(CPACK_COMPONENT_DEV_DESCRIPTION "The libraries softfloat and engine of ulplab with their headers, and files for
+CMake's find_package and pkg-config.")
+include(CPack)

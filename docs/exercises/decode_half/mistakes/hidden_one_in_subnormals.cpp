@@ -1,0 +1,18 @@
+// A planted mistake: hidden one in subnormals.
+#include <cmath>
+
+#include "exercise.hpp"
+
+float value_of_half(std::uint16_t bits) {
+    const int exponent = bits >> 10 & 31;
+    const int fraction = bits & 1023;
+    float magnitude = 0;
+    if (exponent == 31) {
+        magnitude = fraction == 0 ? INFINITY : NAN;
+    } else if (exponent == 0 && fraction == 0) {
+        magnitude = 0;
+    } else {
+        magnitude = std::ldexp(static_cast<float>(1024 + fraction), exponent - 25);
+    }
+    return (bits & 0x8000) != 0 ? -magnitude : magnitude;
+}

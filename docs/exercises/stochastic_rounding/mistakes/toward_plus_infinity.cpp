@@ -1,0 +1,28 @@
+// A planted mistake: toward plus infinity.
+#include <bit>
+
+#include "exercise.hpp"
+
+std::uint16_t round_stochastically(float x, std::uint32_t random) {
+    const auto word = std::bit_cast<std::uint32_t>(x);
+    const std::uint32_t sign = word >> 16 & 0x8000;
+    const int exponent = static_cast<int>(word >> 23 & 255) - 127;
+    if (exponent < -126) return static_cast<std::uint16_t>(sign);
+    const std::uint64_t significand = (word & 0x7FFFFF) | 0x800000;
+
+    const int cut = exponent < -14 ? -1 - exponent : 13;  // bits below the half's last place
+    if (cut > 37) return static_cast<std::uint16_t>(sign);
+    std::uint64_t kept = significand >> cut;
+    const std::uint64_t rest = significand - (kept << cut);
+    const std::uint64_t fraction = rest >> (cut - 13);
+    if (sign == 0) {
+        if (fraction + random >= 8192) ++kept;
+    } else if (rest != 0) {
+        // From the neighbour below (away from zero) up toward zero.
+        const std::uint64_t more = (rest & ((std::uint64_t{1} << (cut - 13)) - 1)) != 0 ? 1 : 0;
+        const std::uint64_t from_below = 8192 - fraction - more;
+        if (from_below + random < 8192) ++kept;
+    }
+    const std::uint64_t field = exponent < -14 ? 0 : static_cast<std::uint64_t>(exponent + 14) << 10;
+    return static_cast<std::uint16_t>(sign | (field + kept));
+}

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Writes what is generated in the documents: the tables of docs/reference, the table of experiments in README.md, and,
+# where out/ holds results (after ./run.sh), the claims and the figures.
+# Usage: docs/update.sh [ULPLAB_PROGRAM [OUTPUT_FOLDER]]; the test of stale tables gives another output folder.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+ulplab=${1:-build/release/bin/ulplab}
+to=${2:-.}
+[ -x "$ulplab" ] || { echo "update.sh: there is no program $ulplab; build it: ./run.sh --quick overflow" >&2; exit 3; }
+
+# Standard input becomes FILE once it is complete.
+write() { cat >"$to/$1.part" && mv "$to/$1.part" "$to/$1"; }
+
+mkdir -p "$to/docs/reference"
+"$ulplab" formats --format markdown | write docs/reference/formats.md
+"$ulplab" models --format markdown | write docs/reference/models.md
+"$ulplab" manual --format markdown | write docs/reference/commands.md
+"$ulplab" list --format markdown >"$to/table.part"
+awk -v table="$to/table.part" '
+    /^<!-- end of table -->/ { inside = 0 }
+    !inside
+    /^<!-- table of experiments/ { inside = 1; while ((getline line <table) > 0) print line }' README.md | write README.md
+rm "$to/table.part"
+[ "$to" = . ] || exit 0
+
+# The figure of lesson 1.
+if command -v gnuplot >/dev/null; then
+    codes=$(mktemp -d)
+    for format in e4m3 e3m2 e2m3 e2m1; do "$ulplab" codes $format >"$codes/$format.tsv"; done
+    gnuplot -e "figure='docs/figures/lessons/number_line'; format='svg'; folder='$codes'; series_names='';
+        title_text='The numbers of four small formats';
+        caption_text='Positive numbers up to 8. Orange: subnormal. Dashed: where binades begin.'" \
+        plots/style.gp docs/lessons/number_line.gp
+    rm -r "$codes"
+fi
+
+if ls out/*/result.json >/dev/null 2>&1; then
+    "$ulplab" claims --format markdown | write docs/reference/claims.md
+    cp out/gradient_histogram/shift.svg docs/figures/loss_scale_shift.svg
+    # Those of the lessons: <experiment>_<figure>.svg.
+    for figure in $(grep -ho 'figures/lessons/[a-z_]*' docs/lessons/*.md | sort -u); do
+        for record in out/*/; do
+            name=$(basename "$record")
+            drawn=$record${figure#figures/lessons/"${name}"_}.svg
+            if [ "${figure#figures/lessons/"${name}"_}" != "$figure" ] && [ -f "$drawn" ]; then
+                cp "$drawn" "docs/$figure.svg"
+            fi
+        done
+    done
+else
+    echo "update.sh: there are no results in out/; claims.md and the figures stay as they are (see ./run.sh)" >&2
+fi

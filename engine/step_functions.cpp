@@ -1,0 +1,52 @@
+#include "engine/step_functions.hpp"
+
+#include <bit>
+
+#include "softfloat/functions/pinned.hpp"
+
+namespace ulp::step {
+namespace {
+
+/// The quick phase in double where every number within its error bound rounds alike, else the exact way.
+template <class Function>
+float narrow(const Target& target, float x) {
+    if (Function::pinned_domain(x) && x != 0) {
+        const double y = Function::fast(static_cast<double>(x));
+        const double error = y * 0x1p-40;
+        const double low = target.round(y - error);
+        const double high = target.round(y + error);
+        if (std::bit_cast<std::uint64_t>(low) == std::bit_cast<std::uint64_t>(high)) return static_cast<float>(low);
+    }
+    Context exact;
+    const std::uint64_t word = convert_bits(target.format, formats::fp32, std::bit_cast<std::uint32_t>(x), exact);
+    Context context{.flush_outputs = target.flush_tiny};
+    const std::uint64_t result = evaluate_bits<Function>(target.format, word, context);
+    const std::uint64_t bits = convert_bits(formats::fp32, target.format, result, exact);
+    return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+}
+
+template <class Function>
+double in_fp64(double x) {
+    if (x != x) return x;
+    const auto operand = decode<std::uint64_t>(formats::fp64, std::bit_cast<std::uint64_t>(x));
+    const Special special = Function::special(operand);
+    if (special.rule == Special::Rule::compute) return Function::fast(x);
+    Context context;
+    return std::bit_cast<double>(special_bits(formats::fp64, special, context));
+}
+
+}  // namespace
+
+#define ULPLAB_STEP_FUNCTION(name, Function)                                                     \
+    float name(float x) { return pinned::name(x); }                                              \
+    float name(const Target& target, float x) { return narrow<functions::Function>(target, x); } \
+    double name(double x) { return in_fp64<functions::Function>(x); }
+ULPLAB_STEP_FUNCTION(exp, Exp)
+ULPLAB_STEP_FUNCTION(log, Log)
+ULPLAB_STEP_FUNCTION(log1p, Log1p)
+ULPLAB_STEP_FUNCTION(tanh, Tanh)
+ULPLAB_STEP_FUNCTION(sigmoid, Sigmoid)
+ULPLAB_STEP_FUNCTION(erf, Erf)
+#undef ULPLAB_STEP_FUNCTION
+
+}  // namespace ulp::step

@@ -1,0 +1,31 @@
+// The functions that steps.hpp takes, from softfloat/functions: correctly rounded, so one definition, the same bits
+// everywhere.
+#pragma once
+
+#include "engine/rounder.hpp"
+
+namespace ulp::step {
+
+/// Where the result of a step goes: the format's rounding, as a number and as a table of codes would have it.
+struct Target {
+    FloatFormat format;
+    Rounder<double> round;
+    bool flush_tiny = false;
+};
+
+/// Three ways for each function: in fp32, correctly rounded; in a narrower format (or one that flushes), correctly
+/// rounded from an operand on the format's grid; in fp64 within 2^-40 of the result, for gradient checks (operands in
+/// fp32's range).
+#define ULPLAB_STEP_FUNCTION(name)             \
+    float name(float x);                       \
+    float name(const Target& target, float x); \
+    double name(double x);
+ULPLAB_STEP_FUNCTION(exp)
+ULPLAB_STEP_FUNCTION(log)
+ULPLAB_STEP_FUNCTION(log1p)
+ULPLAB_STEP_FUNCTION(tanh)
+ULPLAB_STEP_FUNCTION(sigmoid)
+ULPLAB_STEP_FUNCTION(erf)
+#undef ULPLAB_STEP_FUNCTION
+
+}  // namespace ulp::step

@@ -1,0 +1,118 @@
+#include "engine/storage.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <mutex>
+
+namespace ulp {
+namespace {
+
+constexpr std::size_t alignment = 64;
+constexpr std::size_t smallest_kept = 4096;  // smaller ones are left to the system, which is quick with them
+
+/// Blocks come in sizes of 8 to an octave, so that nearly equal tensors share them.
+std::size_t block_size(std::size_t bytes) {
+    if (bytes < smallest_kept) return bytes;
+    const std::size_t grain = std::bit_floor(bytes) / 8;
+    return (bytes + grain - 1) / grain * grain;
+}
+
+/// Large blocks are the system's own pages: given back they are gone, and leave no holes among other memory.
+constexpr std::size_t smallest_mapped = std::size_t{1} << 17;
+
+void* new_block(std::size_t size) {
+    if (size < smallest_mapped) return ::operator new (size, std::align_val_t{alignment});
+    void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) throw std::bad_alloc();
+    return memory;
+}
+void delete_block(void* memory, std::size_t size) noexcept {
+    if (size < smallest_mapped) {
+        ::operator delete (memory, std::align_val_t{alignment});
+    } else {
+        munmap(memory, size);
+    }
+}
+
+class Pool {
+  public:
+    void* take(std::size_t bytes) {
+        const std::size_t size = block_size(bytes);
+        {
+            const std::lock_guard lock(mutex_);
+            bytes_.live += static_cast<std::int64_t>(size);
+            bytes_.peak = std::max(bytes_.peak, bytes_.live);
+            const auto blocks = kept_.find(size);
+            if (blocks != kept_.end() && !blocks->second.empty()) {
+                void* memory = blocks->second.back();
+                blocks->second.pop_back();
+                bytes_.kept -= static_cast<std::int64_t>(size);
+                return memory;
+            }
+            drop_kept(bytes_.peak - bytes_.live);
+        }
+        return new_block(size);
+    }
+
+    void give_back(void* memory, std::size_t bytes) noexcept {
+        const std::size_t size = block_size(bytes);
+        const std::lock_guard lock(mutex_);
+        bytes_.live -= static_cast<std::int64_t>(size);
+        if (size >= smallest_kept && keeps) {
+            kept_[size].push_back(memory);
+            bytes_.kept += static_cast<std::int64_t>(size);
+        } else {
+            delete_block(memory, size);
+        }
+    }
+
+    StorageBytes bytes() {
+        const std::lock_guard lock(mutex_);
+        return bytes_;
+    }
+    void restart_peak() {
+        const std::lock_guard lock(mutex_);
+        drop_kept(0);
+        bytes_.peak = bytes_.live;
+    }
+
+  private:
+#ifdef __SANITIZE_ADDRESS__
+    static constexpr bool keeps = false;  // the sanitizer is to see every use after the end
+#else
+    static constexpr bool keeps = true;
+#endif
+
+    /// Gives blocks back to the system until at most `limit` bytes are kept, largest first.
+    void drop_kept(std::int64_t limit) {
+        for (auto blocks = kept_.rbegin(); blocks != kept_.rend() && bytes_.kept > limit; ++blocks) {
+            while (!blocks->second.empty() && bytes_.kept > limit) {
+                delete_block(blocks->second.back(), blocks->first);
+                blocks->second.pop_back();
+                bytes_.kept -= static_cast<std::int64_t>(blocks->first);
+            }
+        }
+    }
+
+    std::mutex mutex_;
+    std::map<std::size_t, std::vector<void*>> kept_;  // by size
+    StorageBytes bytes_;
+};
+
+/// Never destroyed: tensors of static duration may end after anything here would.
+Pool& pool() {
+    static Pool& the_one = *new Pool;
+    return the_one;
+}
+
+}  // namespace
+
+void* take_storage(std::size_t bytes) { return pool().take(bytes); }
+void give_storage_back(void* memory, std::size_t bytes) noexcept { pool().give_back(memory, bytes); }
+StorageBytes storage_bytes() { return pool().bytes(); }
+void restart_storage_peak() { pool().restart_peak(); }
+
+}  // namespace ulp

@@ -1,0 +1,358 @@
+// BERT's two tasks, small: guess masked words, and tell whether a sentence follows another.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+
+#include "engine/random.hpp"
+#include "engine/step_functions.hpp"
+#include "engine/topic_text.hpp"
+#include "experiments/image_training.hpp"
+#include "experiments/sources.hpp"
+
+namespace ulp {
+namespace {
+
+using sources::cite;
+
+// ---- Words and their numbers ----
+
+constexpr int padding = 0;
+constexpr int unknown = 100;
+constexpr int start_of_text = 101;  // [CLS]
+constexpr int separator = 102;      // [SEP]
+constexpr int mask = 103;           // [MASK]
+
+/// BERT's vocabulary as far as it is used here: the special tokens and the source's words with their numbers in
+/// bert-base-uncased; the words of the generated text take the numbers from 104 on, which that vocabulary leaves
+/// unused.
+class WordPieces {
+  public:
+    WordPieces()
+        : ids_{{"[PAD]", padding},   {"[UNK]", unknown}, {"[CLS]", start_of_text},
+               {"[SEP]", separator}, {"[MASK]", mask},   {"ai", 9932},
+               {"round", 2461},      {"##table", 10880}, {"is", 2003},
+               {"fantastic", 10392}, {".", 1012}} {
+        int next = 104;
+        for (const std::string& word : topic_vocabulary()) {
+            if (ids_.emplace(word, next).second) ++next;
+        }
+        for (const auto& [word, id] : ids_) rows_.emplace(id, 0);
+        int row = 0;
+        for (auto& [id, place] : rows_) place = row++;
+    }
+
+    /// Lower case, punctuation apart, the longest known pieces first (Wu et al., 2016).
+    [[nodiscard]] std::vector<int> encode(const std::string& text) const {
+        std::vector<int> ids;
+        std::string apart;
+        for (const char c : text) {
+            const bool mark = c == '.' || c == ',' || c == '?' || c == '!';
+            apart += mark ? std::string(" ") + c + " "
+                          : std::string(1, c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c);
+        }
+        std::istringstream words(apart);
+        for (std::string word; words >> word;) add_pieces(word, ids);
+        return ids;
+    }
+    /// The number's row in a compact table.
+    [[nodiscard]] int row(int id) const { return rows_.at(id); }
+    /// Rows of the table: a multiple of 8, as matrix units like them.
+    [[nodiscard]] Index rows() const { return (static_cast<Index>(rows_.size()) + 7) / 8 * 8; }
+
+  private:
+    void add_pieces(const std::string& word, std::vector<int>& ids) const {
+        const std::size_t before = ids.size();
+        for (std::size_t at = 0; at < word.size();) {
+            std::size_t length = word.size() - at;
+            const auto piece = [&] { return (at > 0 ? "##" : "") + word.substr(at, length); };
+            while (length > 0 && !ids_.contains(piece())) --length;
+            if (length == 0) {  // no way to spell it: the whole word is unknown
+                ids.resize(before);
+                ids.push_back(unknown);
+                return;
+            }
+            ids.push_back(ids_.at(piece()));
+            at += length;
+        }
+    }
+
+    std::map<std::string, int> ids_;
+    std::map<int, int> rows_;  // number -> row
+};
+
+/// [CLS] first [SEP] second [SEP], or without the second, as BERT is given it.
+struct Encoded {
+    std::vector<int> ids;
+    std::vector<int> attention;  // 1: text, 0: padding
+    std::vector<int> types;      // 0: the first sentence, 1: the second
+
+    Encoded(const WordPieces& pieces, const std::string& first, const std::string& second, std::size_t length) {
+        ids = {start_of_text};
+        const std::vector<int> a = pieces.encode(first);
+        ids.insert(ids.end(), a.begin(), a.end());
+        ids.push_back(separator);
+        types.assign(ids.size(), 0);
+        if (!second.empty()) {
+            const std::vector<int> b = pieces.encode(second);
+            ids.insert(ids.end(), b.begin(), b.end());
+            ids.push_back(separator);
+            types.resize(ids.size(), 1);
+        }
+        attention.assign(ids.size(), 1);
+        ids.resize(std::max(length, ids.size()), padding);
+        attention.resize(ids.size(), 0);
+        types.resize(ids.size(), 0);
+    }
+};
+
+bool is_special(int id) { return id == padding || id == start_of_text || id == separator; }
+
+/// Puts the mask in the place of 15% of the words, never of a special token; the places.
+std::vector<std::size_t> mask_words(std::vector<int>& ids, Random& random) {
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        if (is_special(ids[i]) || random.below(100) >= 15) continue;
+        ids[i] = mask;
+        places.push_back(i);
+    }
+    return places;
+}
+
+// ---- The net ----
+
+struct TextBatch {
+    Index count;
+    Index length;
+    std::vector<int> rows;  // of the table, masked
+    std::vector<int> types;
+    std::vector<int> attention;
+    std::vector<int> places;  // of the masked words, among count * length
+    std::vector<int> words;   // their rows
+    std::vector<int> labels;  // next sentence: 0 follows, 1 does not
+};
+
+TextBatch batch_of_pairs(const WordPieces& pieces, const std::vector<SentencePair>& pairs, Random random) {
+    std::size_t length = 8;
+    for (const SentencePair& p : pairs) length = std::max(length, Encoded(pieces, p.first, p.second, 0).ids.size());
+    TextBatch batch{static_cast<Index>(pairs.size()), static_cast<Index>(length), {}, {}, {}, {}, {}, {}};
+    for (const SentencePair& p : pairs) {
+        const Encoded plain(pieces, p.first, p.second, length);
+        std::vector<int> ids = plain.ids;
+        for (const std::size_t place : mask_words(ids, random)) {
+            batch.places.push_back(static_cast<int>(batch.rows.size() + place));
+            batch.words.push_back(pieces.row(plain.ids[place]));
+        }
+        for (const int id : ids) batch.rows.push_back(pieces.row(id));
+        batch.types.insert(batch.types.end(), plain.types.begin(), plain.types.end());
+        batch.attention.insert(batch.attention.end(), plain.attention.begin(), plain.attention.end());
+        batch.labels.push_back(p.label);
+    }
+    return batch;
+}
+
+constexpr Index heads = 2;
+
+struct SmallBert {
+    Embedding<float> words, places, types;
+    LayerNorm<float> norm;
+    TransformerBlock block1, block2;
+    Linear<float> mlm_hidden;
+    LayerNorm<float> mlm_norm;
+    Linear<float> mlm_out;
+    Linear<float> pooler;
+    Linear<float> nsp_out;
+
+    SmallBert(Model<float>& model, Index rows, Index width)
+        : words(model, "words", rows, width),
+          places(model, "places", 64, width),
+          types(model, "types", 2, width),
+          norm(model, "norm", width),
+          block1(model, "block1", width, heads),
+          block2(model, "block2", width, heads),
+          mlm_hidden(model, "mlm_hidden", width, width),
+          mlm_norm(model, "mlm_norm", width),
+          mlm_out(model, "mlm_out", width, rows),
+          pooler(model, "pooler", width, width),
+          nsp_out(model, "nsp_out", width, 2) {}
+
+    /// Scores of the masked words and of "follows, does not".
+    struct Scores {
+        Var<float> words;
+        Var<float> next;
+    };
+    Scores operator()(Tape<float>& tape, const TextBatch& batch) const {
+        std::vector<int> at;
+        for (Index i = 0; i < batch.count * batch.length; ++i) at.push_back(static_cast<int>(i % batch.length));
+        const Shape shape{batch.count, batch.length};
+        const Var<float> word = words(tape, batch.rows, shape);
+        const Var<float> place = places(tape, at, shape);
+        const Var<float> type = types(tape, batch.types, shape);
+        // Places and types start small beside the words, so that averages over words are seen early.
+        Var<float> x = norm(add(add(word, scaled(place, 0.25)), scaled(type, 0.5)));
+        const Var<float> penalty = padding_penalty(tape, batch);
+        x = block2(block1(x, false, penalty), false, penalty);
+        const Var<float> flat = reshape(x, {batch.count * batch.length, x.dim(2)});
+        const Var<float> masked = embedding(flat, batch.places, {static_cast<Index>(batch.places.size())});
+        const Var<float> first = reshape(slice(x, 1, 0, 1), {batch.count, x.dim(2)});
+        return {mlm_out(mlm_norm(gelu(mlm_hidden(masked)))), nsp_out(tanh(pooler(first)))};
+    }
+
+  private:
+    /// (count * heads, length, length): -10000 towards padding.
+    static Var<float> padding_penalty(Tape<float>& tape, const TextBatch& batch) {
+        Tensor<float> penalty({batch.count * heads, batch.length, batch.length});
+        for (Index i = 0; i < penalty.size(); ++i) {
+            const Index text = i / (heads * batch.length * batch.length);
+            const auto place = static_cast<std::size_t>(text * batch.length + i % batch.length);
+            penalty[i] = batch.attention[place] == 0 ? -10000.0F : 0.0F;
+        }
+        penalty.round_to_format(tape.engine().recipe.inputs);
+        return tape.constant(std::move(penalty));
+    }
+};
+
+// ---- The experiment ----
+
+constexpr std::size_t next_right = 0;
+constexpr std::size_t words_loss = 1;
+
+Learned train(const RunContext& context, const Arithmetic& arithmetic, std::uint64_t seed, const WordPieces& pieces) {
+    const Settings& settings = context.settings;
+    const std::vector<SentencePair> all =
+        generated_sentence_pairs(static_cast<Index>(settings.integer("pairs")), context.seed);
+    Trainer<float> trainer(Engine(arithmetic.recipe, make_backend(arithmetic.backend)), seed);
+    trainer.keep_trace = false;
+    const SmallBert net(trainer.model(), pieces.rows(), static_cast<Index>(settings.integer("hidden")));
+    trainer.optimize({.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate")});
+    trainer.before_update = [](Optimizer<float>& optimizer) { optimizer.clip_by_norm(1); };
+    BatchSchedule batches(static_cast<Index>(all.size()), static_cast<Index>(settings.integer("batch")), seed);
+    Learned learned;
+    for (std::int64_t step = 0; step < settings.integer("steps"); ++step) {
+        std::vector<SentencePair> pairs;
+        for (const Index i : batches.next()) pairs.push_back(all[static_cast<std::size_t>(i)]);
+        const TextBatch batch =
+            batch_of_pairs(pieces, pairs, Random(seed, hash_of("masks") + static_cast<std::uint64_t>(step)));
+        note(trainer.step([&](Tape<float>& tape) {
+            const SmallBert::Scores scores = net(tape, batch);
+            const Var<float> words = cross_entropy(scores.words, batch.words);
+            return add(words, cross_entropy(scores.next, batch.labels));
+        }),
+             learned);
+    }
+    const TextBatch test = batch_of_pairs(
+        pieces, generated_sentence_pairs(static_cast<Index>(settings.integer("test_pairs")), context.seed, "test"),
+        Random(context.seed, "masks of the test"));
+    Tape<float> tape(trainer.engine());
+    const SmallBert::Scores scores = net(tape, test);
+    const Tensor<float>& next = scores.next.value();
+    Index right = 0;
+    for (Index i = 0; i < test.count; ++i) {
+        right += (next[2 * i + 1] > next[2 * i] ? 1 : 0) == test.labels[static_cast<std::size_t>(i)] ? 1 : 0;
+    }
+    learned.scores = {static_cast<double>(right) / static_cast<double>(test.count),
+                      static_cast<double>(cross_entropy(scores.words, test.words).value()[0])};
+    return learned;
+}
+
+void claim_tokens(const WordPieces& pieces, Result& result) {
+    const std::string place = cite(sources::round_table, "Masked language model");
+    const Encoded encoded(pieces, "AI RoundTable is fantastic.", "", 9);
+    result.claim("ids", place, "\"AI RoundTable is fantastic.\" becomes these numbers, with [CLS], [SEP] and padding.",
+                 "101 9932 2461 10880 2003 10392 1012 102 0", fmt::format("{}", fmt::join(encoded.ids, " ")));
+    result.claim("attention_mask", place, "The attention mask is 1 for text and 0 for padding.", "1 1 1 1 1 1 1 1 0",
+                 fmt::format("{}", fmt::join(encoded.attention, " ")));
+    result.claim("token_types", place, "All token types of a single sentence are 0.", "0 0 0 0 0 0 0 0 0",
+                 fmt::format("{}", fmt::join(encoded.types, " ")));
+    // The first stream that masks the source's word and no other.
+    std::vector<int> ids;
+    for (std::uint64_t stream = 0; stream < 10000; ++stream) {
+        ids = encoded.ids;
+        Random random(1, stream);
+        if (mask_words(ids, random) == std::vector<std::size_t>{4}) break;
+    }
+    result.claim("masked", place, "With \"is\" masked the input reads 103 in its place.",
+                 "101 9932 2461 10880 103 10392 1012 102 0", fmt::format("{}", fmt::join(ids, " ")));
+    std::int64_t words = 0;
+    std::int64_t masked = 0;
+    std::int64_t special = 0;
+    for (const SentencePair& pair : generated_sentence_pairs(1000, 1)) {
+        const Encoded plain(pieces, pair.first, pair.second, 40);
+        std::vector<int> hidden = plain.ids;
+        Random random(7, hash_of(pair.first + pair.second));
+        for (const std::size_t at : mask_words(hidden, random)) special += is_special(plain.ids[at]) ? 1 : 0;
+        for (std::size_t i = 0; i < hidden.size(); ++i) {
+            words += is_special(plain.ids[i]) ? 0 : 1;
+            masked += hidden[i] == mask ? 1 : 0;
+        }
+    }
+    const double share = static_cast<double>(masked) / static_cast<double>(words);
+    result.claim_if(share > 0.14 && share < 0.16 && special == 0, "mask_share", place,
+                    "15% of the words are masked, special tokens never.", "14 to 16 %, 0 special tokens",
+                    fmt::format("{:.2f} %, {} special tokens", 100 * share, special));
+    const std::string next = cite(sources::round_table, "Next sentence prediction");
+    const Encoded pair(pieces, "AI RoundTable is fantastic.", "the weather is sunny.", 0);
+    result.claim_if(pair.types.front() == 0 && pair.types.back() == 1 &&
+                        std::count(pair.ids.begin(), pair.ids.end(), separator) == 2,
+                    "pair", next, "A pair is [CLS] first [SEP] second [SEP], with token types 0 and 1.",
+                    "types 0 to 1, two [SEP]",
+                    fmt::format("types {} to {}, {} [SEP]", pair.types.front(), pair.types.back(),
+                                std::count(pair.ids.begin(), pair.ids.end(), separator)));
+}
+
+void run(const RunContext& context, Result& result) {
+    const Settings& settings = context.settings;
+    const WordPieces pieces;
+    claim_tokens(pieces, result);
+    Arithmetic bf16{"bf16 unscaled", recipe_by_name("bf16"), mixed_backend(context)};
+    const Comparison comparison =
+        compare(context,
+                under_control(context, {fp32_arithmetic(), std::move(bf16),
+                                        mixed_arithmetic(context, "fp16 scale 128", constant_loss_scale(128))}),
+                settings.integer("seeds"),
+                [&](const Arithmetic& a, std::uint64_t seed) { return train(context, a, seed, pieces); });
+
+    const std::string evidence = evidence_of(comparison, result);
+    const std::string place = cite(sources::round_table, "Training BERT: MLM, NSP");
+    const ScoreText next{"next sentence right", "%", 100, 1};
+    const ScoreText loss{"loss of the masked words", "", 1, 3};
+    const double fp32 = comparison.mean(0, next_right);
+    result.claim_if(fp32 >= 0.9, "next_sentence", place,
+                    "The net learns to tell whether a sentence follows: more than 90 % of unseen pairs.",
+                    "90 % or more", next.text(fp32));
+    const double guess = step::log(static_cast<double>(pieces.rows()));
+    result.claim_if(comparison.mean(0, words_loss) < 0.75 * guess, "masked_words", place,
+                    "The loss of the masked words falls to less than three quarters of a guess.",
+                    fmt::format("below {}", loss.text(0.75 * guess)), loss.text(comparison.mean(0, words_loss)));
+    claim_parity(result, comparison, words_loss, loss, 0.02, "words", place,
+                 "bf16 without scaling and fp16 with scale 128 learn the masked words as fp32 does.");
+    claim_parity(result, comparison, next_right, next, 0.02, "next", place,
+                 "bf16 without scaling and fp16 with scale 128 tell the next sentence as fp32 does.");
+    result.figure(figure_of_losses(comparison, 5, "loss", "Small BERT: masked words and next sentence, training loss",
+                                   "Three formats, one curve. The step down is the moment when the net finds out what "
+                                   "makes two sentences belong together.",
+                                   evidence, false));
+    result.figure(figure_of_seeds(comparison, next_right, next, "next", "Small BERT: next sentence told right",
+                                  "bf16 needs no loss scale; fp16 takes the slides' 128.", evidence));
+}
+
+}  // namespace
+
+Experiment bert_experiment() {
+    return {"bert",
+            "Small BERT: masked words and next sentence",
+            "Do BERT's two tasks train as well in bf16 and in fp16 with a scale of 128?",
+            Chapter::systems,
+            {integer_setting("steps", "training steps", 450, 2000, 2, 1000000),
+             integer_setting("batch", "sentence pairs a step", 16, 32, 4, 4096),
+             integer_setting("hidden", "width of the net", 32, 64, 4, 1024),
+             integer_setting("pairs", "generated sentence pairs to train on", 4000, 40000, 4, 10000000),
+             integer_setting("test_pairs", "generated sentence pairs to test on", 200, 1000, 1, 100000),
+             integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100),
+             real_setting("learning_rate", "of Adam", 3e-3, 1e-3, 0, 10), control_setting()},
+            run};
+}
+
+}  // namespace ulp

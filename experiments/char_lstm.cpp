@@ -1,0 +1,218 @@
+// Recurrent nets that guess the next character of a text: an LSTM and a multiplicative LSTM.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "engine/random.hpp"
+#include "engine/sha256.hpp"
+#include "engine/step_functions.hpp"
+#include "engine/topic_text.hpp"
+#include "experiments/framework/files.hpp"
+#include "experiments/image_training.hpp"
+#include "experiments/sources.hpp"
+#include "experiments/utf8.hpp"
+#include "softfloat/errors.hpp"
+
+namespace ulp {
+namespace {
+
+using sources::cite;
+
+/// A text as numbers: token i stands for the character alphabet[i].
+struct Characters {
+    std::vector<std::uint32_t> alphabet;
+    std::vector<int> train;
+    std::vector<int> test;  // the last tenth
+};
+
+Characters load_text(const RunContext& context, Result& result) {
+    const Settings& settings = context.settings;
+    const std::string& file = settings.text("text");
+    const std::string text = file.empty()
+                                 ? generated_text(static_cast<Index>(settings.integer("characters")), context.seed)
+                                 : read_file(file);
+    result.input({file.empty() ? "generated text" : "text", Sha256().add(std::as_bytes(std::span(text))).hex()});
+    const std::string name = file.empty() ? "the generated text" : file;
+    const std::vector<std::uint32_t> points = code_points(text, name);
+    const std::int64_t needed = 20 * (settings.integer("piece") + 1);
+    if (static_cast<std::int64_t>(points.size()) < needed) {
+        throw DataError(fmt::format("{} has {} characters; training on sequences of {} takes {} or more", name,
+                                    points.size(), settings.integer("piece"), needed));
+    }
+    Characters characters;
+    characters.alphabet = points;
+    std::sort(characters.alphabet.begin(), characters.alphabet.end());
+    characters.alphabet.erase(std::unique(characters.alphabet.begin(), characters.alphabet.end()),
+                              characters.alphabet.end());
+    std::vector<int> tokens;
+    for (const std::uint32_t point : points) {
+        tokens.push_back(
+            static_cast<int>(std::lower_bound(characters.alphabet.begin(), characters.alphabet.end(), point) -
+                             characters.alphabet.begin()));
+    }
+    const auto cut = static_cast<std::ptrdiff_t>(tokens.size() - tokens.size() / 10);
+    characters.train.assign(tokens.begin(), tokens.begin() + cut);
+    characters.test.assign(tokens.begin() + cut, tokens.end());
+    return characters;
+}
+
+/// Characters to scores of the next one, (time, batch) to (time * batch, alphabet).
+using CharacterNet = std::function<Var<float>(Tape<float>&, const std::vector<int>&, Index length, Index batch)>;
+
+template <class Cell>
+CharacterNet make_net(Model<float>& model, Index alphabet, Index hidden) {
+    struct Net {
+        Embedding<float> embedding;
+        Cell cell;
+        Linear<float> out;
+    };
+    auto net = std::make_shared<const Net>(Net{Embedding<float>(model, "embedding", alphabet, 32),
+                                               Cell(model, "cell", 32, hidden),
+                                               Linear<float>(model, "out", hidden, alphabet)});
+    return [net](Tape<float>& tape, const std::vector<int>& ids, Index length, Index batch) {
+        const Var<float> scores = net->out(net->cell(net->embedding(tape, ids, {length, batch})));
+        return reshape(scores, {length * batch, scores.dim(2)});
+    };
+}
+
+/// Pieces of a text, time-major: what the net sees, and what it should say.
+struct Pieces {
+    std::vector<int> ids;
+    std::vector<int> next;
+
+    Pieces(const std::vector<int>& tokens, const std::vector<Index>& starts, Index length) {
+        for (Index t = 0; t < length; ++t) {
+            for (const Index start : starts) {
+                ids.push_back(tokens[static_cast<std::size_t>(start + t)]);
+                next.push_back(tokens[static_cast<std::size_t>(start + t + 1)]);
+            }
+        }
+    }
+};
+
+constexpr std::size_t train_bits = 0;
+constexpr std::size_t test_bits = 1;
+constexpr std::size_t largest_weight = 2;
+
+double bits(double nats) { return nats / std::numbers::ln2; }
+
+/// Mean bits a character over the test text, in pieces side by side.
+double measure(const Engine& engine, const CharacterNet& net, const std::vector<int>& tokens, Index length) {
+    std::vector<Index> starts;
+    const auto count = static_cast<Index>(tokens.size());
+    for (Index start = 0; start + length < count && starts.size() < 64; start += length) starts.push_back(start);
+    const Pieces pieces(tokens, starts, length);
+    Tape<float> tape(engine);
+    const Var<float> scores = net(tape, pieces.ids, length, static_cast<Index>(starts.size()));
+    return bits(static_cast<double>(cross_entropy(scores, pieces.next).value()[0]));
+}
+
+Learned train(const RunContext& context, const Arithmetic& arithmetic, std::uint64_t seed, const Characters& text,
+              bool multiplicative) {
+    const Settings& settings = context.settings;
+    const auto length = static_cast<Index>(settings.integer("piece"));
+    const auto hidden = static_cast<Index>(settings.integer("hidden"));
+    const auto alphabet = static_cast<Index>(text.alphabet.size());
+    Trainer<float> trainer(Engine(arithmetic.recipe, make_backend(arithmetic.backend)), seed);
+    trainer.keep_trace = false;
+    const CharacterNet net = multiplicative ? make_net<MultiplicativeLstm<float>>(trainer.model(), alphabet, hidden)
+                                            : make_net<Lstm<float>>(trainer.model(), alphabet, hidden);
+    trainer.optimize({.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate")});
+    trainer.before_update = [](Optimizer<float>& optimizer) { optimizer.clip_by_norm(1); };
+    Random random(seed, "pieces of text");
+    Learned learned;
+    for (std::int64_t step = 0; step < settings.integer("steps"); ++step) {
+        std::vector<Index> starts;
+        for (std::int64_t i = 0; i < settings.integer("batch"); ++i) {
+            starts.push_back(
+                static_cast<Index>(random.below(text.train.size() - static_cast<std::size_t>(length) - 1)));
+        }
+        const Pieces pieces(text.train, starts, length);
+        const StepResult done = trainer.step([&](Tape<float>& tape) {
+            return cross_entropy(net(tape, pieces.ids, length, static_cast<Index>(starts.size())), pieces.next);
+        });
+        note(done, learned);
+        learned.losses.back() = bits(done.loss);
+    }
+    double largest = 0;
+    for (const Parameter<float>& parameter : trainer.model().parameters()) {
+        if (!parameter.name.starts_with("cell")) continue;
+        for (const float w : parameter.updated().values())
+            largest = std::max(largest, std::fabs(static_cast<double>(w)));
+    }
+    learned.scores = {last_tenth(learned.losses), measure(trainer.engine(), net, text.test, length), largest};
+    return learned;
+}
+
+void run(const RunContext& context, Result& result) {
+    const Settings& settings = context.settings;
+    const Characters text = load_text(context, result);
+    const std::vector<Arithmetic> arithmetics = under_control(
+        context, {fp32_arithmetic(),
+                  mixed_arithmetic(context, "fp16 dynamic", dynamic_loss_scale(settings.integer("scale_window")))});
+    const auto compared = [&](bool multiplicative, double from) {
+        return compare(
+            context, arithmetics, settings.integer("seeds"),
+            [&](const Arithmetic& a, std::uint64_t seed) { return train(context, a, seed, text, multiplicative); },
+            from, from + 0.5);
+    };
+    const Comparison lstm = compared(false, 0);
+    const Comparison mlstm = compared(true, 0.5);
+
+    const std::string evidence = evidence_of(lstm, result);
+    const std::string place = cite(sources::volta_talk, "Sentiment analysis: multiplicative LSTM");
+    const ScoreText bpc{"bits a character", "", 1, 3};
+    const double chance = bits(step::log(static_cast<double>(text.alphabet.size())));
+    result.claim_if(lstm.mean(0, test_bits) < 0.75 * chance, "learns", place,
+                    "The LSTM learns the text: it needs less than three quarters of the bits of a guess.",
+                    fmt::format("below {}", bpc.text(0.75 * chance)), bpc.text(lstm.mean(0, test_bits)));
+    claim_parity(result, lstm, test_bits, bpc, 0.01, "lstm", place, "An LSTM needs as many bits in mixed precision.");
+    claim_parity(result, mlstm, test_bits, bpc, 0.01, "mlstm", place,
+                 "A multiplicative LSTM needs as many bits in mixed precision.");
+    claim_parity(result, mlstm, train_bits, bpc, 0.01, "mlstm_train", place,
+                 "Nor does it need more bits for the text that it learns from.");
+    result.claim("sentiment_bpc", place,
+                 "Bits a character of the full multiplicative LSTM: training 1.116 in fp32 and 1.115 mixed, validation "
+                 "1.073 and 1.075.",
+                 "1.115 and 1.075", "1.115 and 1.075", Verdict::quoted);
+    const double largest = lstm.mean(1, largest_weight);
+    result.claim_if(largest < 1, "weights_below_one", cite(sources::volta_talk, "Weights and wgrad of LSTM cells"),
+                    "Weights of LSTM cells stay below 1 in magnitude (here after a short training; mean over the seeds "
+                    "of the largest).",
+                    "below 1", fmt::format("{:.3f}", largest));
+    const auto curves = [&](const Comparison& comparison, const char* name, const char* title, const char* meaning) {
+        Figure figure = figure_of_losses(comparison, 5, name, title, meaning, evidence, false);
+        figure.axes = "set xlabel 'step'\nset ylabel 'bits a character'";
+        result.figure(std::move(figure));
+    };
+    curves(lstm, "lstm_loss", "LSTM: bits a character while it learns",
+           "The mixed curve runs inside the band of the fp32 seeds.");
+    curves(mlstm, "mlstm_loss", "Multiplicative LSTM: bits a character while it learns",
+           "Products of two learned factors could overflow in fp16; with the loss scaled dynamically they do no harm.");
+    result.figure(figure_of_seeds(mlstm, test_bits, bpc, "mlstm_bits",
+                                  "Multiplicative LSTM: bits a character, unseen text",
+                                  "Mixed precision stays within the spread of the seeds.", evidence));
+}
+
+}  // namespace
+
+Experiment char_lstm_experiment() {
+    return {"char_lstm",
+            "Recurrent nets that write, character by character",
+            "Do an LSTM and a multiplicative LSTM model a text as well in mixed precision?",
+            Chapter::systems,
+            {integer_setting("steps", "training steps of each net", 100, 2000, 2, 1000000),
+             integer_setting("batch", "pieces of text a step", 16, 32, 1, 4096),
+             integer_setting("piece", "characters a piece", 24, 64, 2, 1024),
+             integer_setting("hidden", "width of the cells", 48, 128, 2, 4096),
+             integer_setting("characters", "of the generated text", 40000, 400000, 1000, 100000000),
+             integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100),
+             integer_setting("scale_window", "clean steps until the dynamic scale grows", 25, 500, 1, 1000000),
+             real_setting("learning_rate", "of Adam", 1e-2, 2e-3, 0, 10), control_setting(),
+             path_setting("text", "a text file in UTF-8, instead of the generated text")},
+            run};
+}
+
+}  // namespace ulp

@@ -1,0 +1,49 @@
+// Runs a program that is not trusted: with limits, in a process group of its own, and on Linux behind a filter of
+// system calls that lets it compute, read its standard input and write to what it was given, and nothing else.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace ulp::course {
+
+struct Limits {
+    int cpu_seconds = 5;
+    double wall_seconds = 60;
+    std::uint64_t memory_bytes = 512 << 20;  // of address space
+    std::uint64_t file_bytes = 0;            // of any file that it writes
+    std::uint64_t printed_bytes = 1 << 20;   // on stdout and stderr together
+    std::uint64_t answer_bytes = 64 << 20;   // on file descriptor 3
+};
+
+/// How much the program may do.
+enum class Confinement {
+    limits,  // files, processes and the network as the user may: for compilers
+    filter   // no files, no processes, no network: for what the compiler made
+};
+
+enum class Ending { exited, signalled, took_too_long, printed_too_much };
+
+struct ConfinedRun {
+    Ending ending = Ending::exited;
+    int code = 0;         // exit code, or the signal's number
+    std::string answers;  // what was written to file descriptor 3
+    std::string printed;  // stdout and stderr, the first 64 KiB
+    std::uint64_t most_memory_bytes = 0;
+};
+
+/// Whether this system has filters of system calls (seccomp), for this processor.
+bool filter_available();
+
+/// `command` is the program's path (or its name, searched along PATH, where Confinement::limits) and its arguments. It
+/// runs in `folder`, which is its HOME and TMPDIR too; `input` is its standard input. Threads of the caller may do the
+/// same at the same time. Throws DataError where it cannot be started.
+ConfinedRun run_confined(const std::vector<std::string>& command, const std::filesystem::path& folder,
+                         const std::string& input, const Limits& limits, Confinement confinement);
+
+/// "write", "openat" ...: a system call of this processor by its number, as far as programs are caught with it.
+std::string system_call_name(long number);
+
+}  // namespace ulp::course

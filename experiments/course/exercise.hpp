@@ -1,0 +1,81 @@
+// What the program knows of an exercise: its questions, the right answers, and the answers that known mistakes give.
+//
+// One file an exercise, exercises/<name>.cpp, that defines `Exercise <name>_exercise()`; its name in the list of
+// CMakeLists.txt; and what students see in docs/exercises/<name>/. docs/exercises/README.md tells how to add one.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ulp::course {
+
+/// Questions and answers are lists of 32-bit words: bits of numbers, or integers. What a word means stands in the
+/// exercise's notation.
+using Word = std::uint32_t;
+using Words = std::vector<Word>;
+
+/// A notation has a letter a word: 'h' the bits of a half (fp16), 's' of a single (fp32), 'i' an integer (of 32 bits,
+/// signed). The letters in its parentheses, at the end, repeat; without any the last letter does.
+using Notation = std::string_view;
+char letter_at(Notation notation, std::size_t index);
+
+/// A way to be wrong that graders look for. `says` completes the sentence "It looks as if the program ...".
+struct Mistake {
+    std::string_view id;
+    std::string_view says;
+};
+
+/// Questions that earn their points together: all right, or none.
+struct Group {
+    std::string name;
+    int points = 0;
+    std::vector<Words> questions{};
+};
+
+struct Exercise {
+    std::string_view name;
+    std::string_view title;
+    Notation question;
+    Notation answer;
+    std::vector<Mistake> mistakes;
+    /// The right answer, or with a mistake's id the answer of a program that is right but for this mistake.
+    Words (*solve)(const Words& question, std::string_view mistake);
+    /// The hidden tests, a function of the seed.
+    std::vector<Group> (*hidden)(std::uint64_t seed);
+    /// What word `index` of the answer is, for messages: "masters[1]". May be null.
+    std::string (*label)(const Words& question, std::size_t index) = nullptr;
+
+    [[nodiscard]] int points() const;
+};
+
+/// In the order of the course.
+std::span<const Exercise> exercises();
+/// Throws UsageError that lists them.
+const Exercise& exercise_by_name(std::string_view name);
+
+/// Whether two words are the same answer: the same bits, or both NaN where the notation says half or single.
+bool same_word(char letter, Word a, Word b);
+bool same_answer(const Exercise& exercise, const Words& a, const Words& b);
+
+/// "3C00 (1)", "3F800000 (1)", "-7".
+std::string word_text(char letter, Word word);
+/// The words with single spaces, equal neighbours as "4C00 (16) x 4096", at most `most` of them.
+std::string words_text(Notation notation, const Words& words, std::size_t most = 16);
+/// The distance of two finite numbers in units of the last place of the format of 'h' or 's', as signed text with
+/// "ulp"; empty where there is none, or where it is more than a million.
+std::string ulps_text(char letter, Word answer, Word expected);
+
+/// The public tests of docs/exercises/<name>/public.txt: lines "words -> words", 4 hexadecimal digits a half, 8 a
+/// single, integers in decimal, "4C00*16" for repetition; # starts a comment.
+struct PublicTest {
+    Words question;
+    Words expected;
+    int line;
+};
+/// Throws DataError with the line for anything else.
+std::vector<PublicTest> parse_public_tests(const Exercise& exercise, std::string_view text);
+
+}  // namespace ulp::course

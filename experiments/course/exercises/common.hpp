@@ -1,0 +1,58 @@
+// What the exercises' files share: words as numbers, and random questions.
+#pragma once
+
+#include <bit>
+#include <string>
+
+#include "engine/random.hpp"
+#include "experiments/course/exercise.hpp"
+#include "softfloat/arithmetic.hpp"
+#include "softfloat/round.hpp"
+
+namespace ulp::course {
+
+inline float single(Word word) { return std::bit_cast<float>(word); }
+inline Word bits(float value) { return std::bit_cast<Word>(value); }
+
+/// A single rounded to a half and back, as words.
+inline Word half_of(Word value, Context context = {}) {
+    return static_cast<Word>(convert_bits(formats::fp16, formats::fp32, value, context));
+}
+inline Word widened(Word half) {
+    Context exact;
+    return static_cast<Word>(convert_bits(formats::fp32, formats::fp16, half, exact));
+}
+/// A single on the grid of halves, rounded to nearest even.
+inline float on_half_grid(float value) { return single(widened(half_of(bits(value)))); }
+
+inline bool is_nan_half(Word half) { return is_nan(formats::fp16, half); }
+inline bool is_subnormal_half(Word half) { return (half & 0x7C00) == 0 && (half & 0x3FF) != 0; }
+/// A subnormal half becomes a zero of its sign.
+inline Word flushed_half(Word half) { return is_subnormal_half(half) ? half & 0x8000 : half; }
+
+/// Random numbers of an exercise: their own stream, so that a new exercise changes no other.
+inline Random random_of(std::uint64_t seed, std::string_view exercise, std::string_view group) {
+    return Random(seed, hash_of(std::string(exercise) + "/" + std::string(group)));
+}
+/// A half with any sign and fraction and an exponent field in [low, high].
+inline Word random_half(Random& random, int low, int high) {
+    return static_cast<Word>(random.below(2) << 15) | static_cast<Word>(random.between(low, high)) << 10 |
+           static_cast<Word>(random.below(1024));
+}
+/// A single with any sign and fraction and magnitude in [2^low, 2^(high + 1)).
+inline Word random_single(Random& random, int low, int high) {
+    return static_cast<Word>(random.below(2) << 31) | static_cast<Word>(random.between(low, high) + 127) << 23 |
+           static_cast<Word>(random.below(1 << 23));
+}
+
+/// A group of `count` questions from a function of a random stream.
+template <class Make>
+Group random_group(std::string_view exercise, std::uint64_t seed, const std::string& name, int points, int count,
+                   Make make) {
+    Random random = random_of(seed, exercise, name);
+    Group group{name, points};
+    for (int i = 0; i < count; ++i) group.questions.push_back(make(random));
+    return group;
+}
+
+}  // namespace ulp::course

@@ -1,0 +1,138 @@
+#include "experiments/course/grade_report.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace ulp::course {
+namespace {
+
+std::string outcome_text(const ExerciseResult& result) {
+    switch (result.outcome) {
+        case Outcome::judged: return "";
+        case Outcome::no_file: return result.message;
+        case Outcome::refused: return "not graded: " + result.message;
+        case Outcome::does_not_compile: return "does not compile: " + result.message;
+        case Outcome::does_not_link: return "does not link: " + result.message;
+        case Outcome::stopped: return result.message;
+    }
+    return "";
+}
+
+/// Every line after the first moved in, too.
+std::string indented(const std::string& text, const std::string& by) {
+    std::string result = by;
+    for (const char c : text) {
+        result += c;
+        if (c == '\n') result += by;
+    }
+    return result;
+}
+
+std::string group_text(const GroupResult& group) {
+    std::string text = fmt::format("{} of {} right", group.right, group.questions);
+    for (const std::string& failure : group.failures) text += "\n" + failure;
+    return text;
+}
+
+std::string diagnosis_text(const ExerciseResult& result) {
+    std::string text;
+    for (const Diagnosis& diagnosis : result.diagnoses) {
+        text += fmt::format("{}It looks as if the program {} ({}: {} of {} wrong answers are just that).",
+                            text.empty() ? "" : "\n", diagnosis.says, diagnosis.id, diagnosis.explained, result.wrong);
+    }
+    if (result.outcome == Outcome::judged && result.unexplained != 0) {
+        text += fmt::format("{}{} wrong answers fit no mistake that is known here.", text.empty() ? "" : "\n",
+                            result.unexplained);
+    }
+    return text;
+}
+
+/// What the test of a group says, where it failed.
+std::string test_output(const ExerciseResult& result, const GroupResult& group) {
+    if (result.outcome != Outcome::judged) return outcome_text(result);
+    if (group.passed()) return "";
+    const std::string diagnosis = diagnosis_text(result);
+    return group_text(group) + (diagnosis.empty() ? "" : "\n" + diagnosis);
+}
+
+bool passed(const ExerciseResult& result, const GroupResult& group) {
+    return result.outcome == Outcome::judged && group.passed();
+}
+
+/// For XML 1.0: its five entities, and no control characters.
+std::string escaped(const std::string& text) {
+    std::string result;
+    for (const char c : text) {
+        switch (c) {
+            case '&': result += "&amp;"; break;
+            case '<': result += "&lt;"; break;
+            case '>': result += "&gt;"; break;
+            case '"': result += "&quot;"; break;
+            case '\'': result += "&apos;"; break;
+            default: result += static_cast<unsigned char>(c) < 32 && c != '\n' && c != '\t' ? '?' : c;
+        }
+    }
+    return result;
+}
+
+}  // namespace
+
+std::string console_text(const ExerciseResult& result) {
+    std::string text = fmt::format("{:<22} {:>3} of {}\n", result.name, result.score(), result.points());
+    if (result.outcome != Outcome::judged) return text + indented(outcome_text(result), "  ") + "\n";
+    for (const GroupResult& group : result.groups) {
+        if (!group.passed()) text += indented(fmt::format("{}: {}", group.name, group_text(group)), "  ") + "\n";
+    }
+    const std::string diagnosis = diagnosis_text(result);
+    if (!diagnosis.empty()) text += indented(diagnosis, "  ") + "\n";
+    return text;
+}
+
+std::string gradescope_json(const std::vector<ExerciseResult>& results) {
+    auto tests = nlohmann::ordered_json::array();
+    for (const ExerciseResult& result : results) {
+        for (const GroupResult& group : result.groups) {
+            const bool good = passed(result, group);
+            tests.push_back({{"name", result.name + ": " + group.name},
+                             {"score", good ? group.points : 0},
+                             {"max_score", group.points},
+                             {"status", good ? "passed" : "failed"},
+                             {"output", test_output(result, group)},
+                             {"visibility", "visible"}});
+        }
+    }
+    const nlohmann::ordered_json root = {{"tests", tests}, {"stdout_visibility", "hidden"}};
+    return root.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::string junit_xml(const std::vector<ExerciseResult>& results) {
+    std::string suites;
+    std::size_t all_tests = 0;
+    std::size_t all_failures = 0;
+    for (const ExerciseResult& result : results) {
+        std::string cases;
+        std::size_t failures = 0;
+        for (const GroupResult& group : result.groups) {
+            cases +=
+                fmt::format("    <testcase classname=\"{}\" name=\"{}\"", escaped(result.name), escaped(group.name));
+            if (passed(result, group)) {
+                cases += "/>\n";
+                continue;
+            }
+            ++failures;
+            cases += fmt::format(">\n      <failure message=\"{} of {} points lost\">{}</failure>\n    </testcase>\n",
+                                 group.points, group.points, escaped(test_output(result, group)));
+        }
+        suites += fmt::format("  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\">\n{}  </testsuite>\n",
+                              escaped(result.name), result.groups.size(), failures, cases);
+        all_tests += result.groups.size();
+        all_failures += failures;
+    }
+    return fmt::format(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites tests=\"{}\" failures=\"{}\">\n{}"
+        "</testsuites>\n",
+        all_tests, all_failures, suites);
+}
+
+}  // namespace ulp::course

@@ -1,0 +1,104 @@
+// Grading: a student's file is compiled and run on questions, and its answers are compared with the right ones here, in
+// the grader's process; the student's program never sees them.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "experiments/course/confinement.hpp"
+#include "experiments/course/exercise.hpp"
+
+namespace ulp::course {
+
+/// What became of the student's file before its answers could be judged.
+enum class Outcome { judged, no_file, refused, does_not_compile, does_not_link, stopped };
+
+struct GroupResult {
+    std::string name;
+    int points = 0;
+    std::size_t right = 0;
+    std::size_t questions = 0;
+    std::vector<std::string> failures{};  // the first few, several lines each
+    [[nodiscard]] bool passed() const { return right == questions; }
+};
+
+/// A known mistake that accounts for wrong answers.
+struct Diagnosis {
+    std::string id;
+    std::string says;
+    std::size_t explained = 0;  // wrong answers that are this mistake's, bit for bit
+};
+
+struct ExerciseResult {
+    std::string name;
+    std::string title;
+    Outcome outcome = Outcome::judged;
+    std::string message;  // why it was not judged, or why the program ended before its time; several lines
+    std::vector<GroupResult> groups{};
+    std::vector<Diagnosis> diagnoses{};
+    std::size_t wrong = 0;        // of all answers
+    std::size_t unexplained = 0;  // wrong answers that no known mistake gives
+
+    [[nodiscard]] int score() const;
+    [[nodiscard]] int points() const;
+    [[nodiscard]] bool full() const;
+};
+
+struct GradeOptions {
+    std::uint64_t seed = 1;
+    bool public_only = false;            // the public tests alone; they bring no points
+    std::filesystem::path recordings{};  // of GPUs, for the exercises that can use them; empty: none
+    std::vector<std::string> compiler = {"g++"};
+    Limits limits{};
+    bool without_filter = false;  // run where the system has no filter of system calls, or not to use it
+};
+
+/// The compiler of the environment variable CXX, in words, or g++.
+std::vector<std::string> compiler_from_environment();
+
+class Grader {
+  public:
+    /// Makes the temporary work folder, which goes with the object. Throws UsageError where there is no filter of
+    /// system calls and the options do not say to do without; DataError where the folder cannot be made.
+    explicit Grader(GradeOptions options);
+    ~Grader();
+    Grader(const Grader&) = delete;
+    Grader& operator=(const Grader&) = delete;
+
+    /// Grades <folder>/<name>.cpp, or else <folder>/<name>/<name>.cpp. Whatever the student's file does becomes part of
+    /// the result. Throws DataError where the grader itself fails: no compiler, full disk.
+    ExerciseResult grade(const Exercise& exercise, const std::filesystem::path& student);
+    /// The same of one file.
+    ExerciseResult grade_file(const Exercise& exercise, const std::filesystem::path& file);
+
+    [[nodiscard]] const std::filesystem::path& work_folder() const { return work_; }
+
+  private:
+    struct Compiled {
+        bool good;
+        std::string message;
+    };
+    std::filesystem::path adapter_object(const Exercise& exercise);
+    Compiled compile(const Exercise& exercise, const std::filesystem::path& folder);
+    Compiled link(const std::filesystem::path& adapter, const std::filesystem::path& folder);
+
+    GradeOptions options_;
+    std::filesystem::path work_;
+    std::map<std::string, std::filesystem::path, std::less<>> adapters_;  // compiled once
+    int runs_ = 0;
+};
+
+/// The mistakes that account for the wrong answers, the one with most first; few rather than many.
+/// `answers` has an entry a question.
+std::vector<Diagnosis> diagnose(const Exercise& exercise, const std::vector<Words>& questions,
+                                const std::vector<Words>& expected, const std::vector<Words>& answers,
+                                std::size_t& unexplained);
+
+/// The questions that recordings of GPUs below a folder ask: their rows as public tests of this exercise.
+/// Empty for the exercises that have none.
+std::vector<PublicTest> recorded_tests(const Exercise& exercise, const std::filesystem::path& recordings);
+
+}  // namespace ulp::course

@@ -1,0 +1,361 @@
+// Two nets against each other while the pictures grow: a generator of faces and its critic, each with its own loss
+// scale.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "engine/faces.hpp"
+#include "engine/random.hpp"
+#include "experiments/image_training.hpp"
+#include "experiments/sources.hpp"
+
+namespace ulp {
+namespace {
+
+using sources::cite;
+
+/// 8, 16, 32 pixels a side.
+constexpr std::size_t stages = 3;
+constexpr Index side_of(std::size_t stage) { return Index{8} << stage; }
+constexpr Index noise_numbers = 16;
+/// Faces of each kind in the figure.
+constexpr Index shown = 4;
+
+/// Noise to faces: a dense layer makes 4 x 4 pixels, each block doubles the side; every stage has its way to grey.
+struct Generator {
+    Linear<float> start;
+    std::vector<ConvTranspose2d<float>> up;
+    std::vector<Conv2d<float>> to_grey;
+    Index width;
+
+    Generator(Model<float>& model, Index channels)
+        : start(model, "start", noise_numbers, channels * 16), width(channels) {
+        for (std::size_t s = 0; s < stages; ++s) {
+            up.emplace_back(model, fmt::format("up{}", s), channels, channels, 4,
+                            ConvOptions{.stride = 2, .padding = 1});
+            to_grey.emplace_back(model, fmt::format("to_grey{}", s), channels, 1, 3, ConvOptions{.padding = 1});
+        }
+    }
+    Var<float> operator()(Tape<float>& tape, const Matrix& noise, std::size_t stage) const {
+        Var<float> x = leaky_relu(start(images_on(tape, noise)), 0.2);
+        x = reshape(x, {noise.rows(), width, 4, 4});
+        for (std::size_t s = 0; s <= stage; ++s) x = leaky_relu(up[s](x), 0.2);
+        return tanh(to_grey[stage](x));
+    }
+};
+
+/// The same backwards: faces to one score, high for real ones.
+struct Critic {
+    std::vector<Conv2d<float>> from_grey;
+    std::vector<Conv2d<float>> down;
+    Linear<float> score;
+
+    Critic(Model<float>& model, Index channels) : score(model, "score", channels * 16, 1) {
+        for (std::size_t s = 0; s < stages; ++s) {
+            from_grey.emplace_back(model, fmt::format("from_grey{}", s), 1, channels, 3, ConvOptions{.padding = 1});
+            down.emplace_back(model, fmt::format("down{}", s), channels, channels, 4,
+                              ConvOptions{.stride = 2, .padding = 1});
+        }
+    }
+    Var<float> operator()(Var<float> x, std::size_t stage) const {
+        x = leaky_relu(from_grey[stage](x), 0.2);
+        for (std::size_t s = stage + 1; s > 0; --s) x = leaky_relu(down[s - 1](x), 0.2);
+        return score(reshape(x, {x.dim(0), x.dim(1) * 16}));
+    }
+};
+
+/// What was seen of one of the two nets.
+struct Trace {
+    std::vector<double> losses;
+    std::vector<double> scales;
+    std::vector<double> largest;  // unscaled gradient of the step; values of fp32
+};
+
+struct GanRun {
+    Trace generator;
+    Trace critic;
+    double difference = 0;       // between the mean generated and the mean real face, per pixel, of 2
+    std::vector<double> pixels;  // some generated faces, one after the other
+};
+
+struct GanOptions {
+    std::int64_t steps;  // a stage
+    Index batch;
+    Index channels;
+    double learning_rate;
+    bool one_scaler;
+};
+
+/// One optimizer's step on a loss under a scaler.
+void update(GradScaler<float>& scaler, Optimizer<float>& optimizer, Tape<float>& tape, Var<float> loss, Trace& trace) {
+    trace.losses.push_back(static_cast<double>(loss.value()[0]));
+    trace.scales.push_back(scaler.value());
+    tape.backward(scaler.scale(loss));
+    scaler.unscale(optimizer);
+    float largest = 0;
+    for (const Tensor<float>& gradient : optimizer.gradients()) {
+        for (const float g : gradient.values()) largest = std::isfinite(g) ? std::max(largest, std::fabs(g)) : largest;
+    }
+    trace.largest.push_back(static_cast<double>(largest));
+    scaler.step(optimizer);
+}
+
+Matrix random_noise(Index rows, Random& random) {
+    Matrix noise(rows, noise_numbers);
+    for (Index i = 0; i < noise.size(); ++i) noise.data()[i] = static_cast<float>(random.normal());
+    return noise;
+}
+
+/// Pixels to -1 .. 1.
+Matrix bright(const Batch& batch) { return (batch.images.array() * 2 - 1).matrix(); }
+
+Tensor<float> all(Index count, float value) {
+    return {{count, 1}, std::vector<float>(static_cast<std::size_t>(count), value)};
+}
+
+GanRun train(const Arithmetic& arithmetic, std::uint64_t seed, const std::array<Dataset, stages>& faces,
+             const GanOptions& options) {
+    Engine engine(arithmetic.recipe, make_backend(arithmetic.backend));
+    engine.seed = seed;
+    Model<float> generator_model(engine.recipe, seed);
+    Model<float> critic_model(engine.recipe, seed + 1000);
+    const Generator generator(generator_model, options.channels);
+    const Critic critic(critic_model, options.channels);
+    const OptimizerOptions adam{.kind = OptimizerKind::adam, .learning_rate = options.learning_rate, .beta1 = 0.5};
+    Optimizer<float> generator_optimizer(generator_model, adam);
+    Optimizer<float> critic_optimizer(critic_model, adam);
+    GradScaler<float> first(engine.recipe.loss_scale);
+    GradScaler<float> second(engine.recipe.loss_scale);
+    GradScaler<float>& critic_scaler = options.one_scaler ? first : second;
+
+    GanRun run;
+    Random random(seed, "noise");
+    for (std::size_t stage = 0; stage < stages; ++stage) {
+        BatchSchedule batches(faces[stage].size(), options.batch, seed);
+        const Shape shape{options.batch, 1, side_of(stage), side_of(stage)};
+        for (std::int64_t step = 0; step < options.steps; ++step) {
+            const Matrix real = bright(batch_of(faces[stage], batches.next()));
+            {
+                Tape<float> tape(engine);
+                const Tensor<float> fake = generator(tape, random_noise(options.batch, random), stage).value();
+                const Var<float> real_score = critic(reshape(images_on(tape, real), shape), stage);
+                const Var<float> fake_score = critic(tape.constant(fake), stage);
+                const Var<float> real_loss = bce_with_logits(real_score, all(options.batch, 1));
+                const Var<float> loss = add(real_loss, bce_with_logits(fake_score, all(options.batch, 0)));
+                update(critic_scaler, critic_optimizer, tape, loss, run.critic);
+                if (!options.one_scaler) critic_scaler.update();
+            }
+            Tape<float> tape(engine);
+            const Var<float> score = critic(generator(tape, random_noise(options.batch, random), stage), stage);
+            update(first, generator_optimizer, tape, bce_with_logits(score, all(options.batch, 1)), run.generator);
+            first.update();
+            critic_model.clear_gradients();  // the critic only passed them on
+            ++engine.step;
+        }
+    }
+    // Means over the last stage's faces.
+    constexpr std::size_t last = stages - 1;
+    const Index pixels = side_of(last) * side_of(last);
+    Tape<float> tape(engine);
+    Random fresh(seed, "noise for judging");
+    const Index judged = std::min<Index>(faces[last].size(), 128);
+    const Tensor<float> fakes = generator(tape, random_noise(judged, fresh), last).value();
+    std::vector<double> mean(static_cast<std::size_t>(pixels));
+    for (Index i = 0; i < judged; ++i) {
+        const std::uint8_t* real = faces[last].pixels.data() + i * pixels;
+        for (Index p = 0; p < pixels; ++p) {
+            const double difference = static_cast<double>(fakes[i * pixels + p]) - (2.0 * real[p] / 255 - 1);
+            mean[static_cast<std::size_t>(p)] += difference / static_cast<double>(judged);
+        }
+    }
+    for (const double m : mean) run.difference += std::fabs(m) / static_cast<double>(pixels);
+    for (Index p = 0; p < std::min<Index>(shown, judged) * pixels; ++p)
+        run.pixels.push_back(static_cast<double>(fakes[p]));
+    return run;
+}
+
+double mean_exponent(const std::vector<double>& scales, std::size_t first, std::size_t count) {
+    double sum = 0;
+    for (std::size_t i = first; i < first + count; ++i) sum += std::ilogb(scales[i]);  // powers of two
+    return sum / static_cast<double>(count);
+}
+
+/// Where the scale settled: the mean exponent over the second half of a stage.
+double level(const std::vector<double>& scales, std::size_t stage) {
+    const std::size_t steps = scales.size() / stages;
+    return mean_exponent(scales, stage * steps + steps / 2, steps - steps / 2);
+}
+
+double median(std::vector<double> values) {
+    std::sort(values.begin(), values.end());
+    return values[values.size() / 2];
+}
+
+/// How the largest gradient changes where the pictures grow: the larger factor of the two growths.
+double shift(const std::vector<double>& largest) {
+    const std::size_t steps = largest.size() / stages;
+    const std::size_t near = std::max<std::size_t>(1, std::min<std::size_t>(10, steps / 2));
+    double most = 1;
+    for (std::size_t stage = 1; stage < stages; ++stage) {
+        const auto at = largest.begin() + static_cast<std::ptrdiff_t>(stage * steps);
+        const auto distance = static_cast<std::ptrdiff_t>(near);
+        const double before = median({at - distance, at});
+        const double after = median({at, at + distance});
+        if (before > 0 && after > 0) most = std::max(most, std::max(before / after, after / before));
+    }
+    return most;
+}
+
+void claim_scales(const std::vector<GanRun>& mixed, Result& result) {
+    const std::string place = cite(sources::volta_talk, "Progressive growing of GANs: loss scaling");
+    int differ = 0;
+    int adapt = 0;
+    double least = 1;
+    double factor = 0;
+    for (const GanRun& run : mixed) {
+        std::size_t apart = 0;
+        for (std::size_t i = 0; i < run.critic.scales.size(); ++i) {
+            apart += run.critic.scales[i] != run.generator.scales[i] ? 1 : 0;
+        }
+        const double share = static_cast<double>(apart) / static_cast<double>(run.critic.scales.size());
+        least = std::min(least, share);
+        differ += share > 0.5 ? 1 : 0;
+        double moved = 0;
+        for (const Trace* trace : {&run.generator, &run.critic}) {
+            for (std::size_t s = 1; s < stages; ++s) {
+                moved = std::max(moved, std::fabs(level(trace->scales, s) - level(trace->scales, s - 1)));
+            }
+        }
+        adapt += moved >= 0.5 ? 1 : 0;
+        factor = std::max({factor, shift(run.generator.largest), shift(run.critic.largest)});
+    }
+    const auto seeds = static_cast<int>(mixed.size());
+    result.claim_if(
+        2 * differ > seeds, "two_scales", place,
+        "Generator and discriminator need scales of their own: in most runs the two differ in more than half of the "
+        "steps.",
+        fmt::format("more than half of {} runs", seeds),
+        fmt::format("{} of {} runs; in {:.0f} % of the steps or more", differ, seeds, 100 * least));
+    result.claim_if(2 * adapt > seeds, "adapts", place,
+                    "After the pictures grow the scales settle elsewhere: in most runs one of them moves by half a "
+                    "binade or more.",
+                    fmt::format("more than half of {} runs", seeds), fmt::format("{} of {} runs", adapt, seeds));
+    result.claim_if(factor >= 2, "gradients_shift", place,
+                    "Gradient statistics shift drastically when the resolution is increased: the largest gradient "
+                    "changes by a factor of 2 or more.",
+                    "2 or more", fmt::format("{:.1f}", factor));
+}
+
+Figure figure_of_traces(const GanRun& run, std::string evidence, std::string name, std::string title,
+                        std::string meaning, std::vector<double> Trace::*what, std::string axes) {
+    Figure figure{std::move(name), std::move(title),
+                  "First seed in mixed precision. Grey lines: 8 to 16, 16 to 32 pixels a side.", std::move(meaning),
+                  std::move(evidence)};
+    for (const auto& [net, trace] : {std::pair{"generator", &run.generator}, {"discriminator", &run.critic}}) {
+        Series series{net, formats::fp64, {}};
+        const std::vector<double>& values = trace->*what;
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            if (std::isfinite(values[i]) && values[i] > 0) series.points.push_back({static_cast<double>(i), values[i]});
+        }
+        figure.series.push_back(std::move(series));
+    }
+    figure.plot = "gan_trace";
+    const std::size_t steps = run.generator.scales.size();
+    figure.axes = axes + fmt::format("\ngrowth1 = {}\ngrowth2 = {}", steps / stages, 2 * (steps / stages));
+    return figure;
+}
+
+/// Faces side by side on one sheet, counted row by row over its whole width.
+Series sheet(std::string name, const std::vector<double>& faces) {
+    Series series{std::move(name), formats::fp64, {}};
+    const auto side = static_cast<std::size_t>(side_of(stages - 1));
+    const std::size_t count = faces.size() / (side * side);
+    for (std::size_t i = 0; i < faces.size(); ++i) {
+        const std::size_t row = i / (side * count);
+        const std::size_t column = i % (side * count);
+        series.points.push_back({static_cast<double>(i), faces[(column / side * side + row) * side + column % side]});
+    }
+    return series;
+}
+
+void run(const RunContext& context, Result& result) {
+    const Settings& settings = context.settings;
+    const auto count = static_cast<Index>(settings.integer("train_images"));
+    std::array<Dataset, stages> faces;
+    for (std::size_t s = 0; s < stages; ++s) {
+        faces[s] = generated_faces({count, side_of(s), context.seed});
+        result.input({fmt::format("generated faces, {0} x {0}", side_of(s)), faces[s].digest()});
+    }
+    const GanOptions options{settings.integer("steps"), std::min(count, static_cast<Index>(settings.integer("batch"))),
+                             static_cast<Index>(settings.integer("channels")), settings.real("learning_rate"),
+                             settings.text("control") == "one_scaler"};
+    const auto seeds = static_cast<std::size_t>(settings.integer("seeds"));
+    const Arithmetic arithmetics[] = {
+        fp32_arithmetic(), mixed_arithmetic(context, "fp16", dynamic_loss_scale(settings.integer("scale_window")))};
+    std::vector<GanRun> runs(2 * seeds);
+    const bool software = arithmetics[1].backend.starts_with("soft:") || arithmetics[1].backend == "eigen";
+    run_side_by_side(
+        runs.size(), software,
+        [&](std::size_t i) { runs[i] = train(arithmetics[i / seeds], context.seed + i % seeds, faces, options); },
+        context.progress);
+    const std::vector<GanRun> mixed(runs.begin() + static_cast<std::ptrdiff_t>(seeds), runs.end());
+
+    Comparison comparison{{arithmetics[0], arithmetics[1]}, {}};
+    for (std::size_t a = 0; a < 2; ++a) {
+        comparison.runs.emplace_back();
+        for (std::size_t i = 0; i < seeds; ++i)
+            comparison.runs[a].push_back({{}, {}, {runs[a * seeds + i].difference}, 0});
+    }
+    const std::string evidence = evidence_of(comparison, result);
+    const std::string place = cite(sources::volta_talk, "Progressive growing of GANs");
+    const ScoreText score{"mean face against the real one, a pixel (of 2)", "", 1, 3};
+    claim_parity(
+        result, comparison, 0, score, 0.1, "parity", place,
+        "No perceptible difference between fp32 and mixed precision: the mean generated face is as near to the "
+        "mean real one.");
+    claim_scales(mixed, result);
+    result.figure(figure_of_traces(
+        mixed.front(), evidence, "scales", "Two nets, two loss scales",
+        "The scales of generator and discriminator go their own ways, and each finds another height after the pictures "
+        "grow: one constant for both would be wrong for one of them, and later for both.",
+        &Trace::scales, "set ylabel 'loss scale'\nset logscale y 2\nset format y '2^{%L}'"));
+    result.figure(figure_of_traces(
+        mixed.front(), evidence, "gradients", "Largest gradient of each step",
+        "Where the resolution doubles, new layers begin to learn and the gradients jump.", &Trace::largest,
+        "set ylabel 'largest gradient, unscaled'\nset logscale y 10\nset format y '10^{%L}'"));
+    Figure pictures{"faces", "Faces: real, made in fp32, made in mixed precision",
+                    fmt::format("32 x 32 pixels, after {} steps at each of three sizes; first seed.", options.steps),
+                    "Blobs, not portraits; but one cannot tell which row was trained in 16 bits.", evidence};
+    const Index pixels = side_of(stages - 1) * side_of(stages - 1);
+    std::vector<double> real;
+    for (Index p = 0; p < std::min<Index>(shown, count) * pixels; ++p) {
+        real.push_back(2.0 * faces[stages - 1].pixels[static_cast<std::size_t>(p)] / 255 - 1);
+    }
+    pictures.series.push_back(sheet("real", real));
+    pictures.series.push_back(sheet("fp32", runs[0].pixels));
+    pictures.series.push_back(sheet("mixed", runs[seeds].pixels));
+    result.figure(std::move(pictures));
+}
+
+}  // namespace
+
+Experiment gan_experiment() {
+    return {"gan",
+            "Growing pictures: two nets, two loss scales",
+            "Do the two nets of a growing GAN need loss scales of their own?",
+            Chapter::systems,
+            {integer_setting("steps", "at each of three sizes", 60, 1000, 4, 1000000),
+             integer_setting("batch", "faces a step", 8, 32, 1, 1024),
+             integer_setting("channels", "of every layer", 8, 16, 2, 256),
+             integer_setting("train_images", "generated faces", 300, 3000, 1, 1000000),
+             integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100),
+             integer_setting("scale_window", "clean steps until a scale grows", 12, 50, 1, 1000000),
+             real_setting("learning_rate", "of Adam", 2e-3, 1e-3, 0, 10),
+             text_setting("control", "one_scaler gives both nets the same, to see the claims fail", "none",
+                          {"none", "one_scaler"})},
+            run};
+}
+
+}  // namespace ulp

@@ -1,0 +1,199 @@
+// Integer matrix products: int8, int4 and single bits, exhaustively where the width allows, and what happens at the end
+// of int32.
+#include <fmt/core.h>
+
+#include <array>
+#include <bit>
+#include <stdexcept>
+
+#include "engine/random.hpp"
+#include "experiments/framework/experiment.hpp"
+#include "experiments/sources.hpp"
+#include "softfloat/tensor_core/integer_models.hpp"
+
+namespace ulp {
+namespace {
+
+using sources::cite;
+
+const IntegerRow& row_of(const std::string& key) {
+    const IntegerRow* row = find_integer_model(key);
+    if (row == nullptr) throw std::logic_error("there is no integer model " + key);
+    return *row;
+}
+
+/// A unit whose accumulators may be narrower than int32: a control, under which the claims fail.
+struct Unit {
+    IntegerModel model;
+    int accumulator_bits;
+
+    [[nodiscard]] std::int32_t dot(const std::int32_t* a, const std::int32_t* b, std::int32_t c, std::int64_t k) const {
+        const auto sum = static_cast<std::uint32_t>(integer_dot(model, a, b, c, k));
+        const int unused = 32 - accumulator_bits;
+        return static_cast<std::int32_t>(sum << unused) >> unused;
+    }
+};
+
+Unit unit_of(const RunContext& context, const std::string& key) {
+    return {row_of(key).model, static_cast<int>(context.settings.integer("accumulator_bits"))};
+}
+
+std::string evidence_of_row(const IntegerRow& row, Result& result) {
+    std::string text = fmt::format("{}: {}; {}", row.key, name_of(row.evidence), row.proof);
+    result.evidence(text);
+    return text;
+}
+
+/// All pairs of operands, alone and in a group with a large c: how many results are not a * b + c in 64-bit arithmetic.
+struct Exhaustive {
+    int pairs = 0;
+    int wrong = 0;
+};
+Exhaustive all_pairs(const Unit& unit) {
+    const IntegerModel& model = unit.model;
+    Exhaustive count;
+    const IntegerRange left = operand_range(model, model.a_signed);
+    const IntegerRange right = operand_range(model, model.b_signed);
+    for (std::int32_t a = left.least; a <= left.greatest; ++a) {
+        for (std::int32_t b = right.least; b <= right.greatest; ++b) {
+            ++count.pairs;
+            for (const std::int32_t c : {0, 1'000'000, -2'000'000}) {
+                if (std::int64_t{unit.dot(&a, &b, c, 1)} != std::int64_t{a} * b + c) ++count.wrong;
+            }
+        }
+    }
+    return count;
+}
+
+void claim_exhaustive(const RunContext& context, Result& result) {
+    const std::string slide = cite(sources::volta_talk, "Turing: Int8, Int4, Int1; all accumulate into int32");
+    for (const char* types : {"s8", "u8", "s8_u8", "s4", "u4", "s4_u4"}) {
+        const IntegerRow& row = row_of(fmt::format("sm_75:mma.{}.s32", types));
+        evidence_of_row(row, result);
+        const Exhaustive count = all_pairs(unit_of(context, row.key));
+        result.claim(fmt::format("exhaustive_{}", types), slide,
+                     fmt::format("Every one of the {} pairs of {} operands gives the exact product, added to an int32.",
+                                 count.pairs, types),
+                     "0 wrong results", fmt::format("{} wrong results", count.wrong));
+    }
+}
+
+/// Eight single bits on each side, all 65536 pairs.
+void claim_bits(const RunContext& context, Result& result) {
+    const Unit unit = unit_of(context, "sm_75:mma.b1_xor.s32");
+    evidence_of_row(row_of("sm_75:mma.b1_xor.s32"), result);
+    int wrong_count = 0;
+    int wrong_sign = 0;
+    for (unsigned x = 0; x < 256; ++x) {
+        for (unsigned y = 0; y < 256; ++y) {
+            std::array<std::int32_t, 8> a{};
+            std::array<std::int32_t, 8> b{};
+            int signs = 0;  // the dot product of the same bits as +1 and -1
+            for (unsigned i = 0; i < 8; ++i) {
+                a[i] = static_cast<std::int32_t>(x >> i & 1);
+                b[i] = static_cast<std::int32_t>(y >> i & 1);
+                signs += (1 - 2 * a[i]) * (1 - 2 * b[i]);
+            }
+            const std::int32_t ones = unit.dot(a.data(), b.data(), 0, 8);
+            wrong_count += ones == std::popcount(x ^ y) ? 0 : 1;
+            wrong_sign += signs == 8 - 2 * ones ? 0 : 1;
+        }
+    }
+    const std::string slide = cite(sources::volta_talk, "Int1 (XOR followed by popcount)");
+    result.claim("xor_popcount", slide, "A 1-bit product counts the ones of a xor b: all 65536 pairs of eight bits.",
+                 "0 wrong results", fmt::format("{} wrong results", wrong_count));
+    result.claim("binary_net", slide,
+                 "With bits for +1 and -1 that count is a dot product: k - 2 * popcount(a xor b), on all pairs.",
+                 "0 wrong results", fmt::format("{} wrong results", wrong_sign));
+}
+
+/// k products of -128 * -128.
+std::int32_t largest_products(const Unit& unit, std::int64_t k) {
+    const std::vector<std::int32_t> least(static_cast<std::size_t>(k), -128);
+    return unit.dot(least.data(), least.data(), 0, k);
+}
+
+void claim_overflow(const RunContext& context, Result& result) {
+    const Unit wraps = unit_of(context, "sm_75:mma.s8.s32");
+    const Unit clamps = unit_of(context, "sm_75:mma.s8.s32.satfinite");
+    evidence_of_row(row_of("sm_75:mma.s8.s32.satfinite"), result);
+    const std::string place = cite(sources::ptx, "mma, .satfinite");
+    result.claim("int32_holds", place, "int32 holds 131071 products of -128 * -128.", "2147467264",
+                 fmt::format("{}", largest_products(wraps, 131071)));
+    result.claim("int32_wraps", place, "One more wraps to the most negative number.", "-2147483648",
+                 fmt::format("{}", largest_products(wraps, 131072)));
+    result.claim("int32_saturates", place, "With .satfinite it stays at the largest.", "2147483647",
+                 fmt::format("{}", largest_products(clamps, 131072)));
+}
+
+/// Random int8 vectors in two orders.
+void claim_order(const RunContext& context, Result& result) {
+    const Unit unit = unit_of(context, "sm_75:mma.s8.s32");
+    Random random(context.seed, "integer operands");
+    const auto samples = context.settings.integer("samples");
+    constexpr std::int64_t k = 256;
+    std::int64_t differ = 0;
+    for (std::int64_t i = 0; i < samples; ++i) {
+        std::vector<std::int32_t> a;
+        std::vector<std::int32_t> b;
+        for (std::int64_t j = 0; j < k; ++j) {
+            a.push_back(static_cast<std::int32_t>(random.between(-128, 127)));
+            b.push_back(static_cast<std::int32_t>(random.between(-128, 127)));
+        }
+        const std::int32_t forward = unit.dot(a.data(), b.data(), 0, k);
+        std::vector<std::int32_t> back_a(a.rbegin(), a.rend());
+        std::vector<std::int32_t> back_b(b.rbegin(), b.rend());
+        differ += forward == unit.dot(back_a.data(), back_b.data(), 0, k) ? 0 : 1;
+    }
+    result.claim(
+        "no_order", cite(sources::ptx, "mma, integer types"),
+        fmt::format("Integer sums have no order: {} random products of length 256, forwards and backwards.", samples),
+        "0 differ", fmt::format("{} differ", differ));
+}
+
+void figure_overflow(const RunContext& context, Result& result) {
+    Figure figure{
+        "overflow", "The end of int32: sums of the largest int8 products",
+        "k products of -128 · -128. Wrapping, as mma does by default, and saturating (.satfinite).",
+        "int32 holds 131071 of these products. From 131072 on the default sum wraps round to the most negative "
+        "number, the saturating one stays at the top. For real data that is far away; integer sums are exact "
+        "until then, in any order.",
+        evidence_of_row(row_of("sm_75:mma.s8.s32"), result) + ". " +
+            evidence_of_row(row_of("sm_75:mma.s8.s32.satfinite"), result)};
+    Series exact{"exact", formats::fp64, {}};
+    Series wraps{"wrapping", formats::fp64, {}};
+    Series clamps{"saturating", formats::fp64, {}};
+    for (std::int64_t k = 0; k <= 262144; k += 2048) {
+        const auto x = static_cast<double>(k);
+        exact.points.push_back({x, 16384 * x});
+        wraps.points.push_back({x, static_cast<double>(largest_products(unit_of(context, "sm_75:mma.s8.s32"), k))});
+        clamps.points.push_back(
+            {x, static_cast<double>(largest_products(unit_of(context, "sm_75:mma.s8.s32.satfinite"), k))});
+    }
+    figure.series = {std::move(exact), std::move(wraps), std::move(clamps)};
+    result.figure(std::move(figure));
+}
+
+void run(const RunContext& context, Result& result) {
+    claim_exhaustive(context, result);
+    claim_bits(context, result);
+    claim_overflow(context, result);
+    claim_order(context, result);
+    context.progress(0.5);
+    figure_overflow(context, result);
+}
+
+}  // namespace
+
+Experiment integer_products_experiment() {
+    return {
+        "integer_products",
+        "Integer matrix products: exact until int32 ends",
+        "Are int8, int4 and 1-bit products on matrix units exact, and where do their sums end?",
+        Chapter::hardware,
+        {integer_setting("samples", "random products of length 256", 2000, 100000, 10, 10000000),
+         integer_setting("accumulator_bits", "bits of the accumulators; fewer than 32 is a control", 32, 32, 8, 32)},
+        run};
+}
+
+}  // namespace ulp

@@ -1,0 +1,317 @@
+// Bytes: what a model, its gradients, its optimizer and its activations take in each format, and what that buys.
+#include <fmt/core.h>
+
+#include "engine/attention.hpp"
+#include "engine/trainer.hpp"
+#include "experiments/byte_planner.hpp"
+#include "experiments/framework/experiment.hpp"
+#include "experiments/sources.hpp"
+
+namespace ulp {
+namespace {
+
+using sources::cite;
+
+std::string bytes_text(std::int64_t bytes) { return fmt::format("{} bytes", bytes); }
+
+// ---- GPT-2's table ----
+
+void claim_gpt2(const RunContext& context, Result& result) {
+    const Gpt2Plan plan = gpt2_plan();
+    const std::int64_t low = context.settings.integer("low_bytes");
+    const std::string cell = cite(sources::notebook, "get_memory_footprint");
+    result.claim("gpt2_parameters", cell, "GPT-2 has 124,439,808 parameters.", "124439808",
+                 fmt::format("{}", plan.parameters));
+    result.claim("gpt2_int8_weights", cell, "84,934,656 of them are the matrices of the twelve blocks, kept in int8.",
+                 "84934656", fmt::format("{}", plan.block_matrices));
+    result.claim("gpt2_masks", cell, "Twelve causal masks of 1024 x 1024 bytes count as well, in every format.",
+                 bytes_text(12 * 1048576), bytes_text(plan.mask_bytes));
+    struct Row {
+        std::string format;
+        std::int64_t bytes, expected;
+        std::string mebibytes;
+    };
+    for (const auto& [format, bytes, expected, mebibytes] :
+         {Row{"fp32", gpt2_bytes(plan, 4, 4), 510342192, "486.7002410888672"},
+          {"fp16", gpt2_bytes(plan, low, low), 261462552, "249.3501205444336"},
+          {"int8", gpt2_bytes(plan, low, 1), 176527896, "168.3501205444336"}}) {
+        result.claim("gpt2_" + format, cell,
+                     fmt::format("GPT-2 takes {} MiB in {}: exactly {} bytes with masks and scalars.", mebibytes,
+                                 format == "int8" ? "fp16 with int8 matrices" : format, expected),
+                     bytes_text(expected), bytes_text(bytes));
+        // Bytes over 2^20 is exact in fp64, and so is its shortest decimal.
+        result.claim("gpt2_" + format + "_mebibytes", cell,
+                     fmt::format("The notebook prints {} for {}.", mebibytes, format), mebibytes,
+                     fmt::format("{}", static_cast<double>(bytes) / 0x1p20));
+    }
+    Gpt2Plan listed = plan;
+    listed.block_matrices -= 12 * 4 * 768 * 768;  // the second matrix of each block's mlp
+    result.claim(
+        "gpt2_list", cite(sources::notebook, "dtype of the parameters"),
+        "The list of the notebook has c_attn, c_proj and c_fc in int8, but not the mlp's c_proj; its own total "
+        "(176,527,896 bytes) needs that one too. As listed the sum would be another.",
+        bytes_text(204839448), bytes_text(gpt2_bytes(listed, 2, 1)), Verdict::inconsistent);
+    result.claim_if(gpt2_bytes(plan, low, low) * 2 > gpt2_bytes(plan, 4, 4), "gpt2_not_half",
+                    cite(sources::amp_slides, "FP16: 1/2X memory storage"),
+                    "fp16 halves the storage: of the parameters it does; the table's whole is more than half, because "
+                    "the masks stay bytes.",
+                    fmt::format("more than {}", bytes_text(gpt2_bytes(plan, 4, 4) / 2)),
+                    bytes_text(gpt2_bytes(plan, low, low)));
+}
+
+void figure_gpt2(const RunContext& context, Result& result) {
+    const Gpt2Plan plan = gpt2_plan();
+    const auto low = static_cast<double>(context.settings.integer("low_bytes"));
+    Figure figure{
+        "gpt2", "GPT-2 in memory: what counts, byte for byte",
+        "MiB of 2²⁰ bytes; 124,439,808 parameters, of which 84,934,656 are the matrices of the twelve blocks.",
+        "fp16 halves the parameters, int8 halves the matrices of the blocks again. The causal masks are bytes "
+        "in every format, so the whole does not shrink quite as much; the twelve scalars (48 or 24 bytes) are "
+        "too small to see, but without them the published numbers do not come out.",
+        ""};
+    const double mebi = 0x1p20;
+    const double others = static_cast<double>(plan.parameters - plan.block_matrices) / mebi;
+    const double matrices = static_cast<double>(plan.block_matrices) / mebi;
+    const double masks = static_cast<double>(plan.mask_bytes) / mebi;
+    figure.series = {{"block matrices", formats::fp64, {{0, 4 * matrices}, {1, low * matrices}, {2, matrices}}},
+                     {"other parameters", formats::fp64, {{0, 4 * others}, {1, low * others}, {2, low * others}}},
+                     {"causal masks", formats::fp64, {{0, masks}, {1, masks}, {2, masks}}}};
+    result.figure(std::move(figure));
+}
+
+// ---- The convolutional net of the article ----
+
+constexpr std::int64_t published_fp32_batch = 590;
+constexpr std::int64_t published_fp16_batch = 1000;
+
+void claim_planner(const RunContext& context, Result& result) {
+    const std::string step = cite(sources::paperspace, "batch_size of 590 for a float32 or 1000 for a float16");
+    const CnnPlan plan{420, 1000};
+    result.claim("cnn_parameters", cite(sources::paperspace, "Simple CNN with 420 and 1000 channels"),
+                 "The net has 4,275,210 parameters.", "4275210", fmt::format("{}", plan.parameters()));
+    result.claim("cnn_batch_ratio", step, "A batch of 1000 instead of 590 is 1.695 times as large.", "1.695",
+                 fmt::format("{:.3f}", static_cast<double>(published_fp16_batch) / published_fp32_batch));
+    const std::int64_t budget = plan.training_bytes(published_fp32_batch, 4);
+    const std::int64_t batch = plan.largest_batch(budget, context.settings.integer("low_bytes"));
+    result.claim_if(batch >= 900 && batch <= 1100, "cnn_batch_planned", step,
+                    "Where a batch of 590 just fits in fp32, one of 1000 fits with fp16: the planner, which follows "
+                    "what autograd keeps, comes within a tenth.",
+                    "900 to 1100", fmt::format("{} in {} MiB", batch, budget >> 20));
+    result.claim_if(batch < 2 * published_fp32_batch, "cnn_batch_not_double",
+                    cite(sources::paperspace, "you may frequently double your batch size"),
+                    "Half the bytes a number do not double this net's batch: the pools' 64-bit indices and the fp32 "
+                    "state of the parameters stay.",
+                    fmt::format("below {}", 2 * published_fp32_batch), fmt::format("{}", batch));
+}
+
+void figure_batch(const RunContext& context, Result& result) {
+    const CnnPlan plan{420, 1000};
+    Figure figure{
+        "batch", "How large a batch fits: the net with 420 and 1000 channels",
+        "Peak of a training step in GiB, planned: parameters, gradients, Adam, what autograd keeps, and the "
+        "gradients in flight. Marks: the published batches.",
+        "The dashed line is the memory at which fp32 stops at the published 590 images. Mixed precision meets "
+        "it near the published 1000: less than double, because the indices of the pools and the optimizer's "
+        "state do not shrink.",
+        ""};
+    Series wide{"fp32", formats::fp64, {}};
+    Series mixed{"mixed fp16", formats::fp64, {}};
+    for (std::int64_t batch = 0; batch <= 1200; batch += 50) {
+        const auto x = static_cast<double>(batch);
+        wide.points.push_back({x, static_cast<double>(plan.training_bytes(batch, 4)) / 0x1p30});
+        const std::int64_t low = context.settings.integer("low_bytes");
+        mixed.points.push_back({x, static_cast<double>(plan.training_bytes(batch, low)) / 0x1p30});
+    }
+    const double budget = static_cast<double>(plan.training_bytes(published_fp32_batch, 4)) / 0x1p30;
+    figure.series = {std::move(wide), std::move(mixed), {"published", formats::fp64, {{590, budget}, {1000, budget}}}};
+    result.figure(std::move(figure));
+}
+
+// ---- What the trainer itself holds ----
+
+/// Bytes of one training step, by role.
+struct Measured {
+    std::int64_t parameters = 0;   // their number
+    std::int64_t state = 0;        // weights, masters, gradients, optimizer
+    std::int64_t activations = 0;  // bytes
+    [[nodiscard]] std::int64_t total() const { return state + activations; }
+};
+
+/// The first update by Adam on a net that `build` makes; it gives the forward pass.
+template <class Build>
+Measured measure(const std::string& recipe, Build build) {
+    Trainer<float> trainer(Engine(recipe, "soft:ieee"), 1);
+    const Trainer<float>::Forward forward = build(trainer.model());
+    trainer.optimize({.kind = OptimizerKind::adam, .learning_rate = 1e-3});
+    trainer.keep_trace = false;
+    while (trainer.step(forward).skipped) {  // Adam's moments come into being with the first update
+    }
+    const auto bytes = trainer.bytes();
+    const auto sum = bytes.weights.stored + bytes.masters.stored + bytes.gradients.stored + bytes.optimizer.stored;
+    return {trainer.model().parameter_count(), static_cast<std::int64_t>(sum),
+            static_cast<std::int64_t>(bytes.activations.stored)};
+}
+
+Tensor<float> images(Index batch, Index size, const Recipe& recipe) {
+    Tensor<float> tensor({batch, 1, size, size},
+                         std::vector<float>(static_cast<std::size_t>(batch * size * size), 0.5F));
+    tensor.round_to_format(recipe.inputs);
+    return tensor;
+}
+
+/// Two 3 x 3 convolutions with relu.
+struct DoubleConv {
+    Conv2d<float> first, second;
+    DoubleConv(Model<float>& model, const std::string& name, Index in, Index out)
+        : first(model, name + ".first", in, out, 3, {.padding = 1}),
+          second(model, name + ".second", out, out, 3, {.padding = 1}) {}
+    Var<float> operator()(Var<float> x) const { return relu(second(relu(first(x)))); }
+};
+
+/// A U-Net of three levels that labels each pixel, on square images.
+Measured measure_unet(const std::string& recipe, Index batch) {
+    constexpr Index size = 32;
+    constexpr Index width = 8;
+    return measure(recipe, [&](Model<float>& model) {
+        const DoubleConv down1(model, "down1", 1, width);
+        const DoubleConv down2(model, "down2", width, 2 * width);
+        const DoubleConv bottom(model, "bottom", 2 * width, 4 * width);
+        const ConvTranspose2d<float> rise2(model, "rise2", 4 * width, 2 * width, 2, {.stride = 2});
+        const DoubleConv up2(model, "up2", 4 * width, 2 * width);
+        const ConvTranspose2d<float> rise1(model, "rise1", 2 * width, width, 2, {.stride = 2});
+        const DoubleConv up1(model, "up1", 2 * width, width);
+        const Conv2d<float> head(model, "head", width, 1, 1);
+        return [=, recipe_of = model.recipe()](Tape<float>& tape) {
+            const Var<float> x = tape.constant(images(batch, size, recipe_of));
+            const Var<float> level1 = down1(x);
+            const Var<float> level2 = down2(max_pool2d(level1, 2));
+            const Var<float> deep = bottom(max_pool2d(level2, 2));
+            const Var<float> back2 = up2(concat<float>({level2, rise2(deep)}, 1));
+            const Var<float> back1 = up1(concat<float>({level1, rise1(back2)}, 1));
+            return bce_with_logits(head(back1), images(batch, size, recipe_by_name("fp32")));
+        };
+    });
+}
+
+/// A Transformer encoder of two blocks that predicts tokens: BERT in small.
+Measured measure_bert(const std::string& recipe, Index batch) {
+    constexpr Index vocabulary = 4096;
+    constexpr Index length = 16;
+    constexpr Index width = 32;
+    struct Block {
+        LayerNorm<float> norm1, norm2;
+        MultiHeadAttention<float> attention;
+        Linear<float> rise, fall;
+        Block(Model<float>& model, const std::string& name)
+            : norm1(model, name + ".norm1", width),
+              norm2(model, name + ".norm2", width),
+              attention(model, name + ".attention", width, 4),
+              rise(model, name + ".rise", width, 4 * width),
+              fall(model, name + ".fall", 4 * width, width) {}
+        Var<float> operator()(Var<float> x) const {
+            x = add(x, attention(norm1(x), false));
+            return add(x, fall(gelu(rise(norm2(x)))));
+        }
+    };
+    return measure(recipe, [&](Model<float>& model) {
+        const Embedding<float> embedding(model, "embedding", vocabulary, width);
+        const Block block1(model, "block1");
+        const Block block2(model, "block2");
+        const Linear<float> head(model, "head", width, vocabulary);
+        return [=](Tape<float>& tape) {
+            const std::vector<int> ids(static_cast<std::size_t>(batch * length), 103);
+            const Var<float> x = embedding(tape, ids, {batch, length});
+            // Fifteen hundredths of the places are predicted: two in each sentence.
+            const Var<float> masked = slice(block2(block1(x)), 1, 0, 2);
+            return cross_entropy(head(reshape(masked, {batch * 2, width})),
+                                 std::vector<int>(static_cast<std::size_t>(batch * 2), 7));
+        };
+    });
+}
+
+/// The small net with the article's layers, 8 and 16 channels.
+Measured measure_cnn(const std::string& recipe, Index batch) {
+    return measure(recipe, [&](Model<float>& model) {
+        const Conv2d<float> conv1(model, "conv1", 1, 8, 3, {.padding = 1});
+        const Conv2d<float> conv2(model, "conv2", 8, 16, 3, {.padding = 1});
+        const Linear<float> dense(model, "dense", 16 * 7 * 7, 10);
+        return [=, recipe_of = model.recipe()](Tape<float>& tape) {
+            const Var<float> x = tape.constant(images(batch, 28, recipe_of));
+            const Var<float> pooled = max_pool2d(relu(conv2(max_pool2d(relu(conv1(x)), 2))), 2);
+            return cross_entropy(dense(reshape(pooled, {batch, 16 * 7 * 7})),
+                                 std::vector<int>(static_cast<std::size_t>(batch), 3));
+        };
+    });
+}
+
+void claim_trainer(Result& result) {
+    const CnnPlan plan{8, 16};
+    for (const auto& [recipe, low] : {std::pair{"fp32", 4}, {"mixed_fp16", 2}}) {
+        const Measured measured = measure_cnn(recipe, 4);
+        result.claim(fmt::format("trainer_{}", recipe),
+                     cite(sources::volta_talk, "Halve the size of activation and gradient tensors"),
+                     fmt::format("The trainer holds as many bytes as the planner says: the net with 8 and 16 channels, "
+                                 "4 images, Adam, {}.",
+                                 recipe),
+                     bytes_text(plan.tape_bytes(4, low)), bytes_text(measured.total()));
+    }
+}
+
+double gain(const Measured& wide, const Measured& mixed) {
+    return static_cast<double>(wide.total()) / static_cast<double>(mixed.total());
+}
+
+void gains(const RunContext& context, Result& result) {
+    const std::string mixed = context.settings.integer("low_bytes") == 2 ? "mixed_fp16" : "fp32";
+    Figure figure{
+        "gain", "Why mixed precision saves a U-Net more memory than BERT",
+        "Bytes in fp32 over bytes in mixed precision, Adam; measured on small nets with 1, 2, 4 and 8 samples "
+        "a batch. Line: (16 + 4r) / (16 + 2r).",
+        "A parameter takes 16 bytes either way: in mixed precision its master, copy, gradient and Adam's two "
+        "moments add up to the same as in fp32. Only activations halve. A U-Net has many for each parameter, "
+        "BERT few, and the gain follows from that ratio alone.",
+        ""};
+    Series line{"bytes by formula", formats::fp64, {}};
+    for (int r = 0; r <= 60; ++r) line.points.push_back({static_cast<double>(r), (16 + 4.0 * r) / (16 + 2.0 * r)});
+    Series unet{"small U-Net", formats::fp64, {}};
+    Series bert{"small BERT", formats::fp64, {}};
+    const auto point = [&](const Measured& wide, const Measured& low) {
+        const double numbers = static_cast<double>(wide.activations) / 4;
+        return Point{numbers / static_cast<double>(wide.parameters), gain(wide, low)};
+    };
+    for (const Index batch : {1, 2, 4, 8}) {
+        unet.points.push_back(point(measure_unet("fp32", batch), measure_unet(mixed, batch)));
+        bert.points.push_back(point(measure_bert("fp32", batch), measure_bert(mixed, batch)));
+    }
+    const double of_unet = unet.points.back().y;
+    const double of_bert = bert.points.back().y;
+    figure.series = {std::move(line), std::move(unet), std::move(bert)};
+    result.figure(std::move(figure));
+    result.claim_if(of_unet > of_bert + 0.1, "unet_gains_more",
+                    cite(sources::paperspace, "UNet benefited far more than BERT"),
+                    "Mixed precision saves a U-Net more memory than BERT, with the same number of samples in a batch.",
+                    fmt::format("above {:.3f} times", of_bert), fmt::format("{:.3f} times", of_unet));
+}
+
+void run(const RunContext& context, Result& result) {
+    claim_gpt2(context, result);
+    claim_planner(context, result);
+    claim_trainer(result);
+    context.progress(0.2);
+    figure_gpt2(context, result);
+    gains(context, result);
+    figure_batch(context, result);
+}
+
+}  // namespace
+
+Experiment memory_experiment() {
+    return {"memory",
+            "Memory: what each format saves, byte for byte",
+            "How many bytes does training take in fp32 and in mixed precision, and what decides the gain?",
+            Chapter::hardware,
+            {integer_setting("low_bytes", "bytes of a low-precision number; 4 switches the saving off", 2, 2, 1, 4)},
+            run};
+}
+
+}  // namespace ulp

@@ -1,0 +1,142 @@
+// The sources' digit classifier, trained in fp32 and in mixed precision with a constant and a moving loss scale; and
+// what the full net takes in memory.
+#include <fmt/format.h>
+
+#include "engine/digits.hpp"
+#include "engine/idx.hpp"
+#include "experiments/image_training.hpp"
+#include "experiments/sources.hpp"
+
+namespace ulp {
+namespace {
+
+using sources::cite;
+
+DataSplit load_data(const RunContext& context, Result& result) {
+    const Settings& settings = context.settings;
+    const std::string& folder = settings.text("mnist");
+    const auto number = [&](const char* key) { return static_cast<Index>(settings.integer(key)); };
+    DataSplit data = folder.empty() ? generated_digit_split(number("train_images"), number("test_images"),
+                                                            number("side"), context.seed)
+                                    : read_mnist(folder);
+    result.input({folder.empty() ? "generated digits for training" : "MNIST images for training", data.train.digest()});
+    result.input({folder.empty() ? "generated digits for testing" : "MNIST images for testing", data.test.digest()});
+    return data;
+}
+
+/// What the net of the article takes: 420 and 1000 channels on 28 x 28 pixels.
+struct MemoryPlan {
+    Index parameters = 0;
+    double fixed = 0;      // bytes: weights, gradients, Adam's two moments; in mixed precision also fp16 weights
+    double per_image = 0;  // bytes of activations
+
+    [[nodiscard]] double batch_in(double memory) const { return (memory - fixed) / per_image; }
+};
+
+/// Counts what one image leaves on the tape. Products by Eigen: sizes do not depend on the arithmetic.
+MemoryPlan plan(const Recipe& recipe) {
+    Engine engine(recipe, make_backend("eigen"));
+    Model<float> model(recipe, 1);
+    const DigitCnn net(model, {1, 28, 10}, 420, 1000);
+    Tape<float> tape(engine);
+    cross_entropy(net(images_on(tape, Matrix::Zero(1, 784))), {0});
+    const auto parameters = static_cast<double>(model.parameter_count());
+    const double fp16_weights = recipe.low == formats::fp16 ? 2 : 0;
+    return {model.parameter_count(), (4 + 4 + 8 + fp16_weights) * parameters,
+            static_cast<double>(tape.activation_bytes().stored)};
+}
+
+/// Weights and activations in fp16 with fp32 masters, as the article's autocast keeps them.
+void planner(Result& result) {
+    const std::string place = cite(sources::paperspace, "Code walkthrough: steps 8 and 11");
+    const MemoryPlan single = plan(recipe_by_name("fp32"));
+    const MemoryPlan mixed = plan(recipe_by_name("mixed_fp16"));
+    result.claim("parameters", place, "The net with 420 and 1000 channels has 4,275,210 parameters.", "4275210",
+                 fmt::format("{}", single.parameters));
+    result.claim("batch_ratio", place, "A card that holds batches of 590 in fp32 holds 1000 in fp16: a ratio of 1.695.",
+                 "1.695", fmt::format("{:.3f}", 1000.0 / 590.0));
+    const double memory = single.fixed + 590 * single.per_image;
+    const double fits = mixed.batch_in(memory);
+    result.claim_if(fits >= 1000 && fits <= 1180, "planned_batch", place,
+                    "By bytes alone the same memory holds at least the 1000 images of the article, and at most twice "
+                    "590: activations halve, weights and optimizer do not.",
+                    "1000 to 1180 images", fmt::format("{:.0f} images", fits));
+    Figure figure{
+        "memory", "Memory of the net with 420 and 1000 channels",
+        "Weights, gradients, Adam's moments and activations, counted byte by byte. Dots: the article's batches.",
+        "Activations make up nearly all of it and halve in fp16, so the lines' slopes differ by two. The "
+        "article's 1000 images stay below what the count allows: a framework also keeps work space.",
+        ""};
+    Series fp32{"fp32", formats::fp64, {}};
+    Series fp16{"mixed fp16", formats::fp64, {}};
+    for (int batch = 0; batch <= 1200; batch += 50) {
+        fp32.points.push_back({static_cast<double>(batch), (single.fixed + batch * single.per_image) / 0x1p30});
+        fp16.points.push_back({static_cast<double>(batch), (mixed.fixed + batch * mixed.per_image) / 0x1p30});
+    }
+    figure.series = {fp32,
+                     fp16,
+                     {"590 in fp32", formats::fp64, {{590, memory / 0x1p30}}},
+                     {"1000 in fp16", formats::fp64, {{1000, (mixed.fixed + 1000 * mixed.per_image) / 0x1p30}}}};
+    result.figure(std::move(figure));
+}
+
+void run(const RunContext& context, Result& result) {
+    const Settings& settings = context.settings;
+    const DataSplit data = load_data(context, result);
+    ImageTraining training;
+    training.batch = std::min(static_cast<Index>(settings.integer("batch")), data.train.size());
+    training.steps = settings.integer("epochs") * (data.train.size() / training.batch);
+    training.optimizer = {.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate")};
+    training.net = [](Model<float>& model, const ImageShape& shape) -> ImageNet {
+        return [net = DigitCnn(model, shape, 8, 16)](Var<float> x) { return net(x); };
+    };
+    const std::vector<Arithmetic> arithmetics = under_control(
+        context, {fp32_arithmetic(), mixed_arithmetic(context, "fp16 scale 128", constant_loss_scale(128)),
+                  mixed_arithmetic(context, "fp16 dynamic", dynamic_loss_scale(settings.integer("scale_window")))});
+    const Comparison comparison =
+        compare(context, arithmetics, settings.integer("seeds"), [&](const Arithmetic& arithmetic, std::uint64_t seed) {
+            return train_images(arithmetic, seed, data, training);
+        });
+
+    const std::string evidence = evidence_of(comparison, result);
+    const std::string place = cite(sources::paperspace, "Code walkthrough with PyTorch");
+    result.claim_if(comparison.mean(0, test_accuracy) >= 0.9, "learns", place, "The net learns to read digits in fp32.",
+                    "90 % or more", accuracy_text.text(comparison.mean(0, test_accuracy)));
+    claim_parity(result, comparison, test_accuracy, accuracy_text, 0.005, "parity", place,
+                 "Trained in fp16 with the same hyperparameters the net is as good as in fp32.");
+    planner(result);
+    result.figure(figure_of_losses(
+        comparison, 10, "loss", "Digit classifier: training loss",
+        "The mixed runs stay inside the band that fp32's own seeds span: rounding changes less than chance does.",
+        evidence));
+    result.figure(figure_of_seeds(
+        comparison, test_accuracy, accuracy_text, "accuracy", "Digit classifier: unseen digits read right",
+        "Every seed ends a little elsewhere. The mixed runs scatter like the fp32 runs do, about the same place.",
+        evidence));
+    result.figure(figure_of_scales(comparison, "scale", "Digit classifier: the moving loss scale",
+                                   "The scale climbs by doubling after a run of clean steps and halves when a gradient "
+                                   "overflows: it finds the top "
+                                   "of fp16's range by itself.",
+                                   evidence));
+}
+
+}  // namespace
+
+Experiment mnist_cnn_experiment() {
+    return {"mnist_cnn",
+            "A convolutional net that reads digits",
+            "Does the sources' first example reach the same accuracy in mixed precision, and what does it save?",
+            Chapter::systems,
+            {integer_setting("epochs", "passes over the training images", 3, 3, 1, 1000),
+             integer_setting("batch", "images a step", 25, 100, 1, 4096),
+             integer_setting("train_images", "generated digits to train on", 3000, 20000, 1, 1000000),
+             integer_setting("test_images", "generated digits to test on", 1000, 4000, 1, 1000000),
+             integer_setting("side", "pixels a side of generated digits", 14, 28, 8, 64),
+             integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100),
+             integer_setting("scale_window", "clean steps until the dynamic scale grows", 30, 500, 1, 1000000),
+             real_setting("learning_rate", "of Adam", 1e-3, 1e-3, 0, 10), control_setting(),
+             path_setting("mnist", "folder with the MNIST idx files, instead of generated digits")},
+            run};
+}
+
+}  // namespace ulp

@@ -1,0 +1,25 @@
+#include "experiments/model_keys.hpp"
+
+#include "softfloat/errors.hpp"
+#include "softfloat/nearest_names.hpp"
+#include "softfloat/tensor_core/block_scaled.hpp"
+#include "softfloat/tensor_core/integer_models.hpp"
+#include "softfloat/tensor_core/models.hpp"
+
+namespace ulp {
+
+std::vector<std::string> model_keys() {
+    std::vector<std::string> keys;
+    for (const ModelRow& row : model_table()) keys.push_back(row.key());
+    for (const IntegerRow& row : integer_table()) keys.push_back(row.key);
+    for (const BlockScaledRow& row : block_scaled_table()) keys.push_back(row.key);
+    return keys;
+}
+
+void throw_no_model(std::string_view key) {
+    const auto keys = model_keys();
+    throw UsageError("there is no model '" + std::string(key) + "'; nearest are " + nearest_names(key, keys) +
+                     ", and `ulplab models` lists all " + std::to_string(keys.size()));
+}
+
+}  // namespace ulp

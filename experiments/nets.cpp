@@ -1,0 +1,192 @@
+#include "experiments/nets.hpp"
+
+#include <cmath>
+#include <stdexcept>
+
+namespace ulp {
+
+Var<float> planes(Var<float> images, const ImageShape& shape) {
+    return reshape(images, {images.dim(0), shape.channels, shape.side, shape.side});
+}
+
+Var<float> global_average(Var<float> x) {
+    const Var<float> pooled = avg_pool2d(x, x.dim(2));
+    return reshape(pooled, {x.dim(0), x.dim(1)});
+}
+
+DigitCnn::DigitCnn(Model<float>& model, const ImageShape& shape, Index first, Index second)
+    : images(shape),
+      conv1(model, "conv1", shape.channels, first, 3, {.padding = 1}),
+      conv2(model, "conv2", first, second, 3, {.padding = 1}),
+      fc1(model, "fc1", second * (shape.side / 4) * (shape.side / 4), shape.classes) {}
+
+Var<float> DigitCnn::operator()(Var<float> x) const {
+    x = max_pool2d(relu(conv1(planes(x, images))), 2);
+    x = max_pool2d(relu(conv2(x)), 2);
+    return fc1(reshape(x, {x.dim(0), x.dim(1) * x.dim(2) * x.dim(3)}));
+}
+
+ConvUnit::ConvUnit(Model<float>& model, const std::string& name, Index in, Index out, Index kernel, Index stride)
+    : conv(model, name + ".conv", in, out, kernel, {.stride = stride, .padding = kernel / 2}),
+      norm(model, name + ".bn", out) {}
+
+Var<float> ConvUnit::operator()(Var<float> x, bool activate) const {
+    x = norm(conv(x));
+    return activate ? relu(x) : x;
+}
+
+namespace {
+
+struct Plain {
+    ImageShape images;
+    std::vector<ConvUnit> units;
+    Linear<float> fc;
+
+    Plain(Model<float>& model, const ImageShape& shape, Index width)
+        : images(shape), fc(model, "fc", 2 * width, shape.classes) {
+        units.emplace_back(model, "unit1", shape.channels, width, 3);
+        units.emplace_back(model, "unit2", width, width, 3, 2);
+        units.emplace_back(model, "unit3", width, 2 * width, 3, 2);
+        units.emplace_back(model, "unit4", 2 * width, 2 * width, 3);
+    }
+    Var<float> operator()(Var<float> x) const {
+        x = planes(x, images);
+        for (const ConvUnit& unit : units) x = unit(x);
+        return fc(global_average(x));
+    }
+};
+
+struct Vgg {
+    ImageShape images;
+    ConvUnit a1, a2, b1, b2;
+    Linear<float> fc1, fc2;
+
+    Vgg(Model<float>& model, const ImageShape& shape, Index width)
+        : images(shape),
+          a1(model, "block1.1", shape.channels, width, 3),
+          a2(model, "block1.2", width, width, 3),
+          b1(model, "block2.1", width, 2 * width, 3),
+          b2(model, "block2.2", 2 * width, 2 * width, 3),
+          fc1(model, "fc1", 2 * width * (shape.side / 4) * (shape.side / 4), 4 * width),
+          fc2(model, "fc2", 4 * width, shape.classes) {}
+    Var<float> operator()(Var<float> x) const {
+        x = max_pool2d(a2(a1(planes(x, images))), 2);
+        x = max_pool2d(b2(b1(x)), 2);
+        return fc2(relu(fc1(reshape(x, {x.dim(0), x.dim(1) * x.dim(2) * x.dim(3)}))));
+    }
+};
+
+/// Branches of 1 x 1, of 1 x 1 and 3 x 3, and of what is left of the input, side by side.
+struct InceptionBlock {
+    ConvUnit one, before, three, direct;
+
+    InceptionBlock(Model<float>& model, const std::string& name, Index in, Index width)
+        : one(model, name + ".one", in, width / 2, 1),
+          before(model, name + ".before", in, width / 2, 1),
+          three(model, name + ".three", width / 2, width, 3),
+          direct(model, name + ".direct", in, width / 2, 3) {}
+    Var<float> operator()(Var<float> x) const {
+        const Var<float> first = one(x);
+        const Var<float> second = three(before(x));
+        const Var<float> third = direct(x);
+        return concat(std::vector<Var<float>>{first, second, third}, 1);
+    }
+};
+
+struct Inception {
+    ImageShape images;
+    ConvUnit stem;
+    InceptionBlock block1, block2;
+    Linear<float> fc;
+
+    Inception(Model<float>& model, const ImageShape& shape, Index width)
+        : images(shape),
+          stem(model, "stem", shape.channels, width, 3, 2),
+          block1(model, "inception1", width, width),
+          block2(model, "inception2", 2 * width, width),
+          fc(model, "fc", 2 * width, shape.classes) {}
+    Var<float> operator()(Var<float> x) const {
+        x = max_pool2d(block1(stem(planes(x, images))), 2);
+        return fc(global_average(block2(x)));
+    }
+};
+
+struct Residual {
+    ImageShape images;
+    ConvUnit stem, a1, a2, down, b1, b2;
+    Linear<float> fc;
+
+    Residual(Model<float>& model, const ImageShape& shape, Index width)
+        : images(shape),
+          stem(model, "stem", shape.channels, width, 3),
+          a1(model, "block1.1", width, width, 3),
+          a2(model, "block1.2", width, width, 3),
+          down(model, "down", width, 2 * width, 3, 2),
+          b1(model, "block2.1", 2 * width, 2 * width, 3),
+          b2(model, "block2.2", 2 * width, 2 * width, 3),
+          fc(model, "fc", 2 * width, shape.classes) {}
+    Var<float> operator()(Var<float> x) const {
+        x = max_pool2d(stem(planes(x, images)), 2);
+        x = relu(add(x, a2(a1(x), false)));
+        x = down(x);
+        x = relu(add(x, b2(b1(x), false)));
+        return fc(global_average(x));
+    }
+};
+
+template <class Net>
+ImageNet shared(Model<float>& model, const ImageShape& shape, Index width) {
+    auto net = std::make_shared<const Net>(model, shape, width);
+    return [net](Var<float> x) { return (*net)(x); };
+}
+
+}  // namespace
+
+const std::vector<std::string>& classifier_names() {
+    static const std::vector<std::string> names = {"plain", "vgg", "inception", "residual"};
+    return names;
+}
+
+ImageNet make_classifier(std::string_view name, Model<float>& model, const ImageShape& shape, Index width) {
+    if (name == "plain") return shared<Plain>(model, shape, width);
+    if (name == "vgg") return shared<Vgg>(model, shape, width);
+    if (name == "inception") return shared<Inception>(model, shape, width);
+    if (name == "residual") return shared<Residual>(model, shape, width);
+    throw std::invalid_argument("no net \"" + std::string(name) + "\"; there are plain, vgg, inception, residual");
+}
+
+TransformerBlock::TransformerBlock(Model<float>& model, const std::string& name, Index width, Index heads)
+    : attention(model, name + ".attention", width, heads),
+      norm1(model, name + ".norm1", width),
+      wide(model, name + ".wide", width, 2 * width),
+      narrow(model, name + ".narrow", 2 * width, width),
+      norm2(model, name + ".norm2", width) {}
+
+Var<float> TransformerBlock::operator()(Var<float> x, bool causal, const std::optional<Var<float>>& penalty) const {
+    x = norm1(add(x, attention(x, causal, penalty)));
+    return norm2(add(x, narrow(relu(wide(x)))));
+}
+
+CrossAttention::CrossAttention(Model<float>& model, const std::string& name, Index width)
+    : query(model, name + ".query", width, width),
+      key(model, name + ".key", width, width),
+      value(model, name + ".value", width, width),
+      out(model, name + ".out", width, width) {}
+
+Var<float> CrossAttention::operator()(Var<float> x, Var<float> memory, Var<float> penalty) const {
+    const Var<float> q = scaled(query(x), 1 / std::sqrt(static_cast<double>(x.dim(2))));
+    const Var<float> k = key(memory);
+    const Var<float> v = value(memory);
+    const Var<float> scores = add(matmul(q, k, true), penalty);
+    return out(matmul(softmax(scores), v));
+}
+
+Index count_parameters(const Model<float>& model, std::string_view prefix) {
+    Index count = 0;
+    for (const Parameter<float>& parameter : model.parameters()) {
+        if (std::string_view(parameter.name).starts_with(prefix)) count += parameter.value.size();
+    }
+    return count;
+}
+
+}  // namespace ulp

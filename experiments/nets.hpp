@@ -1,0 +1,88 @@
+// The nets that the experiments train: small versions of the sources' systems.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/attention.hpp"
+#include "engine/recurrent.hpp"
+#include "engine/trainer.hpp"
+
+namespace ulp {
+
+/// A net over a batch of images (images x features) that gives logits.
+using ImageNet = std::function<Var<float>(Var<float>)>;
+
+/// What images look like.
+struct ImageShape {
+    Index channels;
+    Index side;
+    Index classes;
+};
+inline ImageShape shape_of(const Dataset& data) { return {data.channels, data.height, data.classes}; }
+
+/// Two 3 x 3 convolutions of `first` and `second` channels, each with relu and a 2 x 2 pool, and a dense layer: the
+/// sources' digit net with fewer channels.
+struct DigitCnn {
+    ImageShape images;
+    Conv2d<float> conv1;
+    Conv2d<float> conv2;
+    Linear<float> fc1;
+
+    DigitCnn(Model<float>& model, const ImageShape& shape, Index first, Index second);
+    Var<float> operator()(Var<float> x) const;
+};
+
+/// Convolution, batch normalisation, relu.
+struct ConvUnit {
+    Conv2d<float> conv;
+    BatchNorm<float> norm;
+
+    ConvUnit(Model<float>& model, const std::string& name, Index in, Index out, Index kernel, Index stride = 1);
+    /// `activate`: with the relu.
+    Var<float> operator()(Var<float> x, bool activate = true) const;
+};
+
+/// plain: four units; vgg: pairs of units between pools; inception: 1 x 1, 3 x 3 and pooled branches side by side;
+/// residual: units with a way around. All on batch normalisation, about 10,000 parameters at width 8.
+const std::vector<std::string>& classifier_names();
+/// Throws std::invalid_argument for a name that is none.
+ImageNet make_classifier(std::string_view name, Model<float>& model, const ImageShape& shape, Index width);
+
+/// A block of an encoder or decoder (Vaswani et al., 2017): attention and a feed-forward layer with relu, each with a
+/// way around and a normalisation.
+struct TransformerBlock {
+    MultiHeadAttention<float> attention;
+    LayerNorm<float> norm1;
+    Linear<float> wide;
+    Linear<float> narrow;
+    LayerNorm<float> norm2;
+
+    TransformerBlock(Model<float>& model, const std::string& name, Index width, Index heads);
+    /// `penalty` as in MultiHeadAttention.
+    Var<float> operator()(Var<float> x, bool causal, const std::optional<Var<float>>& penalty = std::nullopt) const;
+};
+
+/// Attention over another sequence: queries from x (batch, time, width), keys and values from `memory`.
+struct CrossAttention {
+    Linear<float> query;
+    Linear<float> key;
+    Linear<float> value;
+    Linear<float> out;
+
+    CrossAttention(Model<float>& model, const std::string& name, Index width);
+    /// `penalty` (batch, 1 or time, source): added to the scores; -10000 where the source is padding.
+    Var<float> operator()(Var<float> x, Var<float> memory, Var<float> penalty) const;
+};
+
+/// A batch of images on the tape as (images, channels, side, side).
+Var<float> planes(Var<float> images, const ImageShape& shape);
+/// (images, channels, h, w) -> (images, channels): the mean over the pixels of square images.
+Var<float> global_average(Var<float> x);
+
+/// The parameters of a model whose names start with `prefix`, counted.
+Index count_parameters(const Model<float>& model, std::string_view prefix = "");
+
+}  // namespace ulp

@@ -1,0 +1,235 @@
+// Optimisation levels O0 to O3: the regression of the slides at its full size, and classifiers of four kinds.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "engine/digits.hpp"
+#include "engine/levels.hpp"
+#include "engine/random.hpp"
+#include "experiments/image_training.hpp"
+#include "experiments/sources.hpp"
+
+namespace ulp {
+namespace {
+
+using sources::cite;
+
+constexpr std::string_view levels[] = {"O0", "O1", "O2", "O3"};
+
+/// O0 in fp32 on soft:ieee, the others on the mixed backend. Under the control O1 and O2 are O3.
+std::vector<Arithmetic> arithmetics_of(const RunContext& context) {
+    std::vector<Arithmetic> arithmetics;
+    for (const std::string_view level : levels) {
+        const bool spoilt = level != "O0" && context.settings.text("control") == "all_O3";
+        arithmetics.push_back({std::string(level), Level(spoilt ? "O3" : level).recipe(),
+                               level == "O0" ? "soft:ieee" : mixed_backend(context)});
+    }
+    return arithmetics;
+}
+
+/// x (64, 1024) and y (64, 512), standard normal, as torch.randn makes them up to the generator.
+struct Regression {
+    Matrix x{64, 1024};
+    Tensor<float> y{Shape{64, 512}};
+
+    explicit Regression(std::uint64_t seed) {
+        Random random(seed, "regression");
+        for (Index i = 0; i < x.size(); ++i) x.data()[i] = static_cast<float>(random.normal());
+        for (float& value : y.values()) value = static_cast<float>(random.normal());
+    }
+};
+
+constexpr std::size_t fall_of_loss = 0;
+constexpr std::size_t swamped_share = 1;
+
+/// Scores: how far the loss fell; the share of the updates that left their weight as it was, in the last step.
+Learned regress(const Arithmetic& arithmetic, std::uint64_t seed, std::int64_t steps) {
+    const Regression data(seed);
+    Trainer<float> trainer(Engine(arithmetic.recipe, make_backend(arithmetic.backend)), seed);
+    trainer.keep_trace = false;
+    const Linear<float> net(trainer.model(), "linear", 1024, 512);
+    trainer.optimize({.learning_rate = 1e-3});
+    Learned learned;
+    for (std::int64_t step = 0; step < steps; ++step) {
+        note(trainer.step([&](Tape<float>& tape) { return mse(net(images_on(tape, data.x)), data.y); }), learned);
+    }
+    const UpdateCounts& counts = trainer.optimizer().counts();
+    learned.scores = {
+        learned.losses.front() - learned.losses.back(),
+        static_cast<double>(counts.swamped) / static_cast<double>(std::max<std::int64_t>(1, counts.weights))};
+    return learned;
+}
+
+void regression(const RunContext& context, Result& result) {
+    const std::int64_t steps = context.settings.integer("regression_steps");
+    const Comparison comparison = compare(
+        context, arithmetics_of(context), context.settings.integer("regression_seeds"),
+        [&](const Arithmetic& a, std::uint64_t seed) { return regress(a, seed, steps); }, 0, 0.4);
+    const std::string evidence = evidence_of(comparison, result);
+    const std::string place = cite(sources::amp_slides, "Example: N, D_in, D_out = 64, 1024, 512");
+    const ScoreText fall{"fall of the loss", "", 1, 6};
+    for (std::size_t level = 1; level <= 2; ++level) {
+        claim_parity(result, comparison, fall_of_loss, fall, 0.02 * comparison.mean(0, fall_of_loss),
+                     fmt::format("regression_O{}", level), place,
+                     fmt::format("The regression learns at O{} as it does in fp32 (O0).", level), level);
+    }
+    const double fp32 = comparison.mean(0, fall_of_loss);
+    result.claim_if(
+        comparison.mean(3, fall_of_loss) < 0.25 * fp32, "regression_O3", place,
+        "At O3 hardly anything is learned: nearly all updates of learning rate 1e-3 are smaller than half the distance "
+        "between neighbouring fp16 weights, so that the weights stay where they are.",
+        fmt::format("below a quarter of {}", fall.text(fp32)), fall.text(comparison.mean(3, fall_of_loss)));
+    const ScoreText share{"updates that changed nothing", "%", 100, 1};
+    result.claim_if(
+        comparison.mean(3, swamped_share) > 0.8 && comparison.mean(0, swamped_share) < 0.5, "regression_swamped", place,
+        "The reason is swamping: nearly every update at O3 leaves its weight as it was.", "above 80 % at O3",
+        fmt::format("{} at O3, {} at O0", share.text(comparison.mean(3, swamped_share)),
+                    share.text(comparison.mean(0, swamped_share))));
+    Figure figure =
+        figure_of_losses(comparison, 1, "regression", "The slides' regression, 64 x 1024 to 512, at the four levels",
+                         "O0, O1 and O2 fall together. O3 keeps its weights in fp16, where nearly every update is "
+                         "rounded away; its loss, "
+                         "in fp16 too, moves in steps of a thousandth.",
+                         evidence, false);
+    figure.series.erase(figure.series.begin());  // levels are compared seed by seed here: first seed, no band
+    for (std::size_t a = 0; a < comparison.arithmetics.size(); ++a) {
+        figure.series[a].points.clear();
+        const std::vector<double>& losses = comparison.runs[a].front().losses;
+        for (std::size_t i = 0; i < losses.size(); ++i) {
+            figure.series[a].points.push_back({static_cast<double>(i), 1000 * (losses[i] - losses.front())});
+        }
+    }
+    figure.caption =
+        "Change of the loss since the start, in thousandths; plain gradient descent of rate 0.001; first seed.";
+    figure.axes = "set xlabel 'step'\nset ylabel 'change of the loss, thousandths'";
+    figure.plot = "opt_levels_regression";
+    result.figure(std::move(figure));
+}
+
+/// Top-1 accuracies of the sources, in fp32 and mixed precision, in per cent.
+struct Quoted {
+    std::string_view id;
+    std::string_view net;
+    double fp32;
+    double mixed;
+};
+constexpr Quoted quoted[] = {
+    {"alexnet", "AlexNet", 56.77, 56.93},           {"vgg_d", "VGG-D", 65.40, 65.43},
+    {"googlenet", "GoogLeNet", 68.33, 68.43},       {"inception_v2", "Inception v2", 70.03, 70.02},
+    {"inception_v3", "Inception v3", 73.85, 74.13}, {"resnet50", "ResNet-50", 75.92, 76.04}};
+
+void quote(Result& result) {
+    const std::string place = cite(sources::amp_slides, "Mixed precision in practice: accuracy");
+    for (const Quoted& row : quoted) {
+        result.claim(
+            row.id, place,
+            fmt::format("{} on ILSVRC12, top-1: {:.2f} % in fp32, {:.2f} % mixed.", row.net, row.fp32, row.mixed),
+            fmt::format("{:.2f} %", row.mixed), fmt::format("{:.2f} %", row.mixed), Verdict::quoted);
+    }
+    result.claim("resnext50", cite(sources::volta_talk, "ILSVRC12 classification networks"),
+                 "ResNeXt-50 on ILSVRC12, top-1: 77.3 % in fp32, 77.5 % mixed.", "77.5 %", "77.5 %", Verdict::quoted);
+    result.claim("resnet50_levels", cite(sources::amp_slides, "ResNet-50 on 8 V100"),
+                 "ResNet-50 converges to 76.15 % at O0, 76.38 % at O1, 75.9 % at O2.", "76.15, 76.38, 75.9 %",
+                 "76.15, 76.38, 75.9 %", Verdict::quoted);
+}
+
+/// Differences to fp32 in points: the sources' networks, then the nets here at O1 to O3, with fp32's spread.
+Figure figure_of_differences(const std::vector<Comparison>& nets, std::string evidence) {
+    Figure figure{
+        "differences", "Mixed precision less fp32, in points of accuracy",
+        "Left: ImageNet, quoted from the sources. Right: nets trained here on generated digits; bars: fp32's spread.",
+        "Whatever the net, the difference is a fraction of a point on ImageNet and of either sign. Here the "
+        "test set is small, so chance alone moves fp32 by as much as the grey bars show; the levels lie within.",
+        std::move(evidence)};
+    Series source{"quoted", formats::fp64, {}};
+    for (std::size_t i = 0; i < std::size(quoted); ++i) {
+        source.points.push_back({static_cast<double>(i), quoted[i].mixed - quoted[i].fp32});
+    }
+    Series spread{"spread", formats::fp64, {}};
+    figure.series.push_back(std::move(source));
+    for (std::size_t net = 0; net < nets.size(); ++net) {
+        spread.points.push_back(
+            {static_cast<double>(std::size(quoted) + net), 100 * nets[net].spread(0, test_accuracy)});
+    }
+    figure.series.push_back(std::move(spread));
+    for (std::size_t level = 1; level < std::size(levels); ++level) {
+        Series series{std::string(levels[level]), formats::fp64, {}};
+        for (std::size_t net = 0; net < nets.size(); ++net) {
+            series.points.push_back({static_cast<double>(std::size(quoted) + net),
+                                     100 * (nets[net].mean(level, test_accuracy) - nets[net].mean(0, test_accuracy))});
+        }
+        figure.series.push_back(std::move(series));
+    }
+    std::string names;
+    for (const Quoted& row : quoted) names += fmt::format("\"{}\" ", row.net);
+    for (const std::string& name : classifier_names()) names += name + " ";
+    figure.axes = fmt::format("names = '{}'", names);
+    return figure;
+}
+
+void classifiers(const RunContext& context, Result& result) {
+    const Settings& settings = context.settings;
+    const DataSplit data = generated_digit_split(static_cast<Index>(settings.integer("train_images")),
+                                                 static_cast<Index>(settings.integer("test_images")),
+                                                 static_cast<Index>(settings.integer("side")), context.seed);
+    result.input({"generated digits for training", data.train.digest()});
+    result.input({"generated digits for testing", data.test.digest()});
+    const std::string place = cite(sources::amp_slides, "Same accuracy as FP32, with no hyperparameter changes");
+    std::vector<Comparison> nets;
+    std::string evidence;
+    for (std::size_t i = 0; i < classifier_names().size(); ++i) {
+        const std::string& name = classifier_names()[i];
+        ImageTraining training;
+        training.batch = std::min(static_cast<Index>(settings.integer("batch")), data.train.size());
+        training.steps = settings.integer("steps");
+        training.optimizer = {.learning_rate = settings.real("learning_rate"), .momentum = 0.9};
+        training.net = [&](Model<float>& model, const ImageShape& shape) {
+            return make_classifier(name, model, shape, static_cast<Index>(settings.integer("hidden")));
+        };
+        nets.push_back(compare(
+            context, arithmetics_of(context), settings.integer("seeds"),
+            [&](const Arithmetic& a, std::uint64_t seed) { return train_images(a, seed, data, training); },
+            0.4 + 0.15 * static_cast<double>(i), 0.55 + 0.15 * static_cast<double>(i)));
+        if (i == 0) evidence = evidence_of(nets.back(), result);
+        for (std::size_t level = 1; level <= 2; ++level) {
+            claim_parity(
+                result, nets.back(), test_accuracy, accuracy_text, 0.02, fmt::format("{}_O{}", name, level), place,
+                fmt::format("A net of the kind \"{}\" with batch normalisation is as good at O{}.", name, level),
+                level);
+        }
+    }
+    result.figure(figure_of_differences(nets, evidence));
+    result.figure(figure_of_losses(nets.back(), 5, "residual_loss", "Residual net: training loss at the four levels",
+                                   "The levels follow each other more closely than one seed follows another.", evidence,
+                                   false));
+}
+
+void run(const RunContext& context, Result& result) {
+    regression(context, result);
+    classifiers(context, result);
+    quote(result);
+}
+
+}  // namespace
+
+Experiment opt_levels_experiment() {
+    return {"opt_levels",
+            "Optimisation levels O0 to O3",
+            "Which of apex's levels train as fp32 does?",
+            Chapter::systems,
+            {integer_setting("regression_steps", "of the regression", 30, 500, 2, 100000),
+             integer_setting("regression_seeds", "runs of the regression at each level", 3, 3, 1, 100),
+             integer_setting("steps", "of each classifier", 60, 600, 2, 1000000),
+             integer_setting("batch", "images a step", 32, 64, 1, 4096),
+             integer_setting("hidden", "channels of the first convolutions", 8, 16, 2, 256),
+             integer_setting("train_images", "generated digits to train on", 1920, 20000, 1, 1000000),
+             integer_setting("test_images", "generated digits to test on", 500, 4000, 1, 1000000),
+             integer_setting("side", "pixels a side", 12, 32, 8, 64),
+             integer_setting("seeds", "runs of each classifier at each level", 3, 5, 1, 100),
+             real_setting("learning_rate", "of gradient descent with momentum 0.9", 0.05, 0.05, 0, 10),
+             text_setting("control", "all_O3 puts O3 in the place of O1 and O2, to see the claims fail", "none",
+                          {"none", "all_O3"})},
+            run};
+}
+
+}  // namespace ulp

@@ -1,0 +1,256 @@
+#include "experiments/product_errors.hpp"
+
+#include <fmt/core.h>
+
+#include <bit>
+#include <cmath>
+#include <functional>
+
+#include "engine/random.hpp"
+#include "engine/rounder.hpp"
+#include "experiments/sources.hpp"
+#include "softfloat/tensor_core/models.hpp"
+#include "softfloat/tensor_core/product.hpp"
+
+namespace ulp {
+namespace {
+
+using sources::cite;
+
+constexpr Index rows = 32;  // of A, and columns of B: 1024 dot products of each length
+
+/// How the entries of A and B are distributed.
+enum class Entries : std::uint8_t {
+    positive,  // uniform in (0, 1): all products add up
+    centred    // standard normal: they cancel
+};
+
+/// A and B on a format's grid, and the exact dot products: sums of exact products in fp64, whose own error is 2^-53.
+struct Operands {
+    Matrix a, b;
+    std::vector<double> exact;
+    double scale = 0;  // root mean square of the exact results
+};
+
+Operands draw(const FloatFormat& format, Entries entries, Index k, std::uint64_t seed) {
+    Random random(seed, fmt::format("products of {}", k));
+    const Rounder<float> rounded(format);
+    const auto number = [&] {
+        return rounded(static_cast<float>(entries == Entries::positive ? random.uniform() : random.normal()));
+    };
+    Operands operands{Matrix(rows, k), Matrix(k, rows), {}};
+    for (Index i = 0; i < operands.a.size(); ++i) operands.a.data()[i] = number();
+    for (Index i = 0; i < operands.b.size(); ++i) operands.b.data()[i] = number();
+    operands.exact.assign(static_cast<std::size_t>(rows * rows), 0);
+    for (Index i = 0; i < rows; ++i) {
+        for (Index p = 0; p < k; ++p) {
+            for (Index j = 0; j < rows; ++j) {
+                operands.exact[static_cast<std::size_t>(i * rows + j)] +=
+                    static_cast<double>(operands.a(i, p)) * static_cast<double>(operands.b(p, j));
+            }
+        }
+    }
+    for (const double x : operands.exact) operands.scale += x * x;
+    operands.scale = std::sqrt(operands.scale / static_cast<double>(operands.exact.size()));
+    return operands;
+}
+
+/// Of the errors relative to the exact results' root mean square.
+struct Errors {
+    double root_mean_square = 0;
+    double mean = 0;  // with the sign of the exact result: negative where magnitudes come out too small
+    double largest = 0;
+};
+
+Errors errors_of(const Matrix& result, const Operands& operands) {
+    Errors errors;
+    const auto count = static_cast<double>(operands.exact.size());
+    for (std::size_t i = 0; i < operands.exact.size(); ++i) {
+        const double exact = operands.exact[i];
+        const double error = (static_cast<double>(result.data()[i]) - exact) / operands.scale;
+        errors.root_mean_square += error * error;
+        errors.mean += (exact < 0 ? -error : error) / count;
+        errors.largest = std::max(errors.largest, std::fabs(error));
+    }
+    errors.root_mean_square = std::sqrt(errors.root_mean_square / count);
+    return errors;
+}
+
+/// Anything that multiplies, by name.
+struct Multiplier {
+    std::string name;
+    std::function<Matrix(const Operands&)> multiply;
+};
+
+Multiplier through(const MatrixUnit& unit, const ProductTypes& types) {
+    return {fmt::format("{} {}", unit.name, types.accumulator == formats::fp16 ? "fp16" : "fp32"),
+            [&unit, types](const Operands& o) { return multiply(*unit.backend, types, o.a, o.b); }};
+}
+
+Multiplier through(const std::string& name, const std::string& key, std::int64_t promote_every) {
+    return {name, [&model = find_model(key).model, promote_every](const Operands& o) {
+                Matrix d(rows, rows);
+                GemmProblem problem{.m = rows, .n = rows, .k = o.a.cols()};
+                problem.a = {o.a.data(), o.a.cols(), 1};
+                problem.b = {o.b.data(), o.b.cols(), 1};
+                problem.d = {d.data(), rows, 1};
+                soft_product(model, {.promote_every = promote_every}, problem);
+                return d;
+            }};
+}
+
+/// Lengths from 16, and the errors of each multiplier at each length.
+std::vector<std::vector<Errors>> measure(const std::vector<Multiplier>& multipliers, const FloatFormat& format,
+                                         Entries entries, std::span<const Index> lengths, std::uint64_t seed) {
+    std::vector<std::vector<Errors>> table(multipliers.size());
+    for (const Index k : lengths) {
+        const Operands operands = draw(format, entries, k, seed);
+        for (std::size_t i = 0; i < multipliers.size(); ++i) {
+            table[i].push_back(errors_of(multipliers[i].multiply(operands), operands));
+        }
+    }
+    return table;
+}
+
+/// Powers of two from `first` to the setting.
+std::vector<Index> lengths_from(Index first, const RunContext& context) {
+    std::vector<Index> lengths;
+    for (Index k = first; k <= static_cast<Index>(context.settings.integer("longest_k")); k *= 2) lengths.push_back(k);
+    return lengths;
+}
+
+void add_series(const std::vector<Multiplier>& multipliers, const std::vector<std::vector<Errors>>& table,
+                std::span<const Index> lengths, const std::string& suffix, Figure& figure) {
+    for (std::size_t i = 0; i < multipliers.size(); ++i) {
+        Series series{multipliers[i].name + suffix, formats::fp64, {}};
+        for (std::size_t j = 0; j < lengths.size(); ++j) {
+            series.points.push_back({static_cast<double>(lengths[j]), table[i][j].root_mean_square});
+        }
+        figure.series.push_back(std::move(series));
+    }
+}
+
+std::string percent(double share) { return fmt::format("{:.3g} %", 100 * share); }
+
+void accumulators(const RunContext& context, const std::vector<MatrixUnit>& units, Result& result) {
+    const std::vector<Index> lengths = lengths_from(16, context);
+    Figure figure{
+        "accumulators", "The error of long products, by accumulator",
+        "A·B with entries uniform in (0, 1), fp16. Root mean square error of 1024 results, relative to them.",
+        "All products are positive, so every cut makes the sum too small and the errors pile up: units that "
+        "truncate lose more than an IEEE addition that rounds to nearest, and the older the unit the fewer "
+        "bits it keeps. With an fp16 accumulator (dashed) the result is far worse. Rounding after every single "
+        "addition loses half of the longest sum; units that add 4, 8 or 16 products before they round to fp16 "
+        "hold out longer.",
+        evidence_of(units, {fp16_to_fp32, fp16_to_fp16}, result)};
+    std::vector<Multiplier> wide;
+    std::vector<Multiplier> narrow;
+    for (const MatrixUnit& unit : units) {
+        wide.push_back(through(unit, fp16_to_fp32));
+        narrow.push_back(through(unit, fp16_to_fp16));
+    }
+    const auto wide_errors = measure(wide, formats::fp16, Entries::positive, lengths, context.seed);
+    const auto narrow_errors = measure(narrow, formats::fp16, Entries::positive, lengths, context.seed);
+    add_series(wide, wide_errors, lengths, "", figure);
+    add_series(narrow, narrow_errors, lengths, "", figure);
+    result.figure(std::move(figure));
+
+    const std::string slide =
+        cite(sources::volta_talk, "Convolution, matrix multiply: training: use FP32 accumulation");
+    const std::string paper = cite(sources::numerical_behavior, "rounding mode of additions");
+    for (std::size_t i = 0; i < units.size(); ++i) {
+        if (units[i].spec == "soft:ieee" || !units[i].spec.starts_with("soft:")) continue;
+        const std::string id = units[i].spec.substr(5);
+        const Errors& with_fp32 = wide_errors[i].back();
+        const Errors& with_fp16 = narrow_errors[i].back();
+        result.claim_if(with_fp16.root_mean_square > 20 * with_fp32.root_mean_square, "accumulate_fp32_" + id, slide,
+                        fmt::format("{}: at k = {} an fp16 accumulator is more than 20 times as wrong as an fp32 one.",
+                                    units[i].name, lengths.back()),
+                        fmt::format("above {}", percent(20 * with_fp32.root_mean_square)),
+                        percent(with_fp16.root_mean_square));
+        result.claim_if(with_fp32.mean < -0.9 * with_fp32.root_mean_square, "truncates_" + id, paper,
+                        fmt::format("{} cuts toward zero: the results are too small on average, by nearly the whole "
+                                    "error.",
+                                    units[i].name),
+                        fmt::format("mean error below {:.3g}", -0.9 * with_fp32.root_mean_square),
+                        fmt::format("{:.3g}", with_fp32.mean));
+    }
+}
+
+constexpr std::string_view wgmma_fp8 = "sm_90:wgmma.e4m3.fp32";
+constexpr std::string_view tcgen05_fp8 = "sm_100:tcgen05.e4m3.fp32";
+
+std::string evidence_of_row(std::string_view key, Result& result) {
+    const ModelRow& row = find_model(key);
+    std::string text = fmt::format("{}: {}; {}", row.key(), name_of(row.evidence), row.proof);
+    result.evidence(text);
+    return text;
+}
+
+void claim_13_bits(const Operands& operands, const Matrix& product, Result& result) {
+    int longer = 0;
+    for (Index i = 0; i < product.size(); ++i) {
+        if ((std::bit_cast<std::uint32_t>(product.data()[i]) & 0x3FF) != 0) ++longer;
+    }
+    const auto count = static_cast<int>(operands.exact.size());
+    result.claim("fp8_13_bits", cite(sources::sage_attention, "the accumulator of FP8 products has 13 fraction bits"),
+                 "H100's FP8 products (wgmma) leave the low 10 of fp32's 23 fraction bits zero.",
+                 fmt::format("0 of {} results have more than 13 fraction bits", count),
+                 fmt::format("{} of {} results have more than 13 fraction bits", longer, count));
+}
+
+void fp8(const RunContext& context, Result& result) {
+    const std::vector<Index> lengths = lengths_from(128, context);
+    const std::int64_t every = context.settings.integer("promote_every");
+    const std::string evidence = evidence_of_row(wgmma_fp8, result) + ". " + evidence_of_row(tcgen05_fp8, result) +
+                                 ". Promotion is an fp32 addition to nearest even, as a kernel makes it. fp32: IEEE "
+                                 "754 arithmetic, no hardware.";
+    Figure figure{"fp8", "FP8 products on H100, and the remedy of promotion",
+                  fmt::format("A·B with E4M3 entries. Root mean square error of 1024 results, relative to them. "
+                              "Promotion every {} products.",
+                              every),
+                  "H100 keeps 13 fraction bits of a running FP8 sum and cuts the rest, so the error grows with the "
+                  "length: where all products are positive it reaches per cents. Moving the running sum into an fp32 "
+                  "accumulator every 128 products stops the growth. The model of B200's unit keeps all bits of fp32.",
+                  evidence};
+    const auto ieee =
+        std::make_shared<MatrixUnit>(MatrixUnit{"fp32 to nearest", "soft:ieee", make_backend("soft:ieee")});
+    std::vector<Multiplier> multipliers = {through("H100", std::string(wgmma_fp8), 0),
+                                           through("H100 promoted", std::string(wgmma_fp8), every),
+                                           through("B200 tcgen05", std::string(tcgen05_fp8), 0)};
+    multipliers.push_back({ieee->name, [ieee](const Operands& o) {
+                               return multiply(*ieee->backend, {formats::e4m3, formats::fp32}, o.a, o.b);
+                           }});
+    const auto positive = measure(multipliers, formats::e4m3, Entries::positive, lengths, context.seed);
+    const auto centred = measure(multipliers, formats::e4m3, Entries::centred, lengths, context.seed);
+    add_series(multipliers, positive, lengths, " positive", figure);
+    add_series(multipliers, centred, lengths, " centred", figure);
+    result.figure(std::move(figure));
+
+    const Operands operands = draw(formats::e4m3, Entries::centred, 4096, context.seed);
+    claim_13_bits(operands, multipliers[0].multiply(operands), result);
+    const Errors plain = errors_of(multipliers[0].multiply(operands), operands);
+    const Operands of_ones = draw(formats::e4m3, Entries::positive, 4096, context.seed);
+    const Errors plain_positive = errors_of(multipliers[0].multiply(of_ones), of_ones);
+    const Errors promoted = errors_of(multipliers[1].multiply(of_ones), of_ones);
+    result.claim_if(plain.largest < 0.02 && plain_positive.largest > 0.02, "fp8_error_4096",
+                    cite(sources::deepseek_v3, "Increasing accumulation precision"),
+                    "At k = 4096 the largest relative error of FP8 products on H100 is nearly 2%; the data are not "
+                    "stated. It depends on them: normal entries stay below, positive ones lie above.",
+                    "below 2 % to above 2 %",
+                    fmt::format("{} to {}", percent(plain.largest), percent(plain_positive.largest)));
+    result.claim_if(
+        promoted.root_mean_square * 5 < plain_positive.root_mean_square, "fp8_promotion",
+        cite(sources::deepseek_v3, "Increasing accumulation precision"),
+        "Promotion to fp32 every 128 products mends it: at k = 4096 less than a fifth of the error is left.",
+        fmt::format("below {}", percent(plain_positive.root_mean_square / 5)), percent(promoted.root_mean_square));
+}
+
+}  // namespace
+
+void product_errors(const RunContext& context, const std::vector<MatrixUnit>& units, Result& result) {
+    accumulators(context, units, result);
+    fp8(context, result);
+}
+
+}  // namespace ulp

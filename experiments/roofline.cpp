@@ -1,0 +1,371 @@
+// What speed the arithmetic allows: rooflines, time splits, and the advice about shapes, with the log of a training
+// step's products.
+#include <fmt/core.h>
+
+#include <bit>
+#include <map>
+
+#include "engine/random.hpp"
+#include "engine/rounder.hpp"
+#include "engine/trainer.hpp"
+#include "experiments/matrix_units.hpp"
+#include "experiments/roofline_model.hpp"
+#include "experiments/sources.hpp"
+#include "softfloat/functions/fast_exp_log.hpp"
+
+namespace ulp {
+namespace {
+
+using sources::cite;
+
+constexpr double fp16_bytes = 2;
+constexpr double fp32_bytes = 4;
+
+Gpu gpu_of(const RunContext& context) {
+    Gpu gpu;
+    gpu.tensor_core_products = gpu.fp32_products * context.settings.real("tensor_core_factor");
+    return gpu;
+}
+
+void claim_rates(const Gpu& gpu, Result& result) {
+    const std::string slide = cite(sources::volta_talk, "GV100; Tensor Core throughputs");
+    result.claim("peak", slide, "80 x 512 fp16 multiply-adds a clock at 1.53 GHz are 125 TFLOPS: 125.3e12.", "125.3e12",
+                 fmt::format("{:.1f}e12", gpu.tensor_core_rate() / 1e12));
+    result.claim("factor", cite(sources::amp_slides, "125 TFlops throughput: 8X more than FP32 on Volta V100"),
+                 "Tensor Cores have 8 times the fp32 throughput.", "8",
+                 fmt::format("{}", gpu.tensor_core_rate() / gpu.fp32_rate()));
+    result.claim("balance", cite(sources::volta_talk, "125 Tflops: 900 GB/s -> 138 flops/B"),
+                 "125e12 operations a second against 900e9 bytes a second: 138 operations a byte keep both busy.",
+                 "138", fmt::format("{}", static_cast<int>(125e12 / gpu.bandwidth)));
+    const std::string table = cite(sources::volta_talk, "Tensor Core throughputs: Turing");
+    for (const auto& [name, rate, factor] : {std::tuple{"INT8", 1024, 2}, {"INT4", 2048, 4}, {"INT1", 8192, 16}}) {
+        result.quoted(fmt::format("rate_{}", name), table,
+                      fmt::format("Turing does {} {} multiply-adds a clock and multiprocessor, {} times its fp16 rate.",
+                                  rate, name, factor),
+                      fmt::format("{}", rate), "the rate of a unit needs the GPU");
+    }
+}
+
+struct Split {
+    std::string name;
+    double share;  // of the time in fp32 that is spent in products
+    std::string speed_up;
+    std::string quoted;
+};
+const std::vector<Split>& splits() {
+    static const std::vector<Split> list = {{"ResNet-50", 0.73, "2.77", "2.2x to 3x"}, {"DS2", 0.90, "4.71", "4.5x"}};
+    return list;
+}
+
+void claim_splits(const Gpu& gpu, Result& result) {
+    const std::string slide = cite(sources::volta_talk, "Example layer time breakdowns for FP32-only training");
+    const double factor = gpu.tensor_core_rate() / gpu.fp32_rate();
+    for (const Split& split : splits()) {
+        result.claim("amdahl_" + split.name, slide,
+                     fmt::format("{}: {:.0f}% products, {:.0f}% other. If only the products become 8 times as fast the "
+                                 "whole becomes {} times as fast (quoted: {}).",
+                                 split.name, 100 * split.share, 100 * (1 - split.share), split.speed_up, split.quoted),
+                     split.speed_up + "x", fmt::format("{:.2f}x", amdahl(split.share, factor)));
+    }
+    const double both = amdahl(0.73, factor, 2);
+    result.claim_if(both > 4.3 && both < 4.5, "memory_limited_too",
+                    cite(sources::volta_talk, "Memory limited ops: should see ~2x speedup"),
+                    "With the other operations twice as fast, as half the bytes allow, ResNet-50 could reach 4.4x; the "
+                    "quoted 2.2x to 3x lie below.",
+                    "4.4x", fmt::format("{:.1f}x", both));
+    const GemmShape pointwise{1, 1, 1};  // one operation on two numbers, one number out: limited by memory
+    const double before = least_seconds(pointwise, fp32_bytes, gpu.fp32_rate(), gpu.bandwidth);
+    const double after = least_seconds(pointwise, fp16_bytes, gpu.fp32_rate(), gpu.bandwidth);
+    result.claim("memory_limited", cite(sources::volta_talk, "Memory limited ops: should see ~2x speedup"),
+                 "An operation that is limited by memory becomes twice as fast with half the bytes.", "2x",
+                 fmt::format("{}x", before / after));
+}
+
+void figure_splits(const Gpu& gpu, Result& result) {
+    Figure figure{
+        "splits", "What speed-up the time split allows, beside what was published",
+        "Tensor Cores 8 times as fast as fp32. Lines: the rest as fast as before, and twice as fast (half the "
+        "bytes). Bars: published, V100.",
+        "If only the products become faster, the rest soon dominates: 73% of products give 2.77x, 90% give "
+        "4.71x. Faster memory-limited operations raise that. The published speed-ups of ResNet-50 lie around "
+        "the lower line, that of Deep Speech 2 just below it: the arithmetic bounds them, as it should.",
+        ""};
+    const double factor = gpu.tensor_core_rate() / gpu.fp32_rate();
+    Series products{"products alone", formats::fp64, {}};
+    Series both{"products and memory", formats::fp64, {}};
+    for (int percent = 0; percent <= 100; percent += 2) {
+        const double share = percent / 100.0;
+        products.points.push_back({static_cast<double>(percent), amdahl(share, factor)});
+        both.points.push_back({static_cast<double>(percent), amdahl(share, factor, 2)});
+    }
+    figure.series = {std::move(products),
+                     std::move(both),
+                     {"ResNet-50", formats::fp64, {{73, 2.2}, {73, 3.0}}},
+                     {"Deep Speech 2", formats::fp64, {{90, 4.5}, {90, 4.5}}}};
+    result.figure(std::move(figure));
+}
+
+// ---- Arithmetic intensity ----
+
+struct NamedShape {
+    std::string name;
+    GemmShape shape;
+};
+const std::vector<NamedShape>& named_shapes() {
+    static const std::vector<NamedShape> list = {
+        {"linear 64 x 1024 to 512", {64, 512, 1024}},          {"linear 256 x 1024 to 2048", {256, 2048, 1024}},
+        {"LSTM one gate 64 x 1024", {64, 1024, 1024}},         {"LSTM all gates at once", {64, 4096, 2048}},
+        {"GPT-2 vocabulary 1024 x 50264", {1024, 50264, 768}}, {"square 4096", {4096, 4096, 4096}},
+    };
+    return list;
+}
+
+/// Operations a second, at most.
+double attainable(double intensity, double rate, double bandwidth) { return std::min(rate, intensity * bandwidth); }
+
+void figure_roofline(const Gpu& gpu, Result& result) {
+    Figure figure{
+        "roofline", "The roofline of a V100, and where products lie below it",
+        "Attainable 10¹² operations a second: 900 GB/s on the slope, 15.7 (fp32) and 125.3 (fp16 Tensor Cores) "
+        "on the flat. Points: fp16 products.",
+        "Left of the edge a product waits for memory, right of it for arithmetic. Tensor Cores raise the roof "
+        "by 8 but not the slope, so a product needs 139 operations a byte to profit in full: small batches do "
+        "not have them. One product for all gates of an LSTM cell has more than one for each.",
+        ""};
+    Series wide{"fp32", formats::fp64, {}};
+    Series low{"fp16 Tensor Cores", formats::fp64, {}};
+    for (int step = -4; step <= 96; ++step) {
+        const double intensity = fast::exp2(step / 8.0);
+        wide.points.push_back({intensity, attainable(intensity, gpu.fp32_rate(), gpu.bandwidth) / 1e12});
+        low.points.push_back({intensity, attainable(intensity, gpu.tensor_core_rate(), gpu.bandwidth) / 1e12});
+    }
+    figure.series = {std::move(wide), std::move(low)};
+    for (const NamedShape& named : named_shapes()) {
+        const double intensity = named.shape.intensity(fp16_bytes);
+        figure.series.push_back({named.name,
+                                 formats::fp64,
+                                 {{intensity, attainable(intensity, gpu.tensor_core_rate(), gpu.bandwidth) / 1e12}}});
+    }
+    result.figure(std::move(figure));
+}
+
+void claim_larger_k(const Gpu& gpu, Result& result) {
+    const std::string slide = cite(sources::volta_talk, "Larger K sizes make multiplications more efficient");
+    double last = 0;
+    int rising = 0;
+    int lengths = 0;
+    for (std::int64_t k = 8; k <= 8192; k *= 2) {
+        const double intensity = GemmShape{512, 512, k}.intensity(fp16_bytes);
+        rising += intensity > last ? 1 : 0;
+        last = intensity;
+        ++lengths;
+    }
+    result.claim("larger_k", slide, "The longer k, the more operations a byte: 512 x 512 results, k = 8 to 8192.",
+                 fmt::format("{} of {} steps rise", lengths, lengths),
+                 fmt::format("{} of {} steps rise", rising, lengths));
+    const auto efficiency = [&](std::int64_t k) {
+        const GemmShape shape{512, 512, k};
+        return shape.operations() / gpu.tensor_core_rate() /
+               least_seconds(shape, fp16_bytes, gpu.tensor_core_rate(), gpu.bandwidth);
+    };
+    result.claim_if(efficiency(64) < 0.5 && efficiency(1024) >= 1, "amortised_write", slide,
+                    "Writing 512 x 512 results costs the same for every k: at k = 64 less than half of the peak is "
+                    "attainable, at 1024 all of it.",
+                    "below 50 % and 100 %",
+                    fmt::format("{:.0f} % and {:.0f} %", 100 * efficiency(64), 100 * efficiency(1024)));
+}
+
+// ---- Shapes ----
+
+void claim_padding(Result& result) {
+    const std::string slide = cite(sources::volta_talk, "Pad input/output dictionaries to multiples of 8");
+    result.claim("vocabulary", slide, "GPT-2's vocabulary of 50257 is padded to 50264.", "50264",
+                 fmt::format("{}", padded(50257)));
+    result.claim("vocabulary_cost", slide, "The padding costs 0.014% more columns.", "0.014 %",
+                 fmt::format("{:.3f} %", 100 * (static_cast<double>(padded(50257)) / 50257 - 1)));
+    const GemmShape as_it_is{1024, 50257, 768};
+    const GemmShape as_padded{1024, 50264, 768};
+    const Gpu gpu;
+    const double slow = least_seconds(as_it_is, fp32_bytes, gpu.fp32_rate(), gpu.bandwidth);
+    const double fast = least_seconds(as_padded, fp16_bytes, gpu.tensor_core_rate(), gpu.bandwidth);
+    result.claim_if(slow / fast > 7.9, "vocabulary_gain", slide,
+                    "With it the projection can use Tensor Cores: at the roofline it becomes nearly 8 times as fast.",
+                    "above 7.9x", fmt::format("{:.2f}x", slow / fast));
+}
+
+Matrix random_matrix(Index rows, Index cols, std::uint64_t seed, std::string_view stream) {
+    Random random(seed, stream);
+    const Rounder<float> rounded(formats::fp16);
+    Matrix matrix(rows, cols);
+    for (Index i = 0; i < matrix.size(); ++i) matrix.data()[i] = rounded(static_cast<float>(random.normal()));
+    return matrix;
+}
+
+int elements_that_differ(const Matrix& x, const Matrix& y) {
+    int differ = 0;
+    for (Index i = 0; i < x.size(); ++i) {
+        differ += std::bit_cast<std::uint32_t>(x.data()[i]) != std::bit_cast<std::uint32_t>(y.data()[i]) ? 1 : 0;
+    }
+    return differ;
+}
+
+/// Padding and concatenation as matrices: do they change bits?
+void claim_bits(const RunContext& context, const std::vector<MatrixUnit>& units, Result& result) {
+    constexpr Index rows = 16;
+    constexpr Index width = 100;  // no multiple of any instruction's k
+    const Matrix x = random_matrix(rows, width, context.seed, "x");
+    const Matrix h = random_matrix(rows, width, context.seed, "h");
+    const Matrix w = random_matrix(width, 4 * width, context.seed, "w");
+    const Matrix u = random_matrix(width, 4 * width, context.seed, "u");
+    Matrix x_padded = Matrix::Zero(rows, 104);
+    x_padded.leftCols(width) = x;
+    Matrix w_padded = Matrix::Zero(104, 4 * width);
+    w_padded.topRows(width) = w;
+    Matrix both(rows, 2 * width);
+    both << x, h;
+    Matrix stacked(2 * width, 4 * width);
+    stacked << w, u;
+    for (const MatrixUnit& unit : units) {
+        if (!unit.spec.starts_with("soft:")) continue;
+        const std::string id = unit.spec.substr(5);
+        const auto times = [&](const Matrix& a, const Matrix& b) {
+            return multiply(*unit.backend, fp16_to_fp32, a, b);
+        };
+        const Matrix whole = times(x, w);
+        result.claim("padding_bits_" + id, cite(sources::volta_talk, "M, N, K sizes should be multiples of 8"),
+                     fmt::format("{}: padding k from 100 to 104 with zeros changes no bit of the product.", unit.name),
+                     "0 of 6400 elements differ",
+                     fmt::format("{} of 6400 elements differ", elements_that_differ(whole, times(x_padded, w_padded))));
+        Matrix gates(rows, 4 * width);
+        for (Index gate = 0; gate < 4; ++gate) {
+            const Matrix part = w.middleCols(gate * width, width);
+            gates.middleCols(gate * width, width) = times(x, part);
+        }
+        const std::string advice = cite(sources::volta_talk, "Concatenate cell matrix ops into a single call");
+        result.claim(
+            "gates_bits_" + id, advice,
+            fmt::format("{}: the four gates' matrices side by side in one product: no bit changes.", unit.name),
+            "0 of 6400 elements differ", fmt::format("{} of 6400 elements differ", elements_that_differ(whole, gates)));
+        Matrix sum = times(x, w);
+        const Matrix second = times(h, u);
+        for (Index i = 0; i < sum.size(); ++i) sum.data()[i] += second.data()[i];
+        const int differ = elements_that_differ(times(both, stacked), sum);
+        result.claim_if(
+            differ > 0, "cell_bits_" + id, advice,
+            fmt::format("{}: input and state side by side, so that k doubles: the sum is rounded elsewhere, "
+                        "and bits change.",
+                        unit.name),
+            "more than 0 of 6400 elements differ", fmt::format("{} of 6400 elements differ", differ));
+    }
+}
+
+void claim_concatenation(const Gpu& gpu, Result& result) {
+    const double apart = 8 * least_seconds({64, 1024, 1024}, fp16_bytes, gpu.tensor_core_rate(), gpu.bandwidth);
+    const double together = least_seconds({64, 4096, 2048}, fp16_bytes, gpu.tensor_core_rate(), gpu.bandwidth);
+    result.claim_if(
+        apart / together > 1.02, "concatenation",
+        cite(sources::volta_talk, "Concatenate cell matrix ops into a single call"),
+        "At the roofline, one product for an LSTM cell (64 x 2048 to 4096) beats eight of 64 x 1024 to 1024: "
+        "it reads the input once. What launches cost comes on top.",
+        "above 1.02x", fmt::format("{:.2f}x", apart / together));
+}
+
+/// The products of one training step of a net with this hidden width, as the trainer dispatched them.
+std::vector<ProductRecord> products_of_step(Index width, std::vector<std::string>& layers) {
+    Trainer<float> trainer(Engine("mixed_fp16", "soft:v100"), 1);
+    const Mlp<float> net(trainer.model(), {784, width, 1000, 16});
+    trainer.optimize({});
+    std::vector<ProductRecord> log;
+    trainer.engine().product_tap = [&](const ProductRecord& record) {
+        log.push_back(record);
+        layers.emplace_back(fmt::format("{} {}", record.layer, record.pass));
+    };
+    const Matrix batch = Matrix::Constant(64, 784, 0.5F);
+    trainer.step(
+        [&](Tape<float>& tape) { return cross_entropy(net(images_on(tape, batch)), std::vector<int>(64, 3)); });
+    return log;
+}
+
+void claim_dispatch(Result& result) {
+    for (const Index width : {1023, 1024}) {
+        std::vector<std::string> layers;
+        const std::vector<ProductRecord> log = products_of_step(width, layers);
+        int refused = 0;
+        std::string lines;
+        for (std::size_t i = 0; i < log.size(); ++i) {
+            const std::string reason = refusal(log[i].types, log[i].m, log[i].n, log[i].k);
+            refused += reason.empty() ? 0 : 1;
+            if (reason.empty()) continue;
+            lines += fmt::format("{}{} ({} x {} x {}): {}", lines.empty() ? "" : "; ", layers[i], log[i].m, log[i].n,
+                                 log[i].k, reason);
+        }
+        const std::string statement =
+            width == 1023
+                ? "A hidden width of 1023 keeps the products of two layers off the Tensor Cores (the log of a "
+                  "training step): all five have a side of 1023."
+                : "With a width of 1024 every product of the step runs on them.";
+        result.claim_if(
+            refused == (width == 1023 ? 5 : 0), fmt::format("dispatch_{}", width),
+            cite(sources::amp_slides, "N, M, K should be multiples of 8"), statement,
+            fmt::format("{} of 8 products refused", width == 1023 ? 5 : 0),
+            fmt::format("{} of {} products refused{}{}", refused, log.size(), lines.empty() ? "" : ": ", lines));
+    }
+}
+
+void figure_padding(const Gpu& gpu, Result& result) {
+    Figure figure{
+        "padding", "A width that is no multiple of 8 costs more than the padding",
+        "Least time of a 64 x n x 1024 product on a V100, relative to n = 1024 on Tensor Cores: n as it is, and "
+        "n padded to the next multiple of 8.",
+        "Seven widths of eight keep the product off the Tensor Cores; it then takes as long as fp32 arithmetic "
+        "does. The few columns of zeros that padding adds cost next to nothing.",
+        ""};
+    const double unit = least_seconds({512, 1024, 1024}, fp16_bytes, gpu.tensor_core_rate(), gpu.bandwidth);
+    Series plain{"as it is", formats::fp64, {}};
+    Series filled{"padded", formats::fp64, {}};
+    for (std::int64_t n = 1000; n <= 1048; ++n) {
+        const GemmShape shape{512, n, 1024};
+        const bool fits = refusal(fp16_to_fp32, shape.m, shape.n, shape.k).empty();
+        const double rate = fits ? gpu.tensor_core_rate() : gpu.fp32_rate();
+        plain.points.push_back({static_cast<double>(n), least_seconds(shape, fp16_bytes, rate, gpu.bandwidth) / unit});
+        filled.points.push_back(
+            {static_cast<double>(n),
+             least_seconds({512, padded(n), 1024}, fp16_bytes, gpu.tensor_core_rate(), gpu.bandwidth) / unit});
+    }
+    figure.caption =
+        "Least time of a 512 x n x 1024 product on a V100, relative to n = 1024 on Tensor Cores: n as it is, "
+        "and n padded to the next multiple of 8.";
+    figure.series = {std::move(plain), std::move(filled)};
+    result.figure(std::move(figure));
+}
+
+void run(const RunContext& context, Result& result) {
+    const Gpu gpu = gpu_of(context);
+    const std::vector<MatrixUnit> units = matrix_units(context);
+    claim_rates(gpu, result);
+    claim_splits(gpu, result);
+    claim_larger_k(gpu, result);
+    claim_padding(result);
+    claim_concatenation(gpu, result);
+    context.progress(0.3);
+    claim_dispatch(result);
+    claim_bits(context, units, result);
+    evidence_of(units, {fp16_to_fp32}, result);
+    figure_splits(gpu, result);
+    figure_roofline(gpu, result);
+    figure_padding(gpu, result);
+}
+
+}  // namespace
+
+Experiment roofline_experiment() {
+    return {
+        "roofline",
+        "Rooflines: what speed the arithmetic allows",
+        "Which published speed-ups follow from the counts of operations and bytes, and which shapes get them?",
+        Chapter::hardware,
+        {real_setting("tensor_core_factor", "Tensor Cores' rate over fp32's; 1 switches the gain off", 8, 8, 1, 64)},
+        run};
+}
+
+}  // namespace ulp

@@ -1,0 +1,48 @@
+// How fast a product can be on a GPU at most: by its arithmetic and by the bytes it moves; and which shapes the
+// libraries of the sources give to Tensor Cores.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "engine/matmul.hpp"
+
+namespace ulp {
+
+/// The V100 of the sources: 80 multiprocessors, 512 fp16 multiply-adds a clock on Tensor Cores and 64 fp32 ones each,
+/// 1.53 GHz, 900 GB/s.
+struct Gpu {
+    double multiprocessors = 80;
+    double tensor_core_products = 512;  // a clock and multiprocessor
+    double fp32_products = 64;
+    double clock = 1.53e9;     // 1/s
+    double bandwidth = 900e9;  // bytes/s
+
+    [[nodiscard]] double tensor_core_rate() const { return multiprocessors * tensor_core_products * 2 * clock; }
+    [[nodiscard]] double fp32_rate() const { return multiprocessors * fp32_products * 2 * clock; }
+};
+
+/// D = A B, m x n x k: each operand read once, the result written once.
+struct GemmShape {
+    std::int64_t m, n, k;
+
+    [[nodiscard]] double operations() const;  // a multiply-add counts as two
+    [[nodiscard]] double bytes(double bytes_of_a_number) const;
+    [[nodiscard]] double intensity(double bytes_of_a_number) const;  // operations a byte
+};
+
+/// The least time of the product: arithmetic or memory, whichever takes longer.
+double least_seconds(const GemmShape& shape, double bytes_of_a_number, double rate, double bandwidth);
+
+/// The speed-up of the whole where a share of the time becomes `factor` times as fast and the rest `other` times.
+double amdahl(double share, double factor, double other = 1);
+
+/// Why the libraries of 2018 and 2019 do not run the product on a V100's Tensor Cores, or "" if they do: fp16 operands,
+/// and m, n and k multiples of 8.
+std::string refusal(const ProductTypes& types, std::int64_t m, std::int64_t n, std::int64_t k);
+
+/// The next multiple of 8.
+constexpr std::int64_t padded(std::int64_t size) { return (size + 7) / 8 * 8; }
+static_assert(padded(50257) == 50264 && padded(1024) == 1024);
+
+}  // namespace ulp

@@ -1,0 +1,49 @@
+// Nets of several kinds whose numbers are looked at while they train in fp32: exponents of weights, activations and
+// both gradients, frame by frame.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "engine/watch.hpp"
+#include "experiments/exponent_histogram.hpp"
+#include "experiments/framework/experiment.hpp"
+
+namespace ulp {
+
+inline constexpr std::size_t watched_roles = 4;  // in the order of TensorRole
+
+/// What one net's numbers looked like at a step.
+struct NetFrame {
+    std::int64_t step;
+    std::array<ExponentHistogram, watched_roles> roles;
+
+    [[nodiscard]] const ExponentHistogram& of(TensorRole role) const { return roles[static_cast<std::size_t>(role)]; }
+};
+
+struct WatchedNet {
+    std::string name;  // cnn, normalised_cnn, lstm, transformer
+    std::vector<NetFrame> frames;
+};
+
+struct WatchedNetOptions {
+    std::int64_t steps = 100;
+    int frames = 8;
+    std::uint64_t seed = 1;
+};
+
+/// A CNN without and one with batch normalisation on generated digits, an LSTM and a Transformer on generated text.
+/// fp32 on soft:ieee, so that no gradient is lost; side by side.
+std::vector<WatchedNet> train_watched_nets(const WatchedNetOptions& options,
+                                           const std::function<void(double)>& progress);
+
+/// The exponent that half of the numbers of a histogram lie below (zeros left out). Needs one that is not 0.
+int median_exponent(const ExponentHistogram& histogram);
+
+/// A gradient histogram made after the published one of a detection net: `count` numbers, of which 66.8% are 0, and of
+/// the others as many lie below what fp16 holds as the source's 31% and 5.3% say.
+ExponentHistogram published_replica(std::int64_t count, double scale, std::uint64_t seed);
+
+}  // namespace ulp

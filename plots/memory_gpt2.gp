@@ -1,0 +1,21 @@
+# Stacked boxes: the heights are taken from the data first, one box on top of the other.
+array height[3 * series_count]
+do for [i=1:series_count] {
+    do for [x=0:2] {
+        stats 'data.csv' using (x_of(series(i)) == x ? column(5) : NaN) nooutput
+        height[3 * (i - 1) + x + 1] = STATS_max
+    }
+}
+up_to(i, x) = (i == 0 ? 0 : sum [j=1:i] height[3 * (j - 1) + int(x) + 1])
+set boxwidth 0.6
+set ylabel 'MiB'
+set yrange [0:580]
+set xrange [-0.6:2.6]
+set xtics ('fp32' 0, 'fp16' 1, 'fp16 with int8 matrices' 2) nomirror
+set key top right invert
+do for [x=0:2] {
+    set label 10+x sprintf('%.4f MiB', up_to(series_count, x)) at x,up_to(series_count, x) center offset 0,0.8 font small
+}
+top(i) = (x_of(series(i)) == x_of(series(i)) ? up_to(i, column(3)) : NaN)
+plot for [i=series_count:1:-1] 'data.csv' using (x_of(series(i))):(top(i)) with boxes \
+    linetype (i == 3 ? 5 : i) fillstyle solid 1 title series(i)

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""Measures training steps of bench_engine and of PyTorch (python3-torch) in turns, and writes docs/trainer_speed.md.
+
+Usage: trainer_speed.py BENCH_ENGINE [--rounds N] [--threads N] [--out FILE] [--blas LIBRARY]
+
+Every round runs each of them once, one after the other; of each the least is kept, so that what else the machine does
+falls out. --blas preloads another BLAS for PyTorch (Debian's may be the reference one, which is slow).
+"""
+import argparse
+import datetime
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+
+TORCH_STEPS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "torch_steps.py")
+
+
+def environment(threads, blas=None):
+    result = dict(os.environ, OMP_NUM_THREADS=str(threads), OMP_WAIT_POLICY="passive")
+    if blas:
+        result["LD_PRELOAD"] = blas
+    return result
+
+
+def run_engine(program, name, arguments):
+    """One benchmark: wall and processor milliseconds a step, and the counters."""
+    command = [program, "--benchmark_filter=^" + re.escape(name) + "/process_time", "--benchmark_format=json",
+               "--benchmark_min_time=" + str(arguments.seconds)]
+    output = subprocess.run(command, env=environment(arguments.threads), check=True, capture_output=True).stdout
+    found = json.loads(output)["benchmarks"][0]
+    return {"wall": found["real_time"], "cpu": found["cpu_time"], "accounted": found["accounted_MB"],
+            "process": found["process_MB"]}
+
+
+def run_torch(net, arguments, blas=None):
+    command = [sys.executable, TORCH_STEPS, net, str(arguments.seconds)]
+    output = subprocess.run(command, env=environment(arguments.threads, blas), check=True, capture_output=True).stdout
+    return json.loads(output)
+
+
+def least(best, new):
+    for key, value in new.items():
+        best[key] = min(best.get(key, value), value)
+
+
+def measure(arguments):
+    engine = [f"{net}/{rest}" for net in ("cnn", "lstm") for rest in (
+        "fp32/eigen", "fp32/soft:ieee", "bf16/soft:h100", "mixed_fp16/soft:h100", "fp32/eigen/histograms_and_counters",
+        "mixed_fp16/soft:h100/histograms_and_counters")]
+    best = {}
+    for turn in range(arguments.rounds):
+        for name in engine:
+            least(best.setdefault(name, {}), run_engine(arguments.program, name, arguments))
+        for net in ("cnn", "lstm"):
+            least(best.setdefault(f"{net}/PyTorch", {}), run_torch(net, arguments))
+            if arguments.blas:
+                least(best.setdefault(f"{net}/PyTorch with {os.path.basename(arguments.blas)}", {}),
+                      run_torch(net, arguments, arguments.blas))
+        print(f"round {turn + 1} of {arguments.rounds}", file=sys.stderr)
+    return best
+
+
+def ratios(best):
+    """The bars, each with its ratio of processor time (wall time on a busy machine says little)."""
+    for net in ("cnn", "lstm"):
+        fp32 = best[f"{net}/fp32/eigen"]
+        for other in [name for name in best if name.startswith(f"{net}/PyTorch")]:
+            yield f"{net}: fp32 on eigen to {other.split('/', 1)[1]}", 2.0, fp32, best[other]
+        yield f"{net}: mixed_fp16 on soft:h100 to fp32 on eigen", 6.0, best[f"{net}/mixed_fp16/soft:h100"], fp32
+        for step in ("fp32/eigen", "mixed_fp16/soft:h100"):
+            watched = best[f"{net}/{step}/histograms_and_counters"]
+            yield f"{net}: {step} with histograms and counters to without", 1.1, watched, best[f"{net}/{step}"]
+
+
+def table(best, arguments):
+    lines = ["# Speed of training steps", "",
+             "Written by `tests/bench/trainer_speed.py`; do not edit. Milliseconds a step, the least of "
+             f"{arguments.rounds} rounds in which all took turns, with {arguments.threads} threads. `net/recipe/backend`; "
+             "the nets stand in `tests/bench/bench_engine.cpp` and `torch_steps.py`. On a machine with other work the "
+             "processor time is the one to compare.", "",
+             f"Machine: {platform.processor() or platform.machine()}, {os.cpu_count()} processors, "
+             f"{datetime.datetime.now(datetime.timezone.utc).isoformat(timespec='seconds')}, load average "
+             f"{os.getloadavg()[0]:.1f} after.", "",
+             "| step | wall ms | processor ms |", "|---|---:|---:|"]
+    for name, value in best.items():
+        lines.append(f"| {name} | {value['wall']:.2f} | {value['cpu']:.2f} |")
+    lines += ["", "| ratio | bar | processor time | wall time |", "|---|---:|---:|---:|"]
+    for name, bar, a, b in ratios(best):
+        lines.append(f"| {name} | {bar} | {a['cpu'] / b['cpu']:.2f} | {a['wall'] / b['wall']:.2f} |")
+    lines += ["", "Memory, in 10^6 bytes: what the byte accounting says, and by how much the process grew at its peak.", "",
+              "| step | accounted | process | ratio |", "|---|---:|---:|---:|"]
+    for name, value in best.items():
+        if "accounted" in value:
+            lines.append(f"| {name} | {value['accounted']:.1f} | {value['process']:.1f} | "
+                         f"{value['process'] / value['accounted']:.2f} |")
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("program", help="bench_engine of a release build")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--seconds", type=float, default=0.5, help="for each benchmark in a round")
+    parser.add_argument("--blas", help="a BLAS library to preload for PyTorch, as a second comparison")
+    parser.add_argument("--out", help="file for the table (docs/trainer_speed.md)")
+    arguments = parser.parse_args()
+    if not os.path.exists(arguments.program):
+        sys.exit(f"trainer_speed.py: there is no {arguments.program}; build it: "
+                 "cmake --build build/release --target bench_engine")
+    try:
+        import torch  # noqa: F401
+    except ImportError:
+        sys.exit("trainer_speed.py: there is no PyTorch here; apt-get install python3-torch")
+    text = table(measure(arguments), arguments)
+    print(text, end="")
+    if arguments.out:
+        temporary = arguments.out + ".tmp"
+        with open(temporary, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(temporary, arguments.out)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,148 @@
+// The students' tree, the results' files, the diagnosis of several mistakes, recordings, and the program.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "experiments/course/course_files.hpp"
+#include "experiments/course/grade_report.hpp"
+#include "experiments/course/grader.hpp"
+#include "experiments/framework/files.hpp"
+#include "experiments/framework/subprocess.hpp"
+#include "softfloat/errors.hpp"
+#include "tests/experiments/temporary_folder.hpp"
+#include "tests/shared_data.hpp"
+
+namespace {
+
+using namespace ulp::course;
+using ulp::test::TemporaryFolder;
+namespace fs = std::filesystem;
+
+ulp::Finished ulplab(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), ULPLAB_PROGRAM);
+    return ulp::run_program(arguments);
+}
+
+}  // namespace
+
+TEST_CASE("the students' tree has everything but solutions and mistakes, and replaces nothing") {
+    const TemporaryFolder out;
+    const std::string tree = (out / "tree").string();
+    REQUIRE(ulplab({"course", "export", tree}).exit_code == 0);
+    std::size_t files = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(tree)) {
+        if (!entry.is_regular_file()) continue;
+        ++files;
+        const std::string text = ulp::read_file(entry.path());
+        CHECK(text.find("a solution.") == std::string::npos);
+        CHECK(text.find("planted mistake") == std::string::npos);
+    }
+    CHECK(files == 2 + 4 * exercises().size());
+    CHECK(ulp::read_file(out / "tree/README.md").find("(decode_half/statement.md) | Decode all 65,536 halves | 5 |") !=
+          std::string::npos);
+    const ulp::Finished again = ulplab({"course", "export", tree});
+    CHECK(again.exit_code == 2);
+    CHECK(again.output.find("exists already") != std::string::npos);
+    // It compiles without the program.
+    CHECK(ulp::run_program({"make", "-s", "compile", "EXERCISES=decode_half find_nan"}, tree).exit_code == 0);
+}
+
+TEST_CASE("a student's way: export, write, try, hand in, be graded") {
+    const TemporaryFolder out;
+    const std::string tree = (out / "tree").string();
+    const std::string results = (out / "results").string();
+    REQUIRE(ulplab({"course", "export", tree}).exit_code == 0);
+    const ulp::Finished before = ulplab({"grade", "find_nan", "--student", tree, "--public", "--out", results});
+    CHECK(before.exit_code == 1);
+    fs::copy_file(fs::path(ULPLAB_EXERCISES) / "find_nan/solution.cpp", fs::path(tree) / "find_nan/find_nan.cpp",
+                  fs::copy_options::overwrite_existing);
+    fs::copy_file(fs::path(ULPLAB_EXERCISES) / "level_table/mistakes/o2_batchnorm.cpp",
+                  fs::path(tree) / "level_table.cpp");
+    ulp::write_file(fs::path(tree) / "grad_scaler.cpp", "int main( {");
+    const ulp::Finished graded = ulplab(
+        {"grade", "grad_scaler", "level_table", "find_nan", "--student", tree, "--seed", "99", "--out", results});
+    INFO(graded.output);
+    CHECK(graded.exit_code == 1);
+    CHECK(graded.output.find("does not keep batch normalisation in fp32 at O2") != std::string::npos);
+    CHECK(graded.output.find("keep_batchnorm_fp32: expected 2, got 0") != std::string::npos);
+    const auto json = nlohmann::json::parse(ulp::read_file(out / "results/results.json"));
+    std::map<std::string, double> scores;
+    for (const auto& test : json.at("tests")) {
+        scores[std::string(test.at("name"))] = test.at("score");
+        CHECK(test.at("score") <= test.at("max_score"));
+        CHECK((test.at("status") == "passed") == (test.at("output") == ""));
+    }
+    CHECK(scores.at("find_nan: overflows") == 1);
+    CHECK(scores.at("level_table: all combinations") == 0);
+    CHECK(scores.at("grad_scaler: clean steps") == 0);
+    const std::string xml = ulp::read_file(out / "results/junit.xml");
+    CHECK(xml.find("<testsuite name=\"find_nan\" tests=\"6\" failures=\"0\" errors=\"0\">") != std::string::npos);
+    CHECK(xml.find("does not compile: grad_scaler.cpp:1:") != std::string::npos);
+}
+
+TEST_CASE("wrong usage of grade and course is told") {
+    const TemporaryFolder out;
+    const auto refused = [&](std::vector<std::string> arguments, int code, const std::string& sentence) {
+        const ulp::Finished finished = ulplab(std::move(arguments));
+        INFO(finished.output);
+        CHECK(finished.exit_code == code);
+        CHECK(finished.output.find(sentence) != std::string::npos);
+    };
+    refused({"grade"}, 2, "--student is required");
+    refused({"grade", "decode", "--student", out.path().string()}, 2, "there is no exercise \"decode\"; choose from");
+    refused({"grade", "--student", (out / "nobody").string()}, 3, "there is no folder");
+    refused({"grade", "--student", out.path().string(), "--memory", "1"}, 2, "--memory");
+    refused({"course"}, 2, "A subcommand is required");
+    refused({"course", "export"}, 2, "DIR is required");
+    refused({"course", "export", "/proc/nothing/tree"}, 3, "cannot make");
+    const ulp::Finished list = ulplab({"course", "list"});
+    CHECK(list.output.find("all                    100 points") != std::string::npos);
+}
+
+TEST_CASE("two mistakes in one program are both named, and what no mistake explains is counted") {
+    const Exercise& exercise = exercise_by_name("round_to_half");
+    std::vector<Words> questions, expected, answers;
+    for (const Group& group : exercise.hidden(3)) {
+        for (const Words& question : group.questions) {
+            questions.push_back(question);
+            expected.push_back(exercise.solve(question, ""));
+            const bool subnormal = (question[0] & 0x7FFFFFFF) < 0x38800000;
+            answers.push_back(exercise.solve(question, subnormal ? "flushed_subnormals" : "ties_away"));
+        }
+    }
+    answers[0] = {0x1234};
+    std::size_t unexplained = 0;
+    const auto found = diagnose(exercise, questions, expected, answers, unexplained);
+    REQUIRE(found.size() == 2);
+    CHECK(found[0].id == "flushed_subnormals");
+    CHECK(found[1].id == "ties_away");
+    CHECK(unexplained == 1);
+}
+
+TEST_CASE("recordings of GPUs judge the Tensor Core block") {
+    const auto recordings = ulp::test::shared_folder("recordings");
+    if (!recordings) return;
+    const Exercise& exercise = exercise_by_name("tensor_core_block");
+    const auto tests = recorded_tests(exercise, *recordings);
+    CHECK(tests.size() == 20000);  // V100, A100, Ada, H100
+    Grader grader(GradeOptions{.recordings = *recordings});
+    const fs::path folder = fs::path(ULPLAB_EXERCISES) / "tensor_core_block";
+    CHECK(grader.grade_file(exercise, folder / "solution.cpp").full());
+    const ExerciseResult wrong = grader.grade_file(exercise, folder / "mistakes/floored.cpp");
+    CHECK_FALSE(wrong.groups.back().passed());
+    CHECK(wrong.groups.back().name == "recordings of GPUs");
+}
+
+TEST_CASE("public tests that are no tests are refused with their line") {
+    const Exercise& exercise = exercise_by_name("decode_half");
+    CHECK(parse_public_tests(exercise, "# nothing\n3C00 -> 3F800000\n").size() == 1);
+    for (const char* text : {"3C00\n", "3C0 -> 3F800000\n", "3C00 -> 3F8\n", "3C00*0 -> 3F800000\n", "x -> 0\n"}) {
+        CHECK_THROWS_AS(parse_public_tests(exercise, text), ulp::DataError);
+    }
+    const Exercise& steps = exercise_by_name("grad_scaler");
+    CHECK(letter_at(steps.question, 3) == 'i');
+    CHECK(letter_at(steps.question, 9) == 's');
+    CHECK(letter_at(steps.answer, 6) == 'i');
+    CHECK(letter_at(steps.answer, 11) == 'i');
+}

@@ -1,0 +1,105 @@
+// Each exercise: its solution earns all points, its starter none, and each planted mistake is named.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <set>
+
+#include "experiments/course/course_files.hpp"
+#include "experiments/course/grade_report.hpp"
+#include "experiments/course/grader.hpp"
+
+namespace {
+
+using namespace ulp::course;
+namespace fs = std::filesystem;
+
+const fs::path folder = ULPLAB_EXERCISES;
+
+void check_public_tests(const Exercise& exercise) {
+    const auto tests = parse_public_tests(exercise, course_file(exercise, "public.txt"));
+    CHECK(tests.size() >= 3);
+    for (const PublicTest& test : tests) {
+        INFO("public.txt, line ", test.line);
+        CHECK(same_answer(exercise, test.expected, exercise.solve(test.question, "")));
+    }
+}
+
+void check_hidden_tests(const Exercise& exercise) {
+    const auto first = exercise.hidden(1);
+    const auto again = exercise.hidden(1);
+    const auto second = exercise.hidden(2);
+    bool changes = false;
+    for (std::size_t i = 0; i < first.size(); ++i) {
+        CHECK(first[i].points > 0);
+        CHECK(first[i].questions == again[i].questions);
+        changes = changes || first[i].questions != second[i].questions;
+        // Where the reference goes another way than the mistaken programs, the two agree without a mistake.
+        for (const Words& question : first[i].questions) {
+            const bool agree = same_answer(exercise, exercise.solve(question, ""), exercise.solve(question, "none"));
+            if (!agree) FAIL_CHECK(first[i].name << ": " << words_text(exercise.question, question));
+        }
+    }
+    const bool exhaustive = exercise.name == "decode_half" || exercise.name == "level_table";
+    CHECK(changes == !exhaustive);
+}
+
+void check_mistakes(const Exercise& exercise, Grader& grader) {
+    std::set<std::string> planted;
+    for (const auto& entry : fs::directory_iterator(folder / exercise.name / "mistakes")) {
+        const std::string id = entry.path().stem().string();
+        planted.insert(id);
+        const ExerciseResult result = grader.grade_file(exercise, entry.path());
+        INFO(id, ": ", result.message, "\n", console_text(result));
+        CHECK(result.outcome == Outcome::judged);
+        CHECK_FALSE(result.full());
+        CHECK(result.score() < result.points());
+        REQUIRE_FALSE(result.diagnoses.empty());
+        CHECK(result.diagnoses[0].id == id);
+        CHECK(result.diagnoses.size() == 1);
+        CHECK(result.unexplained == 0);
+    }
+    for (const Mistake& mistake : exercise.mistakes) CHECK(planted.contains(std::string(mistake.id)));
+    CHECK(planted.size() == exercise.mistakes.size());
+}
+
+void check_exercise(const char* name) {
+    const Exercise& exercise = exercise_by_name(name);
+    check_public_tests(exercise);
+    check_hidden_tests(exercise);
+    Grader grader(GradeOptions{.seed = 20261121});
+    const ExerciseResult right = grader.grade_file(exercise, folder / name / "solution.cpp");
+    {
+        INFO(console_text(right));
+        CHECK(right.full());
+        CHECK(right.score() == exercise.points());
+        CHECK(right.wrong == 0);
+    }
+    const ExerciseResult starter = grader.grade_file(exercise, folder / name / "starter.cpp");
+    INFO(console_text(starter));
+    CHECK(starter.outcome == Outcome::judged);
+    CHECK(starter.score() == 0);
+    CHECK(starter.diagnoses.empty());
+    check_mistakes(exercise, grader);
+}
+
+}  // namespace
+
+TEST_CASE("exercise decode_half") { check_exercise("decode_half"); }
+TEST_CASE("exercise round_to_half") { check_exercise("round_to_half"); }
+TEST_CASE("exercise add_halves") { check_exercise("add_halves"); }
+TEST_CASE("exercise fuse_halves") { check_exercise("fuse_halves"); }
+TEST_CASE("exercise stochastic_rounding") { check_exercise("stochastic_rounding"); }
+TEST_CASE("exercise sum_without_swamping") { check_exercise("sum_without_swamping"); }
+TEST_CASE("exercise tensor_core_block") { check_exercise("tensor_core_block"); }
+TEST_CASE("exercise training_step") { check_exercise("training_step"); }
+TEST_CASE("exercise grad_scaler") { check_exercise("grad_scaler"); }
+TEST_CASE("exercise level_table") { check_exercise("level_table"); }
+TEST_CASE("exercise exponent_histogram") { check_exercise("exponent_histogram"); }
+TEST_CASE("exercise find_nan") { check_exercise("find_nan"); }
+
+TEST_CASE("no exercise is without a test here, and the course has 100 points") {
+    int points = 0;
+    for (const Exercise& exercise : exercises()) points += exercise.points();
+    CHECK(points == 100);
+    CHECK(exercises().size() == 12);
+}

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Whether the generated tables are those of this program, and the versions agree. Usage: tables_are_current.sh
+# SOURCE_FOLDER ULPLAB_PROGRAM VERSION
+set -euo pipefail
+source_folder=$1 ulplab=$2 version=$3
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+"$source_folder/docs/update.sh" "$ulplab" "$work"
+stale=0
+for file in README.md docs/reference/{formats,models,commands}.md; do
+    cmp -s "$work/$file" "$source_folder/$file" && continue
+    diff "$source_folder/$file" "$work/$file" | head -5 >&2
+    echo "$file is stale; run docs/update.sh" >&2
+    stale=1
+done
+[ "$(grep -m1 '^## ' "$source_folder/CHANGELOG.md")" = "## $version" ] || {
+    echo "CHANGELOG.md does not begin with version $version, which CMakeLists.txt names" >&2
+    stale=1
+}
+# The control: a changed row is found.
+sed 's/| `fp16` | IEEE 754 binary16 | 16 |/| `fp16` | IEEE 754 binary16 | 17 |/' "$work/docs/reference/formats.md" >"$work/changed"
+! cmp -s "$work/changed" "$source_folder/docs/reference/formats.md" || { echo "a changed table passes" >&2; stale=1; }
+exit $stale

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Installs a build into an empty folder, moves that, and lets another project find and use it, with CMake and with
+# pkg-config. Usage: consumer.sh SOURCE_FOLDER BUILD_FOLDER COMPILER VERSION HAS_CUDA
+set -euo pipefail
+source_folder=$1 build=$2 compiler=$3 version=$4 has_cuda=$5
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() { echo "consumer.sh: $1" >&2; exit 1; }
+# quietly COMMAND...: its output only where it fails.
+quietly() { "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; fail "failed: $*"; }; }
+
+quietly cmake --install "$build" --prefix "$work/first"
+mv "$work/first" "$work/moved"
+
+# configure FOLDER OPTION...: the consumer, configured in that folder. The compiler is known to work.
+configure() {
+    cmake -G Ninja -S "$source_folder/tests/install/consumer" -B "$work/$1" -DCMAKE_PREFIX_PATH="$work/moved" \
+        -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_CXX_COMPILER_WORKS=ON "${@:2}"
+}
+# refused SENTENCE OPTION...: configuring fails and says so.
+refused() {
+    rm -rf "$work/refused/CMakeCache.txt"
+    ! configure refused -DONLY_FIND=ON "${@:2}" >"$work/log" 2>&1 || fail "accepted: ${*:2}"
+    tr -s '\n ' ' ' <"$work/log" | grep -qF "$1" || { cat "$work/log" >&2; fail "does not say: $1"; }
+}
+
+wanted="softfloat;engine"
+[ "$has_cuda" != TRUE ] || wanted="$wanted;gpu"
+quietly configure used -DWANTED_VERSION="$version" -DWANTED="$wanted" -DCMAKE_BUILD_TYPE=Release
+quietly cmake --build "$work/used"
+[ "$("$work/used/half")" = "2048 3" ] || fail "half printed $("$work/used/half")"
+[ "$("$work/used/product")" = "3 3" ] || fail "product printed $("$work/used/product")"
+[ "$has_cuda" != TRUE ] || [ "$("$work/used/instructions")" = some ] || fail "the gpu library has no instructions"
+grep -q ffp-contract=off "$work/used/build.ninja" || fail "the consumer is compiled without -ffp-contract=off"
+
+refused "no component trainer; choose from softfloat, engine, gpu" -DWANTED=trainer
+refused "requested version \"99\"" -DWANTED=softfloat -DWANTED_VERSION=99
+[ "$has_cuda" = TRUE ] || refused "built without its component gpu" -DWANTED=gpu
+
+if command -v pkg-config >/dev/null; then
+    PKG_CONFIG_PATH=$(dirname "$(find "$work/moved" -name ulplab-softfloat.pc)")
+    export PKG_CONFIG_PATH
+    read -ra flags <<<"$(pkg-config --cflags --libs ulplab-softfloat)"
+    quietly "$compiler" -std=c++20 "$source_folder/tests/install/consumer/half.cpp" "${flags[@]}" -o "$work/half"
+    [ "$("$work/half")" = "2048 3" ] || fail "half, by pkg-config, printed $("$work/half")"
+    [ "$(pkg-config --modversion ulplab-engine)" = "$version" ] || fail "pkg-config knows another version"
+fi
+
+# The manual pages are there, one a subcommand, and the installed program writes the same.
+"$work/moved/bin/ulplab" manual --out "$work/pages"
+diff -r "$work/pages" "$work/moved/share/man/man1" || fail "the manual pages are not those of the program"

@@ -1,0 +1,10 @@
+// The table of the installed gpu library; linking it pulls in the kernels.
+#include <fmt/core.h>
+
+#include "gpu/executor.hpp"
+#include "gpu/instruction.hpp"
+
+int main(int count, char**) {
+    if (count > 1) (void)ulp::gpu::open_device("cuda");  // for the linker; the test has no GPU
+    fmt::print("{}\n", ulp::gpu::instructions().empty() ? "none" : "some");
+}
