@@ -150,9 +150,12 @@ Figure figure_of_seeds(const Comparison& comparison, std::size_t score, const Sc
                   std::move(meaning), std::move(evidence)};
     for (std::size_t a = 0; a < comparison.arithmetics.size(); ++a) {
         Series series{comparison.arithmetics[a].name, formats::fp64, {}};
-        for (const Learned& run : comparison.runs[a]) {
-            const double value = text.factor * run.scores.at(score);
-            if (std::isfinite(value)) series.points.push_back({static_cast<double>(a), value});
+        const std::vector<Learned>& runs = comparison.runs[a];
+        for (std::size_t i = 0; i < runs.size(); ++i) {
+            const double value = text.factor * runs[i].scores.at(score);
+            // Side by side, so that equal scores stay apart.
+            const double place = static_cast<double>(i) - 0.5 * static_cast<double>(runs.size() - 1);
+            if (std::isfinite(value)) series.points.push_back({static_cast<double>(a) + 0.0625 * place, value});
         }
         figure.series.push_back(std::move(series));
     }

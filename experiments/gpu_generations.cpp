@@ -2,7 +2,7 @@
 // matters; and the error of long products on each.
 #include <fmt/core.h>
 
-#include <bit>
+#include <algorithm>
 #include <cmath>
 #include <deque>
 
@@ -68,12 +68,17 @@ double distance(const Model<float>& x, const Model<float>& y) {
     return std::sqrt(difference / size);
 }
 
-struct Comparison {
-    std::vector<MatrixUnit> units;
+/// One seed: the units in step with each other, on the same batches from the same start; and the same in fp32.
+struct Race {
     std::deque<Lane> lanes;                      // one a unit
     std::vector<std::vector<double>> distances;  // of each unit's parameters from the last unit's, after each step
-    std::deque<Lane> fp32;                       // other seeds in fp32, for the spread
-    double seed_distance = 0;                    // of the parameters of two of them
+    std::deque<Lane> fp32;                       // one
+};
+
+struct Comparison {
+    std::vector<MatrixUnit> units;
+    std::deque<Race> races;    // one a seed
+    double seed_distance = 0;  // of the parameters in fp32 of two seeds
     DataSplit data;
 };
 
@@ -86,37 +91,34 @@ void train(Lane& lane, const DataSplit& data, std::int64_t steps, Index batch_si
     for (std::int64_t step = 0; step < steps; ++step) lane.step(batch_of(data.train, batches.next()));
 }
 
-/// All units in step with each other, on the same batches from the same start.
-void train_units(const RunContext& context, Comparison& comparison) {
+void run_race(const RunContext& context, std::uint64_t seed, const Comparison& comparison, Race& race) {
     const std::int64_t steps = context.settings.integer("steps");
     const auto batch_size = static_cast<Index>(context.settings.integer("batch"));
     const std::vector<Index> widths = widths_of(context, comparison.data);
-    for (const MatrixUnit& unit : comparison.units) {
-        comparison.lanes.emplace_back("mixed_fp16", unit.spec, widths, context.seed);
-    }
-    comparison.distances.resize(comparison.lanes.size());
-    BatchSchedule batches(comparison.data.train.size(), batch_size, context.seed);
+    for (const MatrixUnit& unit : comparison.units) race.lanes.emplace_back("mixed_fp16", unit.spec, widths, seed);
+    race.distances.resize(race.lanes.size());
+    BatchSchedule batches(comparison.data.train.size(), batch_size, seed);
     for (std::int64_t step = 0; step < steps; ++step) {
         const Batch batch = batch_of(comparison.data.train, batches.next());
-        for (Lane& lane : comparison.lanes) lane.step(batch);
-        for (std::size_t i = 0; i < comparison.lanes.size(); ++i) {
-            comparison.distances[i].push_back(
-                distance(comparison.lanes[i].trainer.model(), comparison.lanes.back().trainer.model()));
+        for (Lane& lane : race.lanes) lane.step(batch);
+        for (std::size_t i = 0; i < race.lanes.size(); ++i) {
+            race.distances[i].push_back(distance(race.lanes[i].trainer.model(), race.lanes.back().trainer.model()));
         }
-        context.progress(0.6 * static_cast<double>(step + 1) / static_cast<double>(steps));
     }
+    race.fp32.emplace_back("fp32", "soft:ieee", widths, seed);
+    train(race.fp32.back(), comparison.data, steps, batch_size, seed);
 }
 
-void train_seeds(const RunContext& context, Comparison& comparison) {
-    for (std::int64_t i = 0; i < context.settings.integer("seeds"); ++i) {
-        const std::uint64_t seed = context.seed + static_cast<std::uint64_t>(i);
-        comparison.fp32.emplace_back("fp32", "soft:ieee", widths_of(context, comparison.data), seed);
-        train(comparison.fp32.back(), comparison.data, context.settings.integer("steps"),
-              static_cast<Index>(context.settings.integer("batch")), seed);
-        context.progress(0.6 +
-                         0.2 * static_cast<double>(i + 1) / static_cast<double>(context.settings.integer("seeds")));
+void run_races(const RunContext& context, Comparison& comparison) {
+    const std::int64_t seeds = context.settings.integer("seeds");
+    for (std::int64_t i = 0; i < seeds; ++i) {
+        comparison.races.emplace_back();
+        run_race(context, context.seed + static_cast<std::uint64_t>(i), comparison, comparison.races.back());
+        context.progress(0.8 * static_cast<double>(i + 1) / static_cast<double>(seeds));
     }
-    comparison.seed_distance = distance(comparison.fp32[1].trainer.model(), comparison.fp32[0].trainer.model());
+    if (seeds < 2) return;  // one seed has no spread to compare with
+    comparison.seed_distance =
+        distance(comparison.races[1].fp32.back().trainer.model(), comparison.races[0].fp32.back().trainer.model());
 }
 
 /// The first product of the training that comes out differently on two units: product, element and both bit patterns.
@@ -134,55 +136,79 @@ std::string first_difference(const std::string& one, const std::string& other, c
     return "no difference";
 }
 
+/// The place of a unit among the compared ones.
+std::size_t place_of(const Comparison& comparison, std::string_view name) {
+    for (std::size_t i = 0; i < comparison.units.size(); ++i) {
+        if (comparison.units[i].name == name) return i;
+    }
+    throw std::logic_error("no such unit");
+}
+
+/// In how many seeds the traces of two units are equal: the bits of every loss and parameter, step for step.
+std::size_t equal_trainings(const Comparison& comparison, std::size_t one, std::size_t other) {
+    return static_cast<std::size_t>(
+        std::count_if(comparison.races.begin(), comparison.races.end(), [&](const Race& race) {
+            return race.lanes[one].trainer.trace().digest() == race.lanes[other].trainer.trace().digest();
+        }));
+}
+
 void claim_bits(const RunContext& context, const Comparison& comparison, Result& result) {
     const std::string place = cite(sources::numerical_behavior, "generations of tensor cores differ");
-    const auto lane = [&](const char* name) -> const Lane& {
-        for (std::size_t i = 0; i < comparison.units.size(); ++i) {
-            if (comparison.units[i].name == name) return comparison.lanes[i];
-        }
-        throw std::logic_error("no such unit");
-    };
-    const auto spec = [&](const char* name) {
-        for (const MatrixUnit& unit : comparison.units) {
-            if (unit.name == name) return unit.spec;
-        }
-        throw std::logic_error("no such unit");
-    };
     for (const auto& [one, other] : {std::pair{"V100", "A100"}, {"A100", "H100"}, {"V100", "IEEE"}}) {
-        const std::string difference = first_difference(spec(one), spec(other), context, comparison);
-        const bool same = lane(one).trainer.trace().digest() == lane(other).trainer.trace().digest();
+        const std::size_t x = place_of(comparison, one);
+        const std::size_t y = place_of(comparison, other);
+        const std::string difference =
+            first_difference(comparison.units[x].spec, comparison.units[y].spec, context, comparison);
         result.claim_if(
-            difference != "no difference" && !same, fmt::format("first_bit_{}_{}", one, other), place,
+            difference != "no difference" && equal_trainings(comparison, x, y) == 0,
+            fmt::format("first_bit_{}_{}", one, other), place,
             fmt::format("{} and {} do not train with the same bits; the first product that differs:", one, other),
             "a product that differs", difference);
     }
-    result.claim("same_bits_H100_B200", cite("Xie et al., MMA-Sim (2025), arXiv 2511.10909", "Hopper and Blackwell"),
-                 "H100 and B200 (mma.sync) train with the same bits: their fp16 units have the same parameters.",
-                 lane("H100").trainer.trace().digest(), lane("B200").trainer.trace().digest());
+    const std::size_t all = comparison.races.size();
+    result.claim(
+        "same_bits_H100_B200", cite("Xie et al., MMA-Sim (2025), arXiv 2511.10909", "Hopper and Blackwell"),
+        "H100 and B200 (mma.sync) train with the same bits: their fp16 units have the same parameters.",
+        fmt::format("the same traces with {} of {} seeds", all, all),
+        fmt::format("the same traces with {} of {} seeds",
+                    equal_trainings(comparison, place_of(comparison, "H100"), place_of(comparison, "B200")), all));
+}
+
+/// The mean over the seeds of the accuracy of the nets that `lane` picks, computed with this engine.
+template <class Pick>
+double mean_accuracy(const Comparison& comparison, const Engine& engine, Pick lane) {
+    double sum = 0;
+    for (const Race& race : comparison.races) sum += accuracy(engine, lane(race).net, comparison.data.test);
+    return sum / static_cast<double>(comparison.races.size());
+}
+
+/// Of a mean accuracy: what another choice of the test's images would change.
+double noise_of(double right, const Comparison& comparison) {
+    return std::sqrt(right * (1 - right) / static_cast<double>(comparison.data.test.size()));
 }
 
 void claim_parity(const Comparison& comparison, Result& result) {
+    const Engine fp32("fp32", "soft:ieee");
     double least = 1;
     double most = 0;
-    for (const Lane& lane : comparison.fp32) {
-        const double right = accuracy(Engine("fp32", "soft:ieee"), lane.net, comparison.data.test);
+    for (const Race& race : comparison.races) {
+        const double right = accuracy(fp32, race.fp32.back().net, comparison.data.test);
         least = std::min(least, right);
         most = std::max(most, right);
     }
-    // A test of n images tells accuracies apart no better than one standard deviation, sqrt(p (1 - p) / n).
-    const auto images = static_cast<double>(comparison.data.test.size());
-    const double noise = std::sqrt(most * (1 - most) / images);
+    const double bound = least - 2 * noise_of(most, comparison);
     for (std::size_t i = 0; i < comparison.units.size(); ++i) {
-        const Lane& lane = comparison.lanes[i];
-        const double right = accuracy(Engine("mixed_fp16", comparison.units[i].spec), lane.net, comparison.data.test);
-        result.claim_if(right >= least - 2 * noise, "accuracy_" + comparison.units[i].name,
-                        cite(sources::volta_talk, "Mixed precision matches FP32-trained accuracy"),
-                        fmt::format("Trained with {}'s fp16 products the net is as good as in fp32, within the spread "
-                                    "of {} seeds and twice the test's own noise.",
-                                    comparison.units[i].name, comparison.fp32.size()),
-                        fmt::format("{:.1f} % or more (fp32: {:.1f} to {:.1f} %)", 100 * (least - 2 * noise),
-                                    100 * least, 100 * most),
-                        fmt::format("{:.1f} %", 100 * right));
+        const MatrixUnit& unit = comparison.units[i];
+        const double right = mean_accuracy(comparison, Engine("mixed_fp16", unit.spec),
+                                           [&](const Race& race) -> const Lane& { return race.lanes[i]; });
+        result.claim_if(
+            right >= bound, "accuracy_" + unit.name,
+            cite(sources::volta_talk, "Mixed precision matches FP32-trained accuracy"),
+            fmt::format("Trained with {}'s fp16 products the net is as good as in fp32, within the spread "
+                        "of {} seeds and twice the test's own noise.",
+                        unit.name, comparison.races.size()),
+            fmt::format("{:.1f} % or more (fp32: {:.1f} to {:.1f} %)", 100 * bound, 100 * least, 100 * most),
+            fmt::format("{:.1f} %", 100 * right));
     }
 }
 
@@ -190,34 +216,38 @@ void claim_parity(const Comparison& comparison, Result& result) {
 void claim_inference(const Comparison& comparison, Result& result) {
     Recipe narrow = recipe_by_name("mixed_fp16");
     narrow.accumulator = formats::fp16;
-    const auto images = static_cast<double>(comparison.data.test.size());
     for (std::size_t i = 0; i + 1 < comparison.units.size(); ++i) {
         const MatrixUnit& unit = comparison.units[i];
-        const Lane& lane = comparison.lanes[i];
-        const double with_fp32 = accuracy(Engine("mixed_fp16", unit.spec), lane.net, comparison.data.test);
-        const double with_fp16 = accuracy(Engine(narrow, make_backend(unit.spec)), lane.net, comparison.data.test);
-        const double noise = std::sqrt(with_fp32 * (1 - with_fp32) / images);
-        result.claim_if(std::fabs(with_fp16 - with_fp32) <= 2 * noise, "inference_fp16_" + unit.name,
+        const auto lane = [&](const Race& race) -> const Lane& { return race.lanes[i]; };
+        const double with_fp32 = mean_accuracy(comparison, Engine("mixed_fp16", unit.spec), lane);
+        const double with_fp16 = mean_accuracy(comparison, Engine(narrow, make_backend(unit.spec)), lane);
+        const double noise = 2 * noise_of(with_fp32, comparison);
+        result.claim_if(std::fabs(with_fp16 - with_fp32) <= noise, "inference_fp16_" + unit.name,
                         cite(sources::volta_talk, "Inference: FP16 accumulation can be used"),
                         fmt::format("{}: for inference fp16 accumulators do; the accuracy stays within twice the "
                                     "test's own noise.",
                                     unit.name),
-                        fmt::format("{:.1f} to {:.1f} %", 100 * (with_fp32 - 2 * noise), 100 * (with_fp32 + 2 * noise)),
+                        fmt::format("{:.1f} to {:.1f} %", 100 * (with_fp32 - noise), 100 * (with_fp32 + noise)),
                         fmt::format("{:.1f} %", 100 * with_fp16));
     }
 }
 
 void claim_drift(const Comparison& comparison, Result& result) {
-    const double seeds = comparison.seed_distance;
     for (std::size_t i = 0; i + 1 < comparison.units.size(); ++i) {
-        const std::vector<double>& path = comparison.distances[i];
-        result.claim_if(path.back() > 0 && path.back() < seeds / 3, "drift_" + comparison.units[i].name,
-                        cite(sources::numerical_behavior, "generations of tensor cores differ"),
-                        fmt::format("{}'s parameters drift from those of IEEE arithmetic by rounding alone; after {} "
-                                    "steps they are still far closer than those of another seed.",
-                                    comparison.units[i].name, path.size()),
-                        fmt::format("above 0 and below a third of the distance between seeds, {:.3f}", seeds),
-                        fmt::format("{:.3g}", path.back()));
+        double least = comparison.races[0].distances[i].back();
+        double most = least;
+        for (const Race& race : comparison.races) {
+            least = std::min(least, race.distances[i].back());
+            most = std::max(most, race.distances[i].back());
+        }
+        result.claim_if(
+            least > 0 && most < comparison.seed_distance / 3, "drift_" + comparison.units[i].name,
+            cite(sources::numerical_behavior, "generations of tensor cores differ"),
+            fmt::format("{}'s parameters drift from those of IEEE arithmetic by rounding alone; after {} "
+                        "steps they are still far closer than those of another seed.",
+                        comparison.units[i].name, comparison.races[0].distances[i].size()),
+            fmt::format("above 0 and below a third of the distance between seeds, {:.3f}", comparison.seed_distance),
+            fmt::format("{:.3g} to {:.3g}", least, most));
     }
 }
 
@@ -231,15 +261,15 @@ void figure_drift(const Comparison& comparison, const std::string& evidence, Res
                   evidence};
     for (std::size_t i = 0; i + 1 < comparison.units.size(); ++i) {
         Series series{comparison.units[i].name, formats::fp64, {}};
-        const std::vector<double>& path = comparison.distances[i];
+        const std::vector<double>& path = comparison.races[0].distances[i];
         for (std::size_t step = 0; step < path.size(); ++step) {
             series.points.push_back({static_cast<double>(step + 1), path[step]});
         }
         figure.series.push_back(std::move(series));
     }
     const double seeds = comparison.seed_distance;
-    figure.series.push_back(
-        {"another seed", formats::fp64, {{1, seeds}, {static_cast<double>(comparison.distances[0].size()), seeds}}});
+    const auto steps = static_cast<double>(comparison.races[0].distances[0].size());
+    figure.series.push_back({"another seed", formats::fp64, {{1, seeds}, {steps, seeds}}});
     result.figure(std::move(figure));
 }
 
@@ -260,11 +290,12 @@ void figure_losses(const Comparison& comparison, const std::string& evidence, Re
                   "The curves of all units lie on each other; a change of the seed moves the curve by more than a "
                   "change of the GPU. Different bits, the same training.",
                   evidence};
-    for (std::size_t i = 0; i < comparison.fp32.size(); ++i) {
-        figure.series.push_back(loss_series(fmt::format("fp32 seed {}", i + 1), comparison.fp32[i].losses));
+    for (std::size_t i = 0; i < comparison.races.size(); ++i) {
+        figure.series.push_back(
+            loss_series(fmt::format("fp32 seed {}", i + 1), comparison.races[i].fp32.back().losses));
     }
     for (std::size_t i = 0; i < comparison.units.size(); ++i) {
-        figure.series.push_back(loss_series(comparison.units[i].name, comparison.lanes[i].losses));
+        figure.series.push_back(loss_series(comparison.units[i].name, comparison.races[0].lanes[i].losses));
     }
     result.figure(std::move(figure));
 }
@@ -277,8 +308,7 @@ void run(const RunContext& context, Result& result) {
                                             static_cast<Index>(settings.integer("test_images")), 28, context.seed);
     result.input({"generated digits for training", comparison.data.train.digest()});
     result.input({"generated digits for testing", comparison.data.test.digest()});
-    train_units(context, comparison);
-    train_seeds(context, comparison);
+    run_races(context, comparison);
     claim_bits(context, comparison, result);
     claim_drift(comparison, result);
     claim_parity(comparison, result);
@@ -301,7 +331,7 @@ Experiment gpu_generations_experiment() {
              integer_setting("hidden", "width of the hidden layer", 96, 256, 8, 4096),
              integer_setting("train_images", "generated digits to train on", 2000, 20000, 64, 1000000),
              integer_setting("test_images", "generated digits to test on", 500, 4000, 50, 1000000),
-             integer_setting("seeds", "seeds trained in fp32", 3, 5, 2, 20),
+             integer_setting("seeds", "seeds, each trained on all units and in fp32", 3, 5, 1, 20),
              integer_setting("longest_k", "longest products, a power of two", 16384, 131072, 4096, 1 << 20),
              integer_setting("promote_every", "products between promotions of FP8 sums; 0: none", 128, 128, 0, 1 << 20),
              text_setting("units", "ieee: all units compute alike, a control", "models", {"models", "ieee"})},

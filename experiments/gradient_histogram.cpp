@@ -244,8 +244,9 @@ void figure_nets(const std::vector<WatchedNet>& nets, Result& result) {
     Figure figure{
         "nets", "Exponents over training: weights, activations, gradients",
         "Share of the numbers in each binade, in fp32. Moving as SVG; as PNG the first step dashed, the last solid.",
-        "Weights hardly move. Gradients lie far to the left of them, in each net elsewhere, and wander while the "
-        "net learns: with normalisation they keep their place better, and on text they do not shrink.",
+        "Weights hardly move. Gradients lie far to the left of them, in each net elsewhere. With normalisation they "
+        "keep "
+        "their place while the net learns; without, and in the LSTM, they spread out to the left.",
         ""};
     for (const WatchedNet& net : nets) {
         for (const TensorRole role : roles) {
@@ -256,7 +257,6 @@ void figure_nets(const std::vector<WatchedNet>& nets, Result& result) {
         }
     }
     figure.frames = static_cast<int>(nets.front().frames.size());
-    figure.axes = fmt::format("frames = {}", figure.frames);
     result.figure(std::move(figure));
 }
 
@@ -339,14 +339,14 @@ Experiment gradient_histogram_experiment() {
             "Gradient histograms: where the numbers of a training run lie",
             "Which exponents do weights, activations and gradients have, and which of them does fp16 lose?",
             Chapter::underflow,
-            {integer_setting("steps", "training steps", 400, 4000, 8, 1000000),
+            {integer_setting("steps", "training steps", 240, 4000, 8, 1000000),
              integer_setting("batch", "images a step", 64, 64, 1, 4096),
              integer_setting("hidden", "width of the hidden layer", 128, 128, 8, 4096),
              integer_setting("train_images", "generated digits to train on", 4000, 20000, 1, 1000000),
              integer_setting("test_images", "generated digits to test on", 1000, 2000, 1, 1000000),
              real_setting("learning_rate", "of stochastic gradient descent with momentum 0.9", 0.05, 0.05, 0, 10),
              integer_setting("scale_exponent", "the loss scale of the figures is 2 to this power", 16, 16, 1, 24),
-             integer_setting("net_steps", "training steps of the CNNs, the LSTM and the Transformer", 120, 2000, 8,
+             integer_setting("net_steps", "training steps of the CNNs, the LSTM and the Transformer", 100, 2000, 8,
                              1000000),
              integer_setting("frames", "of the moving figure", 8, 16, 2, 100),
              text_setting("recipe", "how to train", "mixed_fp16", {"fp32", "tf32", "bf16", "mixed_fp16", "fp16"}),

@@ -164,7 +164,7 @@ TransformerBlock::TransformerBlock(Model<float>& model, const std::string& name,
 
 Var<float> TransformerBlock::operator()(Var<float> x, bool causal, const std::optional<Var<float>>& penalty) const {
     x = norm1(add(x, attention(x, causal, penalty)));
-    return norm2(add(x, narrow(gelu(wide(x)))));
+    return norm2(add(x, narrow(relu(wide(x)))));
 }
 
 CrossAttention::CrossAttention(Model<float>& model, const std::string& name, Index width)

@@ -51,7 +51,8 @@ const std::vector<std::string>& classifier_names();
 /// Throws std::invalid_argument for a name that is none.
 ImageNet make_classifier(std::string_view name, Model<float>& model, const ImageShape& shape, Index width);
 
-/// A block of an encoder or decoder: attention and a feed-forward layer, each with a way around and a normalisation.
+/// A block of an encoder or decoder (Vaswani et al., 2017): attention and a feed-forward layer with relu, each with a
+/// way around and a normalisation.
 struct TransformerBlock {
     MultiHeadAttention<float> attention;
     LayerNorm<float> norm1;

@@ -3,9 +3,9 @@
 
 #include <cmath>
 
+#include "engine/digits.hpp"
 #include "engine/levels.hpp"
 #include "engine/random.hpp"
-#include "engine/shapes.hpp"
 #include "experiments/image_training.hpp"
 #include "experiments/sources.hpp"
 
@@ -74,20 +74,23 @@ void regression(const RunContext& context, Result& result) {
                      fmt::format("The regression learns at O{} as it does in fp32 (O0).", level), level);
     }
     const double fp32 = comparison.mean(0, fall_of_loss);
-    result.claim_if(comparison.mean(3, fall_of_loss) < 0.1 * fp32, "regression_O3", place,
-                    "At O3 nothing is learned: the updates of learning rate 1e-3 are smaller than half the distance "
-                    "between neighbouring fp16 weights, so that the weights stay where they are.",
-                    fmt::format("below a tenth of {}", fall.text(fp32)), fall.text(comparison.mean(3, fall_of_loss)));
+    result.claim_if(
+        comparison.mean(3, fall_of_loss) < 0.25 * fp32, "regression_O3", place,
+        "At O3 hardly anything is learned: nearly all updates of learning rate 1e-3 are smaller than half the distance "
+        "between neighbouring fp16 weights, so that the weights stay where they are.",
+        fmt::format("below a quarter of {}", fall.text(fp32)), fall.text(comparison.mean(3, fall_of_loss)));
     const ScoreText share{"updates that changed nothing", "%", 100, 1};
     result.claim_if(
-        comparison.mean(3, swamped_share) > 0.9 && comparison.mean(0, swamped_share) < 0.5, "regression_swamped", place,
-        "The reason is swamping: nearly every update at O3 leaves its weight as it was.", "above 90 % at O3",
+        comparison.mean(3, swamped_share) > 0.8 && comparison.mean(0, swamped_share) < 0.5, "regression_swamped", place,
+        "The reason is swamping: nearly every update at O3 leaves its weight as it was.", "above 80 % at O3",
         fmt::format("{} at O3, {} at O0", share.text(comparison.mean(3, swamped_share)),
                     share.text(comparison.mean(0, swamped_share))));
-    Figure figure = figure_of_losses(
-        comparison, 1, "regression", "The slides' regression, 64 x 1024 to 512, at the four levels",
-        "O0, O1 and O2 fall together. O3 keeps its weights in fp16, where every update is rounded away: a flat line.",
-        evidence, false);
+    Figure figure =
+        figure_of_losses(comparison, 1, "regression", "The slides' regression, 64 x 1024 to 512, at the four levels",
+                         "O0, O1 and O2 fall together. O3 keeps its weights in fp16, where nearly every update is "
+                         "rounded away; its loss, "
+                         "in fp16 too, moves in steps of a thousandth.",
+                         evidence, false);
     figure.series.erase(figure.series.begin());  // levels are compared seed by seed here: first seed, no band
     for (std::size_t a = 0; a < comparison.arithmetics.size(); ++a) {
         figure.series[a].points.clear();
@@ -103,38 +106,22 @@ void regression(const RunContext& context, Result& result) {
     result.figure(std::move(figure));
 }
 
-/// Top-1 accuracies of the sources, in fp32 and mixed precision, in per cent.
+/// Top-1 accuracies on ILSVRC12 in fp32 and mixed precision, in per cent (Carilli and Ruberry, "Mixed precision in
+/// practice: accuracy"), to stand beside what is measured here.
 struct Quoted {
-    std::string_view id;
     std::string_view net;
     double fp32;
     double mixed;
 };
-constexpr Quoted quoted[] = {
-    {"alexnet", "AlexNet", 56.77, 56.93},           {"vgg_d", "VGG-D", 65.40, 65.43},
-    {"googlenet", "GoogLeNet", 68.33, 68.43},       {"inception_v2", "Inception v2", 70.03, 70.02},
-    {"inception_v3", "Inception v3", 73.85, 74.13}, {"resnet50", "ResNet-50", 75.92, 76.04}};
-
-void quote(Result& result) {
-    const std::string place = cite(sources::amp_slides, "Mixed precision in practice: accuracy");
-    for (const Quoted& row : quoted) {
-        result.claim(
-            row.id, place,
-            fmt::format("{} on ILSVRC12, top-1: {:.2f} % in fp32, {:.2f} % mixed.", row.net, row.fp32, row.mixed),
-            fmt::format("{:.2f} %", row.mixed), fmt::format("{:.2f} %", row.mixed), Verdict::quoted);
-    }
-    result.claim("resnext50", cite(sources::volta_talk, "ILSVRC12 classification networks"),
-                 "ResNeXt-50 on ILSVRC12, top-1: 77.3 % in fp32, 77.5 % mixed.", "77.5 %", "77.5 %", Verdict::quoted);
-    result.claim("resnet50_levels", cite(sources::amp_slides, "ResNet-50 on 8 V100"),
-                 "ResNet-50 converges to 76.15 % at O0, 76.38 % at O1, 75.9 % at O2.", "76.15, 76.38, 75.9 %",
-                 "76.15, 76.38, 75.9 %", Verdict::quoted);
-}
+constexpr Quoted quoted[] = {{"AlexNet", 56.77, 56.93},      {"VGG-D", 65.40, 65.43},
+                             {"GoogLeNet", 68.33, 68.43},    {"Inception v2", 70.03, 70.02},
+                             {"Inception v3", 73.85, 74.13}, {"ResNet-50", 75.92, 76.04}};
 
 /// Differences to fp32 in points: the sources' networks, then the nets here at O1 to O3, with fp32's spread.
 Figure figure_of_differences(const std::vector<Comparison>& nets, std::string evidence) {
     Figure figure{
         "differences", "Mixed precision less fp32, in points of accuracy",
-        "Left: ImageNet, quoted from the sources. Right: nets trained here on generated shapes; bars: fp32's spread.",
+        "Left: ImageNet, quoted from the sources. Right: nets trained here on generated digits; bars: fp32's spread.",
         "Whatever the net, the difference is a fraction of a point on ImageNet and of either sign. Here the "
         "test set is small, so chance alone moves fp32 by as much as the grey bars show; the levels lie within.",
         std::move(evidence)};
@@ -166,11 +153,11 @@ Figure figure_of_differences(const std::vector<Comparison>& nets, std::string ev
 
 void classifiers(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
-    const DataSplit data = generated_shape_split(static_cast<Index>(settings.integer("train_images")),
+    const DataSplit data = generated_digit_split(static_cast<Index>(settings.integer("train_images")),
                                                  static_cast<Index>(settings.integer("test_images")),
-                                                 static_cast<Index>(settings.integer("side")), context.seed, 30);
-    result.input({"generated shapes for training", data.train.digest()});
-    result.input({"generated shapes for testing", data.test.digest()});
+                                                 static_cast<Index>(settings.integer("side")), context.seed);
+    result.input({"generated digits for training", data.train.digest()});
+    result.input({"generated digits for testing", data.test.digest()});
     const std::string place = cite(sources::amp_slides, "Same accuracy as FP32, with no hyperparameter changes");
     std::vector<Comparison> nets;
     std::string evidence;
@@ -180,6 +167,7 @@ void classifiers(const RunContext& context, Result& result) {
         training.batch = std::min(static_cast<Index>(settings.integer("batch")), data.train.size());
         training.steps = settings.integer("steps");
         training.optimizer = {.learning_rate = settings.real("learning_rate"), .momentum = 0.9};
+        training.decay = true;
         training.net = [&](Model<float>& model, const ImageShape& shape) {
             return make_classifier(name, model, shape, static_cast<Index>(settings.integer("hidden")));
         };
@@ -197,14 +185,13 @@ void classifiers(const RunContext& context, Result& result) {
     }
     result.figure(figure_of_differences(nets, evidence));
     result.figure(figure_of_losses(nets.back(), 5, "residual_loss", "Residual net: training loss at the four levels",
-                                   "The levels follow each other more closely than one seed follows another.",
-                                   evidence));
+                                   "The levels follow each other more closely than one seed follows another.", evidence,
+                                   false));
 }
 
 void run(const RunContext& context, Result& result) {
     regression(context, result);
     classifiers(context, result);
-    quote(result);
 }
 
 }  // namespace
@@ -214,16 +201,17 @@ Experiment opt_levels_experiment() {
             "Optimisation levels O0 to O3",
             "Which of apex's levels train as fp32 does?",
             Chapter::systems,
-            {integer_setting("regression_steps", "of the regression", 40, 500, 2, 100000),
+            {integer_setting("regression_steps", "of the regression", 30, 500, 2, 100000),
              integer_setting("regression_seeds", "runs of the regression at each level", 3, 3, 1, 100),
              integer_setting("steps", "of each classifier", 60, 600, 2, 1000000),
              integer_setting("batch", "images a step", 32, 64, 1, 4096),
              integer_setting("hidden", "channels of the first convolutions", 8, 16, 2, 256),
-             integer_setting("train_images", "generated shapes to train on", 1920, 20000, 1, 1000000),
-             integer_setting("test_images", "generated shapes to test on", 500, 4000, 1, 1000000),
+             integer_setting("train_images", "generated digits to train on", 1920, 20000, 1, 1000000),
+             integer_setting("test_images", "generated digits to test on", 500, 4000, 1, 1000000),
              integer_setting("side", "pixels a side", 12, 32, 8, 64),
              integer_setting("seeds", "runs of each classifier at each level", 3, 5, 1, 100),
-             real_setting("learning_rate", "of gradient descent with momentum 0.9", 0.05, 0.05, 0, 10),
+             real_setting("learning_rate", "of gradient descent with momentum 0.9, falling linearly to 0", 0.05, 0.05,
+                          0, 10),
              text_setting("control", "all_O3 puts O3 in the place of O1 and O2, to see the claims fail", "none",
                           {"none", "all_O3"})},
             run};

@@ -1,21 +1,23 @@
-# Rows of three faces; a series counts the pixels of one after the other.
+# A sheet of faces a series, its pixels counted row by row.
 pixels = 32
-set multiplot title title_text noenhanced font large layout 1,3 margins 0.03,0.97,0.14,0.82 spacing 0.04
+faces = 4
+set multiplot title title_text noenhanced font large layout 3,1 margins 0.17,0.83,0.09,0.91 spacing 0.015
 set palette gray
 unset colorbox
 unset border
 unset tics
 unset grid
 set datafile separator ' '
-set xrange [-0.5:pixels-0.5]
-set yrange [-0.5:3*pixels-0.5]
+set xrange [-0.5:faces*pixels-0.5]
+set yrange [-0.5:pixels-0.5]
 set cbrange [-1:1]
 set size ratio -1
 set key off
+unset title
 do for [i=1:3] {
-    set title series(i) font small offset 0,-0.3
+    set label 1 series(i) at graph -0.02,0.5 right
     plot '< awk -F, -v s=' . series(i) . ' ''$1=="faces" && $2==s {print $3, $5}'' data.csv' \
-        using (int($1) % pixels):(3 * pixels - 1 - int($1 / pixels)):2 with image notitle
+        using (int($1) % (faces * pixels)):(pixels - 1 - int($1 / (faces * pixels))):2 with image notitle
     unset label 1000
 }
 unset multiplot

@@ -4,7 +4,7 @@ names = '"CNN" "CNN with batch normalisation" "LSTM" "Transformer (layer norm)"'
 kinds = '"weights" "activations" "weight gradients" "activation gradients"'
 set multiplot title title_text noenhanced font large layout 2,2 margins 0.075,0.985,0.17,0.83 spacing 0.08,0.14
 set xrange [-48:8]
-top = 32
+top = 42
 set yrange [0:top]
 set xtics 8
 set format x '2^{%g}'
@@ -22,7 +22,7 @@ do for [net=0:3] {
     plot for [r=0:3] for [f=1:frames:(still ? frames - 1 : 1)] 'data.csv' \
             using (x_of(series(first + r * frames + f))):(100 * column(5)) \
             with lines linetype r + 1 dashtype 0+(still && f == 1 ? 3 : 1) notitle, \
-        for [f=1:frames:(still ? frames - 1 : 1)] '+' using (-47):(f == 1 && still ? 0.83 * top : 0.92 * top):(sprintf('step %s', word(series(first + f), 3))) \
+        for [f=1:frames:(still ? frames - 1 : 1)] '+' using (-47):(f == 1 && still ? 0.83 * top : 0.92 * top):(sprintf(still && f == 1 ? "step %s, dotted" : "step %s", word(series(first + f), 3))) \
             every ::0::0 with labels left font tiny notitle
     unset label 1000
     do for [r=1:4] { unset label 10+r }

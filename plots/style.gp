@@ -6,8 +6,8 @@ set datafile separator ','
 set datafile missing NaN
 set encoding utf8
 if (format eq 'svg') {
-    points = 15
-    set terminal svg size 960,600 dynamic font 'DejaVu Sans,Helvetica,Arial,sans-serif,15' enhanced background rgb 'white'
+    points = 17
+    set terminal svg size 960,600 dynamic font 'DejaVu Sans,Helvetica,Arial,sans-serif,17' enhanced background rgb 'white'
 } else {
     points = 22
     set terminal pngcairo size 1600,1000 font 'DejaVu Sans,22' enhanced linewidth 1.6 pointscale 1.6

@@ -115,9 +115,9 @@ std::string markdown_of(const std::vector<OtherRow>& rows) {
 }
 
 void print_backends() {
-    fmt::print("\n{:<24} {}\n", "backend", "what it is");
+    fmt::print("\n{:<26} {}\n", "backend", "what it is");
     for (const auto& specs : {backend_specs(), wrapper_specs()}) {
-        for (const auto& [name, description] : specs) fmt::print("{:<24} {}\n", name, description);
+        for (const auto& [name, description] : specs) fmt::print("{:<26} {}\n", name, description);
     }
 }
 

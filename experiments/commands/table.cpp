@@ -27,6 +27,7 @@ Command run_command();
 Command show_command();
 Command sweep_command();
 Command testfloat_command();
+Command train_command();
 Command verify_command();
 
 std::span<const Command> commands() {
@@ -52,6 +53,7 @@ std::span<const Command> commands() {
         bench_command(),
         gpu_command(),
         compare_command(),
+        train_command(),
         digests_command(),
         // The course.
         course_command(),

@@ -153,7 +153,7 @@ std::string run_html(const StoredResult& result) {
 
 std::string evidence_html(const StoredResult& result) {
     if (result.evidence.empty()) return "";
-    std::string html = "<details open><summary>Hardware evidence behind the models used</summary>\n<ul>\n";
+    std::string html = "<details><summary>Hardware evidence behind the models used</summary>\n<ul>\n";
     for (const std::string& line : result.evidence) html += fmt::format("<li>{}</li>\n", escaped(line));
     return html + "</ul>\n</details>\n";
 }
@@ -199,7 +199,9 @@ std::string contents_html(const std::vector<StoredResult>& results) {
         }
         html += fmt::format("<li><a href=\"#{}\">{}</a></li>\n", result.experiment, escaped(result.title));
     }
-    return html + "</ul></li>\n<li><a href=\"#register\">The register of claims</a></li>\n</ol>\n";
+    return html +
+           "</ul></li>\n<li><a href=\"#errata\">What the sources get wrong</a></li>\n<li><a href=\"#register\">The "
+           "register of claims</a></li>\n</ol>\n";
 }
 
 /// The document of a source: what stands before the place in it, which is in quotes or follows the year.
@@ -247,6 +249,22 @@ std::string register_html(const std::vector<StoredResult>& results) {
     return html;
 }
 
+/// The claims that did not stand: refuted by a counter-example or inconsistent in themselves.
+std::string errata_html(const std::vector<StoredResult>& results) {
+    std::string html;
+    for (const StoredResult& result : results) {
+        for (const Claim& claim : result.claims) {
+            if (claim.verdict != Verdict::refuted && claim.verdict != Verdict::inconsistent) continue;
+            html += fmt::format(
+                "<li>{} {} Measured: <span class=\"value\">{}</span>. <span class=\"source\">{} &middot; <a "
+                "href=\"#{}\"><code>{}</code></a></span></li>\n",
+                badge(claim.verdict), escaped(claim.statement), escaped(claim.measured), escaped(claim.source),
+                escaped(claim.id), escaped(claim.id));
+        }
+    }
+    return html.empty() ? "<p>Nothing: no claim was refuted.</p>\n" : "<ol>\n" + html + "</ol>\n";
+}
+
 Counts counts_of(const std::vector<StoredResult>& results) {
     Counts counts;
     for (const StoredResult& result : results) {
@@ -263,6 +281,7 @@ std::string report_html(const std::vector<StoredResult>& results) {
     replace_all(page, "{{summary}}", counts_html(counts_of(results)));
     replace_all(page, "{{contents}}", contents_html(results));
     replace_all(page, "{{sections}}", chapters_html(results));
+    replace_all(page, "{{errata}}", errata_html(results));
     replace_all(page, "{{register}}", register_html(results));
     return page;
 }

@@ -134,6 +134,10 @@ TEST_CASE("the report has the chapters' texts and a register of all claims by do
     CHECK(table.find("&quot;slide &lt;7&gt;&quot; &middot; <a href=\"#first\">") != std::string::npos);
     CHECK(table.find("class=\"verdict quoted\">quoted only") != std::string::npos);
     CHECK(table.find("section 2 &middot;") != std::string::npos);
+    const std::size_t errata = page.find("id=\"errata\"");
+    const std::string wrong = page.substr(errata, page.find("id=\"register\"") - errata);
+    CHECK(wrong.find("href=\"#first.b\"") != std::string::npos);
+    CHECK(wrong.find("first.a") == std::string::npos);
 }
 
 TEST_CASE("a drawing in the report takes the page's text colour and ids of its own") {

@@ -1,0 +1,206 @@
+// `ulplab train`: one net under one recipe and matrix unit, with everything that can be watched of it.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+
+#include "engine/checkpoint.hpp"
+#include "engine/digits.hpp"
+#include "engine/idx.hpp"
+#include "engine/levels.hpp"
+#include "engine/trainer.hpp"
+#include "experiments/commands/command.hpp"
+#include "experiments/framework/files.hpp"
+#include "softfloat/errors.hpp"
+
+namespace ulp {
+namespace {
+
+struct Options {
+    std::string net = "mlp";
+    std::string recipe = "mixed_fp16";
+    std::string level;
+    std::vector<std::string> overrides;
+    std::string backend = "soft:h100";
+    std::string mnist, products, checkpoint;
+    double learning_rate = 0.05;
+    double loss_scale = 0;
+    std::int64_t steps = 100;
+    std::int64_t batch = 64;
+    std::int64_t images = 2000;
+    std::uint64_t seed = 1;
+    bool bytes = false;
+    bool counts = false;
+    bool why_nan = false;
+};
+
+/// A 784-128-10 net, or convolutions of 8 and 16 channels with pools.
+class Net {
+  public:
+    Net(Model<float>& model, const std::string& kind) {
+        if (kind == "mlp") {
+            mlp_.emplace(model, std::vector<Index>{28 * 28, 128, 10});
+        } else {
+            first_.emplace(model, "conv1", 1, 8, 3, ConvOptions{.padding = 1});
+            second_.emplace(model, "conv2", 8, 16, 3, ConvOptions{.padding = 1});
+            last_.emplace(model, "dense", 16 * 7 * 7, 10);
+        }
+    }
+    Var<float> operator()(Var<float> x) const {
+        if (mlp_) return (*mlp_)(x);
+        const Index count = x.dim(0);
+        const Var<float> one = max_pool2d(relu((*first_)(reshape(x, {count, 1, 28, 28}))), 2);
+        const Var<float> two = max_pool2d(relu((*second_)(one)), 2);
+        return (*last_)(reshape(two, {count, 16 * 7 * 7}));
+    }
+
+  private:
+    std::optional<Mlp<float>> mlp_;
+    std::optional<Conv2d<float>> first_, second_;
+    std::optional<Linear<float>> last_;
+};
+
+Recipe recipe_of(const Options& options) {
+    Recipe recipe;
+    if (options.level.empty()) {
+        if (!options.overrides.empty()) throw UsageError("--override changes a --level; name one, from O0 to O3");
+        recipe = recipe_by_name(options.recipe);
+    } else {
+        LevelProperties changed;
+        for (const std::string& text : options.overrides) {
+            const std::size_t equals = text.find('=');
+            if (equals == std::string::npos) throw UsageError("--override takes PROPERTY=VALUE, not '" + text + "'");
+            changed[text.substr(0, equals)] = text.substr(equals + 1);
+        }
+        const Level level(options.level, changed);
+        fmt::print("{}\n", level.table());
+        recipe = level.recipe();
+    }
+    if (options.loss_scale != 0) recipe.loss_scale = constant_loss_scale(options.loss_scale);
+    return recipe;
+}
+
+void print_bytes(const char* when, const Trainer<float>::Bytes& bytes) {
+    fmt::print("bytes {:<9} {:>12} {:>12}\n", when, "as stored", "in memory");
+    const auto row = [](const char* name, const ByteCount& count) {
+        if (count.held != 0) fmt::print("  {:<13} {:>12} {:>12}\n", name, count.stored, count.held);
+    };
+    row("weights", bytes.weights);
+    row("masters", bytes.masters);
+    row("gradients", bytes.gradients);
+    row("optimizer", bytes.optimizer);
+    row("activations", bytes.activations);
+    row("their grads", bytes.activation_gradients);
+    row("workspace", bytes.workspace);
+    row("all", bytes.total());
+}
+
+void print_counts(const Watch& watch) {
+    fmt::print("{:<60} {:>10} {:>10} {:>10} {:>10}\n", "stored", "elements", "overflows", "underflows", "zeros");
+    for (const auto& [place, counts] : watch.rounding) {
+        fmt::print("{:<60} {:>10} {:>10} {:>10} {:>10}\n", place, counts.elements, counts.overflows, counts.underflows,
+                   counts.zeros);
+    }
+}
+
+/// One line for every product, tab-separated.
+class ProductLog {
+  public:
+    ProductLog(Trainer<float>& trainer, std::string backend) : trainer_(&trainer), backend_(std::move(backend)) {
+        trainer.engine().product_tap = [this](const ProductRecord& p) {
+            text_ += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", trainer_->steps(), p.layer, p.pass,
+                                 name_of(p.types), p.m, p.n, p.k, backend_, p.path);
+        };
+    }
+    void write(const std::string& file) const { replace_file(file, text_); }
+
+  private:
+    Trainer<float>* trainer_;
+    std::string backend_;
+    std::string text_ = "step\tlayer\tpass\ttypes\tm\tn\tk\tbackend\tpath\n";
+};
+
+void require_sensible(const Options& options) {
+    if (options.steps < 1 || options.batch < 1) throw UsageError("--steps and --batch are at least 1");
+    if (options.images < options.batch) throw UsageError("--images holds no batch of --batch");
+    if (options.loss_scale < 0) throw UsageError("--loss-scale is positive");
+}
+
+ExitCode train(const Options& options) {
+    require_sensible(options);
+    Trainer<float> trainer(Engine(recipe_of(options), make_backend(options.backend)), options.seed);
+    const Net net(trainer.model(), options.net);
+    trainer.optimize({.learning_rate = options.learning_rate, .momentum = 0.9});
+    const DataSplit data = options.mnist.empty() ? generated_digit_split(options.images, 500, 28, options.seed)
+                                                 : read_mnist(options.mnist);
+    BatchSchedule batches(data.train.size(), options.batch, options.seed);
+    if (!options.checkpoint.empty() && std::filesystem::exists(options.checkpoint)) {
+        load_checkpoint(options.checkpoint, trainer);
+        fmt::print("{}: goes on at step {}\n", options.checkpoint, trainer.steps());
+    }
+    Watch watch;
+    if (options.counts || options.why_nan) trainer.engine().watch = &watch;
+    std::optional<ProductLog> log;
+    const auto forward_on = [&](const Batch& batch) {
+        return [&](Tape<float>& tape) { return cross_entropy(net(images_on(tape, batch.images)), batch.labels); };
+    };
+    if (options.bytes) {
+        const Batch batch = batch_of(data.train, batches.at(trainer.steps()));
+        print_bytes("planned", trainer.planned_bytes(forward_on(batch)));
+    }
+    if (!options.products.empty()) log.emplace(trainer, options.backend);
+    const std::int64_t every = std::max<std::int64_t>(1, options.steps / 10);
+    std::int64_t skipped = 0;
+    while (trainer.steps() < options.steps && !(options.why_nan && watch.first_nonfinite)) {
+        const Batch batch = batch_of(data.train, batches.at(trainer.steps()));
+        const StepResult done = trainer.step(forward_on(batch));
+        skipped += done.skipped ? 1 : 0;
+        if (done.step % every == 0 || trainer.steps() == options.steps) {
+            fmt::print("step {:>5}  loss {:<10.6g} scale {:g}{}\n", done.step, done.loss, done.loss_scale,
+                       done.skipped ? "  skipped" : "");
+        }
+        if (!options.checkpoint.empty() && trainer.steps() % every == 0) save_checkpoint(options.checkpoint, trainer);
+    }
+    if (!options.checkpoint.empty()) save_checkpoint(options.checkpoint, trainer);
+    fmt::print("right {:.1f}%, {} steps skipped, trace {}\n", 100 * accuracy(trainer.engine(), net, data.test), skipped,
+               trainer.trace().digest());
+    if (options.bytes) print_bytes("used", trainer.bytes());
+    if (options.counts) print_counts(watch);
+    if (options.why_nan) {
+        fmt::print("{}", watch.first_nonfinite ? watch.first_nonfinite->text() : "every number was finite\n");
+    }
+    if (log) log->write(options.products);
+    return ExitCode::good;
+}
+
+Action declare(CLI::App& app) {
+    const auto o = std::make_shared<Options>();
+    app.add_option("--net", o->net, "mlp: 784-128-10; cnn: 3x3 to 8 and 16 channels, pools, 10")
+        ->check(CLI::IsMember({"mlp", "cnn"}))
+        ->capture_default_str();
+    auto* recipe = app.add_option("--recipe", o->recipe, "which formats; +ftz and +fused may follow the name");
+    recipe->capture_default_str();
+    app.add_option("--level", o->level, "O0 to O3 as apex has them, in the place of a recipe")->excludes(recipe);
+    app.add_option("--override", o->overrides, "PROPERTY=VALUE of the level, any number of times");
+    app.add_option("--backend", o->backend, "what multiplies; `ulplab models` lists them")->capture_default_str();
+    app.add_option("--loss-scale", o->loss_scale, "a constant one, in the place of the recipe's");
+    app.add_option("--learning-rate", o->learning_rate, "of SGD with momentum 0.9")->capture_default_str();
+    app.add_option("--steps", o->steps, "of training, counted from the first")->capture_default_str();
+    app.add_option("--batch", o->batch, "images a step")->capture_default_str();
+    app.add_option("--images", o->images, "generated digits to train on")->capture_default_str();
+    app.add_option("--mnist", o->mnist, "folder of the real digits");
+    app.add_option("--seed", o->seed, "of data and weights")->capture_default_str();
+    app.add_option("--checkpoint", o->checkpoint, "saved there ten times; goes on from it where it exists");
+    app.add_option("--products", o->products, "file for the log of every product: shape, backend, path and why");
+    app.add_flag("--bytes", o->bytes, "what it takes, by role, before and while training");
+    app.add_flag("--counts", o->counts, "overflows, underflows and zeros of every stored result");
+    app.add_flag("--why-nan", o->why_nan, "stops at the first infinity or NaN and says where it came from");
+    return [o] { return train(*o); };
+}
+
+}  // namespace
+
+Command train_command() { return {"train", "train a net and watch its numbers", declare}; }
+
+}  // namespace ulp

@@ -1,0 +1,266 @@
+// The same nets trained in every format: which arrive where fp32 does, which need a scale for that, and what TF32
+// changes.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "engine/digits.hpp"
+#include "engine/random.hpp"
+#include "experiments/framework/experiment.hpp"
+#include "experiments/small_nets.hpp"
+#include "experiments/sources.hpp"
+#include "softfloat/round.hpp"
+
+namespace ulp {
+namespace {
+
+using sources::cite;
+
+struct Way {
+    std::string name;
+    Recipe recipe;
+};
+
+/// Products of E4M3 and E5M2 operands as they are, without scales.
+Recipe unscaled_fp8() {
+    Recipe recipe = recipe_by_name("fp8");
+    recipe.scaling = OperandScaling::none;
+    recipe.operand = formats::e4m3;
+    return recipe;
+}
+
+Recipe with_scale(std::string_view name, LossScaleOptions scale) {
+    Recipe recipe = recipe_by_name(name);
+    recipe.loss_scale = std::move(scale);
+    return recipe;
+}
+
+std::vector<Way> all_ways() {
+    return {{"fp32", recipe_by_name("fp32")},
+            {"tf32", recipe_by_name("tf32")},
+            {"bf16", recipe_by_name("bf16")},
+            {"fp16 with loss scale", recipe_by_name("mixed_fp16")},
+            {"fp16 without", with_scale("mixed_fp16", constant_loss_scale(1))},
+            {"fp16 throughout", recipe_by_name("fp16")},
+            {"fp8 with tensor scales", recipe_by_name("fp8")},
+            {"fp8 without", unscaled_fp8()},
+            {"mxfp8 with block scales", recipe_by_name("mxfp8")}};
+}
+enum : std::size_t {
+    way_fp32,
+    way_tf32,
+    way_bf16,
+    way_fp16,
+    way_fp16_unscaled,
+    way_fp16_pure,
+    way_fp8,
+    way_fp8_unscaled,
+    way_mx
+};
+
+struct Subject {
+    std::string name;
+    std::string what;  // for the statements
+    TaskBuilder task;
+    OptimizerOptions optimizer;
+};
+
+struct Study {
+    std::vector<Way> ways = all_ways();
+    std::vector<Subject> subjects;
+    std::size_t seeds = 0;
+    std::vector<TrialResult> results;  // by subject, way, seed
+
+    [[nodiscard]] std::size_t at(std::size_t subject, std::size_t way) const {
+        return (subject * ways.size() + way) * seeds;
+    }
+    [[nodiscard]] Spread accuracy(std::size_t subject, std::size_t way) const {
+        return accuracy_of(results, at(subject, way), seeds);
+    }
+};
+enum : std::size_t { dense, unbalanced, transformer };
+
+Study study_of(const RunContext& context, const DataSplit& data) {
+    Study study;
+    study.seeds = static_cast<std::size_t>(context.settings.integer("seeds"));
+    const OptimizerOptions adam{.kind = OptimizerKind::adam, .learning_rate = 0x1p-7};
+    study.subjects = {{"dense net",
+                       "a plain dense net",
+                       digits_task(dense_net({196, 32, 10}), data, 32),
+                       {.learning_rate = 0.1, .momentum = 0.9}},
+                      {"net with small gradients", "a net with small gradients",
+                       digits_task(unbalanced_net(8), data, 32, 0x1p-12), adam},
+                      {"Transformer block", "a Transformer block", digits_task(image_transformer(1), data, 16), adam}};
+    std::vector<Trial> trials;
+    for (const Subject& subject : study.subjects) {
+        for (const Way& way : study.ways) {
+            for (std::size_t seed = 0; seed < study.seeds; ++seed) {
+                trials.push_back({.recipe = way.recipe,
+                                  .task = subject.task,
+                                  .optimizer = subject.optimizer,
+                                  .steps = context.settings.integer("steps"),
+                                  .seed = context.seed + seed,
+                                  .backend = backend_or_ieee(context.backend)});
+            }
+        }
+    }
+    study.results = run_trials(trials, context.progress);
+    return study;
+}
+
+void claim_as_good(const Study& study, std::size_t subject, std::size_t way, double slack, std::string_view id,
+                   std::string_view source, const std::string& statement, Result& result) {
+    const Spread reference = study.accuracy(subject, way_fp32);
+    const Spread spread = study.accuracy(subject, way);
+    result.claim_if(as_good(spread, reference, slack), id, source, statement,
+                    fmt::format("at most {:.0f} points below {}", 100 * slack, percent_text(reference)),
+                    percent_text(spread));
+}
+
+void claim_worse(const Study& study, std::size_t subject, std::size_t way, std::string_view id, std::string_view source,
+                 const std::string& statement, Result& result) {
+    const Spread reference = study.accuracy(subject, way_fp32);
+    const Spread spread = study.accuracy(subject, way);
+    result.claim_if(spread.largest < reference.least - 0.05, id, source, statement,
+                    fmt::format("more than 5 points below {}", percent_text(reference)), percent_text(spread));
+}
+
+void claim_training(const Study& study, Result& result) {
+    const std::string tf32 = cite(sources::round_table, "TF32 achieves the same accuracy as FP32 training");
+    const std::string bf16 = cite(sources::round_table, "BFP16: no need for scaling loss");
+    const std::string fp8 = "Micikevicius et al., FP8 formats for deep learning (2022), section 4";
+    const std::string mx = "Rouhani et al., Microscaling data formats for deep learning (2023), section 4";
+    const std::string same = cite(sources::amp_slides, "Same accuracy as FP32, with no hyperparameter changes");
+    const char* ids[] = {"dense", "small_gradients", "transformer"};
+    for (std::size_t s = 0; s < study.subjects.size(); ++s) {
+        const std::string& what = study.subjects[s].what;
+        const auto good = [&](std::string_view id, std::string_view source, std::size_t way, const char* how) {
+            claim_as_good(study, s, way, 0.02, fmt::format("{}_{}", id, ids[s]), source,
+                          fmt::format("{} trains to fp32's accuracy {}, with the same hyperparameters.", what, how),
+                          result);
+        };
+        good("tf32", tf32, way_tf32, "in TF32");
+        good("bf16", bf16, way_bf16, "in bf16 without a loss scale");
+        good("fp16", same, way_fp16, "in fp16 with a loss scale");
+        good("fp8", fp8, way_fp8, "with FP8 products and a scale a tensor");
+        good("mx", mx, way_mx, "with MXFP8 products");
+    }
+    claim_worse(study, unbalanced, way_fp16_unscaled, "fp16_needs_scale",
+                cite(sources::volta_talk, "Loss scaling preserves small gradient values"),
+                "Without a loss scale the net with small gradients does not train in fp16.", result);
+    claim_as_good(study, dense, way_fp16_unscaled, 0.02, "control_fp16_unscaled",
+                  cite(sources::paper, "3.2: many networks match fp32 without loss scaling"),
+                  "The dense net does: it is the small gradients that need the scale.", result);
+    claim_worse(study, unbalanced, way_fp8_unscaled, "fp8_needs_scales", fp8,
+                "Without scales FP8 products lose the net with small gradients.", result);
+}
+
+/// Of a matrix of random numbers: how many differ from A after A times the identity, as the recipe multiplies, and how
+/// many of these are not A rounded to the format.
+struct Identity {
+    int changed = 0;
+    int not_rounded = 0;
+    int changed_by_relu = 0;
+};
+
+Identity multiply_by_identity(const RunContext& context, std::string_view recipe) {
+    constexpr Index n = 64;
+    const Engine engine(recipe, backend_or_ieee(context.backend));
+    Tape<float> tape(engine);
+    Tensor<float> a({n, n});
+    Tensor<float> identity({n, n});
+    Random random(context.seed, "A");
+    for (float& x : a.values()) x = static_cast<float>(random.uniform());
+    for (Index i = 0; i < n; ++i) identity[i * n + i] = 1;
+    const Var<float> x = tape.constant(a);
+    const Var<float> product = matmul(x, tape.constant(identity));
+    const Var<float> same = relu(x);
+    Identity found;
+    for (Index i = 0; i < a.size(); ++i) {
+        const auto bits = [](float v) { return std::bit_cast<std::uint32_t>(v); };
+        found.changed += bits(product.value()[i]) != bits(a[i]) ? 1 : 0;
+        found.not_rounded += bits(product.value()[i]) != bits(round_to(engine.recipe.operand, a[i])) ? 1 : 0;
+        found.changed_by_relu += bits(same.value()[i]) != bits(a[i]) ? 1 : 0;
+    }
+    return found;
+}
+
+void claim_identity(const RunContext& context, Result& result) {
+    const std::string slide = cite(sources::round_table, "TF32: only convolutions and products convert their inputs");
+    const Identity tf32 = multiply_by_identity(context, "tf32");
+    const Identity fp32 = multiply_by_identity(context, "fp32");
+    result.claim_if(tf32.changed > 4000, "identity_tf32", slide,
+                    "A times the identity is not A in TF32: of 4096 random numbers nearly all lose their last bits.",
+                    "more than 4000 of 4096 changed", fmt::format("{} of 4096 changed", tf32.changed));
+    result.claim("identity_tf32_rounded", slide, "What comes out is A rounded to TF32, bit for bit.",
+                 "0 of 4096 differ", fmt::format("{} of 4096 differ", tf32.not_rounded));
+    result.claim("identity_fp32", slide, "In fp32 A times the identity is A.", "0 of 4096 changed",
+                 fmt::format("{} of 4096 changed", fp32.changed));
+    result.claim("tf32_storage", slide, "Storage and other operations stay in fp32: relu changes no positive number.",
+                 "0 of 4096 changed", fmt::format("{} of 4096 changed", tf32.changed_by_relu));
+}
+
+void figure_accuracy(const Study& study, Result& result) {
+    Figure figure{
+        "accuracy", "Three nets in nine arithmetics",
+        fmt::format("Accuracy on unseen digits; middle of {} seeds, lines from least to largest. The same data, "
+                    "order and hyperparameters.",
+                    study.seeds),
+        "Where nothing is lost the format does not matter: on the plain net even 8 bits do. Small gradients "
+        "separate the formats by range, not by precision: bf16 needs no scale, fp16 a loss scale, FP8 scales "
+        "for its tensors or blocks.",
+        ""};
+    for (std::size_t s = 0; s < study.subjects.size(); ++s) {
+        Bars bars(study.subjects[s].name);
+        for (std::size_t w = 0; w < study.ways.size(); ++w) bars.add(static_cast<double>(w), study.accuracy(s, w));
+        bars.move_into(figure);
+    }
+    result.figure(std::move(figure));
+}
+
+void figure_loss(const Study& study, Result& result) {
+    Figure figure{
+        "loss", "The net with small gradients: training loss",
+        "First seed, means of 10 steps, divided by the loss's weight.",
+        "fp16 without a loss scale and FP8 without scales do not learn: their gradients vanish. fp16 throughout is not "
+        "shown, its sums overflow in the first step. All others follow fp32.",
+        ""};
+    for (std::size_t w = 0; w < study.ways.size(); ++w) {
+        const std::vector<double>& losses = study.results[study.at(unbalanced, w)].losses;
+        Series series{study.ways[w].name, formats::fp64, {}};
+        for (std::size_t i = 0; i + 10 <= losses.size(); i += 10) {
+            double sum = 0;
+            for (std::size_t j = i; j < i + 10; ++j) sum += losses[j];
+            if (std::isfinite(sum)) series.points.push_back({static_cast<double>(i), sum / 10 * 0x1p12});
+        }
+        figure.series.push_back(std::move(series));
+    }
+    result.figure(std::move(figure));
+}
+
+void run(const RunContext& context, Result& result) {
+    const DataSplit data = generated_digit_split(2000, 500, 14, context.seed);
+    result.input({"generated digits for training", data.train.digest()});
+    result.input({"generated digits for testing", data.test.digest()});
+    const Study study = study_of(context, data);
+    claim_training(study, result);
+    claim_identity(context, result);
+    figure_accuracy(study, result);
+    figure_loss(study, result);
+}
+
+}  // namespace
+
+Experiment formats_experiment() {
+    return {"formats",
+            "Formats: the same nets from fp32 down to 8 bits",
+            "Which formats train a net as fp32 does, and which need scales for it?",
+            Chapter::formats,
+            {integer_setting("steps", "training steps", 200, 1500, 20, 1000000),
+             integer_setting("seeds", "runs with weights and order of their own", 3, 5, 1, 100)},
+            run};
+}
+
+}  // namespace ulp

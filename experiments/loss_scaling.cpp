@@ -1,0 +1,480 @@
+// Constant loss scales from 2^0 to 2^30 and a moving one: what each loses and what it costs; one pass over the
+// exponents of an fp32 run that predicts both ends; and the sawtooth that a moving scale draws.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+
+#include "engine/digits.hpp"
+#include "engine/step_functions.hpp"
+#include "experiments/exponent_histogram.hpp"
+#include "experiments/framework/experiment.hpp"
+#include "experiments/small_nets.hpp"
+#include "experiments/sources.hpp"
+#include "softfloat/round.hpp"
+
+namespace ulp {
+namespace {
+
+using sources::cite;
+
+constexpr bool is_gradient_role(TensorRole role) {
+    return role == TensorRole::weight_gradient || role == TensorRole::activation_gradient;
+}
+
+/// What a run's gradients are like, over all its steps.
+struct Gradients {
+    ExponentHistogram histogram;
+    std::map<std::string, ExponentHistogram> by_tensor{};
+    float largest = 0;          // finite magnitude, without the loss scale
+    std::int64_t infinite = 0;  // steps whose weight gradients were not all finite
+};
+
+/// Looks at every gradient that lies in 16 bits when this net trains in fp16: all but the loss's own.
+void look_at_gradients(Trainer<float>& trainer, const std::shared_ptr<Gradients>& found) {
+    const auto tap = [found](const TapEvent& event) {
+        if (!is_gradient_role(event.role) || event.values.size() == 1) return;
+        found->histogram.add(event.values);
+        found->by_tensor[fmt::format("{} {}", name_of(event.role), event.name)].add(event.values);
+        for (const float g : event.values) {
+            if (std::isfinite(g)) {
+                found->largest = std::max(found->largest, std::fabs(g) / static_cast<float>(event.loss_scale));
+            }
+        }
+    };
+    trainer.watch([](std::int64_t) { return true; }, tap);
+    trainer.before_update = [found](Optimizer<float>& optimizer) {
+        const std::vector<Tensor<float>>& tensors = optimizer.gradients();
+        const bool finite = std::all_of(tensors.begin(), tensors.end(), [](const Tensor<float>& t) {
+            return std::all_of(t.values().begin(), t.values().end(), [](float g) { return std::isfinite(g); });
+        });
+        found->infinite += finite ? 0 : 1;
+    };
+}
+
+struct Watched {
+    TrialResult result;
+    Gradients gradients;
+};
+
+/// All seeds of one way to train.
+using Runs = std::vector<Watched>;
+
+Spread accuracy_of(const Runs& runs) {
+    std::vector<double> values;
+    for (const Watched& run : runs) values.push_back(run.result.accuracy);
+    return spread_of(std::move(values));
+}
+
+Recipe scaled_fp16(LossScaleOptions scale) {
+    Recipe recipe = recipe_by_name("mixed_fp16");
+    recipe.loss_scale = std::move(scale);
+    return recipe;
+}
+
+LossScaleOptions moving_scale(std::int64_t window) {
+    LossScaleOptions options = loss_scale_dialect("pytorch");
+    options.window = window;
+    return options;
+}
+
+struct Study {
+    std::vector<int> exponents;  // of the constant scales
+    Runs fp32, bf16, dynamic, ordinary, ordinary_unscaled;
+    std::vector<Runs> constant;  // by exponent
+};
+
+Study study_of(const RunContext& context, const DataSplit& data) {
+    const Settings& settings = context.settings;
+    const auto seeds = static_cast<std::size_t>(settings.integer("seeds"));
+    const double weight = std::ldexp(1.0, static_cast<int>(settings.integer("loss_exponent")));
+    const TaskBuilder unbalanced =
+        digits_task(unbalanced_net(static_cast<int>(settings.integer("feature_exponent"))), data, 32, weight);
+    const TaskBuilder ordinary = digits_task(dense_net({196, 32, 10}), data, 32);
+    Study study;
+    std::vector<Trial> trials;
+    std::vector<std::shared_ptr<Gradients>> gradients;
+    std::vector<Runs*> owners;
+    const auto add = [&](Runs& runs, const Recipe& recipe, const TaskBuilder& task) {
+        for (std::size_t seed = 0; seed < seeds; ++seed) {
+            const auto found = std::make_shared<Gradients>();
+            trials.push_back({.recipe = recipe,
+                              .task = task,
+                              .optimizer = {.kind = OptimizerKind::adam, .learning_rate = 0x1p-7},
+                              .steps = settings.integer("steps"),
+                              .seed = context.seed + seed,
+                              .backend = backend_or_ieee(context.backend),
+                              .prepare = [found](Trainer<float>& trainer) { look_at_gradients(trainer, found); }});
+            gradients.push_back(found);
+            owners.push_back(&runs);
+        }
+    };
+    for (int n = 0; n <= settings.integer("last_exponent"); n += static_cast<int>(settings.integer("exponent_step")))
+        study.exponents.push_back(n);
+    study.constant.resize(study.exponents.size());
+    add(study.fp32, recipe_by_name("fp32"), unbalanced);
+    add(study.bf16, recipe_by_name("bf16"), unbalanced);
+    add(study.dynamic, scaled_fp16(moving_scale(settings.integer("window"))), unbalanced);
+    add(study.ordinary, recipe_by_name("fp32"), ordinary);
+    add(study.ordinary_unscaled, scaled_fp16(constant_loss_scale(1)), ordinary);
+    for (std::size_t i = 0; i < study.exponents.size(); ++i) {
+        const double scale = std::ldexp(1.0, study.exponents[i]);
+        add(study.constant[i], scaled_fp16(constant_loss_scale(scale)), unbalanced);
+    }
+    const std::vector<TrialResult> results = run_trials(trials, [&](double done) { context.progress(0.85 * done); });
+    for (std::size_t i = 0; i < results.size(); ++i) owners[i]->push_back({results[i], *gradients[i]});
+    return study;
+}
+
+/// What one pass over the fp32 runs says about a scale of 2^n.
+struct Prediction {
+    float largest = 0;  // of all seeds
+
+    explicit Prediction(const Runs& fp32) {
+        for (const Watched& run : fp32) largest = std::max(largest, run.gradients.largest);
+        for (const Watched& run : fp32) histograms.push_back(&run.gradients.histogram);
+        for (const Watched& run : fp32) {
+            for (const auto& [name, histogram] : run.gradients.by_tensor) tensors.push_back(&histogram);
+        }
+    }
+    /// Share of the gradients that are not zero in fp32 that fp16 makes zero: those below 2^-25 once they are scaled.
+    [[nodiscard]] double lost(int n) const { return lost_of(histograms, n); }
+    static double lost_of(const std::vector<const ExponentHistogram*>& some, int n) {
+        std::int64_t below = 0;
+        std::int64_t all = 0;
+        for (const ExponentHistogram* h : some) {
+            for (const auto& [bin, count] : h->bins()) {
+                all += count;
+                below += bin + n < -25 ? count : 0;
+            }
+        }
+        return static_cast<double>(below) / static_cast<double>(all);
+    }
+    [[nodiscard]] bool overflows(int n) const {
+        return !std::isfinite(round_to(formats::fp16, largest * static_cast<float>(std::ldexp(1.0, n))));
+    }
+    /// The least n in 0..60 of which no tensor loses more than half of its gradients.
+    [[nodiscard]] int first_exponent() const {
+        int n = 0;
+        while (n < 60 &&
+               std::any_of(tensors.begin(), tensors.end(), [n](const auto& t) { return lost_of({t}, n) > 0.5; })) {
+            ++n;
+        }
+        return n;
+    }
+    /// The largest n that does not overflow.
+    [[nodiscard]] int last_exponent() const {
+        int n = 0;
+        while (n < 60 && !overflows(n + 1)) ++n;
+        return n;
+    }
+
+    std::vector<const ExponentHistogram*> histograms;  // by seed
+    std::vector<const ExponentHistogram*> tensors;     // by seed and tensor
+};
+
+/// Zeros of a run's gradients beyond those that fp32 has too (units that are off, black pixels), as a share of the
+/// rest.
+double measured_lost(const Runs& runs, const Runs& fp32) {
+    const auto zeros = [](const Runs& all) {
+        double zero = 0;
+        double total = 0;
+        for (const Watched& run : all) {
+            zero += static_cast<double>(run.gradients.histogram.zeros());
+            total += static_cast<double>(run.gradients.histogram.total());
+        }
+        return zero / total;
+    };
+    const double structural = zeros(fp32);
+    return std::max(0.0, (zeros(runs) - structural) / (1 - structural));
+}
+
+bool overflowed(const Runs& runs) {
+    return std::any_of(runs.begin(), runs.end(), [](const Watched& run) { return run.gradients.infinite > 0; });
+}
+
+void claim_ends(const Study& study, Result& result) {
+    const Spread reference = accuracy_of(study.fp32);
+    const Spread unscaled = accuracy_of(study.constant.front());
+    result.claim_if(unscaled.largest < reference.least - 0.05, "too_small",
+                    cite(sources::volta_talk, "Too small a factor doesn't retain enough small values"),
+                    "Unscaled, this net loses so many gradients that its accuracy falls by more than 5 points.",
+                    fmt::format("more than 5 points below {}", percent_text(reference)), percent_text(unscaled));
+    const Runs& last = study.constant.back();
+    std::int64_t infinite = 0;
+    for (const Watched& run : last) infinite += run.gradients.infinite;
+    result.claim_if(infinite > 0 && accuracy_of(last).largest < reference.least - 0.05, "too_large",
+                    cite(sources::volta_talk, "Too large a factor causes overflows"),
+                    fmt::format("A constant scale of 2^{} overflows and ruins the net.", study.exponents.back()),
+                    fmt::format("infinite gradients; more than 5 points below {}", percent_text(reference)),
+                    fmt::format("{} steps with infinite gradients; {}", infinite, percent_text(accuracy_of(last))));
+    const Spread bf16 = accuracy_of(study.bf16);
+    result.claim_if(as_good(bf16, reference, 0.02), "bf16_needs_none",
+                    cite(sources::round_table, "BFP16: no need for scaling loss"),
+                    "The same net trains in bf16 (called BFP16 there) without a scale.",
+                    fmt::format("at most 2 points below {}", percent_text(reference)), percent_text(bf16));
+    const Spread ordinary = accuracy_of(study.ordinary);
+    const Spread plain = accuracy_of(study.ordinary_unscaled);
+    result.claim_if(as_good(plain, ordinary, 0.02), "control_ordinary_net",
+                    cite(sources::paper, "3.2: many networks match fp32 without loss scaling"),
+                    "A net without the imbalance trains in fp16 without a scale.",
+                    fmt::format("at most 2 points below {}", percent_text(ordinary)), percent_text(plain));
+}
+
+void claim_prediction(const Study& study, const Prediction& prediction, Result& result) {
+    const std::string algorithm = cite(sources::paper,
+                                       "3.2: choose a factor so that its product with the maximum "
+                                       "absolute gradient value is below 65,504");
+    int last_clean = -1;
+    for (std::size_t i = 0; i < study.exponents.size(); ++i) {
+        if (!overflowed(study.constant[i])) last_clean = study.exponents[i];
+    }
+    int last_predicted = -1;
+    for (const int n : study.exponents) last_predicted = n <= prediction.last_exponent() ? n : last_predicted;
+    result.claim("predicted_overflow", algorithm,
+                 "The largest scale of the sweep without an infinite gradient is the one that the fp32 run's largest "
+                 "gradient predicts.",
+                 fmt::format("2^{}", last_predicted), fmt::format("2^{}", last_clean));
+    const Spread reference = accuracy_of(study.fp32);
+    const int first = prediction.first_exponent();
+    int good = 0;
+    int between = 0;
+    for (std::size_t i = 0; i < study.exponents.size(); ++i) {
+        if (study.exponents[i] < first || study.exponents[i] > prediction.last_exponent()) continue;
+        ++between;
+        good += as_good(accuracy_of(study.constant[i]), reference, 0.02) ? 1 : 0;
+    }
+    result.claim_if(
+        between > 0 && good == between, "predicted_window", algorithm,
+        fmt::format("Every scale of the sweep from 2^{} (no tensor loses more than half of its gradients) to "
+                    "2^{} trains to fp32's accuracy, within 2 points.",
+                    first, prediction.last_exponent()),
+        fmt::format("{} of {} scales", between, between), fmt::format("{} of {} scales", good, between));
+    double worst = 0;
+    for (std::size_t i = 0; i < study.exponents.size(); ++i) {
+        if (prediction.lost(study.exponents[i]) > 0.03 || overflowed(study.constant[i])) continue;
+        const double error = measured_lost(study.constant[i], study.fp32) - prediction.lost(study.exponents[i]);
+        worst = std::max(worst, std::fabs(error));
+    }
+    result.claim_if(worst < 0.02, "predicted_share", algorithm,
+                    "Where the histogram predicts a loss of at most 3% of the gradients, the runs lose as many.",
+                    "within 2 points", fmt::format("within {:.2f} points", 100 * worst));
+    const Spread dynamic = accuracy_of(study.dynamic);
+    const double last_scale = study.dynamic.front().result.scales.back();
+    result.claim_if(
+        as_good(dynamic, reference, 0.02), "dynamic",
+        cite(sources::volta_talk, "Automatic loss scaling frees users from choosing a scaling factor"),
+        "A moving scale that starts at 2^16 trains the net to fp32's accuracy.",
+        fmt::format("at most 2 points below {}", percent_text(reference)),
+        fmt::format("{}, scale 2^{:.0f} at the end", percent_text(dynamic), step::log(last_scale) / step::log(2.0)));
+}
+
+void figure_accuracy(const Study& study, const Prediction& prediction, Result& result) {
+    const int first = prediction.first_exponent();
+    const int last = prediction.last_exponent();
+    Figure figure{
+        "accuracy", "Accuracy against the loss scale",
+        fmt::format("Digits in fp16 with fp32 masters; middle of {} seeds, bars from least to largest. Shaded: "
+                    "predicted from one fp32 run's exponents.",
+                    study.fp32.size()),
+        "Too small a scale loses the gradients inside the net, too large a one makes the first ones infinite. "
+        "Between the ends any power of two will do: choosing the scale is not a matter of fine tuning. The "
+        "histogram of an fp32 run says where the ends are without training again.",
+        ""};
+    const auto level = [&](const std::string& name, double value) {
+        figure.series.push_back(
+            {name, formats::fp64, {{0, value}, {static_cast<double>(study.exponents.back()), value}}});
+    };
+    const Spread reference = accuracy_of(study.fp32);
+    level("fp32 least", reference.least);
+    level("fp32 largest", reference.largest);
+    figure.series.push_back(
+        {"predicted window", formats::fp64, {{static_cast<double>(first), 0}, {static_cast<double>(last), 0}}});
+    Series middle{"constant scale", formats::fp64, {}};
+    Series least{"least", formats::fp64, {}};
+    Series largest{"largest", formats::fp64, {}};
+    for (std::size_t i = 0; i < study.exponents.size(); ++i) {
+        const auto x = static_cast<double>(study.exponents[i]);
+        const Spread spread = accuracy_of(study.constant[i]);
+        middle.points.push_back({x, spread.middle});
+        least.points.push_back({x, spread.least});
+        largest.points.push_back({x, spread.largest});
+    }
+    figure.series.insert(figure.series.end(), {std::move(middle), std::move(least), std::move(largest)});
+    level("moving scale", accuracy_of(study.dynamic).middle);
+    result.figure(std::move(figure));
+}
+
+void figure_lost(const Study& study, const Prediction& prediction, Result& result) {
+    Figure figure{
+        "lost", "Gradients lost at each loss scale: predicted and measured",
+        "Share of the gradients that are not zero in fp32. Line: from the exponents of the fp32 runs. Points: "
+        "counted in the fp16 runs.",
+        "The histogram of an fp32 run, moved by n places, tells what a scale of 2^n loses. With small scales the runs "
+        "lose more: a gradient that vanishes inside the net leaves nothing for the layers before it, and a net "
+        "that does not learn loses nearly all.",
+        ""};
+    Series predicted{"predicted", formats::fp64, {}};
+    for (int n = 0; n <= study.exponents.back(); ++n)
+        predicted.points.push_back({static_cast<double>(n), prediction.lost(n)});
+    Series measured{"measured", formats::fp64, {}};
+    for (std::size_t i = 0; i < study.exponents.size(); ++i) {
+        if (overflowed(study.constant[i])) continue;
+        measured.points.push_back(
+            {static_cast<double>(study.exponents[i]), measured_lost(study.constant[i], study.fp32)});
+    }
+    figure.series = {std::move(predicted), std::move(measured)};
+    result.figure(std::move(figure));
+}
+
+// ---- The sawtooth ----
+
+/// A net that reverses sequences, with a moving scale: what its gradients and its scale did.
+struct Sawtooth {
+    TrialResult fp16;
+    std::vector<double> largest;          // of each step's finite gradients, unscaled
+    std::vector<double> largest_weights;  // of its weight gradients
+    Spread fp32_accuracy{}, accuracy{};
+};
+
+Sawtooth sawtooth_of(const RunContext& context) {
+    const Settings& settings = context.settings;
+    const auto seeds = static_cast<std::size_t>(settings.integer("seeds"));
+    Sawtooth saw;
+    saw.largest.assign(static_cast<std::size_t>(settings.integer("translation_steps")), 0);
+    saw.largest_weights = saw.largest;
+    std::vector<Trial> trials;
+    for (const bool low : {false, true}) {
+        for (std::size_t seed = 0; seed < seeds; ++seed) {
+            trials.push_back(
+                {.recipe = low ? scaled_fp16(moving_scale(settings.integer("window"))) : recipe_by_name("fp32"),
+                 .task = reversal_task({}),
+                 .optimizer = {.kind = OptimizerKind::adam, .learning_rate = 0x1p-7},
+                 .steps = settings.integer("translation_steps"),
+                 .seed = context.seed + seed,
+                 .backend = backend_or_ieee(context.backend)});
+        }
+    }
+    trials[seeds].prepare = [&saw](Trainer<float>& trainer) {
+        const auto tap = [&saw, &trainer](const TapEvent& event) {
+            if (!is_gradient_role(event.role) || event.values.size() == 1) return;
+            const auto step = static_cast<std::size_t>(trainer.steps());
+            for (const float g : event.values) {
+                if (!std::isfinite(g)) continue;
+                const double size = static_cast<double>(std::fabs(g)) / event.loss_scale;
+                saw.largest[step] = std::max(saw.largest[step], size);
+                if (event.role != TensorRole::weight_gradient) continue;
+                saw.largest_weights[step] = std::max(saw.largest_weights[step], size);
+            }
+        };
+        trainer.watch([](std::int64_t) { return true; }, tap);
+    };
+    const std::vector<TrialResult> results =
+        run_trials(trials, [&](double done) { context.progress(0.85 + 0.15 * done); });
+    saw.fp16 = results[seeds];
+    saw.fp32_accuracy = accuracy_of(results, 0, seeds);
+    saw.accuracy = accuracy_of(results, seeds, seeds);
+    return saw;
+}
+
+void claim_sawtooth(const Sawtooth& saw, std::int64_t window, Result& result) {
+    const std::string slide = cite(sources::volta_talk, "Automatic Loss Scale Factor for a Translation Net");
+    const std::vector<double>& scales = saw.fp16.scales;
+    std::int64_t wrong = 0;
+    std::int64_t clean = 0;
+    for (std::size_t i = 0; i + 1 < scales.size(); ++i) {
+        clean = saw.fp16.skipped[i] ? 0 : clean + 1;
+        const double expected = saw.fp16.skipped[i] ? scales[i] / 2 : clean == window ? scales[i] * 2 : scales[i];
+        if (clean == window) clean = 0;
+        wrong += scales[i + 1] == expected ? 0 : 1;
+    }
+    result.claim_if(wrong == 0 && saw.fp16.skips() >= 3, "sawtooth", slide,
+                    fmt::format("The scale of a net that reverses sequences is a sawtooth: halved by every overflow, "
+                                "doubled after {} clean steps, and by nothing else.",
+                                window),
+                    "0 other changes, 3 or more overflows",
+                    fmt::format("{} other changes, {} overflows", wrong, saw.fp16.skips()));
+    double least = scales.front();
+    double largest = 0;
+    std::int64_t beyond = 0;
+    for (std::size_t i = 0; i < scales.size(); ++i) {
+        if (saw.fp16.skipped[i]) continue;
+        least = std::min(least, scales[i]);
+        largest = std::max(largest, saw.largest_weights[i]);
+        beyond += saw.largest_weights[i] > 65504 / scales[i] ? 1 : 0;
+    }
+    result.claim_if(beyond == 0 && largest <= 65504 / least, "scale_bounds_gradients",
+                    cite(sources::volta_talk, "Smallest scaling factor = 2^20 -> max dw magnitude didn't exceed 2^-5"),
+                    "A scale bounds the gradients that it did not overflow on by 65504 / scale; so the smallest scale "
+                    "bounds them all.",
+                    fmt::format("at most 65504 / 2^{:.0f} = {:.4g}", step::log(least) / step::log(2.0), 65504 / least),
+                    fmt::format("{:.4g}", largest));
+    result.claim_if(as_good(saw.accuracy, saw.fp32_accuracy, 0.02), "translation",
+                    cite(sources::volta_talk, "Trained to the same accuracy as the FP32 model"),
+                    "In fp16 with the moving scale the net learns to reverse sequences as in fp32.",
+                    fmt::format("at most 2 points below {}", percent_text(saw.fp32_accuracy)),
+                    percent_text(saw.accuracy));
+}
+
+void figure_sawtooth(const Sawtooth& saw, std::int64_t window, Result& result) {
+    Figure figure{
+        "sawtooth", "A moving loss scale over training",
+        fmt::format("Attention net that reverses sequences, fp16; window of {} steps (2000 in practice). "
+                    "Grey: 65504 / the step's largest gradient.",
+                    window),
+        "The scale climbs until the next doubling overflows, falls back by one power of two, and tries again: "
+        "it follows the largest gradient at a distance of one or two powers of two. Each tooth costs one "
+        "skipped step.",
+        ""};
+    Series ceiling{"largest scale without overflow", formats::fp64, {}};
+    Series scale{"loss scale", formats::fp64, {}};
+    Series skipped{"skipped steps", formats::fp64, {}};
+    for (std::size_t i = 0; i < saw.fp16.scales.size(); ++i) {
+        const auto x = static_cast<double>(i);
+        if (!saw.fp16.skipped[i]) ceiling.points.push_back({x, 65504 / saw.largest[i]});
+        scale.points.push_back({x, saw.fp16.scales[i]});
+        if (saw.fp16.skipped[i]) skipped.points.push_back({x, saw.fp16.scales[i]});
+    }
+    figure.series = {std::move(ceiling), std::move(scale), std::move(skipped)};
+    result.figure(std::move(figure));
+}
+
+void run(const RunContext& context, Result& result) {
+    const std::int64_t window = context.settings.integer("window");
+    const DataSplit data = generated_digit_split(2000, 500, 14, context.seed);
+    result.input({"generated digits for training", data.train.digest()});
+    result.input({"generated digits for testing", data.test.digest()});
+    const Study study = study_of(context, data);
+    const Prediction prediction(study.fp32);
+    claim_ends(study, result);
+    claim_prediction(study, prediction, result);
+    const Sawtooth saw = sawtooth_of(context);
+    claim_sawtooth(saw, window, result);
+    figure_accuracy(study, prediction, result);
+    figure_lost(study, prediction, result);
+    figure_sawtooth(saw, window, result);
+}
+
+}  // namespace
+
+Experiment loss_scaling_experiment() {
+    return {"loss_scaling",
+            "Loss scaling: which scales work, and how to know before",
+            "Between which ends may the loss scale lie, and does one look at the exponents predict them?",
+            Chapter::remedies,
+            {integer_setting("steps", "training steps of the digits net", 300, 1500, 20, 1000000),
+             integer_setting("translation_steps", "training steps of the net that reverses sequences", 400, 3000, 20,
+                             1000000),
+             integer_setting("seeds", "runs with weights and order of their own", 3, 5, 1, 100),
+             integer_setting("last_exponent", "the largest constant scale is 2 to this power", 30, 30, 8, 100),
+             integer_setting("exponent_step", "distance of the constant scales in powers of two", 2, 1, 1, 12),
+             integer_setting("feature_exponent", "features are too large by 2 to this power", 8, 8, 0, 10),
+             integer_setting("loss_exponent", "the loss is one of many terms: its weight is 2 to this power", -12, -12,
+                             -20, 0),
+             integer_setting("window", "clean steps until a moving scale grows", 20, 100, 1, 1000000)},
+            run};
+}
+
+}  // namespace ulp

@@ -1,0 +1,364 @@
+// Where the optimizer's updates go: into fp32 masters, or onto 16-bit weights rounded to nearest, at random, or with
+// Kahan's compensation; and what 16-bit moments do to Adam.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+
+#include "engine/digits.hpp"
+#include "experiments/framework/experiment.hpp"
+#include "experiments/small_nets.hpp"
+#include "experiments/sources.hpp"
+#include "softfloat/float.hpp"
+
+namespace ulp {
+namespace {
+
+using sources::cite;
+
+struct Variant {
+    std::string name;
+    FloatFormat weights;
+    bool masters = true;
+    UpdateRounding rounding = UpdateRounding::nearest;
+    bool bf16_moments = false;
+};
+
+const std::vector<Variant> variants = {
+    {"fp32", formats::fp32},
+    {"fp16 with fp32 masters", formats::fp16},
+    {"fp16 updated to nearest", formats::fp16, false},
+    {"fp16 updated stochastically", formats::fp16, false, UpdateRounding::stochastic},
+    {"fp16 with Kahan sums", formats::fp16, false, UpdateRounding::kahan},
+    {"bf16 with fp32 masters", formats::bf16},
+    {"bf16 updated to nearest", formats::bf16, false},
+    {"bf16 updated stochastically", formats::bf16, false, UpdateRounding::stochastic},
+    {"bf16 with Kahan sums", formats::bf16, false, UpdateRounding::kahan},
+    {"fp16 with fp32 masters and bf16 moments", formats::fp16, true, UpdateRounding::nearest, true},
+};
+enum : std::size_t {
+    fp32,
+    fp16_masters,
+    fp16_nearest,
+    fp16_stochastic,
+    fp16_kahan,
+    bf16_masters,
+    bf16_nearest,
+    bf16_stochastic,
+    bf16_kahan,
+    moments
+};
+
+/// Only where the updates go differs: products and steps are fp32's, the loss scale is in the middle of what works.
+Recipe recipe_of(const Variant& variant) {
+    if (variant.weights == formats::fp32) return recipe_by_name("fp32");
+    const bool half = variant.weights == formats::fp16;
+    Recipe recipe = recipe_by_name(half ? "mixed_fp16" : "bf16");
+    recipe.master_weights = variant.masters;
+    recipe.loss_scale = constant_loss_scale(half ? 0x1p10 : 1);
+    return recipe;
+}
+
+/// Adam's state rounded to bf16 after each step; the steps themselves stay in fp32.
+void round_moments(Optimizer<float>& optimizer) {
+    Optimizer<float>::State state = optimizer.state();
+    for (auto& [parameter, tensors] : state) {
+        for (auto& [kind, tensor] : tensors) {
+            tensor.round_to_format(formats::bf16);
+            tensor.set_format(formats::fp32);
+        }
+    }
+    optimizer.load(std::move(state), optimizer.steps());
+}
+
+/// Updates that should have moved a weight and did not, by parameter.
+struct Swamped {
+    std::map<std::string, std::int64_t> updates, lost;
+    std::vector<Tensor<float>> gradients, weights;
+
+    void before(Optimizer<float>& optimizer) {
+        gradients = optimizer.gradients();
+        weights.clear();
+        for (const Parameter<float>& p : optimizer.model().parameters()) weights.push_back(p.updated());
+    }
+    void after(Optimizer<float>& optimizer) {
+        std::size_t i = 0;
+        for (const Parameter<float>& p : optimizer.model().parameters()) {
+            std::int64_t& all = updates[p.name];
+            std::int64_t& unchanged = lost[p.name];
+            const Tensor<float>& now = p.updated();
+            for (Index j = 0; j < now.size(); ++j) {
+                const bool counts = gradients[i][j] != 0;
+                all += counts ? 1 : 0;
+                unchanged += counts && now[j] == weights[i][j] ? 1 : 0;
+            }
+            ++i;
+        }
+    }
+    [[nodiscard]] double share(const std::string& name) const {
+        return static_cast<double>(lost.at(name)) / static_cast<double>(updates.at(name));
+    }
+};
+
+struct Study {
+    std::size_t seeds = 0;
+    int first_exponent = 0;  // of the learning rates
+    int last_exponent = 0;
+    std::vector<TrialResult> results{};  // by learning rate, variant, seed
+    std::vector<std::shared_ptr<Swamped>> swamped{};
+    std::vector<TrialResult> ordinary{};  // by variant, seed
+
+    [[nodiscard]] std::size_t at(int exponent, std::size_t variant) const {
+        return (static_cast<std::size_t>(exponent - first_exponent) * variants.size() + variant) * seeds;
+    }
+    [[nodiscard]] Spread accuracy(int exponent, std::size_t variant) const {
+        return accuracy_of(results, at(exponent, variant), seeds);
+    }
+    [[nodiscard]] Spread ordinary_accuracy(std::size_t variant) const {
+        return accuracy_of(ordinary, variant * seeds, seeds);
+    }
+};
+
+Trial trial_of(const RunContext& context, const Variant& variant, double rate, const TaskBuilder& task,
+               std::size_t seed) {
+    Trial trial{.recipe = recipe_of(variant),
+                .task = task,
+                .optimizer = {.kind = OptimizerKind::adam, .learning_rate = rate, .rounding = variant.rounding},
+                .steps = context.settings.integer("steps"),
+                .seed = context.seed + seed,
+                .backend = backend_or_ieee(context.backend)};
+    if (variant.bf16_moments) {
+        trial.after_step = [](Trainer<float>& trainer, const StepResult&) { round_moments(trainer.optimizer()); };
+    }
+    return trial;
+}
+
+Study study_of(const RunContext& context, const DataSplit& data) {
+    Study study{.seeds = static_cast<std::size_t>(context.settings.integer("seeds")),
+                .first_exponent = static_cast<int>(context.settings.integer("least_rate_exponent")),
+                .last_exponent = static_cast<int>(context.settings.integer("largest_rate_exponent"))};
+    const TaskBuilder signs = digits_task(sign_net(), data, 32);
+    std::vector<Trial> trials;
+    for (int exponent = study.first_exponent; exponent <= study.last_exponent; ++exponent) {
+        for (const Variant& variant : variants) {
+            for (std::size_t seed = 0; seed < study.seeds; ++seed) {
+                Trial trial = trial_of(context, variant, std::ldexp(1.0, exponent), signs, seed);
+                const auto counts = std::make_shared<Swamped>();
+                if (!variant.bf16_moments) {
+                    trial.prepare = [counts](Trainer<float>& trainer) {
+                        trainer.before_update = [counts](Optimizer<float>& optimizer) { counts->before(optimizer); };
+                    };
+                    trial.after_step = [counts](Trainer<float>& trainer, const StepResult&) {
+                        counts->after(trainer.optimizer());
+                    };
+                }
+                study.swamped.push_back(counts);
+                trials.push_back(std::move(trial));
+            }
+        }
+    }
+    const std::size_t ordinary = trials.size();
+    const TaskBuilder dense = digits_task(dense_net({196, 32, 10}), data, 32);
+    for (const Variant& variant : variants) {
+        for (std::size_t seed = 0; seed < study.seeds; ++seed) {
+            trials.push_back(trial_of(context, variant, 0x1p-8, dense, seed));
+        }
+    }
+    study.results = run_trials(trials, context.progress);
+    study.ordinary.assign(study.results.begin() + static_cast<std::ptrdiff_t>(ordinary), study.results.end());
+    study.results.resize(ordinary);
+    return study;
+}
+
+void claim_collapse(const Study& study, int exponent, Result& result) {
+    const Spread reference = study.accuracy(exponent, fp32);
+    const std::string at = fmt::format("With Adam at a rate of 2^{} on weights of size 1, ", exponent);
+    const std::string half = fmt::format("less than half of {}", percent_text(reference));
+    const std::string same = fmt::format("at most 2 points below {}", percent_text(reference));
+    const std::string talk = cite(sources::volta_talk, "Weight update: if w >> lr * dw then update doesn't change w");
+    const Spread nearest = study.accuracy(exponent, fp16_nearest);
+    result.claim_if(nearest.largest < reference.least / 2, "fp16_updates_collapse",
+                    cite(sources::paper, "3.1: updating fp16 weights results in 80% relative accuracy loss"),
+                    at + "a net whose fp16 weights are rounded to nearest loses more than half of fp32's accuracy.",
+                    half, percent_text(nearest));
+    const Spread bf16_result = study.accuracy(exponent, bf16_nearest);
+    result.claim_if(bf16_result.largest < reference.least / 2, "bf16_updates_collapse",
+                    cite(sources::bf16_paper, "Nearest rounding of weight updates"), at + "bf16 weights lose it too.",
+                    half, percent_text(bf16_result));
+    const auto remedy = [&](std::string_view id, std::string_view source, std::string_view what, std::size_t variant) {
+        const Spread spread = study.accuracy(exponent, variant);
+        result.claim_if(as_good(spread, reference, 0.02), id, source, at + std::string(what), same,
+                        percent_text(spread));
+    };
+    remedy("fp16_masters", cite(sources::volta_talk, "FP32 Master weights and update"),
+           "fp32 masters give fp32's accuracy back.", fp16_masters);
+    remedy("bf16_masters", cite(sources::volta_talk, "FP32 Master weights and update"),
+           "fp32 masters give it back to bf16 weights.", bf16_masters);
+    const std::string remedies = cite(sources::bf16_paper, "Stochastic rounding and Kahan summation");
+    remedy("fp16_stochastic", remedies, "so does stochastic rounding of fp16 weights.", fp16_stochastic);
+    remedy("fp16_kahan", remedies, "so do fp16 weights with Kahan's compensation.", fp16_kahan);
+    remedy("bf16_stochastic", remedies, "so does stochastic rounding of bf16 weights.", bf16_stochastic);
+    remedy("bf16_kahan", remedies, "so do bf16 weights with Kahan's compensation.", bf16_kahan);
+    const double share = study.swamped[study.at(exponent, fp16_nearest)]->share("fc1.weight");
+    result.claim_if(share > 0.95, "swamped", talk, at + "nearly all updates of the first layer change nothing.",
+                    "more than 95 % of the updates", fmt::format("{:.2f} %", 100 * share));
+}
+
+/// With the cause taken away, the effect is gone.
+void claim_controls(const Study& study, Result& result) {
+    const int large = study.last_exponent;
+    const std::string talk = cite(sources::volta_talk, "Weight update: if w >> lr * dw then update doesn't change w");
+    const Spread reference = study.accuracy(large, fp32);
+    const Spread nearest = study.accuracy(large, fp16_nearest);
+    result.claim_if(as_good(nearest, reference, 0.02), "control_large_rate", talk,
+                    fmt::format("The same net at a rate of 2^{}, where updates exceed half a unit in the last place, "
+                                "trains without masters.",
+                                large),
+                    fmt::format("at most 2 points below {}", percent_text(reference)), percent_text(nearest));
+    const Spread dense = study.ordinary_accuracy(fp32);
+    const Spread dense_nearest = study.ordinary_accuracy(fp16_nearest);
+    result.claim_if(as_good(dense_nearest, dense, 0.02), "some_nets_need_none",
+                    cite(sources::volta_talk, "FP16 mantissa is sufficient for some networks, some require FP32"),
+                    "A net with PyTorch's small first weights trains with fp16 updates at a rate of 2^-8.",
+                    fmt::format("at most 2 points below {}", percent_text(dense)), percent_text(dense_nearest));
+}
+
+/// How many of the 128 significands of bf16 change when they are multiplied by 0.999 and rounded back.
+int decaying_significands() {
+    int changed = 0;
+    for (std::uint64_t i = 0; i < 128; ++i) {
+        const bf16 v = bf16::from_bits(static_cast<std::uint16_t>(0x3F80 + i));
+        const bf16 next(static_cast<float>(v) * 0.999F);
+        changed += next.bits() != v.bits() ? 1 : 0;
+    }
+    return changed;
+}
+
+void claim_moments(const Study& study, Result& result) {
+    const std::string place = cite(sources::bf16_paper, "Optimizer state in 16 bits");
+    result.claim("bf16_moment_never_decays", place,
+                 "Rounded to bf16, 0.999 v is v for every significand: Adam's second moment never falls.",
+                 "0 of 128 significands change", fmt::format("{} of 128 significands change", decaying_significands()));
+    const Spread reference = study.ordinary_accuracy(fp32);
+    const Spread spread = study.ordinary_accuracy(moments);
+    result.claim_if(as_good(spread, reference, 0.02), "bf16_moments", place,
+                    "A net as short as this one trains with bf16 moments all the same.",
+                    fmt::format("at most 2 points below {}", percent_text(reference)), percent_text(spread));
+}
+
+void figure_accuracy(const Study& study, Result& result) {
+    Figure figure{
+        "accuracy", "Accuracy against the learning rate, by where the updates go",
+        fmt::format("Digits, one hidden layer, weights of size 1, Adam; middle of {} seeds. Grey: from fp32's "
+                    "least to its largest.",
+                    study.seeds),
+        "Rounded to nearest, an update below half a unit in the last place is lost, and each halving of the "
+        "rate loses more of them until nothing is learned. bf16 with 3 bits less meets that end 3 powers of "
+        "two earlier. Masters, stochastic rounding and Kahan's compensation lie on fp32's line.",
+        ""};
+    const auto add = [&](const std::string& name, std::size_t variant, double Spread::*which) {
+        Series series{name, formats::fp64, {}};
+        for (int e = study.first_exponent; e <= study.last_exponent; ++e) {
+            series.points.push_back({static_cast<double>(e), study.accuracy(e, variant).*which});
+        }
+        figure.series.push_back(std::move(series));
+    };
+    add("fp32 least", fp32, &Spread::least);
+    add("fp32 largest", fp32, &Spread::largest);
+    for (std::size_t v = 0; v < moments; ++v) add(variants[v].name, v, &Spread::middle);
+    result.figure(std::move(figure));
+}
+
+void figure_swamped(const Study& study, Result& result) {
+    Figure figure{
+        "swamped", "Updates that change nothing, by layer",
+        "Share of the updates with a gradient that is not zero that leave their weight as it was; first seed.",
+        "Weights of size 1 lose their updates together, biases, which start at 0, keep theirs: the spacing of "
+        "the format around the weight decides, not the update alone.",
+        ""};
+    for (const std::size_t v : {fp16_nearest, bf16_nearest}) {
+        for (const char* layer : {"fc1.weight", "fc2.weight", "fc1.bias"}) {
+            Series series{fmt::format("{}: {}", variants[v].name, layer), formats::fp64, {}};
+            for (int e = study.first_exponent; e <= study.last_exponent; ++e) {
+                series.points.push_back({static_cast<double>(e), study.swamped[study.at(e, v)]->share(layer)});
+            }
+            figure.series.push_back(std::move(series));
+        }
+    }
+    result.figure(std::move(figure));
+}
+
+void figure_loss(const Study& study, int exponent, Result& result) {
+    Figure figure{
+        "loss", fmt::format("Training loss at a learning rate of {}", power_of_two_text(exponent)),
+        "The same net, data and order; only what becomes of the updates differs. First seed, means of 20 steps.",
+        "To nearest the net stands still: the loss stays where it began but for the biases. The other curves "
+        "cannot be told from fp32's.",
+        ""};
+    for (const std::size_t v : {fp32, fp16_masters, fp16_stochastic, fp16_kahan, fp16_nearest, bf16_nearest}) {
+        const std::vector<double>& losses = study.results[study.at(exponent, v)].losses;
+        Series series{variants[v].name, formats::fp64, {}};
+        for (std::size_t i = 0; i + 20 <= losses.size(); i += 20) {
+            double sum = 0;
+            for (std::size_t j = i; j < i + 20; ++j) sum += losses[j];
+            series.points.push_back({static_cast<double>(i), sum / 20});
+        }
+        figure.series.push_back(std::move(series));
+    }
+    result.figure(std::move(figure));
+}
+
+/// Both nets side by side: 0 the ordinary one, 1 the one of signs.
+void figure_ablation(const Study& study, int exponent, Result& result) {
+    Figure figure{
+        "ablation", "Two nets, ten ways to update",
+        fmt::format("Middle of {} seeds; lines from the least to the largest. Left bars: small first weights, "
+                    "rate 2⁻⁸. Right bars: weights of size 1, rate {}.",
+                    study.seeds, power_of_two_text(exponent)),
+        "Whether 16-bit updates work depends on the net: where weights are small beside their updates nothing "
+        "is lost, where they are large everything is. What keeps the lost bits somewhere works on both.",
+        ""};
+    for (std::size_t v = 0; v < variants.size(); ++v) {
+        Bars bars(variants[v].name);
+        bars.add(0, study.ordinary_accuracy(v));
+        bars.add(1, study.accuracy(exponent, v));
+        bars.move_into(figure);
+    }
+    result.figure(std::move(figure));
+}
+
+void run(const RunContext& context, Result& result) {
+    const int exponent = static_cast<int>(context.settings.integer("collapse_exponent"));
+    const DataSplit data = generated_digit_split(2000, 500, 14, context.seed);
+    result.input({"generated digits for training", data.train.digest()});
+    result.input({"generated digits for testing", data.test.digest()});
+    const Study study = study_of(context, data);
+    const int shown = std::clamp(exponent, study.first_exponent, study.last_exponent);
+    claim_collapse(study, shown, result);
+    claim_controls(study, result);
+    claim_moments(study, result);
+    figure_ablation(study, shown, result);
+    figure_accuracy(study, result);
+    figure_swamped(study, result);
+    figure_loss(study, shown, result);
+}
+
+}  // namespace
+
+Experiment master_weights_experiment() {
+    return {"master_weights",
+            "Master weights: where the updates go",
+            "Which nets need fp32 master weights, and what else keeps small updates from being lost?",
+            Chapter::remedies,
+            {integer_setting("steps", "training steps", 300, 3000, 20, 1000000),
+             integer_setting("seeds", "runs with weights and order of their own", 3, 5, 1, 100),
+             integer_setting("least_rate_exponent", "the least learning rate is 2 to this power", -13, -15, -20, -6),
+             integer_setting("largest_rate_exponent", "the largest learning rate is 2 to this power", -9, -6, -12, 0),
+             integer_setting("collapse_exponent", "the learning rate of the comparison is 2 to this power", -12, -12,
+                             -20, 0)},
+            run};
+}
+
+}  // namespace ulp

@@ -1,0 +1,366 @@
+// One recorded trace of gradient maxima, replayed through every dialect of loss scaler and through scales chosen in
+// hindsight; and the traces by which the dialects are told apart.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "engine/loss_scale.hpp"
+#include "engine/random.hpp"
+#include "experiments/framework/experiment.hpp"
+#include "experiments/small_nets.hpp"
+#include "experiments/sources.hpp"
+#include "softfloat/round.hpp"
+
+namespace ulp {
+namespace {
+
+using sources::cite;
+
+/// Whether a gradient of this size, times the scale, is infinite in fp16.
+bool overflows(double largest, double scale) {
+    return !std::isfinite(round_to(formats::fp16, static_cast<float>(largest * scale)));
+}
+
+/// A scaler's way through a trace of gradient maxima (without loss scale).
+struct Replay {
+    std::string name;
+    std::vector<double> scales;  // in each step
+    std::vector<bool> skipped;
+
+    [[nodiscard]] double skipped_share() const {
+        return static_cast<double>(std::count(skipped.begin(), skipped.end(), true)) /
+               static_cast<double>(skipped.size());
+    }
+};
+
+Replay replay(std::string name, const LossScaleOptions& options, const std::vector<double>& largest) {
+    Replay result{std::move(name), {}, {}};
+    LossScale scale(options);
+    for (const double g : largest) {
+        result.scales.push_back(scale.value());
+        result.skipped.push_back(overflows(g, scale.value()));
+        scale.update(result.skipped.back());
+    }
+    return result;
+}
+
+// ---- The golden traces ----
+
+LossScaleOptions at_64k(std::string_view dialect, std::int64_t window) {
+    LossScaleOptions options = loss_scale_dialect(dialect);
+    options.initial = 0x1p16;
+    options.window = window;
+    return options;
+}
+
+/// "64K x4, 128K x4, 256K*": runs of equal scales in K = 1024; a star marks overflows.
+std::string text_of(const Replay& replay) {
+    std::string text;
+    for (std::size_t i = 0; i < replay.scales.size();) {
+        std::size_t end = i;
+        while (end < replay.scales.size() && replay.scales[end] == replay.scales[i] &&
+               replay.skipped[end] == replay.skipped[i]) {
+            ++end;
+        }
+        const std::string one = fmt::format("{:.0f}K{}", replay.scales[i] / 1024, replay.skipped[i] ? "*" : "");
+        if (replay.skipped[i]) {
+            for (std::size_t j = i; j < end; ++j) text += (text.empty() ? "" : ", ") + one;
+        } else {
+            text +=
+                fmt::format("{}{}{}", text.empty() ? "" : ", ", one, end - i > 1 ? fmt::format(" x{}", end - i) : "");
+        }
+        i = end;
+    }
+    return text;
+}
+
+void claim_growth(Result& result) {
+    const std::vector<double> quarter(19, 0.25);
+    const std::string expected = "64K x4, 128K x4, 256K*, 128K x4, 256K*, 128K x4, 256K*";
+    const auto claim = [&](std::string_view id, std::string_view who, LossScaleOptions options, std::string text) {
+        result.claim(id, who,
+                     "A gradient of 1/4 in fp16, a window of 4 steps: the scales, * where the step is skipped.",
+                     std::move(text), text_of(replay("", options, quarter)));
+    };
+    claim("growth_pytorch", "PyTorch, GradScaler", at_64k("pytorch", 4), expected);
+    claim("growth_apex", "NVIDIA apex, LossScaler", at_64k("apex", 4), expected);
+    claim("growth_fairseq", "fairseq, DynamicLossScaler", at_64k("fairseq", 4), expected);
+    LossScaleOptions deepspeed = at_64k("deepspeed", 4);
+    deepspeed.hysteresis = 1;
+    claim("growth_deepspeed", "DeepSpeed, DynamicLossScaler with hysteresis 1", deepspeed, expected);
+    claim("growth_hysteresis", "Megatron, DynamicGradScaler with hysteresis 2", at_64k("megatron", 4),
+          "64K x4, 128K x4, 256K*, 256K*, 128K x4, 256K*, 256K*, 128K x3");
+}
+
+/// The scale after each of the overflows at steps 3, 6, 9 and 12, counted from 0.
+std::string forced(const LossScaleOptions& options) {
+    LossScale scale(options);
+    std::string text;
+    for (int step = 0; step <= 12; ++step) {
+        const bool overflow = step > 0 && step % 3 == 0;
+        scale.update(overflow);
+        if (overflow) text += fmt::format("{}{:.0f}K", text.empty() ? "" : " ", scale.value() / 1024);
+    }
+    return text;
+}
+
+void claim_forced(Result& result) {
+    const auto claim = [&](std::string_view id, std::string_view who, const LossScaleOptions& options,
+                           std::string text) {
+        result.claim(id, who, "Overflows at steps 3, 6, 9 and 12, counted from 0: the scale after each.",
+                     std::move(text), forced(options));
+    };
+    claim("forced_pytorch", "PyTorch, GradScaler", at_64k("pytorch", 100), "32K 16K 8K 4K");
+    claim("forced_apex", "NVIDIA apex, LossScaler", at_64k("apex", 100), "32K 16K 8K 4K");
+    claim("forced_fairseq", "fairseq, tolerance 0", at_64k("fairseq", 100), "32K 16K 8K 4K");
+    claim("forced_megatron", "Megatron, hysteresis 2", at_64k("megatron", 100), "64K 32K 16K 8K");
+    claim("forced_deepspeed", "DeepSpeed, hysteresis 2", at_64k("deepspeed", 100), "64K 32K 16K 8K");
+    LossScaleOptions consecutive = at_64k("deepspeed", 100);
+    consecutive.consecutive_hysteresis = true;
+    claim("forced_consecutive", "DeepSpeed, consecutive hysteresis 2", consecutive, "64K 64K 64K 64K");
+    LossScaleOptions tolerant = at_64k("fairseq", 100);
+    tolerant.tolerance = 0.3;
+    claim("forced_tolerant", "fairseq, tolerance 0.3", tolerant, "64K 64K 32K 16K");
+}
+
+void claim_skips(Result& result) {
+    const std::vector<double> quarter(30000, 0.25);
+    const Replay steady = replay("", loss_scale_dialect("pytorch"), quarter);
+    std::vector<std::size_t> at;
+    for (std::size_t i = 0; i < steady.skipped.size(); ++i) {
+        if (steady.skipped[i]) at.push_back(i);
+    }
+    const std::size_t distance = at.back() - at[at.size() - 2];
+    result.claim(
+        "skips_2000", cite(sources::volta_talk, "N = 2,000: skipping at most 0.05% of updates in steady state"),
+        "In steady state one step of 2001 is skipped, 0.04998%: the slide's number is rounded up.",
+        "1 of 2001, 0.04998 %", fmt::format("1 of {}, {:.5f} %", distance, 100 / static_cast<double>(distance)));
+}
+
+/// What users meet when the loss itself is infinite: every step overflows.
+void claim_endless_overflow(Result& result) {
+    const std::string question = "Users' reports: why did the loss scale fall to 1e-303?";
+    const auto after = [](std::string_view dialect, int steps) {
+        LossScale scale(loss_scale_dialect(dialect));
+        for (int i = 0; i < steps; ++i) scale.update(true);
+        return scale.value();
+    };
+    result.claim_if(after("apex", 1023) < 1e-300, "endless_apex", question,
+                    "If every step overflows, a scaler without a floor halves a double for ever.",
+                    "below 1e-300 after 1023 steps", fmt::format("{:.3g}", after("apex", 1023)));
+    result.claim("endless_pytorch", question, "PyTorch's scale is an fp32 number: it reaches 0, and never comes back.",
+                 "0", fmt::format("{}", after("pytorch", 200)));
+    result.claim("endless_megatron", question, "A floor of 1 stops the fall, not the overflows.", "1",
+                 fmt::format("{}", after("megatron", 200)));
+    std::string message;
+    try {
+        after("fairseq", 200);
+    } catch (const std::runtime_error& error) {
+        message = error.what();
+    }
+    result.claim_if(message.find("infinite") != std::string::npos, "endless_fairseq", question,
+                    "fairseq ends the training and says why.", "an error that names the cause",
+                    message.empty() ? "no error" : message);
+}
+
+// ---- The recorded trace ----
+
+Trial reversal_trial(const RunContext& context, std::uint64_t seed) {
+    return {.recipe = recipe_by_name("fp32"),
+            .task = reversal_task({}),
+            .optimizer = {.kind = OptimizerKind::adam, .learning_rate = 0x1p-7},
+            .steps = context.settings.integer("steps"),
+            .seed = seed,
+            .backend = backend_or_ieee(context.backend)};
+}
+
+/// The largest magnitude among all gradients of each step of an fp32 run.
+void record_into(std::vector<double>& largest, Trial& trial) {
+    largest.assign(static_cast<std::size_t>(trial.steps), 0);
+    trial.prepare = [&largest](Trainer<float>& trainer) {
+        const auto tap = [&largest, &trainer](const TapEvent& event) {
+            const bool gradient =
+                event.role == TensorRole::weight_gradient || event.role == TensorRole::activation_gradient;
+            if (!gradient || event.values.size() == 1) return;
+            double& most = largest[static_cast<std::size_t>(trainer.steps())];
+            for (const float g : event.values) most = std::max(most, static_cast<double>(std::fabs(g)));
+        };
+        trainer.watch([](std::int64_t) { return true; }, tap);
+    };
+}
+
+/// Every hundredth step's loss made infinite, so that a scaler skips it: ten times as often as the slide says.
+Trial with_skips(Trial trial) {
+    trial.recipe.loss_scale = loss_scale_dialect("pytorch");
+    trial.recipe.loss_scale.backoff = 0x1.fffffep-1;  // the scale has nothing to do here
+    const TaskBuilder whole = trial.task;
+    trial.task = [whole](Model<float>& model, std::uint64_t seed) -> Task {
+        const Task task = whole(model, seed);
+        const auto loss = [task, seed](Tape<float>& tape, std::int64_t step) {
+            const Var<float> loss_of_step = task.loss(tape, step);
+            const bool skip = Random(seed, hash_of("skips")).at(static_cast<std::uint64_t>(step)) % 100 == 0;
+            return skip ? scaled(loss_of_step, std::numeric_limits<double>::infinity()) : loss_of_step;
+        };
+        return {loss, task.accuracy};
+    };
+    return trial;
+}
+
+struct Recorded {
+    std::vector<double> largest;
+    Spread accuracy{}, accuracy_with_skips{};
+    std::int64_t skips = 0;
+};
+
+Recorded record(const RunContext& context) {
+    const auto seeds = static_cast<std::size_t>(context.settings.integer("seeds"));
+    Recorded recorded;
+    std::vector<Trial> trials;
+    for (std::size_t seed = 0; seed < seeds; ++seed) trials.push_back(reversal_trial(context, context.seed + seed));
+    for (std::size_t seed = 0; seed < seeds; ++seed) trials.push_back(with_skips(trials[seed]));
+    record_into(recorded.largest, trials.front());
+    const std::vector<TrialResult> results = run_trials(trials, context.progress);
+    recorded.accuracy = accuracy_of(results, 0, seeds);
+    recorded.accuracy_with_skips = accuracy_of(results, seeds, seeds);
+    for (std::size_t i = seeds; i < results.size(); ++i) recorded.skips += results[i].skips();
+    return recorded;
+}
+
+/// The largest power of two that none of these gradients overflows with.
+double best_scale(double largest) {
+    int n = 0;
+    while (n < 100 && !overflows(largest, std::ldexp(1.0, n + 1))) ++n;
+    return std::ldexp(1.0, n);
+}
+
+/// Mean over the steps that were not skipped of log2(the step's best scale / the scale).
+double unused_binades(const Replay& replay, const std::vector<double>& largest) {
+    double sum = 0;
+    std::int64_t count = 0;
+    for (std::size_t i = 0; i < largest.size(); ++i) {
+        if (replay.skipped[i]) continue;
+        sum += std::ilogb(best_scale(largest[i]) / replay.scales[i]);
+        ++count;
+    }
+    return count == 0 ? 0 : sum / static_cast<double>(count);
+}
+
+std::vector<Replay> replays_of(const std::vector<double>& largest, std::int64_t divisor) {
+    std::vector<Replay> replays;
+    for (LossScaleOptions options : loss_scale_dialects()) {
+        if (!options.dynamic) continue;
+        options.window = std::max<std::int64_t>(options.window / divisor, 1);
+        replays.push_back(replay(options.dialect, options, largest));
+    }
+    const double most = *std::max_element(largest.begin(), largest.end());
+    replays.push_back(replay("best constant in hindsight", constant_loss_scale(best_scale(most)), largest));
+    replays.push_back(replay("constant 2^16", constant_loss_scale(0x1p16), largest));
+    return replays;
+}
+
+void claim_arena(const Recorded& recorded, const std::vector<Replay>& replays, Result& result) {
+    const Replay& hindsight = replays[replays.size() - 2];
+    int better = 0;
+    int dialects = 0;
+    for (const Replay& r : replays) {
+        if (&r >= &hindsight) break;
+        ++dialects;
+        better += r.skipped_share() < 0.15 ? 1 : 0;
+    }
+    result.claim("all_settle", cite(sources::volta_talk, "Automatic loss scaling frees users from choosing a factor"),
+                 "Every dialect, from its own first scale, finds the range and skips fewer than 15% of the steps of a "
+                 "trace with a hundredth of the usual windows.",
+                 fmt::format("{} of {} dialects", dialects, dialects),
+                 fmt::format("{} of {} dialects", better, dialects));
+    result.claim("hindsight_never_skips", cite(sources::paper, "3.2: a constant factor chosen by gradient statistics"),
+                 "The best constant scale in hindsight skips nothing.", "0 skipped",
+                 fmt::format("{} skipped", std::count(hindsight.skipped.begin(), hindsight.skipped.end(), true)));
+    const auto by_name = [&](std::string_view name) {
+        return *std::find_if(replays.begin(), replays.end(), [&](const Replay& r) { return r.name == name; });
+    };
+    const double most = *std::max_element(recorded.largest.begin(), recorded.largest.end());
+    const Replay doubled = replay("", constant_loss_scale(2 * best_scale(most)), recorded.largest);
+    result.claim_if(std::count(doubled.skipped.begin(), doubled.skipped.end(), true) > 0, "control_twice_hindsight",
+                    cite(sources::paper, "3.2: a constant factor chosen by gradient statistics"),
+                    "Twice that scale overflows: it is the best.", "1 or more overflows",
+                    fmt::format("{} overflows", std::count(doubled.skipped.begin(), doubled.skipped.end(), true)));
+    const double moving = unused_binades(by_name("pytorch"), recorded.largest);
+    const double constant = unused_binades(hindsight, recorded.largest);
+    result.claim_if(
+        moving < constant, "moving_is_closer",
+        cite(sources::volta_talk, "Automatic loss scaling: start with a large factor"),
+        "A moving scale stays closer to the largest that fits than the best constant one, in powers of two.",
+        fmt::format("less than {:.2f}", constant), fmt::format("{:.2f}", moving));
+    result.claim_if(as_good(recorded.accuracy_with_skips, recorded.accuracy, 0.02) && recorded.skips > 0,
+                    "random_skips", cite(sources::volta_talk, "randomly skipping 0.1% of updates didn't affect result"),
+                    "Skipping 1% of the updates at random, ten times as many, does not harm the net.",
+                    fmt::format("at most 2 points below {}", percent_text(recorded.accuracy)),
+                    fmt::format("{}, {} updates skipped", percent_text(recorded.accuracy_with_skips), recorded.skips));
+}
+
+void figure_scales(const Recorded& recorded, const std::vector<Replay>& replays, Result& result) {
+    Figure figure{
+        "scales", "Seven scalers on one trace of gradients",
+        "A net that reverses sequences; windows of a hundredth of the usual. Grey: the largest power of two that fits.",
+        "Those that start at 2^32 first fall one power of two a step. Then all follow the ceiling: each climbs "
+        "until it touches it. A longer window touches more rarely and stays lower when gradients shrink; "
+        "hysteresis pays each touch twice.",
+        ""};
+    Series ceiling{"ceiling", formats::fp64, {}};
+    for (std::size_t i = 0; i < recorded.largest.size(); ++i) {
+        ceiling.points.push_back({static_cast<double>(i), best_scale(recorded.largest[i])});
+    }
+    figure.series.push_back(std::move(ceiling));
+    for (const Replay& r : replays) {
+        Series series{r.name, formats::fp64, {}};
+        for (std::size_t i = 0; i < r.scales.size(); ++i) {
+            series.points.push_back({static_cast<double>(i), r.scales[i]});
+        }
+        figure.series.push_back(std::move(series));
+    }
+    result.figure(std::move(figure));
+}
+
+void figure_score(const Recorded& recorded, const std::vector<Replay>& replays, Result& result) {
+    Figure figure{
+        "score", "What each scaler pays and what it gets",
+        "Across: share of the steps skipped. Up: powers of two that the scale lies below the largest that "
+        "fits, mean over the other steps.",
+        "Down and left is better. A constant scale chosen with knowledge of the whole run skips nothing and "
+        "leaves more of the range unused; the moving ones trade skipped steps for range. Which corner is best "
+        "depends on how many gradients a power of two saves.",
+        ""};
+    for (const Replay& r : replays) {
+        figure.series.push_back({r.name, formats::fp64, {{r.skipped_share(), unused_binades(r, recorded.largest)}}});
+    }
+    result.figure(std::move(figure));
+}
+
+void run(const RunContext& context, Result& result) {
+    claim_growth(result);
+    claim_forced(result);
+    claim_skips(result);
+    claim_endless_overflow(result);
+    const Recorded recorded = record(context);
+    const std::vector<Replay> replays = replays_of(recorded.largest, context.settings.integer("window_divisor"));
+    claim_arena(recorded, replays, result);
+    figure_scales(recorded, replays, result);
+    figure_score(recorded, replays, result);
+}
+
+}  // namespace
+
+Experiment scaler_arena_experiment() {
+    return {"scaler_arena",
+            "The scalers' arena: one trace, every dialect",
+            "How do the published loss scalers differ on the same gradients?",
+            Chapter::remedies,
+            {integer_setting("steps", "training steps that are recorded", 600, 6000, 4, 1000000),
+             integer_setting("seeds", "runs with weights and sequences of their own", 3, 5, 1, 100),
+             integer_setting("window_divisor", "the dialects' windows are divided by this", 100, 10, 1, 1000)},
+            run};
+}
+
+}  // namespace ulp

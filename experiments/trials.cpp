@@ -1,0 +1,86 @@
+#include "experiments/trials.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <limits>
+#include <stdexcept>
+
+namespace ulp {
+
+double TrialResult::last_loss() const {
+    const std::size_t count = std::max<std::size_t>(losses.size() / 10, 1);
+    double sum = 0;
+    for (std::size_t i = losses.size() - count; i < losses.size(); ++i) sum += losses[i];
+    const double mean = sum / static_cast<double>(count);
+    return std::isnan(mean) ? std::numeric_limits<double>::infinity() : mean;
+}
+
+std::int64_t TrialResult::skips() const { return std::count(skipped.begin(), skipped.end(), true); }
+
+TrialResult run_trial(const Trial& trial) {
+    Trainer<float> trainer(Engine(trial.recipe, make_backend(trial.backend)), trial.seed);
+    const Task task = trial.task(trainer.model(), trial.seed);
+    OptimizerOptions optimizer = trial.optimizer;
+    optimizer.seed = trial.seed;
+    trainer.optimize(optimizer);
+    trainer.keep_trace = false;
+    if (trial.prepare) trial.prepare(trainer);
+    TrialResult result;
+    for (std::int64_t step = 0; step < trial.steps; ++step) {
+        const StepResult done = trainer.step([&](Tape<float>& tape) { return task.loss(tape, step); });
+        result.losses.push_back(done.loss);
+        result.scales.push_back(done.loss_scale);
+        result.skipped.push_back(done.skipped);
+        if (trial.after_step) trial.after_step(trainer, done);
+    }
+    trainer.engine().training = false;
+    result.accuracy = task.accuracy(trainer.engine());
+    return result;
+}
+
+std::vector<TrialResult> run_trials(const std::vector<Trial>& trials, const std::function<void(double)>& progress) {
+    std::vector<TrialResult> results(trials.size());
+    std::exception_ptr failure;
+    std::size_t done = 0;
+#pragma omp parallel for schedule(dynamic)
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+        std::exception_ptr own;  // none may leave the threads' region
+        try {
+            results[i] = run_trial(trials[i]);
+        } catch (...) {
+            own = std::current_exception();
+        }
+#pragma omp critical
+        {
+            if (own) failure = own;
+            progress(static_cast<double>(++done) / static_cast<double>(trials.size()));
+        }
+    }
+    if (failure) std::rethrow_exception(failure);
+    return results;
+}
+
+Spread spread_of(std::vector<double> values) {
+    if (values.empty()) throw std::invalid_argument("no values have no spread");
+    std::sort(values.begin(), values.end());
+    return {values.front(), values[(values.size() - 1) / 2], values.back()};
+}
+
+Spread accuracy_of(const std::vector<TrialResult>& results, std::size_t first, std::size_t count) {
+    std::vector<double> values;
+    for (std::size_t i = first; i < first + count; ++i) values.push_back(results.at(i).accuracy);
+    return spread_of(std::move(values));
+}
+
+std::string percent_text(const Spread& spread) {
+    return fmt::format("{:.1f} % ({:.1f} to {:.1f})", 100 * spread.middle, 100 * spread.least, 100 * spread.largest);
+}
+
+bool as_good(const Spread& spread, const Spread& reference, double slack) {
+    return spread.middle >= reference.least - slack;
+}
+
+}  // namespace ulp

@@ -1,0 +1,132 @@
+// Training from the command line: the same bits under every vector width and number of threads, and what is watched.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "experiments/framework/files.hpp"
+#include "experiments/framework/subprocess.hpp"
+#include "softfloat/simd_choice.hpp"
+#include "tests/experiments/temporary_folder.hpp"
+
+namespace {
+
+using namespace ulp;
+
+std::string digests(const std::string& simd, int threads) {
+    const Finished finished = run_program({"env", "ULPLAB_SIMD=" + simd, "OMP_NUM_THREADS=" + std::to_string(threads),
+                                           "OMP_WAIT_POLICY=passive", ULPLAB_PROGRAM, "digests"});
+    REQUIRE(finished.exit_code == 0);
+    return finished.output;
+}
+
+}  // namespace
+
+TEST_CASE("a short training leaves the same bits with every recipe, vector width and number of threads") {
+    const std::string expected = digests("portable", 1);
+    std::istringstream lines(expected);
+    std::string line;
+    int rows = 0;
+    while (std::getline(lines, line)) ++rows;
+    CHECK(rows >= 30);
+    for (const Simd simd : supported_simd()) {
+        for (const int threads : {1, 2}) {
+            if (simd == Simd::portable && threads == 1) continue;
+            CAPTURE(name_of(simd));
+            CAPTURE(threads);
+            CHECK(digests(std::string(name_of(simd)), threads) == expected);
+        }
+    }
+}
+
+TEST_CASE("recipes that differ leave different bits, and those that are the same leave the same") {
+    std::istringstream lines(digests("", 2));
+    std::string name;
+    std::string backend;
+    std::string digest;
+    std::map<std::string, std::string> of;
+    while (lines >> name >> backend >> digest) of.emplace(name, digest);  // of mixed_fp16, the first: on soft:h100
+    const std::vector<std::string> different = {"fp32",       "tf32", "bf16",      "mixed_fp16", "mixed_fp16_fp16_loss",
+                                                "fp16",       "fp8",  "pure_bf16", "mxfp8",      "mixed_fp16+fused",
+                                                "bf16+fused", "O1",   "fp16+ftz",  "O3"};
+    std::set<std::string> seen;
+    for (const std::string& each : different) {
+        CAPTURE(each);
+        REQUIRE(of.contains(each));
+        CHECK(seen.insert(of[each]).second);
+    }
+    CHECK(of["O0"] == of["fp32"]);
+    CHECK(of["O2"] == of["mixed_fp16"]);
+    CHECK(of["fp32+fused"] == of["fp32"]);
+    CHECK(of["pure_bf16+fused"] == of["pure_bf16"]);  // there, steps round to the storage format anyway
+}
+
+namespace {
+
+Finished train(const std::vector<std::string>& arguments, int steps = 3) {
+    std::vector<std::string> command = {ULPLAB_PROGRAM, "train", "--images=64", "--batch=8",
+                                        "--steps=" + std::to_string(steps)};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    return run_program(command);
+}
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("ulplab train tells bytes, counts and every product") {
+    const test::TemporaryFolder folder;
+    const std::string log = (folder.path() / "products.tsv").string();
+    const Finished done = train({"--net=cnn", "--bytes", "--counts", "--products=" + log});
+    INFO(done.output);
+    REQUIRE(done.exit_code == 0);
+    CHECK(contains(done.output, "bytes planned"));
+    CHECK(contains(done.output, "bytes used"));
+    CHECK(contains(done.output, "conv1/conv2d forward"));
+    const std::string text = read_file(log);
+    CHECK(contains(text, "0\tconv1/conv2d\tforward\tfp16->fp32\t6272\t8\t9\tsoft:h100\tsm_90:"));
+    CHECK(contains(text, "the last filled up with zeros"));
+    // Two convolutions and a linear layer: forward, weight gradient, and input gradient but of the first; three steps;
+    // and the products of the accuracy are not the training's.
+    CHECK(std::count(text.begin(), text.end(), '\n') == 1 + 3 * 8);
+}
+
+TEST_CASE("ulplab train --why-nan names the operation, the element and the operands' bits") {
+    const Finished found = train({"--why-nan", "--loss-scale=1e9"});
+    INFO(found.output);
+    REQUIRE(found.exit_code == 0);
+    CHECK(contains(found.output, "step 0, "));
+    CHECK(contains(found.output, "backward, gradient of "));
+    CHECK(contains(found.output, "f800000) in fp16"));
+    CHECK(contains(found.output, "largest magnitude "));
+    CHECK(contains(train({"--why-nan", "--recipe=fp32", "--backend=soft:ieee"}).output, "every number was finite"));
+}
+
+TEST_CASE("ulplab train takes a level with overrides, prints its table, and refuses senseless ones") {
+    const Finished done = train({"--level=O2", "--override", "loss_scale=128"});
+    INFO(done.output);
+    REQUIRE(done.exit_code == 0);
+    CHECK(contains(done.output, "128  (override)"));
+    CHECK(contains(done.output, "scale 128"));
+    const Finished refused = train({"--level=O1", "--override", "master_weights=true"});
+    CHECK(refused.exit_code == 2);
+    CHECK(contains(refused.output, "master_weights has no meaning"));
+    CHECK(train({"--override", "loss_scale=128"}).exit_code == 2);
+    CHECK(train({"--recipe=fp16+fuzzed"}).exit_code == 2);
+    CHECK(train({}, 0).exit_code == 2);
+}
+
+TEST_CASE("ulplab train goes on from its checkpoint to the same numbers, and refuses another net's") {
+    const test::TemporaryFolder folder;
+    const std::string file = "--checkpoint=" + (folder.path() / "run.safetensors").string();
+    REQUIRE(train({file}, 2).exit_code == 0);
+    const Finished resumed = train({file}, 4);
+    CHECK(contains(resumed.output, "goes on at step 2"));
+    const Finished straight = train({}, 4);
+    const auto last_loss = [](const std::string& text) { return text.substr(text.find("step     3  loss"), 40); };
+    CHECK(last_loss(resumed.output) == last_loss(straight.output));
+    const Finished other = train({"--net=cnn", file});
+    CHECK(other.exit_code == 3);
+    CHECK(contains(other.output, "another net"));
+}
