@@ -46,7 +46,9 @@ TEST_CASE("the students' tree has everything but solutions and mistakes, and rep
     CHECK(again.exit_code == 2);
     CHECK(again.output.find("exists already") != std::string::npos);
     // It compiles without the program.
-    CHECK(ulp::run_program({"make", "-s", "compile", "EXERCISES=decode_half find_nan"}, tree).exit_code == 0);
+    const bool has_make = ulp::run_program({"sh", "-c", "command -v make"}).exit_code == 0;
+    if (has_make)
+        CHECK(ulp::run_program({"make", "-s", "compile", "EXERCISES=decode_half find_nan"}, tree).exit_code == 0);
 }
 
 TEST_CASE("a student's way: export, write, try, hand in, be graded") {
