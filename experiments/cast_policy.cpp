@@ -375,7 +375,7 @@ Experiment cast_policy_experiment() {
             "Which operations fail in fp16, and which list of fp32 operations is the shortest that works?",
             Chapter::remedies,
             {integer_setting("steps", "training steps", 200, 1500, 20, 1000000),
-             integer_setting("seeds", "runs with weights and order of their own", 3, 5, 3, 100)},
+             integer_setting("seeds", "runs with weights and order of their own", 3, 5, 1, 100)},
             run};
 }
 

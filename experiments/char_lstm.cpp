@@ -173,10 +173,6 @@ void run(const RunContext& context, Result& result) {
                  "A multiplicative LSTM needs as many bits in mixed precision.");
     claim_parity(result, mlstm, train_bits, bpc, 0.01, "mlstm_train", place,
                  "Nor does it need more bits for the text that it learns from.");
-    result.claim("sentiment_bpc", place,
-                 "Bits a character of the full multiplicative LSTM: training 1.116 in fp32 and 1.115 mixed, validation "
-                 "1.073 and 1.075.",
-                 "1.115 and 1.075", "1.115 and 1.075", Verdict::quoted);
     const double largest = lstm.mean(1, largest_weight);
     result.claim_if(largest < 1, "weights_below_one", cite(sources::volta_talk, "Weights and wgrad of LSTM cells"),
                     "Weights of LSTM cells stay below 1 in magnitude (here after a short training; mean over the seeds "

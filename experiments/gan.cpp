@@ -327,7 +327,9 @@ void run(const RunContext& context, Result& result) {
         "set ylabel 'largest gradient, unscaled'\nset logscale y 10\nset format y '10^{%L}'"));
     Figure pictures{"faces", "Faces: real, made in fp32, made in mixed precision",
                     fmt::format("32 x 32 pixels, after {} steps at each of three sizes; first seed.", options.steps),
-                    "Blobs, not portraits; but one cannot tell which row was trained in 16 bits.", evidence};
+                    "After the few steps of a quick run both rows show a bright blob where a face will be; a full run "
+                    "trains longer.",
+                    evidence};
     const Index pixels = side_of(stages - 1) * side_of(stages - 1);
     std::vector<double> real;
     for (Index p = 0; p < std::min<Index>(shown, count) * pixels; ++p) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "engine/schedule.hpp"
+
 namespace ulp {
 
 void note(const StepResult& step, Learned& learned) {
@@ -25,6 +27,10 @@ Learned train_images(const Arithmetic& arithmetic, std::uint64_t seed, const Dat
     BatchSchedule batches(data.train.size(), training.batch, seed);
     Learned learned;
     for (std::int64_t step = 0; step < training.steps; ++step) {
+        if (training.decay) {
+            const double share = linear_decay_factor(step, training.steps);
+            trainer.optimizer().set_learning_rate(training.optimizer.learning_rate * share);
+        }
         const Batch batch = batch_of(data.train, batches.next());
         const auto forward = [&](Tape<float>& tape) {
             return cross_entropy(net(images_on(tape, batch.images)), batch.labels);

@@ -10,6 +10,7 @@ struct ImageTraining {
     std::int64_t steps = 0;
     Index batch = 64;
     OptimizerOptions optimizer{};
+    bool decay = false;  // the learning rate falls linearly to 0, so that running statistics settle
     std::function<ImageNet(Model<float>&, const ImageShape&)> net;
     /// Sees the trained net and its engine (set to inference) where set.
     std::function<void(Trainer<float>&, const ImageNet&)> after{};

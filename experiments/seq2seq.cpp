@@ -298,10 +298,6 @@ void run(const RunContext& context, Result& result) {
                      "Trained in mixed precision with the same hyperparameters it gets as many words right.");
         claim_sawtooth(context, *comparison, name, result);
     }
-    result.claim("bleu", cite(sources::volta_talk, "Language translation"),
-                 "GNMT reaches about 29 BLEU in fp32 and in mixed precision, the convolutional net about 40.5, the "
-                 "Transformer about 25.",
-                 "29, 40.5, 25 BLEU", "29, 40.5, 25 BLEU", Verdict::quoted);
     result.figure(
         figure_of_scales(lstm, "lstm_scale", "LSTM with attention: the automatic loss scale",
                          "A sawtooth, as on the source's slide: the scale doubles until a gradient overflows, "

@@ -41,7 +41,8 @@ TEST_CASE("trained wholly in fp16, the systems do not keep up with fp32") {
     CHECK(verdict_of(sales, "parity_1") == Verdict::failed);
     const Result bert = run_small("bert", {"control=pure_fp16", "seeds=1", "steps=6", "pairs=100", "test_pairs=50"});
     CHECK(verdict_of(bert, "words_2") == Verdict::failed);
-    const Result text = run_small("char_lstm", {"control=pure_fp16", "seeds=1", "steps=12", "hidden=16"});
+    const Result text =
+        run_small("char_lstm", {"control=pure_fp16", "seeds=1", "steps=12", "hidden=16", "characters=6000"});
     CHECK(verdict_of(text, "lstm_1") == Verdict::failed);
     CHECK(verdict_of(text, "mlstm_1") == Verdict::failed);
     const Result translation = run_small(
@@ -67,7 +68,7 @@ TEST_CASE("with one scaler for both nets their scales do not differ") {
 }
 
 TEST_CASE("int8 with a range that clips nearly everything loses accuracy") {
-    const Result int8 = run_small("int8_inference", {"control=saturate", "seeds=1", "test_images=150"});
+    const Result int8 = run_small("int8_inference", {"control=saturate", "seeds=1", "steps=150", "test_images=100"});
     CHECK(verdict_of(int8, "maximum_5") == Verdict::failed);
     CHECK(verdict_of(int8, "entropy_50") == Verdict::failed);
     CHECK(verdict_of(int8, "table_differences") == Verdict::inconsistent);
