@@ -311,8 +311,10 @@ void figure_rules(const std::vector<Rule>& rules, std::size_t seeds, Result& res
         fmt::format("Digits in fp16; middle of {} seeds, lines from least to largest. A Transformer block on "
                     "pixels of 0 to 255; the weight update on weights of size 1.",
                     seeds),
-        "Normalisation, loss and weight update cost everything when they move to fp16. Softmax over few tokens, "
-        "pointwise functions and short sums do not mind: their rules protect larger nets.",
+        "Normalisation, loss and weight update cost everything when they move to fp16. Pointwise functions and short "
+        "sums "
+        "do not mind, nor does softmax over few tokens but for single seeds that overflow at this scale: those "
+        "rules protect larger nets.",
         ""};
     for (const Rule& rule : rules) {
         Bars bars(rule.label);

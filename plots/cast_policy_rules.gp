@@ -6,7 +6,7 @@ set ytics 0,20,100
 set format y '%g %%'
 set ylabel 'accuracy'
 set xlabel 'the rule that is broken'
-set xtics () scale 0 font small
+set xtics () scale 0 font tiny
 do for [i=1:rules] { set xtics add (series(2 * i - 1) i - 1) }
 set boxwidth 0.38
 set grid noxtics
