@@ -27,7 +27,7 @@ rm "$to/table.part"
 if command -v gnuplot >/dev/null; then
     codes=$(mktemp -d)
     for format in e4m3 e3m2 e2m3 e2m1; do "$ulplab" codes $format >"$codes/$format.tsv"; done
-    gnuplot -e "figure='docs/figures/lessons/number_line'; format='svg'; folder='$codes'; series_names='';
+    gnuplot -e "figure='docs/figures/lessons/number_line'; format='svg'; folder='$codes'; series_names=''; caption_lines=1;
         title_text='The numbers of four small formats';
         caption_text='Positive numbers up to 8. Orange: subnormal. Dashed: where binades begin.'" \
         plots/style.gp docs/lessons/number_line.gp

@@ -357,8 +357,8 @@ Experiment scaler_arena_experiment() {
             "The scalers' arena: one trace, every dialect",
             "How do the published loss scalers differ on the same gradients?",
             Chapter::remedies,
-            {integer_setting("steps", "training steps that are recorded", 600, 6000, 100, 1000000),
-             integer_setting("seeds", "runs with weights and sequences of their own", 3, 5, 3, 100),
+            {integer_setting("steps", "training steps that are recorded", 600, 6000, 4, 1000000),
+             integer_setting("seeds", "runs with weights and sequences of their own", 3, 5, 1, 100),
              integer_setting("window_divisor", "the dialects' windows are divided by this", 100, 10, 1, 1000)},
             run};
 }

@@ -91,23 +91,26 @@ std::string operands_of(const SeenProduct& p, Index i, Index j) {
     return text;
 }
 
-/// The first element that differs between the products of a step, in words.
-std::string first_product_difference(const std::vector<SeenProduct>& x, const std::vector<SeenProduct>& y) {
+/// The first element that differs between the products of a step, in words; `where` is empty if none does.
+struct ProductDifference {
+    std::string where, operands;
+};
+ProductDifference first_product_difference(const std::vector<SeenProduct>& x, const std::vector<SeenProduct>& y) {
     for (std::size_t i = 0; i < x.size() && i < y.size(); ++i) {
         for (Index row = 0; row < x[i].d.rows(); ++row) {
             for (Index column = 0; column < x[i].d.cols(); ++column) {
                 const std::uint32_t first = bits(x[i].d(row, column));
                 const std::uint32_t second = bits(y[i].d(row, column));
                 if (first == second) continue;
-                return fmt::format(
-                    "product {} ({}; {} of {} x {} by {} x {}), element ({}, {}): {:08X} and {:08X}; operands{}", i,
-                    x[i].place, name_of(x[i].types), x[i].a.rows(), x[i].a.cols(), x[i].b.rows(), x[i].b.cols(), row,
-                    column, first, second, operands_of(x[i], row, column));
+                return {fmt::format("product {} ({}; {} of {} x {} by {} x {}), element ({}, {}): {:08X} and {:08X}", i,
+                                    x[i].place, name_of(x[i].types), x[i].a.rows(), x[i].a.cols(), x[i].b.rows(),
+                                    x[i].b.cols(), row, column, first, second),
+                        "; operands" + operands_of(x[i], row, column)};
             }
         }
     }
-    if (x.size() != y.size()) return fmt::format("one made {} products, the other {}", x.size(), y.size());
-    return "";
+    if (x.size() != y.size()) return {fmt::format("one made {} products, the other {}", x.size(), y.size()), ""};
+    return {};
 }
 
 std::string first_parameter_difference(const Model<float>& x, const Model<float>& y) {
@@ -144,23 +147,30 @@ std::string first_training_difference(std::unique_ptr<MatmulBackend> a, std::uni
     Run second(std::make_unique<Watching>(std::move(b), seen_b), run);
     first.name_products(seen_a);
     second.name_products(seen_b);
+    ProductDifference product;
     for (std::int64_t i = 0; i < run.steps; ++i) {
         seen_a.clear();
         seen_b.clear();
         first.step();
         second.step();
-        std::string difference = first_product_difference(seen_a, seen_b);
+        const bool known = !product.where.empty();
+        if (!known) {
+            product = first_product_difference(seen_a, seen_b);
+            if (!product.where.empty()) product.where = fmt::format("step {}, {}", i, product.where);
+        }
+        // A product's difference may be lost when its result is stored; a parameter's shows that it was not.
         const std::string parameter = first_parameter_difference(first.model(), second.model());
-        if (!parameter.empty()) {
-            difference = difference.empty() ? parameter + ", though every product was the same"
-                                            : difference + "; after the step " + parameter;
+        if (!parameter.empty() && !product.where.empty()) {
+            return fmt::format("{}; after step {} {}{}", product.where, i, parameter, product.operands);
         }
-        if (difference.empty()) {
-            if (const auto in_trace = first_difference(first.trace(), second.trace())) difference = *in_trace;
+        if (!parameter.empty()) return fmt::format("step {}, {}, though every product was the same", i, parameter);
+        if (product.where.empty()) {
+            if (const auto in_trace = first_difference(first.trace(), second.trace())) return *in_trace;
         }
-        if (!difference.empty()) return fmt::format("step {}, {}", i, difference);
     }
-    return "";
+    if (product.where.empty()) return "";
+    return fmt::format("{}; after {} steps the parameters are still the same{}", product.where, run.steps,
+                       product.operands);
 }
 
 namespace {

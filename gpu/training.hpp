@@ -37,9 +37,10 @@ void write_trace(const std::filesystem::path& path, const TraceFile& file);
 /// Throws DataError naming the file and the line.
 TraceFile read_trace(const std::filesystem::path& path);
 
-/// Trains on both backends in step and stops at the first difference. Empty if there is none; else in words: the step,
-/// the product (its place in the step, layer, pass, types and shapes), the element of it with both results and its
-/// operands, and the first parameter and element that differ after the step; or these alone, if no product differs.
+/// Trains on both backends in step. Empty if they do not differ; else in words: the step and the product that differ
+/// first (its place in the step, layer, pass, types and shapes), the element of it with both results, the first
+/// parameter and element that differ later, after which step, and the product's operands; or the parameter alone, if no
+/// product differs before it.
 std::string first_training_difference(const std::string& backend_a, const std::string& backend_b,
                                       const TrainingRun& run);
 std::string first_training_difference(std::unique_ptr<MatmulBackend> a, std::unique_ptr<MatmulBackend> b,

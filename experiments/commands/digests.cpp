@@ -85,7 +85,7 @@ std::vector<Row> rows() {
     std::vector<Row> all;
     for (const Recipe& recipe : recipes()) {
         if (recipe.name == "fp64") continue;  // another carrier: no matrix unit, no digest of fp32 words
-        for (const char* options : {"", "+ftz", "+fused", "+ftz+fused"}) {
+        for (const char* options : {"", "+ftz", "+fused"}) {
             const Recipe one = recipe_by_name(recipe.name + options);
             all.push_back({one.name, one, backend_for(one)});
         }

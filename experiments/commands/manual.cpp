@@ -132,14 +132,26 @@ std::string man_page(const Page& page) {
     return text + ".SH SEE ALSO\n.BR ulplab (1)\n";
 }
 
+/// A sentence in Markdown, where an angle bracket outside of code would start an HTML tag.
+std::string prose(std::string_view text) {
+    std::string result;
+    bool code = false;
+    for (const char c : text) {
+        if (c == '`') code = !code;
+        if (c == '<' && !code) result += '\\';
+        result += c;
+    }
+    return result;
+}
+
 std::string markdown_section(const Page& page) {
     std::string text = fmt::format("## {}\n\n{}.\n\n    {} {}\n\n", page.words, page.app->get_description(), page.words,
                                    synopsis_arguments(*page.app));
     std::vector<std::vector<std::string>> rows;
     for (const OptionText& option : options_of(*page.app)) {
         if (option.names == "--help" || option.names == "-h,--help") continue;
-        rows.push_back(
-            {fmt::format("`{}{}{}`", option.names, option.value.empty() ? "" : " ", option.value), option.explanation});
+        rows.push_back({fmt::format("`{}{}{}`", option.names, option.value.empty() ? "" : " ", option.value),
+                        prose(option.explanation)});
     }
     return rows.empty() ? text : text + markdown_table({"option", "meaning"}, rows) + "\n";
 }

@@ -153,7 +153,7 @@ std::string run_html(const StoredResult& result) {
 
 std::string evidence_html(const StoredResult& result) {
     if (result.evidence.empty()) return "";
-    std::string html = "<details open><summary>Hardware evidence behind the models used</summary>\n<ul>\n";
+    std::string html = "<details><summary>Hardware evidence behind the models used</summary>\n<ul>\n";
     for (const std::string& line : result.evidence) html += fmt::format("<li>{}</li>\n", escaped(line));
     return html + "</ul>\n</details>\n";
 }

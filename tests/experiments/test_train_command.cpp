@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "experiments/framework/files.hpp"
@@ -29,7 +30,7 @@ TEST_CASE("a short training leaves the same bits with every recipe, vector width
     std::string line;
     int rows = 0;
     while (std::getline(lines, line)) ++rows;
-    CHECK(rows >= 40);
+    CHECK(rows >= 30);
     for (const Simd simd : supported_simd()) {
         for (const int threads : {1, 2}) {
             if (simd == Simd::portable && threads == 1) continue;
@@ -40,21 +41,26 @@ TEST_CASE("a short training leaves the same bits with every recipe, vector width
     }
 }
 
-TEST_CASE("recipes differ: no two of the digests stand for the same training") {
-    // tf32 and fp32 levels may agree with each other only where they are the same recipe: fp32 and O0.
+TEST_CASE("recipes that differ leave different bits, and those that are the same leave the same") {
     std::istringstream lines(digests("", 2));
     std::string name;
     std::string backend;
     std::string digest;
-    std::map<std::string, std::string> seen;
-    int repeated = 0;
-    while (lines >> name >> backend >> digest) {
-        if (!seen.emplace(digest, name).second) {
-            MESSAGE(name << " leaves what " << seen[digest] << " leaves");
-            ++repeated;
-        }
+    std::map<std::string, std::string> of;
+    while (lines >> name >> backend >> digest) of.emplace(name, digest);  // of mixed_fp16, the first: on soft:h100
+    const std::vector<std::string> different = {"fp32",       "tf32", "bf16",      "mixed_fp16", "mixed_fp16_fp16_loss",
+                                                "fp16",       "fp8",  "pure_bf16", "mxfp8",      "mixed_fp16+fused",
+                                                "bf16+fused", "O1",   "fp16+ftz",  "O3"};
+    std::set<std::string> seen;
+    for (const std::string& each : different) {
+        CAPTURE(each);
+        REQUIRE(of.contains(each));
+        CHECK(seen.insert(of[each]).second);
     }
-    CHECK(repeated <= 12);
+    CHECK(of["O0"] == of["fp32"]);
+    CHECK(of["O2"] == of["mixed_fp16"]);
+    CHECK(of["fp32+fused"] == of["fp32"]);
+    CHECK(of["pure_bf16+fused"] == of["pure_bf16"]);  // there, steps round to the storage format anyway
 }
 
 namespace {
