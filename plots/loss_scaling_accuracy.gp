@@ -6,11 +6,11 @@ set xrange [-0.7:*]
 set offsets 0, 0.7, 0, 0
 set yrange [0:106]
 set xtics 4
-set key bottom center
+set key at graph 0.80,0.62 right
 stats 'data.csv' using (x_of('predicted window')) nooutput name 'window'
 set object 1 rectangle from window_min - 0.5,graph 0 to window_max + 0.5,graph 1 behind fillcolor rgb 0x009E73 \
     fillstyle solid 0.13 noborder
-set label 1 'predicted to work' at 0.5 * (window_min + window_max),5 center font small textcolor rgb 0x00704F
+set label 1 'predicted to work' at 0.5 * (window_min + window_max),12 center font small textcolor rgb 0x00704F
 plot 'data.csv' using (x_of('fp32 least')):(100 * column(5)) with lines linecolor rgb 0x000000 linewidth 1.5 dashtype 2 \
         title 'fp32, least and largest', \
     '' using (x_of('fp32 largest')):(100 * column(5)) with lines linecolor rgb 0x000000 linewidth 1.5 dashtype 2 notitle, \

@@ -1,4 +1,4 @@
-# The figure of lesson 1, drawn by docs/update.sh: figure, title_text, caption_text, format and folder are set there.
+# The figure of lesson 1, drawn by docs/update.sh, which sets what plots/style.gp wants, and folder, where the data lie.
 set datafile separator tab
 set xrange [0:8.2]
 set yrange [0.4:4.9]

@@ -60,7 +60,7 @@ def measure(arguments):
                 least(best.setdefault(f"{net}/PyTorch with {os.path.basename(arguments.blas)}", {}),
                       run_torch(net, arguments, arguments.blas))
         print(f"round {turn + 1} of {arguments.rounds}", file=sys.stderr)
-    return best
+        yield turn + 1, best
 
 
 def ratios(best):
@@ -75,10 +75,10 @@ def ratios(best):
             yield f"{net}: {step} with histograms and counters to without", 1.1, watched, best[f"{net}/{step}"]
 
 
-def table(best, arguments):
+def table(best, rounds, arguments):
     lines = ["# Speed of training steps", "",
              "Written by `tests/bench/trainer_speed.py`; do not edit. Milliseconds a step, the least of "
-             f"{arguments.rounds} rounds in which all took turns, with {arguments.threads} threads. `net/recipe/backend`; "
+             f"{rounds} rounds in which all took turns, with {arguments.threads} threads. `net/recipe/backend`; "
              "the nets stand in `tests/bench/bench_engine.cpp` and `torch_steps.py`. On a machine with other work the "
              "processor time is the one to compare.", "",
              f"Machine: {platform.processor() or platform.machine()}, {os.cpu_count()} processors, "
@@ -115,13 +115,14 @@ def main():
         import torch  # noqa: F401
     except ImportError:
         sys.exit("trainer_speed.py: there is no PyTorch here; apt-get install python3-torch")
-    text = table(measure(arguments), arguments)
+    for rounds, best in measure(arguments):  # the table stands after every round: a long run may be cut short
+        text = table(best, rounds, arguments)
+        if arguments.out:
+            temporary = arguments.out + ".tmp"
+            with open(temporary, "w", encoding="utf-8") as file:
+                file.write(text)
+            os.replace(temporary, arguments.out)
     print(text, end="")
-    if arguments.out:
-        temporary = arguments.out + ".tmp"
-        with open(temporary, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(temporary, arguments.out)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,380 @@
+// The rules of what stays in fp32, each broken alone; and the shortest list of fp32 operations that a net still learns
+// with, found by delta debugging.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/digits.hpp"
+#include "engine/random.hpp"
+#include "experiments/framework/experiment.hpp"
+#include "experiments/small_nets.hpp"
+#include "experiments/sources.hpp"
+#include "softfloat/float.hpp"
+#include "softfloat/functions/pinned.hpp"
+
+namespace ulp {
+namespace {
+
+using sources::cite;
+using Names = std::vector<std::string>;
+
+/// The operations of the net that could run in fp32.
+const Names operations = {"linear", "matmul", "layer_norm", "softmax", "gelu", "add", "cross_entropy"};
+
+/// fp16 weights, tensors and steps, fp32 masters and accumulators, the operations of the list in fp32; a constant
+/// scale.
+Recipe policy(const Names& in_fp32, double loss_scale) {
+    Recipe recipe{.name = "policy",
+                  .low = formats::fp16,
+                  .weights = formats::fp16,
+                  .inputs = formats::fp16,
+                  .step = formats::fp16,
+                  .operand = formats::fp16,
+                  .master_weights = true,
+                  .loss_scale = constant_loss_scale(loss_scale)};
+    for (const std::string& name : operations) {
+        const bool listed = std::find(in_fp32.begin(), in_fp32.end(), name) != in_fp32.end();
+        recipe.cast_rules.push_back({name, listed ? Cast::single : Cast::low});
+    }
+    return recipe;
+}
+
+Names without(Names names, const Names& dropped) {
+    std::erase_if(names,
+                  [&](const std::string& n) { return std::find(dropped.begin(), dropped.end(), n) != dropped.end(); });
+    return names;
+}
+
+/// What the talk recommends: all but the products, whose accumulators are fp32 anyway.
+const Names recommended = without(operations, {"linear", "matmul"});
+
+struct Bench {
+    const RunContext* context;
+    TaskBuilder task;
+    double scale;
+    std::int64_t steps;
+    std::size_t seeds;
+    double rate = 0x1p-7;
+
+    [[nodiscard]] std::vector<Trial> trials(const Recipe& recipe) const {
+        std::vector<Trial> list;
+        for (std::size_t seed = 0; seed < seeds; ++seed) {
+            list.push_back({.recipe = recipe,
+                            .task = task,
+                            .optimizer = {.kind = OptimizerKind::adam, .learning_rate = rate},
+                            .steps = steps,
+                            .seed = context->seed + seed,
+                            .backend = backend_or_ieee(context->backend)});
+        }
+        return list;
+    }
+    [[nodiscard]] Spread accuracy(const Recipe& recipe) const {
+        return accuracy_of(run_trials(trials(recipe), [](double) {}), 0, seeds);
+    }
+};
+
+// ---- Each rule broken alone ----
+
+struct Rule {
+    std::string id;
+    std::string label;  // on the figure
+    std::string source;
+    std::string statement;
+    bool breaks;  // whether the net fails without it
+    Spread kept{}, broken{};
+};
+
+std::vector<Rule> break_rules(const Bench& bench, const Bench& signs, const Spread& reference) {
+    const std::string talk = "Softmax, cross-entropy: FP32 math, FP32 output";
+    std::vector<Rule> rules;
+    const Spread kept = bench.accuracy(policy(recommended, bench.scale));
+    const auto rule = [&](Rule r, const Recipe& broken) {
+        r.kept = kept;
+        r.broken = bench.accuracy(broken);
+        rules.push_back(std::move(r));
+    };
+    rule({"norm", "layer norm", cite(sources::volta_talk, "Normalizations: intermediate results in FP32"),
+          "Layer norm in fp16 on pixels of 0 to 255: its sum of squares overflows and the net learns nothing.", true},
+         policy(without(recommended, {"layer_norm"}), bench.scale));
+    rule({"loss", "loss", cite(sources::round_table, "Prevent overflow: loss should calculate in fp32"),
+          "The loss in fp16: a scale of 2^16 is infinite in it, and so is every gradient.", true},
+         policy(without(recommended, {"cross_entropy"}), bench.scale));
+    rule({"softmax", "softmax", cite(sources::volta_talk, talk),
+          "Softmax in fp16 over 7 tokens leaves the middle seed unharmed (at a scale of 2^16 single seeds may "
+          "overflow).",
+          false},
+         policy(without(recommended, {"softmax"}), bench.scale));
+    rule({"pointwise", "pointwise", cite(sources::volta_talk, "FP16 is safe for ReLU, Sigmoid, Tanh, Scale, Add"),
+          "Pointwise operations whose results lie in a narrow range (gelu, add) may run in fp16.", false},
+         policy(without(recommended, {"gelu", "add"}), bench.scale));
+    Recipe narrow = policy(recommended, 0x1p10);
+    narrow.accumulator = formats::fp16;
+    rule({"accumulation", "accumulators",
+          cite(sources::volta_talk, "Convolution, matrix multiply: use FP32 accumulation in training"),
+          "Products of at most 112 terms accumulated in fp16 do no harm here: the rule is about long sums.", false},
+         narrow);
+    // The weight update on the net whose weights are large beside their updates.
+    Rule update{"update", "weight update", cite(sources::volta_talk, "Weight update: compute and keep weights in FP32"),
+                "Updates onto fp16 weights of size 1 at a rate of 2^-12: nearly all are lost.", true};
+    Recipe onto_fp16 = policy(recommended, 0x1p10);
+    update.kept = signs.accuracy(onto_fp16);
+    onto_fp16.master_weights = false;
+    update.broken = signs.accuracy(onto_fp16);
+    rules.push_back(std::move(update));
+    rules.insert(rules.begin(), {"all_kept", "none", cite(sources::volta_talk, "Summary so far"),
+                                 "With all rules kept the net learns as in fp32.", false, reference, kept});
+    return rules;
+}
+
+void claim_rules(const std::vector<Rule>& rules, Result& result) {
+    for (const Rule& rule : rules) {
+        const std::string expected = rule.breaks ? "more than 20 points below " : "at most 3 points below ";
+        const bool holds =
+            rule.breaks ? rule.broken.largest < rule.kept.least - 0.2 : as_good(rule.broken, rule.kept, 0.03);
+        result.claim_if(holds, rule.id, rule.source, rule.statement, expected + percent_text(rule.kept),
+                        percent_text(rule.broken));
+    }
+}
+
+// ---- The rules that a small net does not need, on what they are about ----
+
+/// The sum of a softmax's row in the middle of `count` equal scores, computed by the trainer's operation.
+float sum_of_equal_softmax(const FloatFormat& format, Index count) {
+    Recipe recipe{.name = "softmax", .low = format, .inputs = format, .step = format};
+    const Engine engine(recipe, make_backend("soft:ieee"));
+    Tape<float> tape(engine);
+    Tensor<float> scores({1, count});
+    scores.set_format(format);
+    double sum = 0;
+    const Var<float> probabilities = softmax(tape.constant(std::move(scores)));
+    for (const float p : probabilities.value().values()) sum += static_cast<double>(p);
+    return static_cast<float>(sum);
+}
+
+/// The Euclidean norm of numbers of a gradient's size, squares and sum in the format.
+template <class Number>
+Number norm_in(const std::vector<float>& values) {
+    Number sum{};
+    for (const float v : values) sum += Number(v) * Number(v);
+    return sqrt(sum);
+}
+
+template <class Function>
+float first_infinite(float from, const Function& f) {
+    for (fp16 x(from); isfinite(x); x = fp16::from_bits(static_cast<std::uint16_t>(x.bits() + 1))) {
+        if (!isfinite(fp16(f(static_cast<double>(x))))) return static_cast<float>(x);
+    }
+    return std::numeric_limits<float>::infinity();
+}
+
+void claim_ranges(std::uint64_t seed, Result& result) {
+    const std::string slide =
+        cite(sources::volta_talk, "FP32 is recommended for f where |f(x)| >> |x|: exp, square, log");
+    result.claim_value(
+        "exp", slide, "exp overflows fp16 from 11.09375 on: logits are that large.", 11.09375,
+        fp16(first_infinite(1, [](double x) { return static_cast<double>(pinned::exp(static_cast<float>(x))); })));
+    result.claim_value("square", slide, "The square overflows fp16 from 256 on.", 256,
+                       fp16(first_infinite(1, [](double x) { return x * x; })));
+    result.claim_value("square_underflow", slide, "And 2^-13 squared is 0: gradients are that small.", 0,
+                       fp16(0x1p-13) * fp16(0x1p-13));
+    result.claim_value("reciprocal", slide, "1 / x overflows fp16 at 2^-16, a number it holds.",
+                       std::numeric_limits<double>::infinity(), fp16(1) / fp16(0x1p-16));
+    const std::string rows = cite(sources::volta_talk, "Reductions: large sums of values: L1 norm, L2 norm, softmax");
+    result.claim_value("softmax_long_fp16", rows,
+                       "Softmax of 4096 equal scores with steps in fp16: the sum of exponentials stops at 2048, the "
+                       "probabilities add up to 2.",
+                       2, ulp::fp32(sum_of_equal_softmax(formats::fp16, 4096)));
+    result.claim_value("softmax_long_fp32", rows, "In fp32 they add up to 1.", 1,
+                       ulp::fp32(sum_of_equal_softmax(formats::fp32, 4096)));
+    Random random(seed, "gradient");
+    std::vector<float> gradient(10000);
+    for (float& g : gradient) g = static_cast<float>(0x1p-14 * random.normal());
+    const double in_fp32 = static_cast<double>(norm_in<ulp::fp32>(gradient));
+    const double in_fp16 = static_cast<double>(norm_in<fp16>(gradient));
+    result.claim_if(
+        in_fp16 < 0.8 * in_fp32, "gradient_norm", rows,
+        "The L2 norm of 10,000 gradients around 2^-14, as clipping needs it, is too small by a fifth and more "
+        "in fp16.",
+        fmt::format("below 80 % of {:.5f}", in_fp32), fmt::format("{:.5f}", in_fp16));
+}
+
+void figure_ranges(Result& result) {
+    Figure figure{
+        "ranges", "Pointwise functions in fp16: what is safe and what is not",
+        "f(x) of positive fp16 numbers, stored in fp16 (1 in 64 shown). Dotted: fp16's largest and smallest "
+        "normal number.",
+        "Sigmoid, tanh, relu and sums stay near their inputs, which are near 0. exp, square and 1 / x leave the "
+        "format's range at both ends within inputs that it holds: those belong into fp32.",
+        ""};
+    const auto add = [&](const std::string& name, const auto& f) {
+        Series series{name, formats::fp16, {}};
+        for (std::uint16_t bits = 0x0400; bits < 0x7C00; bits = static_cast<std::uint16_t>(bits + 64)) {
+            const fp16 x = fp16::from_bits(bits);
+            const fp16 y(f(static_cast<double>(x)));
+            if (isfinite(y)) series.points.push_back({static_cast<double>(x), static_cast<double>(y)});
+        }
+        figure.series.push_back(std::move(series));
+    };
+    add("relu", [](double x) { return x; });
+    add("sigmoid", [](double x) { return static_cast<double>(pinned::sigmoid(static_cast<float>(x))); });
+    add("tanh", [](double x) { return static_cast<double>(pinned::tanh(static_cast<float>(x))); });
+    add("exp", [](double x) { return static_cast<double>(pinned::exp(static_cast<float>(x))); });
+    add("exp(-x)", [](double x) { return static_cast<double>(pinned::exp(static_cast<float>(-x))); });
+    add("square", [](double x) { return x * x; });
+    add("1/x", [](double x) { return 1 / x; });
+    result.figure(std::move(figure));
+}
+
+// ---- The shortest list ----
+
+struct Attempt {
+    Names list;
+    bool learns;
+    double accuracy;
+};
+
+/// Delta debugging (Zeller and Hildebrandt, 2002): drops chunks of the list, coarse ones first, as long as the rest
+/// still passes. What remains is minimal: without any one of its elements it fails.
+template <class Passes>
+Names smallest_passing(Names list, const Passes& passes) {
+    std::size_t chunks = 2;
+    while (!list.empty()) {
+        chunks = std::min(chunks, list.size());
+        bool reduced = false;
+        for (std::size_t c = 0; c < chunks && !reduced; ++c) {
+            const auto first = list.begin() + static_cast<std::ptrdiff_t>(c * list.size() / chunks);
+            const auto last = list.begin() + static_cast<std::ptrdiff_t>((c + 1) * list.size() / chunks);
+            const Names rest = without(list, Names(first, last));
+            if (!passes(rest)) continue;
+            list = rest;
+            chunks = std::max<std::size_t>(chunks - 1, 2);
+            reduced = true;
+        }
+        if (reduced) continue;
+        if (chunks == list.size()) break;
+        chunks *= 2;
+    }
+    return list;
+}
+
+std::string text_of(const Names& names) {
+    return names.empty() ? "nothing" : fmt::format("{}", fmt::join(names, " + "));
+}
+
+struct Search {
+    std::vector<Attempt> attempts;
+    Names smallest;
+};
+
+Search search(const Bench& bench, const Spread& reference) {
+    Search found;
+    const auto passes = [&](const Names& list) {
+        for (const Attempt& a : found.attempts) {
+            if (a.list == list) return a.learns;
+        }
+        const Spread spread = bench.accuracy(policy(list, bench.scale));
+        found.attempts.push_back({list, spread.least >= reference.least - 0.03, spread.middle});
+        bench.context->progress(0.5 + 0.45 * (1 - 1 / (1 + 0.2 * static_cast<double>(found.attempts.size()))));
+        return found.attempts.back().learns;
+    };
+    if (passes(operations)) found.smallest = smallest_passing(operations, passes);
+    return found;
+}
+
+void claim_search(const Search& found, const Bench& calm, const Spread& calm_reference, Result& result) {
+    const std::string source = cite(sources::amp_slides, "Assign each operation its optimal precision");
+    result.claim("smallest_list", source,
+                 "The shortest fp32 list with which a Transformer block on raw pixels at a scale of 2^16 learns.",
+                 "layer_norm + cross_entropy", text_of(found.smallest));
+    int minimal = 0;
+    for (const std::string& name : found.smallest) {
+        const Names rest = without(found.smallest, {name});
+        minimal += std::any_of(found.attempts.begin(), found.attempts.end(),
+                               [&](const Attempt& a) { return a.list == rest && !a.learns; })
+                       ? 1
+                       : 0;
+    }
+    result.claim("smallest_is_minimal", source, "Without either of them it does not learn.", "2 of 2 are needed",
+                 fmt::format("{} of {} are needed", minimal, found.smallest.size()));
+    const Spread none = calm.accuracy(policy({}, calm.scale));
+    result.claim_if(
+        as_good(none, calm_reference, 0.03), "control_calm_net", source,
+        "The same block on pixels of 0 to 1 at a scale of 2^10 learns with no operation in fp32: what must be "
+        "in fp32 depends on the numbers.",
+        fmt::format("at most 3 points below {}", percent_text(calm_reference)), percent_text(none));
+}
+
+void figure_rules(const std::vector<Rule>& rules, std::size_t seeds, Result& result) {
+    Figure figure{
+        "rules", "Each rule of mixed precision broken alone",
+        fmt::format("Digits in fp16; middle of {} seeds, lines from least to largest. A Transformer block on "
+                    "pixels of 0 to 255; the weight update on weights of size 1.",
+                    seeds),
+        "Normalisation, loss and weight update cost everything when they move to fp16. Softmax over few tokens, "
+        "pointwise functions and short sums do not mind: their rules protect larger nets.",
+        ""};
+    for (const Rule& rule : rules) {
+        Bars bars(rule.label);
+        bars.add(0, rule.kept);
+        bars.add(1, rule.broken);
+        bars.move_into(figure);
+    }
+    result.figure(std::move(figure));
+}
+
+void figure_search(const Search& found, Result& result) {
+    Figure figure{
+        "search", "Delta debugging for the shortest fp32 list",
+        fmt::format("Each point: the net trained with another list of fp32 operations. Found: {}.",
+                    text_of(found.smallest)),
+        "Half of the list is dropped, then quarters, then single operations, as long as the net still learns. "
+        "What remains is what this net needs, found without knowing why.",
+        ""};
+    Series learns{"learns", formats::fp64, {}};
+    Series fails{"fails", formats::fp64, {}};
+    for (std::size_t i = 0; i < found.attempts.size(); ++i) {
+        const Attempt& a = found.attempts[i];
+        (a.learns ? learns : fails).points.push_back({static_cast<double>(i + 1), static_cast<double>(a.list.size())});
+    }
+    figure.series = {std::move(learns), std::move(fails)};
+    result.figure(std::move(figure));
+}
+
+void run(const RunContext& context, Result& result) {
+    const Settings& settings = context.settings;
+    const auto seeds = static_cast<std::size_t>(settings.integer("seeds"));
+    const std::int64_t steps = settings.integer("steps");
+    const DataSplit data = generated_digit_split(2000, 500, 14, context.seed);
+    result.input({"generated digits for training", data.train.digest()});
+    result.input({"generated digits for testing", data.test.digest()});
+    const Bench raw{&context, digits_task(image_transformer(255), data, 16), 0x1p16, steps, seeds};
+    const Bench calm{&context, digits_task(image_transformer(1), data, 16), 0x1p10, steps, seeds};
+    const Bench signs{&context, digits_task(sign_net(), data, 32), 0x1p10, steps + steps / 2, seeds, 0x1p-12};
+    const Spread reference = raw.accuracy(recipe_by_name("fp32"));
+    const Spread calm_reference = calm.accuracy(recipe_by_name("fp32"));
+    context.progress(0.1);
+    const std::vector<Rule> rules = break_rules(raw, signs, reference);
+    context.progress(0.5);
+    claim_rules(rules, result);
+    claim_ranges(context.seed, result);
+    const Search found = search(raw, reference);
+    claim_search(found, calm, calm_reference, result);
+    figure_rules(rules, seeds, result);
+    figure_ranges(result);
+    figure_search(found, result);
+}
+
+}  // namespace
+
+Experiment cast_policy_experiment() {
+    return {"cast_policy",
+            "Cast policy: what must stay in fp32",
+            "Which operations fail in fp16, and which list of fp32 operations is the shortest that works?",
+            Chapter::remedies,
+            {integer_setting("steps", "training steps", 200, 1500, 20, 1000000),
+             integer_setting("seeds", "runs with weights and order of their own", 3, 5, 1, 100)},
+            run};
+}
+
+}  // namespace ulp

@@ -1,0 +1,163 @@
+// Chains of pointwise operations, each result stored in 16 bits or only the last: how many results differ, and which
+// are nearer to the truth.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "engine/random.hpp"
+#include "engine/rounder.hpp"
+#include "experiments/framework/experiment.hpp"
+#include "experiments/sources.hpp"
+#include "softfloat/functions/pinned.hpp"
+
+namespace ulp {
+namespace {
+
+using sources::cite;
+
+/// A chain written once: s(x) is where an operation's result is stored.
+struct Chain {
+    std::string name;
+    std::string what;
+    double (*f)(const double* x, double (*s)(double));
+};
+
+double identity(double x) { return x; }
+double in_fp32(double x) {
+    static const Rounder<double> round(formats::fp32);
+    return round(x);
+}
+double in_fp16(double x) {
+    static const Rounder<double> round(formats::fp16);
+    return round(x);
+}
+double in_bf16(double x) {
+    static const Rounder<double> round(formats::bf16);
+    return round(x);
+}
+
+// fp32's functions: 13 bits finer than what is compared.
+double sigmoid_of(double x) { return static_cast<double>(pinned::sigmoid(static_cast<float>(x))); }
+double tanh_of(double x) { return static_cast<double>(pinned::tanh(static_cast<float>(x))); }
+
+const std::vector<Chain> chains = {
+    {"one addition", "a + b", [](const double* x, double (*s)(double)) { return s(x[0] + x[1]); }},
+    {"multiply-add", "a b + c", [](const double* x, double (*s)(double)) { return s(s(x[0] * x[1]) + x[2]); }},
+    {"residual sum", "a + b + c + d",
+     [](const double* x, double (*s)(double)) { return s(s(s(x[0] + x[1]) + x[2]) + x[3]); }},
+    {"end of a norm", "(a - b) c d + e, a normalisation with its scale and shift",
+     [](const double* x, double (*s)(double)) { return s(s(s(s(x[0] - x[1]) * x[2]) * x[3]) + x[4]); }},
+    {"LSTM cell", "sigmoid(a) b + sigmoid(c) tanh(d)",
+     [](const double* x, double (*s)(double)) {
+         const double kept = s(s(sigmoid_of(x[0])) * x[1]);
+         return s(kept + s(s(sigmoid_of(x[2])) * s(tanh_of(x[3]))));
+     }},
+    {"gelu by tanh", "0.5 x (1 + tanh(0.798 (x + 0.0447 x^3)))",
+     [](const double* x, double (*s)(double)) {
+         const double cube = s(s(x[0] * x[0]) * x[0]);
+         const double inner = s(s(0.7978845608028654) * s(x[0] + s(s(0.044715) * cube)));
+         return s(s(0.5 * x[0]) * s(1 + s(tanh_of(inner))));
+     }},
+};
+
+struct Comparison {
+    double different = 0;    // share of the results
+    double error_fused = 0;  // mean, in units in the last place of the result, which counts as 2^-8 at least
+    double error_unfused = 0;
+};
+
+/// Fused: steps in fp32, one store. Unfused: each step stored.
+Comparison compare(const Chain& chain, const FloatFormat& format, double (*store)(double), std::int64_t samples,
+                   std::uint64_t seed) {
+    Random random(seed, chain.name);
+    Comparison c;
+    for (std::int64_t i = 0; i < samples; ++i) {
+        double x[5];
+        for (double& v : x) v = store(random.normal());
+        const double exact = chain.f(x, identity);
+        const double fused = store(chain.f(x, in_fp32));
+        const double unfused = chain.f(x, store);
+        // A sum that cancels has no last place to measure in.
+        const int exponent = exact == 0 ? -8 : std::max(std::ilogb(exact), -8);
+        const double unit = fast::power_of_two(exponent - format.fraction_bits);
+        c.different += std::bit_cast<std::uint64_t>(fused) != std::bit_cast<std::uint64_t>(unfused) ? 1 : 0;
+        c.error_fused += std::fabs(fused - exact) / unit;
+        c.error_unfused += std::fabs(unfused - exact) / unit;
+    }
+    const auto n = static_cast<double>(samples);
+    return {c.different / n, c.error_fused / n, c.error_unfused / n};
+}
+
+void run(const RunContext& context, Result& result) {
+    const std::int64_t samples = context.settings.integer("samples");
+    const std::string fuse = cite(sources::volta_talk, "Pointwise op fusion; ideally fused into a single op");
+    Figure share{
+        "different", "Fused and unfused chains: results that differ",
+        fmt::format("{} random inputs a chain. Unfused: each operation's result stored in 16 bits. Fused: fp32 "
+                    "inside, one store.",
+                    samples),
+        "A compiler that fuses pointwise operations changes the bits of a quarter to a half of the results: "
+        "two correct programs, two answers. One operation alone has one rounding point and differs nowhere.",
+        ""};
+    Figure error{
+        "error", "Fused and unfused chains: distance from the exact result",
+        "Mean error in units in the last place of the 16-bit result, taken as 2⁻⁸ at least. One rounding costs a "
+        "quarter.",
+        "Fused chains stay at the quarter of a unit that one rounding costs; each stored result in between adds "
+        "its own, most of all where a difference cancels.",
+        ""};
+    const struct {
+        const char* name;
+        FloatFormat format;
+        double (*store)(double);
+    } stores[] = {{"fp16", formats::fp16, in_fp16}, {"bf16", formats::bf16, in_bf16}};
+    double done = 0;
+    for (const auto& store : stores) {
+        Series different{store.name, formats::fp64, {}};
+        Series fused{fmt::format("{} fused", store.name), formats::fp64, {}};
+        Series unfused{fmt::format("{} unfused", store.name), formats::fp64, {}};
+        for (std::size_t i = 0; i < chains.size(); ++i) {
+            const Chain& chain = chains[i];
+            const Comparison c = compare(chain, store.format, store.store, samples, context.seed);
+            const auto x = static_cast<double>(i);
+            different.points.push_back({x, c.different});
+            fused.points.push_back({x, c.error_fused});
+            unfused.points.push_back({x, c.error_unfused});
+            const std::string id = fmt::format("{}_{}", store.name, i);
+            const std::string measured = fmt::format("{:.2f} % differ; mean error {:.3f} fused, {:.3f} unfused",
+                                                     100 * c.different, c.error_fused, c.error_unfused);
+            if (i == 0) {
+                result.claim_if(
+                    c.different == 0, "control_" + id, fuse,
+                    fmt::format("{} in {}: with one operation there is nothing to fuse.", chain.what, store.name),
+                    "0.00 % differ", measured);
+            } else {
+                result.claim_if(c.different > 0.05 && c.error_fused < c.error_unfused, "chain_" + id, fuse,
+                                fmt::format("{} in {}: fused it gives other bits, nearer to the exact result.",
+                                            chain.what, store.name),
+                                "more than 5 % differ; smaller error fused", measured);
+            }
+            context.progress(++done / static_cast<double>(2 * chains.size()));
+        }
+        share.series.push_back(std::move(different));
+        error.series.push_back(std::move(fused));
+        error.series.push_back(std::move(unfused));
+    }
+    result.figure(std::move(share));
+    result.figure(std::move(error));
+}
+
+}  // namespace
+
+Experiment fusion_experiment() {
+    return {"fusion",
+            "Fusion: where a chain of operations rounds",
+            "Which bits change when a compiler fuses pointwise operations, and are they better?",
+            Chapter::systems,
+            {integer_setting("samples", "random inputs a chain", 50000, 1000000, 1000, 100000000)},
+            run};
+}
+
+}  // namespace ulp

@@ -1,0 +1,286 @@
+// Optimizers in mixed precision: steps beside their closed forms, the same nets in fp32 and 16 bits, and what Sophia
+// clips.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "engine/digits.hpp"
+#include "engine/random.hpp"
+#include "experiments/framework/experiment.hpp"
+#include "experiments/small_nets.hpp"
+#include "experiments/sources.hpp"
+#include "softfloat/functions/pinned.hpp"
+
+namespace ulp {
+namespace {
+
+using sources::cite;
+
+// ---- Closed forms ----
+
+/// The weight after steps with these gradients, from 1, on an fp32 master of an fp16 weight.
+float after_steps(const OptimizerOptions& options, const std::vector<float>& gradients, double curvature = 0) {
+    const Recipe recipe = recipe_by_name("mixed_fp16");
+    Model<float> model(recipe, 1);
+    Parameter<float>& w = model.add("w", {1}, Init::constant(1));
+    Optimizer<float> optimizer(model, options);
+    if (curvature > 0) {
+        optimizer.load({{"w",
+                         {{"mean", Tensor<float>(Shape{1})},
+                          {"curvature", Tensor<float>(Shape{1}, std::vector<float>{static_cast<float>(curvature)})}}}},
+                       0);
+    }
+    for (const float g : gradients) {
+        w.gradient = Tensor<float>(Shape{1}, std::vector<float>{g}, formats::fp16);
+        optimizer.step();
+    }
+    return w.master[0];
+}
+
+void claim_step(std::string_view id, std::string_view source, std::string_view statement, double closed, float measured,
+                Result& result) {
+    // A handful of fp32 roundings; the closed form is exact.
+    result.claim_if(std::fabs(closed - static_cast<double>(measured)) <= 4 * 0x1p-24, id, source, statement,
+                    fmt::format("{:.9f} within 4 units of 2^-24", closed), fmt::format("{:.9f}", measured));
+}
+
+void claim_closed_forms(Result& result) {
+    const float g = 0.5F;
+    const std::string pytorch = "PyTorch, documentation of torch.optim";
+    claim_step("sgd", pytorch, "SGD: w = 1 - 0.1 g after a step.", 1 - 0.1 * 0.5,
+               after_steps({.learning_rate = 0.1}, {g}), result);
+    claim_step("momentum", pytorch, "SGD with momentum 0.9: the third velocity is (1 + 0.9 + 0.81) g.",
+               1 - 0.1 * 0.5 * (1 + 1.9 + 2.71), after_steps({.learning_rate = 0.1, .momentum = 0.9}, {g, g, g}),
+               result);
+    claim_step("adam", "Kingma and Ba, Adam (2015), section 2.1: the step is about the rate",
+               "Adam: with equal gradients every step is rate g / (|g| + eps), whatever g.",
+               1 - 3 * 0.01 * 0.5 / (0.5 + 1e-8),
+               after_steps({.kind = OptimizerKind::adam, .learning_rate = 0.01}, {g, g, g}), result);
+    claim_step("adagrad", "Duchi et al., Adaptive subgradient methods (2011)",
+               "Adagrad: equal gradients give rate / sqrt(n) in step n.",
+               1 - 0.1 * (1 + 1 / std::sqrt(2.0) + 1 / std::sqrt(3.0) + 0.5),
+               after_steps({.kind = OptimizerKind::adagrad, .learning_rate = 0.1, .eps = 1e-10}, {g, g, g, g}), result);
+    OptimizerOptions sophia{.kind = OptimizerKind::sophia,
+                            .learning_rate = 0.01,
+                            .beta1 = 0.965,
+                            .beta2 = 0.99,
+                            .eps = 1e-15,
+                            .weight_decay = 0.1};
+    const std::string paper = "Liu et al., Sophia (2023), algorithm 3";
+    claim_step("sophia_clipped", paper, "Sophia: where the curvature is 0 the step is clipped to the rate.",
+               1 - 0.01 * (1 + 0.1), after_steps(sophia, {g}), result);
+    claim_step("sophia", paper, "Sophia: unclipped it is rate m / (rho h), with m = (1 - beta1) g.",
+               1 - 0.01 * (0.035 * 0.5 / (0.04 * 2) + 0.1), after_steps(sophia, {g}, 2), result);
+}
+
+// ---- Training ----
+
+struct Way {
+    std::string name;
+    Recipe recipe;
+};
+struct Method {
+    std::string name;
+    OptimizerOptions options;
+};
+
+Recipe scaled_fp16(double scale) {
+    Recipe recipe = recipe_by_name("mixed_fp16");
+    recipe.loss_scale = constant_loss_scale(scale);
+    return recipe;
+}
+
+const std::vector<Method> methods = {
+    {"SGD", {.learning_rate = 0.1, .momentum = 0.9}},
+    {"Adam", {.kind = OptimizerKind::adam, .learning_rate = 0x1p-7}},
+    {"Adagrad", {.kind = OptimizerKind::adagrad, .learning_rate = 0x1p-5, .eps = 1e-10}},
+    {"Sophia",
+     {.kind = OptimizerKind::sophia,
+      .learning_rate = 0x1p-9,
+      .beta1 = 0.965,
+      .beta2 = 0.99,
+      .eps = 1e-15,
+      .weight_decay = 0.1}},
+};
+constexpr std::size_t adam = 1;
+constexpr std::size_t sophia = 3;
+
+/// Labels drawn from the model's own predictions, for Sophia's curvature.
+std::vector<int> drawn_labels(const Tensor<float>& logits, Random random) {
+    const Index classes = logits.dim(-1);
+    std::vector<int> labels;
+    for (Index row = 0; row < logits.size() / classes; ++row) {
+        const float* x = logits.data() + row * classes;
+        const float top = *std::max_element(x, x + classes);
+        double sum = 0;
+        for (Index j = 0; j < classes; ++j) sum += static_cast<double>(pinned::exp(x[j] - top));
+        double left = random.uniform() * sum;
+        int label = 0;
+        while (label + 1 < classes && (left -= static_cast<double>(pinned::exp(x[label] - top))) > 0) ++label;
+        labels.push_back(label);
+    }
+    return labels;
+}
+
+/// A dense net on digits; for Sophia, the curvature of every tenth batch. Counts what the clip met.
+Trial trial_of(const RunContext& context, const Method& method, const Way& way, const DataSplit& data, std::size_t seed,
+               std::vector<double>* clipped) {
+    const auto net = std::make_shared<Net>();
+    const NetBuilder dense = dense_net({196, 32, 10});
+    Trial trial{.recipe = way.recipe,
+                .task = digits_task([net, dense](Model<float>& model) { return *net = dense(model); }, data, 32),
+                .optimizer = method.options,
+                .steps = context.settings.integer("steps"),
+                .seed = context.seed + seed,
+                .backend = backend_or_ieee(context.backend)};
+    if (method.options.kind != OptimizerKind::sophia) return trial;
+    trial.after_step = [=, &data, seed = trial.seed](Trainer<float>& trainer, const StepResult& done) {
+        const UpdateCounts& counts = trainer.optimizer().counts();
+        if (clipped != nullptr) {
+            clipped->push_back(static_cast<double>(counts.clipped) / static_cast<double>(counts.weights));
+        }
+        if (done.step % 10 != 0) return;
+        BatchSchedule order(data.train.size(), 32, seed + 1);
+        const Batch batch = batch_of(data.train, order.at(done.step));
+        Tape<float> tape(trainer.engine());
+        const Var<float> logits = (*net)(images_on(tape, batch.images));
+        const Random random(seed, hash_of("labels") + static_cast<std::uint64_t>(done.step));
+        tape.backward(cross_entropy(logits, drawn_labels(logits.value(), random)));
+        trainer.optimizer().update_curvature(32);
+    };
+    return trial;
+}
+
+struct Study {
+    std::vector<Way> ways;
+    std::size_t seeds = 0;
+    std::vector<TrialResult> results;          // by method, way, seed
+    std::vector<std::vector<double>> clipped;  // Sophia's, by way, of the first seed
+    std::vector<TrialResult> fp16_state;       // Adam with its state in fp16, by seed
+
+    [[nodiscard]] Spread accuracy(std::size_t method, std::size_t way) const {
+        return accuracy_of(results, (method * ways.size() + way) * seeds, seeds);
+    }
+};
+
+Study study_of(const RunContext& context, const DataSplit& data) {
+    Study study;
+    study.ways = {{"fp32", recipe_by_name("fp32")}, {"bf16", recipe_by_name("bf16")}, {"fp16", scaled_fp16(0x1p10)}};
+    study.seeds = static_cast<std::size_t>(context.settings.integer("seeds"));
+    study.clipped.resize(study.ways.size());
+    std::vector<Trial> trials;
+    for (const Method& method : methods) {
+        for (std::size_t way = 0; way < study.ways.size(); ++way) {
+            for (std::size_t seed = 0; seed < study.seeds; ++seed) {
+                trials.push_back(
+                    trial_of(context, method, study.ways[way], data, seed, seed == 0 ? &study.clipped[way] : nullptr));
+            }
+        }
+    }
+    Way narrow{"fp16 state", scaled_fp16(1)};
+    narrow.recipe.update = formats::fp16;
+    for (std::size_t seed = 0; seed < study.seeds; ++seed) {
+        trials.push_back(trial_of(context, methods[adam], narrow, data, seed, nullptr));
+    }
+    study.results = run_trials(trials, context.progress);
+    const auto ordinary = static_cast<std::ptrdiff_t>(trials.size() - study.seeds);
+    study.fp16_state.assign(study.results.begin() + ordinary, study.results.end());
+    study.results.resize(static_cast<std::size_t>(ordinary));
+    return study;
+}
+
+double mean_of(const std::vector<double>& values) {
+    double sum = 0;
+    for (const double v : values) sum += v;
+    return values.empty() ? 0 : sum / static_cast<double>(values.size());
+}
+
+void claim_training(const Study& study, Result& result) {
+    const std::string talk =
+        cite(sources::volta_talk, "Mixed precision matches FP32 for optimizers: SGD, Adagrad, Adam");
+    const std::string slides = cite(sources::round_table, "Sophia optimizer");
+    for (std::size_t m = 0; m < methods.size(); ++m) {
+        const Spread reference = study.accuracy(m, 0);
+        for (std::size_t w = 1; w < study.ways.size(); ++w) {
+            const Spread spread = study.accuracy(m, w);
+            result.claim_if(as_good(spread, reference, 0.02) && reference.least > 0.8,
+                            fmt::format("{}_{}", methods[m].name, study.ways[w].name), m == sophia ? slides : talk,
+                            fmt::format("{} with {} weights and fp32 masters reaches fp32's accuracy.", methods[m].name,
+                                        study.ways[w].name),
+                            fmt::format("at most 2 points below {}", percent_text(reference)), percent_text(spread));
+        }
+    }
+    const Spread narrow = accuracy_of(study.fp16_state, 0, study.seeds);
+    result.claim_if(narrow.largest < study.accuracy(adam, 0).least - 0.2, "control_fp16_state",
+                    cite(sources::volta_talk, "Weight update: compute in FP32"),
+                    "Adam with steps and state in fp16 fails: squares of gradients and eps are 0 there.",
+                    fmt::format("more than 20 points below {}", percent_text(study.accuracy(adam, 0))),
+                    percent_text(narrow));
+    const double fp32 = mean_of(study.clipped[0]);
+    const double fp16 = mean_of(study.clipped[2]);
+    result.claim_if(fp32 > 0 && fp32 < 1 && std::fabs(fp32 - fp16) < 0.05, "sophia_clipped_share", slides,
+                    "Sophia clips some of its updates and not all, as many in fp16 as in fp32.",
+                    fmt::format("within 5 points of {:.1f} %", 100 * fp32), fmt::format("{:.1f} %", 100 * fp16));
+}
+
+void figure_accuracy(const Study& study, Result& result) {
+    Figure figure{
+        "accuracy", "Four optimizers in fp32 and in mixed precision",
+        fmt::format("Digits, a dense net; middle of {} seeds, lines from least to largest. 16-bit weights and "
+                    "gradients, fp32 masters and optimizer state.",
+                    study.seeds),
+        "With fp32 masters the optimizer does not notice in which format the gradients were computed: what "
+        "differs between the bars of one optimizer is less than what another seed changes.",
+        ""};
+    for (std::size_t w = 0; w < study.ways.size(); ++w) {
+        Bars bars(study.ways[w].name);
+        for (std::size_t m = 0; m < methods.size(); ++m) bars.add(static_cast<double>(m), study.accuracy(m, w));
+        bars.move_into(figure);
+    }
+    result.figure(std::move(figure));
+}
+
+void figure_clipped(const Study& study, Result& result) {
+    Figure figure{
+        "clipped", "Sophia: updates that meet the clip",
+        "Share of the weights whose update was clipped, each step; first seed. The curvature is estimated every "
+        "10 steps.",
+        "At first the curvature is not known and nearly everything is clipped: Sophia then steps by sign. As it "
+        "is learned fewer are. The formats agree.",
+        ""};
+    for (std::size_t w = 0; w < study.ways.size(); ++w) {
+        Series series{study.ways[w].name, formats::fp64, {}};
+        for (std::size_t i = 0; i < study.clipped[w].size(); ++i) {
+            series.points.push_back({static_cast<double>(i), study.clipped[w][i]});
+        }
+        figure.series.push_back(std::move(series));
+    }
+    result.figure(std::move(figure));
+}
+
+void run(const RunContext& context, Result& result) {
+    const DataSplit data = generated_digit_split(2000, 500, 14, context.seed);
+    result.input({"generated digits for training", data.train.digest()});
+    result.input({"generated digits for testing", data.test.digest()});
+    claim_closed_forms(result);
+    const Study study = study_of(context, data);
+    claim_training(study, result);
+    figure_accuracy(study, result);
+    figure_clipped(study, result);
+}
+
+}  // namespace
+
+Experiment optimizers_experiment() {
+    return {"optimizers",
+            "Optimizers in mixed precision",
+            "Do SGD, Adam, Adagrad and Sophia train in 16 bits as they do in fp32?",
+            Chapter::systems,
+            {integer_setting("steps", "training steps", 300, 2000, 20, 1000000),
+             integer_setting("seeds", "runs with weights and order of their own", 3, 5, 1, 100)},
+            run};
+}
+
+}  // namespace ulp
