@@ -28,7 +28,8 @@ Var<float> DigitCnn::operator()(Var<float> x) const {
 
 ConvUnit::ConvUnit(Model<float>& model, const std::string& name, Index in, Index out, Index kernel, Index stride)
     : conv(model, name + ".conv", in, out, kernel, {.stride = stride, .padding = kernel / 2}),
-      norm(model, name + ".bn", out) {}
+      // Runs are short: the running statistics must follow in tens of steps.
+      norm(model, name + ".bn", out, {.momentum = 0.3}) {}
 
 Var<float> ConvUnit::operator()(Var<float> x, bool activate) const {
     x = norm(conv(x));
