@@ -104,7 +104,8 @@ void require_names(const std::string& dialect, const std::vector<Field>& fields,
         throw std::invalid_argument(
             fmt::format("the state of a '{}' scaler lacks '{}'{}", dialect, field.name, whose(state)));
     }
-    for (const auto& [name, value] : state) {
+    for (const auto& entry : state) {
+        const std::string& name = entry.first;
         const bool known = std::ranges::any_of(fields, [&](const Field& field) { return field.name == name; });
         if (!known) {
             throw std::invalid_argument(
