@@ -76,7 +76,7 @@ void claim_shift(const Training& training, int binades, Result& result) {
                  fmt::format("{} of {} histograms", unmoved, others));
 }
 
-std::int64_t sum_over_gradients(const Histograms& histograms, std::int64_t (ExponentHistogram::*count)() const) {
+std::int64_t sum_over_gradients(const Histograms& histograms, std::int64_t (BinadeHistogram::*count)() const) {
     std::int64_t sum = 0;
     for (std::size_t i = 0; i < std::size(watched); ++i) {
         if (is_gradient(watched[i].role)) sum += (histograms[i].*count)();
@@ -86,8 +86,8 @@ std::int64_t sum_over_gradients(const Histograms& histograms, std::int64_t (Expo
 
 void claim_gradients(const Training& training, Result& result) {
     const Histograms& plain = training.snapshots.back().histograms;
-    const std::int64_t lost = sum_over_gradients(plain, &ExponentHistogram::lost_in_fp16);
-    const std::int64_t lost_scaled = sum_over_gradients(training.fp32_scaled, &ExponentHistogram::lost_in_fp16);
+    const std::int64_t lost = sum_over_gradients(plain, &BinadeHistogram::lost_in_fp16);
+    const std::int64_t lost_scaled = sum_over_gradients(training.fp32_scaled, &BinadeHistogram::lost_in_fp16);
     result.claim_if(
         lost > 0 && lost_scaled * 10 <= lost, "lost", cite(sources::amp_slides, "Gradient underflow; loss scaling"),
         "Small gradients underflow in fp16, and a loss scale brings them back: nine tenths of them at least.",
@@ -196,8 +196,8 @@ void figure_shares(const Training& training, int binades, const std::string& evi
     const Histograms& plain = training.snapshots.back().histograms;
     for (std::size_t i = 0; i < std::size(watched); ++i) {
         if (!is_gradient(watched[i].role)) continue;
-        const ExponentHistogram& h = plain[i];
-        const ExponentHistogram& s = training.fp32_scaled[i];
+        const BinadeHistogram& h = plain[i];
+        const BinadeHistogram& s = training.fp32_scaled[i];
         figure.series.push_back({title_of(watched[i]),
                                  formats::fp64,
                                  {{0, h.share(h.zeros())},
@@ -264,9 +264,9 @@ void replica(const RunContext& context, const std::vector<WatchedNet>& nets, Res
     const std::string paper =
         cite(sources::notebook, "histogram of activation gradients of a detection net, from NVIDIA's documentation");
     constexpr std::int64_t count = 200000;
-    const ExponentHistogram plain = published_replica(count, 1, context.seed);
-    const ExponentHistogram scaled = published_replica(count, 8, context.seed);
-    const auto kept = [](const ExponentHistogram& h) { return h.total() - h.zeros() - h.lost_in_fp16(); };
+    const BinadeHistogram plain = published_replica(count, 1, context.seed);
+    const BinadeHistogram scaled = published_replica(count, 8, context.seed);
+    const auto kept = [](const BinadeHistogram& h) { return h.total() - h.zeros() - h.lost_in_fp16(); };
     const double zeros = 100 * plain.share(plain.zeros());
     const double lost_of_nonzero =
         100 * static_cast<double>(plain.lost_in_fp16()) / static_cast<double>(plain.total() - plain.zeros());
@@ -281,7 +281,7 @@ void replica(const RunContext& context, const std::vector<WatchedNet>& nets, Res
         "again and more of the numbers survive.",
         fmt::format("above {:.1f} %", 150 * plain.share(kept(plain))),
         fmt::format("{:.1f} %", 100 * scaled.share(kept(scaled))));
-    const ExponentHistogram& emergent = nets[0].frames.back().of(TensorRole::activation_gradient);
+    const BinadeHistogram& emergent = nets[0].frames.back().of(TensorRole::activation_gradient);
     result.claim_if(
         2 * emergent.zeros() > emergent.total(), "emergent_zeros", paper,
         "Most activation gradients of a net with relu and pools are exactly 0 by themselves: in the trained "

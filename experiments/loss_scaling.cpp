@@ -9,7 +9,7 @@
 
 #include "engine/digits.hpp"
 #include "engine/step_functions.hpp"
-#include "experiments/exponent_histogram.hpp"
+#include "experiments/binade_histogram.hpp"
 #include "experiments/framework/experiment.hpp"
 #include "experiments/small_nets.hpp"
 #include "experiments/sources.hpp"
@@ -26,8 +26,8 @@ constexpr bool is_gradient_role(TensorRole role) {
 
 /// What a run's gradients are like, over all its steps.
 struct Gradients {
-    ExponentHistogram histogram;
-    std::map<std::string, ExponentHistogram> by_tensor{};
+    BinadeHistogram histogram;
+    std::map<std::string, BinadeHistogram> by_tensor{};
     float largest = 0;          // finite magnitude, without the loss scale
     std::int64_t infinite = 0;  // steps whose weight gradients were not all finite
 };
@@ -141,10 +141,10 @@ struct Prediction {
     }
     /// Share of the gradients that are not zero in fp32 that fp16 makes zero: those below 2^-25 once they are scaled.
     [[nodiscard]] double lost(int n) const { return lost_of(histograms, n); }
-    static double lost_of(const std::vector<const ExponentHistogram*>& some, int n) {
+    static double lost_of(const std::vector<const BinadeHistogram*>& some, int n) {
         std::int64_t below = 0;
         std::int64_t all = 0;
-        for (const ExponentHistogram* h : some) {
+        for (const BinadeHistogram* h : some) {
             for (const auto& [bin, count] : h->bins()) {
                 all += count;
                 below += bin + n < -25 ? count : 0;
@@ -171,8 +171,8 @@ struct Prediction {
         return n;
     }
 
-    std::vector<const ExponentHistogram*> histograms;  // by seed
-    std::vector<const ExponentHistogram*> tensors;     // by seed and tensor
+    std::vector<const BinadeHistogram*> histograms;  // by seed
+    std::vector<const BinadeHistogram*> tensors;     // by seed and tensor
 };
 
 /// Zeros of a run's gradients beyond those that fp32 has too (units that are off, black pixels), as a share of the

@@ -134,7 +134,7 @@ std::vector<WatchedNet> train_watched_nets(const WatchedNetOptions& options,
     return nets;
 }
 
-int median_exponent(const ExponentHistogram& histogram) {
+int median_exponent(const BinadeHistogram& histogram) {
     const std::int64_t half = (histogram.total() - histogram.zeros()) / 2;
     std::int64_t below = 0;
     for (const auto& [exponent, count] : histogram.bins()) {
@@ -144,13 +144,13 @@ int median_exponent(const ExponentHistogram& histogram) {
     return histogram.largest_exponent();
 }
 
-ExponentHistogram published_replica(std::int64_t count, double scale, std::uint64_t seed) {
+BinadeHistogram published_replica(std::int64_t count, double scale, std::uint64_t seed) {
     // Exponents are normal with a deviation of 6 binades. 31 of 31 + 5.3 lie below fp16's threshold 2^-25: that is
     // 1.0545 deviations below the threshold's place, so the mean is 2^-31.3.
     constexpr double share_of_zeros = 0.668;
     constexpr double deviation = 6;
     constexpr double mean = -25 - 1.0545 * deviation;
-    ExponentHistogram histogram;
+    BinadeHistogram histogram;
     Random random(seed, "published histogram");
     std::vector<float> values;
     for (std::int64_t i = 0; i < count; ++i) {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/watch.hpp"
-#include "experiments/exponent_histogram.hpp"
+#include "experiments/binade_histogram.hpp"
 #include "experiments/framework/experiment.hpp"
 
 namespace ulp {
@@ -18,9 +18,9 @@ inline constexpr std::size_t watched_roles = 4;  // in the order of TensorRole
 /// What one net's numbers looked like at a step.
 struct NetFrame {
     std::int64_t step;
-    std::array<ExponentHistogram, watched_roles> roles;
+    std::array<BinadeHistogram, watched_roles> roles;
 
-    [[nodiscard]] const ExponentHistogram& of(TensorRole role) const { return roles[static_cast<std::size_t>(role)]; }
+    [[nodiscard]] const BinadeHistogram& of(TensorRole role) const { return roles[static_cast<std::size_t>(role)]; }
 };
 
 struct WatchedNet {
@@ -40,10 +40,10 @@ std::vector<WatchedNet> train_watched_nets(const WatchedNetOptions& options,
                                            const std::function<void(double)>& progress);
 
 /// The exponent that half of the numbers of a histogram lie below (zeros left out). Needs one that is not 0.
-int median_exponent(const ExponentHistogram& histogram);
+int median_exponent(const BinadeHistogram& histogram);
 
 /// A gradient histogram made after the published one of a detection net: `count` numbers, of which 66.8% are 0, and of
 /// the others as many lie below what fp16 holds as the source's 31% and 5.3% say.
-ExponentHistogram published_replica(std::int64_t count, double scale, std::uint64_t seed);
+BinadeHistogram published_replica(std::int64_t count, double scale, std::uint64_t seed);
 
 }  // namespace ulp

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "engine/trainer.hpp"
-#include "experiments/exponent_histogram.hpp"
+#include "experiments/binade_histogram.hpp"
 
 namespace ulp {
 
@@ -35,7 +35,7 @@ constexpr bool is_gradient(TensorRole role) {
 }
 
 /// One histogram for each row of `watched`.
-using Histograms = std::vector<ExponentHistogram>;
+using Histograms = std::vector<BinadeHistogram>;
 
 struct TrainingOptions {
     std::string recipe;

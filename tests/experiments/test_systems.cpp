@@ -75,7 +75,7 @@ TEST_CASE("int8 with a range that clips nearly everything loses accuracy") {
 }
 
 TEST_CASE("the replica's histogram is not moved by three binades where the scale is 4") {
-    const ExponentHistogram plain = published_replica(20000, 1, 1);
+    const BinadeHistogram plain = published_replica(20000, 1, 1);
     CHECK(published_replica(20000, 8, 1).equals_shifted(plain, -3));
     CHECK_FALSE(published_replica(20000, 4, 1).equals_shifted(plain, -3));
     CHECK(median_exponent(published_replica(20000, 8, 1)) == median_exponent(plain) + 3);

@@ -1,4 +1,4 @@
-#include "experiments/exponent_histogram.hpp"
+#include "experiments/binade_histogram.hpp"
 
 #include <bit>
 #include <cmath>
@@ -7,7 +7,7 @@
 
 namespace ulp {
 
-void ExponentHistogram::add(std::span<const float> values) {
+void BinadeHistogram::add(std::span<const float> values) {
     constexpr float smallest_normal = 0x1p-14F;
     for (const float value : values) {
         ++total_;
@@ -23,7 +23,7 @@ void ExponentHistogram::add(std::span<const float> values) {
     }
 }
 
-Series ExponentHistogram::series(std::string name) const {
+Series BinadeHistogram::series(std::string name) const {
     Series series{std::move(name), formats::fp64, {}};
     for (int bin = first_shown_bin; bin <= last_shown_bin; ++bin) {
         const auto found = bins_.find(bin);
@@ -32,7 +32,7 @@ Series ExponentHistogram::series(std::string name) const {
     return series;
 }
 
-bool ExponentHistogram::equals_shifted(const ExponentHistogram& other, int binades) const {
+bool BinadeHistogram::equals_shifted(const BinadeHistogram& other, int binades) const {
     std::map<int, std::int64_t> moved;
     for (const auto& [bin, count] : bins_) moved[bin + binades] = count;
     return total_ == other.total_ && zeros_ == other.zeros_ && moved == other.bins_;

@@ -8,11 +8,9 @@
 #include "experiments/framework/result.hpp"
 
 namespace ulp {
-// The trainer has an ExponentHistogram of its own (engine/histogram.hpp): in one program the two need different
-// symbols.
-inline namespace shown_histogram {
 
-class ExponentHistogram {
+/// For figures: bins as they come, what fp16 loses. The trainer's own, cheap enough to keep on: engine/histogram.hpp.
+class BinadeHistogram {
   public:
     /// Counts the values; bin e holds those with 2^e <= |x| < 2^(e+1).
     void add(std::span<const float> values);
@@ -34,7 +32,7 @@ class ExponentHistogram {
     [[nodiscard]] Series series(std::string name) const;
 
     /// Whether `other` holds the same counts, each bin moved up by `binades`.
-    [[nodiscard]] bool equals_shifted(const ExponentHistogram& other, int binades) const;
+    [[nodiscard]] bool equals_shifted(const BinadeHistogram& other, int binades) const;
 
   private:
     std::map<int, std::int64_t> bins_;
@@ -43,8 +41,6 @@ class ExponentHistogram {
     std::int64_t lost_ = 0;
     std::int64_t subnormal_ = 0;
 };
-
-}  // namespace shown_histogram
 
 /// The bins that figures show.
 inline constexpr int first_shown_bin = -48;

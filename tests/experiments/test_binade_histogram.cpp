@@ -3,14 +3,14 @@
 #include <limits>
 #include <vector>
 
-#include "experiments/exponent_histogram.hpp"
+#include "experiments/binade_histogram.hpp"
 
 namespace {
 
-using ulp::ExponentHistogram;
+using ulp::BinadeHistogram;
 
-ExponentHistogram of(const std::vector<float>& values) {
-    ExponentHistogram histogram;
+BinadeHistogram of(const std::vector<float>& values) {
+    BinadeHistogram histogram;
     histogram.add(values);
     return histogram;
 }
