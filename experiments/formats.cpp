@@ -102,7 +102,8 @@ Study study_of(const RunContext& context, const DataSplit& data) {
                                   .optimizer = subject.optimizer,
                                   .steps = context.settings.integer("steps"),
                                   .seed = context.seed + seed,
-                                  .backend = backend_or_ieee(context.backend)});
+                                  .backend = backend_or_ieee(context.backend),
+                                  .decay = true});
             }
         }
     }

@@ -8,6 +8,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "engine/schedule.hpp"
+
 namespace ulp {
 
 double TrialResult::last_loss() const {
@@ -30,6 +32,9 @@ TrialResult run_trial(const Trial& trial) {
     if (trial.prepare) trial.prepare(trainer);
     TrialResult result;
     for (std::int64_t step = 0; step < trial.steps; ++step) {
+        if (trial.decay) {
+            trainer.optimizer().set_learning_rate(optimizer.learning_rate * linear_decay_factor(step, trial.steps));
+        }
         const StepResult done = trainer.step([&](Tape<float>& tape) { return task.loss(tape, step); });
         result.losses.push_back(done.loss);
         result.scales.push_back(done.loss_scale);

@@ -27,6 +27,7 @@ struct Trial {
     std::int64_t steps = 0;
     std::uint64_t seed = 1;
     std::string backend = "soft:ieee";
+    bool decay = false;  // the learning rate falls linearly to 0, so that the last steps' noise does not decide
     /// Called before the first step, and after each.
     std::function<void(Trainer<float>&)> prepare{};
     std::function<void(Trainer<float>&, const StepResult&)> after_step{};
