@@ -202,9 +202,10 @@ void claim_13_bits(const Operands& operands, const Matrix& product, Result& resu
 void fp8(const RunContext& context, Result& result) {
     const std::vector<Index> lengths = lengths_from(128, context);
     const std::int64_t every = context.settings.integer("promote_every");
-    const std::string evidence = evidence_of_row(wgmma_fp8, result) + ". " + evidence_of_row(tcgen05_fp8, result) +
-                                 ". Promotion is an fp32 addition to nearest even, as a kernel makes it. fp32: IEEE "
-                                 "754 arithmetic, no hardware.";
+    std::string evidence = evidence_of_row(wgmma_fp8, result);  // one after the other: each notes itself
+    evidence += ". " + evidence_of_row(tcgen05_fp8, result) +
+                ". Promotion is an fp32 addition to nearest even, as a kernel makes it. fp32: IEEE 754 arithmetic, no "
+                "hardware.";
     Figure figure{"fp8", "FP8 products on H100, and the remedy of promotion",
                   fmt::format("A·B with E4M3 entries. Root mean square error of 1024 results, relative to them. "
                               "Promotion every {} products.",
