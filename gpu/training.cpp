@@ -85,10 +85,22 @@ class Run {
 
 std::uint32_t bits(float x) { return std::bit_cast<std::uint32_t>(x); }
 
+/// The factors of an element, as bits: the first ones whose product is not zero.
 std::string operands_of(const SeenProduct& p, Index i, Index j) {
+    constexpr int most = 16;
     std::string text;
-    for (Index k = 0; k < p.a.cols(); ++k) text += fmt::format(" {:08X}*{:08X}", bits(p.a(i, k)), bits(p.b(k, j)));
-    return text;
+    int shown = 0;
+    int more = 0;
+    for (Index k = 0; k < p.a.cols(); ++k) {
+        if (p.a(i, k) == 0 || p.b(k, j) == 0) continue;
+        if (shown == most) {
+            ++more;
+            continue;
+        }
+        text += fmt::format(" {:08X}*{:08X}", bits(p.a(i, k)), bits(p.b(k, j)));
+        ++shown;
+    }
+    return more == 0 ? text : text + fmt::format(" and {} more", more);
 }
 
 /// The first element that differs between the products of a step, in words; `where` is empty if none does.
