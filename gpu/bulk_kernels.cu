@@ -13,7 +13,8 @@ __global__ void make_inputs(Instruction row, InputClass input_class, std::uint64
     }
 }
 
-/// An element by the plain model: the chain of instructions over its row and column.
+/// An element by the plain model: the chain of instructions over its row and column. Of instruction_dot's cases those
+/// that GPUs here have (the models that the decoded path knows, too): the others would be compiled for nothing.
 __device__ std::uint32_t plain_element(const BulkLayout& layout, const TensorCoreModel& model, const BulkData& data,
                                        std::uint64_t element) {
     const ElementPlace at = place_of(layout, element);
@@ -29,26 +30,19 @@ __device__ std::uint32_t plain_element(const BulkLayout& layout, const TensorCor
             a[k] = static_cast<std::uint32_t>(packed_code(data.a, at.a_row * row_codes + offset, a_bits));
             b[k] = static_cast<std::uint32_t>(packed_code(data.b, at.b_row * row_codes + offset, b_bits));
         }
-        sum = instruction_dot(model, a, b, sum);
+        sum = model.summation == Summation::fp8_by_hmma ? fp8_by_hmma_instruction(model, a, b, sum)
+                                                        : fused_instruction(model, a, b, sum);
     }
     return sum;
 }
 
-__global__ void compare_plain(BulkLayout layout, TensorCoreModel model, BulkData data, BulkTally* tally) {
-    const std::uint64_t elements = layout.elements();
-    for (std::uint64_t i = std::uint64_t{blockIdx.x} * threads + threadIdx.x; i < elements;
-         i += std::uint64_t{gridDim.x} * threads) {
-        report(tally, i, equals_d(layout, data, i, plain_element(layout, model, data, i)));
-    }
-}
-
-/// What the decoded comparison left over.
-__global__ void compare_queue(BulkLayout layout, TensorCoreModel model, BulkData data, BulkTally* tally,
+/// Every element, or with a queue what the decoded comparison left over.
+__global__ void compare_plain(BulkLayout layout, TensorCoreModel model, BulkData data, BulkTally* tally,
                               const std::uint32_t* queue) {
-    const std::uint64_t count = tally->in_queue;
+    const std::uint64_t count = queue == nullptr ? layout.elements() : tally->in_queue;
     for (std::uint64_t i = std::uint64_t{blockIdx.x} * threads + threadIdx.x; i < count;
          i += std::uint64_t{gridDim.x} * threads) {
-        const std::uint64_t element = queue[i];
+        const std::uint64_t element = queue == nullptr ? i : queue[i];
         report(tally, element, equals_d(layout, data, element, plain_element(layout, model, data, element)));
     }
 }
@@ -196,12 +190,12 @@ void enqueue_decoded_comparison(const BulkLayout& layout, const TensorCoreModel&
         case 16: enqueue_decoded<16>(layout, decoded, data, tally, queue); break;
         default: enqueue_decoded<32>(layout, decoded, data, tally, queue); break;
     }
-    compare_queue<<<1024, threads>>>(layout, model, data, tally, queue);
+    compare_plain<<<1024, threads>>>(layout, model, data, tally, queue);
 }
 
 void enqueue_plain_comparison(const BulkLayout& layout, const TensorCoreModel& model, const BulkData& data,
                               BulkTally* tally) {
-    compare_plain<<<blocks_for(layout.elements(), threads), threads>>>(layout, model, data, tally);
+    compare_plain<<<blocks_for(layout.elements(), threads), threads>>>(layout, model, data, tally, nullptr);
 }
 
 void enqueue_exact_comparison(const BulkLayout& layout, const BulkData& data, BulkTally* tally) {
