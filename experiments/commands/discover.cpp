@@ -1,7 +1,6 @@
 // `ulplab discover --backend SPEC`: the parameters of a matrix unit, found by asking it.
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <bit>
 #include <memory>
 
@@ -177,15 +176,15 @@ ExitCode discover_unit(const Options& options) {
     return ExitCode::good;
 }
 
-Action declare(CLI::App& app) {
+Action declare(OptionParser& app) {
     const auto options = std::make_shared<Options>();
     app.add_option("--backend", options->backend,
                    "what to ask: a backend (soft:h100, eigen, soft:ieee), a row of the model table "
                    "(sm_90:wgmma.fp16.fp32), or a unit of this processor (x86:vdpbf16ps, x86:tdpbf16ps)")
-        ->required();
-    app.add_option("--input", options->input, "format of A and B, for backends")->capture_default_str();
-    app.add_option("--output", options->output, "format of C and D, for backends")->capture_default_str();
-    app.add_option("-k", options->k, "length of the dot product, for backends")->capture_default_str();
+        .required();
+    app.add_option("--input", options->input, "format of A and B, for backends").capture_default_str();
+    app.add_option("--output", options->output, "format of C and D, for backends").capture_default_str();
+    app.add_option("-k", options->k, "length of the dot product, for backends").capture_default_str();
     return [options] { return discover_unit(*options); };
 }
 

@@ -1,7 +1,6 @@
 // `ulplab gpu info`
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <map>
 #include <memory>
 
@@ -31,7 +30,7 @@ ExitCode show(const std::string& spec) {
 
 }  // namespace
 
-Action declare_gpu_info(CLI::App& app) {
+Action declare_gpu_info(OptionParser& app) {
     const auto device = std::make_shared<std::string>("cuda");
     add_device_option(app, *device);
     return [device] { return show(*device); };
