@@ -7,7 +7,7 @@
 
 #include "engine/digits.hpp"
 #include "engine/random.hpp"
-#include "experiments/framework/experiment.hpp"
+#include "experiments/framework/control.hpp"
 #include "experiments/small_nets.hpp"
 #include "experiments/sources.hpp"
 #include "softfloat/float.hpp"
@@ -60,7 +60,7 @@ struct Bench {
     [[nodiscard]] std::vector<Trial> trials(const Recipe& recipe) const {
         std::vector<Trial> list;
         for (std::size_t seed = 0; seed < seeds; ++seed) {
-            list.push_back({.recipe = recipe,
+            list.push_back({.recipe = under_wide_control(*context, recipe),
                             .task = task,
                             .optimizer = {.kind = OptimizerKind::adam, .learning_rate = rate},
                             .steps = steps,
@@ -160,38 +160,40 @@ Number norm_in(const std::vector<float>& values) {
     return sqrt(sum);
 }
 
-template <class Function>
+/// The first positive fp16 number from there on whose image in Half is infinite.
+template <class Half, class Function>
 float first_infinite(float from, const Function& f) {
     for (fp16 x(from); isfinite(x); x = fp16::from_bits(static_cast<std::uint16_t>(x.bits() + 1))) {
-        if (!isfinite(fp16(f(static_cast<double>(x))))) return static_cast<float>(x);
+        if (!isfinite(Half(f(static_cast<double>(x))))) return static_cast<float>(x);
     }
     return std::numeric_limits<float>::infinity();
 }
 
+template <class Half>
 void claim_ranges(std::uint64_t seed, Result& result) {
     const std::string slide =
         cite(sources::volta_talk, "FP32 is recommended for f where |f(x)| >> |x|: exp, square, log");
-    result.claim_value(
-        "exp", slide, "exp overflows fp16 from 11.09375 on: logits are that large.", 11.09375,
-        fp16(first_infinite(1, [](double x) { return static_cast<double>(pinned::exp(static_cast<float>(x))); })));
+    result.claim_value("exp", slide, "exp overflows fp16 from 11.09375 on: logits are that large.", 11.09375,
+                       Half(first_infinite<Half>(
+                           1, [](double x) { return static_cast<double>(pinned::exp(static_cast<float>(x))); })));
     result.claim_value("square", slide, "The square overflows fp16 from 256 on.", 256,
-                       fp16(first_infinite(1, [](double x) { return x * x; })));
+                       Half(first_infinite<Half>(1, [](double x) { return x * x; })));
     result.claim_value("square_underflow", slide, "And 2^-13 squared is 0: gradients are that small.", 0,
-                       fp16(0x1p-13) * fp16(0x1p-13));
+                       Half(0x1p-13) * Half(0x1p-13));
     result.claim_value("reciprocal", slide, "1 / x overflows fp16 at 2^-16, a number it holds.",
-                       std::numeric_limits<double>::infinity(), fp16(1) / fp16(0x1p-16));
+                       std::numeric_limits<double>::infinity(), Half(1) / Half(0x1p-16));
     const std::string rows = cite(sources::volta_talk, "Reductions: large sums of values: L1 norm, L2 norm, softmax");
     result.claim_value("softmax_long_fp16", rows,
                        "Softmax of 4096 equal scores with steps in fp16: the sum of exponentials stops at 2048, the "
                        "probabilities add up to 2.",
-                       2, ulp::fp32(sum_of_equal_softmax(formats::fp16, 4096)));
+                       2, ulp::fp32(sum_of_equal_softmax(Half::format, 4096)));
     result.claim_value("softmax_long_fp32", rows, "In fp32 they add up to 1.", 1,
                        ulp::fp32(sum_of_equal_softmax(formats::fp32, 4096)));
     Random random(seed, "gradient");
     std::vector<float> gradient(10000);
     for (float& g : gradient) g = static_cast<float>(0x1p-14 * random.normal());
     const double in_fp32 = static_cast<double>(norm_in<ulp::fp32>(gradient));
-    const double in_fp16 = static_cast<double>(norm_in<fp16>(gradient));
+    const double in_fp16 = static_cast<double>(norm_in<Half>(gradient));
     result.claim_if(
         in_fp16 < 0.8 * in_fp32, "gradient_norm", rows,
         "The L2 norm of 10,000 gradients around 2^-14, as clipping needs it, is too small by a fifth and more "
@@ -359,7 +361,7 @@ void run(const RunContext& context, Result& result) {
     const std::vector<Rule> rules = break_rules(raw, signs, reference);
     context.progress(0.5);
     claim_rules(rules, result);
-    claim_ranges(context.seed, result);
+    with_16_bit_formats(context, [&]<class Half, class>() { claim_ranges<Half>(context.seed, result); });
     const Search found = search(raw, reference);
     claim_search(found, calm, calm_reference, result);
     figure_rules(rules, seeds, result);
@@ -375,7 +377,7 @@ Experiment cast_policy_experiment() {
             "Which operations fail in fp16, and which list of fp32 operations is the shortest that works?",
             Chapter::remedies,
             {integer_setting("steps", "training steps", 200, 1500, 20, 1000000),
-             integer_setting("seeds", "runs with weights and order of their own", 3, 5, 1, 100)},
+             integer_setting("seeds", "runs with weights and order of their own", 3, 5, 1, 100), wide_control()},
             run};
 }
 

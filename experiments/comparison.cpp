@@ -57,13 +57,10 @@ LossScaleOptions dynamic_loss_scale(std::int64_t window, double initial) {
     return options;
 }
 
-Setting control_setting() {
-    return text_setting("control", "pure_fp16 trains without masters and scaling, to see the claims fail", "none",
-                        {"none", "pure_fp16"});
-}
+Setting pure_fp16_control() { return control_setting("pure_fp16 trains without masters and scaling", {"pure_fp16"}); }
 
 std::vector<Arithmetic> under_control(const RunContext& context, std::vector<Arithmetic> arithmetics) {
-    if (context.settings.text("control") != "pure_fp16") return arithmetics;
+    if (!has_control(context, "pure_fp16")) return arithmetics;
     for (std::size_t i = 1; i < arithmetics.size(); ++i) {
         arithmetics[i].recipe = recipe_by_name("fp16");
     }

@@ -8,7 +8,7 @@
 
 #include "engine/loss_scale.hpp"
 #include "engine/recipe.hpp"
-#include "experiments/framework/experiment.hpp"
+#include "experiments/framework/control.hpp"
 
 namespace ulp {
 
@@ -28,8 +28,8 @@ Arithmetic mixed_arithmetic(const RunContext& context, std::string name, LossSca
 /// PyTorch's scaler with another window (steps between growths), for runs shorter than 2000 steps.
 LossScaleOptions dynamic_loss_scale(std::int64_t window, double initial = 0x1p16);
 
-/// The setting "control": "none", or "pure_fp16", with which the claims about mixed precision must fail.
-Setting control_setting();
+/// The control "pure_fp16", with which the claims about mixed precision must fail.
+Setting pure_fp16_control();
 /// The same arithmetics; under the control all but the first store, update and accumulate in fp16, without a scale.
 std::vector<Arithmetic> under_control(const RunContext& context, std::vector<Arithmetic> arithmetics);
 

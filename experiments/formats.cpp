@@ -8,7 +8,7 @@
 
 #include "engine/digits.hpp"
 #include "engine/random.hpp"
-#include "experiments/framework/experiment.hpp"
+#include "experiments/framework/control.hpp"
 #include "experiments/small_nets.hpp"
 #include "experiments/sources.hpp"
 #include "softfloat/round.hpp"
@@ -23,30 +23,29 @@ struct Way {
     Recipe recipe;
 };
 
-/// Products of E4M3 and E5M2 operands as they are, without scales.
-Recipe unscaled_fp8() {
-    Recipe recipe = recipe_by_name("fp8");
+/// The loss and the operands of 8 bits as they are; gradients in E4M3 like all else.
+Recipe without_scales(Recipe recipe) {
+    recipe.loss_scale = constant_loss_scale(1);
+    if (recipe.scaling != OperandScaling::none) recipe.operand = formats::e4m3;
     recipe.scaling = OperandScaling::none;
-    recipe.operand = formats::e4m3;
     return recipe;
 }
 
-Recipe with_scale(std::string_view name, LossScaleOptions scale) {
-    Recipe recipe = recipe_by_name(name);
-    recipe.loss_scale = std::move(scale);
-    return recipe;
-}
-
-std::vector<Way> all_ways() {
-    return {{"fp32", recipe_by_name("fp32")},
-            {"tf32", recipe_by_name("tf32")},
-            {"bf16", recipe_by_name("bf16")},
-            {"fp16 with loss scale", recipe_by_name("mixed_fp16")},
-            {"fp16 without", with_scale("mixed_fp16", constant_loss_scale(1))},
-            {"fp16 throughout", recipe_by_name("fp16")},
-            {"fp8 with tensor scales", recipe_by_name("fp8")},
-            {"fp8 without", unscaled_fp8()},
-            {"mxfp8 with block scales", recipe_by_name("mxfp8")}};
+std::vector<Way> all_ways(const RunContext& context) {
+    std::vector<Way> ways = {{"fp32", recipe_by_name("fp32")},
+                             {"tf32", recipe_by_name("tf32")},
+                             {"bf16", recipe_by_name("bf16")},
+                             {"fp16 with loss scale", recipe_by_name("mixed_fp16")},
+                             {"fp16 without", without_scales(recipe_by_name("mixed_fp16"))},
+                             {"fp16 throughout", recipe_by_name("fp16")},
+                             {"fp8 with tensor scales", recipe_by_name("fp8")},
+                             {"fp8 without", without_scales(recipe_by_name("fp8"))},
+                             {"mxfp8 with block scales", recipe_by_name("mxfp8")}};
+    for (Way& way : ways) {
+        way.recipe = under_wide_control(context, std::move(way.recipe));
+        if (has_control(context, "unscaled")) way.recipe = without_scales(std::move(way.recipe));
+    }
+    return ways;
 }
 enum : std::size_t {
     way_fp32,
@@ -68,7 +67,7 @@ struct Subject {
 };
 
 struct Study {
-    std::vector<Way> ways = all_ways();
+    std::vector<Way> ways;
     std::vector<Subject> subjects;
     std::size_t seeds = 0;
     std::vector<TrialResult> results;  // by subject, way, seed
@@ -84,6 +83,7 @@ enum : std::size_t { dense, unbalanced, transformer };
 
 Study study_of(const RunContext& context, const DataSplit& data) {
     Study study;
+    study.ways = all_ways(context);
     study.seeds = static_cast<std::size_t>(context.settings.integer("seeds"));
     const OptimizerOptions adam{.kind = OptimizerKind::adam, .learning_rate = 0x1p-7};
     study.subjects = {{"dense net",
@@ -168,7 +168,8 @@ struct Identity {
 
 Identity multiply_by_identity(const RunContext& context, std::string_view recipe) {
     constexpr Index n = 64;
-    const Engine engine(recipe, backend_or_ieee(context.backend));
+    const Engine engine(under_wide_control(context, recipe_by_name(recipe)),
+                        make_backend(backend_or_ieee(context.backend)));
     Tape<float> tape(engine);
     Tensor<float> a({n, n});
     Tensor<float> identity({n, n});
@@ -260,7 +261,9 @@ Experiment formats_experiment() {
             "Which formats train a net as fp32 does, and which need scales for it?",
             Chapter::formats,
             {integer_setting("steps", "training steps", 200, 1500, 20, 1000000),
-             integer_setting("seeds", "runs with weights and order of their own", 3, 5, 1, 100)},
+             integer_setting("seeds", "runs with weights and order of their own", 3, 5, 1, 100),
+             control_setting("wide puts fp32 in the place of the other formats, unscaled leaves all scales out",
+                             {"wide", "unscaled"})},
             run};
 }
 

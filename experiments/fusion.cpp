@@ -8,7 +8,7 @@
 
 #include "engine/random.hpp"
 #include "engine/rounder.hpp"
-#include "experiments/framework/experiment.hpp"
+#include "experiments/framework/control.hpp"
 #include "experiments/sources.hpp"
 #include "softfloat/functions/pinned.hpp"
 
@@ -108,11 +108,12 @@ void run(const RunContext& context, Result& result) {
         "Fused chains stay at the quarter of a unit that one rounding costs; each stored result in between adds "
         "its own, most of all where a difference cancels.",
         ""};
+    const bool wide = has_control(context, "wide");
     const struct {
         const char* name;
         FloatFormat format;
         double (*store)(double);
-    } stores[] = {{"fp16", formats::fp16, in_fp16}, {"bf16", formats::bf16, in_bf16}};
+    } stores[] = {{"fp16", formats::fp16, wide ? in_fp32 : in_fp16}, {"bf16", formats::bf16, wide ? in_fp32 : in_bf16}};
     double done = 0;
     for (const auto& store : stores) {
         Series different{store.name, formats::fp64, {}};
@@ -156,7 +157,7 @@ Experiment fusion_experiment() {
             "Fusion: where a chain of operations rounds",
             "Which bits change when a compiler fuses pointwise operations, and are they better?",
             Chapter::systems,
-            {integer_setting("samples", "random inputs a chain", 50000, 1000000, 1000, 100000000)},
+            {integer_setting("samples", "random inputs a chain", 50000, 1000000, 1000, 100000000), wide_control()},
             run};
 }
 

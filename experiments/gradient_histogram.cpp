@@ -6,7 +6,7 @@
 
 #include "engine/digits.hpp"
 #include "engine/idx.hpp"
-#include "experiments/framework/experiment.hpp"
+#include "experiments/framework/control.hpp"
 #include "experiments/matrix_units.hpp"
 #include "experiments/sources.hpp"
 #include "experiments/watched_nets.hpp"
@@ -47,7 +47,9 @@ TrainingOptions options_of(const RunContext& context, const std::string& backend
             .batch = static_cast<Index>(settings.integer("batch")),
             .learning_rate = settings.real("learning_rate"),
             .seed = context.seed,
-            .scale = static_cast<double>(std::int64_t{1} << settings.integer("scale_exponent"))};
+            .scale = has_control(context, "unscaled")
+                         ? 1
+                         : static_cast<double>(std::int64_t{1} << settings.integer("scale_exponent"))};
 }
 
 void claim_shift(const Training& training, int binades, Result& result) {
@@ -265,7 +267,7 @@ void replica(const RunContext& context, const std::vector<WatchedNet>& nets, Res
         cite(sources::notebook, "histogram of activation gradients of a detection net, from NVIDIA's documentation");
     constexpr std::int64_t count = 200000;
     const BinadeHistogram plain = published_replica(count, 1, context.seed);
-    const BinadeHistogram scaled = published_replica(count, 8, context.seed);
+    const BinadeHistogram scaled = published_replica(count, has_control(context, "unscaled") ? 1 : 8, context.seed);
     const auto kept = [](const BinadeHistogram& h) { return h.total() - h.zeros() - h.lost_in_fp16(); };
     const double zeros = 100 * plain.share(plain.zeros());
     const double lost_of_nonzero =
@@ -350,6 +352,7 @@ Experiment gradient_histogram_experiment() {
                              1000000),
              integer_setting("frames", "of the moving figure", 8, 16, 2, 100),
              text_setting("recipe", "how to train", "mixed_fp16", {"fp32", "tf32", "bf16", "mixed_fp16", "fp16"}),
+             control_setting("unscaled looks at gradients without the loss scale", {"unscaled"}),
              path_setting("mnist", "folder with the MNIST idx files, instead of generated digits")},
             run};
 }

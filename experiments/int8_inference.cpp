@@ -229,7 +229,7 @@ struct Quantisation {
 
 Quantisation quantise(const RunContext& context, const DataSplit& data, std::uint64_t seed) {
     const Settings& settings = context.settings;
-    const double shrink = settings.text("control") == "saturate" ? 1.0 / 32 : 1;
+    const double shrink = has_control(context, "saturate") ? 1.0 / 32 : 1;
     Trainer<float> trainer(Engine("fp32", "soft:ieee"), seed);
     trainer.keep_trace = false;
     const DigitCnn net(trainer.model(), shape_of(data.train), 8, 16);
@@ -407,8 +407,7 @@ Experiment int8_inference_experiment() {
          integer_setting("test_images", "generated shapes to test on", 500, 4000, 1, 1000000),
          integer_setting("seeds", "trained nets", 3, 5, 1, 100),
          real_setting("learning_rate", "of Adam", 3e-3, 1e-3, 0, 10),
-         text_setting("control", "saturate clips at a 32nd of the range, to see the claims fail", "none",
-                      {"none", "saturate"})},
+         control_setting("saturate clips at a 32nd of the range", {"saturate"})},
         run};
 }
 

@@ -10,7 +10,7 @@
 #include "engine/digits.hpp"
 #include "engine/step_functions.hpp"
 #include "experiments/binade_histogram.hpp"
-#include "experiments/framework/experiment.hpp"
+#include "experiments/framework/control.hpp"
 #include "experiments/small_nets.hpp"
 #include "experiments/sources.hpp"
 #include "softfloat/round.hpp"
@@ -68,9 +68,10 @@ Spread accuracy_of(const Runs& runs) {
     return spread_of(std::move(values));
 }
 
-Recipe scaled_fp16(LossScaleOptions scale) {
+/// Under the control "unscaled" the scale is 1.
+Recipe scaled_fp16(const RunContext& context, LossScaleOptions scale) {
     Recipe recipe = recipe_by_name("mixed_fp16");
-    recipe.loss_scale = std::move(scale);
+    recipe.loss_scale = has_control(context, "unscaled") ? constant_loss_scale(1) : std::move(scale);
     return recipe;
 }
 
@@ -116,12 +117,12 @@ Study study_of(const RunContext& context, const DataSplit& data) {
     study.constant.resize(study.exponents.size());
     add(study.fp32, recipe_by_name("fp32"), unbalanced);
     add(study.bf16, recipe_by_name("bf16"), unbalanced);
-    add(study.dynamic, scaled_fp16(moving_scale(settings.integer("window"))), unbalanced);
+    add(study.dynamic, scaled_fp16(context, moving_scale(settings.integer("window"))), unbalanced);
     add(study.ordinary, recipe_by_name("fp32"), ordinary);
-    add(study.ordinary_unscaled, scaled_fp16(constant_loss_scale(1)), ordinary);
+    add(study.ordinary_unscaled, scaled_fp16(context, constant_loss_scale(1)), ordinary);
     for (std::size_t i = 0; i < study.exponents.size(); ++i) {
         const double scale = std::ldexp(1.0, study.exponents[i]);
-        add(study.constant[i], scaled_fp16(constant_loss_scale(scale)), unbalanced);
+        add(study.constant[i], scaled_fp16(context, constant_loss_scale(scale)), unbalanced);
     }
     const std::vector<TrialResult> results = run_trials(trials, [&](double done) { context.progress(0.85 * done); });
     for (std::size_t i = 0; i < results.size(); ++i) owners[i]->push_back({results[i], *gradients[i]});
@@ -348,13 +349,13 @@ Sawtooth sawtooth_of(const RunContext& context) {
     std::vector<Trial> trials;
     for (const bool low : {false, true}) {
         for (std::size_t seed = 0; seed < seeds; ++seed) {
-            trials.push_back(
-                {.recipe = low ? scaled_fp16(moving_scale(settings.integer("window"))) : recipe_by_name("fp32"),
-                 .task = reversal_task({}),
-                 .optimizer = {.kind = OptimizerKind::adam, .learning_rate = 0x1p-7},
-                 .steps = settings.integer("translation_steps"),
-                 .seed = context.seed + seed,
-                 .backend = backend_or_ieee(context.backend)});
+            trials.push_back({.recipe = low ? scaled_fp16(context, moving_scale(settings.integer("window")))
+                                            : recipe_by_name("fp32"),
+                              .task = reversal_task({}),
+                              .optimizer = {.kind = OptimizerKind::adam, .learning_rate = 0x1p-7},
+                              .steps = settings.integer("translation_steps"),
+                              .seed = context.seed + seed,
+                              .backend = backend_or_ieee(context.backend)});
         }
     }
     trials[seeds].prepare = [&saw](Trainer<float>& trainer) {
@@ -473,7 +474,8 @@ Experiment loss_scaling_experiment() {
              integer_setting("feature_exponent", "features are too large by 2 to this power", 8, 8, 0, 10),
              integer_setting("loss_exponent", "the loss is one of many terms: its weight is 2 to this power", -12, -12,
                              -20, 0),
-             integer_setting("window", "clean steps until a moving scale grows", 20, 100, 1, 1000000)},
+             integer_setting("window", "clean steps until a moving scale grows", 20, 100, 1, 1000000),
+             control_setting("unscaled trains with a scale of 1 in the place of any other", {"unscaled"})},
             run};
 }
 

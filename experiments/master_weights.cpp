@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "engine/digits.hpp"
-#include "experiments/framework/experiment.hpp"
+#include "experiments/framework/control.hpp"
 #include "experiments/small_nets.hpp"
 #include "experiments/sources.hpp"
 #include "softfloat/float.hpp"
@@ -50,6 +50,15 @@ enum : std::size_t {
     bf16_kahan,
     moments
 };
+
+/// Under the control "masters" updates go into fp32 masters everywhere, under "nearest" nowhere but in fp32.
+Variant under_control(const RunContext& context, Variant variant) {
+    if (variant.weights == formats::fp32) return variant;
+    if (has_control(context, "masters")) variant.masters = true;
+    if (has_control(context, "nearest")) variant.masters = false;
+    if (!has_control(context, "none")) variant.rounding = UpdateRounding::nearest;
+    return variant;
+}
 
 /// Only where the updates go differs: products and steps are fp32's, the loss scale is in the middle of what works.
 Recipe recipe_of(const Variant& variant) {
@@ -121,8 +130,9 @@ struct Study {
     }
 };
 
-Trial trial_of(const RunContext& context, const Variant& variant, double rate, const TaskBuilder& task,
+Trial trial_of(const RunContext& context, const Variant& chosen, double rate, const TaskBuilder& task,
                std::size_t seed) {
+    const Variant variant = under_control(context, chosen);
     Trial trial{.recipe = recipe_of(variant),
                 .task = task,
                 .optimizer = {.kind = OptimizerKind::adam, .learning_rate = rate, .rounding = variant.rounding},
@@ -357,7 +367,9 @@ Experiment master_weights_experiment() {
              integer_setting("least_rate_exponent", "the least learning rate is 2 to this power", -13, -15, -20, -6),
              integer_setting("largest_rate_exponent", "the largest learning rate is 2 to this power", -9, -6, -12, 0),
              integer_setting("collapse_exponent", "the learning rate of the comparison is 2 to this power", -12, -12,
-                             -20, 0)},
+                             -20, 0),
+             control_setting("masters updates fp32 masters in every way, nearest 16-bit weights rounded to nearest",
+                             {"masters", "nearest"})},
             run};
 }
 

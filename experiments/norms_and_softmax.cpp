@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "experiments/framework/control.hpp"
 #include "experiments/sources.hpp"
 #include "experiments/sums.hpp"
 #include "softfloat/functions/functions.hpp"
@@ -15,26 +16,27 @@ namespace {
 
 using sources::cite;
 
-/// The norm of N fours: squares and their sum in T, in order or pairwise, root in T, stored in fp16.
-template <class T>
-fp16 norm_of_fours(std::size_t count, bool pairwise) {
+/// The norm of N fours: squares and their sum in T, in order or pairwise, root in T, stored in Half.
+template <class T, class Half>
+Half norm_of_fours(std::size_t count, bool pairwise) {
     const std::vector<T> squares(count, T(4) * T(4));
     const T sum = pairwise ? sum_pairwise<T>(squares) : sum_one_by_one<T>(squares);
-    return fp16(static_cast<double>(sqrt(sum)));
+    return Half(static_cast<double>(sqrt(sum)));
 }
 
+template <class Half>
 void claim_norms(Result& result) {
     const std::string slide = cite(sources::volta_talk, "Reductions: large sums of values: L1 norm, L2 norm, softmax");
     for (const auto& [count, norm] : {std::pair{4094, 255.875}, {4095, 256.0}, {4096, 256.0}, {4097, 256.0}}) {
         result.claim_value(
             fmt::format("norm_fp32_{}", count), slide,
             fmt::format("The L2 norm of {} fours, accumulated in fp32 and stored in fp16, is {}.", count, norm), norm,
-            norm_of_fours<fp32>(static_cast<std::size_t>(count), false));
+            norm_of_fours<fp32, Half>(static_cast<std::size_t>(count), false));
     }
     result.claim("norm_fp16_overflow", slide, "With the sum of squares in fp16 the norm is infinite from N = 4095 on.",
                  "N = 4095", [] {
                      std::size_t count = 4000;
-                     while (!isinf(norm_of_fours<fp16>(count, true))) ++count;
+                     while (count < 5000 && !isinf(norm_of_fours<Half, Half>(count, true))) ++count;
                      return fmt::format("N = {}", count);
                  }());
 }
@@ -54,9 +56,9 @@ void figure_norms(Result& result) {
         }
         figure.series.push_back(std::move(series));
     };
-    add("fp32 sum of squares", norm_of_fours<fp32>, false);
-    add("fp16 pairwise", norm_of_fours<fp16>, true);
-    add("fp16 one by one", norm_of_fours<fp16>, false);
+    add("fp32 sum of squares", norm_of_fours<fp32, fp16>, false);
+    add("fp16 pairwise", norm_of_fours<fp16, fp16>, true);
+    add("fp16 one by one", norm_of_fours<fp16, fp16>, false);
     result.figure(std::move(figure));
 }
 
@@ -78,25 +80,26 @@ fp16 exp_overflows_at() {
     return fp16::from_bits(code);
 }
 
+template <class Half>
 void claim_exponentials(Result& result) {
     const std::string slide = cite(sources::volta_talk, "Pointwise operations: |f(x)| >> |x|: exp, square, log");
     // ln 65520 = 11.0899 lies between the fp16 neighbours 11.0859375 and 11.09375; ln 3.4e38 = 88.72 below 88.75.
     result.claim_value("exp_fp16", slide,
                        "e^x overflows in fp16 from x = 11.09375 on, the first fp16 number above ln 65520.", 11.09375,
-                       exp_overflows_at<fp16>());
+                       exp_overflows_at<Half>());
     result.claim_value("exp_fp32", slide,
                        "e^x overflows in fp32 from x = 88.75 on (x in fp16): a range wider by a factor 8 only.", 88.75,
                        exp_overflows_at<fp32>());
     result.claim_value("softmax_fp16_zero", cite(sources::volta_talk, "Loss, probability layers: FP32 math"),
                        "Ten equal logits of 10: e^x is finite in fp16 but the sum is not, and every probability is 0.",
-                       0, softmax_sum<fp16>(10, 10, false));
+                       0, softmax_sum<Half>(10, 10, false));
     result.claim("softmax_fp16_nan", cite(sources::volta_talk, "Loss, probability layers: FP32 math"),
                  "Ten equal logits of 12: e^x is infinite in fp16, and every probability is NaN.", "NaN",
-                 isnan(softmax_sum<fp16>(12, 10, false)) ? "NaN" : "a number");
+                 isnan(softmax_sum<Half>(12, 10, false)) ? "NaN" : "a number");
     result.claim_value(
         "softmax_fp16_shifted", cite(sources::volta_talk, "Loss, probability layers: FP32 math"),
         "With the maximum subtracted first, the same probabilities in fp16 add up to 1, within an ulp or two.",
-        static_cast<double>(softmax_sum<fp16>(0, 10, false)), softmax_sum<fp16>(12, 10, true));
+        static_cast<double>(softmax_sum<Half>(0, 10, false)), softmax_sum<Half>(12, 10, true));
 }
 
 void figure_softmax(Result& result) {
@@ -122,9 +125,11 @@ void figure_softmax(Result& result) {
 
 }  // namespace
 
-void norms_and_softmax(Result& result) {
-    claim_norms(result);
-    claim_exponentials(result);
+void norms_and_softmax(const RunContext& context, Result& result) {
+    with_16_bit_formats(context, [&]<class Half, class>() {
+        claim_norms<Half>(result);
+        claim_exponentials<Half>(result);
+    });
     figure_norms(result);
     figure_softmax(result);
 }

@@ -1,11 +1,11 @@
 // The part of the overflow experiment that is about norms and exponentials.
 #pragma once
 
-#include "experiments/framework/result.hpp"
+#include "experiments/framework/experiment.hpp"
 
 namespace ulp {
 
 /// Adds their claims and figures.
-void norms_and_softmax(Result& result);
+void norms_and_softmax(const RunContext& context, Result& result);
 
 }  // namespace ulp

@@ -20,7 +20,7 @@ constexpr std::string_view levels[] = {"O0", "O1", "O2", "O3"};
 std::vector<Arithmetic> arithmetics_of(const RunContext& context) {
     std::vector<Arithmetic> arithmetics;
     for (const std::string_view level : levels) {
-        const bool spoilt = level != "O0" && context.settings.text("control") == "all_O3";
+        const bool spoilt = level != "O0" && has_control(context, "all_O3");
         arithmetics.push_back({std::string(level), Level(spoilt ? "O3" : level).recipe(),
                                level == "O0" ? "soft:ieee" : mixed_backend(context)});
     }
@@ -212,8 +212,7 @@ Experiment opt_levels_experiment() {
              integer_setting("seeds", "runs of each classifier at each level", 3, 5, 1, 100),
              real_setting("learning_rate", "of gradient descent with momentum 0.9, falling linearly to 0", 0.05, 0.05,
                           0, 10),
-             text_setting("control", "all_O3 puts O3 in the place of O1 and O2, to see the claims fail", "none",
-                          {"none", "all_O3"})},
+             control_setting("all_O3 puts O3 in the place of O1 and O2", {"all_O3"})},
             run};
 }
 

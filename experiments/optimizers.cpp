@@ -8,7 +8,7 @@
 
 #include "engine/digits.hpp"
 #include "engine/random.hpp"
-#include "experiments/framework/experiment.hpp"
+#include "experiments/framework/control.hpp"
 #include "experiments/small_nets.hpp"
 #include "experiments/sources.hpp"
 #include "softfloat/functions/pinned.hpp"
@@ -20,9 +20,20 @@ using sources::cite;
 
 // ---- Closed forms ----
 
+/// The optimizer's steps and state in fp16, and so its masters: what has none of its own takes no loss scale.
+Recipe with_fp16_update(Recipe recipe) {
+    recipe.update = formats::fp16;
+    recipe.loss_scale = constant_loss_scale(1);
+    return recipe;
+}
+Recipe under_control(const RunContext& context, Recipe recipe) {
+    return has_control(context, "fp16_update") ? with_fp16_update(std::move(recipe)) : recipe;
+}
+
 /// The weight after steps with these gradients, from 1, on an fp32 master of an fp16 weight.
-float after_steps(const OptimizerOptions& options, const std::vector<float>& gradients, double curvature = 0) {
-    const Recipe recipe = recipe_by_name("mixed_fp16");
+float after_steps(const RunContext& context, const OptimizerOptions& options, const std::vector<float>& gradients,
+                  double curvature = 0) {
+    const Recipe recipe = under_control(context, recipe_by_name("mixed_fp16"));
     Model<float> model(recipe, 1);
     Parameter<float>& w = model.add("w", {1}, Init::constant(1));
     Optimizer<float> optimizer(model, options);
@@ -36,7 +47,7 @@ float after_steps(const OptimizerOptions& options, const std::vector<float>& gra
         w.gradient = Tensor<float>(Shape{1}, std::vector<float>{g}, formats::fp16);
         optimizer.step();
     }
-    return w.master[0];
+    return w.updated()[0];
 }
 
 void claim_step(std::string_view id, std::string_view source, std::string_view statement, double closed, float measured,
@@ -46,22 +57,23 @@ void claim_step(std::string_view id, std::string_view source, std::string_view s
                     fmt::format("{:.9f} within 4 units of 2^-24", closed), fmt::format("{:.9f}", measured));
 }
 
-void claim_closed_forms(Result& result) {
+void claim_closed_forms(const RunContext& context, Result& result) {
     const float g = 0.5F;
     const std::string pytorch = "PyTorch, documentation of torch.optim";
     claim_step("sgd", pytorch, "SGD: w = 1 - 0.1 g after a step.", 1 - 0.1 * 0.5,
-               after_steps({.learning_rate = 0.1}, {g}), result);
+               after_steps(context, {.learning_rate = 0.1}, {g}), result);
     claim_step("momentum", pytorch, "SGD with momentum 0.9: the third velocity is (1 + 0.9 + 0.81) g.",
-               1 - 0.1 * 0.5 * (1 + 1.9 + 2.71), after_steps({.learning_rate = 0.1, .momentum = 0.9}, {g, g, g}),
-               result);
+               1 - 0.1 * 0.5 * (1 + 1.9 + 2.71),
+               after_steps(context, {.learning_rate = 0.1, .momentum = 0.9}, {g, g, g}), result);
     claim_step("adam", "Kingma and Ba, Adam (2015), section 2.1: the step is about the rate",
                "Adam: with equal gradients every step is rate g / (|g| + eps), whatever g.",
                1 - 3 * 0.01 * 0.5 / (0.5 + 1e-8),
-               after_steps({.kind = OptimizerKind::adam, .learning_rate = 0.01}, {g, g, g}), result);
+               after_steps(context, {.kind = OptimizerKind::adam, .learning_rate = 0.01}, {g, g, g}), result);
     claim_step("adagrad", "Duchi et al., Adaptive subgradient methods (2011)",
                "Adagrad: equal gradients give rate / sqrt(n) in step n.",
                1 - 0.1 * (1 + 1 / std::sqrt(2.0) + 1 / std::sqrt(3.0) + 0.5),
-               after_steps({.kind = OptimizerKind::adagrad, .learning_rate = 0.1, .eps = 1e-10}, {g, g, g, g}), result);
+               after_steps(context, {.kind = OptimizerKind::adagrad, .learning_rate = 0.1, .eps = 1e-10}, {g, g, g, g}),
+               result);
     OptimizerOptions sophia{.kind = OptimizerKind::sophia,
                             .learning_rate = 0.01,
                             .beta1 = 0.965,
@@ -70,9 +82,9 @@ void claim_closed_forms(Result& result) {
                             .weight_decay = 0.1};
     const std::string paper = "Liu et al., Sophia (2023), algorithm 3";
     claim_step("sophia_clipped", paper, "Sophia: where the curvature is 0 the step is clipped to the rate.",
-               1 - 0.01 * (1 + 0.1), after_steps(sophia, {g}), result);
+               1 - 0.01 * (1 + 0.1), after_steps(context, sophia, {g}), result);
     claim_step("sophia", paper, "Sophia: unclipped it is rate m / (rho h), with m = (1 - beta1) g.",
-               1 - 0.01 * (0.035 * 0.5 / (0.04 * 2) + 0.1), after_steps(sophia, {g}, 2), result);
+               1 - 0.01 * (0.035 * 0.5 / (0.04 * 2) + 0.1), after_steps(context, sophia, {g}, 2), result);
 }
 
 // ---- Training ----
@@ -167,7 +179,9 @@ struct Study {
 
 Study study_of(const RunContext& context, const DataSplit& data) {
     Study study;
-    study.ways = {{"fp32", recipe_by_name("fp32")}, {"bf16", recipe_by_name("bf16")}, {"fp16", scaled_fp16(0x1p10)}};
+    study.ways = {{"fp32", recipe_by_name("fp32")},
+                  {"bf16", under_control(context, recipe_by_name("bf16"))},
+                  {"fp16", under_control(context, scaled_fp16(0x1p10))}};
     study.seeds = static_cast<std::size_t>(context.settings.integer("seeds"));
     study.clipped.resize(study.ways.size());
     std::vector<Trial> trials;
@@ -179,8 +193,7 @@ Study study_of(const RunContext& context, const DataSplit& data) {
             }
         }
     }
-    Way narrow{"fp16 state", scaled_fp16(1)};
-    narrow.recipe.update = formats::fp16;
+    const Way narrow{"fp16 state", with_fp16_update(recipe_by_name("mixed_fp16"))};
     for (std::size_t seed = 0; seed < study.seeds; ++seed) {
         trials.push_back(trial_of(context, methods[adam], narrow, data, seed, nullptr));
     }
@@ -264,7 +277,7 @@ void run(const RunContext& context, Result& result) {
     const DataSplit data = generated_digit_split(2000, 500, 14, context.seed);
     result.input({"generated digits for training", data.train.digest()});
     result.input({"generated digits for testing", data.test.digest()});
-    claim_closed_forms(result);
+    claim_closed_forms(context, result);
     const Study study = study_of(context, data);
     claim_training(study, result);
     figure_accuracy(study, result);
@@ -279,7 +292,8 @@ Experiment optimizers_experiment() {
             "Do SGD, Adam, Adagrad and Sophia train in 16 bits as they do in fp32?",
             Chapter::systems,
             {integer_setting("steps", "training steps", 300, 2000, 20, 1000000),
-             integer_setting("seeds", "runs with weights and order of their own", 3, 5, 1, 100)},
+             integer_setting("seeds", "runs with weights and order of their own", 3, 5, 1, 100),
+             control_setting("fp16_update computes and keeps the optimizer's numbers in fp16", {"fp16_update"})},
             run};
 }
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "experiments/framework/experiment.hpp"
+#include "experiments/framework/control.hpp"
 #include "experiments/matrix_units.hpp"
 #include "experiments/norms_and_softmax.hpp"
 #include "experiments/sources.hpp"
@@ -53,46 +53,50 @@ T sixteens_pairwise(std::size_t count) {
     return sum_pairwise<T>(copies<T>(count, 16));
 }
 
+template <class Half, class Brain>
 void claim_sums(Result& result) {
     const std::string slide = cite(sources::amp_slides, "Certain ops require FP32 dynamic range");
     const std::string cell = cite(sources::notebook, "a = torch.cuda.HalfTensor(4096); a.sum()");
     const auto fp32_sum = sixteens_one_by_one<fp32>(4096);
     result.claim_value("sum_fp32", slide, "4096 sixteens summed in fp32 give 65536.", 65536, fp32_sum);
     result.claim_value("sum_fp32_stored_fp16", slide,
-                       "The same sum accumulated in fp32 and stored in fp16 is infinite.", INFINITY, fp16(fp32_sum));
+                       "The same sum accumulated in fp32 and stored in fp16 is infinite.", INFINITY, Half(fp32_sum));
     result.claim_value("sum_fp16_pairwise", cell, "4096 sixteens summed pairwise in fp16 give infinity.", INFINITY,
-                       sixteens_pairwise<fp16>(4096));
+                       sixteens_pairwise<Half>(4096));
     result.claim_value("sum_fp16_one_by_one", cite(sources::arithmetic, "4.3.1 rounding to nearest"),
                        "Summed one by one in fp16 they do not overflow: from 32768 on 16 is half an ulp and is lost.",
-                       32768, sixteens_one_by_one<fp16>(4096));
+                       32768, sixteens_one_by_one<Half>(4096));
     result.claim("sum_fp16_swamps_at", cite(sources::arithmetic, "4.3.1 rounding to nearest"),
                  "That sum stops at element 2048: the first element that changes nothing is the next one.",
                  "2048 elements count", [] {
                      std::size_t count = 1;
-                     while (sixteens_one_by_one<fp16>(count).bits() != sixteens_one_by_one<fp16>(count + 1).bits())
+                     while (count < 4096 &&
+                            sixteens_one_by_one<Half>(count).bits() != sixteens_one_by_one<Half>(count + 1).bits()) {
                          ++count;
+                     }
                      return fmt::format("{} elements count", count);
                  }());
     result.claim_value("sum_bf16_one_by_one", cite(sources::arithmetic, "4.3.1 rounding to nearest"),
-                       "One by one in bf16 the sum stops at 4096.", 4096, sixteens_one_by_one<bf16>(4096));
+                       "One by one in bf16 the sum stops at 4096.", 4096, sixteens_one_by_one<Brain>(4096));
     result.claim_value("sum_bf16_pairwise", cite(sources::arithmetic, "4.3.1 rounding to nearest"),
-                       "Pairwise in bf16 the sum is exact.", 65536, sixteens_pairwise<bf16>(4096));
+                       "Pairwise in bf16 the sum is exact.", 65536, sixteens_pairwise<Brain>(4096));
     result.claim_value("sum_tf32_one_by_one", cite(sources::arithmetic, "4.3.1 rounding to nearest"),
                        "One by one, rounded to tf32, the sum stops at 32768 as fp16's does: the precision is the same.",
                        32768, sixteens_one_by_one<tf32>(4096));
 }
 
+template <class Half>
 void claim_boundary(Result& result) {
     const std::string place = cite(sources::arithmetic, "4.3.1 rounding to nearest");
     result.claim_value("boundary_4094", place, "4094 sixteens are 65504, the largest fp16 number.", 65504,
-                       fp16(sixteens_one_by_one<fp32>(4094)));
+                       Half(sixteens_one_by_one<fp32>(4094)));
     result.claim_value("boundary_4095", place,
                        "4095 sixteens are 65520, half way to 65536: the tie goes to the even neighbour, infinity.",
-                       INFINITY, fp16(sixteens_one_by_one<fp32>(4095)));
+                       INFINITY, Half(sixteens_one_by_one<fp32>(4095)));
     result.claim_value(
         "loss_scale_65536", cite(sources::round_table, "Convert loss fp16 to fp32 just for scaling"),
         "A loss scale of 65536 is infinite in fp16, so the loss is converted to fp32 before it is scaled.", INFINITY,
-        fp16(65536));
+        Half(65536));
 }
 
 /// `count` sixteens as a dot product with ones.
@@ -102,17 +106,19 @@ float unit_sum(const MatrixUnit& unit, const ProductTypes& types, std::size_t co
     return dot(*unit.backend, types, sixteens, ones);
 }
 
+template <class Half>
 void claim_units(const std::vector<MatrixUnit>& units, Result& result) {
     const std::string slide = cite(sources::volta_talk, "Convolution, matrix multiply");
+    const ProductTypes narrow{formats::fp16, Half::format};
     for (const MatrixUnit& unit : units) {
         if (!unit.spec.starts_with("soft:") || unit.spec == "soft:ieee") continue;  // no claim about other backends
         const auto id = [&](const char* name) { return fmt::format("{}_{}", name, unit.spec.substr(5)); };
-        const auto in_fp16 = [&](std::size_t count) { return fp16(unit_sum(unit, fp16_to_fp16, count)); };
+        const auto in_fp16 = [&](std::size_t count) { return Half(unit_sum(unit, narrow, count)); };
         const fp32 wide(unit_sum(unit, fp16_to_fp32, 4096));
         result.claim_value(id("unit_fp32"), slide, unit.name + " with an fp32 accumulator sums 4096 sixteens exactly.",
                            65536, wide);
         result.claim_value(id("unit_fp32_stored_fp16"), slide, unit.name + ": that sum stored in fp16 is infinite.",
-                           INFINITY, fp16(wide));
+                           INFINITY, Half(wide));
         result.claim_value(id("unit_fp16"), slide, unit.name + " with an fp16 accumulator overflows.", INFINITY,
                            in_fp16(4096));
         result.claim_value(id("unit_fp16_4094"), slide,
@@ -191,12 +197,14 @@ void figure_boundary(Result& result) {
 void run(const RunContext& context, Result& result) {
     const std::vector<MatrixUnit> units = matrix_units(context);
     claim_formats(result);
-    claim_sums(result);
-    claim_boundary(result);
-    claim_units(units, result);
+    with_16_bit_formats(context, [&]<class Half, class Brain>() {
+        claim_sums<Half, Brain>(result);
+        claim_boundary<Half>(result);
+        claim_units<Half>(units, result);
+    });
     figure_partial_sums(context, units, result);
     figure_boundary(result);
-    norms_and_softmax(result);
+    norms_and_softmax(context, result);
 }
 
 }  // namespace
@@ -206,7 +214,8 @@ Experiment overflow_experiment() {
             "Overflow: sums, norms and exponentials that leave the range",
             "Which ways of adding up, squaring and exponentiating leave fp16's range, and which do not?",
             Chapter::overflow,
-            {integer_setting("length", "longest sum of the figure of partial sums", 16384, 65536, 64, 1 << 20)},
+            {integer_setting("length", "longest sum of the figure of partial sums", 16384, 65536, 64, 1 << 20),
+             wide_control()},
             run};
 }
 

@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "engine/engine.hpp"
-#include "experiments/framework/experiment.hpp"
+#include "experiments/framework/control.hpp"
 #include "experiments/roofline_model.hpp"
 #include "experiments/sources.hpp"
 #include "softfloat/block_scaled.hpp"
@@ -22,6 +22,7 @@ using sources::cite;
 
 // ---- Words for the fields of a format ----
 
+template <class Half, class Brain>
 void claim_words(Result& result) {
     const std::string article = cite(sources::paperspace, "TF32 also uses the same 8-bit multiplier as FP32");
     result.claim("tf32_exponent", article,
@@ -34,10 +35,10 @@ void claim_words(Result& result) {
                        "A TF32 multiplier takes 11-bit significands: 1 + 2^-10 is a TF32 number; with 8 bits it is 1.",
                        factor, tf32(factor), Verdict::refuted);
     result.claim_value("eight_bit_multiplier", article, "With an 8-bit significand that factor is lost.", 1,
-                       bf16(factor));
+                       Brain(factor));
     result.claim("tf32_mantissa", cite(sources::paperspace, "TF32 employs the same 10-bit mantissa as FP16"),
                  "TF32 and FP16 have fractions of 10 bits.", "10 and 10",
-                 fmt::format("{} and {}", formats::tf32.fraction_bits, formats::fp16.fraction_bits));
+                 fmt::format("{} and {}", formats::tf32.fraction_bits, Half::format.fraction_bits));
     const std::string scope = cite(sources::paperspace, "The amount of bits in the modulus affects its scope");
     int wider = 0;
     for (int bits = 4; bits <= 8; ++bits) {
@@ -83,6 +84,7 @@ void claim_scaler(Result& result) {
                  fmt::format("{:.1f} times", 0.1 / (100.0 / 2001)));
 }
 
+template <class Half>
 void claim_chip(Result& result) {
     const std::string slide = cite(sources::volta_talk, "GV100: 80 SM, 5120 CUDA cores, 640 Tensor Cores");
     const Gpu gpu;
@@ -100,12 +102,12 @@ void claim_chip(Result& result) {
                                 find_model("v100", "fp16", "fp32").proof));
     result.claim("linear_256", cite(sources::amp_slides, "How can I make sure Tensor Cores were used?"),
                  "The layer 256 x 1024 to 2048 in fp16 runs on Tensor Cores.", "",
-                 refusal({formats::fp16, formats::fp32}, 256, 2048, 1024));
+                 refusal({Half::format, formats::fp32}, 256, 2048, 1024));
     result.claim("linear_256_fp32", cite(sources::amp_slides, "FP16 input enables Volta/Turing Tensor Cores"),
                  "In fp32 it does not.", "the operands are fp32, a V100's Tensor Cores take fp16",
                  refusal({formats::fp32, formats::fp32}, 256, 2048, 1024));
     result.claim("bytes", cite(sources::paperspace, "Notations"), "FP16 takes 2 bytes, FP32 takes 4.", "2 and 4",
-                 fmt::format("{} and {}", formats::fp16.storage_bits() / 8, formats::fp32.storage_bits() / 8));
+                 fmt::format("{} and {}", Half::format.storage_bits() / 8, formats::fp32.storage_bits() / 8));
 }
 
 void claim_speeds(Result& result) {
@@ -121,20 +123,21 @@ void claim_speeds(Result& result) {
 }
 
 /// Integers that fp16 cannot hold.
+template <class Half>
 void claim_token_ids(Result& result) {
     const std::string slide =
         cite(sources::round_table, "NLP: input tensors are integer; not possible to convert to fp16");
     constexpr std::array ids = {101, 9932, 2461, 10880, 2003, 10392, 1012, 102};
     std::string changed;
     for (const int id : ids) {
-        const fp16 stored(static_cast<double>(id));
+        const Half stored(static_cast<double>(id));
         if (static_cast<double>(stored) == id) continue;
         changed += fmt::format("{}{} to {}", changed.empty() ? "" : ", ", id, static_cast<double>(stored));
     }
     result.claim("token_ids", slide, "Token ids stay integers: of the slide's eight, fp16 would change two.",
                  "9932 to 9936, 2461 to 2460", changed);
     int first = 0;
-    while (static_cast<double>(fp16(static_cast<double>(first))) == first) ++first;
+    while (first < 4096 && static_cast<double>(Half(static_cast<double>(first))) == first) ++first;
     result.claim("first_lost_integer", slide, "The first integer that fp16 does not hold is 2049.", "2049",
                  fmt::format("{}", first));
 }
@@ -194,12 +197,14 @@ void figure_accuracies(Result& result) {
 }
 
 void run(const RunContext& context, Result& result) {
-    claim_words(result);
-    claim_bfp16(result);
-    claim_scaler(result);
-    claim_chip(result);
-    claim_speeds(result);
-    claim_token_ids(result);
+    with_16_bit_formats(context, [&]<class Half, class Brain>() {
+        claim_words<Half, Brain>(result);
+        claim_bfp16(result);
+        claim_scaler(result);
+        claim_chip<Half>(result);
+        claim_speeds(result);
+        claim_token_ids<Half>(result);
+    });
     claim_accuracies(result);
     for (const PublishedNumber& number : published_numbers()) {
         result.quoted(number.id, cite(number.document, number.place), number.statement, std::string(number.value),
@@ -216,7 +221,7 @@ Experiment published_numbers_experiment() {
             "Published numbers: what arithmetic alone can check",
             "Which numbers of the sources follow from arithmetic, and which can only be quoted here?",
             Chapter::hardware,
-            {},
+            {wide_control()},
             run};
 }
 

@@ -8,7 +8,7 @@
 
 #include "engine/loss_scale.hpp"
 #include "engine/random.hpp"
-#include "experiments/framework/experiment.hpp"
+#include "experiments/framework/control.hpp"
 #include "experiments/small_nets.hpp"
 #include "experiments/sources.hpp"
 #include "softfloat/round.hpp"
@@ -46,10 +46,16 @@ Replay replay(std::string name, const LossScaleOptions& options, const std::vect
     return result;
 }
 
+/// Under the control "constant" no scale moves.
+LossScaleOptions under_control(const RunContext& context, LossScaleOptions options) {
+    if (has_control(context, "constant")) options.dynamic = false;
+    return options;
+}
+
 // ---- The golden traces ----
 
-LossScaleOptions at_64k(std::string_view dialect, std::int64_t window) {
-    LossScaleOptions options = loss_scale_dialect(dialect);
+LossScaleOptions at_64k(const RunContext& context, std::string_view dialect, std::int64_t window) {
+    LossScaleOptions options = under_control(context, loss_scale_dialect(dialect));
     options.initial = 0x1p16;
     options.window = window;
     return options;
@@ -76,7 +82,7 @@ std::string text_of(const Replay& replay) {
     return text;
 }
 
-void claim_growth(Result& result) {
+void claim_growth(const RunContext& context, Result& result) {
     const std::vector<double> quarter(19, 0.25);
     const std::string expected = "64K x4, 128K x4, 256K*, 128K x4, 256K*, 128K x4, 256K*";
     const auto claim = [&](std::string_view id, std::string_view who, LossScaleOptions options, std::string text) {
@@ -84,13 +90,13 @@ void claim_growth(Result& result) {
                      "A gradient of 1/4 in fp16, a window of 4 steps: the scales, * where the step is skipped.",
                      std::move(text), text_of(replay("", options, quarter)));
     };
-    claim("growth_pytorch", "PyTorch, GradScaler", at_64k("pytorch", 4), expected);
-    claim("growth_apex", "NVIDIA apex, LossScaler", at_64k("apex", 4), expected);
-    claim("growth_fairseq", "fairseq, DynamicLossScaler", at_64k("fairseq", 4), expected);
-    LossScaleOptions deepspeed = at_64k("deepspeed", 4);
+    claim("growth_pytorch", "PyTorch, GradScaler", at_64k(context, "pytorch", 4), expected);
+    claim("growth_apex", "NVIDIA apex, LossScaler", at_64k(context, "apex", 4), expected);
+    claim("growth_fairseq", "fairseq, DynamicLossScaler", at_64k(context, "fairseq", 4), expected);
+    LossScaleOptions deepspeed = at_64k(context, "deepspeed", 4);
     deepspeed.hysteresis = 1;
     claim("growth_deepspeed", "DeepSpeed, DynamicLossScaler with hysteresis 1", deepspeed, expected);
-    claim("growth_hysteresis", "Megatron, DynamicGradScaler with hysteresis 2", at_64k("megatron", 4),
+    claim("growth_hysteresis", "Megatron, DynamicGradScaler with hysteresis 2", at_64k(context, "megatron", 4),
           "64K x4, 128K x4, 256K*, 256K*, 128K x4, 256K*, 256K*, 128K x3");
 }
 
@@ -106,44 +112,45 @@ std::string forced(const LossScaleOptions& options) {
     return text;
 }
 
-void claim_forced(Result& result) {
+void claim_forced(const RunContext& context, Result& result) {
     const auto claim = [&](std::string_view id, std::string_view who, const LossScaleOptions& options,
                            std::string text) {
         result.claim(id, who, "Overflows at steps 3, 6, 9 and 12, counted from 0: the scale after each.",
                      std::move(text), forced(options));
     };
-    claim("forced_pytorch", "PyTorch, GradScaler", at_64k("pytorch", 100), "32K 16K 8K 4K");
-    claim("forced_apex", "NVIDIA apex, LossScaler", at_64k("apex", 100), "32K 16K 8K 4K");
-    claim("forced_fairseq", "fairseq, tolerance 0", at_64k("fairseq", 100), "32K 16K 8K 4K");
-    claim("forced_megatron", "Megatron, hysteresis 2", at_64k("megatron", 100), "64K 32K 16K 8K");
-    claim("forced_deepspeed", "DeepSpeed, hysteresis 2", at_64k("deepspeed", 100), "64K 32K 16K 8K");
-    LossScaleOptions consecutive = at_64k("deepspeed", 100);
+    claim("forced_pytorch", "PyTorch, GradScaler", at_64k(context, "pytorch", 100), "32K 16K 8K 4K");
+    claim("forced_apex", "NVIDIA apex, LossScaler", at_64k(context, "apex", 100), "32K 16K 8K 4K");
+    claim("forced_fairseq", "fairseq, tolerance 0", at_64k(context, "fairseq", 100), "32K 16K 8K 4K");
+    claim("forced_megatron", "Megatron, hysteresis 2", at_64k(context, "megatron", 100), "64K 32K 16K 8K");
+    claim("forced_deepspeed", "DeepSpeed, hysteresis 2", at_64k(context, "deepspeed", 100), "64K 32K 16K 8K");
+    LossScaleOptions consecutive = at_64k(context, "deepspeed", 100);
     consecutive.consecutive_hysteresis = true;
     claim("forced_consecutive", "DeepSpeed, consecutive hysteresis 2", consecutive, "64K 64K 64K 64K");
-    LossScaleOptions tolerant = at_64k("fairseq", 100);
+    LossScaleOptions tolerant = at_64k(context, "fairseq", 100);
     tolerant.tolerance = 0.3;
     claim("forced_tolerant", "fairseq, tolerance 0.3", tolerant, "64K 64K 32K 16K");
 }
 
-void claim_skips(Result& result) {
+void claim_skips(const RunContext& context, Result& result) {
     const std::vector<double> quarter(30000, 0.25);
-    const Replay steady = replay("", loss_scale_dialect("pytorch"), quarter);
+    const Replay steady = replay("", under_control(context, loss_scale_dialect("pytorch")), quarter);
     std::vector<std::size_t> at;
     for (std::size_t i = 0; i < steady.skipped.size(); ++i) {
         if (steady.skipped[i]) at.push_back(i);
     }
-    const std::size_t distance = at.back() - at[at.size() - 2];
+    const std::size_t distance = at.size() < 2 ? 0 : at.back() - at[at.size() - 2];
     result.claim(
         "skips_2000", cite(sources::volta_talk, "N = 2,000: skipping at most 0.05% of updates in steady state"),
         "In steady state one step of 2001 is skipped, 0.04998%: the slide's number is rounded up.",
-        "1 of 2001, 0.04998 %", fmt::format("1 of {}, {:.5f} %", distance, 100 / static_cast<double>(distance)));
+        "1 of 2001, 0.04998 %",
+        distance == 0 ? "none" : fmt::format("1 of {}, {:.5f} %", distance, 100 / static_cast<double>(distance)));
 }
 
 /// What users meet when the loss itself is infinite: every step overflows.
-void claim_endless_overflow(Result& result) {
+void claim_endless_overflow(const RunContext& context, Result& result) {
     const std::string question = "Users' reports: why did the loss scale fall to 1e-303?";
-    const auto after = [](std::string_view dialect, int steps) {
-        LossScale scale(loss_scale_dialect(dialect));
+    const auto after = [&](std::string_view dialect, int steps) {
+        LossScale scale(under_control(context, loss_scale_dialect(dialect)));
         for (int i = 0; i < steps; ++i) scale.update(true);
         return scale.value();
     };
@@ -192,8 +199,8 @@ void record_into(std::vector<double>& largest, Trial& trial) {
 }
 
 /// Every hundredth step's loss made infinite, so that a scaler skips it: ten times as often as the slide says.
-Trial with_skips(Trial trial) {
-    trial.recipe.loss_scale = loss_scale_dialect("pytorch");
+Trial with_skips(const RunContext& context, Trial trial) {
+    trial.recipe.loss_scale = under_control(context, loss_scale_dialect("pytorch"));
     trial.recipe.loss_scale.backoff = 0x1.fffffep-1;  // the scale has nothing to do here
     const TaskBuilder whole = trial.task;
     trial.task = [whole](Model<float>& model, std::uint64_t seed) -> Task {
@@ -219,7 +226,7 @@ Recorded record(const RunContext& context) {
     Recorded recorded;
     std::vector<Trial> trials;
     for (std::size_t seed = 0; seed < seeds; ++seed) trials.push_back(reversal_trial(context, context.seed + seed));
-    for (std::size_t seed = 0; seed < seeds; ++seed) trials.push_back(with_skips(trials[seed]));
+    for (std::size_t seed = 0; seed < seeds; ++seed) trials.push_back(with_skips(context, trials[seed]));
     record_into(recorded.largest, trials.front());
     const std::vector<TrialResult> results = run_trials(trials, context.progress);
     recorded.accuracy = accuracy_of(results, 0, seeds);
@@ -247,12 +254,13 @@ double unused_binades(const Replay& replay, const std::vector<double>& largest) 
     return count == 0 ? 0 : sum / static_cast<double>(count);
 }
 
-std::vector<Replay> replays_of(const std::vector<double>& largest, std::int64_t divisor) {
+std::vector<Replay> replays_of(const RunContext& context, const std::vector<double>& largest) {
+    const std::int64_t divisor = context.settings.integer("window_divisor");
     std::vector<Replay> replays;
     for (LossScaleOptions options : loss_scale_dialects()) {
         if (!options.dynamic) continue;
         options.window = std::max<std::int64_t>(options.window / divisor, 1);
-        replays.push_back(replay(options.dialect, options, largest));
+        replays.push_back(replay(options.dialect, under_control(context, options), largest));
     }
     const double most = *std::max_element(largest.begin(), largest.end());
     replays.push_back(replay("best constant in hindsight", constant_loss_scale(best_scale(most)), largest));
@@ -339,12 +347,12 @@ void figure_score(const Recorded& recorded, const std::vector<Replay>& replays, 
 }
 
 void run(const RunContext& context, Result& result) {
-    claim_growth(result);
-    claim_forced(result);
-    claim_skips(result);
-    claim_endless_overflow(result);
+    claim_growth(context, result);
+    claim_forced(context, result);
+    claim_skips(context, result);
+    claim_endless_overflow(context, result);
     const Recorded recorded = record(context);
-    const std::vector<Replay> replays = replays_of(recorded.largest, context.settings.integer("window_divisor"));
+    const std::vector<Replay> replays = replays_of(context, recorded.largest);
     claim_arena(recorded, replays, result);
     figure_scales(recorded, replays, result);
     figure_score(recorded, replays, result);
@@ -359,7 +367,8 @@ Experiment scaler_arena_experiment() {
             Chapter::remedies,
             {integer_setting("steps", "training steps that are recorded", 600, 6000, 4, 1000000),
              integer_setting("seeds", "runs with weights and sequences of their own", 3, 5, 1, 100),
-             integer_setting("window_divisor", "the dialects' windows are divided by this", 100, 10, 1, 1000)},
+             integer_setting("window_divisor", "the dialects' windows are divided by this", 100, 10, 1, 1000),
+             control_setting("constant keeps every scale as it began", {"constant"})},
             run};
 }
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "engine/random.hpp"
-#include "experiments/framework/experiment.hpp"
+#include "experiments/framework/control.hpp"
 #include "experiments/matrix_units.hpp"
 #include "experiments/sources.hpp"
 #include "softfloat/functions/pinned.hpp"
@@ -17,16 +17,17 @@ using sources::cite;
 
 constexpr double tenth_of_thousandth = 1e-4;
 
+template <class Half, class Brain>
 void claim_additions(Result& result) {
     const std::string slide = cite(sources::amp_slides, "1 + 0.0001 = ??");
-    result.claim_value("one_plus_small_fp16", slide, "1 + 0.0001 is 1 in fp16.", 1, fp16(1) + fp16(1e-4));
-    result.claim_value("one_plus_small_bf16", slide, "1 + 0.0001 is 1 in bf16.", 1, bf16(1) + bf16(1e-4));
+    result.claim_value("one_plus_small_fp16", slide, "1 + 0.0001 is 1 in fp16.", 1, Half(1) + Half(1e-4));
+    result.claim_value("one_plus_small_bf16", slide, "1 + 0.0001 is 1 in bf16.", 1, Brain(1) + Brain(1e-4));
     result.claim_value("one_plus_small_fp32", slide, "1 + 0.0001 is 1.0001 in fp32.", 1.0001, fp32(1) + fp32(1e-4));
     result.claim_value("one_plus_larger_fp16", cite(sources::arithmetic, "5.4.1 addition"),
                        "1 + 0.0005 is 1.0009765625 in fp16: more than half an ulp, so a whole one.", 1.0009765625,
-                       fp16(1) + fp16(5e-4));
+                       Half(1) + Half(5e-4));
     result.claim_value("one_plus_smallest_fp16", cite(sources::notebook, "torch.cuda.HalfTensor([2**-24]) + 1."),
-                       "1 plus the smallest fp16 number, 2^-24, is 1.", 1, fp16(1) + fp16(0x1p-24));
+                       "1 plus the smallest fp16 number, 2^-24, is 1.", 1, Half(1) + Half(0x1p-24));
 }
 
 void claim_decimals(Result& result) {
@@ -52,33 +53,35 @@ bool is_lost(T parameter, T update) {
 
 /// Over all normal fp16 parameters: how many are changed, up or down, by the largest update within ratio * parameter.
 /// Rounding is monotonic, so if that one has no effect no smaller one has.
+template <class Half>
 int parameters_changed_within(double ratio) {
     int changed = 0;
     Context down{.rounding = Rounding::down};
     for (std::uint16_t code = 0x0400; code <= 0x7BFF; ++code) {
-        const fp16 parameter = fp16::from_bits(code);
-        const fp16 update(ratio * static_cast<double>(parameter), down);
+        const Half parameter(static_cast<double>(fp16::from_bits(code)));
+        const Half update(ratio * static_cast<double>(parameter), down);
         if (!is_lost(parameter, update) || !is_lost(parameter, -update)) ++changed;
     }
     return changed;
 }
 
+template <class Half>
 void claim_rule(Result& result) {
     const std::string slide = cite(sources::amp_slides, "In FP16, when update/param < 2^-11, update has no effect");
     const std::string statement = "Update/parameter below 2^-11 has no effect in fp16: ";
     result.claim_value("rule_1.9", slide, statement + "1.9 + 0.0006 (ratio 2^-11.6) changes.", 1.9013671875,
-                       fp16(1.9) + fp16(0.0006), Verdict::refuted);
+                       Half(1.9) + Half(0.0006), Verdict::refuted);
     result.claim_value("rule_minus", slide, statement + "1 - 0.0003 (ratio 2^-11.7) changes, to 1 - 2^-11.",
-                       1 - 0x1p-11, fp16(1) - fp16(0.0003), Verdict::refuted);
+                       1 - 0x1p-11, Half(1) - Half(0.0003), Verdict::refuted);
     result.claim_value("rule_plus", slide, statement + "so it is with 1 + 0.0003, the same ratio.", 1,
-                       fp16(1) + fp16(0.0003));
-    const fp16 odd = fp16(1) + std::numeric_limits<fp16>::epsilon();
+                       Half(1) + Half(0.0003));
+    const Half odd = Half(1) + std::numeric_limits<Half>::epsilon();
     result.claim_value("rule_odd", slide,
                        "At exactly 2^-11 of the binade a tie decides: an odd significand, 1 + 2^-10, is rounded up.",
-                       1 + 0x1p-9, odd + fp16(0x1p-11), Verdict::refuted);
+                       1 + 0x1p-9, odd + Half(0x1p-11), Verdict::refuted);
     result.claim("rule_safe", slide, "The bound that holds for every normal fp16 parameter and both signs is 2^-12.",
-                 "0 parameters change", fmt::format("{} parameters change", parameters_changed_within(0x1p-12)));
-    const int changed = parameters_changed_within(0x1p-11);
+                 "0 parameters change", fmt::format("{} parameters change", parameters_changed_within<Half>(0x1p-12)));
+    const int changed = parameters_changed_within<Half>(0x1p-11);
     result.claim_if(changed > 0, "rule_counted", slide,
                     "Counted over all normal fp16 parameters, some updates up to a ratio of 2^-11 do have an effect.",
                     "more than 0 of 30720 parameters change", fmt::format("{} of 30720 parameters change", changed),
@@ -86,7 +89,7 @@ void claim_rule(Result& result) {
     result.claim_value(
         "ratio_2^11", cite(sources::volta_talk, "Weight update"),
         "The sum of fp16 values whose ratio exceeds 2^11 is the larger value: 1 - 0.0003 (ratio 3333) is not.",
-        1 - 0x1p-11, fp16(1) + fp16(-0.0003), Verdict::refuted);
+        1 - 0x1p-11, Half(1) + Half(-0.0003), Verdict::refuted);
 }
 
 void claim_learning_rates(Result& result) {
@@ -107,26 +110,27 @@ std::vector<T> after_updates(double start, double update, int count) {
     return values;
 }
 
+template <class Half, class Brain>
 void claim_updates(Result& result) {
     const std::string slide = cite(sources::amp_slides, "Weight updates are an accumulation");
     const auto last = []<class T>(T, double start) {
         return after_updates<T>(start, tenth_of_thousandth, 10000).back();
     };
     result.claim_value("updates_onto_1_fp16", slide, "10,000 updates of 0.0001 onto 1 leave 1 in fp16.", 1,
-                       last(fp16{}, 1));
+                       last(Half{}, 1));
     result.claim_value("updates_onto_1_bf16", slide, "10,000 updates of 0.0001 onto 1 leave 1 in bf16.", 1,
-                       last(bf16{}, 1));
+                       last(Brain{}, 1));
     result.claim_value("updates_onto_1_fp32", slide, "10,000 updates of 0.0001 onto 1 give 2.0001657 in fp32.",
                        2.00016570, last(fp32{}, 1));
     result.claim_value("updates_from_0_fp16", slide, "10,000 updates of 0.0001 from 0 stop at 0.25 in fp16.", 0.25,
-                       last(fp16{}, 0));
+                       last(Half{}, 0));
     result.claim_value("updates_from_0_bf16", slide, "10,000 updates of 0.0001 from 0 stop at 0.03125 in bf16.",
-                       0.03125, last(bf16{}, 0));
+                       0.03125, last(Brain{}, 0));
     const std::string place = cite(sources::arithmetic, "4.3.1 rounding to nearest");
     result.claim_value("ones_fp16", place, "Adding ones stops at 2048 in fp16.", 2048,
-                       after_updates<fp16>(0, 1, 4096).back());
+                       after_updates<Half>(0, 1, 4096).back());
     result.claim_value("ones_bf16", place, "Adding ones stops at 256 in bf16.", 256,
-                       after_updates<bf16>(0, 1, 4096).back());
+                       after_updates<Brain>(0, 1, 4096).back());
 }
 
 /// The share of random parameters in [1, 2) that an update of the given ratio and a random sign leaves unchanged.
@@ -250,11 +254,13 @@ void figure_block(const std::vector<MatrixUnit>& units, Result& result) {
 void run(const RunContext& context, Result& result) {
     std::vector<MatrixUnit> units = matrix_units(context);
     if (context.backend != "soft:ieee") units.push_back({"IEEE", "soft:ieee", make_backend("soft:ieee")});
-    claim_additions(result);
-    claim_decimals(result);
-    claim_rule(result);
-    claim_learning_rates(result);
-    claim_updates(result);
+    with_16_bit_formats(context, [&]<class Half, class Brain>() {
+        claim_additions<Half, Brain>(result);
+        claim_decimals(result);
+        claim_rule<Half>(result);
+        claim_learning_rates(result);
+        claim_updates<Half, Brain>(result);
+    });
     claim_blocks(units, result);
     figure_updates_lost(context, result);
     figure_small_updates(context, result);
@@ -269,7 +275,7 @@ Experiment swamping_experiment() {
             "When does an update change a parameter, and when does a product change a sum?",
             Chapter::swamping,
             {integer_setting("samples", "random additions for each ratio", 20000, 1000000, 100, 100000000),
-             integer_setting("updates", "updates of 0.0001 in the figure", 10000, 10000, 100, 1000000)},
+             integer_setting("updates", "updates of 0.0001 in the figure", 10000, 10000, 100, 1000000), wide_control()},
             run};
 }
 

@@ -9,7 +9,7 @@
 #include "engine/levels.hpp"
 #include "engine/operation.hpp"
 #include "engine/random.hpp"
-#include "experiments/framework/experiment.hpp"
+#include "experiments/framework/control.hpp"
 #include "experiments/small_nets.hpp"
 #include "experiments/sources.hpp"
 #include "softfloat/float.hpp"
@@ -20,7 +20,9 @@ namespace {
 
 using sources::cite;
 
-constexpr double scale = 128;  // of the slides
+/// The slides' scale; under the control "unscaled" none.
+double scale_of(const RunContext& context) { return has_control(context, "unscaled") ? 1 : 128; }
+
 constexpr double rate = 0.1;
 const std::vector<Index> widths = {16, 12, 10};
 
@@ -36,6 +38,10 @@ struct RandomBatch {
     }
 };
 
+Engine engine_of(Recipe recipe, const RunContext& context) {
+    return {under_wide_control(context, std::move(recipe)), make_backend(backend_or_ieee(context.backend))};
+}
+
 std::string text_of(const FloatFormat& format) { return std::string(ulp::name_of(format)); }
 
 /// What came of the eleven steps.
@@ -46,11 +52,11 @@ struct Step {
     float loss = 0;
 };
 
-/// The eleven steps written out on the tape, without trainer, scaler and optimizer. `factor` is what step 7 multiplies
-/// by.
-Step eleven_steps(std::string_view recipe, const RunContext& context, float factor) {
+/// The eleven steps written out on the tape, without trainer, scaler and optimizer.
+Step eleven_steps(std::string_view recipe, const RunContext& context) {
     const RandomBatch batch(context.seed);
-    const Engine engine(recipe, backend_or_ieee(context.backend));
+    const Engine engine = engine_of(recipe_by_name(recipe), context);
+    const double scale = scale_of(context);
     Model<float> model(engine.recipe, context.seed);
     const Mlp<float> net(model, widths);  // 1: fp16 weights (the masters beside them)
     Step step;
@@ -68,12 +74,12 @@ Step eleven_steps(std::string_view recipe, const RunContext& context, float fact
         Tensor<float> gradient = p.gradient;
         if (&p == &model.parameters().front()) step.formats += ", gradients " + text_of(gradient.format());
         gradient.set_format(formats::fp32);                                         // 6: copied to fp32
-        for (float& g : gradient.values()) g *= factor;                             // 7: divided by the scale
+        for (float& g : gradient.values()) g *= 1 / static_cast<float>(scale);      // 7: divided by the scale
         for (float& g : gradient.values()) g = std::min(std::max(g, -1.0F), 1.0F);  // 8: clipped
         for (Index i = 0; i < gradient.size(); ++i) {
-            p.master[i] -= static_cast<float>(rate) * gradient[i];  // 9: onto fp32 masters
+            p.updated()[i] -= static_cast<float>(rate) * gradient[i];  // 9: onto fp32 masters
         }
-        step.masters.push_back(p.master);
+        step.masters.push_back(p.updated());
         p.publish(engine.recipe.subnormals);  // 10, 11: fp16 into the model
         step.weights.push_back(p.value);
     }
@@ -85,15 +91,15 @@ Step eleven_steps(std::string_view recipe, const RunContext& context, float fact
 Step trainer_step(std::string_view name, const RunContext& context) {
     const RandomBatch batch(context.seed);
     Recipe recipe = recipe_by_name(name);
-    recipe.loss_scale = constant_loss_scale(scale);
-    Trainer<float> trainer(Engine(recipe, make_backend(backend_or_ieee(context.backend))), context.seed);
+    recipe.loss_scale = constant_loss_scale(scale_of(context));
+    Trainer<float> trainer(engine_of(recipe, context), context.seed);
     const Mlp<float> net(trainer.model(), widths);
     trainer.optimize({.learning_rate = rate});
     trainer.before_update = [](Optimizer<float>& optimizer) { optimizer.clip_by_value(1); };
     trainer.step([&](Tape<float>& tape) { return cross_entropy(net(images_on(tape, batch.x)), batch.labels); });
     Step step;
     for (const Parameter<float>& p : trainer.model().parameters()) {
-        step.masters.push_back(p.master);
+        step.masters.push_back(p.updated());
         step.weights.push_back(p.value);
     }
     return step;
@@ -112,8 +118,8 @@ int different(const std::vector<Tensor<float>>& a, const std::vector<Tensor<floa
 void claim_eleven_steps(const RunContext& context, Result& result) {
     const std::string a = cite(sources::round_table, "Mixed precision process: compute loss in fp16");
     const std::string b = cite(sources::round_table, "Mixed precision process: logits to fp32, loss in fp32");
-    const Step variant_a = eleven_steps("mixed_fp16_fp16_loss", context, 1 / static_cast<float>(scale));
-    const Step variant_b = eleven_steps("mixed_fp16", context, 1 / static_cast<float>(scale));
+    const Step variant_a = eleven_steps("mixed_fp16_fp16_loss", context);
+    const Step variant_b = eleven_steps("mixed_fp16", context);
     result.claim("formats_a", a, "Variant A: the formats that the numbers pass through in the eleven steps.",
                  "weights fp16, logits fp16, loss fp16, scaled loss fp32, gradients fp16, masters fp32",
                  variant_a.formats);
@@ -146,6 +152,7 @@ void claim_scale_squared(const RunContext& context, Result& result) {
     const RandomBatch batch(context.seed);
     // Small updates, so that clipping does not hide the factor: one weight's gradient is enough.
     const Engine engine("mixed_fp16", backend_or_ieee(context.backend));
+    const double scale = scale_of(context);
     Model<float> model(engine.recipe, context.seed);
     const Mlp<float> net(model, widths);
     Tape<float> tape(engine);
@@ -169,7 +176,7 @@ void claim_scale_squared(const RunContext& context, Result& result) {
 std::vector<double> losses_with_factor(const RunContext& context, double factor) {
     const RandomBatch batch(context.seed);
     Recipe recipe = recipe_by_name("mixed_fp16");
-    recipe.loss_scale = constant_loss_scale(scale);
+    recipe.loss_scale = constant_loss_scale(scale_of(context));
     Trainer<float> trainer(Engine(recipe, make_backend(backend_or_ieee(context.backend))), context.seed);
     const Mlp<float> net(trainer.model(), widths);
     trainer.optimize({.learning_rate = rate});
@@ -189,6 +196,7 @@ std::vector<double> losses_with_factor(const RunContext& context, double factor)
 }
 
 void show_scale_squared(const RunContext& context, Result& result) {
+    const double scale = scale_of(context);
     const std::vector<double> printed = losses_with_factor(context, scale * scale);
     const std::vector<double> mended = losses_with_factor(context, 1);
     const std::string cell = cite(sources::notebook, "param_float32.grad = param.grad.float() * scale_factor");
@@ -227,7 +235,7 @@ void claim_autocast(const RunContext& context, Result& result) {
             for (float& x : t.values()) x = static_cast<float>(random.uniform());
             return t;
         };
-        const Engine in(inside, make_backend(backend_or_ieee(context.backend)));
+        const Engine in = engine_of(inside, context);
         const Engine out("fp32", backend_or_ieee(context.backend));
         Tape<float> tape(in);
         const Tensor<float> d = draw();
@@ -287,7 +295,7 @@ void claim_chain_rule(std::uint64_t seed, Result& result) {
 void claim_cast_list(const RunContext& context, Result& result) {
     const std::string slide = cite(sources::amp_slides, "for func in fp32_cast_list: return old_func(input.half())");
     const auto loss_of_300 = [&](Recipe recipe) {
-        const Engine engine(std::move(recipe), make_backend(backend_or_ieee(context.backend)));
+        const Engine engine = engine_of(std::move(recipe), context);
         Tape<float> tape(engine);
         return mse(tape.constant(Tensor<float>(Shape{1}, std::vector<float>{300.0F})), Tensor<float>(Shape{1}))
             .value()[0];
@@ -323,13 +331,14 @@ void claim_override(Result& result) {
 }
 
 /// Rules that a program could check.
+template <class Half>
 void claim_tips(const RunContext& context, Result& result) {
     const std::string tips = cite(sources::round_table, "Mixed precision process tips");
     int wrong = 0;
     int infinite = 0;
     constexpr int vocabulary = 50257;
     for (int id = 0; id < vocabulary; ++id) {
-        const fp16 half(static_cast<float>(id));
+        const Half half(static_cast<float>(id));
         wrong += static_cast<float>(half) != static_cast<float>(id) ? 1 : 0;
         infinite += isfinite(half) ? 0 : 1;
     }
@@ -338,7 +347,7 @@ void claim_tips(const RunContext& context, Result& result) {
                     "Token ids stay integers: of GPT-2's 50257 most are not numbers of fp16.", "more than half",
                     fmt::format("{} of {}", wrong, vocabulary));
     result.claim_value("integer_ids_first", tips, "The first id that fp16 does not hold is 2049: it becomes 2048.",
-                       2048, fp16(2049.0F));
+                       2048, Half(2049.0F));
     const int padded = (vocabulary + 7) / 8 * 8;
     result.claim("padded_vocabulary", cite(sources::volta_talk, "Pad input/output dictionaries to multiples of 8"),
                  "GPT-2's vocabulary of 50257 is padded to the next multiple of 8.", "50264",
@@ -346,7 +355,7 @@ void claim_tips(const RunContext& context, Result& result) {
     // A scale of 2^16 does not survive in fp16; 2^16 in fp32 does: why step 3 comes before step 4.
     result.claim_value("scale_in_fp32", cite(sources::round_table, "Convert loss to fp32 just for scaling"),
                        "A loss of 1 times 65536 is infinite in fp16: the loss becomes fp32 before it is scaled.",
-                       std::numeric_limits<double>::infinity(), fp16(1.0F) * fp16(65536.0F));
+                       std::numeric_limits<double>::infinity(), Half(1.0F) * Half(65536.0F));
     // Four products of a cell in one, bit by bit.
     const Engine engine("mixed_fp16", backend_or_ieee(context.backend));
     Random random(context.seed, "cell");
@@ -381,6 +390,7 @@ void figure_steps(const RunContext& context, Result& result) {
         "after they have become fp32, and the updates, a tenth of that, never see fp16.",
         ""};
     const RandomBatch batch(context.seed);
+    const double scale = scale_of(context);
     const Engine engine("mixed_fp16", backend_or_ieee(context.backend));
     Model<float> model(engine.recipe, context.seed);
     const Mlp<float> net(model, widths);
@@ -414,7 +424,7 @@ void run(const RunContext& context, Result& result) {
     claim_chain_rule(context.seed, result);
     claim_cast_list(context, result);
     claim_override(result);
-    claim_tips(context, result);
+    with_16_bit_formats(context, [&]<class Half, class>() { claim_tips<Half>(context, result); });
     figure_steps(context, result);
 }
 
@@ -425,7 +435,8 @@ Experiment training_step_experiment() {
             "The training step: eleven steps, two variants, three misprints",
             "What happens to the numbers in one mixed-precision step, and where do the sources get it wrong?",
             Chapter::remedies,
-            {},
+            {control_setting("wide puts fp32 in the place of the 16-bit formats, unscaled leaves the loss scale out",
+                             {"wide", "unscaled"})},
             run};
 }
 

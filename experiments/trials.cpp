@@ -12,6 +12,16 @@
 
 namespace ulp {
 
+Recipe under_wide_control(const RunContext& context, Recipe recipe) {
+    if (!has_control(context, "wide")) return recipe;
+    for (FloatFormat* format : {&recipe.low, &recipe.weights, &recipe.inputs, &recipe.step, &recipe.operand,
+                                &recipe.accumulator, &recipe.update}) {
+        *format = formats::fp32;
+    }
+    recipe.scaling = OperandScaling::none;
+    return recipe;
+}
+
 double TrialResult::last_loss() const {
     const std::size_t count = std::max<std::size_t>(losses.size() / 10, 1);
     double sum = 0;

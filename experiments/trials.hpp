@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/trainer.hpp"
-#include "experiments/framework/result.hpp"
+#include "experiments/framework/control.hpp"
 
 namespace ulp {
 
@@ -17,6 +17,9 @@ struct Task {
 };
 /// Adds a net's parameters to the model; the seed decides the order of the examples.
 using TaskBuilder = std::function<Task(Model<float>&, std::uint64_t seed)>;
+
+/// The recipe; under the control "wide" with fp32 in the place of its formats and without operand scales.
+Recipe under_wide_control(const RunContext& context, Recipe recipe);
 
 /// One training run. Runs with the same seed see the same batches in the same order and start from the same weights, up
 /// to their format.

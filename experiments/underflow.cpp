@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/random.hpp"
-#include "experiments/framework/experiment.hpp"
+#include "experiments/framework/control.hpp"
 #include "experiments/sources.hpp"
 #include "softfloat/format_names.hpp"
 #include "softfloat/functions/pinned.hpp"
@@ -22,8 +22,10 @@ struct Storage {
     bool flush = false;
 };
 
-const Storage fp16_gradual{"fp16", formats::fp16};
-const Storage fp16_flushed{"fp16 flushed", formats::fp16, true};
+template <class Half>
+const Storage gradual{"fp16", Half::format};
+template <class Half>
+const Storage flushing{"fp16 flushed", Half::format, true};
 
 float stored(const Storage& storage, float value) {
     Context context{.flush_outputs = storage.flush};
@@ -75,60 +77,64 @@ fp32 smallest_survivor(const Storage& storage) {
     return fp32::from_bits(kept);
 }
 
+template <class Half>
 void claim_thresholds(Result& result) {
     const std::string cell = cite(sources::notebook, "amp: in FP16, values smaller than 2^(-24) are set to 0");
     const std::string place = cite(sources::arithmetic, "4.3.1 rounding to nearest");
     result.claim_value("tie", place, "2^-25 lies half way between 0 and the smallest fp16 number and becomes 0.", 0,
-                       fp16(0x1p-25));
-    result.claim_value("above_tie", place, "Anything above 2^-25 becomes 2^-24.", 0x1p-24, fp16(0x1.000002p-25F));
+                       Half(0x1p-25));
+    result.claim_value("above_tie", place, "Anything above 2^-25 becomes 2^-24.", 0x1p-24, Half(0x1.000002p-25F));
     result.claim_value("below_2^-24", cell, "Values below 2^-24 become zero: 1.5 * 2^-25 does not.", 0x1p-24,
-                       fp16(0x1.8p-25), Verdict::refuted);
+                       Half(0x1.8p-25), Verdict::refuted);
     result.claim_value("threshold", cell,
                        "The smallest fp32 number that survives in fp16 is the one after 2^-25, not 2^-24.",
-                       static_cast<double>(0x1.000002p-25F), smallest_survivor(fp16_gradual), Verdict::refuted);
-    const auto least = stored(fp16_flushed, static_cast<float>(smallest_survivor(fp16_flushed)));
+                       static_cast<double>(0x1.000002p-25F), smallest_survivor(gradual<Half>), Verdict::refuted);
+    const auto least = stored(flushing<Half>, static_cast<float>(smallest_survivor(flushing<Half>)));
     result.claim_value("threshold_flushed", cell, "With flush to zero the smallest result is 2^-14, not 2^-24.",
-                       0x1p-14, fp16(least), Verdict::refuted);
+                       0x1p-14, Half(least), Verdict::refuted);
     result.claim_value("largest_flushed", cell, "With flush to zero even 2^-15, which is 512 times 2^-24, is lost.", 0,
-                       fp16(stored(fp16_flushed, 0x1p-15F)), Verdict::refuted);
+                       Half(stored(flushing<Half>, 0x1p-15F)), Verdict::refuted);
 }
 
+template <class Half>
 void claim_largest_gradient(Result& result) {
     const std::string slide =
         cite(sources::volta_talk, "Smallest scaling factor = 2^20 -> max dw magnitude didn't exceed 2^-5");
-    const double bound = static_cast<double>(std::numeric_limits<fp16>::max()) / 0x1p20;
+    const double bound = static_cast<double>(std::numeric_limits<Half>::max()) / 0x1p20;
     result.claim("scale_2^20", slide, "A gradient that does not overflow at scale 2^20 is at most 65504 / 2^20.",
                  "2^-4.0007", fmt::format("2^{:.4f}", fast::log2(bound)), Verdict::refuted);
-    result.claim_if(isfinite(fp16(0.06 * 0x1p20)), "scale_2^20_example", slide,
+    result.claim_if(isfinite(Half(0.06 * 0x1p20)), "scale_2^20_example", slide,
                     "A gradient of 0.06 exceeds 2^-5 and is finite at scale 2^20.", "a finite number",
-                    value_text(fp16(0.06 * 0x1p20)), Verdict::refuted);
+                    value_text(Half(0.06 * 0x1p20)), Verdict::refuted);
 }
 
 /// Over all scales 2^0 to 2^24: gradients whose loss at that scale is not what the threshold 2^-25 / scale predicts.
+template <class Half>
 int wrong_predictions(const std::vector<float>& gradients) {
     int wrong = 0;
     for (int n = 0; n <= 24; ++n) {
         const auto scale = static_cast<float>(fast::power_of_two(n));
         const auto threshold = static_cast<float>(fast::power_of_two(-25 - n));
         for (const float g : gradients) {
-            const bool lost = fate_of(fp16_gradual, g * scale) == Fate::lost;
+            const bool lost = fate_of(gradual<Half>, g * scale) == Fate::lost;
             if (lost != (std::fabs(g) <= threshold)) ++wrong;
         }
     }
     return wrong;
 }
 
+template <class Half>
 void claim_scaling(const std::vector<float>& gradients, Result& result) {
     result.claim(
         "threshold_moves", cite(sources::amp_slides, "Loss scaling brings gradients into the FP16 dynamic range"),
         "A loss scale of 2^n moves the threshold to 2^(-25-n), exactly: counted over all gradients and n = 0 to 24.",
-        "0 wrong predictions", fmt::format("{} wrong predictions", wrong_predictions(gradients)));
+        "0 wrong predictions", fmt::format("{} wrong predictions", wrong_predictions<Half>(gradients)));
     const double lost = shares({"bf16", formats::bf16}, gradients, 1)[static_cast<std::size_t>(Fate::lost)];
     result.claim("bf16", cite(sources::round_table, "BFP16: no need for scaling loss"),
                  "bf16 (called BFP16 there) needs no loss scale: none of the gradients is lost.", "0 % lost",
                  fmt::format("{} % lost", 100 * lost));
-    const std::array at_1 = shares(fp16_gradual, gradients, 1);
-    const std::array at_2_10 = shares(fp16_gradual, gradients, 0x1p10F);
+    const std::array at_1 = shares(gradual<Half>, gradients, 1);
+    const std::array at_2_10 = shares(gradual<Half>, gradients, 0x1p10F);
     const auto text = [](const std::array<double, 4>& s) { return fmt::format("{:.4f} % lost", 100 * s[2]); };
     result.claim_if(at_2_10[2] < at_1[2] / 10, "scale_1024", cite(sources::volta_talk, "Loss scaling"),
                     "A loss scale preserves small gradients: 2^10 recovers more than nine tenths of the lost ones.",
@@ -142,7 +148,7 @@ void figure_threshold(Result& result) {
         "With gradual underflow the steps grow coarser below 2^-14 until the last one, from 2^-25 up to 2^-24: what "
         "is larger than 2^-25 survives. With flush to zero everything below 2^-14 is gone, 11 powers of two earlier.",
         ""};
-    for (const Storage& storage : {fp16_gradual, fp16_flushed}) {
+    for (const Storage& storage : {gradual<fp16>, flushing<fp16>}) {
         Series series{storage.name, formats::fp16, {}};
         for (int step = -27 * 64; step <= -12 * 64; ++step) {
             const auto x = pinned::exp2(static_cast<float>(step / 64.0));
@@ -162,9 +168,9 @@ void figure_survival(const RunContext& context, const std::vector<float>& gradie
         "subnormal, with less than 11 bits of precision, and some are lost; if subnormals are flushed most are "
         "lost. The 8-bit formats lose nearly all of them without a scale.",
         ""};
-    const std::vector<Storage> storages = {
-        {"fp32", formats::fp32}, {"bf16", formats::bf16}, {"tf32", formats::tf32}, fp16_gradual, fp16_flushed,
-        {"e5m2", formats::e5m2}, {"e4m3", formats::e4m3}};
+    const std::vector<Storage> storages = {{"fp32", formats::fp32}, {"bf16", formats::bf16}, {"tf32", formats::tf32},
+                                           gradual<fp16>,           flushing<fp16>,          {"e5m2", formats::e5m2},
+                                           {"e4m3", formats::e4m3}};
     for (const Storage& storage : storages) {
         Series series{storage.name, formats::fp64, {}};
         const auto share = shares(storage, gradients, 1);
@@ -188,11 +194,11 @@ void figure_loss_scale(const RunContext& context, const std::vector<float>& grad
     Series flushed{"lost when flushed", formats::fp64, {}};
     for (int n = 0; n <= 32; ++n) {
         const auto scale = static_cast<float>(fast::power_of_two(n));
-        const auto share = shares(fp16_gradual, gradients, scale);
+        const auto share = shares(gradual<fp16>, gradients, scale);
         lost.points.push_back({static_cast<double>(n), share[2]});
         subnormal.points.push_back({static_cast<double>(n), share[1]});
         infinite.points.push_back({static_cast<double>(n), share[3]});
-        flushed.points.push_back({static_cast<double>(n), shares(fp16_flushed, gradients, scale)[2]});
+        flushed.points.push_back({static_cast<double>(n), shares(flushing<fp16>, gradients, scale)[2]});
         context.progress(n / 32.0);
     }
     figure.series = {std::move(lost), std::move(subnormal), std::move(infinite), std::move(flushed)};
@@ -201,9 +207,11 @@ void figure_loss_scale(const RunContext& context, const std::vector<float>& grad
 
 void run(const RunContext& context, Result& result) {
     const std::vector<float> gradients = log_normal_gradients(context);
-    claim_thresholds(result);
-    claim_largest_gradient(result);
-    claim_scaling(gradients, result);
+    with_16_bit_formats(context, [&]<class Half, class>() {
+        claim_thresholds<Half>(result);
+        claim_largest_gradient<Half>(result);
+        claim_scaling<Half>(gradients, result);
+    });
     figure_threshold(result);
     figure_survival(context, gradients, result);
     figure_loss_scale(context, gradients, result);
@@ -218,7 +226,7 @@ Experiment underflow_experiment() {
             Chapter::underflow,
             {integer_setting("samples", "random gradients", 100000, 1000000, 1000, 100000000),
              real_setting("median_exponent", "exponent of the median gradient", -20, -20, -60, 0),
-             real_setting("spread", "standard deviation of the exponents", 4, 4, 0.1, 20)},
+             real_setting("spread", "standard deviation of the exponents", 4, 4, 0.1, 20), wide_control()},
             run};
 }
 

@@ -1,5 +1,5 @@
 # Two panels of the same multipliers: positive entries, and entries that cancel.
-set multiplot title title_text noenhanced font large layout 1,2 margins 0.105,0.98,0.18,0.85 spacing 0.06
+set multiplot title title_text noenhanced font large layout 1,2 margins 0.125,0.98,0.215,0.85 spacing 0.06
 set logscale xy
 set logscale x 2
 set format x '2^{%L}'

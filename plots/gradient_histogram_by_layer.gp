@@ -1,7 +1,7 @@
 # Four panels, one a role; series are named "role tensor".
 roles = 'weight activation weight_gradient activation_gradient'
 plurals = '"weights" "activations" "weight gradients" "activation gradients"'
-set multiplot title title_text noenhanced font large layout 2,2 margins 0.075,0.985,0.17,0.87 spacing 0.08,0.14
+set multiplot title title_text noenhanced font large layout 2,2 margins 0.075,0.985,0.205,0.87 spacing 0.08,0.14
 set xrange [-40:8]
 set yrange [0:*]
 set xtics 8

@@ -2,7 +2,7 @@
 # innermost: that is how the drawing learns to move (experiments/framework/animation.hpp).
 names = '"CNN" "CNN with batch normalisation" "LSTM" "Transformer (layer norm)"'
 kinds = '"weights" "activations" "weight gradients" "activation gradients"'
-set multiplot title title_text noenhanced font large layout 2,2 margins 0.075,0.985,0.17,0.83 spacing 0.08,0.14
+set multiplot title title_text noenhanced font large layout 2,2 margins 0.075,0.985,0.205,0.83 spacing 0.08,0.14
 set xrange [-48:8]
 top = 42
 set yrange [0:top]

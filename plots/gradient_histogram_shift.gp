@@ -1,4 +1,4 @@
-set multiplot title title_text noenhanced font large layout 1,2 margins 0.085,0.98,0.18,0.85 spacing 0.09
+set multiplot title title_text noenhanced font large layout 1,2 margins 0.125,0.98,0.215,0.85 spacing 0.09
 set xrange [-40:8]
 set yrange [0:*]
 set xtics 8

@@ -1,7 +1,7 @@
 # Two bars a way to update: x = 0 the ordinary net, x = 1 the net of signs. After each series, its range.
 ways = series_count / 2
 set xrange [-0.6:ways - 0.4]
-set yrange [0:112]
+set yrange [0:125]
 set format y '%g %%'
 set ylabel 'accuracy'
 set ytics 0,20,100

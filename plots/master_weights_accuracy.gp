@@ -1,5 +1,5 @@
 # Two panels: fp16 left, bf16 right; the first two series bound fp32's spread.
-set multiplot title title_text noenhanced font large layout 1,2 margins 0.085,0.98,0.18,0.85 spacing 0.07
+set multiplot title title_text noenhanced font large layout 1,2 margins 0.125,0.98,0.215,0.85 spacing 0.07
 set xlabel 'learning rate'
 set ylabel 'accuracy'
 set format x '2^{%g}'

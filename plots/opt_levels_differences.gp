@@ -5,7 +5,7 @@ set xtics () scale 0 rotate by -25
 set for [i=1:words(names)] xtics add (word(names, i) i - 1)
 set bmargin 8.5
 set grid noxtics
-set offsets 0,0,graph 0.1,graph 0.1
+set offsets 0,0,graph 0.3,graph 0.1
 set autoscale y
 set key top left maxrows 2
 set arrow 1 from -0.7,0 to words(names)-0.3,0 nohead linecolor rgb mark_colour linewidth 1

@@ -1,5 +1,5 @@
 # Two panels: the formats alone, and the matrix units. Infinity is drawn as a cross above the range.
-set multiplot title title_text noenhanced font large layout 1,2 margins 0.085,0.98,0.18,0.85 spacing 0.09
+set multiplot title title_text noenhanced font large layout 1,2 margins 0.125,0.98,0.215,0.85 spacing 0.09
 set logscale xy 2
 set format xy '2^{%L}'
 set xrange [64:*]
@@ -7,7 +7,7 @@ set yrange [1024:2**19]
 set xlabel 'number of sixteens'
 set ylabel 'sum'
 set arrow 1 from graph 0,first 65504 to graph 1,first 65504 nohead linecolor rgb mark_colour dashtype 2
-set label 1 'largest fp16 number 65504' at graph 0.03,first 65504 offset 0,-0.7 font tiny textcolor rgb mark_colour
+set label 1 'largest fp16 number 65504' at graph 0.03,first 65504 offset 0,-1.7 font tiny textcolor rgb mark_colour
 set key top left font tiny
 infinite(name, place) = strcol(1) eq figure && strcol(2) eq name && strcol(5) eq 'inf' ? 2**(18.2 + 0.12 * place) : NaN
 set title 'rounded to the format after each addition' font small offset 0,-0.3

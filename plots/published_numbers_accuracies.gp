@@ -1,5 +1,5 @@
 set ylabel 'points of top-1 accuracy'
-set yrange [-0.8:0.95]
+set yrange [-0.8:1.1]
 set xrange [-0.6:5.6]
 set xtics ('AlexNet' 0, 'VGG-D' 1, 'GoogLeNet' 2, 'Inception v2' 3, 'Inception v3' 4, 'ResNet-50' 5) nomirror
 set arrow 1 from graph 0,first 0 to graph 1,first 0 nohead linecolor rgb mark_colour

@@ -7,9 +7,11 @@ set datafile missing NaN
 set encoding utf8
 if (format eq 'svg') {
     points = 17
+    key_spacing = 0.85   # this terminal counts a line as higher
     set terminal svg size 960,600 dynamic font 'DejaVu Sans,Helvetica,Arial,sans-serif,17' enhanced background rgb 'white'
 } else {
     points = 22
+    key_spacing = 1.15
     set terminal pngcairo size 1600,1000 font 'DejaVu Sans,22' enhanced linewidth 1.6 pointscale 1.6
 }
 tiny = sprintf(',%g', 0.75 * points)   # font sizes: set label ... font tiny
@@ -32,7 +34,7 @@ set border 3 linewidth 1
 set tics nomirror out
 set grid back linecolor rgb 0xBBBBBB linewidth 0.5 dashtype 3
 set style fill solid 0.75 noborder
-set key top left Left reverse samplen 2 spacing 1.15 font small
+set key top left Left reverse samplen 2 spacing key_spacing font small
 set title title_text noenhanced font large offset 0,0.4
 set label 1000 caption_text at screen 0.02,(0.033 + 0.027 * (caption_lines - 1)) left noenhanced font tiny textcolor rgb 0x666666
 set bmargin (4.5 + caption_lines)

@@ -2,7 +2,6 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -129,16 +128,16 @@ ExitCode bench(const Options& options) {
                     "core unless threads are named, with the share of Eigen's fp32 product of the same size in "
                     "the same run. `soft/<generation>/<input>_<output>/<size>` is the fast path with the widest "
                     "vector instructions, `soft/portable`, `soft/avx2`, `soft/avx512` those named, `soft/plain` "
-                    "the definition.\n\nMachine: {}.\n\n{}",
+                    "the definition, which is all that block-scaled products have.\n\nMachine: {}.\n\n{}",
                     machine_line(report), table_of(measurements, true)));
     return ExitCode::good;
 }
 
-Action declare(CLI::App& app) {
+Action declare(OptionParser& app) {
     const auto options = std::make_shared<Options>();
     app.add_option("JSON", options->json, "report of bench_gemm (--benchmark_out); without one the program is run");
     app.add_option("--program", options->program, "the benchmark program, where it is not beside this one");
-    app.add_option("--min-time", options->minimum_time, "seconds for each benchmark")->capture_default_str();
+    app.add_option("--min-time", options->minimum_time, "seconds for each benchmark").capture_default_str();
     app.add_option("--markdown", options->markdown, "write the table to this file as well (docs/benchmarks.md)");
     return [options] { return bench(*options); };
 }

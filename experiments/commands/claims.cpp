@@ -1,7 +1,6 @@
 // `ulplab claims`: what was claimed, expected and measured, from the records in the output folder.
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -70,11 +69,10 @@ ExitCode show_claims(const Options& options) {
     return all_hold(claims) ? ExitCode::good : ExitCode::claim_failed;
 }
 
-Action declare(CLI::App& app) {
+Action declare(OptionParser& app) {
     const auto options = std::make_shared<Options>();
-    app.add_option("--out", options->out, "folder of the results")->capture_default_str()->type_name("DIR");
-    app.add_option("--format", options->format, "console, json or markdown")
-        ->check(CLI::IsMember({"console", "json", "markdown"}));
+    app.add_option("--out", options->out, "folder of the results").capture_default_str().type_name("DIR");
+    app.add_option("--format", options->format, "console, json or markdown").one_of({"console", "json", "markdown"});
     return [options] { return show_claims(*options); };
 }
 

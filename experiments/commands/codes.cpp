@@ -1,7 +1,6 @@
 // `ulplab codes FORMAT`: every code of a small format, a line each, for other programs to compare with.
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "experiments/commands/command.hpp"
@@ -34,9 +33,9 @@ ExitCode print_codes(const std::string& name) {
     return ExitCode::good;
 }
 
-Action declare(CLI::App& app) {
+Action declare(OptionParser& app) {
     const auto format = std::make_shared<std::string>();
-    app.add_option("FORMAT", *format, "a number format of at most 16 bits; see `ulplab formats`")->required();
+    app.add_option("FORMAT", *format, "a number format of at most 16 bits; see `ulplab formats`").required();
     return [format] { return print_codes(*format); };
 }
 

@@ -9,9 +9,9 @@
 //
 //     struct Options { std::string folder; };
 //     ExitCode verify(const Options& options);      // prints on stdout; throws UsageError, DataError, BitsDiffer
-//     Action declare(CLI::App& app) {
+//     Action declare(OptionParser& app) {
 //         const auto options = std::make_shared<Options>();
-//         app.add_option("DIR", options->folder, "folder of recordings")->required();
+//         app.add_option("DIR", options->folder, "folder of recordings").required();
 //         return [options] { return verify(*options); };
 //     }
 //
@@ -25,10 +25,7 @@
 #include <vector>
 
 #include "experiments/exit_codes.hpp"
-
-namespace CLI {
-class App;
-}
+#include "experiments/framework/options.hpp"
 
 namespace ulp {
 
@@ -36,8 +33,8 @@ using Action = std::function<ExitCode()>;
 
 struct Command {
     std::string_view name;
-    std::string_view summary;          // for `ulplab --help`: what it does, no full stop
-    Action (*declare)(CLI::App& app);  // adds the options; the action runs if the user chose this subcommand
+    std::string_view summary;              // for `ulplab --help`: what it does, no full stop
+    Action (*declare)(OptionParser& app);  // adds the options; the action runs if the user chose this subcommand
 };
 
 /// The subcommands in the order of `ulplab --help`.

@@ -1,7 +1,6 @@
 // `ulplab compare A B`: where two training runs part.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -114,16 +113,16 @@ ExitCode compare(const Options& options) {
     return compare_backends(options);
 }
 
-Action declare(CLI::App& app) {
+Action declare(OptionParser& app) {
     const auto options = std::make_shared<Options>();
-    app.add_option("A", options->a, "a trace file, or a backend: cuda:mma, soft:h100, ...")->required();
-    app.add_option("B", options->b, "another")->required();
-    app.add_option("--recipe", options->run.recipe, "backends: how precise")->capture_default_str();
-    app.add_option("--steps", options->run.steps, "backends: of training")->capture_default_str();
-    app.add_option("--hidden", options->run.hidden, "backends: width of the hidden layer")->capture_default_str();
-    app.add_option("--batch", options->run.batch, "backends: images a step")->capture_default_str();
-    app.add_option("--images", options->run.images, "backends: of the data set")->capture_default_str();
-    app.add_option("--seed", options->run.seed, "backends: of data and weights")->capture_default_str();
+    app.add_option("A", options->a, "a trace file, or a backend: cuda:mma, soft:h100, ...").required();
+    app.add_option("B", options->b, "another").required();
+    app.add_option("--recipe", options->run.recipe, "backends: how precise").capture_default_str();
+    app.add_option("--steps", options->run.steps, "backends: of training").capture_default_str();
+    app.add_option("--hidden", options->run.hidden, "backends: width of the hidden layer").capture_default_str();
+    app.add_option("--batch", options->run.batch, "backends: images a step").capture_default_str();
+    app.add_option("--images", options->run.images, "backends: of the data set").capture_default_str();
+    app.add_option("--seed", options->run.seed, "backends: of data and weights").capture_default_str();
     app.footer(
         "Two traces: names the first step and tensor that differ; where both are of software, trains both again up to "
         "that step and names the product and element too. Two backends: trains on both in step and names the first "

@@ -1,8 +1,8 @@
 // `ulplab course list` and `ulplab course export DIR`.
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
+#include <optional>
 
 #include "experiments/commands/command.hpp"
 #include "experiments/course/course_files.hpp"
@@ -13,7 +13,7 @@ namespace {
 
 struct Options {
     std::string folder;
-    CLI::App* exporting = nullptr;
+    std::optional<OptionParser> exporting;
 };
 
 ExitCode list() {
@@ -33,12 +33,12 @@ ExitCode run(const Options& options) {
     return ExitCode::good;
 }
 
-Action declare(CLI::App& app) {
+Action declare(OptionParser& app) {
     const auto options = std::make_shared<Options>();
-    app.require_subcommand(1);
+    app.require_subcommand();
     app.add_subcommand("list", "the exercises and their points");
     options->exporting = app.add_subcommand("export", "write the students' tree: statements, starters, public tests");
-    options->exporting->add_option("DIR", options->folder, "a folder that does not exist yet")->required();
+    options->exporting->add_option("DIR", options->folder, "a folder that does not exist yet").required();
     return [options] { return run(*options); };
 }
 

@@ -1,7 +1,6 @@
 // `ulplab digests`: what a short training leaves, for every recipe, as one line to compare with other machines'.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "engine/attention.hpp"
@@ -105,9 +104,9 @@ ExitCode print_digests(std::int64_t steps) {
     return ExitCode::good;
 }
 
-Action declare(CLI::App& app) {
+Action declare(OptionParser& app) {
     const auto steps = std::make_shared<std::int64_t>(3);
-    app.add_option("--steps", *steps, "of training")->check(CLI::Range(1, 1000))->capture_default_str();
+    app.add_option("--steps", *steps, "of training").range(1, 1000).capture_default_str();
     app.footer(
         "Trains a small net (convolution, normalisations, LSTM, attention) with every recipe and level. The lines are "
         "the same with every compiler, optimisation, vector width (ULPLAB_SIMD) and number of threads.");

@@ -1,7 +1,6 @@
 // `ulplab doctor`: what this machine has, and what is missing.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "experiments/commands/command.hpp"
@@ -44,9 +43,9 @@ ExitCode doctor(const std::string& out) {
     return ExitCode::good;
 }
 
-Action declare(CLI::App& app) {
+Action declare(OptionParser& app) {
     const auto out = std::make_shared<std::string>("out");
-    app.add_option("--out", *out, "output folder to try")->capture_default_str()->type_name("DIR");
+    app.add_option("--out", *out, "output folder to try").capture_default_str().type_name("DIR");
     return [out] { return doctor(*out); };
 }
 

@@ -1,7 +1,6 @@
 // `ulplab explain --model KEY`: one dot product of a matrix unit, step by step, beside other orders and other units.
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <optional>
 
@@ -141,19 +140,20 @@ ExitCode explain(const Options& options) {
     return ExitCode::good;
 }
 
-Action declare(CLI::App& app) {
+Action declare(OptionParser& app) {
     const auto options = std::make_shared<Options>();
-    app.add_option("--model", options->model, "row of the model table, such as sm_90:mma.fp16.fp32")->required();
-    app.add_option("--a", options->a, "values of a, with commas: decimal, hexadecimal float, or a storage word like #3C00")
-        ->delimiter(',');
-    app.add_option("--b", options->b, "values of b, as many")->delimiter(',');
-    app.add_option("--c", options->c, "what is accumulated to")->capture_default_str();
+    app.add_option("--model", options->model, "row of the model table, such as sm_90:mma.fp16.fp32").required();
+    app.add_option("--a", options->a,
+                   "values of a, with commas: decimal, hexadecimal float, or a storage word like #3C00")
+        .delimiter(',');
+    app.add_option("--b", options->b, "values of b, as many").delimiter(',');
+    app.add_option("--c", options->c, "what is accumulated to").capture_default_str();
     app.add_option("--a-file", options->a_file, "A as .npy; --row chooses the dot product's row");
     app.add_option("--b-file", options->b_file, "B as .npy; --column chooses the column");
     app.add_option("--c-file", options->c_file, "C as .npy");
     app.add_option("--d-file", options->d_file, "the unit's own D as .npy, to be explained");
-    app.add_option("--row", options->row, "row of A, C and D")->capture_default_str();
-    app.add_option("--column", options->column, "column of B, C and D")->capture_default_str();
+    app.add_option("--row", options->row, "row of A, C and D").capture_default_str();
+    app.add_option("--column", options->column, "column of B, C and D").capture_default_str();
     app.add_option("--result", options->result, "the unit's own answer, to be explained");
     app.add_option("--policy", options->policy, "named policy set in place of the table's: A, B, C, D or E");
     app.add_flag("--round", options->round, "round values to the formats first");

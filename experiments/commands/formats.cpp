@@ -1,7 +1,6 @@
 // `ulplab formats`: the table of number formats with their derived quantities.
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -78,10 +77,9 @@ ExitCode print_formats(const std::string& form) {
     return ExitCode::good;
 }
 
-Action declare(CLI::App& app) {
+Action declare(OptionParser& app) {
     const auto form = std::make_shared<std::string>("console");
-    app.add_option("--format", *form, "console, json or markdown")
-        ->check(CLI::IsMember({"console", "json", "markdown"}));
+    app.add_option("--format", *form, "console, json or markdown").one_of({"console", "json", "markdown"});
     return [form] { return print_formats(*form); };
 }
 

@@ -2,7 +2,6 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <ctime>
 #include <fstream>
@@ -14,10 +13,10 @@
 
 namespace ulp {
 
-void add_device_option(CLI::App& app, std::string& device) {
+void add_device_option(OptionParser& app, std::string& device) {
     app.add_option("--device", device,
                    "cuda, or software:sm_90 and the like: a model in place of the GPU, for dry runs")
-        ->capture_default_str();
+        .capture_default_str();
 }
 
 std::vector<const gpu::Instruction*> chosen_instructions(const gpu::Executor& executor, const std::string& choice) {
@@ -71,7 +70,7 @@ namespace {
 struct Part {
     const char* name;
     const char* summary;
-    Action (*declare)(CLI::App& app);
+    Action (*declare)(OptionParser& app);
 };
 
 constexpr std::array parts{
@@ -85,16 +84,16 @@ constexpr std::array parts{
     Part{"train", "train a net on a backend and keep its trace", declare_gpu_train},
 };
 
-Action declare(CLI::App& app) {
-    app.require_subcommand(1);
-    const auto chosen = std::make_shared<std::vector<std::pair<CLI::App*, Action>>>();
+Action declare(OptionParser& app) {
+    app.require_subcommand();
+    const auto chosen = std::make_shared<std::vector<std::pair<OptionParser, Action>>>();
     for (const Part& part : parts) {
-        CLI::App* sub = app.add_subcommand(part.name, part.summary);
-        chosen->emplace_back(sub, part.declare(*sub));
+        OptionParser sub = app.add_subcommand(part.name, part.summary);
+        chosen->emplace_back(sub, part.declare(sub));
     }
     return [chosen] {
         for (const auto& [sub, action] : *chosen) {
-            if (sub->parsed()) return action();
+            if (sub.parsed()) return action();
         }
         return ExitCode::usage;
     };

@@ -1,7 +1,6 @@
 // `ulplab gpu bulk`
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "experiments/commands/gpu_commands.hpp"
@@ -84,16 +83,16 @@ ExitCode bulk(const Options& options) {
 
 }  // namespace
 
-Action declare_gpu_bulk(CLI::App& app) {
+Action declare_gpu_bulk(OptionParser& app) {
     const auto options = std::make_shared<Options>();
     add_device_option(app, options->device);
     app.add_option("--instruction", options->instruction, "all, main, mma, wmma, wgmma, or one by name")
-        ->capture_default_str();
+        .capture_default_str();
     app.add_option("--class", options->input_class, "all, ordinary, wide, bits, cancellation or chain")
-        ->capture_default_str();
-    app.add_option("--blocks", options->blocks, "blocks of each instruction and class")->capture_default_str();
+        .capture_default_str();
+    app.add_option("--blocks", options->blocks, "blocks of each instruction and class").capture_default_str();
     app.add_option("--seconds", options->seconds, "at most so long for each instruction and class");
-    app.add_option("--seed", options->seed, "of the inputs")->capture_default_str();
+    app.add_option("--seed", options->seed, "of the inputs").capture_default_str();
     app.add_flag("--plain", options->plain, "compare by the plain model alone, not by its fast twin");
     app.add_option("--out", options->out, "CSV file for the counts");
     app.footer(

@@ -10,17 +10,17 @@
 
 namespace ulp {
 
-Action declare_gpu_info(CLI::App& app);
-Action declare_gpu_probe(CLI::App& app);
-Action declare_gpu_verify(CLI::App& app);
-Action declare_gpu_bulk(CLI::App& app);
-Action declare_gpu_record(CLI::App& app);
-Action declare_gpu_throughput(CLI::App& app);
-Action declare_gpu_cublas_study(CLI::App& app);
-Action declare_gpu_train(CLI::App& app);
+Action declare_gpu_info(OptionParser& app);
+Action declare_gpu_probe(OptionParser& app);
+Action declare_gpu_verify(OptionParser& app);
+Action declare_gpu_bulk(OptionParser& app);
+Action declare_gpu_record(OptionParser& app);
+Action declare_gpu_throughput(OptionParser& app);
+Action declare_gpu_cublas_study(OptionParser& app);
+Action declare_gpu_train(OptionParser& app);
 
 /// Adds --device to the parser.
-void add_device_option(CLI::App& app, std::string& device);
+void add_device_option(OptionParser& app, std::string& device);
 /// The instructions that `choice` names: "all" that the device has, "main" (floating-point formats of training,
 /// unmixed), a family, or one by name.
 std::vector<const gpu::Instruction*> chosen_instructions(const gpu::Executor& executor, const std::string& choice);

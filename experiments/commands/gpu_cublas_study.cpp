@@ -1,7 +1,6 @@
 // `ulplab gpu cublas-study`
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -65,7 +64,7 @@ ExitCode study_cublas(const Options& options) {
 
 }  // namespace
 
-Action declare_gpu_cublas_study(CLI::App& app) {
+Action declare_gpu_cublas_study(OptionParser& app) {
     const auto options = std::make_shared<Options>();
     app.add_flag("--quick", options->quick, "fewer shapes");
     app.add_option("--seconds", options->seconds, "stop after that time");

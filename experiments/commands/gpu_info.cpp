@@ -1,7 +1,6 @@
 // `ulplab gpu info`
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <map>
 #include <memory>
 
@@ -21,9 +20,8 @@ ExitCode show(const std::string& spec) {
     }
     for (const gpu::Instruction& row : gpu::instructions()) {
         if (!device->has(row)) continue;
-        const auto claimed = gpu::claimed_model(row, info.architecture);
-        const std::string model =
-            claimed ? claimed->key : (gpu::has_reference(row, info.architecture) ? "exact" : "none");
+        std::string model = gpu::claimed_key(row, info.architecture);
+        if (model.empty()) model = gpu::has_reference(row, info.architecture) ? "exact" : "none";
         fmt::print("{:<38} model {}\n", row.name(), model);
     }
     return ExitCode::good;
@@ -31,7 +29,7 @@ ExitCode show(const std::string& spec) {
 
 }  // namespace
 
-Action declare_gpu_info(CLI::App& app) {
+Action declare_gpu_info(OptionParser& app) {
     const auto device = std::make_shared<std::string>("cuda");
     add_device_option(app, *device);
     return [device] { return show(*device); };

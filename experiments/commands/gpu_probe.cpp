@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "experiments/commands/gpu_commands.hpp"
@@ -44,7 +43,7 @@ ExitCode probe(const Options& options) {
 
 }  // namespace
 
-Action declare_gpu_probe(CLI::App& app) {
+Action declare_gpu_probe(OptionParser& app) {
     const auto options = std::make_shared<Options>();
     add_device_option(app, options->device);
     app.add_option("--out", options->out, "file for the answers");

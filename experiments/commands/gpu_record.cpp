@@ -1,7 +1,6 @@
 // `ulplab gpu record`
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "experiments/commands/gpu_commands.hpp"
@@ -42,16 +41,16 @@ ExitCode record(Options options) {
 
 }  // namespace
 
-Action declare_gpu_record(CLI::App& app) {
+Action declare_gpu_record(OptionParser& app) {
     const auto options = std::make_shared<Options>();
     add_device_option(app, options->device);
     app.add_option("--instruction", options->instruction, "all, main, mma, wmma, wgmma, or one by name")
-        ->capture_default_str();
-    app.add_option("--out", options->out, "folder; the recordings go into OUT/sm_NN")->required();
-    app.add_option("--seed", options->settings.seed, "of samples and bulk inputs")->capture_default_str();
-    app.add_option("--tiles", options->settings.sample_tiles, "sample tiles of each class")->capture_default_str();
+        .capture_default_str();
+    app.add_option("--out", options->out, "folder; the recordings go into OUT/sm_NN").required();
+    app.add_option("--seed", options->settings.seed, "of samples and bulk inputs").capture_default_str();
+    app.add_option("--tiles", options->settings.sample_tiles, "sample tiles of each class").capture_default_str();
     app.add_option("--digests", options->settings.bulk_digests, "bulk digests of each class, 4096 cases each")
-        ->capture_default_str();
+        .capture_default_str();
     app.footer("Recordings made with --device software say 'source software' and are no evidence.");
     return [options] { return record(*options); };
 }

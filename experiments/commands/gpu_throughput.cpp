@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <set>
 
@@ -88,10 +87,10 @@ ExitCode throughput(const Options& options) {
 
 }  // namespace
 
-Action declare_gpu_throughput(CLI::App& app) {
+Action declare_gpu_throughput(OptionParser& app) {
     const auto options = std::make_shared<Options>();
-    app.add_option("--size", options->size, "of the square product")->capture_default_str();
-    app.add_option("--repeats", options->repeats, "products timed; the median is given")->capture_default_str();
+    app.add_option("--size", options->size, "of the square product").capture_default_str();
+    app.add_option("--repeats", options->repeats, "products timed; the median is given").capture_default_str();
     app.add_option("--out", options->out, "CSV file for the table");
     app.footer("Random data, CUDA events, the median. The kernels' names come from CUPTI.");
     return [options] { return throughput(*options); };

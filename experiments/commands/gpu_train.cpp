@@ -1,7 +1,6 @@
 // `ulplab gpu train`
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <memory>
 
@@ -45,14 +44,14 @@ ExitCode run(const Options& options) {
 
 }  // namespace
 
-Action declare_gpu_train(CLI::App& app) {
+Action declare_gpu_train(OptionParser& app) {
     const auto options = std::make_shared<Options>();
-    app.add_option("--backend", options->backend, "what multiplies: cuda:mma, cuda:wgmma, soft:h100, ...")->required();
-    app.add_option("--recipe", options->run.recipe, "how precise: mixed_fp16, bf16, tf32, ...")->capture_default_str();
-    app.add_option("--steps", options->run.steps, "of training")->capture_default_str();
-    app.add_option("--hidden", options->run.hidden, "width of the hidden layer")->capture_default_str();
-    app.add_option("--batch", options->run.batch, "images a step")->capture_default_str();
-    app.add_option("--seed", options->run.seed, "of data and weights")->capture_default_str();
+    app.add_option("--backend", options->backend, "what multiplies: cuda:mma, cuda:wgmma, soft:h100, ...").required();
+    app.add_option("--recipe", options->run.recipe, "how precise: mixed_fp16, bf16, tf32, ...").capture_default_str();
+    app.add_option("--steps", options->run.steps, "of training").capture_default_str();
+    app.add_option("--hidden", options->run.hidden, "width of the hidden layer").capture_default_str();
+    app.add_option("--batch", options->run.batch, "images a step").capture_default_str();
+    app.add_option("--seed", options->run.seed, "of data and weights").capture_default_str();
     app.add_option("--out", options->out, "file for the trace");
     app.footer("A 784-HIDDEN-10 net on generated digits. Compare traces with `ulplab compare A B`.");
     return [options] { return run(*options); };

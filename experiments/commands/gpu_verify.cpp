@@ -1,7 +1,6 @@
 // `ulplab gpu verify`
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "experiments/commands/gpu_commands.hpp"
@@ -63,11 +62,11 @@ ExitCode verify(const Options& options) {
 
 }  // namespace
 
-Action declare_gpu_verify(CLI::App& app) {
+Action declare_gpu_verify(OptionParser& app) {
     const auto options = std::make_shared<Options>();
     add_device_option(app, options->device);
     app.add_option("PATH", options->paths, "folders of recordings, in the published layout or the project's own")
-        ->required();
+        .required();
     app.footer(
         "Runs the recorded inputs on the device and compares with what was recorded and with the device's models. Exit "
         "code 4 where a recording of the same architecture, or a model, differs.");

@@ -1,7 +1,6 @@
 // `ulplab grade [EXERCISE...] --student DIR`: builds, runs and judges students' files.
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 
@@ -68,24 +67,24 @@ ExitCode grade(const Options& options) {
     return full ? ExitCode::good : ExitCode::claim_failed;
 }
 
-Action declare(CLI::App& app) {
+Action declare(OptionParser& app) {
     const auto options = std::make_shared<Options>();
     app.add_option("EXERCISE", options->names, "exercises (see `ulplab course list`), all by default");
-    app.add_option("--student", options->student, "folder with the student's <exercise>.cpp files")->required();
-    app.add_option("--seed", options->seed, "seed of the hidden tests")->capture_default_str();
+    app.add_option("--student", options->student, "folder with the student's <exercise>.cpp files").required();
+    app.add_option("--seed", options->seed, "seed of the hidden tests").capture_default_str();
     app.add_flag("--public", options->public_only, "the public tests alone; they bring no points");
     app.add_option("--recordings", options->recordings,
                    "folder of recordings of GPUs in the published layout: tensor_core_block is tried on them too");
-    app.add_option("--out", options->out, "folder for results.json (Gradescope) and junit.xml")->capture_default_str();
+    app.add_option("--out", options->out, "folder for results.json (Gradescope) and junit.xml").capture_default_str();
     app.add_option("--cpu", options->cpu_seconds, "processor time that a student's program may take, s")
-        ->check(CLI::Range(1, 3600))
-        ->capture_default_str();
+        .range(1, 3600)
+        .capture_default_str();
     app.add_option("--wall", options->wall_seconds, "time that it may take, s")
-        ->check(CLI::Range(0.1, 3600.0))
-        ->capture_default_str();
+        .range(0.1, 3600.0)
+        .capture_default_str();
     app.add_option("--memory", options->memory_mib, "memory that it may take, MiB")
-        ->check(CLI::Range(16, 65536))
-        ->capture_default_str();
+        .range(16, 65536)
+        .capture_default_str();
     app.add_flag("--without-filter", options->without_filter,
                  "run students' programs without the filter of system calls: they can do what you can");
     app.footer(

@@ -1,7 +1,6 @@
 // `ulplab list [NAME...]`: the experiments and their settings.
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -70,11 +69,10 @@ ExitCode list(const Options& options) {
     return ExitCode::good;
 }
 
-Action declare(CLI::App& app) {
+Action declare(OptionParser& app) {
     const auto options = std::make_shared<Options>();
     app.add_option("NAME", options->names, "show the settings of these experiments");
-    app.add_option("--format", options->format, "console, json or markdown")
-        ->check(CLI::IsMember({"console", "json", "markdown"}));
+    app.add_option("--format", options->format, "console, json or markdown").one_of({"console", "json", "markdown"});
     return [options] { return list(*options); };
 }
 

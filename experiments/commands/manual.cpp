@@ -176,9 +176,9 @@ std::vector<Page> choose(const std::vector<Page>& pages, const std::vector<std::
 }
 
 ExitCode manual(const Options& options) {
-    const auto program = declared_program();
+    const OptionParser program = declared_program();
     std::vector<Page> pages;
-    add_pages(*program, "ulplab", pages);
+    add_pages(program.declared(), "ulplab", pages);
     if (options.format == "markdown") {
         fmt::print("{}", markdown_document(options.names.empty() ? pages : choose(pages, options.names)));
     } else if (options.out.empty()) {
@@ -190,13 +190,11 @@ ExitCode manual(const Options& options) {
     return ExitCode::good;
 }
 
-Action declare(CLI::App& app) {
+Action declare(OptionParser& app) {
     const auto options = std::make_shared<Options>();
     app.add_option("COMMAND", options->names, "the page of this command, such as: gpu info; else of ulplab itself");
-    app.add_option("--out", options->out, "write all pages into this folder")->type_name("DIR");
-    app.add_option("--format", options->format, "man or markdown")
-        ->check(CLI::IsMember({"man", "markdown"}))
-        ->capture_default_str();
+    app.add_option("--out", options->out, "write all pages into this folder").type_name("DIR");
+    app.add_option("--format", options->format, "man or markdown").one_of({"man", "markdown"}).capture_default_str();
     return [options] { return manual(*options); };
 }
 

@@ -1,7 +1,6 @@
 // `ulplab matmul --model KEY a.npy b.npy [c.npy] -o d.npy`: the product a matrix unit would give.
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -191,15 +190,15 @@ ExitCode matmul(const Options& options) {
     return ExitCode::good;
 }
 
-Action declare(CLI::App& app) {
+Action declare(OptionParser& app) {
     const auto options = std::make_shared<Options>();
-    app.add_option("--model", options->model, "row of the model table, such as sm_90:wgmma.fp16.fp32")->required();
-    app.add_option("A", options->a, "m x k, .npy of float16, float32 or codes as unsigned integers")->required();
-    app.add_option("B", options->b, "k x n")->required();
+    app.add_option("--model", options->model, "row of the model table, such as sm_90:wgmma.fp16.fp32").required();
+    app.add_option("A", options->a, "m x k, .npy of float16, float32 or codes as unsigned integers").required();
+    app.add_option("B", options->b, "k x n").required();
     app.add_option("C", options->c,
                    "m x n: what the first instruction accumulates to; with --alpha or --beta the "
                    "epilogue's C");
-    app.add_option("-o,--output", options->output, "where D goes, .npy")->required();
+    app.add_option("-o,--output", options->output, "where D goes, .npy").required();
     app.add_flag("--transpose-a", options->transpose_a, "A holds k x m");
     app.add_flag("--transpose-b", options->transpose_b, "B holds n x k");
     app.add_option("--a-scales", options->a_scales, "of block-scaled models: m x (k / block), 1 without it");

@@ -3,7 +3,6 @@
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -179,11 +178,10 @@ ExitCode print_models(const Options& options) {
     return ExitCode::good;
 }
 
-Action declare(CLI::App& app) {
+Action declare(OptionParser& app) {
     const auto options = std::make_shared<Options>();
     app.add_option("--gpu", options->gpu, "only those of a GPU, generation or architecture: H100, Ampere, sm_100");
-    app.add_option("--format", options->format, "console, json or markdown")
-        ->check(CLI::IsMember({"console", "json", "markdown"}));
+    app.add_option("--format", options->format, "console, json or markdown").one_of({"console", "json", "markdown"});
     return [options] { return print_models(*options); };
 }
 

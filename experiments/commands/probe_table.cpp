@@ -1,7 +1,6 @@
 // `ulplab probe-table`: what every hypothesis and every model predicts for the inputs that decide between them.
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <memory>
 #include <set>
@@ -96,10 +95,10 @@ ExitCode probe_table(const Options& options) {
     return ExitCode::good;
 }
 
-Action declare(CLI::App& app) {
+Action declare(OptionParser& app) {
     const auto options = std::make_shared<Options>();
     app.add_option("--gpu", options->architecture, "GPU, generation or architecture: H100, Ampere, sm_100")
-        ->capture_default_str();
+        .capture_default_str();
     return [options] { return probe_table(*options); };
 }
 

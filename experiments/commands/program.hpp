@@ -1,15 +1,11 @@
 // The whole command line, declared but not run: to be described (manual.cpp).
 #pragma once
 
-#include <memory>
-
-namespace CLI {
-class App;
-}
+#include "experiments/framework/options.hpp"
 
 namespace ulp {
 
 /// `ulplab` with all its subcommands and their options.
-std::shared_ptr<CLI::App> declared_program();
+OptionParser declared_program();
 
 }  // namespace ulp

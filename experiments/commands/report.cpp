@@ -3,7 +3,6 @@
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "experiments/commands/command.hpp"
@@ -19,9 +18,9 @@ ExitCode report(const std::string& out) {
     return ExitCode::good;
 }
 
-Action declare(CLI::App& app) {
+Action declare(OptionParser& app) {
     const auto out = std::make_shared<std::string>("out");
-    app.add_option("--out", *out, "folder of the results")->capture_default_str()->type_name("DIR");
+    app.add_option("--out", *out, "folder of the results").capture_default_str().type_name("DIR");
     return [out] { return report(*out); };
 }
 

@@ -1,5 +1,4 @@
 // `ulplab run NAME...`: runs experiments.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 
@@ -30,9 +29,9 @@ std::vector<const Experiment*> choose(const std::vector<std::string>& names) {
     return chosen;
 }
 
-Action declare(CLI::App& app) {
+Action declare(OptionParser& app) {
     const auto options = std::make_shared<Options>();
-    app.add_option("NAME", options->names, "experiments, or all; see `ulplab list`")->required();
+    app.add_option("NAME", options->names, "experiments, or all; see `ulplab list`").required();
     declare_run_options(app, options->run);
     return [options] { return run_experiments(choose(options->names), options->run); };
 }

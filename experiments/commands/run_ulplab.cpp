@@ -1,14 +1,12 @@
 // Parses the command line of `ulplab` and runs the subcommand that it names.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 
 #include "experiments/commands/command.hpp"
 #include "experiments/commands/program.hpp"
 #include "experiments/framework/machine.hpp"
-#include "experiments/framework/parse_arguments.hpp"
 #include "gpu/backends.hpp"
 #include "softfloat/errors.hpp"
 
@@ -16,15 +14,15 @@ namespace ulp {
 namespace {
 
 struct Declared {
-    CLI::App* app;
+    OptionParser app;
     Action action;
 };
 
-std::vector<Declared> declare_commands(CLI::App& program) {
+std::vector<Declared> declare_commands(OptionParser& program) {
     std::vector<Declared> declared;
     for (const Command& command : commands()) {
-        CLI::App* app = program.add_subcommand(std::string(command.name), std::string(command.summary));
-        declared.push_back({app, command.declare(*app)});
+        OptionParser app = program.add_subcommand(std::string(command.name), std::string(command.summary));
+        declared.push_back({app, command.declare(app)});
     }
     return declared;
 }
@@ -41,24 +39,24 @@ constexpr const char* description = "ulplab: a laboratory for low-precision trai
 
 }  // namespace
 
-std::shared_ptr<CLI::App> declared_program() {
-    auto program = std::make_shared<CLI::App>(description, "ulplab");
-    program->set_version_flag("--version", program_version());
-    declare_commands(*program);
+OptionParser declared_program() {
+    OptionParser program(description, "ulplab");
+    program.version(program_version());
+    declare_commands(program);
     return program;
 }
 
 ExitCode run_ulplab(const std::vector<std::string>& arguments) {
     gpu::register_gpu_backends();
     return guarded([&] {
-        CLI::App program{description, "ulplab"};
-        program.require_subcommand(1);
-        program.set_version_flag("--version", program_version());
+        OptionParser program(description, "ulplab");
+        program.require_subcommand();
+        program.version(program_version());
         const std::vector<Declared> declared = declare_commands(program);
         if (!arguments.empty() && !arguments.front().starts_with('-')) refuse_unknown(arguments.front());
-        if (!parse_arguments(program, arguments)) return ExitCode::good;
+        if (!program.parse(arguments)) return ExitCode::good;
         const auto chosen =
-            std::find_if(declared.begin(), declared.end(), [](const Declared& d) { return d.app->parsed(); });
+            std::find_if(declared.begin(), declared.end(), [](const Declared& d) { return d.app.parsed(); });
         return chosen->action();
     });
 }

@@ -2,9 +2,9 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <nlohmann/json.hpp>
 
 #include "experiments/commands/command.hpp"
@@ -19,7 +19,7 @@ struct Options {
     std::string value;
     std::vector<std::string> formats;  // names of number formats, "json", "console"
     std::string rounding = "nearest_even";
-    CLI::App* app = nullptr;
+    std::optional<OptionParser> app;
 };
 
 /// --format names number formats and the form of the output, in any order; the last form counts.
@@ -124,15 +124,15 @@ ExitCode show(const Options& options) {
     return ExitCode::good;
 }
 
-Action declare(CLI::App& app) {
+Action declare(OptionParser& app) {
     const auto options = std::make_shared<Options>();
-    options->app = &app;
+    options->app = app;
     app.allow_extras();
     app.add_option("VALUE", options->value, "a number, as 0.1, -1.5e-3, 0x1.8p-10, inf, or bits:3C00");
     app.add_option("--format", options->formats,
                    "a number format (see `ulplab formats`; several may be given), all by default; json or console: "
                    "the form of the output")
-        ->allow_extra_args(false);
+        .repeated();
     app.add_option("--rounding", options->rounding, "nearest_even, nearest_away, toward_zero, down, up or odd");
     return [options] { return show(*options); };
 }

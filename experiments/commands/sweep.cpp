@@ -3,7 +3,6 @@
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 
@@ -84,18 +83,18 @@ ExitCode sweep(const Options& options) {
     return failed == 0 ? ExitCode::good : ExitCode::claim_failed;
 }
 
-Action declare(CLI::App& app) {
+Action declare(OptionParser& app) {
     const auto options = std::make_shared<Options>();
-    app.add_option("FILE", options->file, "the grid, as JSON")->required();
+    app.add_option("FILE", options->file, "the grid, as JSON").required();
     app.add_option("--out", options->out, "folder for the results: DIR/sweeps/<name of FILE>...")
-        ->capture_default_str()
-        ->type_name("DIR");
+        .capture_default_str()
+        .type_name("DIR");
     app.add_option("--shard", options->shard, "run only every n-th case, from the i-th on")
-        ->capture_default_str()
-        ->type_name("i/n");
+        .capture_default_str()
+        .type_name("i/n");
     app.add_flag("--force", options->force, "run again what is complete already");
-    auto* list = app.add_flag("--list", options->list, "print the cases and run none");
-    app.add_flag("--merge", options->merge, "run nothing, only write the tables")->excludes(list);
+    const DeclaredOption list = app.add_flag("--list", options->list, "print the cases and run none");
+    app.add_flag("--merge", options->merge, "run nothing, only write the tables").excludes(list);
     app.footer(
         "FILE is a JSON object; all combinations of its lists are run:\n"
         "  {\"experiment\": \"swamping\", \"mode\": \"quick\", \"seeds\": [1, 2, 3],\n"

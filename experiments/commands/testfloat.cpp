@@ -1,7 +1,6 @@
 // `ulplab testfloat OP`: a filter between testfloat_gen and testfloat_ver.
 #include "softfloat/testfloat.hpp"
 
-#include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
 
@@ -31,14 +30,14 @@ ExitCode filter(const Options& options) {
     return ExitCode::good;
 }
 
-Action declare(CLI::App& app) {
+Action declare(OptionParser& app) {
     const auto options = std::make_shared<Options>();
     app.add_option("OP", options->operation, "an operation by TestFloat's name, such as f16_add or f32_to_bf16")
-        ->required();
+        .required();
     app.add_option("--rounding", options->rounding,
                    "near_even, near_maxMag, minMag, min, max or odd, or the names that `ulplab show` takes");
     app.add_option("--tininess", options->tininess, "underflow is detected before or after rounding")
-        ->check(CLI::IsMember({"before", "after"}));
+        .one_of({"before", "after"});
     app.add_flag("--notexact", options->not_exact, "roundings to an integer raise no inexact flag");
     return [options] { return filter(*options); };
 }

@@ -1,7 +1,6 @@
 // `ulplab train`: one net under one recipe and matrix unit, with everything that can be watched of it.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 
@@ -174,23 +173,24 @@ ExitCode train(const Options& options) {
     return ExitCode::good;
 }
 
-Action declare(CLI::App& app) {
+Action declare(OptionParser& app) {
     const auto o = std::make_shared<Options>();
     app.add_option("--net", o->net, "mlp: 784-128-10; cnn: 3x3 to 8 and 16 channels, pools, 10")
-        ->check(CLI::IsMember({"mlp", "cnn"}))
-        ->capture_default_str();
-    auto* recipe = app.add_option("--recipe", o->recipe, "which formats; +ftz and +fused may follow the name");
-    recipe->capture_default_str();
-    app.add_option("--level", o->level, "O0 to O3 as apex has them, in the place of a recipe")->excludes(recipe);
+        .one_of({"mlp", "cnn"})
+        .capture_default_str();
+    const DeclaredOption recipe =
+        app.add_option("--recipe", o->recipe, "which formats; +ftz and +fused may follow the name")
+            .capture_default_str();
+    app.add_option("--level", o->level, "O0 to O3 as apex has them, in the place of a recipe").excludes(recipe);
     app.add_option("--override", o->overrides, "PROPERTY=VALUE of the level, any number of times");
-    app.add_option("--backend", o->backend, "what multiplies; `ulplab models` lists them")->capture_default_str();
+    app.add_option("--backend", o->backend, "what multiplies; `ulplab models` lists them").capture_default_str();
     app.add_option("--loss-scale", o->loss_scale, "a constant one, in the place of the recipe's");
-    app.add_option("--learning-rate", o->learning_rate, "of SGD with momentum 0.9")->capture_default_str();
-    app.add_option("--steps", o->steps, "of training, counted from the first")->capture_default_str();
-    app.add_option("--batch", o->batch, "images a step")->capture_default_str();
-    app.add_option("--images", o->images, "generated digits to train on")->capture_default_str();
+    app.add_option("--learning-rate", o->learning_rate, "of SGD with momentum 0.9").capture_default_str();
+    app.add_option("--steps", o->steps, "of training, counted from the first").capture_default_str();
+    app.add_option("--batch", o->batch, "images a step").capture_default_str();
+    app.add_option("--images", o->images, "generated digits to train on").capture_default_str();
     app.add_option("--mnist", o->mnist, "folder of the real digits");
-    app.add_option("--seed", o->seed, "of data and weights")->capture_default_str();
+    app.add_option("--seed", o->seed, "of data and weights").capture_default_str();
     app.add_option("--checkpoint", o->checkpoint, "saved there ten times; goes on from it where it exists");
     app.add_option("--products", o->products, "file for the log of every product: shape, backend, path and why");
     app.add_flag("--bytes", o->bytes, "what it takes, by role, before and while training");

@@ -1,7 +1,6 @@
 // `ulplab verify PATH...`: replays recordings of GPUs against the models.
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <bit>
 #include <filesystem>
@@ -92,12 +91,12 @@ ExitCode verify(const Options& options) {
     return equal ? ExitCode::good : ExitCode::bits_differ;
 }
 
-Action declare(CLI::App& app) {
+Action declare(OptionParser& app) {
     const auto options = std::make_shared<Options>();
     app.add_option("PATH", options->paths,
                    "recordings: .recording files and folders of them, or folders in the published "
                    "layout, of several GPUs, of one, or of one format")
-        ->required();
+        .required();
     app.add_option("--policy", options->policy, "named policy set in place of the table's: A, B, C, D or E");
     app.footer(
         "Prints a line a set; of a folder with both kinds, both. Exit code 4 when a bit differs from the model.");

@@ -2,13 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "engine/matmul.hpp"
 #include "experiments/framework/files.hpp"
-#include "experiments/framework/parse_arguments.hpp"
 #include "experiments/framework/progress.hpp"
 #include "experiments/framework/single_run.hpp"
 #include "gpu/backends.hpp"
@@ -46,23 +44,20 @@ void print_finding(const Request& request, const Finding& finding, const std::fi
 
 }  // namespace
 
-void declare_run_options(CLI::App& app, RunOptions& options) {
-    app.add_option("--seed", options.seed, "seed of all random numbers")->capture_default_str();
-    app.add_option("--out", options.out, "folder for the results")->capture_default_str()->type_name("DIR");
-    auto* full = app.add_flag("--full", options.full, "the long version: more samples, more steps");
-    app.add_flag("!--quick", options.full, "the short version (default)")->excludes(full);
-    app.add_option("--set", options.assignments, "change a setting; may be repeated")
-        ->type_name("KEY=VALUE")
-        ->expected(1)
-        ->take_all();
+void declare_run_options(OptionParser& app, RunOptions& options) {
+    app.add_option("--seed", options.seed, "seed of all random numbers").capture_default_str();
+    app.add_option("--out", options.out, "folder for the results").capture_default_str().type_name("DIR");
+    const DeclaredOption full = app.add_flag("--full", options.full, "the long version: more samples, more steps");
+    app.add_flag("!--quick", options.full, "the short version (default)").excludes(full);
+    app.add_option("--set", options.assignments, "change a setting; may be repeated").type_name("KEY=VALUE").repeated();
     app.add_option("--backend", options.backend, "matrix unit: soft:v100, soft:a100, soft:h100, soft:ieee, eigen ...")
-        ->type_name("SPEC");
+        .type_name("SPEC");
     app.add_option("--mnist", options.mnist, "folder with the MNIST idx files, for experiments that train on digits")
-        ->type_name("DIR");
+        .type_name("DIR");
     app.add_flag("--force", options.force, "run again what is complete in the output folder already");
     app.add_option("--format", options.format, "what to print: console or json")
-        ->check(CLI::IsMember({"console", "json"}))
-        ->capture_default_str();
+        .one_of({"console", "json"})
+        .capture_default_str();
 }
 
 OutputFormat output_format(const RunOptions& options) {
@@ -110,11 +105,11 @@ int experiment_main(const Experiment& experiment, int argc, const char* const* a
     gpu::register_gpu_backends();
     const std::vector<std::string> arguments(argv + 1, argv + argc);
     return static_cast<int>(guarded([&] {
-        CLI::App app{experiment.title + ". " + experiment.question, experiment.name};
+        OptionParser app(experiment.title + ". " + experiment.question, experiment.name);
         app.footer("Settings, for --set KEY=VALUE:\n" + describe(experiment.settings));
         RunOptions options;
         declare_run_options(app, options);
-        if (!parse_arguments(app, arguments)) return ExitCode::good;
+        if (!app.parse(arguments)) return ExitCode::good;
         return run_experiments({&experiment}, options);
     }));
 }

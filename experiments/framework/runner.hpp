@@ -7,10 +7,7 @@
 
 #include "experiments/exit_codes.hpp"
 #include "experiments/framework/experiment.hpp"
-
-namespace CLI {
-class App;
-}
+#include "experiments/framework/options.hpp"
 
 namespace ulp {
 
@@ -28,7 +25,7 @@ struct RunOptions {
     bool force = false;  // --force: run again what is complete
 };
 
-void declare_run_options(CLI::App& app, RunOptions& options);
+void declare_run_options(OptionParser& app, RunOptions& options);
 
 /// "console" or "json".
 OutputFormat output_format(const RunOptions& options);

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Runs the code blocks of a document, and compares what they print with what the document says.
-# Usage: run_blocks.sh SOURCE_FOLDER PROGRAM_FOLDER COMPILER SOFTFLOAT_LIBRARY DOCUMENT...
+# Runs the code blocks and commands of documents, and compares what they print with what the document says.
+# Usage: run_blocks.sh SOURCE_FOLDER BUILD_FOLDER COMPILER FLAGS DOCUMENT...
 #
-# ```sh blocks are run by bash, ```cpp blocks compiled and run, both in one temporary folder a document. A ```text block
-# after one of them is what it prints; a line "..." in it stands for any lines. Indented lines that begin with
-# build/release/bin/ulplab are run, too, but those with a word in capitals, which stands for a folder that the reader has.
-# Trainings are made small.
+# ```sh blocks are run by bash, ```cpp blocks compiled and run, both in one temporary folder a document, where the project
+# seems to be built in build/release. A ```text block after one of them is what it prints; a line "..." in it stands for any
+# lines. Every indented line outside of blocks is a command and is run, too; commands within a sentence must exist.
+# What takes long is made small: trainings, sweeps, and building and testing, which are only planned.
 set -euo pipefail
-source_folder=$(cd "$1" && pwd) programs=$2 compiler=$3 library=$4
+source_folder=$(cd "$1" && pwd) build=$(cd "$2" && pwd) compiler=$(command -v "$3") flags=$4
+programs=$build/bin
 shift 4
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -18,6 +19,7 @@ cat >"$work/bin/ulplab" <<STAND_IN
 #!/usr/bin/env bash
 if [ "\$1" = run ]; then
     case " \$* " in
+        *" all "*) PATH=/nonexistent exec "$programs/ulplab" "\${@/all/roofline}" ;;
         *" gradient_histogram "*) set -- "\$@" --set steps=8 --set hidden=16 --set train_images=64 --set test_images=50 ;;
         *" overflow "*) set -- "\$@" --set length=4096 ;;
         *" underflow "* | *" swamping "*) set -- "\${@/samples=1000000/samples=1000}" ;;
@@ -36,11 +38,52 @@ else
     exec "$programs/ulplab" "\$@"
 fi
 STAND_IN
-chmod +x "$work/bin/ulplab"
+for sweep in sweep_pairs sweep_functions; do
+    cat >"$work/bin/$sweep" <<STAND_IN
+#!/usr/bin/env bash
+# Stopped after a second; then it goes on from its state.
+timeout 1 "$programs/$sweep" "\$@" || [ \$? -eq 124 ]
+timeout 1 "$programs/$sweep" "\$@" || [ \$? -eq 124 ]
+STAND_IN
+done
+cat >"$work/bin/g++" <<STAND_IN
+#!/usr/bin/env bash
+exec "$compiler" $flags "\$@"
+STAND_IN
+cat >"$work/bin/cmake" <<STAND_IN
+#!/usr/bin/env bash
+# Says what it would build; installs.
+case \$1 in
+    --build) "$(command -v cmake)" --build "$build" "\${@:3}" -- -n ;;
+    --install) "$(command -v cmake)" --install "$build" "\${@:3}" ;;
+    *) echo "run_blocks.sh does not know: cmake \$*" >&2; exit 2 ;;
+esac
+STAND_IN
+cat >"$work/bin/ctest" <<STAND_IN
+#!/usr/bin/env bash
+# Lists the tests; there must be some.
+"$(command -v ctest)" "\$@" -N | tee /dev/stderr | grep -qE '^Total Tests: [1-9]'
+STAND_IN
+printf '#!/bin/sh\necho "a package is missing: apt-get $*" >&2; exit 1\n' | tee "$work/bin/apt-get" >"$work/bin/sudo"
+chmod +x "$work"/bin/*
 for program in "$programs"/*; do
     [ -e "$work/bin/$(basename "$program")" ] || ln -s "$program" "$work/bin/"
 done
-export PATH="$work/bin:$PATH"
+export PATH="$work/bin:$PATH" HOME="$work/home"
+
+# make_root FOLDER: what the reader has: the project, built, and files that documents name and the reader writes.
+make_root() {
+    mkdir -p "$1/build/release"
+    for entry in "$source_folder"/*; do
+        case ${entry##*/} in build | out) ;; *) ln -s "$entry" "$1/" ;; esac
+    done
+    for entry in "$build"/*; do
+        case ${entry##*/} in bin | Testing | _CPack_Packages) ;; *) ln -s "$entry" "$1/build/release/" ;; esac
+    done
+    ln -s "$work/bin" "$1/build/release/bin"
+    echo '{"experiment": "swamping", "settings": {"samples": [100, 200]}}' >"$1/grid.json"
+    echo 'int main() {}' >"$1/example.cpp"
+}
 
 # Whether the file $2 is what the block $1 says.
 matches() {
@@ -64,7 +107,7 @@ matches() {
         }' "$2"
 }
 
-# Blocks of $1 as files $2/<number>.<language>; an indented command is one block.
+# Blocks of $1 as files $2/<number>.<language>; a command is one block.
 split() {
     awk -v to="$2" '
         function close_block() { if (file != "") close(file); file = "" }
@@ -72,17 +115,35 @@ split() {
             file = sprintf("%s/%03d.%s", to, ++count, language); printf "" >file; next }
         /^```/ { other = 0; close_block(); next }
         file != "" { print >file; next }
-        /^    build\/release\/bin\/ulplab / { commands = sprintf("%s/%03d.indented", to, ++count)
-            sub(/^ *build\/release\/bin\//, ""); sub(/ +#.*/, ""); print >commands; close(commands) }' "$1"
+        other { next }
+        function command(line) {
+            name = sprintf("%s/%03d.command", to, ++count)
+            print line >name
+            close(name)
+        }
+        /^    [^ ]/ { sub(/^ +/, ""); sub(/ +#.*/, ""); command($0); next }
+        { while (match($0, /`\.\/(run|check)\.sh[^`]*`/)) {
+            command(substr($0, RSTART + 1, RLENGTH - 2))
+            $0 = substr($0, RSTART + RLENGTH) } }' "$1"
+}
+
+# Commands that sentences of $1 name: `ulplab verify DIR`, `ulplab run swamping`.
+check_names() {
+    { sed '/^```/,/^```$/d' "$1" | grep -oE '`ulplab [a-z-]+( [a-z_0-9]+)?' || true; } | sort -u |
+        while read -r _ verb name; do
+            if [ "$verb" = run ]; then ulplab list "$name"; else ulplab "$verb" --help; fi >/dev/null ||
+                { echo "$1 names a command that does not exist: ulplab $verb $name" >&2; return 1; }
+        done
 }
 
 run_block() {  # FILE
     case $1 in
         *.sh) bash -euo pipefail "$1" ;;
-        *.indented)
-            grep -qE '(^| )[A-Z]{3,}( |$)' "$1" || bash -euo pipefail "$1" || [ $? -eq 1 ] ;;
+        *.command)  # claims may fail: the runs are small
+            bash -euo pipefail "$1" || { [ $? -eq 1 ] && grep -qE 'run\.sh|ulplab (run|sweep|claims)' "$1"; } ;;
         *.cpp)
-            "$compiler" -std=c++20 -ffp-contract=off -I"$source_folder" "$1" "$library" -o "$1.program"
+            cp "$1" example.cpp
+            g++ -std=c++20 -ffp-contract=off -I. example.cpp build/release/softfloat/libulplab_softfloat.a -o "$1.program"
             "$1.program" ;;
     esac
 }
@@ -90,16 +151,16 @@ run_block() {  # FILE
 status=0
 blocks=0
 for document in "$@"; do
-    folder="$work/$(basename "$document" .md)"
-    mkdir -p "$folder/blocks" "$folder/here"
+    folder="$work/${document//\//_}"
+    mkdir -p "$folder/blocks"
+    make_root "$folder/here"
     split "$source_folder/$document" "$folder/blocks"
-    # A file that documents name and the reader writes (docs/sweeps.md).
-    echo '{"experiment": "swamping", "settings": {"samples": [100, 200]}}' >"$folder/here/grid.json"
+    check_names "$source_folder/$document" || status=1
     printed=
     for block in "$folder"/blocks/*; do
         [ -e "$block" ] || continue
         case $block in
-            *.sh | *.cpp | *.indented)
+            *.sh | *.cpp | *.command)
                 blocks=$((blocks + 1))
                 printed="$block.printed"
                 if ! (cd "$folder/here" && run_block "$block") >"$printed" 2>&1; then

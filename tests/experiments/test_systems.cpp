@@ -1,5 +1,4 @@
-// The experiments on whole systems, small. What is spoilt on purpose must be seen: a claim that holds whatever happens
-// claims nothing.
+// What the experiments on whole systems are built from.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -15,64 +14,6 @@
 namespace {
 
 using namespace ulp;
-
-Result run_small(const std::string& name, const std::vector<std::string>& assignments) {
-    const Experiment& experiment = experiment_by_name(name);
-    RunContext context{1, true, "", Settings(experiment.settings, true), [](double) {}};
-    for (const std::string& assignment : assignments) context.settings.set(assignment);
-    Result result(name);
-    experiment.run(context, result);
-    return result;
-}
-
-Verdict verdict_of(const Result& result, const std::string& id) {
-    for (const Claim& claim : result.claims()) {
-        if (claim.id == result.experiment() + "." + id) return claim.verdict;
-    }
-    FAIL("no claim ", id);
-    return Verdict::failed;
-}
-
-TEST_CASE("trained wholly in fp16, the systems do not keep up with fp32") {
-    const Result digits = run_small("mnist_cnn", {"control=pure_fp16", "seeds=1", "epochs=1", "train_images=1000"});
-    CHECK(verdict_of(digits, "parity_1") == Verdict::failed);
-    CHECK(verdict_of(digits, "parameters") == Verdict::reproduced);
-    const Result sales = run_small("feedforward", {"control=pure_fp16", "seeds=1", "steps=60", "days=90"});
-    CHECK(verdict_of(sales, "parity_1") == Verdict::failed);
-    const Result bert = run_small("bert", {"control=pure_fp16", "seeds=1", "steps=6", "pairs=100", "test_pairs=50"});
-    CHECK(verdict_of(bert, "words_2") == Verdict::failed);
-    const Result text =
-        run_small("char_lstm", {"control=pure_fp16", "seeds=1", "steps=12", "hidden=16", "characters=6000"});
-    CHECK(verdict_of(text, "lstm_1") == Verdict::failed);
-    CHECK(verdict_of(text, "mlstm_1") == Verdict::failed);
-    const Result translation = run_small(
-        "seq2seq", {"control=pure_fp16", "seeds=1", "steps=12", "hidden=16", "sentences=300", "test_sentences=40"});
-    CHECK(verdict_of(translation, "lstm_1") == Verdict::failed);
-    CHECK(verdict_of(translation, "transformer_1") == Verdict::failed);
-    CHECK(verdict_of(translation, "sawtooth_lstm") == Verdict::failed);
-}
-
-TEST_CASE("O3 in the place of O1 and O2 does not train the regression") {
-    const std::vector<std::string> small = {"seeds=1", "regression_seeds=1", "regression_steps=6",
-                                            "steps=2", "train_images=64",    "test_images=20",
-                                            "hidden=2"};
-    std::vector<std::string> spoilt = small;
-    spoilt.emplace_back("control=all_O3");
-    CHECK(verdict_of(run_small("opt_levels", spoilt), "regression_O1") == Verdict::failed);
-    CHECK(verdict_of(run_small("opt_levels", small), "regression_O1") == Verdict::reproduced);
-}
-
-TEST_CASE("with one scaler for both nets their scales do not differ") {
-    const Result gan = run_small("gan", {"control=one_scaler", "seeds=1", "steps=4", "channels=2", "train_images=16"});
-    CHECK(verdict_of(gan, "two_scales") == Verdict::failed);
-}
-
-TEST_CASE("int8 with a range that clips nearly everything loses accuracy") {
-    const Result int8 = run_small("int8_inference", {"control=saturate", "seeds=1", "steps=150", "test_images=100"});
-    CHECK(verdict_of(int8, "maximum_5") == Verdict::failed);
-    CHECK(verdict_of(int8, "entropy_50") == Verdict::failed);
-    CHECK(verdict_of(int8, "table_differences") == Verdict::inconsistent);
-}
 
 TEST_CASE("the replica's histogram is not moved by three binades where the scale is 4") {
     const BinadeHistogram plain = published_replica(20000, 1, 1);

@@ -46,18 +46,30 @@ Big big_cbrt(const Big& x) {
     const Big magnitude = exp(log(abs(x)) / 3);
     return x < 0 ? -magnitude : magnitude;
 }
-long double quick_sigmoid(long double x) {
-    const long double e = std::exp(-std::abs(x));
+template <typename T>
+T quick_sigmoid(T x) {
+    const T e = std::exp(-std::abs(x));
     return (x < 0 ? e : 1) / (1 + e);
 }
-long double quick_gelu(long double x) { return x / 2 * std::erfc(-x / std::sqrt(2.0L)); }
-long double quick_softplus(long double x) { return (x > 0 ? x : 0) + std::log1p(std::exp(-std::abs(x))); }
+template <typename T>
+T quick_gelu(T x) {
+    return x / 2 * std::erfc(-x / std::sqrt(T{2}));
+}
+template <typename T>
+T quick_softplus(T x) {
+    return (x > 0 ? x : 0) + std::log1p(std::exp(-std::abs(x)));
+}
+template <typename T>
+T quick_rsqrt(T x) {
+    return 1 / std::sqrt(x);
+}
 
 }  // namespace
 
 struct FunctionRow {
     std::string_view name;
     Known (*known)(double);
+    double (*in_fp64)(double);
     long double (*quick)(long double);
     Big (*big)(const Big&);
     int quick_error_bits = 10;  // quick is right within 2^this units of its last place
@@ -65,27 +77,31 @@ struct FunctionRow {
 
 namespace {
 
+using Double = double (*)(double);
 using LongDouble = long double (*)(long double);
 const std::array rows{
-    FunctionRow{"exp", known_exp, LongDouble{std::exp}, [](const Big& x) { return Big(exp(x)); }},
-    FunctionRow{"exp2", known_exp, LongDouble{std::exp2},
+    FunctionRow{"exp", known_exp, Double{std::exp}, LongDouble{std::exp}, [](const Big& x) { return Big(exp(x)); }},
+    FunctionRow{"exp2", known_exp, Double{std::exp2}, LongDouble{std::exp2},
                 [](const Big& x) { return Big(exp(x * boost::math::constants::ln_two<Big>())); }},
-    FunctionRow{"expm1", known_expm1, LongDouble{std::expm1}, [](const Big& x) { return Big(exp(x) - 1); }},
-    FunctionRow{"log", known_log, LongDouble{std::log}, [](const Big& x) { return Big(log(x)); }},
-    FunctionRow{"log2", known_log, LongDouble{std::log2},
+    FunctionRow{"expm1", known_expm1, Double{std::expm1}, LongDouble{std::expm1},
+                [](const Big& x) { return Big(exp(x) - 1); }},
+    FunctionRow{"log", known_log, Double{std::log}, LongDouble{std::log}, [](const Big& x) { return Big(log(x)); }},
+    FunctionRow{"log2", known_log, Double{std::log2}, LongDouble{std::log2},
                 [](const Big& x) { return Big(log(x) / boost::math::constants::ln_two<Big>()); }},
-    FunctionRow{"log1p", known_log1p, LongDouble{std::log1p}, [](const Big& x) { return Big(log(1 + x)); }},
-    FunctionRow{"sin", known_sin, LongDouble{std::sin}, [](const Big& x) { return Big(sin(x)); }},
-    FunctionRow{"cos", known_cos, LongDouble{std::cos}, [](const Big& x) { return Big(cos(x)); }},
-    FunctionRow{"tanh", known_tanh, LongDouble{std::tanh}, big_tanh},
-    FunctionRow{"sigmoid", known_sigmoid, quick_sigmoid, [](const Big& x) { return Big(1 / (1 + exp(-x))); }},
-    FunctionRow{"erf", known_erf, LongDouble{std::erf}, big_erf},
+    FunctionRow{"log1p", known_log1p, Double{std::log1p}, LongDouble{std::log1p},
+                [](const Big& x) { return Big(log(1 + x)); }},
+    FunctionRow{"sin", known_sin, Double{std::sin}, LongDouble{std::sin}, [](const Big& x) { return Big(sin(x)); }},
+    FunctionRow{"cos", known_cos, Double{std::cos}, LongDouble{std::cos}, [](const Big& x) { return Big(cos(x)); }},
+    FunctionRow{"tanh", known_tanh, Double{std::tanh}, LongDouble{std::tanh}, big_tanh},
+    FunctionRow{"sigmoid", known_sigmoid, quick_sigmoid<double>, quick_sigmoid<long double>,
+                [](const Big& x) { return Big(1 / (1 + exp(-x))); }},
+    FunctionRow{"erf", known_erf, Double{std::erf}, LongDouble{std::erf}, big_erf},
     // The rounding of x / sqrt(2) is multiplied by x^2: up to 2^14 where the result underflows fp64.
-    FunctionRow{"gelu", known_gelu, quick_gelu, big_gelu, 14},
-    FunctionRow{"softplus", known_softplus, quick_softplus, big_softplus},
-    FunctionRow{"rsqrt", known_rsqrt, [](long double x) { return 1 / std::sqrt(x); },
+    FunctionRow{"gelu", known_gelu, quick_gelu<double>, quick_gelu<long double>, big_gelu, 14},
+    FunctionRow{"softplus", known_softplus, quick_softplus<double>, quick_softplus<long double>, big_softplus},
+    FunctionRow{"rsqrt", known_rsqrt, quick_rsqrt<double>, quick_rsqrt<long double>,
                 [](const Big& x) { return Big(1 / sqrt(x)); }},
-    FunctionRow{"cbrt", known_cbrt, LongDouble{std::cbrt}, big_cbrt},
+    FunctionRow{"cbrt", known_cbrt, Double{std::cbrt}, LongDouble{std::cbrt}, big_cbrt},
 };
 
 /// Exact: tests run formats of up to 24 bits of precision and within fp64's range.
@@ -146,6 +162,15 @@ Rounded from_long_double(long double value, int precision, int error_bits) {
     return {decided, {Number::Kind::finite, value < 0, static_cast<std::int64_t>(bits >> 2 | 1), exponent - 62}};
 }
 
+/// Whether all that lies within 2^16 units of fp64's last place rounds to the same fp32: the C library's functions and
+/// the formulas made of them keep far within that. The lowest 28 of fp64's bits lie below fp32's midpoints.
+bool decided_in_fp64(double value) {
+    constexpr std::uint64_t margin = std::uint64_t{1} << FunctionOracle::fp64_error_bits;
+    constexpr std::uint64_t below = std::uint64_t{1} << 28;
+    const std::uint64_t rest = std::bit_cast<std::uint64_t>(value) & (below - 1);
+    return std::abs(value) > 0x1p-160 && rest > margin && rest < below - margin;
+}
+
 /// Exact where the value is within 2^-400 of a number of 62 bits: no other result comes so close.
 Number from_big(const Big& value) {
     int exponent = 0;
@@ -189,6 +214,8 @@ float FunctionOracle::nearest_float(float x) const {
         const bool beside_a_float = known.kind == Known::Kind::number || known.kind == Known::Kind::beside;
         if (beside_a_float && static_cast<double>(rounded) == known.value) return rounded;
         if (known.kind == Known::Kind::nothing) {
+            const double quickest = row_->in_fp64(x);
+            if (decided_in_fp64(quickest)) return static_cast<float>(quickest);
             const long double y = row_->quick(x);
             if (from_long_double(y, 24, row_->quick_error_bits).decided) return static_cast<float>(y);
         }
@@ -204,6 +231,14 @@ double FunctionOracle::quick_error(double x) const {
     if (known_by_rule(x)) return 0;
     const Big exact = row_->big(Big(x));
     return std::ldexp(abs(Big(row_->quick(x)) / exact - 1).convert_to<double>(), 64);
+}
+
+double FunctionOracle::fp64_error(float x) const {
+    if (known_by_rule(x)) return 0;
+    const double y = row_->in_fp64(x);
+    const long double exact = row_->quick(x);
+    if (std::abs(y) <= 0x1p-160 || std::isinf(y)) return 0;
+    return static_cast<double>(std::ldexp(std::abs(y / exact - 1), 53));
 }
 
 double FunctionOracle::quick_relative_error(double x, double y) const {

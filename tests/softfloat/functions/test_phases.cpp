@@ -70,6 +70,19 @@ TEST_CASE("the quick phases are within 2^-43 of the judge, an eighth of what the
     }
 }
 
+TEST_CASE("the judge's fp64 is within an eighth of its margin of the judge's long double") {
+    for (const FunctionUnderTest& function : functions_under_test) {
+        const FunctionOracle judge(function.name);
+        double worst = 0;
+        for (const double x : sample_operands(function, 100000)) {
+            worst = std::max(worst, judge.fp64_error(static_cast<float>(x)));
+        }
+        MESSAGE(function.name, ": fp64 off by at most ", worst, " units of its last place");
+        CHECK(worst > 0);
+        CHECK(worst < std::ldexp(1.0, FunctionOracle::fp64_error_bits - 3));
+    }
+}
+
 TEST_CASE("the judge's long double is within its margin of the judge's 800 bits") {
     for (const FunctionUnderTest& function : functions_under_test) {
         const FunctionOracle judge(function.name);
