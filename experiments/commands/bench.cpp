@@ -99,7 +99,7 @@ std::string share(const std::map<std::string, double>& speeds, const Measurement
 std::string table_of(const std::vector<Measurement>& measurements, bool markdown) {
     std::map<std::string, double> speeds;
     for (const Measurement& each : measurements) speeds[each.name] = each.products;
-    const char* const row = markdown ? "| {:<42} | {:>12} | {:>14} |\n" : "{:<42} {:>12} {:>14}\n";
+    const char* const row = markdown ? "| {:<44} | {:>12} | {:>14} |\n" : "{:<44} {:>12} {:>14}\n";
     std::string table = fmt::format(fmt::runtime(row), "product", "10^9 a second", "of Eigen fp32");
     if (markdown) table += "|---|---:|---:|\n";
     for (const Measurement& each : measurements) {
