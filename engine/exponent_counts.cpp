@@ -42,19 +42,19 @@ void each_block(std::span<const float> values, std::size_t length, const Functio
 #ifdef __x86_64__
 
 // Most of a tensor's exponents lie in few binades below the largest. Those are compared with, 32 numbers at once; what
-// lies outside is counted number by number.
+// is left is counted number by number.
 constexpr std::size_t width = sizeof(__m256i);
 constexpr std::size_t block = 255 * width;  // no byte of a sum overflows
-constexpr std::size_t compared = 24;        // fields: 0, 255 and a window
-constexpr int window = compared - 2;
+constexpr int compared = 22;                // fields at most, beside 0 and 255
 
 ULPLAB_AVX2 inline __m256i load(const std::uint8_t* codes) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes));
 }
 ULPLAB_AVX2 inline __m256i all(int code) { return _mm256_set1_epi8(static_cast<char>(code)); }
 
-/// found[j]: how many of the codes are fields[j], for four of them.
-ULPLAB_AVX2 void match_four(const std::uint8_t* codes, std::size_t count, const int* fields, std::int64_t* found) {
+/// Counts the codes that are one of four fields; returns how many they are.
+ULPLAB_AVX2 std::int64_t match_four(const std::uint8_t* codes, std::size_t count, const int (&fields)[4],
+                                    FieldCounts& counts) {
     __m256i pattern[4];
     __m256i sums[4];
     for (int j = 0; j < 4; ++j) {
@@ -65,23 +65,26 @@ ULPLAB_AVX2 void match_four(const std::uint8_t* codes, std::size_t count, const 
         const __m256i code = load(codes + i);
         for (int j = 0; j < 4; ++j) sums[j] = _mm256_sub_epi8(sums[j], _mm256_cmpeq_epi8(code, pattern[j]));
     }
+    std::int64_t found = 0;
     for (int j = 0; j < 4; ++j) {
         alignas(width) std::int64_t parts[4];
         _mm256_store_si256(reinterpret_cast<__m256i*>(parts), _mm256_sad_epu8(sums[j], _mm256_setzero_si256()));
-        found[j] = parts[0] + parts[1] + parts[2] + parts[3];
+        const std::int64_t sum = parts[0] + parts[1] + parts[2] + parts[3];
+        counts[static_cast<std::size_t>(fields[j])] += sum;
+        found += sum;
     }
+    return found;
 }
 
-/// Counts the codes that are neither 0 nor 255 nor in the window from `lowest` on.
-ULPLAB_AVX2 void count_outside(const std::uint8_t* codes, std::size_t count, int lowest, FieldCounts& counts) {
+/// Counts the codes from 1 to `highest`.
+ULPLAB_AVX2 void count_low(const std::uint8_t* codes, std::size_t count, int highest, FieldCounts& counts) {
     for (std::size_t i = 0; i < count; i += width) {
         const __m256i code = load(codes + i);
-        const __m256i clamped = _mm256_min_epu8(_mm256_max_epu8(code, all(lowest)), all(lowest + window - 1));
-        const __m256i ends = _mm256_or_si256(_mm256_cmpeq_epi8(code, all(0)), _mm256_cmpeq_epi8(code, all(255)));
-        const __m256i inside = _mm256_or_si256(_mm256_cmpeq_epi8(code, clamped), ends);
-        auto outside = ~static_cast<std::uint32_t>(_mm256_movemask_epi8(inside));
-        for (; outside != 0; outside &= outside - 1) {
-            ++counts[codes[i + static_cast<std::size_t>(std::countr_zero(outside))]];
+        const __m256i low = _mm256_cmpeq_epi8(_mm256_min_epu8(code, all(highest)), code);
+        const __m256i found = _mm256_andnot_si256(_mm256_cmpeq_epi8(code, all(0)), low);
+        auto left = static_cast<std::uint32_t>(_mm256_movemask_epi8(found));
+        for (; left != 0; left &= left - 1) {
+            ++counts[codes[i + static_cast<std::size_t>(std::countr_zero(left))]];
         }
     }
 }
@@ -109,19 +112,19 @@ ULPLAB_AVX2 int encode(const float* values, std::size_t count, std::uint8_t* cod
 ULPLAB_AVX2 void count_block_avx2(std::span<const float> values, FieldCounts& counts) {
     alignas(width) std::uint8_t codes[block];
     const std::size_t whole = values.size() / width * width;
-    const int top = encode(values.data(), whole, codes);
-    const int lowest = std::max(top - window + 1, 1);
-    int fields[compared] = {0, 255};
-    for (int j = 0; j < window; ++j) fields[j + 2] = lowest + j;
-    std::int64_t found[compared];
-    for (std::size_t j = 0; j < compared; j += 4) match_four(codes, whole, fields + j, found + j);
-    std::int64_t inside = 0;
-    for (const std::int64_t n : found) inside += n;
-    const auto all_of_them = static_cast<std::int64_t>(whole);
-    if (inside < all_of_them / 2) return count_in_tables(values, counts);
-    for (std::size_t j = 0; j < compared; ++j) counts[static_cast<std::size_t>(fields[j])] += found[j];
-    if (inside < all_of_them) count_outside(codes, whole, lowest, counts);
-    count_one_by_one(values.subspan(whole), counts);
+    const int top = std::max(encode(values.data(), whole, codes), compared);
+    const auto few = static_cast<std::int64_t>(whole / 64);
+    auto left = static_cast<std::int64_t>(whole);
+    int lowest = top - 1;
+    FieldCounts found{};
+    left -= match_four(codes, whole, {0, 255, top, top - 1}, found);
+    for (; left > few && lowest > top - compared + 1; lowest -= 4) {
+        left -= match_four(codes, whole, {lowest - 1, lowest - 2, lowest - 3, lowest - 4}, found);
+    }
+    if (left > few * 32) return count_in_tables(values, counts);  // numbers from everywhere
+    if (left > 0) count_low(codes, whole, lowest - 1, found);
+    count_one_by_one(values.subspan(whole), found);
+    for (std::size_t f = 0; f < counts.size(); ++f) counts[f] += found[f];
 }
 
 #endif
