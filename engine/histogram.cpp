@@ -3,36 +3,13 @@
 #include <algorithm>
 #include <bit>
 
+#include "engine/exponent_counts.hpp"
+
 namespace ulp {
 
 namespace {
 
-/// Counts by exponent field. Tables in turn, so that equal neighbours do not wait for each other's count.
-constexpr std::size_t tables = 8;
-using Fields = std::array<std::int64_t, 256>;
-
-Fields count_fields(std::span<const float> values) {
-    std::array<std::array<std::uint32_t, 256>, tables> counts{};
-    const auto field = [&](std::size_t i) { return std::bit_cast<std::uint32_t>(values[i]) >> 23 & 0xFF; };
-    std::size_t i = 0;
-    for (; i + tables <= values.size(); i += tables) {
-        for (std::size_t j = 0; j < tables; ++j) ++counts[j][field(i + j)];
-    }
-    for (; i < values.size(); ++i) ++counts[0][field(i)];
-    Fields sums{};
-    for (const auto& table : counts) {
-        for (std::size_t f = 0; f < sums.size(); ++f) sums[f] += table[f];
-    }
-    return sums;
-}
-
-std::int64_t count_zeros(std::span<const float> values) {
-    std::uint32_t zeros = 0;
-    for (const float x : values) zeros += std::bit_cast<std::uint32_t>(x) << 1 == 0 ? 1U : 0U;
-    return zeros;
-}
-
-constexpr std::size_t chunk = std::size_t{1} << 16;  // what one thread takes at a time; counters of 32 bits hold it
+constexpr std::size_t chunk = std::size_t{1} << 16;  // what one thread takes at a time
 
 }  // namespace
 
@@ -53,13 +30,13 @@ void ExponentHistogram::add(std::span<const float> values) {
 }
 
 void ExponentHistogram::add_chunk(std::span<const float> values) {
-    const Fields fields = count_fields(values);
+    const FieldCounts fields = count_exponent_fields(values);
     for (std::size_t field = 1; field < 255; ++field) {
         counts_[field - 127 - static_cast<std::size_t>(lowest)] += fields[field];
     }
     if (fields[0] + fields[255] == 0) return;
     // Zeros, fp32's subnormals, infinities and NaNs need a second look, where there are any.
-    const std::int64_t zeros = fields[0] == 0 ? 0 : count_zeros(values);
+    const std::int64_t zeros = fields[0] == 0 ? 0 : tally_of(values).zeros;
     zeros_ += zeros;
     if (fields[0] == zeros && fields[255] == 0) return;
     for (const float x : values) {

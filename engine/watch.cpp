@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 
+#include "engine/exponent_counts.hpp"
 #include "softfloat/format_names.hpp"
 
 namespace ulp {
@@ -22,31 +23,6 @@ std::string_view name_of(TensorRole role) {
 
 namespace {
 
-struct Tally {
-    std::int64_t zeros = 0;
-    std::int64_t finite = 0;
-};
-/// Counts in blocks with counters as wide as the numbers, which compilers vectorise.
-template <class Real>
-Tally tally_of(std::span<const Real> values) {
-    using Word = std::conditional_t<std::is_same_v<Real, float>, std::uint32_t, std::uint64_t>;
-    constexpr auto infinity = static_cast<Word>(carrier_format<Real>.infinity_magnitude());
-    constexpr std::size_t block = 4096;
-    Tally tally;
-    for (std::size_t first = 0; first < values.size(); first += block) {
-        Word zeros = 0;
-        Word finite = 0;
-        for (const Real x : values.subspan(first, std::min(block, values.size() - first))) {
-            const Word word = std::bit_cast<Word>(x);
-            zeros += static_cast<Word>(word << 1) == 0 ? 1U : 0U;
-            finite += (word & infinity) != infinity ? 1U : 0U;
-        }
-        tally.zeros += static_cast<std::int64_t>(zeros);
-        tally.finite += static_cast<std::int64_t>(finite);
-    }
-    return tally;
-}
-
 std::string bits_text(float x) { return fmt::format("{} ({:#010x})", x, std::bit_cast<std::uint32_t>(x)); }
 
 }  // namespace
@@ -54,10 +30,10 @@ std::string bits_text(float x) { return fmt::format("{} ({:#010x})", x, std::bit
 template <class Real>
 bool Watch::store(const std::string& place, Tensor<Real>& result, const StepFormat& format) {
     const bool rounds = format != result.format() || format.subnormals.flush_outputs;
-    const Tally before = count_rounding && rounds ? tally_of<Real>(result.values()) : Tally{};
+    const Tally before = count_rounding && rounds ? tally_of(std::span<const Real>(result.values())) : Tally{};
     result.round_to_format(format);
     if (!count_rounding && !find_nonfinite) return true;
-    const Tally after = tally_of<Real>(result.values());
+    const Tally after = tally_of(std::span<const Real>(result.values()));
     if (count_rounding) {
         RoundingCounts& counts = rounding[place];
         counts.elements += result.size();

@@ -1,10 +1,12 @@
 #include <doctest/doctest.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <string>
 
 #include "engine/digits.hpp"
+#include "engine/exponent_counts.hpp"
 #include "engine/histogram.hpp"
 #include "engine/operation.hpp"
 #include "engine/random.hpp"
@@ -63,6 +65,41 @@ TEST_CASE("a histogram equals a count by ilogb, and a power of two moves it by w
     }
     CHECK(h.subnormal_in(formats::fp16) == h.at(-24) + h.at(-23) + h.at(-22) + h.at(-21) + h.at(-20) + h.at(-19) +
                                                h.at(-18) + h.at(-17) + h.at(-16) + h.at(-15));
+}
+
+TEST_CASE("exponents are counted alike by every set of instructions, wherever they lie and however many there are") {
+    Random random(2);
+    const auto number_between = [&](int lowest, int highest) {
+        const auto field = static_cast<std::uint32_t>(
+            lowest + static_cast<int>(random.below(static_cast<std::uint64_t>(highest - lowest + 1))));
+        const auto rest = static_cast<std::uint32_t>(random.below(std::uint64_t{1} << 23));
+        return std::bit_cast<float>(field << 23 | rest) * (rest % 2 == 0 ? 1.0F : -1.0F);
+    };
+    struct Fields {
+        int lowest, highest;
+    };
+    for (const Fields& fields : {Fields{0, 255}, {100, 130}, {120, 124}, {240, 254}, {0, 3}, {0, 0}}) {
+        for (const int count : {0, 1, 31, 32, 100, 8160, 8161, 20000}) {
+            std::vector<float> numbers;
+            for (int i = 0; i < count; ++i) {
+                const bool zero = random.below(3) == 0;
+                numbers.push_back(zero ? 0.0F
+                                       : number_between(fields.lowest, random.below(100) == 0 ? 255 : fields.highest));
+            }
+            Tally expected;
+            for (const float x : numbers) {
+                expected.zeros += x == 0 ? 1 : 0;
+                expected.finite += std::isfinite(x) ? 1 : 0;
+            }
+            for (const Simd simd : supported_simd()) {
+                CAPTURE(name_of(simd));
+                CAPTURE(fields.lowest);
+                CAPTURE(count);
+                CHECK(count_exponent_fields(numbers, simd) == count_exponent_fields_plain(numbers));
+                CHECK(tally_of(numbers, simd) == expected);
+            }
+        }
+    }
 }
 
 /// A tape under watch in a recipe that keeps everything as it is stored.

@@ -1,0 +1,26 @@
+// Counts over tensors for those who watch a training: cheap enough to keep on.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "softfloat/simd_choice.hpp"
+
+namespace ulp {
+
+/// Numbers by their exponent field: 0 for zeros and subnormals, 255 for infinities and NaNs.
+using FieldCounts = std::array<std::int64_t, 256>;
+FieldCounts count_exponent_fields(std::span<const float> values, Simd simd = simd_choice());
+/// The same by one count an element.
+FieldCounts count_exponent_fields_plain(std::span<const float> values);
+
+struct Tally {
+    std::int64_t zeros = 0;  // +0 and -0
+    std::int64_t finite = 0;
+    constexpr bool operator==(const Tally&) const = default;
+};
+Tally tally_of(std::span<const float> values, Simd simd = simd_choice());
+Tally tally_of(std::span<const double> values);
+
+}  // namespace ulp
