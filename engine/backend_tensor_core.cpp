@@ -50,36 +50,13 @@ class TensorCoreBackend final : public MatmulBackend {
     }
 
   private:
-    // Pieces of a product, so that what is packed of it stays small and in the cache. Along k a piece ends where an
-    // instruction of the chain does, and its result is the next one's C, as in the chain itself.
-    static constexpr Index most_rows = 2048;
-    static constexpr Index most_k = 4096;
-
     void compute(const Product& p) const override {
-        const TensorCoreModel& model = row_of(p.types).model;
-        const Index piece_k = most_k / model.instruction_k * model.instruction_k;
-        for (Index i = 0; i < p.d.rows; i += most_rows) {
-            for (Index j = 0; j < p.d.cols; j += most_rows) {
-                Index k = 0;
-                do {
-                    multiply_piece(model, p, i, j, k, std::min(piece_k, p.a.cols - k));
-                    k += piece_k;
-                } while (k < p.a.cols);
-            }
-        }
-    }
-
-    static void multiply_piece(const TensorCoreModel& model, const Product& p, Index i, Index j, Index k, Index depth) {
-        GemmProblem piece{.m = std::min(most_rows, p.d.rows - i), .n = std::min(most_rows, p.d.cols - j), .k = depth};
-        piece.a = {p.a.data + i * p.a.row_stride + k * p.a.col_stride, p.a.row_stride, p.a.col_stride};
-        piece.b = {p.b.data + k * p.b.row_stride + j * p.b.col_stride, p.b.row_stride, p.b.col_stride};
-        piece.d = {p.d.data + i * p.d.row_stride + j * p.d.col_stride, p.d.row_stride, p.d.col_stride};
-        if (k > 0) {
-            piece.c = {piece.d.data, p.d.row_stride, p.d.col_stride};
-        } else if (p.c) {
-            piece.c = {p.c->data + i * p.c->row_stride + j * p.c->col_stride, p.c->row_stride, p.c->col_stride};
-        }
-        soft_gemm(model, piece);
+        GemmProblem problem{.m = p.d.rows, .n = p.d.cols, .k = p.a.cols};
+        problem.a = {p.a.data, p.a.row_stride, p.a.col_stride};
+        problem.b = {p.b.data, p.b.row_stride, p.b.col_stride};
+        problem.d = {p.d.data, p.d.row_stride, p.d.col_stride};
+        if (p.c) problem.c = {p.c->data, p.c->row_stride, p.c->col_stride};
+        soft_gemm(row_of(p.types).model, problem);
     }
 
     [[nodiscard]] const ModelRow* find(const ProductTypes& types) const {

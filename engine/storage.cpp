@@ -37,8 +37,15 @@ void delete_block(void* memory, std::size_t size) noexcept {
     }
 }
 
+/// The block with another size: the pages that both have stay, so that few are fresh.
+void* resized_block(void* memory, std::size_t size, std::size_t new_size) {
+    void* moved = mremap(memory, size, new_size, MREMAP_MAYMOVE);
+    if (moved == MAP_FAILED) throw std::bad_alloc();
+    return moved;
+}
+
 /// What is kept may raise the memory above its peak by one part in this: fresh pages in every step cost more.
-constexpr std::int64_t slack = 4;
+constexpr std::int64_t slack = 16;
 
 class Pool {
   public:
@@ -55,7 +62,10 @@ class Pool {
                 bytes_.kept -= static_cast<std::int64_t>(size);
                 return memory;
             }
-            drop_kept(bytes_.peak + bytes_.peak / slack - bytes_.live);
+            const std::int64_t limit = bytes_.peak + bytes_.peak / slack - bytes_.live;
+            void* memory = bytes_.kept > limit && size >= smallest_mapped ? take_of_other_size(size) : nullptr;
+            drop_kept(limit);
+            if (memory != nullptr) return memory;
         }
         return new_block(size);
     }
@@ -88,6 +98,21 @@ class Pool {
 #else
     static constexpr bool keeps = true;
 #endif
+
+    /// The kept block of the nearest larger size, or else of the largest, made to fit; null where there is none.
+    void* take_of_other_size(std::size_t size) {
+        const auto holds_some = [](const auto& blocks) { return !blocks.second.empty(); };
+        auto blocks = std::find_if(kept_.lower_bound(size), kept_.end(), holds_some);
+        if (blocks == kept_.end()) {
+            const auto largest = std::find_if(kept_.rbegin(), kept_.rend(), holds_some);
+            if (largest == kept_.rend() || largest->first < smallest_mapped) return nullptr;
+            blocks = std::prev(largest.base());
+        }
+        void* memory = resized_block(blocks->second.back(), blocks->first, size);
+        blocks->second.pop_back();
+        bytes_.kept -= static_cast<std::int64_t>(blocks->first);
+        return memory;
+    }
 
     /// Gives blocks back to the system until at most `limit` bytes are kept, largest first.
     void drop_kept(std::int64_t limit) {

@@ -1,7 +1,7 @@
 // Memory for tensors, handed on from one tensor to the next: a training step makes the same tensors again and again,
 // and fresh pages from the system cost more than the arithmetic on them.
 //
-// What is kept for later raises the memory above its peak so far by a quarter at most.
+// What is kept for later raises the memory above its peak so far by a sixteenth at most.
 #pragma once
 
 #include <cstddef>

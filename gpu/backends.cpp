@@ -12,11 +12,16 @@
 namespace ulp::gpu {
 namespace {
 
+bool same_numbers(FloatFormat x, const FloatFormat& y) {
+    x.padding_bits = y.padding_bits;
+    return x == y;
+}
+
 /// The element of a format. Throws std::invalid_argument for one that no instruction has.
 Element element_of(const FloatFormat& format) {
-    for (const Element element :
-         {Element::tf32, Element::bf16, Element::fp16, Element::e5m2, Element::e4m3, Element::fp32}) {
-        if (format_of(element) == format) return element;
+    for (const Element element : {Element::tf32, Element::bf16, Element::fp16, Element::e5m2, Element::e4m3,
+                                  Element::e3m2, Element::e2m3, Element::e2m1, Element::fp32}) {
+        if (same_numbers(format_of(element), format)) return element;
     }
     throw std::invalid_argument(fmt::format("no matrix instruction takes {}; choose another recipe", name_of(format)));
 }
@@ -64,8 +69,8 @@ class InstructionBackend final : public MatmulBackend {
                              .tiles_n = tiles(p.d.cols, row.shape.n),
                              .steps_k = tiles(p.a.cols, row.shape.k)},
                             p.c.has_value());
-        put(product.a, p.a, p.types.input);
-        put(product.b, p.b.transposed(), p.types.b_input);
+        put(product.a, p.a, format_of(row.a));
+        put(product.b, p.b.transposed(), format_of(row.b));
         if (p.c) put(product.c, *p.c, p.types.accumulator);
         executor_->run(product);
         for (Index i = 0; i < p.d.rows; ++i) {
@@ -116,7 +121,8 @@ std::shared_ptr<const Executor> shared_device() {
 std::vector<std::string> cuda_arguments() {
     std::vector<std::string> arguments{"mma", "wmma", "wgmma"};
     for (const Instruction& row : instructions()) {
-        const bool for_training = is_float(row.a) && row.a != Element::fp64 && row.a == row.b;
+        const bool unscaled = row.scaling == Scaling::none;
+        const bool for_training = is_float(row.a) && row.a != Element::fp64 && row.a == row.b && unscaled;
         if (for_training) arguments.push_back(row.name());
     }
     return arguments;

@@ -31,7 +31,7 @@ std::string describe_mismatch(const HostProduct& product, const HostProduct& exp
     for (std::uint64_t k = 0; k < product.a.columns(); ++k) {
         text += fmt::format(" {:X}*{:X}", product.a.get(row, k), product.b.get(b_row, k));
     }
-    return text;
+    return text + scales_text(product, row, b_row);
 }
 
 namespace {

@@ -40,7 +40,8 @@ class BulkLaunch {
           extents_(bulk_extents(*settings.instruction, settings.input_class, matrices)),
           layout_(layout_of(*settings.instruction, extents_)),
           launch_(find_launch(settings.instruction->name())),
-          claimed_(claimed_model(*settings.instruction, architecture)) {
+          claimed_(claimed_model(*settings.instruction, architecture)),
+          scaled_(claimed_scaled_model(*settings.instruction, architecture)) {
         const Instruction& row = *settings.instruction;
         const auto rows = static_cast<std::uint64_t>(layout_.rows) * matrices;
         const auto columns = static_cast<std::uint64_t>(layout_.columns);
@@ -49,6 +50,9 @@ class BulkLaunch {
         b_ = DeviceArray<std::uint32_t>(words_for(columns * matrices, k, row.b));
         c_ = DeviceArray<std::uint32_t>(words_for(rows, columns, row.accumulator));
         d_ = DeviceArray<std::uint32_t>(words_for(rows, columns, row.accumulator));
+        const auto scales = static_cast<std::uint64_t>(row.scales() * layout_.steps);
+        x_ = DeviceArray<std::uint32_t>(static_cast<std::size_t>(rows * scales / 4));
+        y_ = DeviceArray<std::uint32_t>(static_cast<std::size_t>(columns * matrices * scales / 4));
         tally_ = DeviceArray<BulkTally>(1);
         if (decoded()) queue_ = DeviceArray<std::uint32_t>(static_cast<std::size_t>(layout_.elements()));
     }
@@ -58,14 +62,18 @@ class BulkLaunch {
         enqueue_inputs(layout_, settings_.input_class, seed, data());
         check_launch("the kernel that makes inputs");
         d_.fill_bytes(0xA5);
-        launch_(extents_, {a_.data(), b_.data(), c_.data(), d_.data()}, nullptr);
+        launch_(extents_, {a_.data(), b_.data(), c_.data(), d_.data(), x_.data(), y_.data()}, nullptr);
         check_launch(settings_.instruction->name());
     }
     /// Compares with the claimed model, or with it changed by `fewer_bits` fraction bits.
     BulkTally compare(int fewer_bits) {
         const std::array<BulkTally, 1> start{{{0, ~0ULL, 0}}};
         tally_.upload(start);
-        if (!claimed_) {
+        if (scaled_) {
+            BlockScaledModel model = scaled_->model;
+            model.group.fraction_bits -= fewer_bits;
+            enqueue_scaled_comparison(layout_, model, data(), tally_.data());
+        } else if (!claimed_) {
             enqueue_exact_comparison(layout_, data(), tally_.data());
         } else {
             TensorCoreModel model = claimed_->model;
@@ -81,7 +89,7 @@ class BulkLaunch {
         tally_.download(result);  // waits for the kernels; their faults show here
         return result[0];
     }
-    [[nodiscard]] bool has_mutant() const { return claimed_.has_value(); }
+    [[nodiscard]] bool has_mutant() const { return claimed_.has_value() || scaled_.has_value(); }
     [[nodiscard]] std::uint64_t elements() const { return layout_.elements(); }
     [[nodiscard]] std::uint64_t steps() const { return extents_.steps_k; }
 
@@ -104,7 +112,7 @@ class BulkLaunch {
 
   private:
     [[nodiscard]] bool decoded() const { return claimed_ && !settings_.plain && has_decoded_path(claimed_->model); }
-    [[nodiscard]] BulkData data() const { return {a_.data(), b_.data(), c_.data(), d_.data()}; }
+    [[nodiscard]] BulkData data() const { return {a_.data(), b_.data(), c_.data(), d_.data(), x_.data(), y_.data()}; }
 
     const BulkSettings& settings_;
     int architecture_;
@@ -112,7 +120,8 @@ class BulkLaunch {
     BulkLayout layout_;
     Launch launch_;
     std::optional<ClaimedModel> claimed_;
-    DeviceArray<std::uint32_t> a_, b_, c_, d_, queue_;
+    std::optional<ClaimedScaledModel> scaled_;
+    DeviceArray<std::uint32_t> a_, b_, c_, d_, x_, y_, queue_;  // x, y: the scales
     DeviceArray<BulkTally> tally_;
 };
 

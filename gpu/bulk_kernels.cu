@@ -1,25 +1,9 @@
-#include "gpu/bulk_kernels.cuh"
+#include "gpu/bulk_device.cuh"
 #include "gpu/exact_dot.hpp"
 #include "gpu/launch.cuh"
 
 namespace ulp::gpu {
 namespace {
-
-constexpr int threads = 256;
-
-/// Code `index` of an array of packed codes.
-__device__ std::uint64_t packed_code(const std::uint32_t* words, std::uint64_t index, int bits) {
-    if (bits == 64) return words[2 * index] | std::uint64_t{words[2 * index + 1]} << 32;
-    const std::uint64_t bit = index * static_cast<unsigned>(bits);
-    const std::uint32_t mask = bits == 32 ? ~std::uint32_t{0} : (std::uint32_t{1} << bits) - 1;
-    return (words[bit / 32] >> (bit % 32)) & mask;
-}
-
-__device__ void report(BulkTally* tally, std::uint64_t element, bool equal) {
-    if (equal) return;
-    atomicAdd(&tally->mismatches, 1ULL);
-    atomicMin(&tally->first, static_cast<unsigned long long>(element));
-}
 
 __global__ void make_inputs(Instruction row, InputClass input_class, std::uint64_t seed, OperandName operand,
                             std::uint64_t columns, std::uint64_t words, std::uint32_t* out) {
@@ -29,18 +13,8 @@ __global__ void make_inputs(Instruction row, InputClass input_class, std::uint64
     }
 }
 
-/// Where an element of D and its operands lie.
-struct ElementPlace {
-    std::uint64_t a_row;
-    std::uint64_t b_row;
-};
-__device__ ElementPlace place_of(const BulkLayout& layout, std::uint64_t element) {
-    const auto columns = static_cast<unsigned>(layout.columns);
-    const std::uint64_t row = element / columns;
-    return {row, row / static_cast<unsigned>(layout.rows) * columns + element % columns};
-}
-
-/// An element by the plain model: the chain of instructions over its row and column.
+/// An element by the plain model: the chain of instructions over its row and column. Of instruction_dot's cases those
+/// that GPUs here have (the models that the decoded path knows, too): the others would be compiled for nothing.
 __device__ std::uint32_t plain_element(const BulkLayout& layout, const TensorCoreModel& model, const BulkData& data,
                                        std::uint64_t element) {
     const ElementPlace at = place_of(layout, element);
@@ -56,31 +30,19 @@ __device__ std::uint32_t plain_element(const BulkLayout& layout, const TensorCor
             a[k] = static_cast<std::uint32_t>(packed_code(data.a, at.a_row * row_codes + offset, a_bits));
             b[k] = static_cast<std::uint32_t>(packed_code(data.b, at.b_row * row_codes + offset, b_bits));
         }
-        sum = instruction_dot(model, a, b, sum);
+        sum = model.summation == Summation::fp8_by_hmma ? fp8_by_hmma_instruction(model, a, b, sum)
+                                                        : fused_instruction(model, a, b, sum);
     }
     return sum;
 }
 
-__device__ bool equals_d(const BulkLayout& layout, const BulkData& data, std::uint64_t element,
-                         std::uint64_t expected) {
-    return packed_code(data.d, element, bits_of(layout.instruction.accumulator)) == expected;
-}
-
-__global__ void compare_plain(BulkLayout layout, TensorCoreModel model, BulkData data, BulkTally* tally) {
-    const std::uint64_t elements = layout.elements();
-    for (std::uint64_t i = std::uint64_t{blockIdx.x} * threads + threadIdx.x; i < elements;
-         i += std::uint64_t{gridDim.x} * threads) {
-        report(tally, i, equals_d(layout, data, i, plain_element(layout, model, data, i)));
-    }
-}
-
-/// What the decoded comparison left over.
-__global__ void compare_queue(BulkLayout layout, TensorCoreModel model, BulkData data, BulkTally* tally,
+/// Every element, or with a queue what the decoded comparison left over.
+__global__ void compare_plain(BulkLayout layout, TensorCoreModel model, BulkData data, BulkTally* tally,
                               const std::uint32_t* queue) {
-    const std::uint64_t count = tally->in_queue;
+    const std::uint64_t count = queue == nullptr ? layout.elements() : tally->in_queue;
     for (std::uint64_t i = std::uint64_t{blockIdx.x} * threads + threadIdx.x; i < count;
          i += std::uint64_t{gridDim.x} * threads) {
-        const std::uint64_t element = queue[i];
+        const std::uint64_t element = queue == nullptr ? i : queue[i];
         report(tally, element, equals_d(layout, data, element, plain_element(layout, model, data, element)));
     }
 }
@@ -213,6 +175,10 @@ void enqueue_inputs(const BulkLayout& layout, InputClass input_class, std::uint6
         data.b);
     one(OperandName::c, matrices * static_cast<unsigned>(layout.rows), static_cast<unsigned>(layout.columns),
         bits_of(layout.instruction.accumulator), data.c);
+    if (layout.instruction.scaling == Scaling::none) return;
+    const auto scales = static_cast<std::uint64_t>(layout.instruction.scales() * layout.steps);
+    one(OperandName::a_scales, matrices * static_cast<unsigned>(layout.rows), scales, 8, data.a_scales);
+    one(OperandName::b_scales, matrices * static_cast<unsigned>(layout.columns), scales, 8, data.b_scales);
 }
 
 void enqueue_decoded_comparison(const BulkLayout& layout, const TensorCoreModel& model, const BulkData& data,
@@ -224,12 +190,12 @@ void enqueue_decoded_comparison(const BulkLayout& layout, const TensorCoreModel&
         case 16: enqueue_decoded<16>(layout, decoded, data, tally, queue); break;
         default: enqueue_decoded<32>(layout, decoded, data, tally, queue); break;
     }
-    compare_queue<<<1024, threads>>>(layout, model, data, tally, queue);
+    compare_plain<<<1024, threads>>>(layout, model, data, tally, queue);
 }
 
 void enqueue_plain_comparison(const BulkLayout& layout, const TensorCoreModel& model, const BulkData& data,
                               BulkTally* tally) {
-    compare_plain<<<blocks_for(layout.elements(), threads), threads>>>(layout, model, data, tally);
+    compare_plain<<<blocks_for(layout.elements(), threads), threads>>>(layout, model, data, tally, nullptr);
 }
 
 void enqueue_exact_comparison(const BulkLayout& layout, const BulkData& data, BulkTally* tally) {

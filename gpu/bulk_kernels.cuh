@@ -8,6 +8,7 @@
 #include "gpu/decoded_dot.hpp"
 #include "gpu/input_classes.hpp"
 #include "gpu/instruction.hpp"
+#include "softfloat/tensor_core/block_scaled.hpp"
 
 namespace ulp::gpu {
 
@@ -30,6 +31,8 @@ struct BulkData {
     std::uint32_t* b;
     std::uint32_t* c;
     const std::uint32_t* d;
+    std::uint32_t* a_scales = nullptr;
+    std::uint32_t* b_scales = nullptr;
 };
 
 /// Counted with atomics, so the same for any order of blocks.
@@ -48,6 +51,9 @@ void enqueue_decoded_comparison(const BulkLayout& layout, const TensorCoreModel&
 /// Every element by the plain model.
 void enqueue_plain_comparison(const BulkLayout& layout, const TensorCoreModel& model, const BulkData& data,
                               BulkTally* tally);
+/// Instructions with block scales.
+void enqueue_scaled_comparison(const BulkLayout& layout, const BlockScaledModel& model, const BulkData& data,
+                               BulkTally* tally);
 /// Integers and fp64.
 void enqueue_exact_comparison(const BulkLayout& layout, const BulkData& data, BulkTally* tally);
 

@@ -7,6 +7,7 @@
 #include "gpu/input_classes.hpp"
 #include "gpu/instruction.hpp"
 #include "softfloat/errors.hpp"
+#include "softfloat/tensor_core/gemm.hpp"
 
 namespace ulp::gpu {
 namespace {
@@ -35,13 +36,6 @@ std::vector<Candidate> candidates(const LibraryProduct& product, int architectur
         list.push_back({fmt::format("{}.k{}", row.key(), half.instruction_k), half});
     }
     return list;
-}
-
-std::vector<std::uint32_t> row_of(const PackedMatrix& matrix, std::uint64_t row) {
-    std::vector<std::uint32_t> codes;
-    for (std::uint64_t k = 0; k < matrix.columns(); ++k)
-        codes.push_back(static_cast<std::uint32_t>(matrix.get(row, k)));
-    return codes;
 }
 
 /// The huge and the unit operand of a probe: their products with one are 2^25 and more apart, or 2^14 for FP8, so that
@@ -105,24 +99,60 @@ Data random_data(const LibraryProduct& product, const StudyCase& c) {
     return data;
 }
 
-/// Elements at which a model and an order give the library's bits, of at most `most`, spread over the matrix.
-std::uint64_t count_equal(const Data& data, const Candidate& candidate, const SumOrder& order, std::uint64_t most,
-                          std::uint64_t& looked_at) {
-    const std::uint64_t elements = data.d.rows() * data.d.columns();
-    const std::uint64_t step = std::max<std::uint64_t>(1, elements / most);
-    std::uint64_t equal = 0;
-    looked_at = 0;
-    for (std::uint64_t i = 0; i < elements; i += step) {
-        const std::uint64_t row = i / data.d.columns();
-        const std::uint64_t column = i % data.d.columns();
-        // The library multiplies D' = B' * A': its A is our B.
-        const std::uint32_t predicted =
-            ordered_dot(candidate.model, order, row_of(data.b, column), row_of(data.a, row));
-        equal += predicted == data.d.get(row, column) ? 1 : 0;
-        ++looked_at;
-    }
-    return equal;
+/// `most` of 0 ... count - 1, spread evenly; all where there are no more.
+std::vector<std::uint64_t> spread(std::uint64_t count, std::uint64_t most) {
+    std::vector<std::uint64_t> chosen;
+    const std::uint64_t number = std::min(count, most);
+    for (std::uint64_t i = 0; i < number; ++i) chosen.push_back(i * count / number);
+    return chosen;
 }
+
+/// Those rows of codes as values.
+std::vector<float> values_of(const PackedMatrix& matrix, const std::vector<std::uint64_t>& rows,
+                             const FloatFormat& format) {
+    std::vector<float> values;
+    for (const std::uint64_t row : rows) {
+        for (std::uint64_t k = 0; k < matrix.columns(); ++k) {
+            values.push_back(carrier_of(format, static_cast<std::uint32_t>(matrix.get(row, k))));
+        }
+    }
+    return values;
+}
+
+/// Rows and columns of a library's product at which predictions are looked at: `side` of each, or all.
+class Sample {
+  public:
+    Sample(const LibraryProduct& product, const Data& data, std::uint64_t side)
+        : data_(data),
+          rows_(spread(data.d.rows(), side)),
+          columns_(spread(data.d.columns(), side)),
+          a_(values_of(data.a, rows_, format_of(product.a))),
+          b_(values_of(data.b, columns_, format_of(product.b))) {}
+
+    [[nodiscard]] std::uint64_t elements() const { return rows_.size() * columns_.size(); }
+    /// Elements at which a model and an order give the library's bits.
+    [[nodiscard]] std::uint64_t count_equal(const TensorCoreModel& model, const ProductOrder& order) const {
+        const auto m = static_cast<std::int64_t>(columns_.size());
+        const auto n = static_cast<std::int64_t>(rows_.size());
+        const auto k = static_cast<std::int64_t>(data_.a.columns());
+        std::vector<float> d(static_cast<std::size_t>(elements()));
+        // The library multiplies D' = B' * A': its A is our B.
+        soft_product(model, order, {m, n, k, {b_.data(), k, 1}, {a_.data(), 1, k}, {}, {d.data(), n, 1}});
+        std::uint64_t equal = 0;
+        for (std::size_t i = 0; i < rows_.size(); ++i) {
+            for (std::size_t j = 0; j < columns_.size(); ++j) {
+                const std::uint32_t predicted = ulp::operand_code(model.accumulator, d[j * rows_.size() + i]);
+                equal += predicted == data_.d.get(rows_[i], columns_[j]) ? 1 : 0;
+            }
+        }
+        return equal;
+    }
+
+  private:
+    const Data& data_;
+    std::vector<std::uint64_t> rows_, columns_;
+    std::vector<float> a_, b_;
+};
 
 /// Survivors of column 0 as "1-15: 1008, 16-31: 992, ...": runs of equal counts over j, at most twelve.
 std::string survivors_of(const LibraryProduct& product, const Data& probe) {
@@ -185,17 +215,16 @@ StudyResult study(const LibraryCall& call, const StudyCase& study_case, int arch
     }
     result.survivors = survivors_of(product, probe);
     // A few elements tell the candidates apart; only the best one is asked for many.
-    constexpr std::uint64_t few = 24;
-    constexpr std::uint64_t many = 4096;
+    const Sample few_random(product, random, 5);
+    const Sample few_probes(product, probe, 5);
     std::uint64_t best = 0;
-    std::uint64_t looked_at = 0;
     const Candidate* best_candidate = nullptr;
-    SumOrder best_order;
+    ProductOrder best_order;
     const std::vector<Candidate> all = candidates(product, architecture);
     for (const Candidate& candidate : all) {
-        for (const SumOrder& order : candidate_orders()) {
-            const std::uint64_t score = count_equal(random, candidate, order, few, looked_at) +
-                                        count_equal(probe, candidate, order, few, looked_at);
+        for (const ProductOrder& order : candidate_orders()) {
+            const std::uint64_t score =
+                few_random.count_equal(candidate.model, order) + few_probes.count_equal(candidate.model, order);
             if (best_candidate != nullptr && score <= best) continue;
             best = score;
             best_candidate = &candidate;
@@ -207,8 +236,11 @@ StudyResult study(const LibraryCall& call, const StudyCase& study_case, int arch
         return result;
     }
     result.prediction = fmt::format("{}, {}", best_candidate->key, name_of(best_order));
-    result.equal = count_equal(random, *best_candidate, best_order, many, result.total);
-    result.probe_equal = count_equal(probe, *best_candidate, best_order, many, looked_at) == looked_at;
+    const Sample many_random(product, random, 64);
+    const Sample many_probes(product, probe, 64);
+    result.total = many_random.elements();
+    result.equal = many_random.count_equal(best_candidate->model, best_order);
+    result.probe_equal = many_probes.count_equal(best_candidate->model, best_order) == many_probes.elements();
     return result;
 }
 

@@ -79,10 +79,12 @@ class CudaExecutor final : public Executor {
         const DeviceArray<std::uint32_t> a(product.a.words());
         const DeviceArray<std::uint32_t> b(product.b.words());
         const DeviceArray<std::uint32_t> c(product.c.words());
+        const DeviceArray<std::uint32_t> x(product.a_scales.words());
+        const DeviceArray<std::uint32_t> y(product.b_scales.words());
         const DeviceArray<std::uint32_t> d(product.d.words().size());
         const auto run_over = [&](int poison) {
             d.fill_bytes(poison);
-            launch(product.extents, {a.data(), b.data(), c.data(), d.data()}, nullptr);
+            launch(product.extents, {a.data(), b.data(), c.data(), d.data(), x.data(), y.data()}, nullptr);
             check_launch(name);
             check(cudaDeviceSynchronize(), fmt::format("cudaDeviceSynchronize after {}", name));
             d.download(product.d.words());

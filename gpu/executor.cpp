@@ -20,6 +20,19 @@ HostProduct::HostProduct(const Instruction& row, const ProductExtents& size, boo
     b = PackedMatrix(times(size.batch, size.tiles_n, row.shape.n), k_extent, bits_of(row.b));
     if (with_c) c = PackedMatrix(rows, columns, bits_of(row.accumulator));
     d = PackedMatrix(rows, columns, bits_of(row.accumulator));
+    if (row.scaling == Scaling::none) return;
+    const std::uint64_t scales = times(size.steps_k, 1, row.scales());
+    a_scales = PackedMatrix(a.rows(), scales, 8);
+    b_scales = PackedMatrix(b.rows(), scales, 8);
+}
+
+std::string scales_text(const HostProduct& product, std::uint64_t a_row, std::uint64_t b_row) {
+    std::string text;
+    for (std::uint64_t i = 0; i < product.a_scales.columns(); ++i) {
+        text += fmt::format("{}{:X}*{:X}", i == 0 ? ", scales " : " ", product.a_scales.get(a_row, i),
+                            product.b_scales.get(b_row, i));
+    }
+    return text;
 }
 
 void Executor::run(HostProduct& product) const {

@@ -29,7 +29,8 @@ struct DeviceInfo {
 };
 
 /// A batch of products by one instruction, on the host. Rows of a: batch * tiles_m * m, by k. Rows of b: columns of B,
-/// batch * tiles_n * n, by k. c (may be empty: no C) and d: batch * tiles_m * m rows by tiles_n * n columns.
+/// batch * tiles_n * n, by k. c (may be empty: no C) and d: batch * tiles_m * m rows by tiles_n * n columns. The
+/// scales, where the instruction has any: a byte for each block of k of a row of a and of b.
 struct HostProduct {
     HostProduct(const Instruction& row, const ProductExtents& size, bool with_c);
     /// For one tile of one step: the instruction itself.
@@ -43,7 +44,12 @@ struct HostProduct {
     PackedMatrix b;
     PackedMatrix c;
     PackedMatrix d;
+    PackedMatrix a_scales;
+    PackedMatrix b_scales;
 };
+
+/// ", scales 7F*80 ..." of a row of a and a row of b; empty where there are none.
+std::string scales_text(const HostProduct& product, std::uint64_t a_row, std::uint64_t b_row);
 
 class Executor {
   public:

@@ -62,6 +62,17 @@ constexpr Place b_element(int element_bits, int lane, int i) {
 /// Element i of a lane's fragment of C and D.
 constexpr Place c_element(int lane, int i) { return c_word(32, lane, i); }
 
+// Block scales (PTX ISA 9.0, section 9.7.14.3, "Block scaling for mma.sync"): a lane's register holds those of one row
+// of A or column of B, byte i for block i of k. With thread-id 0 the first two lanes of each four supply A's and the
+// first supplies B's; what the others hold is not read.
+//
+//     lane   0   1   2   3   4   5 ...
+//     A row  0   8   -   -   1   9
+//     B col  0   -   -   -   1   -
+
+constexpr int a_scale_row(int lane) { return lane / 4 + 8 * (lane % 2); }
+constexpr int b_scale_column(int lane) { return lane / 4; }
+
 // wgmma: 4 warps of a warpgroup hold 16 rows of D each; A and B lie in shared memory.
 
 inline constexpr int warpgroup = 128;

@@ -35,7 +35,7 @@ constexpr std::string_view name_of(InputClass input_class) {
 /// Instructions in a row on one accumulator.
 constexpr std::uint32_t steps_of(InputClass input_class) { return input_class == InputClass::chain ? 4 : 1; }
 
-enum class OperandName : std::uint8_t { a, b, c };
+enum class OperandName : std::uint8_t { a, b, c, a_scales, b_scales };
 
 /// splitmix64's finaliser (Steele, Lea and Flood, OOPSLA 2014): a bijection that spreads every bit.
 constexpr std::uint64_t mix(std::uint64_t x) {
@@ -50,7 +50,7 @@ struct InputPlace {
     std::uint64_t seed;
     OperandName operand;
     std::uint64_t row;     // of A and C; column of B
-    std::uint64_t column;  // k; column of C
+    std::uint64_t column;  // k; column of C; block of k
     [[nodiscard]] constexpr std::uint64_t random() const {
         return mix(mix(mix(seed + static_cast<std::uint64_t>(operand)) ^ row) ^ column);
     }
@@ -81,7 +81,7 @@ constexpr std::uint64_t float_code(InputClass input_class, const FloatFormat& fo
             const std::uint64_t more = mix(random);
             if (more % 4 == 0) return pack(format, (more & 4) != 0, 0);
             const int unused = 64 - format.storage_bits();
-            return random << unused >> unused;  // padding bits, too: a tf32 instruction must not see them
+            return random << unused >> unused;  // padding bits, too
         }
         default: return ordinary_float(format, random);
     }
@@ -95,13 +95,32 @@ constexpr std::uint64_t integer_code(InputClass input_class, int bits, std::uint
     return (random & 1) != 0 ? top : top - 1;
 }
 
+/// A scale: within 2^-4 to 2^4; in the class `wide` any number above zero, in the class `bits` any byte.
+constexpr std::uint64_t scale_code(InputClass input_class, const FloatFormat& format, std::uint64_t random) {
+    if (input_class == InputClass::bits) return random & 0xFF;
+    const std::uint64_t more = mix(random);
+    if (input_class == InputClass::wide) {
+        const std::uint64_t least = format.has_subnormals ? 1 : 0;
+        return least + ((more >> 32) * (format.max_finite_magnitude() + 1 - least) >> 32);
+    }
+    const std::uint64_t field = static_cast<std::uint64_t>(format.bias - 4) + more % 8;
+    return field << format.fraction_bits | (random & format.fraction_mask());
+}
+
+/// The bits of a register's element that inputs may set. A tf32 instruction must not see its 13 bits of padding; of the
+/// padding around FP4 nothing is claimed.
+constexpr std::uint64_t input_mask(Element element) {
+    return element == Element::e2m1 ? pack(format_of(element), true, formats::e2m1.magnitude_mask())
+                                    : ~std::uint64_t{0};
+}
+
 /// An operand of a or b. In the class `cancellation` an odd k repeats the product before it, negated, and in half of
 /// the cases one unit in a's last place off.
 constexpr std::uint64_t operand_code(InputClass input_class, Element element, InputPlace place) {
     if (!is_float(element)) return integer_code(input_class, bits_of(element), place.random());
     const FloatFormat format = format_of(element);
     if (input_class != InputClass::cancellation || place.column % 2 == 0) {
-        return float_code(input_class, format, place.random());
+        return float_code(input_class, format, place.random()) & input_mask(element);
     }
     const std::uint64_t random = place.random();
     --place.column;
@@ -130,15 +149,28 @@ constexpr std::uint64_t input_code(const Instruction& row, InputClass input_clas
         case OperandName::a: return operand_code(input_class, row.a, place);
         case OperandName::b: return operand_code(input_class, row.b, place);
         case OperandName::c: return addend_code(input_class, row.accumulator, place);
+        case OperandName::a_scales:
+        case OperandName::b_scales: return scale_code(input_class, scale_format_of(row.scaling), place.random());
     }
     return 0;
+}
+
+/// Bits of an operand's code in memory.
+constexpr int operand_bits(const Instruction& row, OperandName operand) {
+    switch (operand) {
+        case OperandName::a: return bits_of(row.a);
+        case OperandName::b: return bits_of(row.b);
+        case OperandName::c: return bits_of(row.accumulator);
+        case OperandName::a_scales:
+        case OperandName::b_scales: break;
+    }
+    return 8;
 }
 
 /// A 32-bit word of packed inputs: word `index` of a row that is `columns` codes long.
 constexpr std::uint32_t input_word(const Instruction& row, InputClass input_class, std::uint64_t seed,
                                    OperandName operand, std::uint64_t columns, std::uint64_t index) {
-    const Element element = operand == OperandName::a ? row.a : (operand == OperandName::b ? row.b : row.accumulator);
-    const auto bits = static_cast<std::uint64_t>(bits_of(element));
+    const auto bits = static_cast<std::uint64_t>(operand_bits(row, operand));
     if (bits == 64) {
         const std::uint64_t at = index / 2;
         const std::uint64_t code = input_code(row, input_class, {seed, operand, at / columns, at % columns});

@@ -19,6 +19,8 @@ void fill_inputs(HostProduct& product, InputClass input_class, std::uint64_t see
     fill(product.a, *product.instruction, input_class, seed, OperandName::a, before);
     fill(product.b, *product.instruction, input_class, seed, OperandName::b, before);
     fill(product.c, *product.instruction, input_class, seed, OperandName::c, before);
+    fill(product.a_scales, *product.instruction, input_class, seed, OperandName::a_scales, before);
+    fill(product.b_scales, *product.instruction, input_class, seed, OperandName::b_scales, before);
 }
 
 HostProduct make_tiles(const Instruction& instruction, InputClass input_class, std::uint64_t seed,

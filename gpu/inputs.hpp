@@ -6,8 +6,8 @@
 
 namespace ulp::gpu {
 
-/// a, b and, where there is one, c of the product from (class, seed): of a longer batch, the matrices from
-/// `first_matrix`, a multiple of the product's own batch.
+/// a, b and, where there are any, c and the scales of the product from (class, seed): of a longer batch, the matrices
+/// from `first_matrix`, a multiple of the product's own batch.
 void fill_inputs(HostProduct& product, InputClass input_class, std::uint64_t seed, std::uint64_t first_matrix = 0);
 
 /// `tiles` tiles of one instruction's size, each with its own rows and columns, filled.

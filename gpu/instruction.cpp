@@ -13,6 +13,7 @@ constexpr Availability ampere{80};
 constexpr Availability ada{89};
 constexpr Availability hopper{90};
 constexpr Availability hopper_only{90, true};
+constexpr Availability rtx_blackwell_only{120, true};
 
 /// PTX ISA 9.0, table of mma.sync shapes: the floating-point part.
 void add_float_mma(std::vector<Instruction>& table) {
@@ -32,6 +33,28 @@ void add_float_mma(std::vector<Instruction>& table) {
     }
     table.push_back({Family::mma, {8, 8, 4}, fp64, fp64, fp64, ampere});
     for (const int k : {4, 8, 16}) table.push_back({Family::mma, {16, 8, k}, fp64, fp64, fp64, hopper});
+}
+
+/// PTX ISA 9.0, section 9.7.14.5.14: the formats that mma.sync has on sm_120a alone. FP8 there is the instruction
+/// above.
+void add_narrow_mma(std::vector<Instruction>& table) {
+    const auto add = [&](int k, Element element, Element accumulator, Scaling scaling) {
+        table.push_back({Family::mma,
+                         {16, 8, k},
+                         element,
+                         element,
+                         accumulator,
+                         rtx_blackwell_only,
+                         BitOperation::none,
+                         false,
+                         scaling});
+    };
+    for (const Element element : {e3m2, e2m3, e2m1}) {
+        for (const Element accumulator : {fp32, fp16}) add(32, element, accumulator, Scaling::none);
+    }
+    for (const Element element : {e4m3, e5m2, e3m2, e2m3, e2m1}) add(32, element, fp32, Scaling::mxf8f6f4);
+    add(64, packed_e2m1, fp32, Scaling::mxf4);
+    add(64, packed_e2m1, fp32, Scaling::nvf4);
 }
 
 void add_integer_mma(std::vector<Instruction>& table) {
@@ -84,6 +107,7 @@ void add_wgmma(std::vector<Instruction>& table) {
 std::vector<Instruction> build_table() {
     std::vector<Instruction> table;
     add_float_mma(table);
+    add_narrow_mma(table);
     add_integer_mma(table);
     add_wmma(table);
     add_wgmma(table);
@@ -104,6 +128,7 @@ std::string_view name_of(Family family) {
 std::string Instruction::input_name() const {
     if (bit_operation == BitOperation::exclusive_or) return "b1_xor";
     if (bit_operation == BitOperation::conjunction) return "b1_and";
+    if (scaling != Scaling::none) return fmt::format("{}.{}", name_of(scaling), name_of(a));
     if (a == b) return std::string(name_of(a));
     return fmt::format("{}_{}", name_of(a), name_of(b));
 }
@@ -136,7 +161,8 @@ const Instruction& choose_instruction(Family family, Element a, Element b, Eleme
     std::string there_are;
     for (const Instruction& row : instructions()) {
         if (row.family != family || !row.availability.on(architecture)) continue;
-        if (row.a == a && row.b == b && row.accumulator == accumulator && !row.saturates) {
+        const bool plain = !row.saturates && row.scaling == Scaling::none;
+        if (row.a == a && row.b == b && row.accumulator == accumulator && plain) {
             if (best == nullptr || row.shape.k >= best->shape.k) best = &row;
         }
         there_are += (there_are.empty() ? "" : ", ") + row.name();

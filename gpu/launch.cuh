@@ -22,6 +22,8 @@ struct Launcher {
 std::span<const Launcher> mma_sm80_launchers();
 std::span<const Launcher> mma_sm89_launchers();
 std::span<const Launcher> mma_sm90_launchers();
+/// Empty where the compiler does not know sm_120a.
+std::span<const Launcher> mma_sm120_launchers();
 std::span<const Launcher> mma_integer_launchers();
 std::span<const Launcher> wmma_launchers();
 std::span<const Launcher> wgmma_launchers();

@@ -69,6 +69,15 @@ ULPLAB_MMA_FP8(E5m2, E4m3, "e5m2", "e4m3");
 ULPLAB_MMA_FP8(E5m2, E5m2, "e5m2", "e5m2");
 #undef ULPLAB_MMA_FP8
 
+// FP6 and FP4, an element a byte: sm_120a.
+#define ULPLAB_MMA_NARROW(E, e)                                                                         \
+    ULPLAB_MMA_FP32_A4_B2(MmaK32##E##Fp32, 32, 8, "kind::f8f6f4.m16n8k32.row.col.f32." e "." e ".f32"); \
+    ULPLAB_MMA_FP16_A4_B2(MmaK32##E##Fp16, 32, 8, "kind::f8f6f4.m16n8k32.row.col.f16." e "." e ".f16")
+ULPLAB_MMA_NARROW(E3m2, "e3m2");
+ULPLAB_MMA_NARROW(E2m3, "e2m3");
+ULPLAB_MMA_NARROW(E2m1, "e2m1");
+#undef ULPLAB_MMA_NARROW
+
 #undef ULPLAB_MMA_FP32_A4_B2
 #undef ULPLAB_MMA_FP32_A2_B1
 #undef ULPLAB_MMA_FP16_A4_B2

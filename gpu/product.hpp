@@ -12,6 +12,7 @@ namespace ulp::gpu {
 ///     A[batch][tiles_m * m][steps_k * k]     by rows
 ///     B[batch][tiles_n * n][steps_k * k]     by columns
 ///     C, D[batch][tiles_m * m][tiles_n * n]  by rows
+///     scales[rows of A or columns of B][steps_k * scales of an instruction]  a byte each, where it has any
 ///
 /// Each element of D is a chain over ascending k: the first instruction takes C (zero, or wgmma's scale-d = 0, where
 /// `c` is null), each later one the result before it.
@@ -68,6 +69,8 @@ struct ProductPointers {
     const void* b;
     const void* c;  // may be null
     void* d;
+    const void* a_scales = nullptr;
+    const void* b_scales = nullptr;
 };
 
 }  // namespace ulp::gpu

@@ -68,8 +68,8 @@ Recording make_recording(const Executor& executor, const Instruction& instructio
     recording.device = executor.info();
     recording.date = settings.date;
     recording.instruction = &instruction;
-    const auto claimed = claimed_model(instruction, executor.info().architecture);
-    recording.model = claimed ? claimed->key : "none";
+    const std::string claimed = claimed_key(instruction, executor.info().architecture);
+    recording.model = claimed.empty() ? "none" : claimed;
     for (const Probe* probe : probes_for(instruction)) {
         HostProduct product = probe_tile(instruction, probe->lanes, probe->c);
         executor.run(product);

@@ -40,7 +40,10 @@ std::vector<std::uint64_t> digests_of(const HostProduct& product) {
 }
 
 std::uint64_t input_digest_of(const HostProduct& product) {
-    return mix(mix(digest(product.a.words())) + digest(product.b.words())) + digest(product.c.words());
+    const std::uint64_t products = mix(mix(digest(product.a.words())) + digest(product.b.words()));
+    const std::uint64_t inputs = products + digest(product.c.words());
+    if (product.a_scales.empty()) return inputs;
+    return mix(mix(inputs) + digest(product.a_scales.words())) + digest(product.b_scales.words());
 }
 
 HostProduct probe_tile(const Instruction& instruction, const std::vector<ProbeLane>& lanes, std::uint32_t c) {
@@ -90,7 +93,7 @@ void replay_probes(const Recording& recording, const Executor& executor, Recordi
     }
 }
 
-/// Row and column of an element in full: both results, c and every pair of operands.
+/// Row and column of an element in full: both results, c, every pair of operands, and the scales.
 std::string describe_element(const HostProduct& p, std::uint64_t row, std::uint64_t column, std::uint64_t recorded) {
     const std::uint64_t b_row = row / (p.d.rows() / p.extents.batch) * p.d.columns() + column;
     std::string text = fmt::format("element ({}, {}): recorded {:X}, now {:X}, c {:X}", row, column, recorded,
@@ -98,7 +101,7 @@ std::string describe_element(const HostProduct& p, std::uint64_t row, std::uint6
     for (std::uint64_t k = 0; k < p.a.columns(); ++k) {
         text += fmt::format("{}{:X}*{:X}", k == 0 ? ", products " : " ", p.a.get(row, k), p.b.get(b_row, k));
     }
-    return text;
+    return text + scales_text(p, row, b_row);
 }
 
 void replay_tiles(const Recording& recording, const Executor& executor, RecordingReplay& replay) {

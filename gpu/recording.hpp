@@ -15,6 +15,7 @@
 //     tile ordinary seed 0000000000000001 steps 1
 //     a 3C00BC00...                        by rows
 //     b ...                                by columns
+//     a_scales ...                         where the instruction has them: a byte a block of k, by rows of a; b_scales
 //     c ...                                by rows
 //     d ...                                by rows
 //     bulk 5                               inputs made from the seed (gpu/input_classes.hpp), a digest for each 4096

@@ -42,8 +42,12 @@ void put_body(std::ostream& out, const Recording& r) {
     for (const RecordedTile& tile : r.tiles) {
         out << fmt::format("tile {} seed {:016X} steps {}\n", name_of(tile.input_class), tile.seed,
                            tile.product.extents.steps_k);
-        out << "a " << words_text(tile.product.a) << "\nb " << words_text(tile.product.b) << "\nc "
-            << words_text(tile.product.c) << "\nd " << words_text(tile.product.d) << '\n';
+        out << "a " << words_text(tile.product.a) << "\nb " << words_text(tile.product.b) << '\n';
+        if (!tile.product.a_scales.empty()) {
+            out << "a_scales " << words_text(tile.product.a_scales) << "\nb_scales "
+                << words_text(tile.product.b_scales) << '\n';
+        }
+        out << "c " << words_text(tile.product.c) << "\nd " << words_text(tile.product.d) << '\n';
     }
     out << "bulk " << r.runs.size() << '\n';
     for (const RecordedRun& run : r.runs) {
@@ -194,6 +198,10 @@ RecordedTile get_tile(LineReader& in, const Instruction& instruction) {
     RecordedTile tile{input_class, seed, HostProduct(instruction, {.steps_k = steps}, true)};
     in.words_into("a", tile.product.a);
     in.words_into("b", tile.product.b);
+    if (!tile.product.a_scales.empty()) {
+        in.words_into("a_scales", tile.product.a_scales);
+        in.words_into("b_scales", tile.product.b_scales);
+    }
     in.words_into("c", tile.product.c);
     in.words_into("d", tile.product.d);
     return tile;

@@ -14,6 +14,12 @@
 namespace ulp::gpu {
 namespace {
 
+/// "sm_90:mma.fp16.fp32", with that family's name in place of the instruction's.
+std::string key_of(const Instruction& instruction, int architecture, Family family) {
+    return fmt::format("{}:{}.{}.{}", architecture_name(architecture), name_of(family), instruction.input_name(),
+                       name_of(instruction.accumulator));
+}
+
 const ModelRow* find_row(const std::string& key) {
     for (const ModelRow& row : model_table()) {
         if (row.key() == key) return &row;
@@ -128,23 +134,61 @@ void product_by_model(HostProduct& p, const TensorCoreModel& model) {
 
 std::optional<ClaimedModel> claimed_model(const Instruction& instruction, int architecture) {
     if (!is_float(instruction.a) || instruction.a == Element::fp64) return std::nullopt;
-    const auto key = [&](std::string_view family) {
-        return fmt::format("{}:{}.{}.{}", architecture_name(architecture), family, instruction.input_name(),
-                           name_of(instruction.accumulator));
-    };
-    const ModelRow* row = find_row(key(name_of(instruction.family)));
+    const ModelRow* row = find_row(key_of(instruction, architecture, instruction.family));
     // The compiler turns wmma into mma instructions of k = 16, or of the row that the table has for it.
-    if (row == nullptr && instruction.family == Family::wmma) row = find_row(key("mma"));
+    if (row == nullptr && instruction.family == Family::wmma) {
+        row = find_row(key_of(instruction, architecture, Family::mma));
+    }
     if (row == nullptr) return std::nullopt;
     ClaimedModel claimed{row->key(), row->model, row->model.instruction_k == instruction.shape.k};
+    claimed.model.a_format = format_of(instruction.a);  // with a register's padding
+    claimed.model.b_format = format_of(instruction.b);
     claimed.model.instruction_k = instruction.shape.k;
     claimed.model.group = std::min(claimed.model.group, instruction.shape.k);
     return claimed;
 }
 
+std::optional<ClaimedScaledModel> claimed_scaled_model(const Instruction& instruction, int architecture) {
+    if (instruction.scaling == Scaling::none) return std::nullopt;
+    const std::string key = key_of(instruction, architecture, instruction.family);
+    for (const BlockScaledRow& row : block_scaled_table()) {
+        if (row.key != key) continue;
+        ClaimedScaledModel claimed{key, row.model};
+        claimed.model.group.a_format = format_of(instruction.a);
+        claimed.model.group.b_format = format_of(instruction.b);
+        return claimed;
+    }
+    return std::nullopt;
+}
+
+std::string claimed_key(const Instruction& instruction, int architecture) {
+    if (const auto claimed = claimed_model(instruction, architecture)) return claimed->key;
+    if (const auto claimed = claimed_scaled_model(instruction, architecture)) return claimed->key;
+    return "";
+}
+
+void product_by_model(HostProduct& p, const BlockScaledModel& model) {
+    const auto a = unpacked(p.a);
+    const auto b = unpacked(p.b);
+    const auto x = unpacked(p.a_scales);
+    const auto y = unpacked(p.b_scales);
+    const std::uint64_t k = p.a.columns();
+    const std::uint64_t scales = p.a_scales.columns();
+    const auto steps = p.extents.steps_k;
+    for_each_element(p, [&](std::uint64_t row, std::uint64_t column, std::uint64_t b_row) {
+        auto sum = static_cast<std::uint32_t>(p.c.empty() ? 0 : p.c.get(row, column));
+        for (std::uint64_t step = 0; step < steps; ++step) {
+            sum = block_scaled_dot(model, &a[row * k + step * k / steps], &b[b_row * k + step * k / steps],
+                                   &x[row * scales + step * scales / steps], &y[b_row * scales + step * scales / steps],
+                                   sum);
+        }
+        p.d.set(row, column, sum);
+    });
+}
+
 bool has_reference(const Instruction& instruction, int architecture) {
     return !is_float(instruction.a) || instruction.a == Element::fp64 ||
-           claimed_model(instruction, architecture).has_value();
+           !claimed_key(instruction, architecture).empty();
 }
 
 namespace {
@@ -167,6 +211,8 @@ void exact_product(HostProduct& product, int architecture) {
 void expected_product(HostProduct& product, int architecture) {
     if (const auto claimed = claimed_model(*product.instruction, architecture)) {
         product_by_model(product, claimed->model);
+    } else if (const auto scaled = claimed_scaled_model(*product.instruction, architecture)) {
+        product_by_model(product, scaled->model);
     } else {
         exact_product(product, architecture);
     }
@@ -175,6 +221,8 @@ void expected_product(HostProduct& product, int architecture) {
 void expected_product_plain(HostProduct& product, int architecture) {
     if (const auto claimed = claimed_model(*product.instruction, architecture)) {
         plain_product(product, claimed->model);
+    } else if (const auto scaled = claimed_scaled_model(*product.instruction, architecture)) {
+        product_by_model(product, scaled->model);
     } else {
         exact_product(product, architecture);
     }

@@ -6,6 +6,7 @@
 
 #include "gpu/executor.hpp"
 #include "gpu/instruction.hpp"
+#include "softfloat/tensor_core/block_scaled.hpp"
 #include "softfloat/tensor_core/model.hpp"
 
 namespace ulp::gpu {
@@ -19,6 +20,17 @@ struct ClaimedModel {
 /// The model with the instruction's own k. Nothing where the table has no such row, and for integers.
 std::optional<ClaimedModel> claimed_model(const Instruction& instruction, int architecture);
 
+/// The row of the table of block-scaled models.
+struct ClaimedScaledModel {
+    std::string key;  // "sm_120:mma.nvf4.e2m1.fp32"
+    BlockScaledModel model;
+};
+/// Nothing for instructions without scales, and where the table has no such row.
+std::optional<ClaimedScaledModel> claimed_scaled_model(const Instruction& instruction, int architecture);
+
+/// The key of the row, of either table, that an instruction is compared with; empty where there is none.
+std::string claimed_key(const Instruction& instruction, int architecture);
+
 /// Whether `expected_product` can answer.
 bool has_reference(const Instruction& instruction, int architecture);
 
@@ -27,6 +39,7 @@ bool has_reference(const Instruction& instruction, int architecture);
 void expected_product(HostProduct& product, int architecture);
 /// The same by any model of the instruction: by the claimed one with other policies, say.
 void product_by_model(HostProduct& product, const TensorCoreModel& model);
+void product_by_model(HostProduct& product, const BlockScaledModel& model);
 /// expected_product by the plain block dot alone: the definition.
 void expected_product_plain(HostProduct& product, int architecture);
 

@@ -20,9 +20,12 @@ class SoftwareExecutor final : public Executor {
 
   private:
     void compute(HostProduct& product) const override {
-        const auto claimed = claimed_model(*product.instruction, info_.architecture);
-        if (claimed && policies_ != nullptr) {
+        if (policies_ == nullptr) return expected_product(product, info_.architecture);
+        if (const auto claimed = claimed_model(*product.instruction, info_.architecture)) {
             product_by_model(product, with_policies(claimed->model, *policies_));
+        } else if (auto scaled = claimed_scaled_model(*product.instruction, info_.architecture)) {
+            scaled->model.group = with_policies(scaled->model.group, *policies_);
+            product_by_model(product, scaled->model);
         } else {
             expected_product(product, info_.architecture);
         }

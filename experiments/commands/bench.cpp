@@ -99,7 +99,7 @@ std::string share(const std::map<std::string, double>& speeds, const Measurement
 std::string table_of(const std::vector<Measurement>& measurements, bool markdown) {
     std::map<std::string, double> speeds;
     for (const Measurement& each : measurements) speeds[each.name] = each.products;
-    const char* const row = markdown ? "| {:<42} | {:>12} | {:>14} |\n" : "{:<42} {:>12} {:>14}\n";
+    const char* const row = markdown ? "| {:<44} | {:>12} | {:>14} |\n" : "{:<44} {:>12} {:>14}\n";
     std::string table = fmt::format(fmt::runtime(row), "product", "10^9 a second", "of Eigen fp32");
     if (markdown) table += "|---|---:|---:|\n";
     for (const Measurement& each : measurements) {
@@ -128,7 +128,7 @@ ExitCode bench(const Options& options) {
                     "core unless threads are named, with the share of Eigen's fp32 product of the same size in "
                     "the same run. `soft/<generation>/<input>_<output>/<size>` is the fast path with the widest "
                     "vector instructions, `soft/portable`, `soft/avx2`, `soft/avx512` those named, `soft/plain` "
-                    "the definition.\n\nMachine: {}.\n\n{}",
+                    "the definition, which is all that block-scaled products have.\n\nMachine: {}.\n\n{}",
                     machine_line(report), table_of(measurements, true)));
     return ExitCode::good;
 }

@@ -9,6 +9,7 @@
 #include "experiments/model_keys.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
+#include "softfloat/tensor_core/block_scaled_discovery.hpp"
 #include "softfloat/tensor_core/chain_dot.hpp"
 #include "softfloat/tensor_core/discovery.hpp"
 #include "softfloat/tensor_core/gemm.hpp"
@@ -120,7 +121,7 @@ std::string consistent_policies(const DotUnit& unit, const TensorCoreModel& mode
     return names.empty() ? "none of A to E" : names;
 }
 
-void print(const DotUnit& unit, const Discovery& found) {
+void print(const FloatFormat& input, const Discovery& found) {
     fmt::print("summation tree        {}\n", found.tree.text());
     fmt::print("terms added at once   {}\n", found.fused_terms);
     if (found.fraction_bits) fmt::print("alignment             F = {} fraction bits\n", *found.fraction_bits);
@@ -130,11 +131,27 @@ void print(const DotUnit& unit, const Discovery& found) {
     }
     if (found.alignment) fmt::print("aligned terms cut     {}\n", name_of_rounding(found.alignment));
     if (found.addend_alignment) fmt::print("aligned c cut         {}\n", name_of_rounding(found.addend_alignment));
+    if (!found.exact_products) fmt::print("products added exactly cannot be asked beside this rounding\n");
+    if (found.exact_products.value_or(1) > 1) fmt::print("products added exactly {}\n", *found.exact_products);
     if (found.normalises_products) fmt::print("products normalised   {}\n", *found.normalises_products ? "yes" : "no");
     fmt::print("sum rounded           {}\n", name_of_rounding(found.rounding));
     fmt::print("output fraction bits  {}\n", found.output_fraction_bits);
     fmt::print("subnormal operands    {}\n", found.uses_subnormal_inputs ? "used" : "flushed to zero");
-    if (unit.a_format.has_nan()) fmt::print("NaN                   {:X}\n", found.nan);
+    if (input.has_nan()) fmt::print("NaN                   {:X}\n", found.nan);
+}
+
+void print_evidence(const std::vector<std::string>& evidence) {
+    fmt::print("\nevidence\n");
+    for (const std::string& line : evidence) fmt::print("  {}\n", line);
+}
+
+std::string key_of(const ModelRow& row) { return row.key(); }
+std::string key_of(const auto& row) { return row.key; }
+
+template <class Row>
+void print_rows(const std::vector<const Row*>& rows) {
+    fmt::print("\nrows of the table with these parameters{}\n", rows.empty() ? ": none" : "");
+    for (const Row* row : rows) fmt::print("  {}  ({}: {})\n", key_of(*row), name_of(row->evidence), row->proof);
 }
 
 std::string type_of(bool is_signed, int bits) { return (is_signed ? "s" : "u") + std::to_string(bits); }
@@ -150,29 +167,45 @@ ExitCode discover_integers(const Options& options, const IntegerRow& asked) {
     }
     fmt::print("sums beyond s32       {}\n", model.saturates ? "clamped" : "wrap");
     if (model.saturates) fmt::print("clamp                 {}\n", found.clamps_once ? "once, after all" : "not asked");
-    fmt::print("\nevidence\n");
-    for (const std::string& line : found.evidence) fmt::print("  {}\n", line);
-    const auto rows = matching_rows(found);
-    fmt::print("\nrows of the table with these parameters{}\n", rows.empty() ? ": none" : "");
-    for (const IntegerRow* row : rows) fmt::print("  {}  ({}: {})\n", row->key, name_of(row->evidence), row->proof);
+    print_evidence(found.evidence);
+    print_rows(matching_rows(found));
+    return ExitCode::good;
+}
+
+ExitCode discover_scaled(const Options& options, const BlockScaledRow& asked) {
+    const ScaledUnit scaled = unit_of(asked.model);
+    const ScaledDiscovery found = discover(scaled);
+    fmt::print("{}: {} x {} with block scales -> {}, k = {}\n\n", options.backend, name_of(scaled.a_format),
+               name_of(scaled.b_format), name_of(scaled.accumulator), scaled.k);
+    fmt::print("scales                {}, {} to {}{}\n",
+               found.scale_format ? name_of(*found.scale_format) : "of no known format", found.least_scale,
+               found.greatest_scale, found.signed_scales ? "" : ", no sign");
+    fmt::print("elements of a scale   {}\n", found.scale_block == 0 ? "not found" : std::to_string(found.scale_block));
+    fmt::print("scales enter          {} terms are aligned\n", found.scales_before_alignment ? "before" : "after");
+    if (found.normalises_scales) fmt::print("scales normalised     {}\n", *found.normalises_scales ? "yes" : "no");
+    print(scaled.a_format, found.products);
+    print_evidence(found.evidence);
+    for (const std::string& line : found.products.evidence) fmt::print("  {}\n", line);
+    print_rows(matching_rows(scaled, found));
     return ExitCode::good;
 }
 
 ExitCode discover_unit(const Options& options) {
     if (const IntegerRow* integers = find_integer_model(options.backend)) return discover_integers(options, *integers);
+    for (const BlockScaledRow& row : block_scaled_table()) {
+        if (row.key == options.backend) return discover_scaled(options, row);
+    }
     const DotUnit unit = unit_named(options);
     fmt::print("{}: {} x {} -> {}, k = {}\n\n", options.backend, name_of(unit.a_format), name_of(unit.b_format),
                name_of(unit.accumulator), unit.k);
     const Discovery found = discover(unit);
-    print(unit, found);
+    print(unit.a_format, found);
     const auto rows = matching_rows(unit, found);
     if (!rows.empty() && takes_decoded(rows.front()->model)) {
         fmt::print("open points agree with {}\n", consistent_policies(unit, rows.front()->model));
     }
-    fmt::print("\nevidence\n");
-    for (const std::string& line : found.evidence) fmt::print("  {}\n", line);
-    fmt::print("\nrows of the table with these parameters{}\n", rows.empty() ? ": none" : "");
-    for (const ModelRow* row : rows) fmt::print("  {}  ({}: {})\n", row->key(), name_of(row->evidence), row->proof);
+    print_evidence(found.evidence);
+    print_rows(rows);
     return ExitCode::good;
 }
 

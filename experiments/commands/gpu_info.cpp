@@ -20,9 +20,8 @@ ExitCode show(const std::string& spec) {
     }
     for (const gpu::Instruction& row : gpu::instructions()) {
         if (!device->has(row)) continue;
-        const auto claimed = gpu::claimed_model(row, info.architecture);
-        const std::string model =
-            claimed ? claimed->key : (gpu::has_reference(row, info.architecture) ? "exact" : "none");
+        std::string model = gpu::claimed_key(row, info.architecture);
+        if (model.empty()) model = gpu::has_reference(row, info.architecture) ? "exact" : "none";
         fmt::print("{:<38} model {}\n", row.name(), model);
     }
     return ExitCode::good;

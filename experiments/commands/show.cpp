@@ -4,8 +4,8 @@
 
 #include <cmath>
 #include <memory>
-#include <optional>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "experiments/commands/command.hpp"
 #include "softfloat/describe.hpp"

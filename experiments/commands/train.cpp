@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 
 #include "engine/checkpoint.hpp"
@@ -34,31 +35,21 @@ struct Options {
     bool why_nan = false;
 };
 
-/// A 784-128-10 net, or convolutions of 8 and 16 channels with pools.
-class Net {
-  public:
-    Net(Model<float>& model, const std::string& kind) {
-        if (kind == "mlp") {
-            mlp_.emplace(model, std::vector<Index>{28 * 28, 128, 10});
-        } else {
-            first_.emplace(model, "conv1", 1, 8, 3, ConvOptions{.padding = 1});
-            second_.emplace(model, "conv2", 8, 16, 3, ConvOptions{.padding = 1});
-            last_.emplace(model, "dense", 16 * 7 * 7, 10);
-        }
-    }
-    Var<float> operator()(Var<float> x) const {
-        if (mlp_) return (*mlp_)(x);
-        const Index count = x.dim(0);
-        const Var<float> one = max_pool2d(relu((*first_)(reshape(x, {count, 1, 28, 28}))), 2);
-        const Var<float> two = max_pool2d(relu((*second_)(one)), 2);
-        return (*last_)(reshape(two, {count, 16 * 7 * 7}));
-    }
+using Net = std::function<Var<float>(Var<float>)>;
 
-  private:
-    std::optional<Mlp<float>> mlp_;
-    std::optional<Conv2d<float>> first_, second_;
-    std::optional<Linear<float>> last_;
-};
+/// A 784-128-10 net, or convolutions of 8 and 16 channels with pools.
+Net make_net(Model<float>& model, const std::string& kind) {
+    if (kind == "mlp") return Mlp<float>(model, {28 * 28, 128, 10});
+    const Conv2d<float> first(model, "conv1", 1, 8, 3, {.padding = 1});
+    const Conv2d<float> second(model, "conv2", 8, 16, 3, {.padding = 1});
+    const Linear<float> last(model, "dense", 16 * 7 * 7, 10);
+    return [first, second, last](Var<float> x) {
+        const Index count = x.dim(0);
+        const Var<float> one = max_pool2d(relu(first(reshape(x, {count, 1, 28, 28}))), 2);
+        const Var<float> two = max_pool2d(relu(second(one)), 2);
+        return last(reshape(two, {count, 16 * 7 * 7}));
+    };
+}
 
 Recipe recipe_of(const Options& options) {
     Recipe recipe;
@@ -129,7 +120,7 @@ void require_sensible(const Options& options) {
 ExitCode train(const Options& options) {
     require_sensible(options);
     Trainer<float> trainer(Engine(recipe_of(options), make_backend(options.backend)), options.seed);
-    const Net net(trainer.model(), options.net);
+    const Net net = make_net(trainer.model(), options.net);
     trainer.optimize({.learning_rate = options.learning_rate, .momentum = 0.9});
     const DataSplit data = options.mnist.empty() ? generated_digit_split(options.images, 500, 28, options.seed)
                                                  : read_mnist(options.mnist);

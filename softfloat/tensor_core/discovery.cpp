@@ -243,7 +243,7 @@ Discovery discover(const DotUnit& unit) {
     return found;
 }
 
-bool agrees(const Discovery& found, const TensorCoreModel& model) {
+bool agrees(const Discovery& found, const TensorCoreModel& model, int exact_products) {
     const bool aligned = takes_decoded(model);
     const bool alignment = aligned
                                ? found.fraction_bits == model.fraction_bits &&
@@ -255,7 +255,8 @@ bool agrees(const Discovery& found, const TensorCoreModel& model) {
     const bool addend = found.addend_alignment.value_or(of_c) == of_c;
     const bool exact = (model.summation == Summation::exact) == found.exact_alignment;
     return found.tree.text() == tree_of(model).text() && alignment && addend && exact &&
-           found.rounding == model.rounding && found.output_fraction_bits == model.output_fraction_bits &&
+           found.exact_products.value_or(exact_products) == exact_products && found.rounding == model.rounding &&
+           found.output_fraction_bits == model.output_fraction_bits &&
            found.uses_subnormal_inputs == !model.flush_subnormals;
 }
 

@@ -34,6 +34,7 @@ struct Discovery {
     std::optional<Rounding> alignment;         // how aligned terms are cut, where F was found
     std::optional<Rounding> addend_alignment;  // the same for c, where it is in that node
     std::optional<bool> normalises_products;   // before the largest exponent is sought
+    std::optional<int> exact_products = 1;     // added exactly before they are aligned; nothing: cannot be asked
     std::optional<Rounding> rounding;          // of the sum
     int output_fraction_bits = 0;
     bool uses_subnormal_inputs = false;
@@ -51,7 +52,7 @@ Discovery discover(const DotUnit& unit);
 /// Rows of the table with exactly these findings and formats.
 std::vector<const ModelRow*> matching_rows(const DotUnit& unit, const Discovery& found);
 
-/// Whether the findings are those that discover() must make of the model.
-bool agrees(const Discovery& found, const TensorCoreModel& model);
+/// Whether the findings are those that discover() must make of the model, whose terms are sums of so many products.
+bool agrees(const Discovery& found, const TensorCoreModel& model, int exact_products = 1);
 
 }  // namespace ulp

@@ -23,14 +23,17 @@ class NarrowTest {
     Discovery run() {
         find_output_bits();
         find_groups();
+        find_rounding();
         find_alignment_of_c();
         found_.tree = tree();
         found_.fused_terms = static_cast<int>(group().size()) + (c_is_aligned() ? 1 : 0);
         if (found_.fraction_bits) {
-            find_normalisation();
-            find_alignment_of_products();
+            if (find_exponent_of_terms()) {
+                find_alignment_of_products();
+            } else {
+                find_exact_products();
+            }
         }
-        find_rounding();
         return found_;
     }
 
@@ -49,9 +52,12 @@ class NarrowTest {
         for (const int leaf : group()) products.emplace_back(leaf, each);
         return above(std::ldexp(1.0, exponent), power_of_two(exponent), products);
     }
-    /// c, beside two products of 2^exponent that cancel.
+    /// c, beside two equal products of opposite signs.
     [[nodiscard]] double left_of(const Number& c, const Number& product) const {
-        return above(0, c, {{group()[0], product}, {group()[1], minus(product)}});
+        return above(0, c, {{group().front(), product}, {group().back(), minus(product)}});
+    }
+    [[nodiscard]] std::optional<int> least_beside(const Number& product) const {
+        return least_addend(unit_, group().front(), group().back(), product);
     }
     [[nodiscard]] const Leaves& group() const { return groups_.front(); }
     [[nodiscard]] bool c_is_aligned() const { return found_.fraction_bits.has_value(); }
@@ -71,17 +77,25 @@ class NarrowTest {
         return above(std::ldexp(1.0, exponent), power_of_two(exponent), {{i, at_i}, {j, at_j}});
     }
 
-    void find_groups() {
-        const Number one = power_of_two(0);
+    /// The leaves in groups: each has those that meet its first.
+    template <class Meet>
+    [[nodiscard]] std::vector<Leaves> grouped(Meet&& meet) const {
+        std::vector<Leaves> groups;
         for (int leaf = 0; leaf < unit_.k; ++leaf) {
-            const auto group = std::find_if(groups_.begin(), groups_.end(),
-                                            [&](const Leaves& g) { return with_ones(g.front(), one, leaf, one) == 2; });
-            if (group == groups_.end()) {
-                groups_.push_back({leaf});
+            const auto group =
+                std::find_if(groups.begin(), groups.end(), [&](const Leaves& g) { return meet(g.front(), leaf); });
+            if (group == groups.end()) {
+                groups.push_back({leaf});
             } else {
                 group->push_back(leaf);
             }
         }
+        return groups;
+    }
+
+    void find_groups() {
+        const Number one = power_of_two(0);
+        groups_ = grouped([&](int i, int j) { return with_ones(i, one, j, one) == 2; });
         // Each group's place: how many come before it.
         std::vector<std::pair<int, Leaves>> placed;
         for (const Leaves& group : groups_) {
@@ -98,17 +112,13 @@ class NarrowTest {
 
     void find_alignment_of_c() {
         if (group().size() < 2) return;
-        const int least = unit_.accumulator.smallest_exponent();
-        int bits = 0;
-        while (huge_ - bits - 1 >= least &&
-               left_of(power_of_two(huge_ - bits - 1), power_of_two(huge_)) == std::ldexp(1.0, huge_ - bits - 1)) {
-            ++bits;
-        }
-        if (huge_ - bits - 1 < least) {
+        const std::optional<int> least = least_beside(power_of_two(huge_));
+        if (!least) {
             found_.exact_alignment = true;
-            say("alignment: beside +-" + text(huge_) + " even c = " + text(huge_ - bits) + " survives: c comes later");
+            say("alignment: beside +-" + text(huge_) + " every c survives: c comes later");
             return;
         }
+        const int bits = huge_ - *least;
         found_.fraction_bits = bits;
         say("F: beside +-" + text(huge_) + " c = " + text(huge_ - bits) + " survives, " + text(huge_ - bits - 1) +
             " does not");
@@ -120,12 +130,21 @@ class NarrowTest {
             (down ? "-1" : "0"));
     }
 
-    void find_normalisation() {
-        // 2.25 * 2^(huge - 2), and c where 2^(huge - 2) cuts.
-        const double left = left_of(power_of_two(huge_ - 2 - *found_.fraction_bits), Number{false, 9, huge_ - 4});
-        found_.normalises_products = left == 0;
-        say(std::string("products: 2.25 ") + (left == 0 ? "cuts at its own" : "cuts where 1 does: at its operands'") +
-            " exponent");
+    /// Whether products have exponents of their own. If not, F counts from 2^0, the exponent of scales of one.
+    bool find_exponent_of_terms() {
+        const int bits = *found_.fraction_bits;
+        const Number doubled{false, 9, huge_ - 4};  // 2.25 * 2^(huge - 2)
+        const int exponent = least_beside(doubled).value_or(huge_ - 2 - bits) + bits;
+        found_.normalises_products = exponent == huge_ - 1;
+        if (exponent < huge_) {
+            say(std::string("products: 2.25 ") +
+                (exponent == huge_ - 1 ? "cuts at its own" : "cuts where 1 does: at its operands'") + " exponent");
+            return true;
+        }
+        found_.fraction_bits = bits - huge_;
+        say("products: 2.25 * " + text(huge_ - 2) + " cuts where " + text(huge_) +
+            " does: they are added before terms are aligned; F counts from 2^0");
+        return false;
     }
 
     void find_alignment_of_products() {
@@ -171,6 +190,41 @@ class NarrowTest {
             (down ? "1" : "0") + ", a tie above an even sum gives +" + (tie ? "1" : "0"));
     }
 
+    /// Whether c = 2^exponent less these products is not c: of a sum rounded toward zero any rest shows.
+    [[nodiscard]] bool shows_below(int exponent, const Number& x, int i, std::optional<int> j = std::nullopt) const {
+        std::vector<std::pair<int, Number>> products{{i, x}};
+        if (j) products.emplace_back(*j, x);
+        const double c = std::ldexp(x.sign ? 1.0 : -1.0, exponent);
+        return above(c, {!x.sign, 1, exponent}, products) != 0;
+    }
+
+    void find_exact_products() {
+        found_.exact_products.reset();
+        if (found_.rounding != Rounding::toward_zero) {
+            say("products: the sum's rounding hides how many are added exactly, and how their sum is cut");
+            return;
+        }
+        const int last = *found_.fraction_bits + least_;  // beside 2^last, 2^least is just kept
+        const bool up = shows_below(last + 2, {false, 3, least_}, 0);
+        const bool down = shows_below(last + 2, {true, 3, least_}, 0);
+        found_.alignment = rounding_from(up, down);
+        say(std::string("alignment: 3/4 of the last place leaves ") + (up ? "1" : "0") + ", -3/4 leaves " +
+            (down ? "-1" : "0"));
+        const Number least{!down, 1, least_};  // of the sign that is cut to zero
+        const auto meet = [&](int i, int j) { return i == j || shows_below(last + 1, least, i, j); };
+        const std::vector<Leaves> groups = grouped(meet);
+        const auto as_first = [&](const Leaves& g) { return g.size() == groups.front().size(); };
+        const bool cut = shows_below(last, least, 0) && !shows_below(last + 1, least, 0);
+        if (!cut || !std::all_of(groups.begin(), groups.end(), as_first)) {
+            say("products: one of " + text(least_) + " is not cut where F says");
+            found_.fraction_bits.reset();
+            return;
+        }
+        found_.exact_products = static_cast<int>(groups.front().size());
+        say("exact: beside " + text(last + 1) + " one product of " + text(least_) + " vanishes, two show in " +
+            std::to_string(groups.size()) + " groups of " + std::to_string(groups.front().size()));
+    }
+
     /// The groups in their order, c before the first of them or after all.
     [[nodiscard]] SummationTree tree() const {
         SummationTree all;
@@ -191,6 +245,21 @@ class NarrowTest {
 };
 
 }  // namespace
+
+std::optional<int> least_addend(const DotUnit& unit, int i, int j, const Number& product) {
+    const int lowest = unit.accumulator.smallest_exponent();
+    int exponent = product.exponent + 4;
+    const auto survives = [&](int c) {
+        Question question(unit);
+        question.put(addend_leaf, power_of_two(c));
+        question.put(i, product);
+        question.put(j, minus(product));
+        return question.value() == std::ldexp(1.0, c);
+    };
+    while (exponent > lowest && survives(exponent - 1)) --exponent;
+    if (exponent == lowest) return std::nullopt;
+    return exponent;
+}
 
 Discovery discover_narrow(const DotUnit& unit) { return NarrowTest(unit).run(); }
 

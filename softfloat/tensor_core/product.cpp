@@ -4,6 +4,7 @@
 #include <bit>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "softfloat/tensor_core/chain_dot.hpp"
@@ -30,7 +31,7 @@ float apply(const LinearEpilogue& epilogue, float sum, float c) {
 /// An m x n array of sums, row-major.
 using Sums = std::vector<float>;
 
-GemmProblem piece(const GemmProblem& p, std::int64_t first, std::int64_t count, const float* c, Sums& sums) {
+GemmProblem stretch(const GemmProblem& p, std::int64_t first, std::int64_t count, const float* c, Sums& sums) {
     GemmProblem part{p.m, p.n, count, p.a, p.b, {}, {sums.data(), p.n, 1}};
     part.a.data += first * p.a.col_stride;
     part.b.data += first * p.b.row_stride;
@@ -38,19 +39,68 @@ GemmProblem piece(const GemmProblem& p, std::int64_t first, std::int64_t count, 
     return part;
 }
 
+void add_to(Sums& total, const Sums& sums) {
+    for (std::size_t i = 0; i < total.size(); ++i) total[i] = add_fp32(total[i], sums[i]);
+}
+
 /// k in [first, first + count), promoted at intervals, starting from c or from zero.
 Sums sum_piece(const TensorCoreModel& model, const ProductOrder& order, const GemmProblem& p, std::int64_t first,
                std::int64_t count, const float* c) {
     Sums sums(static_cast<std::size_t>(p.m * p.n));
     if (order.promote_every == 0 || count == 0) {
-        soft_gemm(model, piece(p, first, count, c, sums));
+        soft_gemm(model, stretch(p, first, count, c, sums));
         return sums;
     }
     Sums total(sums.size());
     if (c != nullptr) total.assign(c, c + total.size());
     for (std::int64_t done = 0; done < count; done += order.promote_every) {
-        soft_gemm(model, piece(p, first + done, std::min(order.promote_every, count - done), nullptr, sums));
-        for (std::size_t i = 0; i < total.size(); ++i) total[i] = add_fp32(total[i], sums[i]);
+        soft_gemm(model, stretch(p, first + done, std::min(order.promote_every, count - done), nullptr, sums));
+        add_to(total, sums);
+    }
+    return total;
+}
+
+/// Each piece is a stretch of k, of whole instructions.
+Sums sum_of_stretches(const TensorCoreModel& model, const ProductOrder& order, const GemmProblem& p, const float* c) {
+    const std::int64_t instructions = (p.k + model.instruction_k - 1) / model.instruction_k;
+    const std::int64_t length = (instructions + order.split_k - 1) / order.split_k * model.instruction_k;
+    Sums total = sum_piece(model, order, p, 0, std::min(length, p.k), c);
+    for (std::int64_t first = length; first < p.k; first += length) {
+        add_to(total, sum_piece(model, order, p, first, std::min(length, p.k - first), nullptr));
+    }
+    return total;
+}
+
+/// The k of a piece that takes turns with the others.
+std::vector<std::int64_t> sliced_k(const ProductOrder& order, std::int64_t k, int piece) {
+    std::vector<std::int64_t> mine;
+    for (std::int64_t i = 0; i < k; ++i) {
+        if (i / order.slice_k % order.split_k == piece) mine.push_back(i);
+    }
+    return mine;
+}
+
+/// Each piece has slices of k, put side by side here.
+Sums sum_of_slices(const TensorCoreModel& model, const ProductOrder& order, const GemmProblem& p, const float* c) {
+    Sums total;
+    for (int piece = 0; piece < order.split_k; ++piece) {
+        const auto mine = sliced_k(order, p.k, piece);
+        if (piece > 0 && mine.empty()) break;
+        const auto count = static_cast<std::int64_t>(mine.size());
+        std::vector<float> a, b;
+        for (std::int64_t i = 0; i < p.m; ++i) {
+            for (const std::int64_t k : mine) a.push_back(p.a(i, k));
+        }
+        for (const std::int64_t k : mine) {
+            for (std::int64_t j = 0; j < p.n; ++j) b.push_back(p.b(k, j));
+        }
+        const GemmProblem side_by_side{p.m, p.n, count, {a.data(), count, 1}, {b.data(), p.n, 1}, {}, {}};
+        Sums sums = sum_piece(model, order, side_by_side, 0, count, piece == 0 ? c : nullptr);
+        if (piece == 0) {
+            total = std::move(sums);
+        } else {
+            add_to(total, sums);
+        }
     }
     return total;
 }
@@ -58,6 +108,7 @@ Sums sum_piece(const TensorCoreModel& model, const ProductOrder& order, const Ge
 void check(const TensorCoreModel& model, const ProductOrder& order) {
     const auto k = std::to_string(model.instruction_k);
     if (order.split_k < 1) throw std::invalid_argument("split-k needs 1 piece or more");
+    if (order.slice_k < 0) throw std::invalid_argument("slices of k need 1 k or more");
     if (order.promote_every < 0 || order.promote_every % model.instruction_k != 0) {
         throw std::invalid_argument("sums are promoted between instructions; choose a multiple of " + k);
     }
@@ -89,13 +140,8 @@ void soft_product(const TensorCoreModel& model, const ProductOrder& order, const
     }
     const Sums c = addends(model, p);
     const float* first_c = c.empty() || order.epilogue ? nullptr : c.data();
-    const std::int64_t instructions = (p.k + model.instruction_k - 1) / model.instruction_k;
-    const std::int64_t length = (instructions + order.split_k - 1) / order.split_k * model.instruction_k;
-    Sums total = sum_piece(model, order, p, 0, std::min(length, p.k), first_c);
-    for (std::int64_t first = length; first < p.k; first += length) {
-        const Sums sums = sum_piece(model, order, p, first, std::min(length, p.k - first), nullptr);
-        for (std::size_t i = 0; i < total.size(); ++i) total[i] = add_fp32(total[i], sums[i]);
-    }
+    const Sums total =
+        order.slice_k > 0 ? sum_of_slices(model, order, p, first_c) : sum_of_stretches(model, order, p, first_c);
     for (std::int64_t i = 0; i < p.m; ++i) {
         for (std::int64_t j = 0; j < p.n; ++j) {
             const auto at = static_cast<std::size_t>(i * p.n + j);

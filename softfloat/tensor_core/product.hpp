@@ -14,15 +14,21 @@ namespace ulp {
 struct LinearEpilogue {
     float alpha = 1.0F;
     float beta = 0.0F;
+
+    bool operator==(const LinearEpilogue&) const = default;
 };
 
-/// In which order a kernel adds the products. Intervals are in k and must be multiples of the instruction's k.
+/// In which order a kernel adds the products. Promotion must come after whole instructions.
 struct ProductOrder {
     int split_k = 1;  // pieces of k, as equal as whole instructions allow, each summed from zero (the first from C);
                       // their sums are added in ascending order, in fp32 to nearest even
+    std::int64_t slice_k =
+        0;  // > 0: the pieces take turns, so many k each (sliced k: warps that share the k of a tile)
     std::int64_t promote_every = 0;  // > 0: after so many k the running sum goes into an fp32 accumulator by an
                                      // addition to nearest even and starts again at zero (FP8 GEMMs: 128)
     std::optional<LinearEpilogue> epilogue{};  // without one, C is what the first instruction accumulates to
+
+    bool operator==(const ProductOrder&) const = default;
 };
 
 /// Throws std::invalid_argument if the order does not fit the model (its accumulator, its instruction's k).

@@ -1,101 +1,24 @@
 // Speed of training steps: name is net/recipe/backend[/what is watched]. The number of threads is that of
 // OMP_NUM_THREADS.
 //
-// The nets are those of tests/bench/torch_steps.py, which trains them with PyTorch:
-//
-//     cnn     28 x 28 images, 3x3 convolution to 8 channels, relu, pool, 3x3 to 16, relu, pool, linear to 10; batch 64
-//     lstm    32 steps of 64 inputs, LSTM of 128, linear to 64 at each step; batch 32
+// The nets (tests/bench/step_nets.hpp) are those of tests/bench/torch_steps.py, which trains them with PyTorch.
 #include <benchmark/benchmark.h>
-#include <malloc.h>
 
-#include <fstream>
 #include <functional>
 #include <map>
 #include <string>
-#include <vector>
 
 #include "engine/histogram.hpp"
-#include "engine/random.hpp"
-#include "engine/recurrent.hpp"
 #include "engine/storage.hpp"
-#include "engine/trainer.hpp"
+#include "tests/bench/process_memory.hpp"
+#include "tests/bench/step_nets.hpp"
 
 namespace {
 
 using namespace ulp;
+using namespace ulp::bench;
 
 constexpr OptimizerOptions adam{.kind = OptimizerKind::adam, .learning_rate = 1e-3};
-
-Tensor<float> normal_tensor(Shape shape, std::uint64_t seed) {
-    Tensor<float> tensor(std::move(shape));
-    Random random(seed);
-    for (float& x : tensor.values()) x = static_cast<float>(random.normal());
-    return tensor;
-}
-
-std::vector<int> labels(Index count, int classes) {
-    std::vector<int> result;
-    Random random(3);
-    for (Index i = 0; i < count; ++i)
-        result.push_back(static_cast<int>(random.below(static_cast<std::uint64_t>(classes))));
-    return result;
-}
-
-Var<float> input(Tape<float>& tape, Tensor<float> batch) {
-    batch.round_to_format(tape.engine().recipe.inputs);
-    return tape.constant(std::move(batch));
-}
-
-/// A net with its batch: what one step does, after the construction.
-struct Cnn {
-    Conv2d<float> conv1, conv2;
-    Linear<float> dense;
-    Tensor<float> batch = normal_tensor({64, 1, 28, 28}, 2);
-    std::vector<int> targets = labels(64, 10);
-
-    explicit Cnn(Model<float>& model)
-        : conv1(model, "conv1", 1, 8, 3, {.padding = 1}),
-          conv2(model, "conv2", 8, 16, 3, {.padding = 1}),
-          dense(model, "dense", 16 * 7 * 7, 10) {}
-
-    Var<float> loss(Tape<float>& tape) const {
-        const Var<float> one = max_pool2d(relu(conv1(input(tape, batch))), 2);
-        const Var<float> two = max_pool2d(relu(conv2(one)), 2);
-        return cross_entropy(dense(reshape(two, {64, 16 * 7 * 7})), targets);
-    }
-};
-
-struct LstmNet {
-    Lstm<float> lstm;
-    Linear<float> out;
-    Tensor<float> batch = normal_tensor({32, 32, 64}, 2);
-    std::vector<int> targets = labels(32 * 32, 64);
-
-    explicit LstmNet(Model<float>& model) : lstm(model, "lstm", 64, 128), out(model, "out", 128, 64) {}
-
-    Var<float> loss(Tape<float>& tape) const {
-        const Var<float> logits = out(lstm(input(tape, batch)));
-        return cross_entropy(reshape(logits, {32 * 32, 64}), targets);
-    }
-};
-
-/// A line of /proc/self/status ("VmHWM:"), in bytes; 0 where there is none.
-double process_bytes(const std::string& field) {
-    std::ifstream status("/proc/self/status");
-    for (std::string name; status >> name; status.ignore(1000, '\n')) {
-        double kibibytes = 0;
-        if (name == field && status >> kibibytes) return kibibytes * 1024;
-    }
-    return 0;
-}
-
-/// The process's peak memory starts again at what it holds now (Linux: clear_refs, value 5).
-double restart_process_peak() {
-    restart_storage_peak();
-    malloc_trim(0);
-    std::ofstream("/proc/self/clear_refs") << "5";
-    return process_bytes("VmRSS:");
-}
 
 /// What is kept on during the steps.
 struct Watching {

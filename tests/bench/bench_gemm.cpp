@@ -8,9 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "softfloat/tensor_core/block_scaled.hpp"
 #include "softfloat/tensor_core/fast/dispatch.hpp"
 #include "softfloat/tensor_core/fast/fast_gemm.hpp"
 #include "softfloat/tensor_core/gemm.hpp"
+#include "softfloat/tensor_core/integer_models.hpp"
 #include "softfloat/tensor_core/models.hpp"
 
 namespace {
@@ -49,6 +51,62 @@ void soft(benchmark::State& state, const ulp::fast::Kernels* kernels, const Tens
         } else {
             ulp::soft_gemm_plain(model, problem);
         }
+        benchmark::DoNotOptimize(d.data());
+    }
+    count_products(state, size);
+}
+
+void integer(benchmark::State& state, const ulp::IntegerModel& model, std::int64_t size) {
+    const auto values = [&](bool is_signed, std::uint64_t seed) {
+        const auto [least, greatest] = operand_range(model, is_signed);
+        std::vector<std::int32_t> integers;
+        for (const float x : ordinary_values(ulp::formats::fp32, size * size, seed)) {
+            integers.push_back(least + static_cast<int>((x + 2) / 4 * static_cast<float>(greatest - least + 1)));
+        }
+        return integers;
+    };
+    const auto a = values(model.a_signed, 1);
+    const auto b = values(model.b_signed, 2);
+    std::vector<std::int32_t> d(a.size());
+    const ulp::IntegerProblem problem{
+        size, size, size, {a.data(), size, 1}, {b.data(), size, 1}, {}, {d.data(), size, 1}};
+    omp_set_num_threads(1);
+    for (auto _ : state) {
+        ulp::integer_gemm(model, problem);
+        benchmark::DoNotOptimize(d.data());
+    }
+    count_products(state, size);
+}
+
+void fp64(benchmark::State& state, const TensorCoreModel& model, std::int64_t size) {
+    const auto x = ordinary_values(ulp::formats::fp32, size * size, 1);
+    const auto y = ordinary_values(ulp::formats::fp32, size * size, 2);
+    const std::vector<double> a(x.begin(), x.end());
+    const std::vector<double> b(y.begin(), y.end());
+    std::vector<double> d(a.size());
+    const ulp::Fp64Problem problem{size, size, size, {a.data(), size, 1}, {b.data(), size, 1}, {}, {d.data(), size, 1}};
+    omp_set_num_threads(1);
+    for (auto _ : state) {
+        ulp::fp64_gemm(model, problem);
+        benchmark::DoNotOptimize(d.data());
+    }
+    count_products(state, size);
+}
+
+void block_scaled(benchmark::State& state, const ulp::BlockScaledModel& model, std::int64_t size) {
+    const auto a = ordinary_values(model.group.a_format, size * size, 1);
+    const auto b = ordinary_values(model.group.b_format, size * size, 2);
+    const std::int64_t blocks = size / model.scale_block;
+    std::vector<float> scales(static_cast<std::size_t>(size * blocks));
+    for (std::size_t i = 0; i < scales.size(); ++i) scales[i] = i % 3 == 0 ? 2.0F : 0.5F;
+    std::vector<float> d(a.size());
+    const ulp::BlockScaledProblem problem{
+        {size, size, size, {a.data(), size, 1}, {b.data(), size, 1}, {}, {d.data(), size, 1}},
+        {scales.data(), blocks, 1},
+        {scales.data(), size, 1}};
+    omp_set_num_threads(1);
+    for (auto _ : state) {
+        ulp::block_scaled_gemm(model, problem);
         benchmark::DoNotOptimize(d.data());
     }
     count_products(state, size);
@@ -99,6 +157,34 @@ constexpr Case cases[] = {
     {"blackwell/e4m3_fp32", "sm_100:tcgen05.e4m3.fp32"},
 };
 
+constexpr Case integer_cases[] = {
+    {"hopper/s8_s32", "sm_90:wgmma.s8.s32"},
+    {"hopper/s8_s32_satfinite", "sm_90:wgmma.s8.s32.satfinite"},
+    {"ampere/s4_s32", "sm_80:mma.s4.s32"},
+    {"ampere/b1_xor_s32", "sm_80:mma.b1_xor.s32"},
+};
+
+constexpr Case scaled_cases[] = {
+    {"blackwell/mxf8f6f4_e4m3_fp32", "sm_100:tcgen05.mxf8f6f4.e4m3.fp32"},
+    {"blackwell/mxf4_e2m1_fp32", "sm_100:tcgen05.mxf4.e2m1.fp32"},
+    {"blackwell/nvf4_e2m1_fp32", "sm_100:tcgen05.nvf4.e2m1.fp32"},
+};
+
+/// Products of other kinds: integers and fp64 by their fast paths; with block scales there is the definition alone.
+void add_other_kinds() {
+    for (const Case& c : integer_cases) {
+        const ulp::IntegerModel model = ulp::find_integer_model(c.key)->model;
+        add(std::string("soft/") + c.name + "/512", 1, [=](benchmark::State& state) { integer(state, model, 512); });
+    }
+    const TensorCoreModel model = ulp::find_model("sm_90:mma.fp64.fp64").model;
+    add("soft/hopper/fp64_fp64/512", 1, [=](benchmark::State& state) { fp64(state, model, 512); });
+    for (const Case& c : scaled_cases) {
+        const ulp::BlockScaledModel scaled = ulp::find_block_scaled_model(c.key).model;
+        add(std::string("soft/plain/") + c.name + "/128", 1,
+            [=](benchmark::State& state) { block_scaled(state, scaled, 128); });
+    }
+}
+
 void add_all() {
     const ulp::fast::Kernels* best = &ulp::fast::kernels_of(ulp::simd_choice());
     for (const std::int64_t size : {128, 512, 1024}) {
@@ -115,6 +201,7 @@ void add_all() {
         add_soft(std::string("soft/") + set->name + "/hopper/fp16_fp32/512", set, "sm_90:mma.fp16.fp32", 512);
     }
     add_soft("soft/plain/hopper/fp16_fp32/128", nullptr, "sm_90:mma.fp16.fp32", 128);
+    add_other_kinds();
     add_eigen(512, 2);
     add_soft("soft/hopper/fp16_fp32/512/threads:2", best, "sm_90:mma.fp16.fp32", 512, 2);
 }

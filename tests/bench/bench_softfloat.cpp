@@ -2,9 +2,9 @@
 //
 //     build/release/bin/bench_softfloat [--markdown docs/array_speed.md] [options of Google Benchmark]
 //
-// Names: round/FORMAT/ROUNDING/SIMD for 16M fp32 values, OPERATION/FORMAT/SIMD for 1M values of random bits. The
-// counter `each` is the processor time an element. On a machine with other work, let repetitions take turns and read
-// medians:
+// Names: round/FORMAT/ROUNDING/SIMD for 16M fp32 values, OPERATION/FORMAT/SIMD for 1M values of random bits,
+// FUNCTION/FORMAT for 1M values around 1. The counter `each` is the processor time an element. On a machine with other
+// work, let repetitions take turns and read medians:
 // --benchmark_repetitions=5 --benchmark_enable_random_interleaving=true --benchmark_min_time=0.05.
 #include <benchmark/benchmark.h>
 
@@ -110,11 +110,12 @@ void register_rounding() {
 constexpr std::size_t operated_count = std::size_t{1} << 20;
 
 template <class Real>
-std::vector<Real> random_bits(std::size_t count, std::uint32_t state) {
+std::vector<Real> random_bits(std::size_t count, std::uint64_t state) {
+    using Bits = typename Real::Bits;
     std::vector<Real> values;
     for (std::size_t i = 0; i < count; ++i) {
-        state = state * 1664525 + 1013904223;
-        values.push_back(Real::from_bits(static_cast<typename Real::Bits>(state >> 13)));
+        state = state * 6364136223846793005U + 1442695040888963407U;
+        values.push_back(Real::from_bits(static_cast<Bits>(state >> (64 - 8 * sizeof(Bits)))));
     }
     return values;
 }
@@ -188,7 +189,7 @@ void convert(benchmark::State& state, Simd simd) {
 
 template <class Real>
 void evaluate(benchmark::State& state, ulp::array::Function function) {
-    const auto x = random_bits<Real>(operated_count, 1);
+    const auto x = ordinary_numbers<Real>(operated_count);
     std::vector<Real> y(operated_count);
     ulp::array::evaluate_words(Real::format, function, x.data(), y.data(), 1, {});  // makes the table
     for (auto _ : state) {
@@ -203,6 +204,7 @@ void register_functions(const std::string& name) {
     using ulp::array::Function;
     benchmark::RegisterBenchmark(("exp/" + name).c_str(), evaluate<Real>, Function::exp);
     benchmark::RegisterBenchmark(("tanh/" + name).c_str(), evaluate<Real>, Function::tanh);
+    benchmark::RegisterBenchmark(("erf/" + name).c_str(), evaluate<Real>, Function::erf);
     benchmark::RegisterBenchmark(("gelu/" + name).c_str(), evaluate<Real>, Function::gelu);
 }
 
@@ -288,8 +290,9 @@ bool write_markdown(const std::string& path, const std::map<std::string, double>
             "Written by `bench_softfloat --markdown`; do not edit. Nanoseconds of processor time an element on one "
             "core; "
             "in brackets, times of memcpy of the same 16M fp32 values in the same run. `round` goes from one array to "
-            "another. Arithmetic, conversions and functions are on 1M values of random bits; functions of formats of "
-            "up to 16 bits look their results up in tables, the same for every set of instructions.\n\n"
+            "another. Arithmetic and conversions are on 1M values of random bits, functions on as many of both signs "
+            "around 1; those of formats of up to 16 bits look their results up in tables, the same for every set of "
+            "instructions.\n\n"
          << table_of(nanoseconds);
     file.close();
     return file && std::rename(temporary.c_str(), path.c_str()) == 0;

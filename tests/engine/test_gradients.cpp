@@ -169,18 +169,42 @@ struct LayerCase {
 
 std::vector<LayerCase> layer_cases() {
     using F = std::function<Var<double>(Var<double>)>;
+    const auto attention = [](bool causal) {
+        return [causal](Model<double>& m) -> F {
+            const MultiHeadAttention<double> layer(m, "mha", 4, 2);
+            return [layer, causal](Var<double> x) { return layer(x, causal); };
+        };
+    };
     return {
+        {"Linear", {3, 4}, [](Model<double>& m) -> F { return Linear<double>(m, "fc", 4, 5); }},
+        {"Mlp",
+         {3, 4},
+         [](Model<double>& m) -> F {
+             return Mlp<double>(m, {4, 5, 2});
+         }},
+        {"Conv2d",
+         {2, 2, 5, 4},
+         [](Model<double>& m) -> F { return Conv2d<double>(m, "conv", 2, 4, 3, {.padding = 1, .groups = 2}); }},
+        {"Conv1d", {2, 2, 7}, [](Model<double>& m) -> F { return Conv1d<double>(m, "conv", 2, 3, 3, {.stride = 2}); }},
+        {"ConvTranspose2d",
+         {2, 2, 3, 2},
+         [](Model<double>& m) -> F { return ConvTranspose2d<double>(m, "conv", 2, 3, 3, {.stride = 2}); }},
+        {"LayerNorm", {3, 6}, [](Model<double>& m) -> F { return LayerNorm<double>(m, "norm", 6); }},
+        {"GroupNorm", {2, 4, 3}, [](Model<double>& m) -> F { return GroupNorm<double>(m, "norm", 2, 4); }},
+        {"BatchNorm", {3, 2, 2, 2}, [](Model<double>& m) -> F { return BatchNorm<double>(m, "norm", 2); }},
+        {"Embedding",
+         {2, 2, 3},
+         [](Model<double>& m) -> F {
+             const Embedding<double> layer(m, "table", 5, 3);
+             return [layer](Var<double> x) { return add(x, layer(*x.tape, {4, 1, 4, 0}, {2, 2})); };
+         }},
         {"Lstm", {3, 2, 3}, [](Model<double>& m) -> F { return Lstm<double>(m, "cell", 3, 4); }},
         {"Gru", {3, 2, 3}, [](Model<double>& m) -> F { return Gru<double>(m, "cell", 3, 4); }},
         {"MultiplicativeLstm",
          {3, 2, 3},
          [](Model<double>& m) -> F { return MultiplicativeLstm<double>(m, "cell", 3, 4); }},
-        {"MultiHeadAttention",
-         {2, 3, 4},
-         [](Model<double>& m) -> F {
-             const MultiHeadAttention<double> layer(m, "mha", 4, 2);
-             return [layer](Var<double> x) { return layer(x, true); };
-         }},
+        {"MultiHeadAttention", {2, 3, 4}, attention(false)},
+        {"MultiHeadAttention, causal", {2, 3, 4}, attention(true)},
         {"residual",
          {2, 4},
          [](Model<double>& m) -> F {

@@ -242,42 +242,4 @@ TEST_CASE("a number off the grid is found and named") {
     CHECK_THROWS_AS(require_on_grid(a, formats::fp16, "A"), std::logic_error);
 }
 
-TEST_CASE("large products in pieces have the bits of the whole") {
-    // Longer than a piece in each direction, one at a time; k ends inside an instruction.
-    const auto compare = [](const char* backend, const ProductTypes& types, Index m, Index n, Index k) {
-        Random random(4);
-        const auto filled = [&](Index rows, Index cols, const FloatFormat& format) {
-            Matrix matrix(rows, cols);
-            for (Index i = 0; i < matrix.size(); ++i) {
-                matrix.data()[i] = round_to(format, static_cast<float>(random.normal()));
-            }
-            return matrix;
-        };
-        const Matrix a = filled(m, k, types.input);
-        const Matrix b = filled(k, n, types.b_input);
-        const Matrix given = multiply(*make_backend(backend), types, a, b);
-        const auto claimed = make_backend(backend)->claimed_model(types);
-        Matrix whole(m, n);
-        GemmProblem problem{.m = m, .n = n, .k = k};
-        problem.a = {a.data(), k, 1};
-        problem.b = {b.data(), n, 1};
-        problem.d = {whole.data(), n, 1};
-        soft_gemm(find_model(claimed).model, problem);
-        int wrong = 0;
-        for (Index i = 0; i < given.size(); ++i) {
-            wrong +=
-                std::bit_cast<std::uint32_t>(given.data()[i]) == std::bit_cast<std::uint32_t>(whole.data()[i]) ? 0 : 1;
-        }
-        return wrong;
-    };
-    CHECK(compare("soft:h100", {formats::fp16, formats::fp32}, 3, 5, 9001) == 0);
-    CHECK(compare("soft:h100", {formats::fp16, formats::fp16}, 3, 5, 9001) == 0);
-    CHECK(compare("soft:h100", {formats::e4m3, formats::fp32, formats::e5m2}, 3, 5, 9001) == 0);
-    CHECK(compare("soft:h100.mma", {formats::e4m3, formats::fp32}, 2, 3, 9001) == 0);
-    CHECK(compare("soft:v100", {formats::fp16, formats::fp32}, 3, 5, 4999) == 0);
-    CHECK(compare("soft:a100", {formats::tf32, formats::fp32}, 2, 3, 9001) == 0);
-    CHECK(compare("soft:h100", {formats::fp16, formats::fp32}, 2500, 3, 40) == 0);
-    CHECK(compare("soft:h100", {formats::fp16, formats::fp32}, 3, 4700, 40) == 0);
-}
-
 }  // namespace

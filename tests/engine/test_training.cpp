@@ -251,7 +251,7 @@ Trace short_run(std::string_view recipe, std::string_view backend) {
     return trainer.trace();
 }
 
-TEST_CASE("training gives the same digests with every compiler, optimisation and number of threads") {
+TEST_CASE("training with each recipe gives the same digests with every compiler, optimisation and number of threads") {
     struct Run {
         std::string recipe;
         std::string backend;
@@ -266,7 +266,14 @@ TEST_CASE("training gives the same digests with every compiler, optimisation and
         {"mixed_fp16", "soft:v100", "d56dd802a7830b62fa91fedbf19ea2e2ca39efa74608716d6bbf9c32bfaff34b"},
         {"fp16", "soft:h100", "d1f6e4631f7ff9947b4a50462af16a17393c0a68a001df381ab4d6749a91a752"},
         {"pure_bf16", "soft:h100", "3b760578574186f99474342f1ab99c6fd025c62b6231eaf424a1668322bc3641"},
+        {"mixed_fp16_fp16_loss", "soft:h100", "3bc22c0664e9b078255d8fd21c8e1cf42689e2e454e596de72cc43637de6aaf6"},
+        {"fp8", "soft:h100", "e653ff5abe470f659177a2dd5cf71e351679032f6a11f22975a9b7d50adcdc6e"},
+        {"mxfp8", "soft:h100", "169451d787804856be400cd8031a7eb55bf9a11f2dbe9a5f34175c569cb401d3"},
     };
+    for (const Recipe& recipe : recipes()) {
+        CAPTURE(recipe.name);
+        CHECK((recipe.name == "fp64" || std::ranges::count(runs, recipe.name, &Run::recipe) > 0));
+    }
     const int threads = omp_get_max_threads();
     for (const Run& run : runs) {
         CAPTURE(run.recipe);

@@ -129,6 +129,8 @@ TEST_CASE("matmul multiplies integers and block-scaled codes, and refuses scales
     check_ends({"discover", "--backend", "sm_90:mma.fp61.fp32"}, 2, "nearest are sm_90:mma.fp16.fp32");
     check_ends({"discover", "--backend", "sm_80:mma.s4.s32"}, 0, "operands              s4 x s4");
     check_ends({"discover", "--backend", "sm_120:mma.e2m1.fp16"}, 0, "cannot be asked in these formats");
+    check_ends({"discover", "--backend", "sm_120:mma.nvf4.e2m1.fp32"}, 0, "elements of a scale   16");
+    check_ends({"discover", "--backend", "sm_120:mma.nvf4.e2m1.fp32"}, 0, "products added exactly 16");
     check_ends({"models", "--gpu", "V100"}, 0, "sm_70:mma.fp16.fp16");
     check_ends({"models", "--format", "json"}, 0, "\"evidence\": \"seen live\"");
 }
@@ -146,4 +148,17 @@ TEST_CASE("explain names what explains a result, discover finds a unit's paramet
     check_ends({"discover", "--backend", "soft:v101"}, 2, "soft:v101");
     check_ends({"probe-table"}, 0, "sm_90:mma.bf16.fp32        30800000 00000000 30800000 30800000 00000000");
     check_ends({"probe-table", "--gpu", "K80"}, 2, "there is no GPU model 'K80'");
+}
+
+TEST_CASE("every row that models lists is recovered by discover, whatever its kind") {
+    const std::string listed = ulplab({"models", "--format", "json"}).output;
+    const std::string field = "\"model\": \"";
+    int rows = 0;
+    for (auto at = listed.find(field); at != std::string::npos; at = listed.find(field, at + 1)) {
+        const auto first = at + field.size();
+        const std::string key = listed.substr(first, listed.find('"', first) - first);
+        check_ends({"discover", "--backend", key}, 0, "\n  " + key + "  (");
+        ++rows;
+    }
+    CHECK(rows > 200);
 }

@@ -115,7 +115,7 @@ inline std::vector<ManualLayout> manual_layouts() {
          [](int g, int t, int i) {
              return Place{t * 4 + i, g};
          }},
-        {"m16n8k32 .u8 .s8 .e4m3 .e5m2",
+        {"m16n8k32 .u8 .s8 .e4m3 .e5m2 .e3m2 .e2m3 .e2m1",
          {16, 8, 32},
          8,
          [](int g, int t, int i) {
@@ -142,7 +142,7 @@ inline std::vector<ManualLayout> manual_layouts() {
          [](int g, int t, int i) {
              return Place{t * 8 + (i & 7), g};
          }},
-        {"m16n8k64 .u4 .s4",
+        {"m16n8k64 .u4 .s4 .e2m1",
          {16, 8, 64},
          4,
          [](int g, int t, int i) {
@@ -186,6 +186,11 @@ inline std::vector<ManualLayout> manual_layouts() {
 inline Place manual_accumulator(int group, int thread, int i) {
     return {i < 2 ? group : group + 8, thread * 2 + (i & 1)};
 }
+
+/// Block scales with selectors {0, 0} (PTX ISA 9.0, section 9.7.14.3): in each group of four lanes the first supplies
+/// the scales of A's row groupID and of B's column groupID, the second those of A's row groupID + 8.
+inline int manual_lane_of_a_scale(int row) { return row % 8 * 4 + row / 8; }
+inline int manual_lane_of_b_scale(int column) { return column * 4; }
 
 /// D of wgmma.m64nN (PTX ISA 9.0, figure "WGMMA .m64nNk16 register fragment layout for accumulator matrix D"): warp w
 /// of the warpgroup holds rows 16w to 16w + 15; registers 4j to 4j + 3 the columns 8j to 8j + 7.

@@ -30,10 +30,12 @@ Matrix random_matrix(Index rows, Index cols, const ulp::FloatFormat& format, std
     return matrix;
 }
 
-std::unique_ptr<ulp::MatmulBackend> hopper(const std::string& argument) {
-    return make_instruction_backend("test:" + argument, std::shared_ptr<const Executor>(open_software_device(90)),
+std::unique_ptr<ulp::MatmulBackend> backend_of(int architecture, const std::string& argument) {
+    return make_instruction_backend("test:" + argument,
+                                    std::shared_ptr<const Executor>(open_software_device(architecture)),
                                     instruction_choice(argument));
 }
+std::unique_ptr<ulp::MatmulBackend> hopper(const std::string& argument) { return backend_of(90, argument); }
 
 bool same_bits(const Matrix& x, const Matrix& y) {
     for (Index i = 0; i < x.size(); ++i) {
@@ -50,13 +52,16 @@ TEST_CASE("backends that claim the same model give the same bits, for shapes tha
         const char* gpu;
         const char* soft;
         ProductTypes types;
+        int architecture = 90;
     };
     for (const Pair& pair :
          {Pair{"mma", "soft:h100.mma", {fp16, fp32}}, Pair{"mma", "soft:h100.mma", {fp16, fp16}},
           Pair{"mma", "soft:h100.mma", {bf16, fp32}}, Pair{"mma", "soft:h100.mma", {tf32, fp32}},
           Pair{"mma", "soft:h100.mma", {e5m2, fp32, e4m3}}, Pair{"wgmma", "soft:h100.wgmma", {fp16, fp32}},
-          Pair{"wgmma", "soft:h100.wgmma", {e4m3, fp32}}, Pair{"wmma", "soft:h100.mma", {bf16, fp32}}}) {
-        const auto gpu = hopper(pair.gpu);
+          Pair{"wgmma", "soft:h100.wgmma", {e4m3, fp32}}, Pair{"wmma", "soft:h100.mma", {bf16, fp32}},
+          Pair{"mma", "soft:rtx5090", {e2m1, fp32}, 120}, Pair{"mma", "soft:rtx5090", {e2m3, fp16}, 120},
+          Pair{"mma", "soft:rtx5090", {e4m3, fp32}, 120}}) {
+        const auto gpu = backend_of(pair.architecture, pair.gpu);
         const auto soft = ulp::make_backend(pair.soft);
         CAPTURE(std::string(pair.gpu) + " " + ulp::name_of(pair.types));
         CHECK_FALSE(gpu->claimed_model(pair.types).empty());

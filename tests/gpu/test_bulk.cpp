@@ -39,6 +39,16 @@ TEST_CASE("a bulk run counts blocks, steps and elements") {
     }
 }
 
+TEST_CASE("a bulk run covers FP4 and block scales") {
+    const auto device = open_software_device(120);
+    for (const char* name : {"mma.m16n8k32.e2m1.fp32", "mma.m16n8k64.nvf4.e2m1.fp32"}) {
+        const BulkReport report = run_bulk_on_host(
+            *device, {.instruction = &instruction_by_name(name), .input_class = InputClass::chain, .blocks = 3000});
+        CHECK(report.mismatches == 0);
+        CHECK(report.elements == 2048);
+    }
+}
+
 TEST_CASE("a device with one wrong bit is caught, and the place is named") {
     const FaultyDevice device;
     const BulkReport report =

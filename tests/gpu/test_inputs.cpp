@@ -68,6 +68,27 @@ TEST_CASE("bit patterns hold a quarter zeros and some infinities and NaNs") {
     CHECK(make_tiles(instruction_by_name("mma.m16n8k8.tf32.fp32"), InputClass::bits, 1, 1).a.get(0, 0) != 0);
 }
 
+TEST_CASE("FP4 stands in the middle of its byte, nothing around it; scales keep to their class") {
+    for (const InputClass input_class : input_classes) {
+        const HostProduct p = make_tiles(instruction_by_name("mma.m16n8k32.mxf8f6f4.e2m1.fp32"), input_class, 1, 4);
+        std::uint64_t seen = 0;
+        for (std::uint64_t k = 0; k < 32; ++k) seen |= p.a.get(1, k) | p.b.get(1, k);
+        CHECK(seen == 0x3C);
+        for (const char* name : {"mma.m16n8k64.mxf4.e2m1.fp32", "mma.m16n8k64.nvf4.e2m1.fp32"}) {
+            const Instruction& row = instruction_by_name(name);
+            const HostProduct q = make_tiles(row, input_class, 1, 64);
+            const Census scales = census(q.a_scales, scale_format_of(row.scaling));
+            CHECK(scales.total == 64 * 16 * row.scales() * static_cast<int>(steps_of(input_class)));
+            CHECK((scales.nans > 0) == (input_class == InputClass::bits));
+            const bool narrow = input_class != InputClass::wide && input_class != InputClass::bits;
+            if (narrow) CHECK(scales.lowest_exponent == -4);
+            if (narrow) CHECK(scales.highest_exponent == 3);
+            if (!narrow) CHECK(scales.highest_exponent == scale_format_of(row.scaling).emax());
+            CHECK_FALSE(q.a_scales == q.b_scales);
+        }
+    }
+}
+
 TEST_CASE("pairs cancel but for the last bits") {
     const HostProduct p = make_tiles(fp16(), InputClass::cancellation, 1, 1);
     int exact = 0;

@@ -59,6 +59,42 @@ TEST_CASE("every floating-point instruction of Hopper has a row in the model tab
     CHECK_FALSE(claimed_model(instruction_by_name("mma.m16n8k32.s8.s32"), 90).has_value());
 }
 
+TEST_CASE("FP6, FP4 and block scales exist on sm_120 only, each with a row in a model table") {
+    int narrow = 0;
+    for (const Instruction& row : instructions()) {
+        CAPTURE(row.name());
+        if (row.availability.on(120)) CHECK(has_reference(row, 120));
+        if (row.availability != Availability{120, true}) continue;
+        ++narrow;
+        CHECK(claimed_key(row, 120) == "sm_120:mma." + row.input_name() + "." + std::string(name_of(row.accumulator)));
+        CHECK_FALSE(has_reference(row, 90));
+    }
+    CHECK(narrow == 13);
+    CHECK(claimed_scaled_model(instruction_by_name("mma.m16n8k64.nvf4.e2m1.fp32"), 120)->model.scale_block == 16);
+    CHECK(choose_instruction(Family::mma, Element::e4m3, Element::e4m3, Element::fp32, 120).name() ==
+          "mma.m16n8k32.e4m3.fp32");
+}
+
+TEST_CASE("a block-scaled tile worked by hand") {
+    HostProduct product(instruction_by_name("mma.m16n8k64.nvf4.e2m1.fp32"));
+    for (std::uint64_t k = 0; k < 64; ++k) {
+        product.a.set(3, k, 0x2);                 // 1
+        product.b.set(5, k, k < 16 ? 0x3 : 0x1);  // 1.5 in the first block, else 0.5
+    }
+    for (std::uint64_t block = 0; block < 4; ++block) {
+        product.a_scales.set(3, block, 0x38);                      // 1
+        product.b_scales.set(5, block, block == 1 ? 0x40 : 0x38);  // 2 in the second block
+    }
+    product.c.set(3, 5, 0x3F800000);
+    expected_product(product, 120);
+    CHECK(product.d.get(3, 5) == 0x42640000);  // 1 + 24 + 16 + 8 + 8 = 57
+    HostProduct byte(instruction_by_name("mma.m16n8k32.e2m1.fp32"));
+    byte.a.set(0, 0, 0x7 << 2);  // 6, in the middle of its byte
+    byte.b.set(0, 0, 0x2 << 2);
+    expected_product(byte, 120);
+    CHECK(byte.d.get(0, 0) == 0x40C00000);
+}
+
 TEST_CASE("integer sums wrap, or saturate where the instruction says so") {
     const auto answer = [](const char* name, std::uint64_t a, std::uint64_t b, std::uint64_t c) {
         HostProduct product(instruction_by_name(name));

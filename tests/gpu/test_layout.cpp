@@ -140,6 +140,13 @@ TEST_CASE("core matrices of wgmma: 8 rows of 16 bytes, contiguous; then 8 rows o
     CHECK(layout::core_matrix_word(64, 63, 7) == 511);
 }
 
+TEST_CASE("each scale is in the lane from which the instruction takes it") {
+    for (int row = 0; row < 16; ++row) CHECK(layout::a_scale_row(ulp::test::manual_lane_of_a_scale(row)) == row);
+    for (int column = 0; column < 8; ++column) {
+        CHECK(layout::b_scale_column(ulp::test::manual_lane_of_b_scale(column)) == column);
+    }
+}
+
 TEST_CASE("worked examples: who holds what") {
     // m16n8k16 with 16-bit elements: a0 of lane 0 is (0, 0), a7 of lane 31 is (15, 15), b3 of lane 31 is (15, 7).
     CHECK(layout::a_element({16, 8, 16}, 16, 0, 0) == Place{0, 0});

@@ -31,9 +31,19 @@ class TemporaryFolder {
     std::filesystem::path path_;
 };
 
-Recording software_recording(const std::string& instruction, int architecture = 90) {
+/// The architecture that has it: Hopper, but for what only RTX Blackwell has.
+int architecture_of(const std::string& instruction) {
+    const Availability availability = instruction_by_name(instruction).availability;
+    return availability.on(90) ? 90 : availability.minimum;
+}
+
+Recording software_recording(const std::string& instruction, int architecture) {
     return make_recording(*open_software_device(architecture), instruction_by_name(instruction),
                           {.sample_tiles = 1, .bulk_digests = 1, .other_digests = 1, .date = "2026-01-02"});
+}
+
+Recording software_recording(const std::string& instruction) {
+    return software_recording(instruction, architecture_of(instruction));
 }
 
 std::string text_of(const std::filesystem::path& path) {
@@ -58,17 +68,20 @@ std::string replaced(std::string text, const std::string& what, const std::strin
 
 TEST_CASE("a recording reads back as it was written, for every kind of instruction") {
     const TemporaryFolder folder;
-    for (const char* name : {"mma.m16n8k16.fp16.fp32", "mma.m16n8k16.fp16.fp16", "mma.m16n8k8.tf32.fp32",
-                             "mma.m16n8k32.e5m2.fp32", "wgmma.m64n8k32.e4m3_e5m2.fp16", "wmma.m16n16k8.tf32.fp32",
-                             "mma.m8n8k32.s4.s32", "mma.m16n8k256.b1_xor.s32", "mma.m8n8k4.fp64.fp64"}) {
+    for (const char* name :
+         {"mma.m16n8k16.fp16.fp32", "mma.m16n8k16.fp16.fp16", "mma.m16n8k8.tf32.fp32", "mma.m16n8k32.e5m2.fp32",
+          "wgmma.m64n8k32.e4m3_e5m2.fp16", "wmma.m16n16k8.tf32.fp32", "mma.m8n8k32.s4.s32", "mma.m16n8k256.b1_xor.s32",
+          "mma.m8n8k4.fp64.fp64", "mma.m16n8k32.e2m1.fp16", "mma.m16n8k32.mxf8f6f4.e5m2.fp32",
+          "mma.m16n8k64.nvf4.e2m1.fp32"}) {
         CAPTURE(name);
         const Recording made = software_recording(name);
         const auto path = folder / recording_file_name(*made.instruction);
         write_recording(path, made);
         const Recording read = read_recording_file(path);
         CHECK_FALSE(read.device.hardware);
-        CHECK(read.device.name == "software model of sm_90");
-        CHECK(read.device.architecture == 90);
+        const int architecture = architecture_of(name);
+        CHECK(read.device.name == "software model of sm_" + std::to_string(architecture));
+        CHECK(read.device.architecture == architecture);
         CHECK(read.date == "2026-01-02");
         CHECK(read.instruction == made.instruction);
         CHECK(read.model == made.model);
@@ -79,13 +92,13 @@ TEST_CASE("a recording reads back as it was written, for every kind of instructi
         const auto again = folder / "again.recording";
         write_recording(again, read);
         CHECK(text_of(again) == text_of(path));
-        const RecordingReplay replay = replay_recording(read, *open_software_device(90));
+        const RecordingReplay replay = replay_recording(read, *open_software_device(architecture));
         CHECK(replay.equal());
         CHECK(replay.samples.total > 0);
         CHECK(replay.bulk.total == input_classes.size());
         CHECK(replay.first.empty());
     }
-    CHECK(find_recording_files(folder.path()).size() == 10);
+    CHECK(find_recording_files(folder.path()).size() == 13);
 }
 
 TEST_CASE("the header says that a model made the numbers") {
@@ -115,6 +128,17 @@ TEST_CASE("a changed result in any tier is found and named") {
     changed = recording;
     changed.runs[0].input_digest ^= 1;
     CHECK_THROWS_WITH_AS(replay_recording(changed, *device), doctest::Contains("record again"), ulp::DataError);
+}
+
+TEST_CASE("a scale is part of the inputs: another one is seen in the answer and in the digest") {
+    Recording recording = software_recording("mma.m16n8k64.mxf4.e2m1.fp32");
+    HostProduct& tile = recording.tiles[0].product;
+    const std::uint64_t digest = input_digest_of(tile);
+    tile.b_scales.set(0, 1, tile.b_scales.get(0, 1) ^ 1);
+    CHECK(input_digest_of(tile) != digest);
+    const RecordingReplay replay = replay_recording(recording, *open_software_device(120));
+    CHECK(replay.samples.equal < replay.samples.total);
+    CHECK(replay.first.find(", scales ") != std::string::npos);
 }
 
 TEST_CASE("another generation's arithmetic does not pass for this one's") {

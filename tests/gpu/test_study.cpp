@@ -7,26 +7,37 @@
 #include "gpu/cublas_study.hpp"
 #include "gpu/kernel_names.hpp"
 #include "softfloat/errors.hpp"
+#include "softfloat/tensor_core/gemm.hpp"
 
 using namespace ulp::gpu;
+using ulp::ProductOrder;
 
 namespace {
 
-/// A library whose kernels compute by one model and order.
-LibraryCall library_of(const std::string& key, const SumOrder& order) {
+/// The values of a matrix of codes.
+std::vector<float> values_of(const PackedMatrix& matrix, const ulp::FloatFormat& format) {
+    std::vector<float> values;
+    for (std::uint64_t i = 0; i < matrix.rows(); ++i) {
+        for (std::uint64_t k = 0; k < matrix.columns(); ++k) {
+            values.push_back(ulp::carrier_of(format, static_cast<std::uint32_t>(matrix.get(i, k))));
+        }
+    }
+    return values;
+}
+
+/// A library whose kernels compute D' = B' * A' by one model and order.
+LibraryCall library_of(const std::string& key, const ProductOrder& order) {
     return [key, order](const LibraryProduct&, const PackedMatrix& a, const PackedMatrix& b, PackedMatrix& d) {
-        const auto codes = [](const PackedMatrix& matrix, std::uint64_t row) {
-            std::vector<std::uint32_t> result;
-            for (std::uint64_t k = 0; k < matrix.columns(); ++k) {
-                result.push_back(static_cast<std::uint32_t>(matrix.get(row, k)));
-            }
-            return result;
-        };
         const ulp::TensorCoreModel model = ulp::find_model(key).model;
-        for (std::uint64_t i = 0; i < d.rows(); ++i) {
-            for (std::uint64_t j = 0; j < d.columns(); ++j) {
-                d.set(i, j, ordered_dot(model, order, codes(b, j), codes(a, i)));
-            }
+        const auto x = values_of(b, model.a_format);
+        const auto y = values_of(a, model.b_format);
+        const auto m = static_cast<std::int64_t>(d.columns());
+        const auto n = static_cast<std::int64_t>(d.rows());
+        const auto k = static_cast<std::int64_t>(a.columns());
+        std::vector<float> sums(static_cast<std::size_t>(m * n));
+        soft_product(model, order, {m, n, k, {x.data(), k, 1}, {y.data(), 1, k}, {}, {sums.data(), 1, m}});
+        for (std::size_t i = 0; i < sums.size(); ++i) {
+            d.set(i / d.columns(), i % d.columns(), ulp::operand_code(model.accumulator, sums[i]));
         }
     };
 }
@@ -37,13 +48,13 @@ TEST_CASE("the study finds the model and the order of a library that has one") {
     struct Known {
         const char* product;
         const char* key;
-        SumOrder order;
+        ProductOrder order;
     };
     for (const Known& known :
-         {Known{"fp16", "sm_90:wgmma.fp16.fp32", {}}, Known{"bf16", "sm_90:mma.bf16.fp32", {.parts = 2}},
-          Known{"tf32", "sm_90:mma.tf32.fp32", {.parts = 2, .chunk = 16}},
-          Known{"fp16_fp16", "sm_90:mma.fp16.fp16", {.parts = 4, .chunk = 16}},
-          Known{"e4m3", "sm_90:wgmma.e4m3.fp32", {.promote = 128}}}) {
+         {Known{"fp16", "sm_90:wgmma.fp16.fp32", {}}, Known{"bf16", "sm_90:mma.bf16.fp32", {.split_k = 2}},
+          Known{"tf32", "sm_90:mma.tf32.fp32", {.split_k = 2, .slice_k = 16}},
+          Known{"fp16_fp16", "sm_90:mma.fp16.fp16", {.split_k = 4, .slice_k = 16}},
+          Known{"e4m3", "sm_90:wgmma.e4m3.fp32", {.promote_every = 128}}}) {
         CAPTURE(std::string(known.key));
         const StudyResult result = study(library_of(known.key, known.order), {known.product, true, 16, 16, 512}, 90);
         CHECK(result.skipped.empty());
@@ -56,7 +67,7 @@ TEST_CASE("the study finds the model and the order of a library that has one") {
 
 TEST_CASE("a library that adds in another way is not called predicted") {
     // Odd and even k apart: no candidate.
-    const LibraryCall library = library_of("sm_90:mma.fp16.fp32", {.parts = 2, .chunk = 1});
+    const LibraryCall library = library_of("sm_90:mma.fp16.fp32", {.split_k = 2, .slice_k = 1});
     const StudyResult result = study(library, {"fp16", true, 16, 16, 256}, 90);
     CHECK_FALSE(result.predicted());
     CHECK(result.equal < result.total);
@@ -75,20 +86,6 @@ TEST_CASE("a product that the library refuses is skipped with its sentence") {
     const StudyResult result = study(refusing, {"fp16", true, 16, 16, 64}, 90);
     CHECK(result.skipped == "no such product");
     CHECK_FALSE(result.predicted());
-}
-
-TEST_CASE("parts of k: each k once, in runs that end with an instruction, or in turns") {
-    for (const SumOrder& order : candidate_orders()) {
-        for (const int k : {16, 48, 100, 512}) {
-            std::vector<int> seen(static_cast<std::size_t>(k));
-            for (const auto& part : parts_of(order, k, 16)) {
-                for (const int i : part) ++seen[static_cast<std::size_t>(i)];
-            }
-            CHECK(std::count(seen.begin(), seen.end(), 1) == k);
-        }
-    }
-    CHECK(parts_of({.parts = 2}, 48, 16)[0].size() == 32);
-    CHECK(parts_of({.parts = 2, .chunk = 8}, 48, 16)[1].front() == 8);
 }
 
 TEST_CASE("kernels' names tell the instructions") {

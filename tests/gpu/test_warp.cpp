@@ -9,6 +9,7 @@
 
 #include "gpu/executor.hpp"
 #include "gpu/fragment_layout.hpp"
+#include "gpu/inputs.hpp"
 #include "gpu/reference.hpp"
 #include "tests/gpu/manual_layouts.hpp"
 
@@ -54,9 +55,13 @@ const ulp::test::ManualLayout& manual_for(const Instruction& row) {
     throw std::logic_error("no layout for " + row.name());
 }
 
+/// One that has the instruction and a model of it.
+int architecture_with(const Instruction& row) { return row.availability.on(90) ? 90 : row.availability.minimum; }
+
 /// The instruction as the manual defines it: gathers A, B and C from the registers by the manual's formulas, multiplies
 /// by the reference, and leaves D in registers.
-Registers execute(const Instruction& row, const Registers& a, const Registers& b, const Registers& c) {
+Registers execute(const Instruction& row, const Registers& a, const Registers& b, const Registers& c,
+                  const Registers& a_scales, const Registers& b_scales) {
     const auto& manual = manual_for(row);
     const auto [m, n, k] = row.shape;
     const int bits = bits_of(row.a);
@@ -80,7 +85,18 @@ Registers execute(const Instruction& row, const Registers& a, const Registers& b
                           element(c[l], accumulator_bits, accumulator_bits == 64 ? 64 : 32, i));
         }
     }
-    expected_product(product, 90);
+    const auto scale = [](const Registers& registers, int lane, int i) {
+        return element(registers[static_cast<std::size_t>(lane)], 8, 32, i);
+    };
+    for (int i = 0; i < row.scales(); ++i) {
+        for (int l = 0; l < m; ++l) {
+            product.a_scales.set(at(l), at(i), scale(a_scales, ulp::test::manual_lane_of_a_scale(l), i));
+        }
+        for (int l = 0; l < n; ++l) {
+            product.b_scales.set(at(l), at(i), scale(b_scales, ulp::test::manual_lane_of_b_scale(l), i));
+        }
+    }
+    expected_product(product, architecture_with(row));
     Registers d(32, std::vector<std::uint64_t>(c[0].size()));
     for (int lane = 0; lane < 32; ++lane) {
         for (int i = 0; i < m * n / 32; ++i) {
@@ -91,6 +107,21 @@ Registers execute(const Instruction& row, const Registers& a, const Registers& b
         }
     }
     return d;
+}
+
+/// What the kernels load of the scales: a lane's bytes for one step, of the row that scale_row gives.
+template <class ScaleRow>
+Registers load_scales(const PackedMatrix& matrix, std::uint64_t first_row, int count, std::uint32_t step,
+                      ScaleRow&& scale_row) {
+    Registers registers(32, std::vector<std::uint64_t>(1));
+    for (int lane = 0; lane < 32; ++lane) {
+        for (int i = 0; i < count; ++i) {
+            const auto row = first_row + static_cast<std::uint64_t>(scale_row(lane));
+            const auto column = step * static_cast<std::uint64_t>(count) + static_cast<std::uint64_t>(i);
+            registers[static_cast<std::size_t>(lane)][0] |= matrix.get(row, column) << (8 * i);
+        }
+    }
+    return registers;
 }
 
 /// What the kernels store: each word of D once.
@@ -110,8 +141,11 @@ void store(PackedMatrix& matrix, const Registers& d, int word_bits, IndexOf&& in
     }
 }
 
-/// The kernel of gpu/warp_gemm.cuh, step by step. `swap_a` is a mutant: registers 1 and 2 of A change places.
-PackedMatrix warp_gemm(const HostProduct& p, bool swap_a = false) {
+/// The kernel of gpu/warp_gemm.cuh, step by step. Mutants: registers 1 and 2 of A change places; the rows of A's scales
+/// are those of its elements.
+enum class Mutant { none, registers_swapped, scales_by_elements };
+PackedMatrix warp_gemm(const HostProduct& p, Mutant mutant = Mutant::none) {
+    const bool swap_a = mutant == Mutant::registers_swapped;
     const Instruction& row = *p.instruction;
     const int bits = bits_of(row.a);
     const int accumulator_bits = bits_of(row.accumulator);
@@ -131,7 +165,12 @@ PackedMatrix warp_gemm(const HostProduct& p, bool swap_a = false) {
             });
             const auto b = load(p.b, layout::b_words(row.shape, bits), word_bits,
                                 [&](int lane, int r) { return index.b_word(tile, step, layout::b_word(lane, r)); });
-            d = execute(row, a, b, d);
+            const auto a_scales = load_scales(p.a_scales, index.a_row(tile), row.scales(), step, [&](int lane) {
+                return mutant == Mutant::scales_by_elements ? lane / 4 : layout::a_scale_row(lane);
+            });
+            const auto b_scales =
+                load_scales(p.b_scales, index.b_row(tile), row.scales(), step, layout::b_scale_column);
+            d = execute(row, a, b, d, a_scales, b_scales);
         }
         store(result, d, d_word_bits, d_index);
     }
@@ -149,16 +188,21 @@ void fill(PackedMatrix& matrix, std::uint64_t& state) {
 
 TEST_CASE("a warp that loads and stores by words computes products of every mma instruction") {
     std::uint64_t state = 1;
+    int products = 0;
     for (const Instruction& row : instructions()) {
-        if (row.family != Family::mma || !has_reference(row, 90)) continue;
+        if (row.family != Family::mma || !has_reference(row, architecture_with(row))) continue;
         CAPTURE(row.name());
         HostProduct product(row, {.tiles_m = 2, .tiles_n = 2, .steps_k = 2, .batch = 2}, true);
         fill(product.a, state);
         fill(product.b, state);
         fill(product.c, state);
-        expected_product(product, 90);
+        fill(product.a_scales, state);
+        fill(product.b_scales, state);
+        expected_product(product, architecture_with(row));
         CHECK(warp_gemm(product) == product.d);
+        ++products;
     }
+    CHECK(products > 90);
 }
 
 TEST_CASE("a wrong layout does not pass: registers 1 and 2 of A swapped") {
@@ -168,7 +212,18 @@ TEST_CASE("a wrong layout does not pass: registers 1 and 2 of A swapped") {
     fill(product.b, state);
     expected_product(product, 90);
     CHECK(warp_gemm(product) == product.d);
-    CHECK_FALSE(warp_gemm(product, true) == product.d);
+    CHECK_FALSE(warp_gemm(product, Mutant::registers_swapped) == product.d);
+}
+
+TEST_CASE("nor do scales in the wrong lanes") {
+    for (const char* name :
+         {"mma.m16n8k32.mxf8f6f4.e4m3.fp32", "mma.m16n8k64.mxf4.e2m1.fp32", "mma.m16n8k64.nvf4.e2m1.fp32"}) {
+        HostProduct product(instruction_by_name(name), {.tiles_m = 2, .steps_k = 2}, true);
+        fill_inputs(product, InputClass::ordinary, 4);
+        expected_product(product, 120);
+        CHECK(warp_gemm(product) == product.d);
+        CHECK_FALSE(warp_gemm(product, Mutant::scales_by_elements) == product.d);
+    }
 }
 
 TEST_CASE("wgmma: operands reach shared memory whole, and every element of D has one thread") {

@@ -1,12 +1,14 @@
 #include "softfloat/tensor_core/fast/fast_gemm.hpp"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <bit>
-#include <span>
 #include <stdexcept>
 #include <vector>
 
 #include "softfloat/tensor_core/chain_dot.hpp"
+#include "softfloat/tensor_core/fast/aligned.hpp"
 #include "softfloat/tensor_core/fast/pack.hpp"
 
 namespace ulp::fast {
@@ -15,7 +17,7 @@ namespace {
 
 constexpr std::int64_t rows_per_tile = 32;  // with a panel's group this stays in the first-level cache
 
-/// What all tiles share.
+/// What all tiles of a piece share.
 struct Plan {
     const Kernels& kernels;
     const TensorCoreModel& model;  // the instruction: element by element, chain_dot of it is the truth
@@ -25,14 +27,21 @@ struct Plan {
     std::int64_t groups_per_segment;  // groups after which the sum is added to the result, from zero again
     Grid a_grid, b_grid;
     std::int64_t width;  // columns of a panel
+    bool continues;      // C is what the piece before made
 };
 
 int round_up_div(int x, int y) { return (x + y - 1) / y; }
 std::int64_t tiles_of(std::int64_t size, std::int64_t tile) { return (size + tile - 1) / tile; }
 
-Plan make_plan(const Kernels& kernels, const TensorCoreModel& model, const GemmProblem& problem) {
+/// A matrix from element (i, j) on.
+template <class Real>
+Strided<Real> part_of(const Strided<Real>& matrix, std::int64_t i, std::int64_t j) {
+    return {&matrix(i, j), matrix.row_stride, matrix.col_stride};
+}
+
+Plan make_plan(const Kernels& kernels, const TensorCoreModel& model, const GemmProblem& problem, bool continues) {
     const bool emulated = model.summation == Summation::fp8_by_hmma;
-    Plan plan{kernels, model, emulated ? emulating_hmma(model) : model, problem, {}, 0, {}, {}, 0};
+    Plan plan{kernels, model, emulated ? emulating_hmma(model) : model, problem, {}, 0, {}, {}, 0, continues};
     plan.order.k = problem.k;
     plan.order.group = plan.block.group;
     if (emulated) {
@@ -67,10 +76,12 @@ bool is_suspect_addend(float c) {
     return magnitude != 0 && (magnitude < (std::uint32_t{lowest_field} << 23) || magnitude >= (227U << 23));
 }
 
-float initial_addend(const Plan& plan, std::int64_t i, std::int64_t j) {
+/// The tile's row i of C, on the accumulator's grid.
+void load_row(const Plan& plan, const Tile& tile, std::int64_t i, float* row) {
+    for (std::int64_t j = 0; j < tile.cols; ++j) row[j] = plan.problem.c(tile.row + i, tile.col + j);
     const FloatFormat& format = plan.model.accumulator;
-    const float c = plan.problem.c(i, j);
-    return format == formats::fp32 ? c : carrier_of(format, operand_code(format, c));
+    if (format == formats::fp32 || plan.continues) return;
+    for (std::int64_t j = 0; j < tile.cols; ++j) row[j] = carrier_of(format, operand_code(format, row[j]));
 }
 
 void load_tile(const Plan& plan, const PackedRows& a, const PackedPanel& b, Tile& tile) {
@@ -78,13 +89,16 @@ void load_tile(const Plan& plan, const PackedRows& a, const PackedPanel& b, Tile
     tile.suspects.assign(static_cast<std::size_t>(tile.rows), b.special);
     for (std::int64_t i = 0; i < tile.rows; ++i) {
         auto& suspects = tile.suspects[static_cast<std::size_t>(i)];
-        if (a.special[static_cast<std::size_t>(i)]) suspects = ~std::uint64_t{0};
+        if ((a.special >> i & 1) != 0) suspects = ~std::uint64_t{0};
         if (plan.problem.c.data == nullptr) continue;
-        for (std::int64_t j = 0; j < tile.cols; ++j) {
-            const float c = initial_addend(plan, tile.row + i, tile.col + j);
-            const bool suspect = is_suspect_addend(c);
-            tile.c[static_cast<std::size_t>(i * plan.width + j)] = suspect ? 0.0F : c;
-            suspects |= std::uint64_t{suspect} << j;
+        float* row = tile.c.data() + i * plan.width;
+        load_row(plan, tile, i, row);
+        bool any = false;
+        for (std::int64_t j = 0; j < tile.cols; ++j) any |= is_suspect_addend(row[j]);
+        for (std::int64_t j = 0; any && j < tile.cols; ++j) {  // rare
+            if (!is_suspect_addend(row[j])) continue;
+            row[j] = 0.0F;
+            suspects |= std::uint64_t{1} << j;
         }
     }
 }
@@ -96,10 +110,10 @@ void run_groups(const Plan& plan, const PackedRows& a, const PackedPanel& b, Til
     const int vectors = static_cast<int>(tiles_of(tile.cols, plan.kernels.lanes));
     const std::int64_t a_at = first_group * tile.rows * plan.order.group;
     const std::int64_t b_k = first_group * plan.order.group;
-    const PanelTask task{a.values.data() + a_at,
-                         a.exponents.data() + a_at,
-                         b.values.data() + b_k * plan.width,
-                         b.exponents.data() + b_k * plan.kernels.lanes * (words ? 2 : 1),
+    const PanelTask task{a.values + a_at,
+                         a.exponents + a_at,
+                         b.values + b_k * plan.width,
+                         b.exponents + b_k * plan.kernels.lanes * (words ? 2 : 1),
                          c,
                          tile.suspects.data(),
                          groups,
@@ -178,11 +192,122 @@ void store_tile(const Plan& plan, const Tile& tile) {
     }
 }
 
-void run_tile(const Plan& plan, const PackedRows& a, const PackedPanel& b, Tile& tile) {
+/// The packed operands of one piece. Their memory stays from product to product: fresh pages would cost a tenth of one.
+struct PackedMemory {
+    std::vector<PackedRows> rows;     // [tile]
+    std::vector<PackedPanel> panels;  // [tile]
+
+    /// Makes room for this piece and all that are no larger.
+    void fit(const Plan& plan) {
+        const std::int64_t row_count =
+            packed_row_count(plan.kernels, plan.order, std::min(rows_per_tile, plan.problem.m));
+        const PanelCounts panel = packed_panel_counts(plan.kernels, plan.b_grid, plan.order);
+        rows.resize(static_cast<std::size_t>(tiles_of(plan.problem.m, rows_per_tile)));
+        panels.resize(static_cast<std::size_t>(tiles_of(plan.problem.n, plan.width)));
+        const auto row_tiles = static_cast<std::int64_t>(rows.size());
+        const auto col_tiles = static_cast<std::int64_t>(panels.size());
+        float* value = room_for(values_, row_tiles * row_count + col_tiles * panel.values);
+        std::uint32_t* exponent = room_for(exponents_, row_tiles * row_count + col_tiles * panel.exponents);
+        for (PackedPanel& tile : panels) {
+            tile = {value, exponent};
+            value += panel.values, exponent += panel.exponents;
+        }
+        for (PackedRows& tile : rows) {
+            tile = {value, exponent};
+            value += row_count, exponent += row_count;
+        }
+    }
+
+  private:
+    template <class T>
+    static T* room_for(AlignedVector<T>& memory, std::int64_t count) {
+        if (memory.size() < static_cast<std::size_t>(count)) {
+            memory = AlignedVector<T>();  // before the new one, not beside it
+            memory.resize(static_cast<std::size_t>(count));
+        }
+        return memory.data();
+    }
+
+    AlignedVector<float> values_;
+    AlignedVector<std::uint32_t> exponents_;
+};
+
+void pack_row_tile(const Plan& plan, std::int64_t t, PackedMemory& packed) {
+    const GemmProblem& p = plan.problem;
+    const std::int64_t first = t * rows_per_tile;
+    pack_rows(plan.kernels, plan.model.a_format, plan.a_grid, plan.order, part_of(p.a, first, 0),
+              std::min(rows_per_tile, p.m - first), packed.rows[static_cast<std::size_t>(t)]);
+}
+void pack_col_tile(const Plan& plan, std::int64_t t, PackedMemory& packed) {
+    const GemmProblem& p = plan.problem;
+    const std::int64_t first = t * plan.width;
+    pack_panel(plan.kernels, plan.model.b_format, plan.b_grid, plan.order, part_of(p.b, 0, first),
+               std::min(plan.width, p.n - first), packed.panels[static_cast<std::size_t>(t)]);
+}
+
+void run_tile(const Plan& plan, const PackedMemory& packed, std::int64_t t, Tile& tile) {
+    const std::int64_t row_tiles = tiles_of(plan.problem.m, rows_per_tile);
+    const std::int64_t i = t % row_tiles;
+    const std::int64_t j = t / row_tiles;
+    tile.row = i * rows_per_tile;
+    tile.rows = std::min(rows_per_tile, plan.problem.m - tile.row);
+    tile.col = j * plan.width;
+    tile.cols = std::min(plan.width, plan.problem.n - tile.col);
+    const PackedRows& a = packed.rows[static_cast<std::size_t>(i)];
+    const PackedPanel& b = packed.panels[static_cast<std::size_t>(j)];
     load_tile(plan, a, b, tile);
     run_segments(plan, a, b, tile);
     settle_suspects(plan, tile);
     store_tile(plan, tile);
+}
+
+/// Rows, columns and products of a piece, or where it begins.
+struct Extent {
+    std::int64_t m = 0, n = 0, k = 0;
+};
+
+/// How much of the product is packed at a time: what fits, and long enough that tiles are worth their loading.
+Extent piece_extent(const Plan& plan, int shares, std::int64_t bytes_a_share) {
+    const std::int64_t row_bytes = sizeof(float) + sizeof(std::uint32_t);  // of an element of A
+    const std::int64_t col_bytes = sizeof(float) + (plan.b_grid.codes == ExponentCodes::bytes ? 1 : 2);
+    const auto fitting = [&](std::int64_t size, std::int64_t step, std::int64_t bytes_each, std::int64_t others) {
+        const std::int64_t room = bytes_a_share * shares - others;
+        return std::min(size, std::max<std::int64_t>(room / bytes_each / step, 1) * step);
+    };
+    const auto filled_up = [&](std::int64_t cols) { return tiles_of(cols, plan.width) * plan.width; };
+    const GemmProblem& p = plan.problem;
+    Extent most{std::min<std::int64_t>(p.m, 96 * shares), 0, std::min<std::int64_t>(p.k, 512)};
+    most.n = fitting(p.n, plan.width, col_bytes * most.k, row_bytes * most.m * most.k);
+    most.m = fitting(p.m, rows_per_tile, row_bytes * most.k, col_bytes * filled_up(most.n) * most.k);
+    most.k = fitting(p.k, plan.model.instruction_k, row_bytes * most.m + col_bytes * filled_up(most.n), 0);
+    return most;
+}
+
+/// The part of a product that begins at `at`. Along k a piece ends where an instruction of the chain does, and its
+/// result is the next one's C, as in the chain itself.
+GemmProblem piece_of(const GemmProblem& p, const Extent& at, const Extent& most) {
+    GemmProblem piece{.m = std::min(most.m, p.m - at.m),
+                      .n = std::min(most.n, p.n - at.n),
+                      .k = std::min(most.k, p.k - at.k),
+                      .a = part_of(p.a, at.m, at.k),
+                      .b = part_of(p.b, at.k, at.n),
+                      .d = part_of(p.d, at.m, at.n)};
+    if (at.k > 0) {
+        piece.c = {piece.d.data, piece.d.row_stride, piece.d.col_stride};
+    } else if (p.c.data != nullptr) {
+        piece.c = part_of(p.c, at.m, at.n);
+    }
+    return piece;
+}
+
+/// All pieces' beginnings; those that share packed columns follow each other.
+template <class Function>
+void each_piece(const GemmProblem& p, const Extent& most, const Function& f) {
+    for (std::int64_t n = 0; n < p.n; n += most.n) {
+        for (std::int64_t k = 0; k < p.k; k += most.k) {
+            for (std::int64_t m = 0; m < p.m; m += most.m) f(Extent{m, n, k});
+        }
+    }
 }
 
 bool ordinary_policies(const TensorCoreModel& model) {
@@ -213,7 +338,8 @@ bool has_fast_path(const TensorCoreModel& model) {
            model.mutation == BlockMutation{};
 }
 
-void fast_gemm(const Kernels& kernels, const TensorCoreModel& model, const GemmProblem& given) {
+void fast_gemm(const Kernels& kernels, const TensorCoreModel& model, const GemmProblem& given,
+               std::int64_t packed_bytes) {
     if (!has_fast_path(model)) throw std::invalid_argument("this model has no fast path; use soft_gemm_plain");
     if (given.m == 0 || given.n == 0 || given.k == 0) return soft_gemm_plain(model, given);  // nothing to pack
     GemmProblem problem = given;
@@ -228,47 +354,29 @@ void fast_gemm(const Kernels& kernels, const TensorCoreModel& model, const GemmP
                    given.d.transposed()};
         std::swap(oriented.a_format, oriented.b_format);
     }
-    const Plan plan = make_plan(kernels, oriented, problem);
-    const std::int64_t row_tiles = tiles_of(problem.m, rows_per_tile);
-    const std::int64_t col_tiles = tiles_of(problem.n, plan.width);
-    // Packed operands keep their memory from call to call: fresh pages would cost a tenth of a product.
-    static thread_local std::vector<PackedRows> a_memory;
-    static thread_local std::vector<PackedPanel> b_memory;
-    if (a_memory.size() < static_cast<std::size_t>(row_tiles)) a_memory.resize(static_cast<std::size_t>(row_tiles));
-    if (b_memory.size() < static_cast<std::size_t>(col_tiles)) b_memory.resize(static_cast<std::size_t>(col_tiles));
-    const std::span a(a_memory);
-    const std::span b(b_memory);
     // Below this, waking the threads would cost more than they save.
     const bool worth_threads = problem.m * problem.n * problem.k > (std::int64_t{1} << 18);
+    const int shares = std::max(worth_threads ? omp_get_max_threads() : 1, 2);
+    const Extent most = piece_extent(make_plan(kernels, oriented, problem, false), shares, packed_bytes);
+    static thread_local PackedMemory memory;
+    PackedMemory& packed = memory;  // of this thread, for all of them
+    packed.fit(make_plan(kernels, oriented, piece_of(problem, {}, most), false));
 #pragma omp parallel if (worth_threads)
     {
-#pragma omp for schedule(dynamic) nowait
-        for (std::int64_t t = 0; t < row_tiles; ++t) {
-            const std::int64_t first = t * rows_per_tile;
-            const Strided<const float> rows{problem.a.data + first * problem.a.row_stride, problem.a.row_stride,
-                                            problem.a.col_stride};
-            pack_rows(kernels, oriented.a_format, plan.a_grid, plan.order, rows,
-                      std::min(rows_per_tile, problem.m - first), a[static_cast<std::size_t>(t)]);
-        }
-#pragma omp for schedule(dynamic)
-        for (std::int64_t t = 0; t < col_tiles; ++t) {
-            const std::int64_t first = t * plan.width;
-            const Strided<const float> cols{problem.b.data + first * problem.b.col_stride, problem.b.row_stride,
-                                            problem.b.col_stride};
-            pack_panel(kernels, oriented.b_format, plan.b_grid, plan.order, cols,
-                       std::min(plan.width, problem.n - first), b[static_cast<std::size_t>(t)]);
-        }
         Tile tile;
+        each_piece(problem, most, [&](const Extent& at) {
+            const Plan plan = make_plan(kernels, oriented, piece_of(problem, at, most), at.k > 0);
+            const std::int64_t row_tiles = tiles_of(plan.problem.m, rows_per_tile);
+            const std::int64_t col_tiles = tiles_of(plan.problem.n, plan.width);
+            if (at.m == 0) {
+#pragma omp for schedule(dynamic) nowait
+                for (std::int64_t t = 0; t < col_tiles; ++t) pack_col_tile(plan, t, packed);
+            }
 #pragma omp for schedule(dynamic)
-        for (std::int64_t t = 0; t < row_tiles * col_tiles; ++t) {
-            const std::int64_t i = t % row_tiles;
-            const std::int64_t j = t / row_tiles;
-            tile.row = i * rows_per_tile;
-            tile.rows = std::min(rows_per_tile, problem.m - tile.row);
-            tile.col = j * plan.width;
-            tile.cols = std::min(plan.width, problem.n - tile.col);
-            run_tile(plan, a[static_cast<std::size_t>(i)], b[static_cast<std::size_t>(j)], tile);
-        }
+            for (std::int64_t t = 0; t < row_tiles; ++t) pack_row_tile(plan, t, packed);
+#pragma omp for schedule(dynamic)
+            for (std::int64_t t = 0; t < row_tiles * col_tiles; ++t) run_tile(plan, packed, t, tile);
+        });
     }
 }
 

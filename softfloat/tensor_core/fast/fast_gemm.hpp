@@ -13,7 +13,12 @@ namespace ulp::fast {
 /// Whether the kernels reproduce this model.
 bool has_fast_path(const TensorCoreModel& model);
 
-/// The product with these kernels. Throws std::invalid_argument unless has_fast_path(model).
-void fast_gemm(const Kernels& kernels, const TensorCoreModel& model, const GemmProblem& problem);
+/// What a thread's packed operands take at most where memory is as usual: little beside the matrices, and in the cache.
+inline constexpr std::int64_t usual_packed_bytes = 1 << 20;
+
+/// The product with these kernels, packed in pieces of packed_bytes for each thread (of at least two). Throws
+/// std::invalid_argument unless has_fast_path(model).
+void fast_gemm(const Kernels& kernels, const TensorCoreModel& model, const GemmProblem& problem,
+               std::int64_t packed_bytes = usual_packed_bytes);
 
 }  // namespace ulp::fast

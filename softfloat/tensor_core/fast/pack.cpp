@@ -66,16 +66,20 @@ std::int64_t KOrder::source(std::int64_t g, int place) const {
     return first + pair / 2 * 4 + pair % 2 + second;
 }
 
+std::int64_t packed_row_count(const Kernels& kernels, const KOrder& order, std::int64_t rows) {
+    const std::int64_t count = order.groups * rows * order.group;
+    return (count + kernels.lanes - 1) / kernels.lanes * kernels.lanes;
+}
+
 void pack_rows(const Kernels& kernels, const FloatFormat& format, const Grid& grid, const KOrder& order,
                const Strided<const float>& a, std::int64_t rows, PackedRows& packed) {
     const std::int64_t count = order.groups * rows * order.group;
-    const std::int64_t padded = (count + kernels.lanes - 1) / kernels.lanes * kernels.lanes;
-    packed.values.assign(static_cast<std::size_t>(padded), 0.0F);
-    packed.exponents.resize(static_cast<std::size_t>(padded));
-    packed.special.assign(static_cast<std::size_t>(rows), false);
+    const std::int64_t padded = packed_row_count(kernels, order, rows);
+    std::fill_n(packed.values, padded, 0.0F);
+    packed.special = 0;
     for (std::int64_t row = 0; row < rows; ++row) {
         for (std::int64_t g = 0; g < order.groups; ++g) {
-            float* to = packed.values.data() + (g * rows + row) * order.group;
+            float* to = packed.values + (g * rows + row) * order.group;
             const std::int64_t first = g * order.group;
             if (order.emulated_instruction == 0) {
                 copy(&a(row, first), a.col_stride, std::min<std::int64_t>(order.group, order.k - first), to);
@@ -87,38 +91,38 @@ void pack_rows(const Kernels& kernels, const FloatFormat& format, const Grid& gr
             }
         }
     }
-    if (kernels.encode_row(grid, packed.values.data(), padded, packed.exponents.data())) return;
+    if (kernels.encode_row(grid, packed.values, padded, packed.exponents)) return;
     for (std::int64_t i = 0; i < count; ++i) {
-        if (settle(format, grid, packed.values[static_cast<std::size_t>(i)])) {
-            packed.special[static_cast<std::size_t>(i / order.group % rows)] = true;
-        }
+        if (settle(format, grid, packed.values[i])) packed.special |= std::uint64_t{1} << (i / order.group % rows);
     }
-    kernels.encode_row(grid, packed.values.data(), padded, packed.exponents.data());
+    kernels.encode_row(grid, packed.values, padded, packed.exponents);
+}
+
+PanelCounts packed_panel_counts(const Kernels& kernels, const Grid& grid, const KOrder& order) {
+    const std::int64_t depth = order.groups * order.group;
+    const int words_a_k = kernels.lanes * (grid.codes == ExponentCodes::bytes ? 1 : 2);
+    return {depth * vectors_per_panel * kernels.lanes, depth * words_a_k};
 }
 
 void pack_panel(const Kernels& kernels, const FloatFormat& format, const Grid& grid, const KOrder& order,
                 const Strided<const float>& b, std::int64_t cols, PackedPanel& packed) {
     const std::int64_t width = std::int64_t{vectors_per_panel} * kernels.lanes;
     const std::int64_t depth = order.groups * order.group;
-    const int words_a_k = kernels.lanes * (grid.codes == ExponentCodes::bytes ? 1 : 2);
-    packed.values.assign(static_cast<std::size_t>(depth * width), 0.0F);
-    packed.exponents.resize(static_cast<std::size_t>(depth * words_a_k));
+    std::fill_n(packed.values, depth * width, 0.0F);
     packed.special = 0;
     for (std::int64_t g = 0; g < order.groups; ++g) {
         for (int place = 0; place < order.group; ++place) {
             const std::int64_t k = order.source(g, place);
             if (k >= order.k) continue;
-            float* to = packed.values.data() + (g * order.group + place) * width;
+            float* to = packed.values + (g * order.group + place) * width;
             copy(&b(k, 0), b.col_stride, cols, to);
         }
     }
-    if (kernels.encode_panel(grid, packed.values.data(), depth, packed.exponents.data())) return;
+    if (kernels.encode_panel(grid, packed.values, depth, packed.exponents)) return;
     for (std::int64_t i = 0; i < depth * width; ++i) {
-        if (settle(format, grid, packed.values[static_cast<std::size_t>(i)])) {
-            packed.special |= std::uint64_t{1} << (i % width);
-        }
+        if (settle(format, grid, packed.values[i])) packed.special |= std::uint64_t{1} << (i % width);
     }
-    kernels.encode_panel(grid, packed.values.data(), depth, packed.exponents.data());
+    kernels.encode_panel(grid, packed.values, depth, packed.exponents);
 }
 
 }  // namespace ulp::fast

@@ -2,10 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "softfloat/format.hpp"
-#include "softfloat/tensor_core/fast/aligned.hpp"
 #include "softfloat/tensor_core/fast/panel.hpp"
 #include "softfloat/tensor_core/gemm.hpp"
 
@@ -25,22 +23,29 @@ struct KOrder {
     [[nodiscard]] std::int64_t source(std::int64_t g, int place) const;
 };
 
-/// Some rows of A: values and exponent codes [group][row][k]. Rows that hold what the kernels do not handle
-/// (infinities, NaNs, values beyond word_codes_limit) are special; their entries count as zeros here.
+/// Some rows of A: values and exponent codes [group][row][k], in memory that the caller gives, packed_row_count of
+/// each. Rows that hold what the kernels do not handle (infinities, NaNs, values beyond word_codes_limit) are special;
+/// their entries count as zeros here.
 struct PackedRows {
-    AlignedVector<float> values;
-    AlignedVector<std::uint32_t> exponents;
-    std::vector<bool> special;  // [row]
+    float* values = nullptr;
+    std::uint32_t* exponents = nullptr;
+    std::uint64_t special = 0;  // bit i: row i
 };
+std::int64_t packed_row_count(const Kernels& kernels, const KOrder& order, std::int64_t rows);
 void pack_rows(const Kernels& kernels, const FloatFormat& format, const Grid& grid, const KOrder& order,
                const Strided<const float>& a, std::int64_t rows, PackedRows& packed);
 
-/// A panel of B's columns, at most 4 vectors wide and filled up with zeros: values [group][k][column].
+/// A panel of B's columns, at most 4 vectors wide and filled up with zeros: values [group][k][column] and exponent
+/// codes, in memory that the caller gives.
 struct PackedPanel {
-    AlignedVector<float> values;
-    AlignedVector<std::uint32_t> exponents;
+    float* values = nullptr;
+    std::uint32_t* exponents = nullptr;
     std::uint64_t special = 0;  // bit j: column j
 };
+struct PanelCounts {
+    std::int64_t values, exponents;
+};
+PanelCounts packed_panel_counts(const Kernels& kernels, const Grid& grid, const KOrder& order);
 void pack_panel(const Kernels& kernels, const FloatFormat& format, const Grid& grid, const KOrder& order,
                 const Strided<const float>& b, std::int64_t cols, PackedPanel& packed);
 

@@ -210,9 +210,19 @@ Located FunctionOracle::locate(const Oracle& format, std::uint64_t bits, int fra
 float FunctionOracle::nearest_float(float x) const {
     if (!std::isnan(x)) {
         const Known known = row_->known(x);
-        const auto rounded = static_cast<float>(known.value);
-        const bool beside_a_float = known.kind == Known::Kind::number || known.kind == Known::Kind::beside;
-        if (beside_a_float && static_cast<double>(rounded) == known.value) return rounded;
+        const auto sign = std::signbit(known.value) ? -1.0F : 1.0F;
+        switch (known.kind) {
+            case Known::Kind::number:
+            case Known::Kind::beside:
+                if (const auto rounded = static_cast<float>(known.value); rounded == known.value) return rounded;
+                break;
+            case Known::Kind::tiny: return sign * 0.0F;
+            case Known::Kind::huge:
+            case Known::Kind::infinity:
+            case Known::Kind::pole: return sign * std::numeric_limits<float>::infinity();
+            case Known::Kind::nothing:
+            case Known::Kind::invalid: break;
+        }
         if (known.kind == Known::Kind::nothing) {
             const double quickest = row_->in_fp64(x);
             if (decided_in_fp64(quickest)) return static_cast<float>(quickest);

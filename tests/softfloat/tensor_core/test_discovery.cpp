@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "softfloat/tensor_core/block_scaled_discovery.hpp"
 #include "softfloat/tensor_core/discovery.hpp"
 #include "softfloat/tensor_core/integer_discovery.hpp"
 #include "softfloat/tensor_core/x86_units.hpp"
@@ -105,6 +106,94 @@ TEST_CASE("discovery recovers every integer row, and each of its parameters show
         const bool negative = row.model.a_signed || row.model.b_signed;
         CHECK(found.clamps_once == (row.model.saturates && negative));
     }
+}
+
+TEST_CASE("discovery recovers every block-scaled row") {
+    for (const ulp::BlockScaledRow& row : ulp::block_scaled_table()) {
+        CAPTURE(row.key);
+        const ulp::ScaledUnit unit = ulp::unit_of(row.model);
+        const ulp::ScaledDiscovery found = ulp::discover(unit);
+        CAPTURE(found.products.tree.text());
+        CAPTURE(found.products.fraction_bits.value_or(-1));
+        CAPTURE(found.products.exact_products.value_or(-1));
+        CHECK(ulp::agrees(found, row.model));
+        // Nothing was left unasked.
+        CHECK(found.products.exact_products == row.model.exact_products);
+        CHECK(found.products.alignment == ulp::Rounding::toward_zero);
+        CHECK(found.normalises_scales.has_value() == (row.model.scale_format.fraction_bits > 0));
+        const auto rows = ulp::matching_rows(unit, found);
+        CHECK(std::find(rows.begin(), rows.end(), &row) != rows.end());
+        for (const ulp::BlockScaledRow* same : rows) CHECK(same->model.scale_block == row.model.scale_block);
+    }
+}
+
+TEST_CASE("what the scales of NVFP4 and of MX mean is found") {
+    const auto found = [](const char* key) {
+        return ulp::discover(ulp::unit_of(ulp::find_block_scaled_model(key).model));
+    };
+    const ulp::ScaledDiscovery nvf4 = found("sm_120:mma.nvf4.e2m1.fp32");
+    CHECK(nvf4.least_scale == 0x1p-9);
+    CHECK(nvf4.greatest_scale == 448);
+    CHECK(nvf4.products.tree.text() == "(c 0-63)");
+    const ulp::ScaledDiscovery mxf8 = found("sm_100:tcgen05.mxf8f6f4.e5m2.fp32");
+    CHECK(mxf8.least_scale == 0x1p-127);
+    CHECK(mxf8.greatest_scale == 0x1p127);
+    CHECK(mxf8.products.tree.text() == "(c 0-31)");
+}
+
+TEST_CASE("block-scaled units with other parameters are told apart") {
+    for (const ulp::BlockScaledRow& row : ulp::block_scaled_table()) {
+        if (!row.key.starts_with("sm_120")) continue;
+        CAPTURE(row.key);
+        // Discovery finds what was changed, and does not take the changed unit for the row.
+        const auto is_found = [&](auto change) {
+            ulp::BlockScaledModel other = row.model;
+            change(other, other.group);
+            const ulp::ScaledDiscovery found = ulp::discover(ulp::unit_of(other));
+            INFO(found.products.tree.text());
+            return ulp::agrees(found, other) && !ulp::agrees(found, row.model);
+        };
+        const bool exact = row.model.exact_products > 1;
+        const bool powers = row.model.scale_format == ulp::formats::e8m0;
+        CHECK(is_found([](auto&, auto& m) { m.fraction_bits += 1; }));
+        CHECK(is_found([](auto&, auto& m) { m.fraction_bits -= 1; }));
+        CHECK(is_found([](auto&, auto& m) { m.rounding = ulp::Rounding::nearest_even; }));
+        CHECK(is_found([](auto&, auto& m) { m.output_fraction_bits = 13; }));
+        CHECK(is_found([](auto&, auto& m) { m.mutation.alignment = ulp::Rounding::down; }));
+        if (!exact) CHECK(is_found([](auto&, auto& m) { m.mutation.normalise_products = true; }));
+        CHECK(is_found([](auto& model, auto&) { model.scale_block = model.scale_block == 32 ? 16 : 32; }));
+        const auto& other_scale = powers ? ulp::formats::e4m3 : ulp::formats::e8m0;
+        if (exact) CHECK(is_found([&](auto& model, auto&) { model.scale_format = other_scale; }));
+        if (exact) CHECK(is_found([](auto& model, auto&) { model.exact_products = 8; }));
+        // Terms of one product know scales that are powers of two only.
+        if (exact && powers) CHECK(is_found([](auto& model, auto&) { model.exact_products = 1; }));
+    }
+}
+
+TEST_CASE("a unit whose scales come after the alignment is no row of the table") {
+    const ulp::BlockScaledModel& model = ulp::find_block_scaled_model("sm_120:mma.mxf4.e2m1.fp32").model;
+    ulp::ScaledUnit late = ulp::unit_of(model);
+    // Blocks are summed with scales of one; the scaled sums and c meet in fp32.
+    late.dot = [&](auto a, auto b, auto x, auto y, std::uint64_t c) {
+        const std::vector<std::uint64_t> ones(64, 127);
+        const auto value = [](std::uint64_t word) { return std::bit_cast<float>(static_cast<std::uint32_t>(word)); };
+        float sum = value(c);
+        for (std::size_t block = 0; block < 2; ++block) {
+            std::vector<std::uint64_t> part(a.begin(), a.end());
+            std::fill_n(part.begin() + (block == 0 ? 32 : 0), 32, 0);
+            const float products = value(ulp::unit_of(model).dot(part, b, ones, ones, 0));
+            const auto scale = [&](auto codes) {
+                return ulp::carrier_of(model.scale_format, static_cast<std::uint32_t>(codes[block]));
+            };
+            sum += products * scale(x) * scale(y);
+        }
+        return std::uint64_t{std::bit_cast<std::uint32_t>(sum)};
+    };
+    const ulp::ScaledDiscovery found = ulp::discover(late);
+    CHECK(found.scale_format == ulp::formats::e8m0);
+    CHECK(found.scale_block == 32);
+    CHECK_FALSE(found.scales_before_alignment);
+    CHECK(ulp::matching_rows(late, found).empty());
 }
 
 TEST_CASE("a row with another parameter is not taken for the right one") {

@@ -54,9 +54,9 @@ class Case {
     }
 
     /// How many elements of the fast result differ.
-    [[nodiscard]] std::int64_t differences(const ulp::fast::Kernels& kernels) const {
+    [[nodiscard]] std::int64_t differences(const ulp::fast::Kernels& kernels, std::int64_t packed_bytes) const {
         std::vector<float> d(c_.size());
-        ulp::fast::fast_gemm(kernels, model_, problem(d));
+        ulp::fast::fast_gemm(kernels, model_, problem(d), packed_bytes);
         std::int64_t count = 0;
         for (std::size_t i = 0; i < d.size(); ++i) {
             const bool equal = std::bit_cast<std::uint32_t>(d[i]) == std::bit_cast<std::uint32_t>(expected_[i]);
@@ -93,12 +93,13 @@ std::vector<const ulp::fast::Kernels*> all_kernels() {
     return kernels;
 }
 
-void check_equal(const ulp::ModelRow& row, DataClass data, const Shape& shape, std::uint64_t seed) {
+void check_equal(const ulp::ModelRow& row, DataClass data, const Shape& shape, std::uint64_t seed,
+                 std::int64_t packed_bytes = ulp::fast::usual_packed_bytes) {
     const Case tried(row.model, data, shape, seed);
     for (const ulp::fast::Kernels* kernels : all_kernels()) {
         CAPTURE(row.key() + ", " + ulp::test::name_of(data) + " data, " + kernels->name + ", m n k " +
                 std::to_string(shape.m) + " " + std::to_string(shape.n) + " " + std::to_string(shape.k));
-        CHECK(tried.differences(*kernels) == 0);
+        CHECK(tried.differences(*kernels, packed_bytes) == 0);
     }
 }
 
@@ -142,9 +143,22 @@ TEST_CASE("the bits do not depend on the number of threads") {
     for (const int threads : {1, 2, 5}) {
         omp_set_num_threads(threads);
         const Case tried(model, DataClass::wide, {150, 130, 90}, 77);
-        CHECK(tried.differences(ulp::fast::kernels_of(ulp::simd_choice())) == 0);
+        CHECK(tried.differences(ulp::fast::kernels_of(ulp::simd_choice()), ulp::fast::usual_packed_bytes) == 0);
     }
     omp_set_num_threads(before);
+}
+
+TEST_CASE("products of several pieces in each direction have the plain bits, infinities and NaNs included") {
+    std::uint64_t seed = 3000;
+    for (const char* key : {"sm_90:mma.fp16.fp32", "sm_90:mma.fp16.fp16", "sm_90:mma.bf16.fp32", "sm_90:mma.e4m3.fp32",
+                            "sm_90:wgmma.e4m3.fp32", "sm_70:mma.fp16.fp32", "sm_80:mma.tf32.fp32"}) {
+        const ulp::ModelRow& row = ulp::find_model(key);
+        for (const std::int64_t packed_bytes : {1, 20000}) {  // the smallest pieces, and some between
+            check_equal(row, DataClass::ordinary, {70, 140, 205}, seed += 10, packed_bytes);
+            check_equal(row, DataClass::full_range, {66, 130, 75, false, true}, seed += 10, packed_bytes);
+        }
+    }
+    check_equal(ulp::find_model("sm_90:mma.fp16.fp32"), DataClass::ordinary, {5, 6, 20001}, seed);  // the usual ones
 }
 
 TEST_CASE("every named policy set gives the plain bits, by the fast path or without one") {

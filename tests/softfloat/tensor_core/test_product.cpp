@@ -1,6 +1,7 @@
 // Orders of whole products, and the integer instructions.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <bit>
 #include <limits>
 #include <stdexcept>
@@ -60,6 +61,22 @@ TEST_CASE("pieces of a split k are summed apart and added in ascending order") {
     CHECK(bits(dot.product(model, {.split_k = 1}, 0.75F)) == bits(dot.chain(model, 0, 100, 0.75F)));
     CHECK(bits(expected) != bits(dot.chain(model, 0, 100, 0.75F)));
     CHECK(bits(dot.product(model, {.split_k = 50}, 0.75F)) == bits(dot.product(model, {.split_k = 7}, 0.75F)));
+}
+
+TEST_CASE("pieces of a sliced k take turns") {
+    const TensorCoreModel& model = ulp::find_model("sm_90:mma.fp16.fp32").model;
+    const Dot dot(model, 100, 5);
+    // Slices of 16: pieces 0 and 1 by turns; 3 x 16 + 4 products of the first, 3 x 16 of the second.
+    std::vector<float> sums{0.75F, 0.0F};
+    for (std::size_t first = 0; first < 100; first += 16) {
+        float& sum = sums[first / 16 % 2];
+        sum = dot.chain(model, first, std::min<std::size_t>(first + 16, 100), sum);
+    }
+    CHECK(bits(dot.product(model, {.split_k = 2, .slice_k = 16}, 0.75F)) == bits(sums[0] + sums[1]));
+    CHECK(bits(sums[0] + sums[1]) != bits(dot.product(model, {.split_k = 2}, 0.75F)));
+    CHECK(bits(dot.product(model, {.split_k = 1, .slice_k = 16}, 0.75F)) == bits(dot.product(model, {}, 0.75F)));
+    CHECK(bits(dot.product(model, {.split_k = 2, .slice_k = 500}, 0.75F)) == bits(dot.product(model, {}, 0.75F)));
+    CHECK_THROWS_AS((void)dot.product(model, {.slice_k = -1}, 0), std::invalid_argument);
 }
 
 TEST_CASE("promotion adds the running sum in fp32 at its interval") {

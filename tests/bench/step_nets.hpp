@@ -1,0 +1,74 @@
+// The nets whose steps are measured:
+//
+//     cnn     28 x 28 images, 3x3 convolution to 8 channels, relu, pool, 3x3 to 16, relu, pool, linear to 10; batch 64
+//     lstm    32 steps of 64 inputs, LSTM of 128, linear to 64 at each step; batch 32
+#pragma once
+
+#include <vector>
+
+#include "engine/random.hpp"
+#include "engine/recurrent.hpp"
+#include "engine/trainer.hpp"
+
+namespace ulp::bench {
+
+inline Tensor<float> normal_tensor(Shape shape, std::uint64_t seed) {
+    Tensor<float> tensor(std::move(shape));
+    Random random(seed);
+    for (float& x : tensor.values()) x = static_cast<float>(random.normal());
+    return tensor;
+}
+
+inline std::vector<int> labels(Index count, int classes) {
+    std::vector<int> result;
+    Random random(3);
+    for (Index i = 0; i < count; ++i)
+        result.push_back(static_cast<int>(random.below(static_cast<std::uint64_t>(classes))));
+    return result;
+}
+
+inline Var<float> input(Tape<float>& tape, Tensor<float> batch) {
+    batch.round_to_format(tape.engine().recipe.inputs);
+    return tape.constant(std::move(batch));
+}
+
+/// A net with its batch: what one step does, after the construction.
+struct Cnn {
+    Conv2d<float> conv1, conv2;
+    Linear<float> dense;
+    Tensor<float> batch;
+    std::vector<int> targets;
+
+    explicit Cnn(Model<float>& model, Index images = 64)
+        : conv1(model, "conv1", 1, 8, 3, {.padding = 1}),
+          conv2(model, "conv2", 8, 16, 3, {.padding = 1}),
+          dense(model, "dense", 16 * 7 * 7, 10),
+          batch(normal_tensor({images, 1, 28, 28}, 2)),
+          targets(labels(images, 10)) {}
+
+    Var<float> loss(Tape<float>& tape) const {
+        const Var<float> one = max_pool2d(relu(conv1(input(tape, batch))), 2);
+        const Var<float> two = max_pool2d(relu(conv2(one)), 2);
+        return cross_entropy(dense(reshape(two, {batch.dim(0), 16 * 7 * 7})), targets);
+    }
+};
+
+struct LstmNet {
+    Lstm<float> lstm;
+    Linear<float> out;
+    Tensor<float> batch;
+    std::vector<int> targets;
+
+    explicit LstmNet(Model<float>& model, Index sequences = 32)
+        : lstm(model, "lstm", 64, 128),
+          out(model, "out", 128, 64),
+          batch(normal_tensor({32, sequences, 64}, 2)),
+          targets(labels(32 * sequences, 64)) {}
+
+    Var<float> loss(Tape<float>& tape) const {
+        const Var<float> logits = out(lstm(input(tape, batch)));
+        return cross_entropy(reshape(logits, {logits.value().size() / 64, 64}), targets);
+    }
+};
+
+}  // namespace ulp::bench
