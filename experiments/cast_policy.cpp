@@ -352,9 +352,9 @@ void run(const RunContext& context, Result& result) {
     const DataSplit data = generated_digit_split(2000, 500, 14, context.seed);
     result.input({"generated digits for training", data.train.digest()});
     result.input({"generated digits for testing", data.test.digest()});
-    const Bench raw{&context, digits_task(image_transformer(255), data, 16), 0x1p16, steps, seeds};
-    const Bench calm{&context, digits_task(image_transformer(1), data, 16), 0x1p10, steps, seeds};
-    const Bench signs{&context, digits_task(sign_net(), data, 32), 0x1p10, steps + steps / 2, seeds, 0x1p-12};
+    const Bench raw{&context, images_task(image_transformer(255), data, 16), 0x1p16, steps, seeds};
+    const Bench calm{&context, images_task(image_transformer(1), data, 16), 0x1p10, steps, seeds};
+    const Bench signs{&context, images_task(sign_net(), data, 32), 0x1p10, steps + steps / 2, seeds, 0x1p-12};
     const Spread reference = raw.accuracy(recipe_by_name("fp32"));
     const Spread calm_reference = calm.accuracy(recipe_by_name("fp32"));
     context.progress(0.1);

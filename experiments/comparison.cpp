@@ -4,15 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <exception>
 #include <numeric>
 
 #include "experiments/matrix_units.hpp"
+#include "experiments/side_by_side.hpp"
 
 namespace ulp {
 namespace {
-
-bool is_software(const std::string& backend) { return backend.starts_with("soft:") || backend == "eigen"; }
 
 /// Mean over the seeds, then over windows of steps.
 std::vector<Point> smoothed(const std::vector<Learned>& runs, std::size_t window,
@@ -83,31 +81,13 @@ double Comparison::spread(std::size_t arithmetic, std::size_t score) const {
     return high - low;
 }
 
-void run_side_by_side(std::size_t count, bool parallel, const std::function<void(std::size_t)>& run,
-                      const std::function<void(double)>& progress) {
-    std::exception_ptr error;
-    std::size_t done = 0;
-#pragma omp parallel for schedule(dynamic, 1) if (parallel)
-    for (std::size_t i = 0; i < count; ++i) {
-        try {
-            run(i);
-        } catch (...) {
-#pragma omp critical(side_by_side)
-            if (!error) error = std::current_exception();
-        }
-#pragma omp critical(side_by_side)
-        progress(static_cast<double>(++done) / static_cast<double>(count));
-    }
-    if (error) std::rethrow_exception(error);
-}
-
 Comparison compare(const RunContext& context, std::vector<Arithmetic> arithmetics, std::int64_t seeds,
                    const TrainOnce& train, double from, double to) {
     Comparison comparison{std::move(arithmetics), {}};
     const auto each = static_cast<std::size_t>(seeds);
     comparison.runs.assign(comparison.arithmetics.size(), std::vector<Learned>(each));
     const bool parallel = std::all_of(comparison.arithmetics.begin(), comparison.arithmetics.end(),
-                                      [](const Arithmetic& a) { return is_software(a.backend); });
+                                      [](const Arithmetic& a) { return may_run_side_by_side(a.backend); });
     run_side_by_side(
         comparison.arithmetics.size() * each, parallel,
         [&](std::size_t i) {

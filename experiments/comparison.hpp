@@ -57,9 +57,6 @@ using TrainOnce = std::function<Learned(const Arithmetic& arithmetic, std::uint6
 /// many there are. The first error is passed on. Progress goes from `from` to `to`.
 Comparison compare(const RunContext& context, std::vector<Arithmetic> arithmetics, std::int64_t seeds,
                    const TrainOnce& train, double from = 0, double to = 1);
-/// run(0) ... run(count - 1), side by side if `parallel`.
-void run_side_by_side(std::size_t count, bool parallel, const std::function<void(std::size_t)>& run,
-                      const std::function<void(double)>& progress);
 
 /// How a score is told: "accuracy", "%", 100 (1 is shown as 100), 1 decimal.
 struct ScoreText {

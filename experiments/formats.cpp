@@ -88,11 +88,11 @@ Study study_of(const RunContext& context, const DataSplit& data) {
     const OptimizerOptions adam{.kind = OptimizerKind::adam, .learning_rate = 0x1p-7};
     study.subjects = {{"dense net",
                        "a plain dense net",
-                       digits_task(dense_net({196, 32, 10}), data, 32),
+                       images_task(dense_net({196, 32, 10}), data, 32),
                        {.learning_rate = 0.1, .momentum = 0.9}},
                       {"net with small gradients", "a net with small gradients",
-                       digits_task(unbalanced_net(8), data, 32, 0x1p-12), adam},
-                      {"Transformer block", "a Transformer block", digits_task(image_transformer(1), data, 16), adam}};
+                       images_task(unbalanced_net(8), data, 32, 0x1p-12), adam},
+                      {"Transformer block", "a Transformer block", images_task(image_transformer(1), data, 16), adam}};
     std::vector<Trial> trials;
     for (const Subject& subject : study.subjects) {
         for (const Way& way : study.ways) {

@@ -9,6 +9,7 @@
 #include "engine/faces.hpp"
 #include "engine/random.hpp"
 #include "experiments/image_training.hpp"
+#include "experiments/side_by_side.hpp"
 #include "experiments/sources.hpp"
 
 namespace ulp {
@@ -295,9 +296,8 @@ void run(const RunContext& context, Result& result) {
     const Arithmetic arithmetics[] = {
         fp32_arithmetic(), mixed_arithmetic(context, "fp16", dynamic_loss_scale(settings.integer("scale_window")))};
     std::vector<GanRun> runs(2 * seeds);
-    const bool software = arithmetics[1].backend.starts_with("soft:") || arithmetics[1].backend == "eigen";
     run_side_by_side(
-        runs.size(), software,
+        runs.size(), may_run_side_by_side(arithmetics[1].backend),
         [&](std::size_t i) { runs[i] = train(arithmetics[i / seeds], context.seed + i % seeds, faces, options); },
         context.progress);
     const std::vector<GanRun> mixed(runs.begin() + static_cast<std::ptrdiff_t>(seeds), runs.end());

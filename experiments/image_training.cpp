@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "engine/schedule.hpp"
+#include "experiments/small_nets.hpp"
 
 namespace ulp {
 
@@ -20,27 +20,15 @@ double last_tenth(const std::vector<double>& losses) {
 
 Learned train_images(const Arithmetic& arithmetic, std::uint64_t seed, const DataSplit& data,
                      const ImageTraining& training) {
-    Trainer<float> trainer(Engine(arithmetic.recipe, make_backend(arithmetic.backend)), seed);
-    trainer.keep_trace = false;
-    const ImageNet net = training.net(trainer.model(), shape_of(data.train));
-    trainer.optimize(training.optimizer);
-    BatchSchedule batches(data.train.size(), training.batch, seed);
-    Learned learned;
-    for (std::int64_t step = 0; step < training.steps; ++step) {
-        if (training.decay) {
-            const double share = linear_decay_factor(step, training.steps);
-            trainer.optimizer().set_learning_rate(training.optimizer.learning_rate * share);
-        }
-        const Batch batch = batch_of(data.train, batches.next());
-        const auto forward = [&](Tape<float>& tape) {
-            return cross_entropy(net(images_on(tape, batch.images)), batch.labels);
-        };
-        note(trainer.step(forward), learned);
-    }
-    trainer.engine().training = false;
-    learned.scores = {accuracy(trainer.engine(), net, data.test), last_tenth(learned.losses)};
-    if (training.after) training.after(trainer, net);
-    return learned;
+    const NetBuilder net = [&](Model<float>& model) { return training.net(model, shape_of(data.train)); };
+    const TrialResult result = run_trial({.recipe = arithmetic.recipe,
+                                          .task = images_task(net, data, training.batch),
+                                          .optimizer = training.optimizer,
+                                          .steps = training.steps,
+                                          .seed = seed,
+                                          .backend = arithmetic.backend,
+                                          .decay = training.decay});
+    return {result.losses, result.scales, {result.accuracy, last_tenth(result.losses)}, result.skips()};
 }
 
 }  // namespace ulp

@@ -12,8 +12,6 @@ struct ImageTraining {
     OptimizerOptions optimizer{};
     bool decay = false;  // the learning rate falls linearly to 0, so that running statistics settle
     std::function<ImageNet(Model<float>&, const ImageShape&)> net;
-    /// Sees the trained net and its engine (set to inference) where set.
-    std::function<void(Trainer<float>&, const ImageNet&)> after{};
 };
 
 /// Scores: accuracy on the test set; mean loss of the last tenth of the steps.

@@ -10,6 +10,7 @@
 #include "engine/digits.hpp"
 #include "engine/step_functions.hpp"
 #include "experiments/binade_histogram.hpp"
+#include "experiments/comparison.hpp"
 #include "experiments/framework/control.hpp"
 #include "experiments/small_nets.hpp"
 #include "experiments/sources.hpp"
@@ -75,12 +76,6 @@ Recipe scaled_fp16(const RunContext& context, LossScaleOptions scale) {
     return recipe;
 }
 
-LossScaleOptions moving_scale(std::int64_t window) {
-    LossScaleOptions options = loss_scale_dialect("pytorch");
-    options.window = window;
-    return options;
-}
-
 struct Study {
     std::vector<int> exponents;  // of the constant scales
     Runs fp32, bf16, dynamic, ordinary, ordinary_unscaled;
@@ -92,8 +87,8 @@ Study study_of(const RunContext& context, const DataSplit& data) {
     const auto seeds = static_cast<std::size_t>(settings.integer("seeds"));
     const double weight = std::ldexp(1.0, static_cast<int>(settings.integer("loss_exponent")));
     const TaskBuilder unbalanced =
-        digits_task(unbalanced_net(static_cast<int>(settings.integer("feature_exponent"))), data, 32, weight);
-    const TaskBuilder ordinary = digits_task(dense_net({196, 32, 10}), data, 32);
+        images_task(unbalanced_net(static_cast<int>(settings.integer("feature_exponent"))), data, 32, weight);
+    const TaskBuilder ordinary = images_task(dense_net({196, 32, 10}), data, 32);
     Study study;
     std::vector<Trial> trials;
     std::vector<std::shared_ptr<Gradients>> gradients;
@@ -117,7 +112,7 @@ Study study_of(const RunContext& context, const DataSplit& data) {
     study.constant.resize(study.exponents.size());
     add(study.fp32, recipe_by_name("fp32"), unbalanced);
     add(study.bf16, recipe_by_name("bf16"), unbalanced);
-    add(study.dynamic, scaled_fp16(context, moving_scale(settings.integer("window"))), unbalanced);
+    add(study.dynamic, scaled_fp16(context, dynamic_loss_scale(settings.integer("window"))), unbalanced);
     add(study.ordinary, recipe_by_name("fp32"), ordinary);
     add(study.ordinary_unscaled, scaled_fp16(context, constant_loss_scale(1)), ordinary);
     for (std::size_t i = 0; i < study.exponents.size(); ++i) {
@@ -349,7 +344,7 @@ Sawtooth sawtooth_of(const RunContext& context) {
     std::vector<Trial> trials;
     for (const bool low : {false, true}) {
         for (std::size_t seed = 0; seed < seeds; ++seed) {
-            trials.push_back({.recipe = low ? scaled_fp16(context, moving_scale(settings.integer("window")))
+            trials.push_back({.recipe = low ? scaled_fp16(context, dynamic_loss_scale(settings.integer("window")))
                                             : recipe_by_name("fp32"),
                               .task = reversal_task({}),
                               .optimizer = {.kind = OptimizerKind::adam, .learning_rate = 0x1p-7},

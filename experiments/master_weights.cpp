@@ -149,7 +149,7 @@ Study study_of(const RunContext& context, const DataSplit& data) {
     Study study{.seeds = static_cast<std::size_t>(context.settings.integer("seeds")),
                 .first_exponent = static_cast<int>(context.settings.integer("least_rate_exponent")),
                 .last_exponent = static_cast<int>(context.settings.integer("largest_rate_exponent"))};
-    const TaskBuilder signs = digits_task(sign_net(), data, 32);
+    const TaskBuilder signs = images_task(sign_net(), data, 32);
     std::vector<Trial> trials;
     for (int exponent = study.first_exponent; exponent <= study.last_exponent; ++exponent) {
         for (const Variant& variant : variants) {
@@ -170,7 +170,7 @@ Study study_of(const RunContext& context, const DataSplit& data) {
         }
     }
     const std::size_t ordinary = trials.size();
-    const TaskBuilder dense = digits_task(dense_net({196, 32, 10}), data, 32);
+    const TaskBuilder dense = images_task(dense_net({196, 32, 10}), data, 32);
     for (const Variant& variant : variants) {
         for (std::size_t seed = 0; seed < study.seeds; ++seed) {
             trials.push_back(trial_of(context, variant, 0x1p-8, dense, seed));

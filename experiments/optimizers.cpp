@@ -139,10 +139,10 @@ std::vector<int> drawn_labels(const Tensor<float>& logits, Random random) {
 /// A dense net on digits; for Sophia, the curvature of every tenth batch. Counts what the clip met.
 Trial trial_of(const RunContext& context, const Method& method, const Way& way, const DataSplit& data, std::size_t seed,
                std::vector<double>* clipped) {
-    const auto net = std::make_shared<Net>();
+    const auto net = std::make_shared<ImageNet>();
     const NetBuilder dense = dense_net({196, 32, 10});
     Trial trial{.recipe = way.recipe,
-                .task = digits_task([net, dense](Model<float>& model) { return *net = dense(model); }, data, 32),
+                .task = images_task([net, dense](Model<float>& model) { return *net = dense(model); }, data, 32),
                 .optimizer = method.options,
                 .steps = context.settings.integer("steps"),
                 .seed = context.seed + seed,

@@ -11,11 +11,11 @@
 namespace ulp {
 
 NetBuilder dense_net(std::vector<Index> widths) {
-    return [widths = std::move(widths)](Model<float>& model) -> Net { return Mlp<float>(model, widths); };
+    return [widths = std::move(widths)](Model<float>& model) -> ImageNet { return Mlp<float>(model, widths); };
 }
 
 NetBuilder sign_net() {
-    return [](Model<float>& model) -> Net {
+    return [](Model<float>& model) -> ImageNet {
         const Linear<float> hidden(model, "fc1", 196, 32);
         const Linear<float> out(model, "fc2", 32, 10);
         const auto start = [](Parameter<float>& parameter, const auto& value) {
@@ -35,7 +35,7 @@ NetBuilder sign_net() {
 }
 
 NetBuilder unbalanced_net(int exponent) {
-    return [exponent](Model<float>& model) -> Net {
+    return [exponent](Model<float>& model) -> ImageNet {
         const Linear<float> hidden(model, "fc1", 196, 32);
         const Linear<float> out(model, "fc2", 32, 10);
         const double large = std::ldexp(1.0, exponent);
@@ -44,7 +44,7 @@ NetBuilder unbalanced_net(int exponent) {
 }
 
 NetBuilder image_transformer(double pixel_scale) {
-    return [pixel_scale](Model<float>& model) -> Net {
+    return [pixel_scale](Model<float>& model) -> ImageNet {
         const LayerNorm<float> norm(model, "norm", 28);
         const Linear<float> embed(model, "embed", 28, 16);
         const MultiHeadAttention<float> attention(model, "attention", 16, 2);
@@ -61,9 +61,9 @@ NetBuilder image_transformer(double pixel_scale) {
     };
 }
 
-TaskBuilder digits_task(const NetBuilder& net, const DataSplit& data, Index batch, double loss_weight) {
+TaskBuilder images_task(const NetBuilder& net, const DataSplit& data, Index batch, double loss_weight) {
     return [net, &data, batch, loss_weight](Model<float>& model, std::uint64_t seed) -> Task {
-        const Net f = net(model);
+        const ImageNet f = net(model);
         const auto order = std::make_shared<BatchSchedule>(data.train.size(), batch, seed);
         const auto loss = [=, &data](Tape<float>& tape, std::int64_t step) {
             const Batch b = batch_of(data.train, order->at(step));

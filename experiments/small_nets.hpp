@@ -2,21 +2,20 @@
 // that real nets have at their size: small enough to train in a tenth of a second.
 #pragma once
 
+#include "experiments/nets.hpp"
 #include "experiments/trials.hpp"
 
 namespace ulp {
 
-/// From a batch of images (batch, 196) to logits (batch, 10).
-using Net = std::function<Var<float>(Var<float>)>;
 /// Adds a net's parameters to the model.
-using NetBuilder = std::function<Net(Model<float>&)>;
+using NetBuilder = std::function<ImageNet(Model<float>&)>;
 
 /// Linear layers of these widths with relu between them.
 NetBuilder dense_net(std::vector<Index> widths);
 
 /// One hidden layer of 32. All weights start as +1 or -1 and constants bring their sums to size (the equalised learning
-/// rate of Karras et al., "Progressive growing of GANs", 2018): every weight is large beside its updates. Units start in
-/// pairs that cancel, so the first logits are 0 (Chizat et al., "On lazy training", 2019).
+/// rate of Karras et al., "Progressive growing of GANs", 2018): every weight is large beside its updates. Units start
+/// in pairs that cancel, so the first logits are 0 (Chizat et al., "On lazy training", 2019).
 NetBuilder sign_net();
 
 /// One hidden layer of 32 whose outputs are too large by 2^exponent, which is divided out only after the next layer:
@@ -28,8 +27,8 @@ NetBuilder unbalanced_net(int exponent);
 /// gradients stay below 1.
 NetBuilder image_transformer(double pixel_scale);
 
-/// Classify generated digits; the loss is the mean cross entropy times `loss_weight`.
-TaskBuilder digits_task(const NetBuilder& net, const DataSplit& data, Index batch, double loss_weight = 1);
+/// Tell images apart; the loss is the mean cross entropy times `loss_weight`.
+TaskBuilder images_task(const NetBuilder& net, const DataSplit& data, Index batch, double loss_weight = 1);
 
 /// Say a random sequence of `length` words out of `words` backwards: embeddings of words and places, attention, a
 /// hidden layer. A translation net in small; sequences are drawn for each step anew.

@@ -3,12 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
-#include <exception>
-#include <limits>
 #include <stdexcept>
 
 #include "engine/schedule.hpp"
+#include "experiments/side_by_side.hpp"
 
 namespace ulp {
 
@@ -20,14 +18,6 @@ Recipe under_wide_control(const RunContext& context, Recipe recipe) {
     }
     recipe.scaling = OperandScaling::none;
     return recipe;
-}
-
-double TrialResult::last_loss() const {
-    const std::size_t count = std::max<std::size_t>(losses.size() / 10, 1);
-    double sum = 0;
-    for (std::size_t i = losses.size() - count; i < losses.size(); ++i) sum += losses[i];
-    const double mean = sum / static_cast<double>(count);
-    return std::isnan(mean) ? std::numeric_limits<double>::infinity() : mean;
 }
 
 std::int64_t TrialResult::skips() const { return std::count(skipped.begin(), skipped.end(), true); }
@@ -58,23 +48,9 @@ TrialResult run_trial(const Trial& trial) {
 
 std::vector<TrialResult> run_trials(const std::vector<Trial>& trials, const std::function<void(double)>& progress) {
     std::vector<TrialResult> results(trials.size());
-    std::exception_ptr failure;
-    std::size_t done = 0;
-#pragma omp parallel for schedule(dynamic)
-    for (std::size_t i = 0; i < trials.size(); ++i) {
-        std::exception_ptr own;  // none may leave the threads' region
-        try {
-            results[i] = run_trial(trials[i]);
-        } catch (...) {
-            own = std::current_exception();
-        }
-#pragma omp critical
-        {
-            if (own) failure = own;
-            progress(static_cast<double>(++done) / static_cast<double>(trials.size()));
-        }
-    }
-    if (failure) std::rethrow_exception(failure);
+    const bool parallel = std::ranges::all_of(trials, [](const Trial& t) { return may_run_side_by_side(t.backend); });
+    run_side_by_side(
+        trials.size(), parallel, [&](std::size_t i) { results[i] = run_trial(trials[i]); }, progress);
     return results;
 }
 

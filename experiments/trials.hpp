@@ -42,14 +42,12 @@ struct TrialResult {
     std::vector<bool> skipped;
     double accuracy = 0;  // after the last step
 
-    /// Mean over the last tenth of the steps; infinity where it is not a number.
-    [[nodiscard]] double last_loss() const;
     [[nodiscard]] std::int64_t skips() const;
 };
 
 TrialResult run_trial(const Trial& trial);
 
-/// All of them, shared among the threads; the results are in the trials' order and do not depend on the threads.
+/// All of them, side by side where their backends are software; the results are in the trials' order.
 /// `progress` is told the share done.
 std::vector<TrialResult> run_trials(const std::vector<Trial>& trials, const std::function<void(double)>& progress);
 

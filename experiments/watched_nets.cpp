@@ -5,8 +5,8 @@
 #include "engine/digits.hpp"
 #include "engine/random.hpp"
 #include "engine/topic_text.hpp"
-#include "experiments/comparison.hpp"
 #include "experiments/nets.hpp"
+#include "experiments/side_by_side.hpp"
 #include "softfloat/functions/fast_exp_log.hpp"
 
 namespace ulp {

@@ -252,13 +252,13 @@ TEST_CASE("a sweep in shards gives the table that it gives at once, and resumes"
         CHECK(read_file(out / "a" / table) == read_file(out / "b" / table));
     }
     const std::string points = read_file(out / "a/sweeps/grid.csv");
-    CHECK(
-        points.starts_with("experiment,mode,backend,seed,samples,updates,figure,series,x,x_bits,y,y_format,y_bits\n"
-                           "swamping,quick,,1,100,100,"));
-    CHECK(points.find("\nswamping,quick,,2,101,100,") != std::string::npos);
+    CHECK(points.starts_with(
+        "experiment,mode,backend,seed,control,samples,updates,figure,series,x,x_bits,y,y_format,y_bits\n"
+        "swamping,quick,,1,none,100,100,"));
+    CHECK(points.find("\nswamping,quick,,2,none,101,100,") != std::string::npos);
     CHECK(read_file(out / "a/sweeps/grid_claims.csv").find(",swamping.rule_safe,reproduced,") != std::string::npos);
     const std::string list = sweep("c", {"--list", "--shard", "4/4"});
-    CHECK(list.find("seed=2 samples=101 updates=100") != std::string::npos);
+    CHECK(list.find("seed=2 control=none samples=101 updates=100") != std::string::npos);
     CHECK(std::count(list.begin(), list.end(), '\n') == 1);
     CHECK_FALSE(fs::exists(out / "c"));
 }

@@ -7,6 +7,7 @@
 #include "experiments/comparison.hpp"
 #include "experiments/framework/animation.hpp"
 #include "experiments/nets.hpp"
+#include "experiments/side_by_side.hpp"
 #include "experiments/utf8.hpp"
 #include "experiments/watched_nets.hpp"
 #include "softfloat/errors.hpp"

@@ -1,0 +1,27 @@
+#include "experiments/side_by_side.hpp"
+
+#include <exception>
+
+namespace ulp {
+
+bool may_run_side_by_side(const std::string& backend) { return backend.starts_with("soft:") || backend == "eigen"; }
+
+void run_side_by_side(std::size_t count, bool parallel, const std::function<void(std::size_t)>& run,
+                      const std::function<void(double)>& progress) {
+    std::exception_ptr error;
+    std::size_t done = 0;
+#pragma omp parallel for schedule(dynamic, 1) if (parallel)
+    for (std::size_t i = 0; i < count; ++i) {
+        try {
+            run(i);
+        } catch (...) {  // none may leave the threads' region
+#pragma omp critical(side_by_side)
+            if (!error) error = std::current_exception();
+        }
+#pragma omp critical(side_by_side)
+        progress(static_cast<double>(++done) / static_cast<double>(count));
+    }
+    if (error) std::rethrow_exception(error);
+}
+
+}  // namespace ulp
