@@ -213,7 +213,7 @@ TEST_CASE("every experiment has a control") {
 TEST_CASE("with the effect switched off the claims about it fail, and no others") {
     std::map<std::pair<std::string, Texts>, Texts> ordinary;  // small runs leave some claims open
     for (const Control& control : controls()) {
-        INFO(control.experiment << ' ' << control.off.front());
+        INFO(control.experiment << " " << control.off.front());
         const std::pair key{control.experiment, control.small};
         if (!ordinary.contains(key)) ordinary[key] = failed_claims(control.experiment, control.small, {});
         const Texts spoilt = failed_claims(control.experiment, control.small, control.off);
