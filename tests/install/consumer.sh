@@ -42,7 +42,8 @@ if command -v pkg-config >/dev/null; then
     PKG_CONFIG_PATH=$(dirname "$(find "$work/moved" -name ulplab-softfloat.pc)")
     export PKG_CONFIG_PATH
     read -ra flags <<<"$(pkg-config --cflags --libs ulplab-softfloat)"
-    quietly "$compiler" -std=c++20 "$source_folder/tests/install/consumer/half.cpp" "${flags[@]}" -o "$work/half"
+    # shellcheck disable=SC2086  # a list of words
+    quietly "$compiler" ${CXXFLAGS:-} -std=c++20 "$source_folder/tests/install/consumer/half.cpp" "${flags[@]}" -o "$work/half"
     [ "$("$work/half")" = "2048 3" ] || fail "half, by pkg-config, printed $("$work/half")"
     [ "$(pkg-config --modversion ulplab-engine)" = "$version" ] || fail "pkg-config knows another version"
 fi
