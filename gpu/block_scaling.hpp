@@ -1,4 +1,4 @@
-// The kinds of block scaling that mma.sync of sm_120 has (PTX ISA 9.0, section 9.7.14.3): every `scale_block` elements
+// The kinds of block scaling that mma.sync of sm_120 has (PTX ISA 9.0, "Block scaling"): every `scale_block` elements
 // of a row of A, and of a column of B, share a scale of one byte.
 #pragma once
 

@@ -82,7 +82,7 @@ constexpr bool is_signed_integer(Element element) {
     return element == Element::s32 || element == Element::s8 || element == Element::s4;
 }
 
-/// FP4 in the middle of its byte, bits 5 to 2 (PTX ISA 9.0, section 9.7.14.5.14).
+/// FP4 in the middle of its byte, bits 5 to 2 (PTX ISA 9.0).
 inline constexpr FloatFormat e2m1_in_a_byte = [] {
     FloatFormat format = formats::e2m1;
     format.padding_bits = 2;

@@ -62,7 +62,7 @@ constexpr Place b_element(int element_bits, int lane, int i) {
 /// Element i of a lane's fragment of C and D.
 constexpr Place c_element(int lane, int i) { return c_word(32, lane, i); }
 
-// Block scales (PTX ISA 9.0, section 9.7.14.3, "Block scaling for mma.sync"): a lane's register holds those of one row
+// Block scales (PTX ISA 9.0, "Block scaling for mma.sync"): a lane's register holds those of one row
 // of A or column of B, byte i for block i of k. With thread-id 0 the first two lanes of each four supply A's and the
 // first supplies B's; what the others hold is not read.
 //

@@ -1,4 +1,4 @@
-// mma.sync of sm_120a with block scales (PTX ISA 9.0, section 9.7.14.5.14). The selectors {byte-id, thread-id} are 0:
+// mma.sync of sm_120a with block scales (PTX ISA 9.0). The selectors {byte-id, thread-id} are 0:
 // which lanes supply the scales is then as gpu/fragment_layout.hpp says.
 #pragma once
 

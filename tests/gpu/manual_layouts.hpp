@@ -187,7 +187,7 @@ inline Place manual_accumulator(int group, int thread, int i) {
     return {i < 2 ? group : group + 8, thread * 2 + (i & 1)};
 }
 
-/// Block scales with selectors {0, 0} (PTX ISA 9.0, section 9.7.14.3): in each group of four lanes the first supplies
+/// Block scales with selectors {0, 0} (PTX ISA 9.0, "Block scaling"): in each group of four lanes the first supplies
 /// the scales of A's row groupID and of B's column groupID, the second those of A's row groupID + 8.
 inline int manual_lane_of_a_scale(int row) { return row % 8 * 4 + row / 8; }
 inline int manual_lane_of_b_scale(int column) { return column * 4; }

@@ -1,5 +1,5 @@
-// sweep_functions: all 2^32 operands of every pinned fp32 function against the judge in long double and 800 bits, in
-// one command (tests/softfloat/sweep/program.hpp tells the options). A function takes about ten minutes of one core.
+// sweep_functions: all 2^32 operands of every pinned fp32 function against the judge of function_oracle.hpp, in
+// one command (tests/softfloat/sweep/program.hpp tells the options). A function takes minutes of a core.
 #include <cstdio>
 
 #include "tests/softfloat/functions/function_oracle.hpp"
