@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "engine/backends.hpp"
 #include "engine/eigen_product.hpp"
+#include "engine/parallel.hpp"
 #include "engine/rounder.hpp"
 #include "engine/storage.hpp"
 #include "softfloat/simd_choice.hpp"
@@ -31,6 +33,31 @@ MatrixView streamed(const MatrixView& view, Matrix& memory) {
     return memory;
 }
 
+/// D = A * B by blocks of rows of D or of columns, of which it has more, on all threads. The blocks depend on the shape
+/// alone, and so the bits do not depend on the number of threads. (Eigen's own threads divide k by their number, and
+/// wait for each other in loops that a busy machine makes long.)
+void in_blocks(void (*run)(const EigenProduct&), const EigenProduct& p) {
+    constexpr Index worth = Index{1} << 18;  // products of two numbers that a block has at least
+    constexpr Index most_blocks = 16;        // every block packs the other operand again
+    constexpr Index grain = 48;              // whole vectors and whole tiles of Eigen's kernels
+    const bool rows = p.m > p.n;
+    const Index count = rows ? p.m : p.n;
+    const Index line = std::max<Index>(1, (rows ? p.n : p.m) * p.k);
+    const Index least = std::max(worth / line, count / most_blocks);
+    const Index block = least / grain * grain + grain;
+    in_parallel((count + block - 1) / block, block * line, [&](Index first_block, Index last_block) {
+        for (Index i = first_block; i < last_block; ++i) {
+            const Index first = i * block;
+            const Index size = std::min(block, count - first);
+            EigenProduct part = p;
+            (rows ? part.m : part.n) = size;
+            (rows ? part.a : part.b) += first * (rows ? p.a_row_stride : p.b_col_stride);
+            part.d += first * (rows ? p.d_row_stride : 1);
+            run(part);
+        }
+    });
+}
+
 class EigenBackend final : public MatmulBackend {
   public:
     [[nodiscard]] std::string name() const override { return "eigen"; }
@@ -56,22 +83,24 @@ class EigenBackend final : public MatmulBackend {
         Matrix b_memory;
         const MatrixView a = streamed(p.a, a_memory);
         const MatrixView b = streamed(p.b, b_memory);
-        const bool in_place = p.d.row_major() && p.d.row_stride == p.d.cols && !p.c;
+        const bool in_place = p.d.row_major() && !p.c;
         Storage<float> memory(in_place ? 0 : static_cast<std::size_t>(p.d.rows * p.d.cols));
-        float* d = in_place ? p.d.data : memory.data();
-        kernel().run(
-            {p.d.rows, p.d.cols, p.a.cols, a.data, a.row_stride, a.col_stride, b.data, b.row_stride, b.col_stride, d});
+        const MutableMatrixView d = in_place ? p.d : MutableMatrixView(memory.data(), p.d.rows, p.d.cols);
+        in_blocks(kernel().run, {d.rows, d.cols, p.a.cols, a.data, a.row_stride, a.col_stride, b.data, b.row_stride,
+                                 b.col_stride, d.data, d.row_stride});
         if (p.c) {
             for (Index i = 0; i < p.d.rows; ++i) {
-                for (Index j = 0; j < p.d.cols; ++j) d[i * p.d.cols + j] += (*p.c)(i, j);
+                for (Index j = 0; j < p.d.cols; ++j) d(i, j) += (*p.c)(i, j);
             }
         }
         if (p.types.accumulator != formats::fp32) {
-            round_all(p.types.accumulator, {d, static_cast<std::size_t>(p.d.rows * p.d.cols)});
+            for (Index i = 0; i < d.rows; ++i) {
+                round_all(p.types.accumulator, {&d(i, 0), static_cast<std::size_t>(d.cols)});
+            }
         }
         if (in_place) return;
         for (Index i = 0; i < p.d.rows; ++i) {
-            for (Index j = 0; j < p.d.cols; ++j) p.d(i, j) = d[i * p.d.cols + j];
+            for (Index j = 0; j < p.d.cols; ++j) p.d(i, j) = d(i, j);
         }
     }
 };

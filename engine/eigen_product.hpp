@@ -8,7 +8,7 @@
 
 namespace ulp {
 
-/// D = A * B, D row-major without gaps: m x n; A is m x k, B is k x n, each with one stride of 1.
+/// D = A * B on one thread, D row-major: m x n; A is m x k, B is k x n, each with one stride of 1.
 struct EigenProduct {
     std::int64_t m, n, k;
     const float* a;
@@ -16,6 +16,7 @@ struct EigenProduct {
     const float* b;
     std::int64_t b_row_stride, b_col_stride;
     float* d;
+    std::int64_t d_row_stride;
 };
 void eigen_product_portable(const EigenProduct& product);
 void eigen_product_avx2(const EigenProduct& product);

@@ -17,9 +17,15 @@ void dispatch(const Engine& engine, const ProductTypes& types, ProductPurpose pu
     engine.backend->multiply({types, a, b, std::nullopt, d});
 }
 
+/// What a copy of an operand takes: in the narrow format, and on the carrier.
+ByteCount bytes_of_copy(const MatrixView& operand, const FloatFormat& narrow) {
+    const std::int64_t size = operand.rows * operand.cols;
+    return {size * narrow.storage_bits() / 8, size * static_cast<std::int64_t>(sizeof(float))};
+}
+
 /// Operands in 8 bits with a scale each; the scales, powers of two, are taken out of the result again.
-void product_with_delayed_scales(const Engine& engine, const ProductTypes& types, ProductPurpose purpose,
-                                 const MatrixView& a, const MatrixView& b, const MutableMatrixView& d) {
+ByteCount product_with_delayed_scales(const Engine& engine, const ProductTypes& types, ProductPurpose purpose,
+                                      const MatrixView& a, const MatrixView& b, const MutableMatrixView& d) {
     const Recipe& recipe = engine.recipe;
     const auto format_of = [&](ProductPurpose::Gradient which) {
         return purpose.gradient == which ? recipe.scaled_gradient : recipe.scaled_operand;
@@ -35,32 +41,38 @@ void product_with_delayed_scales(const Engine& engine, const ProductTypes& types
     for (Index i = 0; i < d.rows; ++i) {
         for (Index j = 0; j < d.cols; ++j) d(i, j) *= back;
     }
+    ByteCount bytes = bytes_of_copy(a, narrow.input);
+    return bytes += bytes_of_copy(b, narrow.b_input);
 }
 
 /// Operands as blocks along k. A block's numbers, a power of two times 8 bits or less, are numbers of bf16, which is
 /// what the backend multiplies.
-void product_of_blocks(const Engine& engine, const ProductTypes& types, ProductPurpose purpose, const MatrixView& a,
-                       const MatrixView& b, const MutableMatrixView& d) {
+ByteCount product_of_blocks(const Engine& engine, const ProductTypes& types, ProductPurpose purpose,
+                            const MatrixView& a, const MatrixView& b, const MutableMatrixView& d) {
     const Matrix x = in_blocks(a, engine.recipe.scaled_operand);
     const Matrix y = in_blocks(b.transposed(), engine.recipe.scaled_operand);
     dispatch(engine, {formats::bf16, types.accumulator}, purpose, x, transposed(y), d);
+    ByteCount bytes = bytes_of_copy(a, engine.recipe.scaled_operand);
+    return bytes += bytes_of_copy(b, engine.recipe.scaled_operand);
 }
 
 }  // namespace
 
 template <>
-void product(const Engine& engine, const ProductTypes& types, ProductPurpose purpose, const StridedView<const float>& a,
-             const StridedView<const float>& b, const StridedView<float>& d) {
+ByteCount product(const Engine& engine, const ProductTypes& types, ProductPurpose purpose,
+                  const StridedView<const float>& a, const StridedView<const float>& b, const StridedView<float>& d) {
     switch (engine.recipe.scaling) {
-        case OperandScaling::none: return dispatch(engine, types, purpose, a, b, d);
         case OperandScaling::delayed: return product_with_delayed_scales(engine, types, purpose, a, b, d);
         case OperandScaling::blocks: return product_of_blocks(engine, types, purpose, a, b, d);
+        case OperandScaling::none: break;
     }
+    dispatch(engine, types, purpose, a, b, d);
+    return {};
 }
 
 template <>
-void product(const Engine&, const ProductTypes&, ProductPurpose, const StridedView<const double>& a,
-             const StridedView<const double>& b, const StridedView<double>& d) {
+ByteCount product(const Engine&, const ProductTypes&, ProductPurpose, const StridedView<const double>& a,
+                  const StridedView<const double>& b, const StridedView<double>& d) {
     for (Index i = 0; i < a.rows; ++i) {
         for (Index j = 0; j < b.cols; ++j) {
             double sum = 0;
@@ -68,6 +80,7 @@ void product(const Engine&, const ProductTypes&, ProductPurpose, const StridedVi
             d(i, j) = sum;
         }
     }
+    return {};
 }
 
 }  // namespace ulp

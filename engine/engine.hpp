@@ -35,10 +35,11 @@ struct ProductPurpose {
     enum class Gradient : std::uint8_t { none, a, b } gradient = Gradient::none;
 };
 
-/// a * b through the seam, operands rounded to the types' grid first where `round_operands` says that they may lie off
-/// it. In fp64 mode a plain loop, ascending k, takes the backend's place (the seam's carrier is fp32).
+/// d = a * b through the seam; operands lie on the types' grid. In fp64 mode a plain loop, ascending k, takes the
+/// backend's place (the seam's carrier is fp32). Returns what the operands took as scaled copies, where the recipe
+/// scales them.
 template <class Real>
-void product(const Engine& engine, const ProductTypes& types, ProductPurpose purpose, const StridedView<const Real>& a,
-             const StridedView<const Real>& b, const StridedView<Real>& d);
+ByteCount product(const Engine& engine, const ProductTypes& types, ProductPurpose purpose,
+                  const StridedView<const Real>& a, const StridedView<const Real>& b, const StridedView<Real>& d);
 
 }  // namespace ulp

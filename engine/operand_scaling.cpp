@@ -11,10 +11,10 @@
 namespace ulp {
 namespace {
 
-float largest_finite_magnitude(const Matrix& matrix) {
+float largest_finite_magnitude(std::span<const float> values) {
     float largest = 0;
-    for (Index i = 0; i < matrix.size(); ++i) {
-        const float magnitude = std::abs(matrix.data()[i]);
+    for (const float x : values) {
+        const float magnitude = std::abs(x);
         if (std::isfinite(magnitude)) largest = std::max(largest, magnitude);
     }
     return largest;
@@ -39,12 +39,20 @@ ScaledMatrix with_delayed_scale(const MatrixView& original, const FloatFormat& f
     std::vector<float>& magnitudes = history[place];
     const float amax = magnitudes.empty() ? 0 : *std::ranges::max_element(magnitudes);
     const float scale = scale_for(amax, format);
-    ScaledMatrix result{packed(original), 1 / scale};
-    magnitudes.push_back(largest_finite_magnitude(result.matrix));
+    const bool by_columns = original.col_major() && !original.row_major();
+    const MatrixView lines = by_columns ? original.transposed() : original;
+    ScaledMatrix result{Storage<float>(static_cast<std::size_t>(lines.rows * lines.cols)), {}, 1 / scale};
+    for (Index i = 0; i < lines.rows; ++i) {
+        for (Index j = 0; j < lines.cols; ++j) {
+            result.values[static_cast<std::size_t>(i * lines.cols + j)] = lines(i, j);
+        }
+    }
+    const MatrixView copy(result.values.data(), lines.rows, lines.cols);
+    result.matrix = by_columns ? copy.transposed() : copy;
+    magnitudes.push_back(largest_finite_magnitude(result.values));
     if (magnitudes.size() > static_cast<std::size_t>(length)) magnitudes.erase(magnitudes.begin());
-    const std::span<float> values(result.matrix.data(), static_cast<std::size_t>(result.matrix.size()));
-    for (float& x : values) x *= scale;
-    round_all(format, values, {.saturate = true});
+    for (float& x : result.values) x *= scale;
+    round_all(format, result.values, {.saturate = true});
     return result;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/matrix.hpp"
+#include "engine/storage.hpp"
 #include "softfloat/format.hpp"
 
 namespace ulp {
@@ -13,10 +14,11 @@ namespace ulp {
 /// The largest magnitudes of the last uses of an operand, oldest first, by place ("fc1/linear, forward, a").
 using ScalingHistory = std::map<std::string, std::vector<float>>;
 
-/// matrix = round(original * scale), values beyond the format's range becoming its largest number.
+/// round(original * scale), values beyond the format's range becoming its largest number.
 struct ScaledMatrix {
-    Matrix matrix;
-    float inverse_scale;  // a power of two
+    Storage<float> values;  // without gaps, in the order that the original has in memory
+    MatrixView matrix;      // the same as rows and columns
+    float inverse_scale;    // a power of two
 };
 
 /// Scales by the largest power of two that keeps the largest magnitude of the last `length` uses in the format's range

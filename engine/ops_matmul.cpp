@@ -17,6 +17,13 @@ void require_linear_shapes(const Tensor<Real>& x, const Tensor<Real>& w, const T
                                             text_of(x.shape()), text_of(w.shape()), text_of(b.shape())));
 }
 
+/// d = a * b; what the product copies counts as workspace.
+template <class Real>
+void multiply(Tape<Real>& tape, const ProductTypes& types, ProductPurpose purpose, const StridedView<const Real>& a,
+              const StridedView<const Real>& b, const StridedView<Real>& d) {
+    tape.note_workspace(product<Real>(tape.engine(), types, purpose, a, b, d));
+}
+
 }  // namespace
 
 template <class Real>
@@ -29,29 +36,28 @@ Var<Real> linear(Var<Real> x, Var<Real> weight, Var<Real> bias) {
     const Index rows = x.value().rows_of(in);
     const OpPrecision precision = op.precision();
     const ProductTypes types = precision.product;
-    const Engine& engine = op.tape().engine();
+    Tape<Real>* tape = &op.tape();
 
     Shape shape = x.shape();
     shape.back() = out;
     auto y = Tensor<Real>::unset(shape);
-    product<Real>(engine, types, {op.label(), "forward"}, Operand(x.value(), types.input).matrix(rows, in),
-                  Operand(weight.value(), types.b_input).matrix(out, in).transposed(), {y.data(), rows, out});
+    multiply<Real>(*tape, types, {op.label(), "forward"}, Operand(x.value(), types.input).matrix(rows, in),
+                   Operand(weight.value(), types.b_input).matrix(out, in).transposed(), {y.data(), rows, out});
     add_bias(y, bias.value(), precision);
 
-    Tape<Real>* tape = &op.tape();
-    return op.finish(std::move(y), [=, &engine, label = op.label()](const Tensor<Real>& dy, const Tensor<Real>&) {
+    return op.finish(std::move(y), [=, label = op.label()](const Tensor<Real>& dy, const Tensor<Real>&) {
         const Operand<Real> gradient(dy, types.input);
         if (tape->needs_gradient(x)) {
             auto dx = Tensor<Real>::unset(x.shape());
-            product<Real>(engine, types, {label, "input gradient", Gradient::a}, gradient.matrix(rows, out),
-                          Operand(weight.value(), types.b_input).matrix(out, in), {dx.data(), rows, in});
+            multiply<Real>(*tape, types, {label, "input gradient", Gradient::a}, gradient.matrix(rows, out),
+                           Operand(weight.value(), types.b_input).matrix(out, in), {dx.data(), rows, in});
             tape->accumulate(x, std::move(dx));
         }
         if (tape->needs_gradient(weight)) {
             auto dw = Tensor<Real>::unset(weight.shape());
-            product<Real>(engine, types, {label, "weight gradient", Gradient::a},
-                          gradient.matrix(rows, out).transposed(), Operand(x.value(), types.b_input).matrix(rows, in),
-                          {dw.data(), out, in});
+            multiply<Real>(*tape, types, {label, "weight gradient", Gradient::a},
+                           gradient.matrix(rows, out).transposed(), Operand(x.value(), types.b_input).matrix(rows, in),
+                           {dw.data(), out, in});
             tape->accumulate(weight, std::move(dw));
         }
         if (tape->needs_gradient(bias)) tape->accumulate(bias, column_sums(dy, out, precision.compute));
@@ -84,7 +90,7 @@ Var<Real> matmul(Var<Real> a, Var<Real> b, bool transpose_b) {
     const Operation<Real> op("matmul", {a, b});
     a = op.input(0), b = op.input(1);
     const ProductTypes types = op.precision().product;
-    const Engine& engine = op.tape().engine();
+    Tape<Real>* tape = &op.tape();
     // Views of the i-th matrices; b as k x n however it is stored.
     const auto a_of = [s](const Operand<Real>& x, Index i) { return x.matrix(s.m, s.k, i * s.m * s.k); };
     const auto b_of = [s, transpose_b](const Operand<Real>& x, Index i) {
@@ -99,21 +105,20 @@ Var<Real> matmul(Var<Real> a, Var<Real> b, bool transpose_b) {
         const Operand<Real> x(a.value(), types.input);
         const Operand<Real> w(b.value(), types.b_input);
         for (Index i = 0; i < s.count; ++i) {
-            product<Real>(engine, types, {op.label(), "forward"}, a_of(x, i), b_of(w, i),
-                          {y.data() + i * s.m * s.n, s.m, s.n});
+            multiply<Real>(*tape, types, {op.label(), "forward"}, a_of(x, i), b_of(w, i),
+                           {y.data() + i * s.m * s.n, s.m, s.n});
         }
     }
     y.set_format(types.accumulator);
     y.round_to_format(op.precision().compute);
-    Tape<Real>* tape = &op.tape();
-    return op.finish(std::move(y), [=, &engine, label = op.label()](const Tensor<Real>& dy, const Tensor<Real>&) {
+    return op.finish(std::move(y), [=, label = op.label()](const Tensor<Real>& dy, const Tensor<Real>&) {
         const Operand<Real> g(dy, types.input);
         if (tape->needs_gradient(a)) {
             const Operand<Real> w(b.value(), types.b_input);
             Tensor<Real> da(a.shape());
             for (Index i = 0; i < s.count; ++i) {
-                product<Real>(engine, types, {label, "input gradient", Gradient::a}, d_of(g, i),
-                              b_of(w, i).transposed(), {da.data() + i * s.m * s.k, s.m, s.k});
+                multiply<Real>(*tape, types, {label, "input gradient", Gradient::a}, d_of(g, i),
+                               b_of(w, i).transposed(), {da.data() + i * s.m * s.k, s.m, s.k});
             }
             tape->accumulate(a, std::move(da));
         }
@@ -124,11 +129,11 @@ Var<Real> matmul(Var<Real> a, Var<Real> b, bool transpose_b) {
                 // a^T dy is k x n; stored transposed it is dy^T a.
                 Real* to = db.data() + i * s.k * s.n;
                 if (transpose_b) {
-                    product<Real>(engine, types, {label, "weight gradient", Gradient::a}, d_of(g, i).transposed(),
-                                  a_of(x, i), {to, s.n, s.k});
+                    multiply<Real>(*tape, types, {label, "weight gradient", Gradient::a}, d_of(g, i).transposed(),
+                                   a_of(x, i), {to, s.n, s.k});
                 } else {
-                    product<Real>(engine, types, {label, "weight gradient", Gradient::b}, a_of(x, i).transposed(),
-                                  d_of(g, i), {to, s.k, s.n});
+                    multiply<Real>(*tape, types, {label, "weight gradient", Gradient::b}, a_of(x, i).transposed(),
+                                   d_of(g, i), {to, s.k, s.n});
                 }
             }
             tape->accumulate(b, std::move(db));

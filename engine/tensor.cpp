@@ -37,10 +37,7 @@ Tensor<Real>::Tensor(Shape shape, const std::vector<Real>& values, const FloatFo
 
 template <class Real>
 void Tensor<Real>::round_to_format(const StepFormat& format) {
-    const bool flushes = format.subnormals.flush_outputs && std::is_same_v<Real, float>;
-    if (flushes || (format != format_ && format != carrier_format<Real>)) {
-        round_all(format, data_, {.flush_tiny = flushes});
-    }
+    if (rounded_by(format)) round_all(format, data_, {.flush_tiny = flushed_by(format)});
     format_ = format;
 }
 

@@ -61,12 +61,20 @@ class Tensor {
 
     /// The tensor as a matrix of `cols` columns: all leading dimensions in one.
     [[nodiscard]] Index rows_of(Index cols) const { return cols == 0 ? 0 : size() / cols; }
+    /// Whether rounding to the format may change an entry.
+    [[nodiscard]] bool rounded_by(const StepFormat& format) const {
+        return flushed_by(format) || (format != format_ && format != carrier_format<Real>);
+    }
     /// Rounds every entry to the format (to nearest even) and takes it as its own. Exact if it is wider. Subnormal
     /// results are flushed where the format says so.
     void round_to_format(const StepFormat& format);
     /// The same numbers in another shape of the same volume.
     [[nodiscard]] Tensor reshaped(Shape shape) const&;
     [[nodiscard]] Tensor reshaped(Shape shape) &&;
+    /// Whether subnormal results in the format become zeros (fp64 mode knows no flushing).
+    static bool flushed_by(const StepFormat& format) {
+        return format.subnormals.flush_outputs && std::is_same_v<Real, float>;
+    }
 
   private:
     Shape shape_;

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "engine/exponent_counts.hpp"
+#include "engine/rounder.hpp"
 #include "softfloat/format_names.hpp"
 
 namespace ulp {
@@ -25,23 +26,53 @@ namespace {
 
 std::string bits_text(float x) { return fmt::format("{} ({:#010x})", x, std::bit_cast<std::uint32_t>(x)); }
 
+/// What the numbers were before they were rounded, and after.
+struct Tallies {
+    Tally before, after;
+};
+
+/// Counts, rounds where `format` is given, and counts again, each part while it is in the processor's nearest memory.
+template <class Real>
+Tallies tally_and_round(std::span<Real> values, const StepFormat* format) {
+    constexpr std::size_t part = 4096;
+    const auto parts = static_cast<Index>((values.size() + part - 1) / part);
+    std::int64_t zeros_before = 0, finite_before = 0, zeros = 0, finite = 0;
+#pragma omp parallel for schedule(static) reduction(+ : zeros_before, finite_before, zeros, finite) if (parts > 8)
+    for (Index i = 0; i < parts; ++i) {
+        const std::size_t first = static_cast<std::size_t>(i) * part;
+        const std::span<Real> own = values.subspan(first, std::min(part, values.size() - first));
+        if (format != nullptr) {
+            const Tally before = tally_of(std::span<const Real>(own));
+            zeros_before += before.zeros;
+            finite_before += before.finite;
+            round_all(*format, own, {.flush_tiny = Tensor<Real>::flushed_by(*format)});
+        }
+        const Tally after = tally_of(std::span<const Real>(own));
+        zeros += after.zeros;
+        finite += after.finite;
+    }
+    if (format == nullptr) return {{zeros, finite}, {zeros, finite}};
+    return {{zeros_before, finite_before}, {zeros, finite}};
+}
+
 }  // namespace
 
 template <class Real>
 bool Watch::store(const std::string& place, Tensor<Real>& result, const StepFormat& format) {
-    const bool rounds = format != result.format() || format.subnormals.flush_outputs;
-    const Tally before = count_rounding && rounds ? tally_of(std::span<const Real>(result.values())) : Tally{};
-    result.round_to_format(format);
-    if (!count_rounding && !find_nonfinite) return true;
-    const Tally after = tally_of(std::span<const Real>(result.values()));
+    if (!count_rounding && !find_nonfinite) {
+        result.round_to_format(format);
+        return true;
+    }
+    const Tallies tallies = tally_and_round(result.values(), result.rounded_by(format) ? &format : nullptr);
+    result.set_format(format);
     if (count_rounding) {
         RoundingCounts& counts = rounding[place];
         counts.elements += result.size();
-        counts.overflows += rounds ? before.finite - after.finite : 0;
-        counts.underflows += rounds ? after.zeros - before.zeros : 0;
-        counts.zeros += after.zeros;
+        counts.overflows += tallies.before.finite - tallies.after.finite;
+        counts.underflows += tallies.after.zeros - tallies.before.zeros;
+        counts.zeros += tallies.after.zeros;
     }
-    return after.finite == result.size();
+    return tallies.after.finite == result.size();
 }
 template bool Watch::store(const std::string&, Tensor<float>&, const StepFormat&);
 template bool Watch::store(const std::string&, Tensor<double>&, const StepFormat&);

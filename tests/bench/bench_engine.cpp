@@ -73,6 +73,7 @@ void add_net(const std::string& net) {
     add<Net>(net, "fp32", "eigen");
     add<Net>(net, "fp32", "soft:ieee");
     add<Net>(net, "bf16", "soft:h100");
+    add<Net>(net, "fp8", "soft:h100");
     for (const auto& [recipe, backend] : {std::pair{"fp32", "eigen"}, std::pair{"mixed_fp16", "soft:h100"}}) {
         if (backend != std::string("eigen")) add<Net>(net, recipe, backend);
         add<Net>(net, recipe, backend, "/histograms", {.histograms = true});

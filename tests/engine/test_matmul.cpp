@@ -1,5 +1,6 @@
 // The seam: each backend against an independent definition, views, shapes, and names.
 #include <doctest/doctest.h>
+#include <omp.h>
 
 #include <cmath>
 #include <limits>
@@ -154,6 +155,31 @@ TEST_CASE("every backend takes transposed operands, C, and D in the place of C")
         CHECK(differing(multiply(*backend, types, transposed(a_t), b, c), plain) == 0);
         CHECK(differing(multiply(*backend, types, a, transposed(b_t), c), plain) == 0);
         CHECK(differing(multiply(*backend, types, transposed(a_t), transposed(b_t), c), plain) == 0);
+    }
+}
+
+TEST_CASE("eigen gives the same bits with any number of threads, whichever way D is divided") {
+    const auto backend = make_backend("eigen");
+    const ProductTypes fp32{formats::fp32, formats::fp32};
+    struct Size {
+        Index m, n, k;
+    };
+    for (const auto& [m, n, k] : {Size{8, 500, 1100}, {300, 20, 700}, {200, 200, 400}, {1, 5000, 60}, {5000, 1, 60}}) {
+        const Matrix a = random_matrix(m, k, formats::fp32, 1);
+        const Matrix b = random_matrix(k, n, formats::fp32, 2);
+        const int threads = omp_get_max_threads();
+        omp_set_num_threads(1);
+        const Matrix one = multiply(*backend, fp32, a, b);
+        for (const int count : {2, 3, 8}) {
+            omp_set_num_threads(count);
+            CHECK(differing(multiply(*backend, fp32, a, b), one) == 0);
+            Matrix columns(n, m);  // D where its columns lie beside each other
+            backend->multiply({fp32, a, b, std::nullopt, MutableMatrixView(columns).transposed()});
+            CHECK((columns.transpose() - one).cwiseAbs().maxCoeff() <= 1e-4F * one.cwiseAbs().maxCoeff());
+        }
+        omp_set_num_threads(threads);
+        const double error = (one.cast<double>() - a.cast<double>() * b.cast<double>()).cwiseAbs().maxCoeff();
+        CHECK(error <= 1e-5 * (a.cast<double>().cwiseAbs() * b.cast<double>().cwiseAbs()).maxCoeff());
     }
 }
 

@@ -82,8 +82,12 @@ TEST_CASE("a process grows by at most 1.3 times the accounted bytes, whatever th
         MESSAGE("skipped: no count of this process's memory");
         return;
     }
-    for (const auto& [recipe, backend] :
-         {std::pair{"fp32", "eigen"}, {"fp32", "soft:ieee"}, {"bf16", "soft:h100"}, {"mixed_fp16", "soft:h100"}}) {
+    for (const auto& [recipe, backend] : {std::pair{"fp32", "eigen"},
+                                          {"fp32", "soft:ieee"},
+                                          {"bf16", "soft:h100"},
+                                          {"mixed_fp16", "soft:h100"},
+                                          {"fp8", "soft:h100"},
+                                          {"mxfp8", "soft:h100"}}) {
         const std::string name = std::string(recipe) + " on " + backend;
         CAPTURE(name);
         const double cnn = growth_in_new_process<Cnn>(recipe, backend);

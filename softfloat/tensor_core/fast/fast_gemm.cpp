@@ -275,11 +275,19 @@ Extent piece_extent(const Plan& plan, int shares, std::int64_t bytes_a_share) {
         return std::min(size, std::max<std::int64_t>(room / bytes_each / step, 1) * step);
     };
     const auto filled_up = [&](std::int64_t cols) { return tiles_of(cols, plan.width) * plan.width; };
+    // k is filled up with zeros to whole groups, or to the groups of whole emulated instructions.
+    const std::int64_t k_step =
+        plan.order.emulated_instruction > 0 ? plan.order.emulated_instruction : plan.order.group;
+    const std::int64_t packed_step = plan.order.emulated_instruction > 0 ? plan.groups_per_segment * plan.order.group
+                                                                         : std::int64_t{plan.order.group};
+    const auto packed_k = [&](std::int64_t k) { return tiles_of(k, k_step) * packed_step; };
     const GemmProblem& p = plan.problem;
     Extent most{std::min<std::int64_t>(p.m, 96 * shares), 0, std::min<std::int64_t>(p.k, 512)};
-    most.n = fitting(p.n, plan.width, col_bytes * most.k, row_bytes * most.m * most.k);
-    most.m = fitting(p.m, rows_per_tile, row_bytes * most.k, col_bytes * filled_up(most.n) * most.k);
-    most.k = fitting(p.k, plan.model.instruction_k, row_bytes * most.m + col_bytes * filled_up(most.n), 0);
+    const std::int64_t depth = packed_k(most.k);
+    most.n = fitting(p.n, plan.width, col_bytes * depth, row_bytes * most.m * depth);
+    most.m = fitting(p.m, rows_per_tile, row_bytes * depth, col_bytes * filled_up(most.n) * depth);
+    most.k = fitting(p.k, plan.model.instruction_k,
+                     (row_bytes * most.m + col_bytes * filled_up(most.n)) * packed_step / k_step, 0);
     return most;
 }
 
