@@ -15,7 +15,8 @@ namespace ulp {
 std::unique_ptr<MatmulBackend> make_ieee_backend();
 
 /// Eigen's fp32 product, then one rounding to the accumulator's format. Its order of summation depends on the vector
-/// width, so it claims no model: for speed, and for study. Takes any types.
+/// width and the processor's caches (not on the number of threads), so it claims no model: for speed, and for study.
+/// Takes any types.
 std::unique_ptr<MatmulBackend> make_eigen_backend();
 
 /// The matrix unit of a GPU, "h100", or one instruction of it, "h100.wgmma", through the table of models; the row is

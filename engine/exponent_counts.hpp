@@ -11,9 +11,14 @@ namespace ulp {
 
 /// Numbers by their exponent field: 0 for zeros and subnormals, 255 for infinities and NaNs.
 using FieldCounts = std::array<std::int64_t, 256>;
-FieldCounts count_exponent_fields(std::span<const float> values, Simd simd = simd_choice());
+struct ExponentCounts {
+    FieldCounts fields{};
+    std::int64_t zeros = 0;  // of those in field 0, +0 and -0
+    constexpr bool operator==(const ExponentCounts&) const = default;
+};
+ExponentCounts count_exponents(std::span<const float> values, Simd simd = simd_choice());
 /// The same by one count an element.
-FieldCounts count_exponent_fields_plain(std::span<const float> values);
+ExponentCounts count_exponents_plain(std::span<const float> values);
 
 struct Tally {
     std::int64_t zeros = 0;  // +0 and -0

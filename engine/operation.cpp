@@ -10,7 +10,7 @@ Var<Real> cast(Var<Real> x, const FloatFormat& format) {
     if (x.format() == format) return x;
     Tensor<Real> y = x.value();
     Tape<Real>* tape = x.tape;
-    tape->store(tape->label_for("cast"), "forward", y, format, {x});
+    tape->store(tape->label_for("cast"), {"forward"}, y, format, {x});
     return tape->push("cast", std::move(y), tape->needs_gradient(x),
                       [tape, x](const Tensor<Real>& dy, const Tensor<Real>&) { tape->accumulate(x, dy); });
 }
@@ -36,7 +36,7 @@ Operation<Real>::Operation(std::string_view name, std::vector<Var<Real>> inputs)
 template <class Real>
 Var<Real> Operation<Real>::finish(Tensor<Real> result, typename Tape<Real>::Backward backward) const {
     result.set_format(precision_.compute);
-    tape_->store(label_, "forward", result, fused_ ? precision_.compute : precision_.output, inputs_);
+    tape_->store(label_, {"forward"}, result, fused_ ? precision_.compute : precision_.output, inputs_);
     bool needs_gradient = false;
     for (const Var<Real>& input : inputs_) needs_gradient = needs_gradient || tape_->needs_gradient(input);
     if (fused_) {

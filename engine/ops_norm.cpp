@@ -143,7 +143,7 @@ Var<Real> normalize(std::string_view name, Var<Real> x, Var<Real> weight, Var<Re
     on_moments(m, precision.compute);
     Tensor<Real> y = normalized(x.value(), weight.value(), bias.value(), groups, m, precision.compute);
     y.set_format(precision.compute);
-    tape->store(tape->label_for(name), "forward", y, precision.output, {x, weight, bias});
+    tape->store(tape->label_for(name), {"forward"}, y, precision.output, {x, weight, bias});
     const bool needs = tape->needs_gradient(x) || tape->needs_gradient(weight) || tape->needs_gradient(bias);
     return tape->push(name, std::move(y), needs, [=, m = std::move(m)](const Tensor<Real>& dy, const Tensor<Real>&) {
         normalize_backward(tape, x, weight, bias, groups, m, precision.compute, dy);

@@ -58,7 +58,7 @@ Var<Real> Tape<Real>::stored(Var<Real> x) {
     if (node.stored_format == node.value.format()) return x;
     if (node.stored_as != none) return {this, node.stored_as};
     Tensor<Real> y = node.value;
-    store(label_for("store"), "forward", y, node.stored_format, {x});
+    store(label_for("store"), {"forward"}, y, node.stored_format, {x});
     const Var<Real> result = push("store", std::move(y), node.needs_gradient,
                                   [this, x](const Tensor<Real>& dy, const Tensor<Real>&) { accumulate(x, dy); });
     nodes_[x.id].stored_as = result.id;
@@ -90,7 +90,7 @@ template <class Real>
 void Tape<Real>::store_gradient(const Node& node, Tensor<Real>& gradient) {
     const StepFormat format = engine_->recipe.stored(node.value.format());
     if (engine_->watch != nullptr) {
-        store(nodes_[running_].label, "backward, gradient of " + node.label, gradient, format, {{this, running_}});
+        store(nodes_[running_].label, {"backward, gradient of ", node.label}, gradient, format, {{this, running_}});
     } else {
         gradient.round_to_format(format);
     }
@@ -175,28 +175,30 @@ const Tensor<Real>& Tape<Real>::gradient(Var<Real> var) const {
 }
 
 template <class Real>
-void Tape<Real>::store(const std::string& label, std::string_view pass, Tensor<Real>& result, const FloatFormat& format,
+void Tape<Real>::store(const std::string& label, const Pass& pass, Tensor<Real>& result, const FloatFormat& format,
                        const std::vector<Var<Real>>& operands) const {
     Watch* watch = engine_->watch;
     const StepFormat target = engine_->recipe.stored(format);
     if (watch == nullptr) return result.round_to_format(target);
-    const bool all_finite = watch->store(fmt::format("{} {}", label, pass), result, target);
+    const bool all_finite = watch->store(label, pass, result, target);
     if (!all_finite && watch->find_nonfinite && !watch->first_nonfinite) {
-        search(label, std::string(pass), result, operands);
+        search(label, pass, result, operands);
     }
 }
 
 template <class Real>
-void Tape<Real>::search(const std::string& label, const std::string& pass, const Tensor<Real>& result,
+void Tape<Real>::search(const std::string& label, const Pass& pass, const Tensor<Real>& result,
                         const std::vector<Var<Real>>& operands) const {
     Index bad = 0;
     while (bad < result.size() && std::isfinite(result[bad])) ++bad;
     if (bad == result.size()) return;
-    NonFinite found{label, pass, engine_->step, bad, static_cast<float>(result[bad]), result.format(), {}};
+    NonFinite found{label, std::string(pass.name).append(pass.of), engine_->step,
+                    bad,   static_cast<float>(result[bad]),        result.format(),
+                    {}};
     for (const Var<Real>& var : operands) {
         const Node& node = nodes_[var.id];
         // Backward, what is turned into gradients of inputs is the gradient of the result.
-        const Tensor<Real>& tensor = pass == "forward" ? node.value : node.gradient;
+        const Tensor<Real>& tensor = pass.of.empty() ? node.value : node.gradient;
         SuspectOperand operand{node.label, tensor.shape(), std::nullopt, 0, 0};
         for (const Real x : tensor.values()) {
             operand.not_finite += std::isfinite(x) ? 0 : 1;

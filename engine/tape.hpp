@@ -76,7 +76,7 @@ class Tape {
     [[nodiscard]] const FloatFormat& stored_format(Var<Real> var) const { return nodes_[var.id].stored_format; }
 
     /// Rounds a result into its format under the eyes of the engine's watch.
-    void store(const std::string& label, std::string_view pass, Tensor<Real>& result, const FloatFormat& format,
+    void store(const std::string& label, const Pass& pass, Tensor<Real>& result, const FloatFormat& format,
                const std::vector<Var<Real>>& operands) const;
     /// What the values on the tape take (parameters left out; inner values of fused chains are held, but not stored).
     [[nodiscard]] ByteCount activation_bytes() const;
@@ -129,7 +129,7 @@ class Tape {
     };
     static constexpr std::size_t none = ~std::size_t{0};
 
-    void search(const std::string& label, const std::string& pass, const Tensor<Real>& result,
+    void search(const std::string& label, const Pass& pass, const Tensor<Real>& result,
                 const std::vector<Var<Real>>& operands) const;
     void store_gradient(const Node& node, Tensor<Real>& gradient);
     void count_gradient(const Tensor<Real>& gradient);

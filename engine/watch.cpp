@@ -58,7 +58,7 @@ Tallies tally_and_round(std::span<Real> values, const StepFormat* format) {
 }  // namespace
 
 template <class Real>
-bool Watch::store(const std::string& place, Tensor<Real>& result, const StepFormat& format) {
+bool Watch::store(std::string_view label, const Pass& pass, Tensor<Real>& result, const StepFormat& format) {
     if (!count_rounding && !find_nonfinite) {
         result.round_to_format(format);
         return true;
@@ -66,7 +66,8 @@ bool Watch::store(const std::string& place, Tensor<Real>& result, const StepForm
     const Tallies tallies = tally_and_round(result.values(), result.rounded_by(format) ? &format : nullptr);
     result.set_format(format);
     if (count_rounding) {
-        RoundingCounts& counts = rounding[place];
+        place_.assign(label).append(" ").append(pass.name).append(pass.of);
+        RoundingCounts& counts = rounding[place_];
         counts.elements += result.size();
         counts.overflows += tallies.before.finite - tallies.after.finite;
         counts.underflows += tallies.after.zeros - tallies.before.zeros;
@@ -74,8 +75,8 @@ bool Watch::store(const std::string& place, Tensor<Real>& result, const StepForm
     }
     return tallies.after.finite == result.size();
 }
-template bool Watch::store(const std::string&, Tensor<float>&, const StepFormat&);
-template bool Watch::store(const std::string&, Tensor<double>&, const StepFormat&);
+template bool Watch::store(std::string_view, const Pass&, Tensor<float>&, const StepFormat&);
+template bool Watch::store(std::string_view, const Pass&, Tensor<double>&, const StepFormat&);
 
 std::string NonFinite::text() const {
     std::string text = fmt::format("step {}, {}, {}: element {} became {} in {}\n", step, label, pass, element,

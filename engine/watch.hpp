@@ -4,11 +4,11 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/matmul.hpp"
@@ -41,6 +41,12 @@ struct ProductRecord {
     std::string path;  // how the backend computes it, and why
 };
 using ProductTap = std::function<void(const ProductRecord&)>;
+
+/// What is computed: "forward", or "backward, gradient of " and the label of an input.
+struct Pass {
+    std::string_view name;
+    std::string_view of{};
+};
 
 /// What storing results did to them, by operation and pass ("fc1/linear forward").
 struct RoundingCounts {
@@ -77,13 +83,16 @@ struct NonFinite {
 struct Watch {
     bool count_rounding = true;
     bool find_nonfinite = true;
-    std::map<std::string, RoundingCounts> rounding;
+    std::unordered_map<std::string, RoundingCounts> rounding;  // "fc1/linear forward"
     std::optional<NonFinite> first_nonfinite;
 
-    /// Rounds a result into its format, and counts. `place`: the operation and pass. Returns whether all of it is
-    /// finite (true where nothing asks).
+    /// Rounds a result into its format, and counts under the operation's label and the pass. Returns whether all of it
+    /// is finite (true where nothing asks).
     template <class Real>
-    bool store(const std::string& place, Tensor<Real>& result, const StepFormat& format);
+    bool store(std::string_view label, const Pass& pass, Tensor<Real>& result, const StepFormat& format);
+
+  private:
+    std::string place_;  // of the last result: its memory serves the next
 };
 
 /// A number of bytes: as the format stores them, and as the carrier holds them in memory.

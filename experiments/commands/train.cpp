@@ -88,7 +88,8 @@ void print_bytes(const char* when, const Trainer<float>::Bytes& bytes) {
 
 void print_counts(const Watch& watch) {
     fmt::print("{:<60} {:>10} {:>10} {:>10} {:>10}\n", "stored", "elements", "overflows", "underflows", "zeros");
-    for (const auto& [place, counts] : watch.rounding) {
+    const std::map<std::string, RoundingCounts> by_name(watch.rounding.begin(), watch.rounding.end());
+    for (const auto& [place, counts] : by_name) {
         fmt::print("{:<60} {:>10} {:>10} {:>10} {:>10}\n", place, counts.elements, counts.overflows, counts.underflows,
                    counts.zeros);
     }

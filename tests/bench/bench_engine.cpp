@@ -4,9 +4,12 @@
 // The nets (tests/bench/step_nets.hpp) are those of tests/bench/torch_steps.py, which trains them with PyTorch.
 #include <benchmark/benchmark.h>
 
-#include <functional>
-#include <map>
+#include <algorithm>
+#include <chrono>
+#include <ctime>
 #include <string>
+#include <unordered_map>
+#include <vector>
 
 #include "engine/histogram.hpp"
 #include "engine/storage.hpp"
@@ -26,29 +29,40 @@ struct Watching {
     bool counters = false;
 };
 
+/// A net in training, and what watches it.
+template <class Net>
+struct Training {
+    Trainer<float> trainer;
+    Net net;
+    std::unordered_map<std::string, ExponentHistogram> histograms;
+    Watch watch;
+
+    Training(const std::string& recipe, const std::string& backend, Watching watching)
+        : trainer(Engine(recipe, backend), 1), net(trainer.model()) {
+        trainer.keep_trace = false;
+        trainer.optimize(adam);
+        if (watching.histograms) {
+            trainer.watch([](std::int64_t) { return true; },
+                          [&](const TapEvent& event) { histograms[std::string(event.name)].add(event.values); });
+        }
+        if (watching.counters) trainer.engine().watch = &watch;
+    }
+    Training(const Training&) = delete;
+    Training& operator=(const Training&) = delete;
+
+    double step() {
+        return trainer.step([&](Tape<float>& tape) { return net.loss(tape); }).loss;
+    }
+};
+
 template <class Net>
 void steps(benchmark::State& state, const std::string& recipe, const std::string& backend, Watching watching) {
-    Trainer<float> trainer(Engine(recipe, backend), 1);
-    trainer.keep_trace = false;
-    const Net net(trainer.model());
-    trainer.optimize(adam);
-    std::map<std::string, ExponentHistogram, std::less<>> histograms;
-    if (watching.histograms) {
-        trainer.watch([](std::int64_t) { return true; },
-                      [&](const TapEvent& event) {
-                          auto entry = histograms.find(event.name);
-                          if (entry == histograms.end())
-                              entry = histograms.emplace(event.name, ExponentHistogram{}).first;
-                          entry->second.add(event.values);
-                      });
-    }
-    Watch watch;
-    if (watching.counters) trainer.engine().watch = &watch;
-    const auto forward = [&](Tape<float>& tape) { return net.loss(tape); };
+    Training<Net> training(recipe, backend, watching);
+    Trainer<float>& trainer = training.trainer;
     const double before = restart_process_peak();
     const auto tensors_before = static_cast<double>(storage_bytes().live);
-    trainer.step(forward);  // fills caches and the optimizer's state
-    for (auto _ : state) benchmark::DoNotOptimize(trainer.step(forward).loss);
+    training.step();  // fills caches and the optimizer's state
+    for (auto _ : state) benchmark::DoNotOptimize(training.step());
     // The process also holds what the products pack and the tape's own structures; weights and batch were there before.
     const auto bytes = trainer.bytes();
     const auto accounted = static_cast<double>(bytes.total().held);
@@ -56,6 +70,48 @@ void steps(benchmark::State& state, const std::string& recipe, const std::string
     state.counters["accounted_MB"] = accounted * 1e-6;
     state.counters["tensors_MB"] = (static_cast<double>(storage_bytes().peak) - tensors_before + there) * 1e-6;
     state.counters["process_MB"] = (process_bytes("VmHWM:") - before + there) * 1e-6;
+}
+
+/// Processor time of this process and its threads, in seconds.
+double processor_seconds() {
+    timespec time{};
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+/// A watched step and one that nothing watches in turns: what else the machine does meets both. The counters are the
+/// medians over all turns of the ratio of their processor times and of their wall times.
+template <class Net>
+void cost_of_watching(benchmark::State& state, const std::string& recipe, const std::string& backend) {
+    Training<Net> plain(recipe, backend, {});
+    Training<Net> watched(recipe, backend, {.histograms = true, .counters = true});
+    struct Times {
+        double processor, wall;
+    };
+    const auto times_of = [](Training<Net>& training) {
+        const auto wall = std::chrono::steady_clock::now();
+        const double processor = processor_seconds();
+        benchmark::DoNotOptimize(training.step());
+        const double used = processor_seconds() - processor;
+        return Times{used, std::chrono::duration<double>(std::chrono::steady_clock::now() - wall).count()};
+    };
+    plain.step();
+    watched.step();
+    std::vector<double> processor, wall;
+    for (auto _ : state) {
+        const bool plain_first = processor.size() % 2 == 0;
+        const Times first = times_of(plain_first ? plain : watched);
+        const Times second = times_of(plain_first ? watched : plain);
+        processor.push_back(plain_first ? second.processor / first.processor : first.processor / second.processor);
+        wall.push_back(plain_first ? second.wall / first.wall : first.wall / second.wall);
+    }
+    const auto median = [](std::vector<double>& values) {
+        const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+        std::nth_element(values.begin(), middle, values.end());
+        return *middle;
+    };
+    state.counters["processor_ratio"] = median(processor);
+    state.counters["wall_ratio"] = median(wall);
 }
 
 template <class Net>
@@ -79,6 +135,9 @@ void add_net(const std::string& net) {
         add<Net>(net, recipe, backend, "/histograms", {.histograms = true});
         add<Net>(net, recipe, backend, "/counters", {.counters = true});
         add<Net>(net, recipe, backend, "/histograms_and_counters", {.histograms = true, .counters = true});
+        benchmark::RegisterBenchmark((net + "/" + recipe + "/" + backend + "/cost_of_watching").c_str(),
+                                     [=](benchmark::State& state) { cost_of_watching<Net>(state, recipe, backend); })
+            ->Unit(benchmark::kMillisecond);
     }
 }
 

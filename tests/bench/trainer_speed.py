@@ -12,6 +12,7 @@ import json
 import os
 import platform
 import re
+import statistics
 import subprocess
 import sys
 
@@ -35,6 +36,15 @@ def run_engine(program, name, arguments):
             "process": found["process_MB"]}
 
 
+def run_watched(program, name, arguments):
+    """What histograms and counters cost: ratios of watched steps to plain ones that take turns with them."""
+    command = [program, "--benchmark_filter=^" + re.escape(name) + "/cost_of_watching", "--benchmark_format=json",
+               "--benchmark_min_time=" + str(4 * arguments.seconds)]
+    output = subprocess.run(command, env=environment(arguments.threads), check=True, capture_output=True).stdout
+    found = json.loads(output)["benchmarks"][0]
+    return {"cpu": found["processor_ratio"], "wall": found["wall_ratio"]}
+
+
 def run_torch(net, arguments, blas=None):
     command = [sys.executable, TORCH_STEPS, net, str(arguments.seconds)]
     output = subprocess.run(command, env=environment(arguments.threads, blas), check=True, capture_output=True).stdout
@@ -48,9 +58,10 @@ def least(best, new):
 
 def measure(arguments):
     engine = [f"{net}/{rest}" for net in ("cnn", "lstm") for rest in (
-        "fp32/eigen", "fp32/soft:ieee", "bf16/soft:h100", "mixed_fp16/soft:h100", "fp32/eigen/histograms_and_counters",
-        "mixed_fp16/soft:h100/histograms_and_counters")]
+        "fp32/eigen", "fp32/soft:ieee", "bf16/soft:h100", "fp8/soft:h100", "mixed_fp16/soft:h100")]
+    watched = [f"{net}/{rest}" for net in ("cnn", "lstm") for rest in ("fp32/eigen", "mixed_fp16/soft:h100")]
     best = {}
+    watching = {}
     for turn in range(arguments.rounds):
         for name in engine:
             least(best.setdefault(name, {}), run_engine(arguments.program, name, arguments))
@@ -59,23 +70,29 @@ def measure(arguments):
             if arguments.blas:
                 least(best.setdefault(f"{net}/PyTorch with {os.path.basename(arguments.blas)}", {}),
                       run_torch(net, arguments, arguments.blas))
+        for name in watched:
+            watching.setdefault(name, []).append(run_watched(arguments.program, name, arguments))
         print(f"round {turn + 1} of {arguments.rounds}", file=sys.stderr)
-        yield turn + 1, best
+        yield turn + 1, best, watching
 
 
-def ratios(best):
-    """The bars, each with its ratio of processor time (wall time on a busy machine says little)."""
+def ratios(best, watching):
+    """The bars, each with its ratios of processor time and of wall time (which says little on a busy machine)."""
+    def ratio(a, b):
+        return a["cpu"] / b["cpu"], a["wall"] / b["wall"]
+
     for net in ("cnn", "lstm"):
         fp32 = best[f"{net}/fp32/eigen"]
         for other in [name for name in best if name.startswith(f"{net}/PyTorch")]:
-            yield f"{net}: fp32 on eigen to {other.split('/', 1)[1]}", 2.0, fp32, best[other]
-        yield f"{net}: mixed_fp16 on soft:h100 to fp32 on eigen", 6.0, best[f"{net}/mixed_fp16/soft:h100"], fp32
-        for step in ("fp32/eigen", "mixed_fp16/soft:h100"):
-            watched = best[f"{net}/{step}/histograms_and_counters"]
-            yield f"{net}: {step} with histograms and counters to without", 1.1, watched, best[f"{net}/{step}"]
+            yield f"{net}: fp32 on eigen to {other.split('/', 1)[1]}", 2.0, *ratio(fp32, best[other])
+        yield (f"{net}: mixed_fp16 on soft:h100 to fp32 on eigen", 6.0,
+               *ratio(best[f"{net}/mixed_fp16/soft:h100"], fp32))
+    for name, rounds in watching.items():
+        yield (f"{name} with histograms and counters to without, median", 1.1,
+               *(statistics.median(one[key] for one in rounds) for key in ("cpu", "wall")))
 
 
-def table(best, rounds, arguments):
+def table(best, watching, rounds, arguments):
     lines = ["# Speed of training steps", "",
              "Written by `tests/bench/trainer_speed.py`; do not edit. Milliseconds a step, the least of "
              f"{rounds} rounds in which all took turns, with {arguments.threads} threads. `net/recipe/backend`; "
@@ -88,8 +105,8 @@ def table(best, rounds, arguments):
     for name, value in best.items():
         lines.append(f"| {name} | {value['wall']:.2f} | {value['cpu']:.2f} |")
     lines += ["", "| ratio | bar | processor time | wall time |", "|---|---:|---:|---:|"]
-    for name, bar, a, b in ratios(best):
-        lines.append(f"| {name} | {bar} | {a['cpu'] / b['cpu']:.2f} | {a['wall'] / b['wall']:.2f} |")
+    for name, bar, processor, wall in ratios(best, watching):
+        lines.append(f"| {name} | {bar} | {processor:.2f} | {wall:.2f} |")
     lines += ["", "Memory, in 10^6 bytes: what the byte accounting says, and by how much the process grew at its peak.", "",
               "| step | accounted | process | ratio |", "|---|---:|---:|---:|"]
     for name, value in best.items():
@@ -115,8 +132,8 @@ def main():
         import torch  # noqa: F401
     except ImportError:
         sys.exit("trainer_speed.py: there is no PyTorch here; apt-get install python3-torch")
-    for rounds, best in measure(arguments):  # the table stands after every round: a long run may be cut short
-        text = table(best, rounds, arguments)
+    for rounds, best, watching in measure(arguments):  # the table stands after every round: a long run may be cut short
+        text = table(best, watching, rounds, arguments)
         if arguments.out:
             temporary = arguments.out + ".tmp"
             with open(temporary, "w", encoding="utf-8") as file:
