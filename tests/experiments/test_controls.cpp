@@ -146,6 +146,7 @@ const std::vector<Control>& controls() {
          {"seeds=1", "steps=12", "channels=2", "train_images=16"},
          {"control=one_scaler"},
          {"two_scales", "adapts"}},
+        {"analog", {"seeds=1", "steps=100", "most_bits=1"}, {"control=fine"}, {"without_accumulator", "updates_lost"}},
         {"detection",
          {"seeds=2", "steps=100", "train_images=400", "test_images=50"},
          {"control=unscaled"},
