@@ -2,15 +2,20 @@
 #include <doctest/doctest.h>
 #include <omp.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
+#include "engine/ieee_product.hpp"
 #include "engine/matmul.hpp"
 #include "engine/random.hpp"
 #include "softfloat/float.hpp"
+#include "softfloat/simd_choice.hpp"
 #include "softfloat/tensor_core/chain_dot.hpp"
 #include "softfloat/tensor_core/gemm.hpp"
 #include "softfloat/tensor_core/models.hpp"
@@ -93,6 +98,103 @@ TEST_CASE("soft:ieee sums in ascending k from +0") {
     CHECK(multiply(*backend, {formats::fp32, formats::fp32}, a, b)(0, 0) == 0x1p24F + 2);
     const Matrix minus_zero = Matrix::Constant(1, 1, -0.0F);
     CHECK(bits(multiply(*backend, {formats::fp32, formats::fp32}, minus_zero, ones(1, 1))(0, 0)) == 0);
+}
+
+/// D = A * B + C in fp32 by definition; `order` names the k that are summed one after the other.
+Matrix summed_in_order(const Matrix& a, const Matrix& b, const Matrix& c, const std::vector<Index>& order) {
+    Matrix d = c;
+    for (Index i = 0; i < d.rows(); ++i) {
+        for (Index j = 0; j < d.cols(); ++j) {
+            for (const Index k : order) d(i, j) = d(i, j) + a(i, k) * b(k, j);
+        }
+    }
+    return d;
+}
+std::vector<Index> ascending(Index count) {
+    std::vector<Index> order(static_cast<std::size_t>(count));
+    std::iota(order.begin(), order.end(), Index{0});
+    return order;
+}
+
+struct Tiles {
+    Simd simd;
+    void (*product)(const IeeeProduct&);
+};
+std::vector<Tiles> tiles() {
+    std::vector<Tiles> all{{Simd::portable, ieee_product_portable}};
+#ifdef __x86_64__
+    for (const Simd simd : supported_simd()) {
+        if (simd == Simd::avx2) all.push_back({simd, ieee_product_avx2});
+        if (simd == Simd::avx512) all.push_back({simd, ieee_product_avx512});
+    }
+#endif
+    return all;
+}
+
+TEST_CASE("soft:ieee's tiles give the plain loop's bits with every set of instructions, shape and stride") {
+    int told_apart = 0;
+    struct Size {
+        Index m, n, k;
+    };
+    for (const auto& [m, n, k] :
+         {Size{4, 16, 3}, {7, 10, 131}, {33, 97, 301}, {5, 1, 128}, {8, 33, 129}, {3, 64, 256}, {1, 130, 40}}) {
+        Matrix a = random_matrix(m, k, formats::fp32, 1);
+        Matrix b = random_matrix(k, n, formats::fp32, 2);
+        const Matrix c = random_matrix(m, n, formats::fp32, 3);
+        a(0, k / 2) = 0x1p-140F;  // subnormal, and products that are
+        b(k - 1, n / 2) = std::numeric_limits<float>::infinity();
+        a(m - 1, 0) = -0x1.fp127F;
+        const Matrix expected = summed_in_order(a, b, c, ascending(k));
+        const Matrix from_zero = summed_in_order(a, b, Matrix::Zero(m, n), ascending(k));
+        std::vector<Index> descending = ascending(k);
+        std::reverse(descending.begin(), descending.end());
+        told_apart += differing(summed_in_order(a, b, c, descending), expected);
+        const Matrix a_t = a.transpose();
+        const Matrix b_t = b.transpose();
+        for (const auto& [simd, product] : tiles()) {
+            CAPTURE(name_of(simd));
+            for (const bool a_across : {false, true}) {
+                for (const bool b_across : {false, true}) {
+                    const MatrixView x = a_across ? transposed(a_t) : MatrixView(a);
+                    const MatrixView y = b_across ? transposed(b_t) : MatrixView(b);
+                    Matrix wide = Matrix::Constant(m, n + 3, 7.0F);  // what lies beside D stays
+                    wide.leftCols(n) = c;
+                    const auto run = [&](bool onto_d) {
+                        product({m, n, k, x.data, x.row_stride, x.col_stride, y.data, y.row_stride, y.col_stride,
+                                 wide.data(), n + 3, onto_d});
+                    };
+                    run(true);
+                    CHECK(differing(wide.leftCols(n), expected) == 0);
+                    run(false);
+                    CHECK(differing(wide.leftCols(n), from_zero) == 0);
+                    CHECK((wide.rightCols(3).array() == 7.0F).all());
+                }
+            }
+        }
+    }
+    CHECK(told_apart > 1000);  // these numbers show the order of the sums
+}
+
+TEST_CASE("soft:ieee gives the same bits with any number of threads, whichever way D is divided and lies") {
+    const auto backend = make_backend("soft:ieee");
+    const ProductTypes fp32{formats::fp32, formats::fp32};
+    struct Size {
+        Index m, n, k;
+    };
+    for (const auto& [m, n, k] : {Size{6, 300, 70}, {300, 20, 70}, {130, 129, 60}, {3, 700, 60}}) {
+        const Matrix a = random_matrix(m, k, formats::fp32, 1);
+        const Matrix b = random_matrix(k, n, formats::fp32, 2);
+        const Matrix expected = summed_in_order(a, b, Matrix::Zero(m, n), ascending(k));
+        const int threads = omp_get_max_threads();
+        for (const int count : {1, 2, 3, 8}) {
+            omp_set_num_threads(count);
+            CHECK(differing(multiply(*backend, fp32, a, b), expected) == 0);
+            Matrix columns(n, m);
+            backend->multiply({fp32, a, b, std::nullopt, MutableMatrixView(columns).transposed()});
+            CHECK(differing(columns.transpose(), expected) == 0);
+        }
+        omp_set_num_threads(threads);
+    }
 }
 
 TEST_CASE("soft:<gpu> is the chain of instructions of the table's row") {

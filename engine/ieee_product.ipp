@@ -1,0 +1,117 @@
+// The body of the ieee_product_*.cpp. Defined before it: ULPLAB_IEEE_PRODUCT, the function's name; ULPLAB_LANES, the
+// numbers in a vector; ULPLAB_VECTORS, how many vectors wide a tile of D is (2 or 4).
+#include <cstring>
+
+#include "engine/ieee_product.hpp"
+
+namespace ulp {
+namespace {
+
+constexpr std::int64_t lanes = ULPLAB_LANES;
+constexpr std::int64_t tile_rows = 4;
+constexpr std::int64_t depth = 128;  // of k at a time: what is packed of B stays in the nearest cache
+
+using Vector [[gnu::vector_size(lanes * sizeof(float))]] = float;
+
+inline Vector load(const float* from) {
+    Vector v;
+    std::memcpy(&v, from, sizeof v);
+    return v;
+}
+inline void store(float* to, Vector v) { std::memcpy(to, &v, sizeof v); }
+
+/// `depth` rows of B and as many columns of A, each row and column packed, filled up with zeros.
+struct Packed {
+    alignas(64) float b[depth * lanes * ULPLAB_VECTORS];
+    alignas(64) float a[depth * tile_rows];
+};
+
+/// d(r, j) += a(r, k) * b(k, j) for each k in turn, in `rows` rows of d of `vectors` whole vectors.
+template <int rows, int vectors>
+void add_products(std::int64_t k, const Packed& packed, float* d, std::int64_t d_row_stride) {
+    Vector sum[rows][vectors];
+    const auto each_sum = [&](const auto& f) {
+#pragma GCC unroll 4
+        for (int r = 0; r < rows; ++r) {
+#pragma GCC unroll 4
+            for (int v = 0; v < vectors; ++v) f(sum[r][v], r, v);
+        }
+    };
+    each_sum([&](Vector& s, int r, int v) { s = load(d + r * d_row_stride + v * lanes); });
+    const float* a = packed.a;
+    const float* b = packed.b;
+    for (; k > 0; --k, a += rows, b += vectors * lanes) {
+        each_sum([&](Vector& s, int r, int v) { s = s + a[r] * load(b + v * lanes); });
+    }
+    each_sum([&](Vector& s, int r, int v) { store(d + r * d_row_stride + v * lanes, s); });
+}
+
+/// Rows [i, i + rows) and columns [j, j + cols) of D, k in [first, first + count): packs A, and D where its columns do
+/// not fill the vectors.
+template <int rows, int vectors>
+void tile(const IeeeProduct& p, std::int64_t i, std::int64_t j, std::int64_t cols, std::int64_t first,
+          std::int64_t count, Packed& packed) {
+    const float* a = p.a + i * p.a_row_stride + first * p.a_col_stride;
+    for (std::int64_t k = 0; k < count; ++k) {
+        for (int r = 0; r < rows; ++r) packed.a[k * rows + r] = a[r * p.a_row_stride + k * p.a_col_stride];
+    }
+    constexpr std::int64_t width = vectors * lanes;
+    float* const d = p.d + i * p.d_row_stride + j;
+    if (cols == width) return add_products<rows, vectors>(count, packed, d, p.d_row_stride);
+    float whole[rows * width] = {};
+    const std::size_t bytes = static_cast<std::size_t>(cols) * sizeof(float);
+    for (int r = 0; r < rows; ++r) std::memcpy(whole + r * width, d + r * p.d_row_stride, bytes);
+    add_products<rows, vectors>(count, packed, whole, width);
+    for (int r = 0; r < rows; ++r) std::memcpy(d + r * p.d_row_stride, whole + r * width, bytes);
+}
+
+/// Columns [j, j + cols) of D.
+template <int vectors>
+void panel(const IeeeProduct& p, std::int64_t j, std::int64_t cols, Packed& packed) {
+    constexpr std::int64_t width = vectors * lanes;
+    for (std::int64_t first = 0; first < p.k; first += depth) {
+        const std::int64_t count = p.k - first < depth ? p.k - first : depth;
+        const float* const b = p.b + first * p.b_row_stride + j * p.b_col_stride;
+        if (cols < width) std::memset(packed.b, 0, sizeof packed.b);
+        if (p.b_col_stride == 1) {
+            const std::size_t bytes = static_cast<std::size_t>(cols) * sizeof(float);
+            for (std::int64_t k = 0; k < count; ++k) std::memcpy(packed.b + k * width, b + k * p.b_row_stride, bytes);
+        } else {
+            for (std::int64_t column = 0; column < cols; ++column) {
+                const float* const from = b + column * p.b_col_stride;
+                for (std::int64_t k = 0; k < count; ++k) packed.b[k * width + column] = from[k * p.b_row_stride];
+            }
+        }
+        std::int64_t i = 0;
+        for (; i + tile_rows <= p.m; i += tile_rows) tile<tile_rows, vectors>(p, i, j, cols, first, count, packed);
+        for (; i < p.m; ++i) tile<1, vectors>(p, i, j, cols, first, count, packed);
+    }
+}
+
+}  // namespace
+
+void ULPLAB_IEEE_PRODUCT(const IeeeProduct& p) {
+    if (!p.onto_d) {
+        const std::size_t bytes = static_cast<std::size_t>(p.n) * sizeof(float);
+        for (std::int64_t i = 0; i < p.m; ++i) std::memset(p.d + i * p.d_row_stride, 0, bytes);
+    }
+    Packed packed;
+    for (std::int64_t j = 0; j < p.n;) {
+        const std::int64_t left = p.n - j;
+        const auto next = [&](std::int64_t width) { return left < width ? left : width; };
+        std::int64_t cols = 0;
+        if (ULPLAB_VECTORS == 4 && left > 2 * lanes) {
+            cols = next(4 * lanes);
+            panel<ULPLAB_VECTORS>(p, j, cols, packed);
+        } else if (left > lanes) {
+            cols = next(2 * lanes);
+            panel<2>(p, j, cols, packed);
+        } else {
+            cols = left;
+            panel<1>(p, j, cols, packed);
+        }
+        j += cols;
+    }
+}
+
+}  // namespace ulp

@@ -1,0 +1,278 @@
+// Weights in analog memory: conductances that move in coarse, noisy steps and are read with noise. A digital
+// accumulator beside each collects the updates that are smaller than a step.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "engine/digits.hpp"
+#include "engine/random.hpp"
+#include "experiments/small_nets.hpp"
+#include "experiments/sources.hpp"
+
+namespace ulp {
+namespace {
+
+using sources::cite;
+
+/// How an update gets into a device.
+enum class Transfer : std::uint8_t {
+    digital,      // there is no device: fp32 weights
+    accumulated,  // added to a digital number; as many pulses as it holds whole steps, and the rest stays
+    nearest,      // as many pulses as steps come closest
+    stochastic    // one pulse more with the probability of the fraction
+};
+struct Way {
+    const char* name;
+    Transfer transfer;
+};
+constexpr Way ways[] = {{"digital fp32", Transfer::digital},
+                        {"accumulator", Transfer::accumulated},
+                        {"nearest step", Transfer::nearest},
+                        {"stochastic step", Transfer::stochastic}};
+constexpr std::size_t with_accumulator = 1;
+constexpr std::size_t without_accumulator = 2;
+
+struct Devices {
+    std::int64_t bits;   // 2^bits steps from the least weight to the largest
+    double write_noise;  // standard deviation of a pulse, in steps
+    double read_noise;   // standard deviation of a read weight, in shares of the range
+};
+
+/// Updates that were not 0, and those of them that programmed no pulse.
+struct Pulses {
+    std::int64_t updates = 0;
+    std::int64_t none = 0;
+};
+
+/// The matrices of a model in devices. A matrix spans six times the bound of its first weights, both ways.
+class Crossbars {
+  public:
+    Crossbars(const Devices& devices, Transfer transfer, std::uint64_t seed)
+        : devices_(devices), transfer_(transfer), random_(seed, "devices") {}
+
+    void program_first(Model<float>& model) {
+        for (Parameter<float>& parameter : model.parameters()) {
+            if (parameter.value.rank() != 2) continue;  // biases are digital
+            const double range = 6 / std::sqrt(static_cast<double>(parameter.value.dim(1)));
+            Array array{&parameter, range, std::ldexp(2 * range, -static_cast<int>(devices_.bits)), {}, {}, {}};
+            for (const float w : parameter.value.values()) {
+                array.conductance.push_back(array.step * std::nearbyint(static_cast<double>(w) / array.step));
+            }
+            array.accumulator.assign(array.conductance.size(), 0);
+            arrays_.push_back(std::move(array));
+        }
+        read();
+    }
+
+    /// Takes what the optimizer made of the weights that were read, programs the devices, and reads them again.
+    void program_updates() {
+        for (Array& array : arrays_) {
+            for (std::size_t i = 0; i < array.conductance.size(); ++i) {
+                const float updated = array.parameter->value[static_cast<Index>(i)];
+                const double update = static_cast<double>(updated) - static_cast<double>(array.seen[i]);
+                const double pulses = pulses_for(update / array.step, array.accumulator[i]);
+                pulses_.updates += update != 0 ? 1 : 0;
+                pulses_.none += update != 0 && pulses == 0 ? 1 : 0;
+                if (pulses == 0) continue;
+                const double noise = devices_.write_noise * std::sqrt(std::fabs(pulses)) * random_.normal();
+                const double moved = array.conductance[i] + array.step * (pulses + noise);
+                array.conductance[i] = std::min(array.range, std::max(-array.range, moved));
+            }
+        }
+        read();
+    }
+
+    [[nodiscard]] const Pulses& pulses() const { return pulses_; }
+
+  private:
+    struct Array {
+        Parameter<float>* parameter;
+        double range;
+        double step;
+        std::vector<double> conductance;
+        std::vector<double> accumulator;  // in steps
+        std::vector<float> seen;          // by the net
+    };
+
+    double pulses_for(double steps, double& accumulator) {
+        if (transfer_ == Transfer::nearest) return std::nearbyint(steps);
+        if (transfer_ == Transfer::stochastic) return std::floor(steps + random_.uniform());
+        accumulator += steps;
+        const double whole = std::trunc(accumulator);
+        accumulator -= whole;
+        return whole;
+    }
+
+    void read() {
+        for (Array& array : arrays_) {
+            array.seen.clear();
+            for (const double g : array.conductance) {
+                const double noise = devices_.read_noise == 0 ? 0 : devices_.read_noise * random_.normal();
+                array.seen.push_back(static_cast<float>(g + 2 * array.range * noise));
+            }
+            std::copy(array.seen.begin(), array.seen.end(), array.parameter->value.values().begin());
+        }
+    }
+
+    Devices devices_;
+    Transfer transfer_;
+    Random random_;
+    std::vector<Array> arrays_;
+    Pulses pulses_;
+};
+
+/// Trials of the net with its weights in devices; where the pulses are counted.
+struct Plan {
+    std::vector<Trial> trials;
+    std::vector<std::shared_ptr<Crossbars>> crossbars;
+
+    void add(Trial trial, Transfer transfer, const Devices& devices) {
+        if (transfer != Transfer::digital) {
+            const auto bars = std::make_shared<Crossbars>(devices, transfer, trial.seed);
+            trial.prepare = [bars](Trainer<float>& trainer) { bars->program_first(trainer.model()); };
+            trial.after_step = [bars](Trainer<float>&, const StepResult&) { bars->program_updates(); };
+            crossbars.push_back(bars);
+        }
+        trials.push_back(std::move(trial));
+    }
+};
+
+std::string points(double gap) { return fmt::format("{:.1f} points", 100 * gap); }
+
+void run(const RunContext& context, Result& result) {
+    const Settings& settings = context.settings;
+    const DataSplit data = generated_digit_split(static_cast<Index>(settings.integer("train_images")),
+                                                 static_cast<Index>(settings.integer("test_images")), 14, context.seed);
+    result.input({"generated digits, training", data.train.digest()});
+    const auto seeds = static_cast<std::size_t>(settings.integer("seeds"));
+    const bool fine = has_control(context, "fine");
+    const auto devices = [&](std::int64_t bits) {
+        return fine ? Devices{40, 0, 0} : Devices{bits, settings.real("write_noise"), settings.real("read_noise")};
+    };
+    const Trial net{.recipe = recipe_by_name("fp32"),
+                    .task = images_task(dense_net({14 * 14, static_cast<Index>(settings.integer("hidden")), 10}), data,
+                                        static_cast<Index>(settings.integer("batch"))),
+                    .optimizer = {.learning_rate = settings.real("learning_rate")},
+                    .steps = settings.integer("steps"),
+                    .backend = backend_or_ieee(context.backend),
+                    .decay = true};
+    Plan plan;
+    std::vector<std::pair<Transfer, std::int64_t>> groups;  // of one trial a seed
+    const auto group_of = [&](Transfer transfer, std::int64_t bits) {
+        const auto found = std::ranges::find(groups, std::pair(transfer, bits));
+        return static_cast<std::size_t>(found - groups.begin());
+    };
+    const auto add = [&](Transfer transfer, std::int64_t bits) {
+        if (group_of(transfer, bits) < groups.size()) return;
+        groups.emplace_back(transfer, bits);
+        Trial trial = net;
+        for (std::size_t s = 0; s < seeds; ++s) {
+            trial.seed = context.seed + s;
+            plan.add(trial, transfer, devices(bits));
+        }
+    };
+    for (const Way& way : ways) add(way.transfer, settings.integer("bits"));
+    const std::int64_t least_bits = std::min<std::int64_t>(4, settings.integer("most_bits"));
+    const std::int64_t most_bits = settings.integer("most_bits");
+    for (std::int64_t bits = least_bits; bits <= most_bits; ++bits) {
+        add(Transfer::accumulated, bits);
+        add(Transfer::nearest, bits);
+    }
+    const std::vector<TrialResult> results = run_trials(plan.trials, context.progress);
+
+    const auto mean = [&](std::size_t group) {
+        double sum = 0;
+        for (std::size_t s = 0; s < seeds; ++s) sum += results[group * seeds + s].accuracy;
+        return sum / static_cast<double>(seeds);
+    };
+    const std::string place = cite(sources::paperspace, "Automatic Mixed Precision Training with Deep Learning");
+    constexpr double published_gap = 0.006;
+    const double gap = mean(0) - mean(with_accumulator);
+    const double gap_without = mean(0) - mean(without_accumulator);
+    result.claim_if(gap <= published_gap, "with_accumulator", place,
+                    "Weights in noisy analog devices, updates collected in a digital accumulator: the accuracy on "
+                    "digits is within 0.6 % of software.",
+                    "0.6 points or less", fmt::format("{} ({:.1f} % in fp32)", points(gap), 100 * mean(0)));
+    result.claim_if(gap_without > published_gap && gap_without > 2 * gap, "without_accumulator", place,
+                    "It is the accumulator that does it: where each update is programmed by itself the gap is more "
+                    "than twice as large, and larger than 0.6 points.",
+                    "more than 0.6 points", points(gap_without));
+    Pulses lost;
+    for (std::size_t s = 0; s < seeds; ++s) {
+        const Pulses& one = plan.crossbars[(without_accumulator - 1) * seeds + s]->pulses();
+        lost.updates += one.updates;
+        lost.none += one.none;
+    }
+    const double share = static_cast<double>(lost.none) / static_cast<double>(std::max<std::int64_t>(lost.updates, 1));
+    result.claim_if(share > 0.5, "updates_lost", place,
+                    "Without it most updates are less than half a step of a device and are lost: swamping, with a step "
+                    "in the place of the unit in the last place.",
+                    "more than half", fmt::format("{:.2f} % of {} updates", 100 * share, lost.updates));
+
+    Figure bars{
+        "ways", "A net in analog devices: four ways to update",
+        fmt::format("{} bits a device, pulses with {} steps of noise, reading with {} % of the range. "
+                    "Bars: middle of {} seeds; lines: least and most.",
+                    settings.integer("bits"), settings.real("write_noise"), 100 * settings.real("read_noise"), seeds),
+        "The accumulator plays the part of the fp32 master weights: updates wait in it until they make a "
+        "whole step of a device. Rounding each update at random to one of the two nearest numbers of pulses keeps its "
+        "mean, and does as well here.",
+        ""};
+    for (std::size_t w = 0; w < std::size(ways); ++w) {
+        Bars one(ways[w].name);
+        one.add(static_cast<double>(w), accuracy_of(results, w * seeds, seeds));
+        one.move_into(bars);
+    }
+    result.figure(std::move(bars));
+    Figure levels{
+        "bits", "How fine must a device be?",
+        fmt::format("Accuracy against the bits of a device; middle, least and most of {} seeds. Band: fp32.", seeds),
+        "With an accumulator coarse devices are enough. Without one each bit less doubles the smallest update "
+        "that counts, until nothing is learned.",
+        ""};
+    levels.series.push_back({"digital fp32", formats::fp64, {}});
+    const Spread digital = accuracy_of(results, 0, seeds);
+    for (const std::int64_t x : {least_bits, most_bits}) {
+        levels.series[0].points.push_back({static_cast<double>(x), digital.least});
+        levels.series[0].points.push_back({static_cast<double>(x), digital.largest});
+    }
+    Bars with("accumulator");
+    Bars without("nearest step");
+    for (std::int64_t bits = least_bits; bits <= most_bits; ++bits) {
+        const auto accuracy = [&](Transfer transfer) {
+            return accuracy_of(results, group_of(transfer, bits) * seeds, seeds);
+        };
+        with.add(static_cast<double>(bits), accuracy(Transfer::accumulated));
+        without.add(static_cast<double>(bits), accuracy(Transfer::nearest));
+    }
+    with.move_into(levels);
+    without.move_into(levels);
+    result.figure(std::move(levels));
+}
+
+}  // namespace
+
+Experiment analog_experiment() {
+    return {
+        "analog",
+        "Weights in analog memory: what the digital accumulator is for",
+        "Can a net learn whose weights are coarse, noisy conductances?",
+        Chapter::systems,
+        {integer_setting("steps", "training steps", 600, 3000, 2, 1000000),
+         integer_setting("batch", "images a step", 32, 64, 1, 1024),
+         integer_setting("hidden", "units of the hidden layer", 32, 250, 1, 4096),
+         integer_setting("train_images", "generated digits to learn from", 2000, 10000, 64, 1000000),
+         integer_setting("test_images", "generated digits to judge by", 1000, 2000, 10, 1000000),
+         integer_setting("bits", "2^bits steps span a device's range", 6, 6, 1, 24),
+         integer_setting("most_bits", "of the finest devices tried", 8, 12, 1, 24),
+         real_setting("write_noise", "standard deviation of a pulse, in steps", 0.5, 0.5, 0, 10),
+         real_setting("read_noise", "standard deviation of a read weight, as a share of the range", 0.005, 0.005, 0, 1),
+         integer_setting("seeds", "runs of each kind", 3, 5, 1, 100),
+         real_setting("learning_rate", "of SGD at the start; it falls to 0", 0.2, 0.2, 0, 10),
+         control_setting("fine gives the devices 2^40 steps and no noise", {"fine"})},
+        run};
+}
+
+}  // namespace ulp
