@@ -151,6 +151,7 @@ const std::vector<Control>& controls() {
          {"control=pure_fp16"},
          {"parity", "ten_bits_suffice", "masters_mend", "updates_lost"}},
         {"speech", {"seeds=1", "steps=90", "test_utterances=40"}, {"control=masters"}, {"collapse", "updates_lost"}},
+        {"wavenet", {"seeds=2", "steps=24", "test_clips=2"}, {"control=unscaled"}, {"curves_overlap", "unseen"}},
         {"analog", {"seeds=1", "steps=100", "most_bits=1"}, {"control=fine"}, {"without_accumulator", "updates_lost"}},
         {"int8_inference",
          {"seeds=1", "steps=80", "train_images=320", "test_images=60"},
