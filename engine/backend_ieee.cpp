@@ -12,52 +12,38 @@
 namespace ulp {
 namespace {
 
-/// fp32 arithmetic is the carrier's own.
-struct NativeSteps {
-    float operator()(float sum, float a, float b) const { return sum + a * b; }
-};
-/// Any other accumulator: the exact product, then the exact or innocuously rounded sum, each rounded once from double.
-/// A product of two fp32 has 48 bits; the sum of two numbers of at most 24 bits is either exact in double or rounds
-/// the same from it (53 >= 2 * 24 + 2).
-struct RoundedSteps {
-    Rounder<double> round;
-    float operator()(float sum, float a, float b) const {
-        const double product = round(static_cast<double>(a) * static_cast<double>(b));
-        return static_cast<float>(round(static_cast<double>(sum) + product));
-    }
-};
-
-struct Kernel {
+struct Kernels {
     const char* name;
-    void (*run)(const IeeeProduct&);
+    void (*product)(const IeeeProduct&);
+    void (*rounded_row)(const IeeeRow&, const Rounder<double>&);
 };
-Kernel kernel() {
+Kernels kernels() {
 #ifdef ULPLAB_X86
     const Simd simd = simd_choice();
-    if (simd >= Simd::avx512) return {"AVX-512", ieee_product_avx512};
-    if (simd == Simd::avx2) return {"AVX2", ieee_product_avx2};
+    if (simd >= Simd::avx512) return {"AVX-512", ieee_product_avx512, ieee_rounded_row_avx512};
+    if (simd == Simd::avx2) return {"AVX2", ieee_product_avx2, ieee_rounded_row_avx2};
 #endif
-    return {"portable", ieee_product_portable};
+    return {"portable", ieee_product_portable, ieee_rounded_row_portable};
 }
 
-constexpr Index worth_threads = Index{1} << 16;  // products of two numbers: a smaller product costs less than threads
+/// Threads cost more than a small product.
+bool worth_threads(const Product& p) { return p.d.rows * p.d.cols * p.a.cols > (Index{1} << 16); }
 
-/// Whether the product goes through tiles: in fp32, with rows enough that packing B pays.
-bool in_tiles(const ProductTypes& types, Index m) { return types.accumulator == formats::fp32 && m >= 4; }
-
-/// D = A * B + C in fp32, each thread a range of D's rows or columns, of which there are more. D is row-major.
-void run_in_tiles(const Product& p) {
-    if (p.c) {
-        for (Index i = 0; i < p.d.rows; ++i) {
-            for (Index j = 0; j < p.d.cols; ++j) p.d(i, j) = (*p.c)(i, j);
-        }
+void copy(const MatrixView& from, const MutableMatrixView& to) {
+    for (Index i = 0; i < to.rows; ++i) {
+        for (Index j = 0; j < to.cols; ++j) to(i, j) = from(i, j);
     }
+}
+
+/// In fp32, D row-major: each thread a range of D's rows or columns, of which there are more.
+void run_in_tiles(const Product& p) {
+    if (p.c) copy(*p.c, p.d);
     const IeeeProduct whole{p.d.rows, p.d.cols,       p.a.cols,       p.a.data, p.a.row_stride, p.a.col_stride,
                             p.b.data, p.b.row_stride, p.b.col_stride, p.d.data, p.d.row_stride, p.c.has_value()};
     constexpr Index grain = 64;  // whole tiles
     const bool rows = whole.m > whole.n;
     const Index lines = rows ? whole.m : whole.n;
-    const Index parts = whole.m * whole.n * whole.k > worth_threads ? omp_get_max_threads() : 1;
+    const Index parts = worth_threads(p) ? omp_get_max_threads() : 1;
     const Index size = (lines / parts + grain) / grain * grain;
 #pragma omp parallel for schedule(static) if (parts > 1)
     for (Index first = 0; first < lines; first += size) {
@@ -65,7 +51,23 @@ void run_in_tiles(const Product& p) {
         (rows ? part.m : part.n) = std::min(size, lines - first);
         (rows ? part.a : part.b) += first * (rows ? whole.a_row_stride : whole.b_col_stride);
         part.d += first * (rows ? whole.d_row_stride : 1);
-        kernel().run(part);
+        kernels().product(part);
+    }
+}
+
+/// With any other accumulator, row by row.
+void run_in_rows(const Product& p) {
+    const Rounder<double> round(p.types.accumulator);
+    const Matrix memory = p.b.row_major() ? Matrix() : packed(p.b);
+    const MatrixView b = p.b.row_major() ? p.b : MatrixView(memory);
+#pragma omp parallel for schedule(static) if (worth_threads(p))
+    for (Index i = 0; i < p.d.rows; ++i) {
+        std::vector<float> sums(static_cast<std::size_t>(p.d.cols));
+        const MutableMatrixView row(sums.data(), 1, p.d.cols);
+        if (p.c) copy({&(*p.c)(i, 0), 1, p.d.cols, 0, p.c->col_stride}, row);
+        kernels().rounded_row({p.d.cols, p.a.cols, &p.a(i, 0), p.a.col_stride, b.data, b.row_stride, sums.data()},
+                              round);
+        for (Index j = 0; j < p.d.cols; ++j) p.d(i, j) = row(0, j);
     }
 }
 
@@ -75,47 +77,17 @@ class IeeeBackend final : public MatmulBackend {
     [[nodiscard]] std::string claimed_model(const ProductTypes& types) const override {
         return "ieee " + name_of(types);
     }
-    [[nodiscard]] std::string path(const ProductTypes& types, Index m, Index, Index) const override {
-        if (in_tiles(types, m)) return fmt::format("tiles, ascending k, each step rounded, {}", kernel().name);
-        return "plain loop, ascending k, each step rounded";
+    [[nodiscard]] std::string path(const ProductTypes&, Index, Index, Index) const override {
+        return fmt::format("ascending k, each step rounded, {}", kernels().name);
     }
 
   private:
     void compute(const Product& p) const override {
-        if (in_tiles(p.types, p.d.rows) && p.d.row_major()) {
-            run_in_tiles(p);
-        } else if (in_tiles(p.types, p.d.rows)) {
-            Matrix d(p.d.rows, p.d.cols);
-            run_in_tiles({p.types, p.a, p.b, p.c, d});
-            for (Index i = 0; i < d.rows(); ++i) {
-                for (Index j = 0; j < d.cols(); ++j) p.d(i, j) = d(i, j);
-            }
-        } else if (p.types.accumulator == formats::fp32) {
-            run(p, NativeSteps{});
-        } else {
-            run(p, RoundedSteps{Rounder<double>(p.types.accumulator)});
-        }
-    }
-
-    template <class Step>
-    static void run(const Product& p, const Step& step) {
-        const Matrix b = p.b.row_major() ? Matrix() : packed(p.b);
-        const MatrixView rows_of_b = p.b.row_major() ? p.b : MatrixView(b);
-// Threads cost more than a small product.
-#pragma omp parallel for schedule(static) if (p.d.rows * p.d.cols * p.a.cols > worth_threads)
-        for (Index i = 0; i < p.d.rows; ++i) {
-            std::vector<float> sum(static_cast<std::size_t>(p.d.cols));
-            if (p.c) {
-                for (Index j = 0; j < p.d.cols; ++j) sum[static_cast<std::size_t>(j)] = (*p.c)(i, j);
-            }
-            for (Index k = 0; k < p.a.cols; ++k) add_outer(step, p.a(i, k), &rows_of_b(k, 0), sum);
-            for (Index j = 0; j < p.d.cols; ++j) p.d(i, j) = sum[static_cast<std::size_t>(j)];
-        }
-    }
-
-    template <class Step>
-    static void add_outer(const Step& step, float a, const float* b, std::vector<float>& sum) {
-        for (std::size_t j = 0; j < sum.size(); ++j) sum[j] = step(sum[j], a, b[j]);
+        if (p.types.accumulator != formats::fp32) return run_in_rows(p);
+        if (p.d.row_major()) return run_in_tiles(p);
+        Matrix d(p.d.rows, p.d.cols);
+        run_in_tiles({p.types, p.a, p.b, p.c, d});
+        copy(d, p.d);
     }
 };
 

@@ -1,14 +1,15 @@
-// The fp32 product that rounds each product and each sum, in ascending k, compiled once for each set of vector
-// instructions (softfloat/simd_choice.hpp). A sum stays in a register while k runs; its steps are those of the plain
-// loop, and so are the bits.
+// Products that round each product and each sum, in ascending k, compiled once for each set of vector instructions
+// (softfloat/simd_choice.hpp). Their steps are those of the plain loop, and so are the bits.
 #pragma once
 
 #include <cstdint>
 
+#include "engine/rounder.hpp"
+
 namespace ulp {
 
-/// D = A * B, or D = D + A * B where `onto_d`, on one thread. A is m x k, B is k x n, each with any strides; D is
-/// m x n, its rows' elements beside each other.
+/// D = A * B, or D = D + A * B where `onto_d`, in fp32 on one thread. A is m x k, B is k x n, each with any strides; D
+/// is m x n, its rows' elements beside each other. A sum stays in a register while k runs.
 struct IeeeProduct {
     std::int64_t m, n, k;
     const float* a;
@@ -22,5 +23,22 @@ struct IeeeProduct {
 void ieee_product_portable(const IeeeProduct& product);
 void ieee_product_avx2(const IeeeProduct& product);
 void ieee_product_avx512(const IeeeProduct& product);
+
+/// sums(j) = sums(j) + a(k) * b(k, j) for each k in turn, in a format of at most 24 bits: each product and each sum is
+/// rounded once from double. A row of A, B's rows with their elements beside each other, n sums.
+///
+/// A product of two fp32 has 48 bits; the sum of two numbers of at most 24 bits is either exact in double or rounds the
+/// same from it (53 >= 2 * 24 + 2).
+struct IeeeRow {
+    std::int64_t n, k;
+    const float* a;
+    std::int64_t a_stride;
+    const float* b;
+    std::int64_t b_row_stride;
+    float* sums;
+};
+void ieee_rounded_row_portable(const IeeeRow& row, const Rounder<double>& round);
+void ieee_rounded_row_avx2(const IeeeRow& row, const Rounder<double>& round);
+void ieee_rounded_row_avx512(const IeeeRow& row, const Rounder<double>& round);
 
 }  // namespace ulp

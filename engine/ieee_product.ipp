@@ -1,5 +1,6 @@
-// The body of the ieee_product_*.cpp. Defined before it: ULPLAB_IEEE_PRODUCT, the function's name; ULPLAB_LANES, the
-// numbers in a vector; ULPLAB_VECTORS, how many vectors wide a tile of D is (2 or 4).
+// The body of the ieee_product_*.cpp. Defined before it: ULPLAB_IEEE_PRODUCT and ULPLAB_IEEE_ROUNDED_ROW, the
+// functions' names; ULPLAB_LANES, the numbers in a vector; ULPLAB_VECTORS, how many vectors wide a tile of D is (2 or
+// 4).
 #include <cstring>
 
 #include "engine/ieee_product.hpp"
@@ -26,9 +27,10 @@ struct Packed {
     alignas(64) float a[depth * tile_rows];
 };
 
-/// d(r, j) += a(r, k) * b(k, j) for each k in turn, in `rows` rows of d of `vectors` whole vectors.
+/// d(r, j) += a(r, k) * b(k, j) for each k in turn, in `rows` rows of d of `vectors` whole vectors; A is packed.
 template <int rows, int vectors>
-void add_products(std::int64_t k, const Packed& packed, float* d, std::int64_t d_row_stride) {
+void add_products(std::int64_t k, const float* a, const float* b, std::int64_t b_row_stride, float* d,
+                  std::int64_t d_row_stride) {
     Vector sum[rows][vectors];
     const auto each_sum = [&](const auto& f) {
 #pragma GCC unroll 4
@@ -38,53 +40,67 @@ void add_products(std::int64_t k, const Packed& packed, float* d, std::int64_t d
         }
     };
     each_sum([&](Vector& s, int r, int v) { s = load(d + r * d_row_stride + v * lanes); });
-    const float* a = packed.a;
-    const float* b = packed.b;
-    for (; k > 0; --k, a += rows, b += vectors * lanes) {
+    for (; k > 0; --k, a += rows, b += b_row_stride) {
         each_sum([&](Vector& s, int r, int v) { s = s + a[r] * load(b + v * lanes); });
     }
     each_sum([&](Vector& s, int r, int v) { store(d + r * d_row_stride + v * lanes, s); });
 }
 
-/// Rows [i, i + rows) and columns [j, j + cols) of D, k in [first, first + count): packs A, and D where its columns do
-/// not fill the vectors.
+/// Columns of D, and k, that are computed together; their part of B, packed or where it lies.
+struct Panel {
+    std::int64_t first_col, cols, first_k, count;
+    const float* b;
+    std::int64_t b_row_stride;
+};
+
+/// Rows [i, i + rows) of a panel: packs A, and D where its columns do not fill the vectors.
 template <int rows, int vectors>
-void tile(const IeeeProduct& p, std::int64_t i, std::int64_t j, std::int64_t cols, std::int64_t first,
-          std::int64_t count, Packed& packed) {
-    const float* a = p.a + i * p.a_row_stride + first * p.a_col_stride;
-    for (std::int64_t k = 0; k < count; ++k) {
+void tile(const IeeeProduct& p, std::int64_t i, const Panel& panel, Packed& packed) {
+    const float* const a = p.a + i * p.a_row_stride + panel.first_k * p.a_col_stride;
+    for (std::int64_t k = 0; k < panel.count; ++k) {
         for (int r = 0; r < rows; ++r) packed.a[k * rows + r] = a[r * p.a_row_stride + k * p.a_col_stride];
     }
     constexpr std::int64_t width = vectors * lanes;
-    float* const d = p.d + i * p.d_row_stride + j;
-    if (cols == width) return add_products<rows, vectors>(count, packed, d, p.d_row_stride);
+    float* const d = p.d + i * p.d_row_stride + panel.first_col;
+    const auto add = [&](float* sums, std::int64_t row_stride) {
+        add_products<rows, vectors>(panel.count, packed.a, panel.b, panel.b_row_stride, sums, row_stride);
+    };
+    if (panel.cols == width) return add(d, p.d_row_stride);
     float whole[rows * width] = {};
-    const std::size_t bytes = static_cast<std::size_t>(cols) * sizeof(float);
+    const std::size_t bytes = static_cast<std::size_t>(panel.cols) * sizeof(float);
     for (int r = 0; r < rows; ++r) std::memcpy(whole + r * width, d + r * p.d_row_stride, bytes);
-    add_products<rows, vectors>(count, packed, whole, width);
+    add(whole, width);
     for (int r = 0; r < rows; ++r) std::memcpy(d + r * p.d_row_stride, whole + r * width, bytes);
 }
 
 /// Columns [j, j + cols) of D.
 template <int vectors>
-void panel(const IeeeProduct& p, std::int64_t j, std::int64_t cols, Packed& packed) {
+void columns(const IeeeProduct& p, std::int64_t j, std::int64_t cols, Packed& packed) {
     constexpr std::int64_t width = vectors * lanes;
+    const std::size_t bytes = static_cast<std::size_t>(cols) * sizeof(float);
     for (std::int64_t first = 0; first < p.k; first += depth) {
         const std::int64_t count = p.k - first < depth ? p.k - first : depth;
         const float* const b = p.b + first * p.b_row_stride + j * p.b_col_stride;
-        if (cols < width) std::memset(packed.b, 0, sizeof packed.b);
-        if (p.b_col_stride == 1) {
-            const std::size_t bytes = static_cast<std::size_t>(cols) * sizeof(float);
-            for (std::int64_t k = 0; k < count; ++k) std::memcpy(packed.b + k * width, b + k * p.b_row_stride, bytes);
+        Panel panel{j, cols, first, count, packed.b, width};
+        if (p.b_col_stride == 1 && cols == width && p.m < tile_rows) {  // packing would cost as much as the product
+            panel.b = b;
+            panel.b_row_stride = p.b_row_stride;
         } else {
-            for (std::int64_t column = 0; column < cols; ++column) {
-                const float* const from = b + column * p.b_col_stride;
-                for (std::int64_t k = 0; k < count; ++k) packed.b[k * width + column] = from[k * p.b_row_stride];
+            if (cols < width) std::memset(packed.b, 0, sizeof packed.b);
+            if (p.b_col_stride == 1) {
+                for (std::int64_t k = 0; k < count; ++k) {
+                    std::memcpy(packed.b + k * width, b + k * p.b_row_stride, bytes);
+                }
+            } else {
+                for (std::int64_t c = 0; c < cols; ++c) {
+                    const float* const from = b + c * p.b_col_stride;
+                    for (std::int64_t k = 0; k < count; ++k) packed.b[k * width + c] = from[k * p.b_row_stride];
+                }
             }
         }
         std::int64_t i = 0;
-        for (; i + tile_rows <= p.m; i += tile_rows) tile<tile_rows, vectors>(p, i, j, cols, first, count, packed);
-        for (; i < p.m; ++i) tile<1, vectors>(p, i, j, cols, first, count, packed);
+        for (; i + tile_rows <= p.m; i += tile_rows) tile<tile_rows, vectors>(p, i, panel, packed);
+        for (; i < p.m; ++i) tile<1, vectors>(p, i, panel, packed);
     }
 }
 
@@ -102,15 +118,27 @@ void ULPLAB_IEEE_PRODUCT(const IeeeProduct& p) {
         std::int64_t cols = 0;
         if (ULPLAB_VECTORS == 4 && left > 2 * lanes) {
             cols = next(4 * lanes);
-            panel<ULPLAB_VECTORS>(p, j, cols, packed);
+            columns<ULPLAB_VECTORS>(p, j, cols, packed);
         } else if (left > lanes) {
             cols = next(2 * lanes);
-            panel<2>(p, j, cols, packed);
+            columns<2>(p, j, cols, packed);
         } else {
             cols = left;
-            panel<1>(p, j, cols, packed);
+            columns<1>(p, j, cols, packed);
         }
         j += cols;
+    }
+}
+
+void ULPLAB_IEEE_ROUNDED_ROW(const IeeeRow& row, const Rounder<double>& rounder) {
+    const Rounder<double> round = rounder;
+    for (std::int64_t k = 0; k < row.k; ++k) {
+        const double a = static_cast<double>(row.a[k * row.a_stride]);
+        const float* const b = row.b + k * row.b_row_stride;
+        for (std::int64_t j = 0; j < row.n; ++j) {
+            const double product = round(a * static_cast<double>(b[j]));
+            row.sums[j] = static_cast<float>(round(static_cast<double>(row.sums[j]) + product));
+        }
     }
 }
 

@@ -1,26 +1,36 @@
 #include "experiments/binade_histogram.hpp"
 
-#include <bit>
 #include <cmath>
 
-#include "softfloat/round.hpp"
+#include "engine/histogram.hpp"
 
 namespace ulp {
+namespace {
+
+// To nearest even fp16 makes nothing of 2^-25, half its smallest number, and 2^-14, its smallest normal number, of what
+// lies half a unit in the last place below it.
+constexpr float largest_lost = 0x1p-25F;
+constexpr float first_normal = 0x1p-14F - 0x1p-25F;
+
+}  // namespace
 
 void BinadeHistogram::add(std::span<const float> values) {
-    constexpr float smallest_normal = 0x1p-14F;
-    for (const float value : values) {
-        ++total_;
-        const float magnitude = std::fabs(value);
-        if (magnitude == 0) {
-            ++zeros_;
-        } else if (std::isfinite(magnitude)) {
-            ++bins_[std::ilogb(magnitude)];
-            const float rounded = round_to(formats::fp16, magnitude);
-            lost_ += rounded == 0 ? 1 : 0;
-            subnormal_ += rounded > 0 && rounded < smallest_normal ? 1 : 0;
-        }
+    ExponentHistogram exponents;
+    exponents.add(values);
+    for (int e = ExponentHistogram::lowest; e <= ExponentHistogram::highest; ++e) {
+        if (exponents.at(e) > 0) bins_[e] += exponents.at(e);
     }
+    std::int64_t up_to_lost = 0;
+    std::int64_t below_normal = 0;
+    for (const float value : values) {
+        const float magnitude = std::fabs(value);
+        up_to_lost += magnitude <= largest_lost ? 1 : 0;
+        below_normal += magnitude < first_normal ? 1 : 0;
+    }
+    total_ += static_cast<std::int64_t>(values.size());
+    zeros_ += exponents.zeros();
+    lost_ += up_to_lost - exponents.zeros();
+    subnormal_ += below_normal - up_to_lost;
 }
 
 Series BinadeHistogram::series(std::string name) const {

@@ -10,6 +10,7 @@
 #include "engine/digits.hpp"
 #include "engine/trainer.hpp"
 #include "experiments/product_errors.hpp"
+#include "experiments/side_by_side.hpp"
 #include "experiments/sources.hpp"
 
 namespace ulp {
@@ -97,16 +98,20 @@ void run_race(const RunContext& context, std::uint64_t seed, const Comparison& c
     const std::vector<Index> widths = widths_of(context, comparison.data);
     for (const MatrixUnit& unit : comparison.units) race.lanes.emplace_back("mixed_fp16", unit.spec, widths, seed);
     race.distances.resize(race.lanes.size());
+    race.fp32.emplace_back("fp32", "soft:ieee", widths, seed);
+    std::vector<Lane*> all{&race.fp32.back()};
+    for (Lane& lane : race.lanes) all.push_back(&lane);
+    const bool software =
+        std::ranges::all_of(comparison.units, [](const MatrixUnit& unit) { return may_run_side_by_side(unit.spec); });
     BatchSchedule batches(comparison.data.train.size(), batch_size, seed);
     for (std::int64_t step = 0; step < steps; ++step) {
         const Batch batch = batch_of(comparison.data.train, batches.next());
-        for (Lane& lane : race.lanes) lane.step(batch);
+        run_side_by_side(
+            all.size(), software, [&](std::size_t i) { all[i]->step(batch); }, [](double) {});
         for (std::size_t i = 0; i < race.lanes.size(); ++i) {
             race.distances[i].push_back(distance(race.lanes[i].trainer.model(), race.lanes.back().trainer.model()));
         }
     }
-    race.fp32.emplace_back("fp32", "soft:ieee", widths, seed);
-    train(race.fp32.back(), comparison.data, steps, batch_size, seed);
 }
 
 void run_races(const RunContext& context, Comparison& comparison) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/matmul.hpp"
+#include "experiments/framework/experiment_main.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/progress.hpp"
 #include "experiments/framework/single_run.hpp"
@@ -101,7 +102,8 @@ ExitCode run_experiments(const std::vector<const Experiment*>& chosen, const Run
     return good ? ExitCode::good : ExitCode::claim_failed;
 }
 
-int experiment_main(const Experiment& experiment, int argc, const char* const* argv) {
+int experiment_main(std::string_view name, int argc, const char* const* argv) {
+    const Experiment& experiment = experiment_by_name(name);
     gpu::register_gpu_backends();
     const std::vector<std::string> arguments(argv + 1, argv + argc);
     return static_cast<int>(guarded([&] {

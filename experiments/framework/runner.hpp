@@ -35,9 +35,6 @@ OutputFormat output_format(const RunOptions& options);
 /// softfloat/errors.hpp say.
 ExitCode run_experiments(const std::vector<const Experiment*>& chosen, const RunOptions& options);
 
-/// The main function of the program of one experiment.
-int experiment_main(const Experiment& experiment, int argc, const char* const* argv);
-
 /// A table for the terminal: a verdict, an id, expected and measured a line.
 void print_claims(const std::vector<Claim>& claims);
 

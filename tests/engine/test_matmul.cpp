@@ -116,16 +116,17 @@ std::vector<Index> ascending(Index count) {
     return order;
 }
 
-struct Tiles {
+struct IeeeKernels {
     Simd simd;
     void (*product)(const IeeeProduct&);
+    void (*rounded_row)(const IeeeRow&, const Rounder<double>&);
 };
-std::vector<Tiles> tiles() {
-    std::vector<Tiles> all{{Simd::portable, ieee_product_portable}};
+std::vector<IeeeKernels> ieee_kernels() {
+    std::vector<IeeeKernels> all{{Simd::portable, ieee_product_portable, ieee_rounded_row_portable}};
 #ifdef __x86_64__
     for (const Simd simd : supported_simd()) {
-        if (simd == Simd::avx2) all.push_back({simd, ieee_product_avx2});
-        if (simd == Simd::avx512) all.push_back({simd, ieee_product_avx512});
+        if (simd == Simd::avx2) all.push_back({simd, ieee_product_avx2, ieee_rounded_row_avx2});
+        if (simd == Simd::avx512) all.push_back({simd, ieee_product_avx512, ieee_rounded_row_avx512});
     }
 #endif
     return all;
@@ -151,7 +152,7 @@ TEST_CASE("soft:ieee's tiles give the plain loop's bits with every set of instru
         told_apart += differing(summed_in_order(a, b, c, descending), expected);
         const Matrix a_t = a.transpose();
         const Matrix b_t = b.transpose();
-        for (const auto& [simd, product] : tiles()) {
+        for (const auto& [simd, product, rounded_row] : ieee_kernels()) {
             CAPTURE(name_of(simd));
             for (const bool a_across : {false, true}) {
                 for (const bool b_across : {false, true}) {
@@ -173,6 +174,30 @@ TEST_CASE("soft:ieee's tiles give the plain loop's bits with every set of instru
         }
     }
     CHECK(told_apart > 1000);  // these numbers show the order of the sums
+}
+
+TEST_CASE("soft:ieee's rows in narrow formats have the softfloat types' bits with every set of instructions") {
+    const auto compare = [](const FloatFormat& format, const auto& by_definition) {
+        for (const Index n : {1, 7, 8, 16, 61}) {
+            Matrix a = random_matrix(1, 200, format, 1);
+            Matrix b = random_matrix(200, n, format, 2);
+            const Matrix c = random_matrix(1, n, format, 3);
+            a(0, 3) = std::ldexp(1.0F, format.smallest_exponent());  // products that are tiny,
+            b(150, 0) = static_cast<float>(std::ldexp(1.0, format.emax()));
+            a(0, 150) = 3.0F;  // and one that is infinite
+            const Matrix expected = by_definition(a, b, c);
+            CHECK(std::isinf(expected(0, 0)));
+            for (const auto& [simd, product, rounded_row] : ieee_kernels()) {
+                CAPTURE(name_of(simd));
+                Matrix sums = c;
+                rounded_row({n, 200, a.data(), 1, b.data(), n, sums.data()}, Rounder<double>(format));
+                CHECK(differing(sums, expected) == 0);
+            }
+        }
+    };
+    compare(formats::fp16, by_types<fp16>);
+    compare(formats::bf16, by_types<bf16>);
+    compare(formats::tf32, by_types<tf32>);
 }
 
 TEST_CASE("soft:ieee gives the same bits with any number of threads, whichever way D is divided and lies") {

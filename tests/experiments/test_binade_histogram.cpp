@@ -1,9 +1,11 @@
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <limits>
 #include <vector>
 
 #include "experiments/binade_histogram.hpp"
+#include "softfloat/round.hpp"
 
 namespace {
 
@@ -39,6 +41,28 @@ TEST_CASE("what fp16 loses ends at 2^-25, what it holds as subnormal at 2^-14") 
     CHECK(of({0x1.ff8p-15F}).subnormal_in_fp16() == 1);  // the largest subnormal
     CHECK(of({0x1.ffep-15F}).subnormal_in_fp16() == 0);  // rounds up to 2^-14
     CHECK(of({0x1p-14F}).subnormal_in_fp16() == 0);
+}
+
+TEST_CASE("what becomes of numbers in fp16 is what rounding says, beside each of its limits and in every binade") {
+    std::vector<float> values;
+    for (const float limit : {0x1p-25F, 0x1p-14F - 0x1p-25F, 0x1p-14F}) {
+        float below = limit;
+        float above = limit;
+        for (int i = 0; i < 1000; ++i) {
+            values.insert(values.end(), {below, -above});
+            below = std::nextafter(below, 0.0F);
+            above = std::nextafter(above, 1.0F);
+        }
+    }
+    for (int e = -149; e < 128; ++e) values.push_back(std::ldexp(1.375F, e));
+    for (const float value : values) {
+        const float rounded = std::fabs(ulp::round_to(ulp::formats::fp16, value));
+        const auto h = of({value});
+        CAPTURE(value);
+        CHECK(h.lost_in_fp16() == (rounded == 0 ? 1 : 0));
+        CHECK(h.subnormal_in_fp16() == (rounded > 0 && rounded < 0x1p-14F ? 1 : 0));
+        CHECK(h.bins() == std::map<int, std::int64_t>{{std::ilogb(value), 1}});
+    }
 }
 
 TEST_CASE("a shift is found only where every bin moves by it") {
