@@ -33,6 +33,12 @@ void BinadeHistogram::add(std::span<const float> values) {
     subnormal_ += below_normal - up_to_lost;
 }
 
+std::int64_t BinadeHistogram::below(int exponent) const {
+    std::int64_t sum = 0;
+    for (auto bin = bins_.begin(); bin != bins_.lower_bound(exponent); ++bin) sum += bin->second;
+    return sum;
+}
+
 Series BinadeHistogram::series(std::string name) const {
     Series series{std::move(name), formats::fp64, {}};
     for (int bin = first_shown_bin; bin <= last_shown_bin; ++bin) {

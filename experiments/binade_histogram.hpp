@@ -21,6 +21,8 @@ class BinadeHistogram {
     /// Nonzero values that become zero when they are rounded to fp16, and those that become subnormal there.
     [[nodiscard]] std::int64_t lost_in_fp16() const { return lost_; }
     [[nodiscard]] std::int64_t subnormal_in_fp16() const { return subnormal_; }
+    /// Nonzero values smaller than 2^exponent.
+    [[nodiscard]] std::int64_t below(int exponent) const;
     /// The exponent of the largest finite value. Meaningful where there is one that is not zero.
     [[nodiscard]] int largest_exponent() const { return bins_.rbegin()->first; }
 

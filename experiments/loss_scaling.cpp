@@ -141,10 +141,8 @@ struct Prediction {
         std::int64_t below = 0;
         std::int64_t all = 0;
         for (const BinadeHistogram* h : some) {
-            for (const auto& [bin, count] : h->bins()) {
-                all += count;
-                below += bin + n < -25 ? count : 0;
-            }
+            all += h->total() - h->zeros();
+            below += h->below(-25 - n);
         }
         return static_cast<double>(below) / static_cast<double>(all);
     }

@@ -65,6 +65,14 @@ TEST_CASE("what becomes of numbers in fp16 is what rounding says, beside each of
     }
 }
 
+TEST_CASE("what lies below a power of two is counted without zeros and without the power itself") {
+    const auto h = of({0, 0x1p-30F, -0x1.8p-26F, 0x1p-25F, 1});
+    CHECK(h.below(-25) == 2);
+    CHECK(h.below(-24) == 3);
+    CHECK(h.below(-40) == 0);
+    CHECK(h.below(20) == 4);
+}
+
 TEST_CASE("a shift is found only where every bin moves by it") {
     const auto plain = of({0, 1, 3, 4});
     CHECK(plain.equals_shifted(of({0, 8, 24, 32}), 3));

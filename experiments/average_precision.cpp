@@ -1,0 +1,75 @@
+#include "experiments/average_precision.hpp"
+
+#include <algorithm>
+#include <set>
+#include <stdexcept>
+
+namespace ulp {
+
+double overlap_of(const Area& a, const Area& b) {
+    const double width = std::min(a.right, b.right) - std::max(a.left, b.left);
+    const double height = std::min(a.bottom, b.bottom) - std::max(a.top, b.top);
+    if (width <= 0 || height <= 0) return 0;
+    const auto size = [](const Area& area) { return (area.right - area.left) * (area.bottom - area.top); };
+    return width * height / (size(a) + size(b) - width * height);
+}
+
+void sort_by_score(std::vector<Detection>& detections) {
+    std::stable_sort(detections.begin(), detections.end(),
+                     [](const Detection& a, const Detection& b) { return a.score > b.score; });
+}
+
+std::vector<Detection> without_duplicates(std::vector<Detection> detections, double limit) {
+    sort_by_score(detections);
+    std::vector<Detection> kept;
+    for (const Detection& d : detections) {
+        const bool again = std::any_of(kept.begin(), kept.end(), [&](const Detection& better) {
+            return better.image == d.image && better.label == d.label && overlap_of(better.box, d.box) > limit;
+        });
+        if (!again) kept.push_back(d);
+    }
+    return kept;
+}
+
+double average_precision(std::vector<Detection> detections, const std::vector<Truth>& truths, int label, double least) {
+    std::erase_if(detections, [label](const Detection& d) { return d.label != label; });
+    sort_by_score(detections);
+    std::vector<Truth> left;
+    std::copy_if(truths.begin(), truths.end(), std::back_inserter(left),
+                 [label](const Truth& t) { return t.label == label; });
+    if (left.empty()) throw std::invalid_argument("no object has this label: it has no average precision");
+    const auto objects = static_cast<double>(left.size());
+    std::vector<double> precision;  // at each object found
+    double found = 0;
+    for (std::size_t i = 0; i < detections.size(); ++i) {
+        const Detection& d = detections[i];
+        auto best = left.end();
+        for (auto t = left.begin(); t != left.end(); ++t) {
+            const bool better = best == left.end() || overlap_of(d.box, t->box) > overlap_of(d.box, best->box);
+            if (t->image == d.image && better) best = t;
+        }
+        if (best == left.end() || overlap_of(d.box, best->box) < least) continue;
+        left.erase(best);
+        found += 1;
+        precision.push_back(found / static_cast<double>(i + 1));
+    }
+    double area = 0;
+    double best = 0;
+    for (auto p = precision.rbegin(); p != precision.rend(); ++p) {
+        best = std::max(best, *p);
+        area += best / objects;
+    }
+    return area;
+}
+
+double mean_average_precision(const std::vector<Detection>& detections, const std::vector<Truth>& truths,
+                              double least) {
+    std::set<int> labels;
+    for (const Truth& truth : truths) labels.insert(truth.label);
+    if (labels.empty()) throw std::invalid_argument("without objects there is no mean average precision");
+    double sum = 0;
+    for (const int label : labels) sum += average_precision(detections, truths, label, least);
+    return sum / static_cast<double>(labels.size());
+}
+
+}  // namespace ulp

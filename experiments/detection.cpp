@@ -1,0 +1,296 @@
+// A single-shot detector finds shapes: why its gradients need a loss scale, and how large a one.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "experiments/binade_histogram.hpp"
+#include "experiments/colour_sheet.hpp"
+#include "experiments/comparison.hpp"
+#include "experiments/shape_detector.hpp"
+#include "experiments/sources.hpp"
+#include "experiments/trials.hpp"
+
+namespace ulp {
+namespace {
+
+using sources::cite;
+
+constexpr std::size_t shown_scenes = 5;
+constexpr std::size_t precision = 0;
+constexpr std::size_t zero_share = 1;  // of the gradients of the convolutions' results
+const ScoreText precision_text{"mean average precision", "%", 100, 1};
+
+/// What a run leaves besides its scores.
+struct Seen {
+    BinadeHistogram gradients;  // of the convolutions' results, with the loss scale, in every tenth step
+    std::vector<Detection> detections;
+};
+
+Learned train(const RunContext& context, const Arithmetic& arithmetic, std::uint64_t seed, const Scenery& scenery,
+              double weight, std::int64_t steps, Seen& seen) {
+    const Settings& settings = context.settings;
+    const TaskBuilder builder = [&](Model<float>& model, std::uint64_t) -> Task {
+        const Detector net(model, static_cast<Index>(settings.integer("channels")));
+        const Index count = scenery.train.images.size();
+        const auto order = std::make_shared<BatchSchedule>(
+            count, std::min(count, static_cast<Index>(settings.integer("batch"))), seed);
+        const auto loss = [=, &scenery](Tape<float>& tape, std::int64_t step) {
+            const std::vector<Index> which = order->at(step);
+            const Var<float> said = net(scenes_on(tape, scenery.train.images, which));
+            return detection_loss(said, Targets(scenery, which), weight);
+        };
+        return {loss, [=, &scenery, &seen](const Engine& engine) {
+                    Engine quiet = engine;
+                    quiet.tap = {};
+                    seen.detections = detections_of(quiet, net, scenery);
+                    return mean_average_precision(seen.detections, truths_of(scenery.test));
+                }};
+    };
+    const auto watch = [&seen](Trainer<float>& trainer) {
+        trainer.watch([](std::int64_t step) { return step % 10 == 0; },
+                      [&seen](const TapEvent& event) {
+                          if (event.role != TensorRole::activation_gradient || !event.name.ends_with("/conv2d")) return;
+                          seen.gradients.add(event.values);
+                      });
+    };
+    // Adam divides by the gradients' size: with its smallest divisor weighed too, the weight does nothing in fp32.
+    const OptimizerOptions adam{
+        .kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate"), .eps = 1e-8 * weight};
+    const TrialResult run = run_trial({.recipe = arithmetic.recipe,
+                                       .task = builder,
+                                       .optimizer = adam,
+                                       .steps = steps,
+                                       .seed = seed,
+                                       .backend = arithmetic.backend,
+                                       .decay = true,
+                                       .prepare = watch});
+    const double zeros = seen.gradients.share(seen.gradients.zeros());
+    return {run.losses, run.scales, {run.accuracy, zeros}, run.skips()};
+}
+
+/// All runs of an arithmetic, by seed.
+using SeenRuns = std::map<std::string, std::vector<Seen>>;
+
+/// Of the gradients that are not 0 in fp32, the share below half of fp16's smallest number once they are scaled by 2^n.
+double predicted_loss(const std::vector<Seen>& fp32, int n) {
+    std::int64_t below = 0;
+    std::int64_t all = 0;
+    for (const Seen& run : fp32) {
+        all += run.gradients.total() - run.gradients.zeros();
+        below += run.gradients.below(-25 - n);
+    }
+    return static_cast<double>(below) / static_cast<double>(std::max<std::int64_t>(1, all));
+}
+
+/// Zeros beyond those that fp32 has too, as a share of the rest.
+double measured_loss(const Comparison& comparison, std::size_t arithmetic) {
+    const double ordinary = comparison.mean(0, zero_share);
+    return (comparison.mean(arithmetic, zero_share) - ordinary) / (1 - ordinary);
+}
+
+double largest_of(const Comparison& comparison, std::size_t arithmetic) {
+    double largest = 0;
+    for (const Learned& run : comparison.runs[arithmetic]) largest = std::max(largest, run.scores[precision]);
+    return largest;
+}
+
+void claim_scales(const Comparison& comparison, const SeenRuns& seen, int exponent, Result& result) {
+    const std::string place = cite(sources::paper, "3.2 and 4.2: Multibox SSD");
+    const std::string talk = cite(sources::volta_talk, "Detection networks, mAP");
+    const double reference = comparison.mean(0, precision);
+    result.claim_if(reference >= 0.25, "learns", talk, "The detector learns to find and to name shapes in fp32.",
+                    "25 % or more", precision_text.text(reference));
+    result.claim_if(
+        largest_of(comparison, 1) < 0.5 * reference, "unscaled", place,
+        fmt::format(
+            "Where gradients are small, a detector does not train in fp16 without a loss scale: no run gets half "
+            "as far. Here a weight of the loss, {}, makes them small; the source does not say what does in SSD.",
+            power_of_two_text(exponent)),
+        fmt::format("below {}", precision_text.text(0.5 * reference)),
+        fmt::format("{} at best", precision_text.text(largest_of(comparison, 1))));
+    claim_parity(result, comparison, precision, precision_text, 0.02, "scale_8", place,
+                 "A scale of 8 is enough for it to find as much as in fp32.", 2);
+    claim_parity(result, comparison, precision, precision_text, 0.02, "dynamic", talk,
+                 "With a scale that is found automatically it finds as much as in fp32.", 3);
+    claim_parity(result, comparison, precision, precision_text, 0.02, "ordinary_loss",
+                 cite(sources::paper, "4.2: Faster R-CNN, 68.6% unscaled, 69.1% in fp32"),
+                 "With the same loss at its ordinary weight the same net needs no scale.", 4);
+
+    const std::vector<Seen>& fp32 = seen.at("fp32");
+    const double predicted = predicted_loss(fp32, 3);
+    const double measured = measured_loss(comparison, 2);
+    const ScoreText share{"", "%", 100, 1};
+    result.claim_if(std::fabs(predicted - measured) < 0.05, "lost_8", place,
+                    "As many gradients of the convolutions' results are lost at a scale of 8 as fp32's histogram says, "
+                    "within 5 points of those that are not 0.",
+                    share.text(predicted), share.text(measured));
+    result.claim_if(
+        measured > 0.1 && comparison.mean(2, precision) > 0.5 * reference, "irrelevant", place,
+        "The smallest gradients are irrelevant to the training: the net learns with a scale of 8, which still loses "
+        "more than a tenth of those that are not 0.",
+        "above 10 %", fmt::format("{}; unscaled {}", share.text(measured), share.text(measured_loss(comparison, 1))));
+}
+
+/// The losses of two runs of which the first has a loss `factor` times the other's.
+void claim_same(const Learned& weighted, const Learned& plain, double factor, std::string_view id,
+                std::string_view statement, Result& result) {
+    std::size_t same = 0;
+    for (std::size_t i = 0; i < plain.losses.size(); ++i)
+        same += weighted.losses[i] == factor * plain.losses[i] ? 1 : 0;
+    const auto steps = [&](std::size_t count) { return fmt::format("{} of {} steps", count, plain.losses.size()); };
+    result.claim(id, cite(sources::amp_slides, "Loss scaling: by the chain rule, gradients will also be scaled by S"),
+                 statement, steps(plain.losses.size()), steps(same));
+}
+
+Figure figure_of_gradients(const SeenRuns& seen, int exponent) {
+    const BinadeHistogram& gradients = seen.at("fp32").front().gradients;
+    Figure figure{
+        "gradients", "Where a detector's gradients lie, and what a scale of 8 moves",
+        fmt::format("Gradients of the convolutions' results in fp32, first seed; the loss weighted by {}.",
+                    power_of_two_text(exponent)),
+        "Unscaled, about half of what is not zero lies below fp16's threshold, and the net does not learn. Three "
+        "binades to the right, enough is back, though by far not all. At its ordinary weight the loss needs no scale.",
+        ""};
+    const auto moved_by = [&](const char* name, int binades) {
+        Series series = gradients.series(name);
+        for (Point& point : series.points) point.x += binades;
+        figure.series.push_back(std::move(series));
+    };
+    moved_by("scale 1", 0);
+    moved_by("scale 8", 3);
+    moved_by("ordinary weight", -exponent);
+    figure.plot = "gradient_histogram_replica";
+    return figure;
+}
+
+/// Corners of a box on a sheet of scenes side by side, from the first round to the first.
+void add_box(Series& series, const Area& box, std::size_t scene, Index side) {
+    const double x = static_cast<double>(scene) * static_cast<double>(side);
+    for (const auto& [along, down] :
+         {std::pair{box.left, box.top}, std::pair{box.right, box.top}, std::pair{box.right, box.bottom},
+          std::pair{box.left, box.bottom}, std::pair{box.left, box.top}}) {
+        series.points.push_back({x + along, down});
+    }
+}
+
+Figure figure_of_scenes(const Scenery& scenery, const Comparison& comparison, const SeenRuns& seen,
+                        std::string evidence) {
+    Figure figure{
+        "scenes", "Scenes of the test set and what the net finds in them",
+        "First seed. White: where the shape is. Black: the likeliest of the boxes that the net says.",
+        "fp32 and fp16 with a scale of 8 put their boxes about the shape. Unscaled, the gradients of the many "
+        "anchors that hold nothing are lost first, and what the net says is not worth drawing.",
+        std::move(evidence)};
+    const Dataset& images = scenery.test.images;
+    const Index side = images.width;
+    const std::size_t count = std::min(shown_scenes, scenery.test.boxes.size());
+    Series truth{"truth", formats::fp64, {}};
+    for (std::size_t scene = 0; scene < count; ++scene) {
+        add_box(truth, area_of(scenery.test.boxes[scene]), scene, side);
+    }
+    const auto bytes = static_cast<std::size_t>(images.features()) * count;
+    figure.series = {colour_sheet("pixels", std::span(images.pixels).first(bytes), side), std::move(truth)};
+    for (const std::size_t a : {std::size_t{0}, std::size_t{2}, std::size_t{1}}) {
+        Series found{comparison.arithmetics[a].name, formats::fp64, {}};
+        std::int64_t last = -1;
+        for (const Detection& d : seen.at(found.name).front().detections) {  // by scene, the likeliest first
+            if (d.image == last || d.image >= static_cast<std::int64_t>(count)) continue;
+            add_box(found, d.box, static_cast<std::size_t>(d.image), side);
+            last = d.image;
+        }
+        figure.series.push_back(std::move(found));
+    }
+    figure.axes = fmt::format("side = {}\nscenes = {}", side, count);
+    return figure;
+}
+
+void run(const RunContext& context, Result& result) {
+    const Settings& settings = context.settings;
+    const auto count = static_cast<Index>(settings.integer("train_images"));
+    const auto tests = static_cast<Index>(settings.integer("test_images"));
+    const auto side = static_cast<Index>(settings.integer("side"));
+    const Scenes scenes = generated_scenes({.count = count + tests, .side = side, .seed = context.seed, .noise = 20});
+    result.input({"generated scenes for training and testing", scenes.images.digest()});
+    const auto part = [&](Index first, Index size) {
+        return Scenes{scenes.images.slice(first, size),
+                      {scenes.boxes.begin() + first, scenes.boxes.begin() + first + size}};
+    };
+    const Scenery scenery{part(0, count), part(count, tests), anchors_of(side)};
+
+    const auto exponent = static_cast<int>(settings.integer("loss_exponent"));
+    const double weight = std::ldexp(1.0, exponent);
+    const bool scaling = !has_control(context, "unscaled");
+    const std::int64_t seeds = settings.integer("seeds");
+    const std::int64_t steps = settings.integer("steps");
+    const auto fp16 = [&](const char* name, const LossScaleOptions& scale) {
+        return mixed_arithmetic(context, name, scaling ? scale : constant_loss_scale(1));
+    };
+    SeenRuns seen;
+    const auto compared = [&](const std::vector<Arithmetic>& arithmetics, double loss_weight, double from, double to) {
+        for (const Arithmetic& a : arithmetics) seen[a.name].resize(static_cast<std::size_t>(seeds));
+        return compare(
+            context, arithmetics, seeds,
+            [&](const Arithmetic& a, std::uint64_t seed) {
+                return train(context, a, seed, scenery, loss_weight, steps, seen.at(a.name)[seed - context.seed]);
+            },
+            from, to);
+    };
+    Comparison comparison = compared(
+        {fp32_arithmetic(), fp16("fp16 scale 1", constant_loss_scale(1)), fp16("fp16 scale 8", constant_loss_scale(8)),
+         fp16("fp16 dynamic", dynamic_loss_scale(settings.integer("scale_window")))},
+        weight, 0, 0.75);
+    const Comparison ordinary = compared({fp16("fp16 ordinary loss", constant_loss_scale(1))}, 1, 0.75, 0.95);
+    comparison.arithmetics.push_back(ordinary.arithmetics.front());
+    comparison.runs.push_back(ordinary.runs.front());
+    claim_scales(comparison, seen, exponent, result);
+    const auto once = [&](const Arithmetic& arithmetic, double loss_weight) {
+        Seen unused;
+        return train(context, arithmetic, context.seed, scenery, loss_weight, steps, unused);
+    };
+    claim_same(comparison.runs[0].front(), once(comparison.arithmetics[0], 1), weight, "weight_fp32",
+               "In fp32 the weight of the loss changes nothing: with or without it each step has the same loss, up to "
+               "the weight, bit for bit.",
+               result);
+    claim_same(comparison.runs[2].front(), once(fp16("fp16 scale 1", constant_loss_scale(1)), 8 * weight), 0.125,
+               "scale_is_weight",
+               "A scale of 8 gives the bits that an 8 times larger loss gives unscaled. So it is enough for a net that "
+               "trains unscaled at 8 times the loss, and for no other.",
+               result);
+
+    const std::string evidence = evidence_of(comparison, result);
+    result.figure(figure_of_seeds(
+        comparison, precision, precision_text, "precision", "Shapes found, by arithmetic and loss scale",
+        "Small gradients stop the net from learning in fp16. A scale of 8 mends that as well as a larger one, and "
+        "where gradients are of ordinary size there is nothing to mend.",
+        evidence));
+    result.figure(figure_of_gradients(seen, exponent));
+    result.figure(figure_of_scenes(scenery, comparison, seen, evidence));
+}
+
+}  // namespace
+
+Experiment detection_experiment() {
+    return {"detection",
+            "A single-shot detector of shapes",
+            "Why does a detector need a loss scale, and is 8 enough?",
+            Chapter::systems,
+            {integer_setting("steps", "training steps", 300, 2000, 2, 1000000),
+             integer_setting("batch", "scenes a step", 8, 16, 1, 4096),
+             integer_setting("channels", "of the first convolution", 8, 12, 1, 256),
+             integer_setting("train_images", "generated scenes to train on", 2000, 20000, 1, 1000000),
+             integer_setting("test_images", "generated scenes to test on", 200, 1000, 5, 100000),
+             integer_setting("side", "pixels a side", 16, 16, 8, 64),
+             integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100),
+             integer_setting("loss_exponent",
+                             "the loss is weighted by 2 to this power, as if it were divided by many more boxes: the "
+                             "source does not say what makes its gradients small",
+                             -17, -17, -40, 0),
+             integer_setting("scale_window", "clean steps until the dynamic scale grows", 30, 200, 1, 1000000),
+             real_setting("learning_rate", "of Adam, falling linearly to 0", 8e-3, 4e-3, 0, 10),
+             control_setting("unscaled trains with a scale of 1 in the place of any other", {"unscaled"})},
+            run};
+}
+
+}  // namespace ulp
