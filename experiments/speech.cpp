@@ -229,7 +229,7 @@ void run(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
     SpeechOptions options{.count = static_cast<Index>(settings.integer("utterances")),
                           .phonemes = phonemes,
-                          .max_length = static_cast<int>(settings.integer("length")),
+                          .max_length = static_cast<int>(settings.integer("most_phonemes")),
                           .seed = context.seed,
                           .noise = 90};
     Corpus corpus{generated_speech(options), {}};
@@ -282,7 +282,7 @@ Experiment speech_experiment() {
              integer_setting("channels", "of the convolution", 8, 8, 1, 256),
              integer_setting("hidden", "gated recurrent units a layer", 32, 48, 2, 1024),
              integer_setting("layers", "of gated recurrent units", 1, 2, 1, 8),
-             integer_setting("length", "most phonemes of an utterance", 3, 5, 2, 40),
+             integer_setting("most_phonemes", "of an utterance", 3, 5, 2, 40),
              integer_setting("utterances", "generated, to train on", 500, 5000, 1, 1000000),
              integer_setting("test_utterances", "generated, to test on", 100, 500, 1, 100000),
              integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100),

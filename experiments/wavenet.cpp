@@ -205,7 +205,7 @@ Figure figure_of_distances(const std::vector<std::pair<std::string, std::vector<
 void run(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
     ToneOptions options{.count = static_cast<Index>(settings.integer("clips")),
-                        .samples = static_cast<Index>(settings.integer("samples")) + 1,
+                        .samples = static_cast<Index>(settings.integer("clip_samples")) + 1,
                         .seed = context.seed};
     Corpus corpus{generated_tones(options), {}};
     options.count = static_cast<Index>(settings.integer("test_clips"));
@@ -216,7 +216,7 @@ void run(const RunContext& context, Result& result) {
         std::min(static_cast<Index>(corpus.train.clips.size()), static_cast<Index>(settings.integer("batch")));
     // The gradient of a score is at most 1 / samples of a batch. This constant makes it 2^-17.
     const LossScaleOptions many_samples =
-        constant_loss_scale(static_cast<double>(batch * settings.integer("samples")) * 0x1p-17);
+        constant_loss_scale(static_cast<double>(batch * settings.integer("clip_samples")) * 0x1p-17);
     Arithmetic mixed = mixed_arithmetic(context, "mixed fp16", dynamic_loss_scale(settings.integer("scale_window")));
     Arithmetic unscaled = mixed_arithmetic(context, "fp16 unscaled at 131072 samples", many_samples);
     if (has_control(context, "unscaled")) mixed.recipe.loss_scale = many_samples;
@@ -272,7 +272,7 @@ Experiment wavenet_experiment() {
             Chapter::systems,
             {integer_setting("steps", "training steps", 80, 1000, 2, 1000000),
              integer_setting("batch", "clips a step", 2, 4, 1, 4096),
-             integer_setting("samples", "a clip", 128, 256, 16, 100000),
+             integer_setting("clip_samples", "of a clip", 128, 256, 16, 100000),
              integer_setting("clips", "generated, to train on", 200, 2000, 1, 1000000),
              integer_setting("test_clips", "generated, to test on", 10, 50, 1, 100000),
              integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100),
