@@ -115,7 +115,7 @@ Learned train(const Settings& settings, const Arithmetic& arithmetic, std::uint6
         const StepResult done = trainer.step([&](Tape<float>& tape) { return ctc(net(tape, batch), batch.targets); });
         note(done, learned);
         if (done.skipped) continue;
-        updates += trainer.optimizer().counts().weights - trainer.optimizer().counts().zero_gradients;
+        updates += trainer.optimizer().counts().weights;
         swamped += trainer.optimizer().counts().swamped;
     }
     learned.scores = {error_rate(trainer.engine(), net, corpus.test),
@@ -199,7 +199,7 @@ void claim_masters(const Comparison& runs, Result& result) {
                                 share.text(runs.mean(masters_fewest, lost))));
 }
 
-/// A score by fraction bits: each mean, and the range of its seeds.
+/// A score by fraction bits: the middle of the seeds, and their range.
 Figure figure_by_bits(const Comparison& runs, std::size_t score, const ScoreText& text, std::string name,
                       std::string title, std::string meaning, std::string evidence) {
     Figure figure{std::move(name), std::move(title),
