@@ -1,0 +1,296 @@
+// Speech recognition: a small Deep Speech 2 reads phonemes off spectra, in fp32, in mixed precision, and with weights
+// of 10 and fewer fraction bits that have no fp32 masters.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "engine/decoding.hpp"
+#include "engine/sounds.hpp"
+#include "experiments/image_training.hpp"
+#include "experiments/sources.hpp"
+#include "experiments/trials.hpp"
+
+namespace ulp {
+namespace {
+
+using sources::cite;
+
+/// Utterances as one batch, with silence behind the shorter ones.
+struct SpokenBatch {
+    Index frames = 0;
+    Matrix spectra;  // utterances x (frames * bins), about 0
+    std::vector<CtcTarget> targets;
+
+    SpokenBatch(const SpeechData& data, const std::vector<Index>& which) {
+        const auto frames_of = [&](Index i) {
+            return static_cast<Index>(data.utterances[static_cast<std::size_t>(i)].spectrum.size()) / data.bins;
+        };
+        for (const Index i : which) frames = std::max(frames, frames_of(i));
+        spectra = Matrix::Zero(static_cast<Index>(which.size()), frames * data.bins);
+        for (std::size_t row = 0; row < which.size(); ++row) {
+            const Utterance& utterance = data.utterances[static_cast<std::size_t>(which[row])];
+            for (std::size_t i = 0; i < utterance.spectrum.size(); ++i) {
+                spectra(static_cast<Index>(row), static_cast<Index>(i)) =
+                    (static_cast<float>(utterance.spectrum[i]) - 64) / 64;
+            }
+            targets.push_back({utterance.phonemes, (frames_of(which[row]) + 1) / 2});  // the net halves the time
+        }
+    }
+};
+
+/// Convolution over time and frequency, each halved; gated recurrent units; scores of the phonemes and the blank.
+struct Listener {
+    Index bins;
+    Conv2d<float> conv;
+    std::vector<Gru<float>> cells;
+    Linear<float> out;
+
+    Listener(Model<float>& model, Index spectrum_bins, Index channels, Index hidden, Index layers, Index classes)
+        : bins(spectrum_bins),
+          conv(model, "conv", 1, channels, 5, {.stride = 2, .padding = 2}),
+          out(model, "out", hidden, classes) {
+        for (Index i = 0; i < layers; ++i) {
+            const Index in = i == 0 ? channels * ((bins + 1) / 2) : hidden;
+            cells.emplace_back(model, fmt::format("gru{}", i + 1), in, hidden);
+        }
+    }
+    /// Log-probabilities (time, batch, classes).
+    Var<float> operator()(Tape<float>& tape, const SpokenBatch& batch) const {
+        const Var<float> spectra = images_on(tape, batch.spectra);
+        Var<float> x = relu(conv(reshape(spectra, {batch.spectra.rows(), 1, batch.frames, bins})));
+        x = permute(x, {2, 0, 1, 3});
+        x = reshape(x, {x.dim(0), x.dim(1), x.dim(2) * x.dim(3)});
+        for (const Gru<float>& cell : cells) x = cell(x);
+        return log_softmax(scaled(out(x), 4));  // sharper scores get away sooner from all blanks, where ctc begins
+    }
+};
+
+/// Edits that turn what the net says into what was said, a phoneme.
+double error_rate(const Engine& engine, const Listener& net, const SpeechData& data) {
+    Index edits = 0;
+    std::size_t phonemes = 0;
+    constexpr Index at_once = 50;
+    for (Index first = 0; first < static_cast<Index>(data.utterances.size()); first += at_once) {
+        std::vector<Index> which(
+            static_cast<std::size_t>(std::min(at_once, static_cast<Index>(data.utterances.size()) - first)));
+        std::iota(which.begin(), which.end(), first);
+        const SpokenBatch batch(data, which);
+        Tape<float> tape(engine);
+        const Tensor<float>& scores = net(tape, batch).value();
+        for (std::size_t i = 0; i < which.size(); ++i) {
+            const CtcTarget& target = batch.targets[i];
+            edits += edit_distance(best_path(scores, static_cast<Index>(i), target.steps), target.labels);
+            phonemes += target.labels.size();
+        }
+    }
+    return static_cast<double>(edits) / static_cast<double>(phonemes);
+}
+
+struct Corpus {
+    SpeechData train;
+    SpeechData test;
+};
+
+constexpr int phonemes = 12;
+constexpr std::size_t errors = 0;
+constexpr std::size_t lost = 1;
+
+/// Scores: errors a phoneme on the test utterances; the share of the updates that left their weight as it was.
+Learned train(const Settings& settings, const Arithmetic& arithmetic, std::uint64_t seed, const Corpus& corpus) {
+    Trainer<float> trainer(Engine(arithmetic.recipe, make_backend(arithmetic.backend)), seed);
+    trainer.keep_trace = false;
+    const auto size = [&](std::string_view name) { return static_cast<Index>(settings.integer(name)); };
+    const Listener net(trainer.model(), corpus.train.bins, size("channels"), size("hidden"), size("layers"),
+                       phonemes + 1);
+    trainer.optimize({.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate")});
+    const auto utterances = static_cast<Index>(corpus.train.utterances.size());
+    BatchSchedule batches(utterances, std::min(utterances, size("batch")), seed);
+    Learned learned;
+    std::int64_t updates = 0;
+    std::int64_t swamped = 0;
+    for (std::int64_t step = 0; step < settings.integer("steps"); ++step) {
+        const SpokenBatch batch(corpus.train, batches.next());
+        const StepResult done = trainer.step([&](Tape<float>& tape) { return ctc(net(tape, batch), batch.targets); });
+        note(done, learned);
+        if (done.skipped) continue;
+        updates += trainer.optimizer().counts().weights;
+        swamped += trainer.optimizer().counts().swamped;
+    }
+    learned.scores = {error_rate(trainer.engine(), net, corpus.test),
+                      static_cast<double>(swamped) / static_cast<double>(std::max<std::int64_t>(1, updates))};
+    return learned;
+}
+
+/// Fraction bits of the weights without masters; with masters the first and the last. fp16 has 10.
+constexpr int fraction_bits[] = {10, 7, 4, 3};
+constexpr int fewest = fraction_bits[std::size(fraction_bits) - 1];
+/// Places among the arithmetics.
+constexpr std::size_t fp32 = 0;
+constexpr std::size_t masters = 1;
+constexpr std::size_t masters_fewest = 2;
+constexpr std::size_t bare = 3;  // and on, as fraction_bits
+constexpr std::size_t bare_fewest = bare + std::size(fraction_bits) - 1;
+
+std::vector<Arithmetic> arithmetics_of(const RunContext& context) {
+    const auto with = [&](int bits, bool has_masters) {
+        Arithmetic arithmetic =
+            mixed_arithmetic(context,
+                             fmt::format("{} {} masters", bits == 10 ? "fp16" : fmt::format("{} bits", bits),
+                                         has_masters ? "with" : "without"),
+                             dynamic_loss_scale(context.settings.integer("scale_window"), 0x1p10));
+        arithmetic.recipe.weights = ieee_format(5, bits);
+        arithmetic.recipe.master_weights = has_masters || has_control(context, "masters");
+        return arithmetic;
+    };
+    std::vector<Arithmetic> all{fp32_arithmetic(), with(10, true), with(fewest, true)};
+    for (const int bits : fraction_bits) all.push_back(with(bits, false));
+    return under_control(context, std::move(all));
+}
+
+void claim_recognition(const Comparison& runs, Result& result) {
+    const std::string place = cite(sources::volta_talk, "Speech: character error rate");
+    const ScoreText rate{"errors a phoneme", "%", 100, 1};
+    result.claim_if(runs.mean(fp32, errors) <= 0.25, "learns", place, "The net learns to hear phonemes in fp32.",
+                    "25 % errors or fewer", rate.text(runs.mean(fp32, errors)));
+    claim_parity(result, runs, errors, rate, 0.01, "parity", place,
+                 "In mixed precision the error rate is fp32's (Deep Speech 2: 2.20 and 1.99 in English, 15.82 and "
+                 "15.01 in Mandarin).",
+                 masters);
+    const double gain = std::max((2.20 - 1.99) / 2.20, (15.82 - 15.01) / 15.82);
+    const double chance = runs.spread(fp32, errors) / runs.mean(fp32, errors);
+    result.claim_if(
+        chance > gain, "gain_may_be_chance", place,
+        "That mixed precision came out better there, in one run a language, need not be its merit: here nets "
+        "that differ in their first weights and order alone lie further apart.",
+        fmt::format("more than {:.1f} % of the error", 100 * gain), fmt::format("{:.1f} %", 100 * chance));
+}
+
+void claim_masters(const Comparison& runs, Result& result) {
+    const std::string talk =
+        cite(sources::volta_talk, "FP16 mantissa is sufficient for some networks, some require FP32");
+    const ScoreText rate{"errors a phoneme", "%", 100, 1};
+    claim_parity(result, runs, errors, rate, 0.01, "ten_bits_suffice", talk,
+                 "A training of so few steps takes steps so large that fp16's ten fraction bits are enough without "
+                 "masters.",
+                 bare);
+    // Relative loss of accuracy, which is 1 less the errors.
+    const double loss = 1 - (1 - runs.mean(bare_fewest, errors)) / (1 - runs.mean(fp32, errors));
+    const std::string narrow = fmt::format(
+        "Where the weights' spacing is {} times as wide ({} fraction bits in the place of 10), as it would be beside "
+        "updates {} times as small",
+        1 << (10 - fewest), fewest, 1 << (10 - fewest));
+    result.claim_if(loss >= 0.5, "collapse",
+                    cite(sources::paper, "3.1: updating fp16 weights results in 80% relative accuracy loss"),
+                    narrow +
+                        ", training without masters fails: the speech net there lost 80 % of its accuracy, this one "
+                        "more than half.",
+                    "50 % or more of the accuracy", fmt::format("{:.0f} %", 100 * loss));
+    claim_parity(result, runs, errors, rate, 0.02, "masters_mend",
+                 cite(sources::volta_talk, "FP32 Master weights and update"),
+                 narrow + ", fp32 masters give fp32's error rate back.", masters_fewest);
+    const ScoreText share{"updates lost", "%", 100, 1};
+    result.claim_if(runs.mean(bare_fewest, lost) > 0.8 && runs.mean(masters_fewest, lost) < 0.01, "updates_lost",
+                    cite(sources::volta_talk, "Weight update: if w >> lr * dw then update doesn't change w"),
+                    narrow + ", most updates leave their weight as it was; on masters next to none does.",
+                    "above 80 % and below 1 %",
+                    fmt::format("{} and {}", share.text(runs.mean(bare_fewest, lost)),
+                                share.text(runs.mean(masters_fewest, lost))));
+}
+
+/// A score by fraction bits: the middle of the seeds, and their range.
+Figure figure_by_bits(const Comparison& runs, std::size_t score, const ScoreText& text, std::string name,
+                      std::string title, std::string meaning, std::string evidence) {
+    Figure figure{std::move(name), std::move(title),
+                  fmt::format("Lines from the least to the largest of {} seeds. Grey: fp32's least and largest.",
+                              runs.runs.front().size()),
+                  std::move(meaning), std::move(evidence)};
+    const auto spread = [&](std::size_t arithmetic) {
+        std::vector<double> values;
+        for (const Learned& run : runs.runs[arithmetic]) values.push_back(text.factor * run.scores[score]);
+        return spread_of(std::move(values));
+    };
+    Bars with("with fp32 masters");
+    with.add(10, spread(masters));
+    with.add(fewest, spread(masters_fewest));
+    Bars without("without masters");
+    for (std::size_t i = 0; i < std::size(fraction_bits); ++i) without.add(fraction_bits[i], spread(bare + i));
+    with.move_into(figure);
+    without.move_into(figure);
+    const Spread reference = spread(fp32);
+    figure.series.push_back({"fp32", formats::fp64, {{0, reference.least}, {0, reference.largest}}});
+    figure.plot = "speech_bits";
+    figure.axes = fmt::format("set ylabel '{}'", text.name);
+    return figure;
+}
+
+void run(const RunContext& context, Result& result) {
+    const Settings& settings = context.settings;
+    SpeechOptions options{.count = static_cast<Index>(settings.integer("utterances")),
+                          .phonemes = phonemes,
+                          .max_length = static_cast<int>(settings.integer("most_phonemes")),
+                          .seed = context.seed,
+                          .noise = 90};
+    Corpus corpus{generated_speech(options), {}};
+    options.count = static_cast<Index>(settings.integer("test_utterances"));
+    corpus.test = generated_speech(options, "test");
+    result.input({"generated utterances for training", corpus.train.digest()});
+    result.input({"generated utterances for testing", corpus.test.digest()});
+    const Comparison runs =
+        compare(context, arithmetics_of(context), settings.integer("seeds"),
+                [&](const Arithmetic& a, std::uint64_t seed) { return train(settings, a, seed, corpus); });
+    const std::string evidence = evidence_of(runs, result);
+    claim_recognition(runs, result);
+    claim_masters(runs, result);
+
+    Comparison shown;
+    for (const std::size_t i : {fp32, masters, bare, masters_fewest, bare_fewest}) {
+        shown.arithmetics.push_back(runs.arithmetics[i]);
+        shown.runs.push_back(runs.runs[i]);
+    }
+    Figure losses = figure_of_losses(
+        shown, 5, "loss", "Small Deep Speech 2: loss of connectionist temporal classification",
+        "fp16 with masters and without cannot be told from fp32: the updates of so short a training are large. With "
+        "three fraction bits masters still follow fp32; without them the net keeps answering with blanks alone.",
+        evidence);
+    losses.axes += "\nset yrange [*:50]";
+    result.figure(std::move(losses));
+    result.figure(
+        figure_by_bits(runs, errors, {"errors a phoneme, %", "%", 100, 1}, "errors",
+                       "Errors on unseen utterances, by the fraction bits of the weights",
+                       "Each bit less doubles the weights' spacing beside their updates, as halved updates would. "
+                       "With masters three bits train as well as fp32; without them the error rate rises until "
+                       "nothing is heard.",
+                       evidence));
+    result.figure(figure_by_bits(runs, lost, {"updates that change nothing, %", "%", 100, 1}, "lost",
+                                 "Updates that leave their weight as it was",
+                                 "What fp16 loses of these large updates does no harm. Nets that train for weeks have "
+                                 "updates many times as small, and stand further to the right.",
+                                 evidence));
+}
+
+}  // namespace
+
+Experiment speech_experiment() {
+    return {"speech",
+            "Speech recognition with and without master weights",
+            "Does a small Deep Speech 2 hear as well in mixed precision, and when does it need fp32 masters?",
+            Chapter::systems,
+            {integer_setting("steps", "training steps", 120, 800, 2, 1000000),
+             integer_setting("batch", "utterances a step", 8, 16, 1, 4096),
+             integer_setting("channels", "of the convolution", 8, 8, 1, 256),
+             integer_setting("hidden", "gated recurrent units a layer", 32, 48, 2, 1024),
+             integer_setting("layers", "of gated recurrent units", 1, 2, 1, 8),
+             integer_setting("most_phonemes", "of an utterance", 3, 5, 2, 40),
+             integer_setting("utterances", "generated, to train on", 500, 5000, 1, 1000000),
+             integer_setting("test_utterances", "generated, to test on", 100, 500, 1, 100000),
+             integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100),
+             integer_setting("scale_window", "clean steps until the loss scale grows", 20, 200, 1, 1000000),
+             real_setting("learning_rate", "of Adam", 4e-3, 2e-3, 0, 10),
+             control_setting("pure_fp16 trains all but fp32 in fp16 throughout; masters gives masters to all",
+                             {"pure_fp16", "masters"})},
+            run};
+}
+
+}  // namespace ulp

@@ -1,0 +1,285 @@
+// WaveNet on generated tones: do the loss curves of fp32 and of mixed precision overlap?
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "engine/sounds.hpp"
+#include "engine/step_functions.hpp"
+#include "experiments/image_training.hpp"
+#include "experiments/sources.hpp"
+
+namespace ulp {
+namespace {
+
+using sources::cite;
+
+// The talk's net with an eighth of its channels.
+constexpr Index residual_channels = 64 / 8;
+constexpr Index gate_channels = 64 / 8;  // and as many filters: 128 / 8 channels of dilated convolution
+constexpr Index skip_channels = 256 / 8;
+constexpr Index layers = 12;
+constexpr Index layers_until_reset = 6;
+constexpr Index codes = 256;
+
+/// A dilated convolution of two samples, tanh times sigmoid of its halves, and the ways on: x plus what was made, and
+/// to the scores.
+struct GatedLayer {
+    std::string name;
+    Conv1d<float> dilated;
+    Conv1d<float> residual;
+    Conv1d<float> skip;
+
+    GatedLayer(Model<float>& model, const std::string& layer_name, Index dilation)
+        : name(layer_name),
+          dilated(model, name + ".dilated", residual_channels, 2 * gate_channels, 2,
+                  {.padding = dilation, .dilation = dilation}),
+          residual(model, name + ".residual", gate_channels, residual_channels, 1),
+          skip(model, name + ".skip", gate_channels, skip_channels, 1) {}
+
+    struct Ways {
+        Var<float> on;
+        Var<float> skip;
+    };
+    Ways operator()(Var<float> x) const {
+        const Var<float> both = slice(dilated(x), 2, 0, x.dim(2));  // what lies behind would see later samples
+        const Var<float> filter = tanh(slice(both, 1, 0, gate_channels));
+        const Var<float> gate = sigmoid(slice(both, 1, gate_channels, gate_channels));
+        const Var<float> made = multiply(filter, gate);
+        return {add(x, residual(made)), skip(made)};
+    }
+};
+
+struct WaveNet {
+    Embedding<float> samples;
+    std::vector<GatedLayer> gated;
+    Conv1d<float> hidden;
+    Conv1d<float> out;
+
+    explicit WaveNet(Model<float>& model)
+        : samples(model, "samples", codes, residual_channels),
+          hidden(model, "hidden", skip_channels, skip_channels, 1),
+          out(model, "out", skip_channels, codes, 1) {
+        for (Index i = 0; i < layers; ++i) {
+            gated.emplace_back(model, fmt::format("layer{}", i), Index{1} << i % layers_until_reset);
+        }
+    }
+    /// Scores of the next code, (clips * length, codes); each sees codes up to its own place alone.
+    Var<float> operator()(Tape<float>& tape, const std::vector<int>& ids, Index clips) const {
+        const Index length = static_cast<Index>(ids.size()) / clips;
+        Var<float> x = permute(samples(tape, ids, {clips, length}), {0, 2, 1});
+        std::optional<Var<float>> sum;
+        for (const GatedLayer& layer : gated) {
+            const GatedLayer::Ways ways = layer(x);
+            x = ways.on;
+            sum = sum ? add(*sum, ways.skip) : ways.skip;
+        }
+        const Var<float> scores = permute(out(relu(hidden(relu(*sum)))), {0, 2, 1});
+        return reshape(scores, {clips * length, codes});
+    }
+};
+
+/// Clips as mu-law codes: what the net hears, and what it should say.
+struct Codes {
+    std::vector<int> ids;
+    std::vector<int> next;
+
+    Codes(const ToneData& tones, const std::vector<Index>& which) {
+        for (const Index i : which) {
+            const std::vector<std::int16_t>& clip = tones.clips[static_cast<std::size_t>(i)];
+            for (std::size_t t = 0; t + 1 < clip.size(); ++t) {
+                ids.push_back(mu_law_code(clip[t]));
+                next.push_back(mu_law_code(clip[t + 1]));
+            }
+        }
+    }
+};
+
+std::vector<Index> first_clips(std::size_t count) {
+    std::vector<Index> which(count);
+    std::iota(which.begin(), which.end(), 0);
+    return which;
+}
+
+struct Corpus {
+    ToneData train;
+    ToneData test;
+};
+
+constexpr std::size_t unseen_loss = 0;
+
+/// Every seed hears the same clips in the same order, so that curves differ by first weights or arithmetic alone.
+/// Score: the loss on unseen clips.
+Learned train(const RunContext& context, const Arithmetic& arithmetic, std::uint64_t seed, const Corpus& corpus,
+              Index batch) {
+    Trainer<float> trainer(Engine(arithmetic.recipe, make_backend(arithmetic.backend)), seed);
+    trainer.keep_trace = false;
+    const WaveNet net(trainer.model());
+    trainer.optimize({.kind = OptimizerKind::adam, .learning_rate = context.settings.real("learning_rate")});
+    BatchSchedule batches(static_cast<Index>(corpus.train.clips.size()), batch, context.seed);
+    Learned learned;
+    for (std::int64_t step = 0; step < context.settings.integer("steps"); ++step) {
+        const Codes heard(corpus.train, batches.next());
+        note(trainer.step([&](Tape<float>& tape) { return cross_entropy(net(tape, heard.ids, batch), heard.next); }),
+             learned);
+    }
+    const Codes unseen(corpus.test, first_clips(corpus.test.clips.size()));
+    Tape<float> tape(trainer.engine());
+    const Var<float> scores = net(tape, unseen.ids, static_cast<Index>(corpus.test.clips.size()));
+    learned.scores = {static_cast<double>(cross_entropy(scores, unseen.next).value()[0])};
+    return learned;
+}
+
+/// Mean over the seeds of |a - b| in each step, where b's run is that of the seed `shift` further on.
+std::vector<double> distances(const std::vector<Learned>& a, const std::vector<Learned>& b, std::size_t shift) {
+    std::vector<double> sum(a.front().losses.size());
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        const std::vector<double>& other = b[(i + shift) % b.size()].losses;
+        for (std::size_t t = 0; t < sum.size(); ++t) sum[t] += std::fabs(a[i].losses[t] - other[t]);
+    }
+    for (double& d : sum) d /= static_cast<double>(a.size());
+    return sum;
+}
+double mean_of(const std::vector<double>& values) {
+    return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+/// The first and the last place that the scores at a place depend on: every place says a code of its own, so that the
+/// gradient of the codes' table tells which were heard.
+std::string heard_at(Index place) {
+    Model<float> model(recipe_by_name("fp32"), 1);
+    const WaveNet net(model);
+    std::vector<int> ids(codes);
+    std::iota(ids.begin(), ids.end(), 0);
+    const Engine engine("fp32", "soft:ieee");
+    Tape<float> tape(engine);
+    tape.backward(cross_entropy(slice(net(tape, ids, 1), 0, place, 1), {0}));
+    Index first = codes;
+    Index last = -1;
+    const Tensor<float>& gradient = model["samples.weight"].gradient;
+    for (Index i = 0; i < gradient.size(); ++i) {
+        if (gradient[i] == 0) continue;
+        first = std::min(first, i / residual_channels);
+        last = std::max(last, i / residual_channels);
+    }
+    return fmt::format("{} to {}", first, last);
+}
+
+/// The loss on unseen clips of one who knows how often each code was heard, and nothing else.
+double frequency_loss(const Corpus& corpus) {
+    std::vector<double> heard(codes, 1);
+    const Codes train(corpus.train, first_clips(corpus.train.clips.size()));
+    for (const int code : train.next) heard[static_cast<std::size_t>(code)] += 1;
+    const auto all = static_cast<double>(train.next.size() + codes);
+    const Codes test(corpus.test, first_clips(corpus.test.clips.size()));
+    double loss = 0;
+    for (const int code : test.next) loss -= step::log(heard[static_cast<std::size_t>(code)] / all);
+    return loss / static_cast<double>(test.next.size());
+}
+
+Figure figure_of_distances(const std::vector<std::pair<std::string, std::vector<double>>>& curves,
+                           std::string evidence) {
+    constexpr std::size_t window = 5;
+    Figure figure{"distances", "How far the curves lie from fp32's",
+                  fmt::format("Mean over the seeds of the difference to fp32's loss on the same batch, whatever its "
+                              "sign; mean of {} steps.",
+                              window),
+                  "From the same first weights mixed precision stays nearer to fp32 than fp32 with other first weights "
+                  "does. Where gradients are lost the distance shows it.",
+                  std::move(evidence)};
+    for (const auto& [name, values] : curves) {
+        Series series{name, formats::fp64, {}};
+        for (std::size_t t = 0; t + window <= values.size(); t += window) {
+            const auto at = values.begin() + static_cast<std::ptrdiff_t>(t);
+            const double mean = mean_of({at, at + window});
+            if (std::isfinite(mean) && mean > 0) {
+                series.points.push_back({static_cast<double>(t) + 0.5 * (window - 1), mean});
+            }
+        }
+        figure.series.push_back(std::move(series));
+    }
+    return figure;
+}
+
+void run(const RunContext& context, Result& result) {
+    const Settings& settings = context.settings;
+    ToneOptions options{.count = static_cast<Index>(settings.integer("clips")),
+                        .samples = static_cast<Index>(settings.integer("clip_samples")) + 1,
+                        .seed = context.seed};
+    Corpus corpus{generated_tones(options), {}};
+    options.count = static_cast<Index>(settings.integer("test_clips"));
+    corpus.test = generated_tones(options, "test");
+    result.input({"generated tones for training", corpus.train.digest()});
+    result.input({"generated tones for testing", corpus.test.digest()});
+    const Index batch =
+        std::min(static_cast<Index>(corpus.train.clips.size()), static_cast<Index>(settings.integer("batch")));
+    // The gradient of a score is at most 1 / samples of a batch. This constant makes it 2^-17.
+    const LossScaleOptions many_samples =
+        constant_loss_scale(static_cast<double>(batch * settings.integer("clip_samples")) * 0x1p-17);
+    Arithmetic mixed = mixed_arithmetic(context, "mixed fp16", dynamic_loss_scale(settings.integer("scale_window")));
+    Arithmetic unscaled = mixed_arithmetic(context, "fp16 unscaled at 131072 samples", many_samples);
+    if (has_control(context, "unscaled")) mixed.recipe.loss_scale = many_samples;
+    const Comparison runs =
+        compare(context, {fp32_arithmetic(), std::move(mixed), std::move(unscaled)}, settings.integer("seeds"),
+                [&](const Arithmetic& a, std::uint64_t seed) { return train(context, a, seed, corpus, batch); });
+
+    const std::string evidence = evidence_of(runs, result);
+    const std::string place = cite(sources::volta_talk, "WaveNet: mixed precision and fp32");
+    result.claim("receptive_field",
+                 cite(sources::volta_talk, "12 layers of dilated convolutions, reset every 6 layers"),
+                 "With dilations 1, 2, 4, ... 32, twice over, a score hears its own place and the 126 before it.",
+                 "74 to 200", heard_at(200));
+    const ScoreText nats{"loss", "", 1, 3};
+    const double by_frequency = frequency_loss(corpus);
+    result.claim_if(
+        runs.mean(0, unseen_loss) < 0.95 * by_frequency, "learns", place,
+        "The net learns to continue tones in fp32: on unseen clips it needs less than the codes' frequencies "
+        "alone would, by a twentieth or more.",
+        fmt::format("below {}", nats.text(0.95 * by_frequency)), nats.text(runs.mean(0, unseen_loss)));
+    const std::vector<double> of_seeds = distances(runs.runs[0], runs.runs[0], 1);
+    const std::vector<double> of_mixed = distances(runs.runs[1], runs.runs[0], 0);
+    const std::vector<double> of_unscaled = distances(runs.runs[2], runs.runs[0], 0);
+    const std::string apart = fmt::format("{:.4f}", mean_of(of_seeds));
+    result.claim_if(
+        mean_of(of_mixed) < mean_of(of_seeds), "curves_overlap", place,
+        "The loss curves of mixed precision and fp32 overlap: over all steps and seeds they lie nearer to each "
+        "other, batch by batch, than two fp32 curves from other first weights.",
+        "a mean distance below " + apart, fmt::format("{:.4f}", mean_of(of_mixed)));
+    result.claim_if(
+        mean_of(of_unscaled) > mean_of(of_seeds), "unscaled_leaves", cite(sources::volta_talk, "Loss scaling"),
+        "Without a loss scale they would not: gradients as small as a batch of 131072 samples makes them (the "
+        "mean divides by it) take the curve away from fp32's.",
+        "a mean distance above " + apart, fmt::format("{:.4f}", mean_of(of_unscaled)));
+    claim_parity(result, runs, unseen_loss, nats, 0.01, "unseen", place, "Unseen tones are continued as well.", 1);
+    result.figure(
+        figure_of_losses(runs, 5, "loss", "WaveNet: training loss",
+                         "The mixed curve lies on fp32's, as on the source's slide. It is no matter of course: "
+                         "gradients that fp16 loses move the curve.",
+                         evidence, false));
+    result.figure(figure_of_distances({{"fp32 from other first weights", of_seeds},
+                                       {"mixed fp16", of_mixed},
+                                       {runs.arithmetics[2].name, of_unscaled}},
+                                      evidence));
+}
+
+}  // namespace
+
+Experiment wavenet_experiment() {
+    return {"wavenet",
+            "WaveNet: loss curves that overlap",
+            "Does the loss of a WaveNet in mixed precision follow the one in fp32?",
+            Chapter::systems,
+            {integer_setting("steps", "training steps", 80, 1000, 2, 1000000),
+             integer_setting("batch", "clips a step", 2, 4, 1, 4096),
+             integer_setting("clip_samples", "of a clip", 128, 256, 16, 100000),
+             integer_setting("clips", "generated, to train on", 200, 2000, 1, 1000000),
+             integer_setting("test_clips", "generated, to test on", 10, 50, 1, 100000),
+             integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100),
+             integer_setting("scale_window", "clean steps until the loss scale grows", 20, 200, 1, 1000000),
+             real_setting("learning_rate", "of Adam", 2e-2, 5e-3, 0, 10),
+             control_setting("unscaled takes the loss scale of mixed precision away", {"unscaled"})},
+            run};
+}
+
+}  // namespace ulp
