@@ -205,8 +205,8 @@ void gram_matrices(const RunContext& context, const Seen& seen, Result& result) 
     const std::vector<MatrixUnit> units = matrix_units(context);
     const std::vector<MatrixUnit> hopper = {units[2]};
     const std::vector<MatrixUnit> all = {units[0], units[1], units[2]};
-    const std::string evidence =
-        evidence_of(hopper, {fp16_to_fp32}, result) + " " + evidence_of(all, {fp16_to_fp16}, result);
+    std::string evidence = evidence_of(hopper, {fp16_to_fp32}, result);  // in this order, on any compiler
+    evidence += " " + evidence_of(all, {fp16_to_fp16}, result);
     const ProductTypes narrow = wide ? fp16_to_fp32 : fp16_to_fp16;
     const GramEntry trained{seen.trained_map, hopper[0].backend.get(), wide ? formats::fp32 : formats::fp16};
     const GramEntry bytes{seen.byte_map, trained.unit, trained.stored};
