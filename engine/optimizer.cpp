@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 
 #include "engine/optimizer_rules.hpp"
@@ -174,30 +175,51 @@ void Optimizer<Real>::update(Parameter<Real>& parameter, const Tensor<Real>& gra
     const bool narrower = stored_in != steps_in && stored_in != carrier_format<Real>;
     const bool random_rounding = options_.rounding == UpdateRounding::stochastic;
     // Kahan's sums run on the weights' own grid.
-    const StepFormat sums_in = options_.rounding == UpdateRounding::kahan ? stored_in : steps_in;
-    with_steps<Real>(steps_in, [&](const auto& s) {
-        with_steps<Real>(sums_in, [&](const auto& sums) {
-            std::vector<Real*> row(state.size());
-            for (Index i = 0; i < weights.size(); ++i) {
-                for (std::size_t j = 0; j < row.size(); ++j) row[j] = state[j]->data() + i;
-                const Real w = weights[i];
-                Real change = rule_update<Real>(s, context, w, gradient[i], std::span(row).first(own));
-                Real next = 0;
-                if (options_.rounding == UpdateRounding::kahan) {
-                    if (narrower) change = to_nearest(change);
-                    next = compensated(sums, w, change, *row[own]);
-                } else {
-                    next = s.sub(w, change);
-                    if (narrower)
-                        next = random_rounding ? stochastic(stored_in, next, random.at(static_cast<std::uint64_t>(i)))
-                                               : to_nearest(next);
-                }
-                counts_.zero_gradients += gradient[i] == 0 ? 1 : 0;
-                counts_.swamped += change != 0 && next == w ? 1 : 0;
-                weights[i] = next;
+    const bool kahan = options_.rounding == UpdateRounding::kahan;
+    const StepFormat sums_in = kahan ? stored_in : steps_in;
+    std::vector<Real*> rows;
+    for (Tensor<Real>* tensor : state) rows.push_back(tensor->data());
+    const StateRows<Real> kept = std::span(rows).first(own);
+    Real* const lost = kahan ? rows[own] : nullptr;
+    Real* const w = weights.data();
+    const Real* const g = gradient.data();
+    std::int64_t zeros = 0;
+    std::int64_t swamped = 0;
+    constexpr Index part = 1024;  // what is computed in between stays in the nearest cache
+    std::array<Real, part> changes;
+    std::array<Real, part> results;
+    for (Index first = 0; first < weights.size(); first += part) {
+        const Index last = std::min(first + part, weights.size());
+        const auto change = [&](Index i) -> Real& { return changes[static_cast<std::size_t>(i - first)]; };
+        const auto next = [&](Index i) -> Real& { return results[static_cast<std::size_t>(i - first)]; };
+        with_steps<Real>(steps_in, [&](const auto& s) {
+            with_rule(options_.kind, [&](const auto& rule) {
+                for (Index i = first; i < last; ++i) change(i) = rule(s, context, w[i], g[i], kept, i);
+            });
+        });
+        if (kahan && narrower) {
+            for (Index i = first; i < last; ++i) change(i) = to_nearest(change(i));
+        }
+        with_steps<Real>(sums_in, [&](const auto& s) {
+            for (Index i = first; i < last; ++i) {
+                next(i) = kahan ? compensated(s, w[i], change(i), lost[i]) : s.sub(w[i], change(i));
             }
         });
-    });
+        if (!kahan && narrower && random_rounding) {
+            for (Index i = first; i < last; ++i) {
+                next(i) = stochastic(stored_in, next(i), random.at(static_cast<std::uint64_t>(i)));
+            }
+        } else if (!kahan && narrower) {
+            for (Index i = first; i < last; ++i) next(i) = to_nearest(next(i));
+        }
+        for (Index i = first; i < last; ++i) {
+            zeros += g[i] == 0 ? 1 : 0;
+            swamped += change(i) != 0 && next(i) == w[i] ? 1 : 0;
+            w[i] = next(i);
+        }
+    }
+    counts_.zero_gradients += zeros;
+    counts_.swamped += swamped;
     counts_.weights += weights.size();
 }
 

@@ -31,7 +31,7 @@ Area area_of(const Box& box) {
 
 std::vector<Area> anchors_of(Index side) {
     std::vector<Area> anchors;
-    const Index cells = side / cell;
+    const Index cells = (side + cell - 1) / cell;  // as two convolutions of stride 2 leave
     for (Index i = 0; i < cells * cells; ++i) {
         const double x = static_cast<double>(cell) * (static_cast<double>(i % cells) + 0.5);
         const double y = static_cast<double>(cell) * (static_cast<double>(i / cells) + 0.5);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Training steps of the nets of bench_engine.cpp with PyTorch. Usage: torch_steps.py cnn|lstm SECONDS.
+"""Training steps of the nets of step_nets.hpp with PyTorch. Usage: torch_steps.py cnn|lstm SECONDS.
 
 Prints the least wall and processor milliseconds a step over five stretches of SECONDS / 5 each, as JSON.
 """

@@ -96,7 +96,7 @@ def table(best, watching, rounds, arguments):
     lines = ["# Speed of training steps", "",
              "Written by `tests/bench/trainer_speed.py`; do not edit. Milliseconds a step, the least of "
              f"{rounds} rounds in which all took turns, with {arguments.threads} threads. `net/recipe/backend`; "
-             "the nets stand in `tests/bench/bench_engine.cpp` and `torch_steps.py`. On a machine with other work the "
+             "the nets stand in `tests/bench/step_nets.hpp` and `torch_steps.py`. On a machine with other work the "
              "processor time is the one to compare.", "",
              f"Machine: {platform.processor() or platform.machine()}, {os.cpu_count()} processors, "
              f"{datetime.datetime.now(datetime.timezone.utc).isoformat(timespec='seconds')}, load average "

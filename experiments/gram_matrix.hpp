@@ -1,0 +1,44 @@
+// Gram matrices of feature maps, by which style losses compare textures (Gatys et al., "A neural algorithm of artistic
+// style", 2015), and how their largest entry grows with the picture.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "engine/trainer.hpp"
+#include "experiments/matrix_units.hpp"
+
+namespace ulp {
+
+/// Eight maps of half the sides that tell style: a convolution of random weights stands for VGG16's first layer.
+/// images (count, 3, side, side), taken times `range` -> (count, maps, pixels).
+Var<float> style_maps_of(Var<float> images, std::uint64_t seed, double range);
+
+/// When a Gram matrix is divided by the number of pixels: both its factors, by the root, before they are multiplied, or
+/// the product.
+enum class Division : std::uint8_t { before_product, after_product };
+/// maps (count, maps, pixels) -> (count, maps, maps): products of every two, averaged over the pixels.
+Var<float> gram_of(Var<float> maps, Division division);
+
+/// Maps of many pictures, (count, maps, ...) each: the numbers of the one whose squares add up to most, as fp16 holds
+/// them, as if the pictures lay side by side. Its square is the Gram matrix's largest entry.
+std::vector<float> largest_map(const std::vector<Tensor<float>>& pictures);
+
+/// A map times itself: an entry of a Gram matrix before it is divided.
+struct GramEntry {
+    std::span<const float> map;  // numbers of fp16
+    const MatmulBackend* unit;
+    FloatFormat stored;
+
+    /// The sum over the first pixels: exact as fp64 allows; by the unit; rounded to the storage format.
+    [[nodiscard]] double exact(std::size_t pixels) const;
+    [[nodiscard]] float summed(std::size_t pixels, const ProductTypes& types = fp16_to_fp32) const;
+    [[nodiscard]] float in_storage(std::size_t pixels) const;
+    /// The least number of pixels at which `large` holds, if it then holds for all larger ones; one more than there are
+    /// if for none.
+    [[nodiscard]] std::size_t first(const std::function<bool(std::size_t)>& large) const;
+    [[nodiscard]] std::size_t first_infinite() const;
+};
+
+}  // namespace ulp

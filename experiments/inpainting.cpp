@@ -1,0 +1,379 @@
+// A net fills holes in textures; its style loss multiplies features by themselves: where that leaves fp16's range.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "engine/random.hpp"
+#include "engine/shapes.hpp"
+#include "experiments/colour_sheet.hpp"
+#include "experiments/gram_matrix.hpp"
+#include "experiments/image_training.hpp"
+#include "experiments/partial_convolution.hpp"
+#include "experiments/sources.hpp"
+#include "experiments/trials.hpp"
+#include "softfloat/round.hpp"
+
+namespace ulp {
+namespace {
+
+using sources::cite;
+
+constexpr Index side = 32;
+constexpr std::size_t shown = 7;
+
+/// 1, and 0 in three rectangles of 6 to 12 pixels a side.
+Matrix with_holes(std::uint64_t seed, std::string_view stream, std::int64_t number) {
+    Random random(seed, hash_of(stream) + static_cast<std::uint64_t>(number));
+    Matrix there = Matrix::Ones(side, side);
+    for (int hole = 0; hole < 3; ++hole) {
+        const Index height = random.between(6, 12);
+        const Index width = random.between(6, 12);
+        const Index top = random.between(0, side - height);
+        const Index left = random.between(0, side - width);
+        there.block(top, left, height, width).setZero();
+    }
+    return there;
+}
+
+/// Pixels from -1 to 1.
+Var<float> textures_on(Tape<float>& tape, const Dataset& data, const std::vector<Index>& which) {
+    const Matrix bright = (batch_of(data, which).images.array() * 2 - 1).matrix();
+    return reshape(images_on(tape, bright), {bright.rows(), 3, side, side});
+}
+
+struct Options {
+    std::int64_t steps;
+    Index batch;
+    Index channels;
+    double learning_rate;
+    double style_range = 1;  // of the pixels that the style's features are made of
+    Division division = Division::before_product;
+};
+
+/// Mean squared errors where pixels are there, six times those in the holes, and of the Gram matrices.
+Var<float> loss_of(const InpaintingNet& net, Var<float> images, const Matrix& there, std::uint64_t seed,
+                   const Options& options) {
+    const Matrix holes = (1 - there.array()).matrix();
+    const Var<float> filled = net(images, there);
+    const auto error_in = [&](const Matrix& mask, double weight) {
+        const Var<float> wanted = masked(images, mask);
+        return scaled(mse(masked(filled, mask), wanted.value()),
+                      weight * static_cast<double>(mask.size()) / static_cast<double>(mask.sum()));
+    };
+    const Var<float> seen = error_in(there, 1);
+    const Var<float> unseen = error_in(holes, 6);
+    const Var<float> wanted = gram_of(style_maps_of(images, seed, options.style_range), options.division);
+    const Var<float> given = gram_of(style_maps_of(filled, seed, options.style_range), options.division);
+    const Var<float> style = mse(given, wanted.value());
+    const double square = options.style_range * options.style_range;
+    const Var<float> weighted = scaled(style, 4 / (square * square));
+    return add(add(seen, unseen), weighted);
+}
+
+constexpr std::size_t hole_error = 0;
+const ScoreText error_text{"error in the holes, grey levels of 256", "", 1, 2};
+
+/// What a run leaves besides its scores.
+struct Seen {
+    std::vector<std::uint8_t> holed, filled;  // the first test pictures
+    bool looks_at_maps = false;
+    std::vector<float> trained_map, byte_map;  // the largest of the net's first layer, and of the style's over bytes
+};
+
+struct Textures {
+    Dataset train, test;
+    Dataset many;  // for Gram matrices
+};
+
+std::uint8_t byte_of(float bright) {
+    if (!(bright > -1)) return 0;  // NaN too
+    return static_cast<std::uint8_t>(std::min(127.5F * (bright + 1) + 0.5F, 255.0F));
+}
+
+std::vector<Index> range(Index first, Index end) {
+    std::vector<Index> numbers(static_cast<std::size_t>(end - first));
+    std::iota(numbers.begin(), numbers.end(), first);
+    return numbers;
+}
+
+/// Fills the holes of pictures whose pixels lie from -1 to 1.
+using Filler =
+    std::function<Tensor<float>(const std::vector<Index>& which, const Tensor<float>& wanted, const Matrix& there)>;
+
+/// Root of the mean squared error in the holes of the test pictures, in grey levels; `seen` keeps the first pictures.
+double error_of(const Dataset& test, const Filler& fill, Seen& seen) {
+    const Engine engine("fp32", "soft:ieee");
+    double sum = 0;
+    double count = 0;
+    for (Index first = 0; first < test.size(); first += 10) {  // each ten with holes of their own
+        const std::vector<Index> which = range(first, std::min(first + 10, test.size()));
+        const Matrix there = with_holes(0, "test holes", first);
+        Tape<float> tape(engine);
+        const Tensor<float> wanted = textures_on(tape, test, which).value();
+        const Tensor<float> filled = fill(which, wanted, there);
+        for (Index i = 0; i < filled.size(); ++i) {
+            const bool hole = there.data()[i % there.size()] == 0;
+            if (seen.filled.size() < shown * static_cast<std::size_t>(test.features())) {
+                seen.holed.push_back(byte_of(hole ? 1 : wanted[i]));
+                seen.filled.push_back(byte_of(hole ? filled[i] : wanted[i]));
+            }
+            if (!hole) continue;
+            const double error = 127.5 * (static_cast<double>(filled[i]) - static_cast<double>(wanted[i]));
+            sum += error * error;
+            count += 1;
+        }
+    }
+    return std::sqrt(sum / count);
+}
+
+/// Each plane filled with the mean of what is there of it.
+Tensor<float> with_means(const Tensor<float>& wanted, const Matrix& there) {
+    Tensor<float> filled(wanted.shape());
+    const Index pixels = there.size();
+    for (Index plane = 0; plane < wanted.size(); plane += pixels) {
+        double sum = 0;
+        double count = 0;
+        for (Index i = 0; i < pixels; ++i) {
+            sum += there.data()[i] * static_cast<double>(wanted[plane + i]);
+            count += there.data()[i];
+        }
+        for (Index i = 0; i < pixels; ++i) filled[plane + i] = static_cast<float>(sum / count);
+    }
+    return filled;
+}
+
+/// The largest map over many pictures.
+std::vector<float> largest_map(const Engine& engine, const Dataset& pictures,
+                               const std::function<Var<float>(Var<float>)>& maps_of) {
+    std::vector<Tensor<float>> maps;
+    for (Index first = 0; first < pictures.size(); first += 64) {
+        Tape<float> tape(engine);
+        maps.push_back(
+            maps_of(textures_on(tape, pictures, range(first, std::min(first + 64, pictures.size())))).value());
+    }
+    return largest_map(maps);
+}
+
+Learned train(const Arithmetic& arithmetic, std::uint64_t seed, const Textures& textures, const Options& options,
+              Seen& seen) {
+    const TaskBuilder builder = [&](Model<float>& model, std::uint64_t) -> Task {
+        const InpaintingNet net(model, options.channels);
+        const auto order = std::make_shared<BatchSchedule>(textures.train.size(), options.batch, seed);
+        const auto loss = [=, &textures, &options](Tape<float>& tape, std::int64_t step) {
+            const Var<float> images = textures_on(tape, textures.train, order->at(step));
+            return loss_of(net, images, with_holes(seed, "holes", step), seed, options);
+        };
+        return {loss, [=, &textures, &seen](const Engine& engine) {
+                    if (seen.looks_at_maps) {
+                        seen.trained_map = largest_map(engine, textures.many, [&](Var<float> images) {
+                            return net.features(images, Matrix::Ones(side, side));
+                        });
+                        seen.byte_map = largest_map(engine, textures.many, [&](Var<float> images) {
+                            return style_maps_of(images, seed, 127.5);
+                        });
+                    }
+                    const Filler fill = [&](const auto& which, const auto&, const Matrix& there) {
+                        Tape<float> tape(engine);
+                        return net(textures_on(tape, textures.test, which), there).value();
+                    };
+                    return error_of(textures.test, fill, seen);
+                }};
+    };
+    const TrialResult run =
+        run_trial({.recipe = arithmetic.recipe,
+                   .task = builder,
+                   .optimizer = {.kind = OptimizerKind::adam, .learning_rate = options.learning_rate},
+                   .steps = options.steps,
+                   .seed = seed,
+                   .backend = arithmetic.backend,
+                   .decay = true});
+    return {run.losses, run.scales, {run.accuracy}, run.skips()};
+}
+
+/// The lines of the figure: partial sums over 16, 32, 64 ... pixels.
+Series partial_sums(std::string name, std::size_t most, const std::function<double(std::size_t)>& sum) {
+    Series series{std::move(name), formats::fp64, {}};
+    for (std::size_t n = 16; n <= most; n *= 2) series.points.push_back({static_cast<double>(n), sum(n)});
+    return series;
+}
+
+/// Claims about the sums, and the figure of them.
+void gram_matrices(const RunContext& context, const Seen& seen, Result& result) {
+    const bool wide = has_control(context, "wide");
+    const std::vector<MatrixUnit> units = matrix_units(context);
+    const std::vector<MatrixUnit> hopper = {units[2]};
+    const std::vector<MatrixUnit> all = {units[0], units[1], units[2]};
+    const std::string evidence =
+        evidence_of(hopper, {fp16_to_fp32}, result) + " " + evidence_of(all, {fp16_to_fp16}, result);
+    const ProductTypes narrow = wide ? fp16_to_fp32 : fp16_to_fp16;
+    const GramEntry trained{seen.trained_map, hopper[0].backend.get(), wide ? formats::fp32 : formats::fp16};
+    const GramEntry bytes{seen.byte_map, trained.unit, trained.stored};
+    const std::size_t pixels = trained.map.size();
+    const std::string place = cite(sources::volta_talk, "Image inpainting: U-Net with partial convolution, style loss");
+
+    const float in_fp32 = trained.summed(pixels);
+    const auto beyond = [](const GramEntry& gram) {
+        return gram.first([&](std::size_t n) { return gram.exact(n) >= 65520; });
+    };
+    result.claim_if(
+        std::isfinite(in_fp32) && std::isinf(trained.in_storage(pixels)), "gram_stored", place,
+        fmt::format("The Gram matrix of the trained net's first layer over {} pixels is infinite where it is stored in "
+                    "fp16 before it is divided, and not in fp32.",
+                    pixels),
+        fmt::format("infinite where the sum reaches 65520; exactly summed at pixel {}", beyond(trained)),
+        fmt::format("{:.0f} in fp32, infinite in fp16 from pixel {} on", in_fp32, trained.first_infinite()));
+    result.claim_if(bytes.first_infinite() <= 256, "gram_bytes", place,
+                    "Made from pixels as bytes, as VGG16 of Caffe takes them, it overflows within one texture of "
+                    "32 x 32 pixels, which is 256 behind the first layer.",
+                    fmt::format("at pixel {}, as summed exactly", beyond(bytes)),
+                    fmt::format("at pixel {}", bytes.first_infinite()));
+    // At 1.5 * 2^15 the numbers of fp16 lie 32 apart: most addends are less than half of that.
+    const std::size_t near = std::min(pixels, trained.first([&](std::size_t n) { return trained.exact(n) >= 49152; }));
+    for (const MatrixUnit& unit : all) {
+        const GramEntry gram{trained.map, unit.backend.get(), trained.stored};
+        const double share = static_cast<double>(gram.summed(near, narrow)) / trained.exact(near);
+        result.claim_if(share < 0.99, "gram_swamps_" + unit.name, place,
+                        fmt::format("Accumulated in fp16 on {} the sum falls short long before it overflows: small "
+                                    "addends are swamped.",
+                                    unit.name),
+                        fmt::format("below 99 % of {:.0f}", trained.exact(near)), fmt::format("{:.1f} %", 100 * share));
+    }
+    std::vector<float> divided(trained.map.begin(), trained.map.end());
+    for (float& f : divided)
+        f = round_to(formats::fp16, f * static_cast<float>(1 / std::sqrt(static_cast<double>(pixels))));
+    const double mean = trained.exact(pixels) / static_cast<double>(pixels);
+    const float after = GramEntry{divided, trained.unit, trained.stored}.in_storage(pixels);
+    const double error = std::fabs(static_cast<double>(after) / mean - 1);
+    result.claim_if(
+        error < 0x1p-9, "gram_divided", place,
+        "Divided before the product, by the root of the number of pixels, it stays in fp16's range and is as "
+        "exact as fp16 allows: to 2^-9.",
+        fmt::format("{:.5f}", mean), fmt::format("{:.5f}", after));
+
+    Figure figure{"gram", "The largest entry of a Gram matrix, as pixels are added up",
+                  "Sum of squares of one map, not yet divided by the number of pixels. Crosses: infinite.",
+                  "The sum grows with the picture and leaves fp16's range at some size, whatever the features: for "
+                  "trained features below 512 x 512, for pixels as bytes at once. An fp16 accumulator goes wrong "
+                  "earlier, because it swamps what it should add. Divided before the product nothing grows.",
+                  evidence};
+    figure.series.push_back(
+        partial_sums("trained features in fp32", pixels, [&](std::size_t n) { return trained.summed(n); }));
+    figure.series.push_back(
+        partial_sums("stored in fp16", pixels, [&](std::size_t n) { return trained.in_storage(n); }));
+    for (const MatrixUnit& unit : all) {
+        const GramEntry gram{trained.map, unit.backend.get(), trained.stored};
+        figure.series.push_back(partial_sums("accumulated in fp16 on " + unit.name, pixels,
+                                             [&](std::size_t n) { return gram.summed(n, narrow); }));
+    }
+    figure.series.push_back(
+        partial_sums("pixels as bytes in fp32", pixels, [&](std::size_t n) { return bytes.summed(n); }));
+    figure.series.push_back(
+        partial_sums("bytes stored in fp16", pixels, [&](std::size_t n) { return bytes.in_storage(n); }));
+    result.figure(std::move(figure));
+}
+
+/// A few steps with a style loss made from bytes: what the place of one division does to a training.
+void claim_order(const RunContext& context, const Textures& textures, Options options, Result& result) {
+    options.steps = std::max<std::int64_t>(2, options.steps / 8);
+    options.style_range = 127.5;
+    const Arithmetic mixed =
+        has_control(context, "wide") ? fp32_arithmetic() : mixed_arithmetic(context, "fp16", dynamic_loss_scale(2000));
+    const auto infinite_steps = [&](const Arithmetic& arithmetic, Division division) {
+        options.division = division;
+        Seen unused;
+        const Learned run = train(arithmetic, context.seed, textures, options, unused);
+        return std::count_if(run.losses.begin(), run.losses.end(), [](double loss) { return !std::isfinite(loss); });
+    };
+    const std::string place = cite(sources::volta_talk, "Reductions: FP32 math avoids overflows");
+    const auto steps = [&](std::int64_t count) { return fmt::format("{} of {} steps", count, options.steps); };
+    result.claim(
+        "order_fp16_after", place,
+        "With a style loss from bytes whose Gram matrix is divided after the product, no step of a training in "
+        "fp16 has a finite loss, whatever the loss scale.",
+        steps(options.steps), steps(infinite_steps(mixed, Division::after_product)));
+    result.claim("order_fp16_before", place, "Divided before the product, every step has one.", steps(0),
+                 steps(infinite_steps(mixed, Division::before_product)));
+    result.claim("order_fp32_after", place, "In fp32 the order does not matter.", steps(0),
+                 steps(infinite_steps(fp32_arithmetic(), Division::after_product)));
+}
+
+void run(const RunContext& context, Result& result) {
+    const Settings& settings = context.settings;
+    const auto number = [&](const char* key) { return static_cast<Index>(settings.integer(key)); };
+    const Index count = number("train_images");
+    const Index tests = number("test_images");
+    const Dataset all =
+        generated_textures({.count = count + tests + number("gram_images"), .side = side, .seed = context.seed});
+    result.input({"generated textures", all.digest()});
+    const Textures textures{all.slice(0, count), all.slice(count, tests),
+                            all.slice(count + tests, number("gram_images"))};
+    const Options options{settings.integer("steps"), std::min(count, number("batch")), number("channels"),
+                          settings.real("learning_rate")};
+    const std::vector<Arithmetic> arithmetics = under_control(
+        context, {fp32_arithmetic(),
+                  mixed_arithmetic(context, "fp16 dynamic", dynamic_loss_scale(settings.integer("scale_window")))});
+    const auto seeds = static_cast<std::size_t>(settings.integer("seeds"));
+    std::vector<Seen> fp32(seeds);
+    std::vector<Seen> fp16(seeds);
+    fp32.front().looks_at_maps = true;
+    const Comparison comparison = compare(
+        context, arithmetics, settings.integer("seeds"),
+        [&](const Arithmetic& a, std::uint64_t seed) {
+            return train(a, seed, textures, options, (a.name == "fp32" ? fp32 : fp16)[seed - context.seed]);
+        },
+        0, 0.9);
+
+    const std::string evidence = evidence_of(comparison, result);
+    const std::string place = cite(sources::volta_talk, "Image inpainting: result");
+    Seen unused;
+    const double means = error_of(
+        textures.test, [](const auto&, const auto& wanted, const Matrix& there) { return with_means(wanted, there); },
+        unused);
+    result.claim_if(comparison.mean(0, hole_error) < 0.85 * means, "learns", place,
+                    "The net fills holes in fp32 better than the mean of what is there does.",
+                    fmt::format("below {}", error_text.text(0.85 * means)),
+                    error_text.text(comparison.mean(0, hole_error)));
+    claim_parity(result, comparison, hole_error, error_text, 0.01 * means, "parity", place,
+                 "Trained in mixed precision it fills them as well.", 1);
+    gram_matrices(context, fp32.front(), result);
+    claim_order(context, textures, options, result);
+    result.figure(figure_of_seeds(comparison, hole_error, error_text, "error", "Textures filled: error in the holes",
+                                  "The error of mixed precision lies among those of fp32's seeds.", evidence));
+    Figure pictures{
+        "pictures", "Textures: as they are, with holes, filled in fp32 and in mixed precision",
+        fmt::format("Test pictures of 32 x 32 pixels after {} steps; first seed.", options.steps),
+        "The two nets fill the holes with the same colours: what differs is far smaller than what is wrong.", evidence};
+    const auto original =
+        std::span(textures.test.pixels).first(std::min(textures.test.pixels.size(), fp32[0].holed.size()));
+    pictures.series = {colour_sheet("original", original, side), colour_sheet("holes", fp32[0].holed, side),
+                       colour_sheet("fp32", fp32[0].filled, side), colour_sheet("mixed", fp16[0].filled, side)};
+    result.figure(std::move(pictures));
+}
+
+}  // namespace
+
+Experiment inpainting_experiment() {
+    return {
+        "inpainting",
+        "Holes in textures, filled by a net",
+        "Does a net that fills holes train as well in mixed precision, and where does its Gram matrix overflow?",
+        Chapter::systems,
+        {integer_setting("steps", "training steps", 80, 600, 2, 1000000),
+         integer_setting("batch", "textures a step", 4, 8, 1, 4096),
+         integer_setting("channels", "of the first layer", 8, 12, 1, 256),
+         integer_setting("train_images", "generated textures to train on", 480, 5000, 1, 1000000),
+         integer_setting("test_images", "generated textures to test on", 40, 400, 4, 100000),
+         integer_setting("gram_images", "generated textures whose features the Gram matrix sums up, 256 pixels each",
+                         1024, 1024, 1, 100000),
+         integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100),
+         integer_setting("scale_window", "clean steps until the loss scale grows", 30, 100, 1, 1000000),
+         real_setting("learning_rate", "of Adam, falling linearly to 0", 1e-2, 6e-3, 0, 10),
+         control_setting("wide puts fp32 in the place of fp16 in the Gram matrix, pure_fp16 trains without masters "
+                         "and scaling",
+                         {"wide", "pure_fp16"})},
+        run};
+}
+
+}  // namespace ulp
