@@ -180,7 +180,7 @@ double frequency_loss(const Corpus& corpus) {
 
 Figure figure_of_distances(const std::vector<std::pair<std::string, std::vector<double>>>& curves,
                            std::string evidence) {
-    constexpr std::size_t window = 5;
+    const std::size_t window = std::min<std::size_t>(5, curves.front().second.size());
     Figure figure{"distances", "How far the curves lie from fp32's",
                   fmt::format("Mean over the seeds of the difference to fp32's loss on the same batch, whatever its "
                               "sign; mean of {} steps.",
@@ -192,9 +192,9 @@ Figure figure_of_distances(const std::vector<std::pair<std::string, std::vector<
         Series series{name, formats::fp64, {}};
         for (std::size_t t = 0; t + window <= values.size(); t += window) {
             const auto at = values.begin() + static_cast<std::ptrdiff_t>(t);
-            const double mean = mean_of({at, at + window});
+            const double mean = mean_of({at, at + static_cast<std::ptrdiff_t>(window)});
             if (std::isfinite(mean) && mean > 0) {
-                series.points.push_back({static_cast<double>(t) + 0.5 * (window - 1), mean});
+                series.points.push_back({static_cast<double>(t) + 0.5 * static_cast<double>(window - 1), mean});
             }
         }
         figure.series.push_back(std::move(series));
