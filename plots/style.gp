@@ -44,4 +44,6 @@ set rmargin 3
 # takes one series of this figure.
 x_of(name) = strcol(1) eq figure && strcol(2) eq name ? column(3) : NaN
 series_count = words(series_names)
-series(i) = word(series_names, i)
+array series_list[series_count + 1]   # an array: words of a long text are slow to find in every row
+do for [i=1:series_count] { series_list[i] = word(series_names, i) }
+series(i) = series_list[i]
