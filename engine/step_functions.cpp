@@ -1,6 +1,7 @@
 #include "engine/step_functions.hpp"
 
 #include <bit>
+#include <type_traits>
 
 #include "softfloat/functions/pinned.hpp"
 
@@ -10,8 +11,11 @@ namespace {
 /// The quick phase in double where every number within its error bound rounds alike, else the exact way.
 template <class Function>
 float narrow(const Target& target, float x) {
-    if (Function::pinned_domain(x) && x != 0) {
-        const double y = Function::fast(static_cast<double>(x));
+    constexpr bool falls_to_zero =
+        std::is_same_v<Function, functions::Exp> || std::is_same_v<Function, functions::Sigmoid>;
+    if (falls_to_zero && x < -105) return 0;  // e^-105 is less than half of fp32's smallest number
+    const double y = Function::pinned_domain(x) ? Function::fast(static_cast<double>(x)) : 0;
+    if (y != 0) {
         const double error = y * 0x1p-40;
         const double low = target.round(y - error);
         const double high = target.round(y + error);

@@ -6,23 +6,9 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "engine/parallel.hpp"
-#include "engine/steps.hpp"
+#include "engine/rounded_sums.hpp"
 
 namespace ulp {
-namespace {
-
-/// to[i] = to[i] + from[i], each sum a step in the format.
-template <class Real>
-void add_rounded(std::span<const Real> from, const StepFormat& format, Real* to) {
-    with_steps<Real>(format, [&](const auto& s) {
-        in_parallel(static_cast<Index>(from.size()), 4, [&](Index first, Index last) {
-            for (Index i = first; i < last; ++i) to[i] = s.add(to[i], from[static_cast<std::size_t>(i)]);
-        });
-    });
-}
-
-}  // namespace
 
 template <class Real>
 std::string Tape<Real>::label_for(std::string_view op) {
@@ -78,8 +64,8 @@ Var<Real> Tape<Real>::parameter(Parameter<Real>& parameter) {
         if (parameter.gradient.empty()) {
             parameter.gradient = gradient;
         } else {
-            add_rounded<Real>(gradient.values(), engine_->recipe.stored(parameter.gradient.format()),
-                              parameter.gradient.data());
+            add_rounded(std::span<const Real>(gradient.values()), engine_->recipe.stored(parameter.gradient.format()),
+                        parameter.gradient.data());
         }
     };
     parameters_.emplace(&parameter, id);
@@ -118,7 +104,8 @@ void Tape<Real>::accumulate(Var<Real> input, Tensor<Real> gradient) {
         node.gradient = std::move(gradient);
         count_gradient(node.gradient);
     } else {
-        add_rounded<Real>(gradient.values(), engine_->recipe.stored(node.value.format()), node.gradient.data());
+        add_rounded(std::span<const Real>(gradient.values()), engine_->recipe.stored(node.value.format()),
+                    node.gradient.data());
     }
 }
 
@@ -140,7 +127,7 @@ void Tape<Real>::accumulate_part(Var<Real> input, Tensor<Real> gradient, Index d
     for (Index outer = 0; outer < gradient.size() / part; ++outer) {
         const auto from =
             gradient.values().subspan(static_cast<std::size_t>(outer * part), static_cast<std::size_t>(part));
-        add_rounded<Real>(from, format, node.gradient.data() + outer * whole + start * inner);
+        add_rounded(std::span<const Real>(from), format, node.gradient.data() + outer * whole + start * inner);
     }
 }
 

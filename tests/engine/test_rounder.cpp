@@ -1,11 +1,15 @@
 // The fast rounding against round_to: the same bits.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "engine/random.hpp"
+#include "engine/rounded_sums.hpp"
 #include "engine/rounder.hpp"
+#include "engine/steps.hpp"
 #include "softfloat/format_names.hpp"
 
 namespace {
@@ -90,6 +94,36 @@ TEST_CASE("fast rounding from fp32 equals round_to around every code and midpoin
         for (const Extremes extremes : all_extremes) {
             CHECK(mismatches(format, random_patterns<float>(100000), extremes) == 0);
             if (format.code_bits() <= 16) CHECK(mismatches(format, around_the_grid<float>(format), extremes) == 0);
+        }
+    }
+}
+
+TEST_CASE("sums of tensors in a format are the steps' sums, for every pair of edges and of random numbers") {
+    for (const NamedFormat& row : named_formats()) {
+        if (!row.format.has_sign || !row.format.has_subnormals || row.format.fraction_bits > 23) continue;
+        for (const Subnormals how : {Subnormals{}, Subnormals{false, true}, Subnormals{true, true}}) {
+            const StepFormat format{row.format, how};
+            CAPTURE(row.name);
+            std::vector<float> numbers = random_patterns<float>(5000);
+            // Where subnormals end, and in the middle of them.
+            Random random(11);
+            for (int i = 0; i < 5000; ++i) {
+                const int exponent = row.format.emin() + static_cast<int>(random.between(-12, 3));
+                numbers.push_back(static_cast<float>(std::ldexp(random.uniform(-2, 2), exponent)));
+            }
+            round_all(row.format, std::span(numbers));
+            std::vector<float> sums(numbers.rbegin(), numbers.rend());
+            const std::vector<float> others = sums;
+            add_rounded(std::span<const float>(numbers), format, sums.data());
+            int wrong = 0;
+            with_steps<float>(format, [&](const auto& s) {
+                for (std::size_t i = 0; i < sums.size(); ++i) {
+                    const float expected = s.add(others[i], numbers[i]);
+                    const bool both_nan = std::isnan(expected) && std::isnan(sums[i]);
+                    wrong += both_nan || bits_of(sums[i]) == bits_of(expected) ? 0 : 1;
+                }
+            });
+            CHECK(wrong == 0);
         }
     }
 }
