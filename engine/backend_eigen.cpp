@@ -15,7 +15,7 @@ namespace {
 
 struct Kernel {
     const char* name;
-    void (*run)(const EigenProduct&);
+    void (*run)(const StridedProduct&);
 };
 Kernel kernel() {
 #ifdef ULPLAB_X86
@@ -36,7 +36,7 @@ MatrixView streamed(const MatrixView& view, Matrix& memory) {
 /// D = A * B by blocks of rows of D or of columns, of which it has more, on all threads. The blocks depend on the shape
 /// alone, and so the bits do not depend on the number of threads. (Eigen's own threads divide k by their number, and
 /// wait for each other in loops that a busy machine makes long.)
-void in_blocks(void (*run)(const EigenProduct&), const EigenProduct& p) {
+void in_blocks(void (*run)(const StridedProduct&), const StridedProduct& p) {
     constexpr Index worth = Index{1} << 18;  // products of two numbers that a block has at least
     constexpr Index most_blocks = 16;        // every block packs the other operand again
     constexpr Index grain = 48;              // whole vectors and whole tiles of Eigen's kernels
@@ -49,7 +49,7 @@ void in_blocks(void (*run)(const EigenProduct&), const EigenProduct& p) {
         for (Index i = first_block; i < last_block; ++i) {
             const Index first = i * block;
             const Index size = std::min(block, count - first);
-            EigenProduct part = p;
+            StridedProduct part = p;
             (rows ? part.m : part.n) = size;
             (rows ? part.a : part.b) += first * (rows ? p.a_row_stride : p.b_col_stride);
             part.d += first * (rows ? p.d_row_stride : 1);

@@ -14,7 +14,7 @@ namespace {
 
 struct Kernels {
     const char* name;
-    void (*product)(const IeeeProduct&);
+    void (*product)(const StridedProduct&, bool onto_d);
     void (*rounded_row)(const IeeeRow&, const Rounder<double>&);
 };
 Kernels kernels() {
@@ -38,8 +38,8 @@ void copy(const MatrixView& from, const MutableMatrixView& to) {
 /// In fp32, D row-major: each thread a range of D's rows or columns, of which there are more.
 void run_in_tiles(const Product& p) {
     if (p.c) copy(*p.c, p.d);
-    const IeeeProduct whole{p.d.rows, p.d.cols,       p.a.cols,       p.a.data, p.a.row_stride, p.a.col_stride,
-                            p.b.data, p.b.row_stride, p.b.col_stride, p.d.data, p.d.row_stride, p.c.has_value()};
+    const StridedProduct whole{p.d.rows, p.d.cols,       p.a.cols,       p.a.data, p.a.row_stride, p.a.col_stride,
+                               p.b.data, p.b.row_stride, p.b.col_stride, p.d.data, p.d.row_stride};
     constexpr Index grain = 64;  // whole tiles
     const bool rows = whole.m > whole.n;
     const Index lines = rows ? whole.m : whole.n;
@@ -47,11 +47,11 @@ void run_in_tiles(const Product& p) {
     const Index size = (lines / parts + grain) / grain * grain;
 #pragma omp parallel for schedule(static) if (parts > 1)
     for (Index first = 0; first < lines; first += size) {
-        IeeeProduct part = whole;
+        StridedProduct part = whole;
         (rows ? part.m : part.n) = std::min(size, lines - first);
         (rows ? part.a : part.b) += first * (rows ? whole.a_row_stride : whole.b_col_stride);
         part.d += first * (rows ? whole.d_row_stride : 1);
-        kernels().product(part);
+        kernels().product(part, p.c.has_value());
     }
 }
 

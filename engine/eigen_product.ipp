@@ -23,7 +23,7 @@ void with_map(const float* data, std::int64_t rows, std::int64_t cols, std::int6
 
 }  // namespace
 
-void ULPLAB_EIGEN_PRODUCT(const EigenProduct& p) {
+void ULPLAB_EIGEN_PRODUCT(const StridedProduct& p) {
     Eigen::Map<RowMajor, 0, Eigen::OuterStride<>> d(p.d, p.m, p.n, Eigen::OuterStride<>(p.d_row_stride));
     with_map(p.a, p.m, p.k, p.a_row_stride, p.a_col_stride, [&](const auto& a) {
         with_map(p.b, p.k, p.n, p.b_row_stride, p.b_col_stride, [&](const auto& b) { d.noalias() = a * b; });

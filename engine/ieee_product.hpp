@@ -5,24 +5,14 @@
 #include <cstdint>
 
 #include "engine/rounder.hpp"
+#include "engine/strided_product.hpp"
 
 namespace ulp {
 
-/// D = A * B, or D = D + A * B where `onto_d`, in fp32 on one thread. A is m x k, B is k x n, each with any strides; D
-/// is m x n, its rows' elements beside each other. A sum stays in a register while k runs.
-struct IeeeProduct {
-    std::int64_t m, n, k;
-    const float* a;
-    std::int64_t a_row_stride, a_col_stride;
-    const float* b;
-    std::int64_t b_row_stride, b_col_stride;
-    float* d;
-    std::int64_t d_row_stride;
-    bool onto_d;
-};
-void ieee_product_portable(const IeeeProduct& product);
-void ieee_product_avx2(const IeeeProduct& product);
-void ieee_product_avx512(const IeeeProduct& product);
+/// D = A * B, or D = D + A * B where `onto_d`, in fp32 on one thread. A sum stays in a register while k runs.
+void ieee_product_portable(const StridedProduct& product, bool onto_d);
+void ieee_product_avx2(const StridedProduct& product, bool onto_d);
+void ieee_product_avx512(const StridedProduct& product, bool onto_d);
 
 /// sums(j) = sums(j) + a(k) * b(k, j) for each k in turn, in a format of at most 24 bits: each product and each sum is
 /// rounded once from double. A row of A, B's rows with their elements beside each other, n sums.

@@ -55,7 +55,7 @@ struct Panel {
 
 /// Rows [i, i + rows) of a panel: packs A, and D where its columns do not fill the vectors.
 template <int rows, int vectors>
-void tile(const IeeeProduct& p, std::int64_t i, const Panel& panel, Packed& packed) {
+void tile(const StridedProduct& p, std::int64_t i, const Panel& panel, Packed& packed) {
     const float* const a = p.a + i * p.a_row_stride + panel.first_k * p.a_col_stride;
     for (std::int64_t k = 0; k < panel.count; ++k) {
         for (int r = 0; r < rows; ++r) packed.a[k * rows + r] = a[r * p.a_row_stride + k * p.a_col_stride];
@@ -75,7 +75,7 @@ void tile(const IeeeProduct& p, std::int64_t i, const Panel& panel, Packed& pack
 
 /// Columns [j, j + cols) of D.
 template <int vectors>
-void columns(const IeeeProduct& p, std::int64_t j, std::int64_t cols, Packed& packed) {
+void columns(const StridedProduct& p, std::int64_t j, std::int64_t cols, Packed& packed) {
     constexpr std::int64_t width = vectors * lanes;
     const std::size_t bytes = static_cast<std::size_t>(cols) * sizeof(float);
     for (std::int64_t first = 0; first < p.k; first += depth) {
@@ -106,8 +106,8 @@ void columns(const IeeeProduct& p, std::int64_t j, std::int64_t cols, Packed& pa
 
 }  // namespace
 
-void ULPLAB_IEEE_PRODUCT(const IeeeProduct& p) {
-    if (!p.onto_d) {
+void ULPLAB_IEEE_PRODUCT(const StridedProduct& p, bool onto_d) {
+    if (!onto_d) {
         const std::size_t bytes = static_cast<std::size_t>(p.n) * sizeof(float);
         for (std::int64_t i = 0; i < p.m; ++i) std::memset(p.d + i * p.d_row_stride, 0, bytes);
     }

@@ -118,7 +118,7 @@ std::vector<Index> ascending(Index count) {
 
 struct IeeeKernels {
     Simd simd;
-    void (*product)(const IeeeProduct&);
+    void (*product)(const StridedProduct&, bool onto_d);
     void (*rounded_row)(const IeeeRow&, const Rounder<double>&);
 };
 std::vector<IeeeKernels> ieee_kernels() {
@@ -162,7 +162,8 @@ TEST_CASE("soft:ieee's tiles give the plain loop's bits with every set of instru
                     wide.leftCols(n) = c;
                     const auto run = [&](bool onto_d) {
                         product({m, n, k, x.data, x.row_stride, x.col_stride, y.data, y.row_stride, y.col_stride,
-                                 wide.data(), n + 3, onto_d});
+                                 wide.data(), n + 3},
+                                onto_d);
                     };
                     run(true);
                     CHECK(differing(wide.leftCols(n), expected) == 0);
