@@ -68,14 +68,7 @@ class EigenBackend final : public MatmulBackend {
 
   private:
     void compute(const Product& p) const override {
-        if (p.d.col_major() && !p.d.row_major()) {  // D^T = B^T A^T
-            const MatrixView a = p.b.transposed();
-            const MatrixView b = p.a.transposed();
-            const ProductTypes types{p.types.b_input, p.types.accumulator, p.types.input};
-            const auto c = p.c ? std::optional(p.c->transposed()) : std::nullopt;
-            return into_rows({types, a, b, c, p.d.transposed()});
-        }
-        into_rows(p);
+        into_rows(p.d.col_major() && !p.d.row_major() ? transposed(p) : p);
     }
 
     static void into_rows(const Product& p) {

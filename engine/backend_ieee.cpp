@@ -7,6 +7,7 @@
 #include "engine/backends.hpp"
 #include "engine/ieee_product.hpp"
 #include "engine/rounder.hpp"
+#include "softfloat/parallel.hpp"
 #include "softfloat/simd_choice.hpp"
 
 namespace ulp {
@@ -27,7 +28,7 @@ Kernels kernels() {
 }
 
 /// Threads cost more than a small product.
-bool worth_threads(const Product& p) { return p.d.rows * p.d.cols * p.a.cols > (Index{1} << 16); }
+bool is_parallel(const Product& p) { return worth_threads(p.d.rows * p.d.cols * p.a.cols > (Index{1} << 16)); }
 
 void copy(const MatrixView& from, const MutableMatrixView& to) {
     for (Index i = 0; i < to.rows; ++i) {
@@ -43,16 +44,16 @@ void run_in_tiles(const Product& p) {
     constexpr Index grain = 64;  // whole tiles
     const bool rows = whole.m > whole.n;
     const Index lines = rows ? whole.m : whole.n;
-    const Index parts = worth_threads(p) ? omp_get_max_threads() : 1;
+    const Index parts = is_parallel(p) ? omp_get_max_threads() : 1;
     const Index size = (lines / parts + grain) / grain * grain;
-#pragma omp parallel for schedule(static) if (parts > 1)
-    for (Index first = 0; first < lines; first += size) {
+    for_each_index((lines + size - 1) / size, parts > 1, [&](Index i) {
+        const Index first = i * size;
         StridedProduct part = whole;
         (rows ? part.m : part.n) = std::min(size, lines - first);
         (rows ? part.a : part.b) += first * (rows ? whole.a_row_stride : whole.b_col_stride);
         part.d += first * (rows ? whole.d_row_stride : 1);
         kernels().product(part, p.c.has_value());
-    }
+    });
 }
 
 /// With any other accumulator, row by row.
@@ -60,15 +61,14 @@ void run_in_rows(const Product& p) {
     const Rounder<double> round(p.types.accumulator);
     const Matrix memory = p.b.row_major() ? Matrix() : packed(p.b);
     const MatrixView b = p.b.row_major() ? p.b : MatrixView(memory);
-#pragma omp parallel for schedule(static) if (worth_threads(p))
-    for (Index i = 0; i < p.d.rows; ++i) {
+    for_each_index(p.d.rows, is_parallel(p), [&](Index i) {
         std::vector<float> sums(static_cast<std::size_t>(p.d.cols));
         const MutableMatrixView row(sums.data(), 1, p.d.cols);
         if (p.c) copy({&(*p.c)(i, 0), 1, p.d.cols, 0, p.c->col_stride}, row);
         kernels().rounded_row({p.d.cols, p.a.cols, &p.a(i, 0), p.a.col_stride, b.data, b.row_stride, sums.data()},
                               round);
         for (Index j = 0; j < p.d.cols; ++j) p.d(i, j) = row(0, j);
-    }
+    });
 }
 
 class IeeeBackend final : public MatmulBackend {
@@ -85,6 +85,7 @@ class IeeeBackend final : public MatmulBackend {
     void compute(const Product& p) const override {
         if (p.types.accumulator != formats::fp32) return run_in_rows(p);
         if (p.d.row_major()) return run_in_tiles(p);
+        if (p.d.col_major()) return run_in_tiles(transposed(p));
         Matrix d(p.d.rows, p.d.cols);
         run_in_tiles({p.types, p.a, p.b, p.c, d});
         copy(d, p.d);

@@ -31,9 +31,14 @@ Batch batch_of(const Dataset& data, const std::vector<Index>& which) {
     return batch;
 }
 
+std::vector<Index> index_range(Index first, Index end) {
+    std::vector<Index> numbers(static_cast<std::size_t>(end - first));
+    std::iota(numbers.begin(), numbers.end(), first);
+    return numbers;
+}
+
 std::vector<Index> shuffled(Index count, std::uint64_t seed, std::uint64_t epoch) {
-    std::vector<Index> order(static_cast<std::size_t>(count));
-    std::iota(order.begin(), order.end(), Index{0});
+    std::vector<Index> order = index_range(0, count);
     Random random(seed, hash_of("shuffle") + epoch);
     for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
     return order;

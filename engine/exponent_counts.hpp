@@ -24,6 +24,11 @@ struct Tally {
     std::int64_t zeros = 0;  // +0 and -0
     std::int64_t finite = 0;
     constexpr bool operator==(const Tally&) const = default;
+    constexpr Tally& operator+=(const Tally& other) {
+        zeros += other.zeros;
+        finite += other.finite;
+        return *this;
+    }
 };
 Tally tally_of(std::span<const float> values, Simd simd = simd_choice());
 Tally tally_of(std::span<const double> values);

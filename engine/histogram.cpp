@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "engine/exponent_counts.hpp"
+#include "softfloat/parallel.hpp"
 
 namespace ulp {
 
@@ -14,7 +15,7 @@ constexpr std::size_t chunk = std::size_t{1} << 16;  // what one thread takes at
 }  // namespace
 
 void ExponentHistogram::add(std::span<const float> values) {
-    if (values.size() <= chunk) return add_chunk(values);
+    if (!worth_threads(values.size() > chunk)) return add_chunk(values);
     const auto chunks = static_cast<std::int64_t>((values.size() + chunk - 1) / chunk);
 #pragma omp parallel
     {

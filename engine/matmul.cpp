@@ -47,6 +47,14 @@ void require_shapes(const Product& p) {
 
 }  // namespace
 
+Product transposed(const Product& p) {
+    return {{p.types.b_input, p.types.accumulator, p.types.input},
+            p.b.transposed(),
+            p.a.transposed(),
+            p.c ? std::optional(p.c->transposed()) : std::nullopt,
+            p.d.transposed()};
+}
+
 void MatmulBackend::multiply(const Product& product) const {
     require_shapes(product);
 #ifndef NDEBUG

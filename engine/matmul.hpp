@@ -41,6 +41,9 @@ struct Product {
     MutableMatrixView d;
 };
 
+/// The same product as D^T = B^T * A^T + C^T: a backend that writes rows can so write columns.
+Product transposed(const Product& product);
+
 class MatmulBackend {
   public:
     virtual ~MatmulBackend() = default;

@@ -292,9 +292,11 @@ Var<Real> conv2d(Var<Real> x, Var<Real> weight, Var<Real> bias, const ConvOption
     const Operation<Real> op("conv2d", {x, weight, bias});
     x = op.input(0), weight = op.input(1), bias = op.input(2);
     const ConvPass<Real> pass{&op.tape(), g, op.precision(), op.label()};
-    auto y = Tensor<Real>::unset({g.images, g.out_channels, g.out_h, g.out_w}, pass.precision.product.accumulator);
+    Tensor<Real> y;
     for (Index group = 0; group < options.groups; ++group) {
-        put_maps(g, group, pass.forward(group, x.value(), weight.value(), "forward", Gradient::none), y);
+        const Tensor<Real> maps = pass.forward(group, x.value(), weight.value(), "forward", Gradient::none);
+        if (group == 0) y = Tensor<Real>::unset({g.images, g.out_channels, g.out_h, g.out_w}, maps.format());
+        put_maps(g, group, maps, y);
     }
     y.round_to_format(pass.precision.compute);
     add_channel_bias(y, bias.value(), pass.precision.compute);

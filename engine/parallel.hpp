@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/matrix.hpp"
+#include "softfloat/parallel.hpp"
 
 namespace ulp {
 
@@ -14,7 +15,7 @@ void in_parallel(Index count, Index cost, const Function& f) {
     constexpr Index worth = Index{1} << 15;
     const Index grain = std::max<Index>(1, worth / std::max<Index>(cost, 1));
     const Index chunks = (count + grain - 1) / grain;
-    if (chunks < 2) {
+    if (!worth_threads(chunks > 1)) {
         if (count > 0) f(Index{0}, count);
         return;
     }

@@ -86,8 +86,9 @@ bool inside(int label, const Pose& pose, Index x, Index y) {
     return label < 5 ? inside_shape(label, u, v) : inside_texture(label, u, v);
 }
 
-/// Draws, and returns the box of what was inked.
-Box draw(const ShapeOptions& options, int label, Random& random, std::uint8_t* pixels) {
+/// Draws, adds to `ink_mask` where, and returns the box of that.
+Box draw(const ShapeOptions& options, int label, Random& random, std::uint8_t* pixels,
+         std::vector<std::uint8_t>& ink_mask) {
     const Colour ground = random_colour(random);
     const Colour ink = contrasting(ground, random);
     const Pose pose = random_pose(label, options.side, random);
@@ -97,6 +98,7 @@ Box draw(const ShapeOptions& options, int label, Random& random, std::uint8_t* p
     for (Index y = 0; y < options.side; ++y) {
         for (Index x = 0; x < options.side; ++x) {
             const bool inked = inside(label, pose, x, y);
+            ink_mask.push_back(inked ? 1 : 0);
             if (inked) {
                 box = {std::min(box.left, static_cast<int>(x)), std::min(box.top, static_cast<int>(y)),
                        std::max(box.right, static_cast<int>(x) + 1), std::max(box.bottom, static_cast<int>(y) + 1)};
@@ -121,13 +123,13 @@ Dataset empty_images(const ShapeOptions& options) {
 }
 
 Scenes drawn(const ShapeOptions& options, std::string_view stream, std::uint64_t classes) {
-    Scenes scenes{empty_images(options), {}};
+    Scenes scenes{empty_images(options), {}, {}};
     for (Index i = 0; i < options.count; ++i) {
         Random random(options.seed, hash_of(stream) + static_cast<std::uint64_t>(i));
         const auto label = static_cast<std::uint8_t>(random.below(classes));
         scenes.images.labels.push_back(label);
         scenes.boxes.push_back(
-            draw(options, label, random, scenes.images.pixels.data() + i * scenes.images.features()));
+            draw(options, label, random, scenes.images.pixels.data() + i * scenes.images.features(), scenes.inked));
     }
     return scenes;
 }
@@ -141,6 +143,13 @@ Dataset generated_shapes(const ShapeOptions& options) { return drawn(options, "s
 DataSplit generated_shape_split(Index train, Index test, Index side, std::uint64_t seed, int noise) {
     return {drawn({train, side, seed, noise}, "shapes", shape_classes).images,
             drawn({test, side, seed, noise}, "shapes for testing", shape_classes).images};
+}
+
+Scenes Scenes::slice(Index first, Index count) const {
+    const Index pixels = images.width * images.height;
+    return {images.slice(first, count),
+            {boxes.begin() + first, boxes.begin() + first + count},
+            {inked.begin() + first * pixels, inked.begin() + (first + count) * pixels}};
 }
 
 Scenes generated_scenes(const ShapeOptions& options) { return drawn(options, "scenes", 5); }

@@ -29,14 +29,19 @@ DataSplit generated_shape_split(Index train, Index test, Index side, std::uint64
 /// A textured image: sums of waves in three colours, no label (0). For filling in what is missing.
 Dataset generated_textures(const ShapeOptions& options);
 
-/// A scene for detectors: one shape (of the first five classes) for each image and its box in pixels.
+/// Scenes for detectors and segmenters: one shape (of the first five classes) for each image, its box in pixels, and
+/// which pixels it covers.
 struct Box {
     int left, top, right, bottom;  // right and bottom are the first pixels outside
     bool operator==(const Box&) const = default;
 };
 struct Scenes {
-    Dataset images;          // the label is the shape's class
-    std::vector<Box> boxes;  // one an image
+    Dataset images;                   // the label is the shape's class
+    std::vector<Box> boxes;           // one an image
+    std::vector<std::uint8_t> inked;  // side x side an image: 1 where the shape is, else 0
+
+    /// Scenes first, first + 1, ... first + count - 1.
+    [[nodiscard]] Scenes slice(Index first, Index count) const;
 };
 Scenes generated_scenes(const ShapeOptions& options);
 

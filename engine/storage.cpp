@@ -23,10 +23,18 @@ std::size_t block_size(std::size_t bytes) {
 /// Large blocks are the system's own pages: given back they are gone, and leave no holes among other memory.
 constexpr std::size_t smallest_mapped = std::size_t{1} << 17;
 
-void* new_block(std::size_t size) {
+/// Asks for all pages at once: one by one, as they are first written, they cost several times as much. Where the system
+/// cannot do that they come one by one.
+void populate(void* memory, std::size_t first, std::size_t last) {
+    if (first < last) madvise(static_cast<char*>(memory) + first, last - first, MADV_POPULATE_WRITE);
+}
+
+/// `bytes` of it will be written.
+void* new_block(std::size_t size, std::size_t bytes) {
     if (size < smallest_mapped) return ::operator new (size, std::align_val_t{alignment});
     void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) throw std::bad_alloc();
+    populate(memory, 0, bytes);
     return memory;
 }
 void delete_block(void* memory, std::size_t size) noexcept {
@@ -38,9 +46,10 @@ void delete_block(void* memory, std::size_t size) noexcept {
 }
 
 /// The block with another size: the pages that both have stay, so that few are fresh.
-void* resized_block(void* memory, std::size_t size, std::size_t new_size) {
+void* resized_block(void* memory, std::size_t size, std::size_t new_size, std::size_t bytes) {
     void* moved = mremap(memory, size, new_size, MREMAP_MAYMOVE);
     if (moved == MAP_FAILED) throw std::bad_alloc();
+    populate(moved, size, bytes);
     return moved;
 }
 
@@ -63,11 +72,11 @@ class Pool {
                 return memory;
             }
             const std::int64_t limit = bytes_.peak + bytes_.peak / slack - bytes_.live;
-            void* memory = bytes_.kept > limit && size >= smallest_mapped ? take_of_other_size(size) : nullptr;
+            void* memory = bytes_.kept > limit && size >= smallest_mapped ? take_of_other_size(size, bytes) : nullptr;
             drop_kept(limit);
             if (memory != nullptr) return memory;
         }
-        return new_block(size);
+        return new_block(size, bytes);
     }
 
     void give_back(void* memory, std::size_t bytes) noexcept {
@@ -100,7 +109,7 @@ class Pool {
 #endif
 
     /// The kept block of the nearest larger size, or else of the largest, made to fit; null where there is none.
-    void* take_of_other_size(std::size_t size) {
+    void* take_of_other_size(std::size_t size, std::size_t bytes) {
         const auto holds_some = [](const auto& blocks) { return !blocks.second.empty(); };
         auto blocks = std::find_if(kept_.lower_bound(size), kept_.end(), holds_some);
         if (blocks == kept_.end()) {
@@ -108,7 +117,7 @@ class Pool {
             if (largest == kept_.rend() || largest->first < smallest_mapped) return nullptr;
             blocks = std::prev(largest.base());
         }
-        void* memory = resized_block(blocks->second.back(), blocks->first, size);
+        void* memory = resized_block(blocks->second.back(), blocks->first, size, bytes);
         blocks->second.pop_back();
         bytes_.kept -= static_cast<std::int64_t>(blocks->first);
         return memory;

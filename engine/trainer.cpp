@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <numeric>
 #include <stdexcept>
 
 namespace ulp {
@@ -153,9 +152,7 @@ double accuracy(const Engine& engine, const std::function<Var<float>(Var<float>)
     quiet.product_tap = {};
     Index right = 0;
     for (Index first = 0; first < data.size(); first += batch_size) {
-        std::vector<Index> which(static_cast<std::size_t>(std::min(batch_size, data.size() - first)));
-        std::iota(which.begin(), which.end(), first);
-        const Batch batch = batch_of(data, which);
+        const Batch batch = batch_of(data, index_range(first, std::min(first + batch_size, data.size())));
         Tape<float> tape(quiet);
         const Tensor<float>& logits = net(images_on(tape, batch.images)).value();
         const Index classes = logits.dim(-1);

@@ -9,6 +9,7 @@
 #include "engine/exponent_counts.hpp"
 #include "engine/rounder.hpp"
 #include "softfloat/format_names.hpp"
+#include "softfloat/parallel.hpp"
 
 namespace ulp {
 
@@ -36,23 +37,30 @@ template <class Real>
 Tallies tally_and_round(std::span<Real> values, const StepFormat* format) {
     constexpr std::size_t part = 4096;
     const auto parts = static_cast<Index>((values.size() + part - 1) / part);
-    std::int64_t zeros_before = 0, finite_before = 0, zeros = 0, finite = 0;
-#pragma omp parallel for schedule(static) reduction(+ : zeros_before, finite_before, zeros, finite) if (parts > 8)
-    for (Index i = 0; i < parts; ++i) {
+    Tallies all;
+    const auto count = [&](Index i, Tallies& own) {
         const std::size_t first = static_cast<std::size_t>(i) * part;
-        const std::span<Real> own = values.subspan(first, std::min(part, values.size() - first));
+        const std::span<Real> numbers = values.subspan(first, std::min(part, values.size() - first));
         if (format != nullptr) {
-            const Tally before = tally_of(std::span<const Real>(own));
-            zeros_before += before.zeros;
-            finite_before += before.finite;
-            round_all(*format, own, {.flush_tiny = Tensor<Real>::flushed_by(*format)});
+            own.before += tally_of(std::span<const Real>(numbers));
+            round_all(*format, numbers, {.flush_tiny = Tensor<Real>::flushed_by(*format)});
         }
-        const Tally after = tally_of(std::span<const Real>(own));
-        zeros += after.zeros;
-        finite += after.finite;
+        own.after += tally_of(std::span<const Real>(numbers));
+    };
+    if (!worth_threads(parts > 8)) {
+        for (Index i = 0; i < parts; ++i) count(i, all);
+    } else {
+#pragma omp parallel
+        {
+            Tallies own;
+#pragma omp for schedule(static) nowait
+            for (Index i = 0; i < parts; ++i) count(i, own);
+#pragma omp critical(tallies)
+            all.before += own.before, all.after += own.after;
+        }
     }
-    if (format == nullptr) return {{zeros, finite}, {zeros, finite}};
-    return {{zeros_before, finite_before}, {zeros, finite}};
+    if (format == nullptr) all.before = all.after;
+    return all;
 }
 
 }  // namespace

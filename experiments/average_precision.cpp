@@ -1,6 +1,7 @@
 #include "experiments/average_precision.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <stdexcept>
 
@@ -70,6 +71,34 @@ double mean_average_precision(const std::vector<Detection>& detections, const st
     double sum = 0;
     for (const int label : labels) sum += average_precision(detections, truths, label, least);
     return sum / static_cast<double>(labels.size());
+}
+
+double mean_overlap(std::span<const int> said, std::span<const int> kinds) {
+    if (kinds.empty() || said.size() != kinds.size()) {
+        throw std::invalid_argument("an overlap needs pixels, and as many kinds as are said");
+    }
+    struct Count {
+        double both = 0, there = 0, either = 0;
+    };
+    std::map<int, Count> counts;
+    for (std::size_t i = 0; i < kinds.size(); ++i) {
+        Count& count = counts[kinds[i]];
+        count.there += 1;
+        count.either += 1;
+        if (said[i] == kinds[i]) {
+            count.both += 1;
+        } else {
+            counts[said[i]].either += 1;
+        }
+    }
+    double sum = 0;
+    double there = 0;
+    for (const auto& [kind, count] : counts) {
+        if (count.there == 0) continue;
+        sum += count.both / count.either;
+        there += 1;
+    }
+    return sum / there;
 }
 
 }  // namespace ulp

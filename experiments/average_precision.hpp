@@ -1,8 +1,9 @@
-// How well boxes were found: overlap, duplicates, and the mean average precision of detectors (Everingham et al., "The
-// Pascal visual object classes challenge", 2015).
+// How well boxes and pixels were found: overlap, duplicates, and the mean average precision of detectors (Everingham et
+// al., "The Pascal visual object classes challenge", 2015).
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace ulp {
@@ -40,5 +41,9 @@ double average_precision(std::vector<Detection> detections, const std::vector<Tr
 /// Mean over the labels that occur among the objects. Throws std::invalid_argument where there are none.
 double mean_average_precision(const std::vector<Detection>& detections, const std::vector<Truth>& truths,
                               double least = 0.5);
+
+/// Of pixels, each with a kind from 0 up: those that are of a kind and said to be over those that are or are said to
+/// be; mean over the kinds that are there. Throws std::invalid_argument for no pixels or unequal numbers of them.
+double mean_overlap(std::span<const int> said, std::span<const int> kinds);
 
 }  // namespace ulp

@@ -1,5 +1,7 @@
 #include "experiments/colour_sheet.hpp"
 
+#include <fmt/format.h>
+
 namespace ulp {
 
 Series colour_sheet(std::string name, std::span<const std::uint8_t> pictures, Index side) {
@@ -14,6 +16,13 @@ Series colour_sheet(std::string name, std::span<const std::uint8_t> pictures, In
         series.points.push_back({static_cast<double>(i), static_cast<double>(colour)});
     }
     return series;
+}
+
+void show_as_rows(Figure& figure, Index side) {
+    figure.plot = "picture_rows";
+    figure.axes =
+        fmt::format("pixels = {}\npictures = {}\nrows = {}", side,
+                    static_cast<Index>(figure.series.front().points.size()) / (side * side), figure.series.size());
 }
 
 }  // namespace ulp

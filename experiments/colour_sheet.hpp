@@ -13,5 +13,8 @@ namespace ulp {
 /// Square pictures side by side, each as three planes of side x side bytes. A point a pixel, row by row over the whole
 /// sheet: x counts them, y is 65536 red + 256 green + blue.
 Series colour_sheet(std::string name, std::span<const std::uint8_t> pictures, Index side);
+/// Draws the sheets of the figure, of equally many pictures of this side, one below the other. Their names are one word
+/// each.
+void show_as_rows(Figure& figure, Index side);
 
 }  // namespace ulp

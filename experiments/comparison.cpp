@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "experiments/matrix_units.hpp"
-#include "experiments/side_by_side.hpp"
+#include "experiments/framework/side_by_side.hpp"
 
 namespace ulp {
 namespace {

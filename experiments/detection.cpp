@@ -38,7 +38,7 @@ Learned train(const RunContext& context, const Arithmetic& arithmetic, std::uint
             count, std::min(count, static_cast<Index>(settings.integer("batch"))), seed);
         const auto loss = [=, &scenery](Tape<float>& tape, std::int64_t step) {
             const std::vector<Index> which = order->at(step);
-            const Var<float> said = net(scenes_on(tape, scenery.train.images, which));
+            const Var<float> said = net(centred_on(tape, scenery.train.images, which, 2));
             return detection_loss(said, Targets(scenery, which), weight);
         };
         return {loss, [=, &scenery, &seen](const Engine& engine) {
@@ -213,11 +213,7 @@ void run(const RunContext& context, Result& result) {
     const auto side = static_cast<Index>(settings.integer("side"));
     const Scenes scenes = generated_scenes({.count = count + tests, .side = side, .seed = context.seed, .noise = 20});
     result.input({"generated scenes for training and testing", scenes.images.digest()});
-    const auto part = [&](Index first, Index size) {
-        return Scenes{scenes.images.slice(first, size),
-                      {scenes.boxes.begin() + first, scenes.boxes.begin() + first + size}};
-    };
-    const Scenery scenery{part(0, count), part(count, tests), anchors_of(side)};
+    const Scenery scenery{scenes.slice(0, count), scenes.slice(count, tests), anchors_of(side)};
 
     const auto exponent = static_cast<int>(settings.integer("loss_exponent"));
     const double weight = std::ldexp(1.0, exponent);

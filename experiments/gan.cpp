@@ -9,7 +9,7 @@
 #include "engine/faces.hpp"
 #include "engine/random.hpp"
 #include "experiments/image_training.hpp"
-#include "experiments/side_by_side.hpp"
+#include "experiments/framework/side_by_side.hpp"
 #include "experiments/sources.hpp"
 
 namespace ulp {

@@ -10,7 +10,7 @@
 #include "engine/digits.hpp"
 #include "engine/trainer.hpp"
 #include "experiments/product_errors.hpp"
-#include "experiments/side_by_side.hpp"
+#include "experiments/framework/side_by_side.hpp"
 #include "experiments/sources.hpp"
 
 namespace ulp {

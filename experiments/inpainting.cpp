@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "engine/random.hpp"
 #include "engine/shapes.hpp"
@@ -35,12 +34,6 @@ Matrix with_holes(std::uint64_t seed, std::string_view stream, std::int64_t numb
         there.block(top, left, height, width).setZero();
     }
     return there;
-}
-
-/// Pixels from -1 to 1.
-Var<float> textures_on(Tape<float>& tape, const Dataset& data, const std::vector<Index>& which) {
-    const Matrix bright = (batch_of(data, which).images.array() * 2 - 1).matrix();
-    return reshape(images_on(tape, bright), {bright.rows(), 3, side, side});
 }
 
 struct Options {
@@ -92,12 +85,6 @@ std::uint8_t byte_of(float bright) {
     return static_cast<std::uint8_t>(std::min(127.5F * (bright + 1) + 0.5F, 255.0F));
 }
 
-std::vector<Index> range(Index first, Index end) {
-    std::vector<Index> numbers(static_cast<std::size_t>(end - first));
-    std::iota(numbers.begin(), numbers.end(), first);
-    return numbers;
-}
-
 /// Fills the holes of pictures whose pixels lie from -1 to 1.
 using Filler =
     std::function<Tensor<float>(const std::vector<Index>& which, const Tensor<float>& wanted, const Matrix& there)>;
@@ -108,10 +95,10 @@ double error_of(const Dataset& test, const Filler& fill, Seen& seen) {
     double sum = 0;
     double count = 0;
     for (Index first = 0; first < test.size(); first += 10) {  // each ten with holes of their own
-        const std::vector<Index> which = range(first, std::min(first + 10, test.size()));
+        const std::vector<Index> which = index_range(first, std::min(first + 10, test.size()));
         const Matrix there = with_holes(0, "test holes", first);
         Tape<float> tape(engine);
-        const Tensor<float> wanted = textures_on(tape, test, which).value();
+        const Tensor<float> wanted = centred_on(tape, test, which, 1).value();
         const Tensor<float> filled = fill(which, wanted, there);
         for (Index i = 0; i < filled.size(); ++i) {
             const bool hole = there.data()[i % there.size()] == 0;
@@ -151,7 +138,7 @@ std::vector<float> largest_map(const Engine& engine, const Dataset& pictures,
     for (Index first = 0; first < pictures.size(); first += 64) {
         Tape<float> tape(engine);
         maps.push_back(
-            maps_of(textures_on(tape, pictures, range(first, std::min(first + 64, pictures.size())))).value());
+            maps_of(centred_on(tape, pictures, index_range(first, std::min(first + 64, pictures.size())), 1)).value());
     }
     return largest_map(maps);
 }
@@ -162,7 +149,7 @@ Learned train(const Arithmetic& arithmetic, std::uint64_t seed, const Textures& 
         const InpaintingNet net(model, options.channels);
         const auto order = std::make_shared<BatchSchedule>(textures.train.size(), options.batch, seed);
         const auto loss = [=, &textures, &options](Tape<float>& tape, std::int64_t step) {
-            const Var<float> images = textures_on(tape, textures.train, order->at(step));
+            const Var<float> images = centred_on(tape, textures.train, order->at(step), 1);
             return loss_of(net, images, with_holes(seed, "holes", step), seed, options);
         };
         return {loss, [=, &textures, &seen](const Engine& engine) {
@@ -176,7 +163,7 @@ Learned train(const Arithmetic& arithmetic, std::uint64_t seed, const Textures& 
                     }
                     const Filler fill = [&](const auto& which, const auto&, const Matrix& there) {
                         Tape<float> tape(engine);
-                        return net(textures_on(tape, textures.test, which), there).value();
+                        return net(centred_on(tape, textures.test, which, 1), there).value();
                     };
                     return error_of(textures.test, fill, seen);
                 }};
@@ -349,6 +336,7 @@ void run(const RunContext& context, Result& result) {
         std::span(textures.test.pixels).first(std::min(textures.test.pixels.size(), fp32[0].holed.size()));
     pictures.series = {colour_sheet("original", original, side), colour_sheet("holes", fp32[0].holed, side),
                        colour_sheet("fp32", fp32[0].filled, side), colour_sheet("mixed", fp16[0].filled, side)};
+    show_as_rows(pictures, side);
     result.figure(std::move(pictures));
 }
 

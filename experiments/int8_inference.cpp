@@ -11,7 +11,7 @@
 #include "engine/shapes.hpp"
 #include "engine/step_functions.hpp"
 #include "experiments/image_training.hpp"
-#include "experiments/side_by_side.hpp"
+#include "experiments/framework/side_by_side.hpp"
 #include "experiments/sources.hpp"
 #include "softfloat/functions/fast_exp_log.hpp"
 

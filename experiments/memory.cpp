@@ -5,6 +5,7 @@
 #include "engine/trainer.hpp"
 #include "experiments/byte_planner.hpp"
 #include "experiments/framework/experiment.hpp"
+#include "experiments/nets.hpp"
 #include "experiments/sources.hpp"
 
 namespace ulp {
@@ -159,36 +160,14 @@ Tensor<float> images(Index batch, Index size, const Recipe& recipe) {
     return tensor;
 }
 
-/// Two 3 x 3 convolutions with relu.
-struct DoubleConv {
-    Conv2d<float> first, second;
-    DoubleConv(Model<float>& model, const std::string& name, Index in, Index out)
-        : first(model, name + ".first", in, out, 3, {.padding = 1}),
-          second(model, name + ".second", out, out, 3, {.padding = 1}) {}
-    Var<float> operator()(Var<float> x) const { return relu(second(relu(first(x)))); }
-};
-
-/// A U-Net of three levels that labels each pixel, on square images.
+/// The small U-Net with one number for each pixel, on square images.
 Measured measure_unet(const std::string& recipe, Index batch) {
     constexpr Index size = 32;
-    constexpr Index width = 8;
     return measure(recipe, [&](Model<float>& model) {
-        const DoubleConv down1(model, "down1", 1, width);
-        const DoubleConv down2(model, "down2", width, 2 * width);
-        const DoubleConv bottom(model, "bottom", 2 * width, 4 * width);
-        const ConvTranspose2d<float> rise2(model, "rise2", 4 * width, 2 * width, 2, {.stride = 2});
-        const DoubleConv up2(model, "up2", 4 * width, 2 * width);
-        const ConvTranspose2d<float> rise1(model, "rise1", 2 * width, width, 2, {.stride = 2});
-        const DoubleConv up1(model, "up1", 2 * width, width);
-        const Conv2d<float> head(model, "head", width, 1, 1);
+        const UNet net(model, 1, 8, 1);
         return [=, recipe_of = model.recipe()](Tape<float>& tape) {
             const Var<float> x = tape.constant(images(batch, size, recipe_of));
-            const Var<float> level1 = down1(x);
-            const Var<float> level2 = down2(max_pool2d(level1, 2));
-            const Var<float> deep = bottom(max_pool2d(level2, 2));
-            const Var<float> back2 = up2(concat<float>({level2, rise2(deep)}, 1));
-            const Var<float> back1 = up1(concat<float>({level1, rise1(back2)}, 1));
-            return bce_with_logits(head(back1), images(batch, size, recipe_by_name("fp32")));
+            return bce_with_logits(net(x), images(batch, size, recipe_by_name("fp32")));
         };
     });
 }

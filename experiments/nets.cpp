@@ -5,6 +5,11 @@
 
 namespace ulp {
 
+Var<float> centred_on(Tape<float>& tape, const Dataset& data, const std::vector<Index>& which, float range) {
+    const Matrix centred = ((batch_of(data, which).images.array() - 0.5F) * (2 * range)).matrix();
+    return reshape(images_on(tape, centred), {centred.rows(), data.channels, data.height, data.width});
+}
+
 Var<float> planes(Var<float> images, const ImageShape& shape) {
     return reshape(images, {images.dim(0), shape.channels, shape.side, shape.side});
 }
@@ -154,6 +159,40 @@ ImageNet make_classifier(std::string_view name, Model<float>& model, const Image
     if (name == "inception") return shared<Inception>(model, shape, width);
     if (name == "residual") return shared<Residual>(model, shape, width);
     throw std::invalid_argument("no net \"" + std::string(name) + "\"; there are plain, vgg, inception, residual");
+}
+
+DoubleConv::DoubleConv(Model<float>& model, const std::string& name, Index in, Index out, bool normalised)
+    : first(model, name + ".first", in, out, 3, {.padding = 1}),
+      second(model, name + ".second", out, out, 3, {.padding = 1}) {
+    if (!normalised) return;
+    const BatchNormOptions quick{.momentum = 0.3};  // runs are short: the running statistics must follow
+    norms.emplace_back(model, name + ".norm1", out, quick);
+    norms.emplace_back(model, name + ".norm2", out, quick);
+}
+
+Var<float> DoubleConv::operator()(Var<float> x) const {
+    const auto normalised = [&](Var<float> y, std::size_t which) { return norms.empty() ? y : norms[which](y); };
+    x = relu(normalised(first(x), 0));
+    return relu(normalised(second(x), 1));
+}
+
+UNet::UNet(Model<float>& model, Index in, Index width, Index out, bool normalised)
+    : down1(model, "down1", in, width, normalised),
+      down2(model, "down2", width, 2 * width, normalised),
+      bottom(model, "bottom", 2 * width, 4 * width, normalised),
+      up2(model, "up2", 4 * width, 2 * width, normalised),
+      up1(model, "up1", 2 * width, width, normalised),
+      rise2(model, "rise2", 4 * width, 2 * width, 2, {.stride = 2}),
+      rise1(model, "rise1", 2 * width, width, 2, {.stride = 2}),
+      head(model, "head", width, out, 1) {}
+
+Var<float> UNet::operator()(Var<float> x) const {
+    const Var<float> level1 = down1(x);
+    const Var<float> level2 = down2(max_pool2d(level1, 2));
+    const Var<float> deep = bottom(max_pool2d(level2, 2));
+    const Var<float> back2 = up2(concat<float>({level2, rise2(deep)}, 1));
+    const Var<float> back1 = up1(concat<float>({level1, rise1(back2)}, 1));
+    return head(back1);
 }
 
 TransformerBlock::TransformerBlock(Model<float>& model, const std::string& name, Index width, Index heads)

@@ -77,6 +77,29 @@ struct CrossAttention {
     Var<float> operator()(Var<float> x, Var<float> memory, Var<float> penalty) const;
 };
 
+/// Two 3 x 3 convolutions, each with a batch normalisation if `normalised`, and with relu.
+struct DoubleConv {
+    Conv2d<float> first, second;
+    std::vector<BatchNorm<float>> norms;  // two, or none
+
+    DoubleConv(Model<float>& model, const std::string& name, Index in, Index out, bool normalised);
+    Var<float> operator()(Var<float> x) const;
+};
+
+/// A U-Net of three levels (Ronneberger et al., 2015) that says some numbers of each pixel: convolutions on the way
+/// down between pools, and on the way up beside what was there on the way down.
+struct UNet {
+    DoubleConv down1, down2, bottom, up2, up1;
+    ConvTranspose2d<float> rise2, rise1;
+    Conv2d<float> head;
+
+    UNet(Model<float>& model, Index in, Index width, Index out, bool normalised = false);
+    /// x (images, in, h, w), h and w multiples of 4 -> (images, out, h, w).
+    Var<float> operator()(Var<float> x) const;
+};
+
+/// Images of a data set on the tape as (count, channels, height, width), the pixels from -range to range.
+Var<float> centred_on(Tape<float>& tape, const Dataset& data, const std::vector<Index>& which, float range);
 /// A batch of images on the tape as (images, channels, side, side).
 Var<float> planes(Var<float> images, const ImageShape& shape);
 /// (images, channels, h, w) -> (images, channels): the mean over the pixels of square images.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 
 #include "engine/step_functions.hpp"
 
@@ -79,11 +78,6 @@ Var<float> Detector::operator()(Var<float> x) const {
     return reshape(x, {x.value().size() / numbers, numbers});
 }
 
-Var<float> scenes_on(Tape<float>& tape, const Dataset& data, const std::vector<Index>& which) {
-    const Matrix centred = ((batch_of(data, which).images.array() - 0.5F) * 4).matrix();
-    return reshape(images_on(tape, centred), {centred.rows(), data.channels, data.height, data.width});
-}
-
 Var<float> detection_loss(Var<float> said, const Targets& targets, double weight) {
     const auto rows = static_cast<double>(targets.labels.size());
     const auto matched = static_cast<Index>(targets.matched.size());
@@ -96,10 +90,9 @@ Var<float> detection_loss(Var<float> said, const Targets& targets, double weight
 }
 
 std::vector<Detection> detections_of(const Engine& engine, const Detector& net, const Scenery& scenery) {
-    std::vector<Index> which(scenery.test.boxes.size());
-    std::iota(which.begin(), which.end(), Index{0});
+    const std::vector<Index> which = index_range(0, scenery.test.images.size());
     Tape<float> tape(engine);
-    const Tensor<float>& said = net(scenes_on(tape, scenery.test.images, which)).value();
+    const Tensor<float>& said = net(centred_on(tape, scenery.test.images, which, 2)).value();
     const float* row = said.data();
     std::vector<Detection> all;
     for (const Index image : which) {

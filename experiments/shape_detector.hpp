@@ -40,8 +40,6 @@ struct Detector {
     Var<float> operator()(Var<float> x) const;
 };
 
-/// Scenes on the tape, the pixels from -2 to 2.
-Var<float> scenes_on(Tape<float>& tape, const Dataset& data, const std::vector<Index>& which);
 /// As SSD's: cross entropy of all anchors and squared errors of the matched ones' sides, added up and divided by the
 /// number of these; times a weight.
 Var<float> detection_loss(Var<float> said, const Targets& targets, double weight);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "engine/decoding.hpp"
 #include "engine/sounds.hpp"
@@ -72,10 +71,9 @@ double error_rate(const Engine& engine, const Listener& net, const SpeechData& d
     Index edits = 0;
     std::size_t phonemes = 0;
     constexpr Index at_once = 50;
-    for (Index first = 0; first < static_cast<Index>(data.utterances.size()); first += at_once) {
-        std::vector<Index> which(
-            static_cast<std::size_t>(std::min(at_once, static_cast<Index>(data.utterances.size()) - first)));
-        std::iota(which.begin(), which.end(), first);
+    const auto count = static_cast<Index>(data.utterances.size());
+    for (Index first = 0; first < count; first += at_once) {
+        const std::vector<Index> which = index_range(first, std::min(first + at_once, count));
         const SpokenBatch batch(data, which);
         Tape<float> tape(engine);
         const Tensor<float>& scores = net(tape, batch).value();

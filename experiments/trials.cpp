@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "engine/schedule.hpp"
-#include "experiments/side_by_side.hpp"
+#include "experiments/framework/side_by_side.hpp"
 
 namespace ulp {
 

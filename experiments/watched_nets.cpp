@@ -6,7 +6,7 @@
 #include "engine/random.hpp"
 #include "engine/topic_text.hpp"
 #include "experiments/nets.hpp"
-#include "experiments/side_by_side.hpp"
+#include "experiments/framework/side_by_side.hpp"
 #include "softfloat/functions/fast_exp_log.hpp"
 
 namespace ulp {

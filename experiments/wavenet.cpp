@@ -96,12 +96,6 @@ struct Codes {
     }
 };
 
-std::vector<Index> first_clips(std::size_t count) {
-    std::vector<Index> which(count);
-    std::iota(which.begin(), which.end(), 0);
-    return which;
-}
-
 struct Corpus {
     ToneData train;
     ToneData test;
@@ -124,7 +118,7 @@ Learned train(const RunContext& context, const Arithmetic& arithmetic, std::uint
         note(trainer.step([&](Tape<float>& tape) { return cross_entropy(net(tape, heard.ids, batch), heard.next); }),
              learned);
     }
-    const Codes unseen(corpus.test, first_clips(corpus.test.clips.size()));
+    const Codes unseen(corpus.test, index_range(0, static_cast<Index>(corpus.test.clips.size())));
     Tape<float> tape(trainer.engine());
     const Var<float> scores = net(tape, unseen.ids, static_cast<Index>(corpus.test.clips.size()));
     learned.scores = {static_cast<double>(cross_entropy(scores, unseen.next).value()[0])};
@@ -169,10 +163,10 @@ std::string heard_at(Index place) {
 /// The loss on unseen clips of one who knows how often each code was heard, and nothing else.
 double frequency_loss(const Corpus& corpus) {
     std::vector<double> heard(codes, 1);
-    const Codes train(corpus.train, first_clips(corpus.train.clips.size()));
+    const Codes train(corpus.train, index_range(0, static_cast<Index>(corpus.train.clips.size())));
     for (const int code : train.next) heard[static_cast<std::size_t>(code)] += 1;
     const auto all = static_cast<double>(train.next.size() + codes);
-    const Codes test(corpus.test, first_clips(corpus.test.clips.size()));
+    const Codes test(corpus.test, index_range(0, static_cast<Index>(corpus.test.clips.size())));
     double loss = 0;
     for (const int code : test.next) loss -= step::log(heard[static_cast<std::size_t>(code)] / all);
     return loss / static_cast<double>(test.next.size());

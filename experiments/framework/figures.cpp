@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <future>
 #include <stdexcept>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "experiments/framework/embedded.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/machine.hpp"
+#include "experiments/framework/side_by_side.hpp"
 #include "experiments/framework/subprocess.hpp"
 #include "softfloat/errors.hpp"
 
@@ -148,15 +148,7 @@ std::string draw_figures(const fs::path& folder, const fs::path& place) {
             "{}.gp",
             place.string(), fmt::join(names, ".gp "));
     }
-    // Each drawing is a process of its own, so two at a time keep two processors busy.
-    for (std::size_t i = 0; i < names.size(); i += 2) {
-        std::future<void> other;
-        if (i + 1 < names.size()) {
-            other = std::async(std::launch::async, [&, name = names[i + 1]] { draw(folder, name); });
-        }
-        draw(folder, names[i]);
-        if (other.valid()) other.get();
-    }
+    run_side_by_side(names.size(), true, [&](std::size_t i) { draw(folder, names[i]); });
     return "";
 }
 

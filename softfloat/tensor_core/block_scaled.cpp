@@ -5,6 +5,7 @@
 
 #include "softfloat/format_names.hpp"
 #include "softfloat/nearest_names.hpp"
+#include "softfloat/parallel.hpp"
 
 namespace ulp {
 
@@ -62,8 +63,7 @@ void block_scaled_gemm(const BlockScaledModel& model, const BlockScaledProblem& 
     const auto b = codes_of(group.b_format, p.b.transposed(), p.n, p.k, k, 0);
     const auto x = codes_of(model.scale_format, problem.a_scales, p.m, scales, scales_k, one);
     const auto y = codes_of(model.scale_format, problem.b_scales.transposed(), p.n, scales, scales_k, one);
-#pragma omp parallel for schedule(dynamic) if (p.m * p.n * p.k > (std::int64_t{1} << 16))
-    for (std::int64_t i = 0; i < p.m; ++i) {
+    for_each_index(p.m, worth_threads(p.m * p.n * p.k > (std::int64_t{1} << 16)), [&](std::int64_t i) {
         for (std::int64_t j = 0; j < p.n; ++j) {
             std::uint32_t d = p.c.data == nullptr ? 0 : operand_code(group.accumulator, p.c(i, j));
             for (std::int64_t at = 0; at < k; at += step) {
@@ -73,7 +73,7 @@ void block_scaled_gemm(const BlockScaledModel& model, const BlockScaledProblem& 
             }
             p.d(i, j) = carrier_of(group.accumulator, d);
         }
-    }
+    });
 }
 
 std::span<const BlockScaledRow> block_scaled_table() {

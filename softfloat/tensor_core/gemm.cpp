@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "softfloat/parallel.hpp"
 #include "softfloat/tensor_core/chain_dot.hpp"
 #include "softfloat/tensor_core/fast/dispatch.hpp"
 #include "softfloat/tensor_core/fast/fast_gemm.hpp"
@@ -42,18 +43,22 @@ std::vector<Operand> operands_of(const FloatFormat& format, std::int64_t rows, s
     return operands;
 }
 
+/// Enough products to wake threads for.
+template <class Problem>
+bool is_long(const Problem& p) {
+    return p.m * p.n * p.k > (std::int64_t{1} << 16);
+}
+
 template <class Operand>
 void multiply_plain(const TensorCoreModel& model, const GemmProblem& p, const std::vector<Operand>& a,
                     const std::vector<Operand>& b) {
-    const bool worth_threads = p.m * p.n * p.k > (std::int64_t{1} << 16);
-#pragma omp parallel for schedule(dynamic) if (worth_threads)
-    for (std::int64_t i = 0; i < p.m; ++i) {
+    for_each_index(p.m, worth_threads(is_long(p)), [&](std::int64_t i) {
         for (std::int64_t j = 0; j < p.n; ++j) {
             const std::uint32_t c = p.c.data == nullptr ? 0 : operand_code(model.accumulator, p.c(i, j));
             const std::uint32_t d = chain_dot(model, a.data() + i * p.k, b.data() + j * p.k, c, p.k);
             p.d(i, j) = carrier_of(model.accumulator, d);
         }
-    }
+    });
 }
 
 /// One element by the definition.
@@ -93,8 +98,7 @@ void fp64_gemm(const TensorCoreModel& model, const Fp64Problem& p) {
     for (std::int64_t k = 0; k < p.k; ++k) {
         for (std::int64_t j = 0; j < p.n; ++j) b[static_cast<std::size_t>(k * p.n + j)] = p.b(k, j);
     }
-#pragma omp parallel for schedule(static) if (p.m * p.n * p.k > (std::int64_t{1} << 16))
-    for (std::int64_t i = 0; i < p.m; ++i) {
+    for_each_index(p.m, worth_threads(is_long(p)), [&](std::int64_t i) {
         std::vector<double> row(static_cast<std::size_t>(p.n));
         for (std::int64_t j = 0; j < p.n; ++j) row[static_cast<std::size_t>(j)] = p.c.data == nullptr ? 0 : p.c(i, j);
         for (std::int64_t k = 0; k < p.k; ++k) add_multiple(p.a(i, k), b.data() + k * p.n, row.data(), p.n);
@@ -104,16 +108,15 @@ void fp64_gemm(const TensorCoreModel& model, const Fp64Problem& p) {
             // Once NaN, always NaN: which NaN is the plain path's to say.
             p.d(i, j) = std::isnan(d) ? fp64_element(model, p, i, j) : d;
         }
-    }
+    });
 }
 
 void fp64_gemm_plain(const TensorCoreModel& model, const Fp64Problem& p) {
     if (model.accumulator != formats::fp64) throw std::invalid_argument("this model has no fp64 accumulator");
     check(p);
-#pragma omp parallel for schedule(dynamic) if (p.m * p.n * p.k > (std::int64_t{1} << 16))
-    for (std::int64_t i = 0; i < p.m; ++i) {
+    for_each_index(p.m, worth_threads(is_long(p)), [&](std::int64_t i) {
         for (std::int64_t j = 0; j < p.n; ++j) p.d(i, j) = fp64_element(model, p, i, j);
-    }
+    });
 }
 
 std::uint32_t operand_code(const FloatFormat& format, float value) {

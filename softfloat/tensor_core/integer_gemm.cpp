@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "softfloat/parallel.hpp"
 #include "softfloat/tensor_core/integer_models.hpp"
 
 namespace ulp {
@@ -50,8 +51,7 @@ template <IntegerProduct product>
 void multiply(const IntegerModel& model, const IntegerProblem& p, const Packed& a, const Packed& b) {
     // Without saturation the order of the sums does not matter, and longer stretches are faster.
     const std::int64_t step = model.saturates ? model.instruction_k : 4096;
-#pragma omp parallel for schedule(static) if (p.m * p.n * p.k > (std::int64_t{1} << 18))
-    for (std::int64_t i = 0; i < p.m; ++i) {
+    for_each_index(p.m, worth_threads(p.m * p.n * p.k > (std::int64_t{1} << 18)), [&](std::int64_t i) {
         for (std::int64_t j = 0; j < p.n; ++j) {
             std::int32_t d = p.c.data == nullptr ? 0 : p.c(i, j);
             for (std::int64_t k = 0; k < p.k; k += step) {
@@ -60,7 +60,7 @@ void multiply(const IntegerModel& model, const IntegerProblem& p, const Packed& 
             }
             p.d(i, j) = d;
         }
-    }
+    });
 }
 
 void check(const IntegerProblem& p) {

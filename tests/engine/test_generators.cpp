@@ -84,15 +84,24 @@ TEST_CASE("every kind of shape occurs, and is inked inside its box only") {
         const std::uint8_t* pixel = scenes.images.pixels.data() + i * scenes.images.features();
         CHECK((box.left < box.right && box.top < box.bottom && box.right <= 32 && box.bottom <= 32));
         int ink_outside = 0;
+        Box covered{32, 32, 0, 0};
         for (int y = 0; y < 32; ++y) {
             for (int x = 0; x < 32; ++x) {
                 const bool inside = x >= box.left && x < box.right && y >= box.top && y < box.bottom;
                 const std::uint8_t ground = box.left > 0 || box.top > 0 ? pixel[0] : pixel[32 * 32 - 1];
                 ink_outside += !inside && pixel[y * 32 + x] != ground ? 1 : 0;
+                if (scenes.inked.at(static_cast<std::size_t>((i * 32 + y) * 32 + x)) == 0) continue;
+                covered = {std::min(covered.left, x), std::min(covered.top, y), std::max(covered.right, x + 1),
+                           std::max(covered.bottom, y + 1)};
             }
         }
         CHECK(ink_outside == 0);
+        CHECK(covered == box);
     }
+    const Scenes part = scenes.slice(7, 3);
+    CHECK(part.images.labels == scenes.images.slice(7, 3).labels);
+    CHECK(part.boxes == std::vector<Box>(scenes.boxes.begin() + 7, scenes.boxes.begin() + 10));
+    CHECK(part.inked == std::vector<std::uint8_t>(scenes.inked.begin() + 7 * 1024, scenes.inked.begin() + 10 * 1024));
 }
 
 TEST_CASE("translations are right") {

@@ -84,4 +84,14 @@ TEST_CASE("every scene has anchors that look at its shape, and their offsets giv
     }
 }
 
+TEST_CASE("the overlap of pixels is the mean over the kinds that are there") {
+    const std::vector<int> kinds = {0, 0, 0, 0, 1, 1, 2, 2};
+    CHECK(mean_overlap(kinds, kinds) == 1);
+    // kind 0: 3 of 4; kind 1: 1 of 3; kind 2: all; kind 3 is said once, but is not there.
+    CHECK(mean_overlap(std::vector<int>{0, 0, 0, 1, 1, 3, 2, 2}, kinds) == (3.0 / 4 + 1.0 / 3 + 1) / 3);
+    CHECK(mean_overlap(std::vector<int>{1, 1, 1, 1, 0, 0, 3, 3}, kinds) == 0);
+    CHECK_THROWS_AS(mean_overlap(std::vector<int>{1}, kinds), std::invalid_argument);
+    CHECK_THROWS_AS(mean_overlap({}, {}), std::invalid_argument);
+}
+
 }  // namespace

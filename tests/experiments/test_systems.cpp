@@ -7,7 +7,7 @@
 #include "experiments/comparison.hpp"
 #include "experiments/framework/animation.hpp"
 #include "experiments/nets.hpp"
-#include "experiments/side_by_side.hpp"
+#include "experiments/framework/side_by_side.hpp"
 #include "experiments/utf8.hpp"
 #include "experiments/watched_nets.hpp"
 #include "softfloat/errors.hpp"
@@ -40,17 +40,14 @@ TEST_CASE("the full digit net has the source's number of parameters, and every c
 
 TEST_CASE("runs side by side give what runs in turn give, and pass on the first error") {
     std::vector<int> in_turn(20), side_by_side(20);
-    run_side_by_side(
-        20, false, [&](std::size_t i) { in_turn[i] = static_cast<int>(i * i); }, [](double) {});
-    run_side_by_side(
-        20, true, [&](std::size_t i) { side_by_side[i] = static_cast<int>(i * i); }, [](double) {});
+    run_side_by_side(20, false, [&](std::size_t i) { in_turn[i] = static_cast<int>(i * i); });
+    run_side_by_side(20, true, [&](std::size_t i) { side_by_side[i] = static_cast<int>(i * i); });
     CHECK(in_turn == side_by_side);
     CHECK_THROWS_AS(run_side_by_side(
                         4, true,
                         [](std::size_t i) {
                             if (i == 2) throw DataError("two");
-                        },
-                        [](double) {}),
+                        }),
                     DataError);
 }
 

@@ -1,12 +1,12 @@
 #include "softfloat/tensor_core/fast/fast_gemm.hpp"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <stdexcept>
 #include <vector>
 
+#include "softfloat/parallel.hpp"
 #include "softfloat/tensor_core/chain_dot.hpp"
 #include "softfloat/tensor_core/fast/aligned.hpp"
 #include "softfloat/tensor_core/fast/pack.hpp"
@@ -206,8 +206,11 @@ struct PackedMemory {
         panels.resize(static_cast<std::size_t>(tiles_of(plan.problem.n, plan.width)));
         const auto row_tiles = static_cast<std::int64_t>(rows.size());
         const auto col_tiles = static_cast<std::int64_t>(panels.size());
-        float* value = room_for(values_, row_tiles * row_count + col_tiles * panel.values);
-        std::uint32_t* exponent = room_for(exponents_, row_tiles * row_count + col_tiles * panel.exponents);
+        const std::size_t values = lines_of<float>(row_tiles * row_count + col_tiles * panel.values);
+        const std::size_t exponents = lines_of<std::uint32_t>(row_tiles * row_count + col_tiles * panel.exponents);
+        std::byte* const room = room_for(values + exponents);
+        auto* value = reinterpret_cast<float*>(room);
+        auto* exponent = reinterpret_cast<std::uint32_t*>(room + values);
         for (PackedPanel& tile : panels) {
             tile = {value, exponent};
             value += panel.values, exponent += panel.exponents;
@@ -219,17 +222,21 @@ struct PackedMemory {
     }
 
   private:
+    /// The bytes of so many numbers in whole cache lines.
     template <class T>
-    static T* room_for(AlignedVector<T>& memory, std::int64_t count) {
-        if (memory.size() < static_cast<std::size_t>(count)) {
-            memory = AlignedVector<T>();  // before the new one, not beside it
-            memory.resize(static_cast<std::size_t>(count));
-        }
-        return memory.data();
+    static std::size_t lines_of(std::int64_t count) {
+        return (static_cast<std::size_t>(count) * sizeof(T) + cache_line - 1) / cache_line * cache_line;
     }
 
-    AlignedVector<float> values_;
-    AlignedVector<std::uint32_t> exponents_;
+    std::byte* room_for(std::size_t bytes) {
+        if (memory_.size() < bytes) {
+            memory_ = AlignedVector<std::byte>();  // before the new one, not beside it
+            memory_.resize(bytes);
+        }
+        return memory_.data();
+    }
+
+    AlignedVector<std::byte> memory_;  // values, then exponents
 };
 
 void pack_row_tile(const Plan& plan, std::int64_t t, PackedMemory& packed) {
@@ -363,29 +370,40 @@ void fast_gemm(const Kernels& kernels, const TensorCoreModel& model, const GemmP
         std::swap(oriented.a_format, oriented.b_format);
     }
     // Below this, waking the threads would cost more than they save.
-    const bool worth_threads = problem.m * problem.n * problem.k > (std::int64_t{1} << 18);
-    const int shares = std::max(worth_threads ? omp_get_max_threads() : 1, 2);
+    const bool parallel = worth_threads(problem.m * problem.n * problem.k > (std::int64_t{1} << 18));
+    const int shares = std::max(parallel ? omp_get_max_threads() : 1, 2);
     const Extent most = piece_extent(make_plan(kernels, oriented, problem, false), shares, packed_bytes);
     static thread_local PackedMemory memory;
     PackedMemory& packed = memory;  // of this thread, for all of them
     packed.fit(make_plan(kernels, oriented, piece_of(problem, {}, most), false));
-#pragma omp parallel if (worth_threads)
-    {
+    // What each thread does. `share` divides the numbers below a count among the threads, and lets none go on before
+    // all are done.
+    const auto run = [&](const auto& share) {
         Tile tile;
         each_piece(problem, most, [&](const Extent& at) {
             const Plan plan = make_plan(kernels, oriented, piece_of(problem, at, most), at.k > 0);
             const std::int64_t row_tiles = tiles_of(plan.problem.m, rows_per_tile);
             const std::int64_t col_tiles = tiles_of(plan.problem.n, plan.width);
-            if (at.m == 0) {
-#pragma omp for schedule(dynamic) nowait
-                for (std::int64_t t = 0; t < col_tiles; ++t) pack_col_tile(plan, t, packed);
-            }
-#pragma omp for schedule(dynamic)
-            for (std::int64_t t = 0; t < row_tiles; ++t) pack_row_tile(plan, t, packed);
-#pragma omp for schedule(dynamic)
-            for (std::int64_t t = 0; t < row_tiles * col_tiles; ++t) run_tile(plan, packed, t, tile);
+            const std::int64_t new_cols = at.m == 0 ? col_tiles : 0;
+            share(new_cols + row_tiles, [&](std::int64_t t) {
+                if (t < new_cols) {
+                    pack_col_tile(plan, t, packed);
+                } else {
+                    pack_row_tile(plan, t - new_cols, packed);
+                }
+            });
+            share(row_tiles * col_tiles, [&](std::int64_t t) { run_tile(plan, packed, t, tile); });
         });
+    };
+    if (!parallel) {
+        run([](std::int64_t count, const auto& f) { for_each_index(count, false, f); });
+        return;
     }
+#pragma omp parallel
+    run([](std::int64_t count, const auto& f) {
+#pragma omp for schedule(dynamic)
+        for (std::int64_t t = 0; t < count; ++t) f(t);
+    });
 }
 
 }  // namespace ulp::fast

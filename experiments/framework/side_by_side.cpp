@@ -1,4 +1,4 @@
-#include "experiments/side_by_side.hpp"
+#include "experiments/framework/side_by_side.hpp"
 
 #include <exception>
 
@@ -13,7 +13,7 @@ void run_side_by_side(std::size_t count, bool parallel, const std::function<void
 #pragma omp parallel for schedule(dynamic, 1) if (parallel)
     for (std::size_t i = 0; i < count; ++i) {
         try {
-            run(i);
+            run(count - 1 - i);
         } catch (...) {  // none may leave the threads' region
 #pragma omp critical(side_by_side)
             if (!error) error = std::current_exception();

@@ -1,0 +1,200 @@
+// A U-Net says of each pixel whether it belongs to a shape: does it train equally well in mixed precision?
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "engine/shapes.hpp"
+#include "experiments/average_precision.hpp"
+#include "experiments/colour_sheet.hpp"
+#include "experiments/image_training.hpp"
+#include "experiments/sources.hpp"
+#include "experiments/trials.hpp"
+#include "softfloat/errors.hpp"
+
+namespace ulp {
+namespace {
+
+using sources::cite;
+
+constexpr Index classes = 2;  // the ground and the shape
+constexpr std::size_t overlap = 0;
+constexpr std::size_t shown = 8;
+const ScoreText overlap_text{"overlap of what is said with what is there", "%", 100, 1};
+
+/// What the pixels of some scenes are, image by image: 0 the ground, 1 the shape.
+std::vector<int> labels_of(const Scenes& scenes, const std::vector<Index>& which) {
+    const Index pixels = scenes.images.width * scenes.images.height;
+    std::vector<int> labels;
+    for (const Index i : which) {
+        labels.insert(labels.end(), scenes.inked.begin() + i * pixels, scenes.inked.begin() + (i + 1) * pixels);
+    }
+    return labels;
+}
+
+/// Scores of ground and shape, (pixels of all images, 2).
+Var<float> scores_of(const UNet& net, Tape<float>& tape, const Scenes& scenes, const std::vector<Index>& which) {
+    const Var<float> said = permute(net(centred_on(tape, scenes.images, which, 2)), {0, 2, 3, 1});
+    return reshape(said, {said.value().size() / classes, classes});
+}
+
+/// The likeliest kind of each pixel of all scenes.
+std::vector<int> said_of(const Engine& engine, const UNet& net, const Scenes& scenes) {
+    std::vector<int> said;
+    for (Index first = 0; first < scenes.images.size(); first += 50) {
+        Tape<float> tape(engine);
+        const std::vector<Index> which = index_range(first, std::min(first + 50, scenes.images.size()));
+        const Tensor<float>& scores = scores_of(net, tape, scenes, which).value();
+        for (const float* row = scores.data(); row != scores.data() + scores.size(); row += classes) {
+            said.push_back(static_cast<int>(std::max_element(row, row + classes) - row));
+        }
+    }
+    return said;
+}
+
+struct Split {
+    Scenes train, test;
+};
+
+Learned train(const RunContext& context, const Arithmetic& arithmetic, std::uint64_t seed, const Split& data,
+              std::vector<int>& said) {
+    const Settings& settings = context.settings;
+    const TaskBuilder builder = [&](Model<float>& model, std::uint64_t) -> Task {
+        const UNet net(model, 3, static_cast<Index>(settings.integer("channels")), classes, true);
+        const Index count = data.train.images.size();
+        const auto order = std::make_shared<BatchSchedule>(
+            count, std::min(count, static_cast<Index>(settings.integer("batch"))), seed);
+        const auto loss = [=, &data](Tape<float>& tape, std::int64_t step) {
+            const std::vector<Index> which = order->at(step);
+            return cross_entropy(scores_of(net, tape, data.train, which), labels_of(data.train, which));
+        };
+        return {loss, [=, &data, &said](const Engine& engine) {
+                    said = said_of(engine, net, data.test);
+                    return mean_overlap(said, labels_of(data.test, index_range(0, data.test.images.size())));
+                }};
+    };
+    const TrialResult run =
+        run_trial({.recipe = arithmetic.recipe,
+                   .task = builder,
+                   .optimizer = {.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate")},
+                   .steps = settings.integer("steps"),
+                   .seed = seed,
+                   .backend = arithmetic.backend,
+                   .decay = true});
+    return {run.losses, run.scales, {run.accuracy}, run.skips()};
+}
+
+/// The share of pixels of which two nets say different things.
+double difference(const std::vector<int>& a, const std::vector<int>& b) {
+    double sum = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] == b[i] ? 0 : 1;
+    return sum / static_cast<double>(a.size());
+}
+
+/// What the nets say of the test scenes: [arithmetic][seed].
+using Said = std::vector<std::vector<std::vector<int>>>;
+
+void claim_pixels(const Said& said, const std::string& place, Result& result) {
+    const std::vector<std::vector<int>>& fp32 = said.front();
+    double by_rounding = 0;
+    for (std::size_t s = 0; s < fp32.size(); ++s) {
+        by_rounding += difference(fp32[s], said.back()[s]) / static_cast<double>(fp32.size());
+    }
+    std::vector<double> by_chance;
+    for (std::size_t s = 0; s < fp32.size(); ++s) {
+        for (std::size_t other = 0; other < s; ++other) by_chance.push_back(difference(fp32[s], fp32[other]));
+    }
+    if (by_chance.empty()) return;
+    const double chance =
+        std::accumulate(by_chance.begin(), by_chance.end(), 0.0) / static_cast<double>(by_chance.size());
+    const ScoreText share{"", "%", 100, 2};
+    result.claim_if(by_rounding <= chance, "pixels", place,
+                    "Nets of one seed in fp32 and in mixed precision disagree on no more pixels than two fp32 nets of "
+                    "different seeds do.",
+                    fmt::format("at most {}", share.text(chance)), share.text(by_rounding));
+}
+
+/// What is said of the first scenes, as pictures: light ground, dark shapes.
+Series picture_of(const char* name, const std::vector<int>& said, std::size_t scenes, Index side) {
+    constexpr std::array<std::array<std::uint8_t, 3>, classes> colours = {{{240, 240, 240}, {0, 114, 178}}};
+    const auto plane = static_cast<std::size_t>(side * side);
+    std::vector<std::uint8_t> pixels(3 * plane * scenes);
+    for (std::size_t i = 0; i < plane * scenes; ++i) {
+        for (std::size_t c = 0; c < 3; ++c) {
+            pixels[(i / plane * 3 + c) * plane + i % plane] = colours.at(static_cast<std::size_t>(said[i])).at(c);
+        }
+    }
+    return colour_sheet(name, pixels, side);
+}
+
+void run(const RunContext& context, Result& result) {
+    const Settings& settings = context.settings;
+    const auto count = static_cast<Index>(settings.integer("train_images"));
+    const auto tests = static_cast<Index>(settings.integer("test_images"));
+    const auto side = static_cast<Index>(settings.integer("side"));
+    if (side % 4 != 0) throw UsageError(fmt::format("side={} is no multiple of 4, as the net's two pools need", side));
+    const Scenes scenes = generated_scenes({.count = count + tests, .side = side, .seed = context.seed, .noise = 20});
+    result.input({"generated scenes for training and testing", scenes.images.digest()});
+    const Split data{scenes.slice(0, count), scenes.slice(count, tests)};
+    const std::vector<Arithmetic> arithmetics = under_control(
+        context, {fp32_arithmetic(),
+                  mixed_arithmetic(context, "fp16 dynamic", dynamic_loss_scale(settings.integer("scale_window")))});
+    const std::int64_t seeds = settings.integer("seeds");
+    Said said(arithmetics.size(), std::vector<std::vector<int>>(static_cast<std::size_t>(seeds)));
+    const Comparison comparison =
+        compare(context, arithmetics, seeds, [&](const Arithmetic& arithmetic, std::uint64_t seed) {
+            const std::size_t row = arithmetic.name == arithmetics.front().name ? 0 : 1;
+            return train(context, arithmetic, seed, data, said[row][seed - context.seed]);
+        });
+
+    const std::string evidence = evidence_of(comparison, result);
+    const std::string place = cite(sources::paperspace,
+                                   "Each of the mentioned models converge equally when used between the mixed "
+                                   "precision and vanilla network: UNet");
+    result.claim_if(comparison.mean(0, overlap) >= 0.6, "learns", place,
+                    "The U-Net learns in fp32 to tell the pixels of a shape from those of the ground.",
+                    "an overlap of 60 % or more, mean of ground and shape",
+                    overlap_text.text(comparison.mean(0, overlap)));
+    claim_parity(result, comparison, overlap, overlap_text, 0.02, "parity", place,
+                 "Trained in mixed precision it tells them apart as well.", 1);
+    claim_pixels(said, place, result);
+    result.figure(figure_of_seeds(comparison, overlap, overlap_text, "overlap",
+                                  "A U-Net on shapes: overlap of what it says with what is there",
+                                  "The runs in mixed precision lie among those of fp32's seeds.", evidence));
+    result.figure(figure_of_losses(comparison, 10, "loss", "A U-Net on shapes: training loss",
+                                   "Mixed precision follows fp32 within the band of the seeds.", evidence));
+    Figure pictures{"pictures", "Scenes of the test set, and what the nets say of each pixel",
+                    fmt::format("{0} x {0} pixels; first seed. Dark: said to belong to a shape.", side),
+                    "The nets of fp32 and of mixed precision err in the same places.", evidence};
+    const std::size_t drawn = std::min(shown, static_cast<std::size_t>(tests));
+    const auto bytes = static_cast<std::size_t>(data.test.images.features()) * drawn;
+    pictures.series = {
+        colour_sheet("scenes", std::span(data.test.images.pixels).first(bytes), side),
+        picture_of("truth", labels_of(data.test, index_range(0, static_cast<Index>(drawn))), drawn, side),
+        picture_of("fp32", said.front().front(), drawn, side), picture_of("mixed", said.back().front(), drawn, side)};
+    show_as_rows(pictures, side);
+    result.figure(std::move(pictures));
+}
+
+}  // namespace
+
+Experiment segmentation_experiment() {
+    return {"segmentation",
+            "Segmentation: a U-Net tells shapes from the ground",
+            "Does a U-Net train equally well in mixed precision, pixel by pixel?",
+            Chapter::systems,
+            {integer_setting("steps", "training steps", 160, 600, 2, 1000000),
+             integer_setting("batch", "scenes a step", 16, 16, 1, 4096),
+             integer_setting("side", "pixels of a scene's side, a multiple of 4", 16, 24, 8, 256),
+             integer_setting("channels", "of the first level", 4, 8, 1, 256),
+             integer_setting("train_images", "generated scenes to train on", 1500, 4000, 1, 1000000),
+             integer_setting("test_images", "generated scenes to test on", 100, 400, 1, 100000),
+             integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100),
+             integer_setting("scale_window", "clean steps until the loss scale grows", 30, 100, 1, 1000000),
+             real_setting("learning_rate", "of Adam, falling linearly to 0", 1e-2, 1e-2, 0, 10), pure_fp16_control()},
+            run};
+}
+
+}  // namespace ulp
