@@ -210,7 +210,9 @@ TEST_CASE("soft:ieee gives the same bits with any number of threads, whichever w
     for (const auto& [m, n, k] : {Size{6, 300, 70}, {300, 20, 70}, {130, 129, 60}, {3, 700, 60}}) {
         const Matrix a = random_matrix(m, k, formats::fp32, 1);
         const Matrix b = random_matrix(k, n, formats::fp32, 2);
+        const Matrix c = random_matrix(m, n, formats::fp32, 3);
         const Matrix expected = summed_in_order(a, b, Matrix::Zero(m, n), ascending(k));
+        const Matrix onto_c = summed_in_order(a, b, c, ascending(k));
         const int threads = omp_get_max_threads();
         for (const int count : {1, 2, 3, 8}) {
             omp_set_num_threads(count);
@@ -218,6 +220,9 @@ TEST_CASE("soft:ieee gives the same bits with any number of threads, whichever w
             Matrix columns(n, m);
             backend->multiply({fp32, a, b, std::nullopt, MutableMatrixView(columns).transposed()});
             CHECK(differing(columns.transpose(), expected) == 0);
+            columns = c.transpose();
+            backend->multiply({fp32, a, b, transposed(columns), MutableMatrixView(columns).transposed()});
+            CHECK(differing(columns.transpose(), onto_c) == 0);
         }
         omp_set_num_threads(threads);
     }

@@ -137,6 +137,18 @@ TEST_CASE("shapes that fill no tile, transposes and missing c change nothing") {
     }
 }
 
+TEST_CASE("products that several threads ask for at once are each computed whole") {
+    const TensorCoreModel& model = ulp::find_model("sm_90:mma.fp16.fp32").model;
+    std::vector<std::int64_t> differences(12, -1);
+#pragma omp parallel for num_threads(3) schedule(dynamic, 1)
+    for (std::size_t i = 0; i < differences.size(); ++i) {
+        const auto size = 60 + 10 * static_cast<std::int64_t>(i);
+        const Case tried(model, DataClass::ordinary, {size, 90, 70}, 300 + i);
+        differences[i] = tried.differences(ulp::fast::kernels_of(ulp::simd_choice()), 1 << 14);
+    }
+    CHECK(differences == std::vector<std::int64_t>(12, 0));
+}
+
 TEST_CASE("the bits do not depend on the number of threads") {
     const TensorCoreModel& model = ulp::find_model("sm_90:mma.bf16.fp32").model;
     const int before = omp_get_max_threads();
