@@ -37,7 +37,7 @@ MatrixView streamed(const MatrixView& view, Matrix& memory) {
 /// alone, and so the bits do not depend on the number of threads. (Eigen's own threads divide k by their number, and
 /// wait for each other in loops that a busy machine makes long.)
 void in_blocks(void (*run)(const StridedProduct&), const StridedProduct& p) {
-    constexpr Index worth = Index{1} << 18;  // products of two numbers that a block has at least
+    constexpr Index worth = Index{1} << 21;  // products of two numbers that a block has at least
     constexpr Index most_blocks = 16;        // every block packs the other operand again
     constexpr Index grain = 48;              // whole vectors and whole tiles of Eigen's kernels
     const bool rows = p.m > p.n;

@@ -12,7 +12,7 @@ namespace ulp {
 /// f(first, last) for ranges that cover [0, count). `cost` is what one of the count takes, in simple operations.
 template <class Function>
 void in_parallel(Index count, Index cost, const Function& f) {
-    constexpr Index worth = Index{1} << 15;
+    constexpr Index worth = Index{1} << 17;
     const Index grain = std::max<Index>(1, worth / std::max<Index>(cost, 1));
     const Index chunks = (count + grain - 1) / grain;
     if (!worth_threads(chunks > 1)) {
