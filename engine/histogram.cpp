@@ -11,11 +11,12 @@ namespace ulp {
 namespace {
 
 constexpr std::size_t chunk = std::size_t{1} << 16;  // what one thread takes at a time
+constexpr std::size_t worth = 4 * chunk;             // fewer are counted before another thread wakes
 
 }  // namespace
 
 void ExponentHistogram::add(std::span<const float> values) {
-    if (!worth_threads(values.size() > chunk)) return add_chunk(values);
+    if (!worth_threads(values.size() > worth)) return add_chunk(values);
     const auto chunks = static_cast<std::int64_t>((values.size() + chunk - 1) / chunk);
 #pragma omp parallel
     {

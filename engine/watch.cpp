@@ -47,7 +47,7 @@ Tallies tally_and_round(std::span<Real> values, const StepFormat* format) {
         }
         own.after += tally_of(std::span<const Real>(numbers));
     };
-    if (!worth_threads(parts > 8)) {
+    if (!worth_threads(parts > 64)) {
         for (Index i = 0; i < parts; ++i) count(i, all);
     } else {
 #pragma omp parallel

@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
+#include <omp.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -11,6 +13,7 @@
 #include "engine/operation.hpp"
 #include "engine/random.hpp"
 #include "engine/trainer.hpp"
+#include "softfloat/round.hpp"
 
 namespace {
 
@@ -101,6 +104,43 @@ TEST_CASE("exponents are counted alike by every set of instructions, wherever th
             }
         }
     }
+}
+
+TEST_CASE("long tensors are counted and rounded alike by any number of threads") {
+    Random random(3);
+    std::vector<float> numbers(600001);
+    for (float& x : numbers) {
+        x = static_cast<float>(std::ldexp(random.normal(), static_cast<int>(random.below(60)) - 35));
+    }
+    ExponentHistogram expected;
+    for (std::size_t i = 0; i < numbers.size(); i += 1000) {
+        expected.add(std::span(numbers).subspan(i, std::min<std::size_t>(1000, numbers.size() - i)));
+    }
+    std::vector<float> rounded = numbers;
+    RoundingCounts counts;
+    for (float& x : rounded) {
+        const float before = x;
+        x = round_to(formats::fp16, x);
+        counts.overflows += std::isfinite(before) && !std::isfinite(x) ? 1 : 0;
+        counts.underflows += before != 0 && x == 0 ? 1 : 0;
+    }
+    CHECK(counts.overflows > 0);
+    CHECK(counts.underflows > 0);
+    const int threads = omp_get_max_threads();
+    for (const int count : {1, 2, 3}) {
+        omp_set_num_threads(count);
+        ExponentHistogram h;
+        h.add(numbers);
+        for (int e = ExponentHistogram::lowest; e <= ExponentHistogram::highest; ++e) CHECK(h.at(e) == expected.at(e));
+        CHECK(h.total() == static_cast<std::int64_t>(numbers.size()));
+        Watch watch;
+        Tensor<float> tensor({static_cast<Index>(numbers.size())}, numbers);
+        CHECK_FALSE(watch.store("op", {"forward"}, tensor, StepFormat(formats::fp16)));
+        CHECK(std::equal(rounded.begin(), rounded.end(), tensor.data()));
+        CHECK(watch.rounding.at("op forward").overflows == counts.overflows);
+        CHECK(watch.rounding.at("op forward").underflows == counts.underflows);
+    }
+    omp_set_num_threads(threads);
 }
 
 /// A tape under watch in a recipe that keeps everything as it is stored.
