@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <type_traits>
 
 #include "engine/exponent_counts.hpp"
 #include "engine/rounder.hpp"
@@ -32,31 +33,51 @@ struct Tallies {
     Tally before, after;
 };
 
+/// The numbers' tally; adds them to the histogram where there is one, which then tells it.
+template <class Real>
+Tally counted(std::span<const Real> numbers, ExponentHistogram* histogram) {
+    if constexpr (std::is_same_v<Real, float>) {
+        if (histogram != nullptr) {
+            const auto special = [&] { return histogram->infinities() + histogram->nans(); };
+            const std::int64_t zeros = histogram->zeros();
+            const std::int64_t special_before = special();
+            histogram->add(numbers);
+            return {histogram->zeros() - zeros,
+                    static_cast<std::int64_t>(numbers.size()) - (special() - special_before)};
+        }
+    }
+    return tally_of(numbers);
+}
+
 /// Counts, rounds where `format` is given, and counts again, each part while it is in the processor's nearest memory.
 template <class Real>
-Tallies tally_and_round(std::span<Real> values, const StepFormat* format) {
-    constexpr std::size_t part = 4096;
+Tallies tally_and_round(std::span<Real> values, const StepFormat* format, ExponentHistogram* histogram) {
+    constexpr std::size_t part = 8192;
     const auto parts = static_cast<Index>((values.size() + part - 1) / part);
     Tallies all;
-    const auto count = [&](Index i, Tallies& own) {
+    const auto count = [&](Index i, Tallies& own, ExponentHistogram* own_histogram) {
         const std::size_t first = static_cast<std::size_t>(i) * part;
         const std::span<Real> numbers = values.subspan(first, std::min(part, values.size() - first));
         if (format != nullptr) {
             own.before += tally_of(std::span<const Real>(numbers));
             round_all(*format, numbers, {.flush_tiny = Tensor<Real>::flushed_by(*format)});
         }
-        own.after += tally_of(std::span<const Real>(numbers));
+        own.after += counted(std::span<const Real>(numbers), own_histogram);
     };
-    if (!worth_threads(parts > 64)) {
-        for (Index i = 0; i < parts; ++i) count(i, all);
+    if (!worth_threads(parts > 32)) {
+        for (Index i = 0; i < parts; ++i) count(i, all, histogram);
     } else {
 #pragma omp parallel
         {
             Tallies own;
+            ExponentHistogram own_histogram;
 #pragma omp for schedule(static) nowait
-            for (Index i = 0; i < parts; ++i) count(i, own);
+            for (Index i = 0; i < parts; ++i) count(i, own, histogram == nullptr ? nullptr : &own_histogram);
 #pragma omp critical(tallies)
-            all.before += own.before, all.after += own.after;
+            {
+                all.before += own.before, all.after += own.after;
+                if (histogram != nullptr) histogram->add(own_histogram);
+            }
         }
     }
     if (format == nullptr) all.before = all.after;
@@ -67,19 +88,23 @@ Tallies tally_and_round(std::span<Real> values, const StepFormat* format) {
 
 template <class Real>
 bool Watch::store(std::string_view label, const Pass& pass, Tensor<Real>& result, const StepFormat& format) {
-    if (!count_rounding && !find_nonfinite) {
+    if (!count_rounding && !find_nonfinite && !histograms) {
         result.round_to_format(format);
         return true;
     }
-    const Tallies tallies = tally_and_round(result.values(), result.rounded_by(format) ? &format : nullptr);
-    result.set_format(format);
-    if (count_rounding) {
+    RoundingCounts* counts = nullptr;
+    if (count_rounding || histograms) {
         place_.assign(label).append(" ").append(pass.name).append(pass.of);
-        RoundingCounts& counts = rounding[place_];
-        counts.elements += result.size();
-        counts.overflows += tallies.before.finite - tallies.after.finite;
-        counts.underflows += tallies.after.zeros - tallies.before.zeros;
-        counts.zeros += tallies.after.zeros;
+        counts = &rounding[place_];
+    }
+    const Tallies tallies = tally_and_round(result.values(), result.rounded_by(format) ? &format : nullptr,
+                                            histograms ? &counts->exponents : nullptr);
+    result.set_format(format);
+    if (counts != nullptr) {
+        counts->elements += result.size();
+        counts->overflows += tallies.before.finite - tallies.after.finite;
+        counts->underflows += tallies.after.zeros - tallies.before.zeros;
+        counts->zeros += tallies.after.zeros;
     }
     return tallies.after.finite == result.size();
 }

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/histogram.hpp"
 #include "engine/matmul.hpp"
 #include "engine/tensor.hpp"
 #include "softfloat/format.hpp"
@@ -54,6 +55,7 @@ struct RoundingCounts {
     std::int64_t overflows = 0;   // finite before, infinite or NaN after
     std::int64_t underflows = 0;  // not zero before, zero after
     std::int64_t zeros = 0;       // of the results, +0 and -0
+    ExponentHistogram exponents;  // of the results, where Watch::histograms asks
 };
 
 /// An operand of the operation that went wrong.
@@ -83,6 +85,7 @@ struct NonFinite {
 struct Watch {
     bool count_rounding = true;
     bool find_nonfinite = true;
+    bool histograms = false;  // in the pass that counts: of results, and of gradients as each operation gives them
     std::unordered_map<std::string, RoundingCounts> rounding;  // "fc1/linear forward"
     std::optional<NonFinite> first_nonfinite;
 

@@ -34,18 +34,22 @@ template <class Net>
 struct Training {
     Trainer<float> trainer;
     Net net;
-    std::unordered_map<std::string, ExponentHistogram> histograms;
+    std::unordered_map<std::string, ExponentHistogram> histograms;  // of weights; of the rest in `watch`
     Watch watch;
 
     Training(const std::string& recipe, const std::string& backend, Watching watching)
         : trainer(Engine(recipe, backend), 1), net(trainer.model()) {
         trainer.keep_trace = false;
         trainer.optimize(adam);
-        if (watching.histograms) {
-            trainer.watch([](std::int64_t) { return true; },
-                          [&](const TapEvent& event) { histograms[std::string(event.name)].add(event.values); });
-        }
-        if (watching.counters) trainer.engine().watch = &watch;
+        watch.count_rounding = watch.find_nonfinite = watching.counters;
+        watch.histograms = watching.histograms;
+        if (!watching.histograms && !watching.counters) return;
+        trainer.engine().watch = &watch;
+        if (!watching.histograms) return;
+        trainer.watch([](std::int64_t) { return true; },
+                      [&](const TapEvent& event) {
+                          if (event.role == TensorRole::weight) histograms[std::string(event.name)].add(event.values);
+                      });
     }
     Training(const Training&) = delete;
     Training& operator=(const Training&) = delete;

@@ -134,9 +134,20 @@ TEST_CASE("long tensors are counted and rounded alike by any number of threads")
         for (int e = ExponentHistogram::lowest; e <= ExponentHistogram::highest; ++e) CHECK(h.at(e) == expected.at(e));
         CHECK(h.total() == static_cast<std::int64_t>(numbers.size()));
         Watch watch;
+        watch.histograms = true;
+        Tensor<float> exact({static_cast<Index>(numbers.size())}, numbers);
+        CHECK(watch.store("op", {"exact"}, exact, StepFormat()));
         Tensor<float> tensor({static_cast<Index>(numbers.size())}, numbers);
         CHECK_FALSE(watch.store("op", {"forward"}, tensor, StepFormat(formats::fp16)));
         CHECK(std::equal(rounded.begin(), rounded.end(), tensor.data()));
+        ExponentHistogram of_rounded;
+        of_rounded.add(rounded);
+        for (int e = ExponentHistogram::lowest; e <= ExponentHistogram::highest; ++e) {
+            CHECK(watch.rounding.at("op exact").exponents.at(e) == expected.at(e));
+            CHECK(watch.rounding.at("op forward").exponents.at(e) == of_rounded.at(e));
+        }
+        CHECK(watch.rounding.at("op forward").exponents.total() == h.total());
+        CHECK(watch.rounding.at("op forward").zeros == of_rounded.zeros());
         CHECK(watch.rounding.at("op forward").overflows == counts.overflows);
         CHECK(watch.rounding.at("op forward").underflows == counts.underflows);
     }
