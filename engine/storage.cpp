@@ -25,8 +25,10 @@ constexpr std::size_t smallest_mapped = std::size_t{1} << 17;
 
 /// Asks for all pages at once: one by one, as they are first written, they cost several times as much. Where the system
 /// cannot do that they come one by one.
-void populate(void* memory, std::size_t first, std::size_t last) {
+void populate([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t first, [[maybe_unused]] std::size_t last) {
+#ifdef MADV_POPULATE_WRITE
     if (first < last) madvise(static_cast<char*>(memory) + first, last - first, MADV_POPULATE_WRITE);
+#endif
 }
 
 /// `bytes` of it will be written.
