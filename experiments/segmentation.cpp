@@ -164,7 +164,8 @@ void run(const RunContext& context, Result& result) {
                                   "A U-Net on shapes: overlap of what it says with what is there",
                                   "The runs in mixed precision lie among those of fp32's seeds.", evidence));
     result.figure(figure_of_losses(comparison, 10, "loss", "A U-Net on shapes: training loss",
-                                   "Mixed precision follows fp32 within the band of the seeds.", evidence));
+                                   "Mixed precision stays about as close to fp32 as other seeds of fp32 do.",
+                                   evidence));
     Figure pictures{"pictures", "Scenes of the test set, and what the nets say of each pixel",
                     fmt::format("{0} x {0} pixels; first seed. Dark: said to belong to a shape.", side),
                     "The nets of fp32 and of mixed precision err in the same places.", evidence};

@@ -159,7 +159,8 @@ void run(const RunContext& context, Result& result) {
                                        fmt::format("{}: the automatic loss scale", net.title),
                                        std::string(net.what_the_scale_shows), evidence));
         result.figure(figure_of_losses(comparison, 5, name + "_loss", fmt::format("{}: training loss", net.title),
-                                       "Mixed precision follows fp32 within the band of the seeds.", evidence));
+                                       "Mixed precision stays about as close to fp32 as other seeds of fp32 do.",
+                                       evidence));
     }
 }
 
