@@ -204,19 +204,20 @@ Translator shared(Model<float>& model, const TranslatorSizes& sizes) {
     return [net](Tape<float>& tape, const SentenceBatch& batch) { return (*net)(tape, batch); };
 }
 
+struct Maker {
+    std::string_view name;
+    Translator (*make)(Model<float>&, const TranslatorSizes&);
+};
+constexpr Maker makers[] = {{"lstm", shared<RecurrentTranslator>},
+                            {"transformer", shared<TransformerTranslator>},
+                            {"convolutional", shared<ConvolutionalTranslator>}};
+
 }  // namespace
 
-const std::vector<std::string>& translator_names() {
-    static const std::vector<std::string> names = {"lstm", "transformer", "convolutional"};
-    return names;
-}
-
 Translator make_translator(std::string_view name, Model<float>& model, const TranslatorSizes& sizes) {
-    if (name == "lstm") return shared<RecurrentTranslator>(model, sizes);
-    if (name == "transformer") return shared<TransformerTranslator>(model, sizes);
-    if (name == "convolutional") return shared<ConvolutionalTranslator>(model, sizes);
-    throw std::invalid_argument(
-        fmt::format("unknown translator \"{}\"; one of: {}", name, fmt::join(translator_names(), ", ")));
+    const auto* maker = std::ranges::find(makers, name, &Maker::name);
+    if (maker != std::end(makers)) return maker->make(model, sizes);
+    throw std::invalid_argument(fmt::format("there is no translator \"{}\"", name));
 }
 
 }  // namespace ulp

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <functional>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -38,9 +37,7 @@ struct TranslatorSizes {
 /// Scores of the next words: (count * target_length, target words).
 using Translator = std::function<Var<float>(Tape<float>&, const SentenceBatch&)>;
 
-/// lstm, transformer, convolutional.
-const std::vector<std::string>& translator_names();
-/// Throws std::invalid_argument for a name that is none.
+/// lstm, transformer or convolutional. Throws std::invalid_argument for another name.
 Translator make_translator(std::string_view name, Model<float>& model, const TranslatorSizes& sizes);
 
 }  // namespace ulp
