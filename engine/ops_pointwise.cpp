@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <type_traits>
 
 #include "engine/operation.hpp"
 #include "engine/ops.hpp"
@@ -121,6 +122,14 @@ Tensor<Real> summed_to(const Shape& shape, Tensor<Real> gradient, const StepForm
     return sum;
 }
 
+/// The gradient of an input that only is added: dz itself.
+struct PassOn {
+    template <class Real>
+    Real operator()(const auto&, Real, Real, Real dz) const {
+        return dz;
+    }
+};
+
 /// z = f(a, b), b repeated over a's leading dimensions. da and db give the gradients' elements from (s, a, b, dz).
 template <class Real, class Function, class GradientA, class GradientB>
 Var<Real> binary(std::string_view name, Var<Real> a, Var<Real> b, const Function& f, const GradientA& da,
@@ -148,10 +157,14 @@ Var<Real> binary(std::string_view name, Var<Real> a, Var<Real> b, const Function
     Tape<Real>* tape = &op.tape();
     return op.finish(each([&](const auto& s, Real x, Real y, Index) { return f(s, x, y); }), [=](const Tensor<Real>& dz,
                                                                                                  const Tensor<Real>&) {
-        if (tape->needs_gradient(a)) {
+        if constexpr (std::is_same_v<GradientA, PassOn>) {
+            tape->pass_on(a, dz);
+        } else if (tape->needs_gradient(a)) {
             tape->accumulate(a, each([&](const auto& s, Real x, Real y, Index i) { return da(s, x, y, dz[i]); }));
         }
-        if (tape->needs_gradient(b)) {
+        if (std::is_same_v<GradientB, PassOn> && a.shape() == b.shape()) {
+            tape->pass_on(b, dz);
+        } else if (tape->needs_gradient(b)) {
             Tensor<Real> full = each([&](const auto& s, Real x, Real y, Index i) { return db(s, x, y, dz[i]); });
             tape->accumulate(b, summed_to(b.shape(), std::move(full), compute));
         }
@@ -163,15 +176,14 @@ Var<Real> binary(std::string_view name, Var<Real> a, Var<Real> b, const Function
 template <class Real>
 Var<Real> add(Var<Real> a, Var<Real> b) {
     return binary(
-        "add", a, b, [](const auto& s, Real x, Real y) { return s.add(x, y); },
-        [](const auto&, Real, Real, Real dz) { return dz; }, [](const auto&, Real, Real, Real dz) { return dz; });
+        "add", a, b, [](const auto& s, Real x, Real y) { return s.add(x, y); }, PassOn{}, PassOn{});
 }
 
 template <class Real>
 Var<Real> subtract(Var<Real> a, Var<Real> b) {
     return binary(
-        "subtract", a, b, [](const auto& s, Real x, Real y) { return s.sub(x, y); },
-        [](const auto&, Real, Real, Real dz) { return dz; }, [](const auto&, Real, Real, Real dz) { return -dz; });
+        "subtract", a, b, [](const auto& s, Real x, Real y) { return s.sub(x, y); }, PassOn{},
+        [](const auto&, Real, Real, Real dz) { return -dz; });
 }
 
 template <class Real>

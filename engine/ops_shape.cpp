@@ -12,9 +12,8 @@ template <class Real>
 Var<Real> reshape(Var<Real> x, Shape shape) {
     x = x.tape->stored(x);
     Tape<Real>* tape = x.tape;
-    return tape->push(
-        "reshape", x.value().reshaped(std::move(shape)), tape->needs_gradient(x),
-        [=](const Tensor<Real>& dy, const Tensor<Real>&) { tape->accumulate(x, dy.reshaped(x.shape())); });
+    return tape->push("reshape", x.value().reshaped(std::move(shape)), tape->needs_gradient(x),
+                      [=](const Tensor<Real>& dy, const Tensor<Real>&) { tape->pass_on(x, dy.reshaped(x.shape())); });
 }
 
 namespace {
@@ -77,7 +76,7 @@ Var<Real> permute(Var<Real> x, const std::vector<Index>& order) {
     for (std::size_t i = 0; i < order.size(); ++i) back[static_cast<std::size_t>(order[i])] = static_cast<Index>(i);
     Tape<Real>* tape = x.tape;
     return tape->push("permute", permuted(x.value(), order), tape->needs_gradient(x),
-                      [=](const Tensor<Real>& dy, const Tensor<Real>&) { tape->accumulate(x, permuted(dy, back)); });
+                      [=](const Tensor<Real>& dy, const Tensor<Real>&) { tape->pass_on(x, permuted(dy, back)); });
 }
 
 namespace {
@@ -126,7 +125,7 @@ Var<Real> slice(Var<Real> x, Index dimension, Index start, Index length) {
     copy_rows(y, 0, x.value(), start, dimension, length);
     Tape<Real>* tape = x.tape;
     return tape->push("slice", std::move(y), tape->needs_gradient(x), [=](const Tensor<Real>& dy, const Tensor<Real>&) {
-        tape->accumulate_part(x, dy, dimension, start);
+        tape->pass_on_part(x, dy, dimension, start);
     });
 }
 
@@ -162,10 +161,10 @@ Var<Real> concat(std::vector<Var<Real>> parts, Index dimension) {
     return op.finish(std::move(y), [=](const Tensor<Real>& dy, const Tensor<Real>&) {
         Index from = 0;
         for (const Var<Real>& part : parts) {
-            auto dx = Tensor<Real>::unset(part.shape(), part.format());
+            auto dx = Tensor<Real>::unset(part.shape(), dy.format());
             copy_rows(dx, 0, dy, from, dimension, part.dim(dimension));
             from += part.dim(dimension);
-            tape->accumulate(part, std::move(dx));
+            tape->pass_on(part, std::move(dx));
         }
     });
 }

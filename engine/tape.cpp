@@ -100,6 +100,19 @@ void Tape<Real>::accumulate(Var<Real> input, Tensor<Real> gradient) {
     Node& node = nodes_[input.id];
     if (!node.needs_gradient) return;
     store_gradient(node, gradient);
+    add_gradient(node, std::move(gradient));
+}
+
+template <class Real>
+void Tape<Real>::pass_on(Var<Real> input, Tensor<Real> gradient) {
+    Node& node = nodes_[input.id];
+    if (!node.needs_gradient) return;
+    if (gradient.format() != node.value.format()) store_gradient(node, gradient);
+    add_gradient(node, std::move(gradient));
+}
+
+template <class Real>
+void Tape<Real>::add_gradient(Node& node, Tensor<Real> gradient) {
     if (node.gradient.empty()) {
         node.gradient = std::move(gradient);
         count_gradient(node.gradient);
@@ -110,10 +123,10 @@ void Tape<Real>::accumulate(Var<Real> input, Tensor<Real> gradient) {
 }
 
 template <class Real>
-void Tape<Real>::accumulate_part(Var<Real> input, Tensor<Real> gradient, Index dimension, Index start) {
+void Tape<Real>::pass_on_part(Var<Real> input, Tensor<Real> gradient, Index dimension, Index start) {
     Node& node = nodes_[input.id];
     if (!node.needs_gradient) return;
-    store_gradient(node, gradient);
+    if (gradient.format() != node.value.format()) store_gradient(node, gradient);
     const StepFormat format = engine_->recipe.stored(node.value.format());
     if (node.gradient.empty()) {
         node.gradient = Tensor<Real>(node.value.shape(), format);

@@ -64,9 +64,12 @@ class Tape {
     void backward(Var<Real> root, Real seed = 1);
     /// Adds to the gradient of an input: called by operations during backward(). Rounds to the input's format.
     void accumulate(Var<Real> input, Tensor<Real> gradient);
-    /// The same for a part of an input along one dimension, rows `start` on: the rest of its gradient is left alone (or
-    /// zero, if this is the first). A part is added to what is there, so that -0 becomes 0.
-    void accumulate_part(Var<Real> input, Tensor<Real> gradient, Index dimension, Index start);
+    /// The same for an operation that moves numbers: `gradient` is its own, in the shape of the input. Where both have
+    /// one format nothing is rounded, and nothing counted again.
+    void pass_on(Var<Real> input, Tensor<Real> gradient);
+    /// Passes the gradient on to a part of an input along one dimension, rows `start` on: the rest of its gradient is
+    /// left alone (or zero, if this is the first). A part is added to what is there, so that -0 becomes 0.
+    void pass_on_part(Var<Real> input, Tensor<Real> gradient, Index dimension, Index start);
 
     /// An operation's result that only fused operations read as it is; the others read it rounded to `stored`.
     Var<Real> push_unstored(std::string_view op, Tensor<Real> value, const FloatFormat& stored, bool needs_gradient,
@@ -132,6 +135,7 @@ class Tape {
     void search(const std::string& label, const Pass& pass, const Tensor<Real>& result,
                 const std::vector<Var<Real>>& operands) const;
     void store_gradient(const Node& node, Tensor<Real>& gradient);
+    void add_gradient(Node& node, Tensor<Real> gradient);
     void count_gradient(const Tensor<Real>& gradient);
     void drop_gradient(Node& node);
     void show(TensorRole role, const Node& node, const Tensor<Real>& tensor) const;

@@ -49,7 +49,8 @@ struct Pass {
     std::string_view of{};
 };
 
-/// What storing results did to them, by operation and pass ("fc1/linear forward").
+/// What storing results did to them, by operation and pass ("fc1/linear forward"). What only moves numbers (reshape,
+/// slice; a sum's gradient on its way to both terms) rounds nothing and is not counted.
 struct RoundingCounts {
     std::int64_t elements = 0;
     std::int64_t overflows = 0;   // finite before, infinite or NaN after

@@ -216,6 +216,32 @@ TEST_CASE("nothing is reported while all is finite") {
     CHECK(x.gradient()[0] == 4.0F);
 }
 
+TEST_CASE("a gradient that an operation hands on as it is, is not counted again") {
+    Watched w("mixed_fp16");
+    Tape<float> tape(w.engine);
+    const Var<float> x = tape.leaf(fp16_tensor({2, 2}, {1.0F, 2.0F, 3.0F, 4.0F}));
+    const Var<float> y = add(x, permute(x, {1, 0}));
+    const Var<float> z = concat(std::vector<Var<float>>{slice(y, 0, 1, 1), slice(y, 0, 0, 1)}, 0);
+    const Var<float> last = reshape(slice(reshape(z, {4}), 0, 1, 1), {});
+    tape.backward(multiply(last, last));  // (x11 + x11) squared
+    CHECK(x.gradient()[3] == 32.0F);
+    for (const auto& [place, counts] : w.watch.rounding) {
+        CAPTURE(place);
+        CHECK((place.find("backward") == std::string::npos || place.starts_with("multiply")));
+    }
+    CHECK(w.watch.rounding.at("multiply backward, gradient of reshape_2").elements == 2);  // the factor stands twice
+}
+
+TEST_CASE("a gradient handed on into a narrower format is rounded, counted and searched") {
+    Watched w("mixed_fp16+fused");  // the sum is held, and its gradient handed on, in the steps' fp32
+    Tape<float> tape(w.engine);
+    const Var<float> x = tape.leaf(fp16_tensor({}, {1.0F}));
+    tape.backward(scaled(add(x, x), 0x1p20));
+    CHECK(std::isinf(x.gradient()[0]));
+    CHECK(w.watch.rounding.at("add backward, gradient of leaf").overflows == 2);
+    CHECK(w.watch.first_nonfinite->label == "add");
+}
+
 TEST_CASE("bytes are counted by role and format") {
     Trainer<float> trainer(Engine("mixed_fp16", "soft:ieee"), 1);
     const Mlp<float> net(trainer.model(), {196, 16, 10});
