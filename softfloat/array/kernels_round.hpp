@@ -45,10 +45,27 @@ typename Lanes::Word away_of(const RoundingPlan& plan, typename Lanes::Word x) {
     return Lanes::differ(Lanes::all_sign(x), Lanes::set(plan.up));
 }
 
+/// The same for stochastic rounding: as many of the random number's upper bits are added to the dropped ones.
+template <class Lanes, Shape shape>
+typename Lanes::Word round_magnitude_stochastic(const RoundingPlan& plan, typename Lanes::Word a,
+                                                typename Lanes::Word random) {
+    const auto unused = Lanes::set(32 - plan.cut);  // bits of the random number
+    if constexpr (shape == wide) {
+        const auto sum = Lanes::add(a, Lanes::shift_right(random, unused));
+        return Lanes::without(sum, Lanes::set((std::uint32_t{1} << plan.cut) - 1));
+    }
+    const auto field = Lanes::shift_right(a, Lanes::set(23));
+    const auto below = Lanes::min_signed(unused, Lanes::add(field, Lanes::set(32 - plan.cut_at_zero)));
+    const auto cut = Lanes::subtract(Lanes::set(32), below);
+    const auto sum = Lanes::add(a, Lanes::shift_right(random, below));
+    return Lanes::shift_left(Lanes::shift_right(sum, cut), cut);
+}
+
 /// Rounds magnitudes at or above the smallest number of the format; the exponent is not bounded.
 template <class Lanes, Rounding rounding, Shape shape>
 typename Lanes::Word round_magnitude(const RoundingPlan& plan, typename Lanes::Word x, typename Lanes::Word a,
                                      typename Lanes::Word random) {
+    if constexpr (rounding == Rounding::stochastic) return round_magnitude_stochastic<Lanes, shape>(plan, a, random);
     const auto [cut, dropped] = cut_of<Lanes, shape>(plan, a);
     const auto one = Lanes::set(1);
     if constexpr (rounding == Rounding::toward_zero) return Lanes::without(a, dropped);
@@ -64,27 +81,31 @@ typename Lanes::Word round_magnitude(const RoundingPlan& plan, typename Lanes::W
         increment = Lanes::add(Lanes::shift_right(dropped, one), last);
     } else if constexpr (rounding == Rounding::nearest_away) {
         increment = Lanes::shift_right(Lanes::add(dropped, one), one);
-    } else if constexpr (rounding == Rounding::stochastic) {
-        increment = Lanes::shift_right(random, Lanes::subtract(Lanes::set(32), cut));
     } else {
         increment = Lanes::both(dropped, away_of<Lanes>(plan, x));
     }
     return Lanes::without(Lanes::add(a, increment), dropped);
 }
 
-/// Whether the random number carries out of the dropped bits of a magnitude below the smallest number: all of its
-/// significand is dropped, `cut` - 24 bits further down than 24.
+/// The dropped bits of a magnitude below the smallest number, which are all of its significand, the first one at the
+/// top. What falls off below is below the random number.
 template <class Lanes>
-typename Lanes::Word tiny_stochastic(const RoundingPlan& plan, typename Lanes::Word a, typename Lanes::Word random) {
+typename Lanes::Word dropped_of_tiny(const RoundingPlan& plan, typename Lanes::Word a) {
+    if constexpr (Lanes::has_integer_part) return Lanes::integer_part(a, Lanes::set(plan.tiny_exponent));
     const auto hidden = Lanes::set(fp32_hidden);
     const auto normal = Lanes::greater_signed(a, Lanes::set(fp32_hidden - 1));
     const auto fraction = Lanes::both(a, Lanes::set(fp32_hidden - 1));
     const auto significand = Lanes::either(fraction, Lanes::where(normal, hidden));
     const auto field = Lanes::max_signed(Lanes::shift_right(a, Lanes::set(23)), Lanes::set(1));
     const auto cut = Lanes::subtract(Lanes::set(plan.cut_at_zero), field);
-    // The dropped bits with the first one at the top; what falls off below is below the random number.
-    const auto rest = Lanes::either(Lanes::shift_left(significand, Lanes::subtract(Lanes::set(32), cut)),
-                                    Lanes::shift_right(significand, Lanes::subtract(cut, Lanes::set(32))));
+    return Lanes::either(Lanes::shift_left(significand, Lanes::subtract(Lanes::set(32), cut)),
+                         Lanes::shift_right(significand, Lanes::subtract(cut, Lanes::set(32))));
+}
+
+/// Whether the random number carries out of the dropped bits of a magnitude below the smallest number.
+template <class Lanes>
+typename Lanes::Word tiny_stochastic(const RoundingPlan& plan, typename Lanes::Word a, typename Lanes::Word random) {
+    const auto rest = dropped_of_tiny<Lanes>(plan, a);
     const auto carries = Lanes::greater_unsigned(random, Lanes::differ(rest, Lanes::set(0xFFFFFFFF)));
     return Lanes::where(carries, Lanes::set(plan.smallest));
 }
@@ -130,7 +151,8 @@ typename Lanes::Word round_word(const RoundingPlan& plan, typename Lanes::Word x
     constexpr bool overflows_to_infinity =
         rounding == Rounding::nearest_even || rounding == Rounding::nearest_away || rounding == Rounding::stochastic;
     if constexpr (!overflows_to_infinity) r = Lanes::select(Lanes::equal(a, infinity), Lanes::set(plan.infinity), r);
-    r = Lanes::select(Lanes::greater_signed(Lanes::set(plan.zero_below), a), Lanes::set(0), r);
+    if (plan.zero_below != 0)
+        r = Lanes::select(Lanes::greater_signed(Lanes::set(plan.zero_below), a), Lanes::set(0), r);
     if constexpr (shape == no_negative_zero) {
         sign = Lanes::select(Lanes::equal(r, Lanes::set(0)), Lanes::set(0), sign);
     }

@@ -41,6 +41,8 @@ struct Avx2 {
     static Word shift_right(Word a, Word distance) { return _mm256_srlv_epi32(a, distance); }
     static Word all_sign(Word a) { return _mm256_srai_epi32(a, 31); }
     static Word max_signed(Word a, Word b) { return _mm256_max_epi32(a, b); }
+    static Word min_signed(Word a, Word b) { return _mm256_min_epi32(a, b); }
+    static constexpr bool has_integer_part = false;
 
     static Mask greater_signed(Word a, Word b) { return _mm256_cmpgt_epi32(a, b); }
     static Mask greater_unsigned(Word a, Word b) {

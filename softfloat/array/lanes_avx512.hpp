@@ -39,6 +39,7 @@ struct Avx512 {
     static Word shift_right(Word a, Word distance) { return _mm512_srlv_epi32(a, distance); }
     static Word all_sign(Word a) { return _mm512_srai_epi32(a, 31); }
     static Word max_signed(Word a, Word b) { return _mm512_max_epi32(a, b); }
+    static Word min_signed(Word a, Word b) { return _mm512_min_epi32(a, b); }
 
     static Mask greater_signed(Word a, Word b) { return _mm512_cmpgt_epi32_mask(a, b); }
     static Mask greater_unsigned(Word a, Word b) { return _mm512_cmpgt_epu32_mask(a, b); }
@@ -67,6 +68,13 @@ struct Avx512 {
         const Word cd = _mm512_mask_shuffle_epi32(c, 0xAAAA, d, _MM_PERM_CCAA);
         words[0] = _mm512_unpacklo_epi64(ab, cd);
         words[1] = _mm512_unpackhi_epi64(ab, cd);
+    }
+
+    /// The integer part of x * 2^exponent, for positive fp32 words x and results below 2^32; the exponents as fp32
+    /// words.
+    static constexpr bool has_integer_part = true;
+    static Word integer_part(Word x, Word exponent) {
+        return _mm512_cvttps_epu32(_mm512_scalef_ps(single_of(x), single_of(exponent)));
     }
 
     /// fp32 arithmetic in the rounding of the processor's control register.

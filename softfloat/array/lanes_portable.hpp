@@ -53,6 +53,10 @@ struct Portable {
     static Word max_signed(Word a, Word b) {
         return static_cast<std::int32_t>(a) > static_cast<std::int32_t>(b) ? a : b;
     }
+    static Word min_signed(Word a, Word b) {
+        return static_cast<std::int32_t>(a) < static_cast<std::int32_t>(b) ? a : b;
+    }
+    static constexpr bool has_integer_part = false;
 
     static Mask greater_signed(Word a, Word b) { return static_cast<std::int32_t>(a) > static_cast<std::int32_t>(b); }
     static Mask greater_unsigned(Word a, Word b) { return a > b; }

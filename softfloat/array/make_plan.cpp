@@ -1,5 +1,7 @@
 #include "softfloat/array/make_plan.hpp"
 
+#include <bit>
+
 #include "softfloat/round.hpp"
 
 namespace ulp::array {
@@ -52,6 +54,7 @@ void plan_subnormals(RoundingPlan& plan, const FloatFormat& format, Rounding rou
     const std::uint32_t field_of_cut_23 = plan.cut_at_zero - fp32_fraction;
     plan.hidden_parity = (field_of_cut_23 & 1) == 0 ? smallest_normal_fp32 : 0;
     plan.smallest = word_of(format, pack(format, false, 1));
+    plan.tiny_exponent = std::bit_cast<std::uint32_t>(static_cast<float>(32 - format.smallest_exponent()));
     const std::uint32_t half = plan.smallest - smallest_normal_fp32;
     plan.tiny_half = rounding == Rounding::nearest_even ? half : rounding == Rounding::nearest_away ? half - 1 : 0;
 }

@@ -52,8 +52,9 @@ struct RoundingPlan {
     std::uint32_t key[2];
     std::uint32_t stream[2];
     std::uint64_t block;
-    std::uint32_t skip;       // position of the first element in its block of 4
-    std::uint32_t kept_bits;  // the upper random_bits of a word
+    std::uint32_t skip;           // position of the first element in its block of 4
+    std::uint32_t kept_bits;      // the upper random_bits of a word
+    std::uint32_t tiny_exponent;  // fp32 word of the exponent that makes `smallest` 2^32
 };
 
 }  // namespace ulp::array

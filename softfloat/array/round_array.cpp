@@ -14,6 +14,7 @@ void round_array(const FloatFormat& format, std::span<const float> from, std::sp
     array::require_same_size("round_array", from.size(), to.size());
     array::require_sensible(context);
     if (const auto plan = array::make_plan(format, context)) {
+        const array::FloatEnvironment environment(Rounding::nearest_even);
         const auto& kernels = array::kernels_of(simd).round[static_cast<int>(plan->rounding)];
         kernels[plan->shape](plan->constants, from.data(), to.data(), from.size());
         return;

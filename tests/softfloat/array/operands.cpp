@@ -20,6 +20,7 @@ std::vector<TestFormat> array_formats() {
         {"e6f9", ieee_format(6, 9)},
         {"e7f16", ieee_format(7, 16)},
         {"e5f22", ieee_format(5, 22)},
+        {"e7f3 of small numbers", {.exponent_bits = 7, .fraction_bits = 3, .bias = 117}},
         {"e8f22", ieee_format(8, 22)},
         {"fp16 without its upper binades",
          {.exponent_bits = 5, .fraction_bits = 10, .bias = 15, .unused_exponents = 3}},

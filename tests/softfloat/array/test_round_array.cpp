@@ -10,6 +10,10 @@
 #include <string>
 #include <vector>
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 #include "operands.hpp"
 #include "softfloat/array/array.hpp"
 #include "softfloat/round.hpp"
@@ -89,6 +93,26 @@ TEST_CASE("round_array equals round_to in stochastic rounding, for any number of
     }
 }
 
+#if defined(__x86_64__)
+TEST_CASE("the caller's rounding, flushing of subnormals and flags neither change round_array nor are changed") {
+    const FloatFormat format{.exponent_bits = 7, .fraction_bits = 3, .bias = 117};
+    const ArrayContext context{.rounding = Rounding::stochastic, .seed = 5};
+    const auto operands = std::span<const float>(all_operands);
+    const std::vector<float> expected = round_each(format, context, operands);
+    const unsigned saved = _mm_getcsr();
+    const unsigned hostile = 0x1F80U | 0x4000U | 0x8040U;  // masked, rounding up, flushing results and operands
+    for (const Simd simd : ulp::supported_simd()) {
+        std::vector<float> rounded(operands.size());
+        _mm_setcsr(hostile);
+        round_array(format, operands, rounded, context, simd);
+        const unsigned after = _mm_getcsr();
+        _mm_setcsr(saved);
+        CHECK(compare(expected, rounded).mismatches == 0);
+        CHECK(after == hostile);
+    }
+}
+#endif
+
 TEST_CASE("round_array flushes and saturates as round_to does") {
     const auto operands = std::span<const float>(all_operands).first(all_operands.size() / 2);
     for (const Rounding rounding : ulp::test::deterministic_roundings()) {
@@ -161,6 +185,10 @@ TEST_CASE("stochastic rounding of pieces equals that of the whole, also where th
         ArrayContext context{.rounding = Rounding::stochastic, .seed = 9, .stream = 77, .first = first};
         const std::vector<float> whole = round_each(ulp::formats::bf16, context, operands);
         for (const Simd simd : ulp::supported_simd()) {
+            std::vector<float> at_once(operands.begin(), operands.end());
+            context.first = first;
+            round_array(ulp::formats::bf16, std::span(at_once), context, simd);
+            CHECK_MESSAGE(compare(whole, at_once).mismatches == 0, name_of(simd));
             std::vector<float> pieces(operands.begin(), operands.end());
             for (std::size_t begin = 0, size = 1; begin < pieces.size(); begin += size, size = (size * 7 + 3) % 211) {
                 size = std::min(size, pieces.size() - begin);
