@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
@@ -17,7 +18,7 @@ namespace {
 constexpr const char* usage =
     "  --shard i/n    the part i of n, 0 <= i < n <= 4096\n"
     "  --state FILE   remember the chunks done: the same command resumes after an interruption\n"
-    "  --only TEXT    only the tasks whose names contain TEXT\n"
+    "  --only TEXT    only the task of this name, or all whose names contain TEXT\n"
     "  --list         the tasks\n"
     "  --help         this\n";
 
@@ -125,8 +126,10 @@ int sweep(const std::string& program, const std::string& about, const std::vecto
         return 0;
     }
     std::vector<const Task*> chosen;
+    const bool one = std::any_of(tasks.begin(), tasks.end(), [&](const Task& t) { return t.name == options.only; });
     for (const Task& task : tasks) {
-        if (task.name.find(options.only) != std::string::npos) chosen.push_back(&task);
+        const bool chosen_by_text = task.name.find(options.only) != std::string::npos;
+        if (one ? task.name == options.only : chosen_by_text) chosen.push_back(&task);
     }
     if (chosen.empty()) throw UsageError("no task's name contains '" + options.only + "'; --list names the tasks");
     if (options.list) {

@@ -3,7 +3,7 @@
 //     sweep_pairs                        all of it, on all threads
 //     sweep_pairs --shard 2/8            the third of eight parts, for eight machines
 //     sweep_pairs --state FILE           remember what is done: the same command resumes after an interruption
-//     sweep_pairs --only "bf16 add"      the tasks whose names contain this
+//     sweep_pairs --only "bf16 add"      the task of this name, or all whose names contain it
 //     sweep_pairs --list                 the tasks
 //
 // Exit codes: 0 all equal, 2 usage, 3 state file, 4 bits differ.

@@ -51,39 +51,41 @@ TEST_CASE("the sample against the oracle finds an operation taken for another") 
 
 namespace {
 
-/// A program of two tasks: "good", and "bad" with a wrong bit in chunk 7. Counts the chunks that were run.
-int run_two_tasks(std::vector<const char*> arguments, int& chunks_run) {
+/// A program of tasks: "good", "good too", and "bad" with a wrong bit in chunk 7. Counts the chunks that were run.
+int run_tasks(std::vector<const char*> arguments, int& chunks_run) {
     const auto task = [&](const char* name, int wrong) {
         return Task{name, "cases", "nothing", [&chunks_run, wrong](int chunk) {
                         ++chunks_run;
                         return Difference{chunk == wrong ? std::uint64_t{1} : 0, "here"};
                     }};
     };
-    arguments.insert(arguments.begin(), "two_tasks");
-    return run_program("two_tasks", "a test", {task("good", -1), task("bad", 7)}, static_cast<int>(arguments.size()),
-                       arguments.data());
+    arguments.insert(arguments.begin(), "tasks");
+    return run_program("tasks", "a test", {task("good", -1), task("bad", 7), task("good too", -1)},
+                       static_cast<int>(arguments.size()), arguments.data());
 }
 
 }  // namespace
 
 TEST_CASE("a sweep runs its shard, resumes from its state, does wrong chunks again, and refuses bad options") {
     int runs = 0;
-    CHECK(run_two_tasks({"--only", "good", "--shard", "1/1024"}, runs) == 0);
+    CHECK(run_tasks({"--only", "good", "--shard", "1/1024"}, runs) == 0);
     CHECK(runs == 4);
-    CHECK(run_two_tasks({"--shard", "7/4096"}, runs) == 4);
-    CHECK(run_two_tasks({"--shard", "8/8"}, runs) == 2);
-    CHECK(run_two_tasks({"--shard"}, runs) == 2);
-    CHECK(run_two_tasks({"--only", "none"}, runs) == 2);
-    CHECK(run_two_tasks({"--stat", "x"}, runs) == 2);
-    CHECK(run_two_tasks({"--state", "/nowhere/file"}, runs) == 3);
+    CHECK(run_tasks({"--only", "goo", "--shard", "1/1024"}, runs) == 0);
+    CHECK(runs == 12);
+    CHECK(run_tasks({"--shard", "7/4096"}, runs) == 4);
+    CHECK(run_tasks({"--shard", "8/8"}, runs) == 2);
+    CHECK(run_tasks({"--shard"}, runs) == 2);
+    CHECK(run_tasks({"--only", "none"}, runs) == 2);
+    CHECK(run_tasks({"--stat", "x"}, runs) == 2);
+    CHECK(run_tasks({"--state", "/nowhere/file"}, runs) == 3);
     const std::filesystem::path state = std::filesystem::temp_directory_path() / "ulplab_sweep_test.state";
     std::filesystem::remove(state);
     const std::string file = state.string();
     runs = 0;
-    CHECK(run_two_tasks({"--shard", "7/1024", "--state", file.c_str()}, runs) == 4);
-    CHECK(runs == 8);
-    CHECK(run_two_tasks({"--shard", "7/1024", "--state", file.c_str()}, runs) == 4);
-    CHECK(runs == 9);
+    CHECK(run_tasks({"--shard", "7/1024", "--state", file.c_str()}, runs) == 4);
+    CHECK(runs == 12);
+    CHECK(run_tasks({"--shard", "7/1024", "--state", file.c_str()}, runs) == 4);
+    CHECK(runs == 13);
     std::filesystem::remove(state);
 }
 
