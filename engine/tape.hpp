@@ -51,8 +51,13 @@ class Tape {
 
     [[nodiscard]] const Engine& engine() const { return *engine_; }
 
-    /// A value that needs no gradient (a batch).
+    /// A value that needs no gradient.
     Var<Real> constant(Tensor<Real> value) { return push("constant", std::move(value), false, {}); }
+    /// The same, rounded to the recipe's format for inputs: a batch.
+    Var<Real> input(Tensor<Real> value) {
+        value.round_to_format(engine_->recipe.inputs);
+        return constant(std::move(value));
+    }
     /// A value whose gradient is kept.
     Var<Real> leaf(Tensor<Real> value) { return push("leaf", std::move(value), true, {}); }
     /// A parameter as the model sees it; backward() adds to its gradient. The same parameter gives the same Var.

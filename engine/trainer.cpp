@@ -139,11 +139,7 @@ Tensor<float> tensor_of(const Matrix& matrix) {
     return {{matrix.rows(), matrix.cols()}, std::vector<float>(matrix.data(), matrix.data() + matrix.size())};
 }
 
-Var<float> images_on(Tape<float>& tape, const Matrix& images) {
-    Tensor<float> tensor = tensor_of(images);
-    tensor.round_to_format(tape.engine().recipe.inputs);
-    return tape.constant(std::move(tensor));
-}
+Var<float> images_on(Tape<float>& tape, const Matrix& images) { return tape.input(tensor_of(images)); }
 
 double accuracy(const Engine& engine, const std::function<Var<float>(Var<float>)>& net, const Dataset& data,
                 Index batch_size) {

@@ -209,8 +209,7 @@ struct SmallBert {
             const auto place = static_cast<std::size_t>(text * batch.length + i % batch.length);
             penalty[i] = batch.attention[place] == 0 ? -10000.0F : 0.0F;
         }
-        penalty.round_to_format(tape.engine().recipe.inputs);
-        return tape.constant(std::move(penalty));
+        return tape.input(std::move(penalty));
     }
 };
 

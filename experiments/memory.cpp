@@ -153,11 +153,8 @@ Measured measure(const std::string& recipe, Build build) {
             static_cast<std::int64_t>(bytes.activations.stored)};
 }
 
-Tensor<float> images(Index batch, Index size, const Recipe& recipe) {
-    Tensor<float> tensor({batch, 1, size, size},
-                         std::vector<float>(static_cast<std::size_t>(batch * size * size), 0.5F));
-    tensor.round_to_format(recipe.inputs);
-    return tensor;
+Tensor<float> images(Index batch, Index size) {
+    return {{batch, 1, size, size}, std::vector<float>(static_cast<std::size_t>(batch * size * size), 0.5F)};
 }
 
 /// The small U-Net with one number for each pixel, on square images.
@@ -165,9 +162,9 @@ Measured measure_unet(const std::string& recipe, Index batch) {
     constexpr Index size = 32;
     return measure(recipe, [&](Model<float>& model) {
         const UNet net(model, 1, 8, 1);
-        return [=, recipe_of = model.recipe()](Tape<float>& tape) {
-            const Var<float> x = tape.constant(images(batch, size, recipe_of));
-            return bce_with_logits(net(x), images(batch, size, recipe_by_name("fp32")));
+        return [=](Tape<float>& tape) {
+            const Var<float> x = tape.input(images(batch, size));
+            return bce_with_logits(net(x), images(batch, size));
         };
     });
 }
@@ -214,8 +211,8 @@ Measured measure_cnn(const std::string& recipe, Index batch) {
         const Conv2d<float> conv1(model, "conv1", 1, 8, 3, {.padding = 1});
         const Conv2d<float> conv2(model, "conv2", 8, 16, 3, {.padding = 1});
         const Linear<float> dense(model, "dense", 16 * 7 * 7, 10);
-        return [=, recipe_of = model.recipe()](Tape<float>& tape) {
-            const Var<float> x = tape.constant(images(batch, 28, recipe_of));
+        return [=](Tape<float>& tape) {
+            const Var<float> x = tape.input(images(batch, 28));
             const Var<float> pooled = max_pool2d(relu(conv2(max_pool2d(relu(conv1(x)), 2))), 2);
             return cross_entropy(dense(reshape(pooled, {batch, 16 * 7 * 7})),
                                  std::vector<int>(static_cast<std::size_t>(batch), 3));

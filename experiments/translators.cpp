@@ -52,11 +52,6 @@ std::vector<Index> SentenceBatch::spoken() const {
 
 namespace {
 
-Var<float> on_its_grid(Tape<float>& tape, Tensor<float> tensor) {
-    tensor.round_to_format(tape.engine().recipe.inputs);
-    return tape.constant(std::move(tensor));
-}
-
 /// As an LSTM layer, from a state that is given; the last state besides.
 struct Sequence {
     Var<float> outputs;
@@ -98,7 +93,7 @@ struct RecurrentTranslator {
         const Sequence said = run_lstm(decoder, permute(seen, {1, 0, 2}), read.last);
         const Var<float> memory = permute(read.outputs, {1, 0, 2});
         const Var<float> state = permute(said.outputs, {1, 0, 2});
-        const Var<float> context = attention(state, memory, on_its_grid(tape, batch.penalty()));
+        const Var<float> context = attention(state, memory, tape.input(batch.penalty()));
         const Var<float> both = tanh(mix(concat(std::vector<Var<float>>{state, context}, 2)));
         return reshape(out(both), {batch.count * batch.target_length, out.weight->value.dim(0)});
     }
@@ -140,7 +135,7 @@ struct TransformerTranslator {
     Var<float> operator()(Tape<float>& tape, const SentenceBatch& batch) const {
         const Var<float> memory = encoder(source(tape, batch.source, batch.count), false);
         Var<float> x = decoder(target(tape, batch.before, batch.count), true);
-        x = norm(add(x, attention(x, memory, on_its_grid(tape, batch.penalty()))));
+        x = norm(add(x, attention(x, memory, tape.input(batch.penalty()))));
         return reshape(out(x), {batch.count * batch.target_length, out.weight->value.dim(0)});
     }
 };
@@ -188,7 +183,7 @@ struct ConvolutionalTranslator {
     Var<float> operator()(Tape<float>& tape, const SentenceBatch& batch) const {
         Var<float> memory = source(tape, batch.source, batch.count);
         for (const GatedConv& layer : encoder) memory = sum_of_two(memory, layer(memory));
-        const Var<float> penalty = on_its_grid(tape, batch.penalty());
+        const Var<float> penalty = tape.input(batch.penalty());
         Var<float> x = target(tape, batch.before, batch.count);
         for (std::size_t i = 0; i < decoder.size(); ++i) {
             const Var<float> made = decoder[i](x);

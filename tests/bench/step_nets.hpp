@@ -27,11 +27,6 @@ inline std::vector<int> labels(Index count, int classes) {
     return result;
 }
 
-inline Var<float> input(Tape<float>& tape, Tensor<float> batch) {
-    batch.round_to_format(tape.engine().recipe.inputs);
-    return tape.constant(std::move(batch));
-}
-
 /// A net with its batch: what one step does, after the construction.
 struct Cnn {
     Conv2d<float> conv1, conv2;
@@ -47,7 +42,7 @@ struct Cnn {
           targets(labels(images, 10)) {}
 
     Var<float> loss(Tape<float>& tape) const {
-        const Var<float> one = max_pool2d(relu(conv1(input(tape, batch))), 2);
+        const Var<float> one = max_pool2d(relu(conv1(tape.input(batch))), 2);
         const Var<float> two = max_pool2d(relu(conv2(one)), 2);
         return cross_entropy(dense(reshape(two, {batch.dim(0), 16 * 7 * 7})), targets);
     }
@@ -66,7 +61,7 @@ struct LstmNet {
           targets(labels(32 * sequences, 64)) {}
 
     Var<float> loss(Tape<float>& tape) const {
-        const Var<float> logits = out(lstm(input(tape, batch)));
+        const Var<float> logits = out(lstm(tape.input(batch)));
         return cross_entropy(reshape(logits, {logits.value().size() / 64, 64}), targets);
     }
 };

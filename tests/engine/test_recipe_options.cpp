@@ -163,9 +163,7 @@ struct SmallCnn {
           conv2(model, "conv2", 8, 16, 3, {.padding = 1}),
           dense(model, "dense", 16 * 7 * 7, 10) {}
     Var<float> loss(Tape<float>& tape, const Tensor<float>& batch, const std::vector<int>& labels) const {
-        Tensor<float> x = batch;
-        x.round_to_format(tape.engine().recipe.inputs);
-        const Var<float> one = max_pool2d(relu(conv1(tape.constant(std::move(x)))), 2);
+        const Var<float> one = max_pool2d(relu(conv1(tape.input(batch))), 2);
         const Var<float> two = max_pool2d(relu(conv2(one)), 2);
         return cross_entropy(dense(reshape(two, {batch.dim(0), 16 * 7 * 7})), labels);
     }
