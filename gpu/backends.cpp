@@ -7,6 +7,7 @@
 #include "gpu/cublas_backend.hpp"
 #include "gpu/reference.hpp"
 #include "softfloat/format_names.hpp"
+#include "softfloat/parallel.hpp"
 #include "softfloat/tensor_core/gemm.hpp"
 
 namespace ulp::gpu {
@@ -28,13 +29,19 @@ Element element_of(const FloatFormat& format) {
 
 std::uint32_t tiles(Index extent, int tile) { return static_cast<std::uint32_t>((extent + tile - 1) / tile); }
 
+/// Rows on all threads: packed rows are whole words, because instructions' extents are.
+template <class Function>
+void for_each_row(Index rows, Index cols, const Function& f) {
+    for_each_index(rows, worth_threads(rows * cols > 4096), f);
+}
+
 void put(PackedMatrix& packed, const MatrixView& matrix, const FloatFormat& format) {
-    for (Index i = 0; i < matrix.rows; ++i) {
+    for_each_row(matrix.rows, matrix.cols, [&](Index i) {
         for (Index j = 0; j < matrix.cols; ++j) {
             packed.set(static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(j),
                        operand_code(format, matrix(i, j)));
         }
-    }
+    });
 }
 
 class InstructionBackend final : public MatmulBackend {
@@ -73,12 +80,12 @@ class InstructionBackend final : public MatmulBackend {
         put(product.b, p.b.transposed(), format_of(row.b));
         if (p.c) put(product.c, *p.c, p.types.accumulator);
         executor_->run(product);
-        for (Index i = 0; i < p.d.rows; ++i) {
+        for_each_row(p.d.rows, p.d.cols, [&](Index i) {
             for (Index j = 0; j < p.d.cols; ++j) {
                 const auto code = product.d.get(static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(j));
                 p.d(i, j) = carrier_of(p.types.accumulator, static_cast<std::uint32_t>(code));
             }
-        }
+        });
     }
     /// A product over no k at all.
     static void copy_addend(const Product& p) {

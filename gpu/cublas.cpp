@@ -255,12 +255,18 @@ void Cublas::multiply(const LibraryProduct& product, const PackedMatrix& a, cons
 
 namespace {
 
-/// Random finite numbers of an element, as words: zeros would run faster than real data.
+/// Random finite numbers of an element, as words: zeros would run faster than real data. From a million words on they
+/// repeat themselves.
 std::vector<std::uint32_t> random_words(Element element, std::uint64_t codes, std::uint64_t seed) {
+    constexpr std::size_t period = 1000003;  // a prime: rows and columns begin elsewhere in it
     const auto bits = static_cast<std::uint64_t>(bits_of(element));
     std::vector<std::uint32_t> words(static_cast<std::size_t>((codes * bits + 31) / 32));
     const std::uint64_t per_word = 32 / bits;
     for (std::size_t i = 0; i < words.size(); ++i) {
+        if (i >= period) {
+            words[i] = words[i - period];
+            continue;
+        }
         for (std::uint64_t e = 0; e < per_word; ++e) {
             const std::uint64_t random = mix(mix(seed ^ i) + e);
             const std::uint64_t code = is_float(element) ? ordinary_float(format_of(element), random)

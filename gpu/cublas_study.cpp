@@ -221,14 +221,24 @@ StudyResult study(const LibraryCall& call, const StudyCase& study_case, int arch
     const Candidate* best_candidate = nullptr;
     ProductOrder best_order;
     const std::vector<Candidate> all = candidates(product, architecture);
-    for (const Candidate& candidate : all) {
-        for (const ProductOrder& order : candidate_orders()) {
+    const auto try_orders = [&](const Candidate& candidate, const std::vector<ProductOrder>& orders) {
+        for (const ProductOrder& order : orders) {
             const std::uint64_t score =
                 few_random.count_equal(candidate.model, order) + few_probes.count_equal(candidate.model, order);
             if (best_candidate != nullptr && score <= best) continue;
             best = score;
             best_candidate = &candidate;
             best_order = order;
+        }
+    };
+    for (const Candidate& candidate : all) try_orders(candidate, candidate_orders());
+    // Kernels that split k and round their pieces' length in ways of their own: many orders, tried only where needed.
+    const auto k = static_cast<std::int64_t>(study_case.k);
+    for (const bool narrow : {false, true}) {
+        for (const Candidate& candidate : all) {
+            const bool done = best == few_random.elements() + few_probes.elements();
+            if (done || (narrow && candidate.model.accumulator == formats::fp32)) continue;
+            try_orders(candidate, split_orders(k, narrow));
         }
     }
     if (best_candidate == nullptr) {

@@ -23,7 +23,6 @@ struct StudyCase {
 
 struct StudyResult {
     StudyCase study_case;
-    std::vector<std::string> kernels;
     std::string survivors;    // units that survive a pair of huge opposite terms at k = 0 and k = j, as runs over j
     std::string prediction;   // model and order that fit best
     std::uint64_t equal = 0;  // elements of the random product that it gives bit for bit

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
+#include <mutex>
 #include <string>
 
 #include "gpu/cuda_check.hpp"
@@ -76,18 +77,24 @@ class CudaExecutor final : public Executor {
     void compute(HostProduct& product) const override {
         const std::string name = product.instruction->name();
         const Launch launch = find_launch(name);
-        const DeviceArray<std::uint32_t> a(product.a.words());
-        const DeviceArray<std::uint32_t> b(product.b.words());
-        const DeviceArray<std::uint32_t> c(product.c.words());
-        const DeviceArray<std::uint32_t> x(product.a_scales.words());
-        const DeviceArray<std::uint32_t> y(product.b_scales.words());
-        const DeviceArray<std::uint32_t> d(product.d.words().size());
+        const std::lock_guard lock(mutex_);
+        const auto put = [](DeviceArray<std::uint32_t>& array, const PackedMatrix& matrix) {
+            array.require(matrix.words().size());
+            array.upload(matrix.words());
+            return matrix.empty() ? nullptr : array.data();
+        };
+        const auto* a = put(a_, product.a);
+        const auto* b = put(b_, product.b);
+        const auto* c = put(c_, product.c);
+        const auto* x = put(x_, product.a_scales);
+        const auto* y = put(y_, product.b_scales);
+        d_.require(product.d.words().size());
         const auto run_over = [&](int poison) {
-            d.fill_bytes(poison);
-            launch(product.extents, {a.data(), b.data(), c.data(), d.data(), x.data(), y.data()}, nullptr);
+            check(cudaMemset(d_.data(), poison, product.d.words().size() * sizeof(std::uint32_t)), "cudaMemset");
+            launch(product.extents, {a, b, c, d_.data(), x, y}, nullptr);
             check_launch(name);
             check(cudaDeviceSynchronize(), fmt::format("cudaDeviceSynchronize after {}", name));
-            d.download(product.d.words());
+            d_.download(product.d.words());
         };
         run_over(0xA5);
         const auto is_poison = [](std::uint32_t word) { return word == 0xA5A5A5A5; };
@@ -99,6 +106,9 @@ class CudaExecutor final : public Executor {
     }
 
     DeviceInfo info_;
+    // The GPU's memory stays from product to product: asking for it would take longer than a small one.
+    mutable std::mutex mutex_;
+    mutable DeviceArray<std::uint32_t> a_, b_, c_, x_, y_, d_;  // x, y: the scales
 };
 
 }  // namespace

@@ -46,6 +46,13 @@ class DeviceArray {
     }
     void fill_bytes(int value) const { check(cudaMemset(data_, value, bytes()), "cudaMemset"); }
 
+    /// At least so many T; what the array held is lost if it has to grow.
+    void require(std::size_t count) {
+        if (count <= count_) return;
+        *this = DeviceArray();  // before the new one, not beside it
+        *this = DeviceArray(count);
+    }
+
   private:
     void* data_ = nullptr;
     std::size_t count_ = 0;

@@ -83,7 +83,7 @@ constexpr bool is_signed_integer(Element element) {
 }
 
 /// FP4 in the middle of its byte, bits 5 to 2 (PTX ISA 9.0).
-inline constexpr FloatFormat e2m1_in_a_byte = [] {
+ULPLAB_DEVICE_CONSTANT FloatFormat e2m1_in_a_byte = [] {
     FloatFormat format = formats::e2m1;
     format.padding_bits = 2;
     return format;

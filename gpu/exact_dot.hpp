@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "gpu/instruction.hpp"
-#include "softfloat/arithmetic.hpp"
+#include "softfloat/tensor_core/chained_units.hpp"
 #include "softfloat/tensor_core/integer_models.hpp"
 
 namespace ulp::gpu {
@@ -39,11 +39,10 @@ constexpr std::uint32_t integer_accumulate(const Instruction& row, std::int64_t 
     return static_cast<std::uint32_t>(accumulate(integer_model(row), products, static_cast<std::int32_t>(c)));
 }
 
-/// One step of fp64: a fused multiply-add to nearest even; an instruction is a chain of them over ascending k. Claimed
-/// (Fasi et al., PeerJ CS 7:e330, section 3.4, found A100's fp64 sums rounded at each step).
+/// One step of fp64: a fused multiply-add to nearest even; an instruction is a chain of them over ascending k (Fasi et
+/// al., PeerJ CS 7:e330, section 3.4, found A100's fp64 sums rounded at each step).
 constexpr std::uint64_t fp64_step(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
-    Context context;
-    return fma_bits<UInt128>(formats::fp64, a, b, c, context);
+    return chained_fma({.accumulator = formats::fp64, .nan = NanStyle::dmma}, a, b, c);
 }
 
 }  // namespace ulp::gpu

@@ -17,10 +17,11 @@ enum class InputClass : std::uint8_t {
     wide,      // exponents over the format's whole range, subnormals included, all finite
     bits,      // random bit patterns, infinities and NaNs included, a quarter of them zeros
     cancellation,  // products in pairs that cancel but for the last bits
+    tiny,          // few nonzero products, all near the accumulator's smallest numbers, c too: where floors show
     chain          // as ordinary, over four instructions
 };
-inline constexpr std::array input_classes{InputClass::ordinary, InputClass::wide, InputClass::bits,
-                                          InputClass::cancellation, InputClass::chain};
+inline constexpr std::array input_classes{InputClass::ordinary,     InputClass::wide, InputClass::bits,
+                                          InputClass::cancellation, InputClass::tiny, InputClass::chain};
 
 constexpr std::string_view name_of(InputClass input_class) {
     switch (input_class) {
@@ -28,6 +29,7 @@ constexpr std::string_view name_of(InputClass input_class) {
         case InputClass::wide: return "wide";
         case InputClass::bits: return "bits";
         case InputClass::cancellation: return "cancellation";
+        case InputClass::tiny: return "tiny";
         case InputClass::chain: return "chain";
     }
     return "";
@@ -87,6 +89,15 @@ constexpr std::uint64_t float_code(InputClass input_class, const FloatFormat& fo
     }
 }
 
+/// Five of eight are zeros, the others such that products lie around the accumulator's smallest normal number or, where
+/// the format does not reach that far down, as close to it as they can.
+constexpr std::uint64_t tiny_float(const FloatFormat& format, const FloatFormat& accumulator, std::uint64_t random) {
+    const std::uint64_t more = mix(random);
+    if ((more >> 1) % 8 < 5) return pack(format, (more & 1) != 0, 0);
+    const int middle = accumulator.emin() / 2 + format.bias;  // exponent field
+    return float_with_exponent(format, random, middle > 12 ? middle - 12 : 0, middle > 1 ? middle + 2 : 3);
+}
+
 /// Integers: all codes alike; in the class `wide` mostly the extremes, where sums saturate.
 constexpr std::uint64_t integer_code(InputClass input_class, int bits, std::uint64_t random) {
     const std::uint64_t mask = (std::uint64_t{1} << bits) - 1;
@@ -138,16 +149,27 @@ constexpr std::uint64_t addend_code(InputClass input_class, Element element, Inp
         return (near_zero + (input_class == InputClass::wide ? 0x80000000 : 0)) & 0xFFFFFFFF;
     }
     const FloatFormat format = format_of(element);
+    if (input_class == InputClass::tiny) {
+        if (mix(random) % 4 < 2) return pack(format, (random & 1) != 0, 0);
+        return float_with_exponent(format, random, 0, 6);
+    }
     const bool sometimes_zero = input_class == InputClass::ordinary || input_class == InputClass::cancellation;
     if (sometimes_zero && mix(random) % 4 == 0) return 0;
     return float_code(input_class, format, random);
 }
 
+/// An operand of an instruction.
+constexpr std::uint64_t operand_code(const Instruction& row, InputClass input_class, Element element,
+                                     const InputPlace& place) {
+    if (input_class != InputClass::tiny || !is_float(element)) return operand_code(input_class, element, place);
+    return tiny_float(format_of(element), format_of(row.accumulator), place.random()) & input_mask(element);
+}
+
 /// The code at `place` of an instruction's inputs.
 constexpr std::uint64_t input_code(const Instruction& row, InputClass input_class, const InputPlace& place) {
     switch (place.operand) {
-        case OperandName::a: return operand_code(input_class, row.a, place);
-        case OperandName::b: return operand_code(input_class, row.b, place);
+        case OperandName::a: return operand_code(row, input_class, row.a, place);
+        case OperandName::b: return operand_code(row, input_class, row.b, place);
         case OperandName::c: return addend_code(input_class, row.accumulator, place);
         case OperandName::a_scales:
         case OperandName::b_scales: return scale_code(input_class, scale_format_of(row.scaling), place.random());

@@ -38,7 +38,7 @@ void CUPTIAPI buffer_full(CUcontext, std::uint32_t, std::uint8_t* buffer, std::s
     CUpti_Activity* record = nullptr;
     while (functions->cuptiActivityGetNextRecord(buffer, valid, &record) == CUPTI_SUCCESS) {
         if (record->kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL || names == nullptr) continue;
-        names->emplace_back(reinterpret_cast<const ULPLAB_CUPTI_KERNEL*>(record)->name);
+        names->push_back(readable_kernel_name(reinterpret_cast<const ULPLAB_CUPTI_KERNEL*>(record)->name));
     }
     std::free(buffer);
 }

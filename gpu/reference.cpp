@@ -164,7 +164,10 @@ std::optional<ClaimedScaledModel> claimed_scaled_model(const Instruction& instru
 std::string claimed_key(const Instruction& instruction, int architecture) {
     if (const auto claimed = claimed_model(instruction, architecture)) return claimed->key;
     if (const auto claimed = claimed_scaled_model(instruction, architecture)) return claimed->key;
-    return "";
+    // Integers and fp64, whose wmma is mma.
+    const Family family = instruction.family == Family::wmma ? Family::mma : instruction.family;
+    const std::string key = key_of(instruction, architecture, family) + (instruction.saturates ? ".satfinite" : "");
+    return find_integer_model(key) != nullptr || find_row(key) != nullptr ? key : "";
 }
 
 void product_by_model(HostProduct& p, const BlockScaledModel& model) {

@@ -28,7 +28,7 @@ struct ClaimedScaledModel {
 /// Nothing for instructions without scales, and where the table has no such row.
 std::optional<ClaimedScaledModel> claimed_scaled_model(const Instruction& instruction, int architecture);
 
-/// The key of the row, of either table, that an instruction is compared with; empty where there is none.
+/// The key of the row, of any table, that an instruction is compared with; empty where there is none.
 std::string claimed_key(const Instruction& instruction, int architecture);
 
 /// Whether `expected_product` can answer.

@@ -14,4 +14,7 @@ std::string name_of(const ProductOrder& order);
 /// The orders that the study tries, the simplest first.
 const std::vector<ProductOrder>& candidate_orders();
 
+/// Pieces of k of one length each, as split-k kernels round them, with the rest of each piece's tiles first or not.
+std::vector<ProductOrder> split_orders(std::int64_t k, bool narrow);
+
 }  // namespace ulp::gpu

@@ -4,7 +4,7 @@
 #     gpu/verify_all.sh [--build] [--dry-run] [--recordings DIR] [--bulk-seconds S] OUT
 #
 # Writes everything that is worth keeping under OUT: info.txt, probes.txt, recordings/sm_NN/, traces/, bulk.csv,
-# throughput.csv, cublas_study.csv, and summary.txt with every step's exit code and time. Goes on after a step that fails;
+# discovery.txt, throughput.csv, cublas_study.csv, and summary.txt with every step's exit code and time. Goes on after a step that fails;
 # the exit code is 0 if all were good, 4 if only bits differ, 1 otherwise.
 #
 #   --build           build the program first (preset release); else ULPLAB, or build/release/bin/ulplab
@@ -90,6 +90,21 @@ for folder in ${recordings[@]+"${recordings[@]}"}; do
     step "verify_$(basename "$folder")" 60 "$ulplab" gpu verify --device "$device" "$folder"
 done
 
+# The parameters of its instructions, found by asking them.
+if [ "$dry" = no ]; then
+    architecture_has_wgmma=$(grep -c '^wgmma' "$out/info.txt")
+    for family in mma wgmma; do
+        [ "$family" = mma ] || [ "$architecture_has_wgmma" -gt 0 ] || continue
+        for types in "fp16 fp32 16" "fp16 fp16 16" "bf16 fp32 16" "tf32 fp32 8" "e4m3 fp32 32" "e5m2 fp16 32"; do
+            read -r input output k <<< "$types"
+            step "discover_${family}_${input}_$output" 30 "$ulplab" discover --backend "cuda:$family" --input "$input" \
+                --output "$output" -k "$k"
+            cat "$out/logs/discover_${family}_${input}_$output.log" >> "$out/discovery.txt"
+            echo >> "$out/discovery.txt"
+        done
+    done
+fi
+
 # Training: every product on the GPU, against the software run. The software runs go on beside what the GPU does.
 steps=500
 [ "$dry" = no ] || steps=3
@@ -132,7 +147,7 @@ else
     step bulk_plain 60 "$ulplab" gpu bulk --plain --blocks 1e8 --seconds 0.1 --out "$out/bulk_plain.csv"
     step bulk_all 90 "$ulplab" gpu bulk --instruction all --blocks 1e7 --out "$out/bulk_all.csv"
     step throughput 60 "$ulplab" gpu throughput --out "$out/throughput.csv"
-    step cublas_study 90 "$ulplab" gpu cublas-study --seconds 60 --out "$out/cublas_study.csv"
+    step cublas_study 120 "$ulplab" gpu cublas-study --seconds 90 --out "$out/cublas_study.csv"
     if command -v compute-sanitizer > /dev/null; then
         step sanitizer 90 compute-sanitizer --error-exitcode 1 "$ulplab" gpu bulk --instruction mma.m16n8k16.fp16.fp32 \
             --blocks 1e5

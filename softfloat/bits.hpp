@@ -1,7 +1,6 @@
 // Integer helpers: the wide word, the length of an integer, shifts that remember what they drop.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
 namespace ulp {
@@ -9,11 +8,17 @@ namespace ulp {
 __extension__ typedef unsigned __int128 UInt128;
 
 /// Number of bits up to the leading one; 0 for 0.
-constexpr int bit_length(std::uint64_t x) { return 64 - std::countl_zero(x); }
+///
+/// Not by std::countl_zero: in code for a GPU nvcc 13.0 makes the constant 64 of it, without a warning, and constants
+/// of std::countr_zero and std::popcount, too. This builtin it knows.
+constexpr int bit_length(std::uint64_t x) { return x == 0 ? 0 : 64 - __builtin_clzll(x); }
 constexpr int bit_length(UInt128 x) {
     const auto high = static_cast<std::uint64_t>(x >> 64);
     return high != 0 ? 64 + bit_length(high) : bit_length(static_cast<std::uint64_t>(x));
 }
+
+/// Number of zeros below the lowest one; 64 for 0.
+constexpr int trailing_zeros(std::uint64_t x) { return x == 0 ? 64 : bit_length(x & (~x + 1)) - 1; }
 
 template <class Word>
 inline constexpr int word_bits = static_cast<int>(sizeof(Word) * 8);
@@ -29,6 +34,8 @@ constexpr Word shift_right_jam(Word x, int distance) {
 }
 
 static_assert(bit_length(std::uint64_t{0}) == 0 && bit_length(std::uint64_t{1}) == 1);
+static_assert(bit_length(~std::uint64_t{0}) == 64 && bit_length(UInt128{1} << 127) == 128);
+static_assert(trailing_zeros(0) == 64 && trailing_zeros(12) == 2 && trailing_zeros(std::uint64_t{1} << 63) == 63);
 static_assert(shift_right_jam(std::uint64_t{0b1001}, 2) == 0b11 && shift_right_jam(std::uint64_t{1}, 200) == 1);
 
 }  // namespace ulp

@@ -334,7 +334,8 @@ constexpr To convert(Float<From> value, Context& context) {
             if (decided) return To::from_bits(static_cast<typename To::Bits>(bits));
         }
     }
-    return To::from_bits(static_cast<typename To::Bits>(convert_bits(To::format, From, value.bits(), context)));
+    constexpr FloatFormat to = To::format;  // a copy: no reference to a static member in code for a GPU
+    return To::from_bits(static_cast<typename To::Bits>(convert_bits(to, From, value.bits(), context)));
 }
 
 static_assert(sizeof(fp16) == 2 && sizeof(tf32) == 4 && std::is_trivially_copyable_v<fp16>);

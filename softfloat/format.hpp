@@ -7,6 +7,8 @@
 
 #include <cstdint>
 
+#include "softfloat/device_constant.hpp"
+
 namespace ulp {
 
 /// What the codes with extreme exponents mean.
@@ -85,30 +87,33 @@ constexpr FloatFormat ieee_format(int exponent_bits, int fraction_bits, int padd
 
 /// The rows. Names are kept apart (format_names.hpp): a name inside the struct could not be a template argument.
 namespace formats {
-inline constexpr FloatFormat fp64 = ieee_format(11, 52);
-inline constexpr FloatFormat fp32 = ieee_format(8, 23);
-inline constexpr FloatFormat tf32 = ieee_format(8, 10, 13);
-inline constexpr FloatFormat bf16 = ieee_format(8, 7);
-inline constexpr FloatFormat fp16 = ieee_format(5, 10);
+ULPLAB_DEVICE_CONSTANT FloatFormat fp64 = ieee_format(11, 52);
+ULPLAB_DEVICE_CONSTANT FloatFormat fp32 = ieee_format(8, 23);
+ULPLAB_DEVICE_CONSTANT FloatFormat tf32 = ieee_format(8, 10, 13);
+ULPLAB_DEVICE_CONSTANT FloatFormat bf16 = ieee_format(8, 7);
+ULPLAB_DEVICE_CONSTANT FloatFormat fp16 = ieee_format(5, 10);
 // OCP 8-bit floating point specification 1.0, table 1.
-inline constexpr FloatFormat e5m2 = ieee_format(5, 2);
-inline constexpr FloatFormat e4m3 = {
+ULPLAB_DEVICE_CONSTANT FloatFormat e5m2 = ieee_format(5, 2);
+ULPLAB_DEVICE_CONSTANT FloatFormat e4m3 = {
     .exponent_bits = 4, .fraction_bits = 3, .bias = 7, .specials = Specials::all_ones_nan};
 // The variants of AMD, Graphcore and Qualcomm (Noune et al. 2022): a bias one larger, the code of -0 is the NaN.
-inline constexpr FloatFormat e5m2fnuz = {
+ULPLAB_DEVICE_CONSTANT FloatFormat e5m2fnuz = {
     .exponent_bits = 5, .fraction_bits = 2, .bias = 16, .specials = Specials::negative_zero_nan};
-inline constexpr FloatFormat e4m3fnuz = {
+ULPLAB_DEVICE_CONSTANT FloatFormat e4m3fnuz = {
     .exponent_bits = 4, .fraction_bits = 3, .bias = 8, .specials = Specials::negative_zero_nan};
 // OCP microscaling formats (MX) specification 1.0, section 5.3: elements of 6 and 4 bits, and the scale of a block.
-inline constexpr FloatFormat e3m2 = {.exponent_bits = 3, .fraction_bits = 2, .bias = 3, .specials = Specials::none};
-inline constexpr FloatFormat e2m3 = {.exponent_bits = 2, .fraction_bits = 3, .bias = 1, .specials = Specials::none};
-inline constexpr FloatFormat e2m1 = {.exponent_bits = 2, .fraction_bits = 1, .bias = 1, .specials = Specials::none};
-inline constexpr FloatFormat e8m0 = {.exponent_bits = 8,
-                                     .fraction_bits = 0,
-                                     .bias = 127,
-                                     .specials = Specials::all_ones_nan,
-                                     .has_sign = false,
-                                     .has_subnormals = false};
+ULPLAB_DEVICE_CONSTANT FloatFormat e3m2 = {
+    .exponent_bits = 3, .fraction_bits = 2, .bias = 3, .specials = Specials::none};
+ULPLAB_DEVICE_CONSTANT FloatFormat e2m3 = {
+    .exponent_bits = 2, .fraction_bits = 3, .bias = 1, .specials = Specials::none};
+ULPLAB_DEVICE_CONSTANT FloatFormat e2m1 = {
+    .exponent_bits = 2, .fraction_bits = 1, .bias = 1, .specials = Specials::none};
+ULPLAB_DEVICE_CONSTANT FloatFormat e8m0 = {.exponent_bits = 8,
+                                           .fraction_bits = 0,
+                                           .bias = 127,
+                                           .specials = Specials::all_ones_nan,
+                                           .has_sign = false,
+                                           .has_subnormals = false};
 }  // namespace formats
 
 static_assert(formats::fp16.emin() == -14 && formats::fp16.emax() == 15 && formats::fp16.smallest_exponent() == -24);

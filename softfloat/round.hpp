@@ -1,6 +1,8 @@
 // Decoding a code to an exact value, and the one rounding function that encodes an exact value.
 #pragma once
 
+#include <bit>
+
 #include "softfloat/bits.hpp"
 #include "softfloat/context.hpp"
 #include "softfloat/format.hpp"

@@ -51,7 +51,7 @@ ExitCode bulk(const Options& options) {
     if (!(options.blocks >= 1) || options.blocks > 1e18) throw UsageError("--blocks is between 1 and 1e18");
     const auto device = gpu::open_device(options.device);
     std::string table = provenance(device->info()) +
-                        "instruction,class,seed,blocks,elements,mismatches,by_plain_model,mutant_mismatches,"
+                        "instruction,model,class,seed,blocks,elements,mismatches,by_plain_model,mutant_mismatches,"
                         "mutant_elements,seconds,blocks_per_second\n";
     fmt::print("{}", table);
     bool good = true;
@@ -63,10 +63,11 @@ ExitCode bulk(const Options& options) {
         for (const gpu::InputClass input_class : gpu::input_classes) {
             if (!chosen(options, input_class)) continue;
             const gpu::BulkReport r = run_one(*device, options, *row, input_class);
+            const std::string model = gpu::claimed_key(*row, device->info().architecture);
             const std::string line = fmt::format(
-                "{},{},{},{},{},{},{},{},{},{:.3f},{:.3e}\n", row->name(), gpu::name_of(input_class), options.seed,
-                r.blocks, r.elements, r.mismatches, r.by_plain, r.mutant_mismatches, r.mutant_elements, r.seconds,
-                r.seconds > 0 ? static_cast<double>(r.blocks) / r.seconds : 0.0);
+                "{},{},{},{},{},{},{},{},{},{},{:.3f},{:.3e}\n", row->name(), model, gpu::name_of(input_class),
+                options.seed, r.blocks, r.elements, r.mismatches, r.by_plain, r.mutant_mismatches, r.mutant_elements,
+                r.seconds, r.seconds > 0 ? static_cast<double>(r.blocks) / r.seconds : 0.0);
             fmt::print("{}", line);
             std::fflush(stdout);
             table += line;

@@ -1,5 +1,6 @@
 // `ulplab gpu cublas-study`
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <chrono>
 #include <map>
@@ -7,6 +8,7 @@
 
 #include "experiments/commands/gpu_commands.hpp"
 #include "gpu/cublas_study.hpp"
+#include "gpu/kernel_names.hpp"
 
 namespace ulp {
 namespace {
@@ -27,11 +29,13 @@ std::string quoted(const std::string& text) { return "\"" + text + "\""; }
 ExitCode study_cublas(const Options& options) {
     const auto device = gpu::open_cuda_device();
     gpu::Cublas library;
+    std::vector<std::string> kernels;  // of the last product
     const gpu::LibraryCall call = [&](const gpu::LibraryProduct& product, const gpu::PackedMatrix& a,
-                                      const gpu::PackedMatrix& b,
-                                      gpu::PackedMatrix& d) { library.multiply(product, a, b, d); };
+                                      const gpu::PackedMatrix& b, gpu::PackedMatrix& d) {
+        kernels = gpu::kernels_run_by([&] { library.multiply(product, a, b, d); });
+    };
     std::string table = provenance(device->info()) + fmt::format("# cublas {}\n", library.version()) +
-                        "product,library,m,n,k,predicted,equal,elements,prediction,survivors\n";
+                        "product,library,m,n,k,predicted,equal,elements,prediction,survivors,kernels\n";
     fmt::print("{}", table);
     std::map<std::string, Share> shares;
     const auto start = std::chrono::steady_clock::now();
@@ -42,9 +46,10 @@ ExitCode study_cublas(const Options& options) {
         }
         const gpu::StudyResult r = gpu::study(call, c, device->info().architecture);
         const std::string line =
-            fmt::format("{},{},{},{},{},{},{},{},{},{}\n", c.product, c.pinned ? "cublasLt" : "cublas", c.m, c.n, c.k,
-                        r.skipped.empty() ? (r.predicted() ? "yes" : "no") : "skipped", r.equal, r.total,
-                        quoted(r.skipped.empty() ? r.prediction : r.skipped), quoted(r.survivors));
+            fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", c.product, c.pinned ? "cublasLt" : "cublas", c.m, c.n,
+                        c.k, r.skipped.empty() ? (r.predicted() ? "yes" : "no") : "skipped", r.equal, r.total,
+                        quoted(r.skipped.empty() ? r.prediction : r.skipped), quoted(r.survivors),
+                        quoted(fmt::format("{}", fmt::join(kernels, " + "))));
         fmt::print("{}", line);
         table += line;
         if (!r.skipped.empty()) continue;

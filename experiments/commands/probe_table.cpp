@@ -75,12 +75,12 @@ void print_probe(const std::string& architecture, const Probe& probe) {
     if (rows.empty()) return;
     fmt::print("{:<4} {}->{}  {}\n", probe.id, probe.input, probe.output, lanes_text(probe, rows.front()->model));
     fmt::print("     {}\n", probe.question);
-    std::string published;
+    std::string predicted;
     for (const ProbePrediction& prediction : probe.predictions) {
-        published += fmt::format("{}{} {}", published.empty() ? "" : ", ", prediction.hypothesis,
+        predicted += fmt::format("{}{} {}", predicted.empty() ? "" : ", ", prediction.hypothesis,
                                  hex(rows.front()->model, prediction.result));
     }
-    fmt::print("     published: {}\n", published);
+    fmt::print("     predicted: {}\n", predicted);
     for (const ModelRow* row : rows) print_row(*row, probe);
 }
 

@@ -1,3 +1,4 @@
+#include <bit>
 #include <cstring>
 
 #include "softfloat/array/dispatch.hpp"

@@ -7,7 +7,7 @@ namespace ulp::functions {
 
 /// A nonzero number with an odd significand.
 constexpr Operand odd_form(const Operand& x) {
-    const int zeros = std::countr_zero(x.significand);
+    const int zeros = trailing_zeros(x.significand);
     return {x.kind, x.sign, x.exponent + zeros, x.significand >> zeros};
 }
 

@@ -2,6 +2,8 @@
 // C23) and IEEE 754-2019 section 9.2; exact results are all there are (Lindemann's theorem and its kin leave no other).
 #pragma once
 
+#include <bit>
+
 #include "softfloat/functions/evaluate.hpp"
 #include "softfloat/functions/fast_erf.hpp"
 #include "softfloat/functions/fast_exp_log.hpp"
@@ -38,7 +40,7 @@ constexpr Special integer(int n) { return Special::number(n < 0, 0, static_cast<
 
 /// 2^x for finite x that is a whole number. Beyond 2^14 it only matters that the result is out of range.
 constexpr Special whole_power(const Operand& x) {
-    if (x.exponent + std::countr_zero(x.significand) < 0) return Special::none();
+    if (x.exponent + trailing_zeros(x.significand) < 0) return Special::none();
     if (leading_exponent(x) >= 14) return Special::number(false, x.sign ? -(1 << 14) : 1 << 14, 1);
     const auto whole = static_cast<int>(x.exponent >= 0 ? x.significand << x.exponent : x.significand >> -x.exponent);
     return Special::number(false, x.sign ? -whole : whole, 1);
@@ -46,7 +48,7 @@ constexpr Special whole_power(const Operand& x) {
 
 /// The cube root of finite x that is a cube: of an odd number below 2^24, so the root is below 256, times 8^n.
 constexpr Special cube_root(const Operand& x) {
-    const int zeros = std::countr_zero(x.significand);
+    const int zeros = trailing_zeros(x.significand);
     const std::uint64_t cube = x.significand >> zeros;
     const int exponent = x.exponent + zeros;
     if (exponent % 3 != 0) return Special::none();

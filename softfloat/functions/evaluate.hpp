@@ -17,6 +17,7 @@
 // look at all of them (tests/softfloat/functions).
 #pragma once
 
+#include <bit>
 #include <stdexcept>
 
 #include "softfloat/functions/wide.hpp"

@@ -1,6 +1,8 @@
 // Roots in double by Newton's method, so that they are constexpr: the quick first phase.
 #pragma once
 
+#include <bit>
+
 #include "softfloat/functions/fast_exp_log.hpp"
 
 namespace ulp::fast {

@@ -1,6 +1,8 @@
 // Sine and cosine in double: the quick first phase.
 #pragma once
 
+#include <bit>
+
 #include "softfloat/functions/fast_exp_log.hpp"
 #include "softfloat/functions/wide_trig.hpp"
 

@@ -2,6 +2,8 @@
 // Each is the correctly rounded function (to nearest even), so nothing about how it is computed can show.
 #pragma once
 
+#include <bit>
+
 #include "softfloat/functions/binary.hpp"
 #include "softfloat/functions/catalog.hpp"
 

@@ -20,7 +20,9 @@ constexpr std::uint64_t chained_nan(const TensorCoreModel& model, std::uint64_t 
     if (model.nan == NanStyle::all_ones) return tensor_core_nan(format);
     if (model.nan == NanStyle::quiet) return nan_bits(format);
     const std::uint64_t quiet_bit = std::uint64_t{1} << (format.fraction_bits - 1);
-    for (const std::uint64_t operand : {a, b, c}) {
+    const std::uint64_t x86_order[] = {a, b, c};
+    const std::uint64_t dmma_order[] = {b, c, a};
+    for (const std::uint64_t operand : model.nan == NanStyle::x86 ? x86_order : dmma_order) {
         if (is_nan(format, operand)) return operand | quiet_bit;
     }
     return nan_bits(format) | pack(format, true, 0);

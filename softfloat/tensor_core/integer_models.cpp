@@ -29,15 +29,13 @@ void add_multiplying(std::vector<IntegerRow>& rows, const std::string& unit, int
     }
 }
 
-void add_bits(std::vector<IntegerRow>& rows, const std::string& unit, bool with_and, const std::string& proof) {
-    const auto row = [&](const char* name, IntegerProduct product) {
-        rows.push_back({unit + "." + name + ".s32",
-                        {.bits = 1, .a_signed = false, .b_signed = false, .product = product, .instruction_k = 256},
-                        Evidence::claimed,
-                        proof});
-    };
-    row("b1_xor", IntegerProduct::exclusive_or);
-    if (with_and) row("b1_and", IntegerProduct::conjunction);
+void add_bits(std::vector<IntegerRow>& rows, const std::string& unit, IntegerProduct product,
+              const std::string& proof) {
+    const char* name = product == IntegerProduct::exclusive_or ? "b1_xor" : "b1_and";
+    rows.push_back({unit + "." + name + ".s32",
+                    {.bits = 1, .a_signed = false, .b_signed = false, .product = product, .instruction_k = 256},
+                    Evidence::claimed,
+                    proof});
 }
 
 std::vector<IntegerRow> build_table() {
@@ -48,9 +46,11 @@ std::vector<IntegerRow> build_table() {
         const bool turing = unit == "sm_75:mma";
         add_multiplying(rows, unit, 8, turing ? 16 : 32, ptx);
         add_multiplying(rows, unit, 4, turing ? 32 : 64, ptx);
-        add_bits(rows, unit, !turing, ptx);
+        add_bits(rows, unit, IntegerProduct::exclusive_or, ptx);
+        if (!turing) add_bits(rows, unit, IntegerProduct::conjunction, ptx);
     }
     add_multiplying(rows, "sm_90:wgmma", 8, 32, "PTX ISA, wgmma");
+    add_bits(rows, "sm_90:wgmma", IntegerProduct::conjunction, "PTX ISA, wgmma");
     rows.push_back(
         {"x86:tdpbssd.s8.s32", {.instruction_k = 64}, Evidence::seen_live, "compared with the processor by the tests"});
     return rows;

@@ -27,7 +27,8 @@ enum class Summation : std::uint8_t {
 enum class NanStyle : std::uint8_t {
     all_ones,  // NVIDIA: every bit of the magnitude set
     quiet,     // the format's quiet NaN
-    x86        // the first NaN operand made quiet; for invalid operations the negative quiet NaN
+    x86,       // the first NaN of a, b and c made quiet; for invalid operations the negative quiet NaN
+    dmma       // NVIDIA's fp64 (seen on H100): the first NaN of b, c and a made quiet; invalid as x86
 };
 
 /// A product with a zero operand, where the largest exponent of a group is sought.

@@ -16,9 +16,10 @@ namespace {
 /// What all instructions of a generation share.
 struct Generation {
     std::string architecture;
-    int fraction_bits;  // F
-    int group16;        // products of a fused group with 16-bit inputs
-    int group_tf32;     // and with tf32 inputs
+    int fraction_bits;                // F
+    int group16;                      // products of a fused group with 16-bit inputs
+    int group_tf32;                   // and with tf32 inputs
+    std::string_view policies = "B";  // on the open points (policies.hpp); another where the hardware was asked
 };
 
 struct Proof {
@@ -28,8 +29,9 @@ struct Proof {
 
 void add(std::vector<ModelRow>& rows, const Generation& generation, const std::string& instruction,
          const std::string& input, const TensorCoreModel& model, const Proof& proof) {
-    rows.push_back(
-        {generation.architecture, instruction, input, name_of(model.accumulator), model, proof.evidence, proof.text});
+    const bool fused = model.summation == Summation::fused || model.summation == Summation::fp8_by_hmma;
+    rows.push_back({generation.architecture, instruction, input, name_of(model.accumulator),
+                    fused ? with_policies(model, policy_set(generation.policies)) : model, proof.evidence, proof.text});
 }
 
 TensorCoreModel fused_model(const FloatFormat& input, const FloatFormat& accumulator, int k, int group,
@@ -120,7 +122,7 @@ void add_datacenter_mma(std::vector<ModelRow>& rows, const Generation& g, const 
 }
 
 void add_hopper(std::vector<ModelRow>& rows) {
-    const Generation hopper{"sm_90", 25, 16, 8};
+    const Generation hopper{"sm_90", 25, 16, 8, "H"};
     add_datacenter_mma(rows, hopper, recorded("H100"));
     const Proof unseen = claimed(std::string(mma_sim) + "; no recording of wgmma with 16-bit or tf32 inputs");
     add_common(rows, hopper, "wgmma", unseen);
@@ -173,7 +175,7 @@ void add_fp64(std::vector<ModelRow>& rows) {
                                     .fraction_bits = 0,
                                     .rounding = Rounding::nearest_even,
                                     .output_fraction_bits = fp64.fraction_bits,
-                                    .nan = NanStyle::quiet};
+                                    .nan = NanStyle::dmma};
         add(rows, {architecture, 0, 0, 0}, "mma", "fp64", model,
             claimed("Fasi et al., PeerJ CS 7:e330, and " + std::string(mma_sim)));
     }

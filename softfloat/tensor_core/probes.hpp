@@ -1,8 +1,8 @@
 // Hand-made inputs that decide between hypotheses about a matrix unit: each asks for one numerical feature.
 //
 // A probe is one dot product of one instruction. Lanes that are not listed are +0. The predictions come from the two
-// published models (Khattak and Mikaitis, arXiv 2512.07004: A; Xie et al., arXiv 2511.10909: B), from the hypotheses C,
-// D and E of policies.hpp, and from the ways in which the groups may be built.
+// published models (Khattak and Mikaitis, arXiv 2512.07004: A; Xie et al., arXiv 2511.10909: B), from the hypotheses C
+// to H of policies.hpp, and from the ways in which the groups may be built.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct ProbeLane {
 };
 
 struct ProbePrediction {
-    std::string_view hypothesis;  // "A" ... "E" (policies.hpp), or how the groups are built
+    std::string_view hypothesis;  // "A" ... "H" (policies.hpp), or how the groups are built
     std::uint32_t result;
 };
 

@@ -43,12 +43,29 @@ void add_to(Sums& total, const Sums& sums) {
     for (std::size_t i = 0; i < total.size(); ++i) total[i] = add_fp32(total[i], sums[i]);
 }
 
+/// Two pieces' sums, in fp32 or in the accumulator's format.
+void add_piece(const TensorCoreModel& model, const ProductOrder& order, Sums& total, const Sums& sums) {
+    if (!order.narrow_sums) return add_to(total, sums);
+    const FloatFormat& format = model.accumulator;
+    for (std::size_t i = 0; i < total.size(); ++i) {
+        const std::uint64_t sum = add_nearest(format, operand_code(format, total[i]), operand_code(format, sums[i]));
+        total[i] = carrier_of(format, static_cast<std::uint32_t>(sum));
+    }
+}
+
 /// k in [first, first + count), promoted at intervals, starting from c or from zero.
 Sums sum_piece(const TensorCoreModel& model, const ProductOrder& order, const GemmProblem& p, std::int64_t first,
                std::int64_t count, const float* c) {
     Sums sums(static_cast<std::size_t>(p.m * p.n));
     if (order.promote_every == 0 || count == 0) {
-        soft_gemm(model, stretch(p, first, count, c, sums));
+        const std::int64_t rest = order.tile_k > 0 ? count % order.tile_k : 0;
+        if (rest == 0 || rest == count) {
+            soft_gemm(model, stretch(p, first, count, c, sums));
+            return sums;
+        }
+        Sums begun(sums.size());
+        soft_gemm(model, stretch(p, first, rest, c, begun));
+        soft_gemm(model, stretch(p, first + rest, count - rest, begun.data(), sums));
         return sums;
     }
     Sums total(sums.size());
@@ -63,10 +80,11 @@ Sums sum_piece(const TensorCoreModel& model, const ProductOrder& order, const Ge
 /// Each piece is a stretch of k, of whole instructions.
 Sums sum_of_stretches(const TensorCoreModel& model, const ProductOrder& order, const GemmProblem& p, const float* c) {
     const std::int64_t instructions = (p.k + model.instruction_k - 1) / model.instruction_k;
-    const std::int64_t length = (instructions + order.split_k - 1) / order.split_k * model.instruction_k;
+    const std::int64_t equal = (instructions + order.split_k - 1) / order.split_k * model.instruction_k;
+    const std::int64_t length = order.piece_k > 0 ? order.piece_k : equal;
     Sums total = sum_piece(model, order, p, 0, std::min(length, p.k), c);
     for (std::int64_t first = length; first < p.k; first += length) {
-        add_to(total, sum_piece(model, order, p, first, std::min(length, p.k - first), nullptr));
+        add_piece(model, order, total, sum_piece(model, order, p, first, std::min(length, p.k - first), nullptr));
     }
     return total;
 }
@@ -99,7 +117,7 @@ Sums sum_of_slices(const TensorCoreModel& model, const ProductOrder& order, cons
         if (piece == 0) {
             total = std::move(sums);
         } else {
-            add_to(total, sums);
+            add_piece(model, order, total, sums);
         }
     }
     return total;
@@ -109,6 +127,10 @@ void check(const TensorCoreModel& model, const ProductOrder& order) {
     const auto k = std::to_string(model.instruction_k);
     if (order.split_k < 1) throw std::invalid_argument("split-k needs 1 piece or more");
     if (order.slice_k < 0) throw std::invalid_argument("slices of k need 1 k or more");
+    if (order.piece_k < 0 || order.tile_k < 0) throw std::invalid_argument("pieces and tiles of k need 1 k or more");
+    if (order.piece_k > 0 && order.slice_k > 0)
+        throw std::invalid_argument("pieces of k are split or sliced, not both");
+    if (order.promote_every > 0 && order.tile_k > 0) throw std::invalid_argument("promoted sums know no tiles of k");
     if (order.promote_every < 0 || order.promote_every % model.instruction_k != 0) {
         throw std::invalid_argument("sums are promoted between instructions; choose a multiple of " + k);
     }
@@ -134,7 +156,8 @@ Sums addends(const TensorCoreModel& model, const GemmProblem& p) {
 
 void soft_product(const TensorCoreModel& model, const ProductOrder& order, const GemmProblem& p) {
     check(model, order);
-    if (order.split_k == 1 && order.promote_every == 0 && !order.epilogue) {
+    const bool one_chain = order.split_k == 1 && order.piece_k == 0 && order.tile_k == 0;
+    if (one_chain && order.promote_every == 0 && !order.epilogue) {
         soft_gemm(model, p);
         return;
     }

@@ -83,7 +83,7 @@ TEST_CASE("a dry run records, replays, and says that it is no evidence") {
               .code == 0);
     const Outcome live = ulplab("gpu verify --device software:sm_90 " + out);
     CHECK(live.code == 0);
-    CHECK(contains(live.output, "bulk 5/5"));
+    CHECK(contains(live.output, "bulk 6/6"));
     const Outcome replayed = ulplab("verify " + out);
     CHECK(replayed.code == 0);
     CHECK(contains(replayed.output, "no evidence"));

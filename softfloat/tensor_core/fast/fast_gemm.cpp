@@ -120,7 +120,8 @@ void run_groups(const Plan& plan, const PackedRows& a, const PackedPanel& b, Til
                          tile.rows,
                          plan.order.group,
                          plan.block.fraction_bits,
-                         plan.block.output_fraction_bits == 13 ? 0xFFFFFC00U : 0xFFFFFFFFU};
+                         plan.block.output_fraction_bits == 13 ? 0xFFFFFC00U : 0xFFFFFFFFU,
+                         std::max(lowest_field, plan.block.policies.exponent_floor + 127)};
     plan.kernels.panel[words ? 1 : 0][narrow ? 1 : 0][vectors - 1](task);
 }
 
@@ -327,10 +328,13 @@ void each_piece(const GemmProblem& p, const Extent& most, const Function& f) {
 
 bool ordinary_policies(const TensorCoreModel& model) {
     const BlockPolicies& p = model.policies;
+    // With word codes a floor among the exponents that the kernels follow would meet their suspects.
+    const bool low_floor = p.exponent_floor + 127 <= lowest_field;
+    const bool bytes = grid_of(model.a_format).codes == ExponentCodes::bytes;
     return p.zero_product != ZeroProduct::operand_as_subnormal &&
            (p.zero_addend != ZeroAddend::at_accumulator_emin || model.accumulator == formats::fp32) &&
            p.subnormal_addend == SubnormalAddend::at_emin && p.underflow_sign == UnderflowSign::positive &&
-           p.exponent_floor == no_exponent_floor;
+           (low_floor || bytes);
 }
 
 /// 16 products must fit an int32, each below 4 * 2^F, and be exact in fp32.

@@ -100,6 +100,7 @@ template <class Exponents, ResultKind kind, int V>
     // M, the largest exponent, as an fp32 exponent field; 2^(F - M) aligns a term, 2^(M - F) undoes it.
     const auto scale_base = S::set((254 + task.fraction_bits) << 23);
     const auto inverse_base = S::set(task.fraction_bits << 23);
+    const auto floor = S::set(task.floor_field << 23);
     typename S::Int field[V];
     typename S::Float scale[V];
     typename S::Int sum[V];
@@ -119,7 +120,7 @@ template <class Exponents, ResultKind kind, int V>
             wrong = S::bit_or(wrong,
                               S::bit_and(S::sub(magnitude, S::set(lowest_field << 23)), S::sub(S::set(0), magnitude)));
         }
-        field[v] = S::max(S::max(exponents.template field<v>(), c_field), S::set(lowest_field << 23));
+        field[v] = S::max(S::max(exponents.template field<v>(), c_field), floor);
         scale[v] = S::as_float(S::sub(scale_base, field[v]));
         sum[v] = S::truncate(S::mul(addend, scale[v]));
     };

@@ -45,6 +45,7 @@ struct PanelTask {
     int group;  // products in a group
     int fraction_bits;
     std::uint32_t kept_bits;  // of a result's fp32 word: all, or without the low 10
+    int floor_field;          // the model's floor under the largest exponent as a field of fp32; at least lowest_field
 };
 
 /// A format's grid inside fp32, for the encoders.

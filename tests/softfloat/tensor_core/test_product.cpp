@@ -63,6 +63,44 @@ TEST_CASE("pieces of a split k are summed apart and added in ascending order") {
     CHECK(bits(dot.product(model, {.split_k = 50}, 0.75F)) == bits(dot.product(model, {.split_k = 7}, 0.75F)));
 }
 
+TEST_CASE("pieces of a length of their own begin with what is over whole tiles") {
+    const TensorCoreModel& model = ulp::find_model("sm_90:mma.fp16.fp32").model;
+    const Dot dot(model, 100, 5);
+    // 40 = 8 + 2 x 16, twice; 20 = 4 + 16.
+    const auto piece = [&](std::size_t first, std::size_t rest, std::size_t last, float c) {
+        return dot.chain(model, first + rest, last, dot.chain(model, first, first + rest, c));
+    };
+    const float expected = (piece(0, 8, 40, 0.75F) + piece(40, 8, 80, 0)) + piece(80, 4, 100, 0);
+    CHECK(bits(dot.product(model, {.piece_k = 40, .tile_k = 16}, 0.75F)) == bits(expected));
+    int different = 0;  // in groups of 16 from the front many a sum comes out the same
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        const Dot other(model, 100, seed);
+        const float plain = other.product(model, {.piece_k = 40}, 0.75F);
+        different += bits(plain) != bits(other.product(model, {.piece_k = 40, .tile_k = 16}, 0.75F)) ? 1 : 0;
+    }
+    CHECK(different > 0);
+    CHECK(bits(dot.product(model, {.piece_k = 100}, 0.75F)) == bits(dot.chain(model, 0, 100, 0.75F)));
+    CHECK(bits(dot.product(model, {.tile_k = 16}, 0.75F)) == bits(piece(0, 4, 100, 0.75F)));
+    CHECK_THROWS_AS((void)dot.product(model, {.piece_k = -1}, 0), std::invalid_argument);
+    CHECK_THROWS_AS((void)dot.product(model, {.piece_k = 32, .slice_k = 16}, 0), std::invalid_argument);
+    CHECK_THROWS_AS((void)dot.product(model, {.tile_k = 16, .promote_every = 32}, 0), std::invalid_argument);
+}
+
+TEST_CASE("sums of pieces may be added in the accumulator's format") {
+    const TensorCoreModel& model = ulp::find_model("sm_90:mma.fp16.fp16").model;
+    // 2048 from the first piece, 1, 1 and 1 from the others: every 1 is half a unit and goes to the even 2048.
+    std::vector<float> a(64);
+    a[0] = 2048;
+    a[16] = a[32] = a[48] = 1;
+    const std::vector<float> b(64, 1.0F);
+    float d = 0;
+    const ulp::GemmProblem problem{1, 1, 64, {a.data(), 64, 1}, {b.data(), 1, 1}, {}, {&d, 1, 1}};
+    ulp::soft_product(model, {.split_k = 4, .narrow_sums = true}, problem);
+    CHECK(d == 2048);
+    ulp::soft_product(model, {.split_k = 4}, problem);
+    CHECK(d == 2052);
+}
+
 TEST_CASE("pieces of a sliced k take turns") {
     const TensorCoreModel& model = ulp::find_model("sm_90:mma.fp16.fp32").model;
     const Dot dot(model, 100, 5);

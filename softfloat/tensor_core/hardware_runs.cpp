@@ -1,0 +1,22 @@
+#include "softfloat/tensor_core/hardware_runs.hpp"
+
+#include <array>
+
+namespace ulp {
+namespace {
+
+/// Made by gpu/hardware_runs.sh from the counts in tests/recordings; a test compares.
+constexpr auto runs = std::to_array<HardwareRun>({
+#include "softfloat/tensor_core/hardware_runs.inc"
+});
+
+}  // namespace
+
+std::optional<std::string> seen_on_hardware(std::string_view key) {
+    for (const HardwareRun& run : runs) {
+        if (run.key == key) return std::string(run.device) + ": " + std::string(run.blocks) + " blocks, none differs";
+    }
+    return std::nullopt;
+}
+
+}  // namespace ulp
