@@ -12,6 +12,7 @@ to=${2:-.}
 write() { cat >"$to/$1.part" && mv "$to/$1.part" "$to/$1"; }
 
 mkdir -p "$to/docs/reference"
+docs/hardware.sh | write docs/hardware.md
 "$ulplab" formats --format markdown | write docs/reference/formats.md
 "$ulplab" models --format markdown | write docs/reference/models.md
 "$ulplab" manual --format markdown | write docs/reference/commands.md

@@ -206,6 +206,41 @@ class Replayed final : public MatmulBackend {
     std::map<std::string, std::vector<float>> results_;
 };
 
+class WithIeee final : public MatmulBackend {
+  public:
+    explicit WithIeee(std::unique_ptr<MatmulBackend> backend)
+        : backend_(std::move(backend)), ieee_(make_backend("soft:ieee")), lacks_fp32_(lacks(fp32)) {}
+
+    [[nodiscard]] std::string name() const override { return fmt::format("with_ieee({})", backend_->name()); }
+    [[nodiscard]] std::string claimed_model(const ProductTypes& types) const override {
+        return chosen(types).claimed_model(types);
+    }
+    [[nodiscard]] std::string path(const ProductTypes& types, Index m, Index n, Index k) const override {
+        const std::string way = chosen(types).path(types, m, n, k);
+        return &chosen(types) == backend_.get() ? way : way + ", which " + backend_->name() + " lacks";
+    }
+
+  private:
+    static constexpr ProductTypes fp32{formats::fp32, formats::fp32};
+
+    void compute(const Product& p) const override { chosen(p.types).multiply(p); }
+    [[nodiscard]] const MatmulBackend& chosen(const ProductTypes& types) const {
+        return lacks_fp32_ && types == fp32 ? *ieee_ : *backend_;
+    }
+    [[nodiscard]] bool lacks(const ProductTypes& types) const {
+        try {
+            static_cast<void>(backend_->path(types, 1, 1, 1));
+            return false;
+        } catch (const std::invalid_argument&) {
+            return true;
+        }
+    }
+
+    std::unique_ptr<MatmulBackend> backend_;
+    std::unique_ptr<MatmulBackend> ieee_;
+    bool lacks_fp32_;
+};
+
 /// "a,b" cut at the first comma outside parentheses.
 std::pair<std::string_view, std::string_view> two_arguments(std::string_view text) {
     int depth = 0;
@@ -226,6 +261,9 @@ std::unique_ptr<MatmulBackend> recorded(std::unique_ptr<MatmulBackend> backend, 
     return std::make_unique<Recorded>(std::move(backend), file);
 }
 std::unique_ptr<MatmulBackend> replayed(const fs::path& file) { return std::make_unique<Replayed>(file); }
+std::unique_ptr<MatmulBackend> with_ieee(std::unique_ptr<MatmulBackend> backend) {
+    return std::make_unique<WithIeee>(std::move(backend));
+}
 
 std::vector<BackendFamily> decorator_families() {
     return {
@@ -245,6 +283,11 @@ std::vector<BackendFamily> decorator_families() {
              return recorded(make_backend(backend), file);
          },
          "(FILE,BACKEND)"},
+        {"with_ieee",
+         {},
+         "a backend, and soft:ieee for products of fp32 that it lacks",
+         [](std::string_view backend) { return with_ieee(make_backend(backend)); },
+         "(BACKEND)"},
         {"replayed", {}, "answers from such a file", [](std::string_view file) { return replayed(file); }, "(FILE)"},
     };
 }

@@ -21,6 +21,9 @@ std::unique_ptr<MatmulBackend> recorded(std::unique_ptr<MatmulBackend> backend, 
 /// Throws DataError for a file that is no recording, and BitsDiffer for a product that is not in it.
 std::unique_ptr<MatmulBackend> replayed(const std::filesystem::path& file);
 
+/// "with_ieee(BACKEND)": products of fp32 that the backend lacks, as matrix units do, are computed by soft:ieee.
+std::unique_ptr<MatmulBackend> with_ieee(std::unique_ptr<MatmulBackend> backend);
+
 std::vector<BackendFamily> decorator_families();
 
 }  // namespace ulp

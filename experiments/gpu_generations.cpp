@@ -187,9 +187,12 @@ double mean_accuracy(const Comparison& comparison, const Engine& engine, Pick la
     return sum / static_cast<double>(comparison.races.size());
 }
 
-/// Of a mean accuracy: what another choice of the test's images would change.
+/// Of a mean accuracy: what another choice of the test's images would change. By Laplace's rule of succession, which
+/// does not take a net for infallible that knows all of these images.
 double noise_of(double right, const Comparison& comparison) {
-    return std::sqrt(right * (1 - right) / static_cast<double>(comparison.data.test.size()));
+    const auto images = static_cast<double>(comparison.data.test.size());
+    const double share = (right * images + 1) / (images + 2);
+    return std::sqrt(share * (1 - share) / images);
 }
 
 void claim_parity(const Comparison& comparison, Result& result) {

@@ -29,13 +29,13 @@ float dot(const MatmulBackend& backend, const ProductTypes& types, std::span<con
 
 std::string evidence_of(const MatrixUnit& unit, const ProductTypes& types) {
     const std::string claim = unit.backend->claimed_model(types);
-    if (!unit.spec.starts_with("soft:")) {
-        return fmt::format("{}, {}: {}", unit.name, name_of(types),
-                           claim.empty() ? "claims no model" : "claims " + claim);
-    }
     if (unit.spec == "soft:ieee") return fmt::format("{}: IEEE 754 arithmetic, no hardware", unit.name);
-    const ModelRow& row = find_model(unit.spec.substr(5), name_of(types.input), name_of(types.accumulator));
-    return fmt::format("{}, {} ({}): {}; {}", unit.name, name_of(types), row.key(), name_of(row.evidence), row.proof);
+    if (claim.empty()) return fmt::format("{}, {}: claims no model", unit.name, name_of(types));
+    for (const ModelRow& row : model_table()) {
+        if (row.key() != claim) continue;
+        return fmt::format("{}, {} ({}): {}; {}", unit.name, name_of(types), claim, name_of(row.evidence), row.proof);
+    }
+    return fmt::format("{}, {}: claims {}", unit.name, name_of(types), claim);  // a row with another k, say
 }
 
 std::string evidence_of(const std::vector<MatrixUnit>& units, const std::vector<ProductTypes>& types, Result& result) {

@@ -79,7 +79,10 @@ struct Bars {
 /// As good as the reference: the middle lies at most `slack` below the reference's least.
 bool as_good(const Spread& spread, const Spread& reference, double slack);
 
-/// The backend that the products run on where none is named: each step rounded, in a written order.
-inline std::string backend_or_ieee(const std::string& chosen) { return chosen.empty() ? "soft:ieee" : chosen; }
+/// The backend that the products run on: each step rounded, in a written order, where none is named. Matrix units have
+/// no products of fp32: their fp32 runs take those.
+inline std::string backend_or_ieee(const std::string& chosen) {
+    return chosen.empty() ? "soft:ieee" : "with_ieee(" + chosen + ")";
+}
 
 }  // namespace ulp

@@ -3,8 +3,8 @@
 #
 #     gpu/hardware_runs.sh tests/recordings/*/bulk*.csv > softfloat/tensor_core/hardware_runs.inc
 #
-# A line a row of the model tables: its blocks over all runs on that architecture. A file with a mismatch, or one that no
-# hardware made, is refused: exit code 4 or 3.
+# A line for each row of the model tables and GPU: its blocks over all instructions, classes of inputs and seeds, each counted once. A
+# file with a mismatch, or one that no hardware made, is refused: exit code 4 or 3.
 set -euo pipefail
 [ $# -gt 0 ] || { sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 2; }
 awk -F, '
@@ -22,9 +22,14 @@ awk -F, '
     }
     $7 != 0 { print FILENAME ": " $1 " has mismatches" > "/dev/stderr"; exit 4 }
     $2 != "none" {
-        blocks[$2] += $5
-        device[$2] = gpu ", driver " driver ", CUDA " cuda ", " date
+        device = gpu ", driver " driver ", CUDA " cuda ", " date
+        row = "\"" $2 "\", \"" device "\""
+        run = device SUBSEP $1 SUBSEP $3 SUBSEP $4
+        if ($5 > most[run]) {  # the same inputs again add nothing
+            blocks[row] += $5 - most[run]
+            most[run] = $5
+        }
     }
     END {
-        for (key in blocks) printf "    {\"%s\", \"%.1e\", \"%s\"},\n", key, blocks[key], device[key]
+        for (row in blocks) printf "    {%s, \"%.1e\"},\n", row, blocks[row]
     }' "$@" | sed 's/e+0*\([0-9]\)/e\1/' | sort

@@ -7,10 +7,10 @@ namespace ulp {
 
 __extension__ typedef unsigned __int128 UInt128;
 
+// Nothing here comes from <bit>: in code for a GPU nvcc 13.0 makes the constant 64 of std::countl_zero, without a
+// warning, and constants of std::countr_zero, std::popcount and std::has_single_bit, too. The builtin below it knows.
+
 /// Number of bits up to the leading one; 0 for 0.
-///
-/// Not by std::countl_zero: in code for a GPU nvcc 13.0 makes the constant 64 of it, without a warning, and constants
-/// of std::countr_zero and std::popcount, too. This builtin it knows.
 constexpr int bit_length(std::uint64_t x) { return x == 0 ? 0 : 64 - __builtin_clzll(x); }
 constexpr int bit_length(UInt128 x) {
     const auto high = static_cast<std::uint64_t>(x >> 64);
@@ -19,6 +19,8 @@ constexpr int bit_length(UInt128 x) {
 
 /// Number of zeros below the lowest one; 64 for 0.
 constexpr int trailing_zeros(std::uint64_t x) { return x == 0 ? 64 : bit_length(x & (~x + 1)) - 1; }
+
+constexpr bool is_power_of_two(std::uint64_t x) { return x != 0 && (x & (x - 1)) == 0; }
 
 template <class Word>
 inline constexpr int word_bits = static_cast<int>(sizeof(Word) * 8);
@@ -35,6 +37,7 @@ constexpr Word shift_right_jam(Word x, int distance) {
 
 static_assert(bit_length(std::uint64_t{0}) == 0 && bit_length(std::uint64_t{1}) == 1);
 static_assert(bit_length(~std::uint64_t{0}) == 64 && bit_length(UInt128{1} << 127) == 128);
+static_assert(is_power_of_two(1) && is_power_of_two(64) && !is_power_of_two(0) && !is_power_of_two(96));
 static_assert(trailing_zeros(0) == 64 && trailing_zeros(12) == 2 && trailing_zeros(std::uint64_t{1} << 63) == 63);
 static_assert(shift_right_jam(std::uint64_t{0b1001}, 2) == 0b11 && shift_right_jam(std::uint64_t{1}, 200) == 1);
 

@@ -4,7 +4,12 @@
 
 namespace ulp {
 
-bool may_run_side_by_side(const std::string& backend) { return backend.starts_with("soft:") || backend == "eigen"; }
+bool may_run_side_by_side(const std::string& backend) {
+    constexpr std::string_view wrapper = "with_ieee(";
+    if (backend.starts_with(wrapper))
+        return may_run_side_by_side(backend.substr(wrapper.size(), backend.size() - wrapper.size() - 1));
+    return backend.starts_with("soft:") || backend == "eigen";
+}
 
 void run_side_by_side(std::size_t count, bool parallel, const std::function<void(std::size_t)>& run,
                       const std::function<void(double)>& progress) {

@@ -29,7 +29,7 @@ struct PowerOfTwo {
     int exponent;
 };
 constexpr PowerOfTwo power_of_two(const Operand& x) {
-    return {x.kind == Kind::finite && std::has_single_bit(x.significand), leading_exponent(x)};
+    return {x.kind == Kind::finite && is_power_of_two(x.significand), leading_exponent(x)};
 }
 /// Whether x is 1 or -1.
 constexpr bool is_one(const Operand& x) {

@@ -13,10 +13,14 @@ constexpr auto runs = std::to_array<HardwareRun>({
 }  // namespace
 
 std::optional<std::string> seen_on_hardware(std::string_view key) {
+    std::string text;
     for (const HardwareRun& run : runs) {
-        if (run.key == key) return std::string(run.device) + ": " + std::string(run.blocks) + " blocks, none differs";
+        if (run.key != key) continue;
+        text += text.empty() ? "" : " and ";
+        text += std::string(run.blocks) + " blocks on " + std::string(run.device);
     }
-    return std::nullopt;
+    if (text.empty()) return std::nullopt;
+    return text + ", none differs";
 }
 
 }  // namespace ulp

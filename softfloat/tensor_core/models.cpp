@@ -7,6 +7,7 @@
 
 #include "softfloat/format_names.hpp"
 #include "softfloat/nearest_names.hpp"
+#include "softfloat/tensor_core/hardware_runs.hpp"
 #include "softfloat/tensor_core/policies.hpp"
 
 namespace ulp {
@@ -29,9 +30,15 @@ struct Proof {
 
 void add(std::vector<ModelRow>& rows, const Generation& generation, const std::string& instruction,
          const std::string& input, const TensorCoreModel& model, const Proof& proof) {
+    const std::string key =
+        generation.architecture + ":" + instruction + "." + input + "." + name_of(model.accumulator);
+    Proof best = proof;
+    if (const auto seen = seen_on_hardware(key)) {
+        best = {Evidence::seen_live, proof.evidence == Evidence::recorded ? *seen + "; " + proof.text : *seen};
+    }
     const bool fused = model.summation == Summation::fused || model.summation == Summation::fp8_by_hmma;
     rows.push_back({generation.architecture, instruction, input, name_of(model.accumulator),
-                    fused ? with_policies(model, policy_set(generation.policies)) : model, proof.evidence, proof.text});
+                    fused ? with_policies(model, policy_set(generation.policies)) : model, best.evidence, best.text});
 }
 
 TensorCoreModel fused_model(const FloatFormat& input, const FloatFormat& accumulator, int k, int group,

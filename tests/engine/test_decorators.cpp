@@ -72,6 +72,23 @@ TEST_CASE("a checked backend takes D in the place of C, and NaNs of either kind 
     CHECK_NOTHROW((void)multiply(*make_backend("checked(soft:ieee,soft:h100)"), fp16_to_fp32, nan, b));
 }
 
+TEST_CASE("a matrix unit with soft:ieee beside it has products of fp32, and its own for the rest") {
+    const auto backend = make_backend("with_ieee(soft:h100)");
+    CHECK(backend->name() == "with_ieee(soft:h100)");
+    constexpr ProductTypes fp32_to_fp32{formats::fp32, formats::fp32};
+    const float x[] = {1.5F, 2048.0F, 0.25F};
+    const MatrixView a(x, 1, 3);
+    const MatrixView b(x, 3, 1);
+    CHECK(multiply(*backend, fp32_to_fp32, a, b) == multiply(*make_backend("soft:ieee"), fp32_to_fp32, a, b));
+    CHECK(multiply(*backend, fp16_to_fp32, a, b) == multiply(*make_backend("soft:h100"), fp16_to_fp32, a, b));
+    CHECK(backend->claimed_model(fp16_to_fp32) == "sm_90:mma.fp16.fp32");
+    CHECK(backend->claimed_model(fp32_to_fp32) == make_backend("soft:ieee")->claimed_model(fp32_to_fp32));
+    CHECK(backend->path(fp32_to_fp32, 1, 1, 3).ends_with(", which soft:h100 lacks"));
+    CHECK_THROWS_AS((void)multiply(*make_backend("soft:h100"), fp32_to_fp32, a, b), std::invalid_argument);
+    // Where the backend has them they stay with it.
+    CHECK(make_backend("with_ieee(eigen)")->claimed_model(fp32_to_fp32).empty());
+}
+
 TEST_CASE("a recorded training run is replayed with the same trace, and another run is not") {
     const Folder folder;
     const std::string file = (folder.path / "run").string();

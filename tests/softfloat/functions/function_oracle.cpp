@@ -226,6 +226,7 @@ float FunctionOracle::nearest_float(float x) const {
         if (known.kind == Known::Kind::nothing) {
             const double quickest = row_->in_fp64(x);
             if (decided_in_fp64(quickest)) return static_cast<float>(quickest);
+            if (std::abs(quickest) < 0x1p-160) return std::copysign(0.0F, static_cast<float>(quickest));  // underflow
             const long double y = row_->quick(x);
             if (from_long_double(y, 24, row_->quick_error_bits).decided) return static_cast<float>(y);
         }
