@@ -9,8 +9,8 @@
 #include "engine/decorators.hpp"
 #include "engine/digits.hpp"
 #include "engine/trainer.hpp"
-#include "experiments/product_errors.hpp"
 #include "experiments/framework/side_by_side.hpp"
+#include "experiments/product_errors.hpp"
 #include "experiments/sources.hpp"
 
 namespace ulp {

@@ -2,13 +2,18 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <iostream>
+#include <sstream>
 #include <string>
 
 #include "gpu/backends.hpp"
+#include "gpu/exact_dot.hpp"
 #include "gpu/recording.hpp"
 #include "gpu/reference.hpp"
 #include "gpu/training.hpp"
+#include "softfloat/tensor_core/chain_dot.hpp"
+#include "softfloat/tensor_core/models.hpp"
 
 using namespace ulp::gpu;
 
@@ -63,4 +68,33 @@ TEST_CASE("committed training traces of GPUs: the model's training takes the sam
         }
     }
     if (traces == 0) std::cout << "skipped: no training traces of GPUs in tests/recordings\n";
+}
+
+TEST_CASE("committed answers of fp64 units to NaNs and infinities: the model gives them") {
+    int answers = 0;
+    if (std::filesystem::exists(folder)) {
+        for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+            if (entry.path().filename() != "fp64_nans.txt") continue;
+            const ulp::TensorCoreModel& model = ulp::find_model("sm_90:mma.fp64.fp64").model;
+            std::ifstream file(entry.path());
+            for (std::string line; std::getline(file, line);) {
+                if (line.starts_with("#")) continue;
+                CAPTURE(line);
+                // c, then four products a*b, then d
+                std::istringstream words(line);
+                std::uint64_t c = 0, d = 0, a[4], b[4];
+                char times = 0;
+                words >> std::hex >> c;
+                for (int k = 0; k < 4; ++k) words >> a[k] >> times >> b[k];
+                words >> d;
+                REQUIRE(!words.fail());
+                CHECK(ulp::chain_dot(model, a, b, c, 4) == d);
+                std::uint64_t chained = c;
+                for (int k = 0; k < 4; ++k) chained = fp64_step(a[k], b[k], chained);
+                CHECK(chained == d);
+                ++answers;
+            }
+        }
+    }
+    if (answers == 0) std::cout << "skipped: no answers of fp64 units in tests/recordings\n";
 }

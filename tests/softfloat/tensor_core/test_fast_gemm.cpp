@@ -3,8 +3,10 @@
 #include <doctest/doctest.h>
 #include <omp.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <ios>
 #include <stdexcept>
 #include <string>
@@ -187,6 +189,34 @@ TEST_CASE("every named policy set gives the plain bits, by the fast path or with
     CHECK(ulp::fast::has_fast_path(ulp::find_model("sm_90:mma.fp16.fp32").model));
     CHECK_FALSE(ulp::fast::has_fast_path(
         ulp::with_policies(ulp::find_model("sm_90:mma.fp16.fp32").model, ulp::policy_set("A"))));
+}
+
+TEST_CASE("few and tiny powers of two, where the floor under the largest exponent decides ties") {
+    for (const char* key : {"sm_90:mma.fp16.fp16", "sm_90:wgmma.fp16.fp16", "sm_90:mma.e5m2.fp16"}) {
+        const TensorCoreModel& model = ulp::find_model(key).model;
+        const auto power = [&](std::uint64_t word) {
+            if (word % 16 < 12) return 0.0F;
+            const float sign = (word >> 8 & 1) != 0 ? -1.0F : 1.0F;
+            const int above[] = {0, 1, 11, 12};  // 2^-24, 2^-23, 2^-13, 2^-12: ties at 2^-25, and what breaks them
+            return std::ldexp(sign, -24 + std::max(above[word >> 16 & 3], 24 + model.a_format.smallest_exponent()));
+        };
+        std::vector<float> a(40 * 48), b(48 * 70), plain(40 * 70), fast(40 * 70);
+        for (std::size_t i = 0; i < a.size(); ++i) a[i] = power(ulp::test::random_word(7, i) >> 32);
+        for (std::size_t i = 0; i < b.size(); ++i) b[i] = power(ulp::test::random_word(8, i) >> 32);
+        GemmProblem p{
+            .m = 40, .n = 70, .k = 48, .a = {a.data(), 48, 1}, .b = {b.data(), 70, 1}, .d = {plain.data(), 70, 1}};
+        ulp::soft_gemm_plain(model, p);
+        TensorCoreModel without = model;
+        without.policies.exponent_floor = ulp::no_exponent_floor;
+        p.d = {fast.data(), 70, 1};
+        ulp::soft_gemm_plain(without, p);
+        CAPTURE(std::string(key));
+        if (model.summation == ulp::Summation::fused) CHECK(plain != fast);  // the data show the floor
+        for (const ulp::fast::Kernels* kernels : all_kernels()) {
+            ulp::fast::fast_gemm(*kernels, model, p);
+            CHECK(plain == fast);
+        }
+    }
 }
 
 TEST_CASE("values off the grid are rounded to it first, tf32 truncated") {
