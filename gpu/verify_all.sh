@@ -3,9 +3,9 @@
 #
 #     gpu/verify_all.sh [--build] [--dry-run] [--recordings DIR] [--bulk-seconds S] OUT
 #
-# Writes everything that is worth keeping under OUT: info.txt, probes.txt, recordings/sm_NN/, traces/, bulk.csv,
-# discovery.txt, throughput.csv, cublas_study.csv, and summary.txt with every step's exit code and time. Goes on after a step that fails;
-# the exit code is 0 if all were good, 4 if only bits differ, 1 otherwise.
+# Writes everything that is worth keeping under OUT: info.txt, probes.txt, discovery.txt, recordings/sm_NN/, traces/,
+# bulk.csv, throughput.csv, cublas_study.csv, and summary.txt with every step's exit code and time. Goes on after a step
+# that fails; the exit code is 0 if all were good, 4 if only bits differ, 1 otherwise.
 #
 #   --build           build the program first (preset release); else ULPLAB, or build/release/bin/ulplab
 #   --dry-run         a model of sm_90 in place of the GPU, few cases; what needs a GPU by nature is left out
