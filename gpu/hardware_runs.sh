@@ -3,8 +3,8 @@
 #
 #     gpu/hardware_runs.sh tests/recordings/*/bulk*.csv > softfloat/tensor_core/hardware_runs.inc
 #
-# A line for each row of the model tables and GPU: its blocks over all instructions, classes of inputs and seeds, each counted once. A
-# file with a mismatch, or one that no hardware made, is refused: exit code 4 or 3.
+# A line for each row of the model tables and GPU: its blocks over all instructions, classes of inputs and seeds, each
+# counted once. A file with a mismatch, or one that no hardware made, is refused: exit code 4 or 3.
 set -euo pipefail
 [ $# -gt 0 ] || { sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 2; }
 awk -F, '
