@@ -24,7 +24,7 @@ function(ulplab_library name)
 endfunction()
 
 # ulplab_simd_source(FILE <avx2|avx512|avx512_fp16> [TARGET]): compiles FILE, a source of a target of this folder or of
-# TARGET, for these instructions (the sets of softfloat/simd_choice.hpp). On other processors than x86-64 the flags do not exist; there
+# TARGET, for these instructions (the sets of softfloat/vector/simd_choice.hpp). On other processors than x86-64 the flags do not exist; there
 # the file must be left out of the target: test ULPLAB_X86.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
   set(ULPLAB_X86 ON)

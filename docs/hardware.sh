@@ -53,7 +53,7 @@ TEXT
 ### Open points, settled
 
 The inputs on which the published models disagree (`ulplab gpu probe`; the hypotheses are those of
-[softfloat/tensor_core/policies.hpp](../softfloat/tensor_core/policies.hpp)).
+[softfloat/matrix_units/policies.hpp](../softfloat/matrix_units/policies.hpp)).
 
 | probe | instruction | answer | supports | against |
 |---|---|---|---|---|

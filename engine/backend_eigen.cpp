@@ -8,7 +8,7 @@
 #include "engine/parallel.hpp"
 #include "engine/rounder.hpp"
 #include "engine/storage.hpp"
-#include "softfloat/simd_choice.hpp"
+#include "softfloat/vector/simd_choice.hpp"
 
 namespace ulp {
 namespace {

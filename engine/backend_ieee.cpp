@@ -7,8 +7,8 @@
 #include "engine/backends.hpp"
 #include "engine/ieee_product.hpp"
 #include "engine/rounder.hpp"
-#include "softfloat/parallel.hpp"
-#include "softfloat/simd_choice.hpp"
+#include "softfloat/support/parallel.hpp"
+#include "softfloat/vector/simd_choice.hpp"
 
 namespace ulp {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "engine/backends.hpp"
 #include "softfloat/format_names.hpp"
-#include "softfloat/tensor_core/gemm.hpp"
-#include "softfloat/tensor_core/models.hpp"
+#include "softfloat/matrix_units/gemm.hpp"
+#include "softfloat/matrix_units/models.hpp"
 
 namespace ulp {
 namespace {

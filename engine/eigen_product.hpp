@@ -1,4 +1,4 @@
-// Eigen's fp32 product, compiled once for each set of vector instructions (softfloat/simd_choice.hpp).
+// Eigen's fp32 product, compiled once for each set of vector instructions (softfloat/vector/simd_choice.hpp).
 //
 // Eigen is templates: the linker would take any one of the copies for all. So each of these units has Eigen in a
 // namespace of its own name, and only what is declared here crosses.

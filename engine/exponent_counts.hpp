@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "softfloat/simd_choice.hpp"
+#include "softfloat/vector/simd_choice.hpp"
 
 namespace ulp {
 

@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "engine/exponent_counts.hpp"
-#include "softfloat/parallel.hpp"
+#include "softfloat/support/parallel.hpp"
 
 namespace ulp {
 

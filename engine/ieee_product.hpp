@@ -1,5 +1,5 @@
 // Products that round each product and each sum, in ascending k, compiled once for each set of vector instructions
-// (softfloat/simd_choice.hpp). Their steps are those of the plain loop, and so are the bits.
+// (softfloat/vector/simd_choice.hpp). Their steps are those of the plain loop, and so are the bits.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,7 @@
 #include "engine/backends.hpp"
 #include "engine/rounder.hpp"
 #include "softfloat/format_names.hpp"
-#include "softfloat/nearest_names.hpp"
+#include "softfloat/support/nearest_names.hpp"
 
 namespace ulp {
 

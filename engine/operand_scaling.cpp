@@ -6,7 +6,7 @@
 #include <span>
 
 #include "engine/rounder.hpp"
-#include "softfloat/block_scaled.hpp"
+#include "softfloat/array/block_scaled.hpp"
 
 namespace ulp {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "engine/matrix.hpp"
-#include "softfloat/parallel.hpp"
+#include "softfloat/support/parallel.hpp"
 
 namespace ulp {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "engine/normal_quantile.hpp"
-#include "softfloat/philox.hpp"
+#include "softfloat/support/philox.hpp"
 
 namespace ulp {
 

@@ -10,7 +10,7 @@
 #include "engine/exponent_counts.hpp"
 #include "engine/rounder.hpp"
 #include "softfloat/format_names.hpp"
-#include "softfloat/parallel.hpp"
+#include "softfloat/support/parallel.hpp"
 
 namespace ulp {
 

@@ -8,9 +8,9 @@
 #include <limits>
 
 #include "softfloat/format_names.hpp"
-#include "softfloat/tensor_core/block_steps.hpp"
-#include "softfloat/tensor_core/chain_dot.hpp"
-#include "softfloat/tensor_core/exact_sum.hpp"
+#include "softfloat/matrix_units/block_steps.hpp"
+#include "softfloat/matrix_units/chain_dot.hpp"
+#include "softfloat/matrix_units/exact_sum.hpp"
 #include "softfloat/text.hpp"
 
 namespace ulp {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "softfloat/tensor_core/models.hpp"
+#include "softfloat/matrix_units/models.hpp"
 
 namespace ulp {
 

@@ -9,7 +9,7 @@
 #include "engine/random.hpp"
 #include "experiments/framework/experiment.hpp"
 #include "experiments/sources.hpp"
-#include "softfloat/tensor_core/integer_models.hpp"
+#include "softfloat/matrix_units/integer_models.hpp"
 
 namespace ulp {
 namespace {

@@ -8,8 +8,8 @@
 #include "engine/io/npy.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
+#include "softfloat/matrix_units/gemm.hpp"
 #include "softfloat/round.hpp"
-#include "softfloat/tensor_core/gemm.hpp"
 
 namespace ulp {
 

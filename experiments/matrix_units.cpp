@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "softfloat/format_names.hpp"
-#include "softfloat/tensor_core/models.hpp"
+#include "softfloat/matrix_units/models.hpp"
 
 namespace ulp {
 

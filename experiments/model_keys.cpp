@@ -1,10 +1,10 @@
 #include "experiments/model_keys.hpp"
 
 #include "softfloat/errors.hpp"
-#include "softfloat/nearest_names.hpp"
-#include "softfloat/tensor_core/block_scaled.hpp"
-#include "softfloat/tensor_core/integer_models.hpp"
-#include "softfloat/tensor_core/models.hpp"
+#include "softfloat/matrix_units/block_scaled.hpp"
+#include "softfloat/matrix_units/integer_models.hpp"
+#include "softfloat/matrix_units/models.hpp"
+#include "softfloat/support/nearest_names.hpp"
 
 namespace ulp {
 

@@ -9,8 +9,8 @@
 #include "engine/random.hpp"
 #include "engine/rounder.hpp"
 #include "experiments/sources.hpp"
-#include "softfloat/tensor_core/models.hpp"
-#include "softfloat/tensor_core/product.hpp"
+#include "softfloat/matrix_units/models.hpp"
+#include "softfloat/matrix_units/product.hpp"
 
 namespace ulp {
 namespace {

@@ -11,8 +11,8 @@
 #include "experiments/framework/control.hpp"
 #include "experiments/roofline_model.hpp"
 #include "experiments/sources.hpp"
-#include "softfloat/block_scaled.hpp"
-#include "softfloat/tensor_core/models.hpp"
+#include "softfloat/array/block_scaled.hpp"
+#include "softfloat/matrix_units/models.hpp"
 #include "softfloat/text.hpp"
 
 namespace ulp {

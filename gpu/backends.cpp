@@ -7,8 +7,8 @@
 #include "gpu/cublas_backend.hpp"
 #include "gpu/reference.hpp"
 #include "softfloat/format_names.hpp"
-#include "softfloat/parallel.hpp"
-#include "softfloat/tensor_core/gemm.hpp"
+#include "softfloat/matrix_units/gemm.hpp"
+#include "softfloat/support/parallel.hpp"
 
 namespace ulp::gpu {
 namespace {

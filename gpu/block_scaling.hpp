@@ -9,7 +9,7 @@
 
 namespace ulp::gpu {
 
-/// Named as in softfloat/tensor_core/block_scaled.hpp.
+/// Named as in softfloat/matrix_units/block_scaled.hpp.
 enum class Scaling : std::uint8_t {
     none,
     mxf8f6f4,  // .kind::mxf8f6f4, .scale_vec::1X, .ue8m0

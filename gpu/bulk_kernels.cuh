@@ -8,7 +8,7 @@
 #include "gpu/decoded_dot.hpp"
 #include "gpu/input_classes.hpp"
 #include "gpu/instruction.hpp"
-#include "softfloat/tensor_core/block_scaled.hpp"
+#include "softfloat/matrix_units/block_scaled.hpp"
 
 namespace ulp::gpu {
 

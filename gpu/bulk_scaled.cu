@@ -2,7 +2,7 @@
 // only.
 #include "gpu/bulk_device.cuh"
 #include "gpu/launch.cuh"
-#include "softfloat/tensor_core/block_scaled.hpp"
+#include "softfloat/matrix_units/block_scaled.hpp"
 
 namespace ulp::gpu {
 namespace {

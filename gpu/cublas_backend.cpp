@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "gpu/cublas.hpp"
-#include "softfloat/tensor_core/gemm.hpp"
+#include "softfloat/matrix_units/gemm.hpp"
 
 namespace ulp::gpu {
 namespace {

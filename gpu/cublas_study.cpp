@@ -7,7 +7,7 @@
 #include "gpu/input_classes.hpp"
 #include "gpu/instruction.hpp"
 #include "softfloat/errors.hpp"
-#include "softfloat/tensor_core/gemm.hpp"
+#include "softfloat/matrix_units/gemm.hpp"
 
 namespace ulp::gpu {
 namespace {

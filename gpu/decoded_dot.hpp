@@ -1,12 +1,12 @@
 // The fused group on operands that were decoded before: the fast twin of block_dot
-// (softfloat/tensor_core/block_dot.hpp), for a GPU that checks billions of groups. An operand serves a whole row or
+// (softfloat/matrix_units/block_dot.hpp), for a GPU that checks billions of groups. An operand serves a whole row or
 // column of a tile, so it is decoded once. Infinities and NaNs are left to block_dot: they are rare where speed
 // matters.
 #pragma once
 
 #include <cstdint>
 
-#include "softfloat/tensor_core/chain_dot.hpp"
+#include "softfloat/matrix_units/chain_dot.hpp"
 
 namespace ulp::gpu {
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "gpu/instruction.hpp"
-#include "softfloat/tensor_core/chained_units.hpp"
-#include "softfloat/tensor_core/integer_models.hpp"
+#include "softfloat/matrix_units/chained_units.hpp"
+#include "softfloat/matrix_units/integer_models.hpp"
 
 namespace ulp::gpu {
 

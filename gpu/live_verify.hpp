@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "gpu/executor.hpp"
-#include "softfloat/tensor_core/recordings.hpp"
+#include "softfloat/lab/recordings.hpp"
 
 namespace ulp::gpu {
 

@@ -9,7 +9,7 @@
 //     date 2026-11-20
 //     instruction mma.m16n8k16.fp16.fp32
 //     model sm_90:mma.fp16.fp32            the row it is compared with; "none"
-//     probes 12                            softfloat/tensor_core/probes.hpp: k:a*b of the lanes that are not +0
+//     probes 12                            softfloat/lab/probes.hpp: k:a*b of the lanes that are not +0
 //     Z1 c=00000000 d=30800000 0:0000*7F00 1:3080*3F80
 //     samples 5                            whole tiles in full, as 32-bit words, k fastest, lowest bits first
 //     tile ordinary seed 0000000000000001 steps 1
@@ -31,7 +31,7 @@
 
 #include "gpu/executor.hpp"
 #include "gpu/input_classes.hpp"
-#include "softfloat/tensor_core/probes.hpp"
+#include "softfloat/lab/probes.hpp"
 
 namespace ulp::gpu {
 

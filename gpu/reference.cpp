@@ -8,8 +8,8 @@
 #include "gpu/decoded_dot.hpp"
 #include "gpu/exact_dot.hpp"
 #include "softfloat/errors.hpp"
-#include "softfloat/tensor_core/chain_dot.hpp"
-#include "softfloat/tensor_core/models.hpp"
+#include "softfloat/matrix_units/chain_dot.hpp"
+#include "softfloat/matrix_units/models.hpp"
 
 namespace ulp::gpu {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "gpu/executor.hpp"
 #include "gpu/instruction.hpp"
-#include "softfloat/tensor_core/block_scaled.hpp"
-#include "softfloat/tensor_core/model.hpp"
+#include "softfloat/matrix_units/block_scaled.hpp"
+#include "softfloat/matrix_units/model.hpp"
 
 namespace ulp::gpu {
 

@@ -4,7 +4,7 @@
 
 #include "gpu/executor.hpp"
 #include "gpu/reference.hpp"
-#include "softfloat/tensor_core/policies.hpp"
+#include "softfloat/matrix_units/policies.hpp"
 
 namespace ulp::gpu {
 namespace {

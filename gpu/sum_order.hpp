@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "softfloat/tensor_core/product.hpp"
+#include "softfloat/matrix_units/product.hpp"
 
 namespace ulp::gpu {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "softfloat/big_integer.hpp"
+#include "softfloat/support/big_integer.hpp"
 
 namespace ulp {
 

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "softfloat/device_constant.hpp"
+#include "softfloat/support/device_constant.hpp"
 
 namespace ulp {
 

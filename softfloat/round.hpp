@@ -3,9 +3,9 @@
 
 #include <bit>
 
-#include "softfloat/bits.hpp"
 #include "softfloat/context.hpp"
 #include "softfloat/format.hpp"
+#include "softfloat/support/bits.hpp"
 
 namespace ulp {
 

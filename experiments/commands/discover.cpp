@@ -9,13 +9,13 @@
 #include "experiments/model_keys.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
-#include "softfloat/tensor_core/block_scaled_discovery.hpp"
-#include "softfloat/tensor_core/chain_dot.hpp"
-#include "softfloat/tensor_core/discovery.hpp"
-#include "softfloat/tensor_core/gemm.hpp"
-#include "softfloat/tensor_core/integer_discovery.hpp"
-#include "softfloat/tensor_core/policies.hpp"
-#include "softfloat/tensor_core/x86_units.hpp"
+#include "softfloat/lab/block_scaled_discovery.hpp"
+#include "softfloat/lab/discovery.hpp"
+#include "softfloat/lab/integer_discovery.hpp"
+#include "softfloat/matrix_units/chain_dot.hpp"
+#include "softfloat/matrix_units/gemm.hpp"
+#include "softfloat/matrix_units/policies.hpp"
+#include "softfloat/matrix_units/x86_units.hpp"
 
 namespace ulp {
 namespace {

@@ -9,9 +9,9 @@
 #include "experiments/matrix_files.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
+#include "softfloat/matrix_units/gemm.hpp"
+#include "softfloat/matrix_units/policies.hpp"
 #include "softfloat/round.hpp"
-#include "softfloat/tensor_core/gemm.hpp"
-#include "softfloat/tensor_core/policies.hpp"
 #include "softfloat/text.hpp"
 
 namespace ulp {

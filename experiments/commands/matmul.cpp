@@ -12,11 +12,11 @@
 #include "experiments/model_keys.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
-#include "softfloat/tensor_core/block_scaled.hpp"
-#include "softfloat/tensor_core/integer_models.hpp"
-#include "softfloat/tensor_core/models.hpp"
-#include "softfloat/tensor_core/policies.hpp"
-#include "softfloat/tensor_core/product.hpp"
+#include "softfloat/matrix_units/block_scaled.hpp"
+#include "softfloat/matrix_units/integer_models.hpp"
+#include "softfloat/matrix_units/models.hpp"
+#include "softfloat/matrix_units/policies.hpp"
+#include "softfloat/matrix_units/product.hpp"
 
 namespace ulp {
 namespace {

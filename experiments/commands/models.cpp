@@ -1,5 +1,5 @@
 // `ulplab models`: the tables of matrix instructions, with what stands behind each row, and the backends.
-#include "softfloat/tensor_core/models.hpp"
+#include "softfloat/matrix_units/models.hpp"
 
 #include <fmt/core.h>
 
@@ -10,9 +10,9 @@
 #include "experiments/commands/command.hpp"
 #include "experiments/framework/markdown.hpp"
 #include "softfloat/format_names.hpp"
+#include "softfloat/matrix_units/block_scaled.hpp"
+#include "softfloat/matrix_units/integer_models.hpp"
 #include "softfloat/rounding_names.hpp"
-#include "softfloat/tensor_core/block_scaled.hpp"
-#include "softfloat/tensor_core/integer_models.hpp"
 
 namespace ulp {
 namespace {
@@ -131,7 +131,8 @@ void print_markdown(const std::vector<ModelRow>& rows, const std::vector<OtherRo
     }
     const std::string explanation =
         "A row is one matrix instruction: what its unit computes, as parameters that "
-        "[softfloat/tensor_core/block_dot.hpp](../../softfloat/tensor_core/block_dot.hpp) and its neighbours read. k: "
+        "[softfloat/matrix_units/block_dot.hpp](../../softfloat/matrix_units/block_dot.hpp) and its neighbours read. "
+        "k: "
         "products of one instruction; group: products added at once; F: aligned terms are cut below 2^(M-F), M the "
         "largest exponent of the group; bits: fraction bits kept by the rounding of a group's sum.\n\n"
         "Evidence: *recorded*: recordings of the GPU agree with the row, bit for bit; *seen live*: compared with the "

@@ -7,10 +7,10 @@
 
 #include "experiments/commands/command.hpp"
 #include "softfloat/format_names.hpp"
-#include "softfloat/tensor_core/chain_dot.hpp"
-#include "softfloat/tensor_core/models.hpp"
-#include "softfloat/tensor_core/policies.hpp"
-#include "softfloat/tensor_core/probes.hpp"
+#include "softfloat/lab/probes.hpp"
+#include "softfloat/matrix_units/chain_dot.hpp"
+#include "softfloat/matrix_units/models.hpp"
+#include "softfloat/matrix_units/policies.hpp"
 
 namespace ulp {
 namespace {

@@ -1,5 +1,5 @@
 // `ulplab testfloat OP`: a filter between testfloat_gen and testfloat_ver.
-#include "softfloat/testfloat.hpp"
+#include "softfloat/lab/testfloat.hpp"
 
 #include <iostream>
 #include <memory>

@@ -11,9 +11,9 @@
 #include "gpu/recording.hpp"
 #include "gpu/reference.hpp"
 #include "softfloat/errors.hpp"
-#include "softfloat/tensor_core/gemm.hpp"
-#include "softfloat/tensor_core/policies.hpp"
-#include "softfloat/tensor_core/recordings.hpp"
+#include "softfloat/lab/recordings.hpp"
+#include "softfloat/matrix_units/gemm.hpp"
+#include "softfloat/matrix_units/policies.hpp"
 
 namespace ulp {
 namespace {

@@ -1,6 +1,6 @@
-// Rows of the recordings in the published layout (softfloat/tensor_core/recordings.hpp) as questions to students.
+// Rows of the recordings in the published layout (softfloat/lab/recordings.hpp) as questions to students.
 #include "experiments/course/grader.hpp"
-#include "softfloat/tensor_core/recordings.hpp"
+#include "softfloat/lab/recordings.hpp"
 
 namespace ulp::course {
 

@@ -1,5 +1,5 @@
-// Operations on arrays, vectorised for AVX2 and AVX-512 with a choice at run time (softfloat/simd_choice.hpp), with the
-// bits of the scalar operations element by element. One thread each; give threads pieces of the arrays.
+// Operations on arrays, vectorised for AVX2 and AVX-512 with a choice at run time (softfloat/vector/simd_choice.hpp),
+// with the bits of the scalar operations element by element. One thread each; give threads pieces of the arrays.
 //
 //     ulp::round_array(ulp::formats::bf16, weights);                                     // in place, nearest even
 //     ulp::round_array(ulp::formats::e4m3, x, y, {.rounding = ulp::Rounding::stochastic, .seed = 7});
@@ -17,7 +17,7 @@
 #include "softfloat/array/words.hpp"
 #include "softfloat/float.hpp"
 #include "softfloat/format.hpp"
-#include "softfloat/simd_choice.hpp"
+#include "softfloat/vector/simd_choice.hpp"
 
 namespace ulp {
 

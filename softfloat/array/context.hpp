@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "softfloat/context.hpp"
-#include "softfloat/philox.hpp"
+#include "softfloat/support/philox.hpp"
 
 namespace ulp {
 

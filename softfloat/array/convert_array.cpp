@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "softfloat/array/dispatch.hpp"
 #include "softfloat/array/environment.hpp"
+#include "softfloat/array/kernels/dispatch.hpp"
 #include "softfloat/array/stages.hpp"
 #include "softfloat/array/words.hpp"
 #include "softfloat/round.hpp"

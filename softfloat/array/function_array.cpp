@@ -1,9 +1,9 @@
 #include <bit>
 #include <cstring>
 
-#include "softfloat/array/dispatch.hpp"
 #include "softfloat/array/environment.hpp"
 #include "softfloat/array/function_tables.hpp"
+#include "softfloat/array/kernels/dispatch.hpp"
 #include "softfloat/array/stages.hpp"
 #include "softfloat/functions/functions.hpp"
 #include "softfloat/functions/pinned.hpp"

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "softfloat/array/context.hpp"
-#include "softfloat/array/kernel_table.hpp"
+#include "softfloat/array/kernels/kernel_table.hpp"
 #include "softfloat/format.hpp"
 
 namespace ulp::array {

@@ -1,9 +1,9 @@
 #include <algorithm>
 
 #include "softfloat/arithmetic.hpp"
-#include "softfloat/array/dispatch.hpp"
 #include "softfloat/array/environment.hpp"
-#include "softfloat/array/native_half.hpp"
+#include "softfloat/array/kernels/dispatch.hpp"
+#include "softfloat/array/kernels/native_half.hpp"
 #include "softfloat/array/stages.hpp"
 #include "softfloat/array/words.hpp"
 

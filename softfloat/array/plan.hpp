@@ -1,5 +1,5 @@
 // A format and a rounding, reduced to the constants that the array kernels need. Plain words without functions: this
-// header is also compiled for instructions that the processor may lack (see softfloat/simd_choice.hpp).
+// header is also compiled for instructions that the processor may lack (see softfloat/vector/simd_choice.hpp).
 //
 // A kernel rounds the fp32 word x = sign | a. With `cut` the number of fraction bits to drop:
 //

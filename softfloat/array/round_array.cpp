@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "softfloat/array/array.hpp"
-#include "softfloat/array/dispatch.hpp"
 #include "softfloat/array/environment.hpp"
+#include "softfloat/array/kernels/dispatch.hpp"
 #include "softfloat/array/make_plan.hpp"
 #include "softfloat/array/stages.hpp"
 #include "softfloat/round.hpp"

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "softfloat/array/context.hpp"
-#include "softfloat/array/kernel_table.hpp"
+#include "softfloat/array/kernels/kernel_table.hpp"
 #include "softfloat/array/make_plan.hpp"
 #include "softfloat/format.hpp"
 

@@ -10,7 +10,7 @@
 #include "softfloat/array/context.hpp"
 #include "softfloat/array/operation.hpp"
 #include "softfloat/format.hpp"
-#include "softfloat/simd_choice.hpp"
+#include "softfloat/vector/simd_choice.hpp"
 
 namespace ulp::array {
 

@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "softfloat/tensor_core/block_scaled.hpp"
-#include "softfloat/tensor_core/fast/dispatch.hpp"
-#include "softfloat/tensor_core/fast/fast_gemm.hpp"
-#include "softfloat/tensor_core/gemm.hpp"
-#include "softfloat/tensor_core/integer_models.hpp"
-#include "softfloat/tensor_core/models.hpp"
+#include "softfloat/matrix_units/block_scaled.hpp"
+#include "softfloat/matrix_units/fast/dispatch.hpp"
+#include "softfloat/matrix_units/fast/fast_gemm.hpp"
+#include "softfloat/matrix_units/gemm.hpp"
+#include "softfloat/matrix_units/integer_models.hpp"
+#include "softfloat/matrix_units/models.hpp"
 
 namespace {
 

@@ -15,10 +15,10 @@
 #include "engine/matmul.hpp"
 #include "engine/random.hpp"
 #include "softfloat/float.hpp"
-#include "softfloat/simd_choice.hpp"
-#include "softfloat/tensor_core/chain_dot.hpp"
-#include "softfloat/tensor_core/gemm.hpp"
-#include "softfloat/tensor_core/models.hpp"
+#include "softfloat/matrix_units/chain_dot.hpp"
+#include "softfloat/matrix_units/gemm.hpp"
+#include "softfloat/matrix_units/models.hpp"
+#include "softfloat/vector/simd_choice.hpp"
 
 namespace {
 

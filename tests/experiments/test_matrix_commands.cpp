@@ -11,7 +11,7 @@
 #include "experiments/dot_explanation.hpp"
 #include "experiments/matrix_files.hpp"
 #include "softfloat/errors.hpp"
-#include "softfloat/tensor_core/chain_dot.hpp"
+#include "softfloat/matrix_units/chain_dot.hpp"
 
 namespace fs = std::filesystem;
 

@@ -8,7 +8,7 @@
 
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/subprocess.hpp"
-#include "softfloat/simd_choice.hpp"
+#include "softfloat/vector/simd_choice.hpp"
 #include "tests/experiments/temporary_folder.hpp"
 
 namespace {

@@ -3,15 +3,15 @@
 #
 #     device_code.sh ROOT OBJECT...
 #
-# Headers for the GPU count no bits by <bit> (softfloat/bits.hpp). The objects, which hold PTX as text, hold no trap: nvcc
-# makes one of a reference to a constant of the host (softfloat/device_constant.hpp).
+# Headers for the GPU count no bits by <bit> (softfloat/support/bits.hpp). The objects, which hold PTX as text, hold no trap: nvcc
+# makes one of a reference to a constant of the host (softfloat/support/device_constant.hpp).
 set -euo pipefail
 root=$1
 shift
 cd "$root"
 functions='std::(has_single_bit|bit_ceil|bit_floor|bit_width|popcount|count[lr]_(zero|one))\('
-if grep -nE "$functions" softfloat/*.hpp softfloat/functions/*.hpp softfloat/tensor_core/*.hpp gpu/*.hpp gpu/*.cu*; then
-    echo "device_code.sh: use softfloat/bits.hpp in place of <bit>" >&2
+if grep -nE "$functions" softfloat/*.hpp softfloat/{support,functions,matrix_units}/*.hpp gpu/*.hpp gpu/*.cu*; then
+    echo "device_code.sh: use softfloat/support/bits.hpp in place of <bit>" >&2
     exit 1
 fi
 for object in "$@"; do

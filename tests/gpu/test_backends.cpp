@@ -10,7 +10,7 @@
 #include "gpu/cublas_backend.hpp"
 #include "gpu/input_classes.hpp"
 #include "softfloat/errors.hpp"
-#include "softfloat/tensor_core/gemm.hpp"
+#include "softfloat/matrix_units/gemm.hpp"
 
 using namespace ulp::gpu;
 using ulp::Index;

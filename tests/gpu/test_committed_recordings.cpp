@@ -12,8 +12,8 @@
 #include "gpu/recording.hpp"
 #include "gpu/reference.hpp"
 #include "gpu/training.hpp"
-#include "softfloat/tensor_core/chain_dot.hpp"
-#include "softfloat/tensor_core/models.hpp"
+#include "softfloat/matrix_units/chain_dot.hpp"
+#include "softfloat/matrix_units/models.hpp"
 
 using namespace ulp::gpu;
 

@@ -9,7 +9,7 @@
 #include "gpu/inputs.hpp"
 #include "gpu/instruction.hpp"
 #include "gpu/reference.hpp"
-#include "softfloat/tensor_core/policies.hpp"
+#include "softfloat/matrix_units/policies.hpp"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include "gpu/cublas_study.hpp"
 #include "gpu/kernel_names.hpp"
 #include "softfloat/errors.hpp"
-#include "softfloat/tensor_core/gemm.hpp"
+#include "softfloat/matrix_units/gemm.hpp"
 
 using namespace ulp::gpu;
 using ulp::ProductOrder;

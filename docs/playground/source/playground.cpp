@@ -16,10 +16,10 @@
 
 #include "docs/playground/source/json.hpp"
 #include "softfloat/describe.hpp"
+#include "softfloat/matrix_units/block_steps.hpp"
+#include "softfloat/matrix_units/exact_sum.hpp"
+#include "softfloat/matrix_units/models.hpp"
 #include "softfloat/rounding_names.hpp"
-#include "softfloat/tensor_core/block_steps.hpp"
-#include "softfloat/tensor_core/exact_sum.hpp"
-#include "softfloat/tensor_core/models.hpp"
 #include "softfloat/text.hpp"
 
 namespace playground {

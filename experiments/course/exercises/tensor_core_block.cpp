@@ -1,6 +1,6 @@
 // Exercise: one fused block of a Tensor Core, as recordings of GPUs show it.
 #include "experiments/course/exercises/common.hpp"
-#include "softfloat/tensor_core/block_dot.hpp"
+#include "softfloat/matrix_units/block_dot.hpp"
 
 namespace ulp::course {
 namespace {

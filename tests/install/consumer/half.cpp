@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <iostream>
 
-#include "softfloat/tensor_core/chain_dot.hpp"
-#include "softfloat/tensor_core/models.hpp"
+#include "softfloat/matrix_units/chain_dot.hpp"
+#include "softfloat/matrix_units/models.hpp"
 #include "softfloat/text.hpp"
 
 int main() {

@@ -6,7 +6,7 @@
 #include <cstdio>
 
 #include "softfloat/float.hpp"
-#include "softfloat/simd_choice.hpp"
+#include "softfloat/vector/simd_choice.hpp"
 #include "tests/softfloat/oracle.hpp"
 
 namespace ulp::sweep {

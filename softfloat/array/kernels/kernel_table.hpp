@@ -1,0 +1,50 @@
+// The array kernels of one set of vector instructions, as functions. No inline functions: see
+// softfloat/vector/simd_choice.hpp.
+#pragma once
+
+#include <cstddef>
+
+#include "softfloat/array/operation.hpp"
+#include "softfloat/array/plan.hpp"
+
+namespace ulp::array {
+
+/// What the rounding of magnitudes needs.
+enum Shape : int {
+    wide,              // the exponents of fp32
+    narrow,            // fewer, so that subnormals need a growing cut
+    no_negative_zero,  // narrow, and a zero has no sign
+    shapes
+};
+
+/// `count` elements from `in` to `out`, which may be the same.
+using RoundKernel = void (*)(const RoundingPlan&, const void* in, void* out, std::size_t count);
+
+/// Indexed by ulp::Rounding; up and down share a kernel.
+inline constexpr int roundings = 7;
+
+/// out = a op b, or sqrt(a), or a * b + c; the operands that an operation has not are null.
+using ArithmeticKernel = void (*)(const RoundingPlan&, const void* a, const void* b, const void* c, void* out,
+                                  std::size_t count);
+
+/// A null entry says that there is no such kernel, and another way must be taken.
+struct KernelTable {
+    RoundKernel round[roundings][shapes];        // fp32 -> fp32 on the format's grid
+    RoundKernel encode16[roundings][shapes];     // fp32 -> 16-bit words
+    RoundKernel encode8[roundings][shapes];      // fp32 -> 8-bit words
+    RoundKernel decode16[shapes];                // 16-bit words -> fp32
+    RoundKernel decode8[shapes];                 // 8-bit words -> fp32
+    RoundKernel narrow;                          // fp64 -> fp32, rounded to odd
+    RoundKernel widen;                           // fp32 -> fp64
+    ArithmeticKernel odd_by_single[operations];  // fp32 -> fp32, to odd: see kernels_arithmetic.hpp
+    ArithmeticKernel odd_by_double[operations];
+    ArithmeticKernel single[operations];          // fp32 -> fp32 in the rounding of the processor's control register
+    ArithmeticKernel half_nearest[operations];    // fp16 -> fp16, to nearest even
+    ArithmeticKernel bfloat_nearest[operations];  // bf16 -> bf16, to nearest even
+};
+
+extern const KernelTable portable_kernels;
+extern const KernelTable avx2_kernels;
+extern const KernelTable avx512_kernels;
+
+}  // namespace ulp::array

@@ -1,0 +1,94 @@
+#include "softfloat/matrix_units/block_scaled.hpp"
+
+#include <stdexcept>
+#include <vector>
+
+#include "softfloat/format_names.hpp"
+#include "softfloat/support/nearest_names.hpp"
+#include "softfloat/support/parallel.hpp"
+
+namespace ulp {
+
+namespace {
+
+std::vector<BlockScaledRow> build_table() {
+    using namespace formats;
+    const std::string claim = "MMA-Sim, arXiv 2511.10909";
+    std::vector<BlockScaledRow> rows;
+    const auto add = [&](const std::string& key, const FloatFormat& element, int k, int fraction_bits,
+                         const FloatFormat& scale, int block, int exact) {
+        const TensorCoreModel group{
+            .a_format = element, .b_format = element, .instruction_k = k, .group = k, .fraction_bits = fraction_bits};
+        rows.push_back(
+            {key + "." + name_of(element) + ".fp32", {group, scale, block, exact}, Evidence::claimed, claim});
+    };
+    for (const std::string unit : {"sm_100:tcgen05", "sm_120:mma"}) {
+        for (const FloatFormat& element : {e4m3, e5m2, e3m2, e2m3, e2m1})
+            add(unit + ".mxf8f6f4", element, 32, 25, e8m0, 32, 1);
+        add(unit + ".mxf4", e2m1, 64, 35, e8m0, 32, 16);
+        add(unit + ".nvf4", e2m1, 64, 35, e4m3, 16, 16);
+    }
+    return rows;
+}
+
+/// Codes of a matrix's rows, each filled up to `padded` codes with `filling`.
+std::vector<std::uint32_t> codes_of(const FloatFormat& format, const Strided<const float>& matrix, std::int64_t rows,
+                                    std::int64_t cols, std::int64_t padded, std::uint32_t filling) {
+    std::vector<std::uint32_t> codes(static_cast<std::size_t>(rows * padded), filling);
+    if (matrix.data == nullptr) return codes;
+    for (std::int64_t i = 0; i < rows; ++i) {
+        for (std::int64_t j = 0; j < cols; ++j) {
+            codes[static_cast<std::size_t>(i * padded + j)] = operand_code(format, matrix(i, j));
+        }
+    }
+    return codes;
+}
+
+}  // namespace
+
+void block_scaled_gemm(const BlockScaledModel& model, const BlockScaledProblem& problem) {
+    const GemmProblem& p = problem.product;
+    if (p.m < 0 || p.n < 0 || p.k < 0) throw std::invalid_argument("a matrix product needs sizes of 0 or more");
+    if (p.m == 0 || p.n == 0) return;
+    if (p.d.data == nullptr || (p.k > 0 && (p.a.data == nullptr || p.b.data == nullptr))) {
+        throw std::invalid_argument("a matrix product needs the arrays of both operands and of its result");
+    }
+    const TensorCoreModel& group = model.group;
+    const std::int64_t step = group.instruction_k;
+    const std::int64_t k = (p.k + step - 1) / step * step;
+    const std::int64_t scales = (p.k + model.scale_block - 1) / model.scale_block;
+    const std::int64_t scales_k = k / model.scale_block;
+    const std::uint32_t one = operand_code(model.scale_format, 1.0F);
+    const auto a = codes_of(group.a_format, p.a, p.m, p.k, k, 0);
+    const auto b = codes_of(group.b_format, p.b.transposed(), p.n, p.k, k, 0);
+    const auto x = codes_of(model.scale_format, problem.a_scales, p.m, scales, scales_k, one);
+    const auto y = codes_of(model.scale_format, problem.b_scales.transposed(), p.n, scales, scales_k, one);
+    for_each_index(p.m, worth_threads(p.m * p.n * p.k > (std::int64_t{1} << 16)), [&](std::int64_t i) {
+        for (std::int64_t j = 0; j < p.n; ++j) {
+            std::uint32_t d = p.c.data == nullptr ? 0 : operand_code(group.accumulator, p.c(i, j));
+            for (std::int64_t at = 0; at < k; at += step) {
+                const std::int64_t scale = at / model.scale_block;
+                d = block_scaled_dot(model, a.data() + i * k + at, b.data() + j * k + at,
+                                     x.data() + i * scales_k + scale, y.data() + j * scales_k + scale, d);
+            }
+            p.d(i, j) = carrier_of(group.accumulator, d);
+        }
+    });
+}
+
+std::span<const BlockScaledRow> block_scaled_table() {
+    static const std::vector<BlockScaledRow> table = build_table();
+    return table;
+}
+
+const BlockScaledRow& find_block_scaled_model(std::string_view key) {
+    std::vector<std::string> keys;
+    for (const BlockScaledRow& row : block_scaled_table()) {
+        if (row.key == key) return row;
+        keys.push_back(row.key);
+    }
+    throw std::invalid_argument("there is no block-scaled model '" + std::string(key) + "'; nearest are " +
+                                nearest_names(key, keys) + ", and `ulplab models` lists all");
+}
+
+}  // namespace ulp

@@ -1,0 +1,104 @@
+#include "softfloat/matrix_units/block_steps.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace ulp {
+
+namespace {
+
+/// One instruction's operands, filled up with zeros; `k` says which product of the dot product each one is.
+struct Operands {
+    std::vector<std::uint32_t> a, b;
+    std::vector<int> k;
+};
+
+Operands operands_of(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b, int first, int count) {
+    Operands in;
+    for (int k = first; k < first + count; ++k) {
+        const auto at = static_cast<std::size_t>(k);
+        in.a.push_back(at < a.size() ? a[at] : 0);
+        in.b.push_back(at < b.size() ? b[at] : 0);
+        in.k.push_back(k);
+    }
+    return in;
+}
+
+/// What one of the two fp16 instructions takes of an FP8 instruction.
+Operands half_of(const TensorCoreModel& model, const Operands& in, bool second) {
+    Operands half;
+    for (int k = 0; k < model.instruction_k; ++k) {
+        if (in_second_hmma(k) != second) continue;
+        const auto at = static_cast<std::size_t>(k);
+        half.a.push_back(static_cast<std::uint32_t>(fp16_code(model.a_format, in.a[at])));
+        half.b.push_back(static_cast<std::uint32_t>(fp16_code(model.b_format, in.b[at])));
+        half.k.push_back(in.k[at]);
+    }
+    return half;
+}
+
+bool loses_bits(const BlockTerm& term, int largest, int fraction_bits) {
+    const int cut = largest - fraction_bits - (term.exponent - term.point);
+    if (cut <= 0 || term.significand == 0) return false;
+    return cut >= 64 || (term.significand << (64 - cut)) != 0;
+}
+
+GroupSteps group_steps(const TensorCoreModel& model, const Operands& in, int first, std::uint32_t c) {
+    const int count = std::min(model.group, model.instruction_k - first);
+    GroupSteps steps{.model = model, .terms = {}};
+    BlockSpecials specials;
+    for (int i = first; i < first + count; ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        const BlockTerm term =
+            product_term(model, decoded(model.a_format, in.a[at]), decoded(model.b_format, in.b[at]), specials);
+        steps.terms.push_back({in.k[at], in.a[at], in.b[at], term});
+    }
+    steps.terms.push_back({-1, c, 0, addend_term(model, c, specials)});
+    steps.result = block_dot(model, in.a.data() + first, in.b.data() + first, c, count);
+    steps.special = specials.any();
+    if (steps.special) return steps;
+    steps.largest = model.policies.exponent_floor;
+    for (const GroupTerm& each : steps.terms) steps.largest = std::max(steps.largest, each.term.exponent);
+    for (GroupTerm& each : steps.terms) {
+        each.aligned = aligned_term(model, each.term, steps.largest);
+        each.cut = loses_bits(each.term, steps.largest, model.fraction_bits);
+        steps.sum += each.aligned;
+    }
+    return steps;
+}
+
+/// The groups of one fused instruction; returns its result.
+std::uint32_t add_groups(const TensorCoreModel& model, const Operands& in, std::uint32_t c, int instruction, int part,
+                         std::vector<GroupSteps>& steps) {
+    for (int first = 0; first < model.instruction_k; first += model.group) {
+        steps.push_back(group_steps(model, in, first, c));
+        steps.back().instruction = instruction;
+        steps.back().part = part;
+        c = steps.back().result;
+    }
+    return c;
+}
+
+}  // namespace
+
+std::vector<GroupSteps> steps_of_dot(const TensorCoreModel& model, std::span<const std::uint32_t> a,
+                                     std::span<const std::uint32_t> b, std::uint32_t c) {
+    if (a.size() != b.size()) throw std::invalid_argument("a and b of a dot product have different lengths");
+    if (!has_group_steps(model)) throw std::invalid_argument("this model adds its products one by one, not in groups");
+    std::vector<GroupSteps> steps;
+    for (int first = 0; first < static_cast<int>(a.size()); first += model.instruction_k) {
+        const int instruction = first / model.instruction_k;
+        const Operands in = operands_of(a, b, first, model.instruction_k);
+        if (model.summation == Summation::fused) {
+            c = add_groups(model, in, c, instruction, 0, steps);
+            continue;
+        }
+        const TensorCoreModel hmma = emulating_hmma(model);
+        std::uint32_t sum = add_groups(hmma, half_of(model, in, false), 0, instruction, 0, steps);
+        sum = add_groups(hmma, half_of(model, in, true), sum, instruction, 1, steps);
+        c = static_cast<std::uint32_t>(add_nearest(model.accumulator, sum, c));
+    }
+    return steps;
+}
+
+}  // namespace ulp

@@ -1,0 +1,413 @@
+#include "softfloat/matrix_units/fast/fast_gemm.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <stdexcept>
+#include <vector>
+
+#include "softfloat/matrix_units/chain_dot.hpp"
+#include "softfloat/matrix_units/fast/aligned.hpp"
+#include "softfloat/matrix_units/fast/pack.hpp"
+#include "softfloat/support/parallel.hpp"
+
+namespace ulp::fast {
+
+namespace {
+
+constexpr std::int64_t rows_per_tile = 32;  // with a panel's group this stays in the first-level cache
+
+/// What all tiles of a piece share.
+struct Plan {
+    const Kernels& kernels;
+    const TensorCoreModel& model;  // the instruction: element by element, chain_dot of it is the truth
+    TensorCoreModel block;         // the fused block that the kernels run
+    GemmProblem problem;
+    KOrder order;
+    std::int64_t groups_per_segment;  // groups after which the sum is added to the result, from zero again
+    Grid a_grid, b_grid;
+    std::int64_t width;  // columns of a panel
+    bool continues;      // C is what the piece before made
+};
+
+int round_up_div(int x, int y) { return (x + y - 1) / y; }
+std::int64_t tiles_of(std::int64_t size, std::int64_t tile) { return (size + tile - 1) / tile; }
+
+/// A matrix from element (i, j) on.
+template <class Real>
+Strided<Real> part_of(const Strided<Real>& matrix, std::int64_t i, std::int64_t j) {
+    return {&matrix(i, j), matrix.row_stride, matrix.col_stride};
+}
+
+Plan make_plan(const Kernels& kernels, const TensorCoreModel& model, const GemmProblem& problem, bool continues) {
+    const bool emulated = model.summation == Summation::fp8_by_hmma;
+    Plan plan{kernels, model, emulated ? emulating_hmma(model) : model, problem, {}, 0, {}, {}, 0, continues};
+    plan.order.k = problem.k;
+    plan.order.group = plan.block.group;
+    if (emulated) {
+        const int groups = 2 * round_up_div(plan.block.instruction_k, plan.block.group);
+        plan.order.emulated_instruction = model.instruction_k;
+        plan.order.groups = tiles_of(problem.k, model.instruction_k) * groups;
+        plan.groups_per_segment = groups;
+    } else {
+        plan.order.groups = tiles_of(problem.k, plan.block.group);
+        plan.groups_per_segment = plan.order.groups;
+    }
+    plan.a_grid = grid_of(model.a_format);
+    plan.b_grid = grid_of(model.b_format);
+    if (emulated) {  // decoded as fp16, where E4M3's subnormals are normal numbers
+        plan.a_grid.lowest_code_field = grid_of(formats::fp16).lowest_code_field;
+        plan.b_grid.lowest_code_field = plan.a_grid.lowest_code_field;
+    }
+    plan.width = std::int64_t{vectors_per_panel} * kernels.lanes;
+    return plan;
+}
+
+/// One tile's results while the groups run, with the marks of the elements to be computed again.
+struct Tile {
+    std::int64_t row, rows, col, cols;
+    AlignedVector<float> c;                 // [row][width]
+    std::vector<std::uint64_t> suspects{};  // [row]
+};
+
+/// A c that no kernel may start from: not finite, huge, or so small that it could decide the largest exponent.
+bool is_suspect_addend(float c) {
+    const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(c) & 0x7FFFFFFFU;
+    return magnitude != 0 && (magnitude < (std::uint32_t{lowest_field} << 23) || magnitude >= (227U << 23));
+}
+
+/// The tile's row i of C, on the accumulator's grid.
+void load_row(const Plan& plan, const Tile& tile, std::int64_t i, float* row) {
+    for (std::int64_t j = 0; j < tile.cols; ++j) row[j] = plan.problem.c(tile.row + i, tile.col + j);
+    const FloatFormat& format = plan.model.accumulator;
+    if (format == formats::fp32 || plan.continues) return;
+    for (std::int64_t j = 0; j < tile.cols; ++j) row[j] = carrier_of(format, operand_code(format, row[j]));
+}
+
+void load_tile(const Plan& plan, const PackedRows& a, const PackedPanel& b, Tile& tile) {
+    tile.c.assign(static_cast<std::size_t>(tile.rows * plan.width), 0.0F);
+    tile.suspects.assign(static_cast<std::size_t>(tile.rows), b.special);
+    for (std::int64_t i = 0; i < tile.rows; ++i) {
+        auto& suspects = tile.suspects[static_cast<std::size_t>(i)];
+        if ((a.special >> i & 1) != 0) suspects = ~std::uint64_t{0};
+        if (plan.problem.c.data == nullptr) continue;
+        float* row = tile.c.data() + i * plan.width;
+        load_row(plan, tile, i, row);
+        bool any = false;
+        for (std::int64_t j = 0; j < tile.cols; ++j) any |= is_suspect_addend(row[j]);
+        for (std::int64_t j = 0; any && j < tile.cols; ++j) {  // rare
+            if (!is_suspect_addend(row[j])) continue;
+            row[j] = 0.0F;
+            suspects |= std::uint64_t{1} << j;
+        }
+    }
+}
+
+void run_groups(const Plan& plan, const PackedRows& a, const PackedPanel& b, Tile& tile, float* c,
+                std::int64_t first_group, std::int64_t groups) {
+    const bool words = plan.a_grid.codes == ExponentCodes::words;
+    const bool narrow = plan.block.accumulator == formats::fp16;
+    const int vectors = static_cast<int>(tiles_of(tile.cols, plan.kernels.lanes));
+    const std::int64_t a_at = first_group * tile.rows * plan.order.group;
+    const std::int64_t b_k = first_group * plan.order.group;
+    const PanelTask task{a.values + a_at,
+                         a.exponents + a_at,
+                         b.values + b_k * plan.width,
+                         b.exponents + b_k * plan.kernels.lanes * (words ? 2 : 1),
+                         c,
+                         tile.suspects.data(),
+                         groups,
+                         tile.rows,
+                         plan.order.group,
+                         plan.block.fraction_bits,
+                         plan.block.output_fraction_bits == 13 ? 0xFFFFFC00U : 0xFFFFFFFFU,
+                         std::max(lowest_field, plan.block.policies.exponent_floor + 127)};
+    plan.kernels.panel[words ? 1 : 0][narrow ? 1 : 0][vectors - 1](task);
+}
+
+/// c + sum, to nearest even in the accumulator's format; marks what is not finite.
+void add_segment(const Plan& plan, const AlignedVector<float>& sums, Tile& tile) {
+    for (std::int64_t i = 0; i < tile.rows; ++i) {
+        for (std::int64_t j = 0; j < tile.cols; ++j) {
+            const auto at = static_cast<std::size_t>(i * plan.width + j);
+            // An fp16 sum is rounded twice, harmlessly: fp32 has more than 2 * 11 + 2 bits.
+            float sum = tile.c[at] + sums[at];
+            if (plan.model.accumulator == formats::fp16) sum = round_to(formats::fp16, sum);
+            const bool finite = (std::bit_cast<std::uint32_t>(sum) & 0x7F800000U) != 0x7F800000U;
+            tile.c[at] = sum;
+            if (!finite) tile.suspects[static_cast<std::size_t>(i)] |= std::uint64_t{1} << j;
+        }
+    }
+}
+
+void run_segments(const Plan& plan, const PackedRows& a, const PackedPanel& b, Tile& tile) {
+    if (plan.model.summation != Summation::fp8_by_hmma) {
+        run_groups(plan, a, b, tile, tile.c.data(), 0, plan.order.groups);
+        return;
+    }
+    AlignedVector<float> sums(tile.c.size());
+    for (std::int64_t g = 0; g < plan.order.groups; g += plan.groups_per_segment) {
+        std::fill(sums.begin(), sums.end(), 0.0F);
+        run_groups(plan, a, b, tile, sums.data(), g, plan.groups_per_segment);
+        add_segment(plan, sums, tile);
+    }
+}
+
+std::vector<DecodedOperand> operands_along_k(const FloatFormat& format, const float* first, std::int64_t stride,
+                                             std::int64_t k) {
+    std::vector<DecodedOperand> operands(static_cast<std::size_t>(k));
+    for (std::int64_t i = 0; i < k; ++i) {
+        operands[static_cast<std::size_t>(i)] = decoded(format, operand_code(format, first[i * stride]));
+    }
+    return operands;
+}
+
+/// Computes the marked elements of a tile by the definition.
+void settle_suspects(const Plan& plan, Tile& tile) {
+    const GemmProblem& p = plan.problem;
+    const std::uint64_t used = tile.cols == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << tile.cols) - 1;
+    std::vector<std::vector<DecodedOperand>> columns(static_cast<std::size_t>(tile.cols));
+    for (std::int64_t i = 0; i < tile.rows; ++i) {
+        std::uint64_t suspects = tile.suspects[static_cast<std::size_t>(i)] & used;
+        if (suspects == 0) continue;
+        const auto row = operands_along_k(plan.model.a_format, &p.a(tile.row + i, 0), p.a.col_stride, p.k);
+        for (; suspects != 0; suspects &= suspects - 1) {
+            const int j = std::countr_zero(suspects);
+            auto& column = columns[static_cast<std::size_t>(j)];
+            if (column.empty())
+                column = operands_along_k(plan.model.b_format, &p.b(0, tile.col + j), p.b.row_stride, p.k);
+            const float addend = p.c.data == nullptr ? 0.0F : p.c(tile.row + i, tile.col + j);
+            const std::uint32_t c = operand_code(plan.model.accumulator, addend);
+            const std::uint32_t d = chain_dot(plan.model, row.data(), column.data(), c, p.k);
+            tile.c[static_cast<std::size_t>(i * plan.width + j)] = carrier_of(plan.model.accumulator, d);
+        }
+    }
+}
+
+void store_tile(const Plan& plan, const Tile& tile) {
+    const Strided<float>& d = plan.problem.d;
+    for (std::int64_t i = 0; i < tile.rows; ++i) {
+        const float* from = tile.c.data() + i * plan.width;
+        float* to = &d(tile.row + i, tile.col);
+        for (std::int64_t j = 0; j < tile.cols; ++j) to[j * d.col_stride] = from[j];
+    }
+}
+
+/// The packed operands of one piece. Their memory stays from product to product: fresh pages would cost a tenth of one.
+struct PackedMemory {
+    std::vector<PackedRows> rows;     // [tile]
+    std::vector<PackedPanel> panels;  // [tile]
+
+    /// Makes room for this piece and all that are no larger.
+    void fit(const Plan& plan) {
+        const std::int64_t row_count =
+            packed_row_count(plan.kernels, plan.order, std::min(rows_per_tile, plan.problem.m));
+        const PanelCounts panel = packed_panel_counts(plan.kernels, plan.b_grid, plan.order);
+        rows.resize(static_cast<std::size_t>(tiles_of(plan.problem.m, rows_per_tile)));
+        panels.resize(static_cast<std::size_t>(tiles_of(plan.problem.n, plan.width)));
+        const auto row_tiles = static_cast<std::int64_t>(rows.size());
+        const auto col_tiles = static_cast<std::int64_t>(panels.size());
+        const std::size_t values = lines_of<float>(row_tiles * row_count + col_tiles * panel.values);
+        const std::size_t exponents = lines_of<std::uint32_t>(row_tiles * row_count + col_tiles * panel.exponents);
+        std::byte* const room = room_for(values + exponents);
+        auto* value = reinterpret_cast<float*>(room);
+        auto* exponent = reinterpret_cast<std::uint32_t*>(room + values);
+        for (PackedPanel& tile : panels) {
+            tile = {value, exponent};
+            value += panel.values, exponent += panel.exponents;
+        }
+        for (PackedRows& tile : rows) {
+            tile = {value, exponent};
+            value += row_count, exponent += row_count;
+        }
+    }
+
+  private:
+    /// The bytes of so many numbers in whole cache lines.
+    template <class T>
+    static std::size_t lines_of(std::int64_t count) {
+        return (static_cast<std::size_t>(count) * sizeof(T) + cache_line - 1) / cache_line * cache_line;
+    }
+
+    std::byte* room_for(std::size_t bytes) {
+        if (memory_.size() < bytes) {
+            memory_ = AlignedVector<std::byte>();  // before the new one, not beside it
+            memory_.resize(bytes);
+        }
+        return memory_.data();
+    }
+
+    AlignedVector<std::byte> memory_;  // values, then exponents
+};
+
+void pack_row_tile(const Plan& plan, std::int64_t t, PackedMemory& packed) {
+    const GemmProblem& p = plan.problem;
+    const std::int64_t first = t * rows_per_tile;
+    pack_rows(plan.kernels, plan.model.a_format, plan.a_grid, plan.order, part_of(p.a, first, 0),
+              std::min(rows_per_tile, p.m - first), packed.rows[static_cast<std::size_t>(t)]);
+}
+void pack_col_tile(const Plan& plan, std::int64_t t, PackedMemory& packed) {
+    const GemmProblem& p = plan.problem;
+    const std::int64_t first = t * plan.width;
+    pack_panel(plan.kernels, plan.model.b_format, plan.b_grid, plan.order, part_of(p.b, 0, first),
+               std::min(plan.width, p.n - first), packed.panels[static_cast<std::size_t>(t)]);
+}
+
+void run_tile(const Plan& plan, const PackedMemory& packed, std::int64_t t, Tile& tile) {
+    const std::int64_t row_tiles = tiles_of(plan.problem.m, rows_per_tile);
+    const std::int64_t i = t % row_tiles;
+    const std::int64_t j = t / row_tiles;
+    tile.row = i * rows_per_tile;
+    tile.rows = std::min(rows_per_tile, plan.problem.m - tile.row);
+    tile.col = j * plan.width;
+    tile.cols = std::min(plan.width, plan.problem.n - tile.col);
+    const PackedRows& a = packed.rows[static_cast<std::size_t>(i)];
+    const PackedPanel& b = packed.panels[static_cast<std::size_t>(j)];
+    load_tile(plan, a, b, tile);
+    run_segments(plan, a, b, tile);
+    settle_suspects(plan, tile);
+    store_tile(plan, tile);
+}
+
+/// Rows, columns and products of a piece, or where it begins.
+struct Extent {
+    std::int64_t m = 0, n = 0, k = 0;
+};
+
+/// How much of the product is packed at a time: what fits, and long enough that tiles are worth their loading.
+Extent piece_extent(const Plan& plan, int shares, std::int64_t bytes_a_share) {
+    const std::int64_t row_bytes = sizeof(float) + sizeof(std::uint32_t);  // of an element of A
+    const std::int64_t col_bytes = sizeof(float) + (plan.b_grid.codes == ExponentCodes::bytes ? 1 : 2);
+    const auto fitting = [&](std::int64_t size, std::int64_t step, std::int64_t bytes_each, std::int64_t others) {
+        const std::int64_t room = bytes_a_share * shares - others;
+        return std::min(size, std::max<std::int64_t>(room / bytes_each / step, 1) * step);
+    };
+    const auto filled_up = [&](std::int64_t cols) { return tiles_of(cols, plan.width) * plan.width; };
+    // k is filled up with zeros to whole groups, or to the groups of whole emulated instructions.
+    const std::int64_t k_step =
+        plan.order.emulated_instruction > 0 ? plan.order.emulated_instruction : plan.order.group;
+    const std::int64_t packed_step = plan.order.emulated_instruction > 0 ? plan.groups_per_segment * plan.order.group
+                                                                         : std::int64_t{plan.order.group};
+    const auto packed_k = [&](std::int64_t k) { return tiles_of(k, k_step) * packed_step; };
+    const GemmProblem& p = plan.problem;
+    Extent most{std::min<std::int64_t>(p.m, 96 * shares), 0, std::min<std::int64_t>(p.k, 512)};
+    const std::int64_t depth = packed_k(most.k);
+    most.n = fitting(p.n, plan.width, col_bytes * depth, row_bytes * most.m * depth);
+    most.m = fitting(p.m, rows_per_tile, row_bytes * depth, col_bytes * filled_up(most.n) * depth);
+    most.k = fitting(p.k, plan.model.instruction_k,
+                     (row_bytes * most.m + col_bytes * filled_up(most.n)) * packed_step / k_step, 0);
+    return most;
+}
+
+/// The part of a product that begins at `at`. Along k a piece ends where an instruction of the chain does, and its
+/// result is the next one's C, as in the chain itself.
+GemmProblem piece_of(const GemmProblem& p, const Extent& at, const Extent& most) {
+    GemmProblem piece{.m = std::min(most.m, p.m - at.m),
+                      .n = std::min(most.n, p.n - at.n),
+                      .k = std::min(most.k, p.k - at.k),
+                      .a = part_of(p.a, at.m, at.k),
+                      .b = part_of(p.b, at.k, at.n),
+                      .d = part_of(p.d, at.m, at.n)};
+    if (at.k > 0) {
+        piece.c = {piece.d.data, piece.d.row_stride, piece.d.col_stride};
+    } else if (p.c.data != nullptr) {
+        piece.c = part_of(p.c, at.m, at.n);
+    }
+    return piece;
+}
+
+/// All pieces' beginnings; those that share packed columns follow each other.
+template <class Function>
+void each_piece(const GemmProblem& p, const Extent& most, const Function& f) {
+    for (std::int64_t n = 0; n < p.n; n += most.n) {
+        for (std::int64_t k = 0; k < p.k; k += most.k) {
+            for (std::int64_t m = 0; m < p.m; m += most.m) f(Extent{m, n, k});
+        }
+    }
+}
+
+bool ordinary_policies(const TensorCoreModel& model) {
+    const BlockPolicies& p = model.policies;
+    // With word codes a floor among the exponents that the kernels follow would meet their suspects.
+    const bool low_floor = p.exponent_floor + 127 <= lowest_field;
+    const bool bytes = grid_of(model.a_format).codes == ExponentCodes::bytes;
+    return p.zero_product != ZeroProduct::operand_as_subnormal &&
+           (p.zero_addend != ZeroAddend::at_accumulator_emin || model.accumulator == formats::fp32) &&
+           p.subnormal_addend == SubnormalAddend::at_emin && p.underflow_sign == UnderflowSign::positive &&
+           (low_floor || bytes);
+}
+
+/// 16 products must fit an int32, each below 4 * 2^F, and be exact in fp32.
+bool fits_kernels(const TensorCoreModel& block) {
+    const bool same_codes = grid_of(block.a_format).codes == grid_of(block.b_format).codes;
+    return same_codes && block.a_format.fraction_bits <= 10 && block.b_format.fraction_bits <= 10 &&
+           block.fraction_bits <= 25 && block.instruction_k % block.group == 0 && !block.flush_subnormals;
+}
+
+}  // namespace
+
+bool has_fast_path(const TensorCoreModel& model) {
+    const bool emulated = model.summation == Summation::fp8_by_hmma;
+    const bool fused = model.summation == Summation::fused || emulated;
+    const bool known_output = (model.accumulator == formats::fp32 && model.rounding == Rounding::toward_zero &&
+                               (model.output_fraction_bits == 23 || model.output_fraction_bits == 13)) ||
+                              (model.accumulator == formats::fp16 && model.rounding == Rounding::nearest_even &&
+                               model.output_fraction_bits == 10);
+    return fused && known_output && ordinary_policies(model) && fits_kernels(model) &&
+           model.mutation == BlockMutation{};
+}
+
+void fast_gemm(const Kernels& kernels, const TensorCoreModel& model, const GemmProblem& given,
+               std::int64_t packed_bytes) {
+    if (!has_fast_path(model)) throw std::invalid_argument("this model has no fast path; use soft_gemm_plain");
+    if (given.m == 0 || given.n == 0 || given.k == 0) return soft_gemm_plain(model, given);  // nothing to pack
+    GemmProblem problem = given;
+    TensorCoreModel oriented = model;
+    if (given.n < given.m && given.n < 48) {  // wide rows fill the vectors better; a dot product has no sides
+        problem = {given.n,
+                   given.m,
+                   given.k,
+                   given.b.transposed(),
+                   given.a.transposed(),
+                   given.c.transposed(),
+                   given.d.transposed()};
+        std::swap(oriented.a_format, oriented.b_format);
+    }
+    // Below this, waking the threads would cost more than they save.
+    const bool parallel = worth_threads(problem.m * problem.n * problem.k > (std::int64_t{1} << 18));
+    const int shares = std::max(parallel ? omp_get_max_threads() : 1, 2);
+    const Extent most = piece_extent(make_plan(kernels, oriented, problem, false), shares, packed_bytes);
+    static thread_local PackedMemory memory;
+    PackedMemory& packed = memory;  // of this thread, for all of them
+    packed.fit(make_plan(kernels, oriented, piece_of(problem, {}, most), false));
+    // What each thread does. `share` divides the numbers below a count among the threads, and lets none go on before
+    // all are done.
+    const auto run = [&](const auto& share) {
+        Tile tile;
+        each_piece(problem, most, [&](const Extent& at) {
+            const Plan plan = make_plan(kernels, oriented, piece_of(problem, at, most), at.k > 0);
+            const std::int64_t row_tiles = tiles_of(plan.problem.m, rows_per_tile);
+            const std::int64_t col_tiles = tiles_of(plan.problem.n, plan.width);
+            const std::int64_t new_cols = at.m == 0 ? col_tiles : 0;
+            share(new_cols + row_tiles, [&](std::int64_t t) {
+                if (t < new_cols) {
+                    pack_col_tile(plan, t, packed);
+                } else {
+                    pack_row_tile(plan, t - new_cols, packed);
+                }
+            });
+            share(row_tiles * col_tiles, [&](std::int64_t t) { run_tile(plan, packed, t, tile); });
+        });
+    };
+    if (!parallel) {
+        run([](std::int64_t count, const auto& f) { for_each_index(count, false, f); });
+        return;
+    }
+#pragma omp parallel
+    run([](std::int64_t count, const auto& f) {
+#pragma omp for schedule(dynamic)
+        for (std::int64_t t = 0; t < count; ++t) f(t);
+    });
+}
+
+}  // namespace ulp::fast

@@ -1,0 +1,24 @@
+// The fast way to soft_gemm's bits: packed operands, vectors over columns, OpenMP over tiles.
+//
+// What the kernels do not follow (infinities, NaNs, sums at the ends of the range) they mark, and those elements are
+// computed again by chain_dot. So the bits are those of soft_gemm_plain for all inputs.
+#pragma once
+
+#include "softfloat/matrix_units/fast/panel.hpp"
+#include "softfloat/matrix_units/gemm.hpp"
+#include "softfloat/matrix_units/model.hpp"
+
+namespace ulp::fast {
+
+/// Whether the kernels reproduce this model.
+bool has_fast_path(const TensorCoreModel& model);
+
+/// What a thread's packed operands take at most where memory is as usual: little beside the matrices, and in the cache.
+inline constexpr std::int64_t usual_packed_bytes = 1 << 20;
+
+/// The product with these kernels, packed in pieces of packed_bytes for each thread (of at least two). Throws
+/// std::invalid_argument unless has_fast_path(model).
+void fast_gemm(const Kernels& kernels, const TensorCoreModel& model, const GemmProblem& problem,
+               std::int64_t packed_bytes = usual_packed_bytes);
+
+}  // namespace ulp::fast

@@ -1,0 +1,128 @@
+#include "softfloat/matrix_units/fast/pack.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "softfloat/matrix_units/chain_dot.hpp"
+
+namespace ulp::fast {
+
+namespace {
+
+std::uint32_t word_of(float x) { return std::bit_cast<std::uint32_t>(x); }
+
+bool is_special(const Grid& grid, float value) { return (word_of(value) & 0x7FFFFFFFU) > grid.max_finite; }
+
+/// `count` elements `stride` apart, in order.
+void copy(const float* from, std::int64_t stride, std::int64_t count, float* to) {
+    if (stride == 1) {
+        std::copy_n(from, count, to);
+        return;
+    }
+    for (std::int64_t i = 0; i < count; ++i) to[i] = from[i * stride];
+}
+
+/// The slow way for what an encoder refused: rounds to the grid what is off it; true for a special value, now 0.
+bool settle(const FloatFormat& format, const Grid& grid, float& value) {
+    value = carrier_of(format, operand_code(format, value));
+    if (!is_special(grid, value)) return false;
+    value = 0.0F;
+    return true;
+}
+
+}  // namespace
+
+Grid grid_of(const FloatFormat& format) {
+    const bool words = format.emin() < -14;
+    const auto field = [](int exponent) { return static_cast<std::uint32_t>(exponent + 127) << 23; };
+    Grid grid{};
+    grid.codes = words ? ExponentCodes::words : ExponentCodes::bytes;
+    grid.dropped_bits = (std::uint32_t{1} << (23 - format.fraction_bits)) - 1;
+    if (format == formats::tf32) {
+        grid.ignored_bits = grid.dropped_bits;
+    }
+    const auto top = static_cast<std::uint32_t>(format.max_finite_magnitude() & format.fraction_mask());
+    grid.max_finite = field(format.emax()) | top << (23 - format.fraction_bits);
+    if (words) {
+        grid.max_finite = std::min(grid.max_finite, word_codes_limit - 1);
+        grid.lowest_code_field = 1;
+    } else {
+        grid.min_normal = field(format.emin());
+        grid.subnormal_steps_in_one = std::ldexp(1.0F, -format.smallest_exponent());
+        grid.lowest_code_field = format.emin() + 127;
+    }
+    return grid;
+}
+
+std::int64_t KOrder::source(std::int64_t g, int place) const {
+    const std::int64_t ascending = g * group + place;
+    if (emulated_instruction == 0) return ascending;
+    const std::int64_t first = ascending / emulated_instruction * emulated_instruction;
+    const std::int64_t within = ascending - first;
+    const std::int64_t half = emulated_instruction / 2;
+    const std::int64_t second = within >= half ? 2 : 0;  // k mod 4 in {2, 3}
+    const std::int64_t pair = within % half;
+    return first + pair / 2 * 4 + pair % 2 + second;
+}
+
+std::int64_t packed_row_count(const Kernels& kernels, const KOrder& order, std::int64_t rows) {
+    const std::int64_t count = order.groups * rows * order.group;
+    return (count + kernels.lanes - 1) / kernels.lanes * kernels.lanes;
+}
+
+void pack_rows(const Kernels& kernels, const FloatFormat& format, const Grid& grid, const KOrder& order,
+               const Strided<const float>& a, std::int64_t rows, PackedRows& packed) {
+    const std::int64_t count = order.groups * rows * order.group;
+    const std::int64_t padded = packed_row_count(kernels, order, rows);
+    std::fill_n(packed.values, padded, 0.0F);
+    packed.special = 0;
+    for (std::int64_t row = 0; row < rows; ++row) {
+        for (std::int64_t g = 0; g < order.groups; ++g) {
+            float* to = packed.values + (g * rows + row) * order.group;
+            const std::int64_t first = g * order.group;
+            if (order.emulated_instruction == 0) {
+                copy(&a(row, first), a.col_stride, std::min<std::int64_t>(order.group, order.k - first), to);
+                continue;
+            }
+            for (int place = 0; place < order.group; ++place) {
+                const std::int64_t k = order.source(g, place);
+                if (k < order.k) to[place] = a(row, k);
+            }
+        }
+    }
+    if (kernels.encode_row(grid, packed.values, padded, packed.exponents)) return;
+    for (std::int64_t i = 0; i < count; ++i) {
+        if (settle(format, grid, packed.values[i])) packed.special |= std::uint64_t{1} << (i / order.group % rows);
+    }
+    kernels.encode_row(grid, packed.values, padded, packed.exponents);
+}
+
+PanelCounts packed_panel_counts(const Kernels& kernels, const Grid& grid, const KOrder& order) {
+    const std::int64_t depth = order.groups * order.group;
+    const int words_a_k = kernels.lanes * (grid.codes == ExponentCodes::bytes ? 1 : 2);
+    return {depth * vectors_per_panel * kernels.lanes, depth * words_a_k};
+}
+
+void pack_panel(const Kernels& kernels, const FloatFormat& format, const Grid& grid, const KOrder& order,
+                const Strided<const float>& b, std::int64_t cols, PackedPanel& packed) {
+    const std::int64_t width = std::int64_t{vectors_per_panel} * kernels.lanes;
+    const std::int64_t depth = order.groups * order.group;
+    std::fill_n(packed.values, depth * width, 0.0F);
+    packed.special = 0;
+    for (std::int64_t g = 0; g < order.groups; ++g) {
+        for (int place = 0; place < order.group; ++place) {
+            const std::int64_t k = order.source(g, place);
+            if (k >= order.k) continue;
+            float* to = packed.values + (g * order.group + place) * width;
+            copy(&b(k, 0), b.col_stride, cols, to);
+        }
+    }
+    if (kernels.encode_panel(grid, packed.values, depth, packed.exponents)) return;
+    for (std::int64_t i = 0; i < depth * width; ++i) {
+        if (settle(format, grid, packed.values[i])) packed.special |= std::uint64_t{1} << (i % width);
+    }
+    kernels.encode_panel(grid, packed.values, depth, packed.exponents);
+}
+
+}  // namespace ulp::fast

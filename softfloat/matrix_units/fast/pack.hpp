@@ -1,0 +1,52 @@
+// Operands in the order in which the kernels read them.
+#pragma once
+
+#include <cstdint>
+
+#include "softfloat/format.hpp"
+#include "softfloat/matrix_units/fast/panel.hpp"
+#include "softfloat/matrix_units/gemm.hpp"
+
+namespace ulp::fast {
+
+/// How one operand's format lies in fp32. Throws nothing; formats without a grid here have no fast path.
+Grid grid_of(const FloatFormat& format);
+
+/// In which order k is packed: ascending, or as the emulation of FP8 takes it (chain_dot.hpp).
+struct KOrder {
+    std::int64_t k = 0;            // of the problem
+    std::int64_t groups = 0;       // packed groups, the last one filled with zeros
+    int group = 0;                 // products of a group
+    int emulated_instruction = 0;  // k of the emulated instruction, or 0
+
+    /// The k that stands at position `place` of packed group g; from `k` on: a zero.
+    [[nodiscard]] std::int64_t source(std::int64_t g, int place) const;
+};
+
+/// Some rows of A: values and exponent codes [group][row][k], in memory that the caller gives, packed_row_count of
+/// each. Rows that hold what the kernels do not handle (infinities, NaNs, values beyond word_codes_limit) are special;
+/// their entries count as zeros here.
+struct PackedRows {
+    float* values = nullptr;
+    std::uint32_t* exponents = nullptr;
+    std::uint64_t special = 0;  // bit i: row i
+};
+std::int64_t packed_row_count(const Kernels& kernels, const KOrder& order, std::int64_t rows);
+void pack_rows(const Kernels& kernels, const FloatFormat& format, const Grid& grid, const KOrder& order,
+               const Strided<const float>& a, std::int64_t rows, PackedRows& packed);
+
+/// A panel of B's columns, at most 4 vectors wide and filled up with zeros: values [group][k][column] and exponent
+/// codes, in memory that the caller gives.
+struct PackedPanel {
+    float* values = nullptr;
+    std::uint32_t* exponents = nullptr;
+    std::uint64_t special = 0;  // bit j: column j
+};
+struct PanelCounts {
+    std::int64_t values, exponents;
+};
+PanelCounts packed_panel_counts(const Kernels& kernels, const Grid& grid, const KOrder& order);
+void pack_panel(const Kernels& kernels, const FloatFormat& format, const Grid& grid, const KOrder& order,
+                const Strided<const float>& b, std::int64_t cols, PackedPanel& packed);
+
+}  // namespace ulp::fast

@@ -1,0 +1,74 @@
+// The published hypotheses on the open points of the fused block, by name.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "softfloat/matrix_units/model.hpp"
+
+namespace ulp {
+
+/// How far below the accumulator's emin the search for the largest exponent stops.
+enum class FloorRule : std::uint8_t {
+    none,
+    by_fraction_bits,  // F - 18, but none where F is 23 and the accumulator fp32
+    seven              // whatever F is
+};
+
+/// A named set of policies; the rule gives their exponent floor.
+struct PolicySet {
+    std::string_view name;
+    std::string_view meaning;
+    BlockPolicies policies;
+    FloorRule floor = FloorRule::none;
+};
+
+/// A: Khattak and Mikaitis (arXiv 2512.07004, MATLAB-tensor-core). B: Xie et al. (arXiv 2511.10909, MMA-Sim). C to E:
+/// what else the hardware could do. H: what an H100 does (tests/recordings), a mixture of A and B. The rows of sm_90
+/// carry H, those of GPUs that nobody has asked B.
+inline constexpr std::array policy_sets{
+    PolicySet{"A",
+              "zeros ignored, an exponent floor, a subnormal c at its leading bit, underflow keeps its sign",
+              {ZeroProduct::ignored, ZeroAddend::ignored, SubnormalAddend::at_leading_bit, UnderflowSign::kept,
+               no_exponent_floor},
+              FloorRule::by_fraction_bits},
+    PolicySet{"B",
+              "a zero operand and a zero c count at exponent -126",
+              {ZeroProduct::operand_at_fp32_emin, ZeroAddend::at_fp32_emin, SubnormalAddend::at_emin,
+               UnderflowSign::positive, no_exponent_floor}},
+    PolicySet{"C",
+              "zeros ignored, no exponent floor",
+              {ZeroProduct::ignored, ZeroAddend::ignored, SubnormalAddend::at_emin, UnderflowSign::positive,
+               no_exponent_floor}},
+    PolicySet{"D",
+              "zero products ignored, a zero c counts at the accumulator's emin",
+              {ZeroProduct::ignored, ZeroAddend::at_accumulator_emin, SubnormalAddend::at_emin, UnderflowSign::positive,
+               no_exponent_floor}},
+    PolicySet{"E",
+              "a zero operand and a zero c count as subnormals of their formats",
+              {ZeroProduct::operand_as_subnormal, ZeroAddend::at_accumulator_emin, SubnormalAddend::at_emin,
+               UnderflowSign::positive, no_exponent_floor}},
+    PolicySet{"H",
+              "zeros ignored, an exponent floor 7 below emin, a subnormal c at emin, underflow positive",
+              {ZeroProduct::ignored, ZeroAddend::ignored, SubnormalAddend::at_emin, UnderflowSign::positive,
+               no_exponent_floor},
+              FloorRule::seven},
+};
+
+/// The set of that name. Throws std::invalid_argument that lists the names.
+const PolicySet& policy_set(std::string_view name);
+
+/// The model with its policies replaced by the set's.
+constexpr TensorCoreModel with_policies(TensorCoreModel model, const PolicySet& set) {
+    model.policies = set.policies;
+    const bool volta = model.fraction_bits == 23 && model.accumulator == formats::fp32;
+    const int emin = model.accumulator.emin();
+    if (set.floor == FloorRule::by_fraction_bits && !volta) {
+        model.policies.exponent_floor = emin - (model.fraction_bits - 18);
+    } else if (set.floor == FloorRule::seven) {
+        model.policies.exponent_floor = emin - 7;
+    }
+    return model;
+}
+
+}  // namespace ulp

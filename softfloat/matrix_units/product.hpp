@@ -1,0 +1,41 @@
+// Products as libraries make them of an instruction: split over k, partial sums promoted, alpha and beta at the end.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "softfloat/matrix_units/gemm.hpp"
+#include "softfloat/matrix_units/model.hpp"
+
+namespace ulp {
+
+/// D = alpha * (A * B) + beta * C in fp32, after a sum that starts at zero: fma(alpha, sum, beta * C), each operation
+/// to nearest even, then rounded to the accumulator's format. The usual epilogue of CUTLASS and cuBLAS.
+struct LinearEpilogue {
+    float alpha = 1.0F;
+    float beta = 0.0F;
+
+    bool operator==(const LinearEpilogue&) const = default;
+};
+
+/// In which order a kernel adds the products. Promotion must come after whole instructions.
+struct ProductOrder {
+    int split_k = 1;  // pieces of k, as equal as whole instructions allow, each summed from zero (the first from C);
+                      // their sums are added in ascending order, in fp32 to nearest even
+    std::int64_t piece_k = 0;  // > 0: pieces of so many k, the last one the rest, in place of split_k equal ones
+    std::int64_t slice_k =
+        0;                    // > 0: the pieces take turns, so many k each (sliced k: warps that share the k of a tile)
+    std::int64_t tile_k = 0;  // > 0: a piece begins with what its k has beyond whole tiles of so many, filled up with
+                              // zeros to whole instructions (CUTLASS's kernels for Ampere)
+    bool narrow_sums = false;        // the pieces' sums are added in the accumulator's format
+    std::int64_t promote_every = 0;  // > 0: after so many k the running sum goes into an fp32 accumulator by an
+                                     // addition to nearest even and starts again at zero (FP8 GEMMs: 128)
+    std::optional<LinearEpilogue> epilogue{};  // without one, C is what the first instruction accumulates to
+
+    bool operator==(const ProductOrder&) const = default;
+};
+
+/// Throws std::invalid_argument if the order does not fit the model (its accumulator, its instruction's k).
+void soft_product(const TensorCoreModel& model, const ProductOrder& order, const GemmProblem& problem);
+
+}  // namespace ulp

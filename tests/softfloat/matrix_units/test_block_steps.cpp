@@ -1,0 +1,98 @@
+// The steps that are shown are the steps that are computed.
+#include <doctest/doctest.h>
+
+#include <stdexcept>
+#include <vector>
+
+#include "softfloat/matrix_units/block_steps.hpp"
+#include "softfloat/matrix_units/exact_sum.hpp"
+#include "softfloat/matrix_units/models.hpp"
+#include "tests/softfloat/matrix_units/operands.hpp"
+
+namespace {
+
+using namespace ulp;
+
+struct Dot {
+    std::vector<std::uint32_t> a, b;
+    std::uint32_t c;
+};
+
+Dot random_dot(const TensorCoreModel& model, test::DataClass data, std::uint64_t seed) {
+    const std::int64_t k = model.instruction_k + model.instruction_k / 2 + 1;  // a second instruction, filled up
+    return {test::random_codes(model.a_format, data, k, seed), test::random_codes(model.b_format, data, k, seed + 1),
+            test::random_codes(model.accumulator, data, 1, seed + 2).front()};
+}
+
+/// The last step's result, with c where the unit adds it late.
+std::uint32_t result_of(const TensorCoreModel& model, const std::vector<GroupSteps>& steps, std::uint32_t c) {
+    if (model.summation == Summation::fused) return steps.back().result;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        const bool last = i + 1 == steps.size() || steps[i + 1].instruction != steps[i].instruction;
+        if (last) c = static_cast<std::uint32_t>(add_nearest(model.accumulator, steps[i].result, c));
+    }
+    return c;
+}
+
+/// Whether a term and what is left of it after the cut are the same number.
+bool is_whole(const GroupTerm& each, int unit) {
+    ExactSum rest;
+    if (each.term.significand != 0) {
+        rest.add(each.term.sign, each.term.exponent - each.term.point, each.term.significand);
+    }
+    const auto magnitude = static_cast<std::uint64_t>(each.aligned < 0 ? -each.aligned : each.aligned);
+    if (magnitude != 0) rest.add(each.aligned >= 0, unit, magnitude);
+    return rest.value().kind == Kind::zero;
+}
+
+/// Groups whose parts do not fit each other.
+int wrong_groups(const std::vector<GroupSteps>& steps) {
+    int wrong = 0;
+    for (const GroupSteps& group : steps) {
+        if (group.special) continue;
+        const int unit = group.largest - group.model.fraction_bits;
+        std::int64_t sum = 0;
+        bool right = true;
+        for (const GroupTerm& each : group.terms) {
+            sum += each.aligned;
+            right = right && each.term.exponent <= group.largest && each.cut == !is_whole(each, unit);
+        }
+        const auto magnitude = static_cast<std::uint64_t>(sum < 0 ? -sum : sum);
+        const std::uint64_t rounded = round_block_sum(group.model, sum < 0, magnitude, unit);
+        wrong += right && sum == group.sum && rounded == group.result ? 0 : 1;
+    }
+    return wrong;
+}
+
+}  // namespace
+
+TEST_CASE("the steps of every fused unit add up to its result, for every class of data") {
+    for (const ModelRow& row : model_table()) {
+        if (!has_group_steps(row.model) || row.model.mutation != BlockMutation{}) continue;
+        int wrong = 0;
+        int of_mutant = 0;
+        for (const test::DataClass data : test::all_classes) {
+            for (std::uint64_t seed = 0; seed < 20; ++seed) {
+                const Dot dot = random_dot(row.model, data, 100 * seed);
+                const auto k = static_cast<std::int64_t>(dot.a.size());
+                const auto result = chain_dot(row.model, dot.a.data(), dot.b.data(), dot.c, k);
+                const auto steps = steps_of_dot(row.model, dot.a, dot.b, dot.c);
+                wrong += wrong_groups(steps) + (result_of(row.model, steps, dot.c) == result ? 0 : 1);
+                TensorCoreModel mutant = row.model;
+                mutant.fraction_bits = 6;  // few enough to show in an fp16 accumulator
+                of_mutant += result_of(mutant, steps_of_dot(mutant, dot.a, dot.b, dot.c), dot.c) == result ? 0 : 1;
+            }
+        }
+        CAPTURE(row.key());
+        CHECK(wrong == 0);
+        CHECK(of_mutant > 0);
+    }
+}
+
+TEST_CASE("steps are refused where there are none") {
+    const std::vector<std::uint32_t> two = {0, 0};
+    const std::vector<std::uint32_t> three = {0, 0, 0};
+    const TensorCoreModel& hopper = find_model("sm_90:mma.fp16.fp32").model;
+    CHECK_THROWS_AS((void)steps_of_dot(hopper, two, three, 0), std::invalid_argument);
+    CHECK_THROWS_AS((void)steps_of_dot(find_model("gfx908:mfma.fp16.fp32").model, two, two, 0), std::invalid_argument);
+}

@@ -1,0 +1,259 @@
+// The fast products against the plain ones, bit for bit: every model that has a fast path, every set of instructions
+// this processor has, every class of data, shapes that fill no tile.
+#include <doctest/doctest.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <ios>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "softfloat/matrix_units/fast/dispatch.hpp"
+#include "softfloat/matrix_units/fast/fast_gemm.hpp"
+#include "softfloat/matrix_units/gemm.hpp"
+#include "softfloat/matrix_units/models.hpp"
+#include "softfloat/matrix_units/policies.hpp"
+#include "tests/softfloat/matrix_units/operands.hpp"
+
+namespace {
+
+using ulp::GemmProblem;
+using ulp::TensorCoreModel;
+using ulp::test::DataClass;
+
+struct Shape {
+    std::int64_t m, n, k;
+    bool a_transposed = false, b_transposed = false, with_c = true;
+};
+
+std::vector<float> random_floats(const ulp::FloatFormat& format, DataClass data, std::int64_t count,
+                                 std::uint64_t seed) {
+    std::vector<float> floats;
+    for (const std::uint32_t code : ulp::test::random_codes(format, data, count, seed)) {
+        floats.push_back(ulp::carrier_of(format, code));
+    }
+    return floats;
+}
+
+/// c as real ones are: results of the same kind of data, not much larger or smaller than the products.
+DataClass class_of_c(DataClass data) { return data; }
+
+/// The operands of one product, and the plain result.
+class Case {
+  public:
+    Case(const TensorCoreModel& model, DataClass data, const Shape& shape, std::uint64_t seed)
+        : model_(model),
+          shape_(shape),
+          a_(random_floats(model.a_format, data, shape.m * shape.k, seed)),
+          b_(random_floats(model.b_format, data, shape.k * shape.n, seed + 1)),
+          c_(random_floats(model.accumulator, class_of_c(data), shape.m * shape.n, seed + 2)),
+          expected_(c_.size()) {
+        ulp::soft_gemm_plain(model_, problem(expected_));
+    }
+
+    /// How many elements of the fast result differ.
+    [[nodiscard]] std::int64_t differences(const ulp::fast::Kernels& kernels, std::int64_t packed_bytes) const {
+        std::vector<float> d(c_.size());
+        ulp::fast::fast_gemm(kernels, model_, problem(d), packed_bytes);
+        std::int64_t count = 0;
+        for (std::size_t i = 0; i < d.size(); ++i) {
+            const bool equal = std::bit_cast<std::uint32_t>(d[i]) == std::bit_cast<std::uint32_t>(expected_[i]);
+            if (!equal && count++ == 0) {
+                MESSAGE("first difference at " << i << ": plain " << std::hex
+                                               << std::bit_cast<std::uint32_t>(expected_[i]) << ", fast "
+                                               << std::bit_cast<std::uint32_t>(d[i]));
+            }
+        }
+        return count;
+    }
+
+  private:
+    [[nodiscard]] GemmProblem problem(std::vector<float>& d) const {
+        const auto [m, n, k, a_transposed, b_transposed, with_c] = shape_;
+        GemmProblem p{.m = m, .n = n, .k = k, .d = {d.data(), n, 1}};
+        p.a = a_transposed ? ulp::Strided<const float>{a_.data(), 1, m} : ulp::Strided<const float>{a_.data(), k, 1};
+        p.b = b_transposed ? ulp::Strided<const float>{b_.data(), 1, k} : ulp::Strided<const float>{b_.data(), n, 1};
+        if (with_c) p.c = {c_.data(), n, 1};
+        return p;
+    }
+
+    TensorCoreModel model_;
+    Shape shape_;
+    std::vector<float> a_, b_, c_, expected_;
+};
+
+std::vector<const ulp::fast::Kernels*> all_kernels() {
+    std::vector<const ulp::fast::Kernels*> kernels;
+    for (const ulp::Simd simd : ulp::supported_simd()) {
+        const auto* found = &ulp::fast::kernels_of(simd);
+        if (kernels.empty() || kernels.back() != found) kernels.push_back(found);
+    }
+    return kernels;
+}
+
+void check_equal(const ulp::ModelRow& row, DataClass data, const Shape& shape, std::uint64_t seed,
+                 std::int64_t packed_bytes = ulp::fast::usual_packed_bytes) {
+    const Case tried(row.model, data, shape, seed);
+    for (const ulp::fast::Kernels* kernels : all_kernels()) {
+        CAPTURE(row.key() + ", " + ulp::test::name_of(data) + " data, " + kernels->name + ", m n k " +
+                std::to_string(shape.m) + " " + std::to_string(shape.n) + " " + std::to_string(shape.k));
+        CHECK(tried.differences(*kernels, packed_bytes) == 0);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("every model's fast product equals the plain one on every class of data") {
+    std::uint64_t seed = 1;
+    for (const ulp::ModelRow& row : ulp::model_table()) {
+        if (!ulp::fast::has_fast_path(row.model)) continue;
+        const bool mixed = row.model.a_format != row.model.b_format;  // the same kernels once more
+        for (const DataClass data : ulp::test::all_classes) {
+            if (mixed && data != DataClass::full_range) continue;
+            check_equal(row, data, {9, 70, 75, false, false, true}, seed += 10);
+            check_equal(row, data, {35, 20, 32, true, true, false}, seed += 10);
+        }
+    }
+}
+
+TEST_CASE("shapes that fill no tile, transposes and missing c change nothing") {
+    const ulp::ModelRow& row = ulp::find_model("sm_90:mma.fp16.fp32");
+    std::uint64_t seed = 1000;
+    for (const auto& [m, n, k] : {std::array{1, 1, 1},
+                                  {1, 64, 16},
+                                  {33, 1, 17},
+                                  {64, 10, 100},
+                                  {31, 65, 15},
+                                  {100, 47, 33},
+                                  {2, 200, 3},
+                                  {3, 5, 0},
+                                  {0, 4, 4}}) {
+        for (const bool transposed : {false, true}) {
+            check_equal(row, DataClass::ordinary, {m, n, k, transposed, !transposed, transposed}, seed += 10);
+            check_equal(row, DataClass::full_range, {m, n, k, !transposed, transposed, true}, seed += 10);
+        }
+    }
+}
+
+TEST_CASE("products that several threads ask for at once are each computed whole") {
+    const TensorCoreModel& model = ulp::find_model("sm_90:mma.fp16.fp32").model;
+    std::vector<std::int64_t> differences(12, -1);
+#pragma omp parallel for num_threads(3) schedule(dynamic, 1)
+    for (std::size_t i = 0; i < differences.size(); ++i) {
+        const auto size = 60 + 10 * static_cast<std::int64_t>(i);
+        const Case tried(model, DataClass::ordinary, {size, 90, 70}, 300 + i);
+        differences[i] = tried.differences(ulp::fast::kernels_of(ulp::simd_choice()), 1 << 14);
+    }
+    CHECK(differences == std::vector<std::int64_t>(12, 0));
+}
+
+TEST_CASE("the bits do not depend on the number of threads") {
+    const TensorCoreModel& model = ulp::find_model("sm_90:mma.bf16.fp32").model;
+    const int before = omp_get_max_threads();
+    for (const int threads : {1, 2, 5}) {
+        omp_set_num_threads(threads);
+        const Case tried(model, DataClass::wide, {150, 130, 90}, 77);
+        CHECK(tried.differences(ulp::fast::kernels_of(ulp::simd_choice()), ulp::fast::usual_packed_bytes) == 0);
+    }
+    omp_set_num_threads(before);
+}
+
+TEST_CASE("products of several pieces in each direction have the plain bits, infinities and NaNs included") {
+    std::uint64_t seed = 3000;
+    for (const char* key : {"sm_90:mma.fp16.fp32", "sm_90:mma.fp16.fp16", "sm_90:mma.bf16.fp32", "sm_90:mma.e4m3.fp32",
+                            "sm_90:wgmma.e4m3.fp32", "sm_70:mma.fp16.fp32", "sm_80:mma.tf32.fp32"}) {
+        const ulp::ModelRow& row = ulp::find_model(key);
+        for (const std::int64_t packed_bytes : {1, 20000}) {  // the smallest pieces, and some between
+            check_equal(row, DataClass::ordinary, {70, 140, 205}, seed += 10, packed_bytes);
+            check_equal(row, DataClass::full_range, {66, 130, 75, false, true}, seed += 10, packed_bytes);
+        }
+    }
+    check_equal(ulp::find_model("sm_90:mma.fp16.fp32"), DataClass::ordinary, {5, 6, 20001}, seed);  // the usual ones
+}
+
+TEST_CASE("every named policy set gives the plain bits, by the fast path or without one") {
+    for (const ulp::PolicySet& set : ulp::policy_sets) {
+        for (const char* key :
+             {"sm_90:mma.fp16.fp32", "sm_90:mma.fp16.fp16", "sm_90:mma.bf16.fp32", "sm_80:mma.tf32.fp32"}) {
+            ulp::ModelRow row = ulp::find_model(key);
+            row.model = ulp::with_policies(row.model, set);
+            if (!ulp::fast::has_fast_path(row.model)) continue;
+            CAPTURE(std::string(set.name));
+            for (const DataClass data : ulp::test::all_classes) check_equal(row, data, {20, 70, 50}, 5000);
+        }
+    }
+    CHECK(ulp::fast::has_fast_path(ulp::find_model("sm_90:mma.fp16.fp32").model));
+    CHECK_FALSE(ulp::fast::has_fast_path(
+        ulp::with_policies(ulp::find_model("sm_90:mma.fp16.fp32").model, ulp::policy_set("A"))));
+}
+
+TEST_CASE("few and tiny powers of two, where the floor under the largest exponent decides ties") {
+    for (const char* key : {"sm_90:mma.fp16.fp16", "sm_90:wgmma.fp16.fp16", "sm_90:mma.e5m2.fp16"}) {
+        const TensorCoreModel& model = ulp::find_model(key).model;
+        const auto power = [&](std::uint64_t word) {
+            if (word % 16 < 12) return 0.0F;
+            const float sign = (word >> 8 & 1) != 0 ? -1.0F : 1.0F;
+            const int above[] = {0, 1, 11, 12};  // 2^-24, 2^-23, 2^-13, 2^-12: ties at 2^-25, and what breaks them
+            return std::ldexp(sign, -24 + std::max(above[word >> 16 & 3], 24 + model.a_format.smallest_exponent()));
+        };
+        std::vector<float> a(40 * 48), b(48 * 70), plain(40 * 70), fast(40 * 70);
+        for (std::size_t i = 0; i < a.size(); ++i) a[i] = power(ulp::test::random_word(7, i) >> 32);
+        for (std::size_t i = 0; i < b.size(); ++i) b[i] = power(ulp::test::random_word(8, i) >> 32);
+        GemmProblem p{
+            .m = 40, .n = 70, .k = 48, .a = {a.data(), 48, 1}, .b = {b.data(), 70, 1}, .d = {plain.data(), 70, 1}};
+        ulp::soft_gemm_plain(model, p);
+        TensorCoreModel without = model;
+        without.policies.exponent_floor = ulp::no_exponent_floor;
+        p.d = {fast.data(), 70, 1};
+        ulp::soft_gemm_plain(without, p);
+        CAPTURE(std::string(key));
+        if (model.summation == ulp::Summation::fused) CHECK(plain != fast);  // the data show the floor
+        for (const ulp::fast::Kernels* kernels : all_kernels()) {
+            ulp::fast::fast_gemm(*kernels, model, p);
+            CHECK(plain == fast);
+        }
+    }
+}
+
+TEST_CASE("values off the grid are rounded to it first, tf32 truncated") {
+    for (const char* key : {"sm_90:mma.fp16.fp32", "sm_90:mma.tf32.fp32", "sm_90:wgmma.e4m3.fp32"}) {
+        const TensorCoreModel& model = ulp::find_model(key).model;
+        const auto a = random_floats(ulp::formats::fp32, DataClass::ordinary, 40 * 50, 1);
+        const auto b = random_floats(ulp::formats::fp32, DataClass::subnormal, 50 * 70, 2);
+        std::vector<float> plain(40 * 70), fast(40 * 70);
+        GemmProblem p{
+            .m = 40, .n = 70, .k = 50, .a = {a.data(), 50, 1}, .b = {b.data(), 70, 1}, .d = {plain.data(), 70, 1}};
+        ulp::soft_gemm_plain(model, p);
+        p.d.data = fast.data();
+        ulp::soft_gemm(model, p);
+        std::int64_t different = 0;
+        for (std::size_t i = 0; i < fast.size(); ++i) {
+            different += std::bit_cast<std::uint32_t>(fast[i]) != std::bit_cast<std::uint32_t>(plain[i]) ? 1 : 0;
+        }
+        CHECK(different == 0);
+    }
+}
+
+TEST_CASE("products in place and bad problems") {
+    const TensorCoreModel& model = ulp::find_model("sm_90:mma.fp16.fp32").model;
+    std::vector<float> c{1.0F, 2.0F};
+    const std::vector<float> a{3.0F};
+    const std::vector<float> b{4.0F, 5.0F};
+    GemmProblem p{.m = 1,
+                  .n = 2,
+                  .k = 1,
+                  .a = {a.data(), 1, 1},
+                  .b = {b.data(), 2, 1},
+                  .c = {c.data(), 2, 1},
+                  .d = {c.data(), 2, 1}};
+    ulp::soft_gemm(model, p);
+    CHECK(c == std::vector<float>{13.0F, 17.0F});
+    p.b.data = nullptr;
+    CHECK_THROWS_WITH_AS(ulp::soft_gemm(model, p), doctest::Contains("both operands"), std::invalid_argument);
+    p.m = -1;
+    CHECK_THROWS_AS(ulp::soft_gemm(model, p), std::invalid_argument);
+}

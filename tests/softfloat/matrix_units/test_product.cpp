@@ -1,0 +1,263 @@
+// Orders of whole products, and the integer instructions.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <stdexcept>
+#include <vector>
+
+#include "softfloat/matrix_units/chain_dot.hpp"
+#include "softfloat/matrix_units/integer_models.hpp"
+#include "softfloat/matrix_units/models.hpp"
+#include "softfloat/matrix_units/product.hpp"
+#include "tests/softfloat/matrix_units/operands.hpp"
+
+namespace {
+
+using ulp::TensorCoreModel;
+using ulp::test::DataClass;
+
+std::uint32_t bits(float x) { return std::bit_cast<std::uint32_t>(x); }
+
+/// A 1 x 1 product of k elements with one row and one column.
+struct Dot {
+    std::vector<float> a, b;
+    Dot(const TensorCoreModel& model, std::int64_t k, std::uint64_t seed) {
+        for (const auto code : ulp::test::random_codes(model.a_format, DataClass::ordinary, k, seed)) {
+            a.push_back(ulp::carrier_of(model.a_format, code));
+        }
+        for (const auto code : ulp::test::random_codes(model.b_format, DataClass::ordinary, k, seed + 1)) {
+            b.push_back(ulp::carrier_of(model.b_format, code));
+        }
+    }
+    /// Instructions over k in [first, last), from c.
+    [[nodiscard]] float chain(const TensorCoreModel& model, std::size_t first, std::size_t last, float c) const {
+        std::vector<std::uint32_t> x, y;
+        for (std::size_t k = first; k < last; ++k) {
+            x.push_back(ulp::operand_code(model.a_format, a[k]));
+            y.push_back(ulp::operand_code(model.b_format, b[k]));
+        }
+        const auto k = static_cast<std::int64_t>(x.size());
+        return std::bit_cast<float>(ulp::chain_dot(model, x.data(), y.data(), bits(c), k));
+    }
+    [[nodiscard]] float product(const TensorCoreModel& model, const ulp::ProductOrder& order, float c) const {
+        float d = 0;
+        const auto k = static_cast<std::int64_t>(a.size());
+        ulp::soft_product(model, order, {1, 1, k, {a.data(), k, 1}, {b.data(), 1, 1}, {&c, 1, 1}, {&d, 1, 1}});
+        return d;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("pieces of a split k are summed apart and added in ascending order") {
+    const TensorCoreModel& model = ulp::find_model("sm_90:mma.fp16.fp32").model;
+    const Dot dot(model, 100, 5);
+    // 7 instructions in 3 pieces: 48, 48 and 4 products.
+    const float expected =
+        (dot.chain(model, 0, 48, 0.75F) + dot.chain(model, 48, 96, 0)) + dot.chain(model, 96, 100, 0);
+    CHECK(bits(dot.product(model, {.split_k = 3}, 0.75F)) == bits(expected));
+    CHECK(bits(dot.product(model, {.split_k = 1}, 0.75F)) == bits(dot.chain(model, 0, 100, 0.75F)));
+    CHECK(bits(expected) != bits(dot.chain(model, 0, 100, 0.75F)));
+    CHECK(bits(dot.product(model, {.split_k = 50}, 0.75F)) == bits(dot.product(model, {.split_k = 7}, 0.75F)));
+}
+
+TEST_CASE("pieces of a length of their own begin with what is over whole tiles") {
+    const TensorCoreModel& model = ulp::find_model("sm_90:mma.fp16.fp32").model;
+    const Dot dot(model, 100, 5);
+    // 40 = 8 + 2 x 16, twice; 20 = 4 + 16.
+    const auto piece = [&](std::size_t first, std::size_t rest, std::size_t last, float c) {
+        return dot.chain(model, first + rest, last, dot.chain(model, first, first + rest, c));
+    };
+    const float expected = (piece(0, 8, 40, 0.75F) + piece(40, 8, 80, 0)) + piece(80, 4, 100, 0);
+    CHECK(bits(dot.product(model, {.piece_k = 40, .tile_k = 16}, 0.75F)) == bits(expected));
+    int different = 0;  // in groups of 16 from the front many a sum comes out the same
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        const Dot other(model, 100, seed);
+        const float plain = other.product(model, {.piece_k = 40}, 0.75F);
+        different += bits(plain) != bits(other.product(model, {.piece_k = 40, .tile_k = 16}, 0.75F)) ? 1 : 0;
+    }
+    CHECK(different > 0);
+    CHECK(bits(dot.product(model, {.piece_k = 100}, 0.75F)) == bits(dot.chain(model, 0, 100, 0.75F)));
+    CHECK(bits(dot.product(model, {.tile_k = 16}, 0.75F)) == bits(piece(0, 4, 100, 0.75F)));
+    CHECK_THROWS_AS((void)dot.product(model, {.piece_k = -1}, 0), std::invalid_argument);
+    CHECK_THROWS_AS((void)dot.product(model, {.piece_k = 32, .slice_k = 16}, 0), std::invalid_argument);
+    CHECK_THROWS_AS((void)dot.product(model, {.tile_k = 16, .promote_every = 32}, 0), std::invalid_argument);
+}
+
+TEST_CASE("sums of pieces may be added in the accumulator's format") {
+    const TensorCoreModel& model = ulp::find_model("sm_90:mma.fp16.fp16").model;
+    // 2048 from the first piece, 1, 1 and 1 from the others: every 1 is half a unit and goes to the even 2048.
+    std::vector<float> a(64);
+    a[0] = 2048;
+    a[16] = a[32] = a[48] = 1;
+    const std::vector<float> b(64, 1.0F);
+    float d = 0;
+    const ulp::GemmProblem problem{1, 1, 64, {a.data(), 64, 1}, {b.data(), 1, 1}, {}, {&d, 1, 1}};
+    ulp::soft_product(model, {.split_k = 4, .narrow_sums = true}, problem);
+    CHECK(d == 2048);
+    ulp::soft_product(model, {.split_k = 4}, problem);
+    CHECK(d == 2052);
+}
+
+TEST_CASE("pieces of a sliced k take turns") {
+    const TensorCoreModel& model = ulp::find_model("sm_90:mma.fp16.fp32").model;
+    const Dot dot(model, 100, 5);
+    // Slices of 16: pieces 0 and 1 by turns; 3 x 16 + 4 products of the first, 3 x 16 of the second.
+    std::vector<float> sums{0.75F, 0.0F};
+    for (std::size_t first = 0; first < 100; first += 16) {
+        float& sum = sums[first / 16 % 2];
+        sum = dot.chain(model, first, std::min<std::size_t>(first + 16, 100), sum);
+    }
+    CHECK(bits(dot.product(model, {.split_k = 2, .slice_k = 16}, 0.75F)) == bits(sums[0] + sums[1]));
+    CHECK(bits(sums[0] + sums[1]) != bits(dot.product(model, {.split_k = 2}, 0.75F)));
+    CHECK(bits(dot.product(model, {.split_k = 1, .slice_k = 16}, 0.75F)) == bits(dot.product(model, {}, 0.75F)));
+    CHECK(bits(dot.product(model, {.split_k = 2, .slice_k = 500}, 0.75F)) == bits(dot.product(model, {}, 0.75F)));
+    CHECK_THROWS_AS((void)dot.product(model, {.slice_k = -1}, 0), std::invalid_argument);
+}
+
+TEST_CASE("promotion adds the running sum in fp32 at its interval") {
+    const TensorCoreModel& model = ulp::find_model("sm_90:wgmma.e4m3.fp32").model;
+    const Dot dot(model, 300, 6);
+    float expected = 0.5F;
+    for (const std::size_t first : {0U, 128U, 256U}) {
+        expected += dot.chain(model, first, first == 256 ? 300 : first + 128, 0);
+    }
+    CHECK(bits(dot.product(model, {.promote_every = 128}, 0.5F)) == bits(expected));
+    CHECK(bits(expected) != bits(dot.product(model, {}, 0.5F)));
+}
+
+TEST_CASE("the epilogue is one fused multiply-add in fp32") {
+    const TensorCoreModel& model = ulp::find_model("sm_90:mma.fp16.fp32").model;
+    const Dot dot(model, 64, 7);
+    const float sum = dot.chain(model, 0, 64, 0);
+    const float scaled = 0.3F * 1.7F;
+    const double exact = double{1.1F} * sum;  // exact in fp64
+    const auto expected = static_cast<float>(exact + scaled);
+    const ulp::ProductOrder order{.epilogue = ulp::LinearEpilogue{1.1F, 0.3F}};
+    CHECK(bits(dot.product(model, order, 1.7F)) == bits(expected));
+    CHECK(bits(dot.product(model, {.epilogue = ulp::LinearEpilogue{1, 0}}, 1.7F)) == bits(sum));
+}
+
+TEST_CASE("orders that fit no instruction are refused") {
+    const TensorCoreModel& model = ulp::find_model("sm_90:mma.fp16.fp32").model;
+    const Dot dot(model, 32, 8);
+    CHECK_THROWS_WITH_AS((void)dot.product(model, {.promote_every = 100}, 0), doctest::Contains("multiple of 16"),
+                         std::invalid_argument);
+    CHECK_THROWS_AS((void)dot.product(model, {.split_k = 0}, 0), std::invalid_argument);
+    CHECK_THROWS_AS((void)dot.product(ulp::find_model("sm_80:mma.fp64.fp64").model, {}, 0), std::invalid_argument);
+}
+
+TEST_CASE("integer sums wrap, or are clamped after each instruction") {
+    const std::vector<int> a(64, 127);
+    const std::vector<int> b(64, 127);
+    const std::int32_t most = std::numeric_limits<std::int32_t>::max();
+    const auto& wraps = ulp::find_integer_model("sm_80:mma.s8.s32")->model;
+    const auto& clamps = ulp::find_integer_model("sm_80:mma.s8.s32.satfinite")->model;
+    CHECK(ulp::integer_dot(wraps, a.data(), b.data(), 0, 64) == 64 * 127 * 127);
+    CHECK(ulp::integer_dot(wraps, a.data(), b.data(), most, 1) ==
+          std::numeric_limits<std::int32_t>::min() + 127 * 127 - 1);
+    CHECK(ulp::integer_dot(clamps, a.data(), b.data(), most, 1) == most);
+    // Clamped at the top after 32 products, then brought down by the next 32.
+    std::vector<int> down = b;
+    for (std::size_t k = 32; k < 64; ++k) down[k] = -127;
+    CHECK(ulp::integer_dot(clamps, a.data(), down.data(), most - 5, 64) == most - 32 * 127 * 127);
+    CHECK(ulp::integer_dot(wraps, a.data(), down.data(), most - 5, 64) == most - 5);
+}
+
+TEST_CASE("single bits meet by xor and by and") {
+    const std::vector<int> a{1, 1, 0, 0};
+    const std::vector<int> b{1, 0, 1, 0};
+    CHECK(ulp::integer_dot(ulp::find_integer_model("sm_80:mma.b1_xor.s32")->model, a.data(), b.data(), 10, 4) == 12);
+    CHECK(ulp::integer_dot(ulp::find_integer_model("sm_80:mma.b1_and.s32")->model, a.data(), b.data(), 10, 4) == 11);
+    CHECK(ulp::find_integer_model("sm_75:mma.b1_and.s32") == nullptr);
+}
+
+TEST_CASE("fp64 instructions are chains of fused multiply-adds") {
+    const TensorCoreModel& model = ulp::find_model("sm_80:mma.fp64.fp64").model;
+    const std::vector<double> a{1.0, 0x1p-53, 0x1p-53};
+    const std::vector<double> b{1.0, 1.0, 1.0};
+    double d = 0;
+    ulp::fp64_gemm(model, {1, 1, 3, {a.data(), 3, 1}, {b.data(), 1, 1}, {}, {&d, 1, 1}});
+    CHECK(d == 1.0);  // each half of the last place is lost on its own
+    const std::vector<double> reversed{0x1p-53, 0x1p-53, 1.0};
+    ulp::fp64_gemm(model, {1, 1, 3, {reversed.data(), 3, 1}, {b.data(), 1, 1}, {}, {&d, 1, 1}});
+    CHECK(d == 1.0 + 0x1p-52);
+}
+
+namespace {
+
+/// Different elements of the fast and the plain product, of m x n x k with C and transposed operands.
+int integer_differences(const ulp::IntegerModel& model, std::int64_t m, std::int64_t n, std::int64_t k) {
+    const auto values = [&](const ulp::IntegerRange& range, std::int64_t count, std::uint64_t seed) {
+        std::vector<std::int32_t> x;
+        for (std::int64_t i = 0; i < count; ++i) {
+            const std::uint64_t word = ulp::test::random_word(seed, static_cast<std::uint64_t>(i));
+            const auto span = static_cast<std::uint64_t>(range.greatest - range.least + 1);
+            x.push_back(word % 4 == 0 ? range.greatest : range.least + static_cast<int>(word / 4 % span));
+        }
+        return x;
+    };
+    const auto a = values(operand_range(model, model.a_signed), m * k, 1);
+    const auto b = values(operand_range(model, model.b_signed), k * n, 2);
+    std::vector<std::int32_t> c, fast(static_cast<std::size_t>(m * n)), plain(fast.size());
+    for (std::size_t i = 0; i < fast.size(); ++i) {  // sums near both ends of int32
+        const auto little = static_cast<std::int32_t>(ulp::test::random_word(3, i) % 100'000);
+        c.push_back(i % 3 == 0 ? little : (i % 3 == 1 ? 0x7FFFFFFF - little : -0x7FFFFFFF + little));
+    }
+    ulp::IntegerProblem p{m, n, k, {a.data(), 1, m}, {b.data(), n, 1}, {c.data(), n, 1}, {fast.data(), n, 1}};
+    integer_gemm(model, p);
+    p.d.data = plain.data();
+    integer_gemm_plain(model, p);
+    int different = 0;
+    for (std::size_t i = 0; i < fast.size(); ++i) different += fast[i] != plain[i] ? 1 : 0;
+    return different;
+}
+
+}  // namespace
+
+TEST_CASE("fast integer products equal the plain ones for every row") {
+    for (const ulp::IntegerRow& row : ulp::integer_table()) {
+        CAPTURE(row.key);
+        CHECK(integer_differences(row.model, 5, 7, 131) == 0);
+    }
+    CHECK(integer_differences(ulp::find_integer_model("sm_80:mma.u8.s32")->model, 2, 2, 9001) == 0);
+    const std::int32_t out_of_range[] = {1, 2, -129, 3};
+    std::int32_t d[4] = {};
+    const ulp::IntegerProblem bad{2, 2, 2, {d, 2, 1}, {out_of_range, 2, 1}, {}, {d, 2, 1}};
+    CHECK_THROWS_WITH_AS(integer_gemm(ulp::find_integer_model("sm_80:mma.s8.s32")->model, bad),
+                         "B[1, 0] is -129, out of the operands' range from -128 to 127", std::invalid_argument);
+}
+
+TEST_CASE("fast fp64 products equal the plain ones on any bits, -0 and NaN included") {
+    const TensorCoreModel& model = ulp::find_model("sm_80:mma.fp64.fp64").model;
+    const std::int64_t m = 9, n = 21;
+    for (const std::int64_t k : {1, 4, 7, 16}) {
+        for (const bool any_bits : {false, true}) {
+            const auto values = [&](std::int64_t count, std::uint64_t seed) {
+                std::vector<double> x;
+                for (std::int64_t i = 0; i < count; ++i) {
+                    const std::uint64_t word = ulp::test::random_word(seed, static_cast<std::uint64_t>(i));
+                    const std::uint64_t near_one = (word & 0x803FFFFFFFFFFFFF) + 0x3FC0000000000000;
+                    const std::uint64_t zero = word & 0x8000000000000000;
+                    x.push_back(std::bit_cast<double>(word % 5 == 0 ? zero : (any_bits ? word : near_one)));
+                }
+                return x;
+            };
+            const auto a = values(m * k, 5), b = values(k * n, 6), c = values(m * n, 7);
+            std::vector<double> fast(c.size()), plain(c.size());
+            ulp::Fp64Problem p{m, n, k, {a.data(), k, 1}, {b.data(), 1, k}, {c.data(), n, 1}, {fast.data(), n, 1}};
+            ulp::fp64_gemm(model, p);
+            p.d.data = plain.data();
+            ulp::fp64_gemm_plain(model, p);
+            int different = 0;
+            for (std::size_t i = 0; i < fast.size(); ++i) {
+                different += std::bit_cast<std::uint64_t>(fast[i]) != std::bit_cast<std::uint64_t>(plain[i]) ? 1 : 0;
+            }
+            CAPTURE(k);
+            CAPTURE(any_bits);
+            CHECK(different == 0);
+        }
+    }
+}
