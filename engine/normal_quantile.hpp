@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "softfloat/functions/fast_exp_log.hpp"
+#include "softfloat/functions/quick_exp_log.hpp"
 
 namespace ulp {
 
@@ -63,7 +63,7 @@ constexpr double normal_quantile(double p) {
                              2.04426310338993978564e-15};
     const double q = p - 0.5;
     if (q >= -0.425 && q <= 0.425) return q * ratio(0.180625 - q * q, a, b);
-    const double r = square_root(-fast::log(q < 0 ? p : 1 - p));
+    const double r = square_root(-quick_phase::log(q < 0 ? p : 1 - p));
     const double value = r <= 5 ? ratio(r - 1.6, c, d) : ratio(r - 5, e, f);
     return q < 0 ? -value : value;
 }

@@ -3,7 +3,7 @@
 #include <bit>
 #include <type_traits>
 
-#include "softfloat/functions/pinned.hpp"
+#include "softfloat/functions/cr.hpp"
 
 namespace ulp::step {
 namespace {
@@ -14,7 +14,7 @@ float narrow(const Target& target, float x) {
     constexpr bool falls_to_zero =
         std::is_same_v<Function, functions::Exp> || std::is_same_v<Function, functions::Sigmoid>;
     if (falls_to_zero && x < -105) return 0;  // e^-105 is less than half of fp32's smallest number
-    const double y = Function::pinned_domain(x) ? Function::fast(static_cast<double>(x)) : 0;
+    const double y = Function::fp32_domain(x) ? Function::quick(static_cast<double>(x)) : 0;
     if (y != 0) {
         const double error = y * 0x1p-40;
         const double low = target.round(y - error);
@@ -34,7 +34,7 @@ double in_fp64(double x) {
     if (x != x) return x;
     const auto operand = decode<std::uint64_t>(formats::fp64, std::bit_cast<std::uint64_t>(x));
     const Special special = Function::special(operand);
-    if (special.rule == Special::Rule::compute) return Function::fast(x);
+    if (special.rule == Special::Rule::compute) return Function::quick(x);
     Context context;
     return std::bit_cast<double>(special_bits(formats::fp64, special, context));
 }
@@ -42,7 +42,7 @@ double in_fp64(double x) {
 }  // namespace
 
 #define ULPLAB_STEP_FUNCTION(name, Function)                                                     \
-    float name(float x) { return pinned::name(x); }                                              \
+    float name(float x) { return cr::name(x); }                                                  \
     float name(const Target& target, float x) { return narrow<functions::Function>(target, x); } \
     double name(double x) { return in_fp64<functions::Function>(x); }
 ULPLAB_STEP_FUNCTION(exp, Exp)

@@ -12,7 +12,7 @@
 
 namespace ulp {
 
-/// The carrier's own arithmetic; functions are pinned and rounded once.
+/// The carrier's own arithmetic; functions are correctly rounded.
 template <class Real>
 struct NativeSteps {
     Real round(double x) const { return static_cast<Real>(x); }

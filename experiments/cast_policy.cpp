@@ -11,7 +11,7 @@
 #include "experiments/small_nets.hpp"
 #include "experiments/sources.hpp"
 #include "softfloat/float.hpp"
-#include "softfloat/functions/pinned.hpp"
+#include "softfloat/functions/cr.hpp"
 
 namespace ulp {
 namespace {
@@ -177,9 +177,9 @@ template <class Half>
 void claim_ranges(std::uint64_t seed, Result& result) {
     const std::string slide =
         cite(sources::volta_talk, "FP32 is recommended for f where |f(x)| >> |x|: exp, square, log");
-    result.claim_value("exp", slide, "exp overflows fp16 from 11.09375 on: logits are that large.", 11.09375,
-                       Half(first_infinite<Half>(
-                           1, [](double x) { return static_cast<double>(pinned::exp(static_cast<float>(x))); })));
+    result.claim_value(
+        "exp", slide, "exp overflows fp16 from 11.09375 on: logits are that large.", 11.09375,
+        Half(first_infinite<Half>(1, [](double x) { return static_cast<double>(cr::exp(static_cast<float>(x))); })));
     result.claim_value("square", slide, "The square overflows fp16 from 256 on.", 256,
                        Half(first_infinite<Half>(1, [](double x) { return x * x; })));
     result.claim_value("square_underflow", slide, "And 2^-13 squared is 0: gradients are that small.", 0,
@@ -223,10 +223,10 @@ void figure_ranges(Result& result) {
         figure.series.push_back(std::move(series));
     };
     add("relu", [](double x) { return x; });
-    add("sigmoid", [](double x) { return static_cast<double>(pinned::sigmoid(static_cast<float>(x))); });
-    add("tanh", [](double x) { return static_cast<double>(pinned::tanh(static_cast<float>(x))); });
-    add("exp", [](double x) { return static_cast<double>(pinned::exp(static_cast<float>(x))); });
-    add("exp(-x)", [](double x) { return static_cast<double>(pinned::exp(static_cast<float>(-x))); });
+    add("sigmoid", [](double x) { return static_cast<double>(cr::sigmoid(static_cast<float>(x))); });
+    add("tanh", [](double x) { return static_cast<double>(cr::tanh(static_cast<float>(x))); });
+    add("exp", [](double x) { return static_cast<double>(cr::exp(static_cast<float>(x))); });
+    add("exp(-x)", [](double x) { return static_cast<double>(cr::exp(static_cast<float>(-x))); });
     add("square", [](double x) { return x * x; });
     add("1/x", [](double x) { return 1 / x; });
     result.figure(std::move(figure));

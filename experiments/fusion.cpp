@@ -10,7 +10,7 @@
 #include "engine/rounder.hpp"
 #include "experiments/framework/control.hpp"
 #include "experiments/sources.hpp"
-#include "softfloat/functions/pinned.hpp"
+#include "softfloat/functions/cr.hpp"
 
 namespace ulp {
 namespace {
@@ -39,8 +39,8 @@ double in_bf16(double x) {
 }
 
 // fp32's functions: 13 bits finer than what is compared.
-double sigmoid_of(double x) { return static_cast<double>(pinned::sigmoid(static_cast<float>(x))); }
-double tanh_of(double x) { return static_cast<double>(pinned::tanh(static_cast<float>(x))); }
+double sigmoid_of(double x) { return static_cast<double>(cr::sigmoid(static_cast<float>(x))); }
+double tanh_of(double x) { return static_cast<double>(cr::tanh(static_cast<float>(x))); }
 
 const std::vector<Chain> chains = {
     {"one addition", "a + b", [](const double* x, double (*s)(double)) { return s(x[0] + x[1]); }},
@@ -81,7 +81,7 @@ Comparison compare(const Chain& chain, const FloatFormat& format, double (*store
         const double unfused = chain.f(x, store);
         // A sum that cancels has no last place to measure in.
         const int exponent = exact == 0 ? -8 : std::max(std::ilogb(exact), -8);
-        const double unit = fast::power_of_two(exponent - format.fraction_bits);
+        const double unit = quick_phase::power_of_two(exponent - format.fraction_bits);
         c.different += std::bit_cast<std::uint64_t>(fused) != std::bit_cast<std::uint64_t>(unfused) ? 1 : 0;
         c.error_fused += std::fabs(fused - exact) / unit;
         c.error_unfused += std::fabs(unfused - exact) / unit;

@@ -10,10 +10,10 @@
 
 #include "engine/shapes.hpp"
 #include "engine/step_functions.hpp"
-#include "experiments/image_training.hpp"
 #include "experiments/framework/side_by_side.hpp"
+#include "experiments/image_training.hpp"
 #include "experiments/sources.hpp"
-#include "softfloat/functions/fast_exp_log.hpp"
+#include "softfloat/functions/quick_exp_log.hpp"
 
 namespace ulp {
 namespace {
@@ -109,7 +109,8 @@ double threshold_of(std::string_view method, const Magnitudes& m) {
 // ---- The net in integers ----
 
 std::int8_t quantised(float value, double scale) {
-    return static_cast<std::int8_t>(std::clamp(fast::nearest(static_cast<double>(value) / scale).value, -127.0, 127.0));
+    return static_cast<std::int8_t>(
+        std::clamp(quick_phase::nearest(static_cast<double>(value) / scale).value, -127.0, 127.0));
 }
 
 /// Weights of a layer (outputs x inputs) with a scale for each output: 127 stands for its largest weight.

@@ -11,7 +11,7 @@
 #include "experiments/framework/control.hpp"
 #include "experiments/small_nets.hpp"
 #include "experiments/sources.hpp"
-#include "softfloat/functions/pinned.hpp"
+#include "softfloat/functions/cr.hpp"
 
 namespace ulp {
 namespace {
@@ -127,10 +127,10 @@ std::vector<int> drawn_labels(const Tensor<float>& logits, Random random) {
         const float* x = logits.data() + row * classes;
         const float top = *std::max_element(x, x + classes);
         double sum = 0;
-        for (Index j = 0; j < classes; ++j) sum += static_cast<double>(pinned::exp(x[j] - top));
+        for (Index j = 0; j < classes; ++j) sum += static_cast<double>(cr::exp(x[j] - top));
         double left = random.uniform() * sum;
         int label = 0;
-        while (label + 1 < classes && (left -= static_cast<double>(pinned::exp(x[label] - top))) > 0) ++label;
+        while (label + 1 < classes && (left -= static_cast<double>(cr::exp(x[label] - top))) > 0) ++label;
         labels.push_back(label);
     }
     return labels;

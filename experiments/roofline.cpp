@@ -11,7 +11,7 @@
 #include "experiments/matrix_units.hpp"
 #include "experiments/roofline_model.hpp"
 #include "experiments/sources.hpp"
-#include "softfloat/functions/fast_exp_log.hpp"
+#include "softfloat/functions/quick_exp_log.hpp"
 
 namespace ulp {
 namespace {
@@ -135,7 +135,7 @@ void figure_roofline(const Gpu& gpu, Result& result) {
     Series wide{"fp32", formats::fp64, {}};
     Series low{"fp16 Tensor Cores", formats::fp64, {}};
     for (int step = -4; step <= 96; ++step) {
-        const double intensity = fast::exp2(step / 8.0);
+        const double intensity = quick_phase::exp2(step / 8.0);
         wide.points.push_back({intensity, attainable(intensity, gpu.fp32_rate(), gpu.bandwidth) / 1e12});
         low.points.push_back({intensity, attainable(intensity, gpu.tensor_core_rate(), gpu.bandwidth) / 1e12});
     }

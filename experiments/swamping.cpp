@@ -7,7 +7,7 @@
 #include "experiments/framework/control.hpp"
 #include "experiments/matrix_units.hpp"
 #include "experiments/sources.hpp"
-#include "softfloat/functions/pinned.hpp"
+#include "softfloat/functions/cr.hpp"
 #include "softfloat/text.hpp"
 
 namespace ulp {
@@ -94,7 +94,7 @@ void claim_rule(Result& result) {
 
 void claim_learning_rates(Result& result) {
     const std::string slide = cite(sources::volta_talk, "Weight update: 0.01 leads to 2^7 ratio, 0.001 leads to 2^10");
-    const auto log2 = [](double x) { return pinned::log2(static_cast<float>(x)); };
+    const auto log2 = [](double x) { return cr::log2(static_cast<float>(x)); };
     result.claim("ratio_0.01", slide, "A factor of 0.01 is a ratio of 2^7: it is 2^6.64.", "2^6.64",
                  fmt::format("2^{:.2f}", log2(1 / 0.01)), Verdict::refuted);
     result.claim("ratio_0.001", slide, "A factor of 0.001 is a ratio of 2^10: it is 2^9.97.", "2^9.97",
@@ -145,7 +145,7 @@ double share_lost(double ratio, std::int64_t samples, Random random) {
     return static_cast<double>(lost) / static_cast<double>(samples);
 }
 
-double power_of_two(double exponent) { return pinned::exp2(static_cast<float>(exponent)); }
+double power_of_two(double exponent) { return cr::exp2(static_cast<float>(exponent)); }
 
 void figure_updates_lost(const RunContext& context, Result& result) {
     Figure figure{
@@ -202,10 +202,10 @@ constexpr std::size_t products_of_block = 16;
 /// c = 1 plus sixteen products 1.5 * 2^exponent: the share of the products' exact sum that the result holds.
 double share_kept(const MatmulBackend& backend, const ProductTypes& types, int exponent) {
     const int half = exponent / 2;  // both factors stay normal fp16 numbers
-    const std::vector<float> a(products_of_block, static_cast<float>(fast::power_of_two(half)));
-    const std::vector<float> b(products_of_block, static_cast<float>(1.5 * fast::power_of_two(exponent - half)));
+    const std::vector<float> a(products_of_block, static_cast<float>(quick_phase::power_of_two(half)));
+    const std::vector<float> b(products_of_block, static_cast<float>(1.5 * quick_phase::power_of_two(exponent - half)));
     const double sum = dot(backend, types, a, b, 1.0F);
-    return (sum - 1) / (static_cast<double>(products_of_block) * 1.5 * fast::power_of_two(exponent));
+    return (sum - 1) / (static_cast<double>(products_of_block) * 1.5 * quick_phase::power_of_two(exponent));
 }
 
 /// The exponent of the smallest such products that leave any trace.

@@ -8,7 +8,7 @@
 #include "experiments/framework/control.hpp"
 #include "experiments/sources.hpp"
 #include "softfloat/format_names.hpp"
-#include "softfloat/functions/pinned.hpp"
+#include "softfloat/functions/cr.hpp"
 
 namespace ulp {
 namespace {
@@ -38,7 +38,8 @@ Fate fate_of(const Storage& storage, float value) {
     const float result = std::fabs(stored(storage, value));
     if (result == 0) return Fate::lost;
     if (!(result <= std::numeric_limits<float>::max())) return Fate::infinite;
-    return result < static_cast<float>(fast::power_of_two(storage.format.emin())) ? Fate::subnormal : Fate::normal;
+    return result < static_cast<float>(quick_phase::power_of_two(storage.format.emin())) ? Fate::subnormal
+                                                                                         : Fate::normal;
 }
 
 /// Shares of the four fates, in that order.
@@ -60,7 +61,7 @@ std::vector<float> log_normal_gradients(const RunContext& context) {
     std::vector<float> gradients(static_cast<std::size_t>(context.settings.integer("samples")));
     for (float& g : gradients) {
         const bool negative = random.next() % 2 == 0;
-        const float magnitude = pinned::exp2(static_cast<float>(median + spread * random.normal()));
+        const float magnitude = cr::exp2(static_cast<float>(median + spread * random.normal()));
         g = negative ? -magnitude : magnitude;
     }
     return gradients;
@@ -102,7 +103,7 @@ void claim_largest_gradient(Result& result) {
         cite(sources::volta_talk, "Smallest scaling factor = 2^20 -> max dw magnitude didn't exceed 2^-5");
     const double bound = static_cast<double>(std::numeric_limits<Half>::max()) / 0x1p20;
     result.claim("scale_2^20", slide, "A gradient that does not overflow at scale 2^20 is at most 65504 / 2^20.",
-                 "2^-4.0007", fmt::format("2^{:.4f}", fast::log2(bound)), Verdict::refuted);
+                 "2^-4.0007", fmt::format("2^{:.4f}", quick_phase::log2(bound)), Verdict::refuted);
     result.claim_if(isfinite(Half(0.06 * 0x1p20)), "scale_2^20_example", slide,
                     "A gradient of 0.06 exceeds 2^-5 and is finite at scale 2^20.", "a finite number",
                     value_text(Half(0.06 * 0x1p20)), Verdict::refuted);
@@ -113,8 +114,8 @@ template <class Half>
 int wrong_predictions(const std::vector<float>& gradients) {
     int wrong = 0;
     for (int n = 0; n <= 24; ++n) {
-        const auto scale = static_cast<float>(fast::power_of_two(n));
-        const auto threshold = static_cast<float>(fast::power_of_two(-25 - n));
+        const auto scale = static_cast<float>(quick_phase::power_of_two(n));
+        const auto threshold = static_cast<float>(quick_phase::power_of_two(-25 - n));
         for (const float g : gradients) {
             const bool lost = fate_of(gradual<Half>, g * scale) == Fate::lost;
             if (lost != (std::fabs(g) <= threshold)) ++wrong;
@@ -151,7 +152,7 @@ void figure_threshold(Result& result) {
     for (const Storage& storage : {gradual<fp16>, flushing<fp16>}) {
         Series series{storage.name, formats::fp16, {}};
         for (int step = -27 * 64; step <= -12 * 64; ++step) {
-            const auto x = pinned::exp2(static_cast<float>(step / 64.0));
+            const auto x = cr::exp2(static_cast<float>(step / 64.0));
             series.points.push_back({static_cast<double>(x), static_cast<double>(stored(storage, x))});
         }
         figure.series.push_back(std::move(series));
@@ -193,7 +194,7 @@ void figure_loss_scale(const RunContext& context, const std::vector<float>& grad
     Series infinite{"infinite", formats::fp64, {}};
     Series flushed{"lost when flushed", formats::fp64, {}};
     for (int n = 0; n <= 32; ++n) {
-        const auto scale = static_cast<float>(fast::power_of_two(n));
+        const auto scale = static_cast<float>(quick_phase::power_of_two(n));
         const auto share = shares(gradual<fp16>, gradients, scale);
         lost.points.push_back({static_cast<double>(n), share[2]});
         subnormal.points.push_back({static_cast<double>(n), share[1]});

@@ -5,9 +5,9 @@
 #include "engine/digits.hpp"
 #include "engine/random.hpp"
 #include "engine/topic_text.hpp"
-#include "experiments/nets.hpp"
 #include "experiments/framework/side_by_side.hpp"
-#include "softfloat/functions/fast_exp_log.hpp"
+#include "experiments/nets.hpp"
+#include "softfloat/functions/quick_exp_log.hpp"
 
 namespace ulp {
 namespace {
@@ -156,7 +156,7 @@ BinadeHistogram published_replica(std::int64_t count, double scale, std::uint64_
     for (std::int64_t i = 0; i < count; ++i) {
         const bool zero = random.uniform() < share_of_zeros;
         const double exponent = mean + deviation * random.normal();
-        values.push_back(zero ? 0.0F : static_cast<float>(scale * fast::exp2(exponent)));
+        values.push_back(zero ? 0.0F : static_cast<float>(scale * quick_phase::exp2(exponent)));
     }
     histogram.add(values);
     return histogram;

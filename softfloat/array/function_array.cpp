@@ -5,8 +5,8 @@
 #include "softfloat/array/function_tables.hpp"
 #include "softfloat/array/kernels/dispatch.hpp"
 #include "softfloat/array/stages.hpp"
+#include "softfloat/functions/cr.hpp"
 #include "softfloat/functions/functions.hpp"
-#include "softfloat/functions/pinned.hpp"
 
 namespace ulp::array {
 namespace {
@@ -35,10 +35,9 @@ void look_up(const FunctionTable& table, const void* in, void* out, std::size_t 
 
 using PinnedFunction = float (*)(float);
 PinnedFunction pinned_function(Function function) {
-    static constexpr PinnedFunction table[] = {pinned::exp,      pinned::exp2,    pinned::expm1, pinned::log,
-                                               pinned::log2,     pinned::log1p,   pinned::sin,   pinned::cos,
-                                               pinned::tanh,     pinned::sigmoid, pinned::erf,   pinned::gelu,
-                                               pinned::softplus, pinned::rsqrt,   pinned::cbrt};
+    static constexpr PinnedFunction table[] = {cr::exp,   cr::exp2, cr::expm1,    cr::log,   cr::log2,
+                                               cr::log1p, cr::sin,  cr::cos,      cr::tanh,  cr::sigmoid,
+                                               cr::erf,   cr::gelu, cr::softplus, cr::rsqrt, cr::cbrt};
     static_assert(std::size(table) == functions);
     return table[static_cast<std::size_t>(function)];
 }

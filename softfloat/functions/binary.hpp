@@ -12,13 +12,10 @@ constexpr Operand odd_form(const Operand& x) {
 }
 
 /// The square root if x is the square of a number with an odd significand.
-struct ExactRoot {
-    bool is;
-    Operand value;
-};
-constexpr ExactRoot exact_root(const Operand& x) {
-    const auto root = sqrt_exact(x, 32);  // at most 12 bits of root if it is one, and the sticky bit says whether it is
-    return {(root.significand & 1) == 0, odd_form(root)};
+constexpr std::optional<Operand> exact_root(const Operand& x) {
+    const auto root = sqrt_exact(x, 32);  // an exact root has at most 12 bits; of any other the sticky bit is set
+    if ((root.significand & 1) != 0) return std::nullopt;
+    return odd_form(root);
 }
 
 /// x^y for finite nonzero operands where it is a number with at most 63 bits: all the exact results and all the ties.
@@ -30,9 +27,9 @@ constexpr Special exact_power(const Operand& base, const Operand& power, bool ne
     Operand y = odd_form(power);
     for (; y.exponent < 0; ++y.exponent) {
         if (x.significand == 1 && x.exponent == 0) break;
-        const auto [is, root] = exact_root(x);
-        if (!is) return Special::none();
-        x = root;
+        const std::optional<Operand> root = exact_root(x);
+        if (!root) return Special::none();
+        x = *root;
     }
     if (x.significand == 1 && x.exponent == 0) return Special::number(negative, 0, 1);
     // |y| >= 2^16 takes any power of two beyond every format, and any other number beyond 63 bits.
@@ -82,13 +79,13 @@ struct Pow {
     }
     static constexpr bool negative(const Operand& x, const Operand& y) { return x.sign && parity(y) == Parity::odd; }
     /// log is within 2^-49, y log(x) is cut at 700, and 104 is the most that fp32 bears: 2^-42 in all.
-    static constexpr double fast(const Operand& x, const Operand& y) {
+    static constexpr double quick(const Operand& x, const Operand& y) {
         const double base = to_double(x);
-        const double magnitude = fast::exp(to_double(y) * fast::log(base < 0 ? -base : base));
+        const double magnitude = quick_phase::exp(to_double(y) * quick_phase::log(base < 0 ? -base : base));
         return negative(x, y) ? -magnitude : magnitude;
     }
-    static constexpr Wide wide(const Operand& x, const Operand& y) {
-        const Wide magnitude = wide::exp(Wide{y} * wide::log(abs(Wide{x})));
+    static constexpr Float127 accurate(const Operand& x, const Operand& y) {
+        const Float127 magnitude = accurate_phase::exp(Float127{y} * accurate_phase::log(abs(Float127{x})));
         return negative(x, y) ? -magnitude : magnitude;
     }
 };
@@ -129,10 +126,10 @@ constexpr std::uint64_t pow_bits(const FloatFormat& format, std::uint64_t a, std
     const Special special = Pow::special(x, y);
     if (special.rule != Special::Rule::compute) return special_bits(format, special, context);
     if (within_fp32(format)) {
-        const Decision quick = round_fast(format, Pow::fast(x, y), context);
+        const Decision quick = round_quick(format, Pow::quick(x, y), context);
         if (quick.decided) return quick.bits;
     }
-    return round_wide(format, Pow::wide(x, y), context);
+    return round_accurate(format, Pow::accurate(x, y), context);
 }
 
 /// sqrt(x^2 + y^2), without overflow or underflow on the way. hypot(infinity, NaN) is infinity.

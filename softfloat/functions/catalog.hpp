@@ -3,15 +3,16 @@
 #pragma once
 
 #include <bit>
+#include <optional>
 
+#include "softfloat/functions/accurate_erf.hpp"
+#include "softfloat/functions/accurate_exp_log.hpp"
+#include "softfloat/functions/accurate_trig.hpp"
 #include "softfloat/functions/evaluate.hpp"
-#include "softfloat/functions/fast_erf.hpp"
-#include "softfloat/functions/fast_exp_log.hpp"
-#include "softfloat/functions/fast_root.hpp"
-#include "softfloat/functions/fast_trig.hpp"
-#include "softfloat/functions/wide_erf.hpp"
-#include "softfloat/functions/wide_exp_log.hpp"
-#include "softfloat/functions/wide_trig.hpp"
+#include "softfloat/functions/quick_erf.hpp"
+#include "softfloat/functions/quick_exp_log.hpp"
+#include "softfloat/functions/quick_root.hpp"
+#include "softfloat/functions/quick_trig.hpp"
 
 namespace ulp::functions {
 
@@ -23,19 +24,13 @@ constexpr bool is_positive_finite(float x) { return x > 0 && x <= 0x1.FFFFFEp127
 /// |x| lies in [2^this, 2^(this + 1)); x finite.
 constexpr int leading_exponent(const Operand& x) { return x.exponent + bit_length(x.significand) - 1; }
 
-/// Whether |x| is 2^exponent.
-struct PowerOfTwo {
-    bool is;
-    int exponent;
-};
-constexpr PowerOfTwo power_of_two(const Operand& x) {
-    return {x.kind == Kind::finite && is_power_of_two(x.significand), leading_exponent(x)};
+/// The exponent of |x| where it is a power of two.
+constexpr std::optional<int> power_of_two(const Operand& x) {
+    if (x.kind != Kind::finite || !is_power_of_two(x.significand)) return std::nullopt;
+    return leading_exponent(x);
 }
 /// Whether x is 1 or -1.
-constexpr bool is_one(const Operand& x) {
-    const auto [is_power, exponent] = power_of_two(x);
-    return is_power && exponent == 0;
-}
+constexpr bool is_one(const Operand& x) { return power_of_two(x) == 0; }
 constexpr Special integer(int n) { return Special::number(n < 0, 0, static_cast<std::uint64_t>(n < 0 ? -n : n)); }
 
 /// 2^x for finite x that is a whole number. Beyond 2^14 it only matters that the result is out of range.
@@ -67,9 +62,9 @@ struct Exp {
         if (x.kind == Kind::infinity) return x.sign ? Special::zero(false) : Special::infinity(false);
         return Special::none();
     }
-    static constexpr double fast(double x) { return fast::exp(x); }
-    static constexpr Wide wide(const Wide& x) { return wide::exp(x); }
-    static constexpr bool pinned_domain(float x) { return x > -103 && x < 88; }
+    static constexpr double quick(double x) { return quick_phase::exp(x); }
+    static constexpr Float127 accurate(const Float127& x) { return accurate_phase::exp(x); }
+    static constexpr bool fp32_domain(float x) { return x > -103 && x < 88; }
 };
 
 /// 2^x; exact for whole x.
@@ -79,9 +74,9 @@ struct Exp2 {
         if (x.kind == Kind::infinity) return x.sign ? Special::zero(false) : Special::infinity(false);
         return whole_power(x);
     }
-    static constexpr double fast(double x) { return fast::exp2(x); }
-    static constexpr Wide wide(const Wide& x) { return wide::exp2(x); }
-    static constexpr bool pinned_domain(float x) { return x > -149 && x < 127; }
+    static constexpr double quick(double x) { return quick_phase::exp2(x); }
+    static constexpr Float127 accurate(const Float127& x) { return accurate_phase::exp2(x); }
+    static constexpr bool fp32_domain(float x) { return x > -149 && x < 127; }
 };
 
 /// e^x - 1. The quick phase loses the sign of -0 (so does tanh's).
@@ -91,9 +86,9 @@ struct Expm1 {
         if (x.kind == Kind::infinity) return x.sign ? Special::number(true, 0, 1) : Special::infinity(false);
         return Special::none();
     }
-    static constexpr double fast(double x) { return fast::expm1(x); }
-    static constexpr Wide wide(const Wide& x) { return wide::expm1(x); }
-    static constexpr bool pinned_domain(float x) { return x >= -0x1.FFFFFEp127F && x < 88 && x != 0; }
+    static constexpr double quick(double x) { return quick_phase::expm1(x); }
+    static constexpr Float127 accurate(const Float127& x) { return accurate_phase::expm1(x); }
+    static constexpr bool fp32_domain(float x) { return x >= -0x1.FFFFFEp127F && x < 88 && x != 0; }
 };
 
 /// The natural logarithm.
@@ -104,9 +99,9 @@ struct Log {
         if (x.kind == Kind::infinity) return Special::infinity(false);
         return is_one(x) ? Special::zero(false) : Special::none();
     }
-    static constexpr double fast(double x) { return fast::log(x); }
-    static constexpr Wide wide(const Wide& x) { return wide::log(x); }
-    static constexpr bool pinned_domain(float x) { return is_positive_finite(x); }
+    static constexpr double quick(double x) { return quick_phase::log(x); }
+    static constexpr Float127 accurate(const Float127& x) { return accurate_phase::log(x); }
+    static constexpr bool fp32_domain(float x) { return is_positive_finite(x); }
 };
 
 /// The logarithm to base 2; exact for powers of two.
@@ -115,12 +110,12 @@ struct Log2 {
         if (x.kind == Kind::zero) return Special::pole(true);
         if (x.sign) return Special::invalid();
         if (x.kind == Kind::infinity) return Special::infinity(false);
-        const auto [is_power, exponent] = power_of_two(x);
-        return is_power ? integer(exponent) : Special::none();
+        const std::optional<int> exponent = power_of_two(x);
+        return exponent ? integer(*exponent) : Special::none();
     }
-    static constexpr double fast(double x) { return fast::log2(x); }
-    static constexpr Wide wide(const Wide& x) { return wide::log2(x); }
-    static constexpr bool pinned_domain(float x) { return is_positive_finite(x); }
+    static constexpr double quick(double x) { return quick_phase::log2(x); }
+    static constexpr Float127 accurate(const Float127& x) { return accurate_phase::log2(x); }
+    static constexpr bool fp32_domain(float x) { return is_positive_finite(x); }
 };
 
 /// log(1 + x).
@@ -131,9 +126,9 @@ struct Log1p {
         if (x.sign && (x.kind == Kind::infinity || leading_exponent(x) >= 0)) return Special::invalid();
         return x.kind == Kind::infinity ? Special::infinity(false) : Special::none();
     }
-    static constexpr double fast(double x) { return fast::log1p(x); }
-    static constexpr Wide wide(const Wide& x) { return wide::log1p(x); }
-    static constexpr bool pinned_domain(float x) { return x > -1 && x <= 0x1.FFFFFEp127F; }
+    static constexpr double quick(double x) { return quick_phase::log1p(x); }
+    static constexpr Float127 accurate(const Float127& x) { return accurate_phase::log1p(x); }
+    static constexpr bool fp32_domain(float x) { return x > -1 && x <= 0x1.FFFFFEp127F; }
 };
 
 /// Sine of radians.
@@ -143,9 +138,9 @@ struct Sin {
         if (x.kind == Kind::infinity) return Special::invalid();
         return Special::none();
     }
-    static constexpr double fast(double x) { return fast::sin(x); }
-    static constexpr Wide wide(const Wide& x) { return wide::sin(x); }
-    static constexpr bool pinned_domain(float x) { return is_finite(x); }
+    static constexpr double quick(double x) { return quick_phase::sin(x); }
+    static constexpr Float127 accurate(const Float127& x) { return accurate_phase::sin(x); }
+    static constexpr bool fp32_domain(float x) { return is_finite(x); }
 };
 
 /// Cosine of radians.
@@ -155,9 +150,9 @@ struct Cos {
         if (x.kind == Kind::infinity) return Special::invalid();
         return Special::none();
     }
-    static constexpr double fast(double x) { return fast::cos(x); }
-    static constexpr Wide wide(const Wide& x) { return wide::cos(x); }
-    static constexpr bool pinned_domain(float x) { return is_finite(x); }
+    static constexpr double quick(double x) { return quick_phase::cos(x); }
+    static constexpr Float127 accurate(const Float127& x) { return accurate_phase::cos(x); }
+    static constexpr bool fp32_domain(float x) { return is_finite(x); }
 };
 
 /// Hyperbolic tangent.
@@ -167,9 +162,9 @@ struct Tanh {
         if (x.kind == Kind::infinity) return Special::number(x.sign, 0, 1);
         return Special::none();
     }
-    static constexpr double fast(double x) { return fast::tanh(x); }
-    static constexpr Wide wide(const Wide& x) { return wide::tanh(x); }
-    static constexpr bool pinned_domain(float x) { return is_finite(x) && x != 0; }
+    static constexpr double quick(double x) { return quick_phase::tanh(x); }
+    static constexpr Float127 accurate(const Float127& x) { return accurate_phase::tanh(x); }
+    static constexpr bool fp32_domain(float x) { return is_finite(x) && x != 0; }
 };
 
 /// 1 / (1 + e^-x).
@@ -179,9 +174,9 @@ struct Sigmoid {
         if (x.kind == Kind::infinity) return x.sign ? Special::zero(false) : Special::number(false, 0, 1);
         return Special::none();
     }
-    static constexpr double fast(double x) { return fast::sigmoid(x); }
-    static constexpr Wide wide(const Wide& x) { return wide::sigmoid(x); }
-    static constexpr bool pinned_domain(float x) { return x > -103 && x <= 0x1.FFFFFEp127F; }
+    static constexpr double quick(double x) { return quick_phase::sigmoid(x); }
+    static constexpr Float127 accurate(const Float127& x) { return accurate_phase::sigmoid(x); }
+    static constexpr bool fp32_domain(float x) { return x > -103 && x <= 0x1.FFFFFEp127F; }
 };
 
 /// The error function, 2/sqrt(pi) times the integral of e^(-t^2) from 0 to x.
@@ -191,9 +186,9 @@ struct Erf {
         if (x.kind == Kind::infinity) return Special::number(x.sign, 0, 1);
         return Special::none();
     }
-    static constexpr double fast(double x) { return fast::erf(x); }
-    static constexpr Wide wide(const Wide& x) { return wide::erf(x); }
-    static constexpr bool pinned_domain(float x) { return is_finite(x); }
+    static constexpr double quick(double x) { return quick_phase::erf(x); }
+    static constexpr Float127 accurate(const Float127& x) { return accurate_phase::erf(x); }
+    static constexpr bool fp32_domain(float x) { return is_finite(x); }
 };
 
 /// x Phi(x) with the normal distribution Phi, not its tanh approximation. The limit at minus infinity is -0.
@@ -203,9 +198,9 @@ struct Gelu {
         if (x.kind == Kind::infinity) return x.sign ? Special::zero(true) : Special::infinity(false);
         return Special::none();
     }
-    static constexpr double fast(double x) { return fast::gelu(x); }
-    static constexpr Wide wide(const Wide& x) { return wide::gelu(x); }
-    static constexpr bool pinned_domain(float x) { return x > -14 && x <= 0x1.FFFFFEp127F; }
+    static constexpr double quick(double x) { return quick_phase::gelu(x); }
+    static constexpr Float127 accurate(const Float127& x) { return accurate_phase::gelu(x); }
+    static constexpr bool fp32_domain(float x) { return x > -14 && x <= 0x1.FFFFFEp127F; }
 };
 
 /// log(1 + e^x).
@@ -214,9 +209,9 @@ struct Softplus {
         if (x.kind == Kind::infinity) return x.sign ? Special::zero(false) : Special::infinity(false);
         return Special::none();
     }
-    static constexpr double fast(double x) { return fast::softplus(x); }
-    static constexpr Wide wide(const Wide& x) { return wide::softplus(x); }
-    static constexpr bool pinned_domain(float x) { return x > -103 && x <= 0x1.FFFFFEp127F; }
+    static constexpr double quick(double x) { return quick_phase::softplus(x); }
+    static constexpr Float127 accurate(const Float127& x) { return accurate_phase::softplus(x); }
+    static constexpr bool fp32_domain(float x) { return x > -103 && x <= 0x1.FFFFFEp127F; }
 };
 
 /// 1 / sqrt(x); exact for powers of four. rsqrt(-0) is minus infinity (IEEE 754-2019 section 9.2.1).
@@ -225,12 +220,12 @@ struct Rsqrt {
         if (x.kind == Kind::zero) return Special::pole(x.sign);
         if (x.sign) return Special::invalid();
         if (x.kind == Kind::infinity) return Special::zero(false);
-        const auto [is_power, exponent] = power_of_two(x);
-        return is_power && exponent % 2 == 0 ? Special::number(false, -exponent / 2, 1) : Special::none();
+        const std::optional<int> exponent = power_of_two(x);
+        return exponent && *exponent % 2 == 0 ? Special::number(false, -*exponent / 2, 1) : Special::none();
     }
-    static constexpr double fast(double x) { return fast::rsqrt(x); }
-    static constexpr Wide wide(const Wide& x) { return wide::rsqrt(x); }
-    static constexpr bool pinned_domain(float x) { return is_positive_finite(x); }
+    static constexpr double quick(double x) { return quick_phase::rsqrt(x); }
+    static constexpr Float127 accurate(const Float127& x) { return accurate_phase::rsqrt(x); }
+    static constexpr bool fp32_domain(float x) { return is_positive_finite(x); }
 };
 
 /// The cube root; exact for cubes.
@@ -240,9 +235,9 @@ struct Cbrt {
         if (x.kind == Kind::infinity) return Special::infinity(x.sign);
         return cube_root(x);
     }
-    static constexpr double fast(double x) { return fast::cbrt(x); }
-    static constexpr Wide wide(const Wide& x) { return wide::cbrt(x); }
-    static constexpr bool pinned_domain(float x) { return is_finite(x); }
+    static constexpr double quick(double x) { return quick_phase::cbrt(x); }
+    static constexpr Float127 accurate(const Float127& x) { return accurate_phase::cbrt(x); }
+    static constexpr bool fp32_domain(float x) { return is_finite(x); }
 };
 
 }  // namespace ulp::functions

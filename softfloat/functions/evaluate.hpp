@@ -6,21 +6,21 @@
 //
 // A Function is a struct with
 //   static Special special(const Unpacked<std::uint64_t>& x)   every x whose result is not an irrational number
-//   static double fast(double x)                               relative error below 2^-40, x in fp32's range
-//   static Wide wide(const Wide& x)                            relative error below 2^-100
-//   static bool pinned_domain(float x)                         fp32 operands whose result is finite in fp32 and for
-//                                                              which fast(x) rounds to the result's float or is
+//   static double quick(double x)                              relative error below 2^-40, x in fp32's range
+//   static Float127 accurate(const Float127& x)                relative error below 2^-100
+//   static bool fp32_domain(float x)                           fp32 operands whose result is finite in fp32 and for
+//                                                              which quick(x) rounds to the result's float or is
 //                                                              undecided
 //
 // The result is the correctly rounded one unless the true value lies within 2^-100 of a boundary between two results.
-// For precisions up to 24 none does: the boundary's distance is about 2^-24 of the number of operands, and the tests
-// look at all of them (tests/softfloat/functions).
+// For precisions up to 24 none does: the hardest-to-round case among 2^32 operands is expected about 2^-24 / 2^32 =
+// 2^-56 from a boundary (Table Maker's Dilemma), and the tests look at all operands (tests/softfloat/functions).
 #pragma once
 
 #include <bit>
 #include <stdexcept>
 
-#include "softfloat/functions/wide.hpp"
+#include "softfloat/functions/float127.hpp"
 
 namespace ulp {
 
@@ -50,8 +50,8 @@ constexpr std::uint64_t special_bits(const FloatFormat& format, const Special& s
     return round_to_bits(format, value.sign, value.exponent, value.significand, context);
 }
 
-/// The relative error that the quick phases promise: 2^-this (round_quick spells it out as 0x1p-40).
-inline constexpr int fast_error_bits = 40;
+/// The relative error that the quick phases promise: 2^-this (round_quick_fp32 spells it out as 0x1p-40).
+inline constexpr int quick_error_bits = 40;
 
 /// Formats whose finite numbers are fp32 numbers: the operands the quick phases are made for.
 constexpr bool within_fp32(const FloatFormat& format) {
@@ -75,12 +75,12 @@ struct Decision {
 ///
 ///     ---|-------------------|---          results' boundaries
 ///              (---y---)                    decided
-constexpr Decision round_fast(const FloatFormat& format, double y, Context& context) {
+constexpr Decision round_quick(const FloatFormat& format, double y, Context& context) {
     const auto value = decode<std::uint64_t>(formats::fp64, std::bit_cast<std::uint64_t>(y));
     if (value.kind != Kind::finite) return {false, 0};
     const int up = 63 - bit_length(value.significand);
     const std::uint64_t significand = value.significand << up;
-    constexpr std::uint64_t margin = std::uint64_t{1} << (63 - fast_error_bits);
+    constexpr std::uint64_t margin = std::uint64_t{1} << (63 - quick_error_bits);
     Context low = context;
     Context high = context;
     const std::uint64_t below = round_to_bits(format, value.sign, value.exponent - up, (significand - margin) | 1, low);
@@ -92,7 +92,7 @@ constexpr Decision round_fast(const FloatFormat& format, double y, Context& cont
 }
 
 /// An irrational number: one more bit below the last says that it is not exact.
-constexpr std::uint64_t round_wide(const FloatFormat& format, const Wide& y, Context& context) {
+constexpr std::uint64_t round_accurate(const FloatFormat& format, const Float127& y, Context& context) {
     return round_to_bits(format, y.sign, y.exponent - 1, static_cast<UInt128>(y.significand << 1 | 1), context);
 }
 
@@ -111,10 +111,10 @@ constexpr std::uint64_t evaluate_bits(const FloatFormat& format, std::uint64_t b
     const Special special = Function::special(x);
     if (special.rule != Special::Rule::compute) return special_bits(format, special, context);
     if (within_fp32(format)) {
-        const Decision quick = round_fast(format, Function::fast(to_double(x)), context);
+        const Decision quick = round_quick(format, Function::quick(to_double(x)), context);
         if (quick.decided) return quick.bits;
     }
-    return round_wide(format, Function::wide(Wide{x}), context);
+    return round_accurate(format, Function::accurate(Float127{x}), context);
 }
 
 /// The accurate phase alone: the plain twin of evaluate_bits.
@@ -125,15 +125,15 @@ constexpr std::uint64_t evaluate_bits_accurately(const FloatFormat& format, std:
     const auto x = operand<std::uint64_t>(format, bits, context);
     const Special special = Function::special(x);
     if (special.rule != Special::Rule::compute) return special_bits(format, special, context);
-    return round_wide(format, Function::wide(Wide{x}), context);
+    return round_accurate(format, Function::accurate(Float127{x}), context);
 }
 
-/// The quick phase for fp32 and nearest even: both ends of y's error interval rounded by the hardware's conversion.
+/// The rounding test for fp32 and nearest even: both ends of y's error interval rounded by the hardware's conversion.
 struct QuickFloat {
     bool decided;
     float value;
 };
-constexpr QuickFloat round_quick(double y) {
+constexpr QuickFloat round_quick_fp32(double y) {
     const double error = y * 0x1p-40;
     const auto below = static_cast<float>(y - error);
     const auto above = static_cast<float>(y + error);
@@ -142,9 +142,9 @@ constexpr QuickFloat round_quick(double y) {
 
 /// The function of an fp32 number, rounded to nearest even: equal to evaluate_bits<Function>(fp32, ...), and quick.
 template <class Function>
-constexpr float evaluate_pinned(float x) {
-    if (Function::pinned_domain(x)) {
-        const QuickFloat quick = round_quick(Function::fast(static_cast<double>(x)));
+constexpr float evaluate_fp32(float x) {
+    if (Function::fp32_domain(x)) {
+        const QuickFloat quick = round_quick_fp32(Function::quick(static_cast<double>(x)));
         if (quick.decided) return quick.value;
     }
     Context context;

@@ -1,5 +1,5 @@
+#include "softfloat/functions/cr.hpp"
 #include "softfloat/functions/functions.hpp"
-#include "softfloat/functions/pinned.hpp"
 #include "tests/softfloat/functions/device_functions.hpp"
 
 namespace ulp::test {
@@ -10,13 +10,13 @@ __device__ std::size_t thread_index() { return static_cast<std::size_t>(blockIdx
 unsigned blocks_of_256(std::size_t count) { return static_cast<unsigned>((count + 255) / 256); }
 
 template <class Function>
-__global__ void pinned_kernel(const float* in, float* out, std::size_t count) {
+__global__ void fp32_kernel(const float* in, float* out, std::size_t count) {
     const std::size_t i = thread_index();
-    if (i < count) out[i] = evaluate_pinned<Function>(in[i]);
+    if (i < count) out[i] = evaluate_fp32<Function>(in[i]);
 }
 template <class Function>
-void launch_pinned(const float* in, float* out, std::size_t count) {
-    pinned_kernel<Function><<<blocks_of_256(count), 256>>>(in, out, count);
+void launch(const float* in, float* out, std::size_t count) {
+    fp32_kernel<Function><<<blocks_of_256(count), 256>>>(in, out, count);
 }
 
 __global__ void half_kernel(const std::uint16_t* in, std::uint16_t* out, std::size_t count, Rounding rounding) {
@@ -27,12 +27,11 @@ __global__ void half_kernel(const std::uint16_t* in, std::uint16_t* out, std::si
 }
 
 using namespace functions;
-const DeviceFunction table[] = {
-    {"exp", launch_pinned<Exp>},           {"exp2", launch_pinned<Exp2>},   {"expm1", launch_pinned<Expm1>},
-    {"log", launch_pinned<Log>},           {"log2", launch_pinned<Log2>},   {"log1p", launch_pinned<Log1p>},
-    {"sin", launch_pinned<Sin>},           {"cos", launch_pinned<Cos>},     {"tanh", launch_pinned<Tanh>},
-    {"sigmoid", launch_pinned<Sigmoid>},   {"erf", launch_pinned<Erf>},     {"gelu", launch_pinned<Gelu>},
-    {"softplus", launch_pinned<Softplus>}, {"rsqrt", launch_pinned<Rsqrt>}, {"cbrt", launch_pinned<Cbrt>}};
+const DeviceFunction table[] = {{"exp", launch<Exp>},           {"exp2", launch<Exp2>},   {"expm1", launch<Expm1>},
+                                {"log", launch<Log>},           {"log2", launch<Log2>},   {"log1p", launch<Log1p>},
+                                {"sin", launch<Sin>},           {"cos", launch<Cos>},     {"tanh", launch<Tanh>},
+                                {"sigmoid", launch<Sigmoid>},   {"erf", launch<Erf>},     {"gelu", launch<Gelu>},
+                                {"softplus", launch<Softplus>}, {"rsqrt", launch<Rsqrt>}, {"cbrt", launch<Cbrt>}};
 
 }  // namespace
 

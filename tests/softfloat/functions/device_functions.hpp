@@ -12,7 +12,7 @@ namespace ulp::test {
 
 struct DeviceFunction {
     std::string_view name;
-    void (*pinned)(const float* in, float* out, std::size_t count);
+    void (*evaluate)(const float* in, float* out, std::size_t count);
 };
 std::span<const DeviceFunction> device_functions();
 

@@ -4,8 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "softfloat/functions/cr.hpp"
 #include "softfloat/functions/functions.hpp"
-#include "softfloat/functions/pinned.hpp"
 
 namespace ulp::test {
 
@@ -13,18 +13,18 @@ using BitsFunction = std::uint64_t (*)(const FloatFormat&, std::uint64_t, Contex
 
 struct FunctionUnderTest {
     std::string_view name;
-    BitsFunction bits;                    // any format, any mode
-    BitsFunction accurately;              // the same without the quick phase
-    double (*fast)(double);               // the quick phase alone
-    ulp::Wide (*wide)(const ulp::Wide&);  // the accurate phase alone
-    bool (*pinned_domain)(float);
-    float (*pinned)(float);
+    BitsFunction bits;                                // any format, any mode
+    BitsFunction accurately;                          // the same without the quick phase
+    double (*quick)(double);                          // the quick phase alone
+    ulp::Float127 (*accurate)(const ulp::Float127&);  // the accurate phase alone
+    bool (*fp32_domain)(float);
+    float (*cr)(float);
 };
 
-#define ULPLAB_ROW(name, Function)                                                                      \
-    FunctionUnderTest {                                                                                 \
-#name, name##_bits, evaluate_bits_accurately < functions::Function>, functions::Function::fast, \
-            functions::Function::wide, functions::Function::pinned_domain, pinned::name                 \
+#define ULPLAB_ROW(name, Function)                                                                       \
+    FunctionUnderTest {                                                                                  \
+#name, name##_bits, evaluate_bits_accurately < functions::Function>, functions::Function::quick, \
+            functions::Function::accurate, functions::Function::fp32_domain, cr::name                    \
     }
 inline constexpr std::array functions_under_test{
     ULPLAB_ROW(exp, Exp),           ULPLAB_ROW(exp2, Exp2),       ULPLAB_ROW(expm1, Expm1), ULPLAB_ROW(log, Log),

@@ -103,20 +103,20 @@ Mismatches check_changed(std::string_view name, const FloatFormat& format, Chang
         if (x.kind == Kind::nan || Function::special(x).rule != Rule::compute) {
             return evaluate_bits<Function>(format, bits, context);
         }
-        return round_wide(format, change(Function::wide(ulp::Wide{x})), context);
+        return round_accurate(format, change(Function::accurate(ulp::Float127{x})), context);
     };
     return CodesCheck(name, format, step).run(changed);
 }
 
 template <class Function>
 void errors_are_seen(std::string_view name) {
-    const auto lost_below_64_bits = [](ulp::Wide y) {
-        return ulp::Wide{y.sign, y.exponent + 63, (y.significand + (UInt128{1} << 62)) >> 63};
+    const auto lost_below_64_bits = [](ulp::Float127 y) {
+        return ulp::Float127{y.sign, y.exponent + 63, (y.significand + (UInt128{1} << 62)) >> 63};
     };
-    const auto too_large_by_one_in_2_to_the_15 = [](ulp::Wide y) { return y + scale(y, -15); };
+    const auto too_large_by_one_in_2_to_the_15 = [](ulp::Float127 y) { return y + scale(y, -15); };
     INFO(name);
     CHECK(check_changed<Function>(name, formats::fp16, too_large_by_one_in_2_to_the_15, 16).count > 0);
-    CHECK(check_changed<Function>(name, formats::e4m3, [](ulp::Wide y) { return -y; }).count > 0);
+    CHECK(check_changed<Function>(name, formats::e4m3, [](ulp::Float127 y) { return -y; }).count > 0);
     // Functions with results right beside a number, on the side that a sticky bit alone does not show: 1 - e^-x.
     const bool below = name != "log" && name != "log2" && name != "softplus" && name != "rsqrt" && name != "cbrt";
     const FloatFormat wide_range = ieee_format(8, 3);

@@ -27,8 +27,8 @@ std::vector<double> sample_operands(const FunctionUnderTest& function, int count
     return operands;
 }
 
-ulp::Wide wide_operand(double x) {
-    return ulp::Wide{decode<std::uint64_t>(formats::fp64, std::bit_cast<std::uint64_t>(x))};
+ulp::Float127 wide_operand(double x) {
+    return ulp::Float127{decode<std::uint64_t>(formats::fp64, std::bit_cast<std::uint64_t>(x))};
 }
 
 double log2_of(double error) { return error == 0 ? -1000 : std::log2(std::abs(error)); }
@@ -40,7 +40,7 @@ TEST_CASE("the accurate phases are within 2^-105 of the judge's 800 bits") {
         double worst_at = 0;
         for (const double x : sample_operands(function, 400)) {
             if (judge.known_by_rule(x)) continue;
-            const ulp::Wide y = function.wide(wide_operand(x));
+            const ulp::Float127 y = function.accurate(wide_operand(x));
             const double error =
                 log2_of(judge.relative_error(x, {y.sign, static_cast<std::uint64_t>(y.significand >> 64),
                                                  static_cast<std::uint64_t>(y.significand), y.exponent}));
@@ -59,8 +59,8 @@ TEST_CASE("the quick phases are within 2^-43 of the judge, an eighth of what the
         double worst = -1000;
         double worst_at = 0;
         for (const double x : sample_operands(function, 100000)) {
-            if (!function.pinned_domain(static_cast<float>(x)) || x == 0) continue;
-            const double error = log2_of(judge.quick_relative_error(x, function.fast(x)));
+            if (!function.fp32_domain(static_cast<float>(x)) || x == 0) continue;
+            const double error = log2_of(judge.quick_relative_error(x, function.quick(x)));
             if (error > worst) worst_at = x;
             worst = std::max(worst, error);
         }

@@ -1,4 +1,4 @@
-// sweep_functions: all 2^32 operands of every pinned fp32 function against the judge of function_oracle.hpp, in
+// sweep_functions: all 2^32 operands of every fp32 function against the judge of function_oracle.hpp, in
 // one command (tests/softfloat/sweep/program.hpp tells the options). A function takes minutes of a core.
 #include <cstdio>
 
@@ -27,7 +27,7 @@ Difference check_chunk(const test::FunctionUnderTest& function, const test::Func
         Difference found;
         for (std::uint32_t bits = first; bits - first < block_length; ++bits) {
             const auto x = std::bit_cast<float>(bits);
-            const auto got = std::bit_cast<std::uint32_t>(function.pinned(x));
+            const auto got = std::bit_cast<std::uint32_t>(function.cr(x));
             const auto expected = std::bit_cast<std::uint32_t>(judge.nearest_float(x));
             if (got == expected) continue;
             if (found.count++ == 0) found.first = described(bits, got, expected);
@@ -57,6 +57,6 @@ std::vector<Task> tasks() {
 }  // namespace ulp::sweep
 
 int main(int argc, char** argv) {
-    return ulp::sweep::run_program("sweep_functions", "all 2^32 operands of the pinned fp32 functions",
-                                   ulp::sweep::tasks(), argc, argv);
+    return ulp::sweep::run_program("sweep_functions", "all 2^32 operands of the fp32 functions", ulp::sweep::tasks(),
+                                   argc, argv);
 }

@@ -3,9 +3,9 @@
 
 #include <bit>
 
-#include "softfloat/functions/fast_exp_log.hpp"
+#include "softfloat/functions/quick_exp_log.hpp"
 
-namespace ulp::fast {
+namespace ulp::quick_phase {
 
 /// x^(-1/2), x positive and normal. Halving and negating the exponent field (and the fraction with it) is within 3.5%
 /// (Lomont, "Fast inverse square root", 2003); a step squares the error: 2^-9, 2^-17, 2^-34, 2^-51.
@@ -24,4 +24,4 @@ constexpr double cbrt(double x) {
     return x * y * y;
 }
 
-}  // namespace ulp::fast
+}  // namespace ulp::quick_phase

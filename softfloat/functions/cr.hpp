@@ -7,30 +7,30 @@
 #include "softfloat/functions/binary.hpp"
 #include "softfloat/functions/catalog.hpp"
 
-namespace ulp::pinned {
+namespace ulp::cr {
 
-constexpr float exp(float x) { return evaluate_pinned<functions::Exp>(x); }
-constexpr float exp2(float x) { return evaluate_pinned<functions::Exp2>(x); }
-constexpr float expm1(float x) { return evaluate_pinned<functions::Expm1>(x); }
-constexpr float log(float x) { return evaluate_pinned<functions::Log>(x); }
-constexpr float log2(float x) { return evaluate_pinned<functions::Log2>(x); }
-constexpr float log1p(float x) { return evaluate_pinned<functions::Log1p>(x); }
-constexpr float sin(float x) { return evaluate_pinned<functions::Sin>(x); }
-constexpr float cos(float x) { return evaluate_pinned<functions::Cos>(x); }
-constexpr float tanh(float x) { return evaluate_pinned<functions::Tanh>(x); }
-constexpr float sigmoid(float x) { return evaluate_pinned<functions::Sigmoid>(x); }
-constexpr float erf(float x) { return evaluate_pinned<functions::Erf>(x); }
-constexpr float gelu(float x) { return evaluate_pinned<functions::Gelu>(x); }
-constexpr float softplus(float x) { return evaluate_pinned<functions::Softplus>(x); }
-constexpr float rsqrt(float x) { return evaluate_pinned<functions::Rsqrt>(x); }
-constexpr float cbrt(float x) { return evaluate_pinned<functions::Cbrt>(x); }
+constexpr float exp(float x) { return evaluate_fp32<functions::Exp>(x); }
+constexpr float exp2(float x) { return evaluate_fp32<functions::Exp2>(x); }
+constexpr float expm1(float x) { return evaluate_fp32<functions::Expm1>(x); }
+constexpr float log(float x) { return evaluate_fp32<functions::Log>(x); }
+constexpr float log2(float x) { return evaluate_fp32<functions::Log2>(x); }
+constexpr float log1p(float x) { return evaluate_fp32<functions::Log1p>(x); }
+constexpr float sin(float x) { return evaluate_fp32<functions::Sin>(x); }
+constexpr float cos(float x) { return evaluate_fp32<functions::Cos>(x); }
+constexpr float tanh(float x) { return evaluate_fp32<functions::Tanh>(x); }
+constexpr float sigmoid(float x) { return evaluate_fp32<functions::Sigmoid>(x); }
+constexpr float erf(float x) { return evaluate_fp32<functions::Erf>(x); }
+constexpr float gelu(float x) { return evaluate_fp32<functions::Gelu>(x); }
+constexpr float softplus(float x) { return evaluate_fp32<functions::Softplus>(x); }
+constexpr float rsqrt(float x) { return evaluate_fp32<functions::Rsqrt>(x); }
+constexpr float cbrt(float x) { return evaluate_fp32<functions::Cbrt>(x); }
 
 constexpr float pow(float x, float y) {
     // 2^-126 < x^y < 2^127, where float(e^(y log x)) is in range; an x <= 0 is left to the rules.
     if (functions::is_positive_finite(x) && functions::is_finite(y)) {
-        const double exponent = static_cast<double>(y) * fast::log(static_cast<double>(x));
+        const double exponent = static_cast<double>(y) * quick_phase::log(static_cast<double>(x));
         if (exponent > -87 && exponent < 88) {
-            const QuickFloat quick = round_quick(fast::exp(exponent));
+            const QuickFloat quick = round_quick_fp32(quick_phase::exp(exponent));
             if (quick.decided) return quick.value;
         }
     }
@@ -42,7 +42,7 @@ constexpr float hypot(float x, float y) {
     // The squares are exact in double.
     const double square = static_cast<double>(x) * x + static_cast<double>(y) * y;
     if (square > 0x1p-250 && square < 0x1p253) {
-        const QuickFloat quick = round_quick(square * fast::rsqrt(square));
+        const QuickFloat quick = round_quick_fp32(square * quick_phase::rsqrt(square));
         if (quick.decided) return quick.value;
     }
     Context context;
@@ -53,4 +53,4 @@ constexpr float hypot(float x, float y) {
 static_assert(exp(0.0F) == 1.0F && exp(1.0F) == 0x1.5BF0A8p1F && log(2.0F) == 0x1.62E43p-1F);
 static_assert(tanh(0.5F) == 0x1.D9353Ep-2F && tanh(100.0F) == 1.0F && gelu(-20.0F) == 0.0F);
 
-}  // namespace ulp::pinned
+}  // namespace ulp::cr

@@ -3,9 +3,9 @@
 // SIGNUM Newsletter 18, 1983).
 #pragma once
 
-#include "softfloat/functions/wide.hpp"
+#include "softfloat/functions/float127.hpp"
 
-namespace ulp::wide {
+namespace ulp::accurate_phase {
 
 /// Bits [start, start + 64) of 2/pi after the binary point (bit 0 weighs 1/2); zeros before the point.
 /// 1280 bits: enough for arguments up to 2^1024.
@@ -25,7 +25,7 @@ constexpr std::uint64_t two_over_pi_bits(int start) {
 /// |x| = (4 n + quadrant) pi/2 + r with |r| <= pi/4 (1 + 2^-60).
 struct Quadrant {
     int quadrant;
-    Wide r;
+    Float127 r;
 };
 
 /// Turns x = m 2^e, |x| >= 1/2, m < 2^64, into quarter turns modulo 4: m times the 256 bits of 2/pi from weight
@@ -46,39 +46,40 @@ constexpr Quadrant reduce_quadrant(const Unpacked<std::uint64_t>& x) {
     const std::uint64_t flip = above_half ? ~std::uint64_t{0} : 0;  // 1 - fraction: complement (2^-254 is nothing)
     const UInt128 high = static_cast<UInt128>((turns[0] ^ flip) & (~std::uint64_t{0} >> 2)) << 64 | (turns[1] ^ flip);
     const UInt128 low = static_cast<UInt128>(turns[2] ^ flip) << 64 | (turns[3] ^ flip);
-    const Wide fraction = Wide{above_half, -126, high} + Wide{above_half, -254, low};
-    return {quadrant, fraction * Wide::constant(-126, 0x6487ED5110B4611A, 0x62633145C06E0E69)};
+    const Float127 fraction = Float127{above_half, -126, high} + Float127{above_half, -254, low};
+    return {quadrant, fraction * Float127::constant(-126, 0x6487ED5110B4611A, 0x62633145C06E0E69)};
 }
 
 /// The alternating Taylor series of odd or even terms from x^first / first! on, relative to the term before:
 ///     -x^2/(first(first-1)) (1 - x^2/((first+1)(first+2)) (...)),  |x| <= pi/4: the term x^34/34! is below 2^-130
-constexpr Wide alternating_series(const Wide& x, std::uint64_t first) {
-    const Wide x2 = x * x;
-    Wide sum{1};
-    for (std::uint64_t n = first + 30; n > first; n -= 2) sum = Wide{1} - divide(x2 * sum, n * (n - 1));
+constexpr Float127 alternating_series(const Float127& x, std::uint64_t first) {
+    const Float127 x2 = x * x;
+    Float127 sum{1};
+    for (std::uint64_t n = first + 30; n > first; n -= 2) sum = Float127{1} - divide(x2 * sum, n * (n - 1));
     return -divide(x2 * sum, first * (first - 1));
 }
-constexpr Wide sin_core(const Wide& x) { return x + x * alternating_series(x, 3); }
-constexpr Wide cos_core(const Wide& x) { return Wide{1} + alternating_series(x, 2); }
+constexpr Float127 sin_core(const Float127& x) { return x + x * alternating_series(x, 3); }
+constexpr Float127 cos_core(const Float127& x) { return Float127{1} + alternating_series(x, 2); }
 
-constexpr Quadrant quadrant_of(const Wide& x) {
+constexpr Quadrant quadrant_of(const Float127& x) {
     if (x.leading() < -1) return {0, abs(x)};
     return reduce_quadrant({Kind::finite, false, x.exponent + 63, static_cast<std::uint64_t>(x.significand >> 63)});
 }
 /// x has at most 64 significant bits, as every operand has.
-constexpr Wide sin(const Wide& x) {
+constexpr Float127 sin(const Float127& x) {
     const auto [quadrant, r] = quadrant_of(x);
-    const Wide magnitude = (quadrant & 1) != 0 ? cos_core(r) : sin_core(r);
+    const Float127 magnitude = (quadrant & 1) != 0 ? cos_core(r) : sin_core(r);
     return ((quadrant & 2) != 0) != x.sign ? -magnitude : magnitude;
 }
-constexpr Wide cos(const Wide& x) {
+constexpr Float127 cos(const Float127& x) {
     const auto [quadrant, r] = quadrant_of(x);
-    const Wide magnitude = (quadrant & 1) != 0 ? sin_core(r) : cos_core(r);
+    const Float127 magnitude = (quadrant & 1) != 0 ? sin_core(r) : cos_core(r);
     return quadrant == 1 || quadrant == 2 ? -magnitude : magnitude;
 }
 
 static_assert(two_over_pi_bits(0) == 0xA2F9836E4E441529 && two_over_pi_bits(-1) == 0xA2F9836E4E441529 >> 1);
 static_assert(two_over_pi_bits(-64) == 0 && two_over_pi_bits(4) == 0x2F9836E4E441529F);
-static_assert(abs(sin(Wide{3}) * sin(Wide{3}) + cos(Wide{3}) * cos(Wide{3}) - Wide{1}) < Wide(false, -120, 1));
+static_assert(abs(sin(Float127{3}) * sin(Float127{3}) + cos(Float127{3}) * cos(Float127{3}) - Float127{1}) <
+              Float127(false, -120, 1));
 
-}  // namespace ulp::wide
+}  // namespace ulp::accurate_phase

@@ -3,10 +3,10 @@
 
 #include <bit>
 
-#include "softfloat/functions/fast_exp_log.hpp"
-#include "softfloat/functions/wide_trig.hpp"
+#include "softfloat/functions/accurate_trig.hpp"
+#include "softfloat/functions/quick_exp_log.hpp"
 
-namespace ulp::fast {
+namespace ulp::quick_phase {
 
 struct Quadrant {
     std::int64_t quadrant;  // modulo 4
@@ -14,7 +14,7 @@ struct Quadrant {
 };
 
 /// The accurate reduction's result as a double (53 bits of it, cut off).
-constexpr double to_double(const Wide& x) {
+constexpr double to_double(const Float127& x) {
     const double magnitude = static_cast<double>(static_cast<std::int64_t>(x.significand >> 74));
     return (x.sign ? -magnitude : magnitude) * power_of_two(x.exponent + 74);
 }
@@ -24,7 +24,7 @@ constexpr double to_double(const Wide& x) {
 constexpr Quadrant reduce_quadrant(double x) {
     if (x > 0x1p18 || x < -0x1p18) {
         const auto bits = std::bit_cast<std::uint64_t>(x < 0 ? -x : x);
-        const auto [quadrant, r] = wide::reduce_quadrant(decode<std::uint64_t>(formats::fp64, bits));
+        const auto [quadrant, r] = accurate_phase::reduce_quadrant(decode<std::uint64_t>(formats::fp64, bits));
         const double magnitude = to_double(r);
         return x < 0 ? Quadrant{-quadrant, -magnitude} : Quadrant{quadrant, magnitude};
     }
@@ -58,4 +58,4 @@ constexpr double cos(double x) {
     return sin_of({quadrant + 1, r});
 }
 
-}  // namespace ulp::fast
+}  // namespace ulp::quick_phase

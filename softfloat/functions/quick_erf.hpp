@@ -1,9 +1,9 @@
 // The error function in double, and gelu: the quick first phase.
 #pragma once
 
-#include "softfloat/functions/fast_exp_log.hpp"
+#include "softfloat/functions/quick_exp_log.hpp"
 
-namespace ulp::fast {
+namespace ulp::quick_phase {
 
 /// erf(t) for |t| <= 1: Taylor, the first term left out is t^33 / (16! 33) < 2^-49.
 constexpr double erf_core(double t) {
@@ -57,4 +57,4 @@ constexpr double gelu(double x) {
     return x < 0 ? x * tail : x - x * tail;
 }
 
-}  // namespace ulp::fast
+}  // namespace ulp::quick_phase

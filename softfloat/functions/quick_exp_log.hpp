@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace ulp::fast {
+namespace ulp::quick_phase {
 
 /// c[0] + c[1] x + c[2] x^2 + ..., even and odd terms apart to halve the chain of dependent operations.
 template <std::size_t N>
@@ -122,4 +122,4 @@ constexpr double softplus(double x) {
     return x < 0 ? rest : x + rest;
 }
 
-}  // namespace ulp::fast
+}  // namespace ulp::quick_phase

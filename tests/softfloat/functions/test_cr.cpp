@@ -17,7 +17,7 @@ float sample(RandomWords& random) {
     return static_cast<float>(static_cast<std::int32_t>(static_cast<std::uint32_t>(word)) >> 8) * 0x1p-18F;
 }
 
-TEST_CASE("pinned functions are the correctly rounded ones: 60,000 samples each") {
+TEST_CASE("the fp32 functions are the correctly rounded ones: 60,000 samples each") {
     for (const FunctionUnderTest& function : functions_under_test) {
         const FunctionOracle judge(function.name);
         RandomWords random(1);
@@ -25,7 +25,7 @@ TEST_CASE("pinned functions are the correctly rounded ones: 60,000 samples each"
         float first = 0;
         for (int i = 0; i < 60000; ++i) {
             const float x = sample(random);
-            if (bits_of(function.pinned(x)) == bits_of(judge.nearest_float(x))) continue;
+            if (bits_of(function.cr(x)) == bits_of(judge.nearest_float(x))) continue;
             if (wrong++ == 0) first = x;
         }
         INFO(function.name, " at ", to_hex_float(fp32{first}));
@@ -34,7 +34,7 @@ TEST_CASE("pinned functions are the correctly rounded ones: 60,000 samples each"
 }
 
 TEST_CASE(
-    "pinned functions equal the functions of Float<fp32>: 200,000 samples each, half of them among the smallest") {
+    "the fp32 functions equal the functions of Float<fp32>: 200,000 samples each, half of them among the smallest") {
     for (const FunctionUnderTest& function : functions_under_test) {
         RandomWords random(2);
         int wrong = 0;
@@ -43,7 +43,7 @@ TEST_CASE(
             float x = sample(random);
             if (i % 2 == 0) x *= 0x1p-120F;
             Context context;
-            if (bits_of(function.pinned(x)) == function.bits(formats::fp32, bits_of(x), context)) continue;
+            if (bits_of(function.cr(x)) == function.bits(formats::fp32, bits_of(x), context)) continue;
             if (wrong++ == 0) first = x;
         }
         INFO(function.name, " at ", to_hex_float(fp32{first}));
