@@ -1,10 +1,10 @@
 #include <algorithm>
 
 #include "softfloat/array/environment.hpp"
-#include "softfloat/array/kernels/dispatch.hpp"
 #include "softfloat/array/stages.hpp"
 #include "softfloat/array/words.hpp"
 #include "softfloat/round.hpp"
+#include "softfloat/vector/dispatch.hpp"
 
 namespace ulp::array {
 namespace {
@@ -30,7 +30,7 @@ void convert_each(const FloatFormat& to, const FloatFormat& from, const void* in
 void convert_words(const FloatFormat& to, const FloatFormat& from, const void* in, void* out, std::size_t count,
                    const ArrayContext& context, Simd simd) {
     require_sensible(context);
-    const KernelTable& kernels = kernels_of(simd);
+    const KernelTable& kernels = kernels_of<KernelTable>(simd);
     const auto reader = Reader::make(from, kernels);
     auto writer = Writer::make(to, context, kernels);
     if (!reader || !writer || !by_way_of_fp32(to, from, context)) {

@@ -3,8 +3,8 @@
 
 #include "softfloat/array/environment.hpp"
 #include "softfloat/array/function_tables.hpp"
-#include "softfloat/array/kernels/dispatch.hpp"
 #include "softfloat/array/stages.hpp"
+#include "softfloat/array/words.hpp"
 #include "softfloat/functions/cr.hpp"
 #include "softfloat/functions/functions.hpp"
 

@@ -29,12 +29,12 @@ bool within_fp32(const FloatFormat& format) {
 
 /// The smallest magnitude that is not flushed: 2^emin, or what rounds to it with an unbounded exponent. One place
 /// finer than the format's own grid there, half a unit in the last place is 2^(emin - 2 - fraction_bits).
-std::uint32_t smallest_unflushed(const FloatFormat& format, const ArrayContext& context, Shape shape) {
+std::uint32_t smallest_unflushed(const FloatFormat& format, const ArrayContext& context, KernelRange range) {
     const std::uint32_t smallest_normal = power_of_two(format.emin());
     const bool nearest = context.rounding == Rounding::nearest_even || context.rounding == Rounding::nearest_away;
     if (!nearest || context.tininess == Tininess::before_rounding) return smallest_normal;
     // In units of fp32's last place in the binade below 2^emin; there is none below fp32's own smallest normal number.
-    const int exponent = fp32_fraction - format.fraction_bits - (shape == wide ? 2 : 1);
+    const int exponent = fp32_fraction - format.fraction_bits - (range == wide ? 2 : 1);
     return smallest_normal - (exponent >= 0 ? std::uint32_t{1} << exponent : 0);
 }
 
@@ -79,12 +79,12 @@ void plan_code(RoundingPlan& plan, const FloatFormat& format) {
 
 std::optional<Plan> make_plan(const FloatFormat& format, const ArrayContext& context) {
     if (!within_fp32(format)) return std::nullopt;
-    Plan plan{.constants = {}, .shape = wide, .rounding = context.rounding};
+    Plan plan{.constants = {}, .range = wide, .rounding = context.rounding};
     RoundingPlan& constants = plan.constants;
     constants.cut = static_cast<std::uint32_t>(fp32_fraction - format.fraction_bits);
     const bool all_digits = constants.cut == 0;
     if (format.emin() > formats::fp32.emin()) {
-        plan.shape = format.has_negative_zero() ? narrow : no_negative_zero;
+        plan.range = format.has_negative_zero() ? narrow : no_negative_zero;
         plan_subnormals(constants, format, context.rounding);
         // Every fp32 subnormal must be tiny: the cut of the lowest binade exceeds a significand's fraction.
         if (all_digits || constants.cut_at_zero < fp32_fraction + 2) return std::nullopt;
@@ -95,7 +95,7 @@ std::optional<Plan> make_plan(const FloatFormat& format, const ArrayContext& con
         const bool by_sign_or_chance = context.rounding == Rounding::up || context.rounding == Rounding::down ||
                                        context.rounding == Rounding::stochastic;
         if (by_sign_or_chance) return std::nullopt;
-        constants.zero_below = smallest_unflushed(format, context, plan.shape);
+        constants.zero_below = smallest_unflushed(format, context, plan.range);
     }
     if (context.flush_inputs && constants.zero_below < smallest_normal_fp32) {
         constants.zero_below = smallest_normal_fp32;

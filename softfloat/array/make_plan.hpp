@@ -11,7 +11,7 @@ namespace ulp::array {
 
 struct Plan {
     RoundingPlan constants;
-    Shape shape;
+    KernelRange range;
     Rounding rounding;  // the kernel: not the context's where the format has all of fp32's digits
 };
 

@@ -2,10 +2,10 @@
 
 #include "softfloat/arithmetic.hpp"
 #include "softfloat/array/environment.hpp"
-#include "softfloat/array/kernels/dispatch.hpp"
 #include "softfloat/array/kernels/native_half.hpp"
 #include "softfloat/array/stages.hpp"
 #include "softfloat/array/words.hpp"
+#include "softfloat/vector/dispatch.hpp"
 
 namespace ulp::array {
 namespace {
@@ -52,7 +52,7 @@ bool has_processor(Rounding rounding) {
 
 /// A kernel that does all the work, if there is one.
 ArithmeticKernel direct_kernel(const FloatFormat& format, Operation operation, const ArrayContext& context, Simd simd) {
-    const KernelTable& kernels = kernels_of(simd);
+    const KernelTable& kernels = kernels_of<KernelTable>(simd);
     if (context.saturate) return nullptr;  // these know infinity
     const bool nearest = context.rounding == Rounding::nearest_even;
     if (format == formats::bf16 && nearest) return kernels.bfloat_nearest[operation];
@@ -100,7 +100,8 @@ void operate_words(const FloatFormat& format, Operation operation, const Operand
         const FloatEnvironment environment(context.rounding);
         const auto plan = make_plan(format, context);
         direct(plan->constants, operands.a, operands.b, operands.c, out, count);
-    } else if (!by_kernels || !operate_blocks(format, operation, operands, out, count, context, kernels_of(simd))) {
+    } else if (!by_kernels ||
+               !operate_blocks(format, operation, operands, out, count, context, kernels_of<KernelTable>(simd))) {
         operate_each(format, operation, operands, out, count, context);  // integers only
     }
 }

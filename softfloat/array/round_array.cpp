@@ -2,10 +2,11 @@
 
 #include "softfloat/array/array.hpp"
 #include "softfloat/array/environment.hpp"
-#include "softfloat/array/kernels/dispatch.hpp"
 #include "softfloat/array/make_plan.hpp"
 #include "softfloat/array/stages.hpp"
+#include "softfloat/array/words.hpp"
 #include "softfloat/round.hpp"
+#include "softfloat/vector/dispatch.hpp"
 
 namespace ulp {
 
@@ -15,8 +16,8 @@ void round_array(const FloatFormat& format, std::span<const float> from, std::sp
     array::require_sensible(context);
     if (const auto plan = array::make_plan(format, context)) {
         const array::FloatEnvironment environment(Rounding::nearest_even);
-        const auto& kernels = array::kernels_of(simd).round[static_cast<int>(plan->rounding)];
-        kernels[plan->shape](plan->constants, from.data(), to.data(), from.size());
+        const auto& kernels = kernels_of<array::KernelTable>(simd).round[static_cast<int>(plan->rounding)];
+        kernels[plan->range](plan->constants, from.data(), to.data(), from.size());
         return;
     }
     for (std::size_t i = 0; i < from.size(); ++i) {
@@ -37,8 +38,8 @@ void round_array(const FloatFormat& format, std::span<const double> from, std::s
         }
         return;
     }
-    const array::KernelTable& kernels = array::kernels_of(simd);
-    const auto round = kernels.round[static_cast<std::size_t>(plan->rounding)][plan->shape];
+    const array::KernelTable& kernels = kernels_of<array::KernelTable>(simd);
+    const auto round = kernels.round[static_cast<std::size_t>(plan->rounding)][plan->range];
     const array::FloatEnvironment environment(Rounding::nearest_even);
     alignas(64) std::uint32_t buffer[array::block_size];
     for (std::size_t begin = 0; begin < from.size(); begin += array::block_size) {

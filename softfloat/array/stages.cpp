@@ -1,18 +1,14 @@
 #include "softfloat/array/stages.hpp"
 
-#include <bit>
-
 #include "softfloat/round.hpp"
 
 namespace ulp::array {
-
-static_assert(std::endian::native == std::endian::little, "load_word and store_word put the low byte first");
 
 namespace {
 
 /// The storage word is the fp32 word of the value: fp32 itself and tf32.
 bool is_fp32_word(const FloatFormat& format, const Plan& plan) {
-    return plan.shape == wide && format.storage_bits() == 32 &&
+    return plan.range == wide && format.storage_bits() == 32 &&
            format.padding_bits == static_cast<int>(plan.constants.cut);
 }
 
@@ -30,8 +26,8 @@ std::optional<Reader> Reader::make(const FloatFormat& format, const KernelTable&
     reader.plan_ = plan->constants;
     if (is_fp32_word(format, *plan)) return reader;
     if (format.padding_bits != 0) return std::nullopt;
-    if (reader.bytes_ == 2) reader.kernel_ = kernels.decode16[plan->shape];
-    if (reader.bytes_ == 1) reader.kernel_ = kernels.decode8[plan->shape];
+    if (reader.bytes_ == 2) reader.kernel_ = kernels.decode16[plan->range];
+    if (reader.bytes_ == 1) reader.kernel_ = kernels.decode8[plan->range];
     if (reader.kernel_ == nullptr) return std::nullopt;
     return reader;
 }
@@ -51,13 +47,13 @@ std::optional<Writer> Writer::make(const FloatFormat& format, const ArrayContext
     writer.bytes_ = bytes_of(format);
     const auto rounding = static_cast<std::size_t>(plan->rounding);
     if (to_fp64) {
-        writer.kernel_ = kernels.round[rounding][plan->shape];
+        writer.kernel_ = kernels.round[rounding][plan->range];
         writer.widen_ = kernels.widen;
     } else if (is_fp32_word(format, *plan)) {
-        writer.kernel_ = kernels.round[rounding][plan->shape];
+        writer.kernel_ = kernels.round[rounding][plan->range];
     } else if (format.padding_bits == 0) {
-        if (writer.bytes_ == 2) writer.kernel_ = kernels.encode16[rounding][plan->shape];
-        if (writer.bytes_ == 1) writer.kernel_ = kernels.encode8[rounding][plan->shape];
+        if (writer.bytes_ == 2) writer.kernel_ = kernels.encode16[rounding][plan->range];
+        if (writer.bytes_ == 1) writer.kernel_ = kernels.encode8[rounding][plan->range];
     }
     if (writer.kernel_ == nullptr) return std::nullopt;
     return writer;
@@ -80,18 +76,6 @@ bool by_odd_fp32(const FloatFormat& format, const ArrayContext& context) {
     if (context.rounding != Rounding::stochastic) return format.precision() + 1 < formats::fp32.precision();
     // Odd makes fp32's largest number of everything beyond it, which chance could round down.
     return format.precision() + context.random_bits < formats::fp32.precision() && format.emax() < formats::fp32.emax();
-}
-
-std::uint64_t load_word(const void* words, std::size_t bytes, std::size_t element) {
-    const auto* from = static_cast<const unsigned char*>(words) + bytes * element;
-    std::uint64_t word = 0;
-    for (std::size_t i = bytes; i-- > 0;) word = word << 8 | from[i];
-    return word;
-}
-
-void store_word(void* words, std::size_t bytes, std::size_t element, std::uint64_t word) {
-    auto* to = static_cast<unsigned char*>(words) + bytes * element;
-    for (std::size_t i = 0; i < bytes; ++i) to[i] = static_cast<unsigned char>(word >> (8 * i));
 }
 
 }  // namespace ulp::array

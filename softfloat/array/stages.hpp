@@ -60,8 +60,4 @@ class Writer {
 /// only that something was dropped.
 bool by_odd_fp32(const FloatFormat& format, const ArrayContext& context);
 
-/// One element's storage word, for what has no kernel.
-std::uint64_t load_word(const void* words, std::size_t bytes, std::size_t element);
-void store_word(void* words, std::size_t bytes, std::size_t element, std::uint64_t word);
-
 }  // namespace ulp::array

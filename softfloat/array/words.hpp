@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 #include "softfloat/array/context.hpp"
@@ -29,5 +30,12 @@ void operate_words(const FloatFormat& format, Operation operation, const Operand
 
 /// Throws std::invalid_argument that names the function and both sizes if they differ.
 void require_same_size(std::string_view function, std::size_t from, std::size_t to);
+
+/// Throws std::invalid_argument if the context's random_bits make no sense.
+void require_sensible(const ArrayContext& context);
+
+/// One element's storage word, for what has no kernel.
+std::uint64_t load_word(const void* words, std::size_t bytes, std::size_t element);
+void store_word(void* words, std::size_t bytes, std::size_t element, std::uint64_t word);
 
 }  // namespace ulp::array

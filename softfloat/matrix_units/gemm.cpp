@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "softfloat/matrix_units/chain_dot.hpp"
-#include "softfloat/matrix_units/fast/dispatch.hpp"
 #include "softfloat/matrix_units/fast/fast_gemm.hpp"
 #include "softfloat/support/parallel.hpp"
+#include "softfloat/vector/dispatch.hpp"
 
 namespace ulp {
 
@@ -157,7 +157,7 @@ void soft_gemm_plain(const TensorCoreModel& model, const GemmProblem& p) {
 void soft_gemm(const TensorCoreModel& model, const GemmProblem& problem) {
     check(problem);
     if (fast::has_fast_path(model)) {
-        fast::fast_gemm(fast::kernels_of(simd_choice()), model, problem);
+        fast::fast_gemm(kernels_of<fast::Kernels>(simd_choice()), model, problem);
     } else {
         soft_gemm_plain(model, problem);
     }

@@ -57,6 +57,12 @@ std::span<const Simd> supported_simd() {
     return supported;
 }
 
+void require_instructions(Simd simd) {
+    if (simd <= supported_simd().back()) return;
+    throw std::invalid_argument("this processor has no vector instructions '" + std::string(name_of(simd)) +
+                                "'; supported_simd() lists those it has");
+}
+
 Simd simd_by_name(std::string_view name) {
     if (name.empty()) return supported_simd().back();
     std::string choices;

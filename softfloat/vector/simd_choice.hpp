@@ -26,6 +26,9 @@ std::string_view name_of(Simd simd);
 /// The sets that this processor and its operating system support, least first. Always begins with portable.
 std::span<const Simd> supported_simd();
 
+/// Throws std::invalid_argument for a set that this processor lacks.
+void require_instructions(Simd simd);
+
 /// The set of that name. Throws std::invalid_argument that lists the supported names, for a name that is unknown and
 /// for a set that this processor lacks. An empty name means the best set.
 Simd simd_by_name(std::string_view name);

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "softfloat/matrix_units/block_scaled.hpp"
-#include "softfloat/matrix_units/fast/dispatch.hpp"
 #include "softfloat/matrix_units/fast/fast_gemm.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
 #include "softfloat/matrix_units/integer_models.hpp"
 #include "softfloat/matrix_units/models.hpp"
+#include "softfloat/vector/dispatch.hpp"
 
 namespace {
 
@@ -186,7 +186,7 @@ void add_other_kinds() {
 }
 
 void add_all() {
-    const ulp::fast::Kernels* best = &ulp::fast::kernels_of(ulp::simd_choice());
+    const ulp::fast::Kernels* best = &ulp::kernels_of<ulp::fast::Kernels>(ulp::simd_choice());
     for (const std::int64_t size : {128, 512, 1024}) {
         add_eigen(size);
         add_soft("soft/hopper/fp16_fp32/" + std::to_string(size), best, "sm_90:mma.fp16.fp32", size);
@@ -197,7 +197,7 @@ void add_all() {
     }
     for (const ulp::Simd simd : ulp::supported_simd()) {
         if (simd > ulp::Simd::avx512) continue;  // no kernels of its own
-        const ulp::fast::Kernels* set = &ulp::fast::kernels_of(simd);
+        const ulp::fast::Kernels* set = &ulp::kernels_of<ulp::fast::Kernels>(simd);
         add_soft(std::string("soft/") + set->name + "/hopper/fp16_fp32/512", set, "sm_90:mma.fp16.fp32", 512);
     }
     add_soft("soft/plain/hopper/fp16_fp32/128", nullptr, "sm_90:mma.fp16.fp32", 128);

@@ -9,12 +9,12 @@
 
 namespace ulp::array {
 
-/// What the rounding of magnitudes needs.
-enum Shape : int {
+/// Which exponents a kernel has to care about: what the rounding of magnitudes needs.
+enum KernelRange : int {
     wide,              // the exponents of fp32
     narrow,            // fewer, so that subnormals need a growing cut
     no_negative_zero,  // narrow, and a zero has no sign
-    shapes
+    ranges
 };
 
 /// `count` elements from `in` to `out`, which may be the same.
@@ -29,11 +29,11 @@ using ArithmeticKernel = void (*)(const RoundingPlan&, const void* a, const void
 
 /// A null entry says that there is no such kernel, and another way must be taken.
 struct KernelTable {
-    RoundKernel round[roundings][shapes];        // fp32 -> fp32 on the format's grid
-    RoundKernel encode16[roundings][shapes];     // fp32 -> 16-bit words
-    RoundKernel encode8[roundings][shapes];      // fp32 -> 8-bit words
-    RoundKernel decode16[shapes];                // 16-bit words -> fp32
-    RoundKernel decode8[shapes];                 // 8-bit words -> fp32
+    RoundKernel round[roundings][ranges];        // fp32 -> fp32 on the format's grid
+    RoundKernel encode16[roundings][ranges];     // fp32 -> 16-bit words
+    RoundKernel encode8[roundings][ranges];      // fp32 -> 8-bit words
+    RoundKernel decode16[ranges];                // 16-bit words -> fp32
+    RoundKernel decode8[ranges];                 // 8-bit words -> fp32
     RoundKernel narrow;                          // fp64 -> fp32, rounded to odd
     RoundKernel widen;                           // fp32 -> fp64
     ArithmeticKernel odd_by_single[operations];  // fp32 -> fp32, to odd: see kernels_arithmetic.hpp
@@ -41,10 +41,8 @@ struct KernelTable {
     ArithmeticKernel single[operations];          // fp32 -> fp32 in the rounding of the processor's control register
     ArithmeticKernel half_nearest[operations];    // fp16 -> fp16, to nearest even
     ArithmeticKernel bfloat_nearest[operations];  // bf16 -> bf16, to nearest even
-};
 
-extern const KernelTable portable_kernels;
-extern const KernelTable avx2_kernels;
-extern const KernelTable avx512_kernels;
+    static const KernelTable portable, avx2, avx512;  // chosen by kernels_of (softfloat/vector/dispatch.hpp)
+};
 
 }  // namespace ulp::array

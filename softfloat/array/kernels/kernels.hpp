@@ -9,39 +9,39 @@
 namespace ulp::array {
 namespace {
 
-template <class Lanes, Shape shape, template <class, Shape> class To>
-constexpr void fill_roundings(RoundKernel (&row)[roundings][shapes]) {
-    const auto at = [&](Rounding rounding) -> RoundKernel& { return row[static_cast<int>(rounding)][shape]; };
-    at(Rounding::nearest_even) = round_deterministic<Lanes, Rounding::nearest_even, shape, To>;
-    at(Rounding::nearest_away) = round_deterministic<Lanes, Rounding::nearest_away, shape, To>;
-    at(Rounding::toward_zero) = round_deterministic<Lanes, Rounding::toward_zero, shape, To>;
-    at(Rounding::down) = round_deterministic<Lanes, Rounding::up, shape, To>;
-    at(Rounding::up) = round_deterministic<Lanes, Rounding::up, shape, To>;
-    at(Rounding::odd) = round_deterministic<Lanes, Rounding::odd, shape, To>;
-    at(Rounding::stochastic) = round_stochastic<Lanes, shape, To>;
+template <class Vec, KernelRange range, template <class, KernelRange> class To>
+constexpr void fill_roundings(RoundKernel (&row)[roundings][ranges]) {
+    const auto at = [&](Rounding rounding) -> RoundKernel& { return row[static_cast<int>(rounding)][range]; };
+    at(Rounding::nearest_even) = round_deterministic<Vec, Rounding::nearest_even, range, To>;
+    at(Rounding::nearest_away) = round_deterministic<Vec, Rounding::nearest_away, range, To>;
+    at(Rounding::toward_zero) = round_deterministic<Vec, Rounding::toward_zero, range, To>;
+    at(Rounding::down) = round_deterministic<Vec, Rounding::up, range, To>;
+    at(Rounding::up) = round_deterministic<Vec, Rounding::up, range, To>;
+    at(Rounding::odd) = round_deterministic<Vec, Rounding::odd, range, To>;
+    at(Rounding::stochastic) = round_stochastic<Vec, range, To>;
 }
 
-template <class Lanes>
+template <class Vec>
 constexpr KernelTable make_kernels() {
     KernelTable table{};
-    fill_roundings<Lanes, wide, ToFp32>(table.round);
-    fill_roundings<Lanes, narrow, ToFp32>(table.round);
-    fill_roundings<Lanes, no_negative_zero, ToFp32>(table.round);
-    fill_roundings<Lanes, wide, To16>(table.encode16);
-    fill_roundings<Lanes, narrow, To16>(table.encode16);
-    fill_roundings<Lanes, narrow, To8>(table.encode8);
-    fill_roundings<Lanes, no_negative_zero, To8>(table.encode8);
-    table.decode16[wide] = map_array<Lanes, Decode16<Lanes, wide>>;
-    table.decode16[narrow] = map_array<Lanes, Decode16<Lanes, narrow>>;
-    table.decode8[narrow] = map_array<Lanes, Decode8<Lanes, narrow>>;
-    table.decode8[no_negative_zero] = map_array<Lanes, Decode8<Lanes, no_negative_zero>>;
-    table.narrow = map_array<Lanes, Narrow<Lanes>>;
-    table.widen = map_array<Lanes, Widen<Lanes>>;
-    fill_operations<Lanes, OddBySingle<Lanes>>(table.odd_by_single);
-    fill_operations<Lanes, OddByDouble<Lanes>>(table.odd_by_double);
-    fill_operations<Lanes, InSingle<Lanes>>(table.single);
-    if constexpr (Lanes::has_half) fill_operations<Lanes, HalfNearest<Lanes>>(table.half_nearest);
-    fill_operations<Lanes, BfloatNearest<Lanes>>(table.bfloat_nearest);
+    fill_roundings<Vec, wide, ToFp32>(table.round);
+    fill_roundings<Vec, narrow, ToFp32>(table.round);
+    fill_roundings<Vec, no_negative_zero, ToFp32>(table.round);
+    fill_roundings<Vec, wide, To16>(table.encode16);
+    fill_roundings<Vec, narrow, To16>(table.encode16);
+    fill_roundings<Vec, narrow, To8>(table.encode8);
+    fill_roundings<Vec, no_negative_zero, To8>(table.encode8);
+    table.decode16[wide] = map_array<Vec, Decode16<Vec, wide>>;
+    table.decode16[narrow] = map_array<Vec, Decode16<Vec, narrow>>;
+    table.decode8[narrow] = map_array<Vec, Decode8<Vec, narrow>>;
+    table.decode8[no_negative_zero] = map_array<Vec, Decode8<Vec, no_negative_zero>>;
+    table.narrow = map_array<Vec, Narrow<Vec>>;
+    table.widen = map_array<Vec, Widen<Vec>>;
+    fill_operations<Vec, OddBySingle<Vec>>(table.odd_by_single);
+    fill_operations<Vec, OddByDouble<Vec>>(table.odd_by_double);
+    fill_operations<Vec, InSingle<Vec>>(table.single);
+    if constexpr (Vec::has_half) fill_operations<Vec, HalfNearest<Vec>>(table.half_nearest);
+    fill_operations<Vec, BfloatNearest<Vec>>(table.bfloat_nearest);
     return table;
 }
 

@@ -16,121 +16,116 @@
 namespace ulp::array {
 namespace {
 
-/// In Real's precision. op_subtract is op_add of -b.
-template <class Real, Operation op>
-typename Real::Reg operate_to_odd(typename Real::Reg a, typename Real::Reg b, typename Real::Reg c) {
-    if constexpr (op == op_add) return Real::add_to_odd(a, b);
-    if constexpr (op == op_multiply) return Real::multiply(a, b);
-    if constexpr (op == op_divide) return Real::divide(a, b);
-    if constexpr (op == op_sqrt) return Real::sqrt(a);
-    if constexpr (op == op_fma) return Real::fma_to_odd(a, b, c);
+/// On vectors of fp32 or fp64. op_subtract is op_add of -b.
+template <class Vec, Operation op, class Real>
+Real operate_to_odd(Real a, Real b, Real c) {
+    if constexpr (op == op_add) return Vec::add_to_odd(a, b);
+    if constexpr (op == op_multiply) return Vec::mul(a, b);
+    if constexpr (op == op_divide) return Vec::div(a, b);
+    if constexpr (op == op_sqrt) return Vec::sqrt(a);
+    if constexpr (op == op_fma) return Vec::fma_to_odd(a, b, c);
 }
 
 /// A sum of x and -x is +0 here; where the rounding is down it must be -0, but for +0 and +0.
-template <class Lanes>
-typename Lanes::Word with_zero_sign(const RoundingPlan& plan, typename Lanes::Word sum, typename Lanes::Word a,
-                                    typename Lanes::Word b) {
-    const auto zero = Lanes::equal(Lanes::both(sum, Lanes::set(~fp32_sign)), Lanes::set(0));
-    const auto sign = Lanes::both(Lanes::either(a, b), Lanes::set(plan.zero_sum_sign));
-    return Lanes::either(sum, Lanes::where(zero, sign));
+template <class Vec>
+typename Vec::Int with_zero_sign(const RoundingPlan& plan, typename Vec::Int sum, typename Vec::Int a,
+                                 typename Vec::Int b) {
+    const auto zero = Vec::equal(Vec::bit_and(sum, Vec::set(~fp32_sign)), Vec::set(0));
+    const auto sign = Vec::bit_and(Vec::bit_or(a, b), Vec::set(plan.zero_sum_sign));
+    return Vec::bit_or(sum, Vec::where(zero, sign));
 }
-template <class Lanes, Operation op>
-typename Lanes::Word with_sum_sign(const RoundingPlan& plan, typename Lanes::Word result, typename Lanes::Word a,
-                                   typename Lanes::Word b, typename Lanes::Word c) {
-    if constexpr (op == op_add) return with_zero_sign<Lanes>(plan, result, a, b);
-    if constexpr (op == op_fma) return with_zero_sign<Lanes>(plan, result, Lanes::differ(a, b), c);
+template <class Vec, Operation op>
+typename Vec::Int with_sum_sign(const RoundingPlan& plan, typename Vec::Int result, typename Vec::Int a,
+                                typename Vec::Int b, typename Vec::Int c) {
+    if constexpr (op == op_add) return with_zero_sign<Vec>(plan, result, a, b);
+    if constexpr (op == op_fma) return with_zero_sign<Vec>(plan, result, Vec::bit_xor(a, b), c);
     return result;
 }
 
-template <class Lanes, Operation op>
-typename Lanes::Word by_single(typename Lanes::Word a, typename Lanes::Word b, typename Lanes::Word c) {
-    using Single = typename Lanes::Single;
-    return Lanes::word_of(operate_to_odd<Single, op>(Lanes::single_of(a), Lanes::single_of(b), Lanes::single_of(c)));
+template <class Vec, Operation op>
+typename Vec::Int by_single(typename Vec::Int a, typename Vec::Int b, typename Vec::Int c) {
+    return Vec::as_int(operate_to_odd<Vec, op>(Vec::as_float(a), Vec::as_float(b), Vec::as_float(c)));
 }
-template <class Lanes, Operation op>
-typename Lanes::Word by_double(typename Lanes::Word a, typename Lanes::Word b, typename Lanes::Word c) {
-    using Double = typename Lanes::Double;
-    const auto low = operate_to_odd<Double, op>(Lanes::widen_low(a), Lanes::widen_low(b), Lanes::widen_low(c));
-    const auto high = operate_to_odd<Double, op>(Lanes::widen_high(a), Lanes::widen_high(b), Lanes::widen_high(c));
-    return Lanes::narrow_odd(low, high);
+template <class Vec, Operation op>
+typename Vec::Int by_double(typename Vec::Int a, typename Vec::Int b, typename Vec::Int c) {
+    const auto low = operate_to_odd<Vec, op>(Vec::widen_low(a), Vec::widen_low(b), Vec::widen_low(c));
+    const auto high = operate_to_odd<Vec, op>(Vec::widen_high(a), Vec::widen_high(b), Vec::widen_high(c));
+    return Vec::narrow_odd(low, high);
 }
 /// The processor's own operation and rounding.
-template <class Lanes, Operation op>
-typename Lanes::Word by_processor(typename Lanes::Word a, typename Lanes::Word b, typename Lanes::Word c) {
-    using Single = typename Lanes::Single;
-    const auto x = Lanes::single_of(a);
-    const auto y = Lanes::single_of(b);
-    if constexpr (op == op_add) return Lanes::word_of(Single::add(x, y));
-    if constexpr (op == op_multiply) return Lanes::word_of(Single::multiply(x, y));
-    if constexpr (op == op_divide) return Lanes::word_of(Single::divide(x, y));
-    if constexpr (op == op_sqrt) return Lanes::word_of(Single::sqrt(x));
-    if constexpr (op == op_fma) return Lanes::word_of(Single::fma(x, y, Lanes::single_of(c)));
+template <class Vec, Operation op>
+typename Vec::Int by_processor(typename Vec::Int a, typename Vec::Int b, typename Vec::Int c) {
+    const auto x = Vec::as_float(a);
+    const auto y = Vec::as_float(b);
+    if constexpr (op == op_add) return Vec::as_int(Vec::add(x, y));
+    if constexpr (op == op_multiply) return Vec::as_int(Vec::mul(x, y));
+    if constexpr (op == op_divide) return Vec::as_int(Vec::div(x, y));
+    if constexpr (op == op_sqrt) return Vec::as_int(Vec::sqrt(x));
+    if constexpr (op == op_fma) return Vec::as_int(Vec::fma(x, y, Vec::as_float(c)));
 }
 
 /// A kind of kernel: what elements look like in memory, and the operation on fp32 words.
-template <class Lanes>
+template <class Vec>
 struct OddBySingle {
     static constexpr std::size_t size = 4;
-    static typename Lanes::Word load(const void* p) { return Lanes::load(p); }
+    static typename Vec::Int load(const void* p) { return Vec::load(p); }
     template <Operation op>
-    static typename Lanes::Word compute(const RoundingPlan& plan, typename Lanes::Word a, typename Lanes::Word b,
-                                        typename Lanes::Word c) {
-        return with_sum_sign<Lanes, op>(plan, by_single<Lanes, op>(a, b, c), a, b, c);
+    static typename Vec::Int compute(const RoundingPlan& plan, typename Vec::Int a, typename Vec::Int b,
+                                     typename Vec::Int c) {
+        return with_sum_sign<Vec, op>(plan, by_single<Vec, op>(a, b, c), a, b, c);
     }
-    static void store(const RoundingPlan&, void* p, typename Lanes::Word x) { Lanes::store(p, x); }
+    static void store(const RoundingPlan&, void* p, typename Vec::Int x) { Vec::store(p, x); }
 };
-template <class Lanes>
-struct OddByDouble : OddBySingle<Lanes> {
+template <class Vec>
+struct OddByDouble : OddBySingle<Vec> {
     template <Operation op>
-    static typename Lanes::Word compute(const RoundingPlan& plan, typename Lanes::Word a, typename Lanes::Word b,
-                                        typename Lanes::Word c) {
-        return with_sum_sign<Lanes, op>(plan, by_double<Lanes, op>(a, b, c), a, b, c);
+    static typename Vec::Int compute(const RoundingPlan& plan, typename Vec::Int a, typename Vec::Int b,
+                                     typename Vec::Int c) {
+        return with_sum_sign<Vec, op>(plan, by_double<Vec, op>(a, b, c), a, b, c);
     }
 };
-template <class Lanes>
-struct InSingle : OddBySingle<Lanes> {
+template <class Vec>
+struct InSingle : OddBySingle<Vec> {
     template <Operation op>
-    static typename Lanes::Word compute(const RoundingPlan&, typename Lanes::Word a, typename Lanes::Word b,
-                                        typename Lanes::Word c) {
-        return Lanes::canonical_nan(by_processor<Lanes, op>(a, b, c));
+    static typename Vec::Int compute(const RoundingPlan&, typename Vec::Int a, typename Vec::Int b,
+                                     typename Vec::Int c) {
+        return Vec::canonical_nan(by_processor<Vec, op>(a, b, c));
     }
 };
 /// fp16 to nearest even: the processor's conversions, and only an fma needs the way round odd.
-template <class Lanes>
+template <class Vec>
 struct HalfNearest {
     static constexpr std::size_t size = 2;
-    static typename Lanes::Word load(const void* p) { return Lanes::load_half(p); }
+    static typename Vec::Int load(const void* p) { return Vec::load_half(p); }
     template <Operation op>
-    static typename Lanes::Word compute(const RoundingPlan&, typename Lanes::Word a, typename Lanes::Word b,
-                                        typename Lanes::Word c) {
-        if constexpr (op == op_fma) return by_single<Lanes, op>(a, b, c);
-        return by_processor<Lanes, op>(a, b, c);
+    static typename Vec::Int compute(const RoundingPlan&, typename Vec::Int a, typename Vec::Int b,
+                                     typename Vec::Int c) {
+        if constexpr (op == op_fma) return by_single<Vec, op>(a, b, c);
+        return by_processor<Vec, op>(a, b, c);
     }
-    static void store(const RoundingPlan&, void* p, typename Lanes::Word x) {
-        Lanes::store_half(p, Lanes::canonical_nan(x));
-    }
+    static void store(const RoundingPlan&, void* p, typename Vec::Int x) { Vec::store_half(p, Vec::canonical_nan(x)); }
 };
 /// bf16 to nearest even. Sums and roots are rounded to fp32 first, which changes nothing (24 >= 2 * 8 + 2; where they
 /// are subnormal they are exact). The fma must be rounded to odd. Products and quotients would come out right by way of
 /// fp32, too, but processors take a hundred cycles for each that is subnormal there: in fp64 none is.
-template <class Lanes>
+template <class Vec>
 struct BfloatNearest {
     static constexpr std::size_t size = 2;
-    static typename Lanes::Word load(const void* p) { return Lanes::shift_left(Lanes::load16(p), Lanes::set(16)); }
+    static typename Vec::Int load(const void* p) { return Vec::shift_left(Vec::load16(p), Vec::set(16)); }
     template <Operation op>
-    static typename Lanes::Word compute(const RoundingPlan&, typename Lanes::Word a, typename Lanes::Word b,
-                                        typename Lanes::Word c) {
-        if constexpr (op == op_add || op == op_sqrt) return by_processor<Lanes, op>(a, b, c);
-        return by_double<Lanes, op>(a, b, c);
+    static typename Vec::Int compute(const RoundingPlan&, typename Vec::Int a, typename Vec::Int b,
+                                     typename Vec::Int c) {
+        if constexpr (op == op_add || op == op_sqrt) return by_processor<Vec, op>(a, b, c);
+        return by_double<Vec, op>(a, b, c);
     }
-    static void store(const RoundingPlan& plan, void* p, typename Lanes::Word x) {
-        const auto rounded = round_word<Lanes, Rounding::nearest_even, wide, true>(plan, x, x);
-        Lanes::store16(p, encode_word<Lanes, wide>(plan, rounded));
+    static void store(const RoundingPlan& plan, void* p, typename Vec::Int x) {
+        const auto rounded = round_word<Vec, Rounding::nearest_even, wide, true>(plan, x, x);
+        Vec::store16(p, encode_word<Vec, wide>(plan, rounded));
     }
 };
 
 /// Up to three operand arrays, read in step.
-template <class Lanes, Operation op, class Kind>
+template <class Vec, Operation op, class Kind>
 void operate(const RoundingPlan& plan, const unsigned char* a, const unsigned char* b, const unsigned char* c,
              unsigned char* out) {
     constexpr bool two = op != op_sqrt;
@@ -141,14 +136,14 @@ void operate(const RoundingPlan& plan, const unsigned char* a, const unsigned ch
     if constexpr (two) y = Kind::load(b);
     if constexpr (three) z = Kind::load(c);
     if constexpr (op == op_subtract) {
-        y = Lanes::differ(y, Lanes::set(fp32_sign));
+        y = Vec::bit_xor(y, Vec::set(fp32_sign));
         Kind::store(plan, out, Kind::template compute<op_add>(plan, x, y, z));
     } else {
         Kind::store(plan, out, Kind::template compute<op>(plan, x, y, z));
     }
 }
 
-template <class Lanes, Operation op, class Kind>
+template <class Vec, Operation op, class Kind>
 void operate_array(const RoundingPlan& shared_plan, const void* a, const void* b, const void* c, void* out,
                    std::size_t count) {
     const RoundingPlan plan = shared_plan;
@@ -156,12 +151,12 @@ void operate_array(const RoundingPlan& shared_plan, const void* a, const void* b
     const auto* pb = static_cast<const unsigned char*>(b);
     const auto* pc = static_cast<const unsigned char*>(c);
     auto* to = static_cast<unsigned char*>(out);
-    constexpr std::size_t step = Kind::size * Lanes::width;
+    constexpr std::size_t step = Kind::size * Vec::lanes;
     std::size_t i = 0;
     const std::size_t bytes = count * Kind::size;
     constexpr std::size_t two = op != op_sqrt ? 1 : 0;  // an operand that is not there stays null
     constexpr std::size_t three = op == op_fma ? 1 : 0;
-    for (; i + step <= bytes; i += step) operate<Lanes, op, Kind>(plan, pa + i, pb + two * i, pc + three * i, to + i);
+    for (; i + step <= bytes; i += step) operate<Vec, op, Kind>(plan, pa + i, pb + two * i, pc + three * i, to + i);
     if (i == bytes) return;
     unsigned char x[step] = {};
     unsigned char y[step] = {};
@@ -169,18 +164,18 @@ void operate_array(const RoundingPlan& shared_plan, const void* a, const void* b
     copy_bytes(x, pa + i, bytes - i);
     if constexpr (two != 0) copy_bytes(y, pb + i, bytes - i);
     if constexpr (three != 0) copy_bytes(z, pc + i, bytes - i);
-    operate<Lanes, op, Kind>(plan, x, y, z, x);
+    operate<Vec, op, Kind>(plan, x, y, z, x);
     copy_bytes(to + i, x, bytes - i);
 }
 
-template <class Lanes, class Kind>
+template <class Vec, class Kind>
 constexpr void fill_operations(ArithmeticKernel (&row)[operations]) {
-    row[op_add] = operate_array<Lanes, op_add, Kind>;
-    row[op_subtract] = operate_array<Lanes, op_subtract, Kind>;
-    row[op_multiply] = operate_array<Lanes, op_multiply, Kind>;
-    row[op_divide] = operate_array<Lanes, op_divide, Kind>;
-    row[op_sqrt] = operate_array<Lanes, op_sqrt, Kind>;
-    row[op_fma] = operate_array<Lanes, op_fma, Kind>;
+    row[op_add] = operate_array<Vec, op_add, Kind>;
+    row[op_subtract] = operate_array<Vec, op_subtract, Kind>;
+    row[op_multiply] = operate_array<Vec, op_multiply, Kind>;
+    row[op_divide] = operate_array<Vec, op_divide, Kind>;
+    row[op_sqrt] = operate_array<Vec, op_sqrt, Kind>;
+    row[op_fma] = operate_array<Vec, op_fma, Kind>;
 }
 
 }  // namespace

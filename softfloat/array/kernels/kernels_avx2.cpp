@@ -1,6 +1,6 @@
 #include "softfloat/array/kernels/kernels.hpp"
-#include "softfloat/vector/lanes_avx2.hpp"
+#include "softfloat/vector/vec_avx2.hpp"
 
 namespace ulp::array {
-constexpr KernelTable avx2_kernels = make_kernels<Avx2>();
+constinit const KernelTable KernelTable::avx2 = make_kernels<vec::Avx2>();
 }  // namespace ulp::array

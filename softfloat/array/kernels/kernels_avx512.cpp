@@ -1,6 +1,6 @@
 #include "softfloat/array/kernels/kernels.hpp"
-#include "softfloat/vector/lanes_avx512.hpp"
+#include "softfloat/vector/vec_avx512.hpp"
 
 namespace ulp::array {
-constexpr KernelTable avx512_kernels = make_kernels<Avx512>();
+constinit const KernelTable KernelTable::avx512 = make_kernels<vec::Avx512>();
 }  // namespace ulp::array

@@ -1,6 +1,6 @@
 #include "softfloat/array/kernels/kernels.hpp"
 #include "softfloat/float.hpp"
-#include "softfloat/vector/lanes_portable.hpp"
+#include "softfloat/vector/vec_portable.hpp"
 
 namespace ulp::array {
 namespace {
@@ -28,7 +28,7 @@ void operate_scalar(const RoundingPlan&, const void* a, const void* b, const voi
 }
 
 constexpr KernelTable make_portable_kernels() {
-    KernelTable table = make_kernels<Portable>();
+    KernelTable table = make_kernels<vec::Portable>();
     constexpr FloatFormat fp16 = formats::fp16;
     constexpr FloatFormat bf16 = formats::bf16;
     table.half_nearest[op_add] = operate_scalar<fp16, op_add>;
@@ -47,6 +47,6 @@ constexpr KernelTable make_portable_kernels() {
 
 }  // namespace
 
-constexpr KernelTable portable_kernels = make_portable_kernels();
+constinit const KernelTable KernelTable::portable = make_portable_kernels();
 
 }  // namespace ulp::array

@@ -18,189 +18,187 @@ constexpr std::uint32_t fp32_infinity = 0x7F800000;
 constexpr std::uint32_t fp32_hidden = 0x00800000;
 
 /// The bits that are dropped from each lane: `cut` of them.
-template <class Lanes>
+template <class Vec>
 struct Cut {
-    typename Lanes::Word cut;
-    typename Lanes::Word dropped;  // mask
+    typename Vec::Int cut;
+    typename Vec::Int dropped;  // mask
 };
-template <class Lanes, Shape shape>
-Cut<Lanes> cut_of(const RoundingPlan& plan, typename Lanes::Word magnitude) {
-    auto cut = Lanes::set(plan.cut);
-    if constexpr (shape == wide) return {cut, Lanes::set((std::uint32_t{1} << plan.cut) - 1)};
-    const auto field = Lanes::shift_right(magnitude, Lanes::set(23));
-    cut = Lanes::max_signed(cut, Lanes::subtract(Lanes::set(plan.cut_at_zero), field));
-    return {cut, Lanes::subtract(Lanes::shift_left(Lanes::set(1), cut), Lanes::set(1))};
+template <class Vec, KernelRange range>
+Cut<Vec> cut_of(const RoundingPlan& plan, typename Vec::Int magnitude) {
+    auto cut = Vec::set(plan.cut);
+    if constexpr (range == wide) return {cut, Vec::set((std::uint32_t{1} << plan.cut) - 1)};
+    const auto field = Vec::shift_right(magnitude, Vec::set(23));
+    cut = Vec::max(cut, Vec::sub(Vec::set(plan.cut_at_zero), field));
+    return {cut, Vec::sub(Vec::shift_left(Vec::set(1), cut), Vec::set(1))};
 }
 
 /// The exponent's lowest bit replaced by the hidden bit, where that is the last kept one.
-template <class Lanes, Shape shape>
-typename Lanes::Word with_hidden(const RoundingPlan& plan, typename Lanes::Word magnitude) {
-    if constexpr (shape == wide) return magnitude;
-    return Lanes::differ(magnitude, Lanes::set(plan.hidden_parity));
+template <class Vec, KernelRange range>
+typename Vec::Int with_hidden(const RoundingPlan& plan, typename Vec::Int magnitude) {
+    if constexpr (range == wide) return magnitude;
+    return Vec::bit_xor(magnitude, Vec::set(plan.hidden_parity));
 }
 
 /// All ones where a directed rounding increases the magnitude.
-template <class Lanes>
-typename Lanes::Word away_of(const RoundingPlan& plan, typename Lanes::Word x) {
-    return Lanes::differ(Lanes::all_sign(x), Lanes::set(plan.up));
+template <class Vec>
+typename Vec::Int away_of(const RoundingPlan& plan, typename Vec::Int x) {
+    return Vec::bit_xor(Vec::all_sign(x), Vec::set(plan.up));
 }
 
 /// The same for stochastic rounding: as many of the random number's upper bits are added to the dropped ones.
-template <class Lanes, Shape shape>
-typename Lanes::Word round_magnitude_stochastic(const RoundingPlan& plan, typename Lanes::Word a,
-                                                typename Lanes::Word random) {
-    const auto unused = Lanes::set(32 - plan.cut);  // bits of the random number
-    if constexpr (shape == wide) {
-        const auto sum = Lanes::add(a, Lanes::shift_right(random, unused));
-        return Lanes::without(sum, Lanes::set((std::uint32_t{1} << plan.cut) - 1));
+template <class Vec, KernelRange range>
+typename Vec::Int round_magnitude_stochastic(const RoundingPlan& plan, typename Vec::Int a, typename Vec::Int random) {
+    const auto unused = Vec::set(32 - plan.cut);  // bits of the random number
+    if constexpr (range == wide) {
+        const auto sum = Vec::add(a, Vec::shift_right(random, unused));
+        return Vec::and_not(sum, Vec::set((std::uint32_t{1} << plan.cut) - 1));
     }
-    const auto field = Lanes::shift_right(a, Lanes::set(23));
-    const auto below = Lanes::min_signed(unused, Lanes::add(field, Lanes::set(32 - plan.cut_at_zero)));
-    const auto cut = Lanes::subtract(Lanes::set(32), below);
-    const auto sum = Lanes::add(a, Lanes::shift_right(random, below));
-    return Lanes::shift_left(Lanes::shift_right(sum, cut), cut);
+    const auto field = Vec::shift_right(a, Vec::set(23));
+    const auto below = Vec::min(unused, Vec::add(field, Vec::set(32 - plan.cut_at_zero)));
+    const auto cut = Vec::sub(Vec::set(32), below);
+    const auto sum = Vec::add(a, Vec::shift_right(random, below));
+    return Vec::shift_left(Vec::shift_right(sum, cut), cut);
 }
 
 /// Rounds magnitudes at or above the smallest number of the format; the exponent is not bounded.
-template <class Lanes, Rounding rounding, Shape shape>
-typename Lanes::Word round_magnitude(const RoundingPlan& plan, typename Lanes::Word x, typename Lanes::Word a,
-                                     typename Lanes::Word random) {
-    if constexpr (rounding == Rounding::stochastic) return round_magnitude_stochastic<Lanes, shape>(plan, a, random);
-    const auto [cut, dropped] = cut_of<Lanes, shape>(plan, a);
-    const auto one = Lanes::set(1);
-    if constexpr (rounding == Rounding::toward_zero) return Lanes::without(a, dropped);
+template <class Vec, Rounding rounding, KernelRange range>
+typename Vec::Int round_magnitude(const RoundingPlan& plan, typename Vec::Int x, typename Vec::Int a,
+                                  typename Vec::Int random) {
+    if constexpr (rounding == Rounding::stochastic) return round_magnitude_stochastic<Vec, range>(plan, a, random);
+    const auto [cut, dropped] = cut_of<Vec, range>(plan, a);
+    const auto one = Vec::set(1);
+    if constexpr (rounding == Rounding::toward_zero) return Vec::and_not(a, dropped);
     if constexpr (rounding == Rounding::odd) {
-        const auto exact = Lanes::equal(Lanes::both(a, dropped), Lanes::set(0));
-        const auto last = Lanes::select(exact, Lanes::set(0), Lanes::add(dropped, one));
-        const auto kept = Lanes::without(with_hidden<Lanes, shape>(plan, a), dropped);
-        return with_hidden<Lanes, shape>(plan, Lanes::either(kept, last));
+        const auto exact = Vec::equal(Vec::bit_and(a, dropped), Vec::set(0));
+        const auto last = Vec::select(exact, Vec::set(0), Vec::add(dropped, one));
+        const auto kept = Vec::and_not(with_hidden<Vec, range>(plan, a), dropped);
+        return with_hidden<Vec, range>(plan, Vec::bit_or(kept, last));
     }
     auto increment = dropped;
     if constexpr (rounding == Rounding::nearest_even) {
-        const auto last = Lanes::both(Lanes::shift_right(with_hidden<Lanes, shape>(plan, a), cut), one);
-        increment = Lanes::add(Lanes::shift_right(dropped, one), last);
+        const auto last = Vec::bit_and(Vec::shift_right(with_hidden<Vec, range>(plan, a), cut), one);
+        increment = Vec::add(Vec::shift_right(dropped, one), last);
     } else if constexpr (rounding == Rounding::nearest_away) {
-        increment = Lanes::shift_right(Lanes::add(dropped, one), one);
+        increment = Vec::shift_right(Vec::add(dropped, one), one);
     } else {
-        increment = Lanes::both(dropped, away_of<Lanes>(plan, x));
+        increment = Vec::bit_and(dropped, away_of<Vec>(plan, x));
     }
-    return Lanes::without(Lanes::add(a, increment), dropped);
+    return Vec::and_not(Vec::add(a, increment), dropped);
 }
 
 /// The dropped bits of a magnitude below the smallest number, which are all of its significand, the first one at the
 /// top. What falls off below is below the random number.
-template <class Lanes>
-typename Lanes::Word dropped_of_tiny(const RoundingPlan& plan, typename Lanes::Word a) {
-    if constexpr (Lanes::has_integer_part) return Lanes::integer_part(a, Lanes::set(plan.tiny_exponent));
-    const auto hidden = Lanes::set(fp32_hidden);
-    const auto normal = Lanes::greater_signed(a, Lanes::set(fp32_hidden - 1));
-    const auto fraction = Lanes::both(a, Lanes::set(fp32_hidden - 1));
-    const auto significand = Lanes::either(fraction, Lanes::where(normal, hidden));
-    const auto field = Lanes::max_signed(Lanes::shift_right(a, Lanes::set(23)), Lanes::set(1));
-    const auto cut = Lanes::subtract(Lanes::set(plan.cut_at_zero), field);
-    return Lanes::either(Lanes::shift_left(significand, Lanes::subtract(Lanes::set(32), cut)),
-                         Lanes::shift_right(significand, Lanes::subtract(cut, Lanes::set(32))));
+template <class Vec>
+typename Vec::Int dropped_of_tiny(const RoundingPlan& plan, typename Vec::Int a) {
+    if constexpr (Vec::has_integer_part) return Vec::integer_part(a, Vec::set(plan.tiny_exponent));
+    const auto hidden = Vec::set(fp32_hidden);
+    const auto normal = Vec::greater(a, Vec::set(fp32_hidden - 1));
+    const auto fraction = Vec::bit_and(a, Vec::set(fp32_hidden - 1));
+    const auto significand = Vec::bit_or(fraction, Vec::where(normal, hidden));
+    const auto field = Vec::max(Vec::shift_right(a, Vec::set(23)), Vec::set(1));
+    const auto cut = Vec::sub(Vec::set(plan.cut_at_zero), field);
+    return Vec::bit_or(Vec::shift_left(significand, Vec::sub(Vec::set(32), cut)),
+                       Vec::shift_right(significand, Vec::sub(cut, Vec::set(32))));
 }
 
 /// Whether the random number carries out of the dropped bits of a magnitude below the smallest number.
-template <class Lanes>
-typename Lanes::Word tiny_stochastic(const RoundingPlan& plan, typename Lanes::Word a, typename Lanes::Word random) {
-    const auto rest = dropped_of_tiny<Lanes>(plan, a);
-    const auto carries = Lanes::greater_unsigned(random, Lanes::differ(rest, Lanes::set(0xFFFFFFFF)));
-    return Lanes::where(carries, Lanes::set(plan.smallest));
+template <class Vec>
+typename Vec::Int tiny_stochastic(const RoundingPlan& plan, typename Vec::Int a, typename Vec::Int random) {
+    const auto rest = dropped_of_tiny<Vec>(plan, a);
+    const auto carries = Vec::greater_unsigned(random, Vec::bit_xor(rest, Vec::set(0xFFFFFFFF)));
+    return Vec::where(carries, Vec::set(plan.smallest));
 }
 
 /// Magnitudes below the smallest number become that or zero.
-template <class Lanes, Rounding rounding>
-typename Lanes::Word round_tiny(const RoundingPlan& plan, typename Lanes::Word x, typename Lanes::Word a,
-                                typename Lanes::Word random) {
-    if constexpr (rounding == Rounding::toward_zero) return Lanes::set(0);
-    if constexpr (rounding == Rounding::stochastic) return tiny_stochastic<Lanes>(plan, a, random);
-    auto smallest = Lanes::set(plan.smallest);
-    if constexpr (rounding == Rounding::up) smallest = Lanes::both(smallest, away_of<Lanes>(plan, x));
-    return Lanes::where(Lanes::greater_signed(a, Lanes::set(plan.tiny_half)), smallest);
+template <class Vec, Rounding rounding>
+typename Vec::Int round_tiny(const RoundingPlan& plan, typename Vec::Int x, typename Vec::Int a,
+                             typename Vec::Int random) {
+    if constexpr (rounding == Rounding::toward_zero) return Vec::set(0);
+    if constexpr (rounding == Rounding::stochastic) return tiny_stochastic<Vec>(plan, a, random);
+    auto smallest = Vec::set(plan.smallest);
+    if constexpr (rounding == Rounding::up) smallest = Vec::bit_and(smallest, away_of<Vec>(plan, x));
+    return Vec::where(Vec::greater(a, Vec::set(plan.tiny_half)), smallest);
 }
 
 /// What magnitudes above the largest number become.
-template <class Lanes, Rounding rounding>
-typename Lanes::Word overflow_of(const RoundingPlan& plan, typename Lanes::Word x) {
+template <class Vec, Rounding rounding>
+typename Vec::Int overflow_of(const RoundingPlan& plan, typename Vec::Int x) {
     if constexpr (rounding == Rounding::toward_zero || rounding == Rounding::odd) {
-        return Lanes::set(plan.overflow_toward);
+        return Vec::set(plan.overflow_toward);
     }
     if constexpr (rounding == Rounding::up) {
         const auto either_way =
-            Lanes::both(away_of<Lanes>(plan, x), Lanes::set(plan.overflow_away ^ plan.overflow_toward));
-        return Lanes::differ(either_way, Lanes::set(plan.overflow_toward));
+            Vec::bit_and(away_of<Vec>(plan, x), Vec::set(plan.overflow_away ^ plan.overflow_toward));
+        return Vec::bit_xor(either_way, Vec::set(plan.overflow_toward));
     }
-    return Lanes::set(plan.overflow_away);
+    return Vec::set(plan.overflow_away);
 }
 
 /// An fp32 word rounded to the grid. `random`: for stochastic rounding, its upper bits. The NaN that a format without
 /// infinity makes of an overflow has the sign of the value in codes, and none in fp32 words.
-template <class Lanes, Rounding rounding, Shape shape, bool to_code>
-typename Lanes::Word round_word(const RoundingPlan& plan, typename Lanes::Word x, typename Lanes::Word random) {
-    auto sign = Lanes::both(x, Lanes::set(fp32_sign));
-    const auto a = Lanes::differ(x, sign);
-    const auto infinity = Lanes::set(fp32_infinity);
-    auto r = round_magnitude<Lanes, rounding, shape>(plan, x, a, random);
-    if constexpr (shape != wide) {
-        const auto tiny = Lanes::greater_signed(Lanes::set(plan.smallest), a);
-        r = Lanes::select(tiny, round_tiny<Lanes, rounding>(plan, x, a, random), r);
+template <class Vec, Rounding rounding, KernelRange range, bool to_code>
+typename Vec::Int round_word(const RoundingPlan& plan, typename Vec::Int x, typename Vec::Int random) {
+    auto sign = Vec::bit_and(x, Vec::set(fp32_sign));
+    const auto a = Vec::bit_xor(x, sign);
+    const auto infinity = Vec::set(fp32_infinity);
+    auto r = round_magnitude<Vec, rounding, range>(plan, x, a, random);
+    if constexpr (range != wide) {
+        const auto tiny = Vec::greater(Vec::set(plan.smallest), a);
+        r = Vec::select(tiny, round_tiny<Vec, rounding>(plan, x, a, random), r);
     }
-    r = Lanes::select(Lanes::greater_signed(r, Lanes::set(plan.largest)), overflow_of<Lanes, rounding>(plan, x), r);
+    r = Vec::select(Vec::greater(r, Vec::set(plan.largest)), overflow_of<Vec, rounding>(plan, x), r);
     constexpr bool overflows_to_infinity =
         rounding == Rounding::nearest_even || rounding == Rounding::nearest_away || rounding == Rounding::stochastic;
-    if constexpr (!overflows_to_infinity) r = Lanes::select(Lanes::equal(a, infinity), Lanes::set(plan.infinity), r);
-    if (plan.zero_below != 0)
-        r = Lanes::select(Lanes::greater_signed(Lanes::set(plan.zero_below), a), Lanes::set(0), r);
-    if constexpr (shape == no_negative_zero) {
-        sign = Lanes::select(Lanes::equal(r, Lanes::set(0)), Lanes::set(0), sign);
+    if constexpr (!overflows_to_infinity) r = Vec::select(Vec::equal(a, infinity), Vec::set(plan.infinity), r);
+    if (plan.zero_below != 0) r = Vec::select(Vec::greater(Vec::set(plan.zero_below), a), Vec::set(0), r);
+    if constexpr (range == no_negative_zero) {
+        sign = Vec::select(Vec::equal(r, Vec::set(0)), Vec::set(0), sign);
     }
-    const auto nan = Lanes::greater_signed(to_code ? a : Lanes::max_signed(a, r), infinity);
-    return Lanes::select(nan, Lanes::set(plan.nan), Lanes::either(r, sign));
+    const auto nan = Vec::greater(to_code ? a : Vec::max(a, r), infinity);
+    return Vec::select(nan, Vec::set(plan.nan), Vec::bit_or(r, sign));
 }
 
 /// The storage word of an fp32 word on the format's grid.
-template <class Lanes, Shape shape>
-typename Lanes::Word encode_word(const RoundingPlan& plan, typename Lanes::Word x) {
-    const auto sign = Lanes::both(x, Lanes::set(fp32_sign));
-    const auto a = Lanes::differ(x, sign);
-    const auto sign_bit = Lanes::shift_right(sign, Lanes::set(plan.code_sign_shift));
-    const auto shift = Lanes::set(plan.cut);
-    if constexpr (shape == wide) return Lanes::either(Lanes::shift_right(a, shift), sign_bit);
-    const auto normal = Lanes::shift_right(Lanes::subtract(a, Lanes::set(plan.code_rebias)), shift);
-    const auto field = Lanes::shift_right(a, Lanes::set(23));
-    const auto fraction = Lanes::both(a, Lanes::set(fp32_hidden - 1));
-    const auto subnormal = Lanes::shift_right(Lanes::either(fraction, Lanes::set(fp32_hidden)),
-                                              Lanes::subtract(Lanes::set(plan.cut_at_zero), field));
-    const auto infinity = Lanes::set(fp32_infinity);
-    auto code = Lanes::select(Lanes::greater_signed(Lanes::set(plan.code_smallest_normal), a), subnormal, normal);
-    code = Lanes::select(Lanes::equal(a, infinity), Lanes::set(plan.code_infinity), code);
-    code = Lanes::select(Lanes::greater_signed(a, infinity), Lanes::set(plan.code_nan), code);
-    return Lanes::either(code, sign_bit);
+template <class Vec, KernelRange range>
+typename Vec::Int encode_word(const RoundingPlan& plan, typename Vec::Int x) {
+    const auto sign = Vec::bit_and(x, Vec::set(fp32_sign));
+    const auto a = Vec::bit_xor(x, sign);
+    const auto sign_bit = Vec::shift_right(sign, Vec::set(plan.code_sign_shift));
+    const auto shift = Vec::set(plan.cut);
+    if constexpr (range == wide) return Vec::bit_or(Vec::shift_right(a, shift), sign_bit);
+    const auto normal = Vec::shift_right(Vec::sub(a, Vec::set(plan.code_rebias)), shift);
+    const auto field = Vec::shift_right(a, Vec::set(23));
+    const auto fraction = Vec::bit_and(a, Vec::set(fp32_hidden - 1));
+    const auto subnormal =
+        Vec::shift_right(Vec::bit_or(fraction, Vec::set(fp32_hidden)), Vec::sub(Vec::set(plan.cut_at_zero), field));
+    const auto infinity = Vec::set(fp32_infinity);
+    auto code = Vec::select(Vec::greater(Vec::set(plan.code_smallest_normal), a), subnormal, normal);
+    code = Vec::select(Vec::equal(a, infinity), Vec::set(plan.code_infinity), code);
+    code = Vec::select(Vec::greater(a, infinity), Vec::set(plan.code_nan), code);
+    return Vec::bit_or(code, sign_bit);
 }
 
 /// Where rounded words go.
-template <class Lanes, Shape>
+template <class Vec, KernelRange>
 struct ToFp32 {
     static constexpr std::size_t size = 4;
     static constexpr bool is_code = false;
-    static void put(const RoundingPlan&, void* out, typename Lanes::Word x) { Lanes::store(out, x); }
+    static void put(const RoundingPlan&, void* out, typename Vec::Int x) { Vec::store(out, x); }
 };
-template <class Lanes, Shape shape>
+template <class Vec, KernelRange range>
 struct To16 {
     static constexpr std::size_t size = 2;
     static constexpr bool is_code = true;
-    static void put(const RoundingPlan& plan, void* out, typename Lanes::Word x) {
-        Lanes::store16(out, encode_word<Lanes, shape>(plan, x));
+    static void put(const RoundingPlan& plan, void* out, typename Vec::Int x) {
+        Vec::store16(out, encode_word<Vec, range>(plan, x));
     }
 };
-template <class Lanes, Shape shape>
+template <class Vec, KernelRange range>
 struct To8 {
     static constexpr std::size_t size = 1;
     static constexpr bool is_code = true;
-    static void put(const RoundingPlan& plan, void* out, typename Lanes::Word x) {
-        Lanes::store8(out, encode_word<Lanes, shape>(plan, x));
+    static void put(const RoundingPlan& plan, void* out, typename Vec::Int x) {
+        Vec::store8(out, encode_word<Vec, range>(plan, x));
     }
 };
 
@@ -208,31 +206,31 @@ inline void copy_bytes(void* to, const void* from, std::size_t count) { __builti
 
 /// Asks for the cache lines of a later turn. Where memory is the limit this is worth a third of the time: the processor
 /// looks ahead by itself, but not far enough past so many instructions.
-template <class Lanes>
+template <class Vec>
 void fetch_ahead(const unsigned char* p) {
     // An address beyond the array is no pointer, but may be asked for.
-    if constexpr (Lanes::width > 1) {
+    if constexpr (Vec::lanes > 1) {
         __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(p) + 2048));
     }
 }
 
-template <class Lanes, Rounding rounding, Shape shape, template <class, Shape> class To>
+template <class Vec, Rounding rounding, KernelRange range, template <class, KernelRange> class To>
 void round_deterministic(const RoundingPlan& shared_plan, const void* in, void* out, std::size_t count) {
-    using Sink = To<Lanes, shape>;
+    using Sink = To<Vec, range>;
     const RoundingPlan plan = shared_plan;  // a copy that no store can alias
     const auto* from = static_cast<const unsigned char*>(in);
     auto* to = static_cast<unsigned char*>(out);
-    constexpr std::size_t step = Lanes::width;
-    const auto unused = Lanes::set(0);
+    constexpr std::size_t step = Vec::lanes;
+    const auto unused = Vec::set(0);
     for (; count >= step; count -= step, from += 4 * step, to += Sink::size * step) {
-        fetch_ahead<Lanes>(from);
-        fetch_ahead<Lanes>(to);
-        Sink::put(plan, to, round_word<Lanes, rounding, shape, Sink::is_code>(plan, Lanes::load(from), unused));
+        fetch_ahead<Vec>(from);
+        fetch_ahead<Vec>(to);
+        Sink::put(plan, to, round_word<Vec, rounding, range, Sink::is_code>(plan, Vec::load(from), unused));
     }
     if (count == 0) return;
     unsigned char buffer[4 * step] = {};
     copy_bytes(buffer, from, 4 * count);
-    Sink::put(plan, buffer, round_word<Lanes, rounding, shape, Sink::is_code>(plan, Lanes::load(buffer), unused));
+    Sink::put(plan, buffer, round_word<Vec, rounding, range, Sink::is_code>(plan, Vec::load(buffer), unused));
     copy_bytes(to, buffer, Sink::size * count);
 }
 

@@ -9,26 +9,26 @@ namespace {
 /// Each round of Philox waits for the multiplication of the one before: several chains fill the time.
 constexpr int chains = 6;
 /// Blocks and registers of words of a call.
-template <class Lanes>
-inline constexpr int group_blocks = chains* Lanes::blocks;
-template <class Lanes>
-inline constexpr int group_registers = 4 * group_blocks<Lanes> / Lanes::width;
+template <class Vec>
+inline constexpr int group_blocks = chains* Vec::lanes64;
+template <class Vec>
+inline constexpr int group_registers = 4 * group_blocks<Vec> / Vec::lanes;
 
 constexpr std::uint64_t philox_factors[2] = {0xD2511F53, 0xCD9E8D57};
 
 /// Four words of each lane of 64 bits, in the lower half; what is above does not matter, for products are of lower
 /// halves.
-template <class Lanes>
+template <class Vec>
 struct PhiloxWords {
-    typename Lanes::Word64 c0, c1, c2, c3;
+    typename Vec::Int64 c0, c1, c2, c3;
 };
-template <class Lanes>
-void philox_round(PhiloxWords<Lanes>& c, std::uint64_t key0, std::uint64_t key1) {
-    const auto p0 = Lanes::product(c.c0, Lanes::set64(philox_factors[0]));
-    const auto p1 = Lanes::product(c.c2, Lanes::set64(philox_factors[1]));
-    c.c0 = Lanes::differ64(Lanes::upper(p1), c.c1, Lanes::set64(key0));
+template <class Vec>
+void philox_round(PhiloxWords<Vec>& c, std::uint64_t key0, std::uint64_t key1) {
+    const auto p0 = Vec::mul_lower(c.c0, Vec::set64(philox_factors[0]));
+    const auto p1 = Vec::mul_lower(c.c2, Vec::set64(philox_factors[1]));
+    c.c0 = Vec::xor3(Vec::upper(p1), c.c1, Vec::set64(key0));
     c.c1 = p1;
-    c.c2 = Lanes::differ64(Lanes::upper(p0), c.c3, Lanes::set64(key1));
+    c.c2 = Vec::xor3(Vec::upper(p0), c.c3, Vec::set64(key1));
     c.c3 = p0;
 }
 
@@ -54,52 +54,51 @@ inline PhiloxStream philox_stream(const RoundingPlan& plan) {
 /// The words of `group_blocks` Philox blocks from `block` on, in order (softfloat/support/philox.hpp is the plain
 /// definition). All numbers of the blocks have one upper half. With that, half of the first two rounds is the same for
 /// all blocks.
-template <class Lanes>
-void philox_words(const PhiloxStream& stream, std::uint64_t block, typename Lanes::Word* words) {
+template <class Vec>
+void philox_words(const PhiloxStream& stream, std::uint64_t block, typename Vec::Int* words) {
     const std::uint64_t low = 0xFFFFFFFF;
     const std::uint64_t p1 = stream.words[0] * philox_factors[1];
     const std::uint64_t p0 = ((p1 >> 32 ^ block >> 32 ^ stream.keys[0][0]) & low) * philox_factors[0];
-    PhiloxWords<Lanes> c[chains];
+    PhiloxWords<Vec> c[chains];
     for (int chain = 0; chain < chains; ++chain) {
-        const auto number = Lanes::block_numbers(block + static_cast<std::uint64_t>(chain * Lanes::blocks));
-        const auto first = Lanes::product(number, Lanes::set64(philox_factors[0]));
-        const auto c2 =
-            Lanes::differ64(Lanes::upper(first), Lanes::set64(stream.words[1]), Lanes::set64(stream.keys[0][1]));
-        const auto second = Lanes::product(c2, Lanes::set64(philox_factors[1]));
-        c[chain] = {Lanes::differ64(Lanes::upper(second), Lanes::set64(p1), Lanes::set64(stream.keys[1][0])), second,
-                    Lanes::differ64(first, Lanes::set64(p0 >> 32), Lanes::set64(stream.keys[1][1])), Lanes::set64(p0)};
+        const auto number = Vec::block_numbers(block + static_cast<std::uint64_t>(chain * Vec::lanes64));
+        const auto first = Vec::mul_lower(number, Vec::set64(philox_factors[0]));
+        const auto c2 = Vec::xor3(Vec::upper(first), Vec::set64(stream.words[1]), Vec::set64(stream.keys[0][1]));
+        const auto second = Vec::mul_lower(c2, Vec::set64(philox_factors[1]));
+        c[chain] = {Vec::xor3(Vec::upper(second), Vec::set64(p1), Vec::set64(stream.keys[1][0])), second,
+                    Vec::xor3(first, Vec::set64(p0 >> 32), Vec::set64(stream.keys[1][1])), Vec::set64(p0)};
     }
     for (int round = 2; round < philox_rounds; ++round) {
-        for (auto& each : c) philox_round<Lanes>(each, stream.keys[round][0], stream.keys[round][1]);
+        for (auto& each : c) philox_round<Vec>(each, stream.keys[round][0], stream.keys[round][1]);
     }
     for (int chain = 0; chain < chains; ++chain) {
         const auto& [c0, c1, c2, c3] = c[chain];
-        Lanes::in_order(c0, c1, c2, c3, words + chain * group_registers<Lanes> / chains);
+        Vec::in_order(c0, c1, c2, c3, words + chain * group_registers<Vec> / chains);
     }
 }
 
-template <class Lanes, Shape shape, template <class, Shape> class To>
+template <class Vec, KernelRange range, template <class, KernelRange> class To>
 [[gnu::always_inline]] inline void round_group(const RoundingPlan& plan, const PhiloxStream& stream,
                                                std::uint64_t block, const unsigned char* from, unsigned char* to) {
-    using Sink = To<Lanes, shape>;
-    constexpr std::size_t step = Lanes::width;
-    typename Lanes::Word random[group_registers<Lanes>];
-    philox_words<Lanes>(stream, block, random);
-    const auto kept = Lanes::set(plan.kept_bits);
-    for (std::size_t i = 0; i < group_registers<Lanes>; ++i) {
-        fetch_ahead<Lanes>(from + 4 * step * i);
-        fetch_ahead<Lanes>(to + Sink::size * step * i);
-        const auto x = Lanes::load(from + 4 * step * i);
-        const auto bits = Lanes::both(random[i], kept);
-        const auto rounded = round_word<Lanes, Rounding::stochastic, shape, Sink::is_code>(plan, x, bits);
+    using Sink = To<Vec, range>;
+    constexpr std::size_t step = Vec::lanes;
+    typename Vec::Int random[group_registers<Vec>];
+    philox_words<Vec>(stream, block, random);
+    const auto kept = Vec::set(plan.kept_bits);
+    for (std::size_t i = 0; i < group_registers<Vec>; ++i) {
+        fetch_ahead<Vec>(from + 4 * step * i);
+        fetch_ahead<Vec>(to + Sink::size * step * i);
+        const auto x = Vec::load(from + 4 * step * i);
+        const auto bits = Vec::bit_and(random[i], kept);
+        const auto rounded = round_word<Vec, Rounding::stochastic, range, Sink::is_code>(plan, x, bits);
         Sink::put(plan, to + Sink::size * step * i, rounded);
     }
 }
 
-template <class Lanes, Shape shape, template <class, Shape> class To>
+template <class Vec, KernelRange range, template <class, KernelRange> class To>
 void round_stochastic(const RoundingPlan& shared_plan, const void* in, void* out, std::size_t count) {
-    constexpr std::size_t size = To<Lanes, shape>::size;
-    constexpr std::size_t group = 4 * group_blocks<Lanes>;
+    constexpr std::size_t size = To<Vec, range>::size;
+    constexpr std::size_t group = 4 * group_blocks<Vec>;
     const RoundingPlan plan = shared_plan;
     const PhiloxStream stream = philox_stream(plan);
     const auto* from = static_cast<const unsigned char*>(in);
@@ -109,13 +108,13 @@ void round_stochastic(const RoundingPlan& shared_plan, const void* in, void* out
     while (count != 0) {
         std::size_t now = count < group - skip ? count : group - skip;
         const std::uint64_t of_upper_half = (std::uint64_t{1} << 32) - (block & 0xFFFFFFFF);  // blocks with this one
-        if (of_upper_half < group_blocks<Lanes> && now > 4 * of_upper_half - skip) now = 4 * of_upper_half - skip;
+        if (of_upper_half < group_blocks<Vec> && now > 4 * of_upper_half - skip) now = 4 * of_upper_half - skip;
         if (now == group) {
-            round_group<Lanes, shape, To>(plan, stream, block, from, to);
+            round_group<Vec, range, To>(plan, stream, block, from, to);
         } else {
             unsigned char buffer[4 * group] = {};
             copy_bytes(buffer + 4 * skip, from, 4 * now);
-            round_group<Lanes, shape, To>(plan, stream, block, buffer, buffer);
+            round_group<Vec, range, To>(plan, stream, block, buffer, buffer);
             copy_bytes(to, buffer + size * skip, size * now);
         }
         from += 4 * now;

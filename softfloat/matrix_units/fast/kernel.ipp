@@ -249,7 +249,7 @@ inline bool encode_panel(const Grid& grid, float* values, std::int64_t count, st
     return S::sign_bits(odd) == 0;
 }
 
-constexpr Kernels kernels_of(const char* name) {
+constexpr Kernels make_kernels(const char* name) {
     using enum ResultKind;
     using B = ByteExponents;
     using W = WordExponents;

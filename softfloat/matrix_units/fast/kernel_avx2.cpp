@@ -107,5 +107,5 @@ struct S {
 }  // namespace
 
 namespace ulp::fast {
-const Kernels avx2_kernels = kernels_of("avx2");
+constinit const Kernels Kernels::avx2 = make_kernels("avx2");
 }

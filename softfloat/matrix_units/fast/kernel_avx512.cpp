@@ -91,5 +91,5 @@ struct S {
 }  // namespace
 
 namespace ulp::fast {
-const Kernels avx512_kernels = kernels_of("avx512");
+constinit const Kernels Kernels::avx512 = make_kernels("avx512");
 }

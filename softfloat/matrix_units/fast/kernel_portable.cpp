@@ -182,5 +182,5 @@ struct S {
 }  // namespace
 
 namespace ulp::fast {
-const Kernels portable_kernels = kernels_of("portable");
+constinit const Kernels Kernels::portable = make_kernels("portable");
 }

@@ -72,10 +72,8 @@ struct Kernels {
     PanelKernel panel[2][2][vectors_per_panel];  // [ExponentCodes][ResultKind][vectors in use - 1]
     RowEncoder encode_row;
     PanelEncoder encode_panel;
-};
 
-extern const Kernels portable_kernels;
-extern const Kernels avx2_kernels;    // AVX2 and F16C
-extern const Kernels avx512_kernels;  // AVX-512 F, BW, DQ, VL
+    static const Kernels portable, avx2, avx512;  // chosen by kernels_of (softfloat/vector/dispatch.hpp)
+};
 
 }  // namespace ulp::fast

@@ -12,11 +12,11 @@
 #include <string>
 #include <vector>
 
-#include "softfloat/matrix_units/fast/dispatch.hpp"
 #include "softfloat/matrix_units/fast/fast_gemm.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
 #include "softfloat/matrix_units/models.hpp"
 #include "softfloat/matrix_units/policies.hpp"
+#include "softfloat/vector/dispatch.hpp"
 #include "tests/softfloat/matrix_units/operands.hpp"
 
 namespace {
@@ -89,7 +89,7 @@ class Case {
 std::vector<const ulp::fast::Kernels*> all_kernels() {
     std::vector<const ulp::fast::Kernels*> kernels;
     for (const ulp::Simd simd : ulp::supported_simd()) {
-        const auto* found = &ulp::fast::kernels_of(simd);
+        const auto* found = &ulp::kernels_of<ulp::fast::Kernels>(simd);
         if (kernels.empty() || kernels.back() != found) kernels.push_back(found);
     }
     return kernels;
@@ -146,7 +146,7 @@ TEST_CASE("products that several threads ask for at once are each computed whole
     for (std::size_t i = 0; i < differences.size(); ++i) {
         const auto size = 60 + 10 * static_cast<std::int64_t>(i);
         const Case tried(model, DataClass::ordinary, {size, 90, 70}, 300 + i);
-        differences[i] = tried.differences(ulp::fast::kernels_of(ulp::simd_choice()), 1 << 14);
+        differences[i] = tried.differences(ulp::kernels_of<ulp::fast::Kernels>(ulp::simd_choice()), 1 << 14);
     }
     CHECK(differences == std::vector<std::int64_t>(12, 0));
 }
@@ -157,7 +157,8 @@ TEST_CASE("the bits do not depend on the number of threads") {
     for (const int threads : {1, 2, 5}) {
         omp_set_num_threads(threads);
         const Case tried(model, DataClass::wide, {150, 130, 90}, 77);
-        CHECK(tried.differences(ulp::fast::kernels_of(ulp::simd_choice()), ulp::fast::usual_packed_bytes) == 0);
+        CHECK(tried.differences(ulp::kernels_of<ulp::fast::Kernels>(ulp::simd_choice()),
+                                ulp::fast::usual_packed_bytes) == 0);
     }
     omp_set_num_threads(before);
 }

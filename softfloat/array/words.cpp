@@ -1,24 +1,23 @@
-#include "softfloat/array/kernels/dispatch.hpp"
+#include "softfloat/array/words.hpp"
 
+#include <bit>
 #include <stdexcept>
 #include <string>
 
-#include "softfloat/array/words.hpp"
-
 namespace ulp::array {
 
-const KernelTable& kernels_of(Simd simd) {
-    if (simd > supported_simd().back()) {
-        throw std::invalid_argument("this processor has no vector instructions '" + std::string(name_of(simd)) +
-                                    "'; supported_simd() lists those it has");
-    }
-#if defined(__x86_64__)
-    if (simd >= Simd::avx512) return avx512_kernels;
-    if (simd == Simd::avx2) return avx2_kernels;
-#else
-    (void)simd;
-#endif
-    return portable_kernels;
+static_assert(std::endian::native == std::endian::little, "load_word and store_word put the low byte first");
+
+std::uint64_t load_word(const void* words, std::size_t bytes, std::size_t element) {
+    const auto* from = static_cast<const unsigned char*>(words) + bytes * element;
+    std::uint64_t word = 0;
+    for (std::size_t i = bytes; i-- > 0;) word = word << 8 | from[i];
+    return word;
+}
+
+void store_word(void* words, std::size_t bytes, std::size_t element, std::uint64_t word) {
+    auto* to = static_cast<unsigned char*>(words) + bytes * element;
+    for (std::size_t i = 0; i < bytes; ++i) to[i] = static_cast<unsigned char>(word >> (8 * i));
 }
 
 void require_same_size(std::string_view function, std::size_t from, std::size_t to) {

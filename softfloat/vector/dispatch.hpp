@@ -1,0 +1,33 @@
+// From a set of instructions to the kernels that were compiled for it: the one place where a fast path is chosen.
+//
+// A kind of kernel is a table of function pointers that declares its own instances,
+//
+//     struct PanelKernels {
+//         void (*multiply)(const Task&);
+//         static const PanelKernels portable, avx2, avx512;
+//     };
+//
+// and each unit, compiled for its instructions (ulplab_simd_source), defines one of them from a template over a kit:
+//
+//     constinit const PanelKernels PanelKernels::avx2 = make_kernels<vec::Avx2>();
+//
+// Not for inclusion in those units: this is code for any processor.
+#pragma once
+
+#include "softfloat/vector/simd_choice.hpp"
+
+namespace ulp {
+
+/// The widest kernels of that kind that need no more than these instructions. Throws std::invalid_argument for
+/// instructions that this processor lacks.
+template <class Kernels>
+const Kernels& kernels_of(Simd simd) {
+    require_instructions(simd);
+#if defined(__x86_64__)
+    if (simd >= Simd::avx512) return Kernels::avx512;
+    if (simd == Simd::avx2) return Kernels::avx2;
+#endif
+    return Kernels::portable;
+}
+
+}  // namespace ulp

@@ -1,0 +1,175 @@
+// Vectors of AVX2 (with FMA and F16C): 8 lanes of 32 bits. One of the vector kits; docs of the operations stand in
+// vec_portable.hpp, remarks here only where the instructions differ.
+//
+// Included by units compiled for these instructions only: everything is in an unnamed namespace, and includes are few
+// (softfloat/vector/simd_choice.hpp says why).
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+#include "softfloat/vector/two_sum.hpp"
+
+namespace ulp::vec {
+namespace {
+
+struct Avx2 {
+    static constexpr int lanes = 8;
+    using Int = __m256i;
+    using Float = __m256;
+    using Double = __m256d;
+    using Mask = __m256i;  // all bits of a lane
+
+    // Memory.
+    static Int load(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i_u*>(p)); }
+    static Int load16(const void* p) {
+        return _mm256_cvtepu16_epi32(_mm_loadu_si128(static_cast<const __m128i_u*>(p)));
+    }
+    static Int load8(const void* p) { return _mm256_cvtepu8_epi32(_mm_loadl_epi64(static_cast<const __m128i_u*>(p))); }
+    static Float load_float(const void* p) { return _mm256_loadu_ps(static_cast<const float*>(p)); }
+    static Double load_double(const void* p) { return _mm256_loadu_pd(static_cast<const double*>(p)); }
+    static void store(void* p, Int x) { _mm256_storeu_si256(static_cast<__m256i_u*>(p), x); }
+    static void store(void* p, Float x) { _mm256_storeu_ps(static_cast<float*>(p), x); }
+    static void store(void* p, Double x) { _mm256_storeu_pd(static_cast<double*>(p), x); }
+    static void store16(void* p, Int x) { _mm_storeu_si128(static_cast<__m128i_u*>(p), halves_of(x)); }
+    static void store8(void* p, Int x) {
+        const __m128i halves = halves_of(x);
+        _mm_storel_epi64(static_cast<__m128i_u*>(p), _mm_packus_epi16(halves, halves));
+    }
+    static Int set(std::uint32_t x) { return _mm256_set1_epi32(static_cast<int>(x)); }
+    static Int set(std::int32_t x) { return _mm256_set1_epi32(x); }
+    static Float set_float(float x) { return _mm256_set1_ps(x); }
+    static Double set_double(double x) { return _mm256_set1_pd(x); }
+    static Float as_float(Int x) { return _mm256_castsi256_ps(x); }
+    static Int as_int(Float x) { return _mm256_castps_si256(x); }
+
+    // Integers of 32 bits.
+    static Int bit_and(Int a, Int b) { return _mm256_and_si256(a, b); }
+    static Int bit_or(Int a, Int b) { return _mm256_or_si256(a, b); }
+    static Int bit_xor(Int a, Int b) { return _mm256_xor_si256(a, b); }
+    static Int and_not(Int a, Int b) { return _mm256_andnot_si256(b, a); }
+    static Int add(Int a, Int b) { return _mm256_add_epi32(a, b); }
+    static Int sub(Int a, Int b) { return _mm256_sub_epi32(a, b); }
+    static Int max(Int a, Int b) { return _mm256_max_epi32(a, b); }
+    static Int min(Int a, Int b) { return _mm256_min_epi32(a, b); }
+    static Int shift_left(Int a, Int distance) { return _mm256_sllv_epi32(a, distance); }
+    static Int shift_right(Int a, Int distance) { return _mm256_srlv_epi32(a, distance); }
+    template <unsigned n>
+    static Int shift_left(Int a) {
+        return _mm256_slli_epi32(a, static_cast<int>(n));
+    }
+    template <unsigned n>
+    static Int shift_right(Int a) {
+        return _mm256_srli_epi32(a, static_cast<int>(n));
+    }
+    static Int all_sign(Int a) { return _mm256_srai_epi32(a, 31); }
+
+    // Masks.
+    static Mask greater(Int a, Int b) { return _mm256_cmpgt_epi32(a, b); }
+    static Mask greater_unsigned(Int a, Int b) {
+        const Int flip = set(0x80000000);
+        return greater(bit_xor(a, flip), bit_xor(b, flip));
+    }
+    static Mask equal(Int a, Int b) { return _mm256_cmpeq_epi32(a, b); }
+    static Int select(Mask mask, Int yes, Int no) { return _mm256_blendv_epi8(no, yes, mask); }
+    static Int where(Mask mask, Int yes) { return bit_and(mask, yes); }
+    static bool any(Mask mask) { return _mm256_testz_si256(mask, mask) == 0; }
+
+    // fp32 and fp64 in the rounding of the processor's control register.
+    static Float add(Float a, Float b) { return _mm256_add_ps(a, b); }
+    static Float sub(Float a, Float b) { return _mm256_sub_ps(a, b); }
+    static Float mul(Float a, Float b) { return _mm256_mul_ps(a, b); }
+    static Float div(Float a, Float b) { return _mm256_div_ps(a, b); }
+    static Float sqrt(Float a) { return _mm256_sqrt_ps(a); }
+    static Float fma(Float a, Float b, Float c) { return _mm256_fmadd_ps(a, b, c); }
+    static Double add(Double a, Double b) { return _mm256_add_pd(a, b); }
+    static Double sub(Double a, Double b) { return _mm256_sub_pd(a, b); }
+    static Double mul(Double a, Double b) { return _mm256_mul_pd(a, b); }
+    static Double div(Double a, Double b) { return _mm256_div_pd(a, b); }
+    static Double sqrt(Double a) { return _mm256_sqrt_pd(a); }
+    static Double fma(Double a, Double b, Double c) { return _mm256_fmadd_pd(a, b, c); }
+
+    // To odd: see vec_portable.hpp.
+    static Float add_to_odd(Float a, Float b) { return two_sum_to_odd<Avx2>(a, b); }
+    static Double add_to_odd(Double a, Double b) { return two_sum_to_odd<Avx2>(a, b); }
+    static Float fma_to_odd(Float a, Float b, Float c) { return add_to_odd(mul(a, b), c); }
+    static Double fma_to_odd(Double a, Double b, Double c) { return add_to_odd(mul(a, b), c); }
+    static Float to_odd(Float x, Float error) {
+        const Int word = as_int(x);
+        const Int inexact = as_int(_mm256_cmp_ps(error, _mm256_setzero_ps(), _CMP_NEQ_OQ));
+        const Int even = equal(bit_and(word, set(1)), set(0));
+        const Int step = bit_or(all_sign(bit_xor(word, as_int(error))), set(1));
+        return as_float(add(word, bit_and(bit_and(inexact, even), step)));
+    }
+    static Double to_odd(Double x, Double error) {
+        const __m256i word = _mm256_castpd_si256(x);
+        const __m256i one = _mm256_set1_epi64x(1);
+        const __m256i inexact = _mm256_castpd_si256(_mm256_cmp_pd(error, _mm256_setzero_pd(), _CMP_NEQ_OQ));
+        const __m256i even = _mm256_cmpeq_epi64(bit_and(word, one), set(0));
+        const __m256i differ = bit_xor(word, _mm256_castpd_si256(error));
+        const __m256i step = bit_or(_mm256_cmpgt_epi64(set(0), differ), one);
+        return _mm256_castsi256_pd(_mm256_add_epi64(word, bit_and(bit_and(inexact, even), step)));
+    }
+
+    // Conversions.
+    static Float to_float(Int x) { return _mm256_cvtepi32_ps(x); }
+    static Int truncate(Float x) { return _mm256_cvttps_epi32(x); }
+    static Int canonical_nan(Int x) {
+        const Mask nan = as_int(_mm256_cmp_ps(as_float(x), as_float(x), _CMP_UNORD_Q));
+        return select(nan, set(0x7FC00000), x);
+    }
+    static constexpr bool has_integer_part = false;
+    static constexpr bool has_half = true;
+    static Int load_half(const void* p) {
+        return as_int(_mm256_cvtph_ps(_mm_loadu_si128(static_cast<const __m128i_u*>(p))));
+    }
+    static void store_half(void* p, Int x) {
+        const __m128i halves = _mm256_cvtps_ph(as_float(x), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+        _mm_storeu_si128(static_cast<__m128i_u*>(p), halves);
+    }
+    static Double widen_low(Int x) { return _mm256_cvtps_pd(_mm256_castps256_ps128(as_float(x))); }
+    static Double widen_high(Int x) { return _mm256_cvtps_pd(_mm256_extractf128_ps(as_float(x), 1)); }
+    static Int narrow_odd(Double low, Double high) {
+        return _mm256_set_m128i(narrow_half_odd(high), narrow_half_odd(low));
+    }
+
+    // Philox: each lane of 64 bits computes a block of four words.
+    using Int64 = __m256i;
+    static constexpr int lanes64 = 4;
+    static Int64 set64(std::uint64_t x) { return _mm256_set1_epi64x(static_cast<long long>(x)); }
+    static Int64 block_numbers(std::uint64_t first) {
+        return _mm256_add_epi64(set64(first), _mm256_setr_epi64x(0, 2, 1, 3));
+    }
+    static Int64 upper(Int64 x) { return _mm256_srli_epi64(x, 32); }
+    static Int64 xor3(Int64 a, Int64 b, Int64 c) { return bit_xor(bit_xor(a, b), c); }
+    static Int64 mul_lower(Int64 a, Int64 b) { return _mm256_mul_epu32(a, b); }
+    static void in_order(Int64 a, Int64 b, Int64 c, Int64 d, Int* words) {
+        const Int ab = _mm256_blend_epi32(a, _mm256_slli_epi64(b, 32), 0xAA);
+        const Int cd = _mm256_blend_epi32(c, _mm256_slli_epi64(d, 32), 0xAA);
+        words[0] = _mm256_unpacklo_epi64(ab, cd);
+        words[1] = _mm256_unpackhi_epi64(ab, cd);
+    }
+
+  private:
+    static __m128i narrow_half_odd(Double x) {
+        const __m128 nearest = _mm256_cvtpd_ps(x);
+        const __m256d back = _mm256_cvtps_pd(nearest);
+        const __m256d no_sign = _mm256_castsi256_pd(_mm256_set1_epi64x(0x7FFFFFFFFFFFFFFF));
+        const __m256d inexact = _mm256_cmp_pd(back, x, _CMP_NEQ_OQ);
+        const __m256d above = _mm256_cmp_pd(_mm256_and_pd(back, no_sign), _mm256_and_pd(x, no_sign), _CMP_GT_OQ);
+        const __m128i toward_zero = _mm_add_epi32(_mm_castps_si128(nearest), narrow_mask(above));
+        return _mm_or_si128(toward_zero, _mm_and_si128(narrow_mask(inexact), _mm_set1_epi32(1)));
+    }
+    static __m128i narrow_mask(__m256d mask) {
+        const __m128 low = _mm_castpd_ps(_mm256_castpd256_pd128(mask));
+        const __m128 high = _mm_castpd_ps(_mm256_extractf128_pd(mask, 1));
+        return _mm_castps_si128(_mm_shuffle_ps(low, high, _MM_SHUFFLE(2, 0, 2, 0)));
+    }
+    static __m128i halves_of(Int x) {
+        return _mm_packus_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
+    }
+};
+
+}  // namespace
+}  // namespace ulp::vec

@@ -1,0 +1,168 @@
+// Vectors of AVX-512 (F, BW, DQ, VL): 16 lanes of 32 bits. One of the vector kits; docs of the operations stand in
+// vec_portable.hpp, remarks here only where the instructions differ.
+//
+// Included by units compiled for these instructions only: everything is in an unnamed namespace, and includes are few
+// (softfloat/vector/simd_choice.hpp says why).
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+namespace ulp::vec {
+namespace {
+
+struct Avx512 {
+    static constexpr int lanes = 16;
+    using Int = __m512i;
+    using Float = __m512;
+    using Double = __m512d;
+    using Mask = __mmask16;
+
+    // Memory.
+    static Int load(const void* p) { return _mm512_loadu_si512(p); }
+    static Int load16(const void* p) {
+        return _mm512_cvtepu16_epi32(_mm256_loadu_si256(static_cast<const __m256i_u*>(p)));
+    }
+    static Int load8(const void* p) { return _mm512_cvtepu8_epi32(_mm_loadu_si128(static_cast<const __m128i_u*>(p))); }
+    static Float load_float(const void* p) { return _mm512_loadu_ps(p); }
+    static Double load_double(const void* p) { return _mm512_loadu_pd(p); }
+    static void store(void* p, Int x) { _mm512_storeu_si512(p, x); }
+    static void store(void* p, Float x) { _mm512_storeu_ps(p, x); }
+    static void store(void* p, Double x) { _mm512_storeu_pd(p, x); }
+    static void store16(void* p, Int x) { _mm256_storeu_si256(static_cast<__m256i_u*>(p), _mm512_cvtepi32_epi16(x)); }
+    static void store8(void* p, Int x) { _mm_storeu_si128(static_cast<__m128i_u*>(p), _mm512_cvtepi32_epi8(x)); }
+    static Int set(std::uint32_t x) { return _mm512_set1_epi32(static_cast<int>(x)); }
+    static Int set(std::int32_t x) { return _mm512_set1_epi32(x); }
+    static Float set_float(float x) { return _mm512_set1_ps(x); }
+    static Double set_double(double x) { return _mm512_set1_pd(x); }
+    static Float as_float(Int x) { return _mm512_castsi512_ps(x); }
+    static Int as_int(Float x) { return _mm512_castps_si512(x); }
+
+    // Integers of 32 bits.
+    static Int bit_and(Int a, Int b) { return _mm512_and_si512(a, b); }
+    static Int bit_or(Int a, Int b) { return _mm512_or_si512(a, b); }
+    static Int bit_xor(Int a, Int b) { return _mm512_xor_si512(a, b); }
+    static Int and_not(Int a, Int b) { return _mm512_andnot_si512(b, a); }
+    static Int add(Int a, Int b) { return _mm512_add_epi32(a, b); }
+    static Int sub(Int a, Int b) { return _mm512_sub_epi32(a, b); }
+    static Int max(Int a, Int b) { return _mm512_max_epi32(a, b); }
+    static Int min(Int a, Int b) { return _mm512_min_epi32(a, b); }
+    static Int shift_left(Int a, Int distance) { return _mm512_sllv_epi32(a, distance); }
+    static Int shift_right(Int a, Int distance) { return _mm512_srlv_epi32(a, distance); }
+    template <unsigned n>
+    static Int shift_left(Int a) {
+        return _mm512_slli_epi32(a, n);
+    }
+    template <unsigned n>
+    static Int shift_right(Int a) {
+        return _mm512_srli_epi32(a, n);
+    }
+    static Int all_sign(Int a) { return _mm512_srai_epi32(a, 31); }
+
+    // Masks.
+    static Mask greater(Int a, Int b) { return _mm512_cmpgt_epi32_mask(a, b); }
+    static Mask greater_unsigned(Int a, Int b) { return _mm512_cmpgt_epu32_mask(a, b); }
+    static Mask equal(Int a, Int b) { return _mm512_cmpeq_epi32_mask(a, b); }
+    static Int select(Mask mask, Int yes, Int no) { return _mm512_mask_mov_epi32(no, mask, yes); }
+    static Int where(Mask mask, Int yes) { return _mm512_maskz_mov_epi32(mask, yes); }
+    static bool any(Mask mask) { return mask != 0; }
+
+    // fp32 and fp64 in the rounding of the processor's control register.
+    static Float add(Float a, Float b) { return _mm512_add_ps(a, b); }
+    static Float sub(Float a, Float b) { return _mm512_sub_ps(a, b); }
+    static Float mul(Float a, Float b) { return _mm512_mul_ps(a, b); }
+    static Float div(Float a, Float b) { return _mm512_div_ps(a, b); }
+    static Float sqrt(Float a) { return _mm512_sqrt_ps(a); }
+    static Float fma(Float a, Float b, Float c) { return _mm512_fmadd_ps(a, b, c); }
+    static Double add(Double a, Double b) { return _mm512_add_pd(a, b); }
+    static Double sub(Double a, Double b) { return _mm512_sub_pd(a, b); }
+    static Double mul(Double a, Double b) { return _mm512_mul_pd(a, b); }
+    static Double div(Double a, Double b) { return _mm512_div_pd(a, b); }
+    static Double sqrt(Double a) { return _mm512_sqrt_pd(a); }
+    static Double fma(Double a, Double b, Double c) { return _mm512_fmadd_pd(a, b, c); }
+
+    // To odd, whatever the control register says: the result toward zero, with the last bit set where the results down
+    // and up differ.
+    static constexpr int zero = _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC;
+    static constexpr int down = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
+    static constexpr int up = _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC;
+    static Float add_to_odd(Float a, Float b) {
+        return odd(_mm512_add_round_ps(a, b, zero), _mm512_add_round_ps(a, b, down), _mm512_add_round_ps(a, b, up));
+    }
+    static Float fma_to_odd(Float a, Float b, Float c) {
+        return odd(_mm512_fmadd_round_ps(a, b, c, zero), _mm512_fmadd_round_ps(a, b, c, down),
+                   _mm512_fmadd_round_ps(a, b, c, up));
+    }
+    static Double add_to_odd(Double a, Double b) {
+        return odd(_mm512_add_round_pd(a, b, zero), _mm512_add_round_pd(a, b, down), _mm512_add_round_pd(a, b, up));
+    }
+    static Double fma_to_odd(Double a, Double b, Double c) {
+        return odd(_mm512_fmadd_round_pd(a, b, c, zero), _mm512_fmadd_round_pd(a, b, c, down),
+                   _mm512_fmadd_round_pd(a, b, c, up));
+    }
+
+    // Conversions.
+    static Float to_float(Int x) { return _mm512_cvtepi32_ps(x); }
+    static Int truncate(Float x) { return _mm512_cvttps_epi32(x); }
+    static Int canonical_nan(Int x) {
+        const Mask nan = _mm512_cmp_ps_mask(as_float(x), as_float(x), _CMP_UNORD_Q);
+        return _mm512_mask_mov_epi32(x, nan, set(0x7FC00000));
+    }
+    static constexpr bool has_integer_part = true;
+    static Int integer_part(Int x, Int exponent) {
+        return _mm512_cvttps_epu32(_mm512_scalef_ps(as_float(x), as_float(exponent)));
+    }
+    static constexpr bool has_half = true;
+    static Int load_half(const void* p) {
+        return as_int(_mm512_cvtph_ps(_mm256_loadu_si256(static_cast<const __m256i_u*>(p))));
+    }
+    static void store_half(void* p, Int x) {
+        const __m256i halves = _mm512_cvtps_ph(as_float(x), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+        _mm256_storeu_si256(static_cast<__m256i_u*>(p), halves);
+    }
+    static Double widen_low(Int x) { return _mm512_cvtps_pd(_mm256_castsi256_ps(_mm512_castsi512_si256(x))); }
+    static Double widen_high(Int x) { return _mm512_cvtps_pd(_mm256_castsi256_ps(_mm512_extracti64x4_epi64(x, 1))); }
+    static Int narrow_odd(Double low, Double high) {
+        return _mm512_inserti64x4(_mm512_castsi256_si512(narrow_half_odd(low)), narrow_half_odd(high), 1);
+    }
+
+    // Philox: each lane of 64 bits computes a block of four words.
+    using Int64 = __m512i;
+    static constexpr int lanes64 = 8;
+    static Int64 set64(std::uint64_t x) { return _mm512_set1_epi64(static_cast<long long>(x)); }
+    static Int64 block_numbers(std::uint64_t first) {
+        return _mm512_add_epi64(set64(first), _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7));
+    }
+    static Int64 upper(Int64 x) { return _mm512_srli_epi64(x, 32); }
+    static Int64 xor3(Int64 a, Int64 b, Int64 c) { return _mm512_ternarylogic_epi64(a, b, c, 0x96); }
+    static Int64 mul_lower(Int64 a, Int64 b) { return _mm512_mul_epu32(a, b); }
+    ///     a0 a4 a1 a5 ...   b0 b4 b1 b5 ...   ->   a0 b0 a4 b4 ...   c0 d0 c4 d4 ...   ->   a0 b0 c0 d0 a1 ...
+    static void in_order(Int64 a, Int64 b, Int64 c, Int64 d, Int* words) {
+        const Int ab = _mm512_mask_shuffle_epi32(a, 0xAAAA, b, _MM_PERM_CCAA);
+        const Int cd = _mm512_mask_shuffle_epi32(c, 0xAAAA, d, _MM_PERM_CCAA);
+        words[0] = _mm512_unpacklo_epi64(ab, cd);
+        words[1] = _mm512_unpackhi_epi64(ab, cd);
+    }
+
+  private:
+    static Float odd(Float toward_zero, Float lower, Float upper) {
+        const Int word = as_int(toward_zero);
+        const Mask inexact = _mm512_cmp_ps_mask(lower, upper, _CMP_NEQ_OQ);
+        return as_float(_mm512_mask_or_epi32(word, inexact, word, set(1)));
+    }
+    static Double odd(Double toward_zero, Double lower, Double upper) {
+        const __m512i word = _mm512_castpd_si512(toward_zero);
+        const __mmask8 inexact = _mm512_cmp_pd_mask(lower, upper, _CMP_NEQ_OQ);
+        return _mm512_castsi512_pd(_mm512_mask_or_epi64(word, inexact, word, _mm512_set1_epi64(1)));
+    }
+    static __m256i narrow_half_odd(__m512d x) {
+        const __m256 toward_zero = _mm512_cvt_roundpd_ps(x, zero);
+        const __mmask8 inexact = _mm512_cmp_pd_mask(_mm512_cvtps_pd(toward_zero), x, _CMP_NEQ_OQ);
+        const __m256i word = _mm256_castps_si256(toward_zero);
+        return _mm256_mask_or_epi32(word, inexact, word, _mm256_set1_epi32(1));
+    }
+};
+
+}  // namespace
+}  // namespace ulp::vec

@@ -1,0 +1,204 @@
+// The vector kit for any processor: 4 lanes of 32 bits, in the vector types that g++ and clang have everywhere. A
+// kernel is a template over a kit `Vec`; vec_avx2.hpp and vec_avx512.hpp have the same operations for their
+// instructions, and a port to other instructions is one more such file.
+//
+// The operations, each on all lanes:
+//
+//     load, load16, load8        words of 32, 16 or 8 bits, the narrow ones filled up with zeros; any alignment
+//     store16, store8            lanes that hold at most that many bits
+//     and_not(a, b)              a & ~b
+//     max, min, greater          of signed integers
+//     shift_left, shift_right    logical; a distance of 32 or more, or below 0, gives 0
+//     all_sign                   all bits the sign bit
+//     select, where              yes or no; yes or 0
+//     add_to_odd, fma_to_odd     rounded to odd (kernels_arithmetic.hpp); the product of fma_to_odd must be exact
+//     truncate                   to int32, toward zero; unspecified outside int32
+//     canonical_nan              fp32 words with every NaN replaced by the one quiet NaN
+//     load_half, store_half      fp16 in memory from and to fp32 words, exact but for the bits of NaNs, and rounded to
+//                                nearest even; only where has_half
+//     integer_part(x, e)         of x * 2^e for positive fp32 words x and results below 2^32, e an fp32 word; only
+//                                where has_integer_part
+//     widen_low, widen_high      fp32 words of the lower and upper half of the lanes to fp64
+//     narrow_odd                 rounded to odd in fp32; beyond fp32's range the largest number, which is odd
+//     upper, xor3, mul_lower     on lanes of 64 bits: the upper 32 bits; a ^ b ^ c; the product of the lower 32 bits
+//     block_numbers, in_order    Philox: the number of each lane's block, so that `in_order` leaves the four words of
+//                                all blocks in order, in two registers for each four words
+//
+// Everything is in an unnamed namespace, and includes are few (softfloat/vector/simd_choice.hpp says why).
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "softfloat/vector/two_sum.hpp"
+
+namespace ulp::vec {
+namespace {
+
+struct Portable {
+    static constexpr int lanes = 4;
+    using Int [[gnu::vector_size(16)]] = std::uint32_t;
+    using Float [[gnu::vector_size(16)]] = float;
+    using Double [[gnu::vector_size(16)]] = double;  // half as many lanes
+    using Mask = Int;                                // all bits of a lane
+    using Signed [[gnu::vector_size(16)]] = std::int32_t;
+
+    // Memory.
+    static Int load(const void* p) {
+        Int x;
+        std::memcpy(&x, p, sizeof x);
+        return x;
+    }
+    static Int load16(const void* p) { return widened<std::uint16_t>(p); }
+    static Int load8(const void* p) { return widened<std::uint8_t>(p); }
+    static Float load_float(const void* p) {
+        Float x;
+        std::memcpy(&x, p, sizeof x);
+        return x;
+    }
+    static Double load_double(const void* p) {
+        Double x;
+        std::memcpy(&x, p, sizeof x);
+        return x;
+    }
+    static void store(void* p, Int x) { std::memcpy(p, &x, sizeof x); }
+    static void store(void* p, Float x) { std::memcpy(p, &x, sizeof x); }
+    static void store(void* p, Double x) { std::memcpy(p, &x, sizeof x); }
+    static void store16(void* p, Int x) { store_narrowed<std::uint16_t>(p, x); }
+    static void store8(void* p, Int x) { store_narrowed<std::uint8_t>(p, x); }
+    static Int set(std::uint32_t x) { return Int{x, x, x, x}; }
+    static Int set(std::int32_t x) { return set(static_cast<std::uint32_t>(x)); }
+    static Float set_float(float x) { return Float{x, x, x, x}; }
+    static Double set_double(double x) { return Double{x, x}; }
+    static Float as_float(Int x) { return reinterpret_cast<Float>(x); }
+    static Int as_int(Float x) { return reinterpret_cast<Int>(x); }
+
+    // Integers of 32 bits.
+    static Int bit_and(Int a, Int b) { return a & b; }
+    static Int bit_or(Int a, Int b) { return a | b; }
+    static Int bit_xor(Int a, Int b) { return a ^ b; }
+    static Int and_not(Int a, Int b) { return a & ~b; }
+    static Int add(Int a, Int b) { return a + b; }
+    static Int sub(Int a, Int b) { return a - b; }
+    static Int max(Int a, Int b) { return select(greater(a, b), a, b); }
+    static Int min(Int a, Int b) { return select(greater(a, b), b, a); }
+    static Int shift_left(Int a, Int distance) { return where(mask_of(distance < 32), a << (distance & 31)); }
+    static Int shift_right(Int a, Int distance) { return where(mask_of(distance < 32), a >> (distance & 31)); }
+    template <unsigned n>
+    static Int shift_left(Int a) {
+        return a << n;
+    }
+    template <unsigned n>
+    static Int shift_right(Int a) {
+        return a >> n;
+    }
+    static Int all_sign(Int a) { return reinterpret_cast<Int>(reinterpret_cast<Signed>(a) >> 31); }
+
+    // Masks.
+    static Mask greater(Int a, Int b) { return mask_of(reinterpret_cast<Signed>(a) > reinterpret_cast<Signed>(b)); }
+    static Mask greater_unsigned(Int a, Int b) { return mask_of(a > b); }
+    static Mask equal(Int a, Int b) { return mask_of(a == b); }
+    static Int select(Mask mask, Int yes, Int no) { return (mask & yes) | (~mask & no); }
+    static Int where(Mask mask, Int yes) { return mask & yes; }
+    static bool any(Mask mask) { return (mask[0] | mask[1] | mask[2] | mask[3]) != 0; }
+
+    // fp32 and fp64 in the rounding of the processor's control register.
+    static Float add(Float a, Float b) { return a + b; }
+    static Float sub(Float a, Float b) { return a - b; }
+    static Float mul(Float a, Float b) { return a * b; }
+    static Float div(Float a, Float b) { return a / b; }
+    static Float sqrt(Float a) {
+        for (int i = 0; i < lanes; ++i) a[i] = __builtin_sqrtf(a[i]);
+        return a;
+    }
+    static Float fma(Float a, Float b, Float c) {
+        for (int i = 0; i < lanes; ++i) a[i] = __builtin_fmaf(a[i], b[i], c[i]);
+        return a;
+    }
+    static Double add(Double a, Double b) { return a + b; }
+    static Double sub(Double a, Double b) { return a - b; }
+    static Double mul(Double a, Double b) { return a * b; }
+    static Double div(Double a, Double b) { return a / b; }
+    static Double sqrt(Double a) {
+        for (int i = 0; i < lanes / 2; ++i) a[i] = __builtin_sqrt(a[i]);
+        return a;
+    }
+    static Double fma(Double a, Double b, Double c) {
+        for (int i = 0; i < lanes / 2; ++i) a[i] = __builtin_fma(a[i], b[i], c[i]);
+        return a;
+    }
+
+    static Float add_to_odd(Float a, Float b) { return two_sum_to_odd<Portable>(a, b); }
+    static Double add_to_odd(Double a, Double b) { return two_sum_to_odd<Portable>(a, b); }
+    static Float fma_to_odd(Float a, Float b, Float c) { return add_to_odd(mul(a, b), c); }
+    static Double fma_to_odd(Double a, Double b, Double c) { return add_to_odd(mul(a, b), c); }
+    /// x, rounded to nearest even from x + error, as if rounded to odd. NaNs and infinities have error NaN.
+    static Float to_odd(Float x, Float error) {
+        const Int word = as_int(x);
+        const Mask inexact = mask_of(error < 0) | mask_of(error > 0);
+        const Mask even = (word & 1) == 0;
+        const Int step = all_sign(word ^ as_int(error)) | 1;
+        return as_float(word + (inexact & even & step));
+    }
+    static Double to_odd(Double x, Double error) {
+        const auto word = reinterpret_cast<Int64>(x);
+        const auto inexact = reinterpret_cast<Int64>(error < 0) | reinterpret_cast<Int64>(error > 0);
+        const auto even = (word & 1) - 1;  // all bits, or none
+        const auto differ = word ^ reinterpret_cast<Int64>(error);
+        const auto step = -(differ >> 63) | 1;
+        return reinterpret_cast<Double>(word + (inexact & even & step));
+    }
+
+    // Conversions.
+    static Float to_float(Int x) { return __builtin_convertvector(reinterpret_cast<Signed>(x), Float); }
+    static Int truncate(Float x) { return reinterpret_cast<Int>(__builtin_convertvector(x, Signed)); }
+    static Int canonical_nan(Int x) { return select(greater(x & 0x7FFFFFFF, set(0x7F800000)), set(0x7FC00000), x); }
+    static constexpr bool has_integer_part = false;
+    static constexpr bool has_half = false;
+    static Double widen_low(Int x) { return Double{as_float(x)[0], as_float(x)[1]}; }
+    static Double widen_high(Int x) { return Double{as_float(x)[2], as_float(x)[3]}; }
+    static Int narrow_odd(Double low, Double high) {
+        return Int{narrow_one(low[0]), narrow_one(low[1]), narrow_one(high[0]), narrow_one(high[1])};
+    }
+
+    // Philox: each lane of 64 bits computes a block of four words.
+    using Int64 [[gnu::vector_size(16)]] = std::uint64_t;
+    static constexpr int lanes64 = 2;
+    static Int64 set64(std::uint64_t x) { return Int64{x, x}; }
+    static Int64 block_numbers(std::uint64_t first) { return Int64{first, first + 1}; }
+    static Int64 upper(Int64 x) { return x >> 32; }
+    static Int64 xor3(Int64 a, Int64 b, Int64 c) { return a ^ b ^ c; }
+    static Int64 mul_lower(Int64 a, Int64 b) { return (a & 0xFFFFFFFF) * (b & 0xFFFFFFFF); }
+    static void in_order(Int64 a, Int64 b, Int64 c, Int64 d, Int* words) {
+        for (int i = 0; i < lanes64; ++i) words[i] = Int{low(a[i]), low(b[i]), low(c[i]), low(d[i])};
+    }
+
+  private:
+    static std::uint32_t low(std::uint64_t x) { return static_cast<std::uint32_t>(x); }
+    /// Comparisons give signed lanes.
+    static Mask mask_of(Signed comparison) { return reinterpret_cast<Mask>(comparison); }
+    template <class Word>
+    static Int widened(const void* p) {
+        Word words[lanes];
+        std::memcpy(words, p, sizeof words);
+        return Int{words[0], words[1], words[2], words[3]};
+    }
+    template <class Word>
+    static void store_narrowed(void* p, Int x) {
+        const Word words[lanes] = {static_cast<Word>(x[0]), static_cast<Word>(x[1]), static_cast<Word>(x[2]),
+                                   static_cast<Word>(x[3])};
+        std::memcpy(p, words, sizeof words);
+    }
+    static std::uint32_t narrow_one(double x) {
+        const auto nearest = static_cast<float>(x);
+        const double back = nearest;
+        const bool inexact = back < x || back > x;
+        const bool above = inexact && (back < 0 ? -back : back) > (x < 0 ? -x : x);
+        std::uint32_t word;
+        std::memcpy(&word, &nearest, sizeof word);
+        return (word - (above ? 1 : 0)) | (inexact ? 1 : 0);
+    }
+};
+
+}  // namespace
+}  // namespace ulp::vec
