@@ -61,7 +61,7 @@ void in_blocks(void (*run)(const StridedProduct&), const StridedProduct& p) {
 class EigenBackend final : public MatmulBackend {
   public:
     [[nodiscard]] std::string name() const override { return "eigen"; }
-    [[nodiscard]] std::string claimed_model(const ProductTypes&) const override { return {}; }
+    [[nodiscard]] std::string promised_model(const ProductTypes&) const override { return {}; }
     [[nodiscard]] std::string path(const ProductTypes&, Index, Index, Index) const override {
         return fmt::format("Eigen's fp32 product, {}", kernel().name);
     }

@@ -74,7 +74,7 @@ void run_in_rows(const Product& p) {
 class IeeeBackend final : public MatmulBackend {
   public:
     [[nodiscard]] std::string name() const override { return "soft:ieee"; }
-    [[nodiscard]] std::string claimed_model(const ProductTypes& types) const override {
+    [[nodiscard]] std::string promised_model(const ProductTypes& types) const override {
         return "ieee " + name_of(types);
     }
     [[nodiscard]] std::string path(const ProductTypes&, Index, Index, Index) const override {

@@ -38,7 +38,7 @@ class TensorCoreBackend final : public MatmulBackend {
         : argument_(argument), unit_(unit_of(argument)), architecture_(architecture_of(unit_.gpu)) {}
 
     [[nodiscard]] std::string name() const override { return "soft:" + argument_; }
-    [[nodiscard]] std::string claimed_model(const ProductTypes& types) const override {
+    [[nodiscard]] std::string promised_model(const ProductTypes& types) const override {
         const ModelRow* row = find(types);
         return row == nullptr ? std::string() : row->key();
     }

@@ -28,8 +28,8 @@ class Checked final : public MatmulBackend {
     [[nodiscard]] std::string name() const override {
         return fmt::format("checked({},{})", backend_->name(), reference_->name());
     }
-    [[nodiscard]] std::string claimed_model(const ProductTypes& types) const override {
-        return backend_->claimed_model(types);
+    [[nodiscard]] std::string promised_model(const ProductTypes& types) const override {
+        return backend_->promised_model(types);
     }
     [[nodiscard]] std::string path(const ProductTypes& types, Index m, Index n, Index k) const override {
         return backend_->path(types, m, n, k) + ", checked against " + reference_->name();
@@ -38,8 +38,8 @@ class Checked final : public MatmulBackend {
   private:
     void compute(const Product& p) const override {
         Matrix expected(p.d.rows, p.d.cols);
-        reference_->multiply({p.types, p.a, p.b, p.c, expected});  // first: D may be C itself
-        backend_->multiply(p);
+        reference_->matmul({p.types, p.a, p.b, p.c, expected});  // first: D may be C itself
+        backend_->matmul(p);
         for (Index i = 0; i < p.d.rows; ++i) {
             for (Index j = 0; j < p.d.cols; ++j) {
                 if (!same(p.d(i, j), expected(i, j))) report(p, i, j, expected(i, j));
@@ -95,8 +95,8 @@ class Recorded final : public MatmulBackend {
     [[nodiscard]] std::string name() const override {
         return fmt::format("recorded({},{})", file_.string(), backend_->name());
     }
-    [[nodiscard]] std::string claimed_model(const ProductTypes& types) const override {
-        return backend_->claimed_model(types);
+    [[nodiscard]] std::string promised_model(const ProductTypes& types) const override {
+        return backend_->promised_model(types);
     }
     [[nodiscard]] std::string path(const ProductTypes& types, Index m, Index n, Index k) const override {
         return backend_->path(types, m, n, k) + ", recorded";
@@ -105,11 +105,11 @@ class Recorded final : public MatmulBackend {
   private:
     void compute(const Product& p) const override {
         const std::string key = key_of(p);  // before: D may be C itself
-        backend_->multiply(p);
+        backend_->matmul(p);
         const std::lock_guard lock(mutex_);
         const std::string types = name_of(p.types);
         if (claimed_.insert(types).second)
-            out_ << "claims " << types << " " << backend_->claimed_model(p.types) << "\n";
+            out_ << "claims " << types << " " << backend_->promised_model(p.types) << "\n";
         out_ << "product " << key << "\n";
         for (Index i = 0; i < p.d.rows; ++i) {
             for (Index j = 0; j < p.d.cols; ++j)
@@ -141,7 +141,7 @@ class Replayed final : public MatmulBackend {
     }
 
     [[nodiscard]] std::string name() const override { return fmt::format("replayed({})", file_.string()); }
-    [[nodiscard]] std::string claimed_model(const ProductTypes& types) const override {
+    [[nodiscard]] std::string promised_model(const ProductTypes& types) const override {
         const auto claim = claims_.find(name_of(types));
         return claim == claims_.end() ? std::string() : claim->second;
     }
@@ -212,8 +212,8 @@ class WithIeee final : public MatmulBackend {
         : backend_(std::move(backend)), ieee_(make_backend("soft:ieee")), lacks_fp32_(lacks(fp32)) {}
 
     [[nodiscard]] std::string name() const override { return fmt::format("with_ieee({})", backend_->name()); }
-    [[nodiscard]] std::string claimed_model(const ProductTypes& types) const override {
-        return chosen(types).claimed_model(types);
+    [[nodiscard]] std::string promised_model(const ProductTypes& types) const override {
+        return chosen(types).promised_model(types);
     }
     [[nodiscard]] std::string path(const ProductTypes& types, Index m, Index n, Index k) const override {
         const std::string way = chosen(types).path(types, m, n, k);
@@ -223,7 +223,7 @@ class WithIeee final : public MatmulBackend {
   private:
     static constexpr ProductTypes fp32{formats::fp32, formats::fp32};
 
-    void compute(const Product& p) const override { chosen(p.types).multiply(p); }
+    void compute(const Product& p) const override { chosen(p.types).matmul(p); }
     [[nodiscard]] const MatmulBackend& chosen(const ProductTypes& types) const {
         return lacks_fp32_ && types == fp32 ? *ieee_ : *backend_;
     }

@@ -14,18 +14,18 @@ void dispatch(const Engine& engine, const ProductTypes& types, ProductPurpose pu
         engine.product_tap({purpose.layer, purpose.pass, types, a.rows, b.cols, a.cols,
                             engine.backend->path(types, a.rows, b.cols, a.cols)});
     }
-    engine.backend->multiply({types, a, b, std::nullopt, d});
+    engine.backend->matmul({types, a, b, std::nullopt, d});
 }
 
-/// What a copy of an operand takes: in the narrow format, and on the carrier.
+/// What a copy of an operand takes: in the narrow format, and in the fp32 container.
 ByteCount bytes_of_copy(const MatrixView& operand, const FloatFormat& narrow) {
     const std::int64_t size = operand.rows * operand.cols;
     return {size * narrow.storage_bits() / 8, size * static_cast<std::int64_t>(sizeof(float))};
 }
 
 /// Operands in 8 bits with a scale each; the scales, powers of two, are taken out of the result again.
-ByteCount product_with_delayed_scales(const Engine& engine, const ProductTypes& types, ProductPurpose purpose,
-                                      const MatrixView& a, const MatrixView& b, const MutableMatrixView& d) {
+ByteCount matmul_with_delayed_scales(const Engine& engine, const ProductTypes& types, ProductPurpose purpose,
+                                     const MatrixView& a, const MatrixView& b, const MutableMatrixView& d) {
     const Recipe& recipe = engine.recipe;
     const auto format_of = [&](ProductPurpose::Gradient which) {
         return purpose.gradient == which ? recipe.scaled_gradient : recipe.scaled_operand;
@@ -47,8 +47,8 @@ ByteCount product_with_delayed_scales(const Engine& engine, const ProductTypes& 
 
 /// Operands as blocks along k. A block's numbers, a power of two times 8 bits or less, are numbers of bf16, which is
 /// what the backend multiplies.
-ByteCount product_of_blocks(const Engine& engine, const ProductTypes& types, ProductPurpose purpose,
-                            const MatrixView& a, const MatrixView& b, const MutableMatrixView& d) {
+ByteCount matmul_of_blocks(const Engine& engine, const ProductTypes& types, ProductPurpose purpose, const MatrixView& a,
+                           const MatrixView& b, const MutableMatrixView& d) {
     const Matrix x = in_blocks(a, engine.recipe.scaled_operand);
     const Matrix y = in_blocks(b.transposed(), engine.recipe.scaled_operand);
     dispatch(engine, {formats::bf16, types.accumulator}, purpose, x, transposed(y), d);
@@ -59,11 +59,12 @@ ByteCount product_of_blocks(const Engine& engine, const ProductTypes& types, Pro
 }  // namespace
 
 template <>
-ByteCount product(const Engine& engine, const ProductTypes& types, ProductPurpose purpose,
-                  const StridedView<const float>& a, const StridedView<const float>& b, const StridedView<float>& d) {
+ByteCount scaled_matmul(const Engine& engine, const ProductTypes& types, ProductPurpose purpose,
+                        const StridedView<const float>& a, const StridedView<const float>& b,
+                        const StridedView<float>& d) {
     switch (engine.recipe.scaling) {
-        case OperandScaling::delayed: return product_with_delayed_scales(engine, types, purpose, a, b, d);
-        case OperandScaling::blocks: return product_of_blocks(engine, types, purpose, a, b, d);
+        case OperandScaling::delayed: return matmul_with_delayed_scales(engine, types, purpose, a, b, d);
+        case OperandScaling::blocks: return matmul_of_blocks(engine, types, purpose, a, b, d);
         case OperandScaling::none: break;
     }
     dispatch(engine, types, purpose, a, b, d);
@@ -71,8 +72,8 @@ ByteCount product(const Engine& engine, const ProductTypes& types, ProductPurpos
 }
 
 template <>
-ByteCount product(const Engine&, const ProductTypes&, ProductPurpose, const StridedView<const double>& a,
-                  const StridedView<const double>& b, const StridedView<double>& d) {
+ByteCount scaled_matmul(const Engine&, const ProductTypes&, ProductPurpose, const StridedView<const double>& a,
+                        const StridedView<const double>& b, const StridedView<double>& d) {
     for (Index i = 0; i < a.rows; ++i) {
         for (Index j = 0; j < b.cols; ++j) {
             double sum = 0;

@@ -35,11 +35,11 @@ struct ProductPurpose {
     enum class Gradient : std::uint8_t { none, a, b } gradient = Gradient::none;
 };
 
-/// d = a * b through the seam; operands lie on the types' grid. In fp64 mode a plain loop, ascending k, takes the
-/// backend's place (the seam's carrier is fp32). Returns what the operands took as scaled copies, where the recipe
-/// scales them.
+/// D = A * B by the engine's backend, with operand scales where the recipe has them; operands lie on the types' grid.
+/// In fp64 mode a plain loop over ascending k replaces the backend (whose container is fp32). Returns the bytes of the
+/// operands' scaled copies.
 template <class Real>
-ByteCount product(const Engine& engine, const ProductTypes& types, ProductPurpose purpose,
-                  const StridedView<const Real>& a, const StridedView<const Real>& b, const StridedView<Real>& d);
+ByteCount scaled_matmul(const Engine& engine, const ProductTypes& types, ProductPurpose purpose,
+                        const StridedView<const Real>& a, const StridedView<const Real>& b, const StridedView<Real>& d);
 
 }  // namespace ulp

@@ -19,7 +19,7 @@ Var<Real> GradScaler<Real>::scale(Var<Real> loss) {
 template <class Real>
 Var<Real> GradScaler<Real>::scaled_loss(Var<Real> loss) const {
     if (!scale_.options().dynamic && scale_.value() == 1) return loss;
-    return scaled(cast(loss, carrier_format<Real>), scale_.value());
+    return scaled(cast(loss, container_format<Real>), scale_.value());
 }
 
 template <class Real>
@@ -50,7 +50,7 @@ void GradScaler<Real>::unscale(Optimizer<Real>& optimizer) {
         throw std::logic_error("unscale() was already called for this optimizer since the last update()");
     }
     if (state.stage == Stage::stepped) throw std::logic_error("unscale() comes before step(), not after it");
-    if (scale_.value() != 1 && optimizer.model().recipe().update != carrier_format<Real>) {
+    if (scale_.value() != 1 && optimizer.model().recipe().update != container_format<Real>) {
         throw std::logic_error("these gradients are in 16 bits and would underflow when unscaled: use master weights");
     }
     optimizer.collect_gradients();

@@ -164,7 +164,7 @@ Recipe Level::recipe() const {
 template <class Real>
 void require_unconverted(const Model<Real>& model) {
     for (const Parameter<Real>& parameter : model.parameters()) {
-        if (parameter.value.format() == carrier_format<Real>) continue;
+        if (parameter.value.format() == container_format<Real>) continue;
         throw std::invalid_argument(
             fmt::format("{} is in {} already; give a level the model in fp32, it converts it itself", parameter.name,
                         name_of(parameter.value.format())));

@@ -56,7 +56,7 @@ Product transposed(const Product& p) {
             p.d.transposed()};
 }
 
-void MatmulBackend::multiply(const Product& product) const {
+void MatmulBackend::matmul(const Product& product) const {
     require_shapes(product);
 #ifndef NDEBUG
     require_on_grid(product.a, product.types.input, "A");
@@ -66,16 +66,16 @@ void MatmulBackend::multiply(const Product& product) const {
     compute(product);
 }
 
-Matrix multiply(const MatmulBackend& backend, const ProductTypes& types, const MatrixView& a, const MatrixView& b) {
+Matrix matmul(const MatmulBackend& backend, const ProductTypes& types, const MatrixView& a, const MatrixView& b) {
     Matrix d(a.rows, b.cols);
-    backend.multiply({types, a, b, std::nullopt, d});
+    backend.matmul({types, a, b, std::nullopt, d});
     return d;
 }
 
-Matrix multiply(const MatmulBackend& backend, const ProductTypes& types, const MatrixView& a, const MatrixView& b,
-                const MatrixView& c) {
+Matrix matmul(const MatmulBackend& backend, const ProductTypes& types, const MatrixView& a, const MatrixView& b,
+              const MatrixView& c) {
     Matrix d(a.rows, b.cols);
-    backend.multiply({types, a, b, c, d});
+    backend.matmul({types, a, b, c, d});
     return d;
 }
 

@@ -1,12 +1,12 @@
-// The seam between the trainer and whatever multiplies matrices. Stable: experiments, decorators and the GPU build on
-// it.
+// The interface between the trainer and the matrix-product backends ("the seam"). Stable: experiments, decorators and
+// the GPU build on it.
 //
-// Only matrix products cross it. fp32 is the carrier: fp16, bf16, tf32 and FP8 values are exact in it, so neither the
-// interface nor a caller needs templates. A forward product x * W^T and the two of the backward pass, dX = dY * W and
-// dW = dY^T * x, differ only in the strides of their operands:
+// Only matrix products cross it. fp32 is the container, that is, it holds every value of the formats exactly (fp16,
+// bf16, tf32, FP8), so neither the interface nor a caller needs templates. A forward product x * W^T and the two of the
+// backward pass, dX = dY * W and dW = dY^T * x, differ only in the strides of their operands:
 //
 //     auto backend = ulp::make_backend("soft:h100");
-//     ulp::Matrix y = ulp::multiply(*backend, {ulp::formats::fp16, ulp::formats::fp32}, x, ulp::transposed(w));
+//     ulp::Matrix y = ulp::matmul(*backend, {ulp::formats::fp16, ulp::formats::fp32}, x, ulp::transposed(w));
 #pragma once
 
 #include <functional>
@@ -55,22 +55,22 @@ class MatmulBackend {
     [[nodiscard]] virtual std::string name() const = 0;
     /// The model whose bits it promises for these types, or empty if it promises none. Backends that claim the same
     /// model give the same bits.
-    [[nodiscard]] virtual std::string claimed_model(const ProductTypes& types) const = 0;
+    [[nodiscard]] virtual std::string promised_model(const ProductTypes& types) const = 0;
     /// The way a product of this shape takes inside the backend, and why: for the log of products.
     [[nodiscard]] virtual std::string path(const ProductTypes& types, Index m, Index n, Index k) const = 0;
 
     /// Computes the product. Throws std::invalid_argument if the shapes do not fit or the backend has no such product.
     /// Debug builds also check that the operands lie on the grids that the types name.
-    void multiply(const Product& product) const;
+    void matmul(const Product& product) const;
 
   private:
     virtual void compute(const Product& product) const = 0;
 };
 
 /// A * B, and A * B + C. `types.input` must hold the operands' entries.
-Matrix multiply(const MatmulBackend& backend, const ProductTypes& types, const MatrixView& a, const MatrixView& b);
-Matrix multiply(const MatmulBackend& backend, const ProductTypes& types, const MatrixView& a, const MatrixView& b,
-                const MatrixView& c);
+Matrix matmul(const MatmulBackend& backend, const ProductTypes& types, const MatrixView& a, const MatrixView& b);
+Matrix matmul(const MatmulBackend& backend, const ProductTypes& types, const MatrixView& a, const MatrixView& b,
+              const MatrixView& c);
 
 /// Throws std::logic_error naming the first entry of `matrix` that the format cannot hold.
 void require_on_grid(const MatrixView& matrix, const FloatFormat& format, std::string_view what);

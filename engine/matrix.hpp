@@ -1,4 +1,4 @@
-// Matrices of the fp32 carrier: Eigen's row-major matrix for owners, and a strided view for operands.
+// Matrices in the fp32 container: Eigen's row-major matrix for owners, and a strided view for operands.
 #pragma once
 
 #include <Eigen/Core>

@@ -9,7 +9,7 @@ template <class Real>
 class Operand {
   public:
     Operand(const Tensor<Real>& tensor, const FloatFormat& grid) : data_(tensor.data()) {
-        if (tensor.format() == grid || grid == carrier_format<Real>) return;
+        if (tensor.format() == grid || grid == container_format<Real>) return;
         rounded_ = tensor;
         rounded_.round_to_format(grid);
         data_ = rounded_.data();

@@ -205,10 +205,10 @@ struct ConvPass {
         return w.matrix(g.group_out(), g.patch(), group * g.group_out() * g.patch());
     }
     /// d = a * b. Patches and maps live beside the images, and so does what the product copies.
-    void multiply(std::string_view pass, Gradient gradient, const Tensor<Real>& patches, const Tensor<Real>& maps,
-                  const StridedView<const Real>& a, const StridedView<const Real>& b,
-                  const StridedView<Real>& d) const {
-        ByteCount bytes = product<Real>(tape->engine(), precision.product, {label, pass, gradient}, a, b, d);
+    void matmul_into(std::string_view pass, Gradient gradient, const Tensor<Real>& patches, const Tensor<Real>& maps,
+                     const StridedView<const Real>& a, const StridedView<const Real>& b,
+                     const StridedView<Real>& d) const {
+        ByteCount bytes = scaled_matmul<Real>(tape->engine(), precision.product, {label, pass, gradient}, a, b, d);
         bytes += bytes_of(patches);
         tape->note_workspace(bytes += bytes_of(maps));
     }
@@ -218,10 +218,10 @@ struct ConvPass {
         const ProductTypes& types = precision.product;
         const Tensor<Real> patches = unfold(g, group, x);
         auto maps = Tensor<Real>::unset({g.group_out(), g.pixels()}, types.accumulator);
-        multiply(pass, gradient, patches, maps,
-                 Operand(patches, types.input).matrix(g.patch(), g.pixels()).transposed(),
-                 group_weight(Operand(w, types.b_input), group).transposed(),
-                 StridedView<Real>(maps.data(), g.group_out(), g.pixels()).transposed());
+        matmul_into(pass, gradient, patches, maps,
+                    Operand(patches, types.input).matrix(g.patch(), g.pixels()).transposed(),
+                    group_weight(Operand(w, types.b_input), group).transposed(),
+                    StridedView<Real>(maps.data(), g.group_out(), g.pixels()).transposed());
         return maps;
     }
     /// maps of outputs -> patches, folded into x.
@@ -231,10 +231,10 @@ struct ConvPass {
         auto patches = Tensor<Real>::unset({g.patch(), g.pixels()}, types.accumulator);
         {
             const Tensor<Real> maps = maps_of_group(g, group, y);
-            multiply(pass, gradient, patches, maps,
-                     Operand(maps, types.input).matrix(g.group_out(), g.pixels()).transposed(),
-                     group_weight(Operand(w, types.b_input), group),
-                     StridedView<Real>(patches.data(), g.patch(), g.pixels()).transposed());
+            matmul_into(pass, gradient, patches, maps,
+                        Operand(maps, types.input).matrix(g.group_out(), g.pixels()).transposed(),
+                        group_weight(Operand(w, types.b_input), group),
+                        StridedView<Real>(patches.data(), g.patch(), g.pixels()).transposed());
         }
         patches.round_to_format(precision.compute);
         fold(g, group, patches, precision.compute, x);
@@ -245,10 +245,10 @@ struct ConvPass {
         const ProductTypes& types = precision.product;
         const Tensor<Real> maps = maps_of_group(g, group, y);
         const Tensor<Real> patches = unfold(g, group, x);
-        multiply("weight gradient", gradient, patches, maps,
-                 Operand(maps, types.input).matrix(g.group_out(), g.pixels()),
-                 Operand(patches, types.b_input).matrix(g.patch(), g.pixels()).transposed(),
-                 StridedView<Real>(dw.data() + group * g.group_out() * g.patch(), g.group_out(), g.patch()));
+        matmul_into("weight gradient", gradient, patches, maps,
+                    Operand(maps, types.input).matrix(g.group_out(), g.pixels()),
+                    Operand(patches, types.b_input).matrix(g.patch(), g.pixels()).transposed(),
+                    StridedView<Real>(dw.data() + group * g.group_out() * g.patch(), g.group_out(), g.patch()));
     }
 };
 

@@ -19,9 +19,9 @@ void require_linear_shapes(const Tensor<Real>& x, const Tensor<Real>& w, const T
 
 /// d = a * b; what the product copies counts as workspace.
 template <class Real>
-void multiply(Tape<Real>& tape, const ProductTypes& types, ProductPurpose purpose, const StridedView<const Real>& a,
-              const StridedView<const Real>& b, const StridedView<Real>& d) {
-    tape.note_workspace(product<Real>(tape.engine(), types, purpose, a, b, d));
+void matmul_into(Tape<Real>& tape, const ProductTypes& types, ProductPurpose purpose, const StridedView<const Real>& a,
+                 const StridedView<const Real>& b, const StridedView<Real>& d) {
+    tape.note_workspace(scaled_matmul<Real>(tape.engine(), types, purpose, a, b, d));
 }
 
 }  // namespace
@@ -41,23 +41,23 @@ Var<Real> linear(Var<Real> x, Var<Real> weight, Var<Real> bias) {
     Shape shape = x.shape();
     shape.back() = out;
     auto y = Tensor<Real>::unset(shape);
-    multiply<Real>(*tape, types, {op.label(), "forward"}, Operand(x.value(), types.input).matrix(rows, in),
-                   Operand(weight.value(), types.b_input).matrix(out, in).transposed(), {y.data(), rows, out});
+    matmul_into<Real>(*tape, types, {op.label(), "forward"}, Operand(x.value(), types.input).matrix(rows, in),
+                      Operand(weight.value(), types.b_input).matrix(out, in).transposed(), {y.data(), rows, out});
     add_bias(y, bias.value(), precision);
 
     return op.finish(std::move(y), [=, label = op.label()](const Tensor<Real>& dy, const Tensor<Real>&) {
         const Operand<Real> gradient(dy, types.input);
         if (tape->needs_gradient(x)) {
             auto dx = Tensor<Real>::unset(x.shape());
-            multiply<Real>(*tape, types, {label, "input gradient", Gradient::a}, gradient.matrix(rows, out),
-                           Operand(weight.value(), types.b_input).matrix(out, in), {dx.data(), rows, in});
+            matmul_into<Real>(*tape, types, {label, "input gradient", Gradient::a}, gradient.matrix(rows, out),
+                              Operand(weight.value(), types.b_input).matrix(out, in), {dx.data(), rows, in});
             tape->accumulate(x, std::move(dx));
         }
         if (tape->needs_gradient(weight)) {
             auto dw = Tensor<Real>::unset(weight.shape());
-            multiply<Real>(*tape, types, {label, "weight gradient", Gradient::a},
-                           gradient.matrix(rows, out).transposed(), Operand(x.value(), types.b_input).matrix(rows, in),
-                           {dw.data(), out, in});
+            matmul_into<Real>(*tape, types, {label, "weight gradient", Gradient::a},
+                              gradient.matrix(rows, out).transposed(),
+                              Operand(x.value(), types.b_input).matrix(rows, in), {dw.data(), out, in});
             tape->accumulate(weight, std::move(dw));
         }
         if (tape->needs_gradient(bias)) tape->accumulate(bias, column_sums(dy, out, precision.compute));
@@ -105,8 +105,8 @@ Var<Real> matmul(Var<Real> a, Var<Real> b, bool transpose_b) {
         const Operand<Real> x(a.value(), types.input);
         const Operand<Real> w(b.value(), types.b_input);
         for (Index i = 0; i < s.count; ++i) {
-            multiply<Real>(*tape, types, {op.label(), "forward"}, a_of(x, i), b_of(w, i),
-                           {y.data() + i * s.m * s.n, s.m, s.n});
+            matmul_into<Real>(*tape, types, {op.label(), "forward"}, a_of(x, i), b_of(w, i),
+                              {y.data() + i * s.m * s.n, s.m, s.n});
         }
     }
     y.set_format(types.accumulator);
@@ -117,8 +117,8 @@ Var<Real> matmul(Var<Real> a, Var<Real> b, bool transpose_b) {
             const Operand<Real> w(b.value(), types.b_input);
             Tensor<Real> da(a.shape());
             for (Index i = 0; i < s.count; ++i) {
-                multiply<Real>(*tape, types, {label, "input gradient", Gradient::a}, d_of(g, i),
-                               b_of(w, i).transposed(), {da.data() + i * s.m * s.k, s.m, s.k});
+                matmul_into<Real>(*tape, types, {label, "input gradient", Gradient::a}, d_of(g, i),
+                                  b_of(w, i).transposed(), {da.data() + i * s.m * s.k, s.m, s.k});
             }
             tape->accumulate(a, std::move(da));
         }
@@ -129,11 +129,11 @@ Var<Real> matmul(Var<Real> a, Var<Real> b, bool transpose_b) {
                 // a^T dy is k x n; stored transposed it is dy^T a.
                 Real* to = db.data() + i * s.k * s.n;
                 if (transpose_b) {
-                    multiply<Real>(*tape, types, {label, "weight gradient", Gradient::a}, d_of(g, i).transposed(),
-                                   a_of(x, i), {to, s.n, s.k});
+                    matmul_into<Real>(*tape, types, {label, "weight gradient", Gradient::a}, d_of(g, i).transposed(),
+                                      a_of(x, i), {to, s.n, s.k});
                 } else {
-                    multiply<Real>(*tape, types, {label, "weight gradient", Gradient::b}, a_of(x, i).transposed(),
-                                   d_of(g, i), {to, s.k, s.n});
+                    matmul_into<Real>(*tape, types, {label, "weight gradient", Gradient::b}, a_of(x, i).transposed(),
+                                      d_of(g, i), {to, s.k, s.n});
                 }
             }
             tape->accumulate(b, std::move(db));

@@ -172,7 +172,7 @@ void Optimizer<Real>::update(Parameter<Real>& parameter, const Tensor<Real>& gra
                               &counts_};
     const Random random(options_.seed, hash_of(parameter.name) + static_cast<std::uint64_t>(steps_));
     const Rounder<Real> to_nearest(stored_in, {.flush_tiny = recipe.subnormals.flush_outputs});
-    const bool narrower = stored_in != steps_in && stored_in != carrier_format<Real>;
+    const bool narrower = stored_in != steps_in && stored_in != container_format<Real>;
     const bool random_rounding = options_.rounding == UpdateRounding::stochastic;
     // Kahan's sums run on the weights' own grid.
     const bool kahan = options_.rounding == UpdateRounding::kahan;

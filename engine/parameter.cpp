@@ -45,7 +45,7 @@ Parameter<Real>& Model<Real>::add(const std::string& name, Shape shape, Init ini
     parameter.name = name;
     parameter.value = drawn<Real>(std::move(shape), init, Random(seed_, name));
     const bool fp32 = kind == ParameterKind::batch_norm && recipe_.keep_batchnorm_fp32;
-    const FloatFormat format = fp32 ? carrier_format<Real> : recipe_.weights;
+    const FloatFormat format = fp32 ? container_format<Real> : recipe_.weights;
     if (recipe_.master_weights && format != recipe_.update) {
         parameter.master = parameter.value;
         parameter.master.round_to_format(recipe_.stored(recipe_.update));

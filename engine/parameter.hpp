@@ -58,7 +58,7 @@ class Model {
 
     /// Throws std::invalid_argument if the name is taken.
     Parameter<Real>& add(const std::string& name, Shape shape, Init init, ParameterKind kind = ParameterKind::ordinary);
-    /// Means of 0 and variances of 1, in the carrier's format.
+    /// Means of 0 and variances of 1, in the container's format.
     BatchStatistics<Real>& add_statistics(const std::string& name, Index channels);
     [[nodiscard]] std::deque<std::pair<std::string, BatchStatistics<Real>>>& statistics() { return statistics_; }
     [[nodiscard]] std::deque<Parameter<Real>>& parameters() { return parameters_; }

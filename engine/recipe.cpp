@@ -39,7 +39,7 @@ Recipe pure(std::string name, const FloatFormat& format, const FloatFormat& accu
             .low = format,
             .weights = format,
             .inputs = format,
-            .step = format,
+            .compute = format,
             .operand = format,
             .accumulator = accumulator,
             .update = format};
@@ -64,7 +64,7 @@ OpPrecision Recipe::precision_of(std::string_view op, std::span<const FloatForma
         }
     }
     const FloatFormat grid = holds(operand, input) ? input : operand;
-    return {input, {widest(step, input), subnormals}, input, {grid, accumulator}};
+    return {input, {widest(compute, input), subnormals}, input, {grid, accumulator}};
 }
 
 const std::vector<Recipe>& recipes() {

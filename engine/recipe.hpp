@@ -43,10 +43,11 @@ enum class OperandScaling : std::uint8_t {
 /// A way to train. The fields are independent: start from a named recipe and change what the experiment is about.
 struct Recipe {
     std::string name;
-    FloatFormat low = formats::fp32;                // the narrow format in play
-    FloatFormat weights = formats::fp32;            // parameters as the model sees them
-    FloatFormat inputs = formats::fp32;             // a batch is cast to it
-    FloatFormat step = formats::fp32;               // steps round to the wider of this and the operation's input format
+    FloatFormat low = formats::fp32;      // the narrow format in play
+    FloatFormat weights = formats::fp32;  // parameters as the model sees them
+    FloatFormat inputs = formats::fp32;   // a batch is cast to it
+    FloatFormat compute =
+        formats::fp32;  // elementary operations round to the wider of this and the operation's input format
     FloatFormat operand = formats::fp32;            // products round fp32 operands to this grid (TF32 mode)
     FloatFormat accumulator = formats::fp32;        // of products
     FloatFormat update = formats::fp32;             // steps of the optimizer, and its state

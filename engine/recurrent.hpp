@@ -40,7 +40,7 @@ struct RecurrentParameters {
 
 /// Step t of a sequence (time, batch, width) as (batch, width), and steps put together again.
 template <class Real>
-Var<Real> step_of(Var<Real> sequence, Index t) {
+Var<Real> time_step_of(Var<Real> sequence, Index t) {
     return reshape(slice(sequence, 0, t, 1), {sequence.dim(1), sequence.dim(2)});
 }
 template <class Real>
@@ -88,7 +88,7 @@ struct Lstm {
         LstmState<Real> state{p.start(x), p.start(x)};
         std::vector<Var<Real>> outputs;
         for (Index t = 0; t < x.dim(0); ++t) {
-            const Var<Real> own = step_of(inputs, t);
+            const Var<Real> own = time_step_of(inputs, t);
             state = lstm_update(add(own, p.from_state(state.h)), state.c, p.width);
             outputs.push_back(state.h);
         }
@@ -109,7 +109,7 @@ struct Gru {
         Var<Real> h = p.start(x);
         std::vector<Var<Real>> outputs;
         for (Index t = 0; t < x.dim(0); ++t) {
-            const Var<Real> own = step_of(inputs, t);
+            const Var<Real> own = time_step_of(inputs, t);
             const Var<Real> from_h = p.from_state(h);
             const Var<Real> r = sigmoid(add(gate(own, 0, p.width), gate(from_h, 0, p.width)));
             const Var<Real> z = sigmoid(add(gate(own, 1, p.width), gate(from_h, 1, p.width)));
@@ -140,9 +140,9 @@ struct MultiplicativeLstm {
         LstmState<Real> state{p.start(x), p.start(x)};
         std::vector<Var<Real>> outputs;
         for (Index t = 0; t < x.dim(0); ++t) {
-            const Var<Real> factor = step_of(factors, t);
+            const Var<Real> factor = time_step_of(factors, t);
             const Var<Real> m = multiply(factor, state_factor(state.h));
-            const Var<Real> own = step_of(inputs, t);
+            const Var<Real> own = time_step_of(inputs, t);
             state = lstm_update(add(own, p.from_state(m)), state.c, p.width);
             outputs.push_back(state.h);
         }

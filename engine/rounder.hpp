@@ -1,12 +1,13 @@
-// Rounding to a format on a carrier, fast: a second definition of round_to (softfloat/round.hpp) with the same bits.
+// Rounding to a format in an fp32 or fp64 container, fast: a second definition of round_to (softfloat/round.hpp) with
+// the same bits.
 //
-// A handful of integer operations and one addition, no branches, so compilers vectorise loops over it. With a carrier
+// A handful of integer operations and one addition, no branches, so compilers vectorise loops over it. With a container
 // of 23 fraction bits and a format of 10:
 //
 //     0 eeeeeeee ffffffffff rrrrrrrrrrrrr      add 0111..1 and the last kept bit, then clear the r: nearest, ties even;
 //                         ^last kept           a carry runs into the exponent by itself
 //
-// Below 2^emin the grid has a fixed quantum q: (|x| + 2^23 q) - 2^23 q rounds to it in the carrier's own addition.
+// Below 2^emin the grid has a fixed quantum q: (|x| + 2^23 q) - 2^23 q rounds to it in the container's own addition.
 #pragma once
 
 #include <bit>
@@ -30,11 +31,11 @@ template <class Real>
 class Rounder {
     static_assert(std::is_same_v<Real, float> || std::is_same_v<Real, double>);
     using Word = std::conditional_t<std::is_same_v<Real, float>, std::uint32_t, std::uint64_t>;
-    static constexpr FloatFormat carrier = std::is_same_v<Real, float> ? formats::fp32 : formats::fp64;
-    static constexpr int fraction_bits = carrier.fraction_bits;
-    static constexpr Word sign_mask = Word{1} << (carrier.storage_bits() - 1);
-    static constexpr Word infinity = static_cast<Word>(carrier.infinity_magnitude());
-    static constexpr Word quiet_nan = static_cast<Word>(carrier.nan_code());
+    static constexpr FloatFormat container = std::is_same_v<Real, float> ? formats::fp32 : formats::fp64;
+    static constexpr int fraction_bits = container.fraction_bits;
+    static constexpr Word sign_mask = Word{1} << (container.storage_bits() - 1);
+    static constexpr Word infinity = static_cast<Word>(container.infinity_magnitude());
+    static constexpr Word quiet_nan = static_cast<Word>(container.nan_code());
 
   public:
     constexpr explicit Rounder(const FloatFormat& format, Extremes extremes = {})
@@ -67,26 +68,26 @@ class Rounder {
     }
 
   private:
-    /// The carrier's bits of 2^exponent; exponent lies in the carrier's range, subnormals included.
+    /// The container's bits of 2^exponent; exponent lies in the container's range, subnormals included.
     static constexpr Word power_of_two(int exponent) {
-        return exponent >= carrier.emin() ? static_cast<Word>(exponent + carrier.bias) << fraction_bits
-                                          : Word{1} << (exponent - carrier.smallest_exponent());
+        return exponent >= container.emin() ? static_cast<Word>(exponent + container.bias) << fraction_bits
+                                            : Word{1} << (exponent - container.smallest_exponent());
     }
     /// The smallest number that rounds to 2^emin where the exponent is unbounded: half a unit of the binade below.
     static constexpr Word first_not_tiny(const FloatFormat& format) {
         Context up{.rounding = Rounding::up};
         const std::uint64_t significand = (std::uint64_t{1} << (format.precision() + 1)) - 1;
         return static_cast<Word>(
-            round_to_bits(carrier, false, format.emin() - format.precision() - 1, significand, up));
+            round_to_bits(container, false, format.emin() - format.precision() - 1, significand, up));
     }
     static constexpr Word word_of(const FloatFormat& format, std::uint64_t magnitude) {
         Context exact;
-        return static_cast<Word>(convert_bits(carrier, format, magnitude << format.padding_bits, exact));
+        return static_cast<Word>(convert_bits(container, format, magnitude << format.padding_bits, exact));
     }
     static constexpr Word magnitude_of_infinity(const FloatFormat& format) {
         Context exact;
         const std::uint64_t bits = infinity_bits(format, false);
-        return static_cast<Word>(convert_bits(carrier, format, bits, exact));
+        return static_cast<Word>(convert_bits(container, format, bits, exact));
     }
 
     int cut_;

@@ -1,7 +1,7 @@
 // The elementary steps of an operation's inside, each rounded to the format the operation computes in.
 //
 // with_steps<Real>(format, [&](const auto& s) { y = s.add(s.mul(a, b), c); }) runs the same written algorithm in fp32
-// (the carrier's own arithmetic) or with every step rounded to fp16, bf16, ... as the softfloat types would.
+// (the container's own arithmetic) or with every step rounded to fp16, bf16, ... as the softfloat types would.
 #pragma once
 
 #include <cmath>
@@ -12,7 +12,7 @@
 
 namespace ulp {
 
-/// The carrier's own arithmetic; functions are correctly rounded.
+/// The container's own arithmetic; functions are correctly rounded.
 template <class Real>
 struct NativeSteps {
     Real round(double x) const { return static_cast<Real>(x); }
@@ -29,8 +29,8 @@ struct NativeSteps {
     Real erf(Real a) const { return step::erf(a); }
 };
 
-/// A narrower format on the fp32 carrier, or fp32 without subnormals. Each step is taken in double and rounded once: a
-/// double result of operands with at most 24 bits rounds to p bits as the exact one does (53 >= 2p + 2), down to the
+/// A narrower format in the fp32 container, or fp32 without subnormals. Each step is taken in double and rounded once:
+/// a double result of operands with at most 24 bits rounds to p bits as the exact one does (53 >= 2p + 2), down to the
 /// subnormals, since double has range to spare. (Steps in fp32 would round twice among bf16's subnormals.)
 class RoundedSteps {
   public:

@@ -1,4 +1,4 @@
-// Tensors of rank 0 to 4 on a carrier, with the storage format as a property.
+// Tensors of rank 0 to 4 in an fp32 or fp64 container, with the storage format as a property.
 #pragma once
 
 #include <initializer_list>
@@ -19,9 +19,9 @@ using Shape = std::vector<Index>;
 std::string text_of(const Shape& shape);
 Index volume(const Shape& shape);
 
-/// The format that is the carrier itself.
+/// The container's own format: it holds every value of the tensors' formats exactly.
 template <class Real>
-inline constexpr FloatFormat carrier_format = std::is_same_v<Real, float> ? formats::fp32 : formats::fp64;
+inline constexpr FloatFormat container_format = std::is_same_v<Real, float> ? formats::fp32 : formats::fp64;
 
 /// Numbers in row-major order (the last index fastest). Every entry is a number of `format`; in fp64 mode (Real =
 /// double) the format is fp64. Copies are deep.
@@ -30,11 +30,11 @@ class Tensor {
   public:
     Tensor() = default;
     /// Zeros.
-    explicit Tensor(Shape shape, const FloatFormat& format = carrier_format<Real>)
+    explicit Tensor(Shape shape, const FloatFormat& format = container_format<Real>)
         : shape_(std::move(shape)), format_(format), data_(static_cast<std::size_t>(volume(shape_)), Real{0}) {}
-    Tensor(Shape shape, const std::vector<Real>& values, const FloatFormat& format = carrier_format<Real>);
+    Tensor(Shape shape, const std::vector<Real>& values, const FloatFormat& format = container_format<Real>);
     /// Numbers that are still to be set, every one of them.
-    static Tensor unset(Shape shape, const FloatFormat& format = carrier_format<Real>) {
+    static Tensor unset(Shape shape, const FloatFormat& format = container_format<Real>) {
         Tensor tensor;
         tensor.shape_ = std::move(shape);
         tensor.format_ = format;
@@ -63,7 +63,7 @@ class Tensor {
     [[nodiscard]] Index rows_of(Index cols) const { return cols == 0 ? 0 : size() / cols; }
     /// Whether rounding to the format may change an entry.
     [[nodiscard]] bool rounded_by(const StepFormat& format) const {
-        return flushed_by(format) || (format != format_ && format != carrier_format<Real>);
+        return flushed_by(format) || (format != format_ && format != container_format<Real>);
     }
     /// Rounds every entry to the format (to nearest even) and takes it as its own. Exact if it is wider. Subnormal
     /// results are flushed where the format says so.
@@ -78,7 +78,7 @@ class Tensor {
 
   private:
     Shape shape_;
-    FloatFormat format_ = carrier_format<Real>;
+    FloatFormat format_ = container_format<Real>;
     Storage<Real> data_;
 };
 

@@ -99,7 +99,7 @@ struct Watch {
     std::string place_;  // of the last result: its memory serves the next
 };
 
-/// A number of bytes: as the format stores them, and as the carrier holds them in memory.
+/// A number of bytes: as the format stores them, and as the container holds them in memory.
 struct ByteCount {
     std::int64_t stored = 0;
     std::int64_t held = 0;

@@ -34,7 +34,7 @@ Recipe policy(const Names& in_fp32, double loss_scale) {
                   .low = formats::fp16,
                   .weights = formats::fp16,
                   .inputs = formats::fp16,
-                  .step = formats::fp16,
+                  .compute = formats::fp16,
                   .operand = formats::fp16,
                   .master_weights = true,
                   .loss_scale = fixed_scale(loss_scale)};
@@ -145,7 +145,7 @@ void claim_rules(const std::vector<Rule>& rules, Result& result) {
 
 /// The sum of a softmax's row in the middle of `count` equal scores, computed by the trainer's operation.
 float sum_of_equal_softmax(const FloatFormat& format, Index count) {
-    Recipe recipe{.name = "softmax", .low = format, .inputs = format, .step = format};
+    Recipe recipe{.name = "softmax", .low = format, .inputs = format, .compute = format};
     const Engine engine(recipe, make_backend("soft:ieee"));
     Tape<float> tape(engine);
     Tensor<float> scores({1, count});

@@ -68,7 +68,7 @@ LoadedMatrix<float> load_matrix(const std::filesystem::path& path, const FloatFo
     const npy::Array array = read_matrix(path);
     const FloatFormat source = source_format(path, array, format);
     return load<float>(array, [&](std::uint64_t word, std::int64_t i, std::int64_t j) {
-        if (source == format) return carrier_of(format, static_cast<std::uint32_t>(word));
+        if (source == format) return in_fp32_container(format, static_cast<std::uint32_t>(word));
         Context context{.rounding = rounding.value_or(Rounding::nearest_even)};
         const std::uint64_t code = convert_bits(format, source, word, context);
         const bool lost_infinity = is_infinity(source, word) && !format.has_infinity();
@@ -77,7 +77,7 @@ LoadedMatrix<float> load_matrix(const std::filesystem::path& path, const FloatFo
             throw DataError(fmt::format("{}: element ({}, {}) = {} is not a value of {}; use --round to round first",
                                         path.string(), i, j, as_double(source, word), name_of(format)));
         }
-        return carrier_of(format, static_cast<std::uint32_t>(code));
+        return in_fp32_container(format, static_cast<std::uint32_t>(code));
     });
 }
 

@@ -24,11 +24,11 @@ float dot(const MatmulBackend& backend, const ProductTypes& types, std::span<con
     const auto k = static_cast<Index>(a.size());
     const MatrixView row(a.data(), 1, k);
     const MatrixView column(b.data(), k, 1);
-    return multiply(backend, types, row, column, MatrixView(&c, 1, 1))(0, 0);
+    return matmul(backend, types, row, column, MatrixView(&c, 1, 1))(0, 0);
 }
 
 std::string evidence_of(const MatrixUnit& unit, const ProductTypes& types) {
-    const std::string claim = unit.backend->claimed_model(types);
+    const std::string claim = unit.backend->promised_model(types);
     if (unit.spec == "soft:ieee") return fmt::format("{}: IEEE 754 arithmetic, no hardware", unit.name);
     if (claim.empty()) return fmt::format("{}, {}: claims no model", unit.name, name_of(types));
     for (const ModelRow& row : model_table()) {

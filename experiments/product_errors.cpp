@@ -79,12 +79,12 @@ Errors errors_of(const Matrix& result, const Operands& operands) {
 /// Anything that multiplies, by name.
 struct Multiplier {
     std::string name;
-    std::function<Matrix(const Operands&)> multiply;
+    std::function<Matrix(const Operands&)> matmul;
 };
 
 Multiplier through(const MatrixUnit& unit, const ProductTypes& types) {
     return {fmt::format("{} {}", unit.name, types.accumulator == formats::fp16 ? "fp16" : "fp32"),
-            [&unit, types](const Operands& o) { return multiply(*unit.backend, types, o.a, o.b); }};
+            [&unit, types](const Operands& o) { return matmul(*unit.backend, types, o.a, o.b); }};
 }
 
 Multiplier through(const std::string& name, const std::string& key, std::int64_t promote_every) {
@@ -106,7 +106,7 @@ std::vector<std::vector<Errors>> measure(const std::vector<Multiplier>& multipli
     for (const Index k : lengths) {
         const Operands operands = draw(format, entries, k, seed);
         for (std::size_t i = 0; i < multipliers.size(); ++i) {
-            table[i].push_back(errors_of(multipliers[i].multiply(operands), operands));
+            table[i].push_back(errors_of(multipliers[i].matmul(operands), operands));
         }
     }
     return table;
@@ -220,7 +220,7 @@ void fp8(const RunContext& context, Result& result) {
                                            through("H100 promoted", std::string(wgmma_fp8), every),
                                            through("B200 tcgen05", std::string(tcgen05_fp8), 0)};
     multipliers.push_back({ieee->name, [ieee](const Operands& o) {
-                               return multiply(*ieee->backend, {formats::e4m3, formats::fp32}, o.a, o.b);
+                               return matmul(*ieee->backend, {formats::e4m3, formats::fp32}, o.a, o.b);
                            }});
     const auto positive = measure(multipliers, formats::e4m3, Entries::positive, lengths, context.seed);
     const auto centred = measure(multipliers, formats::e4m3, Entries::centred, lengths, context.seed);
@@ -229,11 +229,11 @@ void fp8(const RunContext& context, Result& result) {
     result.figure(std::move(figure));
 
     const Operands operands = draw(formats::e4m3, Entries::centred, 4096, context.seed);
-    claim_13_bits(operands, multipliers[0].multiply(operands), result);
-    const Errors plain = errors_of(multipliers[0].multiply(operands), operands);
+    claim_13_bits(operands, multipliers[0].matmul(operands), result);
+    const Errors plain = errors_of(multipliers[0].matmul(operands), operands);
     const Operands of_ones = draw(formats::e4m3, Entries::positive, 4096, context.seed);
-    const Errors plain_positive = errors_of(multipliers[0].multiply(of_ones), of_ones);
-    const Errors promoted = errors_of(multipliers[1].multiply(of_ones), of_ones);
+    const Errors plain_positive = errors_of(multipliers[0].matmul(of_ones), of_ones);
+    const Errors promoted = errors_of(multipliers[1].matmul(of_ones), of_ones);
     result.claim_if(plain.largest < 0.02 && plain_positive.largest > 0.02, "fp8_error_4096",
                     cite(sources::deepseek_v3, "Increasing accumulation precision"),
                     "At k = 4096 the largest relative error of FP8 products on H100 is nearly 2%; the data are not "

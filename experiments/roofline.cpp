@@ -228,9 +228,7 @@ void claim_bits(const RunContext& context, const std::vector<MatrixUnit>& units,
     for (const MatrixUnit& unit : units) {
         if (!unit.spec.starts_with("soft:")) continue;
         const std::string id = unit.spec.substr(5);
-        const auto times = [&](const Matrix& a, const Matrix& b) {
-            return multiply(*unit.backend, fp16_to_fp32, a, b);
-        };
+        const auto times = [&](const Matrix& a, const Matrix& b) { return matmul(*unit.backend, fp16_to_fp32, a, b); };
         const Matrix whole = times(x, w);
         result.claim("padding_bits_" + id, cite(sources::volta_talk, "M, N, K sizes should be multiples of 8"),
                      fmt::format("{}: padding k from 100 to 104 with zeros changes no bit of the product.", unit.name),

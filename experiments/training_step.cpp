@@ -303,8 +303,8 @@ void claim_cast_list(const RunContext& context, Result& result) {
     Recipe mended = Level("O1").recipe();
     Recipe printed = mended;
     for (CastRule& rule : printed.cast_rules) rule.cast = rule.cast == Cast::single ? Cast::low : rule.cast;
-    printed.step = formats::fp16;
-    mended.step = formats::fp16;
+    printed.compute = formats::fp16;
+    mended.compute = formats::fp16;
     result.claim_value("cast_list_printed", slide,
                        "As printed the fp32 list casts to fp16: the squared error of 300 is infinite.",
                        std::numeric_limits<double>::infinity(), fp32(loss_of_300(printed)), Verdict::refuted);

@@ -63,7 +63,7 @@ Sequence run_lstm(const Lstm<float>& lstm, Var<float> x, const std::optional<Lst
     LstmState<float> state = start ? *start : LstmState<float>{lstm.p.start(x), lstm.p.start(x)};
     std::vector<Var<float>> outputs;
     for (Index t = 0; t < x.dim(0); ++t) {
-        const Var<float> own = step_of(inputs, t);
+        const Var<float> own = time_step_of(inputs, t);
         state = lstm_update(add(own, lstm.p.from_state(state.h)), state.c, lstm.p.width);
         outputs.push_back(state.h);
     }

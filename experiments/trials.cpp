@@ -12,7 +12,7 @@ namespace ulp {
 
 Recipe under_wide_control(const RunContext& context, Recipe recipe) {
     if (!has_control(context, "wide")) return recipe;
-    for (FloatFormat* format : {&recipe.low, &recipe.weights, &recipe.inputs, &recipe.step, &recipe.operand,
+    for (FloatFormat* format : {&recipe.low, &recipe.weights, &recipe.inputs, &recipe.compute, &recipe.operand,
                                 &recipe.accumulator, &recipe.update}) {
         *format = formats::fp32;
     }

@@ -50,10 +50,10 @@ class InstructionBackend final : public MatmulBackend {
         : name_(name), executor_(std::move(executor)), choice_(choice) {}
 
     [[nodiscard]] std::string name() const override { return name_; }
-    [[nodiscard]] std::string claimed_model(const ProductTypes& types) const override {
+    [[nodiscard]] std::string promised_model(const ProductTypes& types) const override {
         const Instruction* row = find(types);
         if (row == nullptr) return "";
-        const auto claimed = gpu::claimed_model(*row, executor_->info().architecture);
+        const auto claimed = gpu::promised_model(*row, executor_->info().architecture);
         if (!claimed) return "";
         // A shape with another k than the row's is another chain.
         return claimed->whole_row ? claimed->key : fmt::format("{}.k{}", claimed->key, row->shape.k);
@@ -83,7 +83,7 @@ class InstructionBackend final : public MatmulBackend {
         for_each_row(p.d.rows, p.d.cols, [&](Index i) {
             for (Index j = 0; j < p.d.cols; ++j) {
                 const auto code = product.d.get(static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(j));
-                p.d(i, j) = carrier_of(p.types.accumulator, static_cast<std::uint32_t>(code));
+                p.d(i, j) = in_fp32_container(p.types.accumulator, static_cast<std::uint32_t>(code));
             }
         });
     }

@@ -40,7 +40,7 @@ class BulkLaunch {
           extents_(bulk_extents(*settings.instruction, settings.input_class, matrices)),
           layout_(layout_of(*settings.instruction, extents_)),
           launch_(find_launch(settings.instruction->name())),
-          claimed_(claimed_model(*settings.instruction, architecture)),
+          claimed_(promised_model(*settings.instruction, architecture)),
           scaled_(claimed_scaled_model(*settings.instruction, architecture)) {
         const Instruction& row = *settings.instruction;
         const auto rows = static_cast<std::uint64_t>(layout_.rows) * matrices;
@@ -119,7 +119,7 @@ class BulkLaunch {
     ProductExtents extents_;
     BulkLayout layout_;
     Launch launch_;
-    std::optional<ClaimedModel> claimed_;
+    std::optional<PromisedModel> claimed_;
     std::optional<ClaimedScaledModel> scaled_;
     DeviceArray<std::uint32_t> a_, b_, c_, d_, x_, y_, queue_;  // x, y: the scales
     DeviceArray<BulkTally> tally_;

@@ -242,7 +242,7 @@ Cublas::~Cublas() = default;
 
 std::string Cublas::version() const { return implementation_->version(); }
 
-void Cublas::multiply(const LibraryProduct& product, const PackedMatrix& a, const PackedMatrix& b, PackedMatrix& d) {
+void Cublas::matmul(const LibraryProduct& product, const PackedMatrix& a, const PackedMatrix& b, PackedMatrix& d) {
     const DeviceArray<std::uint32_t> device_a(a.words());
     const DeviceArray<std::uint32_t> device_b(b.words());
     const DeviceArray<std::uint32_t> device_d(d.words().size());

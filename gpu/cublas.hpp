@@ -46,7 +46,7 @@ class Cublas {
 
     /// D = A * B: a holds the rows of A, b the columns of B. Throws UsageError if the library has no such product (FP8
     /// and int8 need multiples of 16), DataError if a call fails.
-    void multiply(const LibraryProduct& product, const PackedMatrix& a, const PackedMatrix& b, PackedMatrix& d);
+    void matmul(const LibraryProduct& product, const PackedMatrix& a, const PackedMatrix& b, PackedMatrix& d);
     /// The time of a product of random data of that size.
     LibraryTiming time(const LibraryProduct& product, std::uint64_t m, std::uint64_t n, std::uint64_t k, int repeats);
     /// "13.1.0"

@@ -26,7 +26,7 @@ class CublasBackend final : public MatmulBackend {
         product_.pinned = pinned;
     }
     [[nodiscard]] std::string name() const override { return name_; }
-    [[nodiscard]] std::string claimed_model(const ProductTypes&) const override { return ""; }
+    [[nodiscard]] std::string promised_model(const ProductTypes&) const override { return ""; }
     [[nodiscard]] std::string path(const ProductTypes&, Index m, Index n, Index k) const override {
         return fmt::format("cuBLAS {}, {}, {} x {} x {}", library_->version(),
                            product_.pinned ? "cublasLtMatmul, pinned algorithm" : "cublasGemmEx", padded(m), padded(n),
@@ -59,13 +59,13 @@ class CublasBackend final : public MatmulBackend {
         const FloatFormat output = p.types.accumulator;
         PackedMatrix d(padded(p.d.rows), padded(p.d.cols), output.storage_bits());
         if (p.a.cols != 0) {
-            library_->multiply(product_, packed(p.a, p.types.input, padded(p.a.rows), padded(p.a.cols)),
-                               packed(p.b.transposed(), p.types.b_input, padded(p.b.cols), padded(p.b.rows)), d);
+            library_->matmul(product_, packed(p.a, p.types.input, padded(p.a.rows), padded(p.a.cols)),
+                             packed(p.b.transposed(), p.types.b_input, padded(p.b.cols), padded(p.b.rows)), d);
         }
         for (Index i = 0; i < p.d.rows; ++i) {
             for (Index j = 0; j < p.d.cols; ++j) {
                 const auto code = d.get(static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(j));
-                p.d(i, j) = carrier_of(output, static_cast<std::uint32_t>(code));
+                p.d(i, j) = in_fp32_container(output, static_cast<std::uint32_t>(code));
             }
         }
     }

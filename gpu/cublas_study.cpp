@@ -113,7 +113,7 @@ std::vector<float> values_of(const PackedMatrix& matrix, const std::vector<std::
     std::vector<float> values;
     for (const std::uint64_t row : rows) {
         for (std::uint64_t k = 0; k < matrix.columns(); ++k) {
-            values.push_back(carrier_of(format, static_cast<std::uint32_t>(matrix.get(row, k))));
+            values.push_back(in_fp32_container(format, static_cast<std::uint32_t>(matrix.get(row, k))));
         }
     }
     return values;

@@ -10,7 +10,7 @@ Cublas::Cublas() {
     throw DataError("this ulplab was built without cuBLAS; install its headers beside CUDA's and build again");
 }
 Cublas::~Cublas() = default;
-void Cublas::multiply(const LibraryProduct&, const PackedMatrix&, const PackedMatrix&, PackedMatrix&) {}
+void Cublas::matmul(const LibraryProduct&, const PackedMatrix&, const PackedMatrix&, PackedMatrix&) {}
 LibraryTiming Cublas::time(const LibraryProduct&, std::uint64_t, std::uint64_t, std::uint64_t, int) { return {}; }
 std::string Cublas::version() const { return ""; }
 

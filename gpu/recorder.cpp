@@ -94,7 +94,7 @@ std::vector<ProbeReport> ask_probes(const Executor& executor) {
                 auto& list = prediction.result == report.answer ? report.supported : report.contradicted;
                 list.emplace_back(prediction.hypothesis);
             }
-            if (claimed_model(row, architecture)) {
+            if (promised_model(row, architecture)) {
                 expected_product(product, architecture);
                 report.claimed = probe_answer(product, std::string(probe->id));
             }

@@ -132,7 +132,7 @@ void product_by_model(HostProduct& p, const TensorCoreModel& model) {
     }
 }
 
-std::optional<ClaimedModel> claimed_model(const Instruction& instruction, int architecture) {
+std::optional<PromisedModel> promised_model(const Instruction& instruction, int architecture) {
     if (!is_float(instruction.a) || instruction.a == Element::fp64) return std::nullopt;
     const ModelRow* row = find_row(key_of(instruction, architecture, instruction.family));
     // The compiler turns wmma into mma instructions of k = 16, or of the row that the table has for it.
@@ -140,7 +140,7 @@ std::optional<ClaimedModel> claimed_model(const Instruction& instruction, int ar
         row = find_row(key_of(instruction, architecture, Family::mma));
     }
     if (row == nullptr) return std::nullopt;
-    ClaimedModel claimed{row->key(), row->model, row->model.instruction_k == instruction.shape.k};
+    PromisedModel claimed{row->key(), row->model, row->model.instruction_k == instruction.shape.k};
     claimed.model.a_format = format_of(instruction.a);  // with a register's padding
     claimed.model.b_format = format_of(instruction.b);
     claimed.model.instruction_k = instruction.shape.k;
@@ -162,7 +162,7 @@ std::optional<ClaimedScaledModel> claimed_scaled_model(const Instruction& instru
 }
 
 std::string claimed_key(const Instruction& instruction, int architecture) {
-    if (const auto claimed = claimed_model(instruction, architecture)) return claimed->key;
+    if (const auto claimed = promised_model(instruction, architecture)) return claimed->key;
     if (const auto claimed = claimed_scaled_model(instruction, architecture)) return claimed->key;
     // Integers and fp64, whose wmma is mma.
     const Family family = instruction.family == Family::wmma ? Family::mma : instruction.family;
@@ -212,7 +212,7 @@ void exact_product(HostProduct& product, int architecture) {
 }  // namespace
 
 void expected_product(HostProduct& product, int architecture) {
-    if (const auto claimed = claimed_model(*product.instruction, architecture)) {
+    if (const auto claimed = promised_model(*product.instruction, architecture)) {
         product_by_model(product, claimed->model);
     } else if (const auto scaled = claimed_scaled_model(*product.instruction, architecture)) {
         product_by_model(product, scaled->model);
@@ -222,7 +222,7 @@ void expected_product(HostProduct& product, int architecture) {
 }
 
 void expected_product_plain(HostProduct& product, int architecture) {
-    if (const auto claimed = claimed_model(*product.instruction, architecture)) {
+    if (const auto claimed = promised_model(*product.instruction, architecture)) {
         plain_product(product, claimed->model);
     } else if (const auto scaled = claimed_scaled_model(*product.instruction, architecture)) {
         product_by_model(product, scaled->model);

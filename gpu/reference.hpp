@@ -12,13 +12,13 @@
 namespace ulp::gpu {
 
 /// The row of the model table for a floating-point instruction on an architecture.
-struct ClaimedModel {
+struct PromisedModel {
     std::string key;  // "sm_90:mma.fp16.fp32"
     TensorCoreModel model;
     bool whole_row = true;  // false: the row's arithmetic in an instruction with another k
 };
 /// The model with the instruction's own k. Nothing where the table has no such row, and for integers.
-std::optional<ClaimedModel> claimed_model(const Instruction& instruction, int architecture);
+std::optional<PromisedModel> promised_model(const Instruction& instruction, int architecture);
 
 /// The row of the table of block-scaled models.
 struct ClaimedScaledModel {

@@ -21,7 +21,7 @@ class SoftwareExecutor final : public Executor {
   private:
     void compute(HostProduct& product) const override {
         if (policies_ == nullptr) return expected_product(product, info_.architecture);
-        if (const auto claimed = claimed_model(*product.instruction, info_.architecture)) {
+        if (const auto claimed = promised_model(*product.instruction, info_.architecture)) {
             product_by_model(product, with_policies(claimed->model, *policies_));
         } else if (auto scaled = claimed_scaled_model(*product.instruction, info_.architecture)) {
             scaled->model.group = with_policies(scaled->model.group, *policies_);

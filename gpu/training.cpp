@@ -28,8 +28,8 @@ class Watching final : public MatmulBackend {
     Watching(std::unique_ptr<MatmulBackend> inner, std::vector<SeenProduct>& seen)
         : inner_(std::move(inner)), seen_(seen) {}
     [[nodiscard]] std::string name() const override { return inner_->name(); }
-    [[nodiscard]] std::string claimed_model(const ProductTypes& types) const override {
-        return inner_->claimed_model(types);
+    [[nodiscard]] std::string promised_model(const ProductTypes& types) const override {
+        return inner_->promised_model(types);
     }
     [[nodiscard]] std::string path(const ProductTypes& types, Index m, Index n, Index k) const override {
         return inner_->path(types, m, n, k);
@@ -38,7 +38,7 @@ class Watching final : public MatmulBackend {
   private:
     void compute(const Product& p) const override {
         SeenProduct seen{p.types, packed(p.a), packed(p.b), p.c ? packed(*p.c) : Matrix(), {}};
-        inner_->multiply(p);
+        inner_->matmul(p);
         seen.d = packed(MatrixView(p.d.data, p.d.rows, p.d.cols, p.d.row_stride, p.d.col_stride));
         seen_.push_back(std::move(seen));
     }

@@ -240,7 +240,7 @@ constexpr std::uint64_t convert_bits(const FloatFormat& to, const FloatFormat& f
     return round_to_bits(to, value.sign, value.exponent, value.significand, context);
 }
 
-/// x rounded to the format's grid, as an fp32 carrier: how the trainer and the sweeps over formats use a format.
+/// x rounded to the format's grid, in an fp32 container: how the trainer and the sweeps over formats use a format.
 /// Exact for every format whose values are fp32 values.
 constexpr float round_to(const FloatFormat& format, float x, Context& context) {
     const std::uint64_t bits = convert_bits(format, formats::fp32, std::bit_cast<std::uint32_t>(x), context);
@@ -251,7 +251,7 @@ constexpr float round_to(const FloatFormat& format, float x, Rounding rounding =
     Context context{.rounding = rounding};
     return round_to(format, x, context);
 }
-/// The same with fp64 as the carrier: any format with a precision of up to 53 bits.
+/// The same with fp64 as the container: any format with a precision of up to 53 bits.
 constexpr double round_to(const FloatFormat& format, double x, Context& context) {
     const std::uint64_t bits = convert_bits(format, formats::fp64, std::bit_cast<std::uint64_t>(x), context);
     Context exact;

@@ -83,7 +83,7 @@ std::string backend_for(const Recipe& recipe) {
 std::vector<Row> rows() {
     std::vector<Row> all;
     for (const Recipe& recipe : recipes()) {
-        if (recipe.name == "fp64") continue;  // another carrier: no matrix unit, no digest of fp32 words
+        if (recipe.name == "fp64") continue;  // another container: no matrix unit, no digest of fp32 words
         for (const char* options : {"", "+ftz", "+fused"}) {
             const Recipe one = recipe_by_name(recipe.name + options);
             all.push_back({one.name, one, backend_for(one)});

@@ -36,19 +36,19 @@ DotUnit unit_of_backend(const Options& options) {
     const ProductTypes types{input, accumulator};
     return {input, input, accumulator, options.k,
             [=](std::span<const std::uint64_t> a, std::span<const std::uint64_t> b, std::uint64_t c) {
-                const auto carriers = [&](const FloatFormat& format, std::span<const std::uint64_t> codes) {
+                const auto containers = [&](const FloatFormat& format, std::span<const std::uint64_t> codes) {
                     std::vector<float> values;
                     for (const std::uint64_t code : codes) {
-                        values.push_back(carrier_of(format, static_cast<std::uint32_t>(code)));
+                        values.push_back(in_fp32_container(format, static_cast<std::uint32_t>(code)));
                     }
                     return values;
                 };
-                const auto x = carriers(input, a);
-                const auto y = carriers(input, b);
-                const float addend = carrier_of(accumulator, static_cast<std::uint32_t>(c));
+                const auto x = containers(input, a);
+                const auto y = containers(input, b);
+                const float addend = in_fp32_container(accumulator, static_cast<std::uint32_t>(c));
                 const auto k = static_cast<Index>(x.size());
-                const Matrix d = multiply(*backend, types, MatrixView(x.data(), 1, k), MatrixView(y.data(), k, 1),
-                                          MatrixView(&addend, 1, 1));
+                const Matrix d = matmul(*backend, types, MatrixView(x.data(), 1, k), MatrixView(y.data(), k, 1),
+                                        MatrixView(&addend, 1, 1));
                 return std::uint64_t{operand_code(accumulator, d(0, 0))};
             }};
 }

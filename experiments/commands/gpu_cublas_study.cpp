@@ -32,7 +32,7 @@ ExitCode study_cublas(const Options& options) {
     std::vector<std::string> kernels;  // of the last product
     const gpu::LibraryCall call = [&](const gpu::LibraryProduct& product, const gpu::PackedMatrix& a,
                                       const gpu::PackedMatrix& b, gpu::PackedMatrix& d) {
-        kernels = gpu::kernels_run_by([&] { library.multiply(product, a, b, d); });
+        kernels = gpu::kernels_run_by([&] { library.matmul(product, a, b, d); });
     };
     std::string table = provenance(device->info()) + fmt::format("# cublas {}\n", library.version()) +
                         "product,library,m,n,k,predicted,equal,elements,prediction,survivors,kernels\n";

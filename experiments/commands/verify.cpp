@@ -25,7 +25,7 @@ struct Options {
 
 std::string formatted(std::uint32_t code, const FloatFormat& format) {
     const int digits = format.storage_bits() / 4;
-    return fmt::format("{:0{}X} ({})", code, digits, carrier_of(format, code));
+    return fmt::format("{:0{}X} ({})", code, digits, in_fp32_container(format, code));
 }
 
 /// The first difference in full: place, both results, c and every pair of operands.

@@ -24,7 +24,7 @@ namespace ulp {
 /// to[i] = round_to(format, from[i]): rounded to the format's grid, in fp32. Any format.
 void round_array(const FloatFormat& format, std::span<const float> from, std::span<float> to,
                  const ArrayContext& context = {}, Simd simd = simd_choice());
-/// The same with fp64 as the carrier: vectorised for formats with at most 22 digits that lie within fp32.
+/// The same with fp64 as the container: vectorised for formats with at most 22 digits that lie within fp32.
 void round_array(const FloatFormat& format, std::span<const double> from, std::span<double> to,
                  const ArrayContext& context = {}, Simd simd = simd_choice());
 /// In place.

@@ -71,7 +71,7 @@ void block_scaled_gemm(const BlockScaledModel& model, const BlockScaledProblem& 
                 d = block_scaled_dot(model, a.data() + i * k + at, b.data() + j * k + at,
                                      x.data() + i * scales_k + scale, y.data() + j * scales_k + scale, d);
             }
-            p.d(i, j) = carrier_of(group.accumulator, d);
+            p.d(i, j) = in_fp32_container(group.accumulator, d);
         }
     });
 }

@@ -89,9 +89,9 @@ constexpr std::uint32_t block_scaled_dot(const BlockScaledModel& model, const st
     return static_cast<std::uint32_t>(round_block_sum(group, sum < 0, magnitude, largest - group.fraction_bits));
 }
 
-/// D = A * B + C with scales: A is m x k, B is k x n, both fp32 carriers of the element format; C and D are m x n. The
-/// scales of A are m x ceil(k / scale_block), those of B ceil(k / scale_block) x n, carriers of the scale format; an
-/// array may be null: all scales are 1 then, C is +0.
+/// D = A * B + C with scales: A is m x k, B is k x n, both values of the element format in fp32; C and D are m x n. The
+/// scales of A are m x ceil(k / scale_block), those of B ceil(k / scale_block) x n, values of the scale format in fp32;
+/// an array may be null: all scales are 1 then, C is +0.
 struct BlockScaledProblem {
     GemmProblem product{};
     Strided<const float> a_scales{};

@@ -24,7 +24,7 @@ void check(const Problem& p) {
     }
 }
 
-void require_fp32_carrier(const TensorCoreModel& model) {
+void require_fp32_container(const TensorCoreModel& model) {
     if (model.accumulator.precision() > formats::fp32.precision()) {
         throw std::invalid_argument("a product with fp64 numbers does not fit arrays of fp32; use fp64_gemm");
     }
@@ -50,13 +50,13 @@ bool is_long(const Problem& p) {
 }
 
 template <class Operand>
-void multiply_plain(const TensorCoreModel& model, const GemmProblem& p, const std::vector<Operand>& a,
-                    const std::vector<Operand>& b) {
+void gemm_plain(const TensorCoreModel& model, const GemmProblem& p, const std::vector<Operand>& a,
+                const std::vector<Operand>& b) {
     for_each_index(p.m, worth_threads(is_long(p)), [&](std::int64_t i) {
         for (std::int64_t j = 0; j < p.n; ++j) {
             const std::uint32_t c = p.c.data == nullptr ? 0 : operand_code(model.accumulator, p.c(i, j));
             const std::uint32_t d = chain_dot(model, a.data() + i * p.k, b.data() + j * p.k, c, p.k);
-            p.d(i, j) = carrier_of(model.accumulator, d);
+            p.d(i, j) = in_fp32_container(model.accumulator, d);
         }
     });
 }
@@ -130,7 +130,7 @@ std::uint32_t operand_code(const FloatFormat& format, float value) {
     return static_cast<std::uint32_t>(convert_bits(format, formats::fp32, word, context));
 }
 
-float carrier_of(const FloatFormat& format, std::uint32_t code) {
+float in_fp32_container(const FloatFormat& format, std::uint32_t code) {
     if (format == formats::fp32) return std::bit_cast<float>(code);
     if (is_nan(format, code)) {
         return std::bit_cast<float>(static_cast<std::uint32_t>(tensor_core_nan(formats::fp32)));
@@ -141,16 +141,16 @@ float carrier_of(const FloatFormat& format, std::uint32_t code) {
 
 void soft_gemm_plain(const TensorCoreModel& model, const GemmProblem& p) {
     check(p);
-    require_fp32_carrier(model);
+    require_fp32_container(model);
     if (takes_decoded(model)) {
         const auto decode_a = [&](std::uint32_t code) { return decoded(model.a_format, code); };
         const auto decode_b = [&](std::uint32_t code) { return decoded(model.b_format, code); };
-        multiply_plain(model, p, operands_of<DecodedOperand>(model.a_format, p.m, p.k, p.a, decode_a),
-                       operands_of<DecodedOperand>(model.b_format, p.n, p.k, p.b.transposed(), decode_b));
+        gemm_plain(model, p, operands_of<DecodedOperand>(model.a_format, p.m, p.k, p.a, decode_a),
+                   operands_of<DecodedOperand>(model.b_format, p.n, p.k, p.b.transposed(), decode_b));
     } else {
         const auto same = [](std::uint32_t code) { return code; };
-        multiply_plain(model, p, operands_of<std::uint32_t>(model.a_format, p.m, p.k, p.a, same),
-                       operands_of<std::uint32_t>(model.b_format, p.n, p.k, p.b.transposed(), same));
+        gemm_plain(model, p, operands_of<std::uint32_t>(model.a_format, p.m, p.k, p.a, same),
+                   operands_of<std::uint32_t>(model.b_format, p.n, p.k, p.b.transposed(), same));
     }
 }
 

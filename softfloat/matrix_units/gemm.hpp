@@ -46,8 +46,9 @@ void soft_gemm_plain(const TensorCoreModel& model, const GemmProblem& problem);
 void fp64_gemm(const TensorCoreModel& model, const Fp64Problem& problem);
 void fp64_gemm_plain(const TensorCoreModel& model, const Fp64Problem& problem);
 
-/// An fp32 carrier as a storage word of an input format, and a storage word of an accumulator as a carrier.
+/// fp32 is a container of a format if it holds every value of the format exactly. From a value in the container to the
+/// storage word of an input format, and from the storage word of an accumulator back to the container.
 std::uint32_t operand_code(const FloatFormat& format, float value);
-float carrier_of(const FloatFormat& format, std::uint32_t code);
+float in_fp32_container(const FloatFormat& format, std::uint32_t code);
 
 }  // namespace ulp

@@ -48,7 +48,7 @@ std::int32_t sum_of(const std::int16_t* a, const std::int16_t* b, std::int64_t c
 }
 
 template <IntegerProduct product>
-void multiply(const IntegerModel& model, const IntegerProblem& p, const Packed& a, const Packed& b) {
+void gemm(const IntegerModel& model, const IntegerProblem& p, const Packed& a, const Packed& b) {
     // Without saturation the order of the sums does not matter, and longer stretches are faster.
     const std::int64_t step = model.saturates ? model.instruction_k : 4096;
     for_each_index(p.m, worth_threads(p.m * p.n * p.k > (std::int64_t{1} << 18)), [&](std::int64_t i) {
@@ -79,9 +79,9 @@ void integer_gemm(const IntegerModel& model, const IntegerProblem& p) {
     const Packed a = packed(p.a, p.m, p.k, operand_range(model, model.a_signed), "A", false);
     const Packed b = packed(p.b.transposed(), p.n, p.k, operand_range(model, model.b_signed), "B", true);
     switch (model.product) {
-        case IntegerProduct::multiply: return multiply<IntegerProduct::multiply>(model, p, a, b);
-        case IntegerProduct::exclusive_or: return multiply<IntegerProduct::exclusive_or>(model, p, a, b);
-        case IntegerProduct::conjunction: return multiply<IntegerProduct::conjunction>(model, p, a, b);
+        case IntegerProduct::multiply: return gemm<IntegerProduct::multiply>(model, p, a, b);
+        case IntegerProduct::exclusive_or: return gemm<IntegerProduct::exclusive_or>(model, p, a, b);
+        case IntegerProduct::conjunction: return gemm<IntegerProduct::conjunction>(model, p, a, b);
     }
 }
 

@@ -49,7 +49,7 @@ void add_piece(const TensorCoreModel& model, const ProductOrder& order, Sums& to
     const FloatFormat& format = model.accumulator;
     for (std::size_t i = 0; i < total.size(); ++i) {
         const std::uint64_t sum = add_nearest(format, operand_code(format, total[i]), operand_code(format, sums[i]));
-        total[i] = carrier_of(format, static_cast<std::uint32_t>(sum));
+        total[i] = in_fp32_container(format, static_cast<std::uint32_t>(sum));
     }
 }
 
@@ -146,7 +146,7 @@ Sums addends(const TensorCoreModel& model, const GemmProblem& p) {
     c.reserve(static_cast<std::size_t>(p.m * p.n));
     for (std::int64_t i = 0; i < p.m; ++i) {
         for (std::int64_t j = 0; j < p.n; ++j) {
-            c.push_back(carrier_of(model.accumulator, operand_code(model.accumulator, p.c(i, j))));
+            c.push_back(in_fp32_container(model.accumulator, operand_code(model.accumulator, p.c(i, j))));
         }
     }
     return c;
@@ -169,7 +169,7 @@ void soft_product(const TensorCoreModel& model, const ProductOrder& order, const
         for (std::int64_t j = 0; j < p.n; ++j) {
             const auto at = static_cast<std::size_t>(i * p.n + j);
             const float d = order.epilogue ? apply(*order.epilogue, total[at], c.empty() ? 0.0F : c[at]) : total[at];
-            p.d(i, j) = carrier_of(model.accumulator, operand_code(model.accumulator, d));
+            p.d(i, j) = in_fp32_container(model.accumulator, operand_code(model.accumulator, d));
         }
     }
 }

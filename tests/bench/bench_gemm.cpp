@@ -29,7 +29,7 @@ std::vector<float> ordinary_values(const ulp::FloatFormat& format, std::int64_t 
             state = state * 6364136223846793005U + 1442695040888963407U;
             sum += static_cast<float>(state >> 40) * 0x1p-24F - 0.5F;
         }
-        value = ulp::carrier_of(format, ulp::operand_code(format, sum));
+        value = ulp::in_fp32_container(format, ulp::operand_code(format, sum));
     }
     return values;
 }

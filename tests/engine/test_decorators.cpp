@@ -44,19 +44,19 @@ TEST_CASE("a checked backend passes where both agree and stops at the first elem
                             short_run(make_backend("soft:h100"))));
     const auto backend = make_backend("checked(soft:ieee,soft:v100)");
     CHECK(backend->name() == "checked(soft:ieee,soft:v100)");
-    CHECK(backend->claimed_model(fp16_to_fp32) == "ieee fp16->fp32");
+    CHECK(backend->promised_model(fp16_to_fp32) == "ieee fp16->fp32");
     Matrix a = Matrix::Ones(2, 4);
     Matrix b = Matrix::Ones(4, 2);
-    CHECK(multiply(*backend, fp16_to_fp32, a, b)(1, 1) == 4.0F);
+    CHECK(matmul(*backend, fp16_to_fp32, a, b)(1, 1) == 4.0F);
     // 2^13 + 2^-10 * 0.75: V100 cuts below 2^(13 - 23), each step to nearest rounds up.
     a(1, 0) = 8192;
     a(1, 1) = 0x1.8p-11F;
     a(1, 2) = a(1, 3) = 0;
-    CHECK_THROWS_WITH_AS((void)multiply(*backend, fp16_to_fp32, a, b),
+    CHECK_THROWS_WITH_AS((void)matmul(*backend, fp16_to_fp32, a, b),
                          doctest::Contains("fp16->fp32 product 2 x 2 x 4, element (1, 0): soft:ieee gives 0x46000001"),
                          BitsDiffer);
     CHECK_THROWS_WITH_AS(
-        (void)multiply(*backend, fp16_to_fp32, a, b),
+        (void)matmul(*backend, fp16_to_fp32, a, b),
         doctest::Contains("soft:v100 gives 0x46000000 (0x1p+13)\n  a * b: 46000000*3f800000 3a400000*3f800000"),
         BitsDiffer);
 }
@@ -66,10 +66,10 @@ TEST_CASE("a checked backend takes D in the place of C, and NaNs of either kind 
     const Matrix a = Matrix::Ones(2, 4);
     const Matrix b = Matrix::Ones(4, 2);
     Matrix c = Matrix::Constant(2, 2, 3.0F);
-    backend->multiply({fp16_to_fp32, a, b, c, c});
+    backend->matmul({fp16_to_fp32, a, b, c, c});
     CHECK(c(0, 0) == 7.0F);
     const Matrix nan = Matrix::Constant(2, 4, std::numeric_limits<float>::quiet_NaN());
-    CHECK_NOTHROW((void)multiply(*make_backend("checked(soft:ieee,soft:h100)"), fp16_to_fp32, nan, b));
+    CHECK_NOTHROW((void)matmul(*make_backend("checked(soft:ieee,soft:h100)"), fp16_to_fp32, nan, b));
 }
 
 TEST_CASE("a matrix unit with soft:ieee beside it has products of fp32, and its own for the rest") {
@@ -79,14 +79,14 @@ TEST_CASE("a matrix unit with soft:ieee beside it has products of fp32, and its 
     const float x[] = {1.5F, 2048.0F, 0.25F};
     const MatrixView a(x, 1, 3);
     const MatrixView b(x, 3, 1);
-    CHECK(multiply(*backend, fp32_to_fp32, a, b) == multiply(*make_backend("soft:ieee"), fp32_to_fp32, a, b));
-    CHECK(multiply(*backend, fp16_to_fp32, a, b) == multiply(*make_backend("soft:h100"), fp16_to_fp32, a, b));
-    CHECK(backend->claimed_model(fp16_to_fp32) == "sm_90:mma.fp16.fp32");
-    CHECK(backend->claimed_model(fp32_to_fp32) == make_backend("soft:ieee")->claimed_model(fp32_to_fp32));
+    CHECK(matmul(*backend, fp32_to_fp32, a, b) == matmul(*make_backend("soft:ieee"), fp32_to_fp32, a, b));
+    CHECK(matmul(*backend, fp16_to_fp32, a, b) == matmul(*make_backend("soft:h100"), fp16_to_fp32, a, b));
+    CHECK(backend->promised_model(fp16_to_fp32) == "sm_90:mma.fp16.fp32");
+    CHECK(backend->promised_model(fp32_to_fp32) == make_backend("soft:ieee")->promised_model(fp32_to_fp32));
     CHECK(backend->path(fp32_to_fp32, 1, 1, 3).ends_with(", which soft:h100 lacks"));
-    CHECK_THROWS_AS((void)multiply(*make_backend("soft:h100"), fp32_to_fp32, a, b), std::invalid_argument);
+    CHECK_THROWS_AS((void)matmul(*make_backend("soft:h100"), fp32_to_fp32, a, b), std::invalid_argument);
     // Where the backend has them they stay with it.
-    CHECK(make_backend("with_ieee(eigen)")->claimed_model(fp32_to_fp32).empty());
+    CHECK(make_backend("with_ieee(eigen)")->promised_model(fp32_to_fp32).empty());
 }
 
 TEST_CASE("a recorded training run is replayed with the same trace, and another run is not") {
@@ -96,9 +96,9 @@ TEST_CASE("a recorded training run is replayed with the same trace, and another 
     CHECK(fs::exists(file));
     CHECK(!fs::exists(file + ".tmp"));
     const auto replay = make_backend("replayed(" + file + ")");
-    CHECK(replay->claimed_model(fp16_to_fp32) == "sm_90:mma.fp16.fp32");
+    CHECK(replay->promised_model(fp16_to_fp32) == "sm_90:mma.fp16.fp32");
     CHECK(!first_difference(original, short_run(make_backend("replayed(" + file + ")"))));
-    CHECK_THROWS_WITH_AS((void)multiply(*replay, fp16_to_fp32, Matrix(Matrix::Ones(2, 2)), Matrix(Matrix::Ones(2, 2))),
+    CHECK_THROWS_WITH_AS((void)matmul(*replay, fp16_to_fp32, Matrix(Matrix::Ones(2, 2)), Matrix(Matrix::Ones(2, 2))),
                          doctest::Contains("no fp16->fp32 product 2 x 2 x 2 with these operands was recorded"),
                          BitsDiffer);
 }
@@ -108,7 +108,7 @@ TEST_CASE("recordings that are cut short, damaged or no recordings are refused")
     const fs::path file = folder.path / "r";
     {
         const auto backend = recorded(make_backend("soft:ieee"), file);
-        (void)multiply(*backend, fp16_to_fp32, Matrix(Matrix::Ones(2, 3)), Matrix(Matrix::Ones(3, 2)));
+        (void)matmul(*backend, fp16_to_fp32, Matrix(Matrix::Ones(2, 3)), Matrix(Matrix::Ones(3, 2)));
     }
     std::ifstream in(file);
     const std::string whole{std::istreambuf_iterator<char>(in), {}};

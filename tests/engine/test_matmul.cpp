@@ -68,18 +68,18 @@ TEST_CASE("soft:ieee rounds each product and each sum as the softfloat types do"
     const Matrix a16 = random_matrix(7, 33, formats::fp16, 1);
     const Matrix b16 = random_matrix(33, 5, formats::fp16, 2);
     const Matrix c16 = random_matrix(7, 5, formats::fp16, 3);
-    CHECK(differing(multiply(*backend, {formats::fp16, formats::fp16}, a16, b16, c16), by_types<fp16>(a16, b16, c16)) ==
+    CHECK(differing(matmul(*backend, {formats::fp16, formats::fp16}, a16, b16, c16), by_types<fp16>(a16, b16, c16)) ==
           0);
-    CHECK(differing(multiply(*backend, {formats::fp16, formats::fp32}, a16, b16, c16), by_types<fp32>(a16, b16, c16)) ==
+    CHECK(differing(matmul(*backend, {formats::fp16, formats::fp32}, a16, b16, c16), by_types<fp32>(a16, b16, c16)) ==
           0);
     const Matrix a8 = random_matrix(7, 33, formats::bf16, 4);
     const Matrix b8 = random_matrix(33, 5, formats::bf16, 5);
     const Matrix c8 = random_matrix(7, 5, formats::bf16, 6);
-    CHECK(differing(multiply(*backend, {formats::bf16, formats::bf16}, a8, b8, c8), by_types<bf16>(a8, b8, c8)) == 0);
+    CHECK(differing(matmul(*backend, {formats::bf16, formats::bf16}, a8, b8, c8), by_types<bf16>(a8, b8, c8)) == 0);
     const Matrix a32 = random_matrix(7, 33, formats::fp32, 7);
     const Matrix b32 = random_matrix(33, 5, formats::fp32, 8);
     const Matrix c32 = random_matrix(7, 5, formats::fp32, 9);
-    CHECK(differing(multiply(*backend, {formats::fp32, formats::fp32}, a32, b32, c32), by_types<fp32>(a32, b32, c32)) ==
+    CHECK(differing(matmul(*backend, {formats::fp32, formats::fp32}, a32, b32, c32), by_types<fp32>(a32, b32, c32)) ==
           0);
 }
 
@@ -88,16 +88,16 @@ TEST_CASE("soft:ieee sums in ascending k from +0") {
     const Matrix row = Matrix::Ones(1, 4096);
     const Matrix sixteens = Matrix::Constant(4096, 1, 16.0F);
     // fp16 sums of sixteens stop at 32768, where one more is half a unit in the last place.
-    CHECK(multiply(*backend, {formats::fp16, formats::fp16}, row, sixteens)(0, 0) == 32768.0F);
-    CHECK(multiply(*backend, {formats::fp16, formats::fp32}, row, sixteens)(0, 0) == 65536.0F);
+    CHECK(matmul(*backend, {formats::fp16, formats::fp16}, row, sixteens)(0, 0) == 32768.0F);
+    CHECK(matmul(*backend, {formats::fp16, formats::fp32}, row, sixteens)(0, 0) == 65536.0F);
     Matrix a(1, 3);
     a << 0x1p24F, 1.0F, 1.0F;
     const Matrix b = ones(3, 1);
-    CHECK(multiply(*backend, {formats::fp32, formats::fp32}, a, b)(0, 0) == 0x1p24F);
+    CHECK(matmul(*backend, {formats::fp32, formats::fp32}, a, b)(0, 0) == 0x1p24F);
     a << 1.0F, 1.0F, 0x1p24F;
-    CHECK(multiply(*backend, {formats::fp32, formats::fp32}, a, b)(0, 0) == 0x1p24F + 2);
+    CHECK(matmul(*backend, {formats::fp32, formats::fp32}, a, b)(0, 0) == 0x1p24F + 2);
     const Matrix minus_zero = Matrix::Constant(1, 1, -0.0F);
-    CHECK(bits(multiply(*backend, {formats::fp32, formats::fp32}, minus_zero, ones(1, 1))(0, 0)) == 0);
+    CHECK(bits(matmul(*backend, {formats::fp32, formats::fp32}, minus_zero, ones(1, 1))(0, 0)) == 0);
 }
 
 /// D = A * B + C in fp32 by definition; `order` names the k that are summed one after the other.
@@ -216,12 +216,12 @@ TEST_CASE("soft:ieee gives the same bits with any number of threads, whichever w
         const int threads = omp_get_max_threads();
         for (const int count : {1, 2, 3, 8}) {
             omp_set_num_threads(count);
-            CHECK(differing(multiply(*backend, fp32, a, b), expected) == 0);
+            CHECK(differing(matmul(*backend, fp32, a, b), expected) == 0);
             Matrix columns(n, m);
-            backend->multiply({fp32, a, b, std::nullopt, MutableMatrixView(columns).transposed()});
+            backend->matmul({fp32, a, b, std::nullopt, MutableMatrixView(columns).transposed()});
             CHECK(differing(columns.transpose(), expected) == 0);
             columns = c.transpose();
-            backend->multiply({fp32, a, b, transposed(columns), MutableMatrixView(columns).transposed()});
+            backend->matmul({fp32, a, b, transposed(columns), MutableMatrixView(columns).transposed()});
             CHECK(differing(columns.transpose(), onto_c) == 0);
         }
         omp_set_num_threads(threads);
@@ -247,11 +247,11 @@ TEST_CASE("soft:<gpu> is the chain of instructions of the table's row") {
                     y.push_back(operand_code(formats::fp16, b(k, j)));
                 }
                 const std::uint32_t d = chain_dot(model, x.data(), y.data(), operand_code(accumulator, c(i, j)), 40);
-                expected(i, j) = carrier_of(accumulator, d);
+                expected(i, j) = in_fp32_container(accumulator, d);
             }
         }
         const auto backend = make_backend(std::string("soft:") + spec);
-        CHECK(differing(multiply(*backend, {formats::fp16, accumulator}, a, b, c), expected) == 0);
+        CHECK(differing(matmul(*backend, {formats::fp16, accumulator}, a, b, c), expected) == 0);
     }
 }
 
@@ -259,9 +259,9 @@ TEST_CASE("generations answer differently, and each differs from rounding every 
     const Matrix a = random_matrix(16, 64, formats::fp16, 1);
     const Matrix b = random_matrix(64, 16, formats::fp16, 2);
     const ProductTypes types{formats::fp16, formats::fp32};
-    const Matrix v100 = multiply(*make_backend("soft:v100"), types, a, b);
-    const Matrix h100 = multiply(*make_backend("soft:h100"), types, a, b);
-    const Matrix ieee = multiply(*make_backend("soft:ieee"), types, a, b);
+    const Matrix v100 = matmul(*make_backend("soft:v100"), types, a, b);
+    const Matrix h100 = matmul(*make_backend("soft:h100"), types, a, b);
+    const Matrix ieee = matmul(*make_backend("soft:ieee"), types, a, b);
     CHECK(differing(v100, h100) > 0);
     CHECK(differing(v100, ieee) > 0);
     CHECK(differing(h100, ieee) > 0);
@@ -277,17 +277,17 @@ TEST_CASE("every backend takes transposed operands, C, and D in the place of C")
     for (const char* spec : {"soft:ieee", "eigen", "soft:h100", "soft:a100"}) {
         CAPTURE(spec);
         const auto backend = make_backend(spec);
-        const Matrix plain = multiply(*backend, types, a, b, c);
+        const Matrix plain = matmul(*backend, types, a, b, c);
         const float largest = (a.cwiseAbs() * b.cwiseAbs() + c.cwiseAbs()).maxCoeff();
         CHECK((plain - (a * b + c)).cwiseAbs().maxCoeff() <= 40 * 0x1p-22F * largest);  // 21 truncated terms
-        const bool exact = !backend->claimed_model(types).empty();  // Eigen's order may depend on the strides
+        const bool exact = !backend->promised_model(types).empty();  // Eigen's order may depend on the strides
         Matrix in_place = c;
-        backend->multiply({types, a, b, in_place, in_place});
+        backend->matmul({types, a, b, in_place, in_place});
         CHECK(differing(in_place, plain) == 0);
         if (!exact) continue;
-        CHECK(differing(multiply(*backend, types, transposed(a_t), b, c), plain) == 0);
-        CHECK(differing(multiply(*backend, types, a, transposed(b_t), c), plain) == 0);
-        CHECK(differing(multiply(*backend, types, transposed(a_t), transposed(b_t), c), plain) == 0);
+        CHECK(differing(matmul(*backend, types, transposed(a_t), b, c), plain) == 0);
+        CHECK(differing(matmul(*backend, types, a, transposed(b_t), c), plain) == 0);
+        CHECK(differing(matmul(*backend, types, transposed(a_t), transposed(b_t), c), plain) == 0);
     }
 }
 
@@ -302,12 +302,12 @@ TEST_CASE("eigen gives the same bits with any number of threads, whichever way D
         const Matrix b = random_matrix(k, n, formats::fp32, 2);
         const int threads = omp_get_max_threads();
         omp_set_num_threads(1);
-        const Matrix one = multiply(*backend, fp32, a, b);
+        const Matrix one = matmul(*backend, fp32, a, b);
         for (const int count : {2, 3, 8}) {
             omp_set_num_threads(count);
-            CHECK(differing(multiply(*backend, fp32, a, b), one) == 0);
+            CHECK(differing(matmul(*backend, fp32, a, b), one) == 0);
             Matrix columns(n, m);  // D where its columns lie beside each other
-            backend->multiply({fp32, a, b, std::nullopt, MutableMatrixView(columns).transposed()});
+            backend->matmul({fp32, a, b, std::nullopt, MutableMatrixView(columns).transposed()});
             CHECK((columns.transpose() - one).cwiseAbs().maxCoeff() <= 1e-4F * one.cwiseAbs().maxCoeff());
         }
         omp_set_num_threads(threads);
@@ -319,9 +319,9 @@ TEST_CASE("eigen gives the same bits with any number of threads, whichever way D
 TEST_CASE("Eigen's product is rounded once to a narrower accumulator") {
     const Matrix a = Matrix::Constant(1, 1, 255.0F);
     const ProductTypes types{formats::fp16, formats::fp16};
-    CHECK(multiply(*make_backend("eigen"), types, a, Matrix(Matrix::Constant(1, 1, 257.0F)))(0, 0) ==
+    CHECK(matmul(*make_backend("eigen"), types, a, Matrix(Matrix::Constant(1, 1, 257.0F)))(0, 0) ==
           std::numeric_limits<float>::infinity());
-    CHECK(multiply(*make_backend("eigen"), types, a, Matrix(Matrix::Constant(1, 1, 17.0F)))(0, 0) == 4336.0F);
+    CHECK(matmul(*make_backend("eigen"), types, a, Matrix(Matrix::Constant(1, 1, 17.0F)))(0, 0) == 4336.0F);
 }
 
 TEST_CASE("products of nothing are C") {
@@ -331,18 +331,18 @@ TEST_CASE("products of nothing are C") {
     for (const char* spec : {"soft:ieee", "eigen", "soft:h100"}) {
         CAPTURE(spec);
         const auto backend = make_backend(spec);
-        CHECK(differing(multiply(*backend, {formats::fp16, formats::fp32}, a, b, c), c) == 0);
-        CHECK(differing(multiply(*backend, {formats::fp16, formats::fp32}, a, b), Matrix::Zero(3, 2)) == 0);
+        CHECK(differing(matmul(*backend, {formats::fp16, formats::fp32}, a, b, c), c) == 0);
+        CHECK(differing(matmul(*backend, {formats::fp16, formats::fp32}, a, b), Matrix::Zero(3, 2)) == 0);
     }
 }
 
 TEST_CASE("backends name themselves and what they claim") {
     const ProductTypes types{formats::fp16, formats::fp32};
-    CHECK(make_backend("soft:h100")->claimed_model(types) == "sm_90:mma.fp16.fp32");
-    CHECK(make_backend("soft:h100.wgmma")->claimed_model(types) == "sm_90:wgmma.fp16.fp32");
-    CHECK(make_backend("soft:h200")->claimed_model(types) == "sm_90:mma.fp16.fp32");
-    CHECK(make_backend("eigen")->claimed_model(types).empty());
-    CHECK(make_backend("soft:v100")->claimed_model({formats::bf16, formats::fp32}).empty());
+    CHECK(make_backend("soft:h100")->promised_model(types) == "sm_90:mma.fp16.fp32");
+    CHECK(make_backend("soft:h100.wgmma")->promised_model(types) == "sm_90:wgmma.fp16.fp32");
+    CHECK(make_backend("soft:h200")->promised_model(types) == "sm_90:mma.fp16.fp32");
+    CHECK(make_backend("eigen")->promised_model(types).empty());
+    CHECK(make_backend("soft:v100")->promised_model({formats::bf16, formats::fp32}).empty());
     for (const auto& [spec, description] : backend_specs()) {
         CHECK(make_backend(spec)->name() == spec);
         CHECK(!description.empty());
@@ -360,9 +360,9 @@ TEST_CASE("backends that claim the same model give the same bits") {
     for (const auto& row : backend_specs()) {
         const std::string& spec = row.first;
         const auto backend = make_backend(spec);
-        const std::string model = backend->claimed_model(types);
+        const std::string model = backend->promised_model(types);
         if (model.empty()) continue;
-        const Matrix d = multiply(*backend, types, a, b);
+        const Matrix d = matmul(*backend, types, a, b);
         const auto [known, first] = results.try_emplace(model, d);
         CAPTURE(spec);
         CHECK(differing(d, known->second) == 0);
@@ -377,12 +377,12 @@ TEST_CASE("unknown backends, wrong shapes and missing products are refused with 
     CHECK_THROWS_AS((void)make_backend(""), std::invalid_argument);
     const auto backend = make_backend("soft:ieee");
     const ProductTypes types{formats::fp16, formats::fp32};
-    CHECK_THROWS_WITH_AS((void)multiply(*backend, types, ones(2, 3), ones(2, 3)),
+    CHECK_THROWS_WITH_AS((void)matmul(*backend, types, ones(2, 3), ones(2, 3)),
                          "a product of 2 x 3 by 2 x 3 does not give 2 x 3", std::invalid_argument);
-    CHECK_THROWS_WITH_AS((void)multiply(*backend, types, ones(2, 3), ones(3, 2), ones(2, 3)),
+    CHECK_THROWS_WITH_AS((void)matmul(*backend, types, ones(2, 3), ones(3, 2), ones(2, 3)),
                          "C is 2 x 3 where the product is 2 x 2", std::invalid_argument);
     CHECK_THROWS_WITH_AS(
-        (void)multiply(*make_backend("soft:v100"), {formats::bf16, formats::fp32}, ones(1, 1), ones(1, 1)),
+        (void)matmul(*make_backend("soft:v100"), {formats::bf16, formats::fp32}, ones(1, 1), ones(1, 1)),
         "soft:v100 has no bf16->fp32 product (it has fp16->fp16, fp16->fp32); choose another recipe, or "
         "soft:ieee",
         std::invalid_argument);

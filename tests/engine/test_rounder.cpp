@@ -47,7 +47,7 @@ int mismatches(const FloatFormat& format, const std::vector<Real>& numbers, Extr
     return count;
 }
 
-/// Every code of a format of up to 16 bits, every midpoint between two, and the carrier's neighbours of both.
+/// Every code of a format of up to 16 bits, every midpoint between two, and the container's neighbours of both.
 template <class Real>
 std::vector<Real> around_the_grid(const FloatFormat& format) {
     using Word = decltype(bits_of(Real{}));
@@ -56,9 +56,9 @@ std::vector<Real> around_the_grid(const FloatFormat& format) {
         const std::uint64_t word = code << format.padding_bits;
         if (is_nan(format, word) || is_infinity(format, word)) continue;
         Context exact;
-        const FloatFormat carrier = std::is_same_v<Real, float> ? formats::fp32 : formats::fp64;
-        const auto bits = static_cast<Word>(convert_bits(carrier, format, word, exact));
-        const Word half = Word{1} << (carrier.fraction_bits - format.fraction_bits - 1);
+        const FloatFormat container = std::is_same_v<Real, float> ? formats::fp32 : formats::fp64;
+        const auto bits = static_cast<Word>(convert_bits(container, format, word, exact));
+        const Word half = Word{1} << (container.fraction_bits - format.fraction_bits - 1);
         for (const Word w : {bits, static_cast<Word>(bits + half)}) {
             for (const Word near : {w, static_cast<Word>(w + 1), static_cast<Word>(w - 1)}) {
                 numbers.push_back(std::bit_cast<Real>(near));

@@ -24,7 +24,7 @@ Matrix random_matrix(Index rows, Index cols, const ulp::FloatFormat& format, std
     for (Index i = 0; i < rows; ++i) {
         for (Index j = 0; j < cols; ++j) {
             const std::uint64_t random = mix(mix(seed ^ static_cast<std::uint64_t>(i)) ^ static_cast<std::uint64_t>(j));
-            matrix(i, j) = ulp::carrier_of(format, static_cast<std::uint32_t>(ordinary_float(format, random)));
+            matrix(i, j) = ulp::in_fp32_container(format, static_cast<std::uint32_t>(ordinary_float(format, random)));
         }
     }
     return matrix;
@@ -64,15 +64,15 @@ TEST_CASE("backends that claim the same model give the same bits, for shapes tha
         const auto gpu = backend_of(pair.architecture, pair.gpu);
         const auto soft = ulp::make_backend(pair.soft);
         CAPTURE(std::string(pair.gpu) + " " + ulp::name_of(pair.types));
-        CHECK_FALSE(gpu->claimed_model(pair.types).empty());
-        CHECK(gpu->claimed_model(pair.types) == soft->claimed_model(pair.types));
+        CHECK_FALSE(gpu->promised_model(pair.types).empty());
+        CHECK(gpu->promised_model(pair.types) == soft->promised_model(pair.types));
         for (const auto& [m, n, k] : {std::array<Index, 3>{1, 1, 1}, std::array<Index, 3>{17, 9, 33},
                                       std::array<Index, 3>{64, 8, 32}, std::array<Index, 3>{5, 70, 100}}) {
             const Matrix a = random_matrix(m, k, pair.types.input, 1);
             const Matrix b = random_matrix(k, n, pair.types.b_input, 2);
             const Matrix c = random_matrix(m, n, pair.types.accumulator, 3);
-            CHECK(same_bits(ulp::multiply(*gpu, pair.types, a, b), ulp::multiply(*soft, pair.types, a, b)));
-            CHECK(same_bits(ulp::multiply(*gpu, pair.types, a, b, c), ulp::multiply(*soft, pair.types, a, b, c)));
+            CHECK(same_bits(ulp::matmul(*gpu, pair.types, a, b), ulp::matmul(*soft, pair.types, a, b)));
+            CHECK(same_bits(ulp::matmul(*gpu, pair.types, a, b, c), ulp::matmul(*soft, pair.types, a, b, c)));
         }
     }
 }
@@ -84,23 +84,23 @@ TEST_CASE("transposed operands, empty extents and a product over no k") {
     const Matrix a = random_matrix(20, 30, fp16, 1);
     const Matrix b = random_matrix(10, 30, fp16, 2);
     const Matrix b_rows = b.transpose();
-    CHECK(same_bits(ulp::multiply(*backend, types, a, ulp::transposed(b)), ulp::multiply(*backend, types, a, b_rows)));
+    CHECK(same_bits(ulp::matmul(*backend, types, a, ulp::transposed(b)), ulp::matmul(*backend, types, a, b_rows)));
     const Matrix c = random_matrix(4, 3, fp32, 3);
-    CHECK(same_bits(ulp::multiply(*backend, types, Matrix(4, 0), Matrix(0, 3), c), c));
-    CHECK(same_bits(ulp::multiply(*backend, types, Matrix(4, 0), Matrix(0, 3)), Matrix::Zero(4, 3)));
-    CHECK(ulp::multiply(*backend, types, Matrix(0, 5), Matrix(Matrix::Zero(5, 3))).size() == 0);
+    CHECK(same_bits(ulp::matmul(*backend, types, Matrix(4, 0), Matrix(0, 3), c), c));
+    CHECK(same_bits(ulp::matmul(*backend, types, Matrix(4, 0), Matrix(0, 3)), Matrix::Zero(4, 3)));
+    CHECK(ulp::matmul(*backend, types, Matrix(0, 5), Matrix(Matrix::Zero(5, 3))).size() == 0);
 }
 
 TEST_CASE("an instruction with another k than the table's row claims a model of its own") {
     using namespace ulp::formats;
     const ProductTypes types{fp16, fp32};
-    CHECK(hopper("mma.m16n8k16.fp16.fp32")->claimed_model(types) == "sm_90:mma.fp16.fp32");
-    CHECK(hopper("mma.m16n8k8.fp16.fp32")->claimed_model(types) == "sm_90:mma.fp16.fp32.k8");
-    CHECK(hopper("mma.m16n8k8.fp16.fp32")->claimed_model({bf16, fp32}).empty());
+    CHECK(hopper("mma.m16n8k16.fp16.fp32")->promised_model(types) == "sm_90:mma.fp16.fp32");
+    CHECK(hopper("mma.m16n8k8.fp16.fp32")->promised_model(types) == "sm_90:mma.fp16.fp32.k8");
+    CHECK(hopper("mma.m16n8k8.fp16.fp32")->promised_model({bf16, fp32}).empty());
     const Matrix a = random_matrix(16, 16, bf16, 1);
-    CHECK_THROWS_WITH_AS(ulp::multiply(*hopper("mma.m16n8k8.fp16.fp32"), {bf16, fp32}, a, a),
+    CHECK_THROWS_WITH_AS(ulp::matmul(*hopper("mma.m16n8k8.fp16.fp32"), {bf16, fp32}, a, a),
                          doctest::Contains("bf16->fp32"), std::invalid_argument);
-    CHECK_THROWS_WITH_AS(ulp::multiply(*hopper("mma"), {fp32, fp32}, a, a), doctest::Contains("fp32"),
+    CHECK_THROWS_WITH_AS(ulp::matmul(*hopper("mma"), {fp32, fp32}, a, a), doctest::Contains("fp32"),
                          std::invalid_argument);
 }
 

@@ -72,7 +72,7 @@ TEST_CASE("the decoded path equals the plain one for every model, policy set and
     for (const int architecture : {80, 89, 90, 100, 120}) {
         for (const Instruction& row : instructions()) {
             if (!row.availability.on(architecture)) continue;
-            const auto claimed = claimed_model(row, architecture);
+            const auto claimed = promised_model(row, architecture);
             if (!claimed) continue;
             CHECK(has_decoded_path(claimed->model));
             for (const ulp::PolicySet& policies : ulp::policy_sets) {
@@ -109,7 +109,7 @@ TEST_CASE("models that the decoded path does not know are not taken for ones it 
 }
 
 TEST_CASE("the emulated FP8 instruction sorts its products: k mod 4 in {0, 1} first") {
-    const auto model = decoded_model(claimed_model(instruction_by_name("mma.m16n8k16.e4m3.fp32"), 90)->model);
+    const auto model = decoded_model(promised_model(instruction_by_name("mma.m16n8k16.e4m3.fp32"), 90)->model);
     const std::array<int, 16> expected{0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15};
     for (int k = 0; k < 16; ++k) CHECK(decoded_position(model, k) == expected[static_cast<std::size_t>(k)]);
 }

@@ -19,7 +19,7 @@ std::vector<float> values_of(const PackedMatrix& matrix, const ulp::FloatFormat&
     std::vector<float> values;
     for (std::uint64_t i = 0; i < matrix.rows(); ++i) {
         for (std::uint64_t k = 0; k < matrix.columns(); ++k) {
-            values.push_back(ulp::carrier_of(format, static_cast<std::uint32_t>(matrix.get(i, k))));
+            values.push_back(ulp::in_fp32_container(format, static_cast<std::uint32_t>(matrix.get(i, k))));
         }
     }
     return values;

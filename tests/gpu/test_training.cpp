@@ -37,14 +37,14 @@ class Faulty final : public ulp::MatmulBackend {
   public:
     explicit Faulty(int wrong) : wrong_(wrong) {}
     [[nodiscard]] std::string name() const override { return "faulty"; }
-    [[nodiscard]] std::string claimed_model(const ulp::ProductTypes&) const override { return ""; }
+    [[nodiscard]] std::string promised_model(const ulp::ProductTypes&) const override { return ""; }
     [[nodiscard]] std::string path(const ulp::ProductTypes&, ulp::Index, ulp::Index, ulp::Index) const override {
         return "";
     }
 
   private:
     void compute(const ulp::Product& p) const override {
-        good_->multiply(p);
+        good_->matmul(p);
         if (count_++ == wrong_) p.d(1, 2) = p.d(1, 2) + 1;
     }
     std::unique_ptr<ulp::MatmulBackend> good_ = ulp::make_backend("soft:h100");

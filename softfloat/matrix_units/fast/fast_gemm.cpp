@@ -81,7 +81,7 @@ void load_row(const Plan& plan, const Tile& tile, std::int64_t i, float* row) {
     for (std::int64_t j = 0; j < tile.cols; ++j) row[j] = plan.problem.c(tile.row + i, tile.col + j);
     const FloatFormat& format = plan.model.accumulator;
     if (format == formats::fp32 || plan.continues) return;
-    for (std::int64_t j = 0; j < tile.cols; ++j) row[j] = carrier_of(format, operand_code(format, row[j]));
+    for (std::int64_t j = 0; j < tile.cols; ++j) row[j] = in_fp32_container(format, operand_code(format, row[j]));
 }
 
 void load_tile(const Plan& plan, const PackedRows& a, const PackedPanel& b, Tile& tile) {
@@ -179,7 +179,7 @@ void settle_suspects(const Plan& plan, Tile& tile) {
             const float addend = p.c.data == nullptr ? 0.0F : p.c(tile.row + i, tile.col + j);
             const std::uint32_t c = operand_code(plan.model.accumulator, addend);
             const std::uint32_t d = chain_dot(plan.model, row.data(), column.data(), c, p.k);
-            tile.c[static_cast<std::size_t>(i * plan.width + j)] = carrier_of(plan.model.accumulator, d);
+            tile.c[static_cast<std::size_t>(i * plan.width + j)] = in_fp32_container(plan.model.accumulator, d);
         }
     }
 }

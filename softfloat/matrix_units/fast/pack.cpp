@@ -25,7 +25,7 @@ void copy(const float* from, std::int64_t stride, std::int64_t count, float* to)
 
 /// The slow way for what an encoder refused: rounds to the grid what is off it; true for a special value, now 0.
 bool settle(const FloatFormat& format, const Grid& grid, float& value) {
-    value = carrier_of(format, operand_code(format, value));
+    value = in_fp32_container(format, operand_code(format, value));
     if (!is_special(grid, value)) return false;
     value = 0.0F;
     return true;

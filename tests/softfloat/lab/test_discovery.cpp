@@ -183,7 +183,7 @@ TEST_CASE("a unit whose scales come after the alignment is no row of the table")
             std::fill_n(part.begin() + (block == 0 ? 32 : 0), 32, 0);
             const float products = value(ulp::unit_of(model).dot(part, b, ones, ones, 0));
             const auto scale = [&](auto codes) {
-                return ulp::carrier_of(model.scale_format, static_cast<std::uint32_t>(codes[block]));
+                return ulp::in_fp32_container(model.scale_format, static_cast<std::uint32_t>(codes[block]));
             };
             sum += products * scale(x) * scale(y);
         }

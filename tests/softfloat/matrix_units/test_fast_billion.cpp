@@ -16,7 +16,7 @@ std::vector<float> floats(const ulp::FloatFormat& format, ulp::test::DataClass d
                           std::uint64_t seed) {
     std::vector<float> values;
     for (const auto code : ulp::test::random_codes(format, data, count, seed))
-        values.push_back(ulp::carrier_of(format, code));
+        values.push_back(ulp::in_fp32_container(format, code));
     return values;
 }
 

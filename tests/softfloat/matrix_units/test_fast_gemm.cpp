@@ -34,7 +34,7 @@ std::vector<float> random_floats(const ulp::FloatFormat& format, DataClass data,
                                  std::uint64_t seed) {
     std::vector<float> floats;
     for (const std::uint32_t code : ulp::test::random_codes(format, data, count, seed)) {
-        floats.push_back(ulp::carrier_of(format, code));
+        floats.push_back(ulp::in_fp32_container(format, code));
     }
     return floats;
 }

@@ -25,10 +25,10 @@ struct Dot {
     std::vector<float> a, b;
     Dot(const TensorCoreModel& model, std::int64_t k, std::uint64_t seed) {
         for (const auto code : ulp::test::random_codes(model.a_format, DataClass::ordinary, k, seed)) {
-            a.push_back(ulp::carrier_of(model.a_format, code));
+            a.push_back(ulp::in_fp32_container(model.a_format, code));
         }
         for (const auto code : ulp::test::random_codes(model.b_format, DataClass::ordinary, k, seed + 1)) {
-            b.push_back(ulp::carrier_of(model.b_format, code));
+            b.push_back(ulp::in_fp32_container(model.b_format, code));
         }
     }
     /// Instructions over k in [first, last), from c.
