@@ -9,7 +9,7 @@
 #include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
-#include "softfloat/round.hpp"
+#include "softfloat/nan_payload.hpp"
 
 namespace ulp {
 
@@ -57,28 +57,44 @@ LoadedMatrix<Real> load(const npy::Array& array, const Convert& convert) {
 }
 
 double as_double(const FloatFormat& format, std::uint64_t word) {
+    if (format == formats::fp64) return std::bit_cast<double>(word);
     Context exact;
-    return std::bit_cast<double>(convert_bits(formats::fp64, format, word, exact));
+    return std::bit_cast<double>(convert_keeping_nan(formats::fp64, format, word, exact));
+}
+
+/// A number of one format as a code of another, as the options of rounding say; `place` names it in a refusal.
+std::uint64_t converted(const FloatFormat& to, const FloatFormat& from, std::uint64_t word,
+                        const std::optional<OperandRounding>& rounding, std::int64_t& overflows, const auto& place) {
+    const OperandRounding how = rounding.value_or(OperandRounding{});
+    Context context{.rounding = how.rounding, .saturate = how.saturate};
+    const std::uint64_t code = convert_keeping_nan(to, from, word, context);
+    const bool infinity = is_infinity(from, word);
+    const bool lost_infinity = infinity && !is_infinity(to, code);
+    const bool off_grid = (context.flags & (flag::inexact | flag::overflow | flag::invalid)) != 0 || lost_infinity;
+    if (off_grid && !rounding) {
+        throw DataError(fmt::format("{} = {} is not a value of {}; use --round to round first", place(),
+                                    as_double(from, word), name_of(to)));
+    }
+    const bool finite = !infinity && !is_nan(from, word);
+    overflows += finite && (is_infinity(to, code) || is_nan(to, code)) ? 1 : 0;
+    return code;
 }
 
 }  // namespace
 
 LoadedMatrix<float> load_matrix(const std::filesystem::path& path, const FloatFormat& format,
-                                const std::optional<Rounding>& rounding) {
+                                const std::optional<OperandRounding>& rounding) {
     const npy::Array array = read_matrix(path);
     const FloatFormat source = source_format(path, array, format);
-    return load<float>(array, [&](std::uint64_t word, std::int64_t i, std::int64_t j) {
-        if (source == format) return in_fp32_container(format, static_cast<std::uint32_t>(word));
-        Context context{.rounding = rounding.value_or(Rounding::nearest_even)};
-        const std::uint64_t code = convert_bits(format, source, word, context);
-        const bool lost_infinity = is_infinity(source, word) && !format.has_infinity();
-        const bool off_grid = (context.flags & (flag::inexact | flag::overflow)) != 0 || lost_infinity;
-        if (off_grid && !rounding) {
-            throw DataError(fmt::format("{}: element ({}, {}) = {} is not a value of {}; use --round to round first",
-                                        path.string(), i, j, as_double(source, word), name_of(format)));
-        }
+    std::int64_t overflows = 0;
+    auto matrix = load<float>(array, [&](std::uint64_t word, std::int64_t i, std::int64_t j) {
+        const auto place = [&] { return fmt::format("{}: element ({}, {})", path.string(), i, j); };
+        const std::uint64_t code =
+            source == format ? word : converted(format, source, word, rounding, overflows, place);
         return in_fp32_container(format, static_cast<std::uint32_t>(code));
     });
+    matrix.overflows = overflows;
+    return matrix;
 }
 
 LoadedMatrix<double> load_fp64_matrix(const std::filesystem::path& path) {
@@ -113,9 +129,10 @@ void save_matrix(const std::filesystem::path& path, const FloatFormat& format, s
         npy::write(path, npy::matrix("<f4", rows, cols, values));
         return;
     }
-    std::vector<std::uint16_t> halves;
-    for (const float value : values) halves.push_back(static_cast<std::uint16_t>(operand_code(formats::fp16, value)));
-    npy::write(path, npy::matrix("<f2", rows, cols, halves));
+    std::vector<std::uint16_t> codes;
+    codes.reserve(values.size());
+    for (const float value : values) codes.push_back(static_cast<std::uint16_t>(operand_code(formats::fp16, value)));
+    npy::write(path, npy::matrix("<f2", rows, cols, codes));
 }
 
 }  // namespace ulp

@@ -76,7 +76,7 @@ std::uint32_t element(const LoadedMatrix<float>& matrix, const FloatFormat& form
 }
 
 DotOperands operands_from_files(const Options& options, const TensorCoreModel& model) {
-    const std::optional<Rounding> rounding = options.round ? std::optional(Rounding::nearest_even) : std::nullopt;
+    const auto rounding = options.round ? std::optional(OperandRounding{}) : std::nullopt;
     const auto a = load_matrix(options.a_file, model.a_format, rounding);
     const auto b = load_matrix(options.b_file, model.b_format, rounding);
     if (a.cols != b.rows) {
@@ -119,7 +119,7 @@ void print_candidates(const TensorCoreModel& model, const std::vector<DotCandida
     fmt::print("\ngiven result {} ({})\n", to_hex_bits(model.accumulator, *given),
                to_decimal(model.accumulator, *given));
     if (explaining.empty()) {
-        fmt::print("no way above gives it\n");
+        fmt::print("none of the computations above gives this result\n");
         return;
     }
     fmt::print("explained by\n");
@@ -146,17 +146,17 @@ Action declare(OptionParser& app) {
     app.add_option("--a", options->a,
                    "values of a, with commas: decimal, hexadecimal float, or a storage word like #3C00")
         .delimiter(',');
-    app.add_option("--b", options->b, "values of b, as many").delimiter(',');
-    app.add_option("--c", options->c, "what is accumulated to").capture_default_str();
+    app.add_option("--b", options->b, "values of b, as many as of a").delimiter(',');
+    app.add_option("--c", options->c, "value of c, to which the products are added").capture_default_str();
     app.add_option("--a-file", options->a_file, "A as .npy; --row chooses the dot product's row");
     app.add_option("--b-file", options->b_file, "B as .npy; --column chooses the column");
     app.add_option("--c-file", options->c_file, "C as .npy");
-    app.add_option("--d-file", options->d_file, "the unit's own D as .npy, to be explained");
+    app.add_option("--d-file", options->d_file, "D of the real unit as .npy, to be explained");
     app.add_option("--row", options->row, "row of A, C and D").capture_default_str();
     app.add_option("--column", options->column, "column of B, C and D").capture_default_str();
-    app.add_option("--result", options->result, "the unit's own answer, to be explained");
-    app.add_option("--policy", options->policy, "named policy set in place of the table's: A, B, C, D or E");
-    app.add_flag("--round", options->round, "round values to the formats first");
+    app.add_option("--result", options->result, "result of the real unit, to be explained");
+    app.add_option("--policy", options->policy, "policy set used instead of the table's: A, B, C, D, E or H");
+    app.add_flag("--round", options->round, "round the values to the formats first");
     return [options] { return explain(*options); };
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -17,6 +18,7 @@
 #include "softfloat/matrix_units/models.hpp"
 #include "softfloat/matrix_units/policies.hpp"
 #include "softfloat/matrix_units/product.hpp"
+#include "softfloat/rounding_names.hpp"
 
 namespace ulp {
 namespace {
@@ -27,15 +29,16 @@ struct Options {
     std::optional<float> alpha, beta;
     int split_k = 1;
     std::int64_t promote = 0;
-    bool round = false;
+    bool round = false, saturate = false;
     std::string rounding = "nearest_even";
 };
 
-std::optional<Rounding> rounding_of(const Options& options) {
+std::optional<OperandRounding> rounding_of(const Options& options) {
+    if (!options.round && options.saturate) throw UsageError("--saturate says how --round rounds; give --round, too");
     if (!options.round) return std::nullopt;
-    if (options.rounding == "nearest_even") return Rounding::nearest_even;
-    if (options.rounding == "nearest_away") return Rounding::nearest_away;
-    if (options.rounding == "toward_zero") return Rounding::toward_zero;
+    for (const Rounding rounding : {Rounding::nearest_even, Rounding::nearest_away, Rounding::toward_zero}) {
+        if (options.rounding == name_of(rounding)) return OperandRounding{rounding, options.saturate};
+    }
     throw UsageError("there is no rounding '" + options.rounding +
                      "' for operands; choose nearest_even, nearest_away (cvt.rna.tf32) or toward_zero");
 }
@@ -70,23 +73,58 @@ std::optional<LoadedMatrix<Real>> load_c(const Options& options, const Load& loa
     return load(options.c);
 }
 
+/// The epilogue's factors, checked. C is read unless beta is 0.
+std::optional<LinearEpilogue> epilogue_of(const Options& options) {
+    if (!options.alpha && !options.beta) return std::nullopt;
+    const LinearEpilogue epilogue{options.alpha.value_or(1.0F), options.beta.value_or(options.c.empty() ? 0.0F : 1.0F)};
+    for (const auto& [name, factor] : {std::pair{"--alpha", epilogue.alpha}, {"--beta", epilogue.beta}}) {
+        if (!std::isfinite(factor)) throw UsageError(fmt::format("{} is {}; give a finite number", name, factor));
+    }
+    if (epilogue.beta != 0 && options.c.empty()) throw UsageError("--beta scales C; give C after A and B");
+    return epilogue;
+}
+
+void require_pieces(int split_k, std::int64_t k, int instruction_k) {
+    const std::int64_t most = std::max<std::int64_t>((k + instruction_k - 1) / instruction_k, 1);
+    if (split_k >= 1 && split_k <= most) return;
+    throw UsageError(fmt::format("--split-k is {}; k = {} has {} instructions of {}, so choose 1 to {} pieces", split_k,
+                                 k, most, instruction_k, most));
+}
+
+/// What overflow made of the product, in one sentence on standard error.
+void report_overflows(const FloatFormat& input, const LoadedMatrix<float>& a, const LoadedMatrix<float>& b,
+                      const std::vector<float>& d) {
+    const auto not_finite = [](const std::vector<float>& values) {
+        return std::count_if(values.begin(), values.end(), [](float x) { return !std::isfinite(x); });
+    };
+    const auto results = not_finite(d);
+    const std::string count = fmt::format("{} of {} results are infinite or NaN", results, d.size());
+    if (a.overflows + b.overflows > 0) {
+        fmt::print(stderr, "ulplab: {} of {} operands overflow {} and became {}, {}; --saturate clamps operands\n",
+                   a.overflows + b.overflows, a.values.size() + b.values.size(), name_of(input),
+                   input.has_infinity() ? "infinite" : "NaN", count);
+    } else if (results > 0 && not_finite(a.values) + not_finite(b.values) == 0) {
+        fmt::print(stderr, "ulplab: {}, though all operands are finite\n", count);
+    }
+}
+
 void multiply_floats(const Options& options, const ModelRow& row) {
     TensorCoreModel model = row.model;
     if (!options.policy.empty()) model = with_policies(model, policy_set(options.policy));
+    ProductOrder order{.split_k = options.split_k, .promote_every = options.promote, .epilogue = epilogue_of(options)};
+    const bool reads_c = !order.epilogue || order.epilogue->beta != 0;
     const auto rounding = rounding_of(options);
     const auto a = load_matrix(options.a, model.a_format, rounding);
     const auto b = load_matrix(options.b, model.b_format, rounding);
-    const auto c =
-        load_c<float>(options, [&](const std::string& path) { return load_matrix(path, model.accumulator, rounding); });
+    const auto load = [&](const std::string& path) { return load_matrix(path, model.accumulator, rounding); };
+    const auto c = reads_c ? load_c<float>(options, load) : std::nullopt;
     GemmProblem problem = problem_of(options, a, b, c);
     std::vector<float> d(static_cast<std::size_t>(problem.m * problem.n));
     problem.d = {d.data(), problem.n, 1};
-    ProductOrder order{.split_k = options.split_k, .promote_every = options.promote};
-    if (options.alpha || options.beta) {
-        order.epilogue = LinearEpilogue{options.alpha.value_or(1.0F), options.beta.value_or(c ? 1.0F : 0.0F)};
-    }
+    require_pieces(options.split_k, problem.k, model.instruction_k);
     soft_product(model, order, problem);
     save_matrix(options.output, model.accumulator, problem.m, problem.n, d);
+    report_overflows(model.a_format, a, b, d);
     fmt::print("{}: {} x {} x {} products, {} in, {} out\n", row.key(), problem.m, problem.n, problem.k, row.input,
                row.output);
     fmt::print("evidence: {} ({})\n", name_of(row.evidence), row.proof);
@@ -162,6 +200,7 @@ void multiply_block_scaled(const Options& options, const BlockScaledRow& row) {
     p.d = {d.data(), p.n, 1};
     block_scaled_gemm(model, problem);
     save_matrix(options.output, model.group.accumulator, p.m, p.n, d);
+    report_overflows(model.group.a_format, a, b, d);
     fmt::print("{}: {} x {} x {} products, scales of {} elements\n", row.key, p.m, p.n, p.k, model.scale_block);
     fmt::print("evidence: {} ({})\n", name_of(row.evidence), row.proof);
 }
@@ -198,18 +237,24 @@ Action declare(OptionParser& app) {
     app.add_option("C", options->c,
                    "m x n: what the first instruction accumulates to; with --alpha or --beta the "
                    "epilogue's C");
-    app.add_option("-o,--output", options->output, "where D goes, .npy").required();
+    app.add_option("-o,--output", options->output, "file for D, .npy").required();
     app.add_flag("--transpose-a", options->transpose_a, "A holds k x m");
     app.add_flag("--transpose-b", options->transpose_b, "B holds n x k");
-    app.add_option("--a-scales", options->a_scales, "of block-scaled models: m x (k / block), 1 without it");
-    app.add_option("--b-scales", options->b_scales, "of block-scaled models: (k / block) x n, 1 without it");
-    app.add_option("--alpha", options->alpha, "D = alpha * sum + beta * C, in an fp32 epilogue");
-    app.add_option("--beta", options->beta, "see --alpha");
-    app.add_option("--split-k", options->split_k, "pieces of k, summed apart and added in fp32");
-    app.add_option("--promote", options->promote, "add the running sum to an fp32 accumulator every so many k");
-    app.add_option("--policy", options->policy, "named policy set in place of the table's: A, B, C, D or E");
-    app.add_flag("--round", options->round, "round operands to the input format first");
-    app.add_option("--rounding", options->rounding, "how --round rounds: nearest_even, nearest_away or toward_zero");
+    app.add_option("--a-scales", options->a_scales, "scales of A for block-scaled models, m x (k / block); default 1");
+    app.add_option("--b-scales", options->b_scales, "scales of B for block-scaled models, (k / block) x n; default 1");
+    app.add_option("--alpha", options->alpha,
+                   "factor of the products' sum in D = alpha * sum + beta * C, an fp32 epilogue; default 1");
+    app.add_option("--beta", options->beta,
+                   "factor of C in the epilogue; 0: C is not read, as in BLAS; default 1 with C");
+    app.add_option("--split-k", options->split_k,
+                   "number of pieces of k, summed separately and added in fp32; at most one piece per instruction");
+    app.add_option("--promote", options->promote,
+                   "number of k after which the running sum is added to an fp32 accumulator, again and again");
+    app.add_option("--policy", options->policy, "policy set used instead of the table's: A, B, C, D, E or H");
+    app.add_flag("--round", options->round, "round the operands to the input format first");
+    app.add_option("--rounding", options->rounding, "rounding of --round: nearest_even, nearest_away or toward_zero");
+    app.add_flag("--saturate", options->saturate,
+                 "with --round: too large operands become the largest finite number (PTX: .satfinite)");
     return [options] { return matmul(*options); };
 }
 

@@ -12,7 +12,7 @@
 #include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
-#include "softfloat/round.hpp"
+#include "softfloat/nan_payload.hpp"
 
 namespace ulp {
 
@@ -51,7 +51,7 @@ std::vector<std::string> read_lines(const fs::path& file) {
 /// An fp32 word as a code of the format; its value must lie on the format's grid.
 std::uint32_t code_on_grid(const FloatFormat& format, std::uint32_t word, const std::string& where) {
     Context context;
-    const std::uint64_t code = convert_bits(format, formats::fp32, word, context);
+    const std::uint64_t code = convert_keeping_nan(format, formats::fp32, word, context);
     if ((context.flags & (flag::inexact | flag::overflow)) != 0) {
         throw DataError(where + "the word is not a value of " + name_of(format));
     }
@@ -199,7 +199,7 @@ RecordedSet read_recording(const RecordedFiles& files) {
     if (set.output == "fp16") {
         Context context;
         for (std::uint32_t& c : set.c) {
-            c = static_cast<std::uint32_t>(convert_bits(formats::fp16, formats::fp32, c, context));
+            c = static_cast<std::uint32_t>(convert_keeping_nan(formats::fp16, formats::fp32, c, context));
         }
         for (std::int64_t row = 0; row < set.rows; ++row) {
             std::uint32_t& d = set.d[static_cast<std::size_t>(row)];

@@ -7,6 +7,7 @@
 
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/fast/fast_gemm.hpp"
+#include "softfloat/nan_payload.hpp"
 #include "softfloat/support/parallel.hpp"
 #include "softfloat/vector/dispatch.hpp"
 
@@ -124,19 +125,14 @@ std::uint32_t operand_code(const FloatFormat& format, float value) {
     if (format == formats::fp32) return word;
     // The instruction reads the whole fp32 register and ignores its low 13 bits.
     if (format == formats::tf32) return word & ~std::uint32_t{0x1FFF};
-    // A NaN keeps the top of its fraction: on x86 it reaches the result.
-    if (format == formats::bf16 && is_nan(formats::fp32, word)) return word >> 16 | 0x40U;
     Context context;
-    return static_cast<std::uint32_t>(convert_bits(format, formats::fp32, word, context));
+    return static_cast<std::uint32_t>(convert_keeping_nan(format, formats::fp32, word, context));
 }
 
 float in_fp32_container(const FloatFormat& format, std::uint32_t code) {
     if (format == formats::fp32) return std::bit_cast<float>(code);
-    if (is_nan(format, code)) {
-        return std::bit_cast<float>(static_cast<std::uint32_t>(tensor_core_nan(formats::fp32)));
-    }
     Context exact;
-    return std::bit_cast<float>(static_cast<std::uint32_t>(convert_bits(formats::fp32, format, code, exact)));
+    return std::bit_cast<float>(static_cast<std::uint32_t>(convert_keeping_nan(formats::fp32, format, code, exact)));
 }
 
 void soft_gemm_plain(const TensorCoreModel& model, const GemmProblem& p) {

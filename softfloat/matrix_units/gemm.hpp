@@ -47,7 +47,8 @@ void fp64_gemm(const TensorCoreModel& model, const Fp64Problem& problem);
 void fp64_gemm_plain(const TensorCoreModel& model, const Fp64Problem& problem);
 
 /// fp32 is a container of a format if it holds every value of the format exactly. From a value in the container to the
-/// storage word of an input format, and from the storage word of an accumulator back to the container.
+/// storage word, rounded to nearest even (tf32: truncated), and from the storage word to the container. There and back
+/// every code is unchanged, NaNs with their sign and payload included.
 std::uint32_t operand_code(const FloatFormat& format, float value);
 float in_fp32_container(const FloatFormat& format, std::uint32_t code);
 

@@ -22,10 +22,20 @@ float nvidia_nan(std::uint64_t bits) {
     return from_bits(is_nan(formats::fp32, bits) ? tensor_core_nan(formats::fp32) : bits);
 }
 
-float apply(const LinearEpilogue& epilogue, float sum, float c) {
+float multiply(float x, float y) {
     Context context;
-    const auto scaled_c = multiply_bits<std::uint64_t>(formats::fp32, bits_of(epilogue.beta), bits_of(c), context);
-    return nvidia_nan(fma_bits<std::uint64_t>(formats::fp32, bits_of(epilogue.alpha), bits_of(sum), scaled_c, context));
+    return nvidia_nan(multiply_bits<std::uint64_t>(formats::fp32, bits_of(x), bits_of(y), context));
+}
+
+/// Each factor of 0 leaves its operand unread.
+float apply(const LinearEpilogue& epilogue, float sum, float c) {
+    if (epilogue.alpha == 0 && epilogue.beta == 0) return 0;
+    if (epilogue.beta == 0) return multiply(epilogue.alpha, sum);
+    const float scaled_c = multiply(epilogue.beta, c);
+    if (epilogue.alpha == 0) return scaled_c;
+    Context context;
+    return nvidia_nan(
+        fma_bits<std::uint64_t>(formats::fp32, bits_of(epilogue.alpha), bits_of(sum), bits_of(scaled_c), context));
 }
 
 /// An m x n array of sums, row-major.
@@ -123,6 +133,12 @@ Sums sum_of_slices(const TensorCoreModel& model, const ProductOrder& order, cons
     return total;
 }
 
+Sums sum_of_products(const TensorCoreModel& model, const ProductOrder& order, const GemmProblem& p, const float* c) {
+    const bool reads_a_and_b = !order.epilogue || order.epilogue->alpha != 0;
+    if (!reads_a_and_b) return Sums(static_cast<std::size_t>(p.m * p.n));
+    return order.slice_k > 0 ? sum_of_slices(model, order, p, c) : sum_of_stretches(model, order, p, c);
+}
+
 void check(const TensorCoreModel& model, const ProductOrder& order) {
     const auto k = std::to_string(model.instruction_k);
     if (order.split_k < 1) throw std::invalid_argument("split-k needs 1 piece or more");
@@ -161,10 +177,10 @@ void soft_product(const TensorCoreModel& model, const ProductOrder& order, const
         soft_gemm(model, p);
         return;
     }
-    const Sums c = addends(model, p);
+    const bool reads_c = !order.epilogue || order.epilogue->beta != 0;
+    const Sums c = reads_c ? addends(model, p) : Sums{};
     const float* first_c = c.empty() || order.epilogue ? nullptr : c.data();
-    const Sums total =
-        order.slice_k > 0 ? sum_of_slices(model, order, p, first_c) : sum_of_stretches(model, order, p, first_c);
+    const Sums total = sum_of_products(model, order, p, first_c);
     for (std::int64_t i = 0; i < p.m; ++i) {
         for (std::int64_t j = 0; j < p.n; ++j) {
             const auto at = static_cast<std::size_t>(i * p.n + j);

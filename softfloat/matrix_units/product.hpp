@@ -9,8 +9,17 @@
 
 namespace ulp {
 
-/// D = alpha * (A * B) + beta * C in fp32, after a sum that starts at zero: fma(alpha, sum, beta * C), each operation
-/// to nearest even, then rounded to the accumulator's format. The usual epilogue of CUTLASS and cuBLAS.
+/// D = alpha * (A * B) + beta * C in fp32, after a sum that starts at zero; then rounded to the accumulator's format.
+///
+///     beta = 0     D = alpha * sum; C is not read (reference BLAS, SGEMM: "C need not be set on entry"; cuBLAS guide:
+///     "if
+///                  beta == 0, C does not have to be a valid input"; CUTLASS, linear_combination.h: multiplies alone)
+///     alpha = 0    D = beta * C; A and B are not read (reference BLAS, SGEMM: returns before its loops)
+///     otherwise    D = fma(alpha, sum, beta * C), each operation to nearest even (CUTLASS, linear_combination.h)
+///
+/// So NaNs and infinities in an operand that is not read are not seen, and alpha = 1, beta = 0 gives the sum, its sign
+/// of zero included. Runs on hardware (cuBLAS on an H100 and an H200) had alpha = 1 and beta = 0 only: everything else
+/// here is by these sources. They disagree on alpha = 0, where CUTLASS multiplies the sum by it.
 struct LinearEpilogue {
     float alpha = 1.0F;
     float beta = 0.0F;

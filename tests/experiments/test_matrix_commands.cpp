@@ -97,7 +97,9 @@ TEST_CASE("matrices are read in both orders, from numbers and from codes, and of
     CHECK_THROWS_WITH_AS(ulp::load_matrix(file.path(), ulp::formats::fp16, std::nullopt),
                          doctest::Contains("element (0, 1) = 0.10000000149011612 is not a value of fp16; use --round"),
                          ulp::DataError);
-    CHECK(ulp::load_matrix(file.path(), ulp::formats::fp16, ulp::Rounding::toward_zero).values[1] == 0x1.998p-4F);
+    CHECK(
+        ulp::load_matrix(file.path(), ulp::formats::fp16, ulp::OperandRounding{ulp::Rounding::toward_zero}).values[1] ==
+        0x1.998p-4F);
     CHECK_THROWS_WITH_AS(ulp::load_integer_matrix(file.path(), -128, 127), doctest::Contains("is no integer"),
                          ulp::DataError);
     ulp::npy::write(file.path(), ulp::npy::matrix("<i2", 1, 2, std::vector<std::int16_t>{-128, 128}));

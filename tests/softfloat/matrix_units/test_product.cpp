@@ -140,6 +140,40 @@ TEST_CASE("the epilogue is one fused multiply-add in fp32") {
     CHECK(bits(dot.product(model, {.epilogue = ulp::LinearEpilogue{1, 0}}, 1.7F)) == bits(sum));
 }
 
+TEST_CASE("a factor of zero in the epilogue leaves its operands unread") {
+    const TensorCoreModel& model = ulp::find_model("sm_90:mma.fp16.fp32").model;
+    const Dot dot(model, 64, 7);
+    const float sum = dot.chain(model, 0, 64, 0);
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    const float infinity = std::numeric_limits<float>::infinity();
+    const auto order = [](float alpha, float beta) {
+        return ulp::ProductOrder{.epilogue = ulp::LinearEpilogue{alpha, beta}};
+    };
+    for (const float c : {nan, infinity, 1.7F}) CHECK(bits(dot.product(model, order(1, 0), c)) == bits(sum));
+    CHECK(bits(dot.product(model, order(1, 1), nan)) == 0x7FFFFFFF);
+    Dot invalid = dot;
+    invalid.a[3] = nan;
+    invalid.b[9] = infinity;
+    CHECK(bits(invalid.product(model, order(0, 0.5F), 3)) == bits(1.5F));
+    CHECK(bits(invalid.product(model, order(0, 1), -0.0F)) == bits(-0.0F));
+    CHECK(bits(invalid.product(model, order(-0.0F, 0), nan)) == 0);
+    CHECK(bits(invalid.product(model, order(1, 0.5F), 3)) == 0x7FFFFFFF);
+}
+
+TEST_CASE("an epilogue without C scales the sum, its sign of zero included") {
+    const TensorCoreModel& model = ulp::find_model("sm_90:mma.fp16.fp32").model;
+    const auto product = [&](float a, float alpha) {
+        const std::vector<float> x(16, a), y(16, 1.0F);
+        float d = 1;
+        ulp::soft_product(model, {.epilogue = ulp::LinearEpilogue{alpha, 0}},
+                          {1, 1, 16, {x.data(), 16, 1}, {y.data(), 1, 1}, {}, {&d, 1, 1}});
+        return bits(d);
+    };
+    CHECK(product(0.0F, 1) == bits(0.0F));
+    CHECK(product(0.0F, -1) == bits(-0.0F));
+    CHECK(product(1.0F, -1) == bits(-16.0F));
+}
+
 TEST_CASE("orders that fit no instruction are refused") {
     const TensorCoreModel& model = ulp::find_model("sm_90:mma.fp16.fp32").model;
     const Dot dot(model, 32, 8);
