@@ -6,6 +6,7 @@
 
 #include "gpu/digest.hpp"
 #include "gpu/inputs.hpp"
+#include "gpu/reference.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp::gpu {
@@ -149,6 +150,15 @@ void replay_runs(const Recording& recording, const Executor& executor, Recording
 }
 
 }  // namespace
+
+void require_current_model(const Recording& recording) {
+    const std::string key = claimed_key(*recording.instruction, recording.device.architecture);
+    if (recording.model == "none" || recording.model == key) return;
+    throw DataError(
+        fmt::format("the recording of {} on {} names the model '{}', but is compared with '{}'; mend its model line",
+                    recording.instruction->name(), architecture_name(recording.device.architecture), recording.model,
+                    key.empty() ? "none" : key));
+}
 
 RecordingReplay replay_recording(const Recording& recording, const Executor& executor) {
     RecordingReplay replay;

@@ -1,5 +1,6 @@
 // Recordings of matrix instructions in the project's own format: one text file an instruction, three tiers.
 //
+// clang-format off
 //     ulplab recording 1
 //     source hardware                      or "software": made by a model, which proves nothing
 //     gpu NVIDIA H200
@@ -18,9 +19,11 @@
 //     a_scales ...                         where the instruction has them: a byte a block of k, by rows of a; b_scales
 //     c ...                                by rows
 //     d ...                                by rows
-//     bulk 5                               inputs made from the seed (gpu/input_classes.hpp), a digest for each 4096
-//     cases run ordinary seed 0000000000000002 steps 1 tiles 2048 inputs 0123456789ABCDEF 0123456789ABCDEF ... digests
-//     of d end
+//     bulk 5                               inputs made from the seed (gpu/input_classes.hpp), a digest per 4096 cases
+//     run ordinary seed 0000000000000002 steps 1 tiles 2048 inputs 0123456789ABCDEF
+//     0123456789ABCDEF ...                 digests of d
+//     end
+// clang-format on
 #pragma once
 
 #include <cstdint>
@@ -48,8 +51,9 @@ struct RecordedTile {
     HostProduct product;
 };
 
-/// Cases in a digest of the bulk tier.
+/// Cases in a digest of the bulk tier, and digests in a run at most: what a replay holds in memory.
 inline constexpr std::uint32_t cases_per_digest = 4096;
+inline constexpr std::uint32_t most_digests = 256;
 
 struct RecordedRun {
     InputClass input_class;
@@ -71,7 +75,8 @@ struct Recording {
 
 /// Writes to a temporary name and renames. Throws DataError.
 void write_recording(const std::filesystem::path& path, const Recording& recording);
-/// Throws DataError naming the file, the line and what was expected there.
+/// Throws DataError naming the file, the line and what was expected there: also for text after the end, for an
+/// instruction that the architecture lacks, and for a tier without content (probes only where there are any for it).
 Recording read_recording_file(const std::filesystem::path& path);
 /// The name of an instruction's file: "mma.m16n8k16.fp16.fp32.recording".
 std::string recording_file_name(const Instruction& instruction);
@@ -99,6 +104,8 @@ struct RecordingReplay {
         return probes.equal == probes.total && samples.equal == samples.total && bulk.equal == bulk.total;
     }
 };
+/// Throws DataError unless the model line names the row that the instruction is compared with today, or "none".
+void require_current_model(const Recording& recording);
 /// Runs the recording's inputs on the executor: the software device of its architecture for the replay anywhere, a GPU
 /// for the live one. Throws DataError if the bulk tier's inputs cannot be made again (another version of the
 /// generator).

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "gpu/recorder.hpp"
 #include "gpu/recording.hpp"
 #include "softfloat/errors.hpp"
 
@@ -81,6 +82,16 @@ class LineReader {
         return text;
     }
     bool another_word(std::string& text) { return static_cast<bool>(words_ >> text); }
+    void end_of_line() {
+        std::string text;
+        if (another_word(text)) fail(fmt::format("'{}' stands where the line should end", text));
+    }
+    void end_of_file() {
+        for (std::string line; std::getline(file_, line);) {
+            ++number_;
+            if (!line.empty()) fail("there is text after the end");
+        }
+    }
     void expect(const char* keyword) {
         const std::string text = word(keyword);
         if (text != keyword) fail(fmt::format("'{}' stands where '{}' belongs", text, keyword));
@@ -108,6 +119,7 @@ class LineReader {
         next_line();
         expect(name);
         const std::string text = word("data");
+        end_of_line();
         if (text.size() != matrix.words().size() * 8) {
             fail(fmt::format("{} has {} hexadecimal digits instead of {}", name, text.size(),
                              matrix.words().size() * 8));
@@ -152,12 +164,16 @@ void get_header(LineReader& in, Recording& r) {
     in.expect("cuda");
     r.device.cuda_driver = in.word("CUDA version of the driver");
     r.device.cuda_runtime = in.word("CUDA version of the runtime");
+    in.end_of_line();
     r.date = in.field("date");
     const std::string name = in.field("instruction");
     try {
         r.instruction = &instruction_by_name(name);
     } catch (const std::invalid_argument& error) {
         in.fail(error.what());
+    }
+    if (!r.instruction->availability.on(r.device.architecture)) {
+        in.fail(fmt::format("{} does not exist on {}", name, architecture));
     }
     r.model = in.field("model");
 }
@@ -195,6 +211,7 @@ RecordedTile get_tile(LineReader& in, const Instruction& instruction) {
     in.expect("steps");
     const auto steps = in.number<std::uint32_t>("number of steps");
     if (steps == 0 || steps > 64) in.fail("a tile has 1 to 64 steps");
+    in.end_of_line();
     RecordedTile tile{input_class, seed, HostProduct(instruction, {.steps_k = steps}, true)};
     in.words_into("a", tile.product.a);
     in.words_into("b", tile.product.b);
@@ -221,19 +238,26 @@ RecordedRun get_run(LineReader& in, const Instruction& instruction) {
     in.expect("inputs");
     run.input_digest = in.number<std::uint64_t>("digest", 16);
     const std::uint32_t per_digest = tiles_per_digest(instruction);
-    if (run.tiles == 0 || run.tiles % per_digest != 0 || run.tiles > (1U << 20)) {
-        in.fail(fmt::format("the number of tiles is not a multiple of {} up to a million", per_digest));
+    in.end_of_line();
+    if (run.tiles == 0 || run.tiles % per_digest != 0 || run.tiles / per_digest > most_digests) {
+        in.fail(fmt::format("the number of tiles, {}, is not a multiple of {} up to {}", run.tiles, per_digest,
+                            most_digests * per_digest));
     }
     in.next_line();
     for (std::uint32_t i = 0; i < run.tiles / per_digest; ++i)
         run.digests.push_back(in.number<std::uint64_t>("digest", 16));
+    in.end_of_line();
     return run;
 }
 
-std::size_t section(LineReader& in, const char* name) {
+std::size_t section(LineReader& in, const char* name, bool may_be_empty) {
     in.next_line();
     in.expect(name);
-    return in.number<std::size_t>("count");
+    const auto count = in.number<std::size_t>("count");
+    in.end_of_line();
+    if (count == 0 && !may_be_empty)
+        in.fail(fmt::format("the recording has no {}; fetch it again, or record again", name));
+    return count;
 }
 
 }  // namespace
@@ -260,17 +284,20 @@ Recording read_recording_file(const std::filesystem::path& path) {
     get_header(in, recording);
     const Instruction& instruction = *recording.instruction;
     const auto lane_fits = [&](const ProbeLane& lane) { return lane.k >= 0 && lane.k < instruction.shape.k; };
-    for (std::size_t left = section(in, "probes"); left > 0; --left) {
+    for (std::size_t left = section(in, "probes", probes_for(instruction).empty()); left > 0; --left) {
         recording.probes.push_back(get_probe(in));
         for (const ProbeLane& lane : recording.probes.back().lanes) {
             if (!lane_fits(lane)) in.fail(fmt::format("the instruction has no k {}", lane.k));
         }
     }
-    for (std::size_t left = section(in, "samples"); left > 0; --left)
+    for (std::size_t left = section(in, "samples", false); left > 0; --left)
         recording.tiles.push_back(get_tile(in, instruction));
-    for (std::size_t left = section(in, "bulk"); left > 0; --left) recording.runs.push_back(get_run(in, instruction));
+    for (std::size_t left = section(in, "bulk", false); left > 0; --left)
+        recording.runs.push_back(get_run(in, instruction));
     in.next_line();
     in.expect("end");
+    in.end_of_line();
+    in.end_of_file();
     return recording;
 }
 

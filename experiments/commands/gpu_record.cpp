@@ -17,7 +17,15 @@ struct Options {
     gpu::RecordSettings settings;
 };
 
+void check(const gpu::RecordSettings& settings) {
+    if (settings.sample_tiles < 1 || settings.bulk_digests < 1 || settings.bulk_digests > gpu::most_digests) {
+        throw UsageError(fmt::format("a recording needs --tiles of 1 or more ({}) and --digests of 1 to {} ({})",
+                                     settings.sample_tiles, gpu::most_digests, settings.bulk_digests));
+    }
+}
+
 ExitCode record(Options options) {
+    check(options.settings);
     const auto device = gpu::open_device(options.device);
     const std::filesystem::path folder =
         std::filesystem::path(options.out) / gpu::architecture_name(device->info().architecture);
@@ -46,10 +54,12 @@ Action declare_gpu_record(OptionParser& app) {
     add_device_option(app, options->device);
     app.add_option("--instruction", options->instruction, "all, main, mma, wmma, wgmma, or one by name")
         .capture_default_str();
-    app.add_option("--out", options->out, "folder; the recordings go into OUT/sm_NN").required();
-    app.add_option("--seed", options->settings.seed, "of samples and bulk inputs").capture_default_str();
-    app.add_option("--tiles", options->settings.sample_tiles, "sample tiles of each class").capture_default_str();
-    app.add_option("--digests", options->settings.bulk_digests, "bulk digests of each class, 4096 cases each")
+    app.add_option("--out", options->out, "folder for the recordings, which go into OUT/sm_NN").required();
+    app.add_option("--seed", options->settings.seed, "seed of the samples and of the bulk inputs")
+        .capture_default_str();
+    app.add_option("--tiles", options->settings.sample_tiles, "number of sample tiles per class").capture_default_str();
+    app.add_option("--digests", options->settings.bulk_digests,
+                   "number of bulk digests per class, each of 4096 cases; at most 256")
         .capture_default_str();
     app.footer("Recordings made with --device software say 'source software' and are no evidence.");
     return [options] { return record(*options); };

@@ -54,8 +54,9 @@ ExitCode verify(const Options& options) {
     for (const std::string& path : options.paths) {
         const auto own = gpu::find_recording_files(path);
         for (const auto& file : own) good = verify_recording(*device, file) && good;
-        if (!own.empty()) continue;
-        for (const RecordedFiles& files : find_recordings(path)) good = verify_set(*device, files) && good;
+        // Of neither kind: find_recordings says what is missing.
+        const auto published = own.empty() ? find_recordings(path) : list_recordings(path);
+        for (const RecordedFiles& files : published) good = verify_set(*device, files) && good;
     }
     return good ? ExitCode::good : ExitCode::bits_differ;
 }

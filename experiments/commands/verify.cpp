@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -44,51 +45,61 @@ void print_mismatch(const RecordedSet& set, const ModelRow& row, const Mismatch&
     }
 }
 
-/// Whether the set's bits are those of its model; a set without a model counts as not differing.
-bool verify_set(const RecordedFiles& files, const PolicySet* policies) {
+/// How one recording compares with its model.
+enum class Comparison { equal, different, no_model };
+
+Comparison verify_set(const RecordedFiles& files, const PolicySet* policies) {
     const RecordedSet set = read_recording(files);
     const std::string name = fmt::format("{} {} {}->{}", set.gpu, set.input, set.input, set.output);
     const ModelRow* row = model_of(set);
     if (row == nullptr) {
         fmt::print("{} has no model\n", name);
-        return true;
+        return Comparison::no_model;
     }
     ModelRow tried = *row;
     if (policies != nullptr) tried.model = with_policies(tried.model, *policies);
     const ReplayResult result = replay(set, tried.model, recorded_with_zero_c(set));
     fmt::print("{} {}/{}\n", name, result.equal, result.rows);
     if (result.first) print_mismatch(set, tried, *result.first);
-    return !result.first;
+    return result.first ? Comparison::different : Comparison::equal;
 }
 
 /// A recording in the project's own format, one instruction with its three tiers.
-bool verify_own(const std::filesystem::path& path, const PolicySet* policies) {
+Comparison verify_own(const std::filesystem::path& path, const PolicySet* policies) {
     const gpu::Recording recording = gpu::read_recording_file(path);
     const auto model = gpu::open_software_device(recording.device.architecture, policies);
     const std::string name = fmt::format("{} {}", recording.device.name, recording.instruction->name());
+    gpu::require_current_model(recording);
     if (!gpu::has_reference(*recording.instruction, recording.device.architecture)) {
         fmt::print("{} has no model\n", name);
-        return true;
+        return Comparison::no_model;
     }
     const gpu::RecordingReplay replay = gpu::replay_recording(recording, *model);
     fmt::print("{} probes {}/{}, samples {}/{}, bulk {}/{}{}\n", name, replay.probes.equal, replay.probes.total,
                replay.samples.equal, replay.samples.total, replay.bulk.equal, replay.bulk.total,
                recording.device.hardware ? "" : " (made by software: no evidence)");
     if (!replay.first.empty()) fmt::print("  first difference: {}\n", replay.first);
-    return replay.equal();
+    return replay.equal() ? Comparison::equal : Comparison::different;
 }
 
 ExitCode verify(const Options& options) {
     const PolicySet* policies = options.policy.empty() ? nullptr : &policy_set(options.policy);
-    bool equal = true;
+    std::map<Comparison, int> counts;
     for (const std::string& path : options.paths) {
         const auto own = gpu::find_recording_files(path);
-        for (const auto& file : own) equal = verify_own(file, policies) && equal;
+        for (const auto& file : own) ++counts[verify_own(file, policies)];
         // Of neither kind: find_recordings says what is missing.
         const auto published = own.empty() ? find_recordings(path) : list_recordings(path);
-        for (const RecordedFiles& files : published) equal = verify_set(files, policies) && equal;
+        for (const RecordedFiles& files : published) ++counts[verify_set(files, policies)];
     }
-    return equal ? ExitCode::good : ExitCode::bits_differ;
+    if (counts[Comparison::different] > 0) return ExitCode::bits_differ;
+    if (const int none = counts[Comparison::no_model]; none > 0) {
+        throw DataError(
+            fmt::format("{} of the recordings could not be compared: no model has these formats on this GPU "
+                        "(`ulplab models` lists what there is)",
+                        none));
+    }
+    return ExitCode::good;
 }
 
 Action declare(OptionParser& app) {
@@ -97,9 +108,11 @@ Action declare(OptionParser& app) {
                    "recordings: .recording files and folders of them, or folders in the published "
                    "layout, of several GPUs, of one, or of one format")
         .required();
-    app.add_option("--policy", options->policy, "named policy set in place of the table's: A, B, C, D or E");
+    app.add_option("--policy", options->policy, "policy set used instead of the table's: A, B, C, D, E or H");
     app.footer(
-        "Prints a line a set; of a folder with both kinds, both. Exit code 4 when a bit differs from the model.");
+        "Prints a line per recording; of a folder with both kinds, both. Exit code 4 when a bit differs from the "
+        "model, 3 "
+        "when a recording is incomplete or has no model.");
     return [options] { return verify(*options); };
 }
 

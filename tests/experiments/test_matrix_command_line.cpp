@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <cstring>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,7 @@ TEST_CASE("verify replays recordings of both kinds in one folder") {
     write_set(folder.path(), "H100", "01000000101000000000000000000001");
     check_ends({"verify", path}, 4, "mma.m16n8k8.fp16.fp32 probes");
     check_ends({"verify", path}, 4, "H100 fp16 fp16->fp32 0/1\n");
+    check_ends({"gpu", "verify", "--device", "software:sm_90", path}, 4, "as recorded 0/1");
 }
 
 TEST_CASE("verify prints a line a set, and ends with 4 and the first difference in full") {
@@ -63,7 +65,8 @@ TEST_CASE("verify prints a line a set, and ends with 4 and the first difference 
     check_ends({"verify", path, "--policy", "A"}, 0, "1/1");
     check_ends({"verify", path, "--policy", "Q"}, 2, "no policy set 'Q'; choose one of A, B, C, D, E");
     write_set(folder.path(), "K80", "01000000101000000000000000000000");
-    check_ends({"verify", path}, 0, "K80 fp16 fp16->fp32 has no model");
+    check_ends({"verify", path}, 3, "K80 fp16 fp16->fp32 has no model\n");
+    check_ends({"verify", path}, 3, "1 of the recordings could not be compared");
     write_set(folder.path(), "H100", "01000000101000000000000000000001");
     check_ends({"verify", path}, 4, "recorded 40A00001 (5.0000005)");
     check_ends({"verify", path}, 4, "model    40A00000 (5)");
@@ -96,6 +99,110 @@ TEST_CASE("matmul writes the product, or nothing and a sentence") {
     check_ends({"matmul", "--model", "sm_90:mma.fp16.fp32", file("a.npy"), file("c.npy"), "-o", file("e.npy")}, 3,
                "c.npy: cannot be opened");
     CHECK_FALSE(fs::exists(file("e.npy")));
+}
+
+namespace {
+
+/// Files for `matmul` in a temporary folder, and its result's words.
+class Products {
+  public:
+    template <class Word>
+    void save(const char* name, const char* dtype, std::int64_t rows, std::int64_t cols,
+              const std::vector<Word>& words) const {
+        npy::write(folder_.path() / name, npy::matrix(dtype, rows, cols, words));
+    }
+    [[nodiscard]] std::vector<std::string> arguments(const std::string& key,
+                                                     const std::vector<std::string>& more) const {
+        const auto file = [&](const char* name) { return (folder_.path() / name).string(); };
+        std::vector<std::string> all{"matmul", "--model", key, file("a"), file("b"), "-o", file("d")};
+        for (const std::string& each : more) all.push_back(each == "c" ? file("c") : each);
+        return all;
+    }
+    template <class Word>
+    [[nodiscard]] std::vector<Word> result(const std::string& key, const std::vector<std::string>& more = {}) const {
+        check_ends(arguments(key, more), 0, "products");
+        const npy::Array d = npy::read(folder_.path() / "d");
+        std::vector<Word> words(d.data.size() / sizeof(Word));
+        std::memcpy(words.data(), d.data.data(), d.data.size());
+        return words;
+    }
+
+  private:
+    test::TemporaryFolder folder_;
+};
+
+}  // namespace
+
+TEST_CASE("matmul gives every code of C back, NaNs included, where there is nothing to add") {
+    const Products files;
+    files.save("a", "<f4", 256, 0, std::vector<float>{});
+    files.save("b", "<f4", 0, 256, std::vector<float>{});
+    std::vector<std::uint16_t> narrow(65536);
+    std::iota(narrow.begin(), narrow.end(), std::uint16_t{0});
+    for (const char* dtype : {"<f2", "<u2"}) {
+        files.save("c", dtype, 256, 256, narrow);
+        CHECK(files.result<std::uint16_t>("sm_90:mma.fp16.fp16", {"c"}) == narrow);
+    }
+    std::vector<std::uint32_t> wide(65536);
+    for (std::uint32_t i = 0; i < 65536; ++i) wide[i] = i << 16 | (i * 40503U & 0xFFFFU);
+    for (const char* dtype : {"<f4", "<u4"}) {
+        files.save("c", dtype, 256, 256, wide);
+        CHECK(files.result<std::uint32_t>("sm_90:mma.fp16.fp32", {"c"}) == wide);
+    }
+    std::vector<std::uint64_t> widest(65536);
+    for (std::uint64_t i = 0; i < 65536; ++i) widest[i] = i << 48 | (i * 0x9E3779B97F4A7C15U >> 16);
+    for (const char* dtype : {"<f8", "<u8"}) {
+        files.save("c", dtype, 256, 256, widest);
+        CHECK(files.result<std::uint64_t>("sm_90:mma.fp64.fp64", {"c"}) == widest);
+    }
+}
+
+TEST_CASE("matmul's NaNs are the unit's, from the operands' codes") {
+    const Products files;
+    using Words = std::vector<std::uint16_t>;
+    files.save("a", "<u2", 1, 1, Words{0x7C00});
+    files.save("b", "<u2", 1, 1, Words{0x0000});
+    CHECK(files.result<std::uint16_t>("sm_90:mma.fp16.fp16") == Words{0x7FFF});
+    files.save("a", "<u2", 1, 2, Words{0xFFC1, 0});
+    files.save("b", "<u2", 2, 1, Words{0x3F80, 0});
+    CHECK(files.result<std::uint32_t>("x86:vdpbf16ps.bf16.fp32") == std::vector<std::uint32_t>{0xFFC10000});
+}
+
+TEST_CASE("matmul says what overflowed, and saturates where it is told to") {
+    const Products files;
+    files.save("a", "<f4", 1, 16, std::vector<float>(16, 1e6F));
+    files.save("b", "<f4", 16, 1, std::vector<float>(16, 1.0F));
+    const std::string key = "sm_90:mma.fp16.fp32";
+    check_ends(files.arguments(key, {"--round"}), 0,
+               "16 of 32 operands overflow fp16 and became infinite, 1 of 1 results are infinite or NaN");
+    CHECK(files.result<float>(key, {"--round", "--saturate"}) == std::vector<float>{16 * 65504.0F});
+    CHECK(ulplab(files.arguments(key, {"--round", "--saturate"})).output.find("infinite") == std::string::npos);
+    check_ends(files.arguments(key, {"--saturate"}), 2, "give --round, too");
+    files.save("a", "<f4", 1, 16, std::vector<float>(16, 500.0F));
+    check_ends(files.arguments("sm_90:mma.e4m3.fp32", {"--round"}), 0,
+               "16 of 32 operands overflow e4m3 and became NaN");
+    CHECK(files.result<float>("sm_90:mma.e4m3.fp32", {"--round", "--saturate"}) == std::vector<float>{16 * 448.0F});
+    files.save("a", "<f4", 1, 16, std::vector<float>(16, 65504.0F));
+    check_ends(files.arguments("sm_90:mma.fp16.fp16", {}), 0,
+               "1 of 1 results are infinite or NaN, though all operands are finite");
+}
+
+TEST_CASE("matmul's epilogue reads C only where beta is not 0, and refuses what has no meaning") {
+    const Products files;
+    files.save("a", "<f4", 1, 64, std::vector<float>(64, 1.0F));
+    files.save("b", "<f4", 64, 1, std::vector<float>(64, 1.0F));
+    files.save("c", "<u4", 1, 1, std::vector<std::uint32_t>{0x7FC00000});
+    const std::string key = "sm_90:mma.fp16.fp32";
+    CHECK(files.result<float>(key, {"c", "--beta", "0"}) == std::vector<float>{64});
+    CHECK(files.result<std::uint32_t>(key, {"c", "--alpha", "1"}) == std::vector<std::uint32_t>{0x7FFFFFFF});
+    CHECK(files.result<float>(key, {"--alpha", "-1"}) == std::vector<float>{-64});
+    check_ends(files.arguments(key, {"--alpha", "nan"}), 2, "--alpha is nan; give a finite number");
+    check_ends(files.arguments(key, {"--beta", "inf"}), 2, "--beta is inf; give a finite number");
+    check_ends(files.arguments(key, {"--beta", "1"}), 2, "--beta scales C; give C");
+    check_ends(files.arguments(key, {"--split-k", "1000"}), 2, "k = 64 has 4 instructions of 16, so choose 1 to 4");
+    check_ends(files.arguments(key, {"--split-k", "0"}), 2, "choose 1 to 4 pieces");
+    check_ends(files.arguments(key, {"--promote", "-16"}), 2, "choose a multiple of 16");
+    CHECK(files.result<float>(key, {"--split-k", "4"}) == std::vector<float>{64});
 }
 
 TEST_CASE("matmul multiplies integers and block-scaled codes, and refuses scales that do not fit") {

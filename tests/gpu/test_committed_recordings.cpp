@@ -38,6 +38,7 @@ TEST_CASE("committed recordings are of hardware, and the models give every bit o
         CAPTURE(file.filename().string());
         const Recording recording = read_recording_file(file);
         CHECK(recording.device.hardware);
+        CHECK_NOTHROW(require_current_model(recording));
         if (!has_reference(*recording.instruction, recording.device.architecture)) continue;
         const RecordingReplay replay =
             replay_recording(recording, *open_software_device(recording.device.architecture));

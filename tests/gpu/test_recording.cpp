@@ -172,8 +172,75 @@ TEST_CASE("bad recordings: one sentence with the file and the line") {
     CHECK(complaint(replaced(good, "tile ordinary", "tile odd")).find("no class 'odd'") != std::string::npos);
     CHECK(complaint(replaced(good, "\na ", "\na G")).find("hexadecimal digits") != std::string::npos);
     CHECK(complaint(replaced(good, " 0:", " 99:")).find("no k 99") != std::string::npos);
+    CHECK(complaint(good + "more\n").find("text after the end") != std::string::npos);
+    CHECK(complaint(good + "\n") == "accepted");
+    CHECK(complaint(replaced(good, "steps 1\na", "steps 1 2\na")).find("where the line should end") !=
+          std::string::npos);
+    CHECK(complaint(replaced(good, "architecture sm_90", "architecture sm_70"))
+              .find("mma.m16n8k16.fp16.fp32 does not exist on sm_70") != std::string::npos);
+    CHECK(
+        complaint(replaced(good, "tiles 32 ", "tiles 1048576 ")).find("1048576, is not a multiple of 32 up to 8192") !=
+        std::string::npos);
     CHECK_THROWS_WITH_AS(read_recording_file(folder / "missing.recording"), doctest::Contains("missing.recording"),
                          ulp::DataError);
     CHECK_THROWS_AS(write_recording(folder / "no/such/folder.recording", software_recording("mma.m8n8k4.fp64.fp64")),
                     ulp::DataError);
+}
+
+TEST_CASE("a recording without content in a tier, or with another model's name, does not pass") {
+    const TemporaryFolder folder;
+    const Recording good = software_recording("mma.m16n8k16.fp16.fp32");
+    CHECK_NOTHROW(require_current_model(good));
+    const auto complaint = [&](const Recording& recording) {
+        write_recording(folder / "x.recording", recording);
+        try {
+            require_current_model(read_recording_file(folder / "x.recording"));
+        } catch (const ulp::DataError& error) {
+            return std::string(error.what());
+        }
+        return std::string("accepted");
+    };
+    Recording changed = good;
+    changed.probes.clear();
+    CHECK(complaint(changed).find("the recording has no probes") != std::string::npos);
+    changed = good;
+    changed.tiles.clear();
+    CHECK(complaint(changed).find("the recording has no samples") != std::string::npos);
+    changed = good;
+    changed.runs.clear();
+    CHECK(complaint(changed).find("the recording has no bulk") != std::string::npos);
+    changed = good;
+    changed.model = "sm_80:mma.fp16.fp32";
+    CHECK(
+        complaint(changed).find("names the model 'sm_80:mma.fp16.fp32', but is compared with 'sm_90:mma.fp16.fp32'") !=
+        std::string::npos);
+    changed.model = "none";  // recorded before there was a model
+    CHECK(complaint(changed) == "accepted");
+}
+
+TEST_CASE("a recording cut at any byte, or with any byte changed, is refused or read, never more") {
+    const TemporaryFolder folder;
+    Recording recording = software_recording("mma.m8n8k32.s4.s32");
+    recording.runs.resize(1);
+    write_recording(folder / "x.recording", recording);
+    const std::string good = text_of(folder / "x.recording");
+    const auto read = [&](const std::string& text) {
+        try {
+            read_recording_file(written(folder, text));
+        } catch (const ulp::DataError&) {
+            return false;
+        }
+        return true;
+    };
+    int accepted = 0, changed_accepted = 0;
+    for (std::size_t i = 0; i + 1 < good.size(); ++i) {
+        accepted += read(good.substr(0, i)) ? 1 : 0;
+        for (const char byte : {'\0', '\n', '9', '-', '\xFF'}) {
+            std::string text = good;
+            text[i] = byte;
+            changed_accepted += read(text) ? 1 : 0;
+        }
+    }
+    CHECK(accepted == 0);
+    CHECK(changed_accepted > 0);  // names, dates and words are free
 }
