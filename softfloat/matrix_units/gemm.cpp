@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "softfloat/matrix_units/chain_dot.hpp"
-#include "softfloat/matrix_units/fast/fast_gemm.hpp"
+#include "softfloat/matrix_units/gemm_kernels/fast_gemm.hpp"
+#include "softfloat/matrix_units/gemm_kernels/kernel_choice.hpp"
 #include "softfloat/nan_payload.hpp"
 #include "softfloat/support/parallel.hpp"
 #include "softfloat/vector/dispatch.hpp"
@@ -152,8 +153,10 @@ void soft_gemm_plain(const TensorCoreModel& model, const GemmProblem& p) {
 
 void soft_gemm(const TensorCoreModel& model, const GemmProblem& problem) {
     check(problem);
-    if (fast::has_fast_path(model)) {
-        fast::fast_gemm(kernels_of<fast::Kernels>(simd_choice()), model, problem);
+    const auto& kernels = kernels_of<gemm_kernels::Kernels>(simd_choice());
+    if (gemm_kernels::choose_kernel(model).family != gemm_kernels::Family::none &&
+        (kernels.has_flush || !model.flush_subnormals)) {
+        gemm_kernels::fast_gemm(kernels, model, problem);
     } else {
         soft_gemm_plain(model, problem);
     }

@@ -134,6 +134,59 @@ struct Avx2 {
         return _mm256_set_m128i(narrow_half_odd(high), narrow_half_odd(low));
     }
 
+    // Products of matrix units.
+    static Int add_bytes(Int a, Int b) { return _mm256_add_epi8(a, b); }
+    static Int max_bytes(Int a, Int b) { return _mm256_max_epu8(a, b); }
+    static Int add_words(Int a, Int b) { return _mm256_add_epi16(a, b); }
+    static Int sub_words(Int a, Int b) { return _mm256_sub_epi16(a, b); }
+    static Int max_words(Int a, Int b) { return _mm256_max_epi16(a, b); }
+    static Int mul_add_words(Int a, Int b) { return _mm256_madd_epi16(a, b); }
+    static std::uint64_t words_between(Int x, int from, int to) {
+        const Int low = _mm256_cmpgt_epi16(x, _mm256_set1_epi16(static_cast<short>(from - 1)));
+        const Int high = _mm256_cmpgt_epi16(_mm256_set1_epi16(static_cast<short>(to)), x);
+        // Pack 16-bit masks to bytes; the pack works within halves, so the middle quarters are swapped back.
+        const Int packed = _mm256_permute4x64_epi64(_mm256_packs_epi16(bit_and(low, high), set(0)), 0xD8);
+        return static_cast<std::uint32_t>(_mm256_movemask_epi8(packed)) & 0xFFFFU;
+    }
+    static Int zero_where_zero(Int x, Int y) { return _mm256_andnot_si256(equal(x, set(0)), y); }
+    static Int select_by_sign(Int sign, Int negative, Int positive) {
+        return as_int(_mm256_blendv_ps(as_float(positive), as_float(negative), as_float(sign)));
+    }
+    static std::uint64_t sign_bits(Int x) { return static_cast<std::uint32_t>(_mm256_movemask_ps(as_float(x))); }
+    static Int or_overflow(Int flags, Int x, Int y, Int total) {
+        return bit_or(flags, bit_and(bit_xor(x, total), bit_xor(y, total)));
+    }
+    // An int32 is exact in fp64; without the low 29 bits of its significand it is an fp32 number, cut toward zero.
+    static Float to_float_toward_zero(Int x) { return narrow_toward_zero(to_double_low(x), to_double_high(x)); }
+    static Float to_float_odd(Int x) { return narrow(cut_to_odd(to_double_low(x)), cut_to_odd(to_double_high(x))); }
+    static Float round_to_fp16(Float x) {
+        return _mm256_cvtph_ps(_mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+    }
+    static Double to_double_low(Int x) { return _mm256_cvtepi32_pd(_mm256_castsi256_si128(x)); }
+    static Double to_double_high(Int x) { return _mm256_cvtepi32_pd(_mm256_extracti128_si256(x, 1)); }
+    static Double floor(Double x) { return _mm256_round_pd(x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
+    static Double integral(Double x) { return _mm256_round_pd(x, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC); }
+    static Float narrow(Double low, Double high) {
+        return _mm256_set_m128(_mm256_cvtpd_ps(high), _mm256_cvtpd_ps(low));
+    }
+    static Float narrow_toward_zero(Double low, Double high) { return narrow(cut(low), cut(high)); }
+    using Mask64 = __m256d;
+    static Mask64 differ(Double a, Double b) { return _mm256_cmp_pd(a, b, _CMP_NEQ_UQ); }
+    static Mask64 either(Mask64 a, Mask64 b) { return _mm256_or_pd(a, b); }
+    static std::uint64_t bits_of(Mask64 low, Mask64 high) {
+        return static_cast<std::uint32_t>(_mm256_movemask_pd(low) | _mm256_movemask_pd(high) << 4);
+    }
+    struct FloatMode {
+        unsigned before = _mm_getcsr();
+        explicit FloatMode(bool flush_results, bool flush_operands = false) {
+            _mm_setcsr(0x1F80U | (flush_results ? 0x8000U : 0U) | (flush_operands ? 0x40U : 0U));
+        }
+        ~FloatMode() { _mm_setcsr(before); }
+        FloatMode(const FloatMode&) = delete;
+        FloatMode& operator=(const FloatMode&) = delete;
+    };
+    static constexpr bool has_flush = true;
+
     // Philox: each lane of 64 bits computes a block of four words.
     using Int64 = __m256i;
     static constexpr int lanes64 = 4;
@@ -152,6 +205,13 @@ struct Avx2 {
     }
 
   private:
+    static constexpr long long low_bits = (1LL << 29) - 1;
+    static Double cut(Double x) { return _mm256_andnot_pd(_mm256_castsi256_pd(_mm256_set1_epi64x(low_bits)), x); }
+    static Double cut_to_odd(Double x) {
+        const Int rest = bit_and(_mm256_castpd_si256(x), _mm256_set1_epi64x(low_bits));
+        const Int last = and_not(_mm256_set1_epi64x(low_bits + 1), _mm256_cmpeq_epi64(rest, set(0)));
+        return _mm256_or_pd(cut(x), _mm256_castsi256_pd(last));
+    }
     static __m128i narrow_half_odd(Double x) {
         const __m128 nearest = _mm256_cvtpd_ps(x);
         const __m256d back = _mm256_cvtps_pd(nearest);

@@ -127,6 +127,57 @@ struct Avx512 {
         return _mm512_inserti64x4(_mm512_castsi256_si512(narrow_half_odd(low)), narrow_half_odd(high), 1);
     }
 
+    // Products of matrix units.
+    static Int add_bytes(Int a, Int b) { return _mm512_add_epi8(a, b); }
+    static Int max_bytes(Int a, Int b) { return _mm512_max_epu8(a, b); }
+    static Int add_words(Int a, Int b) { return _mm512_add_epi16(a, b); }
+    static Int sub_words(Int a, Int b) { return _mm512_sub_epi16(a, b); }
+    static Int max_words(Int a, Int b) { return _mm512_max_epi16(a, b); }
+    static Int mul_add_words(Int a, Int b) { return _mm512_madd_epi16(a, b); }
+    static std::uint64_t words_between(Int x, int from, int to) {
+        const Int shifted = _mm512_sub_epi16(x, _mm512_set1_epi16(static_cast<short>(from)));
+        return _mm512_cmplt_epu16_mask(shifted, _mm512_set1_epi16(static_cast<short>(to - from)));
+    }
+    static Int zero_where_zero(Int x, Int y) { return _mm512_maskz_mov_epi32(_mm512_test_epi32_mask(x, x), y); }
+    static Int select_by_sign(Int sign, Int negative, Int positive) {
+        return _mm512_mask_mov_epi32(positive, _mm512_movepi32_mask(sign), negative);
+    }
+    static std::uint64_t sign_bits(Int x) { return _mm512_movepi32_mask(x); }
+    static Int or_overflow(Int flags, Int x, Int y, Int total) {
+        return bit_or(flags, _mm512_ternarylogic_epi32(x, y, total, 0x42));  // (x ^ total) & (y ^ total)
+    }
+    static Float to_float_toward_zero(Int x) { return _mm512_cvt_roundepi32_ps(x, zero); }
+    static Float to_float_odd(Int x) {
+        const Float cut = to_float_toward_zero(x);
+        const Mask inexact = _mm512_cmpneq_epi32_mask(truncate(cut), x);
+        return as_float(_mm512_mask_or_epi32(as_int(cut), inexact, as_int(cut), set(1)));
+    }
+    static Float round_to_fp16(Float x) {
+        return _mm512_cvtph_ps(_mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+    }
+    static Double to_double_low(Int x) { return _mm512_cvtepi32_pd(_mm512_castsi512_si256(x)); }
+    static Double to_double_high(Int x) { return _mm512_cvtepi32_pd(_mm512_extracti64x4_epi64(x, 1)); }
+    static Double floor(Double x) { return _mm512_roundscale_pd(x, down); }
+    static Double integral(Double x) { return _mm512_roundscale_pd(x, zero); }
+    static Float narrow(Double low, Double high) { return joined(_mm512_cvtpd_ps(low), _mm512_cvtpd_ps(high)); }
+    static Float narrow_toward_zero(Double low, Double high) {
+        return joined(_mm512_cvt_roundpd_ps(low, zero), _mm512_cvt_roundpd_ps(high, zero));
+    }
+    using Mask64 = __mmask8;
+    static Mask64 differ(Double a, Double b) { return _mm512_cmp_pd_mask(a, b, _CMP_NEQ_UQ); }
+    static Mask64 either(Mask64 a, Mask64 b) { return static_cast<Mask64>(a | b); }
+    static std::uint64_t bits_of(Mask64 low, Mask64 high) { return low | std::uint64_t{high} << 8; }
+    struct FloatMode {
+        unsigned before = _mm_getcsr();
+        explicit FloatMode(bool flush_results, bool flush_operands = false) {
+            _mm_setcsr(0x1F80U | (flush_results ? 0x8000U : 0U) | (flush_operands ? 0x40U : 0U));
+        }
+        ~FloatMode() { _mm_setcsr(before); }
+        FloatMode(const FloatMode&) = delete;
+        FloatMode& operator=(const FloatMode&) = delete;
+    };
+    static constexpr bool has_flush = true;
+
     // Philox: each lane of 64 bits computes a block of four words.
     using Int64 = __m512i;
     static constexpr int lanes64 = 8;
@@ -146,6 +197,7 @@ struct Avx512 {
     }
 
   private:
+    static Float joined(__m256 low, __m256 high) { return _mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1); }
     static Float odd(Float toward_zero, Float lower, Float upper) {
         const Int word = as_int(toward_zero);
         const Mask inexact = _mm512_cmp_ps_mask(lower, upper, _CMP_NEQ_OQ);

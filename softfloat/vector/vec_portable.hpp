@@ -23,6 +23,20 @@
 //     upper, xor3, mul_lower     on lanes of 64 bits: the upper 32 bits; a ^ b ^ c; the product of the lower 32 bits
 //     block_numbers, in_order    Philox: the number of each lane's block, so that `in_order` leaves the four words of
 //                                all blocks in order, in two registers for each four words
+//     add_bytes, max_bytes       on lanes of 8 bits, unsigned; add_words, sub_words, max_words: of 16 bits, signed
+//     mul_add_words              the two signed 16-bit halves of a lane multiplied, and both products added
+//     words_between(x, from, to) bit i: the 16-bit lane i is at least `from` and less than `to`
+//     zero_where_zero(x, y)      y where x is not 0, else 0
+//     select_by_sign, sign_bits  choice by a lane's sign bit; bit i: the sign of lane i
+//     or_overflow                sets the sign bit of `flags` where x + y = total overflowed
+//     to_float_toward_zero, _odd int32 to fp32, rounded toward zero or to odd
+//     round_to_fp16              fp32 to nearest even in fp16, as fp32
+//     to_double_low, _high       int32 to fp64; floor, integral: rounded down or toward zero
+//     narrow, narrow_toward_zero fp64 to fp32, to nearest even or toward zero (there: results of fp32's normal range)
+//     differ, either, bits_of    masks of 64-bit lanes; bit i: lane i of both halves
+//     FloatMode                  while it lives: nearest even, subnormal results or operands flushed if so told;
+//     whether
+//                                that can be had: has_flush
 //
 // Everything is in an unnamed namespace, and includes are few (softfloat/vector/simd_choice.hpp says why).
 #pragma once
@@ -161,6 +175,93 @@ struct Portable {
         return Int{narrow_one(low[0]), narrow_one(low[1]), narrow_one(high[0]), narrow_one(high[1])};
     }
 
+    // Products of matrix units.
+    using Bytes [[gnu::vector_size(16)]] = std::uint8_t;
+    using Words [[gnu::vector_size(16)]] = std::int16_t;
+    static Int add_bytes(Int a, Int b) {
+        return reinterpret_cast<Int>(reinterpret_cast<Bytes>(a) + reinterpret_cast<Bytes>(b));
+    }
+    static Int max_bytes(Int a, Int b) {
+        return select(reinterpret_cast<Mask>(reinterpret_cast<Bytes>(a) > reinterpret_cast<Bytes>(b)), a, b);
+    }
+    static Int add_words(Int a, Int b) {
+        return reinterpret_cast<Int>(reinterpret_cast<Words>(a) + reinterpret_cast<Words>(b));
+    }
+    static Int sub_words(Int a, Int b) {
+        return reinterpret_cast<Int>(reinterpret_cast<Words>(a) - reinterpret_cast<Words>(b));
+    }
+    static Int max_words(Int a, Int b) {
+        return select(reinterpret_cast<Mask>(reinterpret_cast<Words>(a) > reinterpret_cast<Words>(b)), a, b);
+    }
+    static Int mul_add_words(Int a, Int b) {
+        const auto low = [](Int x) { return reinterpret_cast<Signed>(x << 16) >> 16; };
+        const auto high = [](Int x) { return reinterpret_cast<Signed>(x) >> 16; };
+        return reinterpret_cast<Int>(low(a) * low(b) + high(a) * high(b));
+    }
+    static std::uint64_t words_between(Int x, int from, int to) {
+        const auto words = reinterpret_cast<Words>(x);
+        std::uint64_t bits = 0;
+        for (int i = 0; i < 2 * lanes; ++i) bits |= std::uint64_t{words[i] >= from && words[i] < to} << i;
+        return bits;
+    }
+    static Int zero_where_zero(Int x, Int y) { return where(mask_of(x != 0), y); }
+    static Int select_by_sign(Int sign, Int negative, Int positive) {
+        return select(all_sign(sign), negative, positive);
+    }
+    static std::uint64_t sign_bits(Int x) {
+        return x[0] >> 31 | (x[1] >> 31) << 1 | (x[2] >> 31) << 2 | (x[3] >> 31) << 3;
+    }
+    static Int or_overflow(Int flags, Int x, Int y, Int total) { return flags | ((x ^ total) & (y ^ total)); }
+    // An int32 is exact in fp64; without the low 29 bits of its significand it is an fp32 number, cut toward zero.
+    static Float to_float_toward_zero(Int x) { return narrow_toward_zero(to_double_low(x), to_double_high(x)); }
+    static Float to_float_odd(Int x) { return narrow(cut_to_odd(to_double_low(x)), cut_to_odd(to_double_high(x))); }
+    // Normal numbers in integers, subnormals by an addition whose last place is 2^-24.
+    static Float round_to_fp16(Float x) {
+        const Int magnitude = as_int(x) & 0x7FFFFFFF;
+        const Int nearest = (magnitude + 0xFFF + ((magnitude >> 13) & 1)) & ~0x1FFFU;
+        const Int normal = select(greater(nearest, set(0x477FFFFF)), set(0x7F800000), nearest);  // from 2^16: infinity
+        const Int subnormal = as_int((as_float(magnitude) + 0.5F) - 0.5F);
+        return as_float(select(greater(set(0x38800000), magnitude), subnormal, normal) | (as_int(x) & 0x80000000));
+    }
+    static Double to_double_low(Int x) { return Double{as_double(x[0]), as_double(x[1])}; }
+    static Double to_double_high(Int x) { return Double{as_double(x[2]), as_double(x[3])}; }
+    static Double floor(Double x) {
+        const Double cut = integral(x);
+        return Double{cut[0] - (cut[0] > x[0] ? 1 : 0), cut[1] - (cut[1] > x[1] ? 1 : 0)};
+    }
+    static Double integral(Double x) {
+        return Double{static_cast<double>(static_cast<std::int64_t>(x[0])),
+                      static_cast<double>(static_cast<std::int64_t>(x[1]))};
+    }
+    static Float narrow(Double low, Double high) {
+        return Float{static_cast<float>(low[0]), static_cast<float>(low[1]), static_cast<float>(high[0]),
+                     static_cast<float>(high[1])};
+    }
+    static Float narrow_toward_zero(Double low, Double high) { return narrow(cut(low), cut(high)); }
+    using Mask64 [[gnu::vector_size(16)]] = std::uint64_t;
+    static Mask64 differ(Double a, Double b) { return reinterpret_cast<Mask64>(a != b); }
+    static Mask64 either(Mask64 a, Mask64 b) { return a | b; }
+    static std::uint64_t bits_of(Mask64 low, Mask64 high) {
+        return (low[0] & 1) | (low[1] & 2) | (high[0] & 4) | (high[1] & 8);
+    }
+#ifdef __SSE2__
+    static constexpr bool has_flush = true;
+    struct FloatMode {
+        unsigned before = __builtin_ia32_stmxcsr();
+        explicit FloatMode(bool flush_results, bool flush_operands = false) {
+            __builtin_ia32_ldmxcsr(0x1F80U | (flush_results ? 0x8000U : 0U) | (flush_operands ? 0x40U : 0U));
+        }
+        ~FloatMode() { __builtin_ia32_ldmxcsr(before); }
+        FloatMode(const FloatMode&) = delete;
+        FloatMode& operator=(const FloatMode&) = delete;
+    };
+#else
+    static constexpr bool has_flush = false;
+    struct FloatMode {
+        explicit FloatMode(bool, bool = false) {}
+    };
+#endif
+
     // Philox: each lane of 64 bits computes a block of four words.
     using Int64 [[gnu::vector_size(16)]] = std::uint64_t;
     static constexpr int lanes64 = 2;
@@ -174,6 +275,13 @@ struct Portable {
     }
 
   private:
+    static constexpr std::uint64_t low_bits = (std::uint64_t{1} << 29) - 1;
+    static double as_double(std::uint32_t x) { return static_cast<std::int32_t>(x); }
+    static Double cut(Double x) { return reinterpret_cast<Double>(reinterpret_cast<Mask64>(x) & ~low_bits); }
+    static Double cut_to_odd(Double x) {
+        const auto inexact = reinterpret_cast<Mask64>((reinterpret_cast<Mask64>(x) & low_bits) != 0);
+        return reinterpret_cast<Double>(reinterpret_cast<Mask64>(cut(x)) | (inexact & (low_bits + 1)));
+    }
     static std::uint32_t low(std::uint64_t x) { return static_cast<std::uint32_t>(x); }
     /// Comparisons give signed lanes.
     static Mask mask_of(Signed comparison) { return reinterpret_cast<Mask>(comparison); }

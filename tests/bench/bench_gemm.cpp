@@ -3,14 +3,16 @@
 #include <omp.h>
 
 #include <Eigen/Core>
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "softfloat/matrix_units/block_scaled.hpp"
-#include "softfloat/matrix_units/fast/fast_gemm.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
+#include "softfloat/matrix_units/gemm_kernels/fast_gemm.hpp"
+#include "softfloat/matrix_units/gemm_kernels/kernel_choice.hpp"
 #include "softfloat/matrix_units/integer_models.hpp"
 #include "softfloat/matrix_units/models.hpp"
 #include "softfloat/vector/dispatch.hpp"
@@ -38,8 +40,8 @@ void count_products(benchmark::State& state, std::int64_t size) {
     state.SetItemsProcessed(state.iterations() * size * size * size);
 }
 
-void soft(benchmark::State& state, const ulp::fast::Kernels* kernels, const TensorCoreModel& model, std::int64_t size,
-          int threads) {
+void soft(benchmark::State& state, const ulp::gemm_kernels::Kernels* kernels, const TensorCoreModel& model,
+          std::int64_t size, int threads) {
     const auto a = ordinary_values(model.a_format, size * size, 1);
     const auto b = ordinary_values(model.b_format, size * size, 2);
     std::vector<float> d(a.size());
@@ -47,7 +49,7 @@ void soft(benchmark::State& state, const ulp::fast::Kernels* kernels, const Tens
     omp_set_num_threads(threads);
     for (auto _ : state) {
         if (kernels != nullptr) {
-            ulp::fast::fast_gemm(*kernels, model, problem);
+            ulp::gemm_kernels::fast_gemm(*kernels, model, problem);
         } else {
             ulp::soft_gemm_plain(model, problem);
         }
@@ -133,8 +135,8 @@ void add(const std::string& name, int threads, const std::function<void(benchmar
     if (threads > 1) benchmark->UseRealTime();  // the processor time is the first thread's alone
 }
 
-void add_soft(const std::string& name, const ulp::fast::Kernels* kernels, const char* key, std::int64_t size,
-              int threads = 1) {
+void add_soft(const std::string& name, const ulp::gemm_kernels::Kernels* kernels, const std::string& key,
+              std::int64_t size, int threads = 1) {
     const TensorCoreModel model = ulp::find_model(key).model;
     add(name, threads, [=](benchmark::State& state) { soft(state, kernels, model, size, threads); });
 }
@@ -185,8 +187,26 @@ void add_other_kinds() {
     }
 }
 
+/// Rows of the table whose arithmetic no case above has, by their keys. Policies, and formats of a and b that differ,
+/// change no step of a kernel.
+void add_other_rows(const ulp::gemm_kernels::Kernels* kernels) {
+    std::vector<TensorCoreModel> shown;
+    const auto is_new = [&](TensorCoreModel model) {
+        model.policies = {};
+        if (std::find(shown.begin(), shown.end(), model) != shown.end()) return false;
+        shown.push_back(model);
+        return true;
+    };
+    for (const Case& c : cases) is_new(ulp::find_model(c.key).model);
+    for (const ulp::ModelRow& row : ulp::model_table()) {
+        const bool fast = ulp::gemm_kernels::choose_kernel(row.model).family != ulp::gemm_kernels::Family::none;
+        if (!fast || row.model.a_format != row.model.b_format || !is_new(row.model)) continue;
+        add_soft("soft/" + row.key() + "/512", kernels, row.key(), 512);
+    }
+}
+
 void add_all() {
-    const ulp::fast::Kernels* best = &ulp::kernels_of<ulp::fast::Kernels>(ulp::simd_choice());
+    const ulp::gemm_kernels::Kernels* best = &ulp::kernels_of<ulp::gemm_kernels::Kernels>(ulp::simd_choice());
     for (const std::int64_t size : {128, 512, 1024}) {
         add_eigen(size);
         add_soft("soft/hopper/fp16_fp32/" + std::to_string(size), best, "sm_90:mma.fp16.fp32", size);
@@ -197,10 +217,11 @@ void add_all() {
     }
     for (const ulp::Simd simd : ulp::supported_simd()) {
         if (simd > ulp::Simd::avx512) continue;  // no kernels of its own
-        const ulp::fast::Kernels* set = &ulp::kernels_of<ulp::fast::Kernels>(simd);
+        const ulp::gemm_kernels::Kernels* set = &ulp::kernels_of<ulp::gemm_kernels::Kernels>(simd);
         add_soft(std::string("soft/") + set->name + "/hopper/fp16_fp32/512", set, "sm_90:mma.fp16.fp32", 512);
     }
     add_soft("soft/plain/hopper/fp16_fp32/128", nullptr, "sm_90:mma.fp16.fp32", 128);
+    add_other_rows(best);
     add_other_kinds();
     add_eigen(512, 2);
     add_soft("soft/hopper/fp16_fp32/512/threads:2", best, "sm_90:mma.fp16.fp32", 512, 2);

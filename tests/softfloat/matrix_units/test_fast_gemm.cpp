@@ -12,8 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "softfloat/matrix_units/fast/fast_gemm.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
+#include "softfloat/matrix_units/gemm_kernels/fast_gemm.hpp"
+#include "softfloat/matrix_units/gemm_kernels/kernel_choice.hpp"
 #include "softfloat/matrix_units/models.hpp"
 #include "softfloat/matrix_units/policies.hpp"
 #include "softfloat/vector/dispatch.hpp"
@@ -24,6 +25,10 @@ namespace {
 using ulp::GemmProblem;
 using ulp::TensorCoreModel;
 using ulp::test::DataClass;
+
+bool has_fast_path(const TensorCoreModel& model) {
+    return ulp::gemm_kernels::choose_kernel(model).family != ulp::gemm_kernels::Family::none;
+}
 
 struct Shape {
     std::int64_t m, n, k;
@@ -56,9 +61,9 @@ class Case {
     }
 
     /// How many elements of the fast result differ.
-    [[nodiscard]] std::int64_t differences(const ulp::fast::Kernels& kernels, std::int64_t packed_bytes) const {
+    [[nodiscard]] std::int64_t differences(const ulp::gemm_kernels::Kernels& kernels, std::int64_t packed_bytes) const {
         std::vector<float> d(c_.size());
-        ulp::fast::fast_gemm(kernels, model_, problem(d), packed_bytes);
+        ulp::gemm_kernels::fast_gemm(kernels, model_, problem(d), packed_bytes);
         std::int64_t count = 0;
         for (std::size_t i = 0; i < d.size(); ++i) {
             const bool equal = std::bit_cast<std::uint32_t>(d[i]) == std::bit_cast<std::uint32_t>(expected_[i]);
@@ -86,19 +91,19 @@ class Case {
     std::vector<float> a_, b_, c_, expected_;
 };
 
-std::vector<const ulp::fast::Kernels*> all_kernels() {
-    std::vector<const ulp::fast::Kernels*> kernels;
+std::vector<const ulp::gemm_kernels::Kernels*> all_kernels() {
+    std::vector<const ulp::gemm_kernels::Kernels*> kernels;
     for (const ulp::Simd simd : ulp::supported_simd()) {
-        const auto* found = &ulp::kernels_of<ulp::fast::Kernels>(simd);
+        const auto* found = &ulp::kernels_of<ulp::gemm_kernels::Kernels>(simd);
         if (kernels.empty() || kernels.back() != found) kernels.push_back(found);
     }
     return kernels;
 }
 
 void check_equal(const ulp::ModelRow& row, DataClass data, const Shape& shape, std::uint64_t seed,
-                 std::int64_t packed_bytes = ulp::fast::usual_packed_bytes) {
+                 std::int64_t packed_bytes = ulp::gemm_kernels::usual_packed_bytes) {
     const Case tried(row.model, data, shape, seed);
-    for (const ulp::fast::Kernels* kernels : all_kernels()) {
+    for (const ulp::gemm_kernels::Kernels* kernels : all_kernels()) {
         CAPTURE(row.key() + ", " + ulp::test::name_of(data) + " data, " + kernels->name + ", m n k " +
                 std::to_string(shape.m) + " " + std::to_string(shape.n) + " " + std::to_string(shape.k));
         CHECK(tried.differences(*kernels, packed_bytes) == 0);
@@ -110,7 +115,7 @@ void check_equal(const ulp::ModelRow& row, DataClass data, const Shape& shape, s
 TEST_CASE("every model's fast product equals the plain one on every class of data") {
     std::uint64_t seed = 1;
     for (const ulp::ModelRow& row : ulp::model_table()) {
-        if (!ulp::fast::has_fast_path(row.model)) continue;
+        if (!has_fast_path(row.model)) continue;
         const bool mixed = row.model.a_format != row.model.b_format;  // the same kernels once more
         for (const DataClass data : ulp::test::all_classes) {
             if (mixed && data != DataClass::full_range) continue;
@@ -146,7 +151,7 @@ TEST_CASE("products that several threads ask for at once are each computed whole
     for (std::size_t i = 0; i < differences.size(); ++i) {
         const auto size = 60 + 10 * static_cast<std::int64_t>(i);
         const Case tried(model, DataClass::ordinary, {size, 90, 70}, 300 + i);
-        differences[i] = tried.differences(ulp::kernels_of<ulp::fast::Kernels>(ulp::simd_choice()), 1 << 14);
+        differences[i] = tried.differences(ulp::kernels_of<ulp::gemm_kernels::Kernels>(ulp::simd_choice()), 1 << 14);
     }
     CHECK(differences == std::vector<std::int64_t>(12, 0));
 }
@@ -157,8 +162,8 @@ TEST_CASE("the bits do not depend on the number of threads") {
     for (const int threads : {1, 2, 5}) {
         omp_set_num_threads(threads);
         const Case tried(model, DataClass::wide, {150, 130, 90}, 77);
-        CHECK(tried.differences(ulp::kernels_of<ulp::fast::Kernels>(ulp::simd_choice()),
-                                ulp::fast::usual_packed_bytes) == 0);
+        CHECK(tried.differences(ulp::kernels_of<ulp::gemm_kernels::Kernels>(ulp::simd_choice()),
+                                ulp::gemm_kernels::usual_packed_bytes) == 0);
     }
     omp_set_num_threads(before);
 }
@@ -182,14 +187,13 @@ TEST_CASE("every named policy set gives the plain bits, by the fast path or with
              {"sm_90:mma.fp16.fp32", "sm_90:mma.fp16.fp16", "sm_90:mma.bf16.fp32", "sm_80:mma.tf32.fp32"}) {
             ulp::ModelRow row = ulp::find_model(key);
             row.model = ulp::with_policies(row.model, set);
-            if (!ulp::fast::has_fast_path(row.model)) continue;
+            if (!has_fast_path(row.model)) continue;
             CAPTURE(std::string(set.name));
             for (const DataClass data : ulp::test::all_classes) check_equal(row, data, {20, 70, 50}, 5000);
         }
     }
-    CHECK(ulp::fast::has_fast_path(ulp::find_model("sm_90:mma.fp16.fp32").model));
-    CHECK_FALSE(ulp::fast::has_fast_path(
-        ulp::with_policies(ulp::find_model("sm_90:mma.fp16.fp32").model, ulp::policy_set("A"))));
+    CHECK(has_fast_path(ulp::find_model("sm_90:mma.fp16.fp32").model));
+    CHECK_FALSE(has_fast_path(ulp::with_policies(ulp::find_model("sm_90:mma.fp16.fp32").model, ulp::policy_set("A"))));
 }
 
 TEST_CASE("few and tiny powers of two, where the floor under the largest exponent decides ties") {
@@ -213,8 +217,8 @@ TEST_CASE("few and tiny powers of two, where the floor under the largest exponen
         ulp::soft_gemm_plain(without, p);
         CAPTURE(std::string(key));
         if (model.summation == ulp::Summation::fused) CHECK(plain != fast);  // the data show the floor
-        for (const ulp::fast::Kernels* kernels : all_kernels()) {
-            ulp::fast::fast_gemm(*kernels, model, p);
+        for (const ulp::gemm_kernels::Kernels* kernels : all_kernels()) {
+            ulp::gemm_kernels::fast_gemm(*kernels, model, p);
             CHECK(plain == fast);
         }
     }

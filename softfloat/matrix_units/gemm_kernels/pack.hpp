@@ -4,13 +4,16 @@
 #include <cstdint>
 
 #include "softfloat/format.hpp"
-#include "softfloat/matrix_units/fast/panel.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
+#include "softfloat/matrix_units/gemm_kernels/panel.hpp"
 
-namespace ulp::fast {
+namespace ulp::gemm_kernels {
 
 /// How one operand's format lies in fp32. Throws nothing; formats without a grid here have no fast path.
 Grid grid_of(const FloatFormat& format);
+
+/// A format's largest finite number as an fp32 word.
+std::uint32_t fp32_word_of_largest(const FloatFormat& format);
 
 /// In which order k is packed: ascending, or as the emulation of FP8 takes it (chain_dot.hpp).
 struct KOrder {
@@ -49,4 +52,4 @@ PanelCounts packed_panel_counts(const Kernels& kernels, const Grid& grid, const 
 void pack_panel(const Kernels& kernels, const FloatFormat& format, const Grid& grid, const KOrder& order,
                 const Strided<const float>& b, std::int64_t cols, PackedPanel& packed);
 
-}  // namespace ulp::fast
+}  // namespace ulp::gemm_kernels

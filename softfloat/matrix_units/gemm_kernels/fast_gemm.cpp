@@ -1,17 +1,19 @@
-#include "softfloat/matrix_units/fast/fast_gemm.hpp"
+#include "softfloat/matrix_units/gemm_kernels/fast_gemm.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <stdexcept>
+#include <type_traits>
 #include <vector>
 
 #include "softfloat/matrix_units/chain_dot.hpp"
-#include "softfloat/matrix_units/fast/aligned.hpp"
-#include "softfloat/matrix_units/fast/pack.hpp"
+#include "softfloat/matrix_units/gemm_kernels/aligned.hpp"
+#include "softfloat/matrix_units/gemm_kernels/kernel_choice.hpp"
+#include "softfloat/matrix_units/gemm_kernels/pack.hpp"
 #include "softfloat/support/parallel.hpp"
 
-namespace ulp::fast {
+namespace ulp::gemm_kernels {
 
 namespace {
 
@@ -20,6 +22,7 @@ constexpr std::int64_t rows_per_tile = 32;  // with a panel's group this stays i
 /// What all tiles of a piece share.
 struct Plan {
     const Kernels& kernels;
+    KernelChoice choice;
     const TensorCoreModel& model;  // the instruction: element by element, chain_dot of it is the truth
     TensorCoreModel block;         // the fused block that the kernels run
     GemmProblem problem;
@@ -39,22 +42,42 @@ Strided<Real> part_of(const Strided<Real>& matrix, std::int64_t i, std::int64_t 
     return {&matrix(i, j), matrix.row_stride, matrix.col_stride};
 }
 
+/// Products packed as one group: a chain without groups of its own takes as many as fit its instructions.
+int packed_group(const KernelChoice& choice, const TensorCoreModel& block, std::int64_t k) {
+    const bool whole = choice.family == Family::chain &&
+                       (choice.chain == ChainKind::fma_chain || choice.chain == ChainKind::fma_pairs);
+    if (!whole) return choice.chain == ChainKind::even_odd_fma ? block.instruction_k : block.group;
+    std::int64_t instructions = tiles_of(k, block.instruction_k);
+    int group = block.instruction_k;
+    for (; instructions % 2 == 0 && group < 32; instructions /= 2) group *= 2;
+    return group;
+}
+
+/// What k is filled up to with zeros. More zeros would change nothing in a fused group, but make +0 of a -0 in others.
+std::int64_t packed_step(const Plan& plan) {
+    if (plan.order.emulated_instruction > 0) return plan.order.emulated_instruction;
+    return plan.choice.family == Family::fused ? plan.block.group : plan.model.instruction_k;
+}
+
 Plan make_plan(const Kernels& kernels, const TensorCoreModel& model, const GemmProblem& problem, bool continues) {
     const bool emulated = model.summation == Summation::fp8_by_hmma;
-    Plan plan{kernels, model, emulated ? emulating_hmma(model) : model, problem, {}, 0, {}, {}, 0, continues};
+    Plan plan{
+        kernels,  choose_kernel(model), model, emulated ? emulating_hmma(model) : model, problem, {}, 0, {}, {}, 0,
+        continues};
     plan.order.k = problem.k;
-    plan.order.group = plan.block.group;
+    plan.order.group = packed_group(plan.choice, plan.block, problem.k);
     if (emulated) {
         const int groups = 2 * round_up_div(plan.block.instruction_k, plan.block.group);
         plan.order.emulated_instruction = model.instruction_k;
         plan.order.groups = tiles_of(problem.k, model.instruction_k) * groups;
         plan.groups_per_segment = groups;
     } else {
-        plan.order.groups = tiles_of(problem.k, plan.block.group);
+        const std::int64_t step = packed_step(plan);
+        plan.order.groups = tiles_of(problem.k, step) * step / plan.order.group;
         plan.groups_per_segment = plan.order.groups;
     }
-    plan.a_grid = grid_of(model.a_format);
-    plan.b_grid = grid_of(model.b_format);
+    plan.a_grid = plan.choice.grid_of(model.a_format);
+    plan.b_grid = plan.choice.grid_of(model.b_format);
     if (emulated) {  // decoded as fp16, where E4M3's subnormals are normal numbers
         plan.a_grid.lowest_code_field = grid_of(formats::fp16).lowest_code_field;
         plan.b_grid.lowest_code_field = plan.a_grid.lowest_code_field;
@@ -93,6 +116,7 @@ void load_tile(const Plan& plan, const PackedRows& a, const PackedPanel& b, Tile
         if (plan.problem.c.data == nullptr) continue;
         float* row = tile.c.data() + i * plan.width;
         load_row(plan, tile, i, row);
+        if (plan.choice.family == Family::chain) continue;  // follows every number
         bool any = false;
         for (std::int64_t j = 0; j < tile.cols; ++j) any |= is_suspect_addend(row[j]);
         for (std::int64_t j = 0; any && j < tile.cols; ++j) {  // rare
@@ -106,23 +130,36 @@ void load_tile(const Plan& plan, const PackedRows& a, const PackedPanel& b, Tile
 void run_groups(const Plan& plan, const PackedRows& a, const PackedPanel& b, Tile& tile, float* c,
                 std::int64_t first_group, std::int64_t groups) {
     const bool words = plan.a_grid.codes == ExponentCodes::words;
-    const bool narrow = plan.block.accumulator == formats::fp16;
     const int vectors = static_cast<int>(tiles_of(tile.cols, plan.kernels.lanes));
     const std::int64_t a_at = first_group * tile.rows * plan.order.group;
     const std::int64_t b_k = first_group * plan.order.group;
-    const PanelTask task{a.values + a_at,
-                         a.exponents + a_at,
-                         b.values + b_k * plan.width,
-                         b.exponents + b_k * plan.kernels.lanes * (words ? 2 : 1),
-                         c,
-                         tile.suspects.data(),
-                         groups,
-                         tile.rows,
-                         plan.order.group,
-                         plan.block.fraction_bits,
-                         plan.block.output_fraction_bits == 13 ? 0xFFFFFC00U : 0xFFFFFFFFU,
-                         std::max(lowest_field, plan.block.policies.exponent_floor + 127)};
-    plan.kernels.panel[words ? 1 : 0][narrow ? 1 : 0][vectors - 1](task);
+    const PanelTask task{.a = a.values + a_at,
+                         .a_exponents = a.exponents + a_at,
+                         .b = b.values + b_k * plan.width,
+                         .b_exponents = b.exponents + b_k * plan.kernels.lanes * (words ? 2 : 1),
+                         .c = c,
+                         .suspects = tile.suspects.data(),
+                         .groups = groups,
+                         .rows = tile.rows,
+                         .group = plan.order.group,
+                         .fraction_bits = plan.block.fraction_bits,
+                         .kept_bits = plan.block.output_fraction_bits == 13 ? 0xFFFFFC00U : 0xFFFFFFFFU,
+                         .floor_field = std::max(lowest_field, plan.block.policies.exponent_floor + 127),
+                         .flush = plan.model.flush_subnormals,
+                         .a_scales = nullptr,
+                         .b_scales = nullptr};
+    plan.choice.kernel(plan.kernels, words, vectors)(task);
+}
+
+/// A chain's results that are NaN: which NaN is the plain path's to say. Once NaN, always NaN.
+void mark_nans(const Plan& plan, Tile& tile) {
+    for (std::int64_t i = 0; i < tile.rows; ++i) {
+        const float* row = tile.c.data() + i * plan.width;
+        for (std::int64_t j = 0; j < tile.cols; ++j) {
+            const bool nan = (std::bit_cast<std::uint32_t>(row[j]) & 0x7FFFFFFFU) > 0x7F800000U;
+            tile.suspects[static_cast<std::size_t>(i)] |= std::uint64_t{nan} << j;
+        }
+    }
 }
 
 /// c + sum, to nearest even in the accumulator's format; marks what is not finite.
@@ -143,6 +180,7 @@ void add_segment(const Plan& plan, const AlignedVector<float>& sums, Tile& tile)
 void run_segments(const Plan& plan, const PackedRows& a, const PackedPanel& b, Tile& tile) {
     if (plan.model.summation != Summation::fp8_by_hmma) {
         run_groups(plan, a, b, tile, tile.c.data(), 0, plan.order.groups);
+        if (plan.choice.family == Family::chain) mark_nans(plan, tile);
         return;
     }
     AlignedVector<float> sums(tile.c.size());
@@ -153,29 +191,37 @@ void run_segments(const Plan& plan, const PackedRows& a, const PackedPanel& b, T
     }
 }
 
-std::vector<DecodedOperand> operands_along_k(const FloatFormat& format, const float* first, std::int64_t stride,
-                                             std::int64_t k) {
-    std::vector<DecodedOperand> operands(static_cast<std::size_t>(k));
+/// Operands as chain_dot takes them: decoded, or as codes where a unit needs those.
+template <class Operand>
+std::vector<Operand> operands_along_k(const FloatFormat& format, const float* first, std::int64_t stride,
+                                      std::int64_t k) {
+    std::vector<Operand> operands(static_cast<std::size_t>(k));
     for (std::int64_t i = 0; i < k; ++i) {
-        operands[static_cast<std::size_t>(i)] = decoded(format, operand_code(format, first[i * stride]));
+        const std::uint32_t code = operand_code(format, first[i * stride]);
+        if constexpr (std::is_same_v<Operand, DecodedOperand>) {
+            operands[static_cast<std::size_t>(i)] = decoded(format, code);
+        } else {
+            operands[static_cast<std::size_t>(i)] = code;
+        }
     }
     return operands;
 }
 
 /// Computes the marked elements of a tile by the definition.
+template <class Operand>
 void settle_suspects(const Plan& plan, Tile& tile) {
     const GemmProblem& p = plan.problem;
     const std::uint64_t used = tile.cols == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << tile.cols) - 1;
-    std::vector<std::vector<DecodedOperand>> columns(static_cast<std::size_t>(tile.cols));
+    std::vector<std::vector<Operand>> columns(static_cast<std::size_t>(tile.cols));
     for (std::int64_t i = 0; i < tile.rows; ++i) {
         std::uint64_t suspects = tile.suspects[static_cast<std::size_t>(i)] & used;
         if (suspects == 0) continue;
-        const auto row = operands_along_k(plan.model.a_format, &p.a(tile.row + i, 0), p.a.col_stride, p.k);
+        const auto row = operands_along_k<Operand>(plan.model.a_format, &p.a(tile.row + i, 0), p.a.col_stride, p.k);
         for (; suspects != 0; suspects &= suspects - 1) {
             const int j = std::countr_zero(suspects);
             auto& column = columns[static_cast<std::size_t>(j)];
             if (column.empty())
-                column = operands_along_k(plan.model.b_format, &p.b(0, tile.col + j), p.b.row_stride, p.k);
+                column = operands_along_k<Operand>(plan.model.b_format, &p.b(0, tile.col + j), p.b.row_stride, p.k);
             const float addend = p.c.data == nullptr ? 0.0F : p.c(tile.row + i, tile.col + j);
             const std::uint32_t c = operand_code(plan.model.accumulator, addend);
             const std::uint32_t d = chain_dot(plan.model, row.data(), column.data(), c, p.k);
@@ -265,7 +311,11 @@ void run_tile(const Plan& plan, const PackedMemory& packed, std::int64_t t, Tile
     const PackedPanel& b = packed.panels[static_cast<std::size_t>(j)];
     load_tile(plan, a, b, tile);
     run_segments(plan, a, b, tile);
-    settle_suspects(plan, tile);
+    if (takes_decoded(plan.model)) {
+        settle_suspects<DecodedOperand>(plan, tile);
+    } else {
+        settle_suspects<std::uint32_t>(plan, tile);
+    }
     store_tile(plan, tile);
 }
 
@@ -283,19 +333,17 @@ Extent piece_extent(const Plan& plan, int shares, std::int64_t bytes_a_share) {
         return std::min(size, std::max<std::int64_t>(room / bytes_each / step, 1) * step);
     };
     const auto filled_up = [&](std::int64_t cols) { return tiles_of(cols, plan.width) * plan.width; };
-    // k is filled up with zeros to whole groups, or to the groups of whole emulated instructions.
-    const std::int64_t k_step =
-        plan.order.emulated_instruction > 0 ? plan.order.emulated_instruction : plan.order.group;
-    const std::int64_t packed_step = plan.order.emulated_instruction > 0 ? plan.groups_per_segment * plan.order.group
-                                                                         : std::int64_t{plan.order.group};
-    const auto packed_k = [&](std::int64_t k) { return tiles_of(k, k_step) * packed_step; };
+    const std::int64_t k_step = packed_step(plan);
+    const std::int64_t step_k =
+        plan.order.emulated_instruction > 0 ? plan.groups_per_segment * plan.order.group : k_step;
+    const auto packed_k = [&](std::int64_t k) { return tiles_of(k, k_step) * step_k; };
     const GemmProblem& p = plan.problem;
     Extent most{std::min<std::int64_t>(p.m, 96 * shares), 0, std::min<std::int64_t>(p.k, 512)};
     const std::int64_t depth = packed_k(most.k);
     most.n = fitting(p.n, plan.width, col_bytes * depth, row_bytes * most.m * depth);
     most.m = fitting(p.m, rows_per_tile, row_bytes * depth, col_bytes * filled_up(most.n) * depth);
     most.k = fitting(p.k, plan.model.instruction_k,
-                     (row_bytes * most.m + col_bytes * filled_up(most.n)) * packed_step / k_step, 0);
+                     (row_bytes * most.m + col_bytes * filled_up(most.n)) * step_k / k_step, 0);
     return most;
 }
 
@@ -326,44 +374,20 @@ void each_piece(const GemmProblem& p, const Extent& most, const Function& f) {
     }
 }
 
-bool ordinary_policies(const TensorCoreModel& model) {
-    const BlockPolicies& p = model.policies;
-    // With word codes a floor among the exponents that the kernels follow would meet their suspects.
-    const bool low_floor = p.exponent_floor + 127 <= lowest_field;
-    const bool bytes = grid_of(model.a_format).codes == ExponentCodes::bytes;
-    return p.zero_product != ZeroProduct::operand_as_subnormal &&
-           (p.zero_addend != ZeroAddend::at_accumulator_emin || model.accumulator == formats::fp32) &&
-           p.subnormal_addend == SubnormalAddend::at_emin && p.underflow_sign == UnderflowSign::positive &&
-           (low_floor || bytes);
-}
-
-/// 16 products must fit an int32, each below 4 * 2^F, and be exact in fp32.
-bool fits_kernels(const TensorCoreModel& block) {
-    const bool same_codes = grid_of(block.a_format).codes == grid_of(block.b_format).codes;
-    return same_codes && block.a_format.fraction_bits <= 10 && block.b_format.fraction_bits <= 10 &&
-           block.fraction_bits <= 25 && block.instruction_k % block.group == 0 && !block.flush_subnormals;
-}
-
 }  // namespace
-
-bool has_fast_path(const TensorCoreModel& model) {
-    const bool emulated = model.summation == Summation::fp8_by_hmma;
-    const bool fused = model.summation == Summation::fused || emulated;
-    const bool known_output = (model.accumulator == formats::fp32 && model.rounding == Rounding::toward_zero &&
-                               (model.output_fraction_bits == 23 || model.output_fraction_bits == 13)) ||
-                              (model.accumulator == formats::fp16 && model.rounding == Rounding::nearest_even &&
-                               model.output_fraction_bits == 10);
-    return fused && known_output && ordinary_policies(model) && fits_kernels(model) &&
-           model.mutation == BlockMutation{};
-}
 
 void fast_gemm(const Kernels& kernels, const TensorCoreModel& model, const GemmProblem& given,
                std::int64_t packed_bytes) {
-    if (!has_fast_path(model)) throw std::invalid_argument("this model has no fast path; use soft_gemm_plain");
+    const KernelChoice choice = choose_kernel(model);
+    if (choice.family == Family::none || (model.flush_subnormals && !kernels.has_flush)) {
+        throw std::invalid_argument("this model has no fast path; use soft_gemm_plain");
+    }
     if (given.m == 0 || given.n == 0 || given.k == 0) return soft_gemm_plain(model, given);  // nothing to pack
     GemmProblem problem = given;
     TensorCoreModel oriented = model;
-    if (given.n < given.m && given.n < 48) {  // wide rows fill the vectors better; a dot product has no sides
+    // Wide rows fill the vectors better. A dot product has no sides, but where the first NaN is the result's.
+    const bool sides = model.nan == NanStyle::x86 || model.nan == NanStyle::dmma;
+    if (given.n < given.m && given.n < 48 && !sides) {
         problem = {given.n,
                    given.m,
                    given.k,
@@ -410,4 +434,4 @@ void fast_gemm(const Kernels& kernels, const TensorCoreModel& model, const GemmP
     });
 }
 
-}  // namespace ulp::fast
+}  // namespace ulp::gemm_kernels

@@ -5,7 +5,7 @@
 #include <new>
 #include <vector>
 
-namespace ulp::fast {
+namespace ulp::gemm_kernels {
 
 inline constexpr std::size_t cache_line = 64;
 
@@ -29,4 +29,4 @@ struct LineAllocator {
 template <class T>
 using AlignedVector = std::vector<T, LineAllocator<T>>;
 
-}  // namespace ulp::fast
+}  // namespace ulp::gemm_kernels

@@ -4,21 +4,18 @@
 // computed again by chain_dot. So the bits are those of soft_gemm_plain for all inputs.
 #pragma once
 
-#include "softfloat/matrix_units/fast/panel.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
+#include "softfloat/matrix_units/gemm_kernels/panel.hpp"
 #include "softfloat/matrix_units/model.hpp"
 
-namespace ulp::fast {
-
-/// Whether the kernels reproduce this model.
-bool has_fast_path(const TensorCoreModel& model);
+namespace ulp::gemm_kernels {
 
 /// What a thread's packed operands take at most where memory is as usual: little beside the matrices, and in the cache.
 inline constexpr std::int64_t usual_packed_bytes = 1 << 20;
 
 /// The product with these kernels, packed in pieces of packed_bytes for each thread (of at least two). Throws
-/// std::invalid_argument unless has_fast_path(model).
+/// std::invalid_argument where choose_kernel(model) finds none, or these kernels cannot flush and the model does.
 void fast_gemm(const Kernels& kernels, const TensorCoreModel& model, const GemmProblem& problem,
                std::int64_t packed_bytes = usual_packed_bytes);
 
-}  // namespace ulp::fast
+}  // namespace ulp::gemm_kernels

@@ -12,7 +12,7 @@
 
 #include <cstdint>
 
-namespace ulp::fast {
+namespace ulp::gemm_kernels {
 
 inline constexpr int vectors_per_panel = 4;
 
@@ -25,12 +25,20 @@ inline constexpr int word_code_of_zero = -4096;
 /// a group is cut (ZeroProduct::operand_at_fp32_emin), and sums could come near the end of fp32's range.
 inline constexpr std::uint32_t word_codes_limit = 0x4F000000;
 
+/// Byte codes: from here on a sum of two codes belongs to a product that is not zero.
+inline constexpr int smallest_byte_code_sum = 160;
+
 /// Below this exponent field of fp32 the largest exponent of a group is not followed: where a nonzero term could show
 /// it, the element is a suspect. Also leaves room for 2^(M - F) to be a normal number.
 inline constexpr int lowest_field = 32;  // 2^-95
+/// Above this one too, where scales can move it.
+inline constexpr int highest_field = 217;  // 2^90
 
 enum class ExponentCodes { bytes, words };
 enum class ResultKind { fp32_toward_zero, fp16_nearest };
+/// The units of IEEE operations: kernels_chain.hpp.
+enum class ChainKind { fma_chain, fma_pairs, even_odd_fma, pairwise_2, pairwise_4, exact_2, exact_4 };
+inline constexpr int chain_kinds = 7;
 
 /// A chain of groups for `rows` rows and one panel.
 struct PanelTask {
@@ -46,17 +54,54 @@ struct PanelTask {
     int fraction_bits;
     std::uint32_t kept_bits;  // of a result's fp32 word: all, or without the low 10
     int floor_field;          // the model's floor under the largest exponent as a field of fp32; at least lowest_field
+    bool flush;               // chains: subnormal operands and results count as zeros
+    const std::int32_t* a_scales;  // [group][row], exponents of block scales; null without them
+    const std::int32_t* b_scales;  // [group][column]
 };
 
 /// A format's grid inside fp32, for the encoders.
 struct Grid {
     std::uint32_t dropped_bits;    // of a normal number's word: must be 0
     std::uint32_t ignored_bits;    // set to 0 without a question (tf32)
+    std::uint32_t flushed_below;   // what is smaller becomes a zero of its sign; 0: nothing
     std::uint32_t min_normal;      // word of the smallest normal number
     std::uint32_t max_finite;      // word of the largest number
     float subnormal_steps_in_one;  // 1 / the smallest subnormal, where fp32 holds that as a normal number; else 0
     int lowest_code_field;         // exponent field of fp32 that subnormals count with
     ExponentCodes codes;
+};
+
+/// Products of integers, two k a step: the lower half of a word holds the first k's operand, the upper half the second.
+struct IntegerTask {
+    const std::uint32_t* a;  // [row][step], rows a_stride apart
+    const std::uint32_t* b;  // [step][column]
+    std::uint32_t* c;        // [row][column], in and out
+    std::int64_t a_stride;
+    std::int64_t steps;
+    std::int64_t rows;
+    std::int64_t instruction_steps;  // after which c is clamped, where it saturates; divides `steps`
+    bool saturates;
+};
+
+/// Terms of an FP4 instruction: sums of 16 products.
+inline constexpr int fp4_terms = 4;
+
+/// A chain of FP4 instructions for some rows and one panel; steps as in IntegerTask.
+struct Fp4Task {
+    const std::uint32_t* a;
+    const std::uint32_t* b;
+    const float* a_scales;            // [row][term], rows scale_stride apart
+    const std::int32_t* a_exponents;  // exponents of their unit digits
+    const float* b_scales;            // [term][column]
+    const std::int32_t* b_exponents;
+    float* c;                 // [row][column], in and out
+    std::uint64_t* suspects;  // [row]
+    std::int64_t a_stride;
+    std::int64_t scale_stride;
+    std::int64_t instructions;
+    std::int64_t rows;
+    int fraction_bits;
+    int point;  // the smallest product is 2^-point
 };
 
 using PanelKernel = void (*)(const PanelTask&);
@@ -69,11 +114,17 @@ using PanelEncoder = bool (*)(const Grid&, float* values, std::int64_t count, st
 struct Kernels {
     const char* name;
     int lanes;
-    PanelKernel panel[2][2][vectors_per_panel];  // [ExponentCodes][ResultKind][vectors in use - 1]
+    bool has_flush;                              // whether a chain's task may ask for it
+    PanelKernel fused[2][2][vectors_per_panel];  // [ExponentCodes][ResultKind][vectors in use - 1]
+    PanelKernel scaled[vectors_per_panel];       // byte codes, fp32
+    PanelKernel late[2][2][vectors_per_panel];   // [ExponentCodes][even and odd products apart]
+    PanelKernel chain[chain_kinds][vectors_per_panel];
+    void (*integers)(const IntegerTask&);
+    void (*fp4)(const Fp4Task&);
     RowEncoder encode_row;
     PanelEncoder encode_panel;
 
     static const Kernels portable, avx2, avx512;  // chosen by kernels_of (softfloat/vector/dispatch.hpp)
 };
 
-}  // namespace ulp::fast
+}  // namespace ulp::gemm_kernels

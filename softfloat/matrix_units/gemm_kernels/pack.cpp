@@ -1,4 +1,4 @@
-#include "softfloat/matrix_units/fast/pack.hpp"
+#include "softfloat/matrix_units/gemm_kernels/pack.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -6,7 +6,7 @@
 
 #include "softfloat/matrix_units/chain_dot.hpp"
 
-namespace ulp::fast {
+namespace ulp::gemm_kernels {
 
 namespace {
 
@@ -33,8 +33,13 @@ bool settle(const FloatFormat& format, const Grid& grid, float& value) {
 
 }  // namespace
 
+std::uint32_t fp32_word_of_largest(const FloatFormat& format) {
+    const auto top = static_cast<std::uint32_t>(format.max_finite_magnitude() & format.fraction_mask());
+    return static_cast<std::uint32_t>(format.emax() + 127) << 23 | top << (23 - format.fraction_bits);
+}
+
 Grid grid_of(const FloatFormat& format) {
-    const bool words = format.emin() < -14;
+    const bool words = format.emin() < -30;
     const auto field = [](int exponent) { return static_cast<std::uint32_t>(exponent + 127) << 23; };
     Grid grid{};
     grid.codes = words ? ExponentCodes::words : ExponentCodes::bytes;
@@ -42,8 +47,7 @@ Grid grid_of(const FloatFormat& format) {
     if (format == formats::tf32) {
         grid.ignored_bits = grid.dropped_bits;
     }
-    const auto top = static_cast<std::uint32_t>(format.max_finite_magnitude() & format.fraction_mask());
-    grid.max_finite = field(format.emax()) | top << (23 - format.fraction_bits);
+    grid.max_finite = fp32_word_of_largest(format);
     if (words) {
         grid.max_finite = std::min(grid.max_finite, word_codes_limit - 1);
         grid.lowest_code_field = 1;
@@ -125,4 +129,4 @@ void pack_panel(const Kernels& kernels, const FloatFormat& format, const Grid& g
     kernels.encode_panel(grid, packed.values, depth, packed.exponents);
 }
 
-}  // namespace ulp::fast
+}  // namespace ulp::gemm_kernels

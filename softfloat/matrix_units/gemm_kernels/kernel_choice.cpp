@@ -1,0 +1,124 @@
+#include "softfloat/matrix_units/gemm_kernels/kernel_choice.hpp"
+
+#include "softfloat/matrix_units/gemm_kernels/pack.hpp"
+
+namespace ulp::gemm_kernels {
+
+namespace {
+
+KernelChoice none(const char* reason) { return {.reason = reason}; }
+
+bool uses_words(const FloatFormat& format) { return ulp::gemm_kernels::grid_of(format).codes == ExponentCodes::words; }
+
+/// Exponents and significands that the integer kernels hold: 16 products must fit an int32 and be exact in fp32.
+bool narrow_operands(const TensorCoreModel& model) {
+    return uses_words(model.a_format) == uses_words(model.b_format) && model.a_format.fraction_bits <= 10 &&
+           model.b_format.fraction_bits <= 10 && !model.flush_subnormals;
+}
+
+KernelChoice choose_fused(const TensorCoreModel& model) {
+    const BlockPolicies& p = model.policies;
+    const bool wide = model.accumulator == formats::fp32 && model.rounding == Rounding::toward_zero &&
+                      (model.output_fraction_bits == 23 || model.output_fraction_bits == 13);
+    const bool narrow = model.accumulator == formats::fp16 && model.rounding == Rounding::nearest_even &&
+                        model.output_fraction_bits == 10;
+    if (!wide && !narrow) return none("no kernel rounds a group's sum as this model does");
+    if (!narrow_operands(model)) return none("no kernel holds operands of these formats");
+    if (model.fraction_bits > 25 || model.group % 4 != 0 || model.instruction_k % model.group != 0) {
+        return none("no kernel takes groups of this size or so many fraction bits");
+    }
+    const bool policies = p.zero_product != ZeroProduct::operand_as_subnormal &&
+                          (p.zero_addend != ZeroAddend::at_accumulator_emin || wide) &&
+                          p.subnormal_addend == SubnormalAddend::at_emin && p.underflow_sign == UnderflowSign::positive;
+    // With word codes a floor among the exponents that the kernels follow would meet their suspects.
+    const bool low_floor = p.exponent_floor + 127 <= lowest_field || !uses_words(model.a_format);
+    if (!policies || !low_floor) return none("no kernel follows these policies for zeros, subnormals and the floor");
+    return {.family = Family::fused,
+            .reason = "fused groups of products aligned and cut as 32-bit integers",
+            .result = wide ? ResultKind::fp32_toward_zero : ResultKind::fp16_nearest};
+}
+
+KernelChoice choose_late(const TensorCoreModel& model) {
+    const bool even_odd = model.summation == Summation::late_addend_even_odd;
+    const bool exact = model.fraction_bits <= 24 && model.group <= 32 && model.group % 4 == 0;
+    const bool policies = model.policies.zero_product != ZeroProduct::operand_as_subnormal &&
+                          model.policies.subnormal_addend == SubnormalAddend::at_emin;
+    if (!narrow_operands(model) || !exact || !policies || model.accumulator != formats::fp32) {
+        return none("no kernel holds this model's groups");
+    }
+    return {.family = Family::late,
+            .reason = "groups of products cut as 32-bit integers, c aligned to their sum in fp64",
+            .even_odd = even_odd};
+}
+
+KernelChoice choose_chain(const TensorCoreModel& model, ChainKind kind) {
+    const auto exact_in_fp32 = [](const FloatFormat& format) {
+        return format.fraction_bits <= 23 && format.emin() >= formats::fp32.emin() &&
+               format.emax() <= formats::fp32.emax();
+    };
+    if (model.accumulator != formats::fp32 || !exact_in_fp32(model.a_format) || !exact_in_fp32(model.b_format)) {
+        return none("the panels hold operands and sums in fp32");
+    }
+    return {.family = Family::chain,
+            .reason = "IEEE operations of the processor in the unit's order",
+            .chain = kind,
+            .flush = model.flush_subnormals};
+}
+
+KernelChoice choose_groups(const TensorCoreModel& model, ChainKind of_two, ChainKind of_four) {
+    if (model.group == 2) return choose_chain(model, of_two);
+    if (model.group == 4) return choose_chain(model, of_four);
+    return none("no kernel takes groups of this size");
+}
+
+}  // namespace
+
+KernelChoice choose_kernel(const TensorCoreModel& model) {
+    if (model.mutation != BlockMutation{}) return none("a deliberate fault is computed by the definition");
+    switch (model.summation) {
+        case Summation::fused:
+        case Summation::fp8_by_hmma: return choose_fused(model);
+        case Summation::late_addend:
+        case Summation::late_addend_even_odd: return choose_late(model);
+        case Summation::fma_chain: return choose_chain(model, ChainKind::fma_chain);
+        case Summation::fma_pairs: return choose_chain(model, ChainKind::fma_pairs);
+        case Summation::even_odd_fma: return choose_chain(model, ChainKind::even_odd_fma);
+        case Summation::pairwise: return choose_groups(model, ChainKind::pairwise_2, ChainKind::pairwise_4);
+        case Summation::exact:
+            return model.flush_subnormals ? none("no kernel adds exactly and flushes")
+                                          : choose_groups(model, ChainKind::exact_2, ChainKind::exact_4);
+    }
+    return none("no kernel knows this summation");
+}
+
+PanelKernel KernelChoice::kernel(const Kernels& kernels, bool words, int vectors) const {
+    const int codes = words ? 1 : 0;
+    switch (family) {
+        case Family::fused: return kernels.fused[codes][result == ResultKind::fp16_nearest ? 1 : 0][vectors - 1];
+        case Family::late: return kernels.late[codes][even_odd ? 1 : 0][vectors - 1];
+        case Family::chain: return kernels.chain[static_cast<int>(chain)][vectors - 1];
+        case Family::none: break;
+    }
+    return nullptr;
+}
+
+Grid KernelChoice::grid_of(const FloatFormat& format) const {
+    Grid grid = ulp::gemm_kernels::grid_of(format);
+    if (family != Family::chain) return grid;
+    // Every number may take part.
+    grid.max_finite = fp32_word_of_largest(format);
+    if (flush) grid.flushed_below = static_cast<std::uint32_t>(format.emin() + 127) << 23;
+    return grid;
+}
+
+const char* name_of(Family family) {
+    switch (family) {
+        case Family::fused: return "fused groups";
+        case Family::late: return "late addend";
+        case Family::chain: return "chain of IEEE operations";
+        case Family::none: break;
+    }
+    return "definition";
+}
+
+}  // namespace ulp::gemm_kernels

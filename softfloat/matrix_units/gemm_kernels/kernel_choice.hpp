@@ -1,0 +1,31 @@
+// Which kernel computes a model's products, or why none does.
+#pragma once
+
+#include "softfloat/matrix_units/gemm_kernels/panel.hpp"
+#include "softfloat/matrix_units/model.hpp"
+
+namespace ulp::gemm_kernels {
+
+/// The kinds of arithmetic: a header kernels_*.hpp each.
+enum class Family { none, fused, late, chain };
+
+struct KernelChoice {
+    Family family = Family::none;
+    const char* reason = "";                  // what decided
+    ResultKind result{};                      // fused
+    ChainKind chain = ChainKind::pairwise_2;  // chain
+    bool even_odd = false;                    // late
+    bool flush = false;
+
+    /// The kernel for that many vectors in use.
+    [[nodiscard]] PanelKernel kernel(const Kernels& kernels, bool words, int vectors) const;
+    /// How an operand's format lies in fp32 for this kernel.
+    [[nodiscard]] Grid grid_of(const FloatFormat& format) const;
+};
+
+KernelChoice choose_kernel(const TensorCoreModel& model);
+
+/// "fused groups", "late addend", "chain of IEEE operations".
+const char* name_of(Family family);
+
+}  // namespace ulp::gemm_kernels

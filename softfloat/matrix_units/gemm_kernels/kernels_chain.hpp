@@ -1,0 +1,133 @@
+// Units that are chains and trees of IEEE operations, on panels: the processor's own operations in the unit's order
+// (chained_units.hpp). NaNs are left to the plain path. A template over a vector kit `V`
+// (softfloat/vector/vec_portable.hpp).
+#pragma once
+
+#include <cstdint>
+
+#include "softfloat/matrix_units/gemm_kernels/kernels_fused.hpp"
+
+namespace ulp::gemm_kernels {
+namespace {
+
+/// One row's group and N vectors of columns.
+template <class V, int N>
+struct ChainGroup {
+    const float* a;
+    const float* b;
+    float* c;
+    int group;
+
+    [[nodiscard]] typename V::Float left(int k) const { return V::set_float(a[k]); }
+    [[nodiscard]] typename V::Float right(int k, int v) const {
+        return V::load_float(b + k * panel_width<V> + v * V::lanes);
+    }
+};
+
+template <class V, int N>
+[[gnu::always_inline]] inline void add_in_turn(const ChainGroup<V, N>& at, typename V::Float* sum, int k) {
+    const auto factor = at.left(k);
+    unrolled<N>([&](auto v) { sum[v] = V::fma(factor, at.right(k, v), sum[v]); });
+}
+
+/// The sum of `count` products from k on, each rounded, in a balanced tree.
+template <class V, int N, int count>
+[[gnu::always_inline]] inline typename V::Float tree(const ChainGroup<V, N>& at, int k, int v) {
+    if constexpr (count == 1) {
+        return V::fma(at.left(k), at.right(k, v), V::set_float(0));
+    } else {
+        return V::add(tree<V, N, count / 2>(at, k, v), tree<V, N, count / 2>(at, k + count / 2, v));
+    }
+}
+
+template <class V, ChainKind kind, int N>
+[[gnu::always_inline]] inline void chain_group(const ChainGroup<V, N>& at) {
+    typename V::Float sum[N];
+    unrolled<N>([&](auto v) { sum[v] = V::load_float(at.c + v * V::lanes); });
+    if constexpr (kind == ChainKind::fma_chain) {
+        for (int k = 0; k < at.group; ++k) add_in_turn<V, N>(at, sum, k);
+    } else if constexpr (kind == ChainKind::fma_pairs) {
+        for (int k = 0; k < at.group; k += 2) {
+            add_in_turn<V, N>(at, sum, k + 1);
+            add_in_turn<V, N>(at, sum, k);
+        }
+    } else if constexpr (kind == ChainKind::even_odd_fma) {
+        typename V::Float even[N], odd[N];
+        unrolled<N>([&](auto v) { even[v] = odd[v] = V::set_float(0); });
+        for (int k = 0; k < at.group; k += 2) {
+            add_in_turn<V, N>(at, even, k);
+            add_in_turn<V, N>(at, odd, k + 1);
+        }
+        unrolled<N>([&](auto v) { sum[v] = V::add(sum[v], V::add(even[v], odd[v])); });
+    } else {
+        constexpr int leaves = kind == ChainKind::pairwise_2 ? 2 : 4;
+        unrolled<N>([&](auto v) { sum[v] = V::add(sum[v], tree<V, N, leaves>(at, 0, v)); });
+    }
+    unrolled<N>([&](auto v) { V::store(at.c + v * V::lanes, sum[v]); });
+}
+
+template <class V, ChainKind kind, int N>
+void run_chain(const PanelTask& task) {
+    const typename V::FloatMode mode(task.flush, task.flush);
+    for (std::int64_t g = 0; g < task.groups; ++g) {
+        const float* b = task.b + g * task.group * panel_width<V>;
+        for (std::int64_t row = 0; row < task.rows; ++row) {
+            const float* a = task.a + (g * task.rows + row) * task.group;
+            chain_group<V, kind, N>({a, b, task.c + row * panel_width<V>, task.group});
+        }
+    }
+}
+
+/// x + y, where that is exact; marks lanes where it is not.
+template <class V>
+[[gnu::always_inline]] inline typename V::Double exact_sum(typename V::Double x, typename V::Double y,
+                                                           typename V::Mask64& inexact) {
+    const auto sum = V::add(x, y);
+    inexact = V::either(inexact, V::either(V::differ(V::sub(sum, x), y), V::differ(V::sub(sum, y), x)));
+    return sum;
+}
+
+/// Half a vector of columns: c + products [0, count), exactly, as fp64.
+template <class V, int count>
+[[gnu::always_inline]] inline typename V::Double exact_group(const typename V::Double* products, typename V::Double c,
+                                                             typename V::Mask64& inexact) {
+    auto sum = products[0];
+    if constexpr (count == 2) sum = exact_sum<V>(products[0], products[1], inexact);
+    if constexpr (count == 4) {
+        sum = exact_sum<V>(exact_sum<V>(products[0], products[1], inexact),
+                           exact_sum<V>(products[2], products[3], inexact), inexact);
+    }
+    // A sum of zeros is +0, whatever their signs.
+    return V::add(exact_sum<V>(sum, c, inexact), V::set_double(0));
+}
+
+/// Products and c added exactly and rounded once. Where fp64 does not hold the sum the lane is a suspect.
+template <class V, int count, int N>
+void run_exact(const PanelTask& task) {
+    const typename V::FloatMode mode(false);
+    for (std::int64_t g = 0; g < task.groups; ++g) {
+        const float* b = task.b + g * count * panel_width<V>;
+        for (std::int64_t row = 0; row < task.rows; ++row) {
+            const float* a = task.a + (g * task.rows + row) * count;
+            float* c = task.c + row * panel_width<V>;
+            for (int v = 0; v < N; ++v) {
+                typename V::Double low[count], high[count];
+                unrolled<count>([&](auto k) {
+                    const auto factor = V::set_double(a[k]);
+                    const auto column = V::load(b + k * panel_width<V> + v * V::lanes);
+                    low[k] = V::mul(factor, V::widen_low(column));
+                    high[k] = V::mul(factor, V::widen_high(column));
+                });
+                const auto addend = V::load(c + v * V::lanes);
+                typename V::Mask64 inexact[2] = {};
+                const auto sum_low = exact_group<V, count>(low, V::widen_low(addend), inexact[0]);
+                const auto sum_high = exact_group<V, count>(high, V::widen_high(addend), inexact[1]);
+                V::store(c + v * V::lanes, V::narrow(sum_low, sum_high));
+                task.suspects[row] |= V::bits_of(inexact[0], inexact[1]) << (v * V::lanes);
+            }
+        }
+    }
+}
+
+}  // namespace
+}  // namespace ulp::gemm_kernels

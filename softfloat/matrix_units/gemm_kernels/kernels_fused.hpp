@@ -1,0 +1,303 @@
+// Fused groups on panels: exponents from their codes, products aligned and cut as int32, one rounding a group. A
+// template over a vector kit `V` (softfloat/vector/vec_portable.hpp).
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "softfloat/matrix_units/gemm_kernels/panel.hpp"
+
+namespace ulp::gemm_kernels {
+namespace {
+
+inline constexpr std::int32_t exponent_mask = 0x7F800000;
+template <class V>
+inline constexpr std::int64_t panel_width = std::int64_t{vectors_per_panel} * V::lanes;
+
+/// The largest exponent of one row's group in every column of the panel, from byte codes.
+template <class V>
+struct ByteExponents {
+    static constexpr int stride = V::lanes;  // 32-bit words a k
+    typename V::Int largest;
+
+    /// Of every `step`-th of `count` products from `first` on; at least two of them, an even number.
+    template <int first = 0, int step = 1>
+    void find(const std::uint32_t* a, const std::uint32_t* b, int count) {
+        const auto sum = [&](int k) { return V::add_bytes(V::set(a[k]), V::load(b + k * stride)); };
+        largest = V::max_bytes(sum(first), sum(first + step));
+        for (int k = first + 2 * step; k < count; k += 2 * step) {
+            largest = V::max_bytes(largest, V::max_bytes(sum(k), sum(k + step)));
+        }
+    }
+    /// The sum of the largest product's two codes.
+    template <int v>
+    typename V::Int code() const {
+        return V::bit_and(V::template shift_right<8 * v>(largest), V::set(0xFF));
+    }
+    /// As an exponent field of fp32 in place. Without nonzero products: below lowest_field.
+    template <int v>
+    typename V::Int field() const {
+        constexpr int offset = 2 * byte_code_of_exponent_0 - 127;
+        const auto moved =
+            v == 3 ? V::template shift_right<1>(largest) : V::template shift_left<(23 - 8 * v) & 31>(largest);
+        return V::sub(V::bit_and(moved, V::set(exponent_mask)), V::set(offset << 23));
+    }
+    /// Lanes in which some product is nonzero, but all of them smaller than the kernel follows: none with byte codes.
+    std::uint64_t too_small() const { return 0; }
+};
+
+/// The same from word codes.
+template <class V>
+struct WordExponents {
+    static constexpr int stride = 2 * V::lanes;
+    typename V::Int largest[2];
+
+    template <int first = 0, int step = 1>
+    void find(const std::uint32_t* a, const std::uint32_t* b, int count) {
+        for (int half = 0; half < 2; ++half) {
+            const auto sum = [&](int k) {
+                return V::add_words(V::set(a[k]), V::load(b + k * stride + half * V::lanes));
+            };
+            largest[half] = V::max_words(sum(first), sum(first + step));
+            for (int k = first + 2 * step; k < count; k += 2 * step) {
+                largest[half] = V::max_words(largest[half], V::max_words(sum(k), sum(k + step)));
+            }
+        }
+    }
+    template <int v>
+    typename V::Int field() const {
+        // Sum of two fields to one field: minus 127. Negative sums become 0.
+        const auto clamped = V::max_words(V::sub_words(largest[v / 2], V::set(127 * 0x00010001)), V::set(0));
+        return v % 2 == 0
+                   ? V::template shift_left<23>(clamped)
+                   : V::template shift_left<7>(V::bit_and(clamped, V::set(static_cast<std::int32_t>(0xFFFF0000))));
+    }
+    std::uint64_t too_small() const {
+        std::uint64_t lanes = 0;
+        for (int half = 0; half < 2; ++half) {
+            const std::uint64_t found = V::words_between(largest[half], 2, lowest_field + 127);  // bit 2 l + v % 2
+            lanes |= found << (2 * V::lanes * half);
+        }
+        return lanes;
+    }
+};
+
+/// Bits 2 l + h of two halves -> bits v * lanes + l.
+template <class V>
+std::uint64_t columns_of_words(std::uint64_t bits) {
+    std::uint64_t columns = 0;
+    for (int v = 0; v < vectors_per_panel; ++v) {
+        for (int l = 0; l < V::lanes; ++l) {
+            const std::uint64_t bit = bits >> (2 * V::lanes * (v / 2) + 2 * l + v % 2) & 1;
+            columns |= bit << (v * V::lanes + l);
+        }
+    }
+    return columns;
+}
+
+/// Where one row's group lies.
+struct RowGroup {
+    const float* a;
+    const std::uint32_t* exponents;
+    const std::int32_t* scale;  // exponent of the row's block scale, with block scales
+    float* c;
+    std::uint64_t* suspects;
+};
+
+/// f(integral_constant<int, 0>), ... f(integral_constant<int, count - 1>).
+template <int count, class Function>
+[[gnu::always_inline]] inline void unrolled(const Function& f) {
+    [&]<int... i>(std::integer_sequence<int, i...>) { (f(std::integral_constant<int, i>{}), ...); }
+    (std::make_integer_sequence<int, count>{});
+}
+
+/// The group's largest exponent M as a field of fp32 in place, in one vector of columns, and the powers of two that
+/// align products and c. Lanes that the kernel does not follow get a sign in `wrong`.
+template <class V>
+struct Alignment {
+    typename V::Int field;
+    typename V::Float of_products, of_addend;
+};
+
+/// c's exponent field in place; marks a c that decides where the kernel does not follow.
+template <class V, bool words, ResultKind kind>
+[[gnu::always_inline]] inline typename V::Int addend_field(typename V::Int bits, typename V::Int& wrong) {
+    const auto field = V::bit_and(bits, V::set(exponent_mask));
+    if constexpr (kind == ResultKind::fp16_nearest) {
+        // A subnormal fp16 c counts at -14. An infinity (the sum before overflowed) makes a suspect.
+        const auto magnitude = V::bit_and(bits, V::set(0x7FFFFFFF));
+        const auto raised = V::zero_where_zero(magnitude, V::max(field, V::set((127 - 14) << 23)));
+        wrong = V::bit_or(wrong, V::sub(V::set(exponent_mask - 1), raised));
+        return raised;
+    } else if constexpr (words) {
+        // A nonzero c below the smallest field: its bits minus 1 are below that field's, as unsigned numbers.
+        const auto magnitude = V::bit_and(bits, V::set(0x7FFFFFFF));
+        const auto below = V::sub(magnitude, V::set(lowest_field << 23));
+        wrong = V::bit_or(wrong, V::bit_and(below, V::sub(V::set(0), magnitude)));
+    }
+    return field;
+}
+
+/// Without block scales.
+template <class V>
+[[gnu::always_inline]] inline Alignment<V> aligned(const PanelTask& task, typename V::Int products,
+                                                   typename V::Int addend) {
+    const auto field = V::max(V::max(products, addend), V::set(task.floor_field << 23));
+    const auto scale = V::as_float(V::sub(V::set((254 + task.fraction_bits) << 23), field));
+    return {field, scale, scale};
+}
+
+/// With block scales, whose exponents `moved` add up to: the products move by it.
+template <class V>
+[[gnu::always_inline]] inline Alignment<V> aligned_scaled(const PanelTask& task, typename V::Int code,
+                                                          typename V::Int moved, typename V::Int addend,
+                                                          typename V::Int& wrong) {
+    // All products zero: the code is below that of any nonzero product. Their exponents, from -126 on, count only where
+    // the scales are large.
+    const auto zero = V::sub(code, V::set(smallest_byte_code_sum));
+    wrong = V::bit_or(wrong, V::bit_and(zero, V::sub(V::set(16), moved)));
+    const auto shifted = V::add(V::sub(code, V::set(2 * byte_code_of_exponent_0 - 127)), moved);
+    const auto products = V::select_by_sign(zero, V::set(lowest_field), shifted);
+    const auto field = V::max(V::max(products, V::template shift_right<23>(addend)), V::set(task.floor_field));
+    wrong = V::bit_or(wrong, V::bit_or(V::sub(products, V::set(lowest_field)), V::sub(V::set(highest_field), field)));
+    const auto of_addend = V::sub(V::set(254 + task.fraction_bits), field);
+    const auto of_products = V::min(V::max(V::add(of_addend, moved), V::set(1)), V::set(254));
+    return {V::template shift_left<23>(field), V::as_float(V::template shift_left<23>(of_products)),
+            V::as_float(V::template shift_left<23>(of_addend))};
+}
+
+/// R rows' groups: c <- sum of the group's products and c, for N vectors of columns. G: products in a group, or 0 where
+/// only the task knows.
+template <class V, class Exponents, ResultKind kind, bool scaled, int N, int R, int G>
+[[gnu::always_inline]] inline void block(const PanelTask& task, const RowGroup* rows, const float* b,
+                                         const std::uint32_t* b_exponents, const std::int32_t* b_scales) {
+    constexpr bool words = std::is_same_v<Exponents, WordExponents<V>>;
+    const int group = G > 0 ? G : task.group;
+    const auto inverse_base = V::set(task.fraction_bits << 23);
+    typename V::Int field[R][N];
+    typename V::Float scale[R][N];
+    typename V::Int sum[R][N];
+    typename V::Int wrong[R];
+    unrolled<R>([&](auto r) {
+        Exponents exponents;
+        exponents.find(rows[r].exponents, b_exponents, group);
+        if constexpr (words) {
+            const std::uint64_t small = exponents.too_small();
+            if (small != 0) *rows[r].suspects |= columns_of_words<V>(small);
+        }
+        wrong[r] = V::set(0);
+        unrolled<N>([&](auto v) {
+            const auto addend = V::load_float(rows[r].c + v * V::lanes);
+            const auto c_field = addend_field<V, words, kind>(V::as_int(addend), wrong[r]);
+            Alignment<V> alignment;
+            if constexpr (scaled) {
+                const auto moved = V::add(V::set(*rows[r].scale), V::load(b_scales + v * V::lanes));
+                alignment = aligned_scaled<V>(task, exponents.template code<v>(), moved, c_field, wrong[r]);
+            } else {
+                alignment = aligned<V>(task, exponents.template field<v>(), c_field);
+            }
+            field[r][v] = alignment.field;
+            scale[r][v] = alignment.of_products;
+            sum[r][v] = V::truncate(V::mul(addend, alignment.of_addend));
+        });
+    });
+
+    // 16 aligned products fit an int32 (their significands have at most 11 bits); with c or another 16 the sum may not.
+    for (int first = 0; first < group; first += 16) {
+        const int count = group - first < 16 ? group - first : 16;
+        typename V::Int part[R][N];
+        unrolled<R>([&](auto r) { unrolled<N>([&](auto v) { part[r][v] = V::set(0); }); });
+        const auto add_products = [&](int k) __attribute__((always_inline)) {
+            typename V::Float factor[R];
+            unrolled<R>([&](auto r) { factor[r] = V::set_float(rows[r].a[k]); });
+            unrolled<N>([&](auto v) {
+                const auto column = V::load_float(b + k * panel_width<V> + v * V::lanes);
+                unrolled<R>([&](auto r) {
+                    const auto aligned_product = V::mul(V::mul(factor[r], column), scale[r][v]);
+                    part[r][v] = V::add(part[r][v], V::truncate(aligned_product));
+                });
+            });
+        };
+        // Four k a turn: every group is a multiple of 4, and the sums stay in their registers.
+        for (int k = first; k < first + count; k += 4) {
+            add_products(k);
+            add_products(k + 1);
+            add_products(k + 2);
+            add_products(k + 3);
+        }
+        unrolled<R>([&](auto r) {
+            unrolled<N>([&](auto v) {
+                const auto total = V::add(sum[r][v], part[r][v]);
+                wrong[r] = V::or_overflow(wrong[r], sum[r][v], part[r][v], total);
+                sum[r][v] = total;
+            });
+        });
+    }
+
+    unrolled<R>([&](auto r) {
+        unrolled<N>([&](auto v) {
+            const auto inverse = V::as_float(V::sub(field[r][v], inverse_base));
+            float* c = rows[r].c + v * V::lanes;
+            if constexpr (kind == ResultKind::fp32_toward_zero) {
+                const auto result = V::mul(V::to_float_toward_zero(sum[r][v]), inverse);
+                V::store(c, V::bit_and(V::as_int(result), V::set(task.kept_bits)));
+            } else {
+                const auto result = V::as_int(V::round_to_fp16(V::mul(V::to_float_odd(sum[r][v]), inverse)));
+                // A negative sum that rounds to zero gives +0 (UnderflowSign::positive).
+                V::store(c, V::zero_where_zero(V::bit_and(result, V::set(0x7FFFFFFF)), result));
+            }
+        });
+        // Rare: `wrong` has forgotten which vector it was, so the lane counts in all of them.
+        const std::uint64_t lanes = V::sign_bits(wrong[r]);
+        if (lanes != 0) {
+            for (int v = 0; v < N; ++v) *rows[r].suspects |= lanes << (v * V::lanes);
+        }
+    });
+}
+
+/// Rows for each load of b: as many as the registers hold.
+template <class V>
+inline constexpr int rows_at_once = V::lanes >= 16 ? 2 : 1;
+
+template <class V, class Exponents, ResultKind kind, bool scaled, int N, int G>
+void run_groups(const PanelTask& task) {
+    constexpr int R = rows_at_once<V>;
+    const int group = G > 0 ? G : task.group;
+    for (std::int64_t g = 0; g < task.groups; ++g) {
+        const float* b = task.b + g * group * panel_width<V>;
+        const std::uint32_t* b_exponents = task.b_exponents + g * group * Exponents::stride;
+        const std::int32_t* b_scales = scaled ? task.b_scales + g * panel_width<V> : nullptr;
+        for (std::int64_t first = 0; first < task.rows; first += R) {
+            RowGroup rows[R];
+            for (int r = 0; r < R; ++r) {  // behind the last row: that one again
+                const std::int64_t row = first + r < task.rows ? first + r : task.rows - 1;
+                const std::int64_t at = (g * task.rows + row) * group;
+                rows[r] = {task.a + at, task.a_exponents + at, scaled ? task.a_scales + g * task.rows + row : nullptr,
+                           task.c + row * panel_width<V>, task.suspects + row};
+            }
+            block<V, Exponents, kind, scaled, N, R, G>(task, rows, b, b_exponents, b_scales);
+        }
+    }
+}
+
+template <class V, class Exponents, ResultKind kind, int N>
+void run_fused(const PanelTask& task) {
+    const typename V::FloatMode mode(true);  // tiny products lie below every quantum, and slow the processor down
+    switch (task.group) {
+        case 4: return run_groups<V, Exponents, kind, false, N, 4>(task);
+        case 8: return run_groups<V, Exponents, kind, false, N, 8>(task);
+        case 16: return run_groups<V, Exponents, kind, false, N, 16>(task);
+        default: return run_groups<V, Exponents, kind, false, N, 0>(task);
+    }
+}
+
+/// Groups whose products share block scales.
+template <class V, int N>
+void run_scaled(const PanelTask& task) {
+    const typename V::FloatMode mode(true);
+    run_groups<V, ByteExponents<V>, ResultKind::fp32_toward_zero, true, N, 0>(task);
+}
+
+}  // namespace
+}  // namespace ulp::gemm_kernels

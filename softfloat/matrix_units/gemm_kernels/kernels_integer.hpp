@@ -1,0 +1,69 @@
+// Integer products on panels, two k a step: pairs of 16-bit operands in a 32-bit lane. A template over a vector kit `V`
+// (softfloat/vector/vec_portable.hpp).
+#pragma once
+
+#include <cstdint>
+
+#include "softfloat/matrix_units/gemm_kernels/kernels_fused.hpp"
+
+namespace ulp::gemm_kernels {
+namespace {
+
+/// sum[row][v] += steps [0, steps) of R rows and the panel's columns.
+template <class V, int R>
+[[gnu::always_inline]] inline void add_steps(const std::uint32_t* const* a, const std::uint32_t* b, std::int64_t steps,
+                                             typename V::Int (*sum)[vectors_per_panel]) {
+    for (std::int64_t step = 0; step < steps; ++step) {
+        typename V::Int factor[R];
+        unrolled<R>([&](auto r) { factor[r] = V::set(a[r][step]); });
+        unrolled<vectors_per_panel>([&](auto v) {
+            const auto column = V::load(b + step * panel_width<V> + v * V::lanes);
+            unrolled<R>([&](auto r) { sum[r][v] = V::add(sum[r][v], V::mul_add_words(factor[r], column)); });
+        });
+    }
+}
+
+/// c + sum, clamped to int32.
+template <class V>
+[[gnu::always_inline]] inline typename V::Int saturated_sum(typename V::Int c, typename V::Int sum) {
+    const auto total = V::add(c, sum);
+    const auto overflow = V::or_overflow(V::set(0), c, sum, total);
+    return V::select_by_sign(overflow, V::bit_xor(V::all_sign(c), V::set(0x7FFFFFFF)), total);
+}
+
+/// Each instruction's products are added to c at once; without saturation one instruction may be as long as the task.
+template <class V>
+void run_integers(const IntegerTask& task) {
+    constexpr int R = 2;
+    for (std::int64_t first = 0; first < task.rows; first += R) {
+        std::uint32_t* c[R];
+        const std::uint32_t* a[R];
+        for (int r = 0; r < R; ++r) {  // behind the last row: that one again
+            const std::int64_t row = first + r < task.rows ? first + r : task.rows - 1;
+            c[r] = task.c + row * panel_width<V>;
+            a[r] = task.a + row * task.a_stride;
+        }
+        typename V::Int total[R][vectors_per_panel];
+        unrolled<R>(
+            [&](auto r) { unrolled<vectors_per_panel>([&](auto v) { total[r][v] = V::load(c[r] + v * V::lanes); }); });
+        const std::int64_t length = task.saturates ? task.instruction_steps : task.steps;
+        for (std::int64_t step = 0; step < task.steps; step += length) {
+            const std::uint32_t* at[R];
+            for (int r = 0; r < R; ++r) at[r] = a[r] + step;
+            typename V::Int sum[R][vectors_per_panel];
+            unrolled<R>([&](auto r) { unrolled<vectors_per_panel>([&](auto v) { sum[r][v] = V::set(0); }); });
+            add_steps<V, R>(at, task.b + step * panel_width<V>, length, sum);
+            unrolled<R>([&](auto r) {
+                unrolled<vectors_per_panel>([&](auto v) {
+                    total[r][v] =
+                        task.saturates ? saturated_sum<V>(total[r][v], sum[r][v]) : V::add(total[r][v], sum[r][v]);
+                });
+            });
+        }
+        unrolled<R>(
+            [&](auto r) { unrolled<vectors_per_panel>([&](auto v) { V::store(c[r] + v * V::lanes, total[r][v]); }); });
+    }
+}
+
+}  // namespace
+}  // namespace ulp::gemm_kernels

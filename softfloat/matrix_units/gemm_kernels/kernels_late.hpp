@@ -1,0 +1,133 @@
+// Groups whose addend is aligned late (late_addend.hpp), on panels: products aligned and cut as int32, then their sum
+// and c aligned to the larger of the two in fp64, which holds both and the total exactly. A template over a vector kit
+// `V` (softfloat/vector/vec_portable.hpp).
+#pragma once
+
+#include <cstdint>
+
+#include "softfloat/matrix_units/gemm_kernels/kernels_fused.hpp"
+
+namespace ulp::gemm_kernels {
+namespace {
+
+/// Truncated products of a group, or of its even or odd half, in units of 2^(exponent - F).
+template <class V, int N>
+struct LateSum {
+    typename V::Int field[N];  // of the largest product, at least lowest_field; not shifted to its place
+    typename V::Int units[N];
+};
+
+template <class V, class Exponents, int N, int first, int step>
+[[gnu::always_inline]] inline LateSum<V, N> late_sum(const PanelTask& task, const float* a,
+                                                     const std::uint32_t* a_exponents, const float* b,
+                                                     const std::uint32_t* b_exponents, std::uint64_t& suspects) {
+    Exponents exponents;
+    exponents.template find<first, step>(a_exponents, b_exponents, task.group);
+    if constexpr (std::is_same_v<Exponents, WordExponents<V>>) {
+        const std::uint64_t small = exponents.too_small();
+        if (small != 0) suspects |= columns_of_words<V>(small);
+    }
+    LateSum<V, N> sum;
+    typename V::Float scale[N];
+    unrolled<N>([&](auto v) {
+        const auto field = V::max(exponents.template field<v>(), V::set(lowest_field << 23));
+        scale[v] = V::as_float(V::sub(V::set((254 + task.fraction_bits) << 23), field));
+        sum.field[v] = V::template shift_right<23>(field);
+        sum.units[v] = V::set(0);
+    });
+    for (int k = first; k < task.group; k += step) {
+        const auto factor = V::set_float(a[k]);
+        unrolled<N>([&](auto v) {
+            const auto product = V::mul(factor, V::load_float(b + k * panel_width<V> + v * V::lanes));
+            sum.units[v] = V::add(sum.units[v], V::truncate(V::mul(product, scale[v])));
+        });
+    }
+    return sum;
+}
+
+/// 2^exponent as an fp32 word; from 2^-60 down: 2^-60, where the floor of what it multiplies is the same.
+template <class V>
+[[gnu::always_inline]] inline typename V::Int power(typename V::Int exponent) {
+    return V::template shift_left<23>(V::add(V::max(exponent, V::set(-60)), V::set(127)));
+}
+
+/// floor(units * 2^exponent), for both halves of a vector.
+template <class V>
+struct Halves {
+    typename V::Double low, high;
+};
+template <class V>
+[[gnu::always_inline]] inline Halves<V> shifted_down(const Halves<V>& units, typename V::Int exponent) {
+    const auto factor = power<V>(exponent);
+    return {V::floor(V::mul(units.low, V::widen_low(factor))), V::floor(V::mul(units.high, V::widen_high(factor)))};
+}
+template <class V>
+[[gnu::always_inline]] inline Halves<V> doubles_of(typename V::Int units) {
+    return {V::to_double_low(units), V::to_double_high(units)};
+}
+
+template <class V, class Exponents, bool even_odd, int N>
+[[gnu::always_inline]] inline void late_group(const PanelTask& task, const float* a, const std::uint32_t* a_exponents,
+                                              const float* b, const std::uint32_t* b_exponents, float* c,
+                                              std::uint64_t& suspects) {
+    constexpr int total_bits = 31;  // late_sum_fraction_bits
+    constexpr int step = even_odd ? 2 : 1;
+    const auto even = late_sum<V, Exponents, N, 0, step>(task, a, a_exponents, b, b_exponents, suspects);
+    LateSum<V, N> odd;
+    if constexpr (even_odd) odd = late_sum<V, Exponents, N, 1, 2>(task, a, a_exponents, b, b_exponents, suspects);
+    typename V::Int wrong = V::set(0);
+    unrolled<N>([&](auto v) {
+        Halves<V> sum = doubles_of<V>(even.units[v]);
+        auto field = even.field[v];
+        if constexpr (even_odd) {
+            field = V::max(even.field[v], odd.field[v]);
+            const auto x = shifted_down<V>(sum, V::sub(even.field[v], field));
+            const auto y = shifted_down<V>(doubles_of<V>(odd.units[v]), V::sub(odd.field[v], field));
+            sum = {V::add(x.low, y.low), V::add(x.high, y.high)};
+        }
+        auto addend = V::as_int(V::load_float(c + v * V::lanes));
+        constexpr bool words = std::is_same_v<Exponents, WordExponents<V>>;
+        const auto c_field =
+            V::template shift_right<23>(addend_field<V, words, ResultKind::fp32_toward_zero>(addend, wrong));
+        const auto largest = V::max(field, c_field);
+        wrong = V::bit_or(wrong, V::sub(V::set(highest_field), largest));
+        const auto products =
+            shifted_down<V>(sum, V::add(V::sub(field, largest), V::set(total_bits - task.fraction_bits)));
+        if constexpr (even_odd) {  // a c more than 25 binades below is dropped
+            addend = V::and_not(addend, V::all_sign(V::sub(c_field, V::sub(largest, V::set(25)))));
+        }
+        // 2^(F - largest); the largest is at least -95.
+        const auto align = V::template shift_left<23>(V::sub(V::set(254 + task.fraction_bits), largest));
+        const auto unit = V::set_double(1 << (total_bits - task.fraction_bits));
+        const auto c_low = V::floor(V::mul(V::widen_low(addend), V::widen_low(align)));
+        const auto c_high = V::floor(V::mul(V::widen_high(addend), V::widen_high(align)));
+        // A sum of zeros is +0.
+        const auto zero = V::set_double(0);
+        const auto total_low = V::add(V::fma(c_low, unit, products.low), zero);
+        const auto total_high = V::add(V::fma(c_high, unit, products.high), zero);
+        const auto back = V::template shift_left<23>(V::sub(largest, V::set(total_bits)));
+        V::store(c + v * V::lanes,
+                 V::narrow(V::mul(total_low, V::widen_low(back)), V::mul(total_high, V::widen_high(back))));
+    });
+    const std::uint64_t lanes = V::sign_bits(wrong);
+    if (lanes != 0) {
+        for (int v = 0; v < N; ++v) suspects |= lanes << (v * V::lanes);
+    }
+}
+
+template <class V, class Exponents, bool even_odd, int N>
+void run_late(const PanelTask& task) {
+    const typename V::FloatMode mode(true);  // tiny products lie below every unit
+    for (std::int64_t g = 0; g < task.groups; ++g) {
+        const float* b = task.b + g * task.group * panel_width<V>;
+        const std::uint32_t* b_exponents = task.b_exponents + g * task.group * Exponents::stride;
+        for (std::int64_t row = 0; row < task.rows; ++row) {
+            const std::int64_t at = (g * task.rows + row) * task.group;
+            late_group<V, Exponents, even_odd, N>(task, task.a + at, task.a_exponents + at, b, b_exponents,
+                                                  task.c + row * panel_width<V>, task.suspects[row]);
+        }
+    }
+}
+
+}  // namespace
+}  // namespace ulp::gemm_kernels
