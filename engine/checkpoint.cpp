@@ -48,11 +48,10 @@ void require_same(const fs::path& file, const Safetensors& contents, Trainer<flo
 /// The tensor of that name. Throws DataError unless it has this shape and format.
 const Tensor<float>& matching(const fs::path& file, const Safetensors& contents, const std::string& name,
                               const Tensor<float>& like) {
-    const auto entry = contents.tensors.find(name);
-    if (entry == contents.tensors.end()) {
+    if (!contents.tensors.contains(name) && !contents.skipped.contains(name)) {
         throw DataError(fmt::format("{}: no tensor '{}'; it is a checkpoint of another net", file.string(), name));
     }
-    const Tensor<float>& tensor = entry->second;
+    const Tensor<float>& tensor = contents.tensor(file, name);
     if (tensor.shape() == like.shape() && tensor.format() == like.format()) return tensor;
     throw DataError(
         fmt::format("{}: {} has the shape {} (or another format) where this net has {}; it is a checkpoint of "
@@ -118,9 +117,9 @@ void load_checkpoint(const fs::path& file, Trainer<float>& trainer) {
         history[place].assign(tensor.values().begin(), tensor.values().end());
         ++known;
     }
-    if (known != contents.tensors.size()) {
+    if (const std::size_t all = contents.tensors.size() + contents.skipped.size(); known != all) {
         throw DataError(fmt::format("{}: {} of its tensors are not of this net; it is a checkpoint of another net",
-                                    file.string(), contents.tensors.size() - known));
+                                    file.string(), all - known));
     }
     std::map<std::string, double> scaler = trainer.scaler().rule().state();
     for (auto& [name, value] : scaler) value = number_of(file, contents, "scaler/" + name);

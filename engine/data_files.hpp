@@ -1,5 +1,5 @@
 // Loaders for users' own data: CIFAR-10's binary files, PGM and PPM images, CSV tables, text by characters. (MNIST's
-// idx files: idx.hpp; NumPy: npy.hpp; safetensors: safetensors.hpp.) All throw DataError naming the file and the
+// idx files: idx.hpp; NumPy: io/npy.hpp; safetensors: safetensors.hpp.) All throw DataError naming the file and the
 // remedy.
 #pragma once
 

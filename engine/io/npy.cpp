@@ -1,14 +1,19 @@
 #include "engine/io/npy.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
-#include <cctype>
+#include <bit>
 #include <charconv>
-#include <fstream>
-#include <iterator>
+#include <cmath>
+#include <limits>
 #include <optional>
 #include <system_error>
 
+#include "engine/io/whole_file.hpp"
 #include "softfloat/errors.hpp"
+#include "softfloat/round.hpp"
 
 namespace ulp::npy {
 
@@ -20,10 +25,11 @@ constexpr std::string_view magic = "\x93NUMPY";
 
 [[noreturn]] void refuse(const fs::path& path, const std::string& why) { throw DataError(path.string() + ": " + why); }
 
-std::string read_all(const fs::path& path) {
-    std::ifstream stream(path, std::ios::binary);
-    if (!stream) refuse(path, "cannot be opened");
-    return {std::istreambuf_iterator<char>(stream), {}};
+constexpr std::array<std::string_view, 11> known_types = {"<f2", "<f4", "<f8", "|u1", "|i1", "<u2",
+                                                          "<i2", "<u4", "<i4", "<u8", "<i8"};
+
+bool is_known(std::string_view dtype) {
+    return std::find(known_types.begin(), known_types.end(), dtype) != known_types.end();
 }
 
 /// The text after 'key': in the header's dictionary, from its first character that is no blank.
@@ -45,11 +51,10 @@ std::string dtype_of(const fs::path& path, std::string_view header) {
     if (dtype.starts_with('>')) {
         refuse(path, "type '" + dtype + "' is big-endian; save it with array.astype(array.dtype.newbyteorder('<'))");
     }
-    static constexpr std::array known = {"<f2", "<f4", "<f8", "|u1", "|i1", "<u2", "<i2", "<u4", "<i4", "<u8", "<i8"};
-    for (const char* each : known) {
-        if (dtype == each) return dtype;
-    }
-    refuse(path, "type '" + dtype + "' is not one of float16, float32, float64 and the integers");
+    if (is_known(dtype)) return dtype;
+    refuse(path, "type '" + dtype +
+                     "' is not read; supported are float16, float32, float64 and integers of 8 to 64 bits: save "
+                     "array.astype(numpy.float32), or codes by array.view(numpy.uint8 or numpy.uint16)");
 }
 
 bool fortran_order_of(const fs::path& path, std::string_view header) {
@@ -59,13 +64,22 @@ bool fortran_order_of(const fs::path& path, std::string_view header) {
     refuse(path, "the header does not say fortran_order");
 }
 
+/// Elements of a shape; nothing for one with a negative extent or of more elements than any file here has.
+std::optional<std::int64_t> elements_of(const std::vector<std::int64_t>& shape) {
+    constexpr std::int64_t limit = std::int64_t{1} << 40;
+    std::int64_t count = 1;
+    for (const std::int64_t extent : shape) {
+        if (extent < 0 || (extent > 0 && count > limit / extent)) return std::nullopt;
+        count *= extent;
+    }
+    return count;
+}
+
 std::vector<std::int64_t> shape_of(const fs::path& path, std::string_view header) {
     const auto value = value_of(header, "shape");
     const std::size_t end = value ? value->find(')') : std::string_view::npos;
     if (!value || !value->starts_with('(') || end == std::string_view::npos) refuse(path, "the header has no shape");
-    constexpr std::int64_t limit = std::int64_t{1} << 40;  // elements; no file here is nearly that large
     std::vector<std::int64_t> shape;
-    std::int64_t size = 1;
     const char* at = value->data() + 1;
     const char* const stop = value->data() + end;
     while (at != stop) {
@@ -75,13 +89,11 @@ std::vector<std::int64_t> shape_of(const fs::path& path, std::string_view header
         }
         std::int64_t extent = 0;
         const auto [next, error] = std::from_chars(at, stop, extent);
-        if (error != std::errc{} || extent < 0 || (extent > 0 && size > limit / extent)) {
-            refuse(path, "the shape is malformed");
-        }
-        size *= extent;
+        if (error != std::errc{}) refuse(path, "the shape is malformed");
         shape.push_back(extent);
         at = next;
     }
+    if (!elements_of(shape)) refuse(path, "the shape is malformed");
     return shape;
 }
 
@@ -131,7 +143,7 @@ std::int64_t Array::size() const {
 std::size_t Array::item_size() const { return static_cast<std::size_t>(dtype.at(2) - '0'); }
 
 Array read(const fs::path& path) {
-    const std::string file = read_all(path);
+    const std::string file = read_whole_file(path);
     const Header header = header_of(path, file);
     Array array{dtype_of(path, header.text), shape_of(path, header.text), fortran_order_of(path, header.text), {}};
     const auto expected = static_cast<std::uint64_t>(array.size()) * array.item_size();
@@ -146,19 +158,65 @@ Array read(const fs::path& path) {
 }
 
 void write(const fs::path& path, const Array& array) {
-    const std::string text = header_text(array);
-    const fs::path temporary = path.string() + ".tmp";
-    {
-        std::ofstream stream(temporary, std::ios::binary);
-        stream << magic << '\x01' << '\x00' << static_cast<char>(text.size() & 0xFF)
-               << static_cast<char>(text.size() >> 8) << text;
-        stream.write(reinterpret_cast<const char*>(array.data.data()), static_cast<std::streamsize>(array.data.size()));
-        stream.flush();
-        if (!stream) refuse(path, "cannot be written");
+    if (!is_known(array.dtype))
+        refuse(path, "cannot be written: there is no type '" + array.dtype + "' in these files");
+    const auto elements = elements_of(array.shape);
+    if (!elements || static_cast<std::uint64_t>(*elements) * array.item_size() != array.data.size()) {
+        refuse(path, fmt::format("cannot be written: {} bytes do not fill the shape ({}) of type '{}'",
+                                 array.data.size(), fmt::join(array.shape, ", "), array.dtype));
     }
-    std::error_code error;
-    fs::rename(temporary, path, error);
-    if (error) refuse(path, "cannot be written: " + error.message());
+    const std::string text = header_text(array);
+    if (text.size() > 0xFFFF) refuse(path, "cannot be written: its shape has too many dimensions");
+    std::string file(magic);
+    for (const std::size_t byte : {std::size_t{1}, std::size_t{0}, text.size() & 0xFF, text.size() >> 8}) {
+        file += static_cast<char>(byte);
+    }
+    file += text;
+    file.append(reinterpret_cast<const char*>(array.data.data()), array.data.size());
+    replace_whole_file(path, file);
+}
+
+namespace {
+
+/// The little-endian word at `at`, as a number of the array's type. Nothing for an integer that a double cannot hold.
+std::optional<double> number_at(const Array& array, std::size_t at) {
+    const std::size_t size = array.item_size();
+    std::uint64_t word = 0;
+    for (std::size_t i = size; i-- > 0;) word = word << 8 | static_cast<std::uint64_t>(array.data[at * size + i]);
+    Context exact;
+    if (array.dtype == "<f2") word = convert_bits(formats::fp64, formats::fp16, word, exact);
+    if (array.dtype == "<f4") word = convert_bits(formats::fp64, formats::fp32, word, exact);
+    if (array.dtype[1] == 'f') return std::bit_cast<double>(word);
+    constexpr std::int64_t limit = std::int64_t{1} << 53;
+    if (array.dtype[1] == 'u') return word <= limit ? std::optional(static_cast<double>(word)) : std::nullopt;
+    const int unused = 64 - 8 * static_cast<int>(size);
+    const std::int64_t value = static_cast<std::int64_t>(word << unused) >> unused;
+    return -limit <= value && value <= limit ? std::optional(static_cast<double>(value)) : std::nullopt;
+}
+
+}  // namespace
+
+Numbers read_numbers(const fs::path& path) {
+    const Array array = read(path);
+    if (array.fortran_order) refuse(path, "is in Fortran order; save numpy.ascontiguousarray(array)");
+    Numbers numbers{array.shape, std::vector<double>(static_cast<std::size_t>(array.size()))};
+    for (std::size_t i = 0; i < numbers.values.size(); ++i) {
+        const std::optional<double> value = number_at(array, i);
+        if (!value) refuse(path, fmt::format("element {} is an integer beyond 2^53; save smaller ones", i));
+        numbers.values[i] = *value;
+    }
+    return numbers;
+}
+
+std::vector<int> Numbers::integers() const {
+    std::vector<int> result;
+    for (const double x : values) {
+        if (x != std::floor(x) || std::abs(x) > std::numeric_limits<int>::max()) {
+            throw DataError(fmt::format("{} is not an index", x));
+        }
+        result.push_back(static_cast<int>(x));
+    }
+    return result;
 }
 
 }  // namespace ulp::npy

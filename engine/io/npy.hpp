@@ -12,7 +12,7 @@ namespace ulp::npy {
 
 /// An array as the file has it: the bytes of the elements, little-endian.
 struct Array {
-    std::string dtype;  // NumPy's descr: "<f4" fp32, "<f2" fp16, "<u2", "|u1", "|i1", "<i4", "<f8"
+    std::string dtype;  // NumPy's descr: "<f2", "<f4", "<f8", "|u1", "<u2", "<u4", "<u8", "|i1", "<i2", "<i4", "<i8"
     std::vector<std::int64_t> shape;
     bool fortran_order = false;  // the first index runs fastest instead of the last
     std::vector<std::byte> data;
@@ -27,8 +27,20 @@ struct Array {
 /// with bytes left over.
 Array read(const std::filesystem::path& path);
 
-/// Writes version 1.0, under a temporary name that is then renamed. Throws DataError if it cannot.
+/// Writes version 1.0, under a temporary name that is then renamed. Throws DataError if it cannot, and if the array's
+/// type is not one that `read` knows or its bytes do not fill its shape.
 void write(const std::filesystem::path& path, const Array& array);
+
+/// The numbers of a file: of any type that `read` knows, in C order.
+struct Numbers {
+    std::vector<std::int64_t> shape;
+    std::vector<double> values;  // exact
+
+    /// The numbers as indices. Throws DataError if one is not an int.
+    [[nodiscard]] std::vector<int> integers() const;
+};
+/// Throws DataError, too, for Fortran order and for integers beyond 2^53, which a double cannot hold.
+Numbers read_numbers(const std::filesystem::path& path);
 
 /// A row-major matrix of these elements.
 template <class Element>

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "engine/attention.hpp"
-#include "engine/npy.hpp"
+#include "engine/io/npy.hpp"
 #include "engine/optimizer.hpp"
 #include "engine/recurrent.hpp"
 #include "tests/shared_data.hpp"
@@ -27,10 +27,13 @@ class Golden {
     Golden(const fs::path& root, const std::string& name) : folder_(root / name) {
         std::ifstream(folder_ / "case.json") >> settings_;
     }
-    [[nodiscard]] NpyArray array(const std::string& name) const { return read_npy(folder_ / (name + ".npy")); }
+    [[nodiscard]] npy::Numbers array(const std::string& name) const {
+        return npy::read_numbers(folder_ / (name + ".npy"));
+    }
     template <class Real>
     [[nodiscard]] Tensor<Real> tensor(const std::string& name) const {
-        return array(name).tensor<Real>();
+        const npy::Numbers numbers = array(name);
+        return Tensor<Real>(numbers.shape, std::vector<Real>(numbers.values.begin(), numbers.values.end()));
     }
     [[nodiscard]] bool has(const std::string& name) const { return fs::exists(folder_ / (name + ".npy")); }
     [[nodiscard]] double number(const std::string& name, double otherwise) const {
@@ -170,7 +173,7 @@ void check_embedding(const Golden& g) {
     const Engine engine(recipe_of<Real>, "soft:ieee");
     Tape<Real> tape(engine);
     const Var<Real> table = tape.leaf(g.tensor<Real>("weight"));
-    const NpyArray ids = g.array("x");
+    const npy::Numbers ids = g.array("x");
     const Var<Real> out = embedding(table, ids.integers(), ids.shape);
     CHECK(error(out.value(), g.tensor<double>("out")) < bound_of<Real>);
     const Index n = out.value().size();
@@ -181,7 +184,7 @@ void check_embedding(const Golden& g) {
 
 template <class Real>
 void check_ctc(const Golden& g) {
-    const NpyArray labels = g.array("y");
+    const npy::Numbers labels = g.array("y");
     const std::vector<int> all = labels.integers();
     const std::vector<int> lengths = g.array("target_lengths").integers();
     const std::vector<int> steps = g.array("input_lengths").integers();
