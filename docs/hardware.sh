@@ -7,7 +7,7 @@ cd "${1:-$(dirname "$0")/..}"
 field() { sed -n "s/^# $1 //p" "$2" | head -n 1; }
 
 cat <<'TEXT'
-# What hardware answered
+# Hardware results: models against real GPUs
 
 Made by `docs/hardware.sh` from the files in [tests/recordings](../tests/recordings), which `gpu/verify_all.sh` wrote on
 each GPU. [docs/gpu.md](gpu.md) tells how to make more of them.
@@ -23,8 +23,8 @@ Driver $(field driver "$info"), CUDA $(field cuda "$info" | cut -d ' ' -f 2), cu
 
 ### Bulk runs
 
-Random inputs in six classes, made, multiplied and compared on the GPU. A mutant is the model with one fraction bit less: a
-check that it passes everywhere would prove nothing. Integer and fp64 instructions have no such mutant.
+Random inputs in six classes, made, multiplied and compared on the GPU. A mutant is the model with one fraction bit less: if
+the mutant passed too, the check would prove nothing. Integer and fp64 instructions have no such mutant.
 
 | instruction | row of the model table | blocks | mismatches | the mutant differs in |
 |---|---|---|---|---|

@@ -235,7 +235,7 @@ TensorCoreModel loop_model(const TensorCoreModel& model, Summation summation) {
     TensorCoreModel loop = model;
     loop.summation = summation;
     loop.instruction_k = summation == Summation::even_odd_fma ? 2 : 1;
-    loop.group = 1;
+    loop.group_size = 1;
     return loop;
 }
 

@@ -71,7 +71,7 @@ class BulkLaunch {
         tally_.upload(start);
         if (scaled_) {
             BlockScaledModel model = scaled_->model;
-            model.group.fraction_bits -= fewer_bits;
+            model.unscaled.fraction_bits -= fewer_bits;
             enqueue_scaled_comparison(layout_, model, data(), tally_.data());
         } else if (!claimed_) {
             enqueue_exact_comparison(layout_, data(), tally_.data());

@@ -50,13 +50,13 @@ __global__ void compare_plain(BulkLayout layout, TensorCoreModel model, BulkData
 /// `rows` rows of k codes, decoded into shared memory; one code more between rows, against bank conflicts.
 template <class Decode>
 __device__ void decode_rows(const DecodedModel& model, const std::uint32_t* words, std::uint64_t first_row, int rows,
-                            std::uint64_t row_codes, std::uint64_t offset, int bits, DecodedOperand* out, int* special,
+                            std::uint64_t row_codes, std::uint64_t offset, int bits, Int32Operand* out, int* special,
                             Decode decode_one) {
     for (int i = static_cast<int>(threadIdx.x); i < rows * model.k; i += threads) {
         const int row = i / model.k;
         const int k = i % model.k;
         const auto code = packed_code(words, (first_row + row) * row_codes + offset + k, bits);
-        const DecodedOperand operand = decode_one(model, static_cast<std::uint32_t>(code));
+        const Int32Operand operand = decode_one(model, static_cast<std::uint32_t>(code));
         out[row * (model.k + 1) + decoded_position(model, k)] = operand;
         if (operand.exponent == special_exponent) atomicOr(&special[row], 1);
     }
@@ -68,8 +68,8 @@ __global__ void __launch_bounds__(threads)
     compare_decoded(BulkLayout layout, DecodedModel model, BulkData data, BulkTally* tally, std::uint32_t* queue) {
     extern __shared__ std::uint64_t shared[];
     const int stride = layout.k + 1;
-    auto* a = reinterpret_cast<DecodedOperand*>(shared);
-    DecodedOperand* b = a + layout.rows * stride;
+    auto* a = reinterpret_cast<Int32Operand*>(shared);
+    Int32Operand* b = a + layout.rows * stride;
     auto* sums = reinterpret_cast<std::uint32_t*>(b + layout.columns * stride);
     auto* special_rows = reinterpret_cast<int*>(sums + layout.rows * layout.columns);
     int* special_columns = special_rows + layout.rows;
@@ -154,7 +154,7 @@ template <int Group>
 void enqueue_decoded(const BulkLayout& layout, const DecodedModel& model, const BulkData& data, BulkTally* tally,
                      std::uint32_t* queue) {
     const auto lines = static_cast<std::size_t>(layout.rows + layout.columns);
-    const std::size_t bytes = lines * static_cast<std::size_t>(layout.k + 1) * sizeof(DecodedOperand) +
+    const std::size_t bytes = lines * static_cast<std::size_t>(layout.k + 1) * sizeof(Int32Operand) +
                               static_cast<std::size_t>(layout.rows * layout.columns) * 4 + lines * 4;
     compare_decoded<Group><<<blocks_for(layout.matrices, 1), threads, bytes>>>(layout, model, data, tally, queue);
 }
@@ -184,7 +184,7 @@ void enqueue_inputs(const BulkLayout& layout, InputClass input_class, std::uint6
 void enqueue_decoded_comparison(const BulkLayout& layout, const TensorCoreModel& model, const BulkData& data,
                                 BulkTally* tally, std::uint32_t* queue) {
     const DecodedModel decoded = decoded_model(model);
-    switch (decoded.model.group) {
+    switch (decoded.model.group_size) {
         case 4: enqueue_decoded<4>(layout, decoded, data, tally, queue); break;
         case 8: enqueue_decoded<8>(layout, decoded, data, tally, queue); break;
         case 16: enqueue_decoded<16>(layout, decoded, data, tally, queue); break;

@@ -32,7 +32,7 @@ std::vector<Candidate> candidates(const LibraryProduct& product, int architectur
         if (row.instruction != "mma") continue;
         TensorCoreModel half = row.model;
         half.instruction_k /= 2;
-        half.group = std::min(half.group, half.instruction_k);
+        half.group_size = std::min(half.group_size, half.instruction_k);
         list.push_back({fmt::format("{}.k{}", row.key(), half.instruction_k), half});
     }
     return list;

@@ -1,5 +1,5 @@
 // Can a library's product be predicted bit for bit? Over a grid of shapes and types: ask the kernel for its order of
-// summation by masking probes (Rajbhandari et al., FPRev, arXiv 2411.00442), compare with every model and order, and
+// summation by masking probes (Xie, Gao and Xue, FPRev, arXiv 2411.00442), compare with every model and order, and
 // count the shapes on which one of them gives every bit.
 #pragma once
 

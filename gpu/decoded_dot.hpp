@@ -12,7 +12,7 @@ namespace ulp::gpu {
 
 /// (-1)^sign * significand * 2^(exponent - fraction bits). A zero has the exponent with which it takes part in the
 /// search for the largest one.
-struct DecodedOperand {
+struct Int32Operand {
     std::int32_t significand;  // signed
     std::int32_t exponent;     // of the unit digit; `special` for infinities and NaNs
 };
@@ -57,8 +57,8 @@ constexpr int decoded_position(const DecodedModel& m, int k) {
     return k / 4 * 2 + k % 2 + (in_second_hmma(k) ? m.k / 2 : 0);
 }
 
-constexpr DecodedOperand decode_operand(const DecodedModel& m, FloatFormat source, FloatFormat factor,
-                                        std::uint32_t code) {
+constexpr Int32Operand decode_operand(const DecodedModel& m, FloatFormat source, FloatFormat factor,
+                                      std::uint32_t code) {
     std::uint64_t bits = code;
     if (m.emulated) {
         Context exact;
@@ -77,10 +77,10 @@ constexpr DecodedOperand decode_operand(const DecodedModel& m, FloatFormat sourc
     const auto magnitude = static_cast<std::int32_t>(value.significand);
     return {value.sign ? -magnitude : magnitude, unit_exponent(factor, value)};
 }
-constexpr DecodedOperand decode_a(const DecodedModel& m, std::uint32_t code) {
+constexpr Int32Operand decode_a(const DecodedModel& m, std::uint32_t code) {
     return decode_operand(m, m.a_source, m.model.a_format, code);
 }
-constexpr DecodedOperand decode_b(const DecodedModel& m, std::uint32_t code) {
+constexpr Int32Operand decode_b(const DecodedModel& m, std::uint32_t code) {
     return decode_operand(m, m.b_source, m.model.b_format, code);
 }
 
@@ -94,8 +94,7 @@ constexpr std::int32_t align_product(std::int32_t product, int up, int distance)
 /// A group of `Group` products and c, which is replaced by the result. False, and c untouched, where c is an infinity
 /// or NaN; no operand may be special. `Group` is a template argument so that a GPU keeps the products in registers.
 template <int Group>
-constexpr bool decoded_group(const DecodedModel& m, const DecodedOperand* a, const DecodedOperand* b,
-                             std::uint32_t& c) {
+constexpr bool decoded_group(const DecodedModel& m, const Int32Operand* a, const Int32Operand* b, std::uint32_t& c) {
     BlockSpecials specials;
     const BlockTerm addend = addend_term(m.model, c, specials);
     if (specials.any()) return false;
@@ -118,7 +117,7 @@ constexpr bool decoded_group(const DecodedModel& m, const DecodedOperand* a, con
 /// One instruction on decoded operands in the order of decoded_position; c is replaced by the result. False, and c
 /// untouched, where an infinity or NaN comes up on the way. `Group` is the model's group and divides its k.
 template <int Group>
-constexpr bool decoded_instruction(const DecodedModel& m, const DecodedOperand* a, const DecodedOperand* b,
+constexpr bool decoded_instruction(const DecodedModel& m, const Int32Operand* a, const Int32Operand* b,
                                    std::uint32_t& c) {
     std::uint32_t sum = m.emulated ? 0 : c;
     for (int k = 0; k < m.k; k += Group) {

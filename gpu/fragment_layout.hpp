@@ -28,14 +28,14 @@ constexpr int word_bits(int element_bits) { return element_bits == 64 ? 64 : 32;
 /// Elements in a register.
 constexpr int elements_per_word(int element_bits) { return word_bits(element_bits) / element_bits; }
 
-constexpr int a_words(Shape s, int element_bits) { return s.m * s.k / (lanes * elements_per_word(element_bits)); }
-constexpr int b_words(Shape s, int element_bits) { return s.n * s.k / (lanes * elements_per_word(element_bits)); }
-constexpr int c_elements(Shape s) { return s.m * s.n / lanes; }
+constexpr int a_words(TileShape s, int element_bits) { return s.m * s.k / (lanes * elements_per_word(element_bits)); }
+constexpr int b_words(TileShape s, int element_bits) { return s.n * s.k / (lanes * elements_per_word(element_bits)); }
+constexpr int c_elements(TileShape s) { return s.m * s.n / lanes; }
 /// Registers of C and D: an fp16 accumulator packs two elements, with neighbouring columns, in one.
-constexpr int c_words(Shape s, int accumulator_bits) { return c_elements(s) / elements_per_word(accumulator_bits); }
+constexpr int c_words(TileShape s, int accumulator_bits) { return c_elements(s) / elements_per_word(accumulator_bits); }
 
 /// Register r of A: its row, and which word of the row (a word holds elements_per_word columns).
-constexpr Place a_word(Shape s, int lane, int r) {
+constexpr Place a_word(TileShape s, int lane, int r) {
     const int row_blocks = s.m / 8;
     return {lane / 4 + 8 * (r % row_blocks), 4 * (r / row_blocks) + lane % 4};
 }
@@ -48,7 +48,7 @@ constexpr Place c_word(int accumulator_bits, int lane, int r) {
 }
 
 /// Element i of a lane's fragment of A: row of A, column of A (k).
-constexpr Place a_element(Shape s, int element_bits, int lane, int i) {
+constexpr Place a_element(TileShape s, int element_bits, int lane, int i) {
     const int w = elements_per_word(element_bits);
     const Place word = a_word(s, lane, i / w);
     return {word.row, word.column * w + i % w};

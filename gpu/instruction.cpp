@@ -58,7 +58,7 @@ void add_narrow_mma(std::vector<Instruction>& table) {
 }
 
 void add_integer_mma(std::vector<Instruction>& table) {
-    const auto add = [&](Shape shape, Element signed_type, Element unsigned_type) {
+    const auto add = [&](TileShape shape, Element signed_type, Element unsigned_type) {
         for (const bool saturates : {false, true}) {
             for (const Element a : {signed_type, unsigned_type}) {
                 for (const Element b : {signed_type, unsigned_type}) {
@@ -67,9 +67,9 @@ void add_integer_mma(std::vector<Instruction>& table) {
             }
         }
     };
-    for (const Shape shape : {Shape{8, 8, 16}, Shape{16, 8, 16}, Shape{16, 8, 32}}) add(shape, s8, u8);
-    for (const Shape shape : {Shape{8, 8, 32}, Shape{16, 8, 32}, Shape{16, 8, 64}}) add(shape, s4, u4);
-    for (const Shape shape : {Shape{8, 8, 128}, Shape{16, 8, 128}, Shape{16, 8, 256}}) {
+    for (const TileShape shape : {TileShape{8, 8, 16}, TileShape{16, 8, 16}, TileShape{16, 8, 32}}) add(shape, s8, u8);
+    for (const TileShape shape : {TileShape{8, 8, 32}, TileShape{16, 8, 32}, TileShape{16, 8, 64}}) add(shape, s4, u4);
+    for (const TileShape shape : {TileShape{8, 8, 128}, TileShape{16, 8, 128}, TileShape{16, 8, 256}}) {
         for (const BitOperation operation : {BitOperation::exclusive_or, BitOperation::conjunction}) {
             table.push_back({Family::mma, shape, b1, b1, s32, ampere, operation});
         }

@@ -37,7 +37,7 @@ struct Availability {
 
 struct Instruction {
     Family family;
-    Shape shape;
+    TileShape shape;
     Element a;
     Element b;
     Element accumulator;

@@ -27,7 +27,7 @@ struct ProductExtents {
 /// Where the words of a tile lie. A word has a register's size; a place is (row, word of the row) inside the tile.
 struct ProductIndex {
     ProductExtents extents;
-    Shape shape;
+    TileShape shape;
     int input_bits;
     int accumulator_bits;
 

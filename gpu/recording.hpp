@@ -1,4 +1,4 @@
-// Recordings of matrix instructions in the project's own format: one text file an instruction, three tiers.
+// Recordings of matrix instructions in the project's own format: one text file per instruction, three tiers.
 //
 // clang-format off
 //     ulplab recording 1

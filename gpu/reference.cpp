@@ -81,16 +81,16 @@ void plain_product(HostProduct& p, const TensorCoreModel& model) {
 
 /// The codes of every row, decoded and in the order of the decoded path; `special` marks rows with infinities and NaNs.
 struct DecodedRows {
-    std::vector<DecodedOperand> operands;
+    std::vector<Int32Operand> operands;
     std::vector<char> special;
 };
 template <class Decode>
 DecodedRows decoded_rows(const DecodedModel& model, const std::vector<std::uint32_t>& codes, std::uint64_t columns,
                          Decode decode_one) {
-    DecodedRows rows{std::vector<DecodedOperand>(codes.size()), std::vector<char>(codes.size() / columns)};
+    DecodedRows rows{std::vector<Int32Operand>(codes.size()), std::vector<char>(codes.size() / columns)};
     const auto k = static_cast<std::uint64_t>(model.k);
     for (std::uint64_t i = 0; i < codes.size(); ++i) {
-        const DecodedOperand operand = decode_one(model, codes[i]);
+        const Int32Operand operand = decode_one(model, codes[i]);
         const std::uint64_t step = i / k * k;
         rows.operands[step + static_cast<std::uint64_t>(decoded_position(model, static_cast<int>(i % k)))] = operand;
         if (operand.exponent == special_exponent) rows.special[i / columns] = 1;
@@ -122,7 +122,7 @@ void decoded_product(HostProduct& p, const TensorCoreModel& model) {
 }  // namespace
 
 void product_by_model(HostProduct& p, const TensorCoreModel& model) {
-    const int group = has_decoded_path(model) ? decoded_model(model).model.group : 0;
+    const int group = has_decoded_path(model) ? decoded_model(model).model.group_size : 0;
     switch (group) {
         case 4: return decoded_product<4>(p, model);
         case 8: return decoded_product<8>(p, model);
@@ -144,7 +144,7 @@ std::optional<PromisedModel> promised_model(const Instruction& instruction, int 
     claimed.model.a_format = format_of(instruction.a);  // with a register's padding
     claimed.model.b_format = format_of(instruction.b);
     claimed.model.instruction_k = instruction.shape.k;
-    claimed.model.group = std::min(claimed.model.group, instruction.shape.k);
+    claimed.model.group_size = std::min(claimed.model.group_size, instruction.shape.k);
     return claimed;
 }
 
@@ -154,8 +154,8 @@ std::optional<ClaimedScaledModel> claimed_scaled_model(const Instruction& instru
     for (const BlockScaledRow& row : block_scaled_table()) {
         if (row.key != key) continue;
         ClaimedScaledModel claimed{key, row.model};
-        claimed.model.group.a_format = format_of(instruction.a);
-        claimed.model.group.b_format = format_of(instruction.b);
+        claimed.model.unscaled.a_format = format_of(instruction.a);
+        claimed.model.unscaled.b_format = format_of(instruction.b);
         return claimed;
     }
     return std::nullopt;

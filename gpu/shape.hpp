@@ -1,15 +1,15 @@
-// The shape of a matrix instruction: D (m x n) = A (m x k) * B (k x n) + C (m x n).
+// The tile of a matrix instruction: D (m x n) = A (m x k) * B (k x n) + C (m x n).
 #pragma once
 
 #include <cstdint>
 
 namespace ulp::gpu {
 
-struct Shape {
+struct TileShape {
     int m;
     int n;
     int k;
-    constexpr bool operator==(const Shape&) const = default;
+    constexpr bool operator==(const TileShape&) const = default;
 };
 
 /// A row and a column of a matrix.

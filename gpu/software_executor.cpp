@@ -24,7 +24,7 @@ class SoftwareExecutor final : public Executor {
         if (const auto claimed = promised_model(*product.instruction, info_.architecture)) {
             product_by_model(product, with_policies(claimed->model, *policies_));
         } else if (auto scaled = claimed_scaled_model(*product.instruction, info_.architecture)) {
-            scaled->model.group = with_policies(scaled->model.group, *policies_);
+            scaled->model.unscaled = with_policies(scaled->model.unscaled, *policies_);
             product_by_model(product, scaled->model);
         } else {
             expected_product(product, info_.architecture);

@@ -17,7 +17,7 @@ namespace ulp::gpu {
 template <int M, int N, int K, int InputBits, int AccumulatorBits>
 struct WarpTile {
     using Word = std::conditional_t<InputBits == 64, std::uint64_t, std::uint32_t>;
-    static constexpr Shape shape{M, N, K};
+    static constexpr TileShape shape{M, N, K};
     static constexpr int input_bits = InputBits;
     static constexpr int accumulator_bits = AccumulatorBits;
     static constexpr int a_words = layout::a_words(shape, InputBits);

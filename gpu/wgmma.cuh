@@ -27,7 +27,7 @@ inline __device__ void fence_shared_for_wgmma() { asm volatile("fence.proxy.asyn
 template <int K, int InputBits, int AccumulatorBits>
 struct WarpgroupTile {
     using Word = std::uint32_t;
-    static constexpr Shape shape{64, 8, K};
+    static constexpr TileShape shape{64, 8, K};
     static constexpr int input_bits = InputBits;
     static constexpr int accumulator_bits = AccumulatorBits;
     static constexpr int d_words = AccumulatorBits == 16 ? 2 : 4;

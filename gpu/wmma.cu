@@ -17,7 +17,7 @@ namespace wmma = nvcuda::wmma;
 /// An instruction of the interface: shape, the fragments' type of A and B, how that lies in memory, the accumulator.
 template <int M, int N, int K, class Fragment, class Stored, class Accumulator>
 struct Wmma {
-    static constexpr Shape shape{M, N, K};
+    static constexpr TileShape shape{M, N, K};
     static constexpr int m = M;
     static constexpr int n = N;
     static constexpr int k = K;

@@ -118,7 +118,7 @@ std::string consistent_policies(const DotUnit& unit, const TensorCoreModel& mode
         }
         if (same) names += (names.empty() ? "" : ", ") + std::string(set.name);
     }
-    return names.empty() ? "none of A to E" : names;
+    return names.empty() ? "none" : names;
 }
 
 void print(const FloatFormat& input, const Discovery& found) {
@@ -166,7 +166,9 @@ ExitCode discover_integers(const Options& options, const IntegerRow& asked) {
         fmt::print("products              {}\n", model.product == IntegerProduct::exclusive_or ? "xor" : "and");
     }
     fmt::print("sums beyond s32       {}\n", model.saturates ? "clamped" : "wrap");
-    if (model.saturates) fmt::print("clamp                 {}\n", found.clamps_once ? "once, after all" : "not asked");
+    if (model.saturates)
+        fmt::print("clamp                 {}\n",
+                   found.clamps_once ? "once, after all products and c are added" : "not asked");
     print_evidence(found.evidence);
     print_rows(matching_rows(found));
     return ExitCode::good;
@@ -202,7 +204,7 @@ ExitCode discover_unit(const Options& options) {
     print(unit.a_format, found);
     const auto rows = matching_rows(unit, found);
     if (!rows.empty() && takes_decoded(rows.front()->model)) {
-        fmt::print("open points agree with {}\n", consistent_policies(unit, rows.front()->model));
+        fmt::print("matching policy sets  {}\n", consistent_policies(unit, rows.front()->model));
     }
     print_evidence(found.evidence);
     print_rows(rows);

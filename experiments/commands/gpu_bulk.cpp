@@ -89,9 +89,10 @@ Action declare_gpu_bulk(OptionParser& app) {
     add_device_option(app, options->device);
     app.add_option("--instruction", options->instruction, "all, main, mma, wmma, wgmma, or one by name")
         .capture_default_str();
-    app.add_option("--class", options->input_class, "all, ordinary, wide, bits, cancellation or chain")
+    app.add_option("--class", options->input_class, "all, ordinary, wide, bits, tiny, cancellation or chain")
         .capture_default_str();
-    app.add_option("--blocks", options->blocks, "blocks of each instruction and class").capture_default_str();
+    app.add_option("--blocks", options->blocks, "dot products of one instruction, for each instruction and class")
+        .capture_default_str();
     app.add_option("--seconds", options->seconds, "at most so long for each instruction and class");
     app.add_option("--seed", options->seed, "of the inputs").capture_default_str();
     app.add_flag("--plain", options->plain, "compare by the plain model alone, not by its fast twin");

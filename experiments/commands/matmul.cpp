@@ -181,10 +181,10 @@ void multiply_block_scaled(const Options& options, const BlockScaledRow& row) {
     require_plain_order(options, row.key);
     const BlockScaledModel& model = row.model;
     const auto rounding = rounding_of(options);
-    const auto a = load_matrix(options.a, model.group.a_format, rounding);
-    const auto b = load_matrix(options.b, model.group.b_format, rounding);
+    const auto a = load_matrix(options.a, model.unscaled.a_format, rounding);
+    const auto b = load_matrix(options.b, model.unscaled.b_format, rounding);
     const auto c = load_c<float>(
-        options, [&](const std::string& path) { return load_matrix(path, model.group.accumulator, rounding); });
+        options, [&](const std::string& path) { return load_matrix(path, model.unscaled.accumulator, rounding); });
     const auto load_scales = [&](const std::string& path) -> std::optional<LoadedMatrix<float>> {
         if (path.empty()) return std::nullopt;
         return load_matrix(path, model.scale_format, std::nullopt);
@@ -199,8 +199,8 @@ void multiply_block_scaled(const Options& options, const BlockScaledRow& row) {
     std::vector<float> d(static_cast<std::size_t>(p.m * p.n));
     p.d = {d.data(), p.n, 1};
     block_scaled_gemm(model, problem);
-    save_matrix(options.output, model.group.accumulator, p.m, p.n, d);
-    report_overflows(model.group.a_format, a, b, d);
+    save_matrix(options.output, model.unscaled.accumulator, p.m, p.n, d);
+    report_overflows(model.unscaled.a_format, a, b, d);
     fmt::print("{}: {} x {} x {} products, scales of {} elements\n", row.key, p.m, p.n, p.k, model.scale_block);
     fmt::print("evidence: {} ({})\n", name_of(row.evidence), row.proof);
 }

@@ -56,7 +56,7 @@ nlohmann::ordered_json to_json(const ModelRow& row) {
                                    {"accumulator", row.output},
                                    {"summation", summation_name(model.summation)},
                                    {"instruction_k", model.instruction_k},
-                                   {"group", model.group}};
+                                   {"group", model.group_size}};
     if (aligns_terms(model)) json["fraction_bits"] = model.fraction_bits;
     json["rounding"] = name_of(model.rounding);
     json["output_fraction_bits"] = model.output_fraction_bits;
@@ -80,7 +80,7 @@ std::string described(const IntegerModel& model) {
 }
 
 std::string described(const BlockScaledModel& model) {
-    return fmt::format("F {}, {} scales for {}", model.group.fraction_bits, name_of(model.scale_format),
+    return fmt::format("F {}, {} scales for {}", model.unscaled.fraction_bits, name_of(model.scale_format),
                        model.scale_block);
 }
 
@@ -91,7 +91,7 @@ std::vector<OtherRow> other_rows(const std::string& architecture) {
         rows.push_back({row.key, described(row.model), k, name_of(row.evidence), row.proof});
     };
     for (const IntegerRow& row : integer_table()) add(row, row.model.instruction_k);
-    for (const BlockScaledRow& row : block_scaled_table()) add(row, row.model.group.instruction_k);
+    for (const BlockScaledRow& row : block_scaled_table()) add(row, row.model.unscaled.instruction_k);
     return rows;
 }
 
@@ -125,7 +125,7 @@ void print_markdown(const std::vector<ModelRow>& rows, const std::vector<OtherRo
     for (const ModelRow& row : rows) {
         const TensorCoreModel& model = row.model;
         cells.push_back({"`" + row.key() + "`", std::string(summation_name(model.summation)),
-                         std::to_string(model.instruction_k), std::to_string(model.group), fraction_bits(model),
+                         std::to_string(model.instruction_k), std::to_string(model.group_size), fraction_bits(model),
                          std::string(name_of(model.rounding)), std::to_string(model.output_fraction_bits),
                          std::string(name_of(row.evidence)), row.proof});
     }
@@ -135,8 +135,9 @@ void print_markdown(const std::vector<ModelRow>& rows, const std::vector<OtherRo
         "k: "
         "products of one instruction; group: products added at once; F: aligned terms are cut below 2^(M-F), M the "
         "largest exponent of the group; bits: fraction bits kept by the rounding of a group's sum.\n\n"
-        "Evidence: *recorded*: recordings of the GPU agree with the row, bit for bit; *seen live*: compared with the "
-        "unit itself; *claimed*: stated by the source named, not seen here.\n\n";
+        "Evidence: *recorded*: recordings of the GPU agree with the row, bit for bit; *verified live*: compared with "
+        "the "
+        "unit itself; *published*: stated by the source named, not checked here.\n\n";
     fmt::print("{}", generated_document("Matrix instructions", "ulplab models --format markdown",
                                         explanation +
                                             markdown_table({"model", "summation", "k", "group", "F", "rounding", "bits",
@@ -164,7 +165,7 @@ ExitCode print_models(const Options& options) {
                    "rounding", "bits", "evidence", "proof or source");
         for (const ModelRow& row : rows) {
             fmt::print("{:<32} {:<20} {:>2} {:>5} {:>2} {:<12} {:>4}  {:<9} {}\n", row.key(),
-                       summation_name(row.model.summation), row.model.instruction_k, row.model.group,
+                       summation_name(row.model.summation), row.model.instruction_k, row.model.group_size,
                        fraction_bits(row.model), name_of(row.model.rounding), row.model.output_fraction_bits,
                        name_of(row.evidence), row.proof);
         }

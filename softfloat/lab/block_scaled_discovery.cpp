@@ -159,9 +159,9 @@ class ScaleTest {
 }  // namespace
 
 ScaledUnit unit_of(const BlockScaledModel& model) {
-    const TensorCoreModel& group = model.group;
+    const TensorCoreModel& unscaled = model.unscaled;
     using Span = ScaledUnit::Codes;
-    return {group.a_format, group.b_format, group.accumulator, group.instruction_k,
+    return {unscaled.a_format, unscaled.b_format, unscaled.accumulator, unscaled.instruction_k,
             [model](Span a, Span b, Span a_scales, Span b_scales, std::uint64_t c) {
                 const auto words = [](Span codes) { return std::vector<std::uint32_t>(codes.begin(), codes.end()); };
                 return std::uint64_t{block_scaled_dot(model, words(a).data(), words(b).data(), words(a_scales).data(),
@@ -174,15 +174,15 @@ ScaledDiscovery discover(const ScaledUnit& unit) { return ScaleTest(unit).run();
 bool agrees(const ScaledDiscovery& found, const BlockScaledModel& model) {
     return found.scale_format == model.scale_format && !found.signed_scales && found.scale_block == model.scale_block &&
            found.scales_before_alignment && !found.normalises_scales.value_or(false) &&
-           agrees(found.products, model.group, model.exact_products);
+           agrees(found.products, model.unscaled, model.exact_products);
 }
 
 std::vector<const BlockScaledRow*> matching_rows(const ScaledUnit& unit, const ScaledDiscovery& found) {
     std::vector<const BlockScaledRow*> rows;
     for (const BlockScaledRow& row : block_scaled_table()) {
-        const TensorCoreModel& group = row.model.group;
-        const bool formats = group.a_format == unit.a_format && group.b_format == unit.b_format &&
-                             group.accumulator == unit.accumulator && group.instruction_k == unit.k;
+        const TensorCoreModel& unscaled = row.model.unscaled;
+        const bool formats = unscaled.a_format == unit.a_format && unscaled.b_format == unit.b_format &&
+                             unscaled.accumulator == unit.accumulator && unscaled.instruction_k == unit.k;
         if (formats && agrees(found, row.model)) rows.push_back(&row);
     }
     return rows;

@@ -1,4 +1,5 @@
-// Discovery where products are too near each other to mask one another (FP6 and FP4 without scales): c asks.
+// Discovery where products are too close in size to mask one another (FP6 and FP4 without scales): the addend c, which
+// has a wider range, is the probe.
 #pragma once
 
 #include <optional>

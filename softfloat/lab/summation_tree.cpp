@@ -54,7 +54,7 @@ SummationTree emulated_tree(const TensorCoreModel& model) {
             if (in_second_hmma(k) == second) order.push_back(k);
         }
     }
-    const auto group = static_cast<std::ptrdiff_t>(hmma.group);
+    const auto group = static_cast<std::ptrdiff_t>(hmma.group_size);
     SummationTree tree = all_at_once({order.begin(), order.begin() + group});
     for (auto at = order.begin() + group; at != order.end(); at += group)
         tree = joined(std::move(tree), {at, at + group});
@@ -63,9 +63,9 @@ SummationTree emulated_tree(const TensorCoreModel& model) {
 
 /// What one group adds to the tree so far.
 SummationTree with_group(const TensorCoreModel& model, SummationTree tree, int first) {
-    const int last = first + model.group;
+    const int last = first + model.group_size;
     switch (model.summation) {
-        case Summation::pairwise: return SummationTree::node({std::move(tree), balanced(first, model.group)});
+        case Summation::pairwise: return SummationTree::node({std::move(tree), balanced(first, model.group_size)});
         // CDNA 3 aligns even and odd products, and c, to the largest exponent once more: masking sees one node.
         default: return joined(std::move(tree), every(first, last));
     }
@@ -170,7 +170,7 @@ SummationTree tree_of(const TensorCoreModel& model) {
                 {std::move(tree), SummationTree::node({chain(every(0, k, 2)), chain(every(1, k, 2))})});
         default: break;
     }
-    for (int first = 0; first < k; first += model.group) tree = with_group(model, std::move(tree), first);
+    for (int first = 0; first < k; first += model.group_size) tree = with_group(model, std::move(tree), first);
     return tree;
 }
 

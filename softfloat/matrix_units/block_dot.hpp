@@ -150,7 +150,8 @@ constexpr std::uint64_t round_block_sum(const TensorCoreModel& model, bool sign,
 inline constexpr int max_group = 64;
 
 /// A fused group: products a[k] * b[k], k < count <= max_group, and c, a storage word of the accumulator. Operands are
-/// storage words of the model's formats or decoded ones; missing products count as zeros that are not there.
+/// storage words of the model's formats or decoded ones. Products beyond `count` are absent: they add nothing and
+/// cannot set the largest exponent.
 template <class Operand, class Code>
 constexpr Code block_dot(const TensorCoreModel& model, const Operand* a, const Operand* b, Code c, int count) {
     BlockSpecials specials;

@@ -17,10 +17,13 @@ std::vector<BlockScaledRow> build_table() {
     std::vector<BlockScaledRow> rows;
     const auto add = [&](const std::string& key, const FloatFormat& element, int k, int fraction_bits,
                          const FloatFormat& scale, int block, int exact) {
-        const TensorCoreModel group{
-            .a_format = element, .b_format = element, .instruction_k = k, .group = k, .fraction_bits = fraction_bits};
+        const TensorCoreModel unscaled{.a_format = element,
+                                       .b_format = element,
+                                       .instruction_k = k,
+                                       .group_size = k,
+                                       .fraction_bits = fraction_bits};
         rows.push_back(
-            {key + "." + name_of(element) + ".fp32", {group, scale, block, exact}, Evidence::claimed, claim});
+            {key + "." + name_of(element) + ".fp32", {unscaled, scale, block, exact}, Evidence::published, claim});
     };
     for (const std::string unit : {"sm_100:tcgen05", "sm_120:mma"}) {
         for (const FloatFormat& element : {e4m3, e5m2, e3m2, e2m3, e2m1})
@@ -53,25 +56,25 @@ void block_scaled_gemm(const BlockScaledModel& model, const BlockScaledProblem& 
     if (p.d.data == nullptr || (p.k > 0 && (p.a.data == nullptr || p.b.data == nullptr))) {
         throw std::invalid_argument("a matrix product needs the arrays of both operands and of its result");
     }
-    const TensorCoreModel& group = model.group;
-    const std::int64_t step = group.instruction_k;
+    const TensorCoreModel& unscaled = model.unscaled;
+    const std::int64_t step = unscaled.instruction_k;
     const std::int64_t k = (p.k + step - 1) / step * step;
     const std::int64_t scales = (p.k + model.scale_block - 1) / model.scale_block;
     const std::int64_t scales_k = k / model.scale_block;
     const std::uint32_t one = operand_code(model.scale_format, 1.0F);
-    const auto a = codes_of(group.a_format, p.a, p.m, p.k, k, 0);
-    const auto b = codes_of(group.b_format, p.b.transposed(), p.n, p.k, k, 0);
+    const auto a = codes_of(unscaled.a_format, p.a, p.m, p.k, k, 0);
+    const auto b = codes_of(unscaled.b_format, p.b.transposed(), p.n, p.k, k, 0);
     const auto x = codes_of(model.scale_format, problem.a_scales, p.m, scales, scales_k, one);
     const auto y = codes_of(model.scale_format, problem.b_scales.transposed(), p.n, scales, scales_k, one);
     for_each_index(p.m, worth_threads(p.m * p.n * p.k > (std::int64_t{1} << 16)), [&](std::int64_t i) {
         for (std::int64_t j = 0; j < p.n; ++j) {
-            std::uint32_t d = p.c.data == nullptr ? 0 : operand_code(group.accumulator, p.c(i, j));
+            std::uint32_t d = p.c.data == nullptr ? 0 : operand_code(unscaled.accumulator, p.c(i, j));
             for (std::int64_t at = 0; at < k; at += step) {
                 const std::int64_t scale = at / model.scale_block;
                 d = block_scaled_dot(model, a.data() + i * k + at, b.data() + j * k + at,
                                      x.data() + i * scales_k + scale, y.data() + j * scales_k + scale, d);
             }
-            p.d(i, j) = in_fp32_container(group.accumulator, d);
+            p.d(i, j) = in_fp32_container(unscaled.accumulator, d);
         }
     });
 }

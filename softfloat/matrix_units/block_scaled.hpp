@@ -1,4 +1,4 @@
-// Block-scaled matrix instructions of Blackwell (tcgen05 and sm_120 mma), as claimed by Xie et al., arXiv 2511.10909:
+// Block-scaled matrix instructions of Blackwell (tcgen05 and sm_120 mma), as published by Xie et al., arXiv 2511.10909:
 // every `scale_block` elements of A and of B share a scale.
 //
 //     mxf8f6f4   E8M0 scales for 32 elements: powers of two, so they only move the exponents of the fused group
@@ -21,7 +21,7 @@
 namespace ulp {
 
 struct BlockScaledModel {
-    TensorCoreModel group;     // elements, accumulator, k, F and rounding of the fused sum
+    TensorCoreModel unscaled;  // elements, accumulator, k, F and rounding of the fused sum
     FloatFormat scale_format;  // E8M0 or E4M3
     int scale_block = 32;      // elements that share a scale
     int exact_products = 1;    // products added exactly before they are scaled and aligned: 1 or 16
@@ -44,18 +44,19 @@ constexpr Scale decode_scale(const FloatFormat& format, std::uint64_t code) {
 /// The exact sum of some products and two scales as one term. Infinities and NaNs of elements go into `specials`.
 constexpr BlockTerm scaled_term(const BlockScaledModel& model, const std::uint32_t* a, const std::uint32_t* b,
                                 const Scale& x, const Scale& y, BlockSpecials& specials) {
-    const TensorCoreModel& group = model.group;
+    const TensorCoreModel& unscaled = model.unscaled;
     if (model.exact_products == 1) {
-        BlockTerm term = product_term(group, decoded(group.a_format, *a), decoded(group.b_format, *b), specials);
+        BlockTerm term =
+            product_term(unscaled, decoded(unscaled.a_format, *a), decoded(unscaled.b_format, *b), specials);
         term.exponent += x.exponent + y.exponent;
         return term;
     }
     // Units of the least product: FP4's are quarters.
-    const int lowest = group.a_format.smallest_exponent() + group.b_format.smallest_exponent();
+    const int lowest = unscaled.a_format.smallest_exponent() + unscaled.b_format.smallest_exponent();
     std::int64_t sum = 0;
     for (int k = 0; k < model.exact_products; ++k) {
         const BlockTerm term =
-            product_term(group, decoded(group.a_format, a[k]), decoded(group.b_format, b[k]), specials);
+            product_term(unscaled, decoded(unscaled.a_format, a[k]), decoded(unscaled.b_format, b[k]), specials);
         const auto units = static_cast<std::int64_t>(
             term.significand << (term.significand == 0 ? 0 : term.exponent - term.point - lowest));
         sum += term.sign ? -units : units;
@@ -69,24 +70,24 @@ constexpr BlockTerm scaled_term(const BlockScaledModel& model, const std::uint32
 constexpr std::uint32_t block_scaled_dot(const BlockScaledModel& model, const std::uint32_t* a, const std::uint32_t* b,
                                          const std::uint32_t* a_scales, const std::uint32_t* b_scales,
                                          std::uint32_t c) {
-    const TensorCoreModel& group = model.group;
+    const TensorCoreModel& unscaled = model.unscaled;
     BlockSpecials specials;
     BlockTerm terms[max_group + 1];
     int count = 0;
-    for (int k = 0; k < group.instruction_k; k += model.exact_products) {
+    for (int k = 0; k < unscaled.instruction_k; k += model.exact_products) {
         const Scale x = decode_scale(model.scale_format, a_scales[k / model.scale_block]);
         const Scale y = decode_scale(model.scale_format, b_scales[k / model.scale_block]);
         specials.nan = specials.nan || x.nan || y.nan;
         terms[count++] = scaled_term(model, a + k, b + k, x, y, specials);
     }
-    terms[count++] = addend_term(group, c, specials);
-    if (specials.any()) return static_cast<std::uint32_t>(specials.result(group.accumulator));
-    int largest = group.policies.exponent_floor;
+    terms[count++] = addend_term(unscaled, c, specials);
+    if (specials.any()) return static_cast<std::uint32_t>(specials.result(unscaled.accumulator));
+    int largest = unscaled.policies.exponent_floor;
     for (int i = 0; i < count; ++i) largest = terms[i].exponent > largest ? terms[i].exponent : largest;
     std::int64_t sum = 0;
-    for (int i = 0; i < count; ++i) sum += aligned_term(group, terms[i], largest);
+    for (int i = 0; i < count; ++i) sum += aligned_term(unscaled, terms[i], largest);
     const auto magnitude = static_cast<std::uint64_t>(sum < 0 ? -sum : sum);
-    return static_cast<std::uint32_t>(round_block_sum(group, sum < 0, magnitude, largest - group.fraction_bits));
+    return static_cast<std::uint32_t>(round_block_sum(unscaled, sum < 0, magnitude, largest - unscaled.fraction_bits));
 }
 
 /// D = A * B + C with scales: A is m x k, B is k x n, both values of the element format in fp32; C and D are m x n. The

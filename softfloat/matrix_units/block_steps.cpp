@@ -44,7 +44,7 @@ bool loses_bits(const BlockTerm& term, int largest, int fraction_bits) {
 }
 
 GroupSteps group_steps(const TensorCoreModel& model, const Operands& in, int first, std::uint32_t c) {
-    const int count = std::min(model.group, model.instruction_k - first);
+    const int count = std::min(model.group_size, model.instruction_k - first);
     GroupSteps steps{.model = model, .terms = {}};
     BlockSpecials specials;
     for (int i = first; i < first + count; ++i) {
@@ -70,7 +70,7 @@ GroupSteps group_steps(const TensorCoreModel& model, const Operands& in, int fir
 /// The groups of one fused instruction; returns its result.
 std::uint32_t add_groups(const TensorCoreModel& model, const Operands& in, std::uint32_t c, int instruction, int part,
                          std::vector<GroupSteps>& steps) {
-    for (int first = 0; first < model.instruction_k; first += model.group) {
+    for (int first = 0; first < model.instruction_k; first += model.group_size) {
         steps.push_back(group_steps(model, in, first, c));
         steps.back().instruction = instruction;
         steps.back().part = part;

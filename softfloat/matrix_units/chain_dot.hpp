@@ -23,7 +23,7 @@ constexpr TensorCoreModel emulating_hmma(const TensorCoreModel& model) {
     hmma.a_format = formats::fp16;
     hmma.b_format = formats::fp16;
     hmma.instruction_k = model.instruction_k / 2;
-    hmma.group = model.group < hmma.instruction_k ? model.group : hmma.instruction_k;
+    hmma.group_size = model.group_size < hmma.instruction_k ? model.group_size : hmma.instruction_k;
     return hmma;
 }
 
@@ -41,9 +41,9 @@ constexpr std::uint64_t add_nearest(const FloatFormat& format, std::uint64_t x, 
 /// The groups of one fused instruction in ascending k, each result the next c. a and b hold instruction_k operands.
 template <class Operand, class Code>
 constexpr Code fused_instruction(const TensorCoreModel& model, const Operand* a, const Operand* b, Code c) {
-    for (int k = 0; k < model.instruction_k; k += model.group) {
+    for (int k = 0; k < model.instruction_k; k += model.group_size) {
         const int left = model.instruction_k - k;
-        c = block_dot(model, a + k, b + k, c, left < model.group ? left : model.group);
+        c = block_dot(model, a + k, b + k, c, left < model.group_size ? left : model.group_size);
     }
     return c;
 }
@@ -83,8 +83,8 @@ constexpr Code fp8_by_hmma_instruction(const TensorCoreModel& model, const Opera
 /// The groups of one instruction of CDNA 3.
 template <class Operand, class Code>
 constexpr Code late_addend_instruction(const TensorCoreModel& model, const Operand* a, const Operand* b, Code c) {
-    for (int k = 0; k < model.instruction_k; k += model.group) {
-        c = late_addend_group(model, a + k, b + k, c, model.group);
+    for (int k = 0; k < model.instruction_k; k += model.group_size) {
+        c = late_addend_group(model, a + k, b + k, c, model.group_size);
     }
     return c;
 }

@@ -119,13 +119,13 @@ constexpr Code chained_instruction(const TensorCoreModel& model, const Code* a, 
             break;
         }
         case Summation::pairwise:
-            for (int k = 0; k < model.instruction_k; k += model.group) {
-                sum = chained_add(model, sum, pairwise_sum(model, a, b, k, model.group));
+            for (int k = 0; k < model.instruction_k; k += model.group_size) {
+                sum = chained_add(model, sum, pairwise_sum(model, a, b, k, model.group_size));
             }
             break;
         case Summation::exact:
-            for (int k = 0; k < model.instruction_k; k += model.group) {
-                sum = exact_group(model, a + k, b + k, sum, model.group);
+            for (int k = 0; k < model.instruction_k; k += model.group_size) {
+                sum = exact_group(model, a + k, b + k, sum, model.group_size);
             }
             break;
         default: break;

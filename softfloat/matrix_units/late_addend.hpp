@@ -1,7 +1,7 @@
-// The fused group of AMD's CDNA 3 (MI300), as claimed by Xie et al., arXiv 2511.10909: the products are aligned to the
-// largest of them and truncated, as on NVIDIA; then their sum and c are aligned to the larger of the two and rounded
-// down, the sum with 31 fraction bits and c with 24; the total is rounded to nearest even. With FP8 the even and the
-// odd products are summed apart, and a c more than 25 binades below the largest exponent is dropped.
+// The fused group of AMD's CDNA 3 (MI300), as published by Xie et al., arXiv 2511.10909: the products are aligned to
+// the largest of them and truncated, as on NVIDIA; then their sum and c are aligned to the larger of the two and
+// rounded down, the sum with 31 fraction bits and c with 24; the total is rounded to nearest even. With FP8 the even
+// and the odd products are summed apart, and a c more than 25 binades below the largest exponent is dropped.
 #pragma once
 
 #include <cstdint>

@@ -60,7 +60,7 @@ struct BlockPolicies {
     constexpr bool operator==(const BlockPolicies&) const = default;
 };
 
-/// Ways to be wrong. No hardware does these; the tests replay recordings with each to see it fail.
+/// Deliberate faults for mutation testing; no hardware has them.
 struct BlockMutation {
     bool normalise_products = false;             // products brought to [1, 2) before the largest exponent is sought
     Rounding alignment = Rounding::toward_zero;  // or down: how aligned terms are cut
@@ -76,7 +76,7 @@ struct TensorCoreModel {
     FloatFormat accumulator = formats::fp32;
     Summation summation = Summation::fused;
     int instruction_k = 16;                     // products of one instruction
-    int group = 16;                             // products of one fused group
+    int group_size = 16;                        // products of one fused group
     int fraction_bits = 25;                     // F: aligned terms are multiples of 2^(largest exponent - F)
     Rounding rounding = Rounding::toward_zero;  // of a group's sum
     int output_fraction_bits = 23;              // kept by that rounding; fewer than the accumulator has for FP8

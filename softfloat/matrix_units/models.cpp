@@ -34,7 +34,7 @@ void add(std::vector<ModelRow>& rows, const Generation& generation, const std::s
         generation.architecture + ":" + instruction + "." + input + "." + name_of(model.accumulator);
     Proof best = proof;
     if (const auto seen = seen_on_hardware(key)) {
-        best = {Evidence::seen_live, proof.evidence == Evidence::recorded ? *seen + "; " + proof.text : *seen};
+        best = {Evidence::verified_live, proof.evidence == Evidence::recorded ? *seen + "; " + proof.text : *seen};
     }
     const bool fused = model.summation == Summation::fused || model.summation == Summation::fp8_by_hmma;
     rows.push_back({generation.architecture, instruction, input, name_of(model.accumulator),
@@ -48,7 +48,7 @@ TensorCoreModel fused_model(const FloatFormat& input, const FloatFormat& accumul
             .b_format = input,
             .accumulator = accumulator,
             .instruction_k = k,
-            .group = group,
+            .group_size = group,
             .fraction_bits = fraction_bits,
             .rounding = wide ? Rounding::toward_zero : Rounding::nearest_even,
             .output_fraction_bits = accumulator.fraction_bits};
@@ -87,7 +87,7 @@ void add_fp8(std::vector<ModelRow>& rows, const Generation& g, const std::string
                 prototype.output_fraction_bits = wide ? fp32_output_bits : fp16.fraction_bits;
                 const std::string input = a == b ? name_of(a) : name_of(a) + "_" + name_of(b);
                 const Proof& proof = wide ? proofs.fp32 : proofs.fp16;
-                const Proof mixed{Evidence::claimed, "as with equal formats of a and b; for these: " + proof.text};
+                const Proof mixed{Evidence::published, "as with equal formats of a and b; for these: " + proof.text};
                 add(rows, g, instruction, input, prototype, a == b ? proof : mixed);
             }
         }
@@ -97,7 +97,7 @@ void add_fp8(std::vector<ModelRow>& rows, const Generation& g, const std::string
 constexpr std::string_view mma_sim = "MMA-Sim, arXiv 2511.10909";
 
 Proof recorded(const std::string& gpus) { return {Evidence::recorded, "recordings of " + gpus}; }
-Proof claimed(const std::string& source) { return {Evidence::claimed, source}; }
+Proof published(const std::string& source) { return {Evidence::published, source}; }
 
 void add_volta_and_turing(std::vector<ModelRow>& rows) {
     using namespace formats;
@@ -107,7 +107,7 @@ void add_volta_and_turing(std::vector<ModelRow>& rows) {
     }
     const Generation turing{"sm_75", 24, 8, 4};
     for (const FloatFormat& accumulator : {fp32, fp16}) {
-        add(rows, turing, "mma", "fp16", fused_model(fp16, accumulator, 8, 8, 24), claimed(std::string(mma_sim)));
+        add(rows, turing, "mma", "fp16", fused_model(fp16, accumulator, 8, 8, 24), published(std::string(mma_sim)));
     }
 }
 
@@ -116,14 +116,14 @@ void add_ampere_and_ada(std::vector<ModelRow>& rows) {
     add_common(rows, {"sm_86", 24, 8, 4}, "mma", recorded("A2"));
     const Generation ada{"sm_89", 24, 8, 4};
     add_common(rows, ada, "mma", recorded("an Ada GPU"));
-    add_fp8(rows, ada, "mma", {.instruction_k = 32, .group = 16, .fraction_bits = 13}, 13,
+    add_fp8(rows, ada, "mma", {.instruction_k = 32, .group_size = 16, .fraction_bits = 13}, 13,
             {recorded("an Ada GPU"), recorded("an Ada GPU")});
 }
 
 /// What Hopper and Blackwell B200 share: mma.sync, its FP8 emulation, and the pair of k4 HMMAs that WMMA makes of tf32.
 void add_datacenter_mma(std::vector<ModelRow>& rows, const Generation& g, const Proof& proof) {
     using namespace formats;
-    const Proof eight{Evidence::claimed, std::string(mma_sim) + "; recorded are only groups of 4, made by WMMA"};
+    const Proof eight{Evidence::published, std::string(mma_sim) + "; recorded are only groups of 4, made by WMMA"};
     add_common(rows, g, "mma", proof, eight);
     add(rows, g, "wmma", "tf32", fused_model(tf32, fp32, 8, 4, 25), proof);
 }
@@ -131,28 +131,28 @@ void add_datacenter_mma(std::vector<ModelRow>& rows, const Generation& g, const 
 void add_hopper(std::vector<ModelRow>& rows) {
     const Generation hopper{"sm_90", 25, 16, 8, "H"};
     add_datacenter_mma(rows, hopper, recorded("H100"));
-    const Proof unseen = claimed(std::string(mma_sim) + "; no recording of wgmma with 16-bit or tf32 inputs");
+    const Proof unseen = published(std::string(mma_sim) + "; no recording of wgmma with 16-bit or tf32 inputs");
     add_common(rows, hopper, "wgmma", unseen);
-    add_fp8(rows, hopper, "wgmma", {.instruction_k = 32, .group = 32, .fraction_bits = 13}, 13,
-            {recorded("H100 with c = 0"), claimed(std::string(mma_sim))});
+    add_fp8(rows, hopper, "wgmma", {.instruction_k = 32, .group_size = 32, .fraction_bits = 13}, 13,
+            {recorded("H100 with c = 0"), published(std::string(mma_sim))});
     add_fp8(rows, hopper, "mma",
-            {.summation = Summation::fp8_by_hmma, .instruction_k = 32, .group = 16, .fraction_bits = 25}, 23,
-            {claimed("fp16 output is recorded on H100, fp32 output on B200, which runs the same instructions"),
+            {.summation = Summation::fp8_by_hmma, .instruction_k = 32, .group_size = 16, .fraction_bits = 25}, 23,
+            {published("fp16 output is recorded on H100, fp32 output on B200, which runs the same instructions"),
              recorded("H100")});
 }
 
 void add_blackwell(std::vector<ModelRow>& rows) {
     const Generation b200{"sm_100", 25, 16, 8};
     add_datacenter_mma(rows, b200, recorded("B200"));
-    add_common(rows, b200, "tcgen05", claimed(std::string(mma_sim)));
-    const Fp8Proofs unseen{claimed(std::string(mma_sim)), claimed(std::string(mma_sim))};
-    add_fp8(rows, b200, "tcgen05", {.instruction_k = 32, .group = 32, .fraction_bits = 25}, 23, unseen);
+    add_common(rows, b200, "tcgen05", published(std::string(mma_sim)));
+    const Fp8Proofs unseen{published(std::string(mma_sim)), published(std::string(mma_sim))};
+    add_fp8(rows, b200, "tcgen05", {.instruction_k = 32, .group_size = 32, .fraction_bits = 25}, 23, unseen);
     add_fp8(rows, b200, "mma",
-            {.summation = Summation::fp8_by_hmma, .instruction_k = 32, .group = 16, .fraction_bits = 25}, 23,
+            {.summation = Summation::fp8_by_hmma, .instruction_k = 32, .group_size = 16, .fraction_bits = 25}, 23,
             {recorded("B200"), recorded("B200")});
     const Generation rtx{"sm_120", 25, 16, 8};
-    add_common(rows, rtx, "mma", claimed(std::string(mma_sim)));
-    add_fp8(rows, rtx, "mma", {.instruction_k = 32, .group = 32, .fraction_bits = 25}, 23, unseen);
+    add_common(rows, rtx, "mma", published(std::string(mma_sim)));
+    add_fp8(rows, rtx, "mma", {.instruction_k = 32, .group_size = 32, .fraction_bits = 25}, 23, unseen);
 }
 
 /// kind::f8f6f4 with FP6 and FP4 elements: the fused group of FP8.
@@ -163,7 +163,7 @@ void add_fp6_and_fp4(std::vector<ModelRow>& rows) {
         for (const FloatFormat& element : {e3m2, e2m3, e2m1}) {
             for (const FloatFormat& accumulator : {fp32, fp16}) {
                 add(rows, g, instruction, name_of(element), fused_model(element, accumulator, 32, 32, 25),
-                    claimed(std::string(mma_sim)));
+                    published(std::string(mma_sim)));
             }
         }
     }
@@ -178,13 +178,13 @@ void add_fp64(std::vector<ModelRow>& rows) {
                                     .accumulator = fp64,
                                     .summation = Summation::fma_chain,
                                     .instruction_k = 4,
-                                    .group = 1,
+                                    .group_size = 1,
                                     .fraction_bits = 0,
                                     .rounding = Rounding::nearest_even,
                                     .output_fraction_bits = fp64.fraction_bits,
                                     .nan = NanStyle::dmma};
         add(rows, {architecture, 0, 0, 0}, "mma", "fp64", model,
-            claimed("Fasi et al., PeerJ CS 7:e330, and " + std::string(mma_sim)));
+            published("Fasi et al., PeerJ CS 7:e330, and " + std::string(mma_sim)));
     }
 }
 
@@ -195,7 +195,7 @@ TensorCoreModel chained_model(const FloatFormat& input, Summation summation, int
             .accumulator = formats::fp32,
             .summation = summation,
             .instruction_k = k,
-            .group = group,
+            .group_size = group,
             .fraction_bits = 0,
             .rounding = Rounding::nearest_even,
             .nan = NanStyle::quiet};
@@ -203,8 +203,8 @@ TensorCoreModel chained_model(const FloatFormat& input, Summation summation, int
 
 void add_amd(std::vector<ModelRow>& rows) {
     using namespace formats;
-    const Proof claim = claimed(std::string(mma_sim) + "; no recording of an AMD GPU");
-    const Proof other = claimed("another reading of MI100: " + std::string(mma_sim) + ", later version");
+    const Proof claim = published(std::string(mma_sim) + "; no recording of an AMD GPU");
+    const Proof other = published("another reading of MI100: " + std::string(mma_sim) + ", later version");
     const Generation mi100{"gfx908", 0, 0, 0};
     add(rows, mi100, "mfma", "fp16", chained_model(fp16, Summation::pairwise, 16, 4), claim);
     add(rows, mi100, "mfma", "bf16", chained_model(bf16, Summation::pairwise, 8, 2), claim);
@@ -248,9 +248,9 @@ void add_x86(std::vector<ModelRow>& rows) {
     tile.flush_subnormals = true;
     tile.nan = NanStyle::x86;
     add(rows, x86, "vdpbf16ps", "bf16", pairs,
-        {Evidence::seen_live, "compared with the processor by the tests, on random blocks of any bits"});
+        {Evidence::verified_live, "compared with the processor by the tests, on random blocks of any bits"});
     add(rows, x86, "tdpbf16ps", "bf16", tile,
-        {Evidence::seen_live, "compared with the processor by the tests, on random tiles of any bits"});
+        {Evidence::verified_live, "compared with the processor by the tests, on random tiles of any bits"});
 }
 
 std::vector<ModelRow> build_table() {
@@ -307,8 +307,8 @@ bool equal_ignoring_case(std::string_view x, std::string_view y) {
 std::string_view name_of(Evidence evidence) {
     switch (evidence) {
         case Evidence::recorded: return "recorded";
-        case Evidence::seen_live: return "seen live";
-        case Evidence::claimed: return "claimed";
+        case Evidence::verified_live: return "verified live";
+        case Evidence::published: return "published";
     }
     return "";
 }

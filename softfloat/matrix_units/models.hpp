@@ -12,9 +12,9 @@ namespace ulp {
 
 /// What stands behind a row.
 enum class Evidence : std::uint8_t {
-    recorded,   // recordings of the GPU agree with it, bit for bit
-    seen_live,  // compared with the unit itself on a machine that has it
-    claimed     // stated by a published model or paper
+    recorded,       // recordings of the GPU agree with it, bit for bit
+    verified_live,  // compared with the unit itself on a machine that has it
+    published       // stated by a published model or paper, not checked here
 };
 std::string_view name_of(Evidence evidence);
 

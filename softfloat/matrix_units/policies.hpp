@@ -24,8 +24,8 @@ struct PolicySet {
 };
 
 /// A: Khattak and Mikaitis (arXiv 2512.07004, MATLAB-tensor-core). B: Xie et al. (arXiv 2511.10909, MMA-Sim). C to E:
-/// what else the hardware could do. H: what an H100 does (tests/recordings), a mixture of A and B. The rows of sm_90
-/// carry H, those of GPUs that nobody has asked B.
+/// what else the hardware could do. H: what an H100 does (tests/recordings), a mixture of A and B. Rows of
+/// sm_90 use policy set H; rows of GPUs not yet tested use B.
 inline constexpr std::array policy_sets{
     PolicySet{"A",
               "zeros ignored, an exponent floor, a subnormal c at its leading bit, underflow keeps its sign",

@@ -34,8 +34,8 @@ struct ProductOrder {
     std::int64_t piece_k = 0;  // > 0: pieces of so many k, the last one the rest, in place of split_k equal ones
     std::int64_t slice_k =
         0;                    // > 0: the pieces take turns, so many k each (sliced k: warps that share the k of a tile)
-    std::int64_t tile_k = 0;  // > 0: a piece begins with what its k has beyond whole tiles of so many, filled up with
-                              // zeros to whole instructions (CUTLASS's kernels for Ampere)
+    std::int64_t tile_k = 0;  // > 0: a piece begins with its remainder modulo tile_k, filled up with zeros to whole
+                              // instructions (CUTLASS's kernels for Ampere)
     bool narrow_sums = false;        // the pieces' sums are added in the accumulator's format
     std::int64_t promote_every = 0;  // > 0: after so many k the running sum goes into an fp32 accumulator by an
                                      // addition to nearest even and starts again at zero (FP8 GEMMs: 128)

@@ -96,8 +96,8 @@ void fp64(benchmark::State& state, const TensorCoreModel& model, std::int64_t si
 }
 
 void block_scaled(benchmark::State& state, const ulp::BlockScaledModel& model, std::int64_t size) {
-    const auto a = ordinary_values(model.group.a_format, size * size, 1);
-    const auto b = ordinary_values(model.group.b_format, size * size, 2);
+    const auto a = ordinary_values(model.unscaled.a_format, size * size, 1);
+    const auto b = ordinary_values(model.unscaled.b_format, size * size, 2);
     const std::int64_t blocks = size / model.scale_block;
     std::vector<float> scales(static_cast<std::size_t>(size * blocks));
     for (std::size_t i = 0; i < scales.size(); ++i) scales[i] = i % 3 == 0 ? 2.0F : 0.5F;

@@ -225,7 +225,7 @@ TEST_CASE("matmul multiplies integers and block-scaled codes, and refuses scales
     };
     check_ends(product("sm_120:mma.nvf4.e2m1.fp32", {}), 0, "1 x 1 x 64 products, scales of 16 elements");
     CHECK(result(0.0F) == 64.0F);
-    check_ends(product("sm_120:mma.nvf4.e2m1.fp32", {"--a-scales", file("x.npy")}), 0, "claimed");
+    check_ends(product("sm_120:mma.nvf4.e2m1.fp32", {"--a-scales", file("x.npy")}), 0, "published");
     CHECK(result(0.0F) == 80.0F);
     check_ends(product("sm_80:mma.u8.s32", {}), 0, "products");
     CHECK(result(0) == 256);
@@ -239,7 +239,7 @@ TEST_CASE("matmul multiplies integers and block-scaled codes, and refuses scales
     check_ends({"discover", "--backend", "sm_120:mma.nvf4.e2m1.fp32"}, 0, "elements of a scale   16");
     check_ends({"discover", "--backend", "sm_120:mma.nvf4.e2m1.fp32"}, 0, "products added exactly 16");
     check_ends({"models", "--gpu", "V100"}, 0, "sm_70:mma.fp16.fp16");
-    check_ends({"models", "--format", "json"}, 0, "\"evidence\": \"seen live\"");
+    check_ends({"models", "--format", "json"}, 0, "\"evidence\": \"verified live\"");
 }
 
 TEST_CASE("explain names what explains a result, discover finds a unit's parameters, probe-table lists predictions") {

@@ -17,7 +17,7 @@ using PlaceOf = std::function<Place(int group, int thread, int i)>;
 
 struct ManualLayout {
     std::string title;
-    gpu::Shape shape;
+    gpu::TileShape shape;
     int element_bits;
     PlaceOf a;
     PlaceOf b;

@@ -24,20 +24,20 @@ struct Comparison {
 
 /// The decoded path on one instruction; false where it leaves the case to the plain one.
 bool decoded_answer(const DecodedModel& m, const Codes& a, const Codes& b, std::uint32_t& c) {
-    std::array<DecodedOperand, ulp::max_instruction_k> x{};
-    std::array<DecodedOperand, ulp::max_instruction_k> y{};
+    std::array<Int32Operand, ulp::max_instruction_k> x{};
+    std::array<Int32Operand, ulp::max_instruction_k> y{};
     for (int k = 0; k < m.k; ++k) {
         const auto at = static_cast<std::size_t>(decoded_position(m, k));
         x[at] = decode_a(m, a[static_cast<std::size_t>(k)]);
         y[at] = decode_b(m, b[static_cast<std::size_t>(k)]);
         if (x[at].exponent == special_exponent || y[at].exponent == special_exponent) return false;
     }
-    switch (m.model.group) {
+    switch (m.model.group_size) {
         case 4: return decoded_instruction<4>(m, x.data(), y.data(), c);
         case 8: return decoded_instruction<8>(m, x.data(), y.data(), c);
         case 16: return decoded_instruction<16>(m, x.data(), y.data(), c);
         case 32: return decoded_instruction<32>(m, x.data(), y.data(), c);
-        default: throw std::logic_error("no decoded path for a group of " + std::to_string(m.model.group));
+        default: throw std::logic_error("no decoded path for a group of " + std::to_string(m.model.group_size));
     }
 }
 

@@ -51,9 +51,9 @@ TEST_CASE("every floating-point instruction of Hopper has a row in the model tab
         CAPTURE(row.name());
         if (row.availability.on(90)) CHECK(has_reference(row, 90));
     }
-    CHECK(promised_model(instruction_by_name("wgmma.m64n8k8.tf32.fp32"), 90)->model.group == 8);
-    CHECK(promised_model(instruction_by_name("mma.m16n8k4.tf32.fp32"), 90)->model.group == 4);
-    CHECK(promised_model(instruction_by_name("mma.m16n8k8.fp16.fp32"), 90)->model.group == 8);
+    CHECK(promised_model(instruction_by_name("wgmma.m64n8k8.tf32.fp32"), 90)->model.group_size == 8);
+    CHECK(promised_model(instruction_by_name("mma.m16n8k4.tf32.fp32"), 90)->model.group_size == 4);
+    CHECK(promised_model(instruction_by_name("mma.m16n8k8.fp16.fp32"), 90)->model.group_size == 8);
     CHECK(promised_model(instruction_by_name("wmma.m16n16k8.tf32.fp32"), 90)->key == "sm_90:wmma.tf32.fp32");
     CHECK(promised_model(instruction_by_name("wmma.m16n16k16.fp16.fp32"), 90)->key == "sm_90:mma.fp16.fp32");
     CHECK_FALSE(promised_model(instruction_by_name("mma.m16n8k32.s8.s32"), 90).has_value());

@@ -14,7 +14,7 @@ namespace {
 using ulp::gpu::Family;
 using ulp::gpu::Instruction;
 using ulp::gpu::Place;
-using ulp::gpu::Shape;
+using ulp::gpu::TileShape;
 namespace layout = ulp::gpu::layout;
 
 /// Every (row, column) of a rows x columns matrix once, over the lanes and elements given.
@@ -95,7 +95,7 @@ TEST_CASE("registers of a fragment are whole words of a row of memory") {
 }
 
 TEST_CASE("an fp16 accumulator packs neighbouring columns, low half first") {
-    const Shape shape{16, 8, 16};
+    const TileShape shape{16, 8, 16};
     CHECK(layout::c_words(shape, 16) == 2);
     for (int lane = 0; lane < 32; ++lane) {
         for (int i = 0; i < 4; ++i) {

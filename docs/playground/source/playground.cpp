@@ -54,7 +54,7 @@ std::string format_json(const NamedFormat& row) {
 std::string model_json(const ModelRow& row) {
     Object object;
     object.text("key", row.key()).text("architecture", row.architecture).text("input", row.input);
-    object.text("output", row.output).number("k", row.model.instruction_k).number("group", row.model.group);
+    object.text("output", row.output).number("k", row.model.instruction_k).number("group", row.model.group_size);
     object.number("fraction_bits", row.model.fraction_bits).text("rounding", name_of(row.model.rounding));
     object.text("evidence", name_of(row.evidence)).text("proof", row.proof);
     std::string gpus;

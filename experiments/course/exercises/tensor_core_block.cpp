@@ -27,7 +27,7 @@ DecodedOperand renormalised(DecodedOperand x) {
 Words solve(const Words& question, std::string_view mistake) {
     const auto n = static_cast<std::size_t>(question[0]);
     TensorCoreModel model{.instruction_k = static_cast<int>(n),
-                          .group = static_cast<int>(n),
+                          .group_size = static_cast<int>(n),
                           .fraction_bits = static_cast<int>(question[1])};
     if (mistake == "fp32_sum") return {bits(fp32_sum(question, n))};
     if (mistake == "normalised_products") model.mutation.normalise_products = true;

@@ -46,7 +46,7 @@ Strided<Real> part_of(const Strided<Real>& matrix, std::int64_t i, std::int64_t 
 int packed_group(const KernelChoice& choice, const TensorCoreModel& block, std::int64_t k) {
     const bool whole = choice.family == Family::chain &&
                        (choice.chain == ChainKind::fma_chain || choice.chain == ChainKind::fma_pairs);
-    if (!whole) return choice.chain == ChainKind::even_odd_fma ? block.instruction_k : block.group;
+    if (!whole) return choice.chain == ChainKind::even_odd_fma ? block.instruction_k : block.group_size;
     std::int64_t instructions = tiles_of(k, block.instruction_k);
     int group = block.instruction_k;
     for (; instructions % 2 == 0 && group < 32; instructions /= 2) group *= 2;
@@ -56,7 +56,7 @@ int packed_group(const KernelChoice& choice, const TensorCoreModel& block, std::
 /// What k is filled up to with zeros. More zeros would change nothing in a fused group, but make +0 of a -0 in others.
 std::int64_t packed_step(const Plan& plan) {
     if (plan.order.emulated_instruction > 0) return plan.order.emulated_instruction;
-    return plan.choice.family == Family::fused ? plan.block.group : plan.model.instruction_k;
+    return plan.choice.family == Family::fused ? plan.block.group_size : plan.model.instruction_k;
 }
 
 Plan make_plan(const Kernels& kernels, const TensorCoreModel& model, const GemmProblem& problem, bool continues) {
@@ -67,7 +67,7 @@ Plan make_plan(const Kernels& kernels, const TensorCoreModel& model, const GemmP
     plan.order.k = problem.k;
     plan.order.group = packed_group(plan.choice, plan.block, problem.k);
     if (emulated) {
-        const int groups = 2 * round_up_div(plan.block.instruction_k, plan.block.group);
+        const int groups = 2 * round_up_div(plan.block.instruction_k, plan.block.group_size);
         plan.order.emulated_instruction = model.instruction_k;
         plan.order.groups = tiles_of(problem.k, model.instruction_k) * groups;
         plan.groups_per_segment = groups;

@@ -24,7 +24,7 @@ KernelChoice choose_fused(const TensorCoreModel& model) {
                         model.output_fraction_bits == 10;
     if (!wide && !narrow) return none("no kernel rounds a group's sum as this model does");
     if (!narrow_operands(model)) return none("no kernel holds operands of these formats");
-    if (model.fraction_bits > 25 || model.group % 4 != 0 || model.instruction_k % model.group != 0) {
+    if (model.fraction_bits > 25 || model.group_size % 4 != 0 || model.instruction_k % model.group_size != 0) {
         return none("no kernel takes groups of this size or so many fraction bits");
     }
     const bool policies = p.zero_product != ZeroProduct::operand_as_subnormal &&
@@ -40,7 +40,7 @@ KernelChoice choose_fused(const TensorCoreModel& model) {
 
 KernelChoice choose_late(const TensorCoreModel& model) {
     const bool even_odd = model.summation == Summation::late_addend_even_odd;
-    const bool exact = model.fraction_bits <= 24 && model.group <= 32 && model.group % 4 == 0;
+    const bool exact = model.fraction_bits <= 24 && model.group_size <= 32 && model.group_size % 4 == 0;
     const bool policies = model.policies.zero_product != ZeroProduct::operand_as_subnormal &&
                           model.policies.subnormal_addend == SubnormalAddend::at_emin;
     if (!narrow_operands(model) || !exact || !policies || model.accumulator != formats::fp32) {
@@ -66,8 +66,8 @@ KernelChoice choose_chain(const TensorCoreModel& model, ChainKind kind) {
 }
 
 KernelChoice choose_groups(const TensorCoreModel& model, ChainKind of_two, ChainKind of_four) {
-    if (model.group == 2) return choose_chain(model, of_two);
-    if (model.group == 4) return choose_chain(model, of_four);
+    if (model.group_size == 2) return choose_chain(model, of_two);
+    if (model.group_size == 4) return choose_chain(model, of_four);
     return none("no kernel takes groups of this size");
 }
 

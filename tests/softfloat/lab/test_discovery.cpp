@@ -80,8 +80,8 @@ TEST_CASE("FP6 and FP4 units with other parameters are told apart, as far as the
             return ulp::agrees(found, other) && !ulp::agrees(found, model);
         };
         CHECK(is_found([](auto& m) { m.fraction_bits = 26; }));
-        CHECK(is_found([](auto& m) { m.group = 16; }));
-        CHECK(is_found([](auto& m) { m.group = 8; }));
+        CHECK(is_found([](auto& m) { m.group_size = 16; }));
+        CHECK(is_found([](auto& m) { m.group_size = 8; }));
         CHECK(is_found([](auto& m) { m.mutation.normalise_products = true; }));
         CHECK(is_found(
             [&](auto& m) { m.rounding = narrow_sum ? ulp::Rounding::toward_zero : ulp::Rounding::nearest_even; }));
@@ -148,7 +148,7 @@ TEST_CASE("block-scaled units with other parameters are told apart") {
         // Discovery finds what was changed, and does not take the changed unit for the row.
         const auto is_found = [&](auto change) {
             ulp::BlockScaledModel other = row.model;
-            change(other, other.group);
+            change(other, other.unscaled);
             const ulp::ScaledDiscovery found = ulp::discover(ulp::unit_of(other));
             INFO(found.products.tree.text());
             return ulp::agrees(found, other) && !ulp::agrees(found, row.model);
@@ -204,8 +204,8 @@ TEST_CASE("a row with another parameter is not taken for the right one") {
         return ulp::discover(ulp::unit_of(wrong));
     };
     CHECK_FALSE(ulp::agrees(changed([](auto& m) { m.fraction_bits = 23; }), model));
-    CHECK_FALSE(ulp::agrees(changed([](auto& m) { m.group = 16; }), model));
-    CHECK_FALSE(ulp::agrees(changed([](auto& m) { m.group = 4; }), model));
+    CHECK_FALSE(ulp::agrees(changed([](auto& m) { m.group_size = 16; }), model));
+    CHECK_FALSE(ulp::agrees(changed([](auto& m) { m.group_size = 4; }), model));
     CHECK_FALSE(ulp::agrees(changed([](auto& m) { m.rounding = ulp::Rounding::nearest_even; }), model));
     CHECK_FALSE(ulp::agrees(changed([](auto& m) { m.output_fraction_bits = 13; }), model));
     CHECK_FALSE(ulp::agrees(changed([](auto& m) { m.mutation.normalise_products = true; }), model));

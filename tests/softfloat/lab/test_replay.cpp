@@ -37,7 +37,7 @@ TEST_CASE("every recorded row of every GPU is reproduced bit for bit") {
         const RecordedSet set = ulp::read_recording(files);
         const ulp::ModelRow* row = ulp::model_of(set);
         REQUIRE(row != nullptr);
-        CHECK(row->evidence != ulp::Evidence::claimed);
+        CHECK(row->evidence != ulp::Evidence::published);
         CHECK(matches(set, row->model) == set.rows);
     }
 }
@@ -64,7 +64,7 @@ TEST_CASE("wrong models are caught, each on as many rows as it should be") {
          {3743, 3218, 3859, 4285}},
         {"one fraction bit less", [](TensorCoreModel& m) { --m.fraction_bits; }, {3315, 3825, 2294, 3037}},
         {"one fraction bit more", [](TensorCoreModel& m) { ++m.fraction_bits; }, {4234, 4464, 3462, 4133}},
-        {"half groups", [](TensorCoreModel& m) { m.group /= 2; }, {3739, 3467, 4001, 4186}},
+        {"half groups", [](TensorCoreModel& m) { m.group_size /= 2; }, {3739, 3467, 4001, 4186}},
         // On H100 with FP8 c is 0: nothing is late.
         {"c added after the sum", [](TensorCoreModel& m) { m.mutation.late_addend = true; }, {3413, 3505, 0, 5000}},
     };
@@ -103,7 +103,7 @@ TEST_CASE("every set catches the model of another generation's fraction bits or 
             CHECK(matches(set, model) < set.rows);
         }
         TensorCoreModel model = ulp::model_of(set)->model;
-        model.group /= 2;
+        model.group_size /= 2;
         CHECK(matches(set, model) < set.rows);
     }
 }

@@ -86,20 +86,20 @@ TEST_CASE(
     for (const ulp::BlockScaledRow& row : ulp::block_scaled_table()) {
         CAPTURE(row.key);
         const ulp::BlockScaledModel& model = row.model;
-        const std::int64_t m = 3, n = 4, k = 80, step = model.group.instruction_k;
+        const std::int64_t m = 3, n = 4, k = 80, step = model.unscaled.instruction_k;
         const std::int64_t blocks = (k + model.scale_block - 1) / model.scale_block;
         const auto containers = [](const ulp::FloatFormat& format, const std::vector<std::uint32_t>& codes) {
             std::vector<float> values;
             for (const auto code : codes) values.push_back(ulp::in_fp32_container(format, code));
             return values;
         };
-        const auto a_codes = ulp::test::random_codes(model.group.a_format, ulp::test::DataClass::wide, m * k, 1);
-        const auto b_codes = ulp::test::random_codes(model.group.b_format, ulp::test::DataClass::wide, k * n, 2);
+        const auto a_codes = ulp::test::random_codes(model.unscaled.a_format, ulp::test::DataClass::wide, m * k, 1);
+        const auto b_codes = ulp::test::random_codes(model.unscaled.b_format, ulp::test::DataClass::wide, k * n, 2);
         std::vector<std::uint32_t> x_codes, y_codes;
         for (std::int64_t i = 0; i < m * blocks; ++i) x_codes.push_back(static_cast<std::uint32_t>(60 + i));
         for (std::int64_t i = 0; i < blocks * n; ++i) y_codes.push_back(static_cast<std::uint32_t>(50 + 2 * i));
-        const auto a = containers(model.group.a_format, a_codes);
-        const auto b = containers(model.group.b_format, b_codes);
+        const auto a = containers(model.unscaled.a_format, a_codes);
+        const auto b = containers(model.unscaled.b_format, b_codes);
         const auto x = containers(model.scale_format, x_codes);
         const auto y = containers(model.scale_format, y_codes);
         std::vector<float> d(static_cast<std::size_t>(m * n));

@@ -104,13 +104,13 @@ TEST_CASE("the structure of the groups shows in the deciding inputs") {
     CHECK(answer("sm_80:mma.fp16.fp32", k2) == 0x3F800000);
     // K3: the k8 shape of Hopper is one group of 8.
     TensorCoreModel k8 = ulp::find_model("sm_90:mma.fp16.fp32").model;
-    k8.instruction_k = k8.group = 8;
+    k8.instruction_k = k8.group_size = 8;
     const std::vector<Lane> k3 = {
         {0, 0x3C00, 0x3C00}, {1, 0x0C00, 0x0800}, {2, 0x0C00, 0x0800}, {4, 0x0C00, 0x0800}, {5, 0x0C00, 0x0800}};
     CHECK(answer(k8, k3, 0) == 0x3F800001);
     CHECK(answer("sm_90:mma.fp16.fp32", k3) == 0x3F800001);
     TensorCoreModel halves = k8;
-    halves.group = 4;
+    halves.group_size = 4;
     CHECK(answer(halves, k3, 0) == 0x3F800000);
     k8.fraction_bits = 24;
     CHECK(answer(k8, k3, 0) == 0x3F800000);
