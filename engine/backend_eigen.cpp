@@ -15,7 +15,7 @@ namespace {
 
 struct Kernel {
     const char* name;
-    void (*run)(const StridedProduct&);
+    void (*run)(const GemmProblem&);
 };
 Kernel kernel() {
 #ifdef ULPLAB_X86
@@ -36,24 +36,20 @@ MatrixView streamed(const MatrixView& view, Matrix& memory) {
 /// D = A * B by blocks of rows of D or of columns, of which it has more, on all threads. The blocks depend on the shape
 /// alone, and so the bits do not depend on the number of threads. (Eigen's own threads divide k by their number, and
 /// wait for each other in loops that a busy machine makes long.)
-void in_blocks(void (*run)(const StridedProduct&), const StridedProduct& p) {
+void in_blocks(void (*run)(const GemmProblem&), const GemmProblem& p) {
     constexpr Index worth = Index{1} << 21;  // products of two numbers that a block has at least
     constexpr Index most_blocks = 16;        // every block packs the other operand again
     constexpr Index grain = 48;              // whole vectors and whole tiles of Eigen's kernels
-    const bool rows = p.m > p.n;
-    const Index count = rows ? p.m : p.n;
-    const Index line = std::max<Index>(1, (rows ? p.n : p.m) * p.k);
+    const bool rows = p.m() > p.n();
+    const Index count = rows ? p.m() : p.n();
+    const Index line = std::max<Index>(1, (rows ? p.n() : p.m()) * p.k());
     const Index least = std::max(worth / line, count / most_blocks);
     const Index block = least / grain * grain + grain;
     in_parallel((count + block - 1) / block, block * line, [&](Index first_block, Index last_block) {
         for (Index i = first_block; i < last_block; ++i) {
             const Index first = i * block;
             const Index size = std::min(block, count - first);
-            StridedProduct part = p;
-            (rows ? part.m : part.n) = size;
-            (rows ? part.a : part.b) += first * (rows ? p.a_row_stride : p.b_col_stride);
-            part.d += first * (rows ? p.d_row_stride : 1);
-            run(part);
+            run(rows ? p.part(first, 0, size, p.n()) : p.part(0, first, p.m(), size));
         }
     });
 }
@@ -79,8 +75,7 @@ class EigenBackend final : public MatmulBackend {
         const bool in_place = p.d.row_major() && !p.c;
         Storage<float> memory(in_place ? 0 : static_cast<std::size_t>(p.d.rows * p.d.cols));
         const MutableMatrixView d = in_place ? p.d : MutableMatrixView(memory.data(), p.d.rows, p.d.cols);
-        in_blocks(kernel().run, {d.rows, d.cols, p.a.cols, a.data, a.row_stride, a.col_stride, b.data, b.row_stride,
-                                 b.col_stride, d.data, d.row_stride});
+        in_blocks(kernel().run, {a, b, {}, d});
         if (p.c) {
             for (Index i = 0; i < p.d.rows; ++i) {
                 for (Index j = 0; j < p.d.cols; ++j) d(i, j) += (*p.c)(i, j);

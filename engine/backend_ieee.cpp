@@ -15,8 +15,8 @@ namespace {
 
 struct Kernels {
     const char* name;
-    void (*product)(const StridedProduct&, bool onto_d);
-    void (*rounded_row)(const IeeeRow&, const Rounder<double>&);
+    void (*product)(const GemmProblem&, bool onto_d);
+    void (*rounded_row)(const GemmProblem&, const Rounder<double>&);
 };
 Kernels kernels() {
 #ifdef ULPLAB_X86
@@ -39,20 +39,17 @@ void copy(const MatrixView& from, const MutableMatrixView& to) {
 /// In fp32, D row-major: each thread a range of D's rows or columns, of which there are more.
 void run_in_tiles(const Product& p) {
     if (p.c) copy(*p.c, p.d);
-    const StridedProduct whole{p.d.rows, p.d.cols,       p.a.cols,       p.a.data, p.a.row_stride, p.a.col_stride,
-                               p.b.data, p.b.row_stride, p.b.col_stride, p.d.data, p.d.row_stride};
+    const GemmProblem whole{p.a, p.b, {}, p.d};
     constexpr Index grain = 64;  // whole tiles
-    const bool rows = whole.m > whole.n;
-    const Index lines = rows ? whole.m : whole.n;
+    const bool rows = whole.m() > whole.n();
+    const Index lines = rows ? whole.m() : whole.n();
     const Index parts = is_parallel(p) ? omp_get_max_threads() : 1;
     const Index size = (lines / parts + grain) / grain * grain;
     for_each_index((lines + size - 1) / size, parts > 1, [&](Index i) {
         const Index first = i * size;
-        StridedProduct part = whole;
-        (rows ? part.m : part.n) = std::min(size, lines - first);
-        (rows ? part.a : part.b) += first * (rows ? whole.a_row_stride : whole.b_col_stride);
-        part.d += first * (rows ? whole.d_row_stride : 1);
-        kernels().product(part, p.c.has_value());
+        const Index count = std::min(size, lines - first);
+        kernels().product(rows ? whole.part(first, 0, count, whole.n()) : whole.part(0, first, whole.m(), count),
+                          p.c.has_value());
     });
 }
 
@@ -64,9 +61,8 @@ void run_in_rows(const Product& p) {
     for_each_index(p.d.rows, is_parallel(p), [&](Index i) {
         std::vector<float> sums(static_cast<std::size_t>(p.d.cols));
         const MutableMatrixView row(sums.data(), 1, p.d.cols);
-        if (p.c) copy({&(*p.c)(i, 0), 1, p.d.cols, 0, p.c->col_stride}, row);
-        kernels().rounded_row({p.d.cols, p.a.cols, &p.a(i, 0), p.a.col_stride, b.data, b.row_stride, sums.data()},
-                              round);
+        if (p.c) copy(p.c->part(i, 0, 1, p.d.cols), row);
+        kernels().rounded_row({p.a.part(i, 0, 1, p.a.cols), b, {}, row}, round);
         for (Index j = 0; j < p.d.cols; ++j) p.d(i, j) = row(0, j);
     });
 }

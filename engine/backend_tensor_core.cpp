@@ -51,12 +51,7 @@ class TensorCoreBackend final : public MatmulBackend {
 
   private:
     void compute(const Product& p) const override {
-        GemmProblem problem{.m = p.d.rows, .n = p.d.cols, .k = p.a.cols};
-        problem.a = {p.a.data, p.a.row_stride, p.a.col_stride};
-        problem.b = {p.b.data, p.b.row_stride, p.b.col_stride};
-        problem.d = {p.d.data, p.d.row_stride, p.d.col_stride};
-        if (p.c) problem.c = {p.c->data, p.c->row_stride, p.c->col_stride};
-        soft_gemm(row_of(p.types).model, problem);
+        soft_gemm(row_of(p.types).model, {p.a, p.b, p.c.value_or(MatrixView()), p.d});
     }
 
     [[nodiscard]] const ModelRow* find(const ProductTypes& types) const {

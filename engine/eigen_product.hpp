@@ -4,13 +4,13 @@
 // namespace of its own name, and only what is declared here crosses.
 #pragma once
 
-#include "engine/strided_product.hpp"
+#include "softfloat/matrix_units/gemm_problem.hpp"
 
 namespace ulp {
 
-/// D = A * B on one thread; A and B each have one stride of 1.
-void eigen_product_portable(const StridedProduct& product);
-void eigen_product_avx2(const StridedProduct& product);
-void eigen_product_avx512(const StridedProduct& product);
+/// D = A * B on one thread; A and B each have one stride of 1, D's rows have their elements beside each other.
+void eigen_product_portable(const GemmProblem& product);
+void eigen_product_avx2(const GemmProblem& product);
+void eigen_product_avx512(const GemmProblem& product);
 
 }  // namespace ulp

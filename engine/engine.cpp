@@ -60,8 +60,8 @@ ByteCount matmul_of_blocks(const Engine& engine, const ProductTypes& types, Prod
 
 template <>
 ByteCount scaled_matmul(const Engine& engine, const ProductTypes& types, ProductPurpose purpose,
-                        const StridedView<const float>& a, const StridedView<const float>& b,
-                        const StridedView<float>& d) {
+                        const BasicMatrixView<const float>& a, const BasicMatrixView<const float>& b,
+                        const BasicMatrixView<float>& d) {
     switch (engine.recipe.scaling) {
         case OperandScaling::delayed: return matmul_with_delayed_scales(engine, types, purpose, a, b, d);
         case OperandScaling::blocks: return matmul_of_blocks(engine, types, purpose, a, b, d);
@@ -72,8 +72,8 @@ ByteCount scaled_matmul(const Engine& engine, const ProductTypes& types, Product
 }
 
 template <>
-ByteCount scaled_matmul(const Engine&, const ProductTypes&, ProductPurpose, const StridedView<const double>& a,
-                        const StridedView<const double>& b, const StridedView<double>& d) {
+ByteCount scaled_matmul(const Engine&, const ProductTypes&, ProductPurpose, const BasicMatrixView<const double>& a,
+                        const BasicMatrixView<const double>& b, const BasicMatrixView<double>& d) {
     for (Index i = 0; i < a.rows; ++i) {
         for (Index j = 0; j < b.cols; ++j) {
             double sum = 0;

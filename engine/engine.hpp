@@ -40,6 +40,7 @@ struct ProductPurpose {
 /// operands' scaled copies.
 template <class Real>
 ByteCount scaled_matmul(const Engine& engine, const ProductTypes& types, ProductPurpose purpose,
-                        const StridedView<const Real>& a, const StridedView<const Real>& b, const StridedView<Real>& d);
+                        const BasicMatrixView<const Real>& a, const BasicMatrixView<const Real>& b,
+                        const BasicMatrixView<Real>& d);
 
 }  // namespace ulp

@@ -55,65 +55,66 @@ struct Panel {
 
 /// Rows [i, i + rows) of a panel: packs A, and D where its columns do not fill the vectors.
 template <int rows, int vectors>
-void tile(const StridedProduct& p, std::int64_t i, const Panel& panel, Packed& packed) {
-    const float* const a = p.a + i * p.a_row_stride + panel.first_k * p.a_col_stride;
+void tile(const GemmProblem& p, std::int64_t i, const Panel& panel, Packed& packed) {
+    const float* const a = p.a.data + i * p.a.row_stride + panel.first_k * p.a.col_stride;
     for (std::int64_t k = 0; k < panel.count; ++k) {
-        for (int r = 0; r < rows; ++r) packed.a[k * rows + r] = a[r * p.a_row_stride + k * p.a_col_stride];
+        for (int r = 0; r < rows; ++r) packed.a[k * rows + r] = a[r * p.a.row_stride + k * p.a.col_stride];
     }
     constexpr std::int64_t width = vectors * lanes;
-    float* const d = p.d + i * p.d_row_stride + panel.first_col;
+    float* const d = p.d.data + i * p.d.row_stride + panel.first_col;
     const auto add = [&](float* sums, std::int64_t row_stride) {
         add_products<rows, vectors>(panel.count, packed.a, panel.b, panel.b_row_stride, sums, row_stride);
     };
-    if (panel.cols == width) return add(d, p.d_row_stride);
+    if (panel.cols == width) return add(d, p.d.row_stride);
     float whole[rows * width] = {};
     const std::size_t bytes = static_cast<std::size_t>(panel.cols) * sizeof(float);
-    for (int r = 0; r < rows; ++r) std::memcpy(whole + r * width, d + r * p.d_row_stride, bytes);
+    for (int r = 0; r < rows; ++r) std::memcpy(whole + r * width, d + r * p.d.row_stride, bytes);
     add(whole, width);
-    for (int r = 0; r < rows; ++r) std::memcpy(d + r * p.d_row_stride, whole + r * width, bytes);
+    for (int r = 0; r < rows; ++r) std::memcpy(d + r * p.d.row_stride, whole + r * width, bytes);
 }
 
 /// Columns [j, j + cols) of D.
 template <int vectors>
-void columns(const StridedProduct& p, std::int64_t j, std::int64_t cols, Packed& packed) {
+void columns(const GemmProblem& p, std::int64_t j, std::int64_t cols, Packed& packed) {
     constexpr std::int64_t width = vectors * lanes;
     const std::size_t bytes = static_cast<std::size_t>(cols) * sizeof(float);
-    for (std::int64_t first = 0; first < p.k; first += depth) {
-        const std::int64_t count = p.k - first < depth ? p.k - first : depth;
-        const float* const b = p.b + first * p.b_row_stride + j * p.b_col_stride;
+    for (std::int64_t first = 0; first < p.a.cols; first += depth) {
+        const std::int64_t count = p.a.cols - first < depth ? p.a.cols - first : depth;
+        const float* const b = p.b.data + first * p.b.row_stride + j * p.b.col_stride;
         Panel panel{j, cols, first, count, packed.b, width};
-        if (p.b_col_stride == 1 && cols == width && p.m < tile_rows) {  // packing would cost as much as the product
+        if (p.b.col_stride == 1 && cols == width &&
+            p.d.rows < tile_rows) {  // packing would cost as much as the product
             panel.b = b;
-            panel.b_row_stride = p.b_row_stride;
+            panel.b_row_stride = p.b.row_stride;
         } else {
             if (cols < width) std::memset(packed.b, 0, sizeof packed.b);
-            if (p.b_col_stride == 1) {
+            if (p.b.col_stride == 1) {
                 for (std::int64_t k = 0; k < count; ++k) {
-                    std::memcpy(packed.b + k * width, b + k * p.b_row_stride, bytes);
+                    std::memcpy(packed.b + k * width, b + k * p.b.row_stride, bytes);
                 }
             } else {
                 for (std::int64_t c = 0; c < cols; ++c) {
-                    const float* const from = b + c * p.b_col_stride;
-                    for (std::int64_t k = 0; k < count; ++k) packed.b[k * width + c] = from[k * p.b_row_stride];
+                    const float* const from = b + c * p.b.col_stride;
+                    for (std::int64_t k = 0; k < count; ++k) packed.b[k * width + c] = from[k * p.b.row_stride];
                 }
             }
         }
         std::int64_t i = 0;
-        for (; i + tile_rows <= p.m; i += tile_rows) tile<tile_rows, vectors>(p, i, panel, packed);
-        for (; i < p.m; ++i) tile<1, vectors>(p, i, panel, packed);
+        for (; i + tile_rows <= p.d.rows; i += tile_rows) tile<tile_rows, vectors>(p, i, panel, packed);
+        for (; i < p.d.rows; ++i) tile<1, vectors>(p, i, panel, packed);
     }
 }
 
 }  // namespace
 
-void ULPLAB_IEEE_PRODUCT(const StridedProduct& p, bool onto_d) {
+void ULPLAB_IEEE_PRODUCT(const GemmProblem& p, bool onto_d) {
     if (!onto_d) {
-        const std::size_t bytes = static_cast<std::size_t>(p.n) * sizeof(float);
-        for (std::int64_t i = 0; i < p.m; ++i) std::memset(p.d + i * p.d_row_stride, 0, bytes);
+        const std::size_t bytes = static_cast<std::size_t>(p.d.cols) * sizeof(float);
+        for (std::int64_t i = 0; i < p.d.rows; ++i) std::memset(p.d.data + i * p.d.row_stride, 0, bytes);
     }
     Packed packed;
-    for (std::int64_t j = 0; j < p.n;) {
-        const std::int64_t left = p.n - j;
+    for (std::int64_t j = 0; j < p.d.cols;) {
+        const std::int64_t left = p.d.cols - j;
         const auto next = [&](std::int64_t width) { return left < width ? left : width; };
         std::int64_t cols = 0;
         if (ULPLAB_VECTORS == 4 && left > 2 * lanes) {
@@ -130,14 +131,14 @@ void ULPLAB_IEEE_PRODUCT(const StridedProduct& p, bool onto_d) {
     }
 }
 
-void ULPLAB_IEEE_ROUNDED_ROW(const IeeeRow& row, const Rounder<double>& rounder) {
+void ULPLAB_IEEE_ROUNDED_ROW(const GemmProblem& row, const Rounder<double>& rounder) {
     const Rounder<double> round = rounder;
-    for (std::int64_t k = 0; k < row.k; ++k) {
-        const double a = static_cast<double>(row.a[k * row.a_stride]);
-        const float* const b = row.b + k * row.b_row_stride;
-        for (std::int64_t j = 0; j < row.n; ++j) {
+    for (std::int64_t k = 0; k < row.a.cols; ++k) {
+        const double a = static_cast<double>(row.a.data[k * row.a.col_stride]);
+        const float* const b = row.b.data + k * row.b.row_stride;
+        for (std::int64_t j = 0; j < row.d.cols; ++j) {
             const double product = round(a * static_cast<double>(b[j]));
-            row.sums[j] = static_cast<float>(round(static_cast<double>(row.sums[j]) + product));
+            row.d.data[j] = static_cast<float>(round(static_cast<double>(row.d.data[j]) + product));
         }
     }
 }

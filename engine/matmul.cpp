@@ -9,6 +9,7 @@
 #include "engine/backends.hpp"
 #include "engine/rounder.hpp"
 #include "softfloat/format_names.hpp"
+#include "softfloat/matrix_units/gemm_problem.hpp"
 #include "softfloat/support/nearest_names.hpp"
 
 namespace ulp {
@@ -31,23 +32,6 @@ void require_on_grid(const MatrixView& matrix, const FloatFormat& format, std::s
     }
 }
 
-namespace {
-
-std::string shape(const MatrixView& m) { return fmt::format("{} x {}", m.rows, m.cols); }
-
-void require_shapes(const Product& p) {
-    const MatrixView d(p.d.data, p.d.rows, p.d.cols);
-    if (p.a.cols != p.b.rows || p.d.rows != p.a.rows || p.d.cols != p.b.cols) {
-        throw std::invalid_argument(
-            fmt::format("a product of {} by {} does not give {}", shape(p.a), shape(p.b), shape(d)));
-    }
-    if (p.c && (p.c->rows != p.d.rows || p.c->cols != p.d.cols)) {
-        throw std::invalid_argument(fmt::format("C is {} where the product is {}", shape(*p.c), shape(d)));
-    }
-}
-
-}  // namespace
-
 Product transposed(const Product& p) {
     return {{p.types.b_input, p.types.accumulator, p.types.input},
             p.b.transposed(),
@@ -57,7 +41,7 @@ Product transposed(const Product& p) {
 }
 
 void MatmulBackend::matmul(const Product& product) const {
-    require_shapes(product);
+    require_shapes(GemmProblem{product.a, product.b, product.c.value_or(MatrixView()), product.d});
 #ifndef NDEBUG
     require_on_grid(product.a, product.types.input, "A");
     require_on_grid(product.b, product.types.b_input, "B");

@@ -18,7 +18,7 @@ class Operand {
     Operand& operator=(const Operand&) = delete;
 
     /// rows x cols numbers from `offset` on, row-major.
-    [[nodiscard]] StridedView<const Real> matrix(Index rows, Index cols, Index offset = 0) const {
+    [[nodiscard]] BasicMatrixView<const Real> matrix(Index rows, Index cols, Index offset = 0) const {
         return {data_ + offset, rows, cols};
     }
 

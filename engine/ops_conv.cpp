@@ -201,13 +201,13 @@ struct ConvPass {
     std::string label;
 
     /// A group's rows of the weight: group_out x patch.
-    [[nodiscard]] StridedView<const Real> group_weight(const Operand<Real>& w, Index group) const {
+    [[nodiscard]] BasicMatrixView<const Real> group_weight(const Operand<Real>& w, Index group) const {
         return w.matrix(g.group_out(), g.patch(), group * g.group_out() * g.patch());
     }
     /// d = a * b. Patches and maps live beside the images, and so does what the product copies.
     void matmul_into(std::string_view pass, Gradient gradient, const Tensor<Real>& patches, const Tensor<Real>& maps,
-                     const StridedView<const Real>& a, const StridedView<const Real>& b,
-                     const StridedView<Real>& d) const {
+                     const BasicMatrixView<const Real>& a, const BasicMatrixView<const Real>& b,
+                     const BasicMatrixView<Real>& d) const {
         ByteCount bytes = scaled_matmul<Real>(tape->engine(), precision.product, {label, pass, gradient}, a, b, d);
         bytes += bytes_of(patches);
         tape->note_workspace(bytes += bytes_of(maps));
@@ -221,7 +221,7 @@ struct ConvPass {
         matmul_into(pass, gradient, patches, maps,
                     Operand(patches, types.input).matrix(g.patch(), g.pixels()).transposed(),
                     group_weight(Operand(w, types.b_input), group).transposed(),
-                    StridedView<Real>(maps.data(), g.group_out(), g.pixels()).transposed());
+                    BasicMatrixView<Real>(maps.data(), g.group_out(), g.pixels()).transposed());
         return maps;
     }
     /// maps of outputs -> patches, folded into x.
@@ -234,7 +234,7 @@ struct ConvPass {
             matmul_into(pass, gradient, patches, maps,
                         Operand(maps, types.input).matrix(g.group_out(), g.pixels()).transposed(),
                         group_weight(Operand(w, types.b_input), group),
-                        StridedView<Real>(patches.data(), g.patch(), g.pixels()).transposed());
+                        BasicMatrixView<Real>(patches.data(), g.patch(), g.pixels()).transposed());
         }
         patches.round_to_format(precision.compute);
         fold(g, group, patches, precision.compute, x);
@@ -248,7 +248,7 @@ struct ConvPass {
         matmul_into("weight gradient", gradient, patches, maps,
                     Operand(maps, types.input).matrix(g.group_out(), g.pixels()),
                     Operand(patches, types.b_input).matrix(g.patch(), g.pixels()).transposed(),
-                    StridedView<Real>(dw.data() + group * g.group_out() * g.patch(), g.group_out(), g.patch()));
+                    BasicMatrixView<Real>(dw.data() + group * g.group_out() * g.patch(), g.group_out(), g.patch()));
     }
 };
 

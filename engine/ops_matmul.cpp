@@ -19,8 +19,9 @@ void require_linear_shapes(const Tensor<Real>& x, const Tensor<Real>& w, const T
 
 /// d = a * b; what the product copies counts as workspace.
 template <class Real>
-void matmul_into(Tape<Real>& tape, const ProductTypes& types, ProductPurpose purpose, const StridedView<const Real>& a,
-                 const StridedView<const Real>& b, const StridedView<Real>& d) {
+void matmul_into(Tape<Real>& tape, const ProductTypes& types, ProductPurpose purpose,
+                 const BasicMatrixView<const Real>& a, const BasicMatrixView<const Real>& b,
+                 const BasicMatrixView<Real>& d) {
     tape.note_workspace(scaled_matmul<Real>(tape.engine(), types, purpose, a, b, d));
 }
 

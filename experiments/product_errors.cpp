@@ -90,11 +90,7 @@ Multiplier through(const MatrixUnit& unit, const ProductTypes& types) {
 Multiplier through(const std::string& name, const std::string& key, std::int64_t promote_every) {
     return {name, [&model = find_model(key).model, promote_every](const Operands& o) {
                 Matrix d(rows, rows);
-                GemmProblem problem{.m = rows, .n = rows, .k = o.a.cols()};
-                problem.a = {o.a.data(), o.a.cols(), 1};
-                problem.b = {o.b.data(), o.b.cols(), 1};
-                problem.d = {d.data(), rows, 1};
-                soft_product(model, {.promote_every = promote_every}, problem);
+                soft_product(model, {.promote_every = promote_every}, {o.a, o.b, {}, d});
                 return d;
             }};
 }

@@ -39,7 +39,7 @@ class Watching final : public MatmulBackend {
     void compute(const Product& p) const override {
         SeenProduct seen{p.types, packed(p.a), packed(p.b), p.c ? packed(*p.c) : Matrix(), {}};
         inner_->matmul(p);
-        seen.d = packed(MatrixView(p.d.data, p.d.rows, p.d.cols, p.d.row_stride, p.d.col_stride));
+        seen.d = packed(p.d);
         seen_.push_back(std::move(seen));
     }
 

@@ -44,8 +44,8 @@ std::optional<OperandRounding> rounding_of(const Options& options) {
 }
 
 template <class Real>
-Strided<const Real> view(const LoadedMatrix<Real>& matrix, bool transposed) {
-    const Strided<const Real> rows{matrix.values.data(), matrix.cols, 1};
+BasicMatrixView<const Real> view(const LoadedMatrix<Real>& matrix, bool transposed) {
+    const BasicMatrixView<const Real> rows(matrix.values.data(), matrix.rows, matrix.cols);
     return transposed ? rows.transposed() : rows;
 }
 
@@ -62,7 +62,7 @@ ProductProblem<Real> problem_of(const Options& options, const LoadedMatrix<Real>
     if (c && (c->rows != m || c->cols != n)) {
         throw DataError(fmt::format("{}: C is {} x {}, the product is {} x {}", options.c, c->rows, c->cols, m, n));
     }
-    ProductProblem<Real> problem{m, n, k, view(a, options.transpose_a), view(b, options.transpose_b), {}, {}};
+    ProductProblem<Real> problem{view(a, options.transpose_a), view(b, options.transpose_b), {}, {nullptr, m, n}};
     if (c) problem.c = view(*c, false);
     return problem;
 }
@@ -119,14 +119,14 @@ void multiply_floats(const Options& options, const ModelRow& row) {
     const auto load = [&](const std::string& path) { return load_matrix(path, model.accumulator, rounding); };
     const auto c = reads_c ? load_c<float>(options, load) : std::nullopt;
     GemmProblem problem = problem_of(options, a, b, c);
-    std::vector<float> d(static_cast<std::size_t>(problem.m * problem.n));
-    problem.d = {d.data(), problem.n, 1};
-    require_pieces(options.split_k, problem.k, model.instruction_k);
+    std::vector<float> d(static_cast<std::size_t>(problem.m() * problem.n()));
+    problem.d.data = d.data();
+    require_pieces(options.split_k, problem.k(), model.instruction_k);
     soft_product(model, order, problem);
-    save_matrix(options.output, model.accumulator, problem.m, problem.n, d);
+    save_matrix(options.output, model.accumulator, problem.m(), problem.n(), d);
     report_overflows(model.a_format, a, b, d);
-    fmt::print("{}: {} x {} x {} products, {} in, {} out\n", row.key(), problem.m, problem.n, problem.k, row.input,
-               row.output);
+    fmt::print("{}: {} x {} x {} products, {} in, {} out\n", row.key(), problem.m(), problem.n(), problem.k(),
+               row.input, row.output);
     fmt::print("evidence: {} ({})\n", name_of(row.evidence), row.proof);
 }
 
@@ -142,11 +142,11 @@ void multiply_fp64(const Options& options, const ModelRow& row) {
     const auto b = load_fp64_matrix(options.b);
     const auto c = load_c<double>(options, load_fp64_matrix);
     Fp64Problem problem = problem_of(options, a, b, c);
-    std::vector<double> d(static_cast<std::size_t>(problem.m * problem.n));
-    problem.d = {d.data(), problem.n, 1};
+    std::vector<double> d(static_cast<std::size_t>(problem.m() * problem.n()));
+    problem.d.data = d.data();
     fp64_gemm(row.model, problem);
-    npy::write(options.output, npy::matrix("<f8", problem.m, problem.n, d));
-    fmt::print("{}: {} x {} x {} products\n", row.key(), problem.m, problem.n, problem.k);
+    npy::write(options.output, npy::matrix("<f8", problem.m(), problem.n(), d));
+    fmt::print("{}: {} x {} x {} products\n", row.key(), problem.m(), problem.n(), problem.k());
 }
 
 void multiply_integers(const Options& options, const IntegerRow& row) {
@@ -159,16 +159,16 @@ void multiply_integers(const Options& options, const IntegerRow& row) {
     const auto c = load_c<std::int32_t>(
         options, [](const std::string& path) { return load_integer_matrix(path, Limits::min(), Limits::max()); });
     auto p = problem_of(options, a, b, c);
-    std::vector<std::int32_t> d(static_cast<std::size_t>(p.m * p.n));
-    p.d = {d.data(), p.n, 1};
+    std::vector<std::int32_t> d(static_cast<std::size_t>(p.m() * p.n()));
+    p.d.data = d.data();
     integer_gemm(row.model, p);
-    npy::write(options.output, npy::matrix("<i4", p.m, p.n, d));
-    fmt::print("{}: {} x {} x {} products\n", row.key, p.m, p.n, p.k);
+    npy::write(options.output, npy::matrix("<i4", p.m(), p.n(), d));
+    fmt::print("{}: {} x {} x {} products\n", row.key, p.m(), p.n(), p.k());
 }
 
 /// The scales' view, checked: rows x cols.
-Strided<const float> scales_view(const std::optional<LoadedMatrix<float>>& scales, const std::string& path,
-                                 std::int64_t rows, std::int64_t cols) {
+MatrixView scales_view(const std::optional<LoadedMatrix<float>>& scales, const std::string& path, std::int64_t rows,
+                       std::int64_t cols) {
     if (!scales) return {};
     if (scales->rows != rows || scales->cols != cols) {
         throw DataError(fmt::format("{}: the scales are {} x {}, the blocks {} x {}", path, scales->rows, scales->cols,
@@ -193,15 +193,15 @@ void multiply_block_scaled(const Options& options, const BlockScaledRow& row) {
     const auto b_scales = load_scales(options.b_scales);
     BlockScaledProblem problem{problem_of(options, a, b, c)};
     GemmProblem& p = problem.product;
-    const std::int64_t blocks = (p.k + model.scale_block - 1) / model.scale_block;
-    problem.a_scales = scales_view(a_scales, options.a_scales, p.m, blocks);
-    problem.b_scales = scales_view(b_scales, options.b_scales, blocks, p.n);
-    std::vector<float> d(static_cast<std::size_t>(p.m * p.n));
-    p.d = {d.data(), p.n, 1};
+    const std::int64_t blocks = (p.k() + model.scale_block - 1) / model.scale_block;
+    problem.a_scales = scales_view(a_scales, options.a_scales, p.m(), blocks);
+    problem.b_scales = scales_view(b_scales, options.b_scales, blocks, p.n());
+    std::vector<float> d(static_cast<std::size_t>(p.m() * p.n()));
+    p.d.data = d.data();
     block_scaled_gemm(model, problem);
-    save_matrix(options.output, model.unscaled.accumulator, p.m, p.n, d);
+    save_matrix(options.output, model.unscaled.accumulator, p.m(), p.n(), d);
     report_overflows(model.unscaled.a_format, a, b, d);
-    fmt::print("{}: {} x {} x {} products, scales of {} elements\n", row.key, p.m, p.n, p.k, model.scale_block);
+    fmt::print("{}: {} x {} x {} products, scales of {} elements\n", row.key, p.m(), p.n(), p.k(), model.scale_block);
     fmt::print("evidence: {} ({})\n", name_of(row.evidence), row.proof);
 }
 

@@ -34,13 +34,12 @@ std::vector<BlockScaledRow> build_table() {
     return rows;
 }
 
-/// Codes of a matrix's rows, each filled up to `padded` codes with `filling`.
-std::vector<std::uint32_t> codes_of(const FloatFormat& format, const Strided<const float>& matrix, std::int64_t rows,
-                                    std::int64_t cols, std::int64_t padded, std::uint32_t filling) {
-    std::vector<std::uint32_t> codes(static_cast<std::size_t>(rows * padded), filling);
-    if (matrix.data == nullptr) return codes;
-    for (std::int64_t i = 0; i < rows; ++i) {
-        for (std::int64_t j = 0; j < cols; ++j) {
+/// Codes of the rows of a matrix, each filled up to `padded` codes with `filling`.
+std::vector<std::uint32_t> codes_of(const FloatFormat& format, const MatrixView& matrix, std::int64_t padded,
+                                    std::uint32_t filling) {
+    std::vector<std::uint32_t> codes(static_cast<std::size_t>(matrix.rows * padded), filling);
+    for (std::int64_t i = 0; i < matrix.rows; ++i) {
+        for (std::int64_t j = 0; j < matrix.cols; ++j) {
             codes[static_cast<std::size_t>(i * padded + j)] = operand_code(format, matrix(i, j));
         }
     }
@@ -51,24 +50,29 @@ std::vector<std::uint32_t> codes_of(const FloatFormat& format, const Strided<con
 
 void block_scaled_gemm(const BlockScaledModel& model, const BlockScaledProblem& problem) {
     const GemmProblem& p = problem.product;
-    if (p.m < 0 || p.n < 0 || p.k < 0) throw std::invalid_argument("a matrix product needs sizes of 0 or more");
-    if (p.m == 0 || p.n == 0) return;
-    if (p.d.data == nullptr || (p.k > 0 && (p.a.data == nullptr || p.b.data == nullptr))) {
-        throw std::invalid_argument("a matrix product needs the arrays of both operands and of its result");
-    }
+    require_shapes(p);
+    if (p.d.empty()) return;
     const TensorCoreModel& unscaled = model.unscaled;
     const std::int64_t step = unscaled.instruction_k;
-    const std::int64_t k = (p.k + step - 1) / step * step;
-    const std::int64_t scales = (p.k + model.scale_block - 1) / model.scale_block;
+    const std::int64_t k = (p.k() + step - 1) / step * step;
+    const std::int64_t scales = (p.k() + model.scale_block - 1) / model.scale_block;
     const std::int64_t scales_k = k / model.scale_block;
     const std::uint32_t one = operand_code(model.scale_format, 1.0F);
-    const auto a = codes_of(unscaled.a_format, p.a, p.m, p.k, k, 0);
-    const auto b = codes_of(unscaled.b_format, p.b.transposed(), p.n, p.k, k, 0);
-    const auto x = codes_of(model.scale_format, problem.a_scales, p.m, scales, scales_k, one);
-    const auto y = codes_of(model.scale_format, problem.b_scales.transposed(), p.n, scales, scales_k, one);
-    for_each_index(p.m, worth_threads(p.m * p.n * p.k > (std::int64_t{1} << 16)), [&](std::int64_t i) {
-        for (std::int64_t j = 0; j < p.n; ++j) {
-            std::uint32_t d = p.c.data == nullptr ? 0 : operand_code(unscaled.accumulator, p.c(i, j));
+    const auto a = codes_of(unscaled.a_format, p.a, k, 0);
+    const auto b = codes_of(unscaled.b_format, p.b.transposed(), k, 0);
+    const auto scale_codes = [&](const MatrixView& given, std::int64_t rows, const char* name) {
+        if (given.data == nullptr) return std::vector<std::uint32_t>(static_cast<std::size_t>(rows * scales_k), one);
+        if (given.rows == rows && given.cols == scales) return codes_of(model.scale_format, given, scales_k, one);
+        throw std::invalid_argument("the scales of " + std::string(name) + " are " + std::to_string(given.rows) +
+                                    " lines of " + std::to_string(given.cols) + ", not " + std::to_string(rows) +
+                                    " of " + std::to_string(scales) + ": one for every " +
+                                    std::to_string(model.scale_block) + " elements along k");
+    };
+    const auto x = scale_codes(problem.a_scales, p.m(), "A");
+    const auto y = scale_codes(problem.b_scales.transposed(), p.n(), "B");
+    for_each_index(p.m(), worth_threads(p.m() * p.n() * p.k() > (std::int64_t{1} << 16)), [&](std::int64_t i) {
+        for (std::int64_t j = 0; j < p.n(); ++j) {
+            std::uint32_t d = !p.has_c() ? 0 : operand_code(unscaled.accumulator, p.c(i, j));
             for (std::int64_t at = 0; at < k; at += step) {
                 const std::int64_t scale = at / model.scale_block;
                 d = block_scaled_dot(model, a.data() + i * k + at, b.data() + j * k + at,

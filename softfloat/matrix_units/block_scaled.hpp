@@ -95,12 +95,12 @@ constexpr std::uint32_t block_scaled_dot(const BlockScaledModel& model, const st
 /// an array may be null: all scales are 1 then, C is +0.
 struct BlockScaledProblem {
     GemmProblem product{};
-    Strided<const float> a_scales{};
-    Strided<const float> b_scales{};
+    MatrixView a_scales{};
+    MatrixView b_scales{};
 };
 
 /// Each element of D is a chain of block_scaled_dot in ascending k, the last instruction filled with zeros. Uses
-/// OpenMP's threads. Throws std::invalid_argument for negative sizes or missing arrays.
+/// OpenMP's threads. Throws std::invalid_argument for shapes that do not fit or missing arrays.
 void block_scaled_gemm(const BlockScaledModel& model, const BlockScaledProblem& problem);
 
 /// A row: "sm_100:tcgen05.mxf8f6f4.e4m3.fp32", "sm_120:mma.nvf4.e2m1.fp32".

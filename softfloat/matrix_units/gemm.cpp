@@ -16,16 +16,6 @@ namespace ulp {
 
 namespace {
 
-template <class Problem>
-void check(const Problem& p) {
-    if (p.m < 0 || p.n < 0 || p.k < 0) throw std::invalid_argument("a matrix product needs sizes of 0 or more");
-    const bool empty = p.m == 0 || p.n == 0;
-    if (!empty && p.d.data == nullptr) throw std::invalid_argument("a matrix product needs an array for its result");
-    if (!empty && p.k > 0 && (p.a.data == nullptr || p.b.data == nullptr)) {
-        throw std::invalid_argument("a matrix product needs the arrays of both operands");
-    }
-}
-
 void require_fp32_container(const TensorCoreModel& model) {
     if (model.accumulator.precision() > formats::fp32.precision()) {
         throw std::invalid_argument("a product with fp64 numbers does not fit arrays of fp32; use fp64_gemm");
@@ -34,12 +24,11 @@ void require_fp32_container(const TensorCoreModel& model) {
 
 /// A matrix by rows, each element as `convert` makes it of its storage word.
 template <class Operand, class Convert>
-std::vector<Operand> operands_of(const FloatFormat& format, std::int64_t rows, std::int64_t cols,
-                                 const Strided<const float>& matrix, const Convert& convert) {
-    std::vector<Operand> operands(static_cast<std::size_t>(rows * cols));
-    for (std::int64_t i = 0; i < rows; ++i) {
-        for (std::int64_t j = 0; j < cols; ++j) {
-            operands[static_cast<std::size_t>(i * cols + j)] = convert(operand_code(format, matrix(i, j)));
+std::vector<Operand> operands_of(const FloatFormat& format, const MatrixView& matrix, const Convert& convert) {
+    std::vector<Operand> operands(static_cast<std::size_t>(matrix.rows * matrix.cols));
+    for (std::int64_t i = 0; i < matrix.rows; ++i) {
+        for (std::int64_t j = 0; j < matrix.cols; ++j) {
+            operands[static_cast<std::size_t>(i * matrix.cols + j)] = convert(operand_code(format, matrix(i, j)));
         }
     }
     return operands;
@@ -48,16 +37,16 @@ std::vector<Operand> operands_of(const FloatFormat& format, std::int64_t rows, s
 /// Enough products to wake threads for.
 template <class Problem>
 bool is_long(const Problem& p) {
-    return p.m * p.n * p.k > (std::int64_t{1} << 16);
+    return p.m() * p.n() * p.k() > (std::int64_t{1} << 16);
 }
 
 template <class Operand>
 void gemm_plain(const TensorCoreModel& model, const GemmProblem& p, const std::vector<Operand>& a,
                 const std::vector<Operand>& b) {
-    for_each_index(p.m, worth_threads(is_long(p)), [&](std::int64_t i) {
-        for (std::int64_t j = 0; j < p.n; ++j) {
-            const std::uint32_t c = p.c.data == nullptr ? 0 : operand_code(model.accumulator, p.c(i, j));
-            const std::uint32_t d = chain_dot(model, a.data() + i * p.k, b.data() + j * p.k, c, p.k);
+    for_each_index(p.m(), worth_threads(is_long(p)), [&](std::int64_t i) {
+        for (std::int64_t j = 0; j < p.n(); ++j) {
+            const std::uint32_t c = !p.has_c() ? 0 : operand_code(model.accumulator, p.c(i, j));
+            const std::uint32_t d = chain_dot(model, a.data() + i * p.k(), b.data() + j * p.k(), c, p.k());
             p.d(i, j) = in_fp32_container(model.accumulator, d);
         }
     });
@@ -66,12 +55,12 @@ void gemm_plain(const TensorCoreModel& model, const GemmProblem& p, const std::v
 /// One element by the definition.
 double fp64_element(const TensorCoreModel& model, const Fp64Problem& p, std::int64_t i, std::int64_t j) {
     std::vector<std::uint64_t> row, column;
-    for (std::int64_t k = 0; k < p.k; ++k) {
+    for (std::int64_t k = 0; k < p.k(); ++k) {
         row.push_back(std::bit_cast<std::uint64_t>(p.a(i, k)));
         column.push_back(std::bit_cast<std::uint64_t>(p.b(k, j)));
     }
-    const std::uint64_t c = p.c.data == nullptr ? 0 : std::bit_cast<std::uint64_t>(p.c(i, j));
-    return std::bit_cast<double>(chain_dot(model, row.data(), column.data(), c, p.k));
+    const std::uint64_t c = !p.has_c() ? 0 : std::bit_cast<std::uint64_t>(p.c(i, j));
+    return std::bit_cast<double>(chain_dot(model, row.data(), column.data(), c, p.k()));
 }
 
 bool fused_chain(const TensorCoreModel& model) {
@@ -94,19 +83,19 @@ void add_multiple(double, const double*, double*, std::int64_t) {}
 
 void fp64_gemm(const TensorCoreModel& model, const Fp64Problem& p) {
     if (model.accumulator != formats::fp64) throw std::invalid_argument("this model has no fp64 accumulator");
-    check(p);
+    require_shapes(p);
     if (!fused_chain(model) || !has_fused_multiply_add()) return fp64_gemm_plain(model, p);
-    std::vector<double> b(static_cast<std::size_t>(p.k * p.n));
-    for (std::int64_t k = 0; k < p.k; ++k) {
-        for (std::int64_t j = 0; j < p.n; ++j) b[static_cast<std::size_t>(k * p.n + j)] = p.b(k, j);
+    std::vector<double> b(static_cast<std::size_t>(p.k() * p.n()));
+    for (std::int64_t k = 0; k < p.k(); ++k) {
+        for (std::int64_t j = 0; j < p.n(); ++j) b[static_cast<std::size_t>(k * p.n() + j)] = p.b(k, j);
     }
-    for_each_index(p.m, worth_threads(is_long(p)), [&](std::int64_t i) {
-        std::vector<double> row(static_cast<std::size_t>(p.n));
-        for (std::int64_t j = 0; j < p.n; ++j) row[static_cast<std::size_t>(j)] = p.c.data == nullptr ? 0 : p.c(i, j);
-        for (std::int64_t k = 0; k < p.k; ++k) add_multiple(p.a(i, k), b.data() + k * p.n, row.data(), p.n);
-        for (std::int64_t j = 0; j < p.n; ++j) {
+    for_each_index(p.m(), worth_threads(is_long(p)), [&](std::int64_t i) {
+        std::vector<double> row(static_cast<std::size_t>(p.n()));
+        for (std::int64_t j = 0; j < p.n(); ++j) row[static_cast<std::size_t>(j)] = !p.has_c() ? 0 : p.c(i, j);
+        for (std::int64_t k = 0; k < p.k(); ++k) add_multiple(p.a(i, k), b.data() + k * p.n(), row.data(), p.n());
+        for (std::int64_t j = 0; j < p.n(); ++j) {
             // The zeros that fill the last instruction make +0 of -0.
-            const double d = row[static_cast<std::size_t>(j)] + (p.k % model.instruction_k == 0 ? -0.0 : 0.0);
+            const double d = row[static_cast<std::size_t>(j)] + (p.k() % model.instruction_k == 0 ? -0.0 : 0.0);
             // Once NaN, always NaN: which NaN is the plain path's to say.
             p.d(i, j) = std::isnan(d) ? fp64_element(model, p, i, j) : d;
         }
@@ -115,9 +104,9 @@ void fp64_gemm(const TensorCoreModel& model, const Fp64Problem& p) {
 
 void fp64_gemm_plain(const TensorCoreModel& model, const Fp64Problem& p) {
     if (model.accumulator != formats::fp64) throw std::invalid_argument("this model has no fp64 accumulator");
-    check(p);
-    for_each_index(p.m, worth_threads(is_long(p)), [&](std::int64_t i) {
-        for (std::int64_t j = 0; j < p.n; ++j) p.d(i, j) = fp64_element(model, p, i, j);
+    require_shapes(p);
+    for_each_index(p.m(), worth_threads(is_long(p)), [&](std::int64_t i) {
+        for (std::int64_t j = 0; j < p.n(); ++j) p.d(i, j) = fp64_element(model, p, i, j);
     });
 }
 
@@ -137,22 +126,22 @@ float in_fp32_container(const FloatFormat& format, std::uint32_t code) {
 }
 
 void soft_gemm_plain(const TensorCoreModel& model, const GemmProblem& p) {
-    check(p);
+    require_shapes(p);
     require_fp32_container(model);
     if (takes_decoded(model)) {
         const auto decode_a = [&](std::uint32_t code) { return decoded(model.a_format, code); };
         const auto decode_b = [&](std::uint32_t code) { return decoded(model.b_format, code); };
-        gemm_plain(model, p, operands_of<DecodedOperand>(model.a_format, p.m, p.k, p.a, decode_a),
-                   operands_of<DecodedOperand>(model.b_format, p.n, p.k, p.b.transposed(), decode_b));
+        gemm_plain(model, p, operands_of<DecodedOperand>(model.a_format, p.a, decode_a),
+                   operands_of<DecodedOperand>(model.b_format, p.b.transposed(), decode_b));
     } else {
         const auto same = [](std::uint32_t code) { return code; };
-        gemm_plain(model, p, operands_of<std::uint32_t>(model.a_format, p.m, p.k, p.a, same),
-                   operands_of<std::uint32_t>(model.b_format, p.n, p.k, p.b.transposed(), same));
+        gemm_plain(model, p, operands_of<std::uint32_t>(model.a_format, p.a, same),
+                   operands_of<std::uint32_t>(model.b_format, p.b.transposed(), same));
     }
 }
 
 void soft_gemm(const TensorCoreModel& model, const GemmProblem& problem) {
-    check(problem);
+    require_shapes(problem);
     const auto& kernels = kernels_of<gemm_kernels::Kernels>(simd_choice());
     if (gemm_kernels::choose_kernel(model).family != gemm_kernels::Family::none &&
         (kernels.has_flush || !model.flush_subnormals)) {

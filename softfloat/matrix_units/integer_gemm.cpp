@@ -15,11 +15,11 @@ namespace {
 using Packed = std::vector<std::int16_t>;
 
 /// The matrix by rows. `name` is "A" or "B", for errors.
-Packed packed(const Strided<const std::int32_t>& matrix, std::int64_t rows, std::int64_t cols,
-              const IntegerRange& range, const char* name, bool transposed) {
-    Packed values(static_cast<std::size_t>(rows * cols));
-    for (std::int64_t i = 0; i < rows; ++i) {
-        for (std::int64_t j = 0; j < cols; ++j) {
+Packed packed(const BasicMatrixView<const std::int32_t>& matrix, const IntegerRange& range, const char* name,
+              bool transposed) {
+    Packed values(static_cast<std::size_t>(matrix.rows * matrix.cols));
+    for (std::int64_t i = 0; i < matrix.rows; ++i) {
+        for (std::int64_t j = 0; j < matrix.cols; ++j) {
             const std::int32_t x = matrix(i, j);
             if (x < range.least || x > range.greatest) {
                 const auto [row, col] = transposed ? std::pair{j, i} : std::pair{i, j};
@@ -27,7 +27,7 @@ Packed packed(const Strided<const std::int32_t>& matrix, std::int64_t rows, std:
                                             "] is " + std::to_string(x) + ", out of the operands' range from " +
                                             std::to_string(range.least) + " to " + std::to_string(range.greatest));
             }
-            values[static_cast<std::size_t>(i * cols + j)] = static_cast<std::int16_t>(x);
+            values[static_cast<std::size_t>(i * matrix.cols + j)] = static_cast<std::int16_t>(x);
         }
     }
     return values;
@@ -51,33 +51,24 @@ template <IntegerProduct product>
 void gemm(const IntegerModel& model, const IntegerProblem& p, const Packed& a, const Packed& b) {
     // Without saturation the order of the sums does not matter, and longer stretches are faster.
     const std::int64_t step = model.saturates ? model.instruction_k : 4096;
-    for_each_index(p.m, worth_threads(p.m * p.n * p.k > (std::int64_t{1} << 18)), [&](std::int64_t i) {
-        for (std::int64_t j = 0; j < p.n; ++j) {
-            std::int32_t d = p.c.data == nullptr ? 0 : p.c(i, j);
-            for (std::int64_t k = 0; k < p.k; k += step) {
-                const std::int64_t count = std::min(step, p.k - k);
-                d = accumulate(model, sum_of<product>(a.data() + i * p.k + k, b.data() + j * p.k + k, count), d);
+    for_each_index(p.m(), worth_threads(p.m() * p.n() * p.k() > (std::int64_t{1} << 18)), [&](std::int64_t i) {
+        for (std::int64_t j = 0; j < p.n(); ++j) {
+            std::int32_t d = !p.has_c() ? 0 : p.c(i, j);
+            for (std::int64_t k = 0; k < p.k(); k += step) {
+                const std::int64_t count = std::min(step, p.k() - k);
+                d = accumulate(model, sum_of<product>(a.data() + i * p.k() + k, b.data() + j * p.k() + k, count), d);
             }
             p.d(i, j) = d;
         }
     });
 }
 
-void check(const IntegerProblem& p) {
-    if (p.m < 0 || p.n < 0 || p.k < 0) throw std::invalid_argument("a matrix product needs sizes of 0 or more");
-    const bool empty = p.m == 0 || p.n == 0;
-    if (!empty && p.d.data == nullptr) throw std::invalid_argument("a matrix product needs an array for its result");
-    if (!empty && p.k > 0 && (p.a.data == nullptr || p.b.data == nullptr)) {
-        throw std::invalid_argument("a matrix product needs the arrays of both operands");
-    }
-}
-
 }  // namespace
 
 void integer_gemm(const IntegerModel& model, const IntegerProblem& p) {
-    check(p);
-    const Packed a = packed(p.a, p.m, p.k, operand_range(model, model.a_signed), "A", false);
-    const Packed b = packed(p.b.transposed(), p.n, p.k, operand_range(model, model.b_signed), "B", true);
+    require_shapes(p);
+    const Packed a = packed(p.a, operand_range(model, model.a_signed), "A", false);
+    const Packed b = packed(p.b.transposed(), operand_range(model, model.b_signed), "B", true);
     switch (model.product) {
         case IntegerProduct::multiply: return gemm<IntegerProduct::multiply>(model, p, a, b);
         case IntegerProduct::exclusive_or: return gemm<IntegerProduct::exclusive_or>(model, p, a, b);
@@ -86,15 +77,15 @@ void integer_gemm(const IntegerModel& model, const IntegerProblem& p) {
 }
 
 void integer_gemm_plain(const IntegerModel& model, const IntegerProblem& p) {
-    check(p);
-    for (std::int64_t i = 0; i < p.m; ++i) {
-        for (std::int64_t j = 0; j < p.n; ++j) {
+    require_shapes(p);
+    for (std::int64_t i = 0; i < p.m(); ++i) {
+        for (std::int64_t j = 0; j < p.n(); ++j) {
             std::vector<std::int32_t> x, y;
-            for (std::int64_t k = 0; k < p.k; ++k) {
+            for (std::int64_t k = 0; k < p.k(); ++k) {
                 x.push_back(p.a(i, k));
                 y.push_back(p.b(k, j));
             }
-            p.d(i, j) = integer_dot(model, x.data(), y.data(), p.c.data == nullptr ? 0 : p.c(i, j), p.k);
+            p.d(i, j) = integer_dot(model, x.data(), y.data(), !p.has_c() ? 0 : p.c(i, j), p.k());
         }
     }
 }

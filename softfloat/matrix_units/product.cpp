@@ -42,11 +42,10 @@ float apply(const LinearEpilogue& epilogue, float sum, float c) {
 using Sums = std::vector<float>;
 
 GemmProblem stretch(const GemmProblem& p, std::int64_t first, std::int64_t count, const float* c, Sums& sums) {
-    GemmProblem part{p.m, p.n, count, p.a, p.b, {}, {sums.data(), p.n, 1}};
-    part.a.data += first * p.a.col_stride;
-    part.b.data += first * p.b.row_stride;
-    if (c != nullptr) part.c = {c, p.n, 1};
-    return part;
+    return {p.a.part(0, first, p.m(), count),
+            p.b.part(first, 0, count, p.n()),
+            {c, p.m(), p.n()},
+            {sums.data(), p.m(), p.n()}};
 }
 
 void add_to(Sums& total, const Sums& sums) {
@@ -66,7 +65,7 @@ void add_piece(const TensorCoreModel& model, const ProductOrder& order, Sums& to
 /// k in [first, first + count), promoted at intervals, starting from c or from zero.
 Sums sum_piece(const TensorCoreModel& model, const ProductOrder& order, const GemmProblem& p, std::int64_t first,
                std::int64_t count, const float* c) {
-    Sums sums(static_cast<std::size_t>(p.m * p.n));
+    Sums sums(static_cast<std::size_t>(p.m() * p.n()));
     if (order.promote_every == 0 || count == 0) {
         const std::int64_t rest = order.tile_k > 0 ? count % order.tile_k : 0;
         if (rest == 0 || rest == count) {
@@ -89,12 +88,12 @@ Sums sum_piece(const TensorCoreModel& model, const ProductOrder& order, const Ge
 
 /// Each piece is a stretch of k, of whole instructions.
 Sums sum_of_stretches(const TensorCoreModel& model, const ProductOrder& order, const GemmProblem& p, const float* c) {
-    const std::int64_t instructions = (p.k + model.instruction_k - 1) / model.instruction_k;
+    const std::int64_t instructions = (p.k() + model.instruction_k - 1) / model.instruction_k;
     const std::int64_t equal = (instructions + order.split_k - 1) / order.split_k * model.instruction_k;
     const std::int64_t length = order.piece_k > 0 ? order.piece_k : equal;
-    Sums total = sum_piece(model, order, p, 0, std::min(length, p.k), c);
-    for (std::int64_t first = length; first < p.k; first += length) {
-        add_piece(model, order, total, sum_piece(model, order, p, first, std::min(length, p.k - first), nullptr));
+    Sums total = sum_piece(model, order, p, 0, std::min(length, p.k()), c);
+    for (std::int64_t first = length; first < p.k(); first += length) {
+        add_piece(model, order, total, sum_piece(model, order, p, first, std::min(length, p.k() - first), nullptr));
     }
     return total;
 }
@@ -112,17 +111,17 @@ std::vector<std::int64_t> sliced_k(const ProductOrder& order, std::int64_t k, in
 Sums sum_of_slices(const TensorCoreModel& model, const ProductOrder& order, const GemmProblem& p, const float* c) {
     Sums total;
     for (int piece = 0; piece < order.split_k; ++piece) {
-        const auto mine = sliced_k(order, p.k, piece);
+        const auto mine = sliced_k(order, p.k(), piece);
         if (piece > 0 && mine.empty()) break;
         const auto count = static_cast<std::int64_t>(mine.size());
         std::vector<float> a, b;
-        for (std::int64_t i = 0; i < p.m; ++i) {
+        for (std::int64_t i = 0; i < p.m(); ++i) {
             for (const std::int64_t k : mine) a.push_back(p.a(i, k));
         }
         for (const std::int64_t k : mine) {
-            for (std::int64_t j = 0; j < p.n; ++j) b.push_back(p.b(k, j));
+            for (std::int64_t j = 0; j < p.n(); ++j) b.push_back(p.b(k, j));
         }
-        const GemmProblem side_by_side{p.m, p.n, count, {a.data(), count, 1}, {b.data(), p.n, 1}, {}, {}};
+        const GemmProblem side_by_side{{a.data(), p.m(), count}, {b.data(), count, p.n()}, {}, {nullptr, p.m(), p.n()}};
         Sums sums = sum_piece(model, order, side_by_side, 0, count, piece == 0 ? c : nullptr);
         if (piece == 0) {
             total = std::move(sums);
@@ -135,7 +134,7 @@ Sums sum_of_slices(const TensorCoreModel& model, const ProductOrder& order, cons
 
 Sums sum_of_products(const TensorCoreModel& model, const ProductOrder& order, const GemmProblem& p, const float* c) {
     const bool reads_a_and_b = !order.epilogue || order.epilogue->alpha != 0;
-    if (!reads_a_and_b) return Sums(static_cast<std::size_t>(p.m * p.n));
+    if (!reads_a_and_b) return Sums(static_cast<std::size_t>(p.m() * p.n()));
     return order.slice_k > 0 ? sum_of_slices(model, order, p, c) : sum_of_stretches(model, order, p, c);
 }
 
@@ -158,10 +157,10 @@ void check(const TensorCoreModel& model, const ProductOrder& order) {
 /// Row-major C in the accumulator's values, or nothing.
 Sums addends(const TensorCoreModel& model, const GemmProblem& p) {
     Sums c;
-    if (p.c.data == nullptr) return c;
-    c.reserve(static_cast<std::size_t>(p.m * p.n));
-    for (std::int64_t i = 0; i < p.m; ++i) {
-        for (std::int64_t j = 0; j < p.n; ++j) {
+    if (!p.has_c()) return c;
+    c.reserve(static_cast<std::size_t>(p.m() * p.n()));
+    for (std::int64_t i = 0; i < p.m(); ++i) {
+        for (std::int64_t j = 0; j < p.n(); ++j) {
             c.push_back(in_fp32_container(model.accumulator, operand_code(model.accumulator, p.c(i, j))));
         }
     }
@@ -172,6 +171,7 @@ Sums addends(const TensorCoreModel& model, const GemmProblem& p) {
 
 void soft_product(const TensorCoreModel& model, const ProductOrder& order, const GemmProblem& p) {
     check(model, order);
+    require_shapes(p);
     const bool one_chain = order.split_k == 1 && order.piece_k == 0 && order.tile_k == 0;
     if (one_chain && order.promote_every == 0 && !order.epilogue) {
         soft_gemm(model, p);
@@ -181,9 +181,9 @@ void soft_product(const TensorCoreModel& model, const ProductOrder& order, const
     const Sums c = reads_c ? addends(model, p) : Sums{};
     const float* first_c = c.empty() || order.epilogue ? nullptr : c.data();
     const Sums total = sum_of_products(model, order, p, first_c);
-    for (std::int64_t i = 0; i < p.m; ++i) {
-        for (std::int64_t j = 0; j < p.n; ++j) {
-            const auto at = static_cast<std::size_t>(i * p.n + j);
+    for (std::int64_t i = 0; i < p.m(); ++i) {
+        for (std::int64_t j = 0; j < p.n(); ++j) {
+            const auto at = static_cast<std::size_t>(i * p.n() + j);
             const float d = order.epilogue ? apply(*order.epilogue, total[at], c.empty() ? 0.0F : c[at]) : total[at];
             p.d(i, j) = in_fp32_container(model.accumulator, operand_code(model.accumulator, d));
         }

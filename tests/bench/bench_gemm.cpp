@@ -45,7 +45,7 @@ void soft(benchmark::State& state, const ulp::gemm_kernels::Kernels* kernels, co
     const auto a = ordinary_values(model.a_format, size * size, 1);
     const auto b = ordinary_values(model.b_format, size * size, 2);
     std::vector<float> d(a.size());
-    const ulp::GemmProblem problem{size, size, size, {a.data(), size, 1}, {b.data(), size, 1}, {}, {d.data(), size, 1}};
+    const ulp::GemmProblem problem{{a.data(), size, size}, {b.data(), size, size}, {}, {d.data(), size, size}};
     omp_set_num_threads(threads);
     for (auto _ : state) {
         if (kernels != nullptr) {
@@ -70,8 +70,7 @@ void integer(benchmark::State& state, const ulp::IntegerModel& model, std::int64
     const auto a = values(model.a_signed, 1);
     const auto b = values(model.b_signed, 2);
     std::vector<std::int32_t> d(a.size());
-    const ulp::IntegerProblem problem{
-        size, size, size, {a.data(), size, 1}, {b.data(), size, 1}, {}, {d.data(), size, 1}};
+    const ulp::IntegerProblem problem{{a.data(), size, size}, {b.data(), size, size}, {}, {d.data(), size, size}};
     omp_set_num_threads(1);
     for (auto _ : state) {
         ulp::integer_gemm(model, problem);
@@ -86,7 +85,7 @@ void fp64(benchmark::State& state, const TensorCoreModel& model, std::int64_t si
     const std::vector<double> a(x.begin(), x.end());
     const std::vector<double> b(y.begin(), y.end());
     std::vector<double> d(a.size());
-    const ulp::Fp64Problem problem{size, size, size, {a.data(), size, 1}, {b.data(), size, 1}, {}, {d.data(), size, 1}};
+    const ulp::Fp64Problem problem{{a.data(), size, size}, {b.data(), size, size}, {}, {d.data(), size, size}};
     omp_set_num_threads(1);
     for (auto _ : state) {
         ulp::fp64_gemm(model, problem);
@@ -102,10 +101,9 @@ void block_scaled(benchmark::State& state, const ulp::BlockScaledModel& model, s
     std::vector<float> scales(static_cast<std::size_t>(size * blocks));
     for (std::size_t i = 0; i < scales.size(); ++i) scales[i] = i % 3 == 0 ? 2.0F : 0.5F;
     std::vector<float> d(a.size());
-    const ulp::BlockScaledProblem problem{
-        {size, size, size, {a.data(), size, 1}, {b.data(), size, 1}, {}, {d.data(), size, 1}},
-        {scales.data(), blocks, 1},
-        {scales.data(), size, 1}};
+    const ulp::BlockScaledProblem problem{{{a.data(), size, size}, {b.data(), size, size}, {}, {d.data(), size, size}},
+                                          {scales.data(), size, blocks},
+                                          {scales.data(), blocks, size}};
     omp_set_num_threads(1);
     for (auto _ : state) {
         ulp::block_scaled_gemm(model, problem);

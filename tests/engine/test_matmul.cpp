@@ -118,8 +118,8 @@ std::vector<Index> ascending(Index count) {
 
 struct IeeeKernels {
     Simd simd;
-    void (*product)(const StridedProduct&, bool onto_d);
-    void (*rounded_row)(const IeeeRow&, const Rounder<double>&);
+    void (*product)(const GemmProblem&, bool onto_d);
+    void (*rounded_row)(const GemmProblem&, const Rounder<double>&);
 };
 std::vector<IeeeKernels> ieee_kernels() {
     std::vector<IeeeKernels> all{{Simd::portable, ieee_product_portable, ieee_rounded_row_portable}};
@@ -160,11 +160,7 @@ TEST_CASE("soft:ieee's tiles give the plain loop's bits with every set of instru
                     const MatrixView y = b_across ? transposed(b_t) : MatrixView(b);
                     Matrix wide = Matrix::Constant(m, n + 3, 7.0F);  // what lies beside D stays
                     wide.leftCols(n) = c;
-                    const auto run = [&](bool onto_d) {
-                        product({m, n, k, x.data, x.row_stride, x.col_stride, y.data, y.row_stride, y.col_stride,
-                                 wide.data(), n + 3},
-                                onto_d);
-                    };
+                    const auto run = [&](bool onto_d) { product({x, y, {}, {wide.data(), m, n, n + 3, 1}}, onto_d); };
                     run(true);
                     CHECK(differing(wide.leftCols(n), expected) == 0);
                     run(false);
@@ -191,7 +187,7 @@ TEST_CASE("soft:ieee's rows in narrow formats have the softfloat types' bits wit
             for (const auto& [simd, product, rounded_row] : ieee_kernels()) {
                 CAPTURE(name_of(simd));
                 Matrix sums = c;
-                rounded_row({n, 200, a.data(), 1, b.data(), n, sums.data()}, Rounder<double>(format));
+                rounded_row({a, b, {}, {sums.data(), 1, n}}, Rounder<double>(format));
                 CHECK(differing(sums, expected) == 0);
             }
         }

@@ -36,12 +36,6 @@ struct Plan {
 int round_up_div(int x, int y) { return (x + y - 1) / y; }
 std::int64_t tiles_of(std::int64_t size, std::int64_t tile) { return (size + tile - 1) / tile; }
 
-/// A matrix from element (i, j) on.
-template <class Real>
-Strided<Real> part_of(const Strided<Real>& matrix, std::int64_t i, std::int64_t j) {
-    return {&matrix(i, j), matrix.row_stride, matrix.col_stride};
-}
-
 /// Products packed as one group: a chain without groups of its own takes as many as fit its instructions.
 int packed_group(const KernelChoice& choice, const TensorCoreModel& block, std::int64_t k) {
     const bool whole = choice.family == Family::chain &&
@@ -64,16 +58,16 @@ Plan make_plan(const Kernels& kernels, const TensorCoreModel& model, const GemmP
     Plan plan{
         kernels,  choose_kernel(model), model, emulated ? emulating_hmma(model) : model, problem, {}, 0, {}, {}, 0,
         continues};
-    plan.order.k = problem.k;
-    plan.order.group = packed_group(plan.choice, plan.block, problem.k);
+    plan.order.k = problem.k();
+    plan.order.group = packed_group(plan.choice, plan.block, problem.k());
     if (emulated) {
         const int groups = 2 * round_up_div(plan.block.instruction_k, plan.block.group_size);
         plan.order.emulated_instruction = model.instruction_k;
-        plan.order.groups = tiles_of(problem.k, model.instruction_k) * groups;
+        plan.order.groups = tiles_of(problem.k(), model.instruction_k) * groups;
         plan.groups_per_segment = groups;
     } else {
         const std::int64_t step = packed_step(plan);
-        plan.order.groups = tiles_of(problem.k, step) * step / plan.order.group;
+        plan.order.groups = tiles_of(problem.k(), step) * step / plan.order.group;
         plan.groups_per_segment = plan.order.groups;
     }
     plan.a_grid = plan.choice.grid_of(model.a_format);
@@ -113,7 +107,7 @@ void load_tile(const Plan& plan, const PackedRows& a, const PackedPanel& b, Tile
     for (std::int64_t i = 0; i < tile.rows; ++i) {
         auto& suspects = tile.suspects[static_cast<std::size_t>(i)];
         if ((a.special >> i & 1) != 0) suspects = ~std::uint64_t{0};
-        if (plan.problem.c.data == nullptr) continue;
+        if (!plan.problem.has_c()) continue;
         float* row = tile.c.data() + i * plan.width;
         load_row(plan, tile, i, row);
         if (plan.choice.family == Family::chain) continue;  // follows every number
@@ -216,22 +210,22 @@ void settle_suspects(const Plan& plan, Tile& tile) {
     for (std::int64_t i = 0; i < tile.rows; ++i) {
         std::uint64_t suspects = tile.suspects[static_cast<std::size_t>(i)] & used;
         if (suspects == 0) continue;
-        const auto row = operands_along_k<Operand>(plan.model.a_format, &p.a(tile.row + i, 0), p.a.col_stride, p.k);
+        const auto row = operands_along_k<Operand>(plan.model.a_format, &p.a(tile.row + i, 0), p.a.col_stride, p.k());
         for (; suspects != 0; suspects &= suspects - 1) {
             const int j = std::countr_zero(suspects);
             auto& column = columns[static_cast<std::size_t>(j)];
             if (column.empty())
-                column = operands_along_k<Operand>(plan.model.b_format, &p.b(0, tile.col + j), p.b.row_stride, p.k);
-            const float addend = p.c.data == nullptr ? 0.0F : p.c(tile.row + i, tile.col + j);
+                column = operands_along_k<Operand>(plan.model.b_format, &p.b(0, tile.col + j), p.b.row_stride, p.k());
+            const float addend = !p.has_c() ? 0.0F : p.c(tile.row + i, tile.col + j);
             const std::uint32_t c = operand_code(plan.model.accumulator, addend);
-            const std::uint32_t d = chain_dot(plan.model, row.data(), column.data(), c, p.k);
+            const std::uint32_t d = chain_dot(plan.model, row.data(), column.data(), c, p.k());
             tile.c[static_cast<std::size_t>(i * plan.width + j)] = in_fp32_container(plan.model.accumulator, d);
         }
     }
 }
 
 void store_tile(const Plan& plan, const Tile& tile) {
-    const Strided<float>& d = plan.problem.d;
+    const MutableMatrixView& d = plan.problem.d;
     for (std::int64_t i = 0; i < tile.rows; ++i) {
         const float* from = tile.c.data() + i * plan.width;
         float* to = &d(tile.row + i, tile.col);
@@ -247,10 +241,10 @@ struct PackedMemory {
     /// Makes room for this piece and all that are no larger.
     void fit(const Plan& plan) {
         const std::int64_t row_count =
-            packed_row_count(plan.kernels, plan.order, std::min(rows_per_tile, plan.problem.m));
+            packed_row_count(plan.kernels, plan.order, std::min(rows_per_tile, plan.problem.m()));
         const PanelCounts panel = packed_panel_counts(plan.kernels, plan.b_grid, plan.order);
-        rows.resize(static_cast<std::size_t>(tiles_of(plan.problem.m, rows_per_tile)));
-        panels.resize(static_cast<std::size_t>(tiles_of(plan.problem.n, plan.width)));
+        rows.resize(static_cast<std::size_t>(tiles_of(plan.problem.m(), rows_per_tile)));
+        panels.resize(static_cast<std::size_t>(tiles_of(plan.problem.n(), plan.width)));
         const auto row_tiles = static_cast<std::int64_t>(rows.size());
         const auto col_tiles = static_cast<std::int64_t>(panels.size());
         const std::size_t values = lines_of<float>(row_tiles * row_count + col_tiles * panel.values);
@@ -289,24 +283,26 @@ struct PackedMemory {
 void pack_row_tile(const Plan& plan, std::int64_t t, PackedMemory& packed) {
     const GemmProblem& p = plan.problem;
     const std::int64_t first = t * rows_per_tile;
-    pack_rows(plan.kernels, plan.model.a_format, plan.a_grid, plan.order, part_of(p.a, first, 0),
-              std::min(rows_per_tile, p.m - first), packed.rows[static_cast<std::size_t>(t)]);
+    pack_rows(plan.kernels, plan.model.a_format, plan.a_grid, plan.order,
+              p.a.part(first, 0, std::min(rows_per_tile, p.m() - first), p.k()),
+              packed.rows[static_cast<std::size_t>(t)]);
 }
 void pack_col_tile(const Plan& plan, std::int64_t t, PackedMemory& packed) {
     const GemmProblem& p = plan.problem;
     const std::int64_t first = t * plan.width;
-    pack_panel(plan.kernels, plan.model.b_format, plan.b_grid, plan.order, part_of(p.b, 0, first),
-               std::min(plan.width, p.n - first), packed.panels[static_cast<std::size_t>(t)]);
+    pack_panel(plan.kernels, plan.model.b_format, plan.b_grid, plan.order,
+               p.b.part(0, first, p.k(), std::min(plan.width, p.n() - first)),
+               packed.panels[static_cast<std::size_t>(t)]);
 }
 
 void run_tile(const Plan& plan, const PackedMemory& packed, std::int64_t t, Tile& tile) {
-    const std::int64_t row_tiles = tiles_of(plan.problem.m, rows_per_tile);
+    const std::int64_t row_tiles = tiles_of(plan.problem.m(), rows_per_tile);
     const std::int64_t i = t % row_tiles;
     const std::int64_t j = t / row_tiles;
     tile.row = i * rows_per_tile;
-    tile.rows = std::min(rows_per_tile, plan.problem.m - tile.row);
+    tile.rows = std::min(rows_per_tile, plan.problem.m() - tile.row);
     tile.col = j * plan.width;
-    tile.cols = std::min(plan.width, plan.problem.n - tile.col);
+    tile.cols = std::min(plan.width, plan.problem.n() - tile.col);
     const PackedRows& a = packed.rows[static_cast<std::size_t>(i)];
     const PackedPanel& b = packed.panels[static_cast<std::size_t>(j)];
     load_tile(plan, a, b, tile);
@@ -338,11 +334,11 @@ Extent piece_extent(const Plan& plan, int shares, std::int64_t bytes_a_share) {
         plan.order.emulated_instruction > 0 ? plan.groups_per_segment * plan.order.group : k_step;
     const auto packed_k = [&](std::int64_t k) { return tiles_of(k, k_step) * step_k; };
     const GemmProblem& p = plan.problem;
-    Extent most{std::min<std::int64_t>(p.m, 96 * shares), 0, std::min<std::int64_t>(p.k, 512)};
+    Extent most{std::min<std::int64_t>(p.m(), 96 * shares), 0, std::min<std::int64_t>(p.k(), 512)};
     const std::int64_t depth = packed_k(most.k);
-    most.n = fitting(p.n, plan.width, col_bytes * depth, row_bytes * most.m * depth);
-    most.m = fitting(p.m, rows_per_tile, row_bytes * depth, col_bytes * filled_up(most.n) * depth);
-    most.k = fitting(p.k, plan.model.instruction_k,
+    most.n = fitting(p.n(), plan.width, col_bytes * depth, row_bytes * most.m * depth);
+    most.m = fitting(p.m(), rows_per_tile, row_bytes * depth, col_bytes * filled_up(most.n) * depth);
+    most.k = fitting(p.k(), plan.model.instruction_k,
                      (row_bytes * most.m + col_bytes * filled_up(most.n)) * step_k / k_step, 0);
     return most;
 }
@@ -350,16 +346,14 @@ Extent piece_extent(const Plan& plan, int shares, std::int64_t bytes_a_share) {
 /// The part of a product that begins at `at`. Along k a piece ends where an instruction of the chain does, and its
 /// result is the next one's C, as in the chain itself.
 GemmProblem piece_of(const GemmProblem& p, const Extent& at, const Extent& most) {
-    GemmProblem piece{.m = std::min(most.m, p.m - at.m),
-                      .n = std::min(most.n, p.n - at.n),
-                      .k = std::min(most.k, p.k - at.k),
-                      .a = part_of(p.a, at.m, at.k),
-                      .b = part_of(p.b, at.k, at.n),
-                      .d = part_of(p.d, at.m, at.n)};
+    const std::int64_t m = std::min(most.m, p.m() - at.m);
+    const std::int64_t n = std::min(most.n, p.n() - at.n);
+    const std::int64_t k = std::min(most.k, p.k() - at.k);
+    GemmProblem piece{p.a.part(at.m, at.k, m, k), p.b.part(at.k, at.n, k, n), {}, p.d.part(at.m, at.n, m, n)};
     if (at.k > 0) {
-        piece.c = {piece.d.data, piece.d.row_stride, piece.d.col_stride};
-    } else if (p.c.data != nullptr) {
-        piece.c = part_of(p.c, at.m, at.n);
+        piece.c = piece.d;
+    } else if (p.has_c()) {
+        piece.c = p.c.part(at.m, at.n, m, n);
     }
     return piece;
 }
@@ -367,9 +361,9 @@ GemmProblem piece_of(const GemmProblem& p, const Extent& at, const Extent& most)
 /// All pieces' beginnings; those that share packed columns follow each other.
 template <class Function>
 void each_piece(const GemmProblem& p, const Extent& most, const Function& f) {
-    for (std::int64_t n = 0; n < p.n; n += most.n) {
-        for (std::int64_t k = 0; k < p.k; k += most.k) {
-            for (std::int64_t m = 0; m < p.m; m += most.m) f(Extent{m, n, k});
+    for (std::int64_t n = 0; n < p.n(); n += most.n) {
+        for (std::int64_t k = 0; k < p.k(); k += most.k) {
+            for (std::int64_t m = 0; m < p.m(); m += most.m) f(Extent{m, n, k});
         }
     }
 }
@@ -382,23 +376,17 @@ void fast_gemm(const Kernels& kernels, const TensorCoreModel& model, const GemmP
     if (choice.family == Family::none || (model.flush_subnormals && !kernels.has_flush)) {
         throw std::invalid_argument("this model has no fast path; use soft_gemm_plain");
     }
-    if (given.m == 0 || given.n == 0 || given.k == 0) return soft_gemm_plain(model, given);  // nothing to pack
+    if (given.m() == 0 || given.n() == 0 || given.k() == 0) return soft_gemm_plain(model, given);  // nothing to pack
     GemmProblem problem = given;
     TensorCoreModel oriented = model;
     // Wide rows fill the vectors better. A dot product has no sides, but where the first NaN is the result's.
     const bool sides = model.nan == NanStyle::x86 || model.nan == NanStyle::dmma;
-    if (given.n < given.m && given.n < 48 && !sides) {
-        problem = {given.n,
-                   given.m,
-                   given.k,
-                   given.b.transposed(),
-                   given.a.transposed(),
-                   given.c.transposed(),
-                   given.d.transposed()};
+    if (given.n() < given.m() && given.n() < 48 && !sides) {
+        problem = given.transposed();
         std::swap(oriented.a_format, oriented.b_format);
     }
     // Below this, waking the threads would cost more than they save.
-    const bool parallel = worth_threads(problem.m * problem.n * problem.k > (std::int64_t{1} << 18));
+    const bool parallel = worth_threads(problem.m() * problem.n() * problem.k() > (std::int64_t{1} << 18));
     const int shares = std::max(parallel ? omp_get_max_threads() : 1, 2);
     const Extent most = piece_extent(make_plan(kernels, oriented, problem, false), shares, packed_bytes);
     static thread_local PackedMemory memory;
@@ -410,8 +398,8 @@ void fast_gemm(const Kernels& kernels, const TensorCoreModel& model, const GemmP
         Tile tile;
         each_piece(problem, most, [&](const Extent& at) {
             const Plan plan = make_plan(kernels, oriented, piece_of(problem, at, most), at.k > 0);
-            const std::int64_t row_tiles = tiles_of(plan.problem.m, rows_per_tile);
-            const std::int64_t col_tiles = tiles_of(plan.problem.n, plan.width);
+            const std::int64_t row_tiles = tiles_of(plan.problem.m(), rows_per_tile);
+            const std::int64_t col_tiles = tiles_of(plan.problem.n(), plan.width);
             const std::int64_t new_cols = at.m == 0 ? col_tiles : 0;
             share(new_cols + row_tiles, [&](std::int64_t t) {
                 if (t < new_cols) {

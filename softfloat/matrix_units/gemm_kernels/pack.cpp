@@ -76,7 +76,8 @@ std::int64_t packed_row_count(const Kernels& kernels, const KOrder& order, std::
 }
 
 void pack_rows(const Kernels& kernels, const FloatFormat& format, const Grid& grid, const KOrder& order,
-               const Strided<const float>& a, std::int64_t rows, PackedRows& packed) {
+               const MatrixView& a, PackedRows& packed) {
+    const std::int64_t rows = a.rows;
     const std::int64_t count = order.groups * rows * order.group;
     const std::int64_t padded = packed_row_count(kernels, order, rows);
     std::fill_n(packed.values, padded, 0.0F);
@@ -109,7 +110,7 @@ PanelCounts packed_panel_counts(const Kernels& kernels, const Grid& grid, const 
 }
 
 void pack_panel(const Kernels& kernels, const FloatFormat& format, const Grid& grid, const KOrder& order,
-                const Strided<const float>& b, std::int64_t cols, PackedPanel& packed) {
+                const MatrixView& b, PackedPanel& packed) {
     const std::int64_t width = std::int64_t{vectors_per_panel} * kernels.lanes;
     const std::int64_t depth = order.groups * order.group;
     std::fill_n(packed.values, depth * width, 0.0F);
@@ -119,7 +120,7 @@ void pack_panel(const Kernels& kernels, const FloatFormat& format, const Grid& g
             const std::int64_t k = order.source(g, place);
             if (k >= order.k) continue;
             float* to = packed.values + (g * order.group + place) * width;
-            copy(&b(k, 0), b.col_stride, cols, to);
+            copy(&b(k, 0), b.col_stride, b.cols, to);
         }
     }
     if (kernels.encode_panel(grid, packed.values, depth, packed.exponents)) return;

@@ -36,7 +36,7 @@ struct PackedRows {
 };
 std::int64_t packed_row_count(const Kernels& kernels, const KOrder& order, std::int64_t rows);
 void pack_rows(const Kernels& kernels, const FloatFormat& format, const Grid& grid, const KOrder& order,
-               const Strided<const float>& a, std::int64_t rows, PackedRows& packed);
+               const MatrixView& a, PackedRows& packed);
 
 /// A panel of B's columns, at most 4 vectors wide and filled up with zeros: values [group][k][column] and exponent
 /// codes, in memory that the caller gives.
@@ -50,6 +50,6 @@ struct PanelCounts {
 };
 PanelCounts packed_panel_counts(const Kernels& kernels, const Grid& grid, const KOrder& order);
 void pack_panel(const Kernels& kernels, const FloatFormat& format, const Grid& grid, const KOrder& order,
-                const Strided<const float>& b, std::int64_t cols, PackedPanel& packed);
+                const MatrixView& b, PackedPanel& packed);
 
 }  // namespace ulp::gemm_kernels

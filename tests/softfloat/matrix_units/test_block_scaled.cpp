@@ -103,9 +103,8 @@ TEST_CASE(
         const auto x = containers(model.scale_format, x_codes);
         const auto y = containers(model.scale_format, y_codes);
         std::vector<float> d(static_cast<std::size_t>(m * n));
-        ulp::BlockScaledProblem problem{{m, n, k, {a.data(), k, 1}, {b.data(), n, 1}, {}, {d.data(), n, 1}},
-                                        {x.data(), blocks, 1},
-                                        {y.data(), n, 1}};
+        ulp::BlockScaledProblem problem{
+            {{a.data(), m, k}, {b.data(), k, n}, {}, {d.data(), m, n}}, {x.data(), m, blocks}, {y.data(), blocks, n}};
         ulp::block_scaled_gemm(model, problem);
         const std::uint32_t one = ulp::operand_code(model.scale_format, 1.0F);
         const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
@@ -134,6 +133,10 @@ TEST_CASE(
             problem.a_scales = problem.b_scales = {};
             ulp::block_scaled_gemm(model, problem);
         }
+        problem.b_scales = {y.data(), blocks - 1, n};
+        CHECK_THROWS_WITH_AS(ulp::block_scaled_gemm(model, problem), doctest::Contains("the scales of B are "),
+                             std::invalid_argument);
+        problem.b_scales = {};
         problem.product.a.data = nullptr;
         CHECK_THROWS_AS(ulp::block_scaled_gemm(model, problem), std::invalid_argument);
     }

@@ -39,7 +39,7 @@ TEST_CASE("fast and plain products agree on a billion products of mixed classes"
             const auto b = floats(model.b_format, data, k * n, 3 * seed + 1);
             const auto c = floats(model.accumulator, data, m * n, 3 * seed + 2);
             std::vector<float> plain(c.size()), fast(c.size());
-            ulp::GemmProblem p{m, n, k, {a.data(), k, 1}, {b.data(), n, 1}, {c.data(), n, 1}, {plain.data(), n, 1}};
+            ulp::GemmProblem p{{a.data(), m, k}, {b.data(), k, n}, {c.data(), m, n}, {plain.data(), m, n}};
             ulp::soft_gemm_plain(model, p);
             p.d.data = fast.data();
             ulp::soft_gemm(model, p);

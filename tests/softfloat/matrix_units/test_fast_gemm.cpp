@@ -79,10 +79,10 @@ class Case {
   private:
     [[nodiscard]] GemmProblem problem(std::vector<float>& d) const {
         const auto [m, n, k, a_transposed, b_transposed, with_c] = shape_;
-        GemmProblem p{.m = m, .n = n, .k = k, .d = {d.data(), n, 1}};
-        p.a = a_transposed ? ulp::Strided<const float>{a_.data(), 1, m} : ulp::Strided<const float>{a_.data(), k, 1};
-        p.b = b_transposed ? ulp::Strided<const float>{b_.data(), 1, k} : ulp::Strided<const float>{b_.data(), n, 1};
-        if (with_c) p.c = {c_.data(), n, 1};
+        GemmProblem p{.a = {a_.data(), m, k}, .b = {b_.data(), k, n}, .d = {d.data(), m, n}};
+        if (a_transposed) p.a = ulp::MatrixView(a_.data(), k, m).transposed();
+        if (b_transposed) p.b = ulp::MatrixView(b_.data(), n, k).transposed();
+        if (with_c) p.c = {c_.data(), m, n};
         return p;
     }
 
@@ -208,12 +208,11 @@ TEST_CASE("few and tiny powers of two, where the floor under the largest exponen
         std::vector<float> a(40 * 48), b(48 * 70), plain(40 * 70), fast(40 * 70);
         for (std::size_t i = 0; i < a.size(); ++i) a[i] = power(ulp::test::random_word(7, i) >> 32);
         for (std::size_t i = 0; i < b.size(); ++i) b[i] = power(ulp::test::random_word(8, i) >> 32);
-        GemmProblem p{
-            .m = 40, .n = 70, .k = 48, .a = {a.data(), 48, 1}, .b = {b.data(), 70, 1}, .d = {plain.data(), 70, 1}};
+        GemmProblem p{.a = {a.data(), 40, 48}, .b = {b.data(), 48, 70}, .d = {plain.data(), 40, 70}};
         ulp::soft_gemm_plain(model, p);
         TensorCoreModel without = model;
         without.policies.exponent_floor = ulp::no_exponent_floor;
-        p.d = {fast.data(), 70, 1};
+        p.d.data = fast.data();
         ulp::soft_gemm_plain(without, p);
         CAPTURE(std::string(key));
         if (model.summation == ulp::Summation::fused) CHECK(plain != fast);  // the data show the floor
@@ -230,8 +229,7 @@ TEST_CASE("values off the grid are rounded to it first, tf32 truncated") {
         const auto a = random_floats(ulp::formats::fp32, DataClass::ordinary, 40 * 50, 1);
         const auto b = random_floats(ulp::formats::fp32, DataClass::subnormal, 50 * 70, 2);
         std::vector<float> plain(40 * 70), fast(40 * 70);
-        GemmProblem p{
-            .m = 40, .n = 70, .k = 50, .a = {a.data(), 50, 1}, .b = {b.data(), 70, 1}, .d = {plain.data(), 70, 1}};
+        GemmProblem p{.a = {a.data(), 40, 50}, .b = {b.data(), 50, 70}, .d = {plain.data(), 40, 70}};
         ulp::soft_gemm_plain(model, p);
         p.d.data = fast.data();
         ulp::soft_gemm(model, p);
@@ -248,17 +246,17 @@ TEST_CASE("products in place and bad problems") {
     std::vector<float> c{1.0F, 2.0F};
     const std::vector<float> a{3.0F};
     const std::vector<float> b{4.0F, 5.0F};
-    GemmProblem p{.m = 1,
-                  .n = 2,
-                  .k = 1,
-                  .a = {a.data(), 1, 1},
-                  .b = {b.data(), 2, 1},
-                  .c = {c.data(), 2, 1},
-                  .d = {c.data(), 2, 1}};
+    GemmProblem p{.a = {a.data(), 1, 1}, .b = {b.data(), 1, 2}, .c = {c.data(), 1, 2}, .d = {c.data(), 1, 2}};
     ulp::soft_gemm(model, p);
     CHECK(c == std::vector<float>{13.0F, 17.0F});
     p.b.data = nullptr;
     CHECK_THROWS_WITH_AS(ulp::soft_gemm(model, p), doctest::Contains("both operands"), std::invalid_argument);
-    p.m = -1;
+    p.b = {b.data(), 2, 1};
+    CHECK_THROWS_WITH_AS(ulp::soft_gemm(model, p), "a product of 1 x 1 by 2 x 1 does not give 1 x 2",
+                         std::invalid_argument);
+    p.b = {b.data(), 1, 2};
+    p.c = {c.data(), 2, 1};
+    CHECK_THROWS_WITH_AS(ulp::soft_gemm(model, p), "C is 2 x 1 where the product is 1 x 2", std::invalid_argument);
+    p.d.rows = -1;
     CHECK_THROWS_AS(ulp::soft_gemm(model, p), std::invalid_argument);
 }

@@ -44,7 +44,7 @@ struct Dot {
     [[nodiscard]] float product(const TensorCoreModel& model, const ulp::ProductOrder& order, float c) const {
         float d = 0;
         const auto k = static_cast<std::int64_t>(a.size());
-        ulp::soft_product(model, order, {1, 1, k, {a.data(), k, 1}, {b.data(), 1, 1}, {&c, 1, 1}, {&d, 1, 1}});
+        ulp::soft_product(model, order, {{a.data(), 1, k}, {b.data(), k, 1}, {&c, 1, 1}, {&d, 1, 1}});
         return d;
     }
 };
@@ -94,7 +94,7 @@ TEST_CASE("sums of pieces may be added in the accumulator's format") {
     a[16] = a[32] = a[48] = 1;
     const std::vector<float> b(64, 1.0F);
     float d = 0;
-    const ulp::GemmProblem problem{1, 1, 64, {a.data(), 64, 1}, {b.data(), 1, 1}, {}, {&d, 1, 1}};
+    const ulp::GemmProblem problem{{a.data(), 1, 64}, {b.data(), 64, 1}, {}, {&d, 1, 1}};
     ulp::soft_product(model, {.split_k = 4, .narrow_sums = true}, problem);
     CHECK(d == 2048);
     ulp::soft_product(model, {.split_k = 4}, problem);
@@ -166,7 +166,7 @@ TEST_CASE("an epilogue without C scales the sum, its sign of zero included") {
         const std::vector<float> x(16, a), y(16, 1.0F);
         float d = 1;
         ulp::soft_product(model, {.epilogue = ulp::LinearEpilogue{alpha, 0}},
-                          {1, 1, 16, {x.data(), 16, 1}, {y.data(), 1, 1}, {}, {&d, 1, 1}});
+                          {{x.data(), 1, 16}, {y.data(), 16, 1}, {}, {&d, 1, 1}});
         return bits(d);
     };
     CHECK(product(0.0F, 1) == bits(0.0F));
@@ -213,10 +213,10 @@ TEST_CASE("fp64 instructions are chains of fused multiply-adds") {
     const std::vector<double> a{1.0, 0x1p-53, 0x1p-53};
     const std::vector<double> b{1.0, 1.0, 1.0};
     double d = 0;
-    ulp::fp64_gemm(model, {1, 1, 3, {a.data(), 3, 1}, {b.data(), 1, 1}, {}, {&d, 1, 1}});
+    ulp::fp64_gemm(model, {{a.data(), 1, 3}, {b.data(), 3, 1}, {}, {&d, 1, 1}});
     CHECK(d == 1.0);  // each half of the last place is lost on its own
     const std::vector<double> reversed{0x1p-53, 0x1p-53, 1.0};
-    ulp::fp64_gemm(model, {1, 1, 3, {reversed.data(), 3, 1}, {b.data(), 1, 1}, {}, {&d, 1, 1}});
+    ulp::fp64_gemm(model, {{reversed.data(), 1, 3}, {b.data(), 3, 1}, {}, {&d, 1, 1}});
     CHECK(d == 1.0 + 0x1p-52);
 }
 
@@ -240,7 +240,7 @@ int integer_differences(const ulp::IntegerModel& model, std::int64_t m, std::int
         const auto little = static_cast<std::int32_t>(ulp::test::random_word(3, i) % 100'000);
         c.push_back(i % 3 == 0 ? little : (i % 3 == 1 ? 0x7FFFFFFF - little : -0x7FFFFFFF + little));
     }
-    ulp::IntegerProblem p{m, n, k, {a.data(), 1, m}, {b.data(), n, 1}, {c.data(), n, 1}, {fast.data(), n, 1}};
+    ulp::IntegerProblem p{{a.data(), m, k, 1, m}, {b.data(), k, n}, {c.data(), m, n}, {fast.data(), m, n}};
     integer_gemm(model, p);
     p.d.data = plain.data();
     integer_gemm_plain(model, p);
@@ -259,7 +259,7 @@ TEST_CASE("fast integer products equal the plain ones for every row") {
     CHECK(integer_differences(ulp::find_integer_model("sm_80:mma.u8.s32")->model, 2, 2, 9001) == 0);
     const std::int32_t out_of_range[] = {1, 2, -129, 3};
     std::int32_t d[4] = {};
-    const ulp::IntegerProblem bad{2, 2, 2, {d, 2, 1}, {out_of_range, 2, 1}, {}, {d, 2, 1}};
+    const ulp::IntegerProblem bad{{d, 2, 2}, {out_of_range, 2, 2}, {}, {d, 2, 2}};
     CHECK_THROWS_WITH_AS(integer_gemm(ulp::find_integer_model("sm_80:mma.s8.s32")->model, bad),
                          "B[1, 0] is -129, out of the operands' range from -128 to 127", std::invalid_argument);
 }
@@ -281,7 +281,7 @@ TEST_CASE("fast fp64 products equal the plain ones on any bits, -0 and NaN inclu
             };
             const auto a = values(m * k, 5), b = values(k * n, 6), c = values(m * n, 7);
             std::vector<double> fast(c.size()), plain(c.size());
-            ulp::Fp64Problem p{m, n, k, {a.data(), k, 1}, {b.data(), 1, k}, {c.data(), n, 1}, {fast.data(), n, 1}};
+            ulp::Fp64Problem p{{a.data(), m, k}, {b.data(), k, n, 1, k}, {c.data(), m, n}, {fast.data(), m, n}};
             ulp::fp64_gemm(model, p);
             p.d.data = plain.data();
             ulp::fp64_gemm_plain(model, p);
