@@ -94,9 +94,10 @@ std::vector<std::string> flag_names(unsigned flags) {
     return names;
 }
 
-Description describe(const NamedFormat& named, std::string_view text, Rounding rounding) {
+Description describe(const NamedFormat& named, std::string_view text, const Context& how) {
     const FloatFormat& format = named.format;
-    Context context{.rounding = rounding};
+    Context context = how;
+    context.flags = 0;
     const bool is_word = text.substr(0, 5) == "bits:";
     const std::uint64_t bits = is_word ? parse_word(format, text.substr(5)) : parse_bits(format, text, context);
     Description result;

@@ -36,9 +36,9 @@ struct Description {
     std::vector<std::string> flags;            // "inexact", "underflow", ...
 };
 
-/// `text` as parse_bits reads it, or bits:HEX for a storage word of the format. Throws std::invalid_argument where it
-/// is neither, or where the format has no such number (NaN).
-Description describe(const NamedFormat& format, std::string_view text, Rounding rounding = Rounding::nearest_even);
+/// `text` as parse_bits reads it, rounded as `how` says, or bits:HEX for a storage word of the format. Throws
+/// std::invalid_argument where it is neither, or where the format has no such number (NaN).
+Description describe(const NamedFormat& format, std::string_view text, const Context& how = {});
 
 /// The names of the flags that are set.
 std::vector<std::string> flag_names(unsigned flags);

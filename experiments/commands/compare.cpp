@@ -1,4 +1,4 @@
-// `ulplab compare A B`: where two training runs part.
+// `ulplab compare A B`: where two training runs diverge.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -46,8 +46,7 @@ std::string trained_again(const gpu::TraceFile& file, const std::string& name, s
     gpu::shorten_digests(again.trace);
     known.trace.steps.resize(static_cast<std::size_t>(steps));
     const bool same = !first_difference(again.trace, known.trace);
-    return fmt::format("trained again here, {} gives the trace {}{}", file.backend, same ? "of " : "of another than ",
-                       name);
+    return fmt::format("retrained here, {} {} {}", file.backend, same ? "reproduces" : "does not reproduce", name);
 }
 
 /// Two software runs can be trained again, in step, to see the product and the element. Hardware's cannot be without
@@ -132,6 +131,6 @@ Action declare(OptionParser& app) {
 
 }  // namespace
 
-Command compare_command() { return {"compare", "where two training runs part", declare}; }
+Command compare_command() { return {"compare", "find where two training runs diverge", declare}; }
 
 }  // namespace ulp

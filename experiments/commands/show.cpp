@@ -17,23 +17,29 @@ namespace {
 
 struct Options {
     std::string value;
-    std::vector<std::string> formats;  // names of number formats, "json", "console"
+    std::vector<std::string> number_formats;
+    std::vector<std::string> outputs;  // "json", "console"; names of number formats, too, as --format once took them
     std::string rounding = "nearest_even";
+    bool saturate = false;
     std::optional<OptionParser> app;
 };
 
-/// --format names number formats and the form of the output, in any order; the last form counts.
+/// What to print, and as what; of several forms of the output the last counts.
 struct Request {
     std::vector<NamedFormat> formats;
     bool json = false;
 };
-Request parse_formats(const std::vector<std::string>& names) {
+Request request_of(const Options& options) {
     Request request;
-    for (const std::string& name : names) {
+    std::vector<std::string> names = options.number_formats;
+    for (const std::string& name : options.outputs) {
         if (name == "json" || name == "console") {
             request.json = name == "json";
-            continue;
+        } else {
+            names.push_back(name);
         }
+    }
+    for (const std::string& name : names) {
         const FloatFormat& format = format_by_name(name);
         for (const NamedFormat& row : named_formats()) {
             if (row.format == format) request.formats.push_back(row);
@@ -53,12 +59,12 @@ std::string value_of(const Options& options) {
 }
 
 /// Descriptions in the formats that can hold the text: one that cannot is passed over if several were asked for.
-std::vector<Description> describe_all(const Request& request, const std::string& text, Rounding rounding) {
+std::vector<Description> describe_all(const Request& request, const std::string& text, const Context& how) {
     std::vector<Description> rows;
     std::string complaint;
     for (const NamedFormat& format : request.formats) {
         try {
-            rows.push_back(describe(format, text, rounding));
+            rows.push_back(describe(format, text, how));
         } catch (const std::invalid_argument& error) {
             complaint = error.what();
         }
@@ -105,11 +111,12 @@ void print_details(const Description& row) {
 }
 
 ExitCode show(const Options& options) {
-    const Request request = parse_formats(options.formats);
+    const Request request = request_of(options);
     const std::string text = value_of(options);
     const Rounding rounding = rounding_by_name(options.rounding);
     if (rounding == Rounding::stochastic) throw UsageError("show rounds in the deterministic modes only");
-    const std::vector<Description> rows = describe_all(request, text, rounding);
+    const std::vector<Description> rows =
+        describe_all(request, text, {.rounding = rounding, .saturate = options.saturate});
     if (request.json) {
         auto list = nlohmann::ordered_json::array();
         for (const Description& row : rows) list.push_back(to_json(row));
@@ -129,11 +136,16 @@ Action declare(OptionParser& app) {
     options->app = app;
     app.allow_extras();
     app.add_option("VALUE", options->value, "a number, as 0.1, -1.5e-3, 0x1.8p-10, inf, or bits:3C00");
-    app.add_option("--format", options->formats,
-                   "a number format (see `ulplab formats`; several may be given), all by default; json or console: "
-                   "the form of the output")
+    app.add_option("--number-format", options->number_formats,
+                   "number format (see `ulplab formats`; several may be given); all by default")
         .repeated();
-    app.add_option("--rounding", options->rounding, "nearest_even, nearest_away, toward_zero, down, up or odd");
+    app.add_option("--format", options->outputs,
+                   "form of the output: console or json (a number format is taken, too, as by --number-format)")
+        .repeated();
+    app.add_option("--rounding", options->rounding,
+                   "rounding mode: nearest_even, nearest_away, toward_zero, down, up or odd");
+    app.add_flag("--saturate", options->saturate,
+                 "overflow and infinity become the largest finite number (PTX: cvt with .satfinite)");
     return [options] { return show(*options); };
 }
 

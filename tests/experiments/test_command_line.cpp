@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "experiments/framework/experiment.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/subprocess.hpp"
+#include "softfloat/format_names.hpp"
 #include "tests/experiments/temporary_folder.hpp"
 #include "tests/shared_data.hpp"
 
@@ -347,12 +349,33 @@ TEST_CASE("show prints a value in every format or in those named, as text and as
     CHECK(parsed.at(0).at("above_bits") == "0x2E67");
     CHECK(parsed.at(0).at("error") == "-2.44140625e-5");
     CHECK(parsed.at(1).at("error_in_ulps") == "0.2");
+    const Finished apart =
+        ulplab({"show", "0.1", "--number-format", "fp16", "--format", "json", "--number-format", "e4m3"});
+    CHECK(apart.output == json.output);
+    CHECK(ulplab({"show", "500", "--number-format", "e4m3"}).output.find("nan") != std::string::npos);
+    const Finished saturated = ulplab({"show", "500", "--number-format", "e4m3", "--saturate"});
+    CHECK(saturated.output.find("448") != std::string::npos);
+    CHECK(saturated.output.find("overflow") != std::string::npos);
+    CHECK(ulplab({"show", "-inf", "--number-format", "fp16", "--saturate"}).output.find("-65504") != std::string::npos);
     check_refused({"show"}, 2, "show needs a VALUE");
     check_refused({"show", "1,5"}, 2, "'1,5' is not a number");
     check_refused({"show", "1", "2"}, 2, "show takes one VALUE");
     check_refused({"show", "1", "--format", "fp17"}, 2, "there is no format 'fp17'");
     check_refused({"show", "1", "--rounding", "sideways"}, 2, "there is no rounding mode 'sideways'");
     check_refused({"show", "nan", "--format", "e2m1"}, 2, "no NaN");
+}
+
+TEST_CASE("codes lists every code of a format, NaNs included, as it is") {
+    for (const std::string name : {"fp16", "bf16", "e4m3", "e5m2", "e4m3fnuz", "e8m0", "e2m3", "e2m1"}) {
+        CAPTURE(name);
+        std::istringstream lines(ulplab({"codes", name}).output);
+        std::string line;
+        std::getline(lines, line);
+        unsigned long code = 0, different = 0;
+        for (; std::getline(lines, line); ++code) different += std::stoul(line, nullptr, 16) != code ? 1 : 0;
+        CHECK(different == 0);
+        CHECK(code == 1UL << format_by_name(name).code_bits());
+    }
 }
 
 TEST_CASE("formats lists every format") {

@@ -116,8 +116,8 @@ TEST_CASE("traces of two generations part, and the place is named") {
     write(b, changed);
     const Outcome builds = ulplab("compare " + a.string() + " " + b.string());
     CHECK(builds.code == 4);
-    CHECK(contains(builds.output, "soft:h100 gives the trace of " + a.string()));
-    CHECK(contains(builds.output, "soft:h100 gives the trace of another than " + b.string()));
+    CHECK(contains(builds.output, "soft:h100 reproduces " + a.string()));
+    CHECK(contains(builds.output, "soft:h100 does not reproduce " + b.string()));
     // One of hardware cannot be trained again; what to do is said.
     std::string hardware = changed;
     hardware.replace(hardware.find("device software"), 15, "device NVIDIA H100, sm_90");

@@ -9,7 +9,7 @@ namespace ulp::test {
 namespace {
 
 Description described(std::string_view format, std::string_view text, Rounding rounding = Rounding::nearest_even) {
-    return describe({format, format_by_name(format), ""}, text, rounding);
+    return describe({format, format_by_name(format), ""}, text, {.rounding = rounding});
 }
 using Flags = std::vector<std::string>;
 

@@ -93,7 +93,8 @@ NamedFormat named_format(std::string_view name) {
 }
 
 std::string describe_json(const std::vector<std::string>& fields) {
-    const Description row = describe(named_format(fields.at(1)), fields.at(3), rounding_by_name(fields.at(2)));
+    const Description row =
+        describe(named_format(fields.at(1)), fields.at(3), {.rounding = rounding_by_name(fields.at(2))});
     Object object;
     object.text("hex", row.value.hex).text("fields", row.fields).text("shortest", row.value.decimal);
     object.text("value", row.exact).text("as_fp64", row.as_fp64).text("hex_float", row.hex_float);
