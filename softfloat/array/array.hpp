@@ -14,6 +14,7 @@
 #include <type_traits>
 
 #include "softfloat/array/context.hpp"
+#include "softfloat/array/path.hpp"
 #include "softfloat/array/words.hpp"
 #include "softfloat/float.hpp"
 #include "softfloat/format.hpp"
@@ -24,7 +25,7 @@ namespace ulp {
 /// to[i] = round_to(format, from[i]): rounded to the format's grid, in fp32. Any format.
 void round_array(const FloatFormat& format, std::span<const float> from, std::span<float> to,
                  const ArrayContext& context = {}, Simd simd = simd_choice());
-/// The same with fp64 as the container: vectorised for formats with at most 22 digits that lie within fp32.
+/// The same with fp64 as the container.
 void round_array(const FloatFormat& format, std::span<const double> from, std::span<double> to,
                  const ArrayContext& context = {}, Simd simd = simd_choice());
 /// In place.

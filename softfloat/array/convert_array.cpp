@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "softfloat/array/environment.hpp"
+#include "softfloat/array/path.hpp"
 #include "softfloat/array/stages.hpp"
 #include "softfloat/array/words.hpp"
 #include "softfloat/round.hpp"
@@ -8,13 +9,6 @@
 
 namespace ulp::array {
 namespace {
-
-/// Whether conversion by way of fp32 gives the bits of the direct one.
-bool by_way_of_fp32(const FloatFormat& to, const FloatFormat& from, const ArrayContext& context) {
-    if (context.flush_inputs && !(from == formats::fp32)) return false;  // the plan knows only fp32's subnormals
-    if (to == formats::fp64) return !context.saturate && !context.flush_outputs && !(from == formats::fp64);
-    return !(from == formats::fp64) || by_odd_fp32(to, context);
-}
 
 void convert_each(const FloatFormat& to, const FloatFormat& from, const void* in, void* out, std::size_t count,
                   const ArrayContext& context) {
@@ -25,24 +19,41 @@ void convert_each(const FloatFormat& to, const FloatFormat& from, const void* in
     }
 }
 
+/// Calls f(words, begin, count) with the fp32 words of each chunk.
+template <class Function>
+void each_chunk(const Reader& reader, const void* in, std::size_t count, const Function& f) {
+    alignas(64) std::uint32_t buffer[chunk_size];
+    for (std::size_t begin = 0; begin < count; begin += chunk_size) {
+        const std::size_t now = std::min(chunk_size, count - begin);
+        f(reader.read(in, begin, now, buffer), begin, now);
+    }
+}
+
+/// To fp64 every fp32 number is exact; only an infinity may become another number.
+void widen(const Reader& reader, const void* in, void* out, std::size_t count, const ArrayContext& context,
+           const KernelTable& kernels) {
+    auto* to = static_cast<double*>(out);
+    auto writer = Writer64::make(formats::fp64, of_results(context), kernels);
+    each_chunk(reader, in, count, [&](const void* words, std::size_t begin, std::size_t now) {
+        kernels.widen({}, words, to + begin, now);
+        if (context.saturate) writer->write(to + begin, begin, now, to);
+    });
+}
+
 }  // namespace
 
 void convert_words(const FloatFormat& to, const FloatFormat& from, const void* in, void* out, std::size_t count,
                    const ArrayContext& context, Simd simd) {
-    require_sensible(context);
-    const KernelTable& kernels = kernels_of<KernelTable>(simd);
-    const auto reader = Reader::make(from, kernels);
-    auto writer = Writer::make(to, context, kernels);
-    if (!reader || !writer || !by_way_of_fp32(to, from, context)) {
-        convert_each(to, from, in, out, count, context);
-        return;
-    }
+    const Path path = choose_path(to, from, context, simd);
+    if (path.kernel == Kernel::scalar_loop) return convert_each(to, from, in, out, count, context);
+    const KernelTable& kernels = kernels_of<KernelTable>(path.simd);
     const FloatEnvironment environment(Rounding::nearest_even);
-    alignas(64) std::uint32_t buffer[block_size];
-    for (std::size_t begin = 0; begin < count; begin += block_size) {
-        const std::size_t now = std::min(block_size, count - begin);
-        writer->write(reader->read(in, begin, now, buffer), begin, now, out);
-    }
+    if (from == formats::fp64) return Writer64::make(to, context, kernels)->write(in, 0, count, out);
+    const auto reader = Reader::make(from, context, kernels);
+    if (path.kernel == Kernel::fp64_words) return widen(*reader, in, out, count, context, kernels);
+    auto writer = Writer::make(to, of_results(context), kernels);
+    each_chunk(*reader, in, count,
+               [&](const void* words, std::size_t begin, std::size_t now) { writer->write(words, begin, now, out); });
 }
 
 }  // namespace ulp::array

@@ -7,110 +7,141 @@
 namespace ulp::array {
 namespace {
 
-constexpr int fp32_fraction = formats::fp32.fraction_bits;
-constexpr std::uint32_t smallest_normal_fp32 = 0x00800000;
+template <class Word>
+constexpr FloatFormat container = sizeof(Word) == 8 ? formats::fp64 : formats::fp32;
+template <class Word>
+constexpr int container_fraction = container<Word>.fraction_bits;
+template <class Word>
+constexpr Word smallest_normal_of_container = Word{1} << container_fraction<Word>;
+template <class Word>
+constexpr Word word_bits_of = 8 * sizeof(Word);
 
-/// The fp32 word of a storage word.
-std::uint32_t word_of(const FloatFormat& format, std::uint64_t bits) {
+/// The container's word of a storage word.
+template <class Word>
+Word word_of(const FloatFormat& format, std::uint64_t bits) {
     Context exact;
-    return static_cast<std::uint32_t>(convert_bits(formats::fp32, format, bits, exact));
+    return static_cast<Word>(convert_bits(container<Word>, format, bits, exact));
 }
 
-/// The fp32 word of 2^exponent, a normal number.
-std::uint32_t power_of_two(int exponent) {
-    return static_cast<std::uint32_t>(exponent + formats::fp32.bias) << fp32_fraction;
+/// The container's word of 2^exponent, a normal number.
+template <class Word>
+Word power_of_two(int exponent) {
+    return static_cast<Word>(exponent + container<Word>.bias) << container_fraction<Word>;
 }
 
-bool within_fp32(const FloatFormat& format) {
+template <class Word>
+bool within_container(const FloatFormat& format) {
     return format.has_sign && format.has_subnormals && format.fraction_bits >= 1 &&
-           format.fraction_bits <= fp32_fraction && format.emin() >= formats::fp32.emin() &&
-           format.emax() <= formats::fp32.emax();
+           format.fraction_bits <= container_fraction<Word> && format.emin() >= container<Word>.emin() &&
+           format.emax() <= container<Word>.emax();
 }
 
-/// The smallest magnitude that is not flushed: 2^emin, or what rounds to it with an unbounded exponent. One place
-/// finer than the format's own grid there, half a unit in the last place is 2^(emin - 2 - fraction_bits).
-std::uint32_t smallest_unflushed(const FloatFormat& format, const ArrayContext& context, KernelRange range) {
-    const std::uint32_t smallest_normal = power_of_two(format.emin());
-    const bool nearest = context.rounding == Rounding::nearest_even || context.rounding == Rounding::nearest_away;
-    if (!nearest || context.tininess == Tininess::before_rounding) return smallest_normal;
-    // In units of fp32's last place in the binade below 2^emin; there is none below fp32's own smallest normal number.
-    const int exponent = fp32_fraction - format.fraction_bits - (range == wide ? 2 : 1);
-    return smallest_normal - (exponent >= 0 ? std::uint32_t{1} << exponent : 0);
-}
-
-void plan_extremes(RoundingPlan& plan, const FloatFormat& format, const ArrayContext& context) {
-    plan.largest = word_of(format, pack(format, false, format.max_finite_magnitude()));
+template <class Word>
+void plan_extremes(BasicRoundingPlan<Word>& plan, const FloatFormat& format, const ArrayContext& context) {
+    plan.largest = word_of<Word>(format, pack(format, false, format.max_finite_magnitude()));
     plan.overflow_toward = plan.largest;
-    const std::uint32_t infinity = word_of(format, infinity_bits(format, false));
+    const Word infinity = word_of<Word>(format, infinity_bits(format, false));
     plan.overflow_away = context.saturate ? plan.largest : infinity;
     plan.infinity = plan.overflow_away;
     Context exact;
-    plan.nan = word_of(format, convert_bits(format, formats::fp32, formats::fp32.nan_code(), exact));
+    plan.nan = word_of<Word>(format, convert_bits(format, container<Word>, container<Word>.nan_code(), exact));
 }
 
-void plan_subnormals(RoundingPlan& plan, const FloatFormat& format, Rounding rounding) {
-    const int field_of_emin = format.emin() + formats::fp32.bias;
-    plan.cut_at_zero = plan.cut + static_cast<std::uint32_t>(field_of_emin);
-    const std::uint32_t field_of_cut_23 = plan.cut_at_zero - fp32_fraction;
-    plan.hidden_parity = (field_of_cut_23 & 1) == 0 ? smallest_normal_fp32 : 0;
-    plan.smallest = word_of(format, pack(format, false, 1));
+template <class Word>
+void plan_subnormals(BasicRoundingPlan<Word>& plan, const FloatFormat& format, Rounding rounding) {
+    const int field_of_emin = format.emin() + container<Word>.bias;
+    plan.cut_at_zero = plan.cut + static_cast<Word>(field_of_emin);
+    const Word field_of_whole_cut = plan.cut_at_zero - container_fraction<Word>;
+    plan.hidden_parity = (field_of_whole_cut & 1) == 0 ? smallest_normal_of_container<Word> : 0;
+    plan.smallest = word_of<Word>(format, pack(format, false, 1));
     plan.tiny_exponent = std::bit_cast<std::uint32_t>(static_cast<float>(32 - format.smallest_exponent()));
-    const std::uint32_t half = plan.smallest - smallest_normal_fp32;
+    const Word half = plan.smallest - smallest_normal_of_container<Word>;
     plan.tiny_half = rounding == Rounding::nearest_even ? half : rounding == Rounding::nearest_away ? half - 1 : 0;
 }
 
-void plan_code(RoundingPlan& plan, const FloatFormat& format) {
-    plan.code_rebias = static_cast<std::uint32_t>(formats::fp32.bias - format.bias) << fp32_fraction;
-    plan.code_smallest_normal = power_of_two(format.emin());
-    plan.code_infinity = static_cast<std::uint32_t>(format.infinity_magnitude());
-    plan.code_nan = static_cast<std::uint32_t>(format.has_nan() ? format.nan_code() : 0);
-    plan.code_sign_shift = static_cast<std::uint32_t>(32 - format.storage_bits());
-    plan.code_magnitude_mask = static_cast<std::uint32_t>(format.magnitude_mask());
-    plan.code_hidden = std::uint32_t{1} << format.fraction_bits;
-    const std::uint32_t reserved = format.specials == Specials::ieee           ? plan.code_hidden
-                                   : format.specials == Specials::all_ones_nan ? 1
-                                                                               : 0;
-    plan.code_top = plan.code_magnitude_mask - reserved;
-    plan.infinity_word = static_cast<std::uint32_t>(format.has_infinity() ? formats::fp32.infinity_magnitude()
-                                                                          : formats::fp32.nan_code());
+/// Which magnitudes count as tiny: those below 2^emin; after rounding, those that do not reach it when they are rounded
+/// as if the exponent had no end. That drops `finer` bits of the container's word: as many as in the binade above, and
+/// one less where the binade below 2^emin is the container's own subnormal one.
+template <class Word>
+void plan_flushing(BasicRoundingPlan<Word>& plan, const FloatFormat& format, const ArrayContext& context,
+                   KernelRange range) {
+    plan.flush_shift = word_bits_of<Word>;
+    if (context.flush_outputs) {
+        const Word smallest_normal = power_of_two<Word>(format.emin());
+        plan.zero_below = smallest_normal;
+        plan.zero_below_away = smallest_normal;
+        const int finer = static_cast<int>(plan.cut) - (range == wide ? 1 : 0);
+        if (context.tininess == Tininess::after_rounding && finer >= 1) {
+            const Word unit = Word{1} << finer;
+            const bool nearest =
+                context.rounding == Rounding::nearest_even || context.rounding == Rounding::nearest_away;
+            if (nearest) plan.zero_below -= unit / 2;
+            plan.zero_below_away -= unit - 1;
+            plan.flush_shift = word_bits_of<Word> - static_cast<Word>(finer);
+        }
+    }
+    const Word smallest_of_container = smallest_normal_of_container<Word>;
+    if (!context.flush_inputs || plan.zero_below > smallest_of_container) return;
+    plan.zero_below = smallest_of_container;
+    plan.zero_below_away = smallest_of_container;
+    plan.flush_shift = word_bits_of<Word>;
 }
 
-}  // namespace
+template <class Word>
+void plan_code(BasicRoundingPlan<Word>& plan, const FloatFormat& format) {
+    plan.code_rebias = static_cast<Word>(container<Word>.bias - format.bias) << container_fraction<Word>;
+    plan.code_smallest_normal = power_of_two<Word>(format.emin());
+    plan.code_infinity = static_cast<Word>(format.infinity_magnitude());
+    plan.code_nan = static_cast<Word>(format.has_nan() ? format.nan_code() : 0);
+    plan.code_sign_shift = word_bits_of<Word> - static_cast<Word>(format.code_bits());
+    plan.code_padding = static_cast<Word>(format.padding_bits);
+    plan.code_magnitude_mask = static_cast<Word>(format.magnitude_mask());
+    plan.code_hidden = Word{1} << format.fraction_bits;
+    const Word reserved = format.specials == Specials::ieee           ? plan.code_hidden
+                          : format.specials == Specials::all_ones_nan ? 1
+                                                                      : 0;
+    plan.code_top = plan.code_magnitude_mask - reserved;
+    plan.infinity_word =
+        static_cast<Word>(format.has_infinity() ? container<Word>.infinity_magnitude() : container<Word>.nan_code());
+}
 
-std::optional<Plan> make_plan(const FloatFormat& format, const ArrayContext& context) {
-    if (!within_fp32(format)) return std::nullopt;
-    Plan plan{.constants = {}, .range = wide, .rounding = context.rounding};
-    RoundingPlan& constants = plan.constants;
-    constants.cut = static_cast<std::uint32_t>(fp32_fraction - format.fraction_bits);
+template <class Word>
+std::optional<BasicPlan<Word>> plan_in(const FloatFormat& format, const ArrayContext& context) {
+    if (!within_container<Word>(format)) return std::nullopt;
+    BasicPlan<Word> plan{.constants = {}, .range = wide, .rounding = context.rounding};
+    BasicRoundingPlan<Word>& constants = plan.constants;
+    constants.cut = static_cast<Word>(container_fraction<Word> - format.fraction_bits);
     const bool all_digits = constants.cut == 0;
-    if (format.emin() > formats::fp32.emin()) {
+    if (format.emin() > container<Word>.emin()) {
         plan.range = format.has_negative_zero() ? narrow : no_negative_zero;
         plan_subnormals(constants, format, context.rounding);
-        // Every fp32 subnormal must be tiny: the cut of the lowest binade exceeds a significand's fraction.
-        if (all_digits || constants.cut_at_zero < fp32_fraction + 2) return std::nullopt;
+        // Every subnormal of the container must be tiny: the cut of the lowest binade exceeds a significand's fraction.
+        if (all_digits || constants.cut_at_zero < static_cast<Word>(container_fraction<Word> + 2)) return std::nullopt;
     } else if (!format.has_negative_zero()) {
         return std::nullopt;
     }
-    if (context.flush_outputs) {
-        const bool by_sign_or_chance = context.rounding == Rounding::up || context.rounding == Rounding::down ||
-                                       context.rounding == Rounding::stochastic;
-        if (by_sign_or_chance) return std::nullopt;
-        constants.zero_below = smallest_unflushed(format, context, plan.range);
-    }
-    if (context.flush_inputs && constants.zero_below < smallest_normal_fp32) {
-        constants.zero_below = smallest_normal_fp32;
-    }
+    plan_flushing(constants, format, context, plan.range);
     // Nothing is dropped: the other kernels need a last kept bit above a dropped one.
     if (all_digits) plan.rounding = Rounding::toward_zero;
-    constants.up = context.rounding == Rounding::up ? ~std::uint32_t{0} : 0;
-    constants.zero_sum_sign = context.rounding == Rounding::down ? std::uint32_t{1} << 31 : 0;
+    constants.up = context.rounding == Rounding::up ? ~Word{0} : 0;
+    constants.zero_sum_sign = context.rounding == Rounding::down ? Word{1} << (word_bits_of<Word> - 1) : 0;
     plan_extremes(constants, format, context);
     plan_code(constants, format);
     if (context.rounding == Rounding::stochastic) start_random(constants, context, 0);
     return plan;
 }
 
-void start_random(RoundingPlan& plan, const ArrayContext& context, std::size_t element) {
+}  // namespace
+
+std::optional<Plan> make_plan(const FloatFormat& format, const ArrayContext& context) {
+    return plan_in<std::uint32_t>(format, context);
+}
+std::optional<Plan64> make_plan64(const FloatFormat& format, const ArrayContext& context) {
+    return plan_in<std::uint64_t>(format, context);
+}
+
+template <class Word>
+void start_random(BasicRoundingPlan<Word>& plan, const ArrayContext& context, std::size_t element) {
     const auto split = [](std::uint32_t(&words)[2], std::uint64_t x) {
         words[0] = static_cast<std::uint32_t>(x);
         words[1] = static_cast<std::uint32_t>(x >> 32);
@@ -122,5 +153,7 @@ void start_random(RoundingPlan& plan, const ArrayContext& context, std::size_t e
     plan.skip = static_cast<std::uint32_t>(position % 4);
     plan.kept_bits = ~std::uint32_t{0} << (32 - context.random_bits);
 }
+template void start_random(RoundingPlan&, const ArrayContext&, std::size_t);
+template void start_random(RoundingPlan64&, const ArrayContext&, std::size_t);
 
 }  // namespace ulp::array

@@ -9,17 +9,23 @@
 
 namespace ulp::array {
 
-struct Plan {
-    RoundingPlan constants;
+template <class Word>
+struct BasicPlan {
+    BasicRoundingPlan<Word> constants;
     KernelRange range;
-    Rounding rounding;  // the kernel: not the context's where the format has all of fp32's digits
+    Rounding rounding;  // the kernel: not the context's where the format has all of the container's digits
 };
+using Plan = BasicPlan<std::uint32_t>;
+using Plan64 = BasicPlan<std::uint64_t>;
 
-/// Nothing where the kernels cannot do it: formats that reach beyond fp32, without sign or subnormals; flushed outputs
-/// of a directed or stochastic rounding. The scalar functions then do.
+/// For values carried in fp32. Nothing where the kernels cannot do it: formats that reach beyond fp32, or without sign
+/// or subnormals. The scalar functions then do.
 std::optional<Plan> make_plan(const FloatFormat& format, const ArrayContext& context);
+/// The same for values carried in fp64.
+std::optional<Plan64> make_plan64(const FloatFormat& format, const ArrayContext& context);
 
 /// Sets the plan's random numbers to those of the elements from `element` on.
-void start_random(RoundingPlan& plan, const ArrayContext& context, std::size_t element);
+template <class Word>
+void start_random(BasicRoundingPlan<Word>& plan, const ArrayContext& context, std::size_t element);
 
 }  // namespace ulp::array

@@ -3,6 +3,7 @@
 #include "softfloat/arithmetic.hpp"
 #include "softfloat/array/environment.hpp"
 #include "softfloat/array/kernels/native_half.hpp"
+#include "softfloat/array/path.hpp"
 #include "softfloat/array/stages.hpp"
 #include "softfloat/array/words.hpp"
 #include "softfloat/vector/dispatch.hpp"
@@ -40,69 +41,128 @@ void operate_each(const FloatFormat& format, Operation operation, const Operands
     }
 }
 
-/// Whether everything stays well within fp32's exponents: see kernels_arithmetic.hpp.
-bool fits_single(const FloatFormat& format) {
-    return format.precision() <= 11 && format.smallest_exponent() >= -60 && format.emax() <= 60;
-}
-
-bool has_processor(Rounding rounding) {
-    return rounding == Rounding::nearest_even || rounding == Rounding::toward_zero || rounding == Rounding::up ||
-           rounding == Rounding::down;
-}
-
-/// A kernel that does all the work, if there is one.
-ArithmeticKernel direct_kernel(const FloatFormat& format, Operation operation, const ArrayContext& context, Simd simd) {
-    const KernelTable& kernels = kernels_of<KernelTable>(simd);
-    if (context.saturate) return nullptr;  // these know infinity
-    const bool nearest = context.rounding == Rounding::nearest_even;
-    if (format == formats::bf16 && nearest) return kernels.bfloat_nearest[operation];
-    const bool of_processor = has_processor(context.rounding);
-    if (format == formats::fp32 && of_processor) return kernels.single[operation];
-#if defined(__x86_64__)
-    if (format == formats::fp16 && of_processor && simd == Simd::avx512_fp16) return native_half_kernels[operation];
-#endif
-    return format == formats::fp16 && nearest ? kernels.half_nearest[operation] : nullptr;
-}
-
-/// Blocks of operands decoded to fp32, operated on to odd, and rounded. False if some step has no kernel.
-bool operate_blocks(const FloatFormat& format, Operation operation, const Operands& operands, void* out,
-                    std::size_t count, const ArrayContext& context, const KernelTable& kernels) {
-    const auto reader = Reader::make(format, kernels);
-    auto writer = Writer::make(format, context, kernels);
-    // Two bits more than the format's in fp32, or none at all where odd is the rounding.
-    const bool odd_is_result = context.rounding == Rounding::odd && format == formats::fp32;
-    if (!reader || !writer || (format.precision() > 22 && !odd_is_result)) return false;
-    const auto kernel = (fits_single(format) ? kernels.odd_by_single : kernels.odd_by_double)[operation];
-    const FloatEnvironment environment(Rounding::nearest_even);
-    alignas(64) std::uint32_t buffer[3][block_size];
-    for (std::size_t begin = 0; begin < count; begin += block_size) {
-        const std::size_t now = std::min(block_size, count - begin);
-        const auto read = [&](const void* words, int i) {
-            return words == nullptr ? nullptr : reader->read(words, begin, now, buffer[i]);
-        };
-        const void* const a = read(operands.a, 0);
-        const void* const b = read(operands.b, 1);
-        const void* const c = read(operands.c, 2);
-        kernel(writer->plan(), a, b, c, buffer[0], now);
-        writer->write(buffer[0], begin, now, out);
+/// Chunks of the operands, as fp32 words.
+class Chunks {
+  public:
+    Chunks(const Reader& reader, const Operands& operands) : reader_(reader), operands_(operands) {}
+    /// Runs an arithmetic kernel on the elements from `begin` on.
+    void run(ArithmeticKernel kernel, const RoundingPlan& plan, std::size_t begin, std::size_t count, void* results) {
+        const void* words[3] = {};
+        const void* const of_operands[] = {operands_.a, operands_.b, operands_.c};
+        for (int i = 0; i < 3; ++i) {
+            if (of_operands[i] != nullptr) words[i] = reader_.read(of_operands[i], begin, count, buffer_[i]);
+        }
+        kernel(plan, words[0], words[1], words[2], results, count);
     }
-    return true;
+
+  private:
+    const Reader& reader_;
+    Operands operands_;
+    alignas(64) std::uint32_t buffer_[3][chunk_size];
+};
+
+/// Calls f(begin, count) for each chunk.
+template <class Function>
+void each_chunk(std::size_t count, const Function& f) {
+    for (std::size_t begin = 0; begin < count; begin += chunk_size) f(begin, std::min(chunk_size, count - begin));
+}
+
+/// What all ways with chunks are given.
+struct Job {
+    const FloatFormat& format;
+    Operation operation;
+    void* out;
+    std::size_t count;
+    const ArrayContext& context;
+    const KernelTable& kernels;
+};
+
+/// Operands to fp32, an exact operation or one to odd, and rounded from there: words of fp32 or of fp64.
+template <class Word>
+void round_results(const Job& job, Chunks& chunks, ArithmeticKernel kernel) {
+    auto writer = BasicWriter<Word>::make(job.format, of_results(job.context), job.kernels);
+    RoundingPlan signs{};
+    signs.zero_sum_sign = job.context.rounding == Rounding::down ? 0x80000000 : 0;
+    alignas(64) Word results[chunk_size];
+    each_chunk(job.count, [&](std::size_t begin, std::size_t count) {
+        chunks.run(kernel, signs, begin, count, results);
+        writer->write(results, begin, count, job.out);
+    });
+}
+
+/// Whether an fp32 word is the smallest normal number, of which one cannot tell whether it was tiny before it was
+/// rounded.
+bool any_smallest_normal(const std::uint32_t* words, std::size_t count) {
+    std::uint32_t any = 0;
+    for (std::size_t i = 0; i < count; ++i) any |= (words[i] << 1) == 0x01000000 ? 1U : 0U;
+    return any != 0;
+}
+
+/// The processor's fp32 results, flushed and saturated afterwards. Chunks in which a result may be tiny or not are
+/// computed again from fp64.
+void processor_with_options(const Job& job, Chunks& chunks) {
+    auto finish = Writer::make(job.format, of_results(job.context), job.kernels);
+    auto again = Writer64::make(job.format, of_results(job.context), job.kernels);
+    alignas(64) std::uint32_t results[chunk_size];
+    alignas(64) std::uint64_t exact[chunk_size];
+    each_chunk(job.count, [&](std::size_t begin, std::size_t count) {
+        {
+            const FloatEnvironment environment(job.context.rounding);
+            chunks.run(job.kernels.single[job.operation], finish->plan(), begin, count, results);
+        }
+        if (!job.context.flush_outputs || !any_smallest_normal(results, count)) {
+            finish->write(results, begin, count, job.out);
+        } else {
+            chunks.run(job.kernels.odd_in_double[job.operation], finish->plan(), begin, count, exact);
+            again->write(exact, begin, count, job.out);
+        }
+    });
+}
+
+ArithmeticKernel direct_kernel(Kernel kernel, const KernelTable& kernels, Operation operation, Rounding rounding) {
+    switch (kernel) {
+        case Kernel::bfloat_nearest: return kernels.bfloat_nearest[operation];
+        case Kernel::half_nearest: return kernels.half_nearest[operation];
+        case Kernel::half_rounded: return kernels.half[static_cast<std::size_t>(rounding)][operation];
+        case Kernel::processor: return kernels.single[operation];
+#if defined(__x86_64__)
+        case Kernel::native_half: return native_half_kernels[operation];
+#endif
+        default: return nullptr;
+    }
+}
+
+/// A kernel that does all the work. The processor's own instructions round as the control register says.
+void operate_directly(const Job& job, const Operands& operands, Kernel kernel) {
+    const bool of_processor = kernel == Kernel::processor || kernel == Kernel::native_half;
+    const FloatEnvironment environment(of_processor ? job.context.rounding : Rounding::nearest_even);
+    auto plan = make_plan(job.format, of_results(job.context));
+    plan_operands(plan->constants, job.format, job.context);
+    const auto run = direct_kernel(kernel, job.kernels, job.operation, job.context.rounding);
+    run(plan->constants, operands.a, operands.b, operands.c, job.out, job.count);
 }
 
 }  // namespace
 
 void operate_words(const FloatFormat& format, Operation operation, const Operands& operands, void* out,
                    std::size_t count, const ArrayContext& context, Simd simd) {
-    require_sensible(context);
-    // The kernels do not flush operands, and a random number must meet the exact result.
-    const bool by_kernels = !context.flush_inputs && !context.flush_outputs && context.rounding != Rounding::stochastic;
-    if (const auto direct = by_kernels ? direct_kernel(format, operation, context, simd) : nullptr) {
-        const FloatEnvironment environment(context.rounding);
-        const auto plan = make_plan(format, context);
-        direct(plan->constants, operands.a, operands.b, operands.c, out, count);
-    } else if (!by_kernels ||
-               !operate_blocks(format, operation, operands, out, count, context, kernels_of<KernelTable>(simd))) {
-        operate_each(format, operation, operands, out, count, context);  // integers only
+    const Path path = choose_path(operation, format, context, simd);
+    if (path.kernel == Kernel::scalar_loop) {  // integers only
+        return operate_each(format, operation, operands, out, count, context);
+    }
+    const KernelTable& kernels = kernels_of<KernelTable>(path.simd);
+    const Job job{format, operation, out, count, context, kernels};
+    if (direct_kernel(path.kernel, kernels, operation, context.rounding) != nullptr) {
+        return operate_directly(job, operands, path.kernel);
+    }
+    const FloatEnvironment environment(Rounding::nearest_even);
+    const auto reader = Reader::make(format, context, kernels);
+    Chunks chunks(*reader, operands);
+    switch (path.kernel) {
+        case Kernel::processor_options: return processor_with_options(job, chunks);
+        case Kernel::odd_in_single: return round_results<std::uint32_t>(job, chunks, kernels.odd_by_single[operation]);
+        case Kernel::odd_by_double: return round_results<std::uint32_t>(job, chunks, kernels.odd_by_double[operation]);
+        default: return round_results<std::uint64_t>(job, chunks, kernels.odd_in_double[operation]);
     }
 }
 

@@ -17,36 +17,45 @@
 
 namespace ulp::array {
 
-struct RoundingPlan {
-    std::uint32_t cut;              // fraction bits dropped at and above 2^emin
-    std::uint32_t cut_at_zero;      // cut of the binade with exponent field e below 2^emin: this minus e
-    std::uint32_t hidden_parity;    // bit 23 where the hidden bit's place holds 0 in the binade of cut 23, else 0
-    std::uint32_t smallest;         // fp32 word of the smallest number; 0 where there are no tiny magnitudes
-    std::uint32_t tiny_half;        // tiny magnitudes above this become `smallest`, if the rounding is away from zero
-    std::uint32_t largest;          // fp32 word of the largest finite number
-    std::uint32_t overflow_away;    // magnitude of an overflow that is rounded away from zero; a NaN word if NaN
-    std::uint32_t overflow_toward;  // ... toward zero
-    std::uint32_t infinity;         // magnitude of a converted infinity; a NaN word if NaN
-    std::uint32_t nan;              // word of a NaN
-    std::uint32_t zero_sign;        // sign bit if the format has -0, else 0
-    std::uint32_t zero_below;       // magnitudes below this become zeros (flushing); 0: none
-    std::uint32_t up;               // for the two directed roundings: all ones if up, 0 if down
+/// Word: std::uint32_t where values are carried as fp32 words, std::uint64_t where as fp64 words (the text above says
+/// fp32 for both).
+template <class Word>
+struct BasicRoundingPlan {
+    Word cut;              // fraction bits dropped at and above 2^emin
+    Word cut_at_zero;      // cut of the binade with exponent field e below 2^emin: this minus e
+    Word hidden_parity;    // bit 23 where the hidden bit's place holds 0 in the binade of cut 23, else 0
+    Word smallest;         // fp32 word of the smallest number; 0 where there are no tiny magnitudes
+    Word tiny_half;        // tiny magnitudes above this become `smallest`, if the rounding is away from zero
+    Word largest;          // fp32 word of the largest finite number
+    Word overflow_away;    // magnitude of an overflow that is rounded away from zero; a NaN word if NaN
+    Word overflow_toward;  // ... toward zero
+    Word infinity;         // magnitude of a converted infinity; a NaN word if NaN
+    Word nan;              // word of a NaN
+    Word zero_sign;        // sign bit if the format has -0, else 0
+    Word zero_below;       // magnitudes below this become zeros (flushing); 0: none
+    Word zero_below_away;  // ... where a directed rounding increases magnitudes
+    Word flush_shift;      // stochastic: the random number, shifted by this, is added before it is compared
+    Word up;               // for the two directed roundings: all ones if up, 0 if down
 
     // From an fp32 word on the format's grid to the storage word.
-    std::uint32_t code_rebias;           // subtracted at and above 2^emin: the difference of the biases
-    std::uint32_t code_smallest_normal;  // fp32 word of 2^emin
-    std::uint32_t code_infinity;         // magnitude
-    std::uint32_t code_nan;              // magnitude, or with its sign where only a negative code is a NaN
-    std::uint32_t code_sign_shift;       // from bit 31 to the code's sign bit
+    Word code_rebias;           // subtracted at and above 2^emin: the difference of the biases
+    Word code_smallest_normal;  // fp32 word of 2^emin
+    Word code_infinity;         // magnitude
+    Word code_nan;              // magnitude, or with its sign where only a negative code is a NaN
+    Word code_sign_shift;       // from the top bit to the code's sign bit
+    Word code_padding;          // bits below the code in a storage word of 32 bits
 
     // From the storage word to fp32.
-    std::uint32_t code_magnitude_mask;
-    std::uint32_t code_hidden;    // magnitude of 2^emin: below it, numbers are subnormal
-    std::uint32_t code_top;       // magnitudes above it are infinity and NaNs
-    std::uint32_t infinity_word;  // fp32 word of code_infinity: a NaN where the format has none
+    Word code_magnitude_mask;
+    Word code_hidden;    // magnitude of 2^emin: below it, numbers are subnormal
+    Word code_top;       // magnitudes above it are infinity and NaNs
+    Word infinity_word;  // fp32 word of code_infinity: a NaN where the format has none
+
+    Word operand_below;  // operands with magnitudes below this become zeros; 0: none
+    Word operand_sign;   // the sign bit if such zeros keep their sign, else 0
 
     // Arithmetic: the sign bit where the sum of x and -x is -0, that is if down; else 0.
-    std::uint32_t zero_sum_sign;
+    Word zero_sum_sign;
 
     // Stochastic rounding: Philox of (counter, stream; key), counting from the block of the first element.
     std::uint32_t key[2];
@@ -56,5 +65,7 @@ struct RoundingPlan {
     std::uint32_t kept_bits;      // the upper random_bits of a word
     std::uint32_t tiny_exponent;  // fp32 word of the exponent that makes `smallest` 2^32
 };
+using RoundingPlan = BasicRoundingPlan<std::uint32_t>;
+using RoundingPlan64 = BasicRoundingPlan<std::uint64_t>;
 
 }  // namespace ulp::array

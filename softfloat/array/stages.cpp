@@ -1,9 +1,6 @@
 #include "softfloat/array/stages.hpp"
 
-#include "softfloat/round.hpp"
-
 namespace ulp::array {
-
 namespace {
 
 /// The storage word is the fp32 word of the value: fp32 itself and tf32.
@@ -12,70 +9,86 @@ bool is_fp32_word(const FloatFormat& format, const Plan& plan) {
            format.padding_bits == static_cast<int>(plan.constants.cut);
 }
 
+RoundKernel write_kernel(const FloatFormat& format, const Plan& plan, const KernelTable& kernels) {
+    const auto rounding = static_cast<std::size_t>(plan.rounding);
+    if (is_fp32_word(format, plan)) return kernels.round[rounding][plan.range];
+    if (format.padding_bits != 0) return nullptr;
+    const std::size_t bytes = bytes_of(format);
+    if (bytes == 2) return kernels.encode16[rounding][plan.range];
+    return bytes == 1 ? kernels.encode8[rounding][plan.range] : nullptr;
+}
+RoundKernel64 write_kernel(const FloatFormat& format, const Plan64& plan, const KernelTable& kernels) {
+    const auto rounding = static_cast<std::size_t>(plan.rounding);
+    if (format == formats::fp64) return kernels.round64[rounding][plan.range];
+    const std::size_t bytes = bytes_of(format);
+    if (bytes == 4) return kernels.encode32_64[rounding][plan.range];
+    if (format.padding_bits != 0) return nullptr;
+    if (bytes == 2) return kernels.encode16_64[rounding][plan.range];
+    return bytes == 1 ? kernels.encode8_64[rounding][plan.range] : nullptr;
+}
+
+template <class Word>
+std::optional<BasicPlan<Word>> plan_for(const FloatFormat& format, const ArrayContext& context) {
+    if constexpr (sizeof(Word) == 8) {
+        return make_plan64(format, context);
+    } else {
+        return make_plan(format, context);
+    }
+}
+
 }  // namespace
 
-std::optional<Reader> Reader::make(const FloatFormat& format, const KernelTable& kernels) {
-    Reader reader;
-    reader.bytes_ = bytes_of(format);
-    if (format == formats::fp64) {
-        reader.kernel_ = kernels.narrow;
-        return reader;
-    }
+void plan_operands(RoundingPlan& plan, const FloatFormat& format, const ArrayContext& context) {
+    if (!context.flush_inputs) return;
+    plan.operand_below = static_cast<std::uint32_t>(format.emin() + formats::fp32.bias) << formats::fp32.fraction_bits;
+    plan.operand_sign = format.has_negative_zero() ? 0x80000000 : 0;
+}
+
+std::optional<Reader> Reader::make(const FloatFormat& format, const ArrayContext& context, const KernelTable& kernels) {
     const auto plan = make_plan(format, {});
     if (!plan) return std::nullopt;
+    Reader reader;
+    reader.bytes_ = bytes_of(format);
     reader.plan_ = plan->constants;
+    plan_operands(reader.plan_, format, context);
+    if (context.flush_inputs) reader.flush_ = kernels.flush;
     if (is_fp32_word(format, *plan)) return reader;
     if (format.padding_bits != 0) return std::nullopt;
-    if (reader.bytes_ == 2) reader.kernel_ = kernels.decode16[plan->range];
-    if (reader.bytes_ == 1) reader.kernel_ = kernels.decode8[plan->range];
-    if (reader.kernel_ == nullptr) return std::nullopt;
+    if (reader.bytes_ == 2) reader.decode_ = kernels.decode16[plan->range];
+    if (reader.bytes_ == 1) reader.decode_ = kernels.decode8[plan->range];
+    if (reader.decode_ == nullptr) return std::nullopt;
     return reader;
 }
 
 const void* Reader::read(const void* from, std::size_t begin, std::size_t count, void* buffer) const {
-    const auto* words = static_cast<const unsigned char*>(from) + begin * bytes_;
-    if (kernel_ == nullptr) return words;
-    kernel_(plan_, words, buffer, count);
-    return buffer;
+    const void* words = static_cast<const unsigned char*>(from) + begin * bytes_;
+    for (const RoundKernel kernel : {decode_, flush_}) {
+        if (kernel == nullptr) continue;
+        kernel(plan_, words, buffer, count);
+        words = buffer;
+    }
+    return words;
 }
 
-std::optional<Writer> Writer::make(const FloatFormat& format, const ArrayContext& context, const KernelTable& kernels) {
-    const bool to_fp64 = format == formats::fp64;
-    const auto plan = make_plan(to_fp64 ? formats::fp32 : format, context);
+template <class Word>
+std::optional<BasicWriter<Word>> BasicWriter<Word>::make(const FloatFormat& format, const ArrayContext& context,
+                                                         const KernelTable& kernels) {
+    const auto plan = plan_for<Word>(format, context);
     if (!plan) return std::nullopt;
-    Writer writer(*plan, context);
+    BasicWriter writer(*plan, context);
     writer.bytes_ = bytes_of(format);
-    const auto rounding = static_cast<std::size_t>(plan->rounding);
-    if (to_fp64) {
-        writer.kernel_ = kernels.round[rounding][plan->range];
-        writer.widen_ = kernels.widen;
-    } else if (is_fp32_word(format, *plan)) {
-        writer.kernel_ = kernels.round[rounding][plan->range];
-    } else if (format.padding_bits == 0) {
-        if (writer.bytes_ == 2) writer.kernel_ = kernels.encode16[rounding][plan->range];
-        if (writer.bytes_ == 1) writer.kernel_ = kernels.encode8[rounding][plan->range];
-    }
+    writer.kernel_ = write_kernel(format, *plan, kernels);
     if (writer.kernel_ == nullptr) return std::nullopt;
     return writer;
 }
 
-void Writer::write(const void* words, std::size_t begin, std::size_t count, void* to) {
+template <class Word>
+void BasicWriter<Word>::write(const void* words, std::size_t begin, std::size_t count, void* to) {
     if (context_.rounding == Rounding::stochastic) start_random(plan_.constants, context_, begin);
-    auto* out = static_cast<unsigned char*>(to) + begin * bytes_;
-    if (widen_ == nullptr) {
-        kernel_(plan_.constants, words, out, count);
-        return;
-    }
-    alignas(64) std::uint32_t rounded[block_size];
-    kernel_(plan_.constants, words, rounded, count);
-    widen_(plan_.constants, rounded, out, count);
+    kernel_(plan_.constants, words, static_cast<unsigned char*>(to) + begin * bytes_, count);
 }
 
-bool by_odd_fp32(const FloatFormat& format, const ArrayContext& context) {
-    if (context.flush_inputs) return false;  // the plan would flush fp32's subnormals
-    if (context.rounding != Rounding::stochastic) return format.precision() + 1 < formats::fp32.precision();
-    // Odd makes fp32's largest number of everything beyond it, which chance could round down.
-    return format.precision() + context.random_bits < formats::fp32.precision() && format.emax() < formats::fp32.emax();
-}
+template class BasicWriter<std::uint32_t>;
+template class BasicWriter<std::uint64_t>;
 
 }  // namespace ulp::array

@@ -1,5 +1,5 @@
-// Array operations are put together from kernels by way of a block of fp32 words that stays in the first-level cache:
-// read (decode), perhaps operate, write (round and encode).
+// Array operations are put together from kernels by way of a chunk of fp32 or fp64 words that stays in the first-level
+// cache: read (decode), perhaps operate, write (round and encode).
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@
 
 namespace ulp::array {
 
-/// Elements of a block.
-inline constexpr std::size_t block_size = 1024;
+/// Elements of a chunk.
+inline constexpr std::size_t chunk_size = 1024;
 
 /// Bytes of the word that holds a value: 1, 2, 4 or 8.
 constexpr std::size_t bytes_of(const FloatFormat& format) {
@@ -22,42 +22,53 @@ constexpr std::size_t bytes_of(const FloatFormat& format) {
     return bits <= 8 ? 1 : bits <= 16 ? 2 : bits <= 32 ? 4 : 8;
 }
 
-/// Storage words to fp32 words.
+/// Storage words to fp32 words; subnormals to zeros if the context flushes inputs.
 class Reader {
   public:
-    /// Nothing if there is no kernel for the format. fp64 comes out rounded to odd.
-    static std::optional<Reader> make(const FloatFormat& format, const KernelTable& kernels);
+    /// Nothing if there is no kernel for the format.
+    static std::optional<Reader> make(const FloatFormat& format, const ArrayContext& context,
+                                      const KernelTable& kernels);
     /// `count` elements from the element `begin` on: the words, in `buffer` or where they were.
     const void* read(const void* from, std::size_t begin, std::size_t count, void* buffer) const;
 
   private:
     Reader() = default;
-    RoundKernel kernel_ = nullptr;  // null: the words are fp32 already
+    RoundKernel decode_ = nullptr;  // null: the words are fp32 already
+    RoundKernel flush_ = nullptr;
     RoundingPlan plan_{};
     std::size_t bytes_ = 4;
 };
 
-/// fp32 words, rounded, to storage words.
-class Writer {
+/// Without flush_inputs, which is the reader's: what is written may be smaller than an operand's subnormals.
+constexpr ArrayContext of_results(ArrayContext context) {
+    context.flush_inputs = false;
+    return context;
+}
+
+/// Words of the container (fp32 or fp64), rounded, to storage words.
+template <class Word>
+class BasicWriter {
   public:
+    using RoundingPlan = BasicRoundingPlan<Word>;
+    using Kernel = void (*)(const RoundingPlan&, const void* in, void* out, std::size_t count);
     /// Nothing if there is no kernel for the format and context.
-    static std::optional<Writer> make(const FloatFormat& format, const ArrayContext& context,
-                                      const KernelTable& kernels);
+    static std::optional<BasicWriter> make(const FloatFormat& format, const ArrayContext& context,
+                                           const KernelTable& kernels);
     /// `count` elements to the element `begin` and on. With stochastic rounding, calls are made in order of `begin`.
     void write(const void* words, std::size_t begin, std::size_t count, void* to);
     [[nodiscard]] const RoundingPlan& plan() const { return plan_.constants; }
 
   private:
-    Writer(const Plan& plan, const ArrayContext& context) : plan_(plan), context_(context) {}
-    RoundKernel kernel_ = nullptr;
-    RoundKernel widen_ = nullptr;  // fp64: after kernel_
-    Plan plan_;
+    BasicWriter(const BasicPlan<Word>& plan, const ArrayContext& context) : plan_(plan), context_(context) {}
+    Kernel kernel_ = nullptr;
+    BasicPlan<Word> plan_;
     ArrayContext context_;
     std::size_t bytes_ = 4;
 };
+using Writer = BasicWriter<std::uint32_t>;
+using Writer64 = BasicWriter<std::uint64_t>;
 
-/// Whether fp64 numbers, rounded to odd in fp32, can be rounded to the format from there: one of fp32's 24 digits tells
-/// only that something was dropped.
-bool by_odd_fp32(const FloatFormat& format, const ArrayContext& context);
+/// Sets what the plan says of operands: flushed or not.
+void plan_operands(RoundingPlan& plan, const FloatFormat& format, const ArrayContext& context);
 
 }  // namespace ulp::array

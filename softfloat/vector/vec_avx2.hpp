@@ -16,6 +16,8 @@ namespace {
 
 struct Avx2 {
     static constexpr int lanes = 8;
+    using Word = std::uint32_t;
+    using Kit = Avx2;
     using Int = __m256i;
     using Float = __m256;
     using Double = __m256d;
@@ -112,6 +114,20 @@ struct Avx2 {
         return _mm256_castsi256_pd(_mm256_add_epi64(word, bit_and(bit_and(inexact, even), step)));
     }
 
+    static Double div_to_odd(Double a, Double b) {
+        const Double quotient = div(a, b);
+        const Double rest = _mm256_fnmadd_pd(quotient, b, a);  // the error's sign is its sign, over that of b
+        const Double sign = _mm256_and_pd(b, set_double(-0.0));
+        return to_odd(quotient, _mm256_xor_pd(rest, sign));
+    }
+    static Double sqrt_to_odd(Double a) {
+        const Double root = sqrt(a);
+        return to_odd(root, _mm256_fnmadd_pd(root, root, a));
+    }
+    static Double or_sign_of_zero(Double x, Double zero) {
+        return _mm256_or_pd(x, _mm256_and_pd(zero, _mm256_cmp_pd(x, _mm256_setzero_pd(), _CMP_EQ_OQ)));
+    }
+
     // Conversions.
     static Float to_float(Int x) { return _mm256_cvtepi32_ps(x); }
     static Int truncate(Float x) { return _mm256_cvttps_epi32(x); }
@@ -187,22 +203,71 @@ struct Avx2 {
     };
     static constexpr bool has_flush = true;
 
-    // Philox: each lane of 64 bits computes a block of four words.
-    using Int64 = __m256i;
-    static constexpr int lanes64 = 4;
-    static Int64 set64(std::uint64_t x) { return _mm256_set1_epi64x(static_cast<long long>(x)); }
-    static Int64 block_numbers(std::uint64_t first) {
-        return _mm256_add_epi64(set64(first), _mm256_setr_epi64x(0, 2, 1, 3));
-    }
-    static Int64 upper(Int64 x) { return _mm256_srli_epi64(x, 32); }
-    static Int64 xor3(Int64 a, Int64 b, Int64 c) { return bit_xor(bit_xor(a, b), c); }
-    static Int64 mul_lower(Int64 a, Int64 b) { return _mm256_mul_epu32(a, b); }
-    static void in_order(Int64 a, Int64 b, Int64 c, Int64 d, Int* words) {
-        const Int ab = _mm256_blend_epi32(a, _mm256_slli_epi64(b, 32), 0xAA);
-        const Int cd = _mm256_blend_epi32(c, _mm256_slli_epi64(d, 32), 0xAA);
-        words[0] = _mm256_unpacklo_epi64(ab, cd);
-        words[1] = _mm256_unpackhi_epi64(ab, cd);
-    }
+    // 4 lanes of 64 bits.
+    struct Wide {
+        static constexpr int lanes = 4;
+        using Word = std::uint64_t;
+        using Kit = Avx2;
+        using Int = __m256i;
+        using Mask = __m256i;  // all bits of a lane
+
+        static Int load(const void* p) { return Avx2::load(p); }
+        static void store(void* p, Int x) { Avx2::store(p, x); }
+        static void store32(void* p, Int x) { _mm_storeu_si128(static_cast<__m128i_u*>(p), lower_words(x)); }
+        static void store16(void* p, Int x) {
+            const __m128i words = lower_words(x);
+            _mm_storel_epi64(static_cast<__m128i_u*>(p), _mm_packus_epi32(words, words));
+        }
+        static void store8(void* p, Int x) {
+            const __m128i words = lower_words(x);
+            const __m128i halves = _mm_packus_epi32(words, words);
+            const int bytes = _mm_cvtsi128_si32(_mm_packus_epi16(halves, halves));
+            __builtin_memcpy(p, &bytes, sizeof bytes);
+        }
+        static Int set(std::uint64_t x) { return _mm256_set1_epi64x(static_cast<long long>(x)); }
+        static Int set(std::int32_t x) { return _mm256_set1_epi64x(x); }
+        static Int bit_and(Int a, Int b) { return _mm256_and_si256(a, b); }
+        static Int bit_or(Int a, Int b) { return _mm256_or_si256(a, b); }
+        static Int bit_xor(Int a, Int b) { return _mm256_xor_si256(a, b); }
+        static Int and_not(Int a, Int b) { return _mm256_andnot_si256(b, a); }
+        static Int add(Int a, Int b) { return _mm256_add_epi64(a, b); }
+        static Int sub(Int a, Int b) { return _mm256_sub_epi64(a, b); }
+        static Int max(Int a, Int b) { return select(greater(a, b), a, b); }
+        static Int min(Int a, Int b) { return select(greater(a, b), b, a); }
+        static Int shift_left(Int a, Int distance) { return _mm256_sllv_epi64(a, distance); }
+        static Int shift_right(Int a, Int distance) { return _mm256_srlv_epi64(a, distance); }
+        static Int all_sign(Int a) { return greater(set(0), a); }
+        static Mask greater(Int a, Int b) { return _mm256_cmpgt_epi64(a, b); }
+        static Mask greater_unsigned(Int a, Int b) {
+            const Int flip = set(std::uint64_t{1} << 63);
+            return greater(bit_xor(a, flip), bit_xor(b, flip));
+        }
+        static Mask equal(Int a, Int b) { return _mm256_cmpeq_epi64(a, b); }
+        static Int select(Mask mask, Int yes, Int no) { return _mm256_blendv_epi8(no, yes, mask); }
+        static Int where(Mask mask, Int yes) { return bit_and(mask, yes); }
+        static constexpr bool has_integer_part = false;
+        template <int half>
+        static Int from_words(__m256i words) {
+            return _mm256_slli_epi64(_mm256_cvtepu32_epi64(_mm256_extracti128_si256(words, half)), 32);
+        }
+
+        // Philox: each lane computes a block of four words.
+        static Int block_numbers(std::uint64_t first) { return add(set(first), _mm256_setr_epi64x(0, 2, 1, 3)); }
+        static Int upper(Int x) { return _mm256_srli_epi64(x, 32); }
+        static Int xor3(Int a, Int b, Int c) { return bit_xor(bit_xor(a, b), c); }
+        static Int mul_lower(Int a, Int b) { return _mm256_mul_epu32(a, b); }
+        static void in_order(Int a, Int b, Int c, Int d, __m256i* words) {
+            const Int ab = _mm256_blend_epi32(a, _mm256_slli_epi64(b, 32), 0xAA);
+            const Int cd = _mm256_blend_epi32(c, _mm256_slli_epi64(d, 32), 0xAA);
+            words[0] = _mm256_unpacklo_epi64(ab, cd);
+            words[1] = _mm256_unpackhi_epi64(ab, cd);
+        }
+
+      private:
+        static __m128i lower_words(Int x) {
+            return _mm256_castsi256_si128(_mm256_permutevar8x32_epi32(x, _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6)));
+        }
+    };
 
   private:
     static constexpr long long low_bits = (1LL << 29) - 1;

@@ -14,6 +14,8 @@ namespace {
 
 struct Avx512 {
     static constexpr int lanes = 16;
+    using Word = std::uint32_t;
+    using Kit = Avx512;
     using Int = __m512i;
     using Float = __m512;
     using Double = __m512d;
@@ -102,6 +104,18 @@ struct Avx512 {
                    _mm512_fmadd_round_pd(a, b, c, up));
     }
 
+    static Double div_to_odd(Double a, Double b) {
+        const Double quotient = _mm512_div_round_pd(a, b, zero);
+        return odd(quotient, _mm512_fnmadd_pd(quotient, b, a), set_double(0));
+    }
+    static Double sqrt_to_odd(Double a) {
+        const Double root = _mm512_sqrt_round_pd(a, zero);
+        return odd(root, _mm512_fnmadd_pd(root, root, a), set_double(0));
+    }
+    static Double or_sign_of_zero(Double x, Double sign) {
+        return _mm512_mask_or_pd(x, _mm512_cmp_pd_mask(x, _mm512_setzero_pd(), _CMP_EQ_OQ), x, sign);
+    }
+
     // Conversions.
     static Float to_float(Int x) { return _mm512_cvtepi32_ps(x); }
     static Int truncate(Float x) { return _mm512_cvttps_epi32(x); }
@@ -178,23 +192,61 @@ struct Avx512 {
     };
     static constexpr bool has_flush = true;
 
-    // Philox: each lane of 64 bits computes a block of four words.
-    using Int64 = __m512i;
-    static constexpr int lanes64 = 8;
-    static Int64 set64(std::uint64_t x) { return _mm512_set1_epi64(static_cast<long long>(x)); }
-    static Int64 block_numbers(std::uint64_t first) {
-        return _mm512_add_epi64(set64(first), _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7));
-    }
-    static Int64 upper(Int64 x) { return _mm512_srli_epi64(x, 32); }
-    static Int64 xor3(Int64 a, Int64 b, Int64 c) { return _mm512_ternarylogic_epi64(a, b, c, 0x96); }
-    static Int64 mul_lower(Int64 a, Int64 b) { return _mm512_mul_epu32(a, b); }
-    ///     a0 a4 a1 a5 ...   b0 b4 b1 b5 ...   ->   a0 b0 a4 b4 ...   c0 d0 c4 d4 ...   ->   a0 b0 c0 d0 a1 ...
-    static void in_order(Int64 a, Int64 b, Int64 c, Int64 d, Int* words) {
-        const Int ab = _mm512_mask_shuffle_epi32(a, 0xAAAA, b, _MM_PERM_CCAA);
-        const Int cd = _mm512_mask_shuffle_epi32(c, 0xAAAA, d, _MM_PERM_CCAA);
-        words[0] = _mm512_unpacklo_epi64(ab, cd);
-        words[1] = _mm512_unpackhi_epi64(ab, cd);
-    }
+    // 8 lanes of 64 bits.
+    struct Wide {
+        static constexpr int lanes = 8;
+        using Word = std::uint64_t;
+        using Kit = Avx512;
+        using Int = __m512i;
+        using Mask = __mmask8;
+
+        static Int load(const void* p) { return _mm512_loadu_si512(p); }
+        static void store(void* p, Int x) { _mm512_storeu_si512(p, x); }
+        static void store32(void* p, Int x) {
+            _mm256_storeu_si256(static_cast<__m256i_u*>(p), _mm512_cvtepi64_epi32(x));
+        }
+        static void store16(void* p, Int x) { _mm_storeu_si128(static_cast<__m128i_u*>(p), _mm512_cvtepi64_epi16(x)); }
+        static void store8(void* p, Int x) { _mm_storel_epi64(static_cast<__m128i_u*>(p), _mm512_cvtepi64_epi8(x)); }
+        static Int set(std::uint64_t x) { return _mm512_set1_epi64(static_cast<long long>(x)); }
+        static Int set(std::int32_t x) { return _mm512_set1_epi64(x); }
+        static Int bit_and(Int a, Int b) { return _mm512_and_si512(a, b); }
+        static Int bit_or(Int a, Int b) { return _mm512_or_si512(a, b); }
+        static Int bit_xor(Int a, Int b) { return _mm512_xor_si512(a, b); }
+        static Int and_not(Int a, Int b) { return _mm512_andnot_si512(b, a); }
+        static Int add(Int a, Int b) { return _mm512_add_epi64(a, b); }
+        static Int sub(Int a, Int b) { return _mm512_sub_epi64(a, b); }
+        static Int max(Int a, Int b) { return _mm512_max_epi64(a, b); }
+        static Int min(Int a, Int b) { return _mm512_min_epi64(a, b); }
+        static Int shift_left(Int a, Int distance) { return _mm512_sllv_epi64(a, distance); }
+        static Int shift_right(Int a, Int distance) { return _mm512_srlv_epi64(a, distance); }
+        static Int all_sign(Int a) { return _mm512_srai_epi64(a, 63); }
+        static Mask greater(Int a, Int b) { return _mm512_cmpgt_epi64_mask(a, b); }
+        static Mask greater_unsigned(Int a, Int b) { return _mm512_cmpgt_epu64_mask(a, b); }
+        static Mask equal(Int a, Int b) { return _mm512_cmpeq_epi64_mask(a, b); }
+        static Int select(Mask mask, Int yes, Int no) { return _mm512_mask_mov_epi64(no, mask, yes); }
+        static Int where(Mask mask, Int yes) { return _mm512_maskz_mov_epi64(mask, yes); }
+        static constexpr bool has_integer_part = false;
+        /// Words of 32 bits, those of the lower or the upper half of the lanes, in the upper bits of these.
+        template <int half>
+        static Int from_words(__m512i words) {
+            return _mm512_slli_epi64(_mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64(words, half)), 32);
+        }
+
+        // Philox: each lane computes a block of four words.
+        static Int block_numbers(std::uint64_t first) {
+            return add(set(first), _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7));
+        }
+        static Int upper(Int x) { return _mm512_srli_epi64(x, 32); }
+        static Int xor3(Int a, Int b, Int c) { return _mm512_ternarylogic_epi64(a, b, c, 0x96); }
+        static Int mul_lower(Int a, Int b) { return _mm512_mul_epu32(a, b); }
+        ///     a0 a4 a1 a5 ...   b0 b4 b1 b5 ...   ->   a0 b0 a4 b4 ...   c0 d0 c4 d4 ...   ->   a0 b0 c0 d0 a1 ...
+        static void in_order(Int a, Int b, Int c, Int d, __m512i* words) {
+            const Int ab = _mm512_mask_shuffle_epi32(a, 0xAAAA, b, _MM_PERM_CCAA);
+            const Int cd = _mm512_mask_shuffle_epi32(c, 0xAAAA, d, _MM_PERM_CCAA);
+            words[0] = _mm512_unpacklo_epi64(ab, cd);
+            words[1] = _mm512_unpackhi_epi64(ab, cd);
+        }
+    };
 
   private:
     static Float joined(__m256 low, __m256 high) { return _mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1); }

@@ -20,9 +20,8 @@
 //                                where has_integer_part
 //     widen_low, widen_high      fp32 words of the lower and upper half of the lanes to fp64
 //     narrow_odd                 rounded to odd in fp32; beyond fp32's range the largest number, which is odd
-//     upper, xor3, mul_lower     on lanes of 64 bits: the upper 32 bits; a ^ b ^ c; the product of the lower 32 bits
-//     block_numbers, in_order    Philox: the number of each lane's block, so that `in_order` leaves the four words of
-//                                all blocks in order, in two registers for each four words
+//     div_to_odd, sqrt_to_odd    of fp64, for operands that are fp32 values
+//     or_sign_of_zero(x, zero)   x, with the sign of `zero`, +0 or -0, too where x is +0 or -0
 //     add_bytes, max_bytes       on lanes of 8 bits, unsigned; add_words, sub_words, max_words: of 16 bits, signed
 //     mul_add_words              the two signed 16-bit halves of a lane multiplied, and both products added
 //     words_between(x, from, to) bit i: the 16-bit lane i is at least `from` and less than `to`
@@ -35,8 +34,16 @@
 //     narrow, narrow_toward_zero fp64 to fp32, to nearest even or toward zero (there: results of fp32's normal range)
 //     differ, either, bits_of    masks of 64-bit lanes; bit i: lane i of both halves
 //     FloatMode                  while it lives: nearest even, subnormal results or operands flushed if so told;
-//     whether
-//                                that can be had: has_flush
+//                                has_flush: whether that can be had
+//
+// Lanes of 64 bits have the same operations on integers, in Vec::Wide, half as many in a register, and
+//
+//     from_words<half>           words of 32 bits, those of the lower or the upper half of the lanes, in the upper bits
+//     upper, xor3, mul_lower     the upper 32 bits; a ^ b ^ c; the product of the lower 32 bits
+//     block_numbers, in_order    Philox: the number of each lane's block, so that `in_order` leaves the four words of
+//                                all blocks in order, in two registers for each four words
+//
+// Both kinds of lanes say their `Word` and the `Kit` that they belong to.
 //
 // Everything is in an unnamed namespace, and includes are few (softfloat/vector/simd_choice.hpp says why).
 #pragma once
@@ -51,6 +58,8 @@ namespace {
 
 struct Portable {
     static constexpr int lanes = 4;
+    using Word = std::uint32_t;
+    using Kit = Portable;
     using Int [[gnu::vector_size(16)]] = std::uint32_t;
     using Float [[gnu::vector_size(16)]] = float;
     using Double [[gnu::vector_size(16)]] = double;  // half as many lanes
@@ -155,12 +164,26 @@ struct Portable {
         return as_float(word + (inexact & even & step));
     }
     static Double to_odd(Double x, Double error) {
-        const auto word = reinterpret_cast<Int64>(x);
-        const auto inexact = reinterpret_cast<Int64>(error < 0) | reinterpret_cast<Int64>(error > 0);
+        const auto word = reinterpret_cast<Wide::Int>(x);
+        const auto inexact = reinterpret_cast<Wide::Int>(error < 0) | reinterpret_cast<Wide::Int>(error > 0);
         const auto even = (word & 1) - 1;  // all bits, or none
-        const auto differ = word ^ reinterpret_cast<Int64>(error);
-        const auto step = -(differ >> 63) | 1;
+        const auto step = Wide::all_sign(word ^ reinterpret_cast<Wide::Int>(error)) | 1;
         return reinterpret_cast<Double>(word + (inexact & even & step));
+    }
+
+    static Double div_to_odd(Double a, Double b) {
+        const Double quotient = a / b;
+        const Double rest = fma(-quotient, b, a);  // the error's sign is its sign, over that of b
+        const auto sign = reinterpret_cast<Wide::Int>(b) & (std::uint64_t{1} << 63);
+        return to_odd(quotient, reinterpret_cast<Double>(reinterpret_cast<Wide::Int>(rest) ^ sign));
+    }
+    static Double sqrt_to_odd(Double a) {
+        const Double root = sqrt(a);
+        return to_odd(root, fma(-root, root, a));
+    }
+    static Double or_sign_of_zero(Double x, Double zero) {
+        const auto sign = reinterpret_cast<Wide::Int>(zero) & reinterpret_cast<Wide::Int>(x == 0);
+        return reinterpret_cast<Double>(reinterpret_cast<Wide::Int>(x) | sign);
     }
 
     // Conversions.
@@ -262,17 +285,66 @@ struct Portable {
     };
 #endif
 
-    // Philox: each lane of 64 bits computes a block of four words.
-    using Int64 [[gnu::vector_size(16)]] = std::uint64_t;
-    static constexpr int lanes64 = 2;
-    static Int64 set64(std::uint64_t x) { return Int64{x, x}; }
-    static Int64 block_numbers(std::uint64_t first) { return Int64{first, first + 1}; }
-    static Int64 upper(Int64 x) { return x >> 32; }
-    static Int64 xor3(Int64 a, Int64 b, Int64 c) { return a ^ b ^ c; }
-    static Int64 mul_lower(Int64 a, Int64 b) { return (a & 0xFFFFFFFF) * (b & 0xFFFFFFFF); }
-    static void in_order(Int64 a, Int64 b, Int64 c, Int64 d, Int* words) {
-        for (int i = 0; i < lanes64; ++i) words[i] = Int{low(a[i]), low(b[i]), low(c[i]), low(d[i])};
-    }
+    // 2 lanes of 64 bits.
+    struct Wide {
+        static constexpr int lanes = 2;
+        using Word = std::uint64_t;
+        using Kit = Portable;
+        using Int [[gnu::vector_size(16)]] = std::uint64_t;
+        using Signed [[gnu::vector_size(16)]] = std::int64_t;
+        using Mask = Int;  // all bits of a lane
+
+        static Int load(const void* p) {
+            Int x;
+            std::memcpy(&x, p, sizeof x);
+            return x;
+        }
+        static void store(void* p, Int x) { std::memcpy(p, &x, sizeof x); }
+        static void store32(void* p, Int x) { store_narrowed<std::uint32_t>(p, x); }
+        static void store16(void* p, Int x) { store_narrowed<std::uint16_t>(p, x); }
+        static void store8(void* p, Int x) { store_narrowed<std::uint8_t>(p, x); }
+        static Int set(std::uint64_t x) { return Int{x, x}; }
+        static Int set(std::int32_t x) { return set(static_cast<std::uint64_t>(x)); }
+        static Int bit_and(Int a, Int b) { return a & b; }
+        static Int bit_or(Int a, Int b) { return a | b; }
+        static Int bit_xor(Int a, Int b) { return a ^ b; }
+        static Int and_not(Int a, Int b) { return a & ~b; }
+        static Int add(Int a, Int b) { return a + b; }
+        static Int sub(Int a, Int b) { return a - b; }
+        static Int max(Int a, Int b) { return select(greater(a, b), a, b); }
+        static Int min(Int a, Int b) { return select(greater(a, b), b, a); }
+        static Int shift_left(Int a, Int distance) { return where(mask_of(distance < 64), a << (distance & 63)); }
+        static Int shift_right(Int a, Int distance) { return where(mask_of(distance < 64), a >> (distance & 63)); }
+        static Int all_sign(Int a) { return -(a >> 63); }
+        static Mask greater(Int a, Int b) { return mask_of(reinterpret_cast<Signed>(a) > reinterpret_cast<Signed>(b)); }
+        static Mask greater_unsigned(Int a, Int b) { return mask_of(a > b); }
+        static Mask equal(Int a, Int b) { return mask_of(a == b); }
+        static Int select(Mask mask, Int yes, Int no) { return (mask & yes) | (~mask & no); }
+        static Int where(Mask mask, Int yes) { return mask & yes; }
+        static constexpr bool has_integer_part = false;
+        template <int half>
+        static Int from_words(Portable::Int words) {
+            return Int{words[2 * half], words[2 * half + 1]} << 32;
+        }
+
+        // Philox: each lane computes a block of four words.
+        static Int block_numbers(std::uint64_t first) { return Int{first, first + 1}; }
+        static Int upper(Int x) { return x >> 32; }
+        static Int xor3(Int a, Int b, Int c) { return a ^ b ^ c; }
+        static Int mul_lower(Int a, Int b) { return (a & 0xFFFFFFFF) * (b & 0xFFFFFFFF); }
+        static void in_order(Int a, Int b, Int c, Int d, Portable::Int* words) {
+            for (int i = 0; i < lanes; ++i) words[i] = Portable::Int{low(a[i]), low(b[i]), low(c[i]), low(d[i])};
+        }
+
+      private:
+        static std::uint32_t low(std::uint64_t x) { return static_cast<std::uint32_t>(x); }
+        static Mask mask_of(Signed comparison) { return reinterpret_cast<Mask>(comparison); }
+        template <class Narrow>
+        static void store_narrowed(void* p, Int x) {
+            const Narrow words[lanes] = {static_cast<Narrow>(x[0]), static_cast<Narrow>(x[1])};
+            std::memcpy(p, words, sizeof words);
+        }
+    };
 
   private:
     static constexpr std::uint64_t low_bits = (std::uint64_t{1} << 29) - 1;
@@ -282,19 +354,18 @@ struct Portable {
         const auto inexact = reinterpret_cast<Mask64>((reinterpret_cast<Mask64>(x) & low_bits) != 0);
         return reinterpret_cast<Double>(reinterpret_cast<Mask64>(cut(x)) | (inexact & (low_bits + 1)));
     }
-    static std::uint32_t low(std::uint64_t x) { return static_cast<std::uint32_t>(x); }
     /// Comparisons give signed lanes.
     static Mask mask_of(Signed comparison) { return reinterpret_cast<Mask>(comparison); }
-    template <class Word>
+    template <class Narrow>
     static Int widened(const void* p) {
-        Word words[lanes];
+        Narrow words[lanes];
         std::memcpy(words, p, sizeof words);
         return Int{words[0], words[1], words[2], words[3]};
     }
-    template <class Word>
+    template <class Narrow>
     static void store_narrowed(void* p, Int x) {
-        const Word words[lanes] = {static_cast<Word>(x[0]), static_cast<Word>(x[1]), static_cast<Word>(x[2]),
-                                   static_cast<Word>(x[3])};
+        const Narrow words[lanes] = {static_cast<Narrow>(x[0]), static_cast<Narrow>(x[1]), static_cast<Narrow>(x[2]),
+                                     static_cast<Narrow>(x[3])};
         std::memcpy(p, words, sizeof words);
     }
     static std::uint32_t narrow_one(double x) {

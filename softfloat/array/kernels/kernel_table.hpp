@@ -20,6 +20,9 @@ enum KernelRange : int {
 /// `count` elements from `in` to `out`, which may be the same.
 using RoundKernel = void (*)(const RoundingPlan&, const void* in, void* out, std::size_t count);
 
+/// The same from fp64 words.
+using RoundKernel64 = void (*)(const RoundingPlan64&, const void* in, void* out, std::size_t count);
+
 /// Indexed by ulp::Rounding; up and down share a kernel.
 inline constexpr int roundings = 7;
 
@@ -29,18 +32,25 @@ using ArithmeticKernel = void (*)(const RoundingPlan&, const void* a, const void
 
 /// A null entry says that there is no such kernel, and another way must be taken.
 struct KernelTable {
-    RoundKernel round[roundings][ranges];        // fp32 -> fp32 on the format's grid
-    RoundKernel encode16[roundings][ranges];     // fp32 -> 16-bit words
-    RoundKernel encode8[roundings][ranges];      // fp32 -> 8-bit words
-    RoundKernel decode16[ranges];                // 16-bit words -> fp32
-    RoundKernel decode8[ranges];                 // 8-bit words -> fp32
-    RoundKernel narrow;                          // fp64 -> fp32, rounded to odd
+    RoundKernel round[roundings][ranges];      // fp32 -> fp32 on the format's grid
+    RoundKernel encode16[roundings][ranges];   // fp32 -> 16-bit words
+    RoundKernel encode8[roundings][ranges];    // fp32 -> 8-bit words
+    RoundKernel decode16[ranges];              // 16-bit words -> fp32
+    RoundKernel decode8[ranges];               // 8-bit words -> fp32
+    RoundKernel64 round64[roundings][ranges];  // fp64 -> fp64 on the format's grid
+    RoundKernel64 encode32_64[roundings][ranges];
+    RoundKernel64 encode16_64[roundings][ranges];
+    RoundKernel64 encode8_64[roundings][ranges];
     RoundKernel widen;                           // fp32 -> fp64
+    RoundKernel flush;                           // fp32 -> fp32: magnitudes below plan.operand_below become zeros
     ArithmeticKernel odd_by_single[operations];  // fp32 -> fp32, to odd: see kernels_arithmetic.hpp
     ArithmeticKernel odd_by_double[operations];
-    ArithmeticKernel single[operations];          // fp32 -> fp32 in the rounding of the processor's control register
-    ArithmeticKernel half_nearest[operations];    // fp16 -> fp16, to nearest even
-    ArithmeticKernel bfloat_nearest[operations];  // bf16 -> bf16, to nearest even
+    ArithmeticKernel odd_in_double[operations];    // fp32 -> fp64, to odd
+    ArithmeticKernel single[operations];           // fp32 -> fp32 in the rounding of the processor's control register
+    ArithmeticKernel half_nearest[operations];     // fp16 -> fp16, to nearest even, without options
+    ArithmeticKernel half[roundings][operations];  // fp16 -> fp16 as the plan says; none for stochastic
+    ArithmeticKernel bfloat_nearest[operations];   // bf16 -> bf16, to nearest even
+    bool bfloat_has_options;                       // ... and flushes and saturates as the plan says
 
     static const KernelTable portable, avx2, avx512;  // chosen by kernels_of (softfloat/vector/dispatch.hpp)
 };

@@ -10,8 +10,8 @@ namespace ulp::array {
 namespace {
 
 template <class Vec, KernelRange range, template <class, KernelRange> class To>
-constexpr void fill_roundings(RoundKernel (&row)[roundings][ranges]) {
-    const auto at = [&](Rounding rounding) -> RoundKernel& { return row[static_cast<int>(rounding)][range]; };
+constexpr void fill_roundings(auto(&row)[roundings][ranges]) {
+    const auto at = [&](Rounding rounding) -> auto& { return row[static_cast<int>(rounding)][range]; };
     at(Rounding::nearest_even) = round_deterministic<Vec, Rounding::nearest_even, range, To>;
     at(Rounding::nearest_away) = round_deterministic<Vec, Rounding::nearest_away, range, To>;
     at(Rounding::toward_zero) = round_deterministic<Vec, Rounding::toward_zero, range, To>;
@@ -21,12 +21,38 @@ constexpr void fill_roundings(RoundKernel (&row)[roundings][ranges]) {
     at(Rounding::stochastic) = round_stochastic<Vec, range, To>;
 }
 
+/// Lanes of fp64.
+template <class Wide>
+constexpr void fill_wide(KernelTable& table) {
+    fill_roundings<Wide, wide, ToContainer>(table.round64);
+    fill_roundings<Wide, narrow, ToContainer>(table.round64);
+    fill_roundings<Wide, no_negative_zero, ToContainer>(table.round64);
+    fill_roundings<Wide, narrow, To32>(table.encode32_64);
+    fill_roundings<Wide, narrow, To16>(table.encode16_64);
+    fill_roundings<Wide, narrow, To8>(table.encode8_64);
+    fill_roundings<Wide, no_negative_zero, To8>(table.encode8_64);
+}
+
+template <class Vec>
+constexpr void fill_half(KernelTable& table) {
+    const auto fill = [&]<Rounding rounding, Rounding kernel>() {
+        fill_operations<Vec, HalfRounded<Vec, kernel>>(table.half[static_cast<int>(rounding)]);
+    };
+    using enum Rounding;
+    fill.template operator()<nearest_even, nearest_even>();
+    fill.template operator()<nearest_away, nearest_away>();
+    fill.template operator()<toward_zero, toward_zero>();
+    fill.template operator()<down, up>();
+    fill.template operator()<up, up>();
+    fill.template operator()<odd, odd>();
+}
+
 template <class Vec>
 constexpr KernelTable make_kernels() {
     KernelTable table{};
-    fill_roundings<Vec, wide, ToFp32>(table.round);
-    fill_roundings<Vec, narrow, ToFp32>(table.round);
-    fill_roundings<Vec, no_negative_zero, ToFp32>(table.round);
+    fill_roundings<Vec, wide, ToContainer>(table.round);
+    fill_roundings<Vec, narrow, ToContainer>(table.round);
+    fill_roundings<Vec, no_negative_zero, ToContainer>(table.round);
     fill_roundings<Vec, wide, To16>(table.encode16);
     fill_roundings<Vec, narrow, To16>(table.encode16);
     fill_roundings<Vec, narrow, To8>(table.encode8);
@@ -35,13 +61,19 @@ constexpr KernelTable make_kernels() {
     table.decode16[narrow] = map_array<Vec, Decode16<Vec, narrow>>;
     table.decode8[narrow] = map_array<Vec, Decode8<Vec, narrow>>;
     table.decode8[no_negative_zero] = map_array<Vec, Decode8<Vec, no_negative_zero>>;
-    table.narrow = map_array<Vec, Narrow<Vec>>;
+    fill_wide<typename Vec::Wide>(table);
     table.widen = map_array<Vec, Widen<Vec>>;
+    table.flush = map_array<Vec, FlushOperand<Vec>>;
     fill_operations<Vec, OddBySingle<Vec>>(table.odd_by_single);
     fill_operations<Vec, OddByDouble<Vec>>(table.odd_by_double);
+    fill_operations<Vec, OddInDouble<Vec>>(table.odd_in_double);
     fill_operations<Vec, InSingle<Vec>>(table.single);
-    if constexpr (Vec::has_half) fill_operations<Vec, HalfNearest<Vec>>(table.half_nearest);
+    if constexpr (Vec::has_half) {
+        fill_operations<Vec, HalfNearest<Vec>>(table.half_nearest);
+        fill_half<Vec>(table);
+    }
     fill_operations<Vec, BfloatNearest<Vec>>(table.bfloat_nearest);
+    table.bfloat_has_options = true;
     return table;
 }
 

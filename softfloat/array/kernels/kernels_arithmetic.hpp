@@ -16,13 +16,22 @@
 namespace ulp::array {
 namespace {
 
-/// On vectors of fp32 or fp64. op_subtract is op_add of -b.
-template <class Vec, Operation op, class Real>
-Real operate_to_odd(Real a, Real b, Real c) {
+/// In fp32. op_subtract is op_add of -b.
+template <class Vec, Operation op>
+typename Vec::Float operate_to_odd(typename Vec::Float a, typename Vec::Float b, typename Vec::Float c) {
     if constexpr (op == op_add) return Vec::add_to_odd(a, b);
     if constexpr (op == op_multiply) return Vec::mul(a, b);
     if constexpr (op == op_divide) return Vec::div(a, b);
     if constexpr (op == op_sqrt) return Vec::sqrt(a);
+    if constexpr (op == op_fma) return Vec::fma_to_odd(a, b, c);
+}
+/// In fp64. With `all_digits`, quotients and roots are rounded to odd in fp64 too, for a stochastic rounding.
+template <class Vec, Operation op, bool all_digits>
+typename Vec::Double operate_to_odd(typename Vec::Double a, typename Vec::Double b, typename Vec::Double c) {
+    if constexpr (op == op_add) return Vec::add_to_odd(a, b);
+    if constexpr (op == op_multiply) return Vec::mul(a, b);
+    if constexpr (op == op_divide) return all_digits ? Vec::div_to_odd(a, b) : Vec::div(a, b);
+    if constexpr (op == op_sqrt) return all_digits ? Vec::sqrt_to_odd(a) : Vec::sqrt(a);
     if constexpr (op == op_fma) return Vec::fma_to_odd(a, b, c);
 }
 
@@ -30,7 +39,7 @@ Real operate_to_odd(Real a, Real b, Real c) {
 template <class Vec>
 typename Vec::Int with_zero_sign(const RoundingPlan& plan, typename Vec::Int sum, typename Vec::Int a,
                                  typename Vec::Int b) {
-    const auto zero = Vec::equal(Vec::bit_and(sum, Vec::set(~fp32_sign)), Vec::set(0));
+    const auto zero = Vec::equal(Vec::bit_and(sum, Vec::set(~sign_bit<Vec>)), Vec::set(0));
     const auto sign = Vec::bit_and(Vec::bit_or(a, b), Vec::set(plan.zero_sum_sign));
     return Vec::bit_or(sum, Vec::where(zero, sign));
 }
@@ -46,10 +55,18 @@ template <class Vec, Operation op>
 typename Vec::Int by_single(typename Vec::Int a, typename Vec::Int b, typename Vec::Int c) {
     return Vec::as_int(operate_to_odd<Vec, op>(Vec::as_float(a), Vec::as_float(b), Vec::as_float(c)));
 }
+template <class Vec>
+struct Doubles {
+    typename Vec::Double low, high;
+};
+template <class Vec, Operation op, bool all_digits>
+Doubles<Vec> in_double(typename Vec::Int a, typename Vec::Int b, typename Vec::Int c) {
+    return {operate_to_odd<Vec, op, all_digits>(Vec::widen_low(a), Vec::widen_low(b), Vec::widen_low(c)),
+            operate_to_odd<Vec, op, all_digits>(Vec::widen_high(a), Vec::widen_high(b), Vec::widen_high(c))};
+}
 template <class Vec, Operation op>
 typename Vec::Int by_double(typename Vec::Int a, typename Vec::Int b, typename Vec::Int c) {
-    const auto low = operate_to_odd<Vec, op>(Vec::widen_low(a), Vec::widen_low(b), Vec::widen_low(c));
-    const auto high = operate_to_odd<Vec, op>(Vec::widen_high(a), Vec::widen_high(b), Vec::widen_high(c));
+    const auto [low, high] = in_double<Vec, op, false>(a, b, c);
     return Vec::narrow_odd(low, high);
 }
 /// The processor's own operation and rounding.
@@ -68,7 +85,8 @@ typename Vec::Int by_processor(typename Vec::Int a, typename Vec::Int b, typenam
 template <class Vec>
 struct OddBySingle {
     static constexpr std::size_t size = 4;
-    static typename Vec::Int load(const void* p) { return Vec::load(p); }
+    static constexpr std::size_t out_size = 4;
+    static typename Vec::Int load(const RoundingPlan&, const void* p) { return Vec::load(p); }
     template <Operation op>
     static typename Vec::Int compute(const RoundingPlan& plan, typename Vec::Int a, typename Vec::Int b,
                                      typename Vec::Int c) {
@@ -84,6 +102,24 @@ struct OddByDouble : OddBySingle<Vec> {
         return with_sum_sign<Vec, op>(plan, by_double<Vec, op>(a, b, c), a, b, c);
     }
 };
+/// fp32 operands, results in fp64 and to odd there. A sum that is zero gets its sign as fp32 words do.
+template <class Vec>
+struct OddInDouble : OddBySingle<Vec> {
+    static constexpr std::size_t out_size = 8;
+    template <Operation op>
+    static Doubles<Vec> compute(const RoundingPlan& plan, typename Vec::Int a, typename Vec::Int b,
+                                typename Vec::Int c) {
+        const auto [low, high] = in_double<Vec, op, true>(a, b, c);
+        if constexpr (op != op_add && op != op_fma) return {low, high};
+        const auto x = op == op_add ? a : Vec::bit_xor(a, b);
+        const auto sign = Vec::bit_and(Vec::bit_or(x, op == op_add ? b : c), Vec::set(plan.zero_sum_sign));
+        return {Vec::or_sign_of_zero(low, Vec::widen_low(sign)), Vec::or_sign_of_zero(high, Vec::widen_high(sign))};
+    }
+    static void store(const RoundingPlan&, void* p, const Doubles<Vec>& x) {
+        Vec::store(p, x.low);
+        Vec::store(static_cast<unsigned char*>(p) + 4 * Vec::lanes, x.high);
+    }
+};
 template <class Vec>
 struct InSingle : OddBySingle<Vec> {
     template <Operation op>
@@ -96,7 +132,8 @@ struct InSingle : OddBySingle<Vec> {
 template <class Vec>
 struct HalfNearest {
     static constexpr std::size_t size = 2;
-    static typename Vec::Int load(const void* p) { return Vec::load_half(p); }
+    static constexpr std::size_t out_size = 2;
+    static typename Vec::Int load(const RoundingPlan&, const void* p) { return Vec::load_half(p); }
     template <Operation op>
     static typename Vec::Int compute(const RoundingPlan&, typename Vec::Int a, typename Vec::Int b,
                                      typename Vec::Int c) {
@@ -105,13 +142,35 @@ struct HalfNearest {
     }
     static void store(const RoundingPlan&, void* p, typename Vec::Int x) { Vec::store_half(p, Vec::canonical_nan(x)); }
 };
+/// fp16 in any rounding but stochastic, with any options.
+template <class Vec, Rounding rounding>
+struct HalfRounded {
+    static constexpr std::size_t size = 2;
+    static constexpr std::size_t out_size = 2;
+    static typename Vec::Int load(const RoundingPlan& plan, const void* p) {
+        const auto x = Vec::load_half(p);
+        return plan.operand_below == 0 ? x : flush_operand<Vec>(plan, x);
+    }
+    template <Operation op>
+    static typename Vec::Int compute(const RoundingPlan& plan, typename Vec::Int a, typename Vec::Int b,
+                                     typename Vec::Int c) {
+        return with_sum_sign<Vec, op>(plan, by_single<Vec, op>(a, b, c), a, b, c);
+    }
+    static void store(const RoundingPlan& plan, void* p, typename Vec::Int x) {
+        Vec::store_half(p, Vec::canonical_nan(round_word<Vec, rounding, narrow, false>(plan, x, x)));
+    }
+};
 /// bf16 to nearest even. Sums and roots are rounded to fp32 first, which changes nothing (24 >= 2 * 8 + 2; where they
 /// are subnormal they are exact). The fma must be rounded to odd. Products and quotients would come out right by way of
 /// fp32, too, but processors take a hundred cycles for each that is subnormal there: in fp64 none is.
 template <class Vec>
 struct BfloatNearest {
     static constexpr std::size_t size = 2;
-    static typename Vec::Int load(const void* p) { return Vec::shift_left(Vec::load16(p), Vec::set(16)); }
+    static constexpr std::size_t out_size = 2;
+    static typename Vec::Int load(const RoundingPlan& plan, const void* p) {
+        const auto x = Vec::shift_left(Vec::load16(p), Vec::set(16));
+        return plan.operand_below == 0 ? x : flush_operand<Vec>(plan, x);
+    }
     template <Operation op>
     static typename Vec::Int compute(const RoundingPlan&, typename Vec::Int a, typename Vec::Int b,
                                      typename Vec::Int c) {
@@ -130,13 +189,13 @@ void operate(const RoundingPlan& plan, const unsigned char* a, const unsigned ch
              unsigned char* out) {
     constexpr bool two = op != op_sqrt;
     constexpr bool three = op == op_fma;
-    const auto x = Kind::load(a);
+    const auto x = Kind::load(plan, a);
     auto y = x;
     auto z = x;
-    if constexpr (two) y = Kind::load(b);
-    if constexpr (three) z = Kind::load(c);
+    if constexpr (two) y = Kind::load(plan, b);
+    if constexpr (three) z = Kind::load(plan, c);
     if constexpr (op == op_subtract) {
-        y = Vec::bit_xor(y, Vec::set(fp32_sign));
+        y = Vec::bit_xor(y, Vec::set(sign_bit<Vec>));
         Kind::store(plan, out, Kind::template compute<op_add>(plan, x, y, z));
     } else {
         Kind::store(plan, out, Kind::template compute<op>(plan, x, y, z));
@@ -152,20 +211,24 @@ void operate_array(const RoundingPlan& shared_plan, const void* a, const void* b
     const auto* pc = static_cast<const unsigned char*>(c);
     auto* to = static_cast<unsigned char*>(out);
     constexpr std::size_t step = Kind::size * Vec::lanes;
-    std::size_t i = 0;
-    const std::size_t bytes = count * Kind::size;
+    constexpr std::size_t out_step = Kind::out_size * Vec::lanes;
     constexpr std::size_t two = op != op_sqrt ? 1 : 0;  // an operand that is not there stays null
     constexpr std::size_t three = op == op_fma ? 1 : 0;
-    for (; i + step <= bytes; i += step) operate<Vec, op, Kind>(plan, pa + i, pb + two * i, pc + three * i, to + i);
-    if (i == bytes) return;
+    std::size_t i = 0;
+    for (; count >= Vec::lanes; count -= Vec::lanes, i += step, to += out_step) {
+        operate<Vec, op, Kind>(plan, pa + i, pb + two * i, pc + three * i, to);
+    }
+    if (count == 0) return;
+    const std::size_t bytes = count * Kind::size;
     unsigned char x[step] = {};
     unsigned char y[step] = {};
     unsigned char z[step] = {};
-    copy_bytes(x, pa + i, bytes - i);
-    if constexpr (two != 0) copy_bytes(y, pb + i, bytes - i);
-    if constexpr (three != 0) copy_bytes(z, pc + i, bytes - i);
-    operate<Vec, op, Kind>(plan, x, y, z, x);
-    copy_bytes(to + i, x, bytes - i);
+    unsigned char result[out_step];
+    copy_bytes(x, pa + i, bytes);
+    if constexpr (two != 0) copy_bytes(y, pb + i, bytes);
+    if constexpr (three != 0) copy_bytes(z, pc + i, bytes);
+    operate<Vec, op, Kind>(plan, x, y, z, result);
+    copy_bytes(to, result, count * Kind::out_size);
 }
 
 template <class Vec, class Kind>

@@ -65,13 +65,19 @@ struct Decode8 {
         Vec::store(out, decode_word<Vec, range>(plan, Vec::load8(in)));
     }
 };
+/// An operand's word, zero where its magnitude is below plan.operand_below.
 template <class Vec>
-struct Narrow {
-    static constexpr std::size_t from_size = 8;
+typename Vec::Int flush_operand(const RoundingPlan& plan, typename Vec::Int x) {
+    const auto magnitude = Vec::bit_and(x, Vec::set(~sign_bit<Vec>));
+    const auto tiny = Vec::greater(Vec::set(plan.operand_below), magnitude);
+    return Vec::select(tiny, Vec::bit_and(x, Vec::set(plan.operand_sign)), x);
+}
+template <class Vec>
+struct FlushOperand {
+    static constexpr std::size_t from_size = 4;
     static constexpr std::size_t to_size = 4;
-    static void apply(const RoundingPlan&, const void* in, void* out) {
-        const auto* bytes = static_cast<const unsigned char*>(in);
-        Vec::store(out, Vec::narrow_odd(Vec::load_double(bytes), Vec::load_double(bytes + 4 * Vec::lanes)));
+    static void apply(const RoundingPlan& plan, const void* in, void* out) {
+        Vec::store(out, flush_operand<Vec>(plan, Vec::load(in)));
     }
 };
 template <class Vec>

@@ -37,6 +37,7 @@ constexpr KernelTable make_portable_kernels() {
     table.half_nearest[op_divide] = operate_scalar<fp16, op_divide>;
     table.half_nearest[op_sqrt] = operate_scalar<fp16, op_sqrt>;
     table.half_nearest[op_fma] = operate_scalar<fp16, op_fma>;
+    table.bfloat_has_options = false;
     // Sums of bf16 stay with the kernel: compilers vectorise it.
     table.bfloat_nearest[op_multiply] = operate_scalar<bf16, op_multiply>;
     table.bfloat_nearest[op_divide] = operate_scalar<bf16, op_divide>;

@@ -8,9 +8,9 @@ namespace {
 
 /// Each round of Philox waits for the multiplication of the one before: several chains fill the time.
 constexpr int chains = 6;
-/// Blocks and registers of words of a call.
+/// Blocks of a call, and registers of 32-bit words that they fill. `Vec` is a kit here.
 template <class Vec>
-inline constexpr int group_blocks = chains* Vec::lanes64;
+inline constexpr int group_blocks = chains* Vec::Wide::lanes;
 template <class Vec>
 inline constexpr int group_registers = 4 * group_blocks<Vec> / Vec::lanes;
 
@@ -18,17 +18,17 @@ constexpr std::uint64_t philox_factors[2] = {0xD2511F53, 0xCD9E8D57};
 
 /// Four words of each lane of 64 bits, in the lower half; what is above does not matter, for products are of lower
 /// halves.
-template <class Vec>
+template <class Wide>
 struct PhiloxWords {
-    typename Vec::Int64 c0, c1, c2, c3;
+    typename Wide::Int c0, c1, c2, c3;
 };
-template <class Vec>
-void philox_round(PhiloxWords<Vec>& c, std::uint64_t key0, std::uint64_t key1) {
-    const auto p0 = Vec::mul_lower(c.c0, Vec::set64(philox_factors[0]));
-    const auto p1 = Vec::mul_lower(c.c2, Vec::set64(philox_factors[1]));
-    c.c0 = Vec::xor3(Vec::upper(p1), c.c1, Vec::set64(key0));
+template <class Wide>
+void philox_round(PhiloxWords<Wide>& c, std::uint64_t key0, std::uint64_t key1) {
+    const auto p0 = Wide::mul_lower(c.c0, Wide::set(philox_factors[0]));
+    const auto p1 = Wide::mul_lower(c.c2, Wide::set(philox_factors[1]));
+    c.c0 = Wide::xor3(Wide::upper(p1), c.c1, Wide::set(key0));
     c.c1 = p1;
-    c.c2 = Vec::xor3(Vec::upper(p0), c.c3, Vec::set64(key1));
+    c.c2 = Wide::xor3(Wide::upper(p0), c.c3, Wide::set(key1));
     c.c3 = p0;
 }
 
@@ -38,7 +38,8 @@ struct PhiloxStream {
     std::uint64_t words[2];
     std::uint64_t keys[philox_rounds][2];
 };
-inline PhiloxStream philox_stream(const RoundingPlan& plan) {
+template <class Plan>
+PhiloxStream philox_stream(const Plan& plan) {
     PhiloxStream stream{{plan.stream[0], plan.stream[1]}, {}};
     std::uint32_t key0 = plan.key[0];
     std::uint32_t key1 = plan.key[1];
@@ -56,50 +57,67 @@ inline PhiloxStream philox_stream(const RoundingPlan& plan) {
 /// all blocks.
 template <class Vec>
 void philox_words(const PhiloxStream& stream, std::uint64_t block, typename Vec::Int* words) {
+    using Wide = typename Vec::Wide;
     const std::uint64_t low = 0xFFFFFFFF;
     const std::uint64_t p1 = stream.words[0] * philox_factors[1];
     const std::uint64_t p0 = ((p1 >> 32 ^ block >> 32 ^ stream.keys[0][0]) & low) * philox_factors[0];
-    PhiloxWords<Vec> c[chains];
+    PhiloxWords<Wide> c[chains];
     for (int chain = 0; chain < chains; ++chain) {
-        const auto number = Vec::block_numbers(block + static_cast<std::uint64_t>(chain * Vec::lanes64));
-        const auto first = Vec::mul_lower(number, Vec::set64(philox_factors[0]));
-        const auto c2 = Vec::xor3(Vec::upper(first), Vec::set64(stream.words[1]), Vec::set64(stream.keys[0][1]));
-        const auto second = Vec::mul_lower(c2, Vec::set64(philox_factors[1]));
-        c[chain] = {Vec::xor3(Vec::upper(second), Vec::set64(p1), Vec::set64(stream.keys[1][0])), second,
-                    Vec::xor3(first, Vec::set64(p0 >> 32), Vec::set64(stream.keys[1][1])), Vec::set64(p0)};
+        const auto number = Wide::block_numbers(block + static_cast<std::uint64_t>(chain * Wide::lanes));
+        const auto first = Wide::mul_lower(number, Wide::set(philox_factors[0]));
+        const auto c2 = Wide::xor3(Wide::upper(first), Wide::set(stream.words[1]), Wide::set(stream.keys[0][1]));
+        const auto second = Wide::mul_lower(c2, Wide::set(philox_factors[1]));
+        c[chain] = {Wide::xor3(Wide::upper(second), Wide::set(p1), Wide::set(stream.keys[1][0])), second,
+                    Wide::xor3(first, Wide::set(p0 >> 32), Wide::set(stream.keys[1][1])), Wide::set(p0)};
     }
     for (int round = 2; round < philox_rounds; ++round) {
-        for (auto& each : c) philox_round<Vec>(each, stream.keys[round][0], stream.keys[round][1]);
+        for (auto& each : c) philox_round<Wide>(each, stream.keys[round][0], stream.keys[round][1]);
     }
     for (int chain = 0; chain < chains; ++chain) {
         const auto& [c0, c1, c2, c3] = c[chain];
-        Vec::in_order(c0, c1, c2, c3, words + chain * group_registers<Vec> / chains);
+        Wide::in_order(c0, c1, c2, c3, words + chain * group_registers<Vec> / chains);
     }
 }
 
+/// One register's elements from the random words, the upper bits of each lane.
 template <class Vec, KernelRange range, template <class, KernelRange> class To>
-[[gnu::always_inline]] inline void round_group(const RoundingPlan& plan, const PhiloxStream& stream,
-                                               std::uint64_t block, const unsigned char* from, unsigned char* to) {
+void round_register(const PlanOf<Vec>& plan, typename Vec::Int random, const unsigned char* from, unsigned char* to) {
     using Sink = To<Vec, range>;
-    constexpr std::size_t step = Vec::lanes;
-    typename Vec::Int random[group_registers<Vec>];
-    philox_words<Vec>(stream, block, random);
-    const auto kept = Vec::set(plan.kept_bits);
-    for (std::size_t i = 0; i < group_registers<Vec>; ++i) {
-        fetch_ahead<Vec>(from + 4 * step * i);
-        fetch_ahead<Vec>(to + Sink::size * step * i);
-        const auto x = Vec::load(from + 4 * step * i);
-        const auto bits = Vec::bit_and(random[i], kept);
-        const auto rounded = round_word<Vec, Rounding::stochastic, range, Sink::is_code>(plan, x, bits);
-        Sink::put(plan, to + Sink::size * step * i, rounded);
+    fetch_ahead<Vec>(from);
+    fetch_ahead<Vec>(to);
+    Sink::put(plan, to, round_word<Vec, Rounding::stochastic, range, Sink::is_code>(plan, Vec::load(from), random));
+}
+
+template <class Vec, KernelRange range, template <class, KernelRange> class To>
+[[gnu::always_inline]] inline void round_group(const PlanOf<Vec>& plan, const PhiloxStream& stream, std::uint64_t block,
+                                               const unsigned char* from, unsigned char* to) {
+    using Kit = typename Vec::Kit;
+    constexpr std::size_t in_step = sizeof(typename Vec::Word) * Vec::lanes;
+    constexpr std::size_t out_step = To<Vec, range>::size * Vec::lanes;
+    typename Kit::Int words[group_registers<Kit>];
+    philox_words<Kit>(stream, block, words);
+    const auto kept = Kit::set(plan.kept_bits);
+    for (std::size_t i = 0; i < group_registers<Kit>; ++i) {
+        const auto random = Kit::bit_and(words[i], kept);
+        if constexpr (word_bits<Vec> == 32) {
+            round_register<Vec, range, To>(plan, random, from + in_step * i, to + out_step * i);
+        } else {
+            const std::size_t at = 2 * i;
+            round_register<Vec, range, To>(plan, Vec::template from_words<0>(random), from + in_step * at,
+                                           to + out_step * at);
+            round_register<Vec, range, To>(plan, Vec::template from_words<1>(random), from + in_step * (at + 1),
+                                           to + out_step * (at + 1));
+        }
     }
 }
 
 template <class Vec, KernelRange range, template <class, KernelRange> class To>
-void round_stochastic(const RoundingPlan& shared_plan, const void* in, void* out, std::size_t count) {
+void round_stochastic(const PlanOf<Vec>& shared_plan, const void* in, void* out, std::size_t count) {
     constexpr std::size_t size = To<Vec, range>::size;
-    constexpr std::size_t group = 4 * group_blocks<Vec>;
-    const RoundingPlan plan = shared_plan;
+    constexpr std::size_t bytes = sizeof(typename Vec::Word);
+    constexpr std::size_t blocks = group_blocks<typename Vec::Kit>;
+    constexpr std::size_t group = 4 * blocks;
+    const PlanOf<Vec> plan = shared_plan;
     const PhiloxStream stream = philox_stream(plan);
     const auto* from = static_cast<const unsigned char*>(in);
     auto* to = static_cast<unsigned char*>(out);
@@ -108,16 +126,16 @@ void round_stochastic(const RoundingPlan& shared_plan, const void* in, void* out
     while (count != 0) {
         std::size_t now = count < group - skip ? count : group - skip;
         const std::uint64_t of_upper_half = (std::uint64_t{1} << 32) - (block & 0xFFFFFFFF);  // blocks with this one
-        if (of_upper_half < group_blocks<Vec> && now > 4 * of_upper_half - skip) now = 4 * of_upper_half - skip;
+        if (of_upper_half < blocks && now > 4 * of_upper_half - skip) now = 4 * of_upper_half - skip;
         if (now == group) {
             round_group<Vec, range, To>(plan, stream, block, from, to);
         } else {
-            unsigned char buffer[4 * group] = {};
-            copy_bytes(buffer + 4 * skip, from, 4 * now);
+            unsigned char buffer[bytes * group] = {};
+            copy_bytes(buffer + bytes * skip, from, bytes * now);
             round_group<Vec, range, To>(plan, stream, block, buffer, buffer);
             copy_bytes(to, buffer + size * skip, size * now);
         }
-        from += 4 * now;
+        from += bytes * now;
         to += size * now;
         count -= now;
         block += (skip + now) / 4;

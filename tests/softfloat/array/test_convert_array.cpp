@@ -116,6 +116,7 @@ TEST_CASE("every code of every format becomes fp32 and fp64 as convert_bits has 
         check(fp32, from, {}, words);
         check(fp64, from, {}, words);
         check(fp32, from, {.flush_inputs = true}, words);
+        check(fp64, from, {.flush_inputs = true, .saturate = true}, words);
     }
 }
 
@@ -138,6 +139,8 @@ TEST_CASE("fp64 becomes codes of every format, in every rounding, rounded once")
         }
         const Words some(fp64_words().begin(), fp64_words().begin() + 10001);
         check(to, fp64, {.flush_outputs = true}, some);
+        check(to, fp64, {.rounding = Rounding::up, .flush_inputs = true, .flush_outputs = true, .saturate = true},
+              some);
         for (const int random_bits : {1, 4, 12, 15, 20, 32}) {
             check(to, fp64, {.rounding = Rounding::stochastic, .random_bits = random_bits, .seed = 3}, some);
         }
@@ -152,6 +155,7 @@ TEST_CASE("formats of 16 bits and less become one another") {
             if (to.format.code_bits() > 19) continue;
             check(to, from, {}, words);
             check(to, from, {.rounding = Rounding::down, .saturate = true}, words);
+            check(to, from, {.flush_inputs = true, .flush_outputs = true}, words);
         }
     }
 }

@@ -150,13 +150,45 @@ TEST_CASE("array arithmetic equals the scalar operations in every format, roundi
     }
 }
 
-TEST_CASE("array arithmetic flushes, saturates and rounds by chance as the scalar operations do") {
+TEST_CASE("array arithmetic flushes, saturates and rounds stochastically as the scalar operations do") {
+    const auto before = ulp::Tininess::before_rounding;
     for (const auto& format : ulp::test::array_formats()) {
         const Operands operands = first_of(operands_for(format.format), 3001);
-        check(format, {.flush_inputs = true, .flush_outputs = true}, operands);
-        check(format, {.saturate = true}, operands);
-        if (format.format.precision() <= 24) {
-            check(format, {.rounding = Rounding::stochastic, .random_bits = 16, .seed = 8, .first = 2}, operands);
+        for (const Rounding rounding : ulp::test::deterministic_roundings()) {
+            check(format, {.rounding = rounding, .flush_inputs = true}, operands);
+            check(format, {.rounding = rounding, .flush_outputs = true, .saturate = true}, operands);
+            check(format, {.rounding = rounding, .tininess = before, .flush_outputs = true}, operands);
+        }
+        if (format.format.precision() > 24) continue;
+        for (const int bits : {1, 16, 32}) {
+            ArrayContext context{.rounding = Rounding::stochastic, .random_bits = bits, .seed = 8, .first = 2};
+            check(format, context, operands);
+            context.flush_inputs = context.flush_outputs = context.saturate = true;
+            check(format, context, operands);
+        }
+    }
+}
+
+TEST_CASE("results at the edge of the tiny ones are flushed as the scalar operations do") {
+    for (const FloatFormat& format : {ulp::formats::fp32, ulp::formats::bf16, ulp::formats::fp16}) {
+        Operands operands;
+        ulp::test::Words random(3);
+        const std::uint64_t hidden = std::uint64_t{1} << format.fraction_bits;
+        const auto below_two = [&](std::uint64_t field) {  // the exponent's field, a fraction near all ones or zeros
+            const std::uint64_t low = random.next() % 8;
+            return field << format.fraction_bits | (random.next() % 2 == 0 ? low : hidden - 1 - low);
+        };
+        const auto bias = static_cast<std::uint64_t>(format.bias);
+        for (int i = 0; i < 4000; ++i) {  // products, quotients and fused sums within some units of 2^emin
+            operands.a.push_back(below_two(bias - 5));
+            operands.b.push_back(below_two(random.next() % 2 == 0 ? 5 + random.next() % 2 : 2 * bias - 5));
+            operands.c.push_back(below_two(0) & 7);
+        }
+        for (const Rounding rounding : ulp::test::deterministic_roundings()) {
+            for (const auto tininess : {ulp::Tininess::before_rounding, ulp::Tininess::after_rounding}) {
+                check({"at the edge", format}, {.rounding = rounding, .tininess = tininess, .flush_outputs = true},
+                      operands);
+            }
         }
     }
 }

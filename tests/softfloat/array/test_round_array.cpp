@@ -121,23 +121,41 @@ TEST_CASE("round_array flushes and saturates as round_to does") {
         check_all_formats({.rounding = rounding, .tininess = ulp::Tininess::before_rounding, .flush_outputs = true},
                           operands);
     }
-    check_all_formats({.rounding = Rounding::stochastic, .flush_outputs = true, .saturate = true}, operands);
+    for (const int random_bits : {1, 5, 32}) {
+        ArrayContext context{.rounding = Rounding::stochastic, .random_bits = random_bits};
+        context.flush_outputs = context.saturate = true;
+        check_all_formats(context, operands);
+        context.tininess = ulp::Tininess::before_rounding;
+        context.flush_inputs = true;
+        check_all_formats(context, operands);
+    }
 }
 
-TEST_CASE("round_array rounds fp64 once, in every format and rounding") {
+TEST_CASE("round_array rounds fp64 once, in every format and rounding, and with every option") {
     std::vector<double> operands;
     ulp::test::Words words(17);
     for (std::size_t i = 0; i < all_operands.size(); i += 9) {
         const auto noise = std::bit_cast<double>((words.next() & 0x1FFFFFFF) | std::bit_cast<std::uint64_t>(1.0));
         operands.push_back(static_cast<double>(all_operands[i]) * (i % 2 == 0 ? noise : 1.0));
         operands.push_back(std::bit_cast<double>(words.next()));
+        operands.push_back(std::bit_cast<double>(words.next() >> 13));
     }
+    std::vector<ArrayContext> contexts;
     auto roundings = ulp::test::deterministic_roundings();
-    roundings.push_back(Rounding::stochastic);
+    roundings.insert(roundings.end(), {Rounding::stochastic, Rounding::stochastic});
+    for (const Rounding rounding : roundings) {
+        ArrayContext context{.rounding = rounding, .random_bits = contexts.size() % 2 == 0 ? 9 : 32, .seed = 6};
+        context.first = 1;
+        contexts.push_back(context);
+        context.flush_outputs = context.saturate = true;
+        contexts.push_back(context);
+        context.flush_inputs = true;
+        context.tininess = ulp::Tininess::before_rounding;
+        contexts.push_back(context);
+    }
     std::vector<double> rounded(operands.size());
     for (const auto& tested : array_formats()) {
-        for (const Rounding rounding : roundings) {
-            const ArrayContext context{.rounding = rounding, .random_bits = 9, .seed = 6, .first = 1};
+        for (const ArrayContext& context : contexts) {
             std::vector<double> expected;
             for (std::size_t i = 0; i < operands.size(); ++i) {
                 ulp::Context scalar = scalar_context(context, i);
@@ -150,7 +168,7 @@ TEST_CASE("round_array rounds fp64 once, in every format and rounding") {
                     mismatches += std::bit_cast<std::uint64_t>(expected[i]) != std::bit_cast<std::uint64_t>(rounded[i]);
                 }
                 CAPTURE(name_of(simd));
-                CAPTURE(ulp::test::name_of(rounding));
+                CAPTURE(ulp::test::name_of(context.rounding));
                 CHECK_MESSAGE(mismatches == 0, tested.name);
             }
         }

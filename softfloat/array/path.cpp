@@ -1,0 +1,111 @@
+#include "softfloat/array/path.hpp"
+
+#include "softfloat/array/kernels/kernel_table.hpp"
+#include "softfloat/array/make_plan.hpp"
+#include "softfloat/array/stages.hpp"
+#include "softfloat/array/words.hpp"
+#include "softfloat/vector/dispatch.hpp"
+
+namespace ulp::array {
+namespace {
+
+constexpr int fp64_digits = formats::fp64.precision();
+
+constexpr std::string_view names[] = {"scalar_loop",       "fp32_words",    "fp64_words",     "native_half",
+                                      "half_nearest",      "half_rounded",  "bfloat_nearest", "processor",
+                                      "processor_options", "odd_in_single", "odd_by_double",  "odd_in_double"};
+static_assert(std::size(names) == static_cast<std::size_t>(Kernel::odd_in_double) + 1);
+
+/// Whether everything stays well within fp32's exponents: see kernels_arithmetic.hpp.
+bool fits_single(const FloatFormat& format) {
+    return format.precision() <= 11 && format.smallest_exponent() >= -60 && format.emax() <= 60;
+}
+
+bool has_processor(Rounding rounding) {
+    return rounding == Rounding::nearest_even || rounding == Rounding::toward_zero || rounding == Rounding::up ||
+           rounding == Rounding::down;
+}
+
+bool has_options(const ArrayContext& context) {
+    return context.flush_inputs || context.flush_outputs || context.saturate;
+}
+
+/// A kernel of the format's own.
+Kernel own_kernel(const FloatFormat& format, const ArrayContext& context, Simd simd) {
+    const bool nearest = context.rounding == Rounding::nearest_even;
+    const bool of_processor = has_processor(context.rounding);
+    const bool options = has_options(context);
+    const KernelTable& kernels = kernels_of<KernelTable>(simd);
+    if (format == formats::bf16 && nearest && (!options || kernels.bfloat_has_options)) return Kernel::bfloat_nearest;
+    if (format == formats::fp32 && of_processor) return options ? Kernel::processor_options : Kernel::processor;
+    if (format != formats::fp16) return Kernel::scalar_loop;
+    if (of_processor && !options && simd == Simd::avx512_fp16) return Kernel::native_half;
+    if (nearest && !options) return Kernel::half_nearest;
+    const bool rounded = kernels.half[static_cast<std::size_t>(context.rounding)][op_add] != nullptr;
+    return rounded ? Kernel::half_rounded : Kernel::scalar_loop;
+}
+
+/// Whether fp64 holds enough of any result: one digit more than is rounded to, and one that says if more follow.
+bool fits_double(Operation operation, const FloatFormat& format, const ArrayContext& context) {
+    if (2 * format.precision() > fp64_digits) return false;  // products must be exact
+    const bool exact = operation == op_multiply;
+    const int random_bits = context.rounding == Rounding::stochastic ? context.random_bits : 0;
+    return exact || format.precision() + random_bits + 2 <= fp64_digits;
+}
+
+}  // namespace
+
+std::string_view name_of(Kernel kernel) { return names[static_cast<std::size_t>(kernel)]; }
+
+Path choose_round_path(const FloatFormat& format, const FloatFormat& container, const ArrayContext& context,
+                       Simd simd) {
+    require_sensible(context);
+    require_instructions(simd);
+    if (container == formats::fp64 && make_plan64(format, context)) {
+        return {Kernel::fp64_words, simd, "every value of the format is an fp64 number"};
+    }
+    if (container == formats::fp32 && make_plan(format, context)) {
+        return {Kernel::fp32_words, simd, "every value of the format is an fp32 number"};
+    }
+    return {Kernel::scalar_loop, simd, "the format has no sign, no subnormals or values that the container lacks"};
+}
+
+Path choose_path(const FloatFormat& to, const FloatFormat& from, const ArrayContext& context, Simd simd) {
+    require_sensible(context);
+    const KernelTable& kernels = kernels_of<KernelTable>(simd);
+    const bool reads = from == formats::fp64 || Reader::make(from, context, kernels);
+    if (!reads) return {Kernel::scalar_loop, simd, "no kernel reads the source's storage words"};
+    if (from == formats::fp64 || to == formats::fp64) {
+        const bool inputs = from == formats::fp64;
+        if (Writer64::make(to, inputs ? context : of_results(context), kernels))
+            return {Kernel::fp64_words, simd, "one of the formats is fp64"};
+    } else if (Writer::make(to, of_results(context), kernels)) {
+        return {Kernel::fp32_words, simd, "every value of the source is an fp32 number"};
+    }
+    return {Kernel::scalar_loop, simd, "no kernel rounds to this format"};
+}
+
+Path choose_path(Operation operation, const FloatFormat& format, const ArrayContext& context, Simd simd) {
+    require_sensible(context);
+    const KernelTable& kernels = kernels_of<KernelTable>(simd);
+    const Kernel own = own_kernel(format, context, simd);
+    if (own != Kernel::scalar_loop) return {own, simd, "the format has a kernel of its own for this rounding"};
+    if (!Reader::make(format, context, kernels)) {
+        return {Kernel::scalar_loop, simd, "no kernel reads the format's storage words as fp32 numbers"};
+    }
+    const bool deterministic = context.rounding != Rounding::stochastic;
+    if (deterministic && format.precision() + 2 <= formats::fp32.precision() &&
+        Writer::make(format, of_results(context), kernels)) {
+        if (fits_single(format)) return {Kernel::odd_in_single, simd, "results fit fp32 with digits to spare"};
+        return {Kernel::odd_by_double, simd, "results need fp64's exponents, and fit fp32 with digits to spare"};
+    }
+    if (!fits_double(operation, format, context)) {
+        return {Kernel::scalar_loop, simd, "fp64 does not hold as many digits of a result as this rounding looks at"};
+    }
+    if (!Writer64::make(format, of_results(context), kernels)) {
+        return {Kernel::scalar_loop, simd, "no kernel rounds fp64 numbers to this format"};
+    }
+    return {Kernel::odd_in_double, simd, "the rounding looks at more digits than fp32 has"};
+}
+
+}  // namespace ulp::array
