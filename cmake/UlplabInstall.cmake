@@ -15,7 +15,7 @@ file(RELATIVE_PATH ULPLAB_PC_UP /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefi
 
 # Not for users: the bodies of softfloat's kernels, which want the flags of their instruction sets.
 set(ULPLAB_PRIVATE_HEADERS
-  "/array/(kernels/|make_plan|stages)[a-z0-9_]*\\.hpp$|/vector/lanes_[a-z0-9_]*\\.hpp$|/fast/(aligned|dispatch|pack)\\.hpp$")
+  "/array/(kernels/|make_plan|stages)[a-z0-9_]*\\.hpp$|/vector/(two_sum|vec_)[a-z0-9_]*\\.hpp$|/gemm_kernels/(aligned|kernels_|make_kernels|pack)[a-z0-9_]*\\.hpp$")
 
 # ulplab_install_library(NAME SUMMARY TEXT [PC_REQUIRES TEXT] [PC_LIBS TEXT]): installs ulplab_NAME, the public headers of
 # the folder NAME, and NAME's CMake targets and pkg-config file.

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "engine/io/whole_file.hpp"
-#include "softfloat/nan_payload.hpp"
+#include "softfloat/matrix_units/nan_payload.hpp"
 
 namespace ulp {
 namespace {

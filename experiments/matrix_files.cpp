@@ -9,7 +9,7 @@
 #include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
-#include "softfloat/nan_payload.hpp"
+#include "softfloat/matrix_units/nan_payload.hpp"
 
 namespace ulp {
 

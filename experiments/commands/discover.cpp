@@ -12,10 +12,10 @@
 #include "softfloat/lab/block_scaled_discovery.hpp"
 #include "softfloat/lab/discovery.hpp"
 #include "softfloat/lab/integer_discovery.hpp"
+#include "softfloat/lab/x86_units.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
 #include "softfloat/matrix_units/policies.hpp"
-#include "softfloat/matrix_units/x86_units.hpp"
 
 namespace ulp {
 namespace {

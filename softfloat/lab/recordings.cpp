@@ -12,7 +12,7 @@
 #include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
-#include "softfloat/nan_payload.hpp"
+#include "softfloat/matrix_units/nan_payload.hpp"
 
 namespace ulp {
 

@@ -1,6 +1,6 @@
 #include "softfloat/matrix_units/integer_models.hpp"
 
-#include "softfloat/matrix_units/hardware_runs.hpp"
+#include "softfloat/matrix_units/table/hardware_runs.hpp"
 
 namespace ulp {
 

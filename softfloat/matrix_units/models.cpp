@@ -6,8 +6,8 @@
 #include <stdexcept>
 
 #include "softfloat/format_names.hpp"
-#include "softfloat/matrix_units/hardware_runs.hpp"
 #include "softfloat/matrix_units/policies.hpp"
+#include "softfloat/matrix_units/table/hardware_runs.hpp"
 #include "softfloat/support/nearest_names.hpp"
 
 namespace ulp {

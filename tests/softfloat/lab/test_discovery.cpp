@@ -11,7 +11,7 @@
 #include "softfloat/lab/block_scaled_discovery.hpp"
 #include "softfloat/lab/discovery.hpp"
 #include "softfloat/lab/integer_discovery.hpp"
-#include "softfloat/matrix_units/x86_units.hpp"
+#include "softfloat/lab/x86_units.hpp"
 
 namespace {
 

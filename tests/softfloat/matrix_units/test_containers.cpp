@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "softfloat/format_names.hpp"
+#include "softfloat/lab/x86_units.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
 #include "softfloat/matrix_units/models.hpp"
-#include "softfloat/matrix_units/x86_units.hpp"
-#include "softfloat/nan_payload.hpp"
+#include "softfloat/matrix_units/nan_payload.hpp"
 #include "tests/softfloat/matrix_units/operands.hpp"
 
 namespace {

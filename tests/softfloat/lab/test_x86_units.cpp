@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "softfloat/lab/x86_units.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/models.hpp"
-#include "softfloat/matrix_units/x86_units.hpp"
 #include "tests/softfloat/matrix_units/operands.hpp"
 
 namespace {

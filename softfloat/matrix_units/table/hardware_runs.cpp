@@ -1,4 +1,4 @@
-#include "softfloat/matrix_units/hardware_runs.hpp"
+#include "softfloat/matrix_units/table/hardware_runs.hpp"
 
 #include <array>
 
@@ -7,7 +7,7 @@ namespace {
 
 /// Made by gpu/hardware_runs.sh from the counts in tests/recordings; a test compares.
 constexpr auto runs = std::to_array<HardwareRun>({
-#include "softfloat/matrix_units/hardware_runs.inc"
+#include "softfloat/matrix_units/table/hardware_runs.inc"
 });
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "softfloat/matrix_units/x86_units.hpp"
+#include "softfloat/lab/x86_units.hpp"
 
 #include <algorithm>
 #include <array>
