@@ -4,8 +4,10 @@
 #include <vector>
 
 #include "softfloat/format_names.hpp"
+#include "softfloat/matrix_units/gemm_kernels/fast_scaled_gemm.hpp"
 #include "softfloat/support/nearest_names.hpp"
 #include "softfloat/support/parallel.hpp"
+#include "softfloat/vector/dispatch.hpp"
 
 namespace ulp {
 
@@ -34,53 +36,91 @@ std::vector<BlockScaledRow> build_table() {
     return rows;
 }
 
-/// Codes of the rows of a matrix, each filled up to `padded` codes with `filling`.
-std::vector<std::uint32_t> codes_of(const FloatFormat& format, const MatrixView& matrix, std::int64_t padded,
-                                    std::uint32_t filling) {
-    std::vector<std::uint32_t> codes(static_cast<std::size_t>(matrix.rows * padded), filling);
-    for (std::int64_t i = 0; i < matrix.rows; ++i) {
-        for (std::int64_t j = 0; j < matrix.cols; ++j) {
-            codes[static_cast<std::size_t>(i * padded + j)] = operand_code(format, matrix(i, j));
-        }
+/// Codes of a row, filled up to `padded` of them with `filling`.
+std::vector<std::uint32_t> codes_of(const FloatFormat& format, const MatrixView& matrix, std::int64_t row,
+                                    std::int64_t padded, std::uint32_t filling) {
+    std::vector<std::uint32_t> codes(static_cast<std::size_t>(padded), filling);
+    if (matrix.data == nullptr) return codes;
+    for (std::int64_t j = 0; j < matrix.cols; ++j) {
+        codes[static_cast<std::size_t>(j)] = operand_code(format, matrix(row, j));
     }
     return codes;
 }
 
-}  // namespace
+/// A row of A or a column of B with its scales, filled up to whole instructions.
+struct ScaledLine {
+    std::vector<std::uint32_t> elements, scales;
+};
+ScaledLine scaled_line(const BlockScaledModel& model, const FloatFormat& format, const MatrixView& matrix,
+                       const MatrixView& scales, std::int64_t row) {
+    const std::int64_t step = model.unscaled.instruction_k;
+    const std::int64_t k = (matrix.cols + step - 1) / step * step;
+    const std::uint32_t one = operand_code(model.scale_format, 1.0F);
+    return {codes_of(format, matrix, row, k, 0), codes_of(model.scale_format, scales, row, k / model.scale_block, one)};
+}
+ScaledLine row_of(const BlockScaledModel& model, const BlockScaledProblem& p, std::int64_t i) {
+    return scaled_line(model, model.unscaled.a_format, p.product.a, p.a_scales, i);
+}
+ScaledLine column_of(const BlockScaledModel& model, const BlockScaledProblem& p, std::int64_t j) {
+    return scaled_line(model, model.unscaled.b_format, p.product.b.transposed(), p.b_scales.transposed(), j);
+}
 
-void block_scaled_gemm(const BlockScaledModel& model, const BlockScaledProblem& problem) {
+float element_of(const BlockScaledModel& model, const ScaledLine& row, const ScaledLine& column, float c) {
+    const FloatFormat& accumulator = model.unscaled.accumulator;
+    std::uint32_t d = operand_code(accumulator, c);
+    for (std::size_t at = 0; at < row.elements.size(); at += static_cast<std::size_t>(model.unscaled.instruction_k)) {
+        const std::size_t scale = at / static_cast<std::size_t>(model.scale_block);
+        d = block_scaled_dot(model, row.elements.data() + at, column.elements.data() + at, row.scales.data() + scale,
+                             column.scales.data() + scale, d);
+    }
+    return in_fp32_container(accumulator, d);
+}
+
+void check_scales(const BlockScaledModel& model, const MatrixView& given, std::int64_t rows, std::int64_t scales,
+                  const char* name) {
+    if (given.data == nullptr || (given.rows == rows && given.cols == scales)) return;
+    throw std::invalid_argument("the scales of " + std::string(name) + " are " + std::to_string(given.rows) +
+                                " lines of " + std::to_string(given.cols) + ", not " + std::to_string(rows) + " of " +
+                                std::to_string(scales) + ": one for every " + std::to_string(model.scale_block) +
+                                " elements along k");
+}
+
+void check(const BlockScaledModel& model, const BlockScaledProblem& problem) {
     const GemmProblem& p = problem.product;
     require_shapes(p);
     if (p.d.empty()) return;
-    const TensorCoreModel& unscaled = model.unscaled;
-    const std::int64_t step = unscaled.instruction_k;
-    const std::int64_t k = (p.k() + step - 1) / step * step;
     const std::int64_t scales = (p.k() + model.scale_block - 1) / model.scale_block;
-    const std::int64_t scales_k = k / model.scale_block;
-    const std::uint32_t one = operand_code(model.scale_format, 1.0F);
-    const auto a = codes_of(unscaled.a_format, p.a, k, 0);
-    const auto b = codes_of(unscaled.b_format, p.b.transposed(), k, 0);
-    const auto scale_codes = [&](const MatrixView& given, std::int64_t rows, const char* name) {
-        if (given.data == nullptr) return std::vector<std::uint32_t>(static_cast<std::size_t>(rows * scales_k), one);
-        if (given.rows == rows && given.cols == scales) return codes_of(model.scale_format, given, scales_k, one);
-        throw std::invalid_argument("the scales of " + std::string(name) + " are " + std::to_string(given.rows) +
-                                    " lines of " + std::to_string(given.cols) + ", not " + std::to_string(rows) +
-                                    " of " + std::to_string(scales) + ": one for every " +
-                                    std::to_string(model.scale_block) + " elements along k");
-    };
-    const auto x = scale_codes(problem.a_scales, p.m(), "A");
-    const auto y = scale_codes(problem.b_scales.transposed(), p.n(), "B");
+    check_scales(model, problem.a_scales, p.m(), scales, "A");
+    check_scales(model, problem.b_scales.transposed(), p.n(), scales, "B");
+}
+
+}  // namespace
+
+float block_scaled_element(const BlockScaledModel& model, const BlockScaledProblem& problem, std::int64_t i,
+                           std::int64_t j) {
+    const GemmProblem& p = problem.product;
+    return element_of(model, row_of(model, problem, i), column_of(model, problem, j), p.has_c() ? p.c(i, j) : 0.0F);
+}
+
+void block_scaled_gemm_plain(const BlockScaledModel& model, const BlockScaledProblem& problem) {
+    check(model, problem);
+    const GemmProblem& p = problem.product;
+    std::vector<ScaledLine> columns;
+    for (std::int64_t j = 0; p.m() > 0 && j < p.n(); ++j) columns.push_back(column_of(model, problem, j));
     for_each_index(p.m(), worth_threads(p.m() * p.n() * p.k() > (std::int64_t{1} << 16)), [&](std::int64_t i) {
+        const ScaledLine row = row_of(model, problem, i);
         for (std::int64_t j = 0; j < p.n(); ++j) {
-            std::uint32_t d = !p.has_c() ? 0 : operand_code(unscaled.accumulator, p.c(i, j));
-            for (std::int64_t at = 0; at < k; at += step) {
-                const std::int64_t scale = at / model.scale_block;
-                d = block_scaled_dot(model, a.data() + i * k + at, b.data() + j * k + at,
-                                     x.data() + i * scales_k + scale, y.data() + j * scales_k + scale, d);
-            }
-            p.d(i, j) = in_fp32_container(unscaled.accumulator, d);
+            const float c = p.has_c() ? p.c(i, j) : 0.0F;
+            p.d(i, j) = element_of(model, row, columns[static_cast<std::size_t>(j)], c);
         }
     });
+}
+
+void block_scaled_gemm(const BlockScaledModel& model, const BlockScaledProblem& problem) {
+    check(model, problem);
+    const bool fast = gemm_kernels::choose_scaled_kernel(model) != gemm_kernels::ScaledKernel::none;
+    if (!fast || problem.product.k() == 0) return block_scaled_gemm_plain(model, problem);
+    gemm_kernels::fast_scaled_gemm(kernels_of<gemm_kernels::Kernels>(simd_choice()), model, problem);
 }
 
 std::span<const BlockScaledRow> block_scaled_table() {

@@ -103,6 +103,11 @@ struct BlockScaledProblem {
 /// OpenMP's threads. Throws std::invalid_argument for shapes that do not fit or missing arrays.
 void block_scaled_gemm(const BlockScaledModel& model, const BlockScaledProblem& problem);
 
+/// The same by block_scaled_dot alone: the definition that fast paths are tested against, and one element of it.
+void block_scaled_gemm_plain(const BlockScaledModel& model, const BlockScaledProblem& problem);
+float block_scaled_element(const BlockScaledModel& model, const BlockScaledProblem& problem, std::int64_t i,
+                           std::int64_t j);
+
 /// A row: "sm_100:tcgen05.mxf8f6f4.e4m3.fp32", "sm_120:mma.nvf4.e2m1.fp32".
 struct BlockScaledRow {
     std::string key;

@@ -1,79 +1,41 @@
-// Whole products of integers: 16-bit operands side by side, so that the compiler makes multiply-add instructions of the
-// inner loop.
-#include <algorithm>
+// Whole products of integers: their operands checked, then by a kernel or by the definition.
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "softfloat/matrix_units/gemm_kernels/fast_integer_gemm.hpp"
 #include "softfloat/matrix_units/integer_models.hpp"
-#include "softfloat/support/parallel.hpp"
+#include "softfloat/vector/dispatch.hpp"
 
 namespace ulp {
 
 namespace {
 
-using Packed = std::vector<std::int16_t>;
-
-/// The matrix by rows. `name` is "A" or "B", for errors.
-Packed packed(const BasicMatrixView<const std::int32_t>& matrix, const IntegerRange& range, const char* name,
-              bool transposed) {
-    Packed values(static_cast<std::size_t>(matrix.rows * matrix.cols));
+/// Throws for the first operand out of range. `name` is "A" or "B".
+void check_range(const BasicMatrixView<const std::int32_t>& matrix, const IntegerRange& range, const char* name) {
+    const auto least = static_cast<std::uint32_t>(range.least);
+    const auto width = static_cast<std::uint32_t>(range.greatest) - least;
     for (std::int64_t i = 0; i < matrix.rows; ++i) {
-        for (std::int64_t j = 0; j < matrix.cols; ++j) {
+        bool out = false;
+        for (std::int64_t j = 0; j < matrix.cols; ++j) out |= static_cast<std::uint32_t>(matrix(i, j)) - least > width;
+        for (std::int64_t j = 0; out && j < matrix.cols; ++j) {
             const std::int32_t x = matrix(i, j);
-            if (x < range.least || x > range.greatest) {
-                const auto [row, col] = transposed ? std::pair{j, i} : std::pair{i, j};
-                throw std::invalid_argument(std::string(name) + "[" + std::to_string(row) + ", " + std::to_string(col) +
-                                            "] is " + std::to_string(x) + ", out of the operands' range from " +
-                                            std::to_string(range.least) + " to " + std::to_string(range.greatest));
-            }
-            values[static_cast<std::size_t>(i * matrix.cols + j)] = static_cast<std::int16_t>(x);
+            if (x >= range.least && x <= range.greatest) continue;
+            throw std::invalid_argument(std::string(name) + "[" + std::to_string(i) + ", " + std::to_string(j) +
+                                        "] is " + std::to_string(x) + ", out of the operands' range from " +
+                                        std::to_string(range.least) + " to " + std::to_string(range.greatest));
         }
     }
-    return values;
-}
-
-/// The sum of one instruction's products: at most 256 of at most 255^2.
-template <IntegerProduct product>
-std::int32_t sum_of(const std::int16_t* a, const std::int16_t* b, std::int64_t count) {
-    std::int32_t sum = 0;
-    for (std::int64_t k = 0; k < count; ++k) {
-        const std::int32_t x = a[k];
-        const std::int32_t y = b[k];
-        if constexpr (product == IntegerProduct::multiply) sum += x * y;
-        if constexpr (product == IntegerProduct::exclusive_or) sum += (x ^ y) & 1;
-        if constexpr (product == IntegerProduct::conjunction) sum += x & y & 1;
-    }
-    return sum;
-}
-
-template <IntegerProduct product>
-void gemm(const IntegerModel& model, const IntegerProblem& p, const Packed& a, const Packed& b) {
-    // Without saturation the order of the sums does not matter, and longer stretches are faster.
-    const std::int64_t step = model.saturates ? model.instruction_k : 4096;
-    for_each_index(p.m(), worth_threads(p.m() * p.n() * p.k() > (std::int64_t{1} << 18)), [&](std::int64_t i) {
-        for (std::int64_t j = 0; j < p.n(); ++j) {
-            std::int32_t d = !p.has_c() ? 0 : p.c(i, j);
-            for (std::int64_t k = 0; k < p.k(); k += step) {
-                const std::int64_t count = std::min(step, p.k() - k);
-                d = accumulate(model, sum_of<product>(a.data() + i * p.k() + k, b.data() + j * p.k() + k, count), d);
-            }
-            p.d(i, j) = d;
-        }
-    });
 }
 
 }  // namespace
 
 void integer_gemm(const IntegerModel& model, const IntegerProblem& p) {
     require_shapes(p);
-    const Packed a = packed(p.a, operand_range(model, model.a_signed), "A", false);
-    const Packed b = packed(p.b.transposed(), operand_range(model, model.b_signed), "B", true);
-    switch (model.product) {
-        case IntegerProduct::multiply: return gemm<IntegerProduct::multiply>(model, p, a, b);
-        case IntegerProduct::exclusive_or: return gemm<IntegerProduct::exclusive_or>(model, p, a, b);
-        case IntegerProduct::conjunction: return gemm<IntegerProduct::conjunction>(model, p, a, b);
-    }
+    check_range(p.a, operand_range(model, model.a_signed), "A");
+    check_range(p.b, operand_range(model, model.b_signed), "B");
+    if (!gemm_kernels::has_integer_kernel(model)) return integer_gemm_plain(model, p);
+    gemm_kernels::fast_integer_gemm(kernels_of<gemm_kernels::Kernels>(simd_choice()), model, p);
 }
 
 void integer_gemm_plain(const IntegerModel& model, const IntegerProblem& p) {

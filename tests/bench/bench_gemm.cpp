@@ -94,7 +94,8 @@ void fp64(benchmark::State& state, const TensorCoreModel& model, std::int64_t si
     count_products(state, size);
 }
 
-void block_scaled(benchmark::State& state, const ulp::BlockScaledModel& model, std::int64_t size) {
+void block_scaled(benchmark::State& state, const ulp::BlockScaledModel& model, std::int64_t size,
+                  decltype(&ulp::block_scaled_gemm) multiply) {
     const auto a = ordinary_values(model.unscaled.a_format, size * size, 1);
     const auto b = ordinary_values(model.unscaled.b_format, size * size, 2);
     const std::int64_t blocks = size / model.scale_block;
@@ -106,7 +107,7 @@ void block_scaled(benchmark::State& state, const ulp::BlockScaledModel& model, s
                                           {scales.data(), blocks, size}};
     omp_set_num_threads(1);
     for (auto _ : state) {
-        ulp::block_scaled_gemm(model, problem);
+        multiply(model, problem);
         benchmark::DoNotOptimize(d.data());
     }
     count_products(state, size);
@@ -170,7 +171,7 @@ constexpr Case scaled_cases[] = {
     {"blackwell/nvf4_e2m1_fp32", "sm_100:tcgen05.nvf4.e2m1.fp32"},
 };
 
-/// Products of other kinds: integers and fp64 by their fast paths; with block scales there is the definition alone.
+/// Products of other kinds: of integers, in fp64, and with block scales.
 void add_other_kinds() {
     for (const Case& c : integer_cases) {
         const ulp::IntegerModel model = ulp::find_integer_model(c.key)->model;
@@ -180,8 +181,10 @@ void add_other_kinds() {
     add("soft/hopper/fp64_fp64/512", 1, [=](benchmark::State& state) { fp64(state, model, 512); });
     for (const Case& c : scaled_cases) {
         const ulp::BlockScaledModel scaled = ulp::find_block_scaled_model(c.key).model;
+        add(std::string("soft/") + c.name + "/512", 1,
+            [=](benchmark::State& state) { block_scaled(state, scaled, 512, ulp::block_scaled_gemm); });
         add(std::string("soft/plain/") + c.name + "/128", 1,
-            [=](benchmark::State& state) { block_scaled(state, scaled, 128); });
+            [=](benchmark::State& state) { block_scaled(state, scaled, 128, ulp::block_scaled_gemm_plain); });
     }
 }
 

@@ -87,12 +87,6 @@ struct Tile {
     std::vector<std::uint64_t> suspects{};  // [row]
 };
 
-/// A c that no kernel may start from: not finite, huge, or so small that it could decide the largest exponent.
-bool is_suspect_addend(float c) {
-    const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(c) & 0x7FFFFFFFU;
-    return magnitude != 0 && (magnitude < (std::uint32_t{lowest_field} << 23) || magnitude >= (227U << 23));
-}
-
 /// The tile's row i of C, on the accumulator's grid.
 void load_row(const Plan& plan, const Tile& tile, std::int64_t i, float* row) {
     for (std::int64_t j = 0; j < tile.cols; ++j) row[j] = plan.problem.c(tile.row + i, tile.col + j);

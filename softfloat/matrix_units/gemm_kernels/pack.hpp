@@ -1,6 +1,7 @@
 // Operands in the order in which the kernels read them.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 #include "softfloat/format.hpp"
@@ -14,6 +15,13 @@ Grid grid_of(const FloatFormat& format);
 
 /// A format's largest finite number as an fp32 word.
 std::uint32_t fp32_word_of_largest(const FloatFormat& format);
+
+/// A c that no kernel with aligned sums may start from: not finite, huge, or so small that it could decide the largest
+/// exponent.
+inline bool is_suspect_addend(float c) {
+    const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(c) & 0x7FFFFFFFU;
+    return magnitude != 0 && (magnitude < (std::uint32_t{lowest_field} << 23) || magnitude >= (227U << 23));
+}
 
 /// In which order k is packed: ascending, or as the emulation of FP8 takes it (chain_dot.hpp).
 struct KOrder {

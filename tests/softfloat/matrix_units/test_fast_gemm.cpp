@@ -14,6 +14,8 @@
 
 #include "softfloat/matrix_units/gemm.hpp"
 #include "softfloat/matrix_units/gemm_kernels/fast_gemm.hpp"
+#include "softfloat/matrix_units/gemm_kernels/fast_integer_gemm.hpp"
+#include "softfloat/matrix_units/gemm_kernels/fast_scaled_gemm.hpp"
 #include "softfloat/matrix_units/gemm_kernels/kernel_choice.hpp"
 #include "softfloat/matrix_units/models.hpp"
 #include "softfloat/matrix_units/policies.hpp"
@@ -90,6 +92,14 @@ class Case {
     Shape shape_;
     std::vector<float> a_, b_, c_, expected_;
 };
+
+std::int64_t differences(const std::vector<float>& plain, const std::vector<float>& fast) {
+    std::int64_t count = 0;
+    for (std::size_t i = 0; i < plain.size(); ++i) {
+        count += std::bit_cast<std::uint32_t>(plain[i]) != std::bit_cast<std::uint32_t>(fast[i]) ? 1 : 0;
+    }
+    return count;
+}
 
 std::vector<const ulp::gemm_kernels::Kernels*> all_kernels() {
     std::vector<const ulp::gemm_kernels::Kernels*> kernels;
@@ -238,6 +248,139 @@ TEST_CASE("values off the grid are rounded to it first, tf32 truncated") {
             different += std::bit_cast<std::uint32_t>(fast[i]) != std::bit_cast<std::uint32_t>(plain[i]) ? 1 : 0;
         }
         CHECK(different == 0);
+    }
+}
+
+TEST_CASE("a kernel of another arithmetic than the model's is caught, one of each family") {
+    const auto caught = [](const char* key, DataClass data, const auto& change) {
+        TensorCoreModel model = ulp::find_model(key).model;
+        const auto a = random_floats(model.a_format, data, 40 * 64, 1);
+        const auto b = random_floats(model.b_format, data, 64 * 40, 2);
+        std::vector<float> plain(40 * 40), fast(40 * 40);
+        GemmProblem p{{a.data(), 40, 64}, {b.data(), 64, 40}, {}, {plain.data(), 40, 40}};
+        ulp::soft_gemm_plain(model, p);
+        change(model);
+        p.d.data = fast.data();
+        REQUIRE(has_fast_path(model));
+        ulp::gemm_kernels::fast_gemm(*all_kernels().back(), model, p);
+        CAPTURE(std::string(key));
+        CHECK(differences(plain, fast) != 0);
+    };
+    using enum ulp::Summation;
+    using Model = TensorCoreModel;
+    caught("sm_90:mma.fp16.fp32", DataClass::wide, [](Model& model) { model.fraction_bits -= 1; });
+    caught("gfx942:mfma.fp16.fp32", DataClass::wide, [](Model& model) { model.fraction_bits -= 1; });
+    caught("gfx942:mfma.e4m3fnuz.fp32", DataClass::wide, [](Model& model) { model.fraction_bits = 10; });
+    caught("gfx908:mfma.fp16.fp32", DataClass::ordinary, [](Model& model) { model.group_size = 2; });
+    caught("gfx908:mfma_exact.fp16.fp32", DataClass::ordinary, [](Model& model) { model.summation = pairwise; });
+    caught("gfx908:mfma.fp32.fp32", DataClass::ordinary, [](Model& model) { model.summation = fma_pairs; });
+    caught("gfx90a:mfma.fp16.fp32", DataClass::subnormal, [](Model& model) { model.flush_subnormals = false; });
+    caught("x86:vdpbf16ps.bf16.fp32", DataClass::ordinary, [](Model& model) { model.summation = fma_chain; });
+    caught("x86:tdpbf16ps.bf16.fp32", DataClass::ordinary, [](Model& model) { model.summation = fma_chain; });
+}
+
+TEST_CASE("every integer row's fast product equals the plain one") {
+    std::uint64_t seed = 1;
+    for (const ulp::IntegerRow& row : ulp::integer_table()) {
+        REQUIRE(ulp::gemm_kernels::has_integer_kernel(row.model));
+        for (const auto& [m, n, k] : {std::array{3, 70, 300}, {34, 5, 33}, {1, 65, 1}, {2, 3, 0}}) {
+            const auto integers = [&](bool is_signed, std::int64_t count) {
+                const auto [least, greatest] = operand_range(row.model, is_signed);
+                std::vector<std::int32_t> values(static_cast<std::size_t>(count));
+                for (std::size_t i = 0; i < values.size(); ++i) {
+                    const std::uint64_t word = ulp::test::random_word(seed, i);
+                    const int place = static_cast<int>(word >> 40) % (greatest - least + 1);
+                    values[i] =
+                        (word & 3) == 0 ? greatest : least + place;  // often the greatest, so that sums saturate
+                }
+                ++seed;
+                return values;
+            };
+            const auto a = integers(row.model.a_signed, m * k);
+            const auto b = integers(row.model.b_signed, k * n);
+            std::vector<std::int32_t> c(static_cast<std::size_t>(m * n)), plain(c.size()), fast(c.size());
+            for (std::size_t i = 0; i < c.size(); ++i) {
+                const auto word = ulp::test::random_word(99, i);
+                c[i] = (word & 1) != 0 ? 0x7FFFFFFF - static_cast<int>(word >> 50) : static_cast<int>(word >> 32);
+            }
+            ulp::IntegerProblem p{{a.data(), m, k}, {b.data(), k, n, 1, k}, {c.data(), m, n}, {plain.data(), m, n}};
+            ulp::integer_gemm_plain(row.model, p);
+            p.d.data = fast.data();
+            for (const ulp::gemm_kernels::Kernels* kernels : all_kernels()) {
+                std::fill(fast.begin(), fast.end(), 0);
+                ulp::gemm_kernels::fast_integer_gemm(*kernels, row.model, p);
+                CAPTURE(row.key + ", " + kernels->name);
+                CHECK(plain == fast);
+            }
+        }
+    }
+}
+
+TEST_CASE("an integer product whose saturation is forgotten differs from the plain one") {
+    ulp::IntegerModel model = ulp::find_integer_model("sm_80:mma.s8.s32.satfinite")->model;
+    const std::vector<std::int32_t> ones(64, 100), c{0x7FFFFFFF};
+    std::vector<std::int32_t> plain(1), fast(1);
+    ulp::IntegerProblem p{{ones.data(), 1, 64}, {ones.data(), 64, 1}, {c.data(), 1, 1}, {plain.data(), 1, 1}};
+    ulp::integer_gemm_plain(model, p);
+    CHECK(plain[0] == 0x7FFFFFFF);
+    p.d.data = fast.data();
+    model.saturates = false;
+    ulp::gemm_kernels::fast_integer_gemm(*all_kernels().back(), model, p);
+    CHECK(plain != fast);
+}
+
+TEST_CASE("every block-scaled row's fast product equals the plain one on every class of data") {
+    std::uint64_t seed = 1;
+    for (const ulp::BlockScaledRow& row : ulp::block_scaled_table()) {
+        REQUIRE(ulp::gemm_kernels::choose_scaled_kernel(row.model) != ulp::gemm_kernels::ScaledKernel::none);
+        const TensorCoreModel& elements = row.model.unscaled;
+        for (const DataClass data : ulp::test::all_classes) {
+            for (const auto& [m, n, k] : {std::array{5, 70, 200}, {35, 9, 64}, {1, 1, 3}}) {
+                const std::int64_t blocks = (k + row.model.scale_block - 1) / row.model.scale_block;
+                const auto a = random_floats(elements.a_format, data, m * k, seed += 10);
+                const auto b = random_floats(elements.b_format, data, k * n, seed + 1);
+                const auto c = random_floats(elements.accumulator, data, m * n, seed + 2);
+                const auto x = random_floats(row.model.scale_format, data, m * blocks, seed + 3);
+                const auto y = random_floats(row.model.scale_format, data, blocks * n, seed + 4);
+                std::vector<float> plain(c.size()), fast(c.size());
+                ulp::BlockScaledProblem p{
+                    {{a.data(), m, k}, {b.data(), k, n, 1, k}, {c.data(), m, n}, {plain.data(), m, n}},
+                    {x.data(), m, blocks},
+                    {y.data(), blocks, n}};
+                ulp::block_scaled_gemm_plain(row.model, p);
+                p.product.d.data = fast.data();
+                for (const ulp::gemm_kernels::Kernels* kernels : all_kernels()) {
+                    ulp::gemm_kernels::fast_scaled_gemm(*kernels, row.model, p);
+                    CAPTURE(row.key + ", " + ulp::test::name_of(data) + " data, " + kernels->name);
+                    CHECK(differences(plain, fast) == 0);
+                }
+                p.a_scales = {};  // ones, and no C
+                p.product.c = {};
+                p.product.d.data = plain.data();
+                ulp::block_scaled_gemm_plain(row.model, p);
+                p.product.d.data = fast.data();
+                ulp::block_scaled_gemm(row.model, p);
+                CHECK(differences(plain, fast) == 0);
+            }
+        }
+    }
+}
+
+TEST_CASE("a block-scaled product with few fraction bits differs from the plain one") {
+    for (const char* key : {"sm_100:tcgen05.mxf8f6f4.e4m3.fp32", "sm_100:tcgen05.nvf4.e2m1.fp32"}) {
+        ulp::BlockScaledModel model = ulp::find_block_scaled_model(key).model;
+        const auto a = random_floats(model.unscaled.a_format, DataClass::wide, 40 * 64, 1);
+        const std::int64_t count = 64 / model.scale_block;
+        const auto x = random_floats(model.scale_format, DataClass::wide, 40 * count, 2);
+        std::vector<float> plain(40 * 40), fast(40 * 40);
+        ulp::BlockScaledProblem p{{{a.data(), 40, 64}, {a.data(), 64, 40, 1, 64}, {}, {plain.data(), 40, 40}},
+                                  {x.data(), 40, count},
+                                  {x.data(), count, 40, 1, count}};
+        ulp::block_scaled_gemm_plain(model, p);
+        p.product.d.data = fast.data();
+        model.unscaled.fraction_bits = 6;
+        ulp::gemm_kernels::fast_scaled_gemm(*all_kernels().back(), model, p);
+        CHECK(differences(plain, fast) != 0);
     }
 }
 

@@ -1,0 +1,332 @@
+#include "softfloat/matrix_units/gemm_kernels/fast_scaled_gemm.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <stdexcept>
+#include <vector>
+
+#include "softfloat/matrix_units/gemm_kernels/kernel_choice.hpp"
+#include "softfloat/matrix_units/gemm_kernels/pack.hpp"
+#include "softfloat/matrix_units/gemm_kernels/word_panels.hpp"
+#include "softfloat/support/parallel.hpp"
+
+namespace ulp::gemm_kernels {
+
+namespace {
+
+/// Scales by rows or columns of the product: [index][count], each as the kernels take it. Behind the last: ones.
+struct Scales {
+    std::int64_t count = 0;  // of a row or column
+    AlignedVector<float> values{};
+    AlignedVector<std::int32_t> exponents{};
+    std::vector<char> nan{};  // of a row or column: whether one of them is NaN
+};
+
+Scales scales_of(const BlockScaledModel& model, const MatrixView& matrix, std::int64_t rows, std::int64_t given,
+                 std::int64_t count) {
+    Scales scales{count, {}, {}, {}};
+    const auto size = static_cast<std::size_t>(rows * count);
+    scales.values.assign(size, 1.0F);
+    scales.exponents.assign(size, 0);
+    scales.nan.assign(static_cast<std::size_t>(rows), 0);
+    for (std::int64_t i = 0; matrix.data != nullptr && i < rows; ++i) {
+        for (std::int64_t s = 0; s < given; ++s) {
+            const Scale scale = decode_scale(model.scale_format, operand_code(model.scale_format, matrix(i, s)));
+            const auto at = static_cast<std::size_t>(i * count + s);
+            if (scale.nan) scales.nan[static_cast<std::size_t>(i)] = 1;
+            scales.values[at] = scale.nan ? 0.0F
+                                          : std::ldexp(static_cast<float>(scale.significand),
+                                                       scale.exponent - model.scale_format.fraction_bits);
+            scales.exponents[at] = scale.nan ? 0 : scale.exponent;
+        }
+    }
+    return scales;
+}
+
+/// One product on its way.
+struct Run {
+    const Kernels& kernels;
+    const BlockScaledModel& model;
+    const BlockScaledProblem& problem;
+    std::int64_t padded;  // k in whole instructions
+    std::int64_t width;   // columns of a panel
+    Scales a_scales, b_scales;
+};
+
+/// The results of some rows and a panel's columns.
+struct Tile {
+    std::int64_t row, rows, col, cols;
+    AlignedVector<float> c{};               // [row][width]
+    std::vector<std::uint64_t> suspects{};  // [row]
+};
+
+void load_tile(const Run& run, std::uint64_t special_columns, Tile& tile) {
+    const GemmProblem& p = run.problem.product;
+    tile.c.assign(static_cast<std::size_t>(tile.rows * run.width), 0.0F);
+    tile.suspects.assign(static_cast<std::size_t>(tile.rows), special_columns);
+    for (std::int64_t i = 0; i < tile.rows; ++i) {
+        std::uint64_t& suspects = tile.suspects[static_cast<std::size_t>(i)];
+        if (run.a_scales.nan[static_cast<std::size_t>(tile.row + i)] != 0) suspects = ~std::uint64_t{0};
+        for (std::int64_t j = 0; p.has_c() && j < tile.cols; ++j) {
+            const float c = p.c(tile.row + i, tile.col + j);
+            if (is_suspect_addend(c)) {
+                suspects |= std::uint64_t{1} << j;
+            } else {
+                tile.c[static_cast<std::size_t>(i * run.width + j)] = c;
+            }
+        }
+    }
+}
+
+/// The marked elements by the definition, and all of them to their place.
+void store_tile(const Run& run, const Tile& tile) {
+    const GemmProblem& p = run.problem.product;
+    for (std::int64_t i = 0; i < tile.rows; ++i) {
+        for (std::int64_t j = 0; j < tile.cols; ++j) {
+            const bool suspect = (tile.suspects[static_cast<std::size_t>(i)] >> j & 1) != 0;
+            p.d(tile.row + i, tile.col + j) =
+                suspect ? block_scaled_element(run.model, run.problem, tile.row + i, tile.col + j)
+                        : tile.c[static_cast<std::size_t>(i * run.width + j)];
+        }
+    }
+}
+
+std::uint64_t columns_with_nan(const Run& run, std::int64_t col, std::int64_t cols) {
+    std::uint64_t columns = 0;
+    for (std::int64_t j = 0; j < cols; ++j) {
+        columns |= std::uint64_t{run.b_scales.nan[static_cast<std::size_t>(col + j)] != 0} << j;
+    }
+    return columns;
+}
+
+/// The scales of a panel's columns, [scale][column].
+template <class T>
+AlignedVector<T> panel_scales(const Run& run, const AlignedVector<T>& scales, std::int64_t col, std::int64_t cols) {
+    const std::int64_t count = run.b_scales.count;
+    AlignedVector<T> panel(static_cast<std::size_t>(count * run.width), T{});
+    for (std::int64_t j = 0; j < cols; ++j) {
+        for (std::int64_t s = 0; s < count; ++s) {
+            panel[static_cast<std::size_t>(s * run.width + j)] =
+                scales[static_cast<std::size_t>((col + j) * count + s)];
+        }
+    }
+    return panel;
+}
+
+/// f(tile) for each tile of a panel.
+template <class Function>
+void each_tile(const Run& run, std::int64_t col, std::int64_t cols, const Function& f) {
+    for (std::int64_t row = 0; row < run.problem.product.m(); row += rows_at_a_time) {
+        Tile tile{row, std::min(rows_at_a_time, run.problem.product.m() - row), col, cols};
+        f(tile);
+    }
+}
+
+// Fused groups whose products share two scales, which only move their exponents.
+
+struct PackedTile {
+    AlignedVector<float> values{};
+    AlignedVector<std::uint32_t> exponents{};
+    AlignedVector<std::int32_t> scales{};  // [group][row]
+    std::uint64_t special = 0;
+};
+
+KOrder order_of(const Run& run) {
+    const int group = run.model.unscaled.group_size;
+    return {.k = run.problem.product.k(), .groups = run.padded / group, .group = group};
+}
+
+PackedTile packed_rows(const Run& run, const Grid& grid, std::int64_t row, std::int64_t rows) {
+    const GemmProblem& p = run.problem.product;
+    const KOrder order = order_of(run);
+    PackedTile tile;
+    tile.values.resize(static_cast<std::size_t>(packed_row_count(run.kernels, order, rows)));
+    tile.exponents.resize(tile.values.size());
+    PackedRows packed{tile.values.data(), tile.exponents.data()};
+    pack_rows(run.kernels, run.model.unscaled.a_format, grid, order, p.a.part(row, 0, rows, p.k()), packed);
+    tile.special = packed.special;
+    for (std::int64_t g = 0; g < order.groups; ++g) {
+        for (std::int64_t i = 0; i < rows; ++i) {
+            const std::int64_t scale = g * order.group / run.model.scale_block;
+            tile.scales.push_back(
+                run.a_scales.exponents[static_cast<std::size_t>((row + i) * run.a_scales.count + scale)]);
+        }
+    }
+    return tile;
+}
+
+void run_fused_panel(const Run& run, const std::vector<PackedTile>& a, std::int64_t col) {
+    const GemmProblem& p = run.problem.product;
+    const std::int64_t cols = std::min(run.width, p.n() - col);
+    const Grid grid = grid_of(run.model.unscaled.b_format);
+    const KOrder order = order_of(run);
+    const PanelCounts counts = packed_panel_counts(run.kernels, grid, order);
+    AlignedVector<float> values(static_cast<std::size_t>(counts.values));
+    AlignedVector<std::uint32_t> exponents(static_cast<std::size_t>(counts.exponents));
+    PackedPanel b{values.data(), exponents.data()};
+    pack_panel(run.kernels, run.model.unscaled.b_format, grid, order, p.b.part(0, col, p.k(), cols), b);
+    auto scales = panel_scales(run, run.b_scales.exponents, col, cols);
+    const int repeats = run.model.scale_block / order.group;
+    const auto vectors = static_cast<std::size_t>(whole_tiles(cols, run.kernels.lanes));
+    each_tile(run, col, cols, [&](Tile& tile) {
+        const PackedTile& rows = a[static_cast<std::size_t>(tile.row / rows_at_a_time)];
+        load_tile(run, b.special | columns_with_nan(run, col, cols), tile);
+        for (std::int64_t i = 0; i < tile.rows; ++i) {
+            if ((rows.special >> i & 1) != 0) tile.suspects[static_cast<std::size_t>(i)] = ~std::uint64_t{0};
+        }
+        for (std::int64_t g = 0; g < order.groups; ++g) {
+            const std::int64_t k = g * order.group;
+            run.kernels.scaled[vectors - 1]({.a = rows.values.data() + k * tile.rows,
+                                             .a_exponents = rows.exponents.data() + k * tile.rows,
+                                             .b = b.values + k * run.width,
+                                             .b_exponents = b.exponents + k * run.kernels.lanes,
+                                             .c = tile.c.data(),
+                                             .suspects = tile.suspects.data(),
+                                             .groups = 1,
+                                             .rows = tile.rows,
+                                             .group = order.group,
+                                             .fraction_bits = run.model.unscaled.fraction_bits,
+                                             .kept_bits = 0xFFFFFFFFU,
+                                             .floor_field = lowest_field,
+                                             .flush = false,
+                                             .a_scales = rows.scales.data() + g * tile.rows,
+                                             .b_scales = scales.data() + g / repeats * run.width});
+        }
+        store_tile(run, tile);
+    });
+}
+
+void run_fused(const Run& run) {
+    const GemmProblem& p = run.problem.product;
+    const Grid grid = grid_of(run.model.unscaled.a_format);
+    std::vector<PackedTile> a;
+    for (std::int64_t row = 0; row < p.m(); row += rows_at_a_time) {
+        a.push_back(packed_rows(run, grid, row, std::min(rows_at_a_time, p.m() - row)));
+    }
+    for_each_index(whole_tiles(p.n(), run.width), worth_threads(p.m() * p.n() * p.k() > (std::int64_t{1} << 18)),
+                   [&](std::int64_t t) { run_fused_panel(run, a, t * run.width); });
+}
+
+// FP4: operands as integers, in units of the smallest number.
+
+/// From a value to its integer. Formats here have no infinities and NaNs: what is not a value is rounded to one.
+struct IntegerOfValue {
+    explicit IntegerOfValue(const FloatFormat& f) : format(f), units_in_one(std::ldexp(1.0F, -f.smallest_exponent())) {
+        for (std::uint32_t code = 0; code <= f.max_finite_magnitude(); ++code) {
+            is_value[static_cast<std::size_t>(in_fp32_container(f, code) * units_in_one)] = true;
+        }
+    }
+    std::int16_t operator()(float x) const {
+        const float units = x * units_in_one;
+        if (std::abs(units) < static_cast<float>(is_value.size())) {
+            const auto integer = static_cast<std::int16_t>(units);
+            const bool whole = static_cast<float>(integer) == units;
+            if (whole && is_value[static_cast<std::size_t>(std::abs(integer))]) return integer;
+        }
+        return static_cast<std::int16_t>(in_fp32_container(format, operand_code(format, x)) * units_in_one);
+    }
+
+    FloatFormat format;
+    float units_in_one;
+    std::array<bool, 512> is_value{};
+};
+
+void run_fp4_panel(const Run& run, const AlignedVector<std::uint32_t>& a, std::int64_t col) {
+    const GemmProblem& p = run.problem.product;
+    const std::int64_t cols = std::min(run.width, p.n() - col);
+    static thread_local AlignedVector<std::uint32_t> panel;
+    fill_word_panel(p.b, col, cols, p.k(), run.padded, run.width, IntegerOfValue(run.model.unscaled.b_format), panel);
+    const auto values = panel_scales(run, run.b_scales.values, col, cols);
+    const auto exponents = panel_scales(run, run.b_scales.exponents, col, cols);
+    const int k = run.model.unscaled.instruction_k;
+    each_tile(run, col, cols, [&](Tile& tile) {
+        load_tile(run, columns_with_nan(run, col, cols), tile);
+        const auto scale = static_cast<std::size_t>(tile.row * run.a_scales.count);
+        run.kernels.fp4({.a = a.data() + tile.row * run.padded / 2,
+                         .b = panel.data(),
+                         .a_scales = run.a_scales.values.data() + scale,
+                         .a_exponents = run.a_scales.exponents.data() + scale,
+                         .b_scales = values.data(),
+                         .b_exponents = exponents.data(),
+                         .c = tile.c.data(),
+                         .suspects = tile.suspects.data(),
+                         .a_stride = run.padded / 2,
+                         .scale_stride = run.a_scales.count,
+                         .instructions = run.padded / k,
+                         .rows = tile.rows,
+                         .fraction_bits = run.model.unscaled.fraction_bits,
+                         .point = -run.model.unscaled.a_format.smallest_exponent() -
+                                  run.model.unscaled.b_format.smallest_exponent()});
+        store_tile(run, tile);
+    });
+}
+
+void run_fp4(const Run& run) {
+    const GemmProblem& p = run.problem.product;
+    const auto a = word_rows(p.a, p.m(), p.k(), run.padded, IntegerOfValue(run.model.unscaled.a_format));
+    for_each_index(whole_tiles(p.n(), run.width), worth_threads(p.m() * p.n() * p.k() > (std::int64_t{1} << 18)),
+                   [&](std::int64_t t) { run_fp4_panel(run, a, t * run.width); });
+}
+
+/// One scale for each 16 elements, as the FP4 kernel takes them: scales of longer blocks stand several times.
+Scales for_terms(const Scales& scales, std::int64_t rows, int repeats) {
+    if (repeats == 1) return scales;
+    Scales each{scales.count * repeats, {}, {}, scales.nan};
+    for (std::int64_t i = 0; i < rows * scales.count * repeats; ++i) {
+        each.values.push_back(scales.values[static_cast<std::size_t>(i / repeats)]);
+        each.exponents.push_back(scales.exponents[static_cast<std::size_t>(i / repeats)]);
+    }
+    return each;
+}
+
+}  // namespace
+
+ScaledKernel choose_scaled_kernel(const BlockScaledModel& model) {
+    const TensorCoreModel& unscaled = model.unscaled;
+    const bool rounding = unscaled.accumulator == formats::fp32 && unscaled.rounding == Rounding::toward_zero &&
+                          unscaled.output_fraction_bits == 23 && unscaled.mutation == BlockMutation{};
+    const bool policies = unscaled.policies.subnormal_addend == SubnormalAddend::at_emin &&
+                          unscaled.policies.exponent_floor + 127 <= lowest_field;
+    if (!rounding || !policies || unscaled.flush_subnormals) return ScaledKernel::none;
+    if (model.exact_products == 1) {
+        const bool fused = choose_kernel(unscaled).family == Family::fused &&
+                           unscaled.instruction_k == unscaled.group_size &&
+                           grid_of(unscaled.a_format).codes == ExponentCodes::bytes;
+        return fused && model.scale_format == formats::e8m0 && model.scale_block % unscaled.group_size == 0
+                   ? ScaledKernel::fused
+                   : ScaledKernel::none;
+    }
+    // Operands fit 10 bits, and a term at most 51 (kernels_fp4.hpp).
+    const auto narrow = [](const FloatFormat& format) {
+        return format.specials == Specials::none && format.emax() + 1 - format.smallest_exponent() <= 9;
+    };
+    const bool whole =
+        model.exact_products == 16 && unscaled.instruction_k == 16 * fp4_terms && model.scale_block % 16 == 0;
+    const bool exact = unscaled.fraction_bits <= 35 && model.scale_format.fraction_bits <= 3;
+    return narrow(unscaled.a_format) && narrow(unscaled.b_format) && whole && exact ? ScaledKernel::fp4
+                                                                                    : ScaledKernel::none;
+}
+
+void fast_scaled_gemm(const Kernels& kernels, const BlockScaledModel& model, const BlockScaledProblem& problem) {
+    const ScaledKernel kernel = choose_scaled_kernel(model);
+    if (kernel == ScaledKernel::none) throw std::invalid_argument("this block-scaled model has no fast path");
+    const GemmProblem& p = problem.product;
+    const std::int64_t padded = whole_tiles(p.k(), model.unscaled.instruction_k) * model.unscaled.instruction_k;
+    const std::int64_t given = whole_tiles(p.k(), model.scale_block);
+    const std::int64_t count = whole_tiles(padded, model.scale_block);
+    Run run{kernels,
+            model,
+            problem,
+            padded,
+            std::int64_t{vectors_per_panel} * kernels.lanes,
+            scales_of(model, problem.a_scales, p.m(), given, count),
+            scales_of(model, problem.b_scales.transposed(), p.n(), given, count)};
+    if (kernel == ScaledKernel::fused) return run_fused(run);
+    run.a_scales = for_terms(run.a_scales, p.m(), model.scale_block / 16);
+    run.b_scales = for_terms(run.b_scales, p.n(), model.scale_block / 16);
+    run_fp4(run);
+}
+
+}  // namespace ulp::gemm_kernels
