@@ -57,6 +57,7 @@ void in_blocks(void (*run)(const GemmProblem&), const GemmProblem& p) {
 class EigenBackend final : public MatmulBackend {
   public:
     [[nodiscard]] std::string name() const override { return "eigen"; }
+    [[nodiscard]] bool has_product(const ProductTypes& types) const override { return !types.scaling; }
     [[nodiscard]] std::string promised_model(const ProductTypes&) const override { return {}; }
     [[nodiscard]] std::string path(const ProductTypes&, Index, Index, Index) const override {
         return fmt::format("Eigen's fp32 product, {}", kernel().name);

@@ -70,6 +70,7 @@ void run_in_rows(const Product& p) {
 class IeeeBackend final : public MatmulBackend {
   public:
     [[nodiscard]] std::string name() const override { return "soft:ieee"; }
+    [[nodiscard]] bool has_product(const ProductTypes& types) const override { return !types.scaling; }
     [[nodiscard]] std::string promised_model(const ProductTypes& types) const override {
         return "ieee " + name_of(types);
     }

@@ -9,7 +9,7 @@
 #include "engine/backends.hpp"
 #include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
-#include "softfloat/matrix_units/models.hpp"
+#include "softfloat/matrix_units/table/units.hpp"
 
 namespace ulp {
 namespace {
@@ -32,44 +32,67 @@ Unit unit_of(std::string_view argument) {
     return {std::string(argument.substr(0, dot)), std::string(argument.substr(dot + 1))};
 }
 
+/// A row's arithmetic without its scales; null for integers.
+const TensorCoreModel* unscaled(const UnitRow& row) {
+    const auto* scaled = row.as<BlockScaledModel>();
+    return scaled != nullptr ? &scaled->unscaled : row.as<TensorCoreModel>();
+}
+
+bool computes(const UnitRow& row, const ProductTypes& types) {
+    const TensorCoreModel* model = unscaled(row);
+    const auto* scaled = row.as<BlockScaledModel>();
+    if (model == nullptr || (scaled != nullptr) != types.scaling.has_value()) return false;
+    if (scaled != nullptr && *types.scaling != BlockScaling{scaled->scale_format, scaled->scale_block}) return false;
+    return model->a_format == types.input && model->b_format == types.b_input &&
+           model->accumulator == types.accumulator;
+}
+
 class TensorCoreBackend final : public MatmulBackend {
   public:
     explicit TensorCoreBackend(std::string_view argument)
         : argument_(argument), unit_(unit_of(argument)), architecture_(architecture_of(unit_.gpu)) {}
 
     [[nodiscard]] std::string name() const override { return "soft:" + argument_; }
+    [[nodiscard]] bool has_product(const ProductTypes& types) const override { return find(types) != nullptr; }
     [[nodiscard]] std::string promised_model(const ProductTypes& types) const override {
-        const ModelRow* row = find(types);
+        const UnitRow* row = find(types);
         return row == nullptr ? std::string() : row->key();
     }
     [[nodiscard]] std::string path(const ProductTypes& types, Index, Index, Index k) const override {
-        const ModelRow& row = row_of(types);
-        const Index instructions = (k + row.model.instruction_k - 1) / row.model.instruction_k;
-        return fmt::format("{}, {} chained instructions of k{}{}", row.key(), instructions, row.model.instruction_k,
-                           k % row.model.instruction_k == 0 ? "" : ", the last filled up with zeros");
+        const UnitRow& row = row_of(types);
+        const Index step = unscaled(row)->instruction_k;
+        return fmt::format("{}, {} chained instructions of k{}{}", row.key(), (k + step - 1) / step, step,
+                           k % step == 0 ? "" : ", the last filled up with zeros");
     }
 
   private:
     void compute(const Product& p) const override {
-        soft_gemm(row_of(p.types).model, {p.a, p.b, p.c.value_or(MatrixView()), p.d});
+        const GemmProblem problem{p.a, p.b, p.c.value_or(MatrixView()), p.d};
+        const UnitRow& row = row_of(p.types);
+        if (const auto* scaled = row.as<BlockScaledModel>()) {
+            return block_scaled_gemm(*scaled, {problem, p.a_scales, p.b_scales});
+        }
+        soft_gemm(*row.as<TensorCoreModel>(), problem);
     }
 
-    [[nodiscard]] const ModelRow* find(const ProductTypes& types) const {
-        for (const ModelRow& row : model_table()) {
-            const bool instruction = unit_.instruction.empty() || row.instruction == unit_.instruction;
-            if (row.architecture == architecture_ && instruction && row.model.a_format == types.input &&
-                row.model.b_format == types.b_input && row.model.accumulator == types.accumulator) {
-                return &row;
-            }
+    /// Kinds of an instruction count as it: "tcgen05.mxf8f6f4" as tcgen05.
+    [[nodiscard]] bool is_of_unit(const UnitRow& row) const {
+        const std::string& wanted = unit_.instruction;
+        return row.architecture == architecture_ &&
+               (wanted.empty() || row.instruction == wanted || row.instruction.starts_with(wanted + "."));
+    }
+    [[nodiscard]] const UnitRow* find(const ProductTypes& types) const {
+        for (const UnitRow& row : unit_table()) {
+            if (is_of_unit(row) && computes(row, types)) return &row;
         }
         return nullptr;
     }
-
-    [[nodiscard]] const ModelRow& row_of(const ProductTypes& types) const {
-        if (const ModelRow* row = find(types)) return *row;
+    [[nodiscard]] const UnitRow& row_of(const ProductTypes& types) const {
+        if (const UnitRow* row = find(types)) return *row;
         std::set<std::string> known;
-        for (const ModelRow& row : model_table()) {
-            if (row.architecture == architecture_) known.insert(row.input + "->" + row.output);
+        for (const UnitRow& row : unit_table()) {
+            const bool plain = row.as<TensorCoreModel>() != nullptr;
+            if (row.architecture == architecture_ && plain) known.insert(row.input + "->" + row.output);
         }
         throw std::invalid_argument(fmt::format("{} has no {} product (it has {}); choose another recipe, or soft:ieee",
                                                 name(), name_of(types), fmt::join(known, ", ")));
@@ -92,8 +115,9 @@ std::vector<std::string> tensor_core_arguments() {
         const std::string name = lower(gpu.name);
         arguments.push_back(name);
         std::set<std::string> instructions;
-        for (const ModelRow& row : model_table()) {
-            if (row.architecture == gpu.architecture) instructions.insert(row.instruction);
+        for (const UnitRow& row : unit_table()) {
+            const bool plain = row.as<TensorCoreModel>() != nullptr;
+            if (row.architecture == gpu.architecture && plain) instructions.insert(row.instruction);
         }
         if (instructions.size() < 2) continue;
         for (const std::string& instruction : instructions) arguments.push_back(name + "." + instruction);

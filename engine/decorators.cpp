@@ -28,6 +28,7 @@ class Checked final : public MatmulBackend {
     [[nodiscard]] std::string name() const override {
         return fmt::format("checked({},{})", backend_->name(), reference_->name());
     }
+    [[nodiscard]] bool has_product(const ProductTypes& types) const override { return backend_->has_product(types); }
     [[nodiscard]] std::string promised_model(const ProductTypes& types) const override {
         return backend_->promised_model(types);
     }
@@ -38,7 +39,9 @@ class Checked final : public MatmulBackend {
   private:
     void compute(const Product& p) const override {
         Matrix expected(p.d.rows, p.d.cols);
-        reference_->matmul({p.types, p.a, p.b, p.c, expected});  // first: D may be C itself
+        Product again = p;
+        again.d = expected;
+        reference_->matmul(again);  // first: D may be C itself
         backend_->matmul(p);
         for (Index i = 0; i < p.d.rows; ++i) {
             for (Index j = 0; j < p.d.cols; ++j) {
@@ -64,9 +67,17 @@ class Checked final : public MatmulBackend {
 /// What a product is known by in a recording.
 std::string key_of(const Product& p) {
     Sha256 sha;
-    sha.add(std::span<const float>(packed(p.a).data(), static_cast<std::size_t>(p.a.rows * p.a.cols)));
-    sha.add(std::span<const float>(packed(p.b).data(), static_cast<std::size_t>(p.b.rows * p.b.cols)));
-    if (p.c) sha.add(std::span<const float>(packed(*p.c).data(), static_cast<std::size_t>(p.c->rows * p.c->cols)));
+    const auto add = [&](const MatrixView& matrix) {
+        const Matrix copy = packed(matrix);
+        sha.add(std::span<const float>(copy.data(), static_cast<std::size_t>(copy.size())));
+    };
+    add(p.a);
+    add(p.b);
+    if (p.c) add(*p.c);
+    if (p.types.scaling) {
+        add(p.a_scales);
+        add(p.b_scales);
+    }
     return fmt::format("{} {} {} {} {} {}", name_of(p.types), p.d.rows, p.d.cols, p.a.cols, p.c ? "c" : "0", sha.hex());
 }
 
@@ -77,7 +88,7 @@ constexpr const char* first_line = "ulplab matrix products, version 1";
 ///     ulplab matrix products, version 1
 ///     backend soft:h100
 ///     claims fp16->fp32 sm_90:mma.fp16.fp32        one for each kind of product that occurs
-///     product fp16->fp32 2 2 16 0 <SHA-256 of the operands>
+///     product fp16->fp32 2 2 16 0 <SHA-256 of the operands, with C and scales where the product has them>
 ///     3f800000 ...                                 the result's words, row by row
 class Recorded final : public MatmulBackend {
   public:
@@ -95,6 +106,7 @@ class Recorded final : public MatmulBackend {
     [[nodiscard]] std::string name() const override {
         return fmt::format("recorded({},{})", file_.string(), backend_->name());
     }
+    [[nodiscard]] bool has_product(const ProductTypes& types) const override { return backend_->has_product(types); }
     [[nodiscard]] std::string promised_model(const ProductTypes& types) const override {
         return backend_->promised_model(types);
     }
@@ -141,6 +153,9 @@ class Replayed final : public MatmulBackend {
     }
 
     [[nodiscard]] std::string name() const override { return fmt::format("replayed({})", file_.string()); }
+    [[nodiscard]] bool has_product(const ProductTypes& types) const override {
+        return claims_.contains(name_of(types));
+    }
     [[nodiscard]] std::string promised_model(const ProductTypes& types) const override {
         const auto claim = claims_.find(name_of(types));
         return claim == claims_.end() ? std::string() : claim->second;
@@ -209,9 +224,12 @@ class Replayed final : public MatmulBackend {
 class WithIeee final : public MatmulBackend {
   public:
     explicit WithIeee(std::unique_ptr<MatmulBackend> backend)
-        : backend_(std::move(backend)), ieee_(make_backend("soft:ieee")), lacks_fp32_(lacks(fp32)) {}
+        : backend_(std::move(backend)), ieee_(make_backend("soft:ieee")), lacks_fp32_(!backend_->has_product(fp32)) {}
 
     [[nodiscard]] std::string name() const override { return fmt::format("with_ieee({})", backend_->name()); }
+    [[nodiscard]] bool has_product(const ProductTypes& types) const override {
+        return chosen(types).has_product(types);
+    }
     [[nodiscard]] std::string promised_model(const ProductTypes& types) const override {
         return chosen(types).promised_model(types);
     }
@@ -226,14 +244,6 @@ class WithIeee final : public MatmulBackend {
     void compute(const Product& p) const override { chosen(p.types).matmul(p); }
     [[nodiscard]] const MatmulBackend& chosen(const ProductTypes& types) const {
         return lacks_fp32_ && types == fp32 ? *ieee_ : *backend_;
-    }
-    [[nodiscard]] bool lacks(const ProductTypes& types) const {
-        try {
-            static_cast<void>(backend_->path(types, 1, 1, 1));
-            return false;
-        } catch (const std::invalid_argument&) {
-            return true;
-        }
     }
 
     std::unique_ptr<MatmulBackend> backend_;

@@ -3,18 +3,18 @@
 #include <vector>
 
 #include "engine/rounder.hpp"
+#include "softfloat/array/block_scaled.hpp"
 
 namespace ulp {
 
 namespace {
 
-void dispatch(const Engine& engine, const ProductTypes& types, ProductPurpose purpose, const MatrixView& a,
-              const MatrixView& b, const MutableMatrixView& d) {
+void dispatch(const Engine& engine, ProductPurpose purpose, const Product& p) {
     if (engine.product_tap) {
-        engine.product_tap({purpose.layer, purpose.pass, types, a.rows, b.cols, a.cols,
-                            engine.backend->path(types, a.rows, b.cols, a.cols)});
+        engine.product_tap({purpose.layer, purpose.pass, p.types, p.a.rows, p.b.cols, p.a.cols,
+                            engine.backend->path(p.types, p.a.rows, p.b.cols, p.a.cols)});
     }
-    engine.backend->matmul({types, a, b, std::nullopt, d});
+    engine.backend->matmul(p);
 }
 
 /// What a copy of an operand takes: in the narrow format, and in the fp32 container.
@@ -36,7 +36,7 @@ ByteCount matmul_with_delayed_scales(const Engine& engine, const ProductTypes& t
     ScalingHistory& history = *engine.scaling_history;
     const ScaledMatrix x = with_delayed_scale(a, narrow.input, place + ", a", recipe.scaling_history, history);
     const ScaledMatrix y = with_delayed_scale(b, narrow.b_input, place + ", b", recipe.scaling_history, history);
-    dispatch(engine, narrow, purpose, x.matrix, y.matrix, d);
+    dispatch(engine, purpose, {narrow, x.matrix, y.matrix, std::nullopt, d});
     const float back = x.inverse_scale * y.inverse_scale;
     for (Index i = 0; i < d.rows; ++i) {
         for (Index j = 0; j < d.cols; ++j) d(i, j) *= back;
@@ -45,15 +45,25 @@ ByteCount matmul_with_delayed_scales(const Engine& engine, const ProductTypes& t
     return bytes += bytes_of_copy(b, narrow.b_input);
 }
 
-/// Operands as blocks along k. A block's numbers, a power of two times 8 bits or less, are numbers of bf16, which is
-/// what the backend multiplies.
+/// Operands as blocks along k: elements and scales where the backend has such a product. Elsewhere it multiplies the
+/// numbers that they stand for, which, a power of two times 8 bits or less, are numbers of bf16.
 ByteCount matmul_of_blocks(const Engine& engine, const ProductTypes& types, ProductPurpose purpose, const MatrixView& a,
                            const MatrixView& b, const MutableMatrixView& d) {
-    const Matrix x = in_blocks(a, engine.recipe.scaled_operand);
-    const Matrix y = in_blocks(b.transposed(), engine.recipe.scaled_operand);
-    dispatch(engine, {formats::bf16, types.accumulator}, purpose, x, transposed(y), d);
-    ByteCount bytes = bytes_of_copy(a, engine.recipe.scaled_operand);
-    return bytes += bytes_of_copy(b, engine.recipe.scaled_operand);
+    const FloatFormat& element = engine.recipe.scaled_operand;
+    const ProductTypes scaled{element, types.accumulator, element,
+                              BlockScaling{formats::e8m0, static_cast<int>(mx_block_size)}};
+    if (engine.backend->has_product(scaled)) {
+        const BlockScaledMatrix x = block_scaled(a, element);
+        const BlockScaledMatrix y = block_scaled(b.transposed(), element);
+        dispatch(engine, purpose,
+                 {scaled, x.elements, transposed(y.elements), std::nullopt, d, x.scales, transposed(y.scales)});
+    } else {
+        const Matrix x = in_blocks(a, element);
+        const Matrix y = in_blocks(b.transposed(), element);
+        dispatch(engine, purpose, {{formats::bf16, types.accumulator}, x, transposed(y), std::nullopt, d});
+    }
+    ByteCount bytes = bytes_of_copy(a, element);
+    return bytes += bytes_of_copy(b, element);
 }
 
 }  // namespace
@@ -67,7 +77,7 @@ ByteCount scaled_matmul(const Engine& engine, const ProductTypes& types, Product
         case OperandScaling::blocks: return matmul_of_blocks(engine, types, purpose, a, b, d);
         case OperandScaling::none: break;
     }
-    dispatch(engine, types, purpose, a, b, d);
+    dispatch(engine, purpose, {types, a, b, std::nullopt, d});
     return {};
 }
 

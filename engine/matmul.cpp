@@ -2,12 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <bit>
-#include <cmath>
 #include <stdexcept>
 
 #include "engine/backends.hpp"
-#include "engine/rounder.hpp"
 #include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/gemm_problem.hpp"
 #include "softfloat/support/nearest_names.hpp"
@@ -16,37 +13,57 @@ namespace ulp {
 
 std::string name_of(const ProductTypes& types) {
     const std::string b = types.b_input == types.input ? "" : "*" + name_of(types.b_input);
-    return name_of(types.input) + b + "->" + name_of(types.accumulator);
-}
-
-void require_on_grid(const MatrixView& matrix, const FloatFormat& format, std::string_view what) {
-    const Rounder<float> round(format);
-    for (Index i = 0; i < matrix.rows; ++i) {
-        for (Index j = 0; j < matrix.cols; ++j) {
-            const float x = matrix(i, j);
-            if (!std::isnan(x) && std::bit_cast<std::uint32_t>(round(x)) != std::bit_cast<std::uint32_t>(x)) {
-                throw std::logic_error(fmt::format("{}({}, {}) = {:a} is not a number of {}: round it first", what, i,
-                                                   j, x, name_of(format)));
-            }
-        }
-    }
+    const std::string scales =
+        types.scaling ? fmt::format("({}/{})", name_of(types.scaling->format), types.scaling->block) : "";
+    return name_of(types.input) + b + scales + "->" + name_of(types.accumulator);
 }
 
 Product transposed(const Product& p) {
-    return {{p.types.b_input, p.types.accumulator, p.types.input},
+    return {{p.types.b_input, p.types.accumulator, p.types.input, p.types.scaling},
             p.b.transposed(),
             p.a.transposed(),
             p.c ? std::optional(p.c->transposed()) : std::nullopt,
-            p.d.transposed()};
+            p.d.transposed(),
+            p.b_scales.transposed(),
+            p.a_scales.transposed()};
 }
+
+namespace {
+
+void require_scales(const MatrixView& scales, Index rows, Index cols, const FloatFormat& format,
+                    std::string_view what) {
+    if (scales.rows != rows || scales.cols != cols) {
+        throw std::invalid_argument(
+            fmt::format("{} are {} x {} where the blocks are {} x {}", what, scales.rows, scales.cols, rows, cols));
+    }
+    require_on_grid(scales, format, what);
+}
+
+void require_scales(const Product& p) {
+    if (!p.types.scaling) {
+        if (p.a_scales.data == nullptr && p.b_scales.data == nullptr) return;
+        throw std::invalid_argument(fmt::format("a {} product takes no scales", name_of(p.types)));
+    }
+    const auto& [format, block] = *p.types.scaling;
+    const Index blocks = (p.a.cols + block - 1) / block;
+    require_scales(p.a_scales, p.d.rows, blocks, format, "A's scales");
+    require_scales(p.b_scales, blocks, p.d.cols, format, "B's scales");
+}
+
+}  // namespace
 
 void MatmulBackend::matmul(const Product& product) const {
     require_shapes(GemmProblem{product.a, product.b, product.c.value_or(MatrixView()), product.d});
-#ifndef NDEBUG
+    if (product.types.scaling && !has_product(product.types)) {
+        throw std::invalid_argument(
+            fmt::format("{} has no block-scaled {} product; choose a unit of Blackwell (soft:b200, soft:rtx5090), or "
+                        "another recipe",
+                        name(), name_of(product.types)));
+    }
+    require_scales(product);
     require_on_grid(product.a, product.types.input, "A");
     require_on_grid(product.b, product.types.b_input, "B");
     if (product.c) require_on_grid(*product.c, product.types.accumulator, "C");
-#endif
     compute(product);
 }
 

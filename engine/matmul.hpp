@@ -21,15 +21,24 @@
 
 namespace ulp {
 
+/// Operands whose elements share scales along k, as the block-scaled products of matrix units take them (MX: a scale of
+/// format e8m0 for every 32 elements).
+struct BlockScaling {
+    FloatFormat format;  // of the scales
+    int block = 32;      // elements along k that share a scale; the last block may be shorter
+    constexpr bool operator==(const BlockScaling&) const = default;
+};
+
 /// What a product is made of: the grid its operands lie on, and the format it accumulates in and answers with
 /// (fp16 -> fp32 is {fp16, fp32}).
 struct ProductTypes {
     FloatFormat input;
     FloatFormat accumulator;
     FloatFormat b_input = input;  // B's grid where it is another one (FP8: e4m3 times e5m2)
+    std::optional<BlockScaling> scaling{};
     constexpr bool operator==(const ProductTypes&) const = default;
 };
-/// "fp16->fp32"
+/// "fp16->fp32", "e5m2*e4m3->fp32"; with scales of format e8m0 for 32 elements "e4m3(e8m0/32)->fp32"
 std::string name_of(const ProductTypes& types);
 
 /// D = A * B + C. A is m x k, B is k x n; C, where there is one, and D are m x n, and D may be C itself.
@@ -39,6 +48,8 @@ struct Product {
     MatrixView b;
     std::optional<MatrixView> c;
     MutableMatrixView d;
+    MatrixView a_scales{};  // where the types have scales: m x ceil(k / block), numbers of their format
+    MatrixView b_scales{};  // ceil(k / block) x n
 };
 
 /// The same product as D^T = B^T * A^T + C^T: a backend that writes rows can so write columns.
@@ -53,14 +64,17 @@ class MatmulBackend {
 
     /// The specification that makes it: "soft:h100".
     [[nodiscard]] virtual std::string name() const = 0;
+    /// Whether it computes products of these types.
+    [[nodiscard]] virtual bool has_product(const ProductTypes& types) const = 0;
     /// The model whose bits it promises for these types, or empty if it promises none. Backends that claim the same
     /// model give the same bits.
     [[nodiscard]] virtual std::string promised_model(const ProductTypes& types) const = 0;
     /// The way a product of this shape takes inside the backend, and why: for the log of products.
     [[nodiscard]] virtual std::string path(const ProductTypes& types, Index m, Index n, Index k) const = 0;
 
-    /// Computes the product. Throws std::invalid_argument if the shapes do not fit or the backend has no such product.
-    /// Debug builds also check that the operands lie on the grids that the types name.
+    /// Computes the product. Throws std::invalid_argument if the shapes do not fit or the backend has no such product,
+    /// and std::logic_error, naming the entry, if an operand, a scale or C is not a number of its format. That holds
+    /// for tf32 too: an instruction would ignore the low 13 bits of an operand, other backends would not.
     void matmul(const Product& product) const;
 
   private:
@@ -72,7 +86,7 @@ Matrix matmul(const MatmulBackend& backend, const ProductTypes& types, const Mat
 Matrix matmul(const MatmulBackend& backend, const ProductTypes& types, const MatrixView& a, const MatrixView& b,
               const MatrixView& c);
 
-/// Throws std::logic_error naming the first entry of `matrix` that the format cannot hold.
+/// Throws std::logic_error naming the first entry of `matrix` that the format cannot hold. Any NaN passes.
 void require_on_grid(const MatrixView& matrix, const FloatFormat& format, std::string_view what);
 
 /// A family of backends under one prefix: "soft:h100" is made by the family "soft" from "h100".

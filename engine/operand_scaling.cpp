@@ -7,6 +7,7 @@
 
 #include "engine/rounder.hpp"
 #include "softfloat/array/block_scaled.hpp"
+#include "softfloat/matrix_units/gemm.hpp"
 
 namespace ulp {
 namespace {
@@ -56,20 +57,47 @@ ScaledMatrix with_delayed_scale(const MatrixView& original, const FloatFormat& f
     return result;
 }
 
-Matrix in_blocks(const MatrixView& rows, const FloatFormat& element) {
-    const auto cols = static_cast<std::size_t>(rows.cols);
-    const std::size_t padded = (cols + mx_block_size - 1) / mx_block_size * mx_block_size;
-    std::vector<float> row(padded);
-    std::vector<std::uint8_t> scales(padded / mx_block_size);
-    std::vector<std::uint8_t> elements(padded);
-    Matrix result(rows.rows, rows.cols);
+namespace {
+
+/// Calls f(i, scales, elements) with the codes of each row i in blocks, the last block filled up with zeros.
+template <class Function>
+void each_row_in_blocks(const MatrixView& rows, const FloatFormat& element, const Function& f) {
+    const auto blocks = (static_cast<std::size_t>(rows.cols) + mx_block_size - 1) / mx_block_size;
+    std::vector<float> row(blocks * mx_block_size);
+    std::vector<std::uint8_t> scales(blocks);
+    std::vector<std::uint8_t> elements(row.size());
     for (Index i = 0; i < rows.rows; ++i) {
         std::ranges::fill(row, 0.0F);
         for (Index j = 0; j < rows.cols; ++j) row[static_cast<std::size_t>(j)] = rows(i, j);
         quantize_mx(element, row, scales, elements);
+        f(i, std::span<const std::uint8_t>(scales), std::span<const std::uint8_t>(elements));
+    }
+}
+
+}  // namespace
+
+BlockScaledMatrix block_scaled(const MatrixView& rows, const FloatFormat& element) {
+    const auto block = static_cast<Index>(mx_block_size);
+    BlockScaledMatrix result{Matrix(rows.rows, rows.cols), Matrix(rows.rows, (rows.cols + block - 1) / block)};
+    each_row_in_blocks(rows, element, [&](Index i, const auto& scales, const auto& elements) {
+        for (Index j = 0; j < result.scales.cols(); ++j) {
+            result.scales(i, j) = in_fp32_container(formats::e8m0, scales[static_cast<std::size_t>(j)]);
+        }
+        for (Index j = 0; j < rows.cols; ++j) {
+            result.elements(i, j) = in_fp32_container(element, elements[static_cast<std::size_t>(j)]);
+        }
+    });
+    return result;
+}
+
+Matrix in_blocks(const MatrixView& rows, const FloatFormat& element) {
+    Matrix result(rows.rows, rows.cols);
+    std::vector<float> row;
+    each_row_in_blocks(rows, element, [&](Index i, const auto& scales, const auto& elements) {
+        row.resize(elements.size());
         dequantize_mx(element, scales, elements, row);
         for (Index j = 0; j < rows.cols; ++j) result(i, j) = row[static_cast<std::size_t>(j)];
-    }
+    });
     return result;
 }
 

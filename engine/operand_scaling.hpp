@@ -26,6 +26,13 @@ struct ScaledMatrix {
 ScaledMatrix with_delayed_scale(const MatrixView& original, const FloatFormat& format, const std::string& place,
                                 int length, ScalingHistory& history);
 
+/// A matrix as MX blocks along its rows: element times the scale of its block is what survives of a number.
+struct BlockScaledMatrix {
+    Matrix elements;  // numbers of the element format
+    Matrix scales;    // rows x blocks, numbers of e8m0 (NaN for a block with an infinity or a NaN)
+};
+BlockScaledMatrix block_scaled(const MatrixView& rows, const FloatFormat& element);
+
 /// Each row as MX blocks of 32 numbers (the last one filled up with zeros), and back: what survives of it.
 Matrix in_blocks(const MatrixView& rows, const FloatFormat& element);
 

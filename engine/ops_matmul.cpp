@@ -113,8 +113,8 @@ Var<Real> matmul(Var<Real> a, Var<Real> b, bool transpose_b) {
     y.set_format(types.accumulator);
     y.round_to_format(op.precision().compute);
     return op.finish(std::move(y), [=, label = op.label()](const Tensor<Real>& dy, const Tensor<Real>&) {
-        const Operand<Real> g(dy, types.input);
         if (tape->needs_gradient(a)) {
+            const Operand<Real> g(dy, types.input);
             const Operand<Real> w(b.value(), types.b_input);
             Tensor<Real> da(a.shape());
             for (Index i = 0; i < s.count; ++i) {
@@ -124,7 +124,9 @@ Var<Real> matmul(Var<Real> a, Var<Real> b, bool transpose_b) {
             tape->accumulate(a, std::move(da));
         }
         if (tape->needs_gradient(b)) {
-            const Operand<Real> x(a.value(), types.b_input);
+            // Each on the grid of the side that it is on: dy^T a, or a^T dy.
+            const Operand<Real> g(dy, transpose_b ? types.input : types.b_input);
+            const Operand<Real> x(a.value(), transpose_b ? types.b_input : types.input);
             Tensor<Real> db(b.shape());
             for (Index i = 0; i < s.count; ++i) {
                 // a^T dy is k x n; stored transposed it is dy^T a.

@@ -63,8 +63,9 @@ OpPrecision Recipe::precision_of(std::string_view op, std::span<const FloatForma
             throw std::invalid_argument(fmt::format("recipe {} bans {}: its result is unsafe in 16 bits", name, op));
         }
     }
-    const FloatFormat grid = holds(operand, input) ? input : operand;
-    return {input, {widest(compute, input), subnormals}, input, {grid, accumulator}};
+    const auto grid = [&](const FloatFormat& wanted) { return holds(wanted, input) ? input : wanted; };
+    const ProductTypes product{grid(operand), accumulator, grid(b_operand.value_or(operand))};
+    return {input, {widest(compute, input), subnormals}, input, product};
 }
 
 const std::vector<Recipe>& recipes() {

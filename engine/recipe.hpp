@@ -2,6 +2,7 @@
 // which format its results are stored in. A recipe is a value; the trainer has no `if` about formats.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -49,6 +50,7 @@ struct Recipe {
     FloatFormat compute =
         formats::fp32;  // elementary operations round to the wider of this and the operation's input format
     FloatFormat operand = formats::fp32;            // products round fp32 operands to this grid (TF32 mode)
+    std::optional<FloatFormat> b_operand{};         // the same for the right operand where it has another grid
     FloatFormat accumulator = formats::fp32;        // of products
     FloatFormat update = formats::fp32;             // steps of the optimizer, and its state
     OperandScaling scaling = OperandScaling::none;  // the next three count where this is not none
@@ -85,7 +87,8 @@ struct Recipe {
 ///     fp16        everything in it, each step rounded, products accumulated in it, no masters, no scale
 ///     pure_bf16   the same in bf16, products accumulated in fp32 (no matrix unit accumulates in bf16)
 ///     fp8         as bf16, but products take E4M3 (gradients E5M2) with delayed scales, and accumulate in fp32
-///     mxfp8       as bf16, but products take blocks of 32 E4M3 with a shared power of two
+///     mxfp8       as bf16, but products take blocks of 32 E4M3 with a shared power of two: block-scaled products where
+///                 the backend has them (soft:b200), elsewhere products of what the blocks stand for, in bf16
 ///     fp64        for gradient checks, with Real = double
 ///
 /// A name may carry options, as in "bf16+ftz+fused":

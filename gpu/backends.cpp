@@ -50,6 +50,7 @@ class InstructionBackend final : public MatmulBackend {
         : name_(name), executor_(std::move(executor)), choice_(choice) {}
 
     [[nodiscard]] std::string name() const override { return name_; }
+    [[nodiscard]] bool has_product(const ProductTypes& types) const override { return find(types) != nullptr; }
     [[nodiscard]] std::string promised_model(const ProductTypes& types) const override {
         const Instruction* row = find(types);
         if (row == nullptr) return "";
@@ -102,6 +103,7 @@ class InstructionBackend final : public MatmulBackend {
         }
     }
     [[nodiscard]] const Instruction& instruction(const ProductTypes& types) const {
+        if (types.scaling) throw std::invalid_argument(fmt::format("{} has no block-scaled products", name_));
         const Element a = element_of(types.input);
         const Element b = element_of(types.b_input);
         const Element accumulator = element_of(types.accumulator);

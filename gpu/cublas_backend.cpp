@@ -26,6 +26,9 @@ class CublasBackend final : public MatmulBackend {
         product_.pinned = pinned;
     }
     [[nodiscard]] std::string name() const override { return name_; }
+    [[nodiscard]] bool has_product(const ProductTypes& types) const override {
+        return types == ProductTypes{format_of(product_.a), format_of(product_.accumulator), format_of(product_.b)};
+    }
     [[nodiscard]] std::string promised_model(const ProductTypes&) const override { return ""; }
     [[nodiscard]] std::string path(const ProductTypes&, Index m, Index n, Index k) const override {
         return fmt::format("cuBLAS {}, {}, {} x {} x {}", library_->version(),
@@ -50,7 +53,7 @@ class CublasBackend final : public MatmulBackend {
         return result;
     }
     void compute(const Product& p) const override {
-        if (p.types != ProductTypes{format_of(product_.a), format_of(product_.accumulator), format_of(product_.b)}) {
+        if (!has_product(p.types)) {
             throw std::invalid_argument(
                 fmt::format("{} has no {} product; choose another recipe or backend", name_, ulp::name_of(p.types)));
         }

@@ -103,6 +103,32 @@ TEST_CASE("a recorded training run is replayed with the same trace, and another 
                          BitsDiffer);
 }
 
+TEST_CASE("scales pass through the decorators, and a product with other scales is another product") {
+    const Folder folder;
+    const std::string file = (folder.path / "scaled").string();
+    const ProductTypes types{formats::e4m3, formats::fp32, formats::e4m3, BlockScaling{formats::e8m0, 32}};
+    const Matrix a = Matrix::Constant(2, 40, 1.5F);
+    const Matrix b = Matrix::Constant(40, 3, 0.5F);
+    const Matrix x = Matrix::Constant(2, 2, 4.0F);
+    const Matrix y = Matrix::Constant(2, 3, 0.5F);
+    Matrix d(2, 3);
+    make_backend("recorded(" + file + ",with_ieee(checked(soft:b200,soft:b200)))")
+        ->matmul({types, a, b, std::nullopt, d, x, y});
+    CHECK(d(1, 2) == 60.0F);
+    const auto replay = make_backend("replayed(" + file + ")");
+    CHECK(replay->has_product(types));
+    CHECK_FALSE(replay->has_product(fp16_to_fp32));
+    CHECK(replay->promised_model(types) == "sm_100:tcgen05.mxf8f6f4.e4m3.fp32");
+    Matrix again(2, 3);
+    replay->matmul({types, a, b, std::nullopt, again, x, y});
+    CHECK(again == d);
+    const Matrix other = Matrix::Constant(2, 3, 0.25F);
+    CHECK_THROWS_WITH_AS(replay->matmul({types, a, b, std::nullopt, again, x, other}),
+                         doctest::Contains("no e4m3(e8m0/32)->fp32 product 2 x 3 x 40"), BitsDiffer);
+    CHECK_THROWS_WITH_AS(make_backend("checked(soft:b200,soft:ieee)")->matmul({types, a, b, std::nullopt, d, x, y}),
+                         doctest::Contains("soft:ieee has no block-scaled"), std::invalid_argument);
+}
+
 TEST_CASE("recordings that are cut short, damaged or no recordings are refused") {
     const Folder folder;
     const fs::path file = folder.path / "r";

@@ -1,6 +1,7 @@
 // Training with 8-bit operands: delayed scales and MX blocks.
 #include <doctest/doctest.h>
 
+#include <bit>
 #include <cmath>
 #include <filesystem>
 #include <string>
@@ -11,6 +12,7 @@
 #include "engine/operand_scaling.hpp"
 #include "engine/random.hpp"
 #include "engine/trainer.hpp"
+#include "softfloat/matrix_units/block_scaled.hpp"
 #include "softfloat/round.hpp"
 
 namespace {
@@ -121,6 +123,162 @@ TEST_CASE("fp8 and MX training learn as bf16 does, and are not bf16") {
         CHECK(losses.back() < 0.5);
         CHECK(bf16.back() < 0.5);
     }
+}
+
+/// An element of a block-scaled product by its definition: each block of a row and of a column gets the scale that
+/// brings its largest magnitude below 2^9, and the unit chains instructions of one block.
+float in_mx_blocks(const BlockScaledModel& model, const std::vector<float>& row, const std::vector<float>& column) {
+    std::uint32_t sum = 0;
+    for (std::size_t first = 0; first < row.size(); first += 32) {
+        const std::size_t count = std::min<std::size_t>(32, row.size() - first);
+        const auto codes_of = [&](const std::vector<float>& values, std::uint32_t(&codes)[32]) {
+            float largest = 0;
+            for (std::size_t i = 0; i < count; ++i) largest = std::max(largest, std::abs(values[first + i]));
+            const int exponent = std::ilogb(largest) - formats::e4m3.emax();
+            for (std::size_t i = 0; i < count; ++i) {
+                Context saturate{.saturate = true};
+                const float element = round_to(formats::e4m3, std::ldexp(values[first + i], -exponent), saturate);
+                codes[i] = operand_code(formats::e4m3, element);
+            }
+            return static_cast<std::uint32_t>(exponent + 127);
+        };
+        std::uint32_t a[32] = {};
+        std::uint32_t b[32] = {};
+        const std::uint32_t x = codes_of(row, a);
+        const std::uint32_t y = codes_of(column, b);
+        sum = block_scaled_dot(model, a, b, &x, &y, sum);
+    }
+    return in_fp32_container(formats::fp32, sum);
+}
+
+/// round_to(bf16, A * B) by that definition, A and B given by their entries.
+template <class A, class B>
+Matrix mx_product(const BlockScaledModel& model, Index m, Index n, Index k, const A& a, const B& b) {
+    Matrix d(m, n);
+    for (Index i = 0; i < m; ++i) {
+        for (Index j = 0; j < n; ++j) {
+            std::vector<float> row, column;
+            for (Index l = 0; l < k; ++l) {
+                row.push_back(a(i, l));
+                column.push_back(b(l, j));
+            }
+            d(i, j) = round_to(formats::bf16, in_mx_blocks(model, row, column));
+        }
+    }
+    return d;
+}
+
+TEST_CASE("mxfp8 on a Blackwell unit is its block-scaled row, forward and backward, with blocks along each k") {
+    struct Case {
+        const char* backend;
+        const char* key;
+    };
+    for (const auto& [spec, key] : {Case{"soft:b200", "sm_100:tcgen05.mxf8f6f4.e4m3.fp32"},
+                                    Case{"soft:rtx5090", "sm_120:mma.mxf8f6f4.e4m3.fp32"}}) {
+        CAPTURE(std::string(spec));
+        const BlockScaledModel& model = find_block_scaled_model(key).model;
+        constexpr Index rows = 37, in = 70, out = 41;
+        Random random(7);
+        const auto tensor = [&](Shape shape) {
+            Tensor<float> t(std::move(shape));
+            for (float& x : t.values()) {
+                x = static_cast<float>(std::ldexp(random.normal(), static_cast<int>(random.below(12)) - 6));
+            }
+            t.round_to_format({formats::bf16});
+            return t;
+        };
+        Engine engine("mxfp8", spec);
+        std::vector<std::string> types;
+        engine.product_tap = [&](const ProductRecord& p) { types.push_back(name_of(p.types)); };
+        Tape<float> tape(engine);
+        tape.retain_gradients = true;
+        const Var<float> x = tape.leaf(tensor({rows, in}));
+        const Var<float> w = tape.leaf(tensor({out, in}));
+        const Var<float> bias = tape.leaf(Tensor<float>({out}, formats::bf16));
+        const Var<float> y = linear(x, w, bias);
+        tape.backward(mse(y, tensor({rows, out})));
+        CHECK(types == std::vector<std::string>(3, "e4m3(e8m0/32)->fp32"));
+        const auto entry = [](const Tensor<float>& t, Index cols) {
+            return [&t, cols](Index i, Index j) { return t[i * cols + j]; };
+        };
+        const auto transposed_entry = [](const Tensor<float>& t, Index cols) {
+            return [&t, cols](Index i, Index j) { return t[j * cols + i]; };
+        };
+        const auto different = [](const Tensor<float>& got, const Matrix& expected) {
+            int count = 0;
+            for (Index i = 0; i < got.size(); ++i) {
+                count +=
+                    std::bit_cast<std::uint32_t>(got[i]) == std::bit_cast<std::uint32_t>(expected.data()[i]) ? 0 : 1;
+            }
+            return count;
+        };
+        const Tensor<float>& dy = y.gradient();
+        CHECK(different(y.value(),
+                        mx_product(model, rows, out, in, entry(x.value(), in), transposed_entry(w.value(), in))) == 0);
+        CHECK(different(x.gradient(), mx_product(model, rows, in, out, entry(dy, out), entry(w.value(), in))) == 0);
+        CHECK(different(w.gradient(),
+                        mx_product(model, out, in, rows, transposed_entry(dy, out), entry(x.value(), in))) == 0);
+    }
+}
+
+TEST_CASE("the block-scaled row has other bits than a product of the blocks in bf16 on the same unit") {
+    Random random(5);
+    Matrix a(16, 96);
+    Matrix b(96, 16);
+    for (Matrix* m : {&a, &b}) {
+        for (Index i = 0; i < m->size(); ++i) {
+            m->data()[i] = static_cast<float>(std::ldexp(random.normal(), static_cast<int>(random.below(20)) - 10));
+        }
+    }
+    const Engine engine("mxfp8", "soft:b200");
+    const ProductTypes types{formats::bf16, formats::fp32};
+    Matrix scaled(16, 16);
+    scaled_matmul<float>(engine, types, {"layer", "forward"}, a, b, scaled);
+    const Matrix columns = in_blocks(transposed(b), formats::e4m3);
+    const Matrix in_bf16 = matmul(*engine.backend, types, in_blocks(a, formats::e4m3), transposed(columns));
+    CHECK(scaled != in_bf16);
+    const std::vector<double> losses = run("mxfp8", "soft:b200", 10).second;
+    CHECK(losses.back() < losses.front());
+}
+
+TEST_CASE("operands on unequal grids keep to their sides in all three products of every layer") {
+    Recipe recipe{.name = "e4m3 by e5m2", .operand = formats::e4m3};
+    recipe.b_operand = formats::e5m2;
+    std::vector<std::string> passes;
+    const auto backward = [&](const auto& layer) {
+        Engine engine(recipe, make_backend("soft:ieee"));
+        engine.product_tap = [&](const ProductRecord& p) {
+            CHECK(name_of(p.types) == "e4m3*e5m2->fp32");
+            passes.emplace_back(p.pass);
+        };
+        Tape<float> tape(engine);
+        Random random(3);
+        const auto leaf = [&](Shape shape) {
+            Tensor<float> t(std::move(shape));
+            for (float& x : t.values()) x = static_cast<float>(random.normal());
+            return tape.leaf(std::move(t));
+        };
+        const Var<float> y = layer(leaf);
+        tape.backward(mse(y, Tensor<float>(y.shape())));  // products refuse an operand off their types' grids
+    };
+    backward([](const auto& leaf) { return linear(leaf({3, 4}), leaf({5, 4}), leaf({5})); });
+    backward([](const auto& leaf) { return matmul(leaf({3, 4}), leaf({4, 5}), false); });
+    backward([](const auto& leaf) { return matmul(leaf({2, 3, 4}), leaf({2, 5, 4}), true); });
+    backward([](const auto& leaf) { return conv2d(leaf({1, 2, 4, 4}), leaf({3, 2, 3, 3}), leaf({3}), ConvOptions{}); });
+    CHECK(passes.size() == 3 + 3 + 6 + 3);
+
+    // a^T dy, where a keeps e4m3's fraction bits and dy has e5m2's.
+    Engine engine(recipe, make_backend("soft:ieee"));
+    Tape<float> tape(engine);
+    tape.retain_gradients = true;
+    const Var<float> a = tape.leaf(Tensor<float>(Shape{1, 1}, std::vector<float>{1.125F}));
+    const Var<float> b = tape.leaf(Tensor<float>(Shape{1, 1}, std::vector<float>{1.125F}));
+    const Var<float> y = matmul(a, b, false);
+    CHECK(y.value()[0] == 1.125F);  // 1.125 of E4M3 times 1 of E5M2
+    tape.backward(mse(y, Tensor<float>({1, 1})));
+    CHECK(y.gradient()[0] == 2.25F);
+    CHECK(a.gradient()[0] == 2.25F);  // dy on E4M3's grid, times b on E5M2's: 2.25 * 1
+    CHECK(b.gradient()[0] == 2.25F);  // 1.125 * 2: dy on E5M2's grid
 }
 
 TEST_CASE("delayed scales continue from a checkpoint") {

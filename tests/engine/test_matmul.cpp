@@ -15,6 +15,7 @@
 #include "engine/matmul.hpp"
 #include "engine/random.hpp"
 #include "softfloat/float.hpp"
+#include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
 #include "softfloat/matrix_units/models.hpp"
@@ -395,6 +396,98 @@ TEST_CASE("a number off the grid is found and named") {
     CHECK_NOTHROW(require_on_grid(a, formats::fp16, "A"));
     a(1, 0) = 70000.0F;
     CHECK_THROWS_AS(require_on_grid(a, formats::fp16, "A"), std::logic_error);
+}
+
+TEST_CASE("the grid of every format holds its own codes and refuses the numbers beside them") {
+    for (const NamedFormat& named : named_formats()) {
+        const FloatFormat& format = named.format;
+        if (format.storage_bits() > 16 || format.padding_bits != 0) continue;
+        CAPTURE(std::string(named.name));
+        std::vector<float> numbers;
+        int refused = 0;
+        int beside = 0;
+        for (std::uint32_t code = 0; code < (1U << format.storage_bits()); ++code) {
+            const float x = in_fp32_container(format, code);
+            numbers.push_back(x);
+            if (x == 0 || !std::isfinite(x) || std::abs(x) < 0x1p-126F) continue;
+            for (const float near : {std::nextafter(x, 0.0F), std::nextafter(x, 2 * x)}) {
+                ++beside;
+                Matrix one = Matrix::Constant(1, 1, near);
+                try {
+                    require_on_grid(one, format, "A");
+                } catch (const std::logic_error&) {
+                    ++refused;
+                }
+            }
+        }
+        CHECK_NOTHROW(require_on_grid(MatrixView(numbers.data(), 1, static_cast<Index>(numbers.size())), format, "A"));
+        CHECK(refused == beside);
+    }
+}
+
+TEST_CASE("an operand off the grid is refused in every build, and named, wherever it lies") {
+    for (const char* spec : {"soft:ieee", "soft:h100", "eigen"}) {
+        const auto backend = make_backend(spec);
+        const ProductTypes types{formats::fp16, formats::fp32};
+        Matrix a = ones(1, 16);
+        a(0, 3) = 0.1F;
+        CHECK_THROWS_WITH_AS((void)matmul(*backend, types, a, ones(16, 1)),
+                             "A(0, 3) = 0x1.99999ap-4 is not a number of fp16: round it first", std::logic_error);
+        CHECK_THROWS_WITH_AS((void)matmul(*backend, types, ones(1, 16), transposed(a)),
+                             "B(3, 0) = 0x1.99999ap-4 is not a number of fp16: round it first", std::logic_error);
+        Matrix c = Matrix::Constant(1, 1, 0x1.001p0F);
+        CHECK_THROWS_WITH_AS((void)matmul(*backend, {formats::fp16, formats::fp16}, ones(1, 16), ones(16, 1), c),
+                             "C(0, 0) = 0x1.001p+0 is not a number of fp16: round it first", std::logic_error);
+    }
+    // An instruction would ignore the low bits; the seam does not.
+    CHECK_THROWS_WITH_AS((void)matmul(*make_backend("soft:h100"), {formats::tf32, formats::fp32},
+                                      Matrix(Matrix::Constant(1, 1, 0.1F)), ones(1, 1)),
+                         "A(0, 0) = 0x1.99999ap-4 is not a number of tf32: round it first", std::logic_error);
+}
+
+TEST_CASE("block-scaled products are the unit's own row, in any layout, and other backends name the remedy") {
+    const ProductTypes types{formats::e4m3, formats::fp32, formats::e4m3, BlockScaling{formats::e8m0, 32}};
+    CHECK(name_of(types) == "e4m3(e8m0/32)->fp32");
+    const Matrix a = random_matrix(3, 70, formats::e4m3, 1);
+    const Matrix b = random_matrix(70, 5, formats::e4m3, 2);
+    Matrix x(3, 3);
+    Matrix y(3, 5);
+    for (Index i = 0; i < x.size(); ++i) x.data()[i] = std::ldexp(1.0F, static_cast<int>(i % 7) - 3);
+    for (Index i = 0; i < y.size(); ++i) y.data()[i] = std::ldexp(1.0F, static_cast<int>(i % 5) - 1);
+    const auto backend = make_backend("soft:b200");
+    Matrix d(3, 5);
+    backend->matmul({types, a, b, std::nullopt, d, x, y});
+    const Matrix a_t = a.transpose();
+    const Matrix b_t = b.transpose();
+    Matrix d_t(5, 3);
+    backend->matmul({types, transposed(a_t), transposed(b_t), std::nullopt, MutableMatrixView(d_t).transposed(), x, y});
+    CHECK(differing(d_t.transpose(), d) == 0);
+    Matrix again(3, 5);
+    make_backend("checked(soft:b200,soft:b200)")->matmul({types, a, b, std::nullopt, again, x, y});
+    CHECK(differing(again, d) == 0);
+    const Matrix flat = Matrix::Constant(3, 3, 1.0F);
+    backend->matmul({types, a, b, std::nullopt, again, flat, y});
+    CHECK(differing(again, d) > 0);
+
+    CHECK(backend->promised_model(types) == "sm_100:tcgen05.mxf8f6f4.e4m3.fp32");
+    CHECK(backend->path(types, 3, 5, 70) ==
+          "sm_100:tcgen05.mxf8f6f4.e4m3.fp32, 3 chained instructions of k32, the last filled up with zeros");
+    CHECK(make_backend("soft:rtx5090")->has_product(types));
+    CHECK_FALSE(make_backend("soft:h100")->has_product(types));
+    CHECK_THROWS_WITH_AS(
+        make_backend("soft:h100")->matmul({types, a, b, std::nullopt, d, x, y}),
+        "soft:h100 has no block-scaled e4m3(e8m0/32)->fp32 product; choose a unit of Blackwell (soft:b200, "
+        "soft:rtx5090), or another recipe",
+        std::invalid_argument);
+    CHECK_THROWS_WITH_AS(backend->matmul({types, a, b, std::nullopt, d, flat, flat}),
+                         "B's scales are 3 x 3 where the blocks are 3 x 5", std::invalid_argument);
+    const Matrix one = ones(1, 1);
+    Matrix result(1, 1);
+    CHECK_THROWS_WITH_AS(backend->matmul({{formats::fp16, formats::fp32}, one, one, std::nullopt, result, x, y}),
+                         "a fp16->fp32 product takes no scales", std::invalid_argument);
+    x(1, 2) = 0.75F;
+    CHECK_THROWS_WITH_AS(backend->matmul({types, a, b, std::nullopt, d, x, y}),
+                         "A's scales(1, 2) = 0x1.8p-1 is not a number of e8m0: round it first", std::logic_error);
 }
 
 }  // namespace

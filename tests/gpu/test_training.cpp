@@ -37,6 +37,7 @@ class Faulty final : public ulp::MatmulBackend {
   public:
     explicit Faulty(int wrong) : wrong_(wrong) {}
     [[nodiscard]] std::string name() const override { return "faulty"; }
+    [[nodiscard]] bool has_product(const ulp::ProductTypes& types) const override { return good_->has_product(types); }
     [[nodiscard]] std::string promised_model(const ulp::ProductTypes&) const override { return ""; }
     [[nodiscard]] std::string path(const ulp::ProductTypes&, ulp::Index, ulp::Index, ulp::Index) const override {
         return "";
