@@ -180,6 +180,7 @@ struct Avx2 {
     }
     static Double to_double_low(Int x) { return _mm256_cvtepi32_pd(_mm256_castsi256_si128(x)); }
     static Double to_double_high(Int x) { return _mm256_cvtepi32_pd(_mm256_extracti128_si256(x, 1)); }
+    static Float floor(Float x) { return _mm256_round_ps(x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
     static Double floor(Double x) { return _mm256_round_pd(x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
     static Double integral(Double x) { return _mm256_round_pd(x, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC); }
     static Float narrow(Double low, Double high) {
@@ -189,6 +190,11 @@ struct Avx2 {
     using Mask64 = __m256d;
     static Mask64 differ(Double a, Double b) { return _mm256_cmp_pd(a, b, _CMP_NEQ_UQ); }
     static Mask64 either(Mask64 a, Mask64 b) { return _mm256_or_pd(a, b); }
+    static Double add_exact(Double a, Double b, Mask64& inexact) {
+        const Double sum = add(a, b);
+        inexact = either(inexact, either(differ(sub(sum, a), b), differ(sub(sum, b), a)));
+        return sum;
+    }
     static std::uint64_t bits_of(Mask64 low, Mask64 high) {
         return static_cast<std::uint32_t>(_mm256_movemask_pd(low) | _mm256_movemask_pd(high) << 4);
     }

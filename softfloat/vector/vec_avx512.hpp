@@ -171,6 +171,7 @@ struct Avx512 {
     }
     static Double to_double_low(Int x) { return _mm512_cvtepi32_pd(_mm512_castsi512_si256(x)); }
     static Double to_double_high(Int x) { return _mm512_cvtepi32_pd(_mm512_extracti64x4_epi64(x, 1)); }
+    static Float floor(Float x) { return _mm512_roundscale_ps(x, down); }
     static Double floor(Double x) { return _mm512_roundscale_pd(x, down); }
     static Double integral(Double x) { return _mm512_roundscale_pd(x, zero); }
     static Float narrow(Double low, Double high) { return joined(_mm512_cvtpd_ps(low), _mm512_cvtpd_ps(high)); }
@@ -180,6 +181,11 @@ struct Avx512 {
     using Mask64 = __mmask8;
     static Mask64 differ(Double a, Double b) { return _mm512_cmp_pd_mask(a, b, _CMP_NEQ_UQ); }
     static Mask64 either(Mask64 a, Mask64 b) { return static_cast<Mask64>(a | b); }
+    static Double add_exact(Double a, Double b, Mask64& inexact) {
+        const Double sum = _mm512_add_round_pd(a, b, up);
+        inexact = either(inexact, differ(_mm512_add_round_pd(a, b, down), sum));
+        return sum;
+    }
     static std::uint64_t bits_of(Mask64 low, Mask64 high) { return low | std::uint64_t{high} << 8; }
     struct FloatMode {
         unsigned before = _mm_getcsr();

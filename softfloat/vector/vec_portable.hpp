@@ -30,9 +30,10 @@
 //     or_overflow                sets the sign bit of `flags` where x + y = total overflowed
 //     to_float_toward_zero, _odd int32 to fp32, rounded toward zero or to odd
 //     round_to_fp16              fp32 to nearest even in fp16, as fp32
-//     to_double_low, _high       int32 to fp64; floor, integral: rounded down or toward zero
+//     to_double_low, _high       int32 to fp64; floor, integral: rounded down (fp32: below 2^31) or toward zero
 //     narrow, narrow_toward_zero fp64 to fp32, to nearest even or toward zero (there: results of fp32's normal range)
 //     differ, either, bits_of    masks of 64-bit lanes; bit i: lane i of both halves
+//     add_exact(a, b, inexact)   a + b where that is exact; marks the lanes where it is not
 //     FloatMode                  while it lives: nearest even, subnormal results or operands flushed if so told;
 //                                has_flush: whether that can be had
 //
@@ -248,6 +249,10 @@ struct Portable {
     }
     static Double to_double_low(Int x) { return Double{as_double(x[0]), as_double(x[1])}; }
     static Double to_double_high(Int x) { return Double{as_double(x[2]), as_double(x[3])}; }
+    static Float floor(Float x) {
+        const Float cut = to_float(truncate(x));
+        return cut + to_float(mask_of(cut > x));  // the mask is -1
+    }
     static Double floor(Double x) {
         const Double cut = integral(x);
         return Double{cut[0] - (cut[0] > x[0] ? 1 : 0), cut[1] - (cut[1] > x[1] ? 1 : 0)};
@@ -264,6 +269,11 @@ struct Portable {
     using Mask64 [[gnu::vector_size(16)]] = std::uint64_t;
     static Mask64 differ(Double a, Double b) { return reinterpret_cast<Mask64>(a != b); }
     static Mask64 either(Mask64 a, Mask64 b) { return a | b; }
+    static Double add_exact(Double a, Double b, Mask64& inexact) {
+        const Double sum = add(a, b);
+        inexact = either(inexact, either(differ(sub(sum, a), b), differ(sub(sum, b), a)));
+        return sum;
+    }
     static std::uint64_t bits_of(Mask64 low, Mask64 high) {
         return (low[0] & 1) | (low[1] & 2) | (high[0] & 4) | (high[1] & 8);
     }

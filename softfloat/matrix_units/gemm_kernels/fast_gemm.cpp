@@ -139,28 +139,14 @@ void run_groups(const Plan& plan, const PackedRows& a, const PackedPanel& b, Til
     plan.choice.kernel(plan.kernels, words, vectors)(task);
 }
 
-/// A chain's results that are NaN: which NaN is the plain path's to say. Once NaN, always NaN.
-void mark_nans(const Plan& plan, Tile& tile) {
+/// Marks results from `first`, an fp32 word without its sign, on: infinities and NaNs stay what they are in a chain, so
+/// the end shows them.
+void mark_from(const Plan& plan, std::uint32_t first, Tile& tile) {
     for (std::int64_t i = 0; i < tile.rows; ++i) {
         const float* row = tile.c.data() + i * plan.width;
         for (std::int64_t j = 0; j < tile.cols; ++j) {
-            const bool nan = (std::bit_cast<std::uint32_t>(row[j]) & 0x7FFFFFFFU) > 0x7F800000U;
-            tile.suspects[static_cast<std::size_t>(i)] |= std::uint64_t{nan} << j;
-        }
-    }
-}
-
-/// c + sum, to nearest even in the accumulator's format; marks what is not finite.
-void add_segment(const Plan& plan, const AlignedVector<float>& sums, Tile& tile) {
-    for (std::int64_t i = 0; i < tile.rows; ++i) {
-        for (std::int64_t j = 0; j < tile.cols; ++j) {
-            const auto at = static_cast<std::size_t>(i * plan.width + j);
-            // An fp16 sum is rounded twice, harmlessly: fp32 has more than 2 * 11 + 2 bits.
-            float sum = tile.c[at] + sums[at];
-            if (plan.model.accumulator == formats::fp16) sum = round_to(formats::fp16, sum);
-            const bool finite = (std::bit_cast<std::uint32_t>(sum) & 0x7F800000U) != 0x7F800000U;
-            tile.c[at] = sum;
-            if (!finite) tile.suspects[static_cast<std::size_t>(i)] |= std::uint64_t{1} << j;
+            const bool found = (std::bit_cast<std::uint32_t>(row[j]) & 0x7FFFFFFFU) >= first;
+            tile.suspects[static_cast<std::size_t>(i)] |= std::uint64_t{found} << j;
         }
     }
 }
@@ -168,15 +154,18 @@ void add_segment(const Plan& plan, const AlignedVector<float>& sums, Tile& tile)
 void run_segments(const Plan& plan, const PackedRows& a, const PackedPanel& b, Tile& tile) {
     if (plan.model.summation != Summation::fp8_by_hmma) {
         run_groups(plan, a, b, tile, tile.c.data(), 0, plan.order.groups);
-        if (plan.choice.family == Family::chain) mark_nans(plan, tile);
+        // Which NaN a chain gives is the plain path's to say.
+        if (plan.choice.family == Family::chain) mark_from(plan, 0x7F800001, tile);
         return;
     }
     AlignedVector<float> sums(tile.c.size());
     for (std::int64_t g = 0; g < plan.order.groups; g += plan.groups_per_segment) {
         std::fill(sums.begin(), sums.end(), 0.0F);
         run_groups(plan, a, b, tile, sums.data(), g, plan.groups_per_segment);
-        add_segment(plan, sums, tile);
+        plan.kernels.add_segment[static_cast<int>(plan.choice.result)](tile.c.data(), sums.data(),
+                                                                       static_cast<std::int64_t>(sums.size()));
     }
+    mark_from(plan, 0x7F800000, tile);
 }
 
 /// Operands as chain_dot takes them: decoded, or as codes where a unit needs those.

@@ -78,27 +78,18 @@ void run_chain(const PanelTask& task) {
     }
 }
 
-/// x + y, where that is exact; marks lanes where it is not.
-template <class V>
-[[gnu::always_inline]] inline typename V::Double exact_sum(typename V::Double x, typename V::Double y,
-                                                           typename V::Mask64& inexact) {
-    const auto sum = V::add(x, y);
-    inexact = V::either(inexact, V::either(V::differ(V::sub(sum, x), y), V::differ(V::sub(sum, y), x)));
-    return sum;
-}
-
 /// Half a vector of columns: c + products [0, count), exactly, as fp64.
 template <class V, int count>
 [[gnu::always_inline]] inline typename V::Double exact_group(const typename V::Double* products, typename V::Double c,
                                                              typename V::Mask64& inexact) {
     auto sum = products[0];
-    if constexpr (count == 2) sum = exact_sum<V>(products[0], products[1], inexact);
+    if constexpr (count == 2) sum = V::add_exact(products[0], products[1], inexact);
     if constexpr (count == 4) {
-        sum = exact_sum<V>(exact_sum<V>(products[0], products[1], inexact),
-                           exact_sum<V>(products[2], products[3], inexact), inexact);
+        sum = V::add_exact(V::add_exact(products[0], products[1], inexact),
+                           V::add_exact(products[2], products[3], inexact), inexact);
     }
     // A sum of zeros is +0, whatever their signs.
-    return V::add(exact_sum<V>(sum, c, inexact), V::set_double(0));
+    return V::add(V::add_exact(sum, c, inexact), V::set_double(0));
 }
 
 /// Products and c added exactly and rounded once. Where fp64 does not hold the sum the lane is a suspect.

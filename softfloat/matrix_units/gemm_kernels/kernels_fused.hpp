@@ -292,6 +292,18 @@ void run_fused(const PanelTask& task) {
     }
 }
 
+/// The emulation of FP8 adds what its groups give to c. An fp16 sum is rounded twice, harmlessly: fp32 has more than
+/// 2 * 11 + 2 bits.
+template <class V, ResultKind kind>
+void add_segment(float* c, const float* sums, std::int64_t count) {
+    const typename V::FloatMode mode(false);
+    for (std::int64_t i = 0; i < count; i += V::lanes) {
+        auto sum = V::add(V::load_float(c + i), V::load_float(sums + i));
+        if constexpr (kind == ResultKind::fp16_nearest) sum = V::round_to_fp16(sum);
+        V::store(c + i, sum);
+    }
+}
+
 /// Groups whose products share block scales.
 template <class V, int N>
 void run_scaled(const PanelTask& task) {

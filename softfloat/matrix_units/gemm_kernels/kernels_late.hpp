@@ -96,18 +96,18 @@ template <class V, class Exponents, bool even_odd, int N>
         if constexpr (even_odd) {  // a c more than 25 binades below is dropped
             addend = V::and_not(addend, V::all_sign(V::sub(c_field, V::sub(largest, V::set(25)))));
         }
-        // 2^(F - largest); the largest is at least -95.
+        // Far below the largest exponent c would underflow here: for a negative c the floor is not 0 then.
+        const auto far = V::sub(V::set(100), V::sub(largest, c_field));
+        wrong = V::bit_or(wrong, V::bit_and(far, addend));
+        // 2^(F - largest); the largest is at least -95. c has 24 bits, and so has its floor.
         const auto align = V::template shift_left<23>(V::sub(V::set(254 + task.fraction_bits), largest));
+        const auto c_units = V::as_int(V::floor(V::mul(V::as_float(addend), V::as_float(align))));
         const auto unit = V::set_double(1 << (total_bits - task.fraction_bits));
-        const auto c_low = V::floor(V::mul(V::widen_low(addend), V::widen_low(align)));
-        const auto c_high = V::floor(V::mul(V::widen_high(addend), V::widen_high(align)));
-        // A sum of zeros is +0.
-        const auto zero = V::set_double(0);
-        const auto total_low = V::add(V::fma(c_low, unit, products.low), zero);
-        const auto total_high = V::add(V::fma(c_high, unit, products.high), zero);
-        const auto back = V::template shift_left<23>(V::sub(largest, V::set(total_bits)));
-        V::store(c + v * V::lanes,
-                 V::narrow(V::mul(total_low, V::widen_low(back)), V::mul(total_high, V::widen_high(back))));
+        const auto total = V::narrow(V::fma(V::widen_low(c_units), unit, products.low),
+                                     V::fma(V::widen_high(c_units), unit, products.high));
+        // In fp32 too the power of two is exact: results are at least 2^-126. A sum of zeros is +0.
+        const auto back = V::as_float(V::template shift_left<23>(V::sub(largest, V::set(total_bits))));
+        V::store(c + v * V::lanes, V::add(V::mul(total, back), V::set_float(0)));
     });
     const std::uint64_t lanes = V::sign_bits(wrong);
     if (lanes != 0) {

@@ -45,6 +45,8 @@ constexpr Kernels make_kernels(const char* name) {
     fill<V, 2>(kernels, 1);
     fill<V, 4>(kernels, 2);
     fill<V, 4>(kernels, 3);
+    kernels.add_segment[0] = add_segment<V, ResultKind::fp32_toward_zero>;
+    kernels.add_segment[1] = add_segment<V, ResultKind::fp16_nearest>;
     kernels.integers = run_integers<V>;
     kernels.fp4 = run_fp4<V>;
     kernels.encode_row = encode_row<V>;

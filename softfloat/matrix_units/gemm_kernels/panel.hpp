@@ -119,6 +119,8 @@ struct Kernels {
     PanelKernel scaled[vectors_per_panel];       // byte codes, fp32
     PanelKernel late[2][2][vectors_per_panel];   // [ExponentCodes][even and odd products apart]
     PanelKernel chain[chain_kinds][vectors_per_panel];
+    /// c[i] + sums[i] in fp32, rounded to nearest even there or then in fp16; whole vectors.
+    void (*add_segment[2])(float* c, const float* sums, std::int64_t count);  // [ResultKind]
     void (*integers)(const IntegerTask&);
     void (*fp4)(const Fp4Task&);
     RowEncoder encode_row;
