@@ -9,6 +9,7 @@
 #include "engine/backends.hpp"
 #include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
+#include "softfloat/matrix_units/gemm_path.hpp"
 #include "softfloat/matrix_units/table/units.hpp"
 
 namespace ulp {
@@ -58,11 +59,12 @@ class TensorCoreBackend final : public MatmulBackend {
         const UnitRow* row = find(types);
         return row == nullptr ? std::string() : row->key();
     }
-    [[nodiscard]] std::string path(const ProductTypes& types, Index, Index, Index k) const override {
+    [[nodiscard]] std::string path(const ProductTypes& types, Index m, Index n, Index k) const override {
         const UnitRow& row = row_of(types);
         const Index step = unscaled(row)->instruction_k;
-        return fmt::format("{}, {} chained instructions of k{}{}", row.key(), (k + step - 1) / step, step,
-                           k % step == 0 ? "" : ", the last filled up with zeros");
+        const GemmPath way = std::visit([&](const auto& model) { return choose_path(model, m, n, k); }, row.model);
+        return fmt::format("{}, {} chained instructions of k{}{}, kernel {}", row.key(), (k + step - 1) / step, step,
+                           k % step == 0 ? "" : ", the last filled up with zeros", name_of(way.kernel));
     }
 
   private:

@@ -5,6 +5,7 @@
 
 #include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/gemm_kernels/fast_scaled_gemm.hpp"
+#include "softfloat/matrix_units/gemm_path.hpp"
 #include "softfloat/support/nearest_names.hpp"
 #include "softfloat/support/parallel.hpp"
 #include "softfloat/vector/dispatch.hpp"
@@ -118,8 +119,10 @@ void block_scaled_gemm_plain(const BlockScaledModel& model, const BlockScaledPro
 
 void block_scaled_gemm(const BlockScaledModel& model, const BlockScaledProblem& problem) {
     check(model, problem);
-    const bool fast = gemm_kernels::choose_scaled_kernel(model) != gemm_kernels::ScaledKernel::none;
-    if (!fast || problem.product.k() == 0) return block_scaled_gemm_plain(model, problem);
+    const GemmProblem& p = problem.product;
+    if (choose_path(model, p.m(), p.n(), p.k()).kernel == GemmKernel::definition) {
+        return block_scaled_gemm_plain(model, problem);
+    }
     gemm_kernels::fast_scaled_gemm(kernels_of<gemm_kernels::Kernels>(simd_choice()), model, problem);
 }
 

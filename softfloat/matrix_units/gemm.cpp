@@ -7,7 +7,7 @@
 
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/gemm_kernels/fast_gemm.hpp"
-#include "softfloat/matrix_units/gemm_kernels/kernel_choice.hpp"
+#include "softfloat/matrix_units/gemm_path.hpp"
 #include "softfloat/matrix_units/nan_payload.hpp"
 #include "softfloat/support/parallel.hpp"
 #include "softfloat/vector/dispatch.hpp"
@@ -142,13 +142,10 @@ void soft_gemm_plain(const TensorCoreModel& model, const GemmProblem& p) {
 
 void soft_gemm(const TensorCoreModel& model, const GemmProblem& problem) {
     require_shapes(problem);
-    const auto& kernels = kernels_of<gemm_kernels::Kernels>(simd_choice());
-    if (gemm_kernels::choose_kernel(model).family != gemm_kernels::Family::none &&
-        (kernels.has_flush || !model.flush_subnormals)) {
-        gemm_kernels::fast_gemm(kernels, model, problem);
-    } else {
-        soft_gemm_plain(model, problem);
+    if (choose_path(model, problem.m(), problem.n(), problem.k()).kernel == GemmKernel::definition) {
+        return soft_gemm_plain(model, problem);
     }
+    gemm_kernels::fast_gemm(kernels_of<gemm_kernels::Kernels>(simd_choice()), model, problem);
 }
 
 }  // namespace ulp

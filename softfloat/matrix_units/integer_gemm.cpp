@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "softfloat/matrix_units/gemm_kernels/fast_integer_gemm.hpp"
+#include "softfloat/matrix_units/gemm_path.hpp"
 #include "softfloat/matrix_units/integer_models.hpp"
 #include "softfloat/vector/dispatch.hpp"
 
@@ -34,7 +35,7 @@ void integer_gemm(const IntegerModel& model, const IntegerProblem& p) {
     require_shapes(p);
     check_range(p.a, operand_range(model, model.a_signed), "A");
     check_range(p.b, operand_range(model, model.b_signed), "B");
-    if (!gemm_kernels::has_integer_kernel(model)) return integer_gemm_plain(model, p);
+    if (choose_path(model, p.m(), p.n(), p.k()).kernel == GemmKernel::definition) return integer_gemm_plain(model, p);
     gemm_kernels::fast_integer_gemm(kernels_of<gemm_kernels::Kernels>(simd_choice()), model, p);
 }
 

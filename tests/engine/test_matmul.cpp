@@ -345,7 +345,8 @@ TEST_CASE("backends name themselves and what they claim") {
         CHECK(!description.empty());
     }
     CHECK(make_backend("soft:h100")->path(types, 8, 8, 40) ==
-          "sm_90:mma.fp16.fp32, 3 chained instructions of k16, the last filled up with zeros");
+          "sm_90:mma.fp16.fp32, 3 chained instructions of k16, the last filled up with zeros, "
+          "kernel fused_groups");
 }
 
 TEST_CASE("backends that claim the same model give the same bits") {
@@ -471,7 +472,8 @@ TEST_CASE("block-scaled products are the unit's own row, in any layout, and othe
 
     CHECK(backend->promised_model(types) == "sm_100:tcgen05.mxf8f6f4.e4m3.fp32");
     CHECK(backend->path(types, 3, 5, 70) ==
-          "sm_100:tcgen05.mxf8f6f4.e4m3.fp32, 3 chained instructions of k32, the last filled up with zeros");
+          "sm_100:tcgen05.mxf8f6f4.e4m3.fp32, 3 chained instructions of k32, the last filled up with zeros, "
+          "kernel scaled_groups");
     CHECK(make_backend("soft:rtx5090")->has_product(types));
     CHECK_FALSE(make_backend("soft:h100")->has_product(types));
     CHECK_THROWS_WITH_AS(

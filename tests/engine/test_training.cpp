@@ -397,7 +397,9 @@ TEST_CASE("the product log names the three products of each layer") {
     trainer.engine().product_tap = [&](const ProductRecord& p) {
         seen.push_back(std::string(p.layer) + ", " + std::string(p.pass) + ": " + std::to_string(p.m) + " x " +
                        std::to_string(p.n) + " x " + std::to_string(p.k));
-        CHECK(p.path == "sm_90:mma.fp16.fp32, 1 chained instructions of k16, the last filled up with zeros");
+        CHECK(p.path ==
+              "sm_90:mma.fp16.fp32, 1 chained instructions of k16, the last filled up with zeros, "
+              "kernel fused_groups");
     };
     trainer.step([&](Tape<float>& tape) { return cross_entropy(net(images_on(tape, random_images())), {0, 1, 2, 0}); });
     const std::vector<std::string> expected = {

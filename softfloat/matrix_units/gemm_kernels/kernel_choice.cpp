@@ -22,19 +22,20 @@ KernelChoice choose_fused(const TensorCoreModel& model) {
                       (model.output_fraction_bits == 23 || model.output_fraction_bits == 13);
     const bool narrow = model.accumulator == formats::fp16 && model.rounding == Rounding::nearest_even &&
                         model.output_fraction_bits == 10;
-    if (!wide && !narrow) return none("no kernel rounds a group's sum as this model does");
-    if (!narrow_operands(model)) return none("no kernel holds operands of these formats");
+    if (!wide && !narrow) return none("No kernel rounds a group's sum as this model does.");
+    if (!narrow_operands(model)) return none("No kernel holds operands of these formats.");
     if (model.fraction_bits > 25 || model.group_size % 4 != 0 || model.instruction_k % model.group_size != 0) {
-        return none("no kernel takes groups of this size or so many fraction bits");
+        return none("No kernel takes groups of this size or that many fraction bits.");
     }
     const bool policies = p.zero_product != ZeroProduct::operand_as_subnormal &&
                           (p.zero_addend != ZeroAddend::at_accumulator_emin || wide) &&
                           p.subnormal_addend == SubnormalAddend::at_emin && p.underflow_sign == UnderflowSign::positive;
     // With word codes a floor among the exponents that the kernels follow would meet their suspects.
     const bool low_floor = p.exponent_floor + 127 <= lowest_field || !uses_words(model.a_format);
-    if (!policies || !low_floor) return none("no kernel follows these policies for zeros, subnormals and the floor");
+    if (!policies || !low_floor)
+        return none("No kernel follows these policies for zeros, subnormals and the exponent floor.");
     return {.family = Family::fused,
-            .reason = "fused groups of products aligned and cut as 32-bit integers",
+            .reason = "16 aligned products and their sum fit 32-bit integers.",
             .result = wide ? ResultKind::fp32_toward_zero : ResultKind::fp16_nearest};
 }
 
@@ -44,10 +45,10 @@ KernelChoice choose_late(const TensorCoreModel& model) {
     const bool policies = model.policies.zero_product != ZeroProduct::operand_as_subnormal &&
                           model.policies.subnormal_addend == SubnormalAddend::at_emin;
     if (!narrow_operands(model) || !exact || !policies || model.accumulator != formats::fp32) {
-        return none("no kernel holds this model's groups");
+        return none("No kernel holds this model's groups.");
     }
     return {.family = Family::late,
-            .reason = "groups of products cut as 32-bit integers, c aligned to their sum in fp64",
+            .reason = "Aligned products fit 32-bit integers, and their sum with c fits fp64.",
             .even_odd = even_odd};
 }
 
@@ -57,10 +58,10 @@ KernelChoice choose_chain(const TensorCoreModel& model, ChainKind kind) {
                format.emax() <= formats::fp32.emax();
     };
     if (model.accumulator != formats::fp32 || !exact_in_fp32(model.a_format) || !exact_in_fp32(model.b_format)) {
-        return none("the panels hold operands and sums in fp32");
+        return none("The kernels hold operands and sums in fp32.");
     }
     return {.family = Family::chain,
-            .reason = "IEEE operations of the processor in the unit's order",
+            .reason = "The unit's operations are IEEE operations that the processor has.",
             .chain = kind,
             .flush = model.flush_subnormals};
 }
@@ -68,13 +69,13 @@ KernelChoice choose_chain(const TensorCoreModel& model, ChainKind kind) {
 KernelChoice choose_groups(const TensorCoreModel& model, ChainKind of_two, ChainKind of_four) {
     if (model.group_size == 2) return choose_chain(model, of_two);
     if (model.group_size == 4) return choose_chain(model, of_four);
-    return none("no kernel takes groups of this size");
+    return none("No kernel takes groups of this size.");
 }
 
 }  // namespace
 
 KernelChoice choose_kernel(const TensorCoreModel& model) {
-    if (model.mutation != BlockMutation{}) return none("a deliberate fault is computed by the definition");
+    if (model.mutation != BlockMutation{}) return none("A deliberate fault is computed by the definition.");
     switch (model.summation) {
         case Summation::fused:
         case Summation::fp8_by_hmma: return choose_fused(model);
@@ -85,10 +86,10 @@ KernelChoice choose_kernel(const TensorCoreModel& model) {
         case Summation::even_odd_fma: return choose_chain(model, ChainKind::even_odd_fma);
         case Summation::pairwise: return choose_groups(model, ChainKind::pairwise_2, ChainKind::pairwise_4);
         case Summation::exact:
-            return model.flush_subnormals ? none("no kernel adds exactly and flushes")
+            return model.flush_subnormals ? none("No kernel adds exactly and flushes.")
                                           : choose_groups(model, ChainKind::exact_2, ChainKind::exact_4);
     }
-    return none("no kernel knows this summation");
+    return none("No kernel knows this summation.");
 }
 
 PanelKernel KernelChoice::kernel(const Kernels& kernels, bool words, int vectors) const {
@@ -109,16 +110,6 @@ Grid KernelChoice::grid_of(const FloatFormat& format) const {
     grid.max_finite = fp32_word_of_largest(format);
     if (flush) grid.flushed_below = static_cast<std::uint32_t>(format.emin() + 127) << 23;
     return grid;
-}
-
-const char* name_of(Family family) {
-    switch (family) {
-        case Family::fused: return "fused groups";
-        case Family::late: return "late addend";
-        case Family::chain: return "chain of IEEE operations";
-        case Family::none: break;
-    }
-    return "definition";
 }
 
 }  // namespace ulp::gemm_kernels

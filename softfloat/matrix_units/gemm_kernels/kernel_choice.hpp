@@ -11,7 +11,7 @@ enum class Family { none, fused, late, chain };
 
 struct KernelChoice {
     Family family = Family::none;
-    const char* reason = "";                  // what decided
+    const char* reason = "";                  // what decided, a sentence
     ResultKind result{};                      // fused
     ChainKind chain = ChainKind::pairwise_2;  // chain
     bool even_odd = false;                    // late
@@ -24,8 +24,5 @@ struct KernelChoice {
 };
 
 KernelChoice choose_kernel(const TensorCoreModel& model);
-
-/// "fused groups", "late addend", "chain of IEEE operations".
-const char* name_of(Family family);
 
 }  // namespace ulp::gemm_kernels

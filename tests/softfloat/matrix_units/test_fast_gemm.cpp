@@ -17,6 +17,7 @@
 #include "softfloat/matrix_units/gemm_kernels/fast_integer_gemm.hpp"
 #include "softfloat/matrix_units/gemm_kernels/fast_scaled_gemm.hpp"
 #include "softfloat/matrix_units/gemm_kernels/kernel_choice.hpp"
+#include "softfloat/matrix_units/gemm_path.hpp"
 #include "softfloat/matrix_units/models.hpp"
 #include "softfloat/matrix_units/policies.hpp"
 #include "softfloat/vector/dispatch.hpp"
@@ -382,6 +383,27 @@ TEST_CASE("a block-scaled product with few fraction bits differs from the plain 
         ulp::gemm_kernels::fast_scaled_gemm(*all_kernels().back(), model, p);
         CHECK(differences(plain, fast) != 0);
     }
+}
+
+TEST_CASE("choose_path says which kernel runs and why") {
+    using enum ulp::GemmKernel;
+    const auto path = [](const char* key) { return choose_path(ulp::find_model(key).model, 64, 64, 64); };
+    CHECK(path("sm_90:mma.fp16.fp32").kernel == fused_groups);
+    CHECK(path("sm_90:mma.fp16.fp32").simd == std::min(ulp::simd_choice(), ulp::Simd::avx512));
+    CHECK(path("gfx942:mfma.fp16.fp32").kernel == late_addend);
+    CHECK(path("gfx908:mfma.fp32.fp32").kernel == ieee_chain);
+    CHECK(path("sm_90:mma.fp64.fp64").reason == "The kernels hold operands and sums in fp32.");
+    CHECK(name_of(path("sm_90:mma.fp64.fp64").kernel) == "definition");
+    CHECK(choose_path(ulp::find_model("sm_90:mma.fp16.fp32").model, 64, 64, 0).kernel == definition);
+    TensorCoreModel mutant = ulp::find_model("sm_90:mma.fp16.fp32").model;
+    mutant.mutation.late_addend = true;
+    CHECK(choose_path(mutant, 64, 64, 64).reason == "A deliberate fault is computed by the definition.");
+    CHECK(choose_path(ulp::find_integer_model("sm_80:mma.s8.s32")->model, 8, 8, 8).kernel == integers);
+    const auto scaled = [](const char* key) {
+        return choose_path(ulp::find_block_scaled_model(key).model, 8, 8, 8).kernel;
+    };
+    CHECK(scaled("sm_100:tcgen05.mxf8f6f4.e4m3.fp32") == scaled_groups);
+    CHECK(scaled("sm_100:tcgen05.nvf4.e2m1.fp32") == fp4_sums);
 }
 
 TEST_CASE("products in place and bad problems") {
