@@ -43,14 +43,14 @@ void add_bias(Tensor<Real>& y, const Tensor<Real>& bias, const OpPrecision& prec
 
 /// The sum of each column of rows of `cols` numbers, from row 0 up.
 template <class Real>
-Tensor<Real> column_sums(const Tensor<Real>& rows, Index cols, const StepFormat& compute) {
+Tensor<Real> column_sums(const Tensor<Real>& rows, Index cols, const ComputeFormat& compute) {
     Tensor<Real> sums({cols});
     with_steps<Real>(compute, [&](const auto& s) {
         for (Index i = 0; i < rows.size(); i += cols) {
             for (Index j = 0; j < cols; ++j) sums[j] = s.add(sums[j], rows[i + j]);
         }
     });
-    sums.set_format(compute);
+    sums.set_format(compute.format);
     return sums;
 }
 

@@ -35,8 +35,8 @@ Operation<Real>::Operation(std::string_view name, std::vector<Var<Real>> inputs)
 
 template <class Real>
 Var<Real> Operation<Real>::finish(Tensor<Real> result, typename Tape<Real>::Backward backward) const {
-    result.set_format(precision_.compute);
-    tape_->store(label_, {"forward"}, result, fused_ ? precision_.compute : precision_.output, inputs_);
+    result.set_format(precision_.compute.format);
+    tape_->store(label_, {"forward"}, result, fused_ ? precision_.compute.format : precision_.output, inputs_);
     bool needs_gradient = false;
     for (const Var<Real>& input : inputs_) needs_gradient = needs_gradient || tape_->needs_gradient(input);
     if (fused_) {

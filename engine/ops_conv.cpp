@@ -123,7 +123,7 @@ Tensor<Real> unfold(const Geometry& g, Index group, const Tensor<Real>& x) {
 /// Adds each entry of a patch matrix (patch x pixels) to its pixel of x, each sum a step; a pixel's entries by
 /// ascending output pixel. In a row of outputs that is by descending kernel column.
 template <class Real>
-void fold(const Geometry& g, Index group, const Tensor<Real>& patches, const StepFormat& compute, Tensor<Real>& x) {
+void fold(const Geometry& g, Index group, const Tensor<Real>& patches, const ComputeFormat& compute, Tensor<Real>& x) {
     const Index s = g.options.stride;
     with_steps<Real>(compute, [&](const auto& steps) {
         const auto add_row = [&](const Real* from, const Reach& r, Real* to) {
@@ -179,7 +179,7 @@ void put_maps(const Geometry& g, Index group, const Tensor<Real>& maps, Tensor<R
 
 /// Adds its bias to each channel of (images, channels, h, w), each sum a step.
 template <class Real>
-void add_channel_bias(Tensor<Real>& y, const Tensor<Real>& bias, const StepFormat& compute) {
+void add_channel_bias(Tensor<Real>& y, const Tensor<Real>& bias, const ComputeFormat& compute) {
     const Index area = y.dim(2) * y.dim(3);
     with_steps<Real>(compute, [&](const auto& s) {
         in_parallel(y.dim(0) * y.dim(1), area, [&](Index first, Index last) {
@@ -254,7 +254,7 @@ struct ConvPass {
 
 /// The sum over images and pixels of each channel: images in order, pixels in order.
 template <class Real>
-Tensor<Real> channel_sums(const Tensor<Real>& dy, const StepFormat& compute) {
+Tensor<Real> channel_sums(const Tensor<Real>& dy, const ComputeFormat& compute) {
     const Index channels = dy.dim(1);
     const Index area = dy.dim(2) * dy.dim(3);
     Tensor<Real> sums({channels});
@@ -280,7 +280,7 @@ Tensor<Real> channel_sums(const Tensor<Real>& dy, const StepFormat& compute) {
                         }
                     });
     });
-    sums.set_format(compute);
+    sums.set_format(compute.format);
     return sums;
 }
 
@@ -302,13 +302,13 @@ Var<Real> conv2d(Var<Real> x, Var<Real> weight, Var<Real> bias, const ConvOption
     add_channel_bias(y, bias.value(), pass.precision.compute);
     Tape<Real>* tape = &op.tape();
     return op.finish(std::move(y), [=](const Tensor<Real>& dy, const Tensor<Real>&) {
-        const StepFormat compute = pass.precision.compute;
+        const ComputeFormat compute = pass.precision.compute;
         if (tape->needs_gradient(x)) {
             Tensor<Real> dx(x.shape());
             for (Index group = 0; group < g.options.groups; ++group) {
                 pass.transposed(group, dy, weight.value(), "input gradient", Gradient::a, dx);
             }
-            dx.set_format(compute);
+            dx.set_format(compute.format);
             tape->accumulate(x, std::move(dx));
         }
         if (tape->needs_gradient(weight)) {
@@ -338,7 +338,7 @@ Var<Real> conv_transpose2d(Var<Real> x, Var<Real> weight, Var<Real> bias, const 
     const Operation<Real> op("conv_transpose2d", {x, weight, bias});
     x = op.input(0), weight = op.input(1), bias = op.input(2);
     const ConvPass<Real> pass{&op.tape(), g, op.precision(), op.label()};
-    const StepFormat compute = pass.precision.compute;
+    const ComputeFormat compute = pass.precision.compute;
     Tensor<Real> y({g.images, g.in_channels, g.in_h, g.in_w});
     for (Index group = 0; group < o.groups; ++group)
         pass.transposed(group, x.value(), weight.value(), "forward", Gradient::none, y);

@@ -132,7 +132,7 @@ Var<Real> ctc(Var<Real> log_probabilities, const std::vector<CtcTarget>& targets
     require_sequences(log_probabilities.value(), targets, blank);
     const Operation<Real> op("ctc", {log_probabilities});
     const Var<Real> x = op.input(0);
-    const StepFormat compute = op.precision().compute;
+    const ComputeFormat compute = op.precision().compute;
     Tensor<Real> gradient(x.shape());
     Tensor<Real> loss(Shape{});
     // The weight of a sequence: 1 / (its labels * sequences).
@@ -156,7 +156,7 @@ Var<Real> ctc(Var<Real> log_probabilities, const std::vector<CtcTarget>& targets
         with_steps<Real>(compute, [&](const auto& s) {
             for (Index i = 0; i < dx.size(); ++i) dx[i] = s.mul(g[i], dy[0]);
         });
-        dx.set_format(compute);
+        dx.set_format(compute.format);
         tape->accumulate(x, std::move(dx));
     });
 }

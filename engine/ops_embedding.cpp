@@ -28,7 +28,7 @@ Var<Real> embedding(Var<Real> table, const std::vector<int>& ids, Shape shape) {
     Real* to = y.data();
     for (const int id : ids) to = std::copy_n(table.value().data() + id * width, width, to);
     Tape<Real>* tape = &op.tape();
-    const StepFormat compute = op.precision().compute;
+    const ComputeFormat compute = op.precision().compute;
     return op.finish(std::move(y), [=](const Tensor<Real>& dy, const Tensor<Real>&) {
         Tensor<Real> gradient(table.shape());
         with_steps<Real>(compute, [&](const auto& s) {
@@ -38,7 +38,7 @@ Var<Real> embedding(Var<Real> table, const std::vector<int>& ids, Shape shape) {
                 for (Index j = 0; j < width; ++j) row[j] = s.add(row[j], *from++);
             }
         });
-        gradient.set_format(compute);
+        gradient.set_format(compute.format);
         tape->accumulate(table, std::move(gradient));
     });
 }
@@ -55,7 +55,7 @@ Var<Real> dropout(Var<Real> x, double rate) {
     const auto drop_below = static_cast<std::uint64_t>(rate * 0x1p53);
     std::vector<bool> kept(static_cast<std::size_t>(x.value().size()));
     for (std::size_t i = 0; i < kept.size(); ++i) kept[i] = (random.at(i) >> 11) >= drop_below;
-    const StepFormat compute = op.precision().compute;
+    const ComputeFormat compute = op.precision().compute;
     const auto masked = [kept = std::move(kept), rate, compute](const Tensor<Real>& in) {
         Tensor<Real> out(in.shape());
         with_steps<Real>(compute, [&](const auto& s) {
@@ -63,7 +63,7 @@ Var<Real> dropout(Var<Real> x, double rate) {
             for (Index i = 0; i < in.size(); ++i)
                 out[i] = kept[static_cast<std::size_t>(i)] ? s.mul(in[i], factor) : Real{0};
         });
-        out.set_format(compute);
+        out.set_format(compute.format);
         return out;
     };
     Tape<Real>* tape = &op.tape();

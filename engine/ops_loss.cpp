@@ -46,7 +46,7 @@ Var<Real> cross_entropy(Var<Real> logits, const std::vector<int>& labels) {
     logits = op.input(0);
     const Index rows = logits.dim(0);
     const Index classes = logits.dim(1);
-    const StepFormat compute = op.precision().compute;
+    const ComputeFormat compute = op.precision().compute;
     Tensor<Real> probabilities(logits.shape());
     Tensor<Real> loss(Shape{});
     const auto row_of = [classes](auto& tensor, Index i) {
@@ -73,7 +73,7 @@ Var<Real> cross_entropy(Var<Real> logits, const std::vector<int>& labels) {
                 }
             }
         });
-        dx.set_format(compute);
+        dx.set_format(compute.format);
         tape->accumulate(logits, std::move(dx));
     });
 }
@@ -87,7 +87,7 @@ Var<Real> mse(Var<Real> x, const Tensor<Real>& target) {
     }
     const Operation<Real> op("mse", {x});
     x = op.input(0);
-    const StepFormat compute = op.precision().compute;
+    const ComputeFormat compute = op.precision().compute;
     Tensor<Real> loss(Shape{});
     with_steps<Real>(compute, [&](const auto& s) {
         Real sum = 0;
@@ -106,7 +106,7 @@ Var<Real> mse(Var<Real> x, const Tensor<Real>& target) {
                 dx[i] = s.mul(s.sub(x.value()[i], s.round(static_cast<double>(target[i]))), upstream);
             }
         });
-        dx.set_format(compute);
+        dx.set_format(compute.format);
         tape->accumulate(x, std::move(dx));
     });
 }
@@ -121,7 +121,7 @@ Var<Real> bce_with_logits(Var<Real> x, const Tensor<Real>& target) {
     }
     const Operation<Real> op("bce_with_logits", {x});
     x = op.input(0);
-    const StepFormat compute = op.precision().compute;
+    const ComputeFormat compute = op.precision().compute;
     Tensor<Real> loss(Shape{});
     with_steps<Real>(compute, [&](const auto& s) {
         Real sum = 0;
@@ -143,7 +143,7 @@ Var<Real> bce_with_logits(Var<Real> x, const Tensor<Real>& target) {
                 dx[i] = s.mul(s.sub(s.sigmoid(x.value()[i]), t), upstream);
             }
         });
-        dx.set_format(compute);
+        dx.set_format(compute.format);
         tape->accumulate(x, std::move(dx));
     });
 }

@@ -46,7 +46,7 @@ struct Moments {
 };
 
 template <class Real>
-Moments<Real> moments_of(const Tensor<Real>& x, const Groups& groups, double eps, const StepFormat& compute) {
+Moments<Real> moments_of(const Tensor<Real>& x, const Groups& groups, double eps, const ComputeFormat& compute) {
     Moments<Real> m;
     with_steps<Real>(compute, [&](const auto& s) {
         const Real n = s.round(static_cast<double>(groups.size()));
@@ -72,7 +72,7 @@ Moments<Real> moments_of(const Tensor<Real>& x, const Groups& groups, double eps
 ///     dx = (dh - mean(dh) - h mean(dh h)) * inverse    with h the normalised x and dh = dy * scale
 template <class Real>
 void normalize_backward(Tape<Real>* tape, Var<Real> x, Var<Real> weight, Var<Real> bias, const Groups& groups,
-                        const Moments<Real>& m, const StepFormat& compute, const Tensor<Real>& dy) {
+                        const Moments<Real>& m, const ComputeFormat& compute, const Tensor<Real>& dy) {
     Tensor<Real> dx(x.shape());
     Tensor<Real> dw(weight.shape());
     Tensor<Real> db(bias.shape());
@@ -101,7 +101,7 @@ void normalize_backward(Tape<Real>* tape, Var<Real> x, Var<Real> weight, Var<Rea
             });
         }
     });
-    for (Tensor<Real>* t : {&dx, &dw, &db}) t->set_format(compute);
+    for (Tensor<Real>* t : {&dx, &dw, &db}) t->set_format(compute.format);
     tape->accumulate(x, std::move(dx));
     tape->accumulate(weight, std::move(dw));
     tape->accumulate(bias, std::move(db));
@@ -109,7 +109,7 @@ void normalize_backward(Tape<Real>* tape, Var<Real> x, Var<Real> weight, Var<Rea
 
 template <class Real>
 Tensor<Real> normalized(const Tensor<Real>& x, const Tensor<Real>& w, const Tensor<Real>& b, const Groups& groups,
-                        const Moments<Real>& m, const StepFormat& compute) {
+                        const Moments<Real>& m, const ComputeFormat& compute) {
     Tensor<Real> y(x.shape());
     with_steps<Real>(compute, [&](const auto& s) {
         for (Index g = 0; g < groups.count; ++g) {
@@ -128,7 +128,7 @@ template <class Real>
 OpPrecision norm_precision(const Engine& engine, std::string_view name, Var<Real> x, Var<Real> weight) {
     const FloatFormat own[] = {x.format()};
     OpPrecision precision = engine.recipe.precision_of(name, own);
-    precision.compute = {widest(precision.compute, weight.format()), precision.compute.subnormals};
+    precision.compute = {widest(precision.compute.format, weight.format()), precision.compute.options};
     return precision;
 }
 
@@ -142,7 +142,7 @@ Var<Real> normalize(std::string_view name, Var<Real> x, Var<Real> weight, Var<Re
     Moments<Real> m = moments_of(x.value(), groups, eps, precision.compute);
     on_moments(m, precision.compute);
     Tensor<Real> y = normalized(x.value(), weight.value(), bias.value(), groups, m, precision.compute);
-    y.set_format(precision.compute);
+    y.set_format(precision.compute.format);
     tape->store(tape->label_for(name), {"forward"}, y, precision.output, {x, weight, bias});
     const bool needs = tape->needs_gradient(x) || tape->needs_gradient(weight) || tape->needs_gradient(bias);
     return tape->push(name, std::move(y), needs, [=, m = std::move(m)](const Tensor<Real>& dy, const Tensor<Real>&) {
@@ -153,7 +153,7 @@ Var<Real> normalize(std::string_view name, Var<Real> x, Var<Real> weight, Var<Re
 /// running = (1 - momentum) * running + momentum * batch, each step rounded; the variance unbiased, n / (n - 1).
 template <class Real>
 void update_running(BatchStatistics<Real>& running, const Moments<Real>& batch, Index size, double momentum,
-                    const StepFormat& compute) {
+                    const ComputeFormat& compute) {
     with_steps<Real>(compute, [&](const auto& s) {
         const auto n = static_cast<double>(size);
         const Real keep = s.round(1 - momentum);
@@ -183,7 +183,7 @@ Var<Real> normalize_by_running(Var<Real> x, Var<Real> weight, Var<Real> bias, co
     });
     x = cast(x, precision.input);
     Tensor<Real> y = normalized(x.value(), weight.value(), bias.value(), groups, m, precision.compute);
-    y.set_format(precision.compute);
+    y.set_format(precision.compute.format);
     y.round_to_format(tape->engine().recipe.stored(precision.output));
     return tape->push("batch_norm", std::move(y), false, [](const Tensor<Real>&, const Tensor<Real>&) {});
 }
@@ -194,7 +194,7 @@ template <class Real>
                                             text_of(weight.shape()), text_of(bias.shape())));
 }
 
-constexpr auto ignore_moments = [](const auto&, const StepFormat&) {};
+constexpr auto ignore_moments = [](const auto&, const ComputeFormat&) {};
 
 Index area_of(const Shape& shape) {
     Index area = 1;
@@ -237,7 +237,7 @@ Var<Real> batch_norm(Var<Real> x, Var<Real> weight, Var<Real> bias, BatchStatist
     const Groups layout{channels, x.dim(0), area, area, channels * area, channels, 1, false};
     if (!x.tape->engine().training) return normalize_by_running(x, weight, bias, layout, statistics, options.eps);
     return normalize("batch_norm", x, weight, bias, layout, options.eps,
-                     [&](const Moments<Real>& m, const StepFormat& compute) {
+                     [&](const Moments<Real>& m, const ComputeFormat& compute) {
                          update_running(statistics, m, layout.size(), options.momentum, compute);
                      });
 }

@@ -16,7 +16,7 @@ template <class Real, class Function, class Derivative>
 Var<Real> unary(std::string_view name, Var<Real> x, const Function& f, const Derivative& df) {
     const Operation<Real> op(name, {x});
     x = op.input(0);
-    const StepFormat compute = op.precision().compute;
+    const ComputeFormat compute = op.precision().compute;
     auto y = Tensor<Real>::unset(x.shape());
     with_steps<Real>(compute, [&](const auto& s) {
         const Real* in = x.value().data();
@@ -37,7 +37,7 @@ Var<Real> unary(std::string_view name, Var<Real> x, const Function& f, const Der
                 for (Index i = first; i < last; ++i) out[i] = df(s, in[i], made[i], upstream[i]);
             });
         });
-        dx.set_format(compute);
+        dx.set_format(compute.format);
         tape->accumulate(x, std::move(dx));
     });
 }
@@ -110,7 +110,7 @@ void require_suffix(std::string_view name, const Tensor<Real>& a, const Tensor<R
 
 /// The gradient of an input that was repeated: the sum over the repetitions in ascending order.
 template <class Real>
-Tensor<Real> summed_to(const Shape& shape, Tensor<Real> gradient, const StepFormat& compute) {
+Tensor<Real> summed_to(const Shape& shape, Tensor<Real> gradient, const ComputeFormat& compute) {
     if (gradient.shape() == shape) return gradient;
     Tensor<Real> sum(shape);
     with_steps<Real>(compute, [&](const auto& s) {
@@ -118,7 +118,7 @@ Tensor<Real> summed_to(const Shape& shape, Tensor<Real> gradient, const StepForm
             for (Index j = 0; j < sum.size(); ++j) sum[j] = s.add(sum[j], gradient[i + j]);
         }
     });
-    sum.set_format(compute);
+    sum.set_format(compute.format);
     return sum;
 }
 
@@ -137,7 +137,7 @@ Var<Real> binary(std::string_view name, Var<Real> a, Var<Real> b, const Function
     require_suffix(name, a.value(), b.value());
     const Operation<Real> op(name, {a, b});
     a = op.input(0), b = op.input(1);
-    const StepFormat compute = op.precision().compute;
+    const ComputeFormat compute = op.precision().compute;
     const auto each = [a, b, compute](const auto& g) {
         auto out = Tensor<Real>::unset(a.shape());
         with_steps<Real>(compute, [&](const auto& s) {
@@ -151,7 +151,7 @@ Var<Real> binary(std::string_view name, Var<Real> a, Var<Real> b, const Function
                 });
             }
         });
-        out.set_format(compute);
+        out.set_format(compute.format);
         return out;
     };
     Tape<Real>* tape = &op.tape();

@@ -91,7 +91,7 @@ Var<Real> avg_pool2d(Var<Real> x, Index window) {
     const Shape shape = pooled_shape("avg_pool2d", x.value(), window);
     const Operation<Real> op("avg_pool2d", {x});
     x = op.input(0);
-    const StepFormat compute = op.precision().compute;
+    const ComputeFormat compute = op.precision().compute;
     const auto area = static_cast<double>(window * window);
     Tensor<Real> y(shape);
     with_steps<Real>(compute, [&](const auto& s) {
@@ -104,7 +104,7 @@ Var<Real> avg_pool2d(Var<Real> x, Index window) {
         with_steps<Real>(compute, [&](const auto& s) {
             each_pooled(x.shape(), dy.shape(), window, [&](Index o, Index i) { dx[i] = s.div(dy[o], s.round(area)); });
         });
-        dx.set_format(compute);
+        dx.set_format(compute.format);
         tape->accumulate(x, std::move(dx));
     });
 }

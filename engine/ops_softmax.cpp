@@ -30,13 +30,13 @@ std::pair<Real, Real> max_and_sum(const Steps& s, const Real* x, Index n, Real* 
 
 /// Row by row: f(s, row of x, row of y).
 template <class Real, class Function>
-Tensor<Real> by_rows(const Tensor<Real>& x, const StepFormat& compute, const Function& f) {
+Tensor<Real> by_rows(const Tensor<Real>& x, const ComputeFormat& compute, const Function& f) {
     Tensor<Real> y(x.shape());
     const Index n = x.dim(-1);
     with_steps<Real>(compute, [&](const auto& s) {
         for (Index i = 0; i < x.size(); i += n) f(s, x.data() + i, y.data() + i);
     });
-    y.set_format(compute);
+    y.set_format(compute.format);
     return y;
 }
 
@@ -48,7 +48,7 @@ Var<Real> softmax(Var<Real> x) {
     const Operation<Real> op("softmax", {x});
     x = op.input(0);
     const Index n = x.dim(-1);
-    const StepFormat compute = op.precision().compute;
+    const ComputeFormat compute = op.precision().compute;
     Tensor<Real> y = by_rows(x.value(), compute, [n](const auto& s, const Real* in, Real* out) {
         const Real sum = max_and_sum(s, in, n, out).second;
         for (Index j = 0; j < n; ++j) out[j] = s.div(out[j], sum);
@@ -72,7 +72,7 @@ Var<Real> log_softmax(Var<Real> x) {
     const Operation<Real> op("log_softmax", {x});
     x = op.input(0);
     const Index n = x.dim(-1);
-    const StepFormat compute = op.precision().compute;
+    const ComputeFormat compute = op.precision().compute;
     Tensor<Real> y = by_rows(x.value(), compute, [n](const auto& s, const Real* in, Real* out) {
         const auto [top, sum] = max_and_sum(s, in, n, static_cast<Real*>(nullptr));
         const Real log_sum = s.log(sum);

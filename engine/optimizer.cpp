@@ -101,7 +101,7 @@ void Optimizer<Real>::step() {
         const Tensor<Real>& gradient = gradients_[i++];
         if (gradient.empty()) continue;
         update(parameter, gradient);
-        parameter.publish(model_->recipe().subnormals);
+        parameter.publish(model_->recipe().rounding);
     }
     skip();
 }
@@ -125,12 +125,12 @@ Real compensated(const Steps& s, Real w, Real update, Real& lost) {
 
 /// Rounds up or down with the probability of the dropped fraction, to 24 bits.
 template <class Real>
-Real stochastic(const StepFormat& format, Real x, std::uint64_t random) {
-    Context context{.rounding = Rounding::stochastic,
-                    .flush_outputs = format.subnormals.flush_outputs,
-                    .random_bits = 24,
-                    .random = random >> 40};
-    return round_to(format, x, context);
+Real stochastic(const ComputeFormat& format, Real x, std::uint64_t random) {
+    Context context = results_of(format.options);
+    context.rounding = Rounding::stochastic;
+    context.random_bits = 24;
+    context.random = random >> 40;
+    return round_to(format.format, x, context);
 }
 
 }  // namespace
@@ -159,24 +159,25 @@ template <class Real>
 void Optimizer<Real>::update(Parameter<Real>& parameter, const Tensor<Real>& gradient) {
     Tensor<Real>& weights = parameter.updated();
     const Recipe& recipe = model_->recipe();
-    const StepFormat steps_in = recipe.stored(recipe.update);
-    const StepFormat stored_in = recipe.stored(weights.format());
+    const ComputeFormat steps_in = recipe.stored(recipe.update);
+    const ComputeFormat stored_in = recipe.stored(weights.format());
     std::vector<Tensor<Real>*> state;
     for (const std::string& name : tensor_names()) {
         Tensor<Real>& tensor = state_[parameter.name][name];
-        if (tensor.empty()) tensor = Tensor<Real>(weights.shape(), name == "compensation" ? stored_in : steps_in);
+        if (tensor.empty())
+            tensor = Tensor<Real>(weights.shape(), (name == "compensation" ? stored_in : steps_in).format);
         state.push_back(&tensor);
     }
     const std::size_t own = state_names(options_).size();
     const RuleContext context{options_, steps_, 1 - power(options_.beta1, steps_), 1 - power(options_.beta2, steps_),
                               &counts_};
     const Random random(options_.seed, hash_of(parameter.name) + static_cast<std::uint64_t>(steps_));
-    const Rounder<Real> to_nearest(stored_in, {.flush_tiny = recipe.subnormals.flush_outputs});
-    const bool narrower = stored_in != steps_in && stored_in != container_format<Real>;
+    const Rounder<Real> to_nearest(stored_in.format, results_of(recipe.rounding));
+    const bool narrower = stored_in != steps_in && stored_in.format != container_format<Real>;
     const bool random_rounding = options_.rounding == UpdateRounding::stochastic;
     // Kahan's sums run on the weights' own grid.
     const bool kahan = options_.rounding == UpdateRounding::kahan;
-    const StepFormat sums_in = kahan ? stored_in : steps_in;
+    const ComputeFormat sums_in = kahan ? stored_in : steps_in;
     std::vector<Real*> rows;
     for (Tensor<Real>* tensor : state) rows.push_back(tensor->data());
     const StateRows<Real> kept = std::span(rows).first(own);

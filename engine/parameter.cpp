@@ -10,11 +10,11 @@
 namespace ulp {
 
 template <class Real>
-void Parameter<Real>::publish(Subnormals subnormals) {
+void Parameter<Real>::publish(const Context& rounding) {
     if (master.empty()) return;
     const FloatFormat format = value.format();
     value = master;
-    value.round_to_format({format, subnormals});
+    value.round_to_format({format, rounding});
 }
 
 Init Init::fan_in(Index inputs) { return uniform(1 / std::sqrt(static_cast<double>(inputs))); }

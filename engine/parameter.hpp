@@ -22,7 +22,7 @@ struct Parameter {
     [[nodiscard]] Tensor<Real>& updated() { return master.empty() ? value : master; }
     [[nodiscard]] const Tensor<Real>& updated() const { return master.empty() ? value : master; }
     /// Rounds the master into the value.
-    void publish(Subnormals subnormals);
+    void publish(const Context& rounding);
 };
 
 /// How a parameter starts.

@@ -65,7 +65,7 @@ OpPrecision Recipe::precision_of(std::string_view op, std::span<const FloatForma
     }
     const auto grid = [&](const FloatFormat& wanted) { return holds(wanted, input) ? input : wanted; };
     const ProductTypes product{grid(operand), accumulator, grid(b_operand.value_or(operand))};
-    return {input, {widest(compute, input), subnormals}, input, product};
+    return {input, {widest(compute, input), rounding}, input, product};
 }
 
 const std::vector<Recipe>& recipes() {
@@ -106,7 +106,7 @@ Recipe recipe_by_name(std::string_view name) {
         Recipe recipe = recipe_by_name(name.substr(0, plus));
         const std::string_view option = name.substr(plus + 1);
         if (option == "ftz") {
-            recipe.subnormals = {.flush_inputs = true, .flush_outputs = true};
+            recipe.rounding = {.flush_inputs = true, .flush_outputs = true};
         } else if (option == "fused") {
             recipe.fused.assign(pointwise_operations().begin(), pointwise_operations().end());
         } else {

@@ -8,18 +8,18 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/compute_format.hpp"
 #include "engine/loss_scale.hpp"
 #include "engine/matmul.hpp"
-#include "engine/step_format.hpp"
 
 namespace ulp {
 
 /// What one operation does with numbers.
 struct OpPrecision {
-    FloatFormat input;     // tensors are cast to it first (a cast is an operation of its own: backward casts back)
-    StepFormat compute;    // each step inside is rounded to it
-    FloatFormat output;    // results are stored in it
-    ProductTypes product;  // for products: the grid the operands are rounded to, and the accumulator
+    FloatFormat input;      // tensors are cast to it first (a cast is an operation of its own: backward casts back)
+    ComputeFormat compute;  // each step inside is rounded to it
+    FloatFormat output;     // results are stored in it
+    ProductTypes product;   // for products: the grid the operands are rounded to, and the accumulator
 };
 
 /// What a cast list says of an operation.
@@ -62,8 +62,9 @@ struct Recipe {
     bool keep_batchnorm_fp32 = false;    // batch normalisations keep fp32 parameters and compute in them
     std::vector<CastRule> cast_rules{};  // by operation; others are Cast::as_stored
     LossScaleOptions loss_scale{};
-    /// Of every step and every stored tensor, fp32 included. Products are the backend's: matrix units keep subnormals.
-    Subnormals subnormals{};
+    /// Options of every step and every stored tensor, fp32 included: flushing. Products are the backend's: matrix units
+    /// keep subnormals.
+    Context rounding{};
     /// Operations whose results are not stored where other point-wise operations of this list read them: these read
     /// them as computed, in the steps' format, and so do their gradients on the way back. Empty: every result is
     /// rounded to its storage format before it is read.
@@ -72,7 +73,7 @@ struct Recipe {
     /// Throws std::invalid_argument for a banned operation.
     [[nodiscard]] OpPrecision precision_of(std::string_view op, std::span<const FloatFormat> inputs) const;
     /// The format as tensors are stored in it.
-    [[nodiscard]] StepFormat stored(const FloatFormat& format) const { return {format, subnormals}; }
+    [[nodiscard]] ComputeFormat stored(const FloatFormat& format) const { return {format, rounding}; }
     [[nodiscard]] bool fuses(std::string_view op) const;
 };
 

@@ -3,12 +3,12 @@
 
 #include <span>
 
-#include "engine/step_format.hpp"
+#include "engine/compute_format.hpp"
 
 namespace ulp {
 
 /// to[i] = to[i] + from[i], each sum a step in the format.
-void add_rounded(std::span<const float> from, const StepFormat& format, float* to);
-void add_rounded(std::span<const double> from, const StepFormat& format, double* to);
+void add_rounded(std::span<const float> from, const ComputeFormat& format, float* to);
+void add_rounded(std::span<const double> from, const ComputeFormat& format, double* to);
 
 }  // namespace ulp

@@ -4,11 +4,11 @@
 
 namespace ulp {
 
-void round_all(const FloatFormat& format, std::span<float> values, Extremes extremes) {
-    round_array(format, values, {.flush_outputs = extremes.flush_tiny, .saturate = extremes.saturate});
+void round_all(const FloatFormat& format, std::span<float> values, const Context& options) {
+    round_array(format, values, options);
 }
-void round_all(const FloatFormat& format, std::span<double> values, Extremes extremes) {
-    const Rounder<double> round(format, extremes);
+void round_all(const FloatFormat& format, std::span<double> values, const Context& options) {
+    const Rounder<double> round(format, options);
     for (double& x : values) x = round(x);
 }
 

@@ -13,20 +13,16 @@
 #include <bit>
 #include <cstdint>
 #include <span>
+#include <stdexcept>
 #include <type_traits>
 
 #include "softfloat/round.hpp"
 
 namespace ulp {
 
-/// What becomes of results that a format holds badly.
-struct Extremes {
-    bool flush_tiny = false;  // results below 2^emin become zeros of their sign
-    bool saturate = false;    // overflow gives the largest finite number
-};
-
-/// Rounds to nearest even. Equal to round_to(format, x) for every x, with the context's flush_outputs and saturate.
-/// Real is float or double, and every value of the format must be exact in it.
+/// Rounds to nearest even. Equal to round_to(format, x, options) for every x and the options tininess, flush_outputs
+/// and saturate. Throws std::invalid_argument for another rounding and for flush_inputs (numbers that are stored have
+/// no operands). Real is float or double, and every value of the format must be exact in it.
 template <class Real>
 class Rounder {
     static_assert(std::is_same_v<Real, float> || std::is_same_v<Real, double>);
@@ -38,16 +34,16 @@ class Rounder {
     static constexpr Word quiet_nan = static_cast<Word>(container.nan_code());
 
   public:
-    constexpr explicit Rounder(const FloatFormat& format, Extremes extremes = {})
-        : cut_(fraction_bits - format.fraction_bits),
+    constexpr explicit Rounder(const FloatFormat& format, const Context& options = {})
+        : cut_(fraction_bits - checked(format, options).fraction_bits),
           last_kept_(cut_ > 0 ? 1 : 0),
           below_half_(cut_ > 0 ? (Word{1} << (cut_ - 1)) - 1 : 0),
           kept_(static_cast<Word>(~((Word{1} << cut_) - 1))),
           smallest_normal_(power_of_two(format.emin())),
-          smallest_kept_(extremes.flush_tiny ? first_not_tiny(format) : 0),
+          smallest_kept_(options.flush_outputs ? first_not_tiny(format, options.tininess) : 0),
           subnormal_magic_(std::bit_cast<Real>(power_of_two(format.smallest_exponent() + fraction_bits))),
           largest_(word_of(format, format.max_finite_magnitude())),
-          overflow_(extremes.saturate ? largest_ : magnitude_of_infinity(format)),
+          overflow_(options.saturate ? largest_ : magnitude_of_infinity(format)),
           nan_(format.has_nan() ? quiet_nan : largest_),
           keeps_negative_zero_(format.has_negative_zero() ? sign_mask : 0) {}
 
@@ -73,8 +69,14 @@ class Rounder {
         return exponent >= container.emin() ? static_cast<Word>(exponent + container.bias) << fraction_bits
                                             : Word{1} << (exponent - container.smallest_exponent());
     }
-    /// The smallest number that rounds to 2^emin where the exponent is unbounded: half a unit of the binade below.
-    static constexpr Word first_not_tiny(const FloatFormat& format) {
+    static constexpr const FloatFormat& checked(const FloatFormat& format, const Context& options) {
+        if (options.rounding == Rounding::nearest_even && !options.flush_inputs) return format;
+        throw std::invalid_argument("a Rounder rounds to nearest even and flushes no inputs; round_to has all options");
+    }
+    /// 2^emin; with tininess after rounding the smallest number that rounds to it where the exponent is unbounded: half
+    /// a unit of the binade below.
+    static constexpr Word first_not_tiny(const FloatFormat& format, Tininess tininess) {
+        if (tininess == Tininess::before_rounding) return power_of_two(format.emin());
         Context up{.rounding = Rounding::up};
         const std::uint64_t significand = (std::uint64_t{1} << (format.precision() + 1)) - 1;
         return static_cast<Word>(
@@ -103,9 +105,9 @@ class Rounder {
     Word keeps_negative_zero_;
 };
 
-/// values[i] = round_to(format, values[i]).
-void round_all(const FloatFormat& format, std::span<float> values, Extremes extremes = {});
-void round_all(const FloatFormat& format, std::span<double> values, Extremes extremes = {});
+/// values[i] = round_to(format, values[i], options), to nearest even: options as a Rounder has them.
+void round_all(const FloatFormat& format, std::span<float> values, const Context& options = {});
+void round_all(const FloatFormat& format, std::span<double> values, const Context& options = {});
 
 static_assert(Rounder<float>(formats::fp16)(65519.0F) == 65504.0F && Rounder<float>(formats::bf16)(1.1F) == 1.1015625F);
 static_assert(Rounder<float>(formats::fp16)(0x1p-25F) == 0 && Rounder<float>(formats::fp16)(0x1.8p-25F) == 0x1p-24F);

@@ -23,7 +23,7 @@ float narrow(const Target& target, float x) {
     }
     Context exact;
     const std::uint64_t word = convert_bits(target.format, formats::fp32, std::bit_cast<std::uint32_t>(x), exact);
-    Context context{.flush_outputs = target.flush_tiny};
+    Context context = target.options;
     const std::uint64_t result = evaluate_bits<Function>(target.format, word, context);
     const std::uint64_t bits = convert_bits(formats::fp32, target.format, result, exact);
     return std::bit_cast<float>(static_cast<std::uint32_t>(bits));

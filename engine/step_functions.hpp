@@ -6,11 +6,12 @@
 
 namespace ulp::step {
 
-/// Where the result of a step goes: the format's rounding, as a number and as a table of codes would have it.
+/// Where the result of a step goes: the format and its options, and the fast rounding to it.
 struct Target {
+    explicit Target(const FloatFormat& to, const Context& how = {}) : format(to), options(how), round(to, how) {}
     FloatFormat format;
+    Context options;
     Rounder<double> round;
-    bool flush_tiny = false;
 };
 
 /// Three ways for each function: in fp32, correctly rounded; in a narrower format (or one that flushes), correctly

@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "engine/step_format.hpp"
+#include "engine/compute_format.hpp"
 #include "engine/step_functions.hpp"
 #include "engine/tensor.hpp"
 
@@ -34,10 +34,9 @@ struct NativeSteps {
 /// subnormals, since double has range to spare. (Steps in fp32 would round twice among bf16's subnormals.)
 class RoundedSteps {
   public:
-    explicit RoundedSteps(const StepFormat& format)
-        : target_{format, Rounder<double>(format, {.flush_tiny = format.subnormals.flush_outputs}),
-                  format.subnormals.flush_outputs},
-          smallest_read_(format.subnormals.flush_inputs ? smallest_normal(format) : 0.0F) {}
+    explicit RoundedSteps(const ComputeFormat& format)
+        : target_(format.format, results_of(format.options)),
+          smallest_read_(format.options.flush_inputs ? smallest_normal(format.format) : 0.0F) {}
 
     float round(double x) const { return static_cast<float>(target_.round(x)); }
     float add(float a, float b) const { return round(read(a) + read(b)); }
@@ -63,9 +62,9 @@ class RoundedSteps {
 
 /// fp64 mode knows no other format, and flushes nothing.
 template <class Real, class Function>
-void with_steps(const StepFormat& format, const Function& function) {
+void with_steps(const ComputeFormat& format, const Function& function) {
     if constexpr (std::is_same_v<Real, float>) {
-        if (format != formats::fp32 || format.subnormals != Subnormals{}) return function(RoundedSteps{format});
+        if (format != ComputeFormat{}) return function(RoundedSteps{format});
     }
     function(NativeSteps<Real>{});
 }

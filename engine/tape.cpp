@@ -74,9 +74,10 @@ Var<Real> Tape<Real>::parameter(Parameter<Real>& parameter) {
 
 template <class Real>
 void Tape<Real>::store_gradient(const Node& node, Tensor<Real>& gradient) {
-    const StepFormat format = engine_->recipe.stored(node.value.format());
+    const ComputeFormat format = engine_->recipe.stored(node.value.format());
     if (engine_->watch != nullptr) {
-        store(nodes_[running_].label, {"backward, gradient of ", node.label}, gradient, format, {{this, running_}});
+        store(nodes_[running_].label, {"backward, gradient of ", node.label}, gradient, format.format,
+              {{this, running_}});
     } else {
         gradient.round_to_format(format);
     }
@@ -127,9 +128,9 @@ void Tape<Real>::pass_on_part(Var<Real> input, Tensor<Real> gradient, Index dime
     Node& node = nodes_[input.id];
     if (!node.needs_gradient) return;
     if (gradient.format() != node.value.format()) store_gradient(node, gradient);
-    const StepFormat format = engine_->recipe.stored(node.value.format());
+    const ComputeFormat format = engine_->recipe.stored(node.value.format());
     if (node.gradient.empty()) {
-        node.gradient = Tensor<Real>(node.value.shape(), format);
+        node.gradient = Tensor<Real>(node.value.shape(), format.format);
         count_gradient(node.gradient);
     }
     Index inner = 1;
@@ -178,7 +179,7 @@ template <class Real>
 void Tape<Real>::store(const std::string& label, const Pass& pass, Tensor<Real>& result, const FloatFormat& format,
                        const std::vector<Var<Real>>& operands) const {
     Watch* watch = engine_->watch;
-    const StepFormat target = engine_->recipe.stored(format);
+    const ComputeFormat target = engine_->recipe.stored(format);
     if (watch == nullptr) return result.round_to_format(target);
     const bool all_finite = watch->store(label, pass, result, target);
     if (!all_finite && watch->find_nonfinite && !watch->first_nonfinite) {

@@ -36,9 +36,9 @@ Tensor<Real>::Tensor(Shape shape, const std::vector<Real>& values, const FloatFo
 }
 
 template <class Real>
-void Tensor<Real>::round_to_format(const StepFormat& format) {
-    if (rounded_by(format)) round_all(format, data_, {.flush_tiny = flushed_by(format)});
-    format_ = format;
+void Tensor<Real>::round_to_format(const ComputeFormat& target) {
+    if (rounded_by(target)) round_all(target.format, data_, options_of(target));
+    format_ = target.format;
 }
 
 template <class Real>

@@ -7,8 +7,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "engine/compute_format.hpp"
 #include "engine/matrix.hpp"
-#include "engine/step_format.hpp"
 #include "engine/storage.hpp"
 #include "softfloat/format.hpp"
 
@@ -62,18 +62,17 @@ class Tensor {
     /// The tensor as a matrix of `cols` columns: all leading dimensions in one.
     [[nodiscard]] Index rows_of(Index cols) const { return cols == 0 ? 0 : size() / cols; }
     /// Whether rounding to the format may change an entry.
-    [[nodiscard]] bool rounded_by(const StepFormat& format) const {
-        return flushed_by(format) || (format != format_ && format != container_format<Real>);
+    [[nodiscard]] bool rounded_by(const ComputeFormat& target) const {
+        return options_of(target) != Context{} || (target.format != format_ && target.format != container_format<Real>);
     }
-    /// Rounds every entry to the format (to nearest even) and takes it as its own. Exact if it is wider. Subnormal
-    /// results are flushed where the format says so.
-    void round_to_format(const StepFormat& format);
+    /// Rounds every entry to the format, as its options say of results, and takes it as its own. Exact if it is wider.
+    void round_to_format(const ComputeFormat& target);
     /// The same numbers in another shape of the same volume.
     [[nodiscard]] Tensor reshaped(Shape shape) const&;
     [[nodiscard]] Tensor reshaped(Shape shape) &&;
-    /// Whether subnormal results in the format become zeros (fp64 mode knows no flushing).
-    static bool flushed_by(const StepFormat& format) {
-        return format.subnormals.flush_outputs && std::is_same_v<Real, float>;
+    /// How entries are rounded to it. (fp64 mode knows no options.)
+    static Context options_of(const ComputeFormat& target) {
+        return std::is_same_v<Real, float> ? results_of(target.options) : Context{};
     }
 
   private:

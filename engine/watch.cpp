@@ -51,7 +51,7 @@ Tally counted(std::span<const Real> numbers, ExponentHistogram* histogram) {
 
 /// Counts, rounds where `format` is given, and counts again, each part while it is in the processor's nearest memory.
 template <class Real>
-Tallies tally_and_round(std::span<Real> values, const StepFormat* format, ExponentHistogram* histogram) {
+Tallies tally_and_round(std::span<Real> values, const ComputeFormat* format, ExponentHistogram* histogram) {
     constexpr std::size_t part = 8192;
     const auto parts = static_cast<Index>((values.size() + part - 1) / part);
     Tallies all;
@@ -60,7 +60,7 @@ Tallies tally_and_round(std::span<Real> values, const StepFormat* format, Expone
         const std::span<Real> numbers = values.subspan(first, std::min(part, values.size() - first));
         if (format != nullptr) {
             own.before += tally_of(std::span<const Real>(numbers));
-            round_all(*format, numbers, {.flush_tiny = Tensor<Real>::flushed_by(*format)});
+            round_all(format->format, numbers, Tensor<Real>::options_of(*format));
         }
         own.after += counted(std::span<const Real>(numbers), own_histogram);
     };
@@ -87,7 +87,7 @@ Tallies tally_and_round(std::span<Real> values, const StepFormat* format, Expone
 }  // namespace
 
 template <class Real>
-bool Watch::store(std::string_view label, const Pass& pass, Tensor<Real>& result, const StepFormat& format) {
+bool Watch::store(std::string_view label, const Pass& pass, Tensor<Real>& result, const ComputeFormat& format) {
     if (!count_rounding && !find_nonfinite && !histograms) {
         result.round_to_format(format);
         return true;
@@ -99,7 +99,7 @@ bool Watch::store(std::string_view label, const Pass& pass, Tensor<Real>& result
     }
     const Tallies tallies = tally_and_round(result.values(), result.rounded_by(format) ? &format : nullptr,
                                             histograms ? &counts->exponents : nullptr);
-    result.set_format(format);
+    result.set_format(format.format);
     if (counts != nullptr) {
         counts->elements += result.size();
         counts->overflows += tallies.before.finite - tallies.after.finite;
@@ -108,8 +108,8 @@ bool Watch::store(std::string_view label, const Pass& pass, Tensor<Real>& result
     }
     return tallies.after.finite == result.size();
 }
-template bool Watch::store(std::string_view, const Pass&, Tensor<float>&, const StepFormat&);
-template bool Watch::store(std::string_view, const Pass&, Tensor<double>&, const StepFormat&);
+template bool Watch::store(std::string_view, const Pass&, Tensor<float>&, const ComputeFormat&);
+template bool Watch::store(std::string_view, const Pass&, Tensor<double>&, const ComputeFormat&);
 
 std::string NonFinite::text() const {
     std::string text = fmt::format("step {}, {}, {}: element {} became {} in {}\n", step, label, pass, element,

@@ -93,7 +93,7 @@ struct Watch {
     /// Rounds a result into its format, and counts under the operation's label and the pass. Returns whether all of it
     /// is finite (true where nothing asks).
     template <class Real>
-    bool store(std::string_view label, const Pass& pass, Tensor<Real>& result, const StepFormat& format);
+    bool store(std::string_view label, const Pass& pass, Tensor<Real>& result, const ComputeFormat& format);
 
   private:
     std::string place_;  // of the last result: its memory serves the next

@@ -1,4 +1,7 @@
 // How an operation rounds and what it reports: an argument of each operation, never global state.
+//
+// One struct for scalars, arrays, conversions and the trainer's steps. It is flat, because a designated initialiser
+// reaches only direct members: ulp::Context{.rounding = ulp::Rounding::up}.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +16,7 @@ enum class Rounding : std::uint8_t {
     down,       // toward minus infinity
     up,         // toward plus infinity
     odd,        // exact, or toward zero with the last bit set: safe before a second rounding
-    stochastic  // up with the probability of the discarded fraction, by Context::random
+    stochastic  // up with the probability of the discarded fraction; needs Context::random_bits
 };
 
 /// When a result counts as tiny for the underflow flag (IEEE 754-2019 section 7.5).
@@ -28,16 +31,26 @@ inline constexpr unsigned divide_by_zero = 8;
 inline constexpr unsigned invalid = 16;
 }  // namespace flag
 
-/// Options of an operation, and the flags that operations raise in it (they are only ever set, never cleared).
+/// Options of an operation, and the flags that scalar operations raise in it (they are only ever set, never cleared).
+///
+/// Stochastic rounding needs random bits. Without them (random_bits outside 1 to 32) every operation on the host throws
+/// std::invalid_argument where it rounds a finite result; on a GPU the result is invalid (NaN, where the format has
+/// one). A scalar operation takes its random number from `random`. An array operation draws one for each element, a
+/// function of (seed, stream, position of the element): an array cut into pieces for several threads rounds as it does
+/// whole, if each piece says where it begins in `first`.
 struct Context {
     Rounding rounding = Rounding::nearest_even;
     Tininess tininess = Tininess::after_rounding;
     bool flush_inputs = false;   // subnormal operands count as zeros of their sign
     bool flush_outputs = false;  // tiny results become zeros of their sign
     bool saturate = false;       // infinite results become the largest finite number of their sign
-    int random_bits = 0;         // stochastic rounding: how many bits of `random` take part, at most 32
-    std::uint64_t random = 0;    // stochastic rounding: an integer in [0, 2^random_bits)
+    int random_bits = 0;         // stochastic rounding: how many bits of a random number take part, 1 to 32
+    std::uint64_t random = 0;    // of a scalar operation: an integer in [0, 2^random_bits)
+    std::uint64_t seed = 0;      // of an array operation: the generator's key
+    std::uint64_t stream = 0;    // the upper half of the generator's counter: say, a tensor and a step of training
+    std::uint64_t first = 0;     // position of the array's first element in the stream
     unsigned flags = 0;
+    constexpr bool operator==(const Context&) const = default;
 };
 
 }  // namespace ulp

@@ -15,7 +15,7 @@ namespace ulp {
 struct NumberText {
     std::uint64_t bits = 0;
     std::string hex;      // the storage word
-    std::string decimal;  // shortest that reads back
+    std::string decimal;  // as to_decimal has it
 };
 
 /// A text rounded to a format.

@@ -5,7 +5,7 @@
 
 namespace ulp {
 
-/// A request that makes no sense: unknown name, value out of range. The message is one sentence that names the thing
+/// An invalid request: unknown name, value out of range. The message is one sentence that names the thing
 /// and the remedy. Functions of the library may throw std::invalid_argument itself, which counts as the same.
 class UsageError : public std::invalid_argument {
   public:

@@ -25,6 +25,9 @@ namespace ulp {
 /// A number of the format F with IEEE 754's arithmetic: every operator rounds once, to nearest even, and raises no
 /// flag. The functions with a Context round, flush, saturate and raise flags as that says; those without are to nearest
 /// even.
+///
+/// Results depend on the operands and the Context alone, not on the processor's control register (fesetround, flushing
+/// of subnormals): where that is not the default, everything is computed in integers, and more slowly.
 template <FloatFormat F>
 class Float {
   public:
@@ -74,7 +77,7 @@ class Float {
     /// Exact for every format with at most fp64's precision and range, which all the named ones have.
     constexpr explicit operator double() const {
         if constexpr (quick::covers(F)) {
-            if (quick::available() && !is_nan(F, bits_)) return wide();
+            if (quick::available() && !is_nan(F, bits_)) return as_double();
         }
         Context context;
         return std::bit_cast<double>(convert_bits(formats::fp64, F, bits_, context));
@@ -82,7 +85,10 @@ class Float {
     /// Rounded to nearest even; exact for the formats within fp32.
     constexpr explicit operator float() const {
         if constexpr (quick::covers(F)) {
-            if (quick::available() && !is_nan(F, bits_)) return static_cast<float>(wide());
+            if (quick::available() && !is_nan(F, bits_)) {
+                if constexpr (F == formats::fp32) return std::bit_cast<float>(bits_);
+                return std::bit_cast<float>(static_cast<std::uint32_t>(quick::narrow<formats::fp32>(as_double())));
+            }
         }
         Context context;
         return std::bit_cast<float>(static_cast<std::uint32_t>(convert_bits(formats::fp32, F, bits_, context)));
@@ -100,28 +106,28 @@ class Float {
     friend constexpr Float operator-(Float a) { return from_bits(static_cast<Bits>(negate_bits(F, a.bits_))); }
     friend constexpr Float operator+(Float a, Float b) {
         if constexpr (quick::covers(F)) {
-            if (quick::available()) return narrowed(a.wide() + b.wide());
+            if (quick::available()) return narrowed(a.as_double() + b.as_double());
         }
         Context context;
         return add(a, b, context);
     }
     friend constexpr Float operator-(Float a, Float b) {
         if constexpr (quick::covers(F)) {
-            if (quick::available()) return narrowed(a.wide() - b.wide());
+            if (quick::available()) return narrowed(a.as_double() - b.as_double());
         }
         Context context;
         return subtract(a, b, context);
     }
     friend constexpr Float operator*(Float a, Float b) {
         if constexpr (quick::covers(F)) {
-            if (quick::available()) return narrowed(a.wide() * b.wide());
+            if (quick::available()) return narrowed(a.as_double() * b.as_double());
         }
         Context context;
         return multiply(a, b, context);
     }
     friend constexpr Float operator/(Float a, Float b) {
         if constexpr (quick::covers(F)) {
-            if (quick::available()) return narrowed(a.wide() / b.wide());
+            if (quick::available()) return narrowed(a.as_double() / b.as_double());
         }
         Context context;
         return divide(a, b, context);
@@ -146,7 +152,8 @@ class Float {
     friend constexpr Float add(Float a, Float b, Context& context) {
         if constexpr (quick::covers(F)) {
             if (quick::available()) {
-                const auto [decided, bits] = quick::round_normal<F>(quick::sum_to_odd<F>(a.wide(), b.wide()), context);
+                const auto [decided, bits] =
+                    quick::round_normal<F>(quick::sum_to_odd<F>(a.as_double(), b.as_double()), context);
                 if (decided) return from_bits(static_cast<Bits>(bits));
             }
         }
@@ -155,7 +162,8 @@ class Float {
     friend constexpr Float subtract(Float a, Float b, Context& context) {
         if constexpr (quick::covers(F)) {
             if (quick::available()) {
-                const auto [decided, bits] = quick::round_normal<F>(quick::sum_to_odd<F>(a.wide(), -b.wide()), context);
+                const auto [decided, bits] =
+                    quick::round_normal<F>(quick::sum_to_odd<F>(a.as_double(), -b.as_double()), context);
                 if (decided) return from_bits(static_cast<Bits>(bits));
             }
         }
@@ -164,7 +172,7 @@ class Float {
     friend constexpr Float multiply(Float a, Float b, Context& context) {
         if constexpr (quick::covers(F)) {
             if (quick::available()) {
-                const auto [decided, bits] = quick::round_normal<F>(a.wide() * b.wide(), context);
+                const auto [decided, bits] = quick::round_normal<F>(a.as_double() * b.as_double(), context);
                 if (decided) return from_bits(static_cast<Bits>(bits));
             }
         }
@@ -173,7 +181,8 @@ class Float {
     friend constexpr Float divide(Float a, Float b, Context& context) {
         if constexpr (quick::covers(F)) {
             if (quick::available()) {
-                const auto [decided, bits] = quick::round_normal<F>(quick::divide_to_odd(a.wide(), b.wide()), context);
+                const auto [decided, bits] =
+                    quick::round_normal<F>(quick::divide_to_odd(a.as_double(), b.as_double()), context);
                 if (decided) return from_bits(static_cast<Bits>(bits));
             }
         }
@@ -182,7 +191,7 @@ class Float {
     friend constexpr Float sqrt(Float a, Context& context) {
         if constexpr (quick::covers(F)) {
             if (quick::available()) {
-                const auto [decided, bits] = quick::round_normal<F>(quick::sqrt_to_odd(a.wide()), context);
+                const auto [decided, bits] = quick::round_normal<F>(quick::sqrt_to_odd(a.as_double()), context);
                 if (decided) return from_bits(static_cast<Bits>(bits));
             }
         }
@@ -192,7 +201,7 @@ class Float {
     friend constexpr Float fma(Float a, Float b, Float c, Context& context) {
         if constexpr (quick::covers(F)) {
             if (quick::available()) {
-                const double sum = quick::multiply_add_to_odd(a.wide(), b.wide(), c.wide());
+                const double sum = quick::multiply_add_to_odd(a.as_double(), b.as_double(), c.as_double());
                 const auto [decided, bits] = quick::round_normal<F>(sum, context);
                 if (decided) return from_bits(static_cast<Bits>(bits));
             }
@@ -201,14 +210,15 @@ class Float {
     }
     friend constexpr Float sqrt(Float a) {
         if constexpr (quick::covers(F)) {
-            if (quick::available()) return narrowed(__builtin_sqrt(a.wide()));
+            if (quick::available()) return narrowed(__builtin_sqrt(a.as_double()));
         }
         Context context;
         return sqrt(a, context);
     }
     friend constexpr Float fma(Float a, Float b, Float c) {
         if constexpr (quick::covers(F)) {
-            if (quick::available()) return narrowed(quick::multiply_add_to_odd(a.wide(), b.wide(), c.wide()));
+            if (quick::available())
+                return narrowed(quick::multiply_add_to_odd(a.as_double(), b.as_double(), c.as_double()));
         }
         Context context;
         return fma(a, b, c, context);
@@ -297,12 +307,18 @@ class Float {
   private:
     using Word = WordFor<F>;
 
-    [[nodiscard]] constexpr double wide() const { return quick::widen<F>(bits_); }
+    [[nodiscard]] constexpr double as_double() const { return quick::widen<F>(bits_); }
     static constexpr Float narrowed(double x) { return from_bits(static_cast<Bits>(quick::narrow<F>(x))); }
-    template <class Hardware>
-    static constexpr Float rounded(Hardware value) {
+    static constexpr Float rounded(double value) {
         if constexpr (quick::covers(F)) {
             if (quick::available()) return narrowed(value);
+        }
+        return Float(value, Context{});
+    }
+    static constexpr Float rounded(float value) {
+        if constexpr (quick::covers(F)) {
+            // Not the processor's conversion, which may read a subnormal number as zero.
+            if (quick::available()) return narrowed(quick::widen<formats::fp32>(std::bit_cast<std::uint32_t>(value)));
         }
         return Float(value, Context{});
     }

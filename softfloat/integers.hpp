@@ -13,10 +13,9 @@ constexpr std::uint64_t bits_from_integer(const FloatFormat& format, Integer val
     return round_to_bits(format, negative, 0, negative ? std::uint64_t{0} - wide : wide, context);
 }
 
-/// The value rounded to an integer by the context's rounding (odd: to an odd integer, as TestFloat has
-/// it). NaN, infinities
-/// and values out of range raise invalid and give the x86 "integer indefinite": the smallest integer of a signed type,
-/// the largest of an unsigned one.
+/// The value rounded to an integer by the context's rounding (odd: to an odd integer, as TestFloat has it). NaN,
+/// infinities and values out of range raise invalid and give the x86 "integer indefinite": the smallest integer of a
+/// signed type, the largest of an unsigned one.
 template <class Integer>
 constexpr Integer integer_from_bits(const FloatFormat& format, std::uint64_t bits, Context& context) {
     using Unsigned = std::make_unsigned_t<Integer>;
@@ -25,7 +24,8 @@ constexpr Integer integer_from_bits(const FloatFormat& format, std::uint64_t bit
     constexpr Unsigned indefinite = std::is_signed_v<Integer> ? sign_bit : static_cast<Unsigned>(-1);
     const auto value = operand<std::uint64_t>(format, bits, context);
     if (value.kind == Kind::zero) return 0;
-    bool representable = value.kind == Kind::finite && value.exponent + bit_length(value.significand) <= 64;
+    bool representable =
+        value.kind == Kind::finite && value.exponent + bit_length(value.significand) <= 64 && can_round(context);
     std::uint64_t magnitude = 0;
     bool inexact = false;
     if (representable) {
@@ -56,6 +56,7 @@ constexpr std::uint64_t round_to_integral_bits(const FloatFormat& format, std::u
     if (value.kind == Kind::infinity) return infinite_bits(format, value.sign, context);
     if (value.kind == Kind::zero) return zero_bits(format, value.sign, context);
     if (value.exponent >= 0) return round_to_bits(format, value.sign, value.exponent, value.significand, context);
+    if (!can_round(context)) return invalid_bits(format, context);
     const auto [kept, discarded] = split_at(value.significand, -value.exponent, context.random_bits);
     const std::uint64_t integer = kept + (rounds_up(context, value.sign, (kept & 1) != 0, discarded) ? 1 : 0);
     if (discarded.any() && exact) context.flags |= flag::inexact;

@@ -15,6 +15,7 @@
 #include <type_traits>
 
 #include "softfloat/round.hpp"
+#include "softfloat/support/processor_rounding.hpp"
 
 namespace ulp::quick {
 
@@ -23,13 +24,15 @@ constexpr bool covers(const FloatFormat& format) {
            format.unused_exponents == 0;
 }
 
-/// Whether this evaluation goes through fp64: not in constant expressions (1 / 0 is none in fp64), and not on a GPU,
-/// where the integer path is as fast.
+/// Whether this evaluation goes through fp64: not in constant expressions (1 / 0 is none in fp64), not on a GPU, where
+/// the integer path is as fast, and not where the processor rounds otherwise than to nearest. (Whether it flushes
+/// subnormals plays no part: all numbers here are zeros or normal in fp64.)
 constexpr bool available() {
 #ifdef __CUDA_ARCH__
     return false;
 #else
-    return !std::is_constant_evaluated();
+    if (std::is_constant_evaluated()) return false;
+    return __builtin_expect(support::rounds_to_nearest() ? 1 : 0, 1) != 0;
 #endif
 }
 
@@ -115,8 +118,8 @@ constexpr double sum_to_odd(double x, double y) {
 }
 
 /// x / y for numbers of up to 24 bits, rounded to odd at bit 0 of 53: the first 28 bits of the quotient, which times y
-/// are exact, and a sticky bit. A quotient that is no number of 28 bits is farther from all of them than 2^-52 of it,
-/// so its rounding to 53 bits has gone past none.
+/// are exact, and a sticky bit. A quotient that needs more than 28 bits differs from every 28-bit number by more than
+/// 2^-52 of its size, so rounding it to 53 bits cannot cross one.
 constexpr double divide_to_odd(double x, double y) {
     const auto quotient = std::bit_cast<std::uint64_t>(x / y) >> 25 << 25;
     const double rest = x - std::bit_cast<double>(quotient) * y;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <bit>
+#include <stdexcept>
 
 #include "softfloat/context.hpp"
 #include "softfloat/format.hpp"
@@ -92,6 +93,19 @@ struct Discarded {
     [[nodiscard]] constexpr bool any() const { return half || sticky; }
 };
 
+/// Whether the context can round. Stochastic rounding without random bits cannot: std::invalid_argument on the host
+/// (no constant expression), false on a GPU, which has no exceptions.
+constexpr bool can_round(const Context& context) {
+    if (context.rounding != Rounding::stochastic) return true;
+    if (context.random_bits >= 1 && context.random_bits <= 32) return true;
+#ifndef __CUDA_ARCH__
+    throw std::invalid_argument(
+        "stochastic rounding needs 1 to 32 random bits: set random_bits, and `random` (arrays: `seed`)");
+#else
+    return false;
+#endif
+}
+
 /// Whether the magnitude is rounded up to the next neighbour. `odd` is the last kept bit.
 constexpr bool rounds_up(const Context& context, bool sign, bool odd, const Discarded& discarded) {
     switch (context.rounding) {
@@ -173,7 +187,7 @@ template <class Word>
 constexpr std::uint64_t round_to_bits(const FloatFormat& format, bool sign, int exponent, Word significand,
                                       Context& context) {
     if (significand == 0) return zero_bits(format, sign, context);
-    if (sign && !format.has_sign) return invalid_bits(format, context);
+    if ((sign && !format.has_sign) || !can_round(context)) return invalid_bits(format, context);
     const int leading = exponent + bit_length(significand) - 1;  // the value lies in [2^leading, 2^(leading+1))
     if (leading > format.emax()) return overflow_bits(format, sign, context);
     const int emin = format.emin();
@@ -247,6 +261,10 @@ constexpr float round_to(const FloatFormat& format, float x, Context& context) {
     Context exact;
     return std::bit_cast<float>(static_cast<std::uint32_t>(convert_bits(formats::fp32, format, bits, exact)));
 }
+constexpr float round_to(const FloatFormat& format, float x, const Context& options) {
+    Context context = options;
+    return round_to(format, x, context);
+}
 constexpr float round_to(const FloatFormat& format, float x, Rounding rounding = Rounding::nearest_even) {
     Context context{.rounding = rounding};
     return round_to(format, x, context);
@@ -256,6 +274,10 @@ constexpr double round_to(const FloatFormat& format, double x, Context& context)
     const std::uint64_t bits = convert_bits(format, formats::fp64, std::bit_cast<std::uint64_t>(x), context);
     Context exact;
     return std::bit_cast<double>(convert_bits(formats::fp64, format, bits, exact));
+}
+constexpr double round_to(const FloatFormat& format, double x, const Context& options) {
+    Context context = options;
+    return round_to(format, x, context);
 }
 constexpr double round_to(const FloatFormat& format, double x, Rounding rounding = Rounding::nearest_even) {
     Context context{.rounding = rounding};

@@ -19,6 +19,14 @@ std::optional<std::string> special_text(const FloatFormat& format, std::uint64_t
     return std::nullopt;
 }
 
+/// Below 2^24 without a fraction. (Digits of the same length compare as their numbers do.)
+bool is_small_integer(const Decimal& x) {
+    static constexpr std::string_view limit = "16777216";
+    constexpr auto most = static_cast<int>(limit.size());
+    if (static_cast<int>(x.digits.size()) > x.point || x.point > most) return false;
+    return x.point < most || x.digits < limit;
+}
+
 /// The first `count` digits of a longer decimal, and the same with one more in the last place.
 std::pair<Decimal, Decimal> neighbours_with_digits(const Decimal& exact, std::size_t count) {
     Decimal below{exact.digits.substr(0, count), exact.point};
@@ -42,6 +50,7 @@ std::string to_decimal(const FloatFormat& format, std::uint64_t bits) {
     if (const auto special = special_text(format, bits)) return *special;
     const auto value = decode(format, bits);
     const Decimal exact = exact_decimal(value);
+    if (is_small_integer(exact)) return layout(exact, value.sign, true);
     for (std::size_t count = 1; count < exact.digits.size(); ++count) {
         auto [below, above] = neighbours_with_digits(exact, count);
         // The nearer of the two first: above if the dropped digits are more than half, or half after an odd digit.

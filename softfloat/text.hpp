@@ -1,4 +1,4 @@
-// Numbers as text, both ways: the shortest decimal that reads back, hexadecimal floats, bits.
+// Numbers as text, both ways: short decimals that read back, hexadecimal floats, bits.
 #pragma once
 
 #include <optional>
@@ -11,8 +11,8 @@
 
 namespace ulp {
 
-/// The decimal with the fewest digits that reads back (to nearest even) as the same number; among those the closest.
-/// "inf", "-inf", "nan" for the specials. "0.1", "6e-8", "65500" for fp16's 65504.
+/// Integers below 2^24 with all their digits, "65504". Other numbers with the fewest digits that read back (to nearest
+/// even) as the same number; among those the closest: "0.1", "6e-8". "inf", "-inf", "nan" for the specials.
 std::string to_decimal(const FloatFormat& format, std::uint64_t bits);
 
 /// All digits of the value: finite binary numbers are finite decimals. "0.0999755859375".

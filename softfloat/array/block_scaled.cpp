@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "softfloat/array/context.hpp"
 #include "softfloat/float.hpp"
 
 namespace ulp {
@@ -46,8 +47,7 @@ int mx_exponent(const FloatFormat& element, std::uint32_t largest) {
 }
 
 /// x / 2^exponent in the element's format; too large ones become the largest element.
-std::uint8_t mx_element(const FloatFormat& element, float x, int exponent, const Context& options) {
-    Context context = options;
+std::uint8_t mx_element(const FloatFormat& element, float x, int exponent, Context context) {
     context.saturate = true;
     const auto value = unpack(x);
     if (value.kind == Kind::zero) return static_cast<std::uint8_t>(zero_bits(element, value.sign, context));
@@ -55,14 +55,19 @@ std::uint8_t mx_element(const FloatFormat& element, float x, int exponent, const
         round_to_bits(element, value.sign, value.exponent - exponent, value.significand, context));
 }
 
+/// A factor that overflows is the largest finite number.
+fp32 capped(fp32 factor) { return minimum(factor, std::numeric_limits<fp32>::max()); }
+
 }  // namespace
 
 void quantize_mx(const FloatFormat& element, std::span<const float> values, std::span<std::uint8_t> scales,
                  std::span<std::uint8_t> elements, const Context& options) {
     require_sizes(values.size(), elements.size(), scales.size(), mx_block_size);
+    static_cast<void>(can_round(options));
     for (std::size_t block = 0; block < scales.size(); ++block) {
-        const auto in = values.subspan(block * mx_block_size, mx_block_size);
-        const auto out = elements.subspan(block * mx_block_size, mx_block_size);
+        const std::size_t first = block * mx_block_size;
+        const auto in = values.subspan(first, mx_block_size);
+        const auto out = elements.subspan(first, mx_block_size);
         const std::uint32_t largest = largest_magnitude(in);
         if (largest >= infinity_magnitude) {
             scales[block] = static_cast<std::uint8_t>(nan_bits(formats::e8m0));
@@ -71,7 +76,9 @@ void quantize_mx(const FloatFormat& element, std::span<const float> values, std:
         }
         const int exponent = mx_exponent(element, largest);
         scales[block] = static_cast<std::uint8_t>(exponent + 127);
-        for (std::size_t i = 0; i < in.size(); ++i) out[i] = mx_element(element, in[i], exponent, options);
+        for (std::size_t i = 0; i < in.size(); ++i) {
+            out[i] = mx_element(element, in[i], exponent, scalar_context(options, first + i));
+        }
     }
 }
 
@@ -94,16 +101,18 @@ void dequantize_mx(const FloatFormat& element, std::span<const std::uint8_t> sca
 float quantize_nvfp4(std::span<const float> values, std::span<std::uint8_t> scales, std::span<std::uint8_t> elements,
                      const Context& options) {
     require_sizes(values.size(), elements.size(), scales.size(), nvfp4_block_size);
+    static_cast<void>(can_round(options));
     std::uint32_t largest = 0;
     for (std::size_t block = 0; block < scales.size(); ++block) {
         const std::uint32_t of_block = largest_magnitude(values.subspan(block * nvfp4_block_size, nvfp4_block_size));
         if (of_block < infinity_magnitude) largest = std::max(largest, of_block);
     }
-    const fp32 encode = largest == 0 ? fp32{1} : fp32{2688} / fp32::from_bits(largest);
+    const fp32 encode = largest == 0 ? fp32{1} : capped(fp32{2688} / fp32::from_bits(largest));
     const fp32 tensor_scale = fp32{1} / encode;
     for (std::size_t block = 0; block < scales.size(); ++block) {
-        const auto in = values.subspan(block * nvfp4_block_size, nvfp4_block_size);
-        const auto out = elements.subspan(block * nvfp4_block_size, nvfp4_block_size);
+        const std::size_t first = block * nvfp4_block_size;
+        const auto in = values.subspan(first, nvfp4_block_size);
+        const auto out = elements.subspan(first, nvfp4_block_size);
         const fp32 of_block = fp32::from_bits(largest_magnitude(in));
         const e4m3 scale =
             isfinite(of_block) ? e4m3(of_block / fp32{6} * encode) : std::numeric_limits<e4m3>::quiet_NaN();
@@ -112,9 +121,9 @@ float quantize_nvfp4(std::span<const float> values, std::span<std::uint8_t> scal
             std::fill(out.begin(), out.end(), std::uint8_t{0});
             continue;
         }
-        const fp32 to_element = fp32{1} / (fp32(scale) * tensor_scale);
+        const fp32 to_element = capped(fp32{1} / (fp32(scale) * tensor_scale));
         for (std::size_t i = 0; i < in.size(); ++i) {
-            Context context = options;
+            Context context = scalar_context(options, first + i);
             out[i] = convert<e2m1>(fp32(in[i]) * to_element, context).bits();
         }
     }

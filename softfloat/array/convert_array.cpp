@@ -11,7 +11,7 @@ namespace ulp::array {
 namespace {
 
 void convert_each(const FloatFormat& to, const FloatFormat& from, const void* in, void* out, std::size_t count,
-                  const ArrayContext& context) {
+                  const Context& context) {
     for (std::size_t i = 0; i < count; ++i) {
         Context scalar = scalar_context(context, i);
         const std::uint64_t bits = load_word(in, bytes_of(from), i);
@@ -30,7 +30,7 @@ void each_chunk(const Reader& reader, const void* in, std::size_t count, const F
 }
 
 /// To fp64 every fp32 number is exact; only an infinity may become another number.
-void widen(const Reader& reader, const void* in, void* out, std::size_t count, const ArrayContext& context,
+void widen(const Reader& reader, const void* in, void* out, std::size_t count, const Context& context,
            const KernelTable& kernels) {
     auto* to = static_cast<double*>(out);
     auto writer = Writer64::make(formats::fp64, of_results(context), kernels);
@@ -43,7 +43,7 @@ void widen(const Reader& reader, const void* in, void* out, std::size_t count, c
 }  // namespace
 
 void convert_words(const FloatFormat& to, const FloatFormat& from, const void* in, void* out, std::size_t count,
-                   const ArrayContext& context, Simd simd) {
+                   const Context& context, Simd simd) {
     const Path path = choose_path(to, from, context, simd);
     if (path.kernel == Kernel::scalar_loop) return convert_each(to, from, in, out, count, context);
     const KernelTable& kernels = kernels_of<KernelTable>(path.simd);

@@ -13,7 +13,7 @@ namespace {
 
 using BinaryFunction = std::uint64_t (*)(const FloatFormat&, std::uint64_t, std::uint64_t, Context&);
 
-void require_sensible_function(const FloatFormat& format, const ArrayContext& context) {
+void require_sensible_function(const FloatFormat& format, const Context& context) {
     require_sensible(context);
     require_supported(format);
 }
@@ -42,13 +42,13 @@ PinnedFunction pinned_function(Function function) {
     return table[static_cast<std::size_t>(function)];
 }
 
-bool is_plain(const ArrayContext& context) {
+bool is_plain(const Context& context) {
     return context.rounding == Rounding::nearest_even && !context.flush_inputs && !context.flush_outputs &&
            !context.saturate;
 }
 
 void evaluate_binary(const FloatFormat& format, BinaryFunction function, const void* x, const void* y, void* out,
-                     std::size_t count, const ArrayContext& context) {
+                     std::size_t count, const Context& context) {
     require_sensible_function(format, context);
     const FloatEnvironment environment(Rounding::nearest_even);
     const std::size_t bytes = bytes_of(format);
@@ -61,7 +61,7 @@ void evaluate_binary(const FloatFormat& format, BinaryFunction function, const v
 }  // namespace
 
 void evaluate_words(const FloatFormat& format, Function function, const void* in, void* out, std::size_t count,
-                    const ArrayContext& context) {
+                    const Context& context) {
     require_sensible_function(format, context);
     const FloatEnvironment environment(Rounding::nearest_even);
     const std::size_t bytes = bytes_of(format);
@@ -84,11 +84,11 @@ void evaluate_words(const FloatFormat& format, Function function, const void* in
 }
 
 void pow_words(const FloatFormat& format, const void* x, const void* y, void* out, std::size_t count,
-               const ArrayContext& context) {
+               const Context& context) {
     evaluate_binary(format, pow_bits, x, y, out, count, context);
 }
 void hypot_words(const FloatFormat& format, const void* x, const void* y, void* out, std::size_t count,
-                 const ArrayContext& context) {
+                 const Context& context) {
     evaluate_binary(format, hypot_bits, x, y, out, count, context);
 }
 

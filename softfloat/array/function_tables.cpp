@@ -13,14 +13,14 @@ namespace {
 /// Everything that the results depend on.
 using Key = std::tuple<int, int, int, int, bool, bool, int, int, Function, Rounding, Tininess, bool, bool, bool>;
 
-Key key_of(const FloatFormat& f, Function function, const ArrayContext& c) {
+Key key_of(const FloatFormat& f, Function function, const Context& c) {
     return {f.exponent_bits, f.fraction_bits,  f.bias,         static_cast<int>(f.specials),
             f.has_sign,      f.has_subnormals, f.padding_bits, f.unused_exponents,
             function,        c.rounding,       c.tininess,     c.flush_inputs,
             c.flush_outputs, c.saturate};
 }
 
-FunctionTable compute(const FloatFormat& format, Function function, const ArrayContext& context) {
+FunctionTable compute(const FloatFormat& format, Function function, const Context& context) {
     // Every word of the storage type has its entry, also where it has more bits than the format.
     FunctionTable table(std::size_t{1} << (8 * bytes_of(format)));
     const BitsFunction evaluate = scalar_function(function);
@@ -42,7 +42,7 @@ BitsFunction scalar_function(Function function) {
 }
 
 std::shared_ptr<const FunctionTable> function_table(const FloatFormat& format, Function function,
-                                                    const ArrayContext& context) {
+                                                    const Context& context) {
     static std::mutex mutex;
     static std::map<Key, std::shared_ptr<const FunctionTable>> tables;
     const std::lock_guard lock(mutex);

@@ -19,6 +19,6 @@ using FunctionTable = std::vector<std::uint16_t>;
 /// The table for this function, format and context (not stochastic), computed at the first call with these. Safe to
 /// call from several threads.
 std::shared_ptr<const FunctionTable> function_table(const FloatFormat& format, Function function,
-                                                    const ArrayContext& context);
+                                                    const Context& context);
 
 }  // namespace ulp::array

@@ -23,17 +23,17 @@ inline constexpr int functions = static_cast<int>(Function::cbrt) + 1;
 /// out[i] = function(in[i]) on storage words (words.hpp); in and out are the same or do not overlap. Throws
 /// std::invalid_argument for precisions above 24.
 void evaluate_words(const FloatFormat& format, Function function, const void* in, void* out, std::size_t count,
-                    const ArrayContext& context);
+                    const Context& context);
 
 /// out[i] = x[i]^y[i] and sqrt(x[i]^2 + y[i]^2), element by element.
 void pow_words(const FloatFormat& format, const void* x, const void* y, void* out, std::size_t count,
-               const ArrayContext& context);
+               const Context& context);
 void hypot_words(const FloatFormat& format, const void* x, const void* y, void* out, std::size_t count,
-                 const ArrayContext& context);
+                 const Context& context);
 
 template <Number Real>
 void evaluate(std::string_view name, Function function, std::span<const Real> x, std::span<Real> out,
-              const ArrayContext& context) {
+              const Context& context) {
     require_same_size(name, x.size(), out.size());
     evaluate_words(format_of<Real>(), function, x.data(), out.data(), out.size(), context);
 }
@@ -41,10 +41,10 @@ void evaluate(std::string_view name, Function function, std::span<const Real> x,
 }  // namespace array
 
 /// out[i] = function(x[i]) for float and Float<F>; spans of the same size, or std::invalid_argument.
-#define ULPLAB_ARRAY_FUNCTION(name)                                                                     \
-    template <array::Number Real>                                                                       \
-    void name##_array(std::span<const Real> x, std::span<Real> out, const ArrayContext& context = {}) { \
-        array::evaluate<Real>(#name "_array", array::Function::name, x, out, context);                  \
+#define ULPLAB_ARRAY_FUNCTION(name)                                                                \
+    template <array::Number Real>                                                                  \
+    void name##_array(std::span<const Real> x, std::span<Real> out, const Context& context = {}) { \
+        array::evaluate<Real>(#name "_array", array::Function::name, x, out, context);             \
     }
 ULPLAB_ARRAY_FUNCTION(exp)
 ULPLAB_ARRAY_FUNCTION(exp2)
@@ -65,16 +65,14 @@ ULPLAB_ARRAY_FUNCTION(cbrt)
 
 /// out[i] = x[i] to the power y[i], for float and Float<F>; sizes as above.
 template <array::Number Real>
-void pow_array(std::span<const Real> x, std::span<const Real> y, std::span<Real> out,
-               const ArrayContext& context = {}) {
+void pow_array(std::span<const Real> x, std::span<const Real> y, std::span<Real> out, const Context& context = {}) {
     array::require_same_size("pow_array", x.size(), out.size());
     array::require_same_size("pow_array", y.size(), out.size());
     array::pow_words(array::format_of<Real>(), x.data(), y.data(), out.data(), out.size(), context);
 }
 /// out[i] = sqrt(x[i]^2 + y[i]^2) without overflow on the way; sizes as above.
 template <array::Number Real>
-void hypot_array(std::span<const Real> x, std::span<const Real> y, std::span<Real> out,
-                 const ArrayContext& context = {}) {
+void hypot_array(std::span<const Real> x, std::span<const Real> y, std::span<Real> out, const Context& context = {}) {
     array::require_same_size("hypot_array", x.size(), out.size());
     array::require_same_size("hypot_array", y.size(), out.size());
     array::hypot_words(array::format_of<Real>(), x.data(), y.data(), out.data(), out.size(), context);

@@ -37,7 +37,7 @@ bool within_container(const FloatFormat& format) {
 }
 
 template <class Word>
-void plan_extremes(BasicRoundingPlan<Word>& plan, const FloatFormat& format, const ArrayContext& context) {
+void plan_extremes(BasicRoundingPlan<Word>& plan, const FloatFormat& format, const Context& context) {
     plan.largest = word_of<Word>(format, pack(format, false, format.max_finite_magnitude()));
     plan.overflow_toward = plan.largest;
     const Word infinity = word_of<Word>(format, infinity_bits(format, false));
@@ -63,7 +63,7 @@ void plan_subnormals(BasicRoundingPlan<Word>& plan, const FloatFormat& format, R
 /// as if the exponent had no end. That drops `finer` bits of the container's word: as many as in the binade above, and
 /// one less where the binade below 2^emin is the container's own subnormal one.
 template <class Word>
-void plan_flushing(BasicRoundingPlan<Word>& plan, const FloatFormat& format, const ArrayContext& context,
+void plan_flushing(BasicRoundingPlan<Word>& plan, const FloatFormat& format, const Context& context,
                    KernelRange range) {
     plan.flush_shift = word_bits_of<Word>;
     if (context.flush_outputs) {
@@ -106,7 +106,7 @@ void plan_code(BasicRoundingPlan<Word>& plan, const FloatFormat& format) {
 }
 
 template <class Word>
-std::optional<BasicPlan<Word>> plan_in(const FloatFormat& format, const ArrayContext& context) {
+std::optional<BasicPlan<Word>> plan_in(const FloatFormat& format, const Context& context) {
     if (!within_container<Word>(format)) return std::nullopt;
     BasicPlan<Word> plan{.constants = {}, .range = wide, .rounding = context.rounding};
     BasicRoundingPlan<Word>& constants = plan.constants;
@@ -133,15 +133,15 @@ std::optional<BasicPlan<Word>> plan_in(const FloatFormat& format, const ArrayCon
 
 }  // namespace
 
-std::optional<Plan> make_plan(const FloatFormat& format, const ArrayContext& context) {
+std::optional<Plan> make_plan(const FloatFormat& format, const Context& context) {
     return plan_in<std::uint32_t>(format, context);
 }
-std::optional<Plan64> make_plan64(const FloatFormat& format, const ArrayContext& context) {
+std::optional<Plan64> make_plan64(const FloatFormat& format, const Context& context) {
     return plan_in<std::uint64_t>(format, context);
 }
 
 template <class Word>
-void start_random(BasicRoundingPlan<Word>& plan, const ArrayContext& context, std::size_t element) {
+void start_random(BasicRoundingPlan<Word>& plan, const Context& context, std::size_t element) {
     const auto split = [](std::uint32_t(&words)[2], std::uint64_t x) {
         words[0] = static_cast<std::uint32_t>(x);
         words[1] = static_cast<std::uint32_t>(x >> 32);
@@ -153,7 +153,7 @@ void start_random(BasicRoundingPlan<Word>& plan, const ArrayContext& context, st
     plan.skip = static_cast<std::uint32_t>(position % 4);
     plan.kept_bits = ~std::uint32_t{0} << (32 - context.random_bits);
 }
-template void start_random(RoundingPlan&, const ArrayContext&, std::size_t);
-template void start_random(RoundingPlan64&, const ArrayContext&, std::size_t);
+template void start_random(RoundingPlan&, const Context&, std::size_t);
+template void start_random(RoundingPlan64&, const Context&, std::size_t);
 
 }  // namespace ulp::array

@@ -20,12 +20,12 @@ using Plan64 = BasicPlan<std::uint64_t>;
 
 /// For values carried in fp32. Nothing where the kernels cannot do it: formats that reach beyond fp32, or without sign
 /// or subnormals. The scalar functions then do.
-std::optional<Plan> make_plan(const FloatFormat& format, const ArrayContext& context);
+std::optional<Plan> make_plan(const FloatFormat& format, const Context& context);
 /// The same for values carried in fp64.
-std::optional<Plan64> make_plan64(const FloatFormat& format, const ArrayContext& context);
+std::optional<Plan64> make_plan64(const FloatFormat& format, const Context& context);
 
 /// Sets the plan's random numbers to those of the elements from `element` on.
 template <class Word>
-void start_random(BasicRoundingPlan<Word>& plan, const ArrayContext& context, std::size_t element);
+void start_random(BasicRoundingPlan<Word>& plan, const Context& context, std::size_t element);
 
 }  // namespace ulp::array

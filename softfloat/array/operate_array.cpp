@@ -28,7 +28,7 @@ std::uint64_t operate_bits(const FloatFormat& format, Operation operation, std::
 }
 
 void operate_each(const FloatFormat& format, Operation operation, const Operands& operands, void* out,
-                  std::size_t count, const ArrayContext& context) {
+                  std::size_t count, const Context& context) {
     const std::size_t bytes = bytes_of(format);
     const auto word = [&](const void* words, std::size_t i) {
         return words == nullptr ? std::uint64_t{0} : load_word(words, bytes, i);
@@ -73,7 +73,7 @@ struct Job {
     Operation operation;
     void* out;
     std::size_t count;
-    const ArrayContext& context;
+    const Context& context;
     const KernelTable& kernels;
 };
 
@@ -145,7 +145,7 @@ void operate_directly(const Job& job, const Operands& operands, Kernel kernel) {
 }  // namespace
 
 void operate_words(const FloatFormat& format, Operation operation, const Operands& operands, void* out,
-                   std::size_t count, const ArrayContext& context, Simd simd) {
+                   std::size_t count, const Context& context, Simd simd) {
     const Path path = choose_path(operation, format, context, simd);
     if (path.kernel == Kernel::scalar_loop) {  // integers only
         return operate_each(format, operation, operands, out, count, context);

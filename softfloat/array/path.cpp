@@ -26,12 +26,10 @@ bool has_processor(Rounding rounding) {
            rounding == Rounding::down;
 }
 
-bool has_options(const ArrayContext& context) {
-    return context.flush_inputs || context.flush_outputs || context.saturate;
-}
+bool has_options(const Context& context) { return context.flush_inputs || context.flush_outputs || context.saturate; }
 
 /// A kernel of the format's own.
-Kernel own_kernel(const FloatFormat& format, const ArrayContext& context, Simd simd) {
+Kernel own_kernel(const FloatFormat& format, const Context& context, Simd simd) {
     const bool nearest = context.rounding == Rounding::nearest_even;
     const bool of_processor = has_processor(context.rounding);
     const bool options = has_options(context);
@@ -46,7 +44,7 @@ Kernel own_kernel(const FloatFormat& format, const ArrayContext& context, Simd s
 }
 
 /// Whether fp64 holds enough of any result: one digit more than is rounded to, and one that says if more follow.
-bool fits_double(Operation operation, const FloatFormat& format, const ArrayContext& context) {
+bool fits_double(Operation operation, const FloatFormat& format, const Context& context) {
     if (2 * format.precision() > fp64_digits) return false;  // products must be exact
     const bool exact = operation == op_multiply;
     const int random_bits = context.rounding == Rounding::stochastic ? context.random_bits : 0;
@@ -57,8 +55,7 @@ bool fits_double(Operation operation, const FloatFormat& format, const ArrayCont
 
 std::string_view name_of(Kernel kernel) { return names[static_cast<std::size_t>(kernel)]; }
 
-Path choose_round_path(const FloatFormat& format, const FloatFormat& container, const ArrayContext& context,
-                       Simd simd) {
+Path choose_round_path(const FloatFormat& format, const FloatFormat& container, const Context& context, Simd simd) {
     require_sensible(context);
     require_instructions(simd);
     if (container == formats::fp64 && make_plan64(format, context)) {
@@ -70,7 +67,7 @@ Path choose_round_path(const FloatFormat& format, const FloatFormat& container, 
     return {Kernel::scalar_loop, simd, "the format has no sign, no subnormals or values that the container lacks"};
 }
 
-Path choose_path(const FloatFormat& to, const FloatFormat& from, const ArrayContext& context, Simd simd) {
+Path choose_path(const FloatFormat& to, const FloatFormat& from, const Context& context, Simd simd) {
     require_sensible(context);
     const KernelTable& kernels = kernels_of<KernelTable>(simd);
     const bool reads = from == formats::fp64 || Reader::make(from, context, kernels);
@@ -85,7 +82,7 @@ Path choose_path(const FloatFormat& to, const FloatFormat& from, const ArrayCont
     return {Kernel::scalar_loop, simd, "no kernel rounds to this format"};
 }
 
-Path choose_path(Operation operation, const FloatFormat& format, const ArrayContext& context, Simd simd) {
+Path choose_path(Operation operation, const FloatFormat& format, const Context& context, Simd simd) {
     require_sensible(context);
     const KernelTable& kernels = kernels_of<KernelTable>(simd);
     const Kernel own = own_kernel(format, context, simd);

@@ -35,13 +35,11 @@ std::string_view name_of(Kernel kernel);
 
 /// The path of round_array on values carried in fp32 or fp64. All of these throw std::invalid_argument where the
 /// operation does.
-Path choose_round_path(const FloatFormat& format, const FloatFormat& container, const ArrayContext& context,
+Path choose_round_path(const FloatFormat& format, const FloatFormat& container, const Context& context,
                        Simd simd = simd_choice());
 /// The path of convert_array.
-Path choose_path(const FloatFormat& to, const FloatFormat& from, const ArrayContext& context,
-                 Simd simd = simd_choice());
+Path choose_path(const FloatFormat& to, const FloatFormat& from, const Context& context, Simd simd = simd_choice());
 /// The path of add_array and so on.
-Path choose_path(Operation operation, const FloatFormat& format, const ArrayContext& context,
-                 Simd simd = simd_choice());
+Path choose_path(Operation operation, const FloatFormat& format, const Context& context, Simd simd = simd_choice());
 
 }  // namespace ulp::array

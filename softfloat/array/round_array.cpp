@@ -9,8 +9,7 @@ namespace ulp {
 namespace {
 
 template <class Real>
-void round_each(const FloatFormat& format, std::span<const Real> from, std::span<Real> to,
-                const ArrayContext& context) {
+void round_each(const FloatFormat& format, std::span<const Real> from, std::span<Real> to, const Context& context) {
     for (std::size_t i = 0; i < from.size(); ++i) {
         Context scalar = scalar_context(context, i);
         to[i] = round_to(format, from[i], scalar);
@@ -19,8 +18,8 @@ void round_each(const FloatFormat& format, std::span<const Real> from, std::span
 
 }  // namespace
 
-void round_array(const FloatFormat& format, std::span<const float> from, std::span<float> to,
-                 const ArrayContext& context, Simd simd) {
+void round_array(const FloatFormat& format, std::span<const float> from, std::span<float> to, const Context& context,
+                 Simd simd) {
     array::require_same_size("round_array", from.size(), to.size());
     const array::Path path = array::choose_round_path(format, formats::fp32, context, simd);
     if (path.kernel == array::Kernel::scalar_loop) return round_each(format, from, to, context);
@@ -30,8 +29,8 @@ void round_array(const FloatFormat& format, std::span<const float> from, std::sp
     kernels[plan->range](plan->constants, from.data(), to.data(), from.size());
 }
 
-void round_array(const FloatFormat& format, std::span<const double> from, std::span<double> to,
-                 const ArrayContext& context, Simd simd) {
+void round_array(const FloatFormat& format, std::span<const double> from, std::span<double> to, const Context& context,
+                 Simd simd) {
     array::require_same_size("round_array", from.size(), to.size());
     const array::Path path = array::choose_round_path(format, formats::fp64, context, simd);
     if (path.kernel == array::Kernel::scalar_loop) return round_each(format, from, to, context);
@@ -41,11 +40,11 @@ void round_array(const FloatFormat& format, std::span<const double> from, std::s
     kernels[plan->range](plan->constants, from.data(), to.data(), from.size());
 }
 
-void round_array(const FloatFormat& format, std::span<double> values, const ArrayContext& context, Simd simd) {
+void round_array(const FloatFormat& format, std::span<double> values, const Context& context, Simd simd) {
     round_array(format, values, values, context, simd);
 }
 
-void round_array(const FloatFormat& format, std::span<float> values, const ArrayContext& context, Simd simd) {
+void round_array(const FloatFormat& format, std::span<float> values, const Context& context, Simd simd) {
     round_array(format, values, values, context, simd);
 }
 

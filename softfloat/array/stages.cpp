@@ -28,7 +28,7 @@ RoundKernel64 write_kernel(const FloatFormat& format, const Plan64& plan, const 
 }
 
 template <class Word>
-std::optional<BasicPlan<Word>> plan_for(const FloatFormat& format, const ArrayContext& context) {
+std::optional<BasicPlan<Word>> plan_for(const FloatFormat& format, const Context& context) {
     if constexpr (sizeof(Word) == 8) {
         return make_plan64(format, context);
     } else {
@@ -38,13 +38,13 @@ std::optional<BasicPlan<Word>> plan_for(const FloatFormat& format, const ArrayCo
 
 }  // namespace
 
-void plan_operands(RoundingPlan& plan, const FloatFormat& format, const ArrayContext& context) {
+void plan_operands(RoundingPlan& plan, const FloatFormat& format, const Context& context) {
     if (!context.flush_inputs) return;
     plan.operand_below = static_cast<std::uint32_t>(format.emin() + formats::fp32.bias) << formats::fp32.fraction_bits;
     plan.operand_sign = format.has_negative_zero() ? 0x80000000 : 0;
 }
 
-std::optional<Reader> Reader::make(const FloatFormat& format, const ArrayContext& context, const KernelTable& kernels) {
+std::optional<Reader> Reader::make(const FloatFormat& format, const Context& context, const KernelTable& kernels) {
     const auto plan = make_plan(format, {});
     if (!plan) return std::nullopt;
     Reader reader;
@@ -71,7 +71,7 @@ const void* Reader::read(const void* from, std::size_t begin, std::size_t count,
 }
 
 template <class Word>
-std::optional<BasicWriter<Word>> BasicWriter<Word>::make(const FloatFormat& format, const ArrayContext& context,
+std::optional<BasicWriter<Word>> BasicWriter<Word>::make(const FloatFormat& format, const Context& context,
                                                          const KernelTable& kernels) {
     const auto plan = plan_for<Word>(format, context);
     if (!plan) return std::nullopt;

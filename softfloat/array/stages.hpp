@@ -26,8 +26,7 @@ constexpr std::size_t bytes_of(const FloatFormat& format) {
 class Reader {
   public:
     /// Nothing if there is no kernel for the format.
-    static std::optional<Reader> make(const FloatFormat& format, const ArrayContext& context,
-                                      const KernelTable& kernels);
+    static std::optional<Reader> make(const FloatFormat& format, const Context& context, const KernelTable& kernels);
     /// `count` elements from the element `begin` on: the words, in `buffer` or where they were.
     const void* read(const void* from, std::size_t begin, std::size_t count, void* buffer) const;
 
@@ -40,7 +39,7 @@ class Reader {
 };
 
 /// Without flush_inputs, which is the reader's: what is written may be smaller than an operand's subnormals.
-constexpr ArrayContext of_results(ArrayContext context) {
+constexpr Context of_results(Context context) {
     context.flush_inputs = false;
     return context;
 }
@@ -52,23 +51,23 @@ class BasicWriter {
     using RoundingPlan = BasicRoundingPlan<Word>;
     using Kernel = void (*)(const RoundingPlan&, const void* in, void* out, std::size_t count);
     /// Nothing if there is no kernel for the format and context.
-    static std::optional<BasicWriter> make(const FloatFormat& format, const ArrayContext& context,
+    static std::optional<BasicWriter> make(const FloatFormat& format, const Context& context,
                                            const KernelTable& kernels);
     /// `count` elements to the element `begin` and on. With stochastic rounding, calls are made in order of `begin`.
     void write(const void* words, std::size_t begin, std::size_t count, void* to);
     [[nodiscard]] const RoundingPlan& plan() const { return plan_.constants; }
 
   private:
-    BasicWriter(const BasicPlan<Word>& plan, const ArrayContext& context) : plan_(plan), context_(context) {}
+    BasicWriter(const BasicPlan<Word>& plan, const Context& context) : plan_(plan), context_(context) {}
     Kernel kernel_ = nullptr;
     BasicPlan<Word> plan_;
-    ArrayContext context_;
+    Context context_;
     std::size_t bytes_ = 4;
 };
 using Writer = BasicWriter<std::uint32_t>;
 using Writer64 = BasicWriter<std::uint64_t>;
 
 /// Sets what the plan says of operands: flushed or not.
-void plan_operands(RoundingPlan& plan, const FloatFormat& format, const ArrayContext& context);
+void plan_operands(RoundingPlan& plan, const FloatFormat& format, const Context& context);
 
 }  // namespace ulp::array

@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "softfloat/round.hpp"
+
 namespace ulp::array {
 
 static_assert(std::endian::native == std::endian::little, "load_word and store_word put the low byte first");
@@ -26,11 +28,6 @@ void require_same_size(std::string_view function, std::size_t from, std::size_t 
                                 std::to_string(to) + " elements; give arrays of the same size");
 }
 
-void require_sensible(const ArrayContext& context) {
-    if (context.rounding != Rounding::stochastic) return;
-    if (context.random_bits >= 1 && context.random_bits <= 32) return;
-    throw std::invalid_argument("stochastic rounding with " + std::to_string(context.random_bits) +
-                                " random bits; choose 1 to 32");
-}
+void require_sensible(const Context& context) { static_cast<void>(can_round(context)); }
 
 }  // namespace ulp::array

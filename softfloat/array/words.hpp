@@ -17,7 +17,7 @@ namespace ulp::array {
 
 /// out[i] = convert_bits(to, from, in[i]).
 void convert_words(const FloatFormat& to, const FloatFormat& from, const void* in, void* out, std::size_t count,
-                   const ArrayContext& context, Simd simd);
+                   const Context& context, Simd simd);
 
 /// a[i] op b[i], sqrt(a[i]), a[i] * b[i] + c[i]; operands that the operation has not are null.
 struct Operands {
@@ -26,13 +26,13 @@ struct Operands {
     const void* c = nullptr;
 };
 void operate_words(const FloatFormat& format, Operation operation, const Operands& operands, void* out,
-                   std::size_t count, const ArrayContext& context, Simd simd);
+                   std::size_t count, const Context& context, Simd simd);
 
 /// Throws std::invalid_argument that names the function and both sizes if they differ.
 void require_same_size(std::string_view function, std::size_t from, std::size_t to);
 
 /// Throws std::invalid_argument if the context's random_bits make no sense.
-void require_sensible(const ArrayContext& context);
+void require_sensible(const Context& context);
 
 /// One element's storage word, for what has no kernel.
 std::uint64_t load_word(const void* words, std::size_t bytes, std::size_t element);

@@ -125,7 +125,7 @@ constexpr std::uint64_t pow_bits(const FloatFormat& format, std::uint64_t a, std
     }
     const Special special = Pow::special(x, y);
     if (special.rule != Special::Rule::compute) return special_bits(format, special, context);
-    if (within_fp32(format)) {
+    if (within_fp32(format) && support::has_default_arithmetic()) {
         const Decision quick = round_quick(format, Pow::quick(x, y), context);
         if (quick.decided) return quick.bits;
     }

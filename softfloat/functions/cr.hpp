@@ -27,7 +27,7 @@ constexpr float cbrt(float x) { return evaluate_fp32<functions::Cbrt>(x); }
 
 constexpr float pow(float x, float y) {
     // 2^-126 < x^y < 2^127, where float(e^(y log x)) is in range; an x <= 0 is left to the rules.
-    if (functions::is_positive_finite(x) && functions::is_finite(y)) {
+    if (support::has_default_arithmetic() && functions::is_positive_finite(x) && functions::is_finite(y)) {
         const double exponent = static_cast<double>(y) * quick_phase::log(static_cast<double>(x));
         if (exponent > -87 && exponent < 88) {
             const QuickFloat quick = round_quick_fp32(quick_phase::exp(exponent));
@@ -41,7 +41,7 @@ constexpr float pow(float x, float y) {
 constexpr float hypot(float x, float y) {
     // The squares are exact in double.
     const double square = static_cast<double>(x) * x + static_cast<double>(y) * y;
-    if (square > 0x1p-250 && square < 0x1p253) {
+    if (support::has_default_arithmetic() && square > 0x1p-250 && square < 0x1p253) {
         const QuickFloat quick = round_quick_fp32(square * quick_phase::rsqrt(square));
         if (quick.decided) return quick.value;
     }

@@ -1,7 +1,8 @@
 // How a function of one operand is computed in a format, once for all functions:
 //
 //   special operands and exact results    by the function's own table
-//   quick phase                           in double; taken where all values within its error bound round alike
+//   quick phase                           in double; taken where all values within its error bound round to the same
+//                                         result, and where the processor has its default arithmetic
 //   accurate phase                        127 bits, where the quick one cannot decide
 //
 // A Function is a struct with
@@ -21,6 +22,7 @@
 #include <stdexcept>
 
 #include "softfloat/functions/float127.hpp"
+#include "softfloat/support/processor_rounding.hpp"
 
 namespace ulp {
 
@@ -71,7 +73,7 @@ struct Decision {
     bool decided;
     std::uint64_t bits;
 };
-/// Rounds y if every number within its error bound rounds alike, flags included:
+/// Rounds y if every number within its error bound rounds to the same result, flags included:
 ///
 ///     ---|-------------------|---          results' boundaries
 ///              (---y---)                    decided
@@ -110,7 +112,7 @@ constexpr std::uint64_t evaluate_bits(const FloatFormat& format, std::uint64_t b
     const auto x = operand<std::uint64_t>(format, bits, context);
     const Special special = Function::special(x);
     if (special.rule != Special::Rule::compute) return special_bits(format, special, context);
-    if (within_fp32(format)) {
+    if (within_fp32(format) && support::has_default_arithmetic()) {
         const Decision quick = round_quick(format, Function::quick(to_double(x)), context);
         if (quick.decided) return quick.bits;
     }
@@ -143,7 +145,7 @@ constexpr QuickFloat round_quick_fp32(double y) {
 /// The function of an fp32 number, rounded to nearest even: equal to evaluate_bits<Function>(fp32, ...), and quick.
 template <class Function>
 constexpr float evaluate_fp32(float x) {
-    if (Function::fp32_domain(x)) {
+    if (support::has_default_arithmetic() && Function::fp32_domain(x)) {
         const QuickFloat quick = round_quick_fp32(Function::quick(static_cast<double>(x)));
         if (quick.decided) return quick.value;
     }

@@ -9,6 +9,7 @@
 #include "softfloat/matrix_units/gemm_kernels/fast_gemm.hpp"
 #include "softfloat/matrix_units/gemm_path.hpp"
 #include "softfloat/matrix_units/nan_payload.hpp"
+#include "softfloat/support/float_environment.hpp"
 #include "softfloat/support/parallel.hpp"
 #include "softfloat/vector/dispatch.hpp"
 
@@ -90,6 +91,7 @@ void fp64_gemm(const TensorCoreModel& model, const Fp64Problem& p) {
         for (std::int64_t j = 0; j < p.n(); ++j) b[static_cast<std::size_t>(k * p.n() + j)] = p.b(k, j);
     }
     for_each_index(p.m(), worth_threads(is_long(p)), [&](std::int64_t i) {
+        const support::FloatEnvironment environment;  // of this thread
         std::vector<double> row(static_cast<std::size_t>(p.n()));
         for (std::int64_t j = 0; j < p.n(); ++j) row[static_cast<std::size_t>(j)] = !p.has_c() ? 0 : p.c(i, j);
         for (std::int64_t k = 0; k < p.k(); ++k) add_multiple(p.a(i, k), b.data() + k * p.n(), row.data(), p.n());

@@ -7,8 +7,9 @@ namespace ulp {
 
 __extension__ typedef unsigned __int128 UInt128;
 
-// Nothing here comes from <bit>: in code for a GPU nvcc 13.0 makes the constant 64 of std::countl_zero, without a
-// warning, and constants of std::countr_zero, std::popcount and std::has_single_bit, too. The builtin below it knows.
+// Nothing here comes from <bit>: in code for a GPU nvcc 13.0 silently compiles std::countl_zero to the constant 64, and
+// std::countr_zero, std::popcount and std::has_single_bit to constants, too; it compiles __builtin_clzll, used below,
+// correctly.
 
 /// Number of bits up to the leading one; 0 for 0.
 constexpr int bit_length(std::uint64_t x) { return x == 0 ? 0 : 64 - __builtin_clzll(x); }

@@ -8,7 +8,7 @@
 namespace ulp {
 
 /// Whether a loop should run on all threads: if it is long, and its caller is not one of several threads already. A
-/// region of one thread would give the same numbers, but wakes no one at the cost of two calls of the system.
+/// one-thread region would give the same result, at the cost of two needless system calls.
 inline bool worth_threads(bool is_long) { return is_long && omp_get_max_threads() > 1 && omp_in_parallel() == 0; }
 
 /// f(i) for each i in [0, count), where `parallel` on all threads as they become free.

@@ -33,11 +33,11 @@ int subnormals(const Tensor<float>& tensor, const FloatFormat& format) {
 }
 
 TEST_CASE("an option of a recipe is written after its name") {
-    CHECK(recipe_by_name("bf16").subnormals == Subnormals{});
+    CHECK(recipe_by_name("bf16").rounding == Context{});
     CHECK(recipe_by_name("bf16").fused.empty());
     const Recipe both = recipe_by_name("bf16+ftz+fused");
     CHECK(both.name == "bf16+ftz+fused");
-    CHECK(both.subnormals == Subnormals{.flush_inputs = true, .flush_outputs = true});
+    CHECK(both.rounding == Context{.flush_inputs = true, .flush_outputs = true});
     CHECK(both.fuses("relu"));
     CHECK(!both.fuses("linear"));
     CHECK(both.weights == formats::bf16);

@@ -16,14 +16,8 @@ namespace {
 
 using namespace ulp;
 
-float slow(const FloatFormat& format, float x, Extremes extremes) {
-    Context context{.flush_outputs = extremes.flush_tiny, .saturate = extremes.saturate};
-    return round_to(format, x, context);
-}
-double slow(const FloatFormat& format, double x, Extremes extremes) {
-    Context context{.flush_outputs = extremes.flush_tiny, .saturate = extremes.saturate};
-    return round_to(format, x, context);
-}
+float slow(const FloatFormat& format, float x, Context options) { return round_to(format, x, options); }
+double slow(const FloatFormat& format, double x, Context options) { return round_to(format, x, options); }
 
 template <class Real>
 auto bits_of(Real x) {
@@ -32,12 +26,12 @@ auto bits_of(Real x) {
 
 /// How many of the numbers round differently; the first is reported.
 template <class Real>
-int mismatches(const FloatFormat& format, const std::vector<Real>& numbers, Extremes extremes) {
-    const Rounder<Real> round(format, extremes);
+int mismatches(const FloatFormat& format, const std::vector<Real>& numbers, Context options) {
+    const Rounder<Real> round(format, options);
     int count = 0;
     for (const Real x : numbers) {
         const Real fast = round(x);
-        const Real expected = slow(format, x, extremes);
+        const Real expected = slow(format, x, options);
         if (bits_of(fast) == bits_of(expected)) continue;
         if (count++ == 0) {
             MESSAGE(name_of(format) << ": " << bits_of(x) << " rounds to " << bits_of(fast) << ", not "
@@ -83,17 +77,20 @@ std::vector<Real> random_patterns(int count) {
     return numbers;
 }
 
-constexpr Extremes all_extremes[] = {
-    {}, {.flush_tiny = true}, {.saturate = true}, {.flush_tiny = true, .saturate = true}};
+constexpr Context all_options[] = {{},
+                                   {.flush_outputs = true},
+                                   {.saturate = true},
+                                   {.flush_outputs = true, .saturate = true},
+                                   {.tininess = Tininess::before_rounding, .flush_outputs = true}};
 
 TEST_CASE("fast rounding from fp32 equals round_to around every code and midpoint, and on random patterns") {
     for (const NamedFormat& row : named_formats()) {
         const FloatFormat& format = row.format;
         if (!format.has_sign || !format.has_subnormals || format.fraction_bits > 23) continue;
         CAPTURE(row.name);
-        for (const Extremes extremes : all_extremes) {
-            CHECK(mismatches(format, random_patterns<float>(100000), extremes) == 0);
-            if (format.code_bits() <= 16) CHECK(mismatches(format, around_the_grid<float>(format), extremes) == 0);
+        for (const Context& options : all_options) {
+            CHECK(mismatches(format, random_patterns<float>(100000), options) == 0);
+            if (format.code_bits() <= 16) CHECK(mismatches(format, around_the_grid<float>(format), options) == 0);
         }
     }
 }
@@ -101,8 +98,9 @@ TEST_CASE("fast rounding from fp32 equals round_to around every code and midpoin
 TEST_CASE("sums of tensors in a format are the steps' sums, for every pair of edges and of random numbers") {
     for (const NamedFormat& row : named_formats()) {
         if (!row.format.has_sign || !row.format.has_subnormals || row.format.fraction_bits > 23) continue;
-        for (const Subnormals how : {Subnormals{}, Subnormals{false, true}, Subnormals{true, true}}) {
-            const StepFormat format{row.format, how};
+        for (const Context& how :
+             {Context{}, Context{.flush_outputs = true}, Context{.flush_inputs = true, .flush_outputs = true}}) {
+            const ComputeFormat format{row.format, how};
             CAPTURE(row.name);
             std::vector<float> numbers = random_patterns<float>(5000);
             // Where subnormals end, and in the middle of them.
@@ -133,11 +131,18 @@ TEST_CASE("fast rounding from fp64 equals round_to around every code and midpoin
         const FloatFormat& format = row.format;
         if (!format.has_sign || !format.has_subnormals) continue;
         CAPTURE(row.name);
-        for (const Extremes extremes : all_extremes) {
-            CHECK(mismatches(format, random_patterns<double>(50000), extremes) == 0);
-            if (format.code_bits() <= 16) CHECK(mismatches(format, around_the_grid<double>(format), extremes) == 0);
+        for (const Context& options : all_options) {
+            CHECK(mismatches(format, random_patterns<double>(50000), options) == 0);
+            if (format.code_bits() <= 16) CHECK(mismatches(format, around_the_grid<double>(format), options) == 0);
         }
     }
+}
+
+TEST_CASE("a Rounder refuses the options that it has not") {
+    CHECK_THROWS_WITH_AS(Rounder<float>(formats::fp16, {.rounding = Rounding::up}),
+                         "a Rounder rounds to nearest even and flushes no inputs; round_to has all options",
+                         std::invalid_argument);
+    CHECK_THROWS_AS(Rounder<double>(formats::fp16, {.flush_inputs = true}), std::invalid_argument);
 }
 
 TEST_CASE("rounding an array equals rounding its entries") {

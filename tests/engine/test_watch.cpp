@@ -136,9 +136,9 @@ TEST_CASE("long tensors are counted and rounded alike by any number of threads")
         Watch watch;
         watch.histograms = true;
         Tensor<float> exact({static_cast<Index>(numbers.size())}, numbers);
-        CHECK(watch.store("op", {"exact"}, exact, StepFormat()));
+        CHECK(watch.store("op", {"exact"}, exact, ComputeFormat{}));
         Tensor<float> tensor({static_cast<Index>(numbers.size())}, numbers);
-        CHECK_FALSE(watch.store("op", {"forward"}, tensor, StepFormat(formats::fp16)));
+        CHECK_FALSE(watch.store("op", {"forward"}, tensor, ComputeFormat{formats::fp16}));
         CHECK(std::equal(rounded.begin(), rounded.end(), tensor.data()));
         ExponentHistogram of_rounded;
         of_rounded.add(rounded);

@@ -5,6 +5,8 @@
 
 #include "softfloat/arithmetic.hpp"
 #include "softfloat/array/context.hpp"
+#include "softfloat/functions/functions.hpp"
+#include "softfloat/text.hpp"
 #include "tests/softfloat/cases.hpp"
 #include "tests/softfloat/check.hpp"
 
@@ -101,20 +103,57 @@ TEST_CASE("sums, products, quotients and roots round up for exactly their share 
     }
 }
 
-TEST_CASE("no random bits: stochastic rounding is toward zero; bits above them count for nothing") {
-    Context none{.rounding = Rounding::stochastic, .random = 12345};
-    CHECK(convert_bits(formats::fp16, formats::fp32, 0x3F801FFF, none) == 0x3C00);
+/// Whether the evaluation of `operation` says that random bits are missing.
+template <class Operation>
+bool refuses(Operation operation) {
+    try {
+        operation();
+    } catch (const std::invalid_argument& error) {
+        return std::string_view(error.what()).find("needs 1 to 32 random bits") != std::string_view::npos;
+    }
+    return false;
+}
+
+TEST_CASE("stochastic rounding without random bits is refused by every operation that rounds") {
+    for (const int random_bits : {0, -1, 33}) {
+        Context none{.rounding = Rounding::stochastic, .random_bits = random_bits, .random = 12345};
+        const fp16 x{1.5};
+        const fp16 y{0.1};
+        CHECK(refuses([&] { convert<e4m3>(y, none); }));
+        CHECK(refuses([&] { round_to(formats::e4m3, 0.1F, none); }));
+        CHECK(refuses([&] { round_to(formats::e4m3, 0.1, none); }));
+        CHECK(refuses([&] { return fp16(0.1, none); }));
+        CHECK(refuses([&] { add(x, y, none); }));
+        CHECK(refuses([&] { subtract(x, y, none); }));
+        CHECK(refuses([&] { multiply(x, y, none); }));
+        CHECK(refuses([&] { divide(x, y, none); }));
+        CHECK(refuses([&] { sqrt(y, none); }));
+        CHECK(refuses([&] { fma(x, y, x, none); }));
+        CHECK(refuses([&] { exp(y, none); }));
+        CHECK(refuses([&] { pow(x, y, none); }));
+        CHECK(refuses([&] { scalb(y, 1, none); }));
+        CHECK(refuses([&] { round_to_integral(y, none); }));
+        CHECK(refuses([&] { integer_from_bits<int>(formats::fp16, y.bits(), none); }));
+        CHECK(refuses([&] { bits_from_integer(formats::fp16, 2049, none); }));
+        CHECK(refuses([&] { parse_bits(formats::fp16, "0.1", none); }));
+        CHECK(none.flags == 0);
+    }
+    CHECK(refuses([] { round_to(formats::fp16, 0.1F, Rounding::stochastic); }));
+    CHECK(refuses([] { round_to(formats::fp16, 0.1, Rounding::stochastic); }));
+}
+
+TEST_CASE("bits above the random bits count for nothing") {
     Context noisy{.rounding = Rounding::stochastic, .random_bits = 4, .random = 0xFFFF0};
     CHECK(convert_bits(formats::fp16, formats::fp32, 0x3F801FFF, noisy) == 0x3C00);
     CHECK(convert_bits(formats::fp16, formats::fp32, 0x3F800000, noisy) == 0x3C00);
 }
 
 TEST_CASE("an element's random number depends on seed, stream and position only, and is uniform in its bits") {
-    ArrayContext context{.random_bits = 8, .seed = 1, .stream = 2};
+    Context context{.random_bits = 8, .seed = 1, .stream = 2};
     std::vector<int> counts(256);
     for (std::size_t i = 0; i < 65'536; ++i) ++counts[random_for(context, i)];
     for (const int count : counts) CHECK((count > 160 && count < 352));  // 256 expected, six deviations of 16
-    ArrayContext later = context;
+    Context later = context;
     later.first = 1000;
     CHECK(random_for(later, 23) == random_for(context, 1023));
     later = context;

@@ -102,10 +102,15 @@ Decimal standard_shortest(Hardware x) {
     return split(std::string(buffer.begin(), end));
 }
 
+double round_to_fp64(const FloatFormat& format, std::uint64_t bits) {
+    Context exact;
+    return std::bit_cast<double>(convert_bits(formats::fp64, format, bits, exact));
+}
+
 }  // namespace
 
-TEST_CASE_TEMPLATE("every code's decimal is the shortest that reads back and the closest of those", Type, fp16, bf16,
-                   e5m2, e4m3, e5m2fnuz, e4m3fnuz, e3m2, e2m3, e2m1, e8m0) {
+TEST_CASE_TEMPLATE("integers below 2^24 have all digits, other codes the fewest that read back, the closest of those",
+                   Type, fp16, bf16, e5m2, e4m3, e5m2fnuz, e4m3fnuz, e3m2, e2m3, e2m1, e8m0) {
     constexpr FloatFormat format = Type::format;
     const Oracle oracle(format);
     int wrong = 0;
@@ -114,7 +119,12 @@ TEST_CASE_TEMPLATE("every code's decimal is the shortest that reads back and the
         const std::string text = to_decimal(format, bits);
         if (x.is_nan() ? text != "nan" : read(format, text) != bits) ++wrong;
         if (x.kind != Number::Kind::finite || x.is_zero()) continue;
-        if (!is_shortest(oracle, bits & format.magnitude_mask(), text)) ++wrong;
+        const double size = std::fabs(round_to_fp64(format, bits));
+        const bool all_digits = size < 0x1p24 && std::floor(size) == size;
+        if (all_digits ? text != to_exact_decimal(format, bits)
+                       : !is_shortest(oracle, bits & format.magnitude_mask(), text)) {
+            ++wrong;
+        }
     }
     CHECK(wrong == 0);
 }
@@ -197,9 +207,16 @@ TEST_CASE_TEMPLATE("every midpoint reads as a tie, and a digit a thousand places
 TEST_CASE("text as a person writes it") {
     CHECK(to_decimal(fp16{0.1}) == "0.1");
     CHECK(to_exact_decimal(formats::fp16, 0x2E66) == "0.0999755859375");
-    CHECK(to_decimal(fp16{65504}) == "65500");  // its neighbours are 32 away
+    CHECK(to_decimal(fp16{65504}) == "65504");  // an integer: all digits, though 65500 reads back
     CHECK(to_exact_decimal(formats::fp16, 0x7BFF) == "65504");
     CHECK(to_decimal(e2m1{6}) == "6");
+    CHECK(to_decimal(e5m2{57344}) == "57344");
+    CHECK(to_decimal(e4m3{448}) == "448");
+    CHECK(to_decimal(fp16{2050}) == "2050");
+    CHECK(to_decimal(-bf16{131072}) == "-131072");
+    CHECK(to_decimal(bf16{16711680}) == "16711680");  // the last below 2^24
+    CHECK(to_decimal(bf16{16777216}) == "16800000");
+    CHECK(to_decimal(std::numeric_limits<bf16>::max()) == "3.39e38");
     CHECK(to_decimal(fp16::from_bits(1)) == "6e-8");
     CHECK(to_decimal(fp64{1e17}) == "1e17");
     CHECK(to_decimal(-fp16{0}) == "-0");

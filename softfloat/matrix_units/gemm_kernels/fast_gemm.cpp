@@ -11,6 +11,7 @@
 #include "softfloat/matrix_units/gemm_kernels/aligned.hpp"
 #include "softfloat/matrix_units/gemm_kernels/kernel_choice.hpp"
 #include "softfloat/matrix_units/gemm_kernels/pack.hpp"
+#include "softfloat/support/float_environment.hpp"
 #include "softfloat/support/parallel.hpp"
 
 namespace ulp::gemm_kernels {
@@ -378,6 +379,7 @@ void fast_gemm(const Kernels& kernels, const TensorCoreModel& model, const GemmP
     // What each thread does. `share` divides the numbers below a count among the threads, and lets none go on before
     // all are done.
     const auto run = [&](const auto& share) {
+        const support::FloatEnvironment environment;  // of this thread
         Tile tile;
         each_piece(problem, most, [&](const Extent& at) {
             const Plan plan = make_plan(kernels, oriented, piece_of(problem, at, most), at.k > 0);

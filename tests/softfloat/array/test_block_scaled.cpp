@@ -1,12 +1,14 @@
 // MX and NVFP4: worked examples, every code under every scale, and random blocks against the oracle.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
 #include <vector>
 
 #include "softfloat/array/block_scaled.hpp"
+#include "softfloat/array/context.hpp"
 #include "softfloat/float.hpp"
 #include "tests/softfloat/cases.hpp"
 #include "tests/softfloat/oracle.hpp"
@@ -192,6 +194,94 @@ TEST_CASE("NVFP4 of zeros, of blocks too small for a scale, with NaN") {
     CHECK(std::fabs(back[0] - 1) <= 0x1p-23F);  // three roundings of the scales, each below half a unit
     CHECK(back[16] == 0);
     CHECK(std::isnan(back[32]));
+}
+
+TEST_CASE("NVFP4 where the factor 2688 / largest would overflow, and at the ends of fp32's range") {
+    std::vector<float> values(16);
+    std::vector<std::uint8_t> scales(1);
+    std::vector<std::uint8_t> codes(16);
+    std::vector<float> back(16);
+    const auto round_trip = [&](float amax) {
+        values[0] = amax;
+        values[1] = -amax / 2;
+        const float tensor_scale = quantize_nvfp4(values, scales, codes);
+        CHECK(std::isfinite(tensor_scale));
+        CHECK(tensor_scale > 0);
+        dequantize_nvfp4(tensor_scale, scales, codes, back);
+        for (const float x : back) CHECK_FALSE(std::isnan(x));
+        return tensor_scale;
+    };
+    constexpr float largest = std::numeric_limits<float>::max();
+    // 2688 / 7.8e-36 is beyond fp32: the factor is its largest number, 1 / that is 2^-128. 7.8e-36 / 6 * factor = 442,
+    // which E4M3 rounds to 448, and 7.8e-36 / (448 * 2^-128) = 5.92 is 6 in E2M1.
+    CHECK(round_trip(7.8e-36F) == 0x1p-128F);
+    CHECK(scales[0] == 0x7E);
+    CHECK(codes[0] == 0x7);
+    CHECK(codes[1] == 0xD);
+    CHECK(back[0] == 2688 * 0x1p-128F);
+    // 8e-36 is the first of the two that did not overflow.
+    CHECK(round_trip(8e-36F) > 0x1p-128F);
+    CHECK(codes[0] == 0x7);
+    // 1e-40 / 6 * factor = 0.0057, in E4M3 3 * 2^-9; the element's factor overflows, too, and the element is zero.
+    CHECK(round_trip(1e-40F) == 0x1p-128F);
+    CHECK(scales[0] == 0x03);
+    CHECK(codes[0] == 0);
+    CHECK(back[0] == 0);
+    CHECK(round_trip(0) == 1);
+    CHECK(back[0] == 0);
+    round_trip(largest);
+    CHECK(scales[0] == 0x7E);
+    CHECK(codes[0] == 0x7);
+    CHECK(codes[1] == 0xD);
+}
+
+/// The mean of the elements where all values are 0.3 times the scale, which E2M1 has between 0 and 0.5: three of five
+/// become 0.5.
+TEST_CASE("stochastic rounding draws a number for each element of a block-scaled array") {
+    constexpr std::size_t count = 32 * 512;
+    const Context options{.rounding = Rounding::stochastic, .random_bits = 16, .seed = 5, .first = 3};
+    std::vector<float> values(count, 0.3F);
+    for (std::size_t i = 0; i < count; i += 16) values[i] = 6;  // the scales are 1, or nearly
+    std::vector<std::uint8_t> codes(count);
+    std::vector<std::uint8_t> scales(count / 32);
+    const auto mean = [&] {
+        double sum = 0;
+        for (std::size_t i = 0; i < count; ++i) sum += i % 16 != 0 && codes[i] == 1 ? 0.5 : 0;
+        return sum / (count / 16.0 * 15);
+    };
+    // The standard deviation of one is 0.245, of the mean of 15,360 it is 0.002: six of them.
+    const auto near = [](double found, double expected) { return std::fabs(found - expected) < 0.012; };
+    quantize_mx(formats::e2m1, values, scales, codes, options);
+    CHECK(near(mean(), 0.3));
+    for (std::size_t i = 0; i < count; ++i) {
+        Context scalar = scalar_context(options, i);
+        CHECK(codes[i] == convert<e2m1>(fp32(values[i]), scalar).bits());
+    }
+    // A piece of the array rounds as it does in the whole.
+    const std::vector<std::uint8_t> whole = codes;
+    Context later = options;
+    later.first += 64;
+    quantize_mx(formats::e2m1, std::span(values).first(64), std::span(scales).first(2), std::span(codes).first(64),
+                later);
+    CHECK(std::equal(codes.begin(), codes.begin() + 64, whole.begin() + 64));
+
+    scales.resize(count / 16);
+    const float tensor_scale = quantize_nvfp4(values, scales, codes, options);
+    CHECK(near(mean() * tensor_scale * 448, 0.3));
+    // The mistake: one number for all elements.
+    const Context one = scalar_context(options, 0);
+    for (std::size_t i = 0; i < count; ++i) {
+        Context scalar = one;
+        codes[i] = convert<e2m1>(fp32(values[i]), scalar).bits();
+    }
+    CHECK_FALSE(near(mean(), 0.3));
+
+    Context none = options;
+    none.random_bits = 0;
+    CHECK_THROWS_AS(quantize_mx(formats::e2m1, std::span(values).first(32), std::span(scales).first(1),
+                                std::span(codes).first(32), none),
+                    std::invalid_argument);
+    CHECK_THROWS_AS(quantize_nvfp4(values, scales, codes, none), std::invalid_argument);
 }
 
 TEST_CASE("every NVFP4 element under every scale decodes to their product and one rounding") {

@@ -14,23 +14,23 @@
 
 namespace {
 
-using ulp::ArrayContext;
+using ulp::Context;
 using ulp::FloatFormat;
 using ulp::Rounding;
 using ulp::Simd;
 using ulp::array::bytes_of;
 using Words = std::vector<std::uint64_t>;
 
-Words convert_each(const FloatFormat& to, const FloatFormat& from, const ArrayContext& context, const Words& words) {
+Words convert_each(const FloatFormat& to, const FloatFormat& from, const Context& context, const Words& words) {
     Words converted;
     for (std::size_t i = 0; i < words.size(); ++i) {
-        ulp::Context scalar = scalar_context(context, i);
+        Context scalar = scalar_context(context, i);
         converted.push_back(convert_bits(to, from, words[i], scalar));
     }
     return converted;
 }
 
-Words convert_array(const FloatFormat& to, const FloatFormat& from, const ArrayContext& context, const Words& words,
+Words convert_array(const FloatFormat& to, const FloatFormat& from, const Context& context, const Words& words,
                     Simd simd) {
     const auto in = ulp::test::to_bytes(words, bytes_of(from));
     std::vector<unsigned char> out(words.size() * bytes_of(to));
@@ -55,7 +55,7 @@ std::size_t mismatches(const Words& expected, const Words& converted, const Word
     return count;
 }
 
-void check(const ulp::test::TestFormat& to, const ulp::test::TestFormat& from, const ArrayContext& context,
+void check(const ulp::test::TestFormat& to, const ulp::test::TestFormat& from, const Context& context,
            const Words& words) {
     const Words expected = convert_each(to.format, from.format, context, words);
     for (const Simd simd : ulp::supported_simd()) {
@@ -92,7 +92,7 @@ const Words& fp64_words() {
         Words each;
         ulp::test::Words random(3);
         for (const std::uint64_t word : fp32_words()) {
-            ulp::Context exact;
+            Context exact;
             const std::uint64_t wide = convert_bits(ulp::formats::fp64, ulp::formats::fp32, word, exact);
             const std::uint64_t choice = random.next();
             if (choice % 2 == 0) continue;

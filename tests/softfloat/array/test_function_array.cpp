@@ -14,7 +14,7 @@
 
 namespace {
 
-using ulp::ArrayContext;
+using ulp::Context;
 using ulp::FloatFormat;
 using ulp::Rounding;
 using ulp::array::bytes_of;
@@ -24,7 +24,7 @@ using Words = std::vector<std::uint64_t>;
 Function function_at(int index) { return static_cast<Function>(index); }
 
 /// How many elements differ from the scalar function's.
-std::size_t mismatches(const FloatFormat& format, Function made, Function claimed, const ArrayContext& context,
+std::size_t mismatches(const FloatFormat& format, Function made, Function claimed, const Context& context,
                        const Words& words) {
     const auto in = ulp::test::to_bytes(words, bytes_of(format));
     std::vector<unsigned char> out(in.size());
@@ -32,7 +32,7 @@ std::size_t mismatches(const FloatFormat& format, Function made, Function claime
     const auto evaluate = ulp::array::scalar_function(claimed);
     std::size_t count = 0;
     for (std::size_t i = 0; i < words.size(); ++i) {
-        ulp::Context scalar = scalar_context(context, i);
+        Context scalar = scalar_context(context, i);
         const std::uint64_t expected = evaluate(format, words[i], scalar);
         count += expected != ulp::test::word_at(out, bytes_of(format), i) ? 1 : 0;
     }
@@ -56,7 +56,7 @@ TEST_CASE("array functions of short formats equal the scalar functions") {
         for (int i = 0; i < ulp::array::functions; ++i) {
             CHECK_MESSAGE(mismatches(format, function_at(i), function_at(i), {}, words) == 0, i);
         }
-        const ArrayContext up{.rounding = Rounding::up, .flush_outputs = true, .saturate = true};
+        const Context up{.rounding = Rounding::up, .flush_outputs = true, .saturate = true};
         CHECK(mismatches(format, Function::exp, Function::exp, up, words) == 0);
         CHECK(mismatches(format, Function::tanh, Function::tanh, {.rounding = Rounding::odd}, words) == 0);
     }
@@ -70,7 +70,7 @@ TEST_CASE("array functions of long formats and by chance equal the scalar functi
             CHECK(mismatches(format, function_at(i), function_at(i), {.rounding = Rounding::down}, words) == 0);
         }
     }
-    const ArrayContext stochastic{.rounding = Rounding::stochastic, .random_bits = 12, .seed = 4};
+    const Context stochastic{.rounding = Rounding::stochastic, .random_bits = 12, .seed = 4};
     const Words words = ulp::test::codes(ulp::formats::fp16, 2000);
     CHECK(mismatches(ulp::formats::fp16, Function::log, Function::log, stochastic, words) == 0);
 }
@@ -98,7 +98,7 @@ TEST_CASE("typed functions, of one operand and of two, in place and from several
         threads.emplace_back([&x, &count = wrong[t]] {
             std::vector<ulp::fp16> y = x;
             ulp::gelu_array<ulp::fp16>(y, y, {.rounding = Rounding::down});
-            ulp::Context down{.rounding = Rounding::down};
+            Context down{.rounding = Rounding::down};
             for (std::size_t i = 0; i < x.size(); ++i) count += y[i].bits() != gelu(x[i], down).bits() ? 1 : 0;
         });
     }
@@ -109,7 +109,7 @@ TEST_CASE("typed functions, of one operand and of two, in place and from several
     ulp::pow_array<ulp::fp16>(x, x, y);
     CHECK(y[600].bits() == pow(x[600], x[600]).bits());
     ulp::hypot_array<ulp::fp16>(x, y, y, {.rounding = Rounding::toward_zero});
-    ulp::Context toward_zero{.rounding = Rounding::toward_zero};
+    Context toward_zero{.rounding = Rounding::toward_zero};
     CHECK(y[700].bits() == hypot(x[700], pow(x[700], x[700]), toward_zero).bits());
 }
 

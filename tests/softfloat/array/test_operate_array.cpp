@@ -17,7 +17,7 @@
 
 namespace {
 
-using ulp::ArrayContext;
+using ulp::Context;
 using ulp::FloatFormat;
 using ulp::Rounding;
 using ulp::Simd;
@@ -62,7 +62,7 @@ Operands operands_for(const FloatFormat& format) {
 
 template <class Word>
 std::uint64_t operate_bits(const FloatFormat& format, Operation op, std::uint64_t a, std::uint64_t b, std::uint64_t c,
-                           ulp::Context& context) {
+                           Context& context) {
     switch (op) {
         case ulp::array::op_add: return ulp::add_bits<Word>(format, a, b, context);
         case ulp::array::op_subtract: return ulp::subtract_bits<Word>(format, a, b, context);
@@ -75,17 +75,17 @@ std::uint64_t operate_bits(const FloatFormat& format, Operation op, std::uint64_
     return 0;
 }
 
-Words operate_each(const FloatFormat& format, Operation op, const ArrayContext& context, const Operands& operands) {
+Words operate_each(const FloatFormat& format, Operation op, const Context& context, const Operands& operands) {
     const auto operate = format.precision() <= 24 ? operate_bits<std::uint64_t> : operate_bits<ulp::UInt128>;
     Words results;
     for (std::size_t i = 0; i < operands.a.size(); ++i) {
-        ulp::Context scalar = scalar_context(context, i);
+        Context scalar = scalar_context(context, i);
         results.push_back(operate(format, op, operands.a[i], operands.b[i], operands.c[i], scalar));
     }
     return results;
 }
 
-Words operate_array(const FloatFormat& format, Operation op, const ArrayContext& context, const Operands& operands,
+Words operate_array(const FloatFormat& format, Operation op, const Context& context, const Operands& operands,
                     Simd simd) {
     const std::size_t bytes = bytes_of(format);
     const auto a = ulp::test::to_bytes(operands.a, bytes);
@@ -116,7 +116,7 @@ std::size_t mismatches(const Words& expected, const Words& results, const Operan
     return count;
 }
 
-void check(const ulp::test::TestFormat& format, const ArrayContext& context, const Operands& operands) {
+void check(const ulp::test::TestFormat& format, const Context& context, const Operands& operands) {
     for (int i = 0; i < ulp::array::operations; ++i) {
         const auto op = static_cast<Operation>(i);
         const Words expected = operate_each(format.format, op, context, operands);
@@ -161,7 +161,7 @@ TEST_CASE("array arithmetic flushes, saturates and rounds stochastically as the 
         }
         if (format.format.precision() > 24) continue;
         for (const int bits : {1, 16, 32}) {
-            ArrayContext context{.rounding = Rounding::stochastic, .random_bits = bits, .seed = 8, .first = 2};
+            Context context{.rounding = Rounding::stochastic, .random_bits = bits, .seed = 8, .first = 2};
             check(format, context, operands);
             context.flush_inputs = context.flush_outputs = context.saturate = true;
             check(format, context, operands);

@@ -11,20 +11,20 @@
 
 namespace {
 
-using ulp::ArrayContext;
+using ulp::Context;
 using ulp::FloatFormat;
 using ulp::Rounding;
 using ulp::Simd;
 using ulp::array::Kernel;
 using ulp::array::Path;
 
-std::vector<ArrayContext> all_contexts() {
-    std::vector<ArrayContext> contexts;
+std::vector<Context> all_contexts() {
+    std::vector<Context> contexts;
     auto roundings = ulp::test::deterministic_roundings();
     roundings.push_back(Rounding::stochastic);
     for (const Rounding rounding : roundings) {
         for (int options = 0; options < 16; ++options) {
-            ArrayContext context{.rounding = rounding};
+            Context context{.rounding = rounding};
             if ((options & 1) != 0) context.tininess = ulp::Tininess::before_rounding;
             context.flush_inputs = (options & 2) != 0;
             context.flush_outputs = (options & 4) != 0;
@@ -59,7 +59,7 @@ TEST_CASE("rounding and conversion take a vector kernel with every option") {
     Tally tally;
     for (const char* const name : vectorised_formats) {
         const FloatFormat format = ulp::format_by_name(name);
-        for (const ArrayContext& context : all_contexts()) {
+        for (const Context& context : all_contexts()) {
             for (const Simd simd : ulp::supported_simd()) {
                 for (const FloatFormat& container : {ulp::formats::fp32, ulp::formats::fp64}) {
                     tally.count(ulp::array::choose_round_path(format, container, context, simd), true, name);
@@ -77,7 +77,7 @@ TEST_CASE("arithmetic takes a vector kernel with every option, but for fp32 with
     Tally tally;
     for (const char* const name : vectorised_formats) {
         const FloatFormat format = ulp::format_by_name(name);
-        for (const ArrayContext& context : all_contexts()) {
+        for (const Context& context : all_contexts()) {
             for (const Simd simd : ulp::supported_simd()) {
                 for (int i = 0; i < ulp::array::operations; ++i) {
                     const auto operation = static_cast<ulp::array::Operation>(i);

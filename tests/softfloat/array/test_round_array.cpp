@@ -20,7 +20,7 @@
 
 namespace {
 
-using ulp::ArrayContext;
+using ulp::Context;
 using ulp::FloatFormat;
 using ulp::Rounding;
 using ulp::Simd;
@@ -31,10 +31,10 @@ const std::vector<float> all_operands = ulp::test::fp32_operands();
 std::uint32_t bits(float x) { return std::bit_cast<std::uint32_t>(x); }
 
 /// What the scalar function makes of each operand.
-std::vector<float> round_each(const FloatFormat& format, const ArrayContext& context, std::span<const float> operands) {
+std::vector<float> round_each(const FloatFormat& format, const Context& context, std::span<const float> operands) {
     std::vector<float> rounded(operands.size());
     for (std::size_t i = 0; i < operands.size(); ++i) {
-        ulp::Context scalar = scalar_context(context, i);
+        Context scalar = scalar_context(context, i);
         rounded[i] = round_to(format, operands[i], scalar);
     }
     return rounded;
@@ -61,7 +61,7 @@ std::string describe(float operand, float expected, float rounded) {
     return text.data();
 }
 
-void check_all_formats(const ArrayContext& context, std::span<const float> operands) {
+void check_all_formats(const Context& context, std::span<const float> operands) {
     std::vector<float> rounded(operands.size());
     for (const auto& tested : array_formats()) {
         const FloatFormat& format = tested.format;
@@ -96,7 +96,7 @@ TEST_CASE("round_array equals round_to in stochastic rounding, for any number of
 #if defined(__x86_64__)
 TEST_CASE("the caller's rounding, flushing of subnormals and flags neither change round_array nor are changed") {
     const FloatFormat format{.exponent_bits = 7, .fraction_bits = 3, .bias = 117};
-    const ArrayContext context{.rounding = Rounding::stochastic, .seed = 5};
+    const Context context{.rounding = Rounding::stochastic, .random_bits = 32, .seed = 5};
     const auto operands = std::span<const float>(all_operands);
     const std::vector<float> expected = round_each(format, context, operands);
     const unsigned saved = _mm_getcsr();
@@ -122,7 +122,7 @@ TEST_CASE("round_array flushes and saturates as round_to does") {
                           operands);
     }
     for (const int random_bits : {1, 5, 32}) {
-        ArrayContext context{.rounding = Rounding::stochastic, .random_bits = random_bits};
+        Context context{.rounding = Rounding::stochastic, .random_bits = random_bits};
         context.flush_outputs = context.saturate = true;
         check_all_formats(context, operands);
         context.tininess = ulp::Tininess::before_rounding;
@@ -140,11 +140,11 @@ TEST_CASE("round_array rounds fp64 once, in every format and rounding, and with 
         operands.push_back(std::bit_cast<double>(words.next()));
         operands.push_back(std::bit_cast<double>(words.next() >> 13));
     }
-    std::vector<ArrayContext> contexts;
+    std::vector<Context> contexts;
     auto roundings = ulp::test::deterministic_roundings();
     roundings.insert(roundings.end(), {Rounding::stochastic, Rounding::stochastic});
     for (const Rounding rounding : roundings) {
-        ArrayContext context{.rounding = rounding, .random_bits = contexts.size() % 2 == 0 ? 9 : 32, .seed = 6};
+        Context context{.rounding = rounding, .random_bits = contexts.size() % 2 == 0 ? 9 : 32, .seed = 6};
         context.first = 1;
         contexts.push_back(context);
         context.flush_outputs = context.saturate = true;
@@ -155,10 +155,10 @@ TEST_CASE("round_array rounds fp64 once, in every format and rounding, and with 
     }
     std::vector<double> rounded(operands.size());
     for (const auto& tested : array_formats()) {
-        for (const ArrayContext& context : contexts) {
+        for (const Context& context : contexts) {
             std::vector<double> expected;
             for (std::size_t i = 0; i < operands.size(); ++i) {
-                ulp::Context scalar = scalar_context(context, i);
+                Context scalar = scalar_context(context, i);
                 expected.push_back(round_to(tested.format, operands[i], scalar));
             }
             for (const Simd simd : ulp::supported_simd()) {
@@ -182,7 +182,7 @@ TEST_CASE("round_array works in place, on every length and alignment, and touche
             std::size_t mismatches = 0;
             for (std::size_t begin = 0; begin < 5; ++begin) {
                 for (std::size_t size = 0; size < 150; ++size) {
-                    const ArrayContext context{.rounding = rounding, .seed = 5, .first = size};
+                    const Context context{.rounding = rounding, .random_bits = 32, .seed = 5, .first = size};
                     std::vector<float> values(operands.begin(), operands.end());
                     std::vector<float> expected = values;
                     const auto piece = std::span(values).subspan(begin, size);
@@ -200,7 +200,7 @@ TEST_CASE("round_array works in place, on every length and alignment, and touche
 TEST_CASE("stochastic rounding of pieces equals that of the whole, also where the counter carries") {
     const auto operands = std::span<const float>(all_operands).last(3000);
     for (const std::uint64_t first : {std::uint64_t{0}, (std::uint64_t{1} << 34) - 1000, ~std::uint64_t{0} / 2}) {
-        ArrayContext context{.rounding = Rounding::stochastic, .seed = 9, .stream = 77, .first = first};
+        Context context{.rounding = Rounding::stochastic, .random_bits = 32, .seed = 9, .stream = 77, .first = first};
         const std::vector<float> whole = round_each(ulp::formats::bf16, context, operands);
         for (const Simd simd : ulp::supported_simd()) {
             std::vector<float> at_once(operands.begin(), operands.end());
@@ -222,7 +222,7 @@ TEST_CASE("the comparison finds a wrong rounding, a wrong format and a wrong see
     const auto& operands = all_operands;
     std::vector<float> rounded(operands.size());
     const auto roundings = ulp::test::deterministic_roundings();
-    const ArrayContext stochastic{.rounding = Rounding::stochastic, .seed = 1};
+    const Context stochastic{.rounding = Rounding::stochastic, .random_bits = 32, .seed = 1};
     for (const auto& format : {ulp::formats::fp16, ulp::formats::bf16, ulp::formats::e4m3}) {
         std::vector<std::vector<float>> expected;
         for (const Rounding rounding : roundings)
@@ -237,9 +237,10 @@ TEST_CASE("the comparison finds a wrong rounding, a wrong format and a wrong see
                 round_array(ulp::formats::e5m2, operands, rounded, {.rounding = roundings[made]}, simd);
                 CHECK(compare(expected[made], rounded).mismatches != 0);
             }
-            for (const ArrayContext& wrong : {ArrayContext{.rounding = Rounding::stochastic, .seed = 2},
-                                              ArrayContext{.rounding = Rounding::stochastic, .seed = 1, .stream = 1},
-                                              ArrayContext{.rounding = Rounding::stochastic, .seed = 1, .first = 1}}) {
+            for (const Context& wrong :
+                 {Context{.rounding = Rounding::stochastic, .random_bits = 32, .seed = 2},
+                  Context{.rounding = Rounding::stochastic, .random_bits = 32, .seed = 1, .stream = 1},
+                  Context{.rounding = Rounding::stochastic, .random_bits = 32, .seed = 1, .first = 1}}) {
                 round_array(format, operands, rounded, wrong, simd);
                 CHECK(compare(expected_stochastic, rounded).mismatches != 0);
             }
@@ -254,7 +255,7 @@ TEST_CASE("arrays of different sizes and senseless numbers of random bits are re
                          "round_array: arrays of 5 and 4 elements; give arrays of the same size",
                          std::invalid_argument);
     for (const int random_bits : {0, -1, 33}) {
-        const ArrayContext context{.rounding = Rounding::stochastic, .random_bits = random_bits};
+        const Context context{.rounding = Rounding::stochastic, .random_bits = random_bits};
         CHECK_THROWS_AS(round_array(ulp::formats::fp16, five, context), std::invalid_argument);
     }
 }
