@@ -7,10 +7,12 @@
 #include <cmath>
 #include <limits>
 
+#include "experiments/unit_explanation.hpp"
 #include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/block_steps.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/exact_sum.hpp"
+#include "softfloat/matrix_units/table/units.hpp"
 #include "softfloat/text.hpp"
 
 namespace ulp {
@@ -150,23 +152,6 @@ std::string explain_groups(const TensorCoreModel& model, const DotOperands& oper
     return text;
 }
 
-/// Units of ordinary operations: the sum after each instruction.
-std::string explain_chained(const TensorCoreModel& model, const DotOperands& operands) {
-    std::string text;
-    std::uint32_t c = operands.c;
-    const auto k = static_cast<std::int64_t>(size_of(operands));
-    for (std::int64_t first = 0; first < k; first += model.instruction_k) {
-        text += instruction_header(model, operands, static_cast<int>(first / model.instruction_k));
-        const std::uint32_t start = c;
-        c = chain_dot(model, operands.a.data() + first, operands.b.data() + first, c,
-                      std::min<std::int64_t>(model.instruction_k, k - first));
-        text += fmt::format(
-            "{} products of ordinary fp32 operations (see its summation tree in `ulplab discover`): {} -> {}\n",
-            model.instruction_k, number(model.accumulator, start), number(model.accumulator, c));
-    }
-    return text;
-}
-
 ExactSum exact_sum(const TensorCoreModel& model, const DotOperands& operands, bool& finite) {
     ExactSum sum;
     BlockSpecials specials;
@@ -267,40 +252,41 @@ std::string explain_dot(const TensorCoreModel& model, const DotOperands& operand
     return text + "result " + number(model.accumulator, chained(model, operands)) + "\n";
 }
 
-std::vector<DotCandidate> dot_candidates(const ModelRow& row, const DotOperands& operands) {
-    const TensorCoreModel& model = row.model;
+std::vector<DotCandidate> dot_candidates(const std::string& key, const TensorCoreModel& model,
+                                         const DotOperands& operands) {
     std::vector<DotCandidate> candidates;
     const auto add = [&](std::string name, std::uint32_t result) {
         candidates.push_back({std::move(name), result, error_in_ulps(model, operands, result)});
     };
-    add(row.key(), chained(model, operands));
+    add(key, chained(model, operands));
     const std::size_t k = size_of(operands);
-    add(row.key() + ", descending k", chained(model, reordered(operands, [&](std::size_t i) { return k - 1 - i; })));
-    add(row.key() + ", even k first", chained(model, reordered(operands, [&](std::size_t i) {
-                                                  const std::size_t evens = (k + 1) / 2;
-                                                  return i < evens ? 2 * i : 2 * (i - evens) + 1;
-                                              })));
+    add(key + ", descending k", chained(model, reordered(operands, [&](std::size_t i) { return k - 1 - i; })));
+    add(key + ", even k first", chained(model, reordered(operands, [&](std::size_t i) {
+                                            const std::size_t evens = (k + 1) / 2;
+                                            return i < evens ? 2 * i : 2 * (i - evens) + 1;
+                                        })));
     const auto step = static_cast<std::size_t>(model.instruction_k);
     for (const std::size_t pieces : {2U, 3U, 4U, 8U}) {
         const std::size_t length = ((k + step - 1) / step + pieces - 1) / pieces * step;
-        if (length < k) add(fmt::format("{}, split-k {}", row.key(), pieces), split(model, operands, length));
+        if (length < k) add(fmt::format("{}, split-k {}", key, pieces), split(model, operands, length));
     }
     for (const std::size_t every : {32U, 64U, 128U, 256U}) {
         if (every % step != 0 || every >= k) continue;
         DotOperands from_zero = operands;
         from_zero.c = 0;
         const std::uint32_t sum = split(model, from_zero, every);
-        add(fmt::format("{}, promoted every {}, c last", row.key(), every),
+        add(fmt::format("{}, promoted every {}, c last", key, every),
             static_cast<std::uint32_t>(add_nearest(model.accumulator, sum, operands.c)));
     }
     DotOperands without_c = operands;
     without_c.c = 0;
-    add(row.key() + ", from zero, c last",
+    add(key + ", from zero, c last",
         static_cast<std::uint32_t>(add_nearest(model.accumulator, chained(model, without_c), operands.c)));
-    for (const ModelRow& other : model_table()) {
-        const bool same_types = other.model.a_format == model.a_format && other.model.b_format == model.b_format &&
-                                other.model.accumulator == model.accumulator;
-        if (same_types && other.key() != row.key()) add(other.key(), chained(other.model, operands));
+    for (const UnitRow& row : unit_table()) {
+        const auto* other = row.as<TensorCoreModel>();
+        const bool same_types = other != nullptr && other->a_format == model.a_format &&
+                                other->b_format == model.b_format && other->accumulator == model.accumulator;
+        if (same_types && row.key() != key) add(row.key(), chained(*other, operands));
     }
     add("loop, each product and sum rounded", plain_loop(model, operands));
     add("loop of fused multiply-adds", chained(loop_model(model, Summation::fma_chain), operands));

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "softfloat/matrix_units/models.hpp"
+#include "softfloat/matrix_units/model.hpp"
 
 namespace ulp {
 
@@ -29,7 +29,8 @@ struct DotCandidate {
 
 /// This unit and every other row with the same formats, this unit with k in other orders, split or promoted, and fp32
 /// loops and trees. Same results stand together.
-std::vector<DotCandidate> dot_candidates(const ModelRow& row, const DotOperands& operands);
+std::vector<DotCandidate> dot_candidates(const std::string& key, const TensorCoreModel& model,
+                                         const DotOperands& operands);
 
 /// The exact value, as a decimal of at most 17 digits (of its 64 leading bits).
 std::string exact_dot_text(const TensorCoreModel& model, const DotOperands& operands);

@@ -137,7 +137,7 @@ class Sample {
         const auto k = static_cast<std::int64_t>(data_.a.columns());
         std::vector<float> d(static_cast<std::size_t>(elements()));
         // The library multiplies D' = B' * A': its A is our B.
-        soft_product(model, order, {m, n, k, {b_.data(), k, 1}, {a_.data(), 1, k}, {}, {d.data(), n, 1}});
+        soft_product(model, order, {{b_.data(), m, k, k, 1}, {a_.data(), k, n, 1, k}, {}, {d.data(), m, n, n, 1}});
         std::uint64_t equal = 0;
         for (std::size_t i = 0; i < rows_.size(); ++i) {
             for (std::size_t j = 0; j < columns_.size(); ++j) {

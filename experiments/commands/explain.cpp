@@ -1,16 +1,21 @@
 // `ulplab explain --model KEY`: one dot product of a matrix unit, step by step, beside other orders and other units.
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <charconv>
+#include <limits>
 #include <memory>
 #include <optional>
 
 #include "experiments/commands/command.hpp"
 #include "experiments/dot_explanation.hpp"
 #include "experiments/matrix_files.hpp"
+#include "experiments/unit_explanation.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
 #include "softfloat/matrix_units/policies.hpp"
+#include "softfloat/matrix_units/table/units.hpp"
 #include "softfloat/round.hpp"
 #include "softfloat/text.hpp"
 
@@ -19,7 +24,7 @@ namespace {
 
 struct Options {
     std::string model, policy;
-    std::vector<std::string> a, b;
+    std::vector<std::string> a, b, a_scales, b_scales;
     std::string c = "0", result;
     std::string a_file, b_file, c_file, d_file;
     std::int64_t row = 0, column = 0;
@@ -52,11 +57,15 @@ std::uint32_t code_of(const FloatFormat& format, const std::string& text, bool r
     return static_cast<std::uint32_t>(code);
 }
 
-DotOperands operands_from_values(const Options& options, const TensorCoreModel& model) {
+void require_values(const Options& options) {
     if (options.a.empty() || options.a.size() != options.b.size()) {
         throw UsageError(fmt::format("give as many values with --a ({}) as with --b ({}), one or more",
                                      options.a.size(), options.b.size()));
     }
+}
+
+DotOperands operands_from_values(const Options& options, const TensorCoreModel& model) {
+    require_values(options);
     DotOperands operands;
     for (std::size_t k = 0; k < options.a.size(); ++k) {
         operands.a.push_back(code_of(model.a_format, options.a[k], options.round, fmt::format("a[{}]", k)));
@@ -126,17 +135,77 @@ void print_candidates(const TensorCoreModel& model, const std::vector<DotCandida
     for (const std::string& name : explaining) fmt::print("  {}\n", name);
 }
 
-ExitCode explain(const Options& options) {
-    ModelRow row = find_model(options.model);
-    if (row.model.accumulator == formats::fp64) throw UsageError("fp64 units cannot be explained; choose another row");
-    if (!options.policy.empty()) row.model = with_policies(row.model, policy_set(options.policy));
+void explain_model(const Options& options, const UnitRow& row, TensorCoreModel model) {
+    if (model.accumulator == formats::fp64) throw UsageError("fp64 units cannot be explained; choose another row");
+    if (!options.policy.empty()) model = with_policies(model, policy_set(options.policy));
     const bool files = !options.a_file.empty() || !options.b_file.empty();
-    const DotOperands operands =
-        files ? operands_from_files(options, row.model) : operands_from_values(options, row.model);
-    fmt::print("{}  ({}: {})\n\n", row.key(), name_of(row.evidence), row.proof);
-    fmt::print("{}", explain_dot(row.model, operands));
-    fmt::print("exact  {}\n", exact_dot_text(row.model, operands));
-    print_candidates(row.model, dot_candidates(row, operands), given_result(options, row.model));
+    const DotOperands operands = files ? operands_from_files(options, model) : operands_from_values(options, model);
+    fmt::print("{}", explain_dot(model, operands));
+    fmt::print("exact  {}\n", exact_dot_text(model, operands));
+    print_candidates(model, dot_candidates(row.key(), model, operands), given_result(options, model));
+}
+
+/// Options that only units of plain floating-point products have.
+void require_values_alone(const Options& options, const std::string& key) {
+    if (!options.a_file.empty() || !options.b_file.empty() || !options.c_file.empty() || !options.d_file.empty() ||
+        !options.result.empty() || !options.policy.empty() || options.round) {
+        throw UsageError(key +
+                         " is explained from --a, --b and --c alone, without files, --result, --policy or --round");
+    }
+    require_values(options);
+}
+
+std::int32_t integer_of(const std::string& text, std::int64_t least, std::int64_t greatest, const std::string& what) {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() || value < least || value > greatest) {
+        throw UsageError(fmt::format("{}: '{}' is not a whole number from {} to {}", what, text, least, greatest));
+    }
+    return static_cast<std::int32_t>(value);
+}
+
+void explain_model(const Options& options, const UnitRow& row, const IntegerModel& model) {
+    require_values_alone(options, row.key());
+    const IntegerRange a_range = operand_range(model, model.a_signed);
+    const IntegerRange b_range = operand_range(model, model.b_signed);
+    using Limits = std::numeric_limits<std::int32_t>;
+    IntegerOperands operands{{}, {}, integer_of(options.c, Limits::min(), Limits::max(), "c")};
+    for (std::size_t k = 0; k < options.a.size(); ++k) {
+        operands.a.push_back(integer_of(options.a[k], a_range.least, a_range.greatest, fmt::format("a[{}]", k)));
+        operands.b.push_back(integer_of(options.b[k], b_range.least, b_range.greatest, fmt::format("b[{}]", k)));
+    }
+    fmt::print("{}", explain_integers(model, operands));
+}
+
+std::vector<std::uint32_t> scale_codes(const BlockScaledModel& model, const std::vector<std::string>& values,
+                                       const std::string& what) {
+    std::vector<std::uint32_t> codes;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        codes.push_back(code_of(model.scale_format, values[i], false, fmt::format("{}[{}]", what, i)));
+    }
+    return codes;
+}
+
+void explain_model(const Options& options, const UnitRow& row, const BlockScaledModel& model) {
+    require_values_alone(options, row.key());
+    const auto block = static_cast<std::size_t>(model.scale_block);
+    const std::size_t blocks = (options.a.size() + block - 1) / block;
+    if (std::max(options.a_scales.size(), options.b_scales.size()) > blocks) {
+        throw UsageError(fmt::format("{} products have {} scale(s) of {} elements, not more", options.a.size(), blocks,
+                                     model.scale_block));
+    }
+    fmt::print("{}", explain_block_scaled(model, {operands_from_values(options, model.unscaled),
+                                                  scale_codes(model, options.a_scales, "a-scales"),
+                                                  scale_codes(model, options.b_scales, "b-scales")}));
+}
+
+ExitCode explain(const Options& options) {
+    const UnitRow& row = find_unit(options.model);
+    if (row.as<BlockScaledModel>() == nullptr && !(options.a_scales.empty() && options.b_scales.empty())) {
+        throw UsageError(options.model + " has no scales; `ulplab models` names the block-scaled models");
+    }
+    fmt::print("{}\nevidence: {}\n\n", row.key(), evidence_text(row));
+    std::visit([&](const auto& model) { explain_model(options, row, model); }, row.model);
     return ExitCode::good;
 }
 
@@ -147,6 +216,10 @@ Action declare(OptionParser& app) {
                    "values of a, with commas: decimal, hexadecimal float, or a storage word like #3C00")
         .delimiter(',');
     app.add_option("--b", options->b, "values of b, as many as of a").delimiter(',');
+    app.add_option("--a-scales", options->a_scales, "scales of a, with commas, for block-scaled models; default 1")
+        .delimiter(',');
+    app.add_option("--b-scales", options->b_scales, "scales of b, with commas, for block-scaled models; default 1")
+        .delimiter(',');
     app.add_option("--c", options->c, "value of c, to which the products are added").capture_default_str();
     app.add_option("--a-file", options->a_file, "A as .npy; --row chooses the dot product's row");
     app.add_option("--b-file", options->b_file, "B as .npy; --column chooses the column");

@@ -1,6 +1,4 @@
 // `ulplab models`: the tables of matrix instructions, with what stands behind each row, and the backends.
-#include "softfloat/matrix_units/models.hpp"
-
 #include <fmt/core.h>
 
 #include <memory>
@@ -10,8 +8,7 @@
 #include "experiments/commands/command.hpp"
 #include "experiments/framework/markdown.hpp"
 #include "softfloat/format_names.hpp"
-#include "softfloat/matrix_units/block_scaled.hpp"
-#include "softfloat/matrix_units/integer_models.hpp"
+#include "softfloat/matrix_units/table/units.hpp"
 #include "softfloat/rounding_names.hpp"
 
 namespace ulp {
@@ -43,74 +40,70 @@ bool aligns_terms(const TensorCoreModel& model) {
            model.summation == Summation::late_addend || model.summation == Summation::late_addend_even_odd;
 }
 
-std::string fraction_bits(const TensorCoreModel& model) {
-    return aligns_terms(model) ? std::to_string(model.fraction_bits) : "";
+/// What a row's columns show. Empty where the unit has no such thing.
+struct Columns {
+    std::string sums, k, group, fraction_bits, rounding, bits;
+};
+
+Columns columns_of(const TensorCoreModel& model) {
+    return {std::string(summation_name(model.summation)),
+            std::to_string(model.instruction_k),
+            std::to_string(model.group_size),
+            aligns_terms(model) ? std::to_string(model.fraction_bits) : "",
+            std::string(name_of(model.rounding)),
+            std::to_string(model.output_fraction_bits)};
 }
 
-nlohmann::ordered_json to_json(const ModelRow& row) {
-    const TensorCoreModel& model = row.model;
+Columns columns_of(const IntegerModel& model) {
+    const std::string k = std::to_string(model.instruction_k);
+    if (model.product == IntegerProduct::exclusive_or) return {"xor, ones counted", k, "", "", "", ""};
+    if (model.product == IntegerProduct::conjunction) return {"and, ones counted", k, "", "", "", ""};
+    return {model.saturates ? "clamped" : "modulo 2^32", k, "", "", "", ""};
+}
+
+Columns columns_of(const BlockScaledModel& model) {
+    Columns columns = columns_of(model.unscaled);
+    columns.sums = fmt::format("{} per {}", name_of(model.scale_format), model.scale_block);
+    return columns;
+}
+
+Columns columns_of(const UnitRow& row) {
+    return std::visit([](const auto& model) { return columns_of(model); }, row.model);
+}
+
+/// A letter for each aspect: L verified live, R recorded, p published, - where the unit has no such aspect.
+std::string aspect_letters(const UnitRow& row) {
+    std::string letters(all_aspects.size(), '-');
+    for (const AspectEvidence& each : row.aspects) {
+        const char letter = each.evidence == Evidence::verified_live ? 'L'
+                            : each.evidence == Evidence::recorded    ? 'R'
+                                                                     : 'p';
+        letters[static_cast<std::size_t>(each.aspect)] = letter;
+    }
+    return letters;
+}
+
+nlohmann::ordered_json to_json(const UnitRow& row) {
+    const Columns columns = columns_of(row);
     nlohmann::ordered_json json = {{"model", row.key()},
                                    {"architecture", row.architecture},
                                    {"instruction", row.instruction},
                                    {"input", row.input},
                                    {"accumulator", row.output},
-                                   {"summation", summation_name(model.summation)},
-                                   {"instruction_k", model.instruction_k},
-                                   {"group", model.group_size}};
-    if (aligns_terms(model)) json["fraction_bits"] = model.fraction_bits;
-    json["rounding"] = name_of(model.rounding);
-    json["output_fraction_bits"] = model.output_fraction_bits;
+                                   {"summation", columns.sums},
+                                   {"instruction_k", std::stoi(columns.k)}};
+    if (!columns.group.empty()) json["group"] = std::stoi(columns.group);
+    if (!columns.fraction_bits.empty()) json["fraction_bits"] = std::stoi(columns.fraction_bits);
+    if (!columns.rounding.empty()) json["rounding"] = columns.rounding;
+    if (!columns.bits.empty()) json["output_fraction_bits"] = std::stoi(columns.bits);
+    if (!row.policies.empty()) json["policies"] = row.policies;
     json["evidence"] = name_of(row.evidence);
     json["proof"] = row.proof;
-    return json;
-}
-
-/// A row of the other two tables, of integers and of block-scaled elements.
-struct OtherRow {
-    std::string key;
-    std::string what;
-    int instruction_k;
-    std::string_view evidence, proof;
-};
-
-std::string described(const IntegerModel& model) {
-    if (model.product == IntegerProduct::exclusive_or) return "xor, ones counted";
-    if (model.product == IntegerProduct::conjunction) return "and, ones counted";
-    return model.saturates ? "clamped" : "modulo 2^32";
-}
-
-std::string described(const BlockScaledModel& model) {
-    return fmt::format("F {}, {} scales for {}", model.unscaled.fraction_bits, name_of(model.scale_format),
-                       model.scale_block);
-}
-
-std::vector<OtherRow> other_rows(const std::string& architecture) {
-    std::vector<OtherRow> rows;
-    const auto add = [&](const auto& row, int k) {
-        if (!architecture.empty() && !row.key.starts_with(architecture + ":")) return;
-        rows.push_back({row.key, described(row.model), k, name_of(row.evidence), row.proof});
-    };
-    for (const IntegerRow& row : integer_table()) add(row, row.model.instruction_k);
-    for (const BlockScaledRow& row : block_scaled_table()) add(row, row.model.unscaled.instruction_k);
-    return rows;
-}
-
-nlohmann::ordered_json to_json(const OtherRow& row) {
-    return {{"model", row.key},
-            {"summation", row.what},
-            {"instruction_k", row.instruction_k},
-            {"evidence", row.evidence},
-            {"proof", row.proof}};
-}
-
-std::string markdown_of(const std::vector<OtherRow>& rows) {
-    std::vector<std::vector<std::string>> cells;
-    for (const OtherRow& row : rows) {
-        cells.push_back({"`" + row.key + "`", row.what, std::to_string(row.instruction_k), std::string(row.evidence),
-                         std::string(row.proof)});
+    for (const AspectEvidence& each : row.aspects) {
+        json["aspects"][std::string(name_of(each.aspect))] = {{"evidence", name_of(each.evidence)},
+                                                              {"data", each.data}};
     }
-    return "\n## Integers, and elements with scales\n\n" +
-           markdown_table({"model", "sums", "k", "evidence", "what proves it, or who claims it"}, cells);
+    return json;
 }
 
 void print_backends() {
@@ -120,61 +113,62 @@ void print_backends() {
     }
 }
 
-void print_markdown(const std::vector<ModelRow>& rows, const std::vector<OtherRow>& others) {
+void print_markdown(const std::vector<const UnitRow*>& rows) {
     std::vector<std::vector<std::string>> cells;
-    for (const ModelRow& row : rows) {
-        const TensorCoreModel& model = row.model;
-        cells.push_back({"`" + row.key() + "`", std::string(summation_name(model.summation)),
-                         std::to_string(model.instruction_k), std::to_string(model.group_size), fraction_bits(model),
-                         std::string(name_of(model.rounding)), std::to_string(model.output_fraction_bits),
-                         std::string(name_of(row.evidence)), row.proof});
+    for (const UnitRow* row : rows) {
+        const Columns c = columns_of(*row);
+        cells.push_back({"`" + row->key() + "`", c.sums, c.k, c.group, c.fraction_bits, c.rounding, c.bits,
+                         row->policies, "`" + aspect_letters(*row) + "`", evidence_text(*row)});
     }
     const std::string explanation =
         "A row is one matrix instruction: what its unit computes, as parameters that "
         "[softfloat/matrix_units/block_dot.hpp](../../softfloat/matrix_units/block_dot.hpp) and its neighbours read. "
-        "k: "
-        "products of one instruction; group: products added at once; F: aligned terms are cut below 2^(M-F), M the "
-        "largest exponent of the group; bits: fraction bits kept by the rounding of a group's sum.\n\n"
-        "Evidence: *recorded*: recordings of the GPU agree with the row, bit for bit; *verified live*: compared with "
-        "the "
-        "unit itself; *published*: stated by the source named, not checked here.\n\n";
-    fmt::print("{}", generated_document("Matrix instructions", "ulplab models --format markdown",
-                                        explanation +
-                                            markdown_table({"model", "summation", "k", "group", "F", "rounding", "bits",
-                                                            "evidence", "what proves it, or who claims it"},
-                                                           cells) +
-                                            markdown_of(others)));
+        "k: products of one instruction; group: products added at once; F: aligned terms are cut below 2^(M-F), M the "
+        "largest exponent of the group; bits: fraction bits kept by the rounding of a group's sum; policy: the set of "
+        "[policies.hpp](../../softfloat/matrix_units/policies.hpp) on the points where the published models "
+        "disagree.\n\n"
+        "Evidence is given aspect by aspect: ordinary values, zeros, exponent floor, subnormals, infinities and "
+        "overflow, "
+        "NaN. *Verified live* (L): recordings of a GPU in this repository decide the aspect and agree with the row bit "
+        "for bit, and so do the bulk runs named; or a test compares the row with the processor itself. *Recorded* (R): "
+        "so do published recordings that are not in this repository. *Published* (p): stated by the source named, "
+        "not checked here. A dash: the unit has no such aspect. A recording decides an aspect if another policy set or "
+        "parameter gives other bits on it; a test computes this.\n\n";
+    fmt::print("{}",
+               generated_document("Matrix instructions", "ulplab models --format markdown",
+                                  explanation + markdown_table({"model", "summation", "k", "group", "F", "rounding",
+                                                                "bits", "policy", "aspects", "evidence"},
+                                                               cells)));
+}
+
+void print_console(const std::vector<const UnitRow*>& rows) {
+    constexpr std::string_view line = "{:<40} {:<20} {:>3} {:>5} {:>2} {:<12} {:>4} {:<6} {:<7} {}\n";
+    fmt::print(line, "model", "summation", "k", "group", "F", "rounding", "bits", "policy", "aspects",
+               "evidence of ordinary values");
+    for (const UnitRow* row : rows) {
+        const Columns c = columns_of(*row);
+        fmt::print(line, row->key(), c.sums, c.k, c.group, c.fraction_bits, c.rounding, c.bits, row->policies,
+                   aspect_letters(*row), fmt::format("{} ({})", name_of(row->evidence), row->proof));
+    }
+    fmt::print(
+        "\naspects: ordinary values, zeros, exponent floor, subnormals, infinities and overflow, NaN;\n"
+        "L verified live, R recorded, p published, - not an aspect of this unit\n");
 }
 
 ExitCode print_models(const Options& options) {
-    std::vector<ModelRow> rows;
+    std::vector<const UnitRow*> rows;
     const std::string architecture = options.gpu.empty() ? "" : architecture_of(options.gpu);
-    for (const ModelRow& row : model_table()) {
-        if (architecture.empty() || row.architecture == architecture) rows.push_back(row);
+    for (const UnitRow& row : unit_table()) {
+        if (architecture.empty() || row.architecture == architecture) rows.push_back(&row);
     }
-    const auto others = other_rows(architecture);
     if (options.format == "markdown") {
-        print_markdown(rows, others);
+        print_markdown(rows);
     } else if (options.format == "json") {
         auto list = nlohmann::ordered_json::array();
-        for (const ModelRow& row : rows) list.push_back(to_json(row));
-        for (const OtherRow& row : others) list.push_back(to_json(row));
+        for (const UnitRow* row : rows) list.push_back(to_json(*row));
         fmt::print("{}\n", list.dump(2));
     } else {
-        fmt::print("{:<32} {:<20} {:>2} {:>5} {:>2} {:<12} {:>4}  {:<9} {}\n", "model", "summation", "k", "group", "F",
-                   "rounding", "bits", "evidence", "proof or source");
-        for (const ModelRow& row : rows) {
-            fmt::print("{:<32} {:<20} {:>2} {:>5} {:>2} {:<12} {:>4}  {:<9} {}\n", row.key(),
-                       summation_name(row.model.summation), row.model.instruction_k, row.model.group_size,
-                       fraction_bits(row.model), name_of(row.model.rounding), row.model.output_fraction_bits,
-                       name_of(row.evidence), row.proof);
-        }
-        if (!others.empty()) {
-            fmt::print("\n{:<32} {:<32} {:>3} {:<9} {}\n", "model", "sums", "k", "evidence", "proof or source");
-        }
-        for (const OtherRow& row : others) {
-            fmt::print("{:<32} {:<32} {:>3} {:<9} {}\n", row.key, row.what, row.instruction_k, row.evidence, row.proof);
-        }
+        print_console(rows);
         if (architecture.empty()) print_backends();
     }
     return ExitCode::good;

@@ -304,15 +304,6 @@ bool equal_ignoring_case(std::string_view x, std::string_view y) {
 
 }  // namespace
 
-std::string_view name_of(Evidence evidence) {
-    switch (evidence) {
-        case Evidence::recorded: return "recorded";
-        case Evidence::verified_live: return "verified live";
-        case Evidence::published: return "published";
-    }
-    return "";
-}
-
 std::string ModelRow::key() const { return architecture + ":" + instruction + "." + input + "." + output; }
 
 std::span<const ModelRow> model_table() {

@@ -7,16 +7,9 @@
 #include <vector>
 
 #include "softfloat/matrix_units/model.hpp"
+#include "softfloat/matrix_units/table/aspects.hpp"
 
 namespace ulp {
-
-/// What stands behind a row.
-enum class Evidence : std::uint8_t {
-    recorded,       // recordings of the GPU agree with it, bit for bit
-    verified_live,  // compared with the unit itself on a machine that has it
-    published       // stated by a published model or paper, not checked here
-};
-std::string_view name_of(Evidence evidence);
 
 /// A row of the table. The key is "<architecture>:<instruction>.<input>.<accumulator>": "sm_90:wgmma.fp16.fp32".
 struct ModelRow {

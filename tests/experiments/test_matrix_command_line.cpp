@@ -257,6 +257,38 @@ TEST_CASE("explain names what explains a result, discover finds a unit's paramet
     check_ends({"probe-table", "--gpu", "K80"}, 2, "there is no GPU model 'K80'");
 }
 
+TEST_CASE("explain shows every kind of unit that models lists") {
+    const auto explained = [](const std::string& model, const std::string& a, const std::string& b,
+                              const std::vector<std::string>& more = {}) {
+        std::vector<std::string> arguments = {"explain", "--model", model, "--a", a, "--b", b};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return arguments;
+    };
+    check_ends(explained("sm_80:mma.s8.s32", "100,-3", "100,7", {"--c", "5"}), 0,
+               "sum of the products 9979, plus c = 5: 9984");
+    check_ends(explained("sm_80:mma.s8.s32.satfinite", "1", "1", {"--c", "2147483647"}), 0,
+               "beyond s32: clamped to 2147483647");
+    check_ends(explained("sm_80:mma.s8.s32", "1", "1", {"--c", "2147483647"}), 0, "beyond s32: wraps to -2147483648");
+    check_ends(explained("sm_80:mma.b1_xor.s32", "1,1", "0,1"), 0, "result 1\n");
+    check_ends(explained("sm_120:mma.nvf4.e2m1.fp32", "6,-4", "0.5,1", {"--a-scales", "2", "--b-scales", "0.25"}), 0,
+               "(-0.5)");
+    check_ends(explained("sm_100:tcgen05.mxf8f6f4.e4m3.fp32", "2", "3"), 0, "result 40C00000 (6)");
+    check_ends(explained("sm_90:mma.fp16.fp32", "1", "1", {"--a-scales", "1"}), 2, "has no scales");
+    check_ends(explained("gfx908:mfma.fp16.fp32", "1,2", "3,4"), 0, "added in pairs");
+    check_ends(explained("gfx942:mfma.fp16.fp32", "1,2", "3,4"), 0, "c aligned to their sum");
+    check_ends(explained("x86:vdpbf16ps.bf16.fp32", "1,2", "3,4"), 0, "k1   fma(2, 4, 0) = 41000000 (8)");
+    check_ends(explained("sm_80:mma.s8.s32", "128", "1"), 2, "a[0]: '128' is not a whole number from -128 to 127");
+    check_ends(explained("sm_80:mma.s8.s32", "1", "1", {"--round"}), 2, "without files");
+}
+
+TEST_CASE("models names the policy set, and evidence aspect by aspect") {
+    check_ends({"models", "--gpu", "A100"}, 0, "B      Rppppp");
+    check_ends({"models", "--gpu", "H100"}, 0, "H      LLLLLL");
+    check_ends({"models", "--gpu", "A100", "--format", "json"}, 0, "\"policies\": \"B\"");
+    check_ends({"models", "--gpu", "A100", "--format", "markdown"}, 0,
+               "ordinary values: recorded (published recordings of A100");
+}
+
 TEST_CASE("every row that models lists is recovered by discover, whatever its kind") {
     const std::string listed = ulplab({"models", "--format", "json"}).output;
     const std::string field = "\"model\": \"";

@@ -12,6 +12,7 @@
 #include "experiments/matrix_files.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
+#include "softfloat/matrix_units/table/units.hpp"
 
 namespace fs = std::filesystem;
 
@@ -41,7 +42,7 @@ const ulp::DotCandidate& named(const std::vector<ulp::DotCandidate>& candidates,
 }  // namespace
 
 TEST_CASE("an explanation shows the terms, the largest exponent, the cut, the sum and the rounding") {
-    const ulp::TensorCoreModel& hopper = ulp::find_model("sm_90:mma.fp16.fp32").model;
+    const ulp::TensorCoreModel& hopper = ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.fp16.fp32");
     const std::string text = ulp::explain_dot(hopper, example());
     CAPTURE(text);
     CHECK(text.find("1.5 * 1.5                    +10.01000000000000000000 * 2^0") != std::string::npos);
@@ -49,14 +50,15 @@ TEST_CASE("an explanation shows the terms, the largest exponent, the cut, the su
     CHECK(text.find("k1    -00.0000000000000000000000001|") != std::string::npos);
     CHECK(text.find("rounded toward zero to 23 fraction bits: 405665FF") != std::string::npos);
     // Ampere keeps one bit less, so the small product is cut away whole.
-    const std::string ampere = ulp::explain_dot(ulp::find_model("sm_80:mma.fp16.fp32").model, example());
+    const std::string ampere =
+        ulp::explain_dot(ulp::unit_model<ulp::TensorCoreModel>("sm_80:mma.fp16.fp32"), example());
     CAPTURE(ampere);
     CHECK(ampere.find("k1    -00.000000000000000000000000|1  cut") != std::string::npos);
     CHECK(ampere.find("result 40566600") != std::string::npos);
 }
 
 TEST_CASE("an explanation of emulated FP8 shows both fp16 instructions and the last addition") {
-    const std::string text = ulp::explain_dot(ulp::find_model("sm_90:mma.e4m3.fp32").model,
+    const std::string text = ulp::explain_dot(ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.e4m3.fp32"),
                                               {{0x38, 0x38, 0x38}, {0x38, 0x38, 0x38}, 0x3F800000});
     CHECK(text.find("fp16 instruction 1: k mod 4 in {0, 1}") != std::string::npos);
     CHECK(text.find("fp16 instruction 2: k mod 4 in {2, 3}") != std::string::npos);
@@ -64,17 +66,17 @@ TEST_CASE("an explanation of emulated FP8 shows both fp16 instructions and the l
 }
 
 TEST_CASE("candidates name the unit that gave a result, and measure errors in ulps") {
-    const ulp::ModelRow& row = ulp::find_model("sm_90:mma.fp16.fp32");
+    const std::string key = "sm_90:mma.fp16.fp32";
     const auto operands = example();
-    const auto candidates = ulp::dot_candidates(row, operands);
-    CHECK(candidates.front().name == row.key());
+    const auto candidates = ulp::dot_candidates(key, ulp::unit_model<ulp::TensorCoreModel>(key), operands);
+    CHECK(candidates.front().name == key);
     CHECK(candidates.front().result == 0x405665FF);
     CHECK(named(candidates, "sm_80:mma.fp16.fp32").result == 0x40566600);
     CHECK(named(candidates, "sm_90:wgmma.fp16.fp32").result == candidates.front().result);
     // The exact sum is 2^-25 below 2.25 + 1 + 0.0999755859375: 1/8 ulp below Ampere's answer, 7/8 above Hopper's.
     CHECK(named(candidates, "sm_80:mma.fp16.fp32").error_in_ulps == doctest::Approx(0.125).epsilon(1e-12));
     CHECK(candidates.front().error_in_ulps == doctest::Approx(-0.875).epsilon(1e-12));
-    CHECK(ulp::exact_dot_text(row.model, operands) == "3.3499755561351776");
+    CHECK(ulp::exact_dot_text(ulp::unit_model<ulp::TensorCoreModel>(key), operands) == "3.3499755561351776");
 }
 
 TEST_CASE("matrices are read in both orders, from numbers and from codes, and off-grid elements are named") {

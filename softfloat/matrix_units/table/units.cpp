@@ -4,6 +4,7 @@
 #include <cctype>
 #include <stdexcept>
 
+#include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/policies.hpp"
 #include "softfloat/support/nearest_names.hpp"
 
@@ -16,25 +17,45 @@ bool equal_ignoring_case(std::string_view x, std::string_view y) {
                       [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
 }
 
+/// Where a row's parameters come from in the aspects that nothing here decides.
+std::string source_of(const UnitRow& row) {
+    if (row.evidence == Evidence::published || row.architecture == "x86") return row.proof;
+    if (row.as<IntegerModel>() != nullptr) return "PTX ISA";
+    return row.policies == "H" ? "as for this GPU's other instructions; no recording of this one decides it"
+                               : "MMA-Sim, arXiv 2511.10909";
+}
+
 /// Rows whose keys are "<architecture>:<instruction>.<input>.<output>".
 UnitRow row_of(const std::string& key, UnitModel model, std::string policies, Evidence evidence, std::string proof) {
     const auto colon = key.find(':');
     const auto saturates = key.find(".satfinite");
     const auto output = key.rfind('.', saturates == std::string::npos ? saturates : saturates - 1);
     const auto input = key.rfind('.', output - 1);
-    return {key.substr(0, colon),
-            key.substr(colon + 1, input - colon - 1),
-            key.substr(input + 1, output - input - 1),
-            key.substr(output + 1),
-            model,
-            std::move(policies),
-            evidence,
-            std::move(proof)};
+    UnitRow row{key.substr(0, colon),
+                key.substr(colon + 1, input - colon - 1),
+                key.substr(input + 1, output - input - 1),
+                key.substr(output + 1),
+                model,
+                std::move(policies),
+                evidence,
+                std::move(proof),
+                {}};
+    const bool live = row.architecture == "x86";
+    row.aspects =
+        evidence_of_row(key, aspects_of(row.model),
+                        {Aspect::ordinary, live ? Evidence::verified_live : Evidence::published, source_of(row)});
+    row.evidence = row.aspects.front().evidence;
+    row.proof = row.aspects.front().data;
+    return row;
+}
+
+bool is_fused(const TensorCoreModel& model) {
+    return model.summation == Summation::fused || model.summation == Summation::fp8_by_hmma;
 }
 
 /// The name of the set that gives the model its policies.
 std::string policies_of(const TensorCoreModel& model) {
-    if (model.summation != Summation::fused && model.summation != Summation::fp8_by_hmma) return "";
+    if (!is_fused(model)) return "";
     for (const PolicySet& set : policy_sets) {
         if (with_policies(model, set) == model) return std::string(set.name);
     }
@@ -60,6 +81,30 @@ std::vector<UnitRow> build_table() {
 }
 
 }  // namespace
+
+AspectSet aspects_of(const UnitModel& model) {
+    if (std::holds_alternative<IntegerModel>(model)) return AspectSet("oi");
+    const auto* floating = std::get_if<TensorCoreModel>(&model);
+    if (floating == nullptr || is_fused(*floating)) return AspectSet("ozfsin");
+    return AspectSet(takes_decoded(*floating) ? "ozsin" : "osin");
+}
+
+std::string evidence_text(const UnitRow& row) {
+    std::string text;
+    for (std::size_t i = 0; i < row.aspects.size(); ++i) {
+        const AspectEvidence& each = row.aspects[i];
+        const bool goes_on = i + 1 < row.aspects.size() && row.aspects[i + 1].evidence == each.evidence &&
+                             row.aspects[i + 1].data == each.data;
+        text += name_of(each.aspect);
+        if (goes_on) {
+            text += ", ";
+            continue;
+        }
+        text += ": " + std::string(name_of(each.evidence)) + " (" + each.data + ")";
+        if (i + 1 < row.aspects.size()) text += "; ";
+    }
+    return text + (row.policies.empty() ? "" : "; policy set " + row.policies);
+}
 
 std::string UnitRow::key() const { return architecture + ":" + instruction + "." + input + "." + output; }
 

@@ -24,9 +24,10 @@ struct UnitRow {
     std::string input;         // "fp16"; "e4m3_e5m2" where a and b differ
     std::string output;        // "fp32", "s32.satfinite": the accumulator
     UnitModel model;
-    std::string policies;  // name of the policy set (policies.hpp); empty where the unit has none
-    Evidence evidence;
-    std::string proof;  // what proves the row, or who published it
+    std::string policies;                 // name of the policy set (policies.hpp); empty where the unit has none
+    Evidence evidence;                    // of ordinary values
+    std::string proof;                    // what proves them, or who published them
+    std::vector<AspectEvidence> aspects;  // each aspect that the unit has
 
     [[nodiscard]] std::string key() const;
     /// The model if it is of that kind, or null.
@@ -35,6 +36,13 @@ struct UnitRow {
         return std::get_if<Model>(&model);
     }
 };
+
+/// The aspects that a unit with this model has: only those that align terms have a floor, integers have no zeros.
+AspectSet aspects_of(const UnitModel& model);
+
+/// The row's evidence in a sentence, aspects with the same evidence together: "ordinary values: recorded (...); zeros,
+/// exponent floor: published, policy set B (...)".
+std::string evidence_text(const UnitRow& row);
 
 /// All rows by vendor, oldest architecture first. Of the rows of one architecture with the same formats the first is
 /// the one that find_unit takes when no instruction is named.

@@ -1,0 +1,216 @@
+#include "experiments/unit_explanation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "softfloat/format_names.hpp"
+#include "softfloat/matrix_units/chain_dot.hpp"
+#include "softfloat/text.hpp"
+
+namespace ulp {
+
+namespace {
+
+std::string number(const FloatFormat& format, std::uint64_t code) {
+    return fmt::format("{} ({})", to_hex_bits(format, code), to_decimal(format, code));
+}
+
+/// One instruction's operands of a longer dot product, filled up with zeros.
+template <class Code>
+std::vector<Code> padded(const std::vector<Code>& all, std::size_t first, std::size_t count, Code filling = 0) {
+    std::vector<Code> part(count, filling);
+    for (std::size_t i = 0; i < count && first + i < all.size(); ++i) part[i] = all[first + i];
+    return part;
+}
+
+std::string instruction_header(std::size_t k, int instruction_k, std::size_t first) {
+    const auto step = static_cast<std::size_t>(instruction_k);
+    return k > step ? fmt::format("instruction {}\n", first / step + 1) : "";
+}
+
+/// Adds products to a running sum one by one, and writes it down.
+class Chain {
+  public:
+    Chain(const TensorCoreModel& model, const DotOperands& in, std::string& text)
+        : model_(model), in_(in), text_(text) {}
+    std::uint64_t add(std::uint64_t sum, std::size_t k) {
+        const std::uint64_t x = widened(model_, model_.a_format, in_.a[k]);
+        const std::uint64_t y = widened(model_, model_.b_format, in_.b[k]);
+        const std::uint64_t d = chained_fma(model_, x, y, sum);
+        const FloatFormat& format = model_.accumulator;
+        text_ += fmt::format("  k{:<3} fma({}, {}, {}) = {}\n", k, to_decimal(format, x), to_decimal(format, y),
+                             to_decimal(format, sum), number(format, d));
+        return d;
+    }
+
+  private:
+    const TensorCoreModel& model_;
+    const DotOperands& in_;
+    std::string& text_;
+};
+
+std::string_view way_of(Summation summation) {
+    switch (summation) {
+        case Summation::pairwise: return "products rounded, added in pairs, then to c, each sum rounded";
+        case Summation::exact: return "products and c added exactly, rounded once";
+        case Summation::late_addend: return "products aligned and truncated, then c aligned to their sum";
+        case Summation::late_addend_even_odd: return "even and odd products summed separately, then c aligned to them";
+        default: return "";
+    }
+}
+
+/// Groups of products that are added to c at once.
+std::string explain_groups_of(const TensorCoreModel& model, const DotOperands& in, std::uint32_t c) {
+    TensorCoreModel group = model;
+    group.instruction_k = model.group_size;
+    std::string text;
+    for (int first = 0; first < model.instruction_k; first += model.group_size) {
+        const std::uint32_t d = chain_dot(group, in.a.data() + first, in.b.data() + first, c, model.group_size);
+        text += fmt::format("  k{} to k{}: {}: {} -> {}\n", first, first + model.group_size - 1,
+                            way_of(model.summation), to_decimal(model.accumulator, c), number(model.accumulator, d));
+        c = d;
+    }
+    return text;
+}
+
+/// One instruction of a unit of ordinary operations.
+std::string explain_instruction(const TensorCoreModel& model, const DotOperands& in) {
+    std::string text;
+    Chain chain(model, in, text);
+    std::uint64_t sum = in.c;
+    const auto k = static_cast<std::size_t>(model.instruction_k);
+    if (model.summation == Summation::fma_chain) {
+        for (std::size_t i = 0; i < k; ++i) sum = chain.add(sum, i);
+    } else if (model.summation == Summation::fma_pairs) {
+        for (std::size_t i = 0; i < k; i += 2) sum = chain.add(chain.add(sum, i + 1), i);
+    } else if (model.summation == Summation::even_odd_fma) {
+        std::uint64_t parts[2] = {0, 0};
+        for (const std::size_t part : {0U, 1U}) {
+            text += part == 0 ? "  even k, from zero\n" : "  odd k, from zero\n";
+            for (std::size_t i = part; i < k; i += 2) parts[part] = chain.add(parts[part], i);
+        }
+        const std::uint64_t both = chained_add(model, parts[0], parts[1]);
+        text += fmt::format("  even + odd = {}\n", number(model.accumulator, both));
+        text += fmt::format("  c + that = {}\n", number(model.accumulator, chained_add(model, in.c, both)));
+    } else {
+        text += explain_groups_of(model, in, in.c);
+    }
+    return text;
+}
+
+/// One instruction with scales.
+struct ScaledInstruction {
+    std::vector<std::uint32_t> a, b, a_scales, b_scales;
+};
+
+struct NamedTerm {
+    std::string name;  // "k0 to k15", "c"
+    BlockTerm term;
+};
+
+std::vector<NamedTerm> terms_of(const BlockScaledModel& model, const ScaledInstruction& in, std::uint32_t c,
+                                BlockSpecials& specials) {
+    const auto together = static_cast<std::size_t>(model.exact_products);
+    std::vector<NamedTerm> terms;
+    for (std::size_t k = 0; k < in.a.size(); k += together) {
+        const std::size_t block = k / static_cast<std::size_t>(model.scale_block);
+        const Scale x = decode_scale(model.scale_format, in.a_scales[block]);
+        const Scale y = decode_scale(model.scale_format, in.b_scales[block]);
+        specials.nan = specials.nan || x.nan || y.nan;
+        const std::string name = together == 1 ? fmt::format("k{}", k) : fmt::format("k{} to k{}", k, k + together - 1);
+        terms.push_back({name, scaled_term(model, &in.a[k], &in.b[k], x, y, specials)});
+    }
+    terms.push_back({"c", addend_term(model.unscaled, c, specials)});
+    return terms;
+}
+
+std::string describe_sum(const TensorCoreModel& model, const std::vector<NamedTerm>& terms, std::uint32_t d) {
+    int largest = model.policies.exponent_floor;
+    for (const NamedTerm& each : terms) largest = std::max(largest, each.term.exponent);
+    std::string text = fmt::format("  largest exponent M = {}; each term in units of 2^(M-{}), cut toward zero\n",
+                                   largest, model.fraction_bits);
+    std::int64_t sum = 0;
+    for (const NamedTerm& each : terms) {
+        const std::int64_t aligned = aligned_term(model, each.term, largest);
+        if (each.term.significand != 0) text += fmt::format("    {:<12} {}\n", each.name, aligned);
+        sum += aligned;
+    }
+    return text + fmt::format("  sum {}, rounded {}: {}\n", sum,
+                              model.rounding == Rounding::toward_zero ? "toward zero" : "to nearest even",
+                              number(model.accumulator, d));
+}
+
+/// One instruction; c becomes its result.
+std::string explain_instruction(const BlockScaledModel& model, const ScaledInstruction& in, std::uint32_t& c) {
+    std::string text;
+    for (std::size_t i = 0; i < in.a_scales.size(); ++i) {
+        const std::size_t first = i * static_cast<std::size_t>(model.scale_block);
+        text += fmt::format(
+            "  scales of k{} to k{}: {} and {}\n", first, first + static_cast<std::size_t>(model.scale_block) - 1,
+            to_decimal(model.scale_format, in.a_scales[i]), to_decimal(model.scale_format, in.b_scales[i]));
+    }
+    BlockSpecials specials;
+    const auto terms = terms_of(model, in, c, specials);
+    c = block_scaled_dot(model, in.a.data(), in.b.data(), in.a_scales.data(), in.b_scales.data(), c);
+    if (!specials.any()) return text + describe_sum(model.unscaled, terms, c);
+    return text + "  an infinity or a NaN decides: " + number(model.unscaled.accumulator, c) + "\n";
+}
+
+}  // namespace
+
+std::string explain_chained(const TensorCoreModel& model, const DotOperands& operands) {
+    std::string text;
+    DotOperands in{{}, {}, operands.c};
+    const auto step = static_cast<std::size_t>(model.instruction_k);
+    for (std::size_t first = 0; first < operands.a.size(); first += step) {
+        in.a = padded(operands.a, first, step);
+        in.b = padded(operands.b, first, step);
+        text += instruction_header(operands.a.size(), model.instruction_k, first) + explain_instruction(model, in);
+        in.c = chain_dot(model, in.a.data(), in.b.data(), in.c, model.instruction_k);
+    }
+    return text;
+}
+
+std::string explain_integers(const IntegerModel& model, const IntegerOperands& operands) {
+    std::string text;
+    std::int32_t c = operands.c;
+    const std::size_t k = operands.a.size();
+    const auto step = static_cast<std::size_t>(model.instruction_k);
+    for (std::size_t first = 0; first < k; first += step) {
+        text += instruction_header(k, model.instruction_k, first);
+        std::int64_t sum = 0;
+        for (std::size_t i = first; i < std::min(k, first + step); ++i) {
+            const std::int64_t product = integer_product(model, operands.a[i], operands.b[i]);
+            text += fmt::format("  k{:<3} {} with {}: {}\n", i, operands.a[i], operands.b[i], product);
+            sum += product;
+        }
+        const std::int32_t d = accumulate(model, sum, c);
+        text += fmt::format("  sum of the products {}, plus c = {}: {}\n", sum, c, sum + c);
+        if (sum + c != d) text += fmt::format("  beyond s32: {} {}\n", model.saturates ? "clamped to" : "wraps to", d);
+        c = d;
+    }
+    return text + fmt::format("result {}\n", c);
+}
+
+std::string explain_block_scaled(const BlockScaledModel& model, const ScaledOperands& operands) {
+    const DotOperands& elements = operands.elements;
+    const auto step = static_cast<std::size_t>(model.unscaled.instruction_k);
+    const auto block = static_cast<std::size_t>(model.scale_block);
+    Context context;
+    const auto one = static_cast<std::uint32_t>(round_to_bits(model.scale_format, false, 0, std::uint64_t{1}, context));
+    std::string text;
+    std::uint32_t c = elements.c;
+    for (std::size_t first = 0; first < elements.a.size(); first += step) {
+        text += instruction_header(elements.a.size(), model.unscaled.instruction_k, first);
+        text += explain_instruction(model,
+                                    {padded(elements.a, first, step), padded(elements.b, first, step),
+                                     padded(operands.a_scales, first / block, step / block, one),
+                                     padded(operands.b_scales, first / block, step / block, one)},
+                                    c);
+    }
+    return text + "result " + number(model.unscaled.accumulator, c) + "\n";
+}
+
+}  // namespace ulp

@@ -1,0 +1,34 @@
+// Dot products of units that do not fuse groups of plain floating-point products, step by step, as text: chains and
+// trees of ordinary operations, integers, elements with block scales. dot_explanation.hpp has the fused ones.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "experiments/dot_explanation.hpp"
+#include "softfloat/matrix_units/block_scaled.hpp"
+#include "softfloat/matrix_units/integer_models.hpp"
+
+namespace ulp {
+
+/// Chains: each operation with its result. Groups that are added in a tree, exactly or with a late c: each group.
+std::string explain_chained(const TensorCoreModel& model, const DotOperands& operands);
+
+/// Numbers in the model's ranges.
+struct IntegerOperands {
+    std::vector<std::int32_t> a, b;
+    std::int32_t c = 0;
+};
+/// Every product, each instruction's sum, and what becomes of it beyond s32.
+std::string explain_integers(const IntegerModel& model, const IntegerOperands& operands);
+
+/// Elements and c, and one scale for each scale_block of them; where there are none, all scales are 1.
+struct ScaledOperands {
+    DotOperands elements;
+    std::vector<std::uint32_t> a_scales, b_scales;
+};
+/// Of each instruction the scaled terms, the largest exponent, each term aligned, their sum and its rounding.
+std::string explain_block_scaled(const BlockScaledModel& model, const ScaledOperands& operands);
+
+}  // namespace ulp

@@ -1,0 +1,72 @@
+#include "softfloat/matrix_units/table/aspects.hpp"
+
+#include "softfloat/matrix_units/table/hardware_runs.hpp"
+
+namespace ulp {
+
+namespace {
+
+/// Names joined by " and ".
+void join(std::string& text, std::string_view more) {
+    if (!text.empty()) text += " and ";
+    text += more;
+}
+
+AspectEvidence evidence_of_aspect(std::string_view key, Aspect aspect, const AspectEvidence& weaker) {
+    std::string here;
+    std::string elsewhere;
+    for (const DecidedAspects& decided : decided_aspects()) {
+        if (decided.key != key || !AspectSet(decided.letters).has(aspect)) continue;
+        join(is_in_repository(decided.folder) ? here : elsewhere, decided.folder);
+    }
+    if (!here.empty()) {
+        const auto runs = seen_on_hardware(key);
+        return {aspect, Evidence::verified_live, runs ? here + ", " + *runs : here};
+    }
+    if (!elsewhere.empty()) {
+        return {aspect, Evidence::recorded,
+                "published recordings of " + elsewhere + " by Khattak and Mikaitis, not in this repository"};
+    }
+    return {aspect, weaker.evidence, weaker.data};
+}
+
+}  // namespace
+
+std::string_view name_of(Evidence evidence) {
+    switch (evidence) {
+        case Evidence::recorded: return "recorded";
+        case Evidence::verified_live: return "verified live";
+        case Evidence::published: return "published";
+    }
+    return "";
+}
+
+std::string_view name_of(Aspect aspect) {
+    switch (aspect) {
+        case Aspect::ordinary: return "ordinary values";
+        case Aspect::zeros: return "zeros";
+        case Aspect::exponent_floor: return "exponent floor";
+        case Aspect::subnormals: return "subnormals";
+        case Aspect::specials: return "infinities and overflow";
+        case Aspect::nan: return "NaN";
+    }
+    return "";
+}
+
+const std::vector<DecidedAspects>& decided_aspects() {
+    static const std::vector<DecidedAspects> table{
+#include "softfloat/matrix_units/table/decided_aspects.inc"
+    };
+    return table;
+}
+
+std::vector<AspectEvidence> evidence_of_row(std::string_view key, const AspectSet& applicable,
+                                            const AspectEvidence& weaker) {
+    std::vector<AspectEvidence> all;
+    for (const Aspect aspect : all_aspects) {
+        if (applicable.has(aspect)) all.push_back(evidence_of_aspect(key, aspect, weaker));
+    }
+    return all;
+}
+
+}  // namespace ulp

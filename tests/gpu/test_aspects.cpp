@@ -1,0 +1,200 @@
+// Which aspects of a row the recordings decide: replayed under every policy set and other parameters. The table claims
+// these and no others.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <set>
+#include <string>
+
+#include "gpu/inputs.hpp"
+#include "gpu/recording.hpp"
+#include "gpu/reference.hpp"
+#include "softfloat/lab/alternatives.hpp"
+#include "softfloat/lab/recordings.hpp"
+#include "softfloat/matrix_units/policies.hpp"
+#include "tests/shared_data.hpp"
+
+using namespace ulp;
+
+namespace {
+
+const std::filesystem::path folder = ULPLAB_RECORDINGS;
+
+/// What the recordings of a key in a folder decide together.
+using Decided = std::map<std::pair<std::string, std::string>, AspectSet>;
+
+RecordedDot dot_of(const gpu::HostProduct& p, std::uint64_t row, std::uint64_t column, std::uint64_t d) {
+    const std::uint64_t b_row = row / (p.d.rows() / p.extents.batch) * p.d.columns() + column;
+    RecordedDot dot;
+    for (std::uint64_t k = 0; k < p.a.columns(); ++k) {
+        dot.a.push_back(p.a.get(row, k));
+        dot.b.push_back(p.b.get(b_row, k));
+    }
+    dot.c = p.c.empty() ? 0 : p.c.get(row, column);
+    dot.d = d;
+    return dot;
+}
+
+void add_elements(std::vector<RecordedDot>& dots, const gpu::HostProduct& p) {
+    for (std::uint64_t i = 0; i < p.d.rows(); ++i) {
+        for (std::uint64_t j = 0; j < p.d.columns(); ++j) dots.push_back(dot_of(p, i, j, p.d.get(i, j)));
+    }
+}
+
+/// The cases of the first digest of each bulk run: where the model gives that digest, its results are the hardware's.
+std::vector<RecordedDot> bulk_dots_of(const gpu::Recording& recording) {
+    std::vector<RecordedDot> dots;
+    const std::uint32_t tiles = gpu::tiles_per_digest(*recording.instruction);
+    for (const gpu::RecordedRun& run : recording.runs) {
+        gpu::HostProduct product = gpu::make_tiles(*recording.instruction, run.input_class, run.seed, tiles);
+        gpu::expected_product(product, recording.device.architecture);
+        CHECK(gpu::digests_of(product).front() == run.digests.front());
+        if (gpu::digests_of(product).front() == run.digests.front()) add_elements(dots, product);
+    }
+    return dots;
+}
+
+/// Its probes, and every element of its tiles.
+std::vector<RecordedDot> dots_of(const gpu::Recording& recording) {
+    std::vector<RecordedDot> dots;
+    for (const gpu::RecordedProbe& probe : recording.probes) {
+        dots.push_back(dot_of(gpu::probe_tile(*recording.instruction, probe.lanes, probe.c), 0, 0, probe.d));
+    }
+    for (const gpu::RecordedTile& tile : recording.tiles) add_elements(dots, tile.product);
+    return dots;
+}
+
+std::vector<RecordedDot> dots_of(const RecordedSet& set) {
+    std::vector<RecordedDot> dots;
+    const bool zero_c = recorded_with_zero_c(set);
+    for (std::int64_t row = 0; row < set.rows; ++row) {
+        RecordedDot dot;
+        const auto first = row * set.products;
+        dot.a.assign(set.a.begin() + first, set.a.begin() + first + set.products);
+        dot.b.assign(set.b.begin() + first, set.b.begin() + first + set.products);
+        dot.c = zero_c ? 0 : set.c[static_cast<std::size_t>(row)];
+        dot.d = set.d[static_cast<std::size_t>(row)];
+        dots.push_back(std::move(dot));
+    }
+    return dots;
+}
+
+/// The row's model with the instruction's own k, where it has another shape.
+UnitModel model_of_instruction(const gpu::Recording& recording, const std::string& key) {
+    if (const auto promised = gpu::promised_model(*recording.instruction, recording.device.architecture)) {
+        return promised->model;
+    }
+    UnitModel model = find_unit(key).model;
+    if (auto* integer = std::get_if<IntegerModel>(&model)) integer->instruction_k = recording.instruction->shape.k;
+    return model;
+}
+
+void add(Decided& decided, const std::string& key, const std::string& where, const UnitModel& model,
+         const std::vector<RecordedDot>& dots) {
+    const DecidedDots found = decide(model, dots);
+    CHECK(found.differ == 0);
+    decided[{key, where}].add(found.aspects);
+}
+
+std::string lines_of(const Decided& decided) {
+    std::string text;
+    for (const auto& [place, aspects] : decided) {
+        text += "    {\"" + place.first + "\", \"" + place.second + "\", \"" + aspects.letters() + "\"},\n";
+    }
+    return text;
+}
+
+/// The committed lines of the folders that were replayed.
+Decided committed(const std::set<std::string>& folders) {
+    Decided decided;
+    for (const DecidedAspects& line : decided_aspects()) {
+        if (!folders.contains(std::string(line.folder))) continue;
+        decided[{std::string(line.key), std::string(line.folder)}] = AspectSet(line.letters);
+    }
+    return decided;
+}
+
+/// The table has exactly these lines of their folders.
+void compare(const Decided& found, const char* name) {
+    std::set<std::string> folders;
+    for (const auto& [place, aspects] : found) folders.insert(place.second);
+    const bool same = lines_of(found) == lines_of(committed(folders));
+    CHECK(same);
+    if (same) return;
+    std::ofstream(name) << lines_of(found);
+    std::cout << "softfloat/matrix_units/table/decided_aspects.inc is not what the recordings decide; they decide "
+              << std::filesystem::absolute(name).string() << "\n";
+}
+
+}  // namespace
+
+TEST_CASE("the table claims of a row what the committed recordings decide, aspect by aspect") {
+    Decided found;
+    for (const auto& file : gpu::find_recording_files(folder)) {
+        CAPTURE(file.filename().string());
+        const gpu::Recording recording = gpu::read_recording_file(file);
+        const std::string key = gpu::claimed_key(*recording.instruction, recording.device.architecture);
+        if (key.empty()) continue;
+        const std::string where = "tests/recordings/" + file.parent_path().filename().string();
+        const UnitModel model = model_of_instruction(recording, key);
+        add(found, key, where, model, dots_of(recording));
+        if (found[{key, where}] == aspects_of(model)) continue;
+        add(found, key, where, model, bulk_dots_of(recording));
+    }
+    REQUIRE_FALSE(found.empty());
+    compare(found, "decided_in_repository.inc");
+}
+
+TEST_CASE("the table claims of a row what the published recordings decide, aspect by aspect") {
+    const auto root = test::shared_folder("recordings");
+    if (!root) return;
+    Decided found;
+    for (const auto& files : find_recordings(*root)) {
+        CAPTURE(files.d.string());
+        const RecordedSet set = read_recording(files);
+        const auto* row = model_of(set);
+        REQUIRE(row != nullptr);
+        const bool listed = std::any_of(decided_aspects().begin(), decided_aspects().end(),
+                                        [&](const DecidedAspects& line) { return line.folder == set.gpu; });
+        if (listed) {
+            add(found, row->key(), set.gpu, row->model, dots_of(set));
+        } else {
+            CHECK(decide(row->model, dots_of(set)).differ == 0);  // a GPU of the same architecture as one listed
+        }
+    }
+    compare(found, "decided_published.inc");
+}
+
+TEST_CASE("a recording of ordinary numbers decides ordinary values alone; one of probes decides its policies") {
+    const UnitModel& model = find_unit("sm_90:mma.bf16.fp32").model;
+    const auto dot = [](std::initializer_list<std::pair<std::uint64_t, std::uint64_t>> lanes, std::uint64_t c,
+                        std::uint64_t d) {
+        RecordedDot one{std::vector<std::uint64_t>(16), std::vector<std::uint64_t>(16), c, d};
+        std::size_t k = 0;
+        for (const auto& [a, b] : lanes) {
+            one.a[k] = a;
+            one.b[k++] = b;
+        }
+        return one;
+    };
+    // 1.5 * 1.5 - 2^-25: every kind of wrong alignment shows.
+    const RecordedDot ordinary = dot({{0x3FC0, 0x3FC0}, {0xB980, 0x3900}}, 0, 0x400FFFFF);
+    CHECK(decide(model, {&ordinary, 1}).aspects.letters() == "o");
+    const RecordedDot zero = dot({{0x0000, 0x7F00}, {0x3080, 0x3F80}}, 0, 0x30800000);
+    CHECK(decide(model, {&zero, 1}).aspects.has(Aspect::zeros));
+    CHECK_FALSE(decide(model, {&zero, 1}).aspects.has(Aspect::nan));
+    const RecordedDot floor = dot({{0x1A80, 0x1A00}, {0x9780, 0x1680}}, 0, 1);
+    CHECK(decide(model, {&floor, 1}).aspects.has(Aspect::exponent_floor));
+    const RecordedDot nan = dot({{0x7F80, 0x0000}}, 0, 0x7FFFFFFF);
+    CHECK(decide(model, {&nan, 1}).aspects.letters() == "n");
+    const RecordedDot overflow = dot({{0x7F00, 0x3F80}, {0x7F00, 0x3F80}}, 0, 0x7F800000);
+    CHECK(decide(model, {&overflow, 1}).aspects.has(Aspect::specials));
+    // A recording that the model does not give decides nothing.
+    const RecordedDot wrong = dot({{0x3FC0, 0x3FC0}, {0xB980, 0x3900}}, 0, 0x40100000);
+    CHECK(decide(model, {&wrong, 1}).differ == 1);
+    CHECK(decide(model, {&wrong, 1}).aspects == AspectSet());
+}
