@@ -35,7 +35,7 @@ LibraryCall library_of(const std::string& key, const ProductOrder& order) {
         const auto n = static_cast<std::int64_t>(d.rows());
         const auto k = static_cast<std::int64_t>(a.columns());
         std::vector<float> sums(static_cast<std::size_t>(m * n));
-        soft_product(model, order, {m, n, k, {x.data(), k, 1}, {y.data(), 1, k}, {}, {sums.data(), 1, m}});
+        soft_product(model, order, {{x.data(), m, k}, {y.data(), k, n, 1, k}, {}, {sums.data(), m, n, 1, m}});
         for (std::size_t i = 0; i < sums.size(); ++i) {
             d.set(i / d.columns(), i % d.columns(), ulp::operand_code(model.accumulator, sums[i]));
         }
