@@ -1,18 +1,14 @@
 #include "experiments/model_keys.hpp"
 
 #include "softfloat/errors.hpp"
-#include "softfloat/matrix_units/block_scaled.hpp"
-#include "softfloat/matrix_units/integer_models.hpp"
-#include "softfloat/matrix_units/models.hpp"
+#include "softfloat/matrix_units/table/units.hpp"
 #include "softfloat/support/nearest_names.hpp"
 
 namespace ulp {
 
 std::vector<std::string> model_keys() {
     std::vector<std::string> keys;
-    for (const ModelRow& row : model_table()) keys.push_back(row.key());
-    for (const IntegerRow& row : integer_table()) keys.push_back(row.key);
-    for (const BlockScaledRow& row : block_scaled_table()) keys.push_back(row.key);
+    for (const UnitRow& row : unit_table()) keys.push_back(row.key());
     return keys;
 }
 

@@ -62,9 +62,6 @@ DotUnit unit_named(const Options& options) {
         }
         return tile ? x86::tdpbf16ps_unit() : x86::vdpbf16ps_unit();
     }
-    for (const ModelRow& row : model_table()) {
-        if (row.key() == options.backend) return unit_of(row.model);
-    }
     const auto architecture = options.backend.substr(0, options.backend.find(':') + 1);
     for (const std::string& key : model_keys()) {
         if (!architecture.empty() && key.starts_with(architecture)) throw_no_model(options.backend);
@@ -145,19 +142,15 @@ void print_evidence(const std::vector<std::string>& evidence) {
     for (const std::string& line : evidence) fmt::print("  {}\n", line);
 }
 
-std::string key_of(const ModelRow& row) { return row.key(); }
-std::string key_of(const auto& row) { return row.key; }
-
-template <class Row>
-void print_rows(const std::vector<const Row*>& rows) {
+void print_rows(const std::vector<const UnitRow*>& rows) {
     fmt::print("\nrows of the table with these parameters{}\n", rows.empty() ? ": none" : "");
-    for (const Row* row : rows) fmt::print("  {}  ({}: {})\n", key_of(*row), name_of(row->evidence), row->proof);
+    for (const UnitRow* row : rows) fmt::print("  {}  ({}: {})\n", row->key(), name_of(row->evidence), row->proof);
 }
 
 std::string type_of(bool is_signed, int bits) { return (is_signed ? "s" : "u") + std::to_string(bits); }
 
-ExitCode discover_integers(const Options& options, const IntegerRow& asked) {
-    const IntegerDiscovery found = discover(unit_of(asked.model));
+ExitCode discover_model(const Options& options, const IntegerModel& asked) {
+    const IntegerDiscovery found = discover(unit_of(asked));
     const IntegerModel& model = found.model;
     fmt::print("{}: integers -> s32, k = {}\n\n", options.backend, model.instruction_k);
     fmt::print("operands              {} x {}\n", type_of(model.a_signed, model.bits),
@@ -174,8 +167,8 @@ ExitCode discover_integers(const Options& options, const IntegerRow& asked) {
     return ExitCode::good;
 }
 
-ExitCode discover_scaled(const Options& options, const BlockScaledRow& asked) {
-    const ScaledUnit scaled = unit_of(asked.model);
+ExitCode discover_model(const Options& options, const BlockScaledModel& asked) {
+    const ScaledUnit scaled = unit_of(asked);
     const ScaledDiscovery found = discover(scaled);
     fmt::print("{}: {} x {} with block scales -> {}, k = {}\n\n", options.backend, name_of(scaled.a_format),
                name_of(scaled.b_format), name_of(scaled.accumulator), scaled.k);
@@ -192,23 +185,29 @@ ExitCode discover_scaled(const Options& options, const BlockScaledRow& asked) {
     return ExitCode::good;
 }
 
-ExitCode discover_unit(const Options& options) {
-    if (const IntegerRow* integers = find_integer_model(options.backend)) return discover_integers(options, *integers);
-    for (const BlockScaledRow& row : block_scaled_table()) {
-        if (row.key == options.backend) return discover_scaled(options, row);
-    }
-    const DotUnit unit = unit_named(options);
+ExitCode discover_dots(const Options& options, const DotUnit& unit) {
     fmt::print("{}: {} x {} -> {}, k = {}\n\n", options.backend, name_of(unit.a_format), name_of(unit.b_format),
                name_of(unit.accumulator), unit.k);
     const Discovery found = discover(unit);
     print(unit.a_format, found);
     const auto rows = matching_rows(unit, found);
-    if (!rows.empty() && takes_decoded(rows.front()->model)) {
-        fmt::print("matching policy sets  {}\n", consistent_policies(unit, rows.front()->model));
+    const TensorCoreModel* first = rows.empty() ? nullptr : rows.front()->as<TensorCoreModel>();
+    if (first != nullptr && takes_decoded(*first)) {
+        fmt::print("matching policy sets  {}\n", consistent_policies(unit, *first));
     }
     print_evidence(found.evidence);
     print_rows(rows);
     return ExitCode::good;
+}
+
+ExitCode discover_model(const Options& options, const TensorCoreModel& asked) {
+    return discover_dots(options, unit_of(asked));
+}
+
+ExitCode discover_unit(const Options& options) {
+    const UnitRow* row = unit_or_null(options.backend);
+    if (row == nullptr) return discover_dots(options, unit_named(options));
+    return std::visit([&](const auto& model) { return discover_model(options, model); }, row->model);
 }
 
 Action declare(OptionParser& app) {

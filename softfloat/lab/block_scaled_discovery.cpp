@@ -177,13 +177,15 @@ bool agrees(const ScaledDiscovery& found, const BlockScaledModel& model) {
            agrees(found.products, model.unscaled, model.exact_products);
 }
 
-std::vector<const BlockScaledRow*> matching_rows(const ScaledUnit& unit, const ScaledDiscovery& found) {
-    std::vector<const BlockScaledRow*> rows;
-    for (const BlockScaledRow& row : block_scaled_table()) {
-        const TensorCoreModel& unscaled = row.model.unscaled;
+std::vector<const UnitRow*> matching_rows(const ScaledUnit& unit, const ScaledDiscovery& found) {
+    std::vector<const UnitRow*> rows;
+    for (const UnitRow& row : unit_table()) {
+        const auto* model = row.as<BlockScaledModel>();
+        if (model == nullptr) continue;
+        const TensorCoreModel& unscaled = model->unscaled;
         const bool formats = unscaled.a_format == unit.a_format && unscaled.b_format == unit.b_format &&
                              unscaled.accumulator == unit.accumulator && unscaled.instruction_k == unit.k;
-        if (formats && agrees(found, row.model)) rows.push_back(&row);
+        if (formats && agrees(found, *model)) rows.push_back(&row);
     }
     return rows;
 }

@@ -44,6 +44,6 @@ ScaledDiscovery discover(const ScaledUnit& unit);
 bool agrees(const ScaledDiscovery& found, const BlockScaledModel& model);
 
 /// Rows of the table with exactly these findings and formats.
-std::vector<const BlockScaledRow*> matching_rows(const ScaledUnit& unit, const ScaledDiscovery& found);
+std::vector<const UnitRow*> matching_rows(const ScaledUnit& unit, const ScaledDiscovery& found);
 
 }  // namespace ulp

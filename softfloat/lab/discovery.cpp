@@ -260,12 +260,13 @@ bool agrees(const Discovery& found, const TensorCoreModel& model, int exact_prod
            found.uses_subnormal_inputs == !model.flush_subnormals;
 }
 
-std::vector<const ModelRow*> matching_rows(const DotUnit& unit, const Discovery& found) {
-    std::vector<const ModelRow*> rows;
-    for (const ModelRow& row : model_table()) {
-        const bool formats = row.model.a_format == unit.a_format && row.model.b_format == unit.b_format &&
-                             row.model.accumulator == unit.accumulator;
-        if (formats && row.model.instruction_k == unit.k && agrees(found, row.model)) rows.push_back(&row);
+std::vector<const UnitRow*> matching_rows(const DotUnit& unit, const Discovery& found) {
+    std::vector<const UnitRow*> rows;
+    for (const UnitRow& row : unit_table()) {
+        const auto* model = row.as<TensorCoreModel>();
+        const bool formats = model != nullptr && model->a_format == unit.a_format && model->b_format == unit.b_format &&
+                             model->accumulator == unit.accumulator;
+        if (formats && model->instruction_k == unit.k && agrees(found, *model)) rows.push_back(&row);
     }
     return rows;
 }

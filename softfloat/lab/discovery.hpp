@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "softfloat/lab/summation_tree.hpp"
-#include "softfloat/matrix_units/models.hpp"
+#include "softfloat/matrix_units/table/units.hpp"
 
 namespace ulp {
 
@@ -50,7 +50,7 @@ bool can_mask(const DotUnit& unit);
 Discovery discover(const DotUnit& unit);
 
 /// Rows of the table with exactly these findings and formats.
-std::vector<const ModelRow*> matching_rows(const DotUnit& unit, const Discovery& found);
+std::vector<const UnitRow*> matching_rows(const DotUnit& unit, const Discovery& found);
 
 /// Whether the findings are those that discover() must make of the model, whose terms are sums of so many products.
 bool agrees(const Discovery& found, const TensorCoreModel& model, int exact_products = 1);

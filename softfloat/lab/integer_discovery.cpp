@@ -91,10 +91,11 @@ IntegerDiscovery discover(const IntegerUnit& unit) {
     return found;
 }
 
-std::vector<const IntegerRow*> matching_rows(const IntegerDiscovery& found) {
-    std::vector<const IntegerRow*> rows;
-    for (const IntegerRow& row : integer_table()) {
-        if (row.model == found.model) rows.push_back(&row);
+std::vector<const UnitRow*> matching_rows(const IntegerDiscovery& found) {
+    std::vector<const UnitRow*> rows;
+    for (const UnitRow& row : unit_table()) {
+        const auto* model = row.as<IntegerModel>();
+        if (model != nullptr && *model == found.model) rows.push_back(&row);
     }
     return rows;
 }

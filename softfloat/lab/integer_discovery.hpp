@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "softfloat/matrix_units/integer_models.hpp"
+#include "softfloat/matrix_units/table/units.hpp"
 
 namespace ulp {
 
@@ -31,6 +31,6 @@ struct IntegerDiscovery {
 IntegerDiscovery discover(const IntegerUnit& unit);
 
 /// Rows of the table with exactly these findings.
-std::vector<const IntegerRow*> matching_rows(const IntegerDiscovery& found);
+std::vector<const UnitRow*> matching_rows(const IntegerDiscovery& found);
 
 }  // namespace ulp

@@ -17,7 +17,6 @@ namespace {
 
 using ulp::Discovery;
 using ulp::DotUnit;
-using ulp::ModelRow;
 using ulp::SummationTree;
 
 /// A unit whose operands and sum are floats.
@@ -36,7 +35,7 @@ DotUnit fp32_unit(int k, const Dot& dot) {
 }  // namespace
 
 TEST_CASE("trees of the units have the shapes that the specification describes") {
-    const auto text = [](const char* key) { return ulp::tree_of(ulp::find_model(key).model).text(); };
+    const auto text = [](const char* key) { return ulp::tree_of(ulp::unit_model<ulp::TensorCoreModel>(key)).text(); };
     CHECK(text("sm_70:mma.fp16.fp32") == "(c 0-3)");
     CHECK(text("sm_80:mma.fp16.fp32") == "((c 0-7) 8-15)");
     CHECK(text("sm_80:mma.tf32.fp32") == "((c 0-3) 4-7)");
@@ -51,14 +50,16 @@ TEST_CASE("trees of the units have the shapes that the specification describes")
 }
 
 TEST_CASE("discovery recovers every row of the table from its own unit") {
-    for (const ModelRow& row : ulp::model_table()) {
+    for (const ulp::UnitRow& row : ulp::unit_table()) {
+        if (row.as<ulp::TensorCoreModel>() == nullptr) continue;
+        const auto& model = *row.as<ulp::TensorCoreModel>();
         CAPTURE(row.key());
-        const DotUnit unit = ulp::unit_of(row.model);
+        const DotUnit unit = ulp::unit_of(model);
         const Discovery found = ulp::discover(unit);
         CAPTURE(found.tree.text());
         CAPTURE(found.fraction_bits.value_or(-1));
         CAPTURE(found.output_fraction_bits);
-        CHECK(ulp::agrees(found, row.model));
+        CHECK(ulp::agrees(found, model));
         const auto rows = ulp::matching_rows(unit, found);
         CHECK(std::find(rows.begin(), rows.end(), &row) != rows.end());
     }
@@ -68,7 +69,7 @@ TEST_CASE("FP6 and FP4 units with other parameters are told apart, as far as the
     for (const char* key : {"sm_100:tcgen05.e2m1.fp32", "sm_100:tcgen05.e2m3.fp32", "sm_120:mma.e3m2.fp32",
                             "sm_120:mma.e2m1.fp16", "sm_120:mma.e2m3.fp16", "sm_100:tcgen05.e3m2.fp16"}) {
         CAPTURE(std::string(key));
-        const ulp::TensorCoreModel model = ulp::find_model(key).model;
+        const ulp::TensorCoreModel model = ulp::unit_model<ulp::TensorCoreModel>(key);
         const bool narrow_sum = model.accumulator == ulp::formats::fp16;
         CHECK_FALSE(ulp::can_mask(ulp::unit_of(model)));
         // Discovery finds what was changed, and does not take the changed unit for the row.
@@ -96,40 +97,45 @@ TEST_CASE("FP6 and FP4 units with other parameters are told apart, as far as the
 }
 
 TEST_CASE("discovery recovers every integer row, and each of its parameters shows") {
-    for (const ulp::IntegerRow& row : ulp::integer_table()) {
-        CAPTURE(row.key);
-        const ulp::IntegerDiscovery found = ulp::discover(ulp::unit_of(row.model));
-        CHECK(found.model == row.model);
+    for (const ulp::UnitRow& row : ulp::unit_table()) {
+        if (row.as<ulp::IntegerModel>() == nullptr) continue;
+        const auto& model = *row.as<ulp::IntegerModel>();
+        CAPTURE(row.key());
+        const ulp::IntegerDiscovery found = ulp::discover(ulp::unit_of(model));
+        CHECK(found.model == model);
         const auto rows = ulp::matching_rows(found);
         CHECK(std::find(rows.begin(), rows.end(), &row) != rows.end());
-        for (const ulp::IntegerRow* same : rows) CHECK(same->model == row.model);
-        const bool negative = row.model.a_signed || row.model.b_signed;
-        CHECK(found.clamps_once == (row.model.saturates && negative));
+        for (const ulp::UnitRow* same : rows) CHECK(*same->as<ulp::IntegerModel>() == model);
+        const bool negative = model.a_signed || model.b_signed;
+        CHECK(found.clamps_once == (model.saturates && negative));
     }
 }
 
 TEST_CASE("discovery recovers every block-scaled row") {
-    for (const ulp::BlockScaledRow& row : ulp::block_scaled_table()) {
-        CAPTURE(row.key);
-        const ulp::ScaledUnit unit = ulp::unit_of(row.model);
+    for (const ulp::UnitRow& row : ulp::unit_table()) {
+        if (row.as<ulp::BlockScaledModel>() == nullptr) continue;
+        const auto& model = *row.as<ulp::BlockScaledModel>();
+        CAPTURE(row.key());
+        const ulp::ScaledUnit unit = ulp::unit_of(model);
         const ulp::ScaledDiscovery found = ulp::discover(unit);
         CAPTURE(found.products.tree.text());
         CAPTURE(found.products.fraction_bits.value_or(-1));
         CAPTURE(found.products.exact_products.value_or(-1));
-        CHECK(ulp::agrees(found, row.model));
+        CHECK(ulp::agrees(found, model));
         // Nothing was left unasked.
-        CHECK(found.products.exact_products == row.model.exact_products);
+        CHECK(found.products.exact_products == model.exact_products);
         CHECK(found.products.alignment == ulp::Rounding::toward_zero);
-        CHECK(found.normalises_scales.has_value() == (row.model.scale_format.fraction_bits > 0));
+        CHECK(found.normalises_scales.has_value() == (model.scale_format.fraction_bits > 0));
         const auto rows = ulp::matching_rows(unit, found);
         CHECK(std::find(rows.begin(), rows.end(), &row) != rows.end());
-        for (const ulp::BlockScaledRow* same : rows) CHECK(same->model.scale_block == row.model.scale_block);
+        for (const ulp::UnitRow* same : rows)
+            CHECK(same->as<ulp::BlockScaledModel>()->scale_block == model.scale_block);
     }
 }
 
 TEST_CASE("what the scales of NVFP4 and of MX mean is found") {
     const auto found = [](const char* key) {
-        return ulp::discover(ulp::unit_of(ulp::find_block_scaled_model(key).model));
+        return ulp::discover(ulp::unit_of(ulp::unit_model<ulp::BlockScaledModel>(key)));
     };
     const ulp::ScaledDiscovery nvf4 = found("sm_120:mma.nvf4.e2m1.fp32");
     CHECK(nvf4.least_scale == 0x1p-9);
@@ -142,36 +148,38 @@ TEST_CASE("what the scales of NVFP4 and of MX mean is found") {
 }
 
 TEST_CASE("block-scaled units with other parameters are told apart") {
-    for (const ulp::BlockScaledRow& row : ulp::block_scaled_table()) {
-        if (!row.key.starts_with("sm_120")) continue;
-        CAPTURE(row.key);
+    for (const ulp::UnitRow& row : ulp::unit_table()) {
+        if (row.as<ulp::BlockScaledModel>() == nullptr) continue;
+        const auto& model = *row.as<ulp::BlockScaledModel>();
+        if (!row.key().starts_with("sm_120")) continue;
+        CAPTURE(row.key());
         // Discovery finds what was changed, and does not take the changed unit for the row.
         const auto is_found = [&](auto change) {
-            ulp::BlockScaledModel other = row.model;
+            ulp::BlockScaledModel other = model;
             change(other, other.unscaled);
             const ulp::ScaledDiscovery found = ulp::discover(ulp::unit_of(other));
             INFO(found.products.tree.text());
-            return ulp::agrees(found, other) && !ulp::agrees(found, row.model);
+            return ulp::agrees(found, other) && !ulp::agrees(found, model);
         };
-        const bool exact = row.model.exact_products > 1;
-        const bool powers = row.model.scale_format == ulp::formats::e8m0;
+        const bool exact = model.exact_products > 1;
+        const bool powers = model.scale_format == ulp::formats::e8m0;
         CHECK(is_found([](auto&, auto& m) { m.fraction_bits += 1; }));
         CHECK(is_found([](auto&, auto& m) { m.fraction_bits -= 1; }));
         CHECK(is_found([](auto&, auto& m) { m.rounding = ulp::Rounding::nearest_even; }));
         CHECK(is_found([](auto&, auto& m) { m.output_fraction_bits = 13; }));
         CHECK(is_found([](auto&, auto& m) { m.mutation.alignment = ulp::Rounding::down; }));
         if (!exact) CHECK(is_found([](auto&, auto& m) { m.mutation.normalise_products = true; }));
-        CHECK(is_found([](auto& model, auto&) { model.scale_block = model.scale_block == 32 ? 16 : 32; }));
+        CHECK(is_found([](auto& m, auto&) { m.scale_block = m.scale_block == 32 ? 16 : 32; }));
         const auto& other_scale = powers ? ulp::formats::e4m3 : ulp::formats::e8m0;
-        if (exact) CHECK(is_found([&](auto& model, auto&) { model.scale_format = other_scale; }));
-        if (exact) CHECK(is_found([](auto& model, auto&) { model.exact_products = 8; }));
+        if (exact) CHECK(is_found([&](auto& m, auto&) { m.scale_format = other_scale; }));
+        if (exact) CHECK(is_found([](auto& m, auto&) { m.exact_products = 8; }));
         // Terms of one product know scales that are powers of two only.
-        if (exact && powers) CHECK(is_found([](auto& model, auto&) { model.exact_products = 1; }));
+        if (exact && powers) CHECK(is_found([](auto& m, auto&) { m.exact_products = 1; }));
     }
 }
 
 TEST_CASE("a unit whose scales come after the alignment is no row of the table") {
-    const ulp::BlockScaledModel& model = ulp::find_block_scaled_model("sm_120:mma.mxf4.e2m1.fp32").model;
+    const ulp::BlockScaledModel& model = ulp::unit_model<ulp::BlockScaledModel>("sm_120:mma.mxf4.e2m1.fp32");
     ulp::ScaledUnit late = ulp::unit_of(model);
     // Blocks are summed with scales of one; the scaled sums and c meet in fp32.
     late.dot = [&](auto a, auto b, auto x, auto y, std::uint64_t c) {
@@ -197,7 +205,7 @@ TEST_CASE("a unit whose scales come after the alignment is no row of the table")
 }
 
 TEST_CASE("a row with another parameter is not taken for the right one") {
-    const ulp::TensorCoreModel model = ulp::find_model("sm_80:mma.fp16.fp32").model;
+    const ulp::TensorCoreModel model = ulp::unit_model<ulp::TensorCoreModel>("sm_80:mma.fp16.fp32");
     const auto changed = [&](auto change) {
         ulp::TensorCoreModel wrong = model;
         change(wrong);
@@ -237,7 +245,7 @@ TEST_CASE("vdpbf16ps of this processor is discovered") {
     const DotUnit unit = ulp::x86::vdpbf16ps_unit();
     const Discovery found = ulp::discover(unit);
     CHECK(found.tree.text() == "((c 1) 0)");
-    CHECK(ulp::agrees(found, ulp::find_model("x86:vdpbf16ps.bf16.fp32").model));
+    CHECK(ulp::agrees(found, ulp::unit_model<ulp::TensorCoreModel>("x86:vdpbf16ps.bf16.fp32")));
 }
 
 TEST_CASE("tdpbf16ps of this processor is discovered") {
@@ -246,5 +254,5 @@ TEST_CASE("tdpbf16ps of this processor is discovered") {
         return;
     }
     const Discovery found = ulp::discover(ulp::x86::tdpbf16ps_unit());
-    CHECK(ulp::agrees(found, ulp::find_model("x86:tdpbf16ps.bf16.fp32").model));
+    CHECK(ulp::agrees(found, ulp::unit_model<ulp::TensorCoreModel>("x86:tdpbf16ps.bf16.fp32")));
 }
