@@ -76,7 +76,8 @@ struct WordExponents {
     std::uint64_t too_small() const {
         std::uint64_t lanes = 0;
         for (int half = 0; half < 2; ++half) {
-            const std::uint64_t found = V::words_between(largest[half], 2, lowest_field + 127);  // bit 2 l + v % 2
+            const std::uint64_t found =
+                V::words_between(largest[half], 2, lowest_products_field + 127);  // bit 2 l + v % 2
             lanes |= found << (2 * V::lanes * half);
         }
         return lanes;
@@ -121,7 +122,7 @@ struct Alignment {
 };
 
 /// c's exponent field in place; marks a c that decides where the kernel does not follow.
-template <class V, bool words, ResultKind kind>
+template <class V, ResultKind kind>
 [[gnu::always_inline]] inline typename V::Int addend_field(typename V::Int bits, typename V::Int& wrong) {
     const auto field = V::bit_and(bits, V::set(exponent_mask));
     if constexpr (kind == ResultKind::fp16_nearest) {
@@ -130,11 +131,6 @@ template <class V, bool words, ResultKind kind>
         const auto raised = V::zero_where_zero(magnitude, V::max(field, V::set((127 - 14) << 23)));
         wrong = V::bit_or(wrong, V::sub(V::set(exponent_mask - 1), raised));
         return raised;
-    } else if constexpr (words) {
-        // A nonzero c below the smallest field: its bits minus 1 are below that field's, as unsigned numbers.
-        const auto magnitude = V::bit_and(bits, V::set(0x7FFFFFFF));
-        const auto below = V::sub(magnitude, V::set(lowest_field << 23));
-        wrong = V::bit_or(wrong, V::bit_and(below, V::sub(V::set(0), magnitude)));
     }
     return field;
 }
@@ -189,7 +185,7 @@ template <class V, class Exponents, ResultKind kind, bool scaled, int N, int R, 
         wrong[r] = V::set(0);
         unrolled<N>([&](auto v) {
             const auto addend = V::load_float(rows[r].c + v * V::lanes);
-            const auto c_field = addend_field<V, words, kind>(V::as_int(addend), wrong[r]);
+            const auto c_field = addend_field<V, kind>(V::as_int(addend), wrong[r]);
             Alignment<V> alignment;
             if constexpr (scaled) {
                 const auto moved = V::add(V::set(*rows[r].scale), V::load(b_scales + v * V::lanes));

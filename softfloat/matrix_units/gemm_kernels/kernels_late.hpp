@@ -86,9 +86,7 @@ template <class V, class Exponents, bool even_odd, int N>
             sum = {V::add(x.low, y.low), V::add(x.high, y.high)};
         }
         auto addend = V::as_int(V::load_float(c + v * V::lanes));
-        constexpr bool words = std::is_same_v<Exponents, WordExponents<V>>;
-        const auto c_field =
-            V::template shift_right<23>(addend_field<V, words, ResultKind::fp32_toward_zero>(addend, wrong));
+        const auto c_field = V::template shift_right<23>(addend_field<V, ResultKind::fp32_toward_zero>(addend, wrong));
         const auto largest = V::max(field, c_field);
         wrong = V::bit_or(wrong, V::sub(V::set(highest_field), largest));
         const auto products =

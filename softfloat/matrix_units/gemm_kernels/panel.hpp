@@ -31,6 +31,9 @@ inline constexpr int smallest_byte_code_sum = 160;
 /// Below this exponent field of fp32 the largest exponent of a group is not followed: where a nonzero term could show
 /// it, the element is a suspect. Also leaves room for 2^(M - F) to be a normal number.
 inline constexpr int lowest_field = 32;  // 2^-95
+/// With word codes a group whose largest product lies below this is a suspect, so that no sum that is not zero, a
+/// multiple of the 31st bit below, gets under lowest_field itself.
+inline constexpr int lowest_products_field = lowest_field + 32;
 /// Above this one too, where scales can move it.
 inline constexpr int highest_field = 217;  // 2^90
 
