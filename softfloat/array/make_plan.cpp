@@ -54,7 +54,8 @@ void plan_subnormals(BasicRoundingPlan<Word>& plan, const FloatFormat& format, R
     const Word field_of_whole_cut = plan.cut_at_zero - container_fraction<Word>;
     plan.hidden_parity = (field_of_whole_cut & 1) == 0 ? smallest_normal_of_container<Word> : 0;
     plan.smallest = word_of<Word>(format, pack(format, false, 1));
-    plan.tiny_exponent = std::bit_cast<std::uint32_t>(static_cast<float>(32 - format.smallest_exponent()));
+    const auto bits = static_cast<float>(8 * static_cast<int>(sizeof(Word)) - format.smallest_exponent());
+    plan.tiny_exponent = word_of<Word>(formats::fp32, std::bit_cast<std::uint32_t>(bits));
     const Word half = plan.smallest - smallest_normal_of_container<Word>;
     plan.tiny_half = rounding == Rounding::nearest_even ? half : rounding == Rounding::nearest_away ? half - 1 : 0;
 }

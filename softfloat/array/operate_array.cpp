@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstring>
 
 #include "softfloat/arithmetic.hpp"
 #include "softfloat/array/environment.hpp"
@@ -90,6 +91,36 @@ void round_results(const Job& job, Chunks& chunks, ArithmeticKernel kernel) {
     });
 }
 
+/// A stochastic rounding that looks at more digits than fp64 has. A result lies between two fp64 numbers (or is one,
+/// then even); with the same random number, rounding keeps their order. Where both become the same number, so does the
+/// result; about one chunk in 2^17 holds one where they do not, and is left to the scalar operation.
+void round_between_doubles(const Job& job, Chunks& chunks, const Operands& operands) {
+    const std::size_t bytes = bytes_of(job.format);
+    alignas(64) std::uint64_t results[chunk_size];
+    alignas(64) std::uint64_t next[chunk_size];
+    alignas(64) unsigned char rounded[2][4 * chunk_size];
+    const auto element = [&](const void* words, std::size_t i) -> const void* {
+        return words == nullptr ? nullptr : static_cast<const unsigned char*>(words) + bytes * i;
+    };
+    each_chunk(job.count, [&](std::size_t begin, std::size_t count) {
+        chunks.run(job.kernels.odd_in_double[job.operation], RoundingPlan{}, begin, count, results);
+        for (std::size_t i = 0; i < count; ++i) next[i] = results[i] + (results[i] & 1);
+        for (std::size_t i = 0; i < count; ++i) results[i] &= ~std::uint64_t{1};
+        Context context = job.context;
+        context.first += begin;
+        auto writer = Writer64::make(job.format, of_results(context), job.kernels);
+        writer->write(results, 0, count, rounded[0]);
+        writer->write(next, 0, count, rounded[1]);
+        auto* const out = static_cast<unsigned char*>(job.out) + bytes * begin;
+        if (std::memcmp(rounded[0], rounded[1], bytes * count) == 0) {
+            std::memcpy(out, rounded[0], bytes * count);
+        } else {
+            const Operands here{element(operands.a, begin), element(operands.b, begin), element(operands.c, begin)};
+            operate_each(job.format, job.operation, here, out, count, context);
+        }
+    });
+}
+
 /// Whether an fp32 word is the smallest normal number, of which one cannot tell whether it was tiny before it was
 /// rounded.
 bool any_smallest_normal(const std::uint32_t* words, std::size_t count) {
@@ -162,6 +193,7 @@ void operate_words(const FloatFormat& format, Operation operation, const Operand
         case Kernel::processor_options: return processor_with_options(job, chunks);
         case Kernel::odd_in_single: return round_results<std::uint32_t>(job, chunks, kernels.odd_by_single[operation]);
         case Kernel::odd_by_double: return round_results<std::uint32_t>(job, chunks, kernels.odd_by_double[operation]);
+        case Kernel::between_doubles: return round_between_doubles(job, chunks, operands);
         default: return round_results<std::uint64_t>(job, chunks, kernels.odd_in_double[operation]);
     }
 }

@@ -13,8 +13,9 @@ constexpr int fp64_digits = formats::fp64.precision();
 
 constexpr std::string_view names[] = {"scalar_loop",       "fp32_words",    "fp64_words",     "native_half",
                                       "half_nearest",      "half_rounded",  "bfloat_nearest", "processor",
-                                      "processor_options", "odd_in_single", "odd_by_double",  "odd_in_double"};
-static_assert(std::size(names) == static_cast<std::size_t>(Kernel::odd_in_double) + 1);
+                                      "processor_options", "odd_in_single", "odd_by_double",  "odd_in_double",
+                                      "between_doubles"};
+static_assert(std::size(names) == static_cast<std::size_t>(Kernel::between_doubles) + 1);
 
 /// Whether everything stays well within fp32's exponents: see kernels_arithmetic.hpp.
 bool fits_single(const FloatFormat& format) {
@@ -45,10 +46,9 @@ Kernel own_kernel(const FloatFormat& format, const Context& context, Simd simd) 
 
 /// Whether fp64 holds enough of any result: one digit more than is rounded to, and one that says if more follow.
 bool fits_double(Operation operation, const FloatFormat& format, const Context& context) {
-    if (2 * format.precision() > fp64_digits) return false;  // products must be exact
-    const bool exact = operation == op_multiply;
+    if (operation == op_multiply) return true;  // exact
     const int random_bits = context.rounding == Rounding::stochastic ? context.random_bits : 0;
-    return exact || format.precision() + random_bits + 2 <= fp64_digits;
+    return format.precision() + random_bits + 2 <= fp64_digits;
 }
 
 }  // namespace
@@ -90,17 +90,22 @@ Path choose_path(Operation operation, const FloatFormat& format, const Context& 
     if (!Reader::make(format, context, kernels)) {
         return {Kernel::scalar_loop, simd, "no kernel reads the format's storage words as fp32 numbers"};
     }
-    const bool deterministic = context.rounding != Rounding::stochastic;
-    if (deterministic && format.precision() + 2 <= formats::fp32.precision() &&
-        Writer::make(format, of_results(context), kernels)) {
+    // Two digits more than the format's, or none at all where to odd is the rounding.
+    const bool odd_is_result = context.rounding == Rounding::odd && format == formats::fp32;
+    const bool to_spare = format.precision() + 2 <= formats::fp32.precision() || odd_is_result;
+    if (context.rounding != Rounding::stochastic && to_spare && Writer::make(format, of_results(context), kernels)) {
         if (fits_single(format)) return {Kernel::odd_in_single, simd, "results fit fp32 with digits to spare"};
         return {Kernel::odd_by_double, simd, "results need fp64's exponents, and fit fp32 with digits to spare"};
     }
-    if (!fits_double(operation, format, context)) {
-        return {Kernel::scalar_loop, simd, "fp64 does not hold as many digits of a result as this rounding looks at"};
+    if (2 * format.precision() > fp64_digits) {
+        return {Kernel::scalar_loop, simd, "fp64 does not hold a product of two numbers of this format"};
     }
     if (!Writer64::make(format, of_results(context), kernels)) {
         return {Kernel::scalar_loop, simd, "no kernel rounds fp64 numbers to this format"};
+    }
+    if (!fits_double(operation, format, context)) {
+        return {Kernel::between_doubles, simd,
+                "the rounding looks at more digits than fp64 has, but seldom needs them"};
     }
     return {Kernel::odd_in_double, simd, "the rounding looks at more digits than fp32 has"};
 }

@@ -22,7 +22,8 @@ enum class Kernel {
     processor_options,  // the same, operands and results flushed or saturated in passes of their own
     odd_in_single,      // decoded to fp32, computed to odd there, rounded and encoded
     odd_by_double,      // the same, computed in fp64
-    odd_in_double       // computed in fp64 to odd, rounded and encoded from there
+    odd_in_double,      // computed in fp64 to odd, rounded and encoded from there
+    between_doubles     // the same from the fp64 numbers on both sides of the result; scalar where they differ
 };
 
 struct Path {

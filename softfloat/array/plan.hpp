@@ -57,13 +57,15 @@ struct BasicRoundingPlan {
     // Arithmetic: the sign bit where the sum of x and -x is -0, that is if down; else 0.
     Word zero_sum_sign;
 
+    // Stochastic rounding: the exponent that makes `smallest` one more than the largest word, as a number.
+    Word tiny_exponent;
+
     // Stochastic rounding: Philox of (counter, stream; key), counting from the block of the first element.
     std::uint32_t key[2];
     std::uint32_t stream[2];
     std::uint64_t block;
-    std::uint32_t skip;           // position of the first element in its block of 4
-    std::uint32_t kept_bits;      // the upper random_bits of a word
-    std::uint32_t tiny_exponent;  // fp32 word of the exponent that makes `smallest` 2^32
+    std::uint32_t skip;       // position of the first element in its block of 4
+    std::uint32_t kept_bits;  // the upper random_bits of a word
 };
 using RoundingPlan = BasicRoundingPlan<std::uint32_t>;
 using RoundingPlan64 = BasicRoundingPlan<std::uint64_t>;

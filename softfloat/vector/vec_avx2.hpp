@@ -92,6 +92,11 @@ struct Avx2 {
     static Double sqrt(Double a) { return _mm256_sqrt_pd(a); }
     static Double fma(Double a, Double b, Double c) { return _mm256_fmadd_pd(a, b, c); }
 
+    // Roundings of single instructions.
+    static constexpr int zero = _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC;
+    static constexpr int down = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
+    static constexpr int up = _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC;
+
     // To odd: see vec_portable.hpp.
     static Float add_to_odd(Float a, Float b) { return two_sum_to_odd<Avx2>(a, b); }
     static Double add_to_odd(Double a, Double b) { return two_sum_to_odd<Avx2>(a, b); }
@@ -124,8 +129,8 @@ struct Avx2 {
         const Double root = sqrt(a);
         return to_odd(root, _mm256_fnmadd_pd(root, root, a));
     }
-    static Double or_sign_of_zero(Double x, Double zero) {
-        return _mm256_or_pd(x, _mm256_and_pd(zero, _mm256_cmp_pd(x, _mm256_setzero_pd(), _CMP_EQ_OQ)));
+    static Double or_sign_of_zero(Double x, Double sign) {
+        return _mm256_or_pd(x, _mm256_and_pd(sign, _mm256_cmp_pd(x, _mm256_setzero_pd(), _CMP_EQ_OQ)));
     }
 
     // Conversions.
@@ -140,9 +145,16 @@ struct Avx2 {
     static Int load_half(const void* p) {
         return as_int(_mm256_cvtph_ps(_mm_loadu_si128(static_cast<const __m128i_u*>(p))));
     }
+    template <int rounding = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC>
     static void store_half(void* p, Int x) {
-        const __m128i halves = _mm256_cvtps_ph(as_float(x), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+        const __m128i halves = _mm256_cvtps_ph(as_float(x), rounding);
         _mm_storeu_si128(static_cast<__m128i_u*>(p), halves);
+    }
+    static void store_half_odd(void* p, Int x) {
+        const __m128i cut = _mm256_cvtps_ph(as_float(x), zero);
+        const Int inexact = as_int(_mm256_cmp_ps(_mm256_cvtph_ps(cut), as_float(x), _CMP_NEQ_OQ));
+        const __m128i last = _mm_and_si128(halves_of(shift_right<16>(inexact)), _mm_set1_epi16(1));
+        _mm_storeu_si128(static_cast<__m128i_u*>(p), _mm_or_si128(cut, last));
     }
     static Double widen_low(Int x) { return _mm256_cvtps_pd(_mm256_castps256_ps128(as_float(x))); }
     static Double widen_high(Int x) { return _mm256_cvtps_pd(_mm256_extractf128_ps(as_float(x), 1)); }
@@ -153,6 +165,15 @@ struct Avx2 {
     // Products of matrix units.
     static Int add_bytes(Int a, Int b) { return _mm256_add_epi8(a, b); }
     static Int max_bytes(Int a, Int b) { return _mm256_max_epu8(a, b); }
+    static Int count_equal_bytes(Int counts, Int a, Int b) { return _mm256_sub_epi8(counts, _mm256_cmpeq_epi8(a, b)); }
+    static std::uint64_t greater_bytes(Int a, Int b) {
+        return static_cast<std::uint32_t>(~_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_min_epu8(a, b), a)));
+    }
+    static std::int64_t sum_of_bytes(Int x) {
+        std::int64_t parts[4];
+        store(parts, _mm256_sad_epu8(x, set(0)));
+        return parts[0] + parts[1] + parts[2] + parts[3];
+    }
     static Int add_words(Int a, Int b) { return _mm256_add_epi16(a, b); }
     static Int sub_words(Int a, Int b) { return _mm256_sub_epi16(a, b); }
     static Int max_words(Int a, Int b) { return _mm256_max_epi16(a, b); }

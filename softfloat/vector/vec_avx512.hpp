@@ -131,9 +131,16 @@ struct Avx512 {
     static Int load_half(const void* p) {
         return as_int(_mm512_cvtph_ps(_mm256_loadu_si256(static_cast<const __m256i_u*>(p))));
     }
+    template <int rounding = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC>
     static void store_half(void* p, Int x) {
-        const __m256i halves = _mm512_cvtps_ph(as_float(x), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+        const __m256i halves = _mm512_cvtps_ph(as_float(x), rounding);
         _mm256_storeu_si256(static_cast<__m256i_u*>(p), halves);
+    }
+    static void store_half_odd(void* p, Int x) {
+        const __m256i cut = _mm512_cvtps_ph(as_float(x), zero);
+        const Mask inexact = _mm512_cmp_ps_mask(_mm512_cvtph_ps(cut), as_float(x), _CMP_NEQ_OQ);
+        const __m256i odd = _mm256_or_si256(cut, _mm256_set1_epi16(1));
+        _mm256_storeu_si256(static_cast<__m256i_u*>(p), _mm256_mask_mov_epi16(cut, inexact, odd));
     }
     static Double widen_low(Int x) { return _mm512_cvtps_pd(_mm256_castsi256_ps(_mm512_castsi512_si256(x))); }
     static Double widen_high(Int x) { return _mm512_cvtps_pd(_mm256_castsi256_ps(_mm512_extracti64x4_epi64(x, 1))); }
@@ -144,6 +151,17 @@ struct Avx512 {
     // Products of matrix units.
     static Int add_bytes(Int a, Int b) { return _mm512_add_epi8(a, b); }
     static Int max_bytes(Int a, Int b) { return _mm512_max_epu8(a, b); }
+    static Int count_equal_bytes(Int counts, Int a, Int b) {
+        return _mm512_mask_add_epi8(counts, _mm512_cmpeq_epi8_mask(a, b), counts, _mm512_set1_epi8(1));
+    }
+    static std::uint64_t greater_bytes(Int a, Int b) { return _mm512_cmpgt_epu8_mask(a, b); }
+    static std::int64_t sum_of_bytes(Int x) {
+        std::int64_t parts[8];
+        store(parts, _mm512_sad_epu8(x, set(0)));
+        std::int64_t sum = 0;
+        for (const std::int64_t part : parts) sum += part;
+        return sum;
+    }
     static Int add_words(Int a, Int b) { return _mm512_add_epi16(a, b); }
     static Int sub_words(Int a, Int b) { return _mm512_sub_epi16(a, b); }
     static Int max_words(Int a, Int b) { return _mm512_max_epi16(a, b); }
@@ -231,7 +249,10 @@ struct Avx512 {
         static Mask equal(Int a, Int b) { return _mm512_cmpeq_epi64_mask(a, b); }
         static Int select(Mask mask, Int yes, Int no) { return _mm512_mask_mov_epi64(no, mask, yes); }
         static Int where(Mask mask, Int yes) { return _mm512_maskz_mov_epi64(mask, yes); }
-        static constexpr bool has_integer_part = false;
+        static constexpr bool has_integer_part = true;
+        static Int integer_part(Int x, Int exponent) {
+            return _mm512_cvttpd_epu64(_mm512_scalef_pd(_mm512_castsi512_pd(x), _mm512_castsi512_pd(exponent)));
+        }
         /// Words of 32 bits, those of the lower or the upper half of the lanes, in the upper bits of these.
         template <int half>
         static Int from_words(__m512i words) {

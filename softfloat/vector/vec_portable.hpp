@@ -15,14 +15,16 @@
 //     truncate                   to int32, toward zero; unspecified outside int32
 //     canonical_nan              fp32 words with every NaN replaced by the one quiet NaN
 //     load_half, store_half      fp16 in memory from and to fp32 words, exact but for the bits of NaNs, and rounded to
-//                                nearest even; only where has_half
-//     integer_part(x, e)         of x * 2^e for positive fp32 words x and results below 2^32, e an fp32 word; only
-//                                where has_integer_part
+//                                nearest even or (zero, down, up) as told; store_half_odd to odd; only where has_half
+//     integer_part(x, e)         of x * 2^e for positive x and results that fit, both words of fp32 or, in Wide,
+//                                fp64; only where has_integer_part
 //     widen_low, widen_high      fp32 words of the lower and upper half of the lanes to fp64
 //     narrow_odd                 rounded to odd in fp32; beyond fp32's range the largest number, which is odd
 //     div_to_odd, sqrt_to_odd    of fp64, for operands that are fp32 values
 //     or_sign_of_zero(x, zero)   x, with the sign of `zero`, +0 or -0, too where x is +0 or -0
 //     add_bytes, max_bytes       on lanes of 8 bits, unsigned; add_words, sub_words, max_words: of 16 bits, signed
+//     count_equal_bytes          the counts of byte lanes, one more where a and b are equal; sum_of_bytes: of all lanes
+//     greater_bytes              bit i: the unsigned byte i of a is greater than that of b
 //     mul_add_words              the two signed 16-bit halves of a lane multiplied, and both products added
 //     words_between(x, from, to) bit i: the 16-bit lane i is at least `from` and less than `to`
 //     zero_where_zero(x, y)      y where x is not 0, else 0
@@ -207,6 +209,22 @@ struct Portable {
     }
     static Int max_bytes(Int a, Int b) {
         return select(reinterpret_cast<Mask>(reinterpret_cast<Bytes>(a) > reinterpret_cast<Bytes>(b)), a, b);
+    }
+    static Int count_equal_bytes(Int counts, Int a, Int b) {
+        const auto equal_bytes = reinterpret_cast<Bytes>(reinterpret_cast<Bytes>(a) == reinterpret_cast<Bytes>(b));
+        return reinterpret_cast<Int>(reinterpret_cast<Bytes>(counts) - equal_bytes);
+    }
+    static std::uint64_t greater_bytes(Int a, Int b) {
+        const auto found = reinterpret_cast<Bytes>(reinterpret_cast<Bytes>(a) > reinterpret_cast<Bytes>(b));
+        std::uint64_t bits = 0;
+        if (!any(reinterpret_cast<Mask>(found))) return bits;
+        for (int i = 0; i < 4 * lanes; ++i) bits |= std::uint64_t{found[i] != 0} << i;
+        return bits;
+    }
+    static std::int64_t sum_of_bytes(Int x) {
+        std::int64_t sum = 0;
+        for (int i = 0; i < 4 * lanes; ++i) sum += reinterpret_cast<Bytes>(x)[i];
+        return sum;
     }
     static Int add_words(Int a, Int b) {
         return reinterpret_cast<Int>(reinterpret_cast<Words>(a) + reinterpret_cast<Words>(b));

@@ -1,6 +1,7 @@
 // How fast the array operations are: rounding beside memcpy of the same arrays in the same run.
 //
 //     build/release/bin/bench_softfloat [--markdown docs/array_speed.md] [options of Google Benchmark]
+//     build/release/bin/bench_softfloat --options         the table of options alone, to standard output
 //
 // Names: round/FORMAT/ROUNDING/SIMD for 16M fp32 values, OPERATION/FORMAT/SIMD for 1M values of random bits,
 // FUNCTION/FORMAT for 1M values around 1. The counter `each` is the processor time an element. On a machine with other
@@ -16,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "array_options.hpp"
 #include "softfloat/array/array.hpp"
 #include "softfloat/array/functions.hpp"
 #include "softfloat/format_names.hpp"
@@ -292,7 +294,8 @@ bool write_markdown(const std::string& path, const std::map<std::string, double>
             "another. Arithmetic and conversions are on 1M values of random bits, functions on as many of both signs "
             "around 1; those of formats of up to 16 bits look their results up in tables, the same for every set of "
             "instructions.\n\n"
-         << table_of(nanoseconds);
+         << table_of(nanoseconds) << '\n'
+         << ulp::bench::option_table();
     file.close();
     return file && std::rename(temporary.c_str(), path.c_str()) == 0;
 }
@@ -300,6 +303,10 @@ bool write_markdown(const std::string& path, const std::map<std::string, double>
 }  // namespace
 
 int main(int argc, char** argv) {
+    if (argc == 2 && std::string(argv[1]) == "--options") {
+        std::fputs(ulp::bench::option_table().c_str(), stdout);
+        return 0;
+    }
     std::string markdown;
     if (argc > 2 && std::string(argv[1]) == "--markdown") {
         markdown = argv[2];

@@ -35,16 +35,16 @@ constexpr void fill_wide(KernelTable& table) {
 
 template <class Vec>
 constexpr void fill_half(KernelTable& table) {
-    const auto fill = [&]<Rounding rounding, Rounding kernel>() {
-        fill_operations<Vec, HalfRounded<Vec, kernel>>(table.half[static_cast<int>(rounding)]);
+    const auto fill = [&]<Rounding rounding>() {
+        fill_operations<Vec, HalfRounded<Vec, rounding>>(table.half[static_cast<int>(rounding)]);
     };
     using enum Rounding;
-    fill.template operator()<nearest_even, nearest_even>();
-    fill.template operator()<nearest_away, nearest_away>();
-    fill.template operator()<toward_zero, toward_zero>();
-    fill.template operator()<down, up>();
-    fill.template operator()<up, up>();
-    fill.template operator()<odd, odd>();
+    fill.template operator()<nearest_even>();
+    fill.template operator()<nearest_away>();
+    fill.template operator()<toward_zero>();
+    fill.template operator()<down>();
+    fill.template operator()<up>();
+    fill.template operator()<odd>();
 }
 
 template <class Vec>

@@ -142,6 +142,22 @@ struct HalfNearest {
     }
     static void store(const RoundingPlan&, void* p, typename Vec::Int x) { Vec::store_half(p, Vec::canonical_nan(x)); }
 };
+/// x, flushed and saturated as the plan says, before the processor rounds it to fp16. A number that is not a tiny one
+/// by its fp32 word is none: products and sums near the smallest normal number are exact there, and no quotient or root
+/// of numbers with 11 digits comes as near to one with 13.
+template <class Vec, Rounding rounding>
+typename Vec::Int limit_half(const RoundingPlan& plan, typename Vec::Int x) {
+    const auto sign = Vec::bit_and(x, Vec::set(sign_bit<Vec>));
+    const auto a = Vec::bit_xor(x, sign);
+    auto r = a;
+    constexpr bool directed = rounding == Rounding::up || rounding == Rounding::down;
+    constexpr Rounding kind = directed ? Rounding::up : Rounding::nearest_even;
+    if (plan.zero_below != 0) r = flush_tiny<Vec, kind>(plan, x, a, a, r);
+    if (plan.overflow_away == plan.largest) r = Vec::min(r, Vec::set(plan.largest));
+    const auto nan = Vec::greater(a, Vec::set(infinity_word<Vec>));
+    return Vec::select(nan, x, Vec::bit_or(r, sign));
+}
+
 /// fp16 in any rounding but stochastic, with any options.
 template <class Vec, Rounding rounding>
 struct HalfRounded {
@@ -154,10 +170,27 @@ struct HalfRounded {
     template <Operation op>
     static typename Vec::Int compute(const RoundingPlan& plan, typename Vec::Int a, typename Vec::Int b,
                                      typename Vec::Int c) {
+        if constexpr (rounding == Rounding::nearest_even && op != op_fma) return by_processor<Vec, op>(a, b, c);
         return with_sum_sign<Vec, op>(plan, by_single<Vec, op>(a, b, c), a, b, c);
     }
     static void store(const RoundingPlan& plan, void* p, typename Vec::Int x) {
-        Vec::store_half(p, Vec::canonical_nan(round_word<Vec, rounding, narrow, false>(plan, x, x)));
+        if constexpr (rounding == Rounding::nearest_away) {
+            x = round_word<Vec, rounding, narrow, false>(plan, x, x);
+        } else if (plan.zero_below != 0 || plan.overflow_away == plan.largest) {
+            x = limit_half<Vec, rounding>(plan, x);
+        }
+        x = Vec::canonical_nan(x);
+        if constexpr (rounding == Rounding::toward_zero) {
+            Vec::template store_half<Vec::zero>(p, x);
+        } else if constexpr (rounding == Rounding::down) {
+            Vec::template store_half<Vec::down>(p, x);
+        } else if constexpr (rounding == Rounding::up) {
+            Vec::template store_half<Vec::up>(p, x);
+        } else if constexpr (rounding == Rounding::odd) {
+            Vec::store_half_odd(p, x);
+        } else {
+            Vec::store_half(p, x);
+        }
     }
 };
 /// bf16 to nearest even. Sums and roots are rounded to fp32 first, which changes nothing (24 >= 2 * 8 + 2; where they

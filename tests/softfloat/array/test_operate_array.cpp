@@ -1,6 +1,7 @@
 // Arithmetic on arrays: every set of instructions against the scalar operations, bit for bit.
 #include <doctest/doctest.h>
 
+#include <bit>
 #include <cstdio>
 #include <stdexcept>
 #include <string>
@@ -191,6 +192,23 @@ TEST_CASE("results at the edge of the tiny ones are flushed as the scalar operat
             }
         }
     }
+}
+
+TEST_CASE("fp32 sums that two fp64 numbers do not decide are rounded stochastically as the scalar operations do") {
+    // 1 + b, where b and the element's random number r together just carry, or just do not: b = (2^32 - r) * 2^-55.
+    const Context context{.rounding = Rounding::stochastic, .random_bits = 32, .seed = 5};
+    Operands operands;
+    std::size_t undecided = 0;
+    for (std::size_t i = 0; i < 5001; ++i) {
+        const std::uint64_t missing = (std::uint64_t{1} << 32) - random_for(context, i) - i % 2;
+        const bool representable = missing < 1 << 24;
+        undecided += representable && missing % 4 != 0 ? 1 : 0;
+        operands.a.push_back(0x3F800000);
+        operands.b.push_back(std::bit_cast<std::uint32_t>(static_cast<float>(missing) * 0x1p-55F));
+        operands.c.push_back(0x3F800000);
+    }
+    CHECK(undecided > 5);
+    check({"fp32", ulp::formats::fp32}, context, operands);
 }
 
 TEST_CASE("typed arithmetic on spans, of every length, beside and onto its operands") {

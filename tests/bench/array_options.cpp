@@ -1,0 +1,166 @@
+#include "array_options.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <functional>
+#include <vector>
+
+#include "softfloat/array/array.hpp"
+#include "softfloat/array/stages.hpp"
+#include "softfloat/format_names.hpp"
+
+namespace ulp::bench {
+namespace {
+
+constexpr std::size_t count = std::size_t{1} << 16;
+constexpr int turns = 9;
+constexpr double limit = 4;
+
+struct Option {
+    const char* name;
+    Context context;
+};
+
+const std::vector<Option>& options() {
+    static const std::vector<Option> all{
+        {"default", {}},
+        {"nearest_away", {.rounding = Rounding::nearest_away}},
+        {"toward_zero", {.rounding = Rounding::toward_zero}},
+        {"down", {.rounding = Rounding::down}},
+        {"up", {.rounding = Rounding::up}},
+        {"odd", {.rounding = Rounding::odd}},
+        {"flush_inputs", {.flush_inputs = true}},
+        {"flush_outputs", {.flush_outputs = true}},
+        {"flush_outputs, before", {.tininess = Tininess::before_rounding, .flush_outputs = true}},
+        {"flush_outputs, up", {.rounding = Rounding::up, .flush_outputs = true}},
+        {"saturate", {.saturate = true}},
+        {"stochastic 1", {.rounding = Rounding::stochastic, .random_bits = 1}},
+        {"stochastic 16", {.rounding = Rounding::stochastic, .random_bits = 16}},
+        {"stochastic 32", {.rounding = Rounding::stochastic, .random_bits = 32}},
+    };
+    return all;
+}
+
+/// Words of a format: values of both signs over the binades around 1 that it has, some subnormal.
+std::vector<unsigned char> words_of(const FloatFormat& format, std::uint32_t state) {
+    std::vector<float> values(count);
+    for (float& x : values) {
+        state = state * 1664525 + 1013904223;
+        const std::uint32_t word = (state & 0x807FFFFF) | (119 + (state >> 24) % 16) << 23;
+        std::memcpy(&x, &word, sizeof x);
+    }
+    std::vector<unsigned char> words(count * array::bytes_of(format));
+    array::convert_words(format, formats::fp32, values.data(), words.data(), count, {.saturate = true}, simd_choice());
+    return words;
+}
+
+using Call = std::function<void(const Context&)>;
+
+double seconds_of(const Call& call, const Context& context) {
+    const auto now = [] {
+        timespec time{};
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+        return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+    };
+    const double begin = now();
+    call(context);
+    return now() - begin;
+}
+
+/// Nanoseconds an element for each option. What takes a hundred times as long as needed is measured once.
+std::vector<double> measure(const Call& call) {
+    std::vector<double> least(options().size(), 1e9);
+    for (int turn = 0; turn < turns; ++turn) {
+        for (std::size_t i = 0; i < least.size(); ++i) {
+            if (turn > 1 && least[i] > 20e-9 * count) continue;
+            least[i] = std::min(least[i], seconds_of(call, options()[i].context));
+        }
+    }
+    for (double& time : least) time *= 1e9 / count;
+    return least;
+}
+
+struct Table {
+    std::string lines;
+    std::vector<std::string> slow;
+    void add(const std::string& name, const Call& call) {
+        const auto times = measure(call);
+        std::array<char, 64> text{};
+        std::snprintf(text.data(), text.size(), " %.2f |", times[0]);
+        lines += "| " + name + " |" + text.data();
+        for (std::size_t i = 1; i < times.size(); ++i) {
+            const double ratio = times[i] / times[0];
+            std::snprintf(text.data(), text.size(), ratio > limit ? " **%.1f** |" : " %.1f |", ratio);
+            lines += text.data();
+            std::snprintf(text.data(), text.size(), " (%.2f ns)", times[i]);
+            if (ratio > limit) slow.push_back(name + " " + options()[i].name + text.data());
+        }
+        lines += "\n";
+    }
+};
+
+void add_rounding(Table& table, const NamedFormat& row) {
+    const FloatFormat format = row.format;
+    const std::string name(row.name);
+    const auto floats = words_of(formats::fp32, 1);
+    const auto doubles = words_of(formats::fp64, 1);
+    std::vector<float> to(count);
+    std::vector<double> wide(count);
+    std::vector<unsigned char> codes(8 * count);
+    const std::span from(reinterpret_cast<const float*>(floats.data()), count);
+    const std::span from_wide(reinterpret_cast<const double*>(doubles.data()), count);
+    table.add("round fp32 to " + name, [&](const Context& c) { round_array(format, from, std::span(to), c); });
+    table.add("round fp64 to " + name, [&](const Context& c) { round_array(format, from_wide, std::span(wide), c); });
+    const auto convert = [&](const FloatFormat& source, const unsigned char* words) {
+        return [&, words, source](const Context& c) {
+            array::convert_words(format, source, words, codes.data(), count, c, simd_choice());
+        };
+    };
+    table.add("convert fp32 to " + name, convert(formats::fp32, floats.data()));
+    table.add("convert fp64 to " + name, convert(formats::fp64, doubles.data()));
+}
+
+void add_arithmetic(Table& table, const NamedFormat& row) {
+    constexpr std::array names{"add", "subtract", "multiply", "divide", "sqrt", "fma"};
+    const auto a = words_of(row.format, 1);
+    const auto b = words_of(row.format, 2);
+    const auto c = words_of(row.format, 3);
+    std::vector<unsigned char> out(a.size());
+    for (int i = 0; i < array::operations; ++i) {
+        const auto operation = static_cast<array::Operation>(i);
+        const array::Operands operands{a.data(), operation == array::op_sqrt ? nullptr : b.data(),
+                                       operation == array::op_fma ? c.data() : nullptr};
+        table.add(std::string(names[static_cast<std::size_t>(i)]) + " " + std::string(row.name),
+                  [&](const Context& context) {
+                      array::operate_words(row.format, operation, operands, out.data(), count, context, simd_choice());
+                  });
+    }
+}
+
+}  // namespace
+
+std::string option_table() {
+    Table table;
+    for (const NamedFormat& row : named_formats()) {
+        if (row.format == formats::fp64 || !row.format.has_sign) continue;  // scalar loops with every option
+        add_rounding(table, row);
+        add_arithmetic(table, row);
+    }
+    std::string head = "| ratio to the default |";
+    std::string rule = "|---|";
+    for (const Option& option : options()) {
+        head += std::string(" ") + (&option == options().data() ? "default, ns" : option.name) + " |";
+        rule += "---:|";
+    }
+    std::string text = "## Options\n\nHow many times longer an element takes than with the default, with " +
+                       std::string(name_of(simd_choice())) + ", on 64K elements. Above " +
+                       std::to_string(static_cast<int>(limit)) + ", in bold: " + std::to_string(table.slow.size()) +
+                       " of the table.\n\n";
+    return text + head + "\n" + rule + "\n" + table.lines;
+}
+
+}  // namespace ulp::bench
