@@ -4,27 +4,16 @@
 #include <vector>
 
 #include "engine/backends.hpp"
-#include "engine/eigen_product.hpp"
+#include "engine/kernels/eigen_product.hpp"
 #include "engine/parallel.hpp"
 #include "engine/rounder.hpp"
 #include "engine/storage.hpp"
-#include "softfloat/vector/simd_choice.hpp"
+#include "softfloat/vector/dispatch.hpp"
 
 namespace ulp {
 namespace {
 
-struct Kernel {
-    const char* name;
-    void (*run)(const GemmProblem&);
-};
-Kernel kernel() {
-#ifdef ULPLAB_X86
-    const Simd simd = simd_choice();
-    if (simd >= Simd::avx512) return {"AVX-512", eigen_product_avx512};
-    if (simd == Simd::avx2) return {"AVX2", eigen_product_avx2};
-#endif
-    return {"portable", eigen_product_portable};
-}
+const EigenKernels& kernels() { return kernels_of<EigenKernels>(simd_choice()); }
 
 /// A view with one stride of 1: itself, or a copy in `memory`.
 MatrixView streamed(const MatrixView& view, Matrix& memory) {
@@ -60,7 +49,7 @@ class EigenBackend final : public MatmulBackend {
     [[nodiscard]] bool has_product(const ProductTypes& types) const override { return !types.scaling; }
     [[nodiscard]] std::string promised_model(const ProductTypes&) const override { return {}; }
     [[nodiscard]] std::string path(const ProductTypes&, Index, Index, Index) const override {
-        return fmt::format("Eigen's fp32 product, {}", kernel().name);
+        return fmt::format("Eigen's fp32 product, {}", kernels().name);
     }
 
   private:
@@ -76,7 +65,7 @@ class EigenBackend final : public MatmulBackend {
         const bool in_place = p.d.row_major() && !p.c;
         Storage<float> memory(in_place ? 0 : static_cast<std::size_t>(p.d.rows * p.d.cols));
         const MutableMatrixView d = in_place ? p.d : MutableMatrixView(memory.data(), p.d.rows, p.d.cols);
-        in_blocks(kernel().run, {a, b, {}, d});
+        in_blocks(kernels().product, {a, b, {}, d});
         if (p.c) {
             for (Index i = 0; i < p.d.rows; ++i) {
                 for (Index j = 0; j < p.d.cols; ++j) d(i, j) += (*p.c)(i, j);

@@ -5,27 +5,15 @@
 #include <vector>
 
 #include "engine/backends.hpp"
-#include "engine/ieee_product.hpp"
+#include "engine/kernels/ieee_product.hpp"
 #include "engine/rounder.hpp"
 #include "softfloat/support/parallel.hpp"
-#include "softfloat/vector/simd_choice.hpp"
+#include "softfloat/vector/dispatch.hpp"
 
 namespace ulp {
 namespace {
 
-struct Kernels {
-    const char* name;
-    void (*product)(const GemmProblem&, bool onto_d);
-    void (*rounded_row)(const GemmProblem&, const Rounder<double>&);
-};
-Kernels kernels() {
-#ifdef ULPLAB_X86
-    const Simd simd = simd_choice();
-    if (simd >= Simd::avx512) return {"AVX-512", ieee_product_avx512, ieee_rounded_row_avx512};
-    if (simd == Simd::avx2) return {"AVX2", ieee_product_avx2, ieee_rounded_row_avx2};
-#endif
-    return {"portable", ieee_product_portable, ieee_rounded_row_portable};
-}
+const IeeeKernels& kernels() { return kernels_of<IeeeKernels>(simd_choice()); }
 
 /// Threads cost more than a small product.
 bool is_parallel(const Product& p) { return worth_threads(p.d.rows * p.d.cols * p.a.cols > (Index{1} << 16)); }

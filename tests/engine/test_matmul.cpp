@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/ieee_product.hpp"
+#include "engine/kernels/ieee_product.hpp"
 #include "engine/matmul.hpp"
 #include "engine/random.hpp"
 #include "softfloat/float.hpp"
@@ -19,7 +19,7 @@
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
 #include "softfloat/matrix_units/models.hpp"
-#include "softfloat/vector/simd_choice.hpp"
+#include "softfloat/vector/dispatch.hpp"
 
 namespace {
 
@@ -117,22 +117,6 @@ std::vector<Index> ascending(Index count) {
     return order;
 }
 
-struct IeeeKernels {
-    Simd simd;
-    void (*product)(const GemmProblem&, bool onto_d);
-    void (*rounded_row)(const GemmProblem&, const Rounder<double>&);
-};
-std::vector<IeeeKernels> ieee_kernels() {
-    std::vector<IeeeKernels> all{{Simd::portable, ieee_product_portable, ieee_rounded_row_portable}};
-#ifdef __x86_64__
-    for (const Simd simd : supported_simd()) {
-        if (simd == Simd::avx2) all.push_back({simd, ieee_product_avx2, ieee_rounded_row_avx2});
-        if (simd == Simd::avx512) all.push_back({simd, ieee_product_avx512, ieee_rounded_row_avx512});
-    }
-#endif
-    return all;
-}
-
 TEST_CASE("soft:ieee's tiles give the plain loop's bits with every set of instructions, shape and stride") {
     int told_apart = 0;
     struct Size {
@@ -153,7 +137,8 @@ TEST_CASE("soft:ieee's tiles give the plain loop's bits with every set of instru
         told_apart += differing(summed_in_order(a, b, c, descending), expected);
         const Matrix a_t = a.transpose();
         const Matrix b_t = b.transpose();
-        for (const auto& [simd, product, rounded_row] : ieee_kernels()) {
+        for (const Simd simd : supported_simd()) {
+            const IeeeKernels& kernels = kernels_of<IeeeKernels>(simd);
             CAPTURE(name_of(simd));
             for (const bool a_across : {false, true}) {
                 for (const bool b_across : {false, true}) {
@@ -161,7 +146,9 @@ TEST_CASE("soft:ieee's tiles give the plain loop's bits with every set of instru
                     const MatrixView y = b_across ? transposed(b_t) : MatrixView(b);
                     Matrix wide = Matrix::Constant(m, n + 3, 7.0F);  // what lies beside D stays
                     wide.leftCols(n) = c;
-                    const auto run = [&](bool onto_d) { product({x, y, {}, {wide.data(), m, n, n + 3, 1}}, onto_d); };
+                    const auto run = [&](bool onto_d) {
+                        kernels.product({x, y, {}, {wide.data(), m, n, n + 3, 1}}, onto_d);
+                    };
                     run(true);
                     CHECK(differing(wide.leftCols(n), expected) == 0);
                     run(false);
@@ -185,10 +172,11 @@ TEST_CASE("soft:ieee's rows in narrow formats have the softfloat types' bits wit
             a(0, 150) = 3.0F;  // and one that is infinite
             const Matrix expected = by_definition(a, b, c);
             CHECK(std::isinf(expected(0, 0)));
-            for (const auto& [simd, product, rounded_row] : ieee_kernels()) {
+            for (const Simd simd : supported_simd()) {
+                const IeeeKernels& kernels = kernels_of<IeeeKernels>(simd);
                 CAPTURE(name_of(simd));
                 Matrix sums = c;
-                rounded_row({a, b, {}, {sums.data(), 1, n}}, Rounder<double>(format));
+                kernels.rounded_row({a, b, {}, {sums.data(), 1, n}}, Rounder<double>(format));
                 CHECK(differing(sums, expected) == 0);
             }
         }

@@ -1,8 +1,9 @@
-// The body of the eigen_product_*.cpp; ULPLAB_EIGEN_PRODUCT and a name for Eigen's namespace are defined before it.
+// The body of the eigen_product_*.cpp. Defined before it: a name for Eigen's namespace; ULPLAB_SIMD, the member of
+// EigenKernels; ULPLAB_SIMD_NAME, its name.
 #define EIGEN_DONT_PARALLELIZE
 #include <Eigen/Core>
 
-#include "engine/eigen_product.hpp"
+#include "engine/kernels/eigen_product.hpp"
 
 namespace ulp {
 namespace {
@@ -22,11 +23,13 @@ void with_map(const MatrixView& v, const Function& f) {
     }
 }
 
-}  // namespace
-
-void ULPLAB_EIGEN_PRODUCT(const GemmProblem& p) {
+void eigen_product(const GemmProblem& p) {
     Eigen::Map<RowMajor, 0, Eigen::OuterStride<>> d(p.d.data, p.d.rows, p.d.cols, Eigen::OuterStride<>(p.d.row_stride));
     with_map(p.a, [&](const auto& a) { with_map(p.b, [&](const auto& b) { d.noalias() = a * b; }); });
 }
+
+}  // namespace
+
+constinit const EigenKernels EigenKernels::ULPLAB_SIMD = {ULPLAB_SIMD_NAME, eigen_product};
 
 }  // namespace ulp

@@ -8,9 +8,12 @@
 
 namespace ulp {
 
-/// D = A * B on one thread; A and B each have one stride of 1, D's rows have their elements beside each other.
-void eigen_product_portable(const GemmProblem& product);
-void eigen_product_avx2(const GemmProblem& product);
-void eigen_product_avx512(const GemmProblem& product);
+struct EigenKernels {
+    const char* name;
+    /// D = A * B on one thread; A and B each have one stride of 1, D's rows have their elements beside each other.
+    void (*product)(const GemmProblem& product);
+
+    static const EigenKernels portable, avx2, avx512;  // chosen by kernels_of (softfloat/vector/dispatch.hpp)
+};
 
 }  // namespace ulp

@@ -1,37 +1,33 @@
-// The body of the ieee_product_*.cpp. Defined before it: ULPLAB_IEEE_PRODUCT and ULPLAB_IEEE_ROUNDED_ROW, the
-// functions' names; ULPLAB_LANES, the numbers in a vector; ULPLAB_VECTORS, how many vectors wide a tile of D is (2 or
-// 4).
+// The products of ieee_product.hpp, written once over a vector kit (softfloat/vector/). Included by ieee_product_*.cpp.
+#pragma once
+
+#include <cstdint>
 #include <cstring>
 
-#include "engine/ieee_product.hpp"
+#include "engine/kernels/ieee_product.hpp"
 
 namespace ulp {
 namespace {
 
-constexpr std::int64_t lanes = ULPLAB_LANES;
 constexpr std::int64_t tile_rows = 4;
 constexpr std::int64_t depth = 128;  // of k at a time: what is packed of B stays in the nearest cache
-
-using Vector [[gnu::vector_size(lanes * sizeof(float))]] = float;
-
-inline Vector load(const float* from) {
-    Vector v;
-    std::memcpy(&v, from, sizeof v);
-    return v;
-}
-inline void store(float* to, Vector v) { std::memcpy(to, &v, sizeof v); }
+/// How many vectors wide a tile of D is, at most: AVX-512 has twice the registers.
+template <class Vec>
+constexpr int most_vectors = Vec::lanes >= 16 ? 4 : 2;
 
 /// `depth` rows of B and as many columns of A, each row and column packed, filled up with zeros.
+template <class Vec>
 struct Packed {
-    alignas(64) float b[depth * lanes * ULPLAB_VECTORS];
+    alignas(64) float b[depth * Vec::lanes * most_vectors<Vec>];
     alignas(64) float a[depth * tile_rows];
 };
 
 /// d(r, j) += a(r, k) * b(k, j) for each k in turn, in `rows` rows of d of `vectors` whole vectors; A is packed.
-template <int rows, int vectors>
+template <class Vec, int rows, int vectors>
 void add_products(std::int64_t k, const float* a, const float* b, std::int64_t b_row_stride, float* d,
                   std::int64_t d_row_stride) {
-    Vector sum[rows][vectors];
+    constexpr std::int64_t lanes = Vec::lanes;
+    typename Vec::Float sum[rows][vectors];
     const auto each_sum = [&](const auto& f) {
 #pragma GCC unroll 4
         for (int r = 0; r < rows; ++r) {
@@ -39,11 +35,13 @@ void add_products(std::int64_t k, const float* a, const float* b, std::int64_t b
             for (int v = 0; v < vectors; ++v) f(sum[r][v], r, v);
         }
     };
-    each_sum([&](Vector& s, int r, int v) { s = load(d + r * d_row_stride + v * lanes); });
+    each_sum([&](auto& s, int r, int v) { s = Vec::load_float(d + r * d_row_stride + v * lanes); });
     for (; k > 0; --k, a += rows, b += b_row_stride) {
-        each_sum([&](Vector& s, int r, int v) { s = s + a[r] * load(b + v * lanes); });
+        each_sum([&](auto& s, int r, int v) {
+            s = Vec::add(s, Vec::mul(Vec::set_float(a[r]), Vec::load_float(b + v * lanes)));
+        });
     }
-    each_sum([&](Vector& s, int r, int v) { store(d + r * d_row_stride + v * lanes, s); });
+    each_sum([&](const auto& s, int r, int v) { Vec::store(d + r * d_row_stride + v * lanes, s); });
 }
 
 /// Columns of D, and k, that are computed together; their part of B, packed or where it lies.
@@ -54,16 +52,16 @@ struct Panel {
 };
 
 /// Rows [i, i + rows) of a panel: packs A, and D where its columns do not fill the vectors.
-template <int rows, int vectors>
-void tile(const GemmProblem& p, std::int64_t i, const Panel& panel, Packed& packed) {
+template <class Vec, int rows, int vectors>
+void tile(const GemmProblem& p, std::int64_t i, const Panel& panel, Packed<Vec>& packed) {
     const float* const a = p.a.data + i * p.a.row_stride + panel.first_k * p.a.col_stride;
     for (std::int64_t k = 0; k < panel.count; ++k) {
         for (int r = 0; r < rows; ++r) packed.a[k * rows + r] = a[r * p.a.row_stride + k * p.a.col_stride];
     }
-    constexpr std::int64_t width = vectors * lanes;
+    constexpr std::int64_t width = vectors * Vec::lanes;
     float* const d = p.d.data + i * p.d.row_stride + panel.first_col;
     const auto add = [&](float* sums, std::int64_t row_stride) {
-        add_products<rows, vectors>(panel.count, packed.a, panel.b, panel.b_row_stride, sums, row_stride);
+        add_products<Vec, rows, vectors>(panel.count, packed.a, panel.b, panel.b_row_stride, sums, row_stride);
     };
     if (panel.cols == width) return add(d, p.d.row_stride);
     float whole[rows * width] = {};
@@ -74,9 +72,9 @@ void tile(const GemmProblem& p, std::int64_t i, const Panel& panel, Packed& pack
 }
 
 /// Columns [j, j + cols) of D.
-template <int vectors>
-void columns(const GemmProblem& p, std::int64_t j, std::int64_t cols, Packed& packed) {
-    constexpr std::int64_t width = vectors * lanes;
+template <class Vec, int vectors>
+void columns(const GemmProblem& p, std::int64_t j, std::int64_t cols, Packed<Vec>& packed) {
+    constexpr std::int64_t width = vectors * Vec::lanes;
     const std::size_t bytes = static_cast<std::size_t>(cols) * sizeof(float);
     for (std::int64_t first = 0; first < p.a.cols; first += depth) {
         const std::int64_t count = p.a.cols - first < depth ? p.a.cols - first : depth;
@@ -100,38 +98,39 @@ void columns(const GemmProblem& p, std::int64_t j, std::int64_t cols, Packed& pa
             }
         }
         std::int64_t i = 0;
-        for (; i + tile_rows <= p.d.rows; i += tile_rows) tile<tile_rows, vectors>(p, i, panel, packed);
-        for (; i < p.d.rows; ++i) tile<1, vectors>(p, i, panel, packed);
+        for (; i + tile_rows <= p.d.rows; i += tile_rows) tile<Vec, tile_rows, vectors>(p, i, panel, packed);
+        for (; i < p.d.rows; ++i) tile<Vec, 1, vectors>(p, i, panel, packed);
     }
 }
 
-}  // namespace
-
-void ULPLAB_IEEE_PRODUCT(const GemmProblem& p, bool onto_d) {
+template <class Vec>
+void product(const GemmProblem& p, bool onto_d) {
     if (!onto_d) {
         const std::size_t bytes = static_cast<std::size_t>(p.d.cols) * sizeof(float);
         for (std::int64_t i = 0; i < p.d.rows; ++i) std::memset(p.d.data + i * p.d.row_stride, 0, bytes);
     }
-    Packed packed;
+    constexpr std::int64_t lanes = Vec::lanes;
+    Packed<Vec> packed;
     for (std::int64_t j = 0; j < p.d.cols;) {
         const std::int64_t left = p.d.cols - j;
         const auto next = [&](std::int64_t width) { return left < width ? left : width; };
         std::int64_t cols = 0;
-        if (ULPLAB_VECTORS == 4 && left > 2 * lanes) {
+        if (most_vectors<Vec> == 4 && left > 2 * lanes) {
             cols = next(4 * lanes);
-            columns<ULPLAB_VECTORS>(p, j, cols, packed);
+            columns<Vec, most_vectors<Vec>>(p, j, cols, packed);
         } else if (left > lanes) {
             cols = next(2 * lanes);
-            columns<2>(p, j, cols, packed);
+            columns<Vec, 2>(p, j, cols, packed);
         } else {
             cols = left;
-            columns<1>(p, j, cols, packed);
+            columns<Vec, 1>(p, j, cols, packed);
         }
         j += cols;
     }
 }
 
-void ULPLAB_IEEE_ROUNDED_ROW(const GemmProblem& row, const Rounder<double>& rounder) {
+/// Compilers vectorise it with the instructions of the unit.
+inline void rounded_row(const GemmProblem& row, const Rounder<double>& rounder) {
     const Rounder<double> round = rounder;
     for (std::int64_t k = 0; k < row.a.cols; ++k) {
         const double a = static_cast<double>(row.a.data[k * row.a.col_stride]);
@@ -143,4 +142,10 @@ void ULPLAB_IEEE_ROUNDED_ROW(const GemmProblem& row, const Rounder<double>& roun
     }
 }
 
+template <class Vec>
+constexpr IeeeKernels make_kernels(const char* name) {
+    return {name, product<Vec>, rounded_row};
+}
+
+}  // namespace
 }  // namespace ulp

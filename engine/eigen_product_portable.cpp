@@ -1,3 +1,0 @@
-#define Eigen EigenWith_portable
-#define ULPLAB_EIGEN_PRODUCT eigen_product_portable
-#include "engine/eigen_product.ipp"
