@@ -128,7 +128,7 @@ ExitCode bench(const Options& options) {
                     "core unless threads are named, with the share of Eigen's fp32 product of the same size in "
                     "the same run. `soft/<generation>/<input>_<output>/<size>` is the fast path with the widest "
                     "vector instructions, `soft/portable`, `soft/avx2`, `soft/avx512` those named, `soft/plain` "
-                    "the definition, which is all that block-scaled products have.\n\nMachine: {}.\n\n{}",
+                    "the definition; rows without a name of their own stand under their key.\n\nMachine: {}.\n\n{}",
                     machine_line(report), table_of(measurements, true)));
     return ExitCode::good;
 }
