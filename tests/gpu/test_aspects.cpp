@@ -13,9 +13,9 @@
 #include "gpu/inputs.hpp"
 #include "gpu/recording.hpp"
 #include "gpu/reference.hpp"
-#include "softfloat/lab/alternatives.hpp"
 #include "softfloat/lab/recordings.hpp"
 #include "softfloat/matrix_units/policies.hpp"
+#include "softfloat/matrix_units/table/alternatives.hpp"
 #include "tests/shared_data.hpp"
 
 using namespace ulp;

@@ -63,8 +63,9 @@ struct AspectEvidence {
     std::string data;  // the recordings, the runs, or the source
 };
 
-/// What a set of recordings can decide about a row: replayed under other hypotheses (softfloat/lab/alternatives.hpp),
-/// it contradicts at least one of each aspect named, and nothing of the row's own model.
+/// What a set of recordings can decide about a row: replayed under other hypotheses
+/// (softfloat/matrix_units/table/alternatives.hpp), it contradicts at least one of each aspect named, and nothing of
+/// the row's own model.
 struct DecidedAspects {
     std::string_view key;      // "sm_90:mma.fp16.fp32"
     std::string_view folder;   // "tests/recordings/sm_90", or a GPU of the published recordings: "A100"

@@ -1,4 +1,4 @@
-#include "softfloat/lab/alternatives.hpp"
+#include "softfloat/matrix_units/table/alternatives.hpp"
 
 #include <algorithm>
 #include <stdexcept>
