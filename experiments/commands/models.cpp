@@ -133,7 +133,8 @@ void print_markdown(const std::vector<const UnitRow*>& rows) {
         "for bit, and so do the bulk runs named; or a test compares the row with the processor itself. *Recorded* (R): "
         "so do published recordings that are not in this repository. *Published* (p): stated by the source named, "
         "not checked here. A dash: the unit has no such aspect. A recording decides an aspect if another policy set or "
-        "parameter gives other bits on it; a test computes this.\n\n";
+        "parameter gives other bits on it; a test computes this. [mma_sim.md](../mma_sim.md): the "
+        "comparison with MMA-Sim's code, and the instructions that have no row.\n\n";
     fmt::print("{}",
                generated_document("Matrix instructions", "ulplab models --format markdown",
                                   explanation + markdown_table({"model", "summation", "k", "group", "F", "rounding",

@@ -135,13 +135,15 @@ void find_alignment(const DotUnit& unit, const std::vector<int>& leaves, Discove
     }
 }
 
+/// The sums by which the rounding and its bits are found lie at 2^5.
+constexpr int sum_exponent = 5;
+
 void find_output_bits(const DotUnit& unit, int first, int second, Discovery& found) {
-    constexpr int scale = 5;
     for (int f = 1; f <= unit.accumulator.fraction_bits; ++f) {
         Question question(unit);
-        question.put(first, {false, 1, scale});
-        if (!question.put(second, {false, 1, scale - f})) break;
-        if (question.value() != std::ldexp(1.0, scale) + std::ldexp(1.0, scale - f)) break;
+        question.put(first, {false, 1, sum_exponent});
+        if (!question.put(second, {false, 1, sum_exponent - f})) break;
+        if (question.value() != std::ldexp(1.0, sum_exponent) + std::ldexp(1.0, sum_exponent - f)) break;
         found.output_fraction_bits = f;
     }
     found.evidence.push_back("output: 1 + " + text(-found.output_fraction_bits) + " is kept, no finer sum");
@@ -156,24 +158,23 @@ class RoundingTest {
         : unit_(unit),
           leaves_(leaves),
           wide_(leaves.size() >= 4 && leaves[3] != addend_leaf),
-          place_(scale + (wide_ ? 2 : 0) - fraction_bits) {}
+          place_(sum_exponent + (wide_ ? 2 : 0) - fraction_bits) {}
 
     /// The answer to base + numerator / 4 places, of either sign.
     [[nodiscard]] std::optional<double> places(bool negative, const Number& quarters) const {
         Question question(unit_);
         const int bases = wide_ ? 3 : 1;
-        const Number base = wide_ ? Number{negative, 9, scale - 2} : Number{negative, 1, scale};
+        const Number base = wide_ ? Number{negative, 9, sum_exponent - 2} : Number{negative, 1, sum_exponent};
         for (int i = 0; i < bases; ++i) {
             if (!question.put(leaves_[static_cast<std::size_t>(i)], base)) return std::nullopt;
         }
         const Number part{negative, quarters.significand, quarters.exponent + place_};
         if (!question.put(leaves_[static_cast<std::size_t>(bases)], part)) return std::nullopt;
         const double magnitude = negative ? -question.value() : question.value();
-        return std::ldexp(magnitude - (wide_ ? 6.75 : 1.0) * std::ldexp(1.0, scale), -place_);
+        return std::ldexp(magnitude - (wide_ ? 6.75 : 1.0) * std::ldexp(1.0, sum_exponent), -place_);
     }
 
   private:
-    static constexpr int scale = 5;
     const DotUnit& unit_;
     const std::vector<int>& leaves_;
     bool wide_;
@@ -221,7 +222,8 @@ DotUnit unit_of(const TensorCoreModel& model) {
 bool can_mask(const DotUnit& unit) {
     constexpr int most_fraction_bits = 25;  // of the units known
     const Scales scales = scales_of(unit);
-    return scales.huge - scales.unit > most_fraction_bits + 2;
+    const int least = unit.a_format.smallest_exponent() + unit.b_format.smallest_exponent();
+    return scales.huge - scales.unit > most_fraction_bits + 2 && least <= sum_exponent - unit.accumulator.fraction_bits;
 }
 
 Discovery discover(const DotUnit& unit) {

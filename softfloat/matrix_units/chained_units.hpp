@@ -49,8 +49,16 @@ constexpr std::uint64_t chained_add(const TensorCoreModel& model, std::uint64_t 
     return is_nan(format, sum) ? chained_nan(model, x, y, y) : sum;
 }
 
+/// Whether an operand or c counts as +0 whatever its sign.
+constexpr bool becomes_positive_zero(const TensorCoreModel& model, const FloatFormat& format, std::uint64_t code) {
+    if (!model.positive_input_zeros) return false;
+    const std::uint64_t smallest_kept = model.flush_subnormals ? std::uint64_t{1} << format.fraction_bits : 1;
+    return magnitude_of(format, code) < smallest_kept;
+}
+
 /// An operand in the accumulator's format: exact; x86 keeps a NaN's bits.
 constexpr std::uint64_t widened(const TensorCoreModel& model, const FloatFormat& format, std::uint64_t code) {
+    if (becomes_positive_zero(model, format, code)) return 0;
     if (format == model.accumulator) return code;
     if (is_nan(format, code) && model.nan == NanStyle::x86) {
         const int added = model.accumulator.fraction_bits - format.fraction_bits;
@@ -99,7 +107,7 @@ template <class Code>
 constexpr Code chained_instruction(const TensorCoreModel& model, const Code* a, const Code* b, Code c) {
     const auto left = [&](int k) { return widened(model, model.a_format, a[k]); };
     const auto right = [&](int k) { return widened(model, model.b_format, b[k]); };
-    std::uint64_t sum = c;
+    std::uint64_t sum = becomes_positive_zero(model, model.accumulator, c) ? 0 : c;
     switch (model.summation) {
         case Summation::fma_chain:
             for (int k = 0; k < model.instruction_k; ++k) sum = chained_fma(model, left(k), right(k), sum);

@@ -2,6 +2,11 @@
 // the largest of them and truncated, as on NVIDIA; then their sum and c are aligned to the larger of the two and
 // rounded down, the sum with 31 fraction bits and c with 24; the total is rounded to nearest even. With FP8 the even
 // and the odd products are summed apart, and a c more than 25 binades below the largest exponent is dropped.
+//
+// Undecided without an AMD GPU: a finite product of 2^128 or more beside an infinity of the other sign, c's or that of
+// another product. It counts as an infinity, so the result is NaN, here and in MMA-Sim 2.0.2; MMA-Sim 1 gives that
+// infinity. A product with a zero takes part in the search for the largest exponent, as in MMA-Sim 1; MMA-Sim 2.0.2
+// ignores it, and keeps one more bit of the products' sum until the total is cut to 31 bits.
 #pragma once
 
 #include <cstdint>

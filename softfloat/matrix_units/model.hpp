@@ -80,7 +80,8 @@ struct TensorCoreModel {
     int fraction_bits = 25;                     // F: aligned terms are multiples of 2^(largest exponent - F)
     Rounding rounding = Rounding::toward_zero;  // of a group's sum
     int output_fraction_bits = 23;              // kept by that rounding; fewer than the accumulator has for FP8
-    bool flush_subnormals = false;              // of inputs, c and results
+    bool flush_subnormals = false;              // of inputs, c and results; they keep their sign
+    bool positive_input_zeros = false;          // zeros among inputs and c, flushed ones too, count as +0
     NanStyle nan = NanStyle::all_ones;
     BlockPolicies policies{};
     BlockMutation mutation{};

@@ -5,9 +5,9 @@
 #include <cctype>
 #include <stdexcept>
 
-#include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/policies.hpp"
 #include "softfloat/matrix_units/table/hardware_runs.hpp"
+#include "softfloat/matrix_units/table/mma_sim.hpp"
 #include "softfloat/support/nearest_names.hpp"
 
 namespace ulp {
@@ -85,16 +85,13 @@ void add_fp8(std::vector<ModelRow>& rows, const Generation& g, const std::string
                 prototype.accumulator = accumulator;
                 prototype.rounding = wide ? Rounding::toward_zero : Rounding::nearest_even;
                 prototype.output_fraction_bits = wide ? fp32_output_bits : fp16.fraction_bits;
-                const std::string input = a == b ? name_of(a) : name_of(a) + "_" + name_of(b);
                 const Proof& proof = wide ? proofs.fp32 : proofs.fp16;
                 const Proof mixed{Evidence::published, "as with equal formats of a and b; for these: " + proof.text};
-                add(rows, g, instruction, input, prototype, a == b ? proof : mixed);
+                add(rows, g, instruction, names_of(a, b), prototype, a == b ? proof : mixed);
             }
         }
     }
 }
-
-constexpr std::string_view mma_sim = "MMA-Sim, arXiv 2511.10909";
 
 Proof recorded(const std::string& gpus) { return {Evidence::recorded, "recordings of " + gpus}; }
 Proof published(const std::string& source) { return {Evidence::published, source}; }
@@ -107,7 +104,7 @@ void add_volta_and_turing(std::vector<ModelRow>& rows) {
     }
     const Generation turing{"sm_75", 24, 8, 4};
     for (const FloatFormat& accumulator : {fp32, fp16}) {
-        add(rows, turing, "mma", "fp16", fused_model(fp16, accumulator, 8, 8, 24), published(std::string(mma_sim)));
+        add(rows, turing, "mma", "fp16", fused_model(fp16, accumulator, 8, 8, 24), published(equal_to_mma_sim()));
     }
 }
 
@@ -134,7 +131,7 @@ void add_hopper(std::vector<ModelRow>& rows) {
     const Proof unseen = published(std::string(mma_sim) + "; no recording of wgmma with 16-bit or tf32 inputs");
     add_common(rows, hopper, "wgmma", unseen);
     add_fp8(rows, hopper, "wgmma", {.instruction_k = 32, .group_size = 32, .fraction_bits = 13}, 13,
-            {recorded("H100 with c = 0"), published(std::string(mma_sim))});
+            {recorded("H100 with c = 0"), published(equal_to_mma_sim())});
     add_fp8(rows, hopper, "mma",
             {.summation = Summation::fp8_by_hmma, .instruction_k = 32, .group_size = 16, .fraction_bits = 25}, 23,
             {published("fp16 output is recorded on H100, fp32 output on B200, which runs the same instructions"),
@@ -144,47 +141,64 @@ void add_hopper(std::vector<ModelRow>& rows) {
 void add_blackwell(std::vector<ModelRow>& rows) {
     const Generation b200{"sm_100", 25, 16, 8};
     add_datacenter_mma(rows, b200, recorded("B200"));
-    add_common(rows, b200, "tcgen05", published(std::string(mma_sim)));
-    const Fp8Proofs unseen{published(std::string(mma_sim)), published(std::string(mma_sim))};
+    add_common(rows, b200, "tcgen05", published(equal_to_mma_sim()));
+    const Fp8Proofs unseen{published(equal_to_mma_sim()), published(equal_to_mma_sim())};
     add_fp8(rows, b200, "tcgen05", {.instruction_k = 32, .group_size = 32, .fraction_bits = 25}, 23, unseen);
     add_fp8(rows, b200, "mma",
             {.summation = Summation::fp8_by_hmma, .instruction_k = 32, .group_size = 16, .fraction_bits = 25}, 23,
             {recorded("B200"), recorded("B200")});
     const Generation rtx{"sm_120", 25, 16, 8};
-    add_common(rows, rtx, "mma", published(std::string(mma_sim)));
+    add_common(rows, rtx, "mma", published(equal_to_mma_sim()));
     add_fp8(rows, rtx, "mma", {.instruction_k = 32, .group_size = 32, .fraction_bits = 25}, 23, unseen);
 }
 
-/// kind::f8f6f4 with FP6 and FP4 elements: the fused group of FP8.
+/// kind::f8f6f4 with FP6 and FP4 elements, and in pairs of unequal formats: the fused group of FP8.
 void add_fp6_and_fp4(std::vector<ModelRow>& rows) {
     using namespace formats;
     for (const auto& [architecture, instruction] : {std::pair{"sm_100", "tcgen05"}, {"sm_120", "mma"}}) {
         const Generation g{architecture, 25, 0, 0};
-        for (const FloatFormat& element : {e3m2, e2m3, e2m1}) {
+        for (const auto& [a, b] : f8f6f4_pairs()) {
+            if (both_fp8(a, b)) continue;
             for (const FloatFormat& accumulator : {fp32, fp16}) {
-                add(rows, g, instruction, name_of(element), fused_model(element, accumulator, 32, 32, 25),
-                    published(std::string(mma_sim)));
+                TensorCoreModel model = fused_model(a, accumulator, 32, 32, 25);
+                model.b_format = b;
+                add(rows, g, instruction, names_of(a, b), model, published(f8f6f4_source(a, b)));
             }
         }
     }
 }
 
-/// fp64: chains of fused multiply-adds.
-void add_fp64(std::vector<ModelRow>& rows) {
+/// kind::f16 with operands of unequal formats.
+void add_fp16_with_bf16(std::vector<ModelRow>& rows) {
+    using namespace formats;
+    const Generation b200{"sm_100", 25, 0, 0};
+    for (const auto& [a, b] : {std::pair{fp16, bf16}, {bf16, fp16}}) {
+        TensorCoreModel model = fused_model(a, fp32, 16, 16, 25);
+        model.b_format = b;
+        add(rows, b200, "tcgen05", names_of(a, b), model,
+            published(equal_to_mma_sim() + "; it takes the pair, CUTLASS documents equal formats only"));
+    }
+}
+
+/// fp64: a chain of fused multiply-adds.
+TensorCoreModel fp64_model(NanStyle nan) {
     using formats::fp64;
-    for (const char* architecture : {"sm_80", "sm_90", "sm_100"}) {
-        const TensorCoreModel model{.a_format = fp64,
-                                    .b_format = fp64,
-                                    .accumulator = fp64,
-                                    .summation = Summation::fma_chain,
-                                    .instruction_k = 4,
-                                    .group_size = 1,
-                                    .fraction_bits = 0,
-                                    .rounding = Rounding::nearest_even,
-                                    .output_fraction_bits = fp64.fraction_bits,
-                                    .nan = NanStyle::dmma};
-        add(rows, {architecture, 0, 0, 0}, "mma", "fp64", model,
-            published("Fasi et al., PeerJ CS 7:e330, and " + std::string(mma_sim)));
+    return {.a_format = fp64,
+            .b_format = fp64,
+            .accumulator = fp64,
+            .summation = Summation::fma_chain,
+            .instruction_k = 4,
+            .group_size = 1,
+            .fraction_bits = 0,
+            .rounding = Rounding::nearest_even,
+            .output_fraction_bits = fp64.fraction_bits,
+            .nan = nan};
+}
+
+void add_fp64(std::vector<ModelRow>& rows) {
+    for (const char* architecture : {"sm_80", "sm_89", "sm_90", "sm_100", "sm_120"}) {
+        add(rows, {architecture, 0, 0, 0}, "mma", "fp64", fp64_model(NanStyle::dmma),
+            published("Fasi et al., PeerJ CS 7:e330; " + equal_to_mma_sim() + "; NaNs as on H100"));
     }
 }
 
@@ -201,42 +215,78 @@ TensorCoreModel chained_model(const FloatFormat& input, Summation summation, int
             .nan = NanStyle::quiet};
 }
 
-void add_amd(std::vector<ModelRow>& rows) {
-    using namespace formats;
-    const Proof claim = published(std::string(mma_sim) + "; no recording of an AMD GPU");
-    const Proof other = published("another reading of MI100: " + std::string(mma_sim) + ", later version");
-    const Generation mi100{"gfx908", 0, 0, 0};
-    add(rows, mi100, "mfma", "fp16", chained_model(fp16, Summation::pairwise, 16, 4), claim);
-    add(rows, mi100, "mfma", "bf16", chained_model(bf16, Summation::pairwise, 8, 2), claim);
-    add(rows, mi100, "mfma", "fp32", chained_model(fp32, Summation::fma_chain, 4, 1), claim);
-    add(rows, mi100, "mfma_exact", "fp16", chained_model(fp16, Summation::exact, 16, 4), other);
-    add(rows, mi100, "mfma_exact", "bf16", chained_model(bf16, Summation::exact, 8, 2), other);
+/// The rows of one kind of operands on AMD: `model` with its own K under the unit's name, and with the shorter ones of
+/// other instructions under "_x4". The arithmetic of v_mfma_f32_MxNxK is that of its K alone, and in an instruction no
+/// product is missing; where k is not a multiple of K, a kernel fills the last instruction with zeros, and those make
+/// +0 of a sum of -0: the shorter K, the fewer of them.
+void add_shapes(std::vector<ModelRow>& rows, const Generation& g, const std::string& instruction, TensorCoreModel model,
+                std::initializer_list<int> shorter, const Proof& proof) {
+    const std::string input = names_of(model.a_format, model.b_format);
+    add(rows, g, instruction, input, model, proof);
+    for (const int k : shorter) {
+        model.instruction_k = k;
+        model.group_size = std::min(model.group_size, k);
+        add(rows, g, instruction + "_x" + std::to_string(k), input, model, proof);
+    }
+}
 
+Proof of_amd(const std::string& more = "") {
+    return published(equal_to_mma_sim() + more + "; no recording of an AMD GPU");
+}
+
+TensorCoreModel amd_fp32() { return chained_model(formats::fp32, Summation::fma_chain, 4, 1); }
+
+void add_mi100(std::vector<ModelRow>& rows) {
+    using namespace formats;
+    const Generation mi100{"gfx908", 0, 0, 0};
+    const Proof first = of_amd("; its version 2.0.2 has mfma_exact instead");
+    const Proof second = published("another reading of MI100: " + equal_to_mma_sim("MMA-Sim 2.0.2, arXiv 2511.10909"));
+    add_shapes(rows, mi100, "mfma", chained_model(fp16, Summation::pairwise, 16, 4), {8, 4}, first);
+    add_shapes(rows, mi100, "mfma", chained_model(bf16, Summation::pairwise, 8, 2), {4, 2}, first);
+    add_shapes(rows, mi100, "mfma", amd_fp32(), {2, 1}, of_amd());
+    add_shapes(rows, mi100, "mfma_exact", chained_model(fp16, Summation::exact, 16, 4), {8, 4}, second);
+    add_shapes(rows, mi100, "mfma_exact", chained_model(bf16, Summation::exact, 8, 2), {4, 2}, second);
+}
+
+void add_mi200(std::vector<ModelRow>& rows) {
+    using namespace formats;
     const Generation mi200{"gfx90a", 0, 0, 0};
-    const auto flushing = [](TensorCoreModel model) {
+    const auto flushing = [](const FloatFormat& input, int k, int group) {
+        TensorCoreModel model = chained_model(input, Summation::pairwise, k, group);
         model.flush_subnormals = true;
+        model.positive_input_zeros = true;
         return model;
     };
-    add(rows, mi200, "mfma", "fp16", flushing(chained_model(fp16, Summation::pairwise, 16, 4)), claim);
-    add(rows, mi200, "mfma_1k", "bf16", flushing(chained_model(bf16, Summation::pairwise, 16, 4)), claim);
-    add(rows, mi200, "mfma", "bf16", flushing(chained_model(bf16, Summation::pairwise, 8, 2)), claim);
-    add(rows, mi200, "mfma", "fp32", chained_model(fp32, Summation::fma_chain, 4, 1), claim);
+    add_shapes(rows, mi200, "mfma", flushing(fp16, 16, 4), {8, 4}, of_amd());
+    add_shapes(rows, mi200, "mfma_1k", flushing(bf16, 16, 4), {8, 4}, of_amd());
+    add_shapes(rows, mi200, "mfma", flushing(bf16, 8, 2), {4, 2}, of_amd());
+    add_shapes(rows, mi200, "mfma", amd_fp32(), {2, 1}, of_amd());
+    add_shapes(rows, mi200, "mfma", fp64_model(NanStyle::quiet), {}, of_amd());
+}
 
+void add_mi300(std::vector<ModelRow>& rows) {
+    using namespace formats;
     const Generation mi300{"gfx942", 24, 0, 0};
-    const auto late = [](const FloatFormat& input, int k, int group) {
-        TensorCoreModel model = chained_model(input, Summation::late_addend, k, group);
+    const auto late = [](const FloatFormat& a, const FloatFormat& b, Summation summation, int k, int group) {
+        TensorCoreModel model = chained_model(a, summation, k, group);
+        model.b_format = b;
         model.fraction_bits = 24;
         return model;
     };
-    add(rows, mi300, "mfma", "fp16", late(fp16, 16, 8), claim);
-    add(rows, mi300, "mfma", "bf16", late(bf16, 16, 8), claim);
-    add(rows, mi300, "mfma", "tf32", late(tf32, 8, 4), claim);
-    for (const FloatFormat& fp8 : {e4m3fnuz, e5m2fnuz}) {
-        TensorCoreModel model = late(fp8, 32, 16);
-        model.summation = Summation::late_addend_even_odd;
-        add(rows, mi300, "mfma", name_of(fp8), model, claim);
+    const Proof zeros = of_amd("; its version 2.0.2 ignores products with a zero");
+    const Proof overflow = of_amd(
+        ", but for a finite product of 2^128 or more beside an opposite infinity: NaN here and in its version "
+        "2.0.2, that infinity in version 1; version 2.0.2 ignores products with a zero");
+    add_shapes(rows, mi300, "mfma", late(fp16, fp16, Summation::late_addend, 16, 8), {8, 4}, zeros);
+    add_shapes(rows, mi300, "mfma", late(bf16, bf16, Summation::late_addend, 16, 8), {8, 4}, overflow);
+    add_shapes(rows, mi300, "mfma", late(tf32, tf32, Summation::late_addend, 8, 4), {4}, overflow);
+    for (const FloatFormat& a : {e4m3fnuz, e5m2fnuz}) {
+        for (const FloatFormat& b : {e4m3fnuz, e5m2fnuz}) {
+            add_shapes(rows, mi300, "mfma", late(a, b, Summation::late_addend_even_odd, 32, 16), {16}, of_amd());
+        }
     }
-    add(rows, mi300, "mfma", "fp32", chained_model(fp32, Summation::fma_chain, 4, 1), claim);
+    add_shapes(rows, mi300, "mfma", amd_fp32(), {2, 1}, of_amd());
+    add_shapes(rows, mi300, "mfma", fp64_model(NanStyle::quiet), {}, of_amd());
 }
 
 void add_x86(std::vector<ModelRow>& rows) {
@@ -260,8 +310,11 @@ std::vector<ModelRow> build_table() {
     add_hopper(rows);
     add_blackwell(rows);
     add_fp6_and_fp4(rows);
+    add_fp16_with_bf16(rows);
     add_fp64(rows);
-    add_amd(rows);
+    add_mi100(rows);
+    add_mi200(rows);
+    add_mi300(rows);
     add_x86(rows);
     return rows;
 }

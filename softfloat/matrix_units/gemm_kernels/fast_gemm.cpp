@@ -122,21 +122,23 @@ void run_groups(const Plan& plan, const PackedRows& a, const PackedPanel& b, Til
     const int vectors = static_cast<int>(tiles_of(tile.cols, plan.kernels.lanes));
     const std::int64_t a_at = first_group * tile.rows * plan.order.group;
     const std::int64_t b_k = first_group * plan.order.group;
-    const PanelTask task{.a = a.values + a_at,
-                         .a_exponents = a.exponents + a_at,
-                         .b = b.values + b_k * plan.width,
-                         .b_exponents = b.exponents + b_k * plan.kernels.lanes * (words ? 2 : 1),
-                         .c = c,
-                         .suspects = tile.suspects.data(),
-                         .groups = groups,
-                         .rows = tile.rows,
-                         .group = plan.order.group,
-                         .fraction_bits = plan.block.fraction_bits,
-                         .kept_bits = plan.block.output_fraction_bits == 13 ? 0xFFFFFC00U : 0xFFFFFFFFU,
-                         .floor_field = std::max(lowest_field, plan.block.policies.exponent_floor + 127),
-                         .flush = plan.model.flush_subnormals,
-                         .a_scales = nullptr,
-                         .b_scales = nullptr};
+    const PanelTask task{
+        .a = a.values + a_at,
+        .a_exponents = a.exponents + a_at,
+        .b = b.values + b_k * plan.width,
+        .b_exponents = b.exponents + b_k * plan.kernels.lanes * (words ? 2 : 1),
+        .c = c,
+        .suspects = tile.suspects.data(),
+        .groups = groups,
+        .rows = tile.rows,
+        .group = plan.order.group,
+        .fraction_bits = plan.block.fraction_bits,
+        .kept_bits = plan.block.output_fraction_bits == 13 ? 0xFFFFFC00U : 0xFFFFFFFFU,
+        .floor_field = std::max(lowest_field, plan.block.policies.exponent_floor + 127),
+        .flush = plan.model.flush_subnormals,
+        .positive_c_groups = plan.model.positive_input_zeros ? plan.model.instruction_k / plan.model.group_size : 0,
+        .a_scales = nullptr,
+        .b_scales = nullptr};
     plan.choice.kernel(plan.kernels, words, vectors)(task);
 }
 

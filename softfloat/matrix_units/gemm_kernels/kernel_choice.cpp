@@ -53,6 +53,7 @@ KernelChoice choose_late(const TensorCoreModel& model) {
 }
 
 KernelChoice choose_chain(const TensorCoreModel& model, ChainKind kind) {
+    if (model.positive_input_zeros && !model.flush_subnormals) return none("no kernel changes the sign of zeros alone");
     const auto exact_in_fp32 = [](const FloatFormat& format) {
         return format.fraction_bits <= 23 && format.emin() >= formats::fp32.emin() &&
                format.emax() <= formats::fp32.emax();
@@ -63,7 +64,8 @@ KernelChoice choose_chain(const TensorCoreModel& model, ChainKind kind) {
     return {.family = Family::chain,
             .reason = "The unit's operations are IEEE operations that the processor has.",
             .chain = kind,
-            .flush = model.flush_subnormals};
+            .flush = model.flush_subnormals,
+            .positive_zeros = model.positive_input_zeros};
 }
 
 KernelChoice choose_groups(const TensorCoreModel& model, ChainKind of_two, ChainKind of_four) {
@@ -109,6 +111,7 @@ Grid KernelChoice::grid_of(const FloatFormat& format) const {
     // Every number may take part.
     grid.max_finite = fp32_word_of_largest(format);
     if (flush) grid.flushed_below = static_cast<std::uint32_t>(format.emin() + 127) << 23;
+    grid.flushed_sign = positive_zeros ? 0 : 0x80000000U;
     return grid;
 }
 

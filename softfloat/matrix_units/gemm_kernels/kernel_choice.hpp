@@ -16,6 +16,7 @@ struct KernelChoice {
     ChainKind chain = ChainKind::pairwise_2;  // chain
     bool even_odd = false;                    // late
     bool flush = false;
+    bool positive_zeros = false;  // operands' zeros are +0
 
     /// The kernel for that many vectors in use.
     [[nodiscard]] PanelKernel kernel(const Kernels& kernels, bool words, int vectors) const;

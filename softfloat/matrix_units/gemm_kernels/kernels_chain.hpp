@@ -66,10 +66,22 @@ template <class V, ChainKind kind, int N>
     unrolled<N>([&](auto v) { V::store(at.c + v * V::lanes, sum[v]); });
 }
 
+/// Adds +0 to c: a zero, and what is flushed, becomes +0.
+template <class V, int N>
+void make_zeros_positive(const PanelTask& task) {
+    for (std::int64_t row = 0; row < task.rows; ++row) {
+        float* c = task.c + row * panel_width<V>;
+        for (int v = 0; v < N; ++v) {
+            V::store(c + v * V::lanes, V::add(V::load_float(c + v * V::lanes), V::set_float(0)));
+        }
+    }
+}
+
 template <class V, ChainKind kind, int N>
 void run_chain(const PanelTask& task) {
     const typename V::FloatMode mode(task.flush, task.flush);
     for (std::int64_t g = 0; g < task.groups; ++g) {
+        if (task.positive_c_groups != 0 && g % task.positive_c_groups == 0) make_zeros_positive<V, N>(task);
         const float* b = task.b + g * task.group * panel_width<V>;
         for (std::int64_t row = 0; row < task.rows; ++row) {
             const float* a = task.a + (g * task.rows + row) * task.group;

@@ -16,7 +16,7 @@ typename V::Int encode(const Grid& grid, float* values, typename V::Int& odd) {
     bits = V::bit_and(bits, V::set(static_cast<std::int32_t>(~grid.ignored_bits)));
     if (grid.flushed_below != 0) {
         const auto above = V::sub(V::bit_and(bits, V::set(0x7FFFFFFF)), V::set(grid.flushed_below));
-        bits = V::select_by_sign(above, V::bit_and(bits, V::set(0x80000000U)), bits);
+        bits = V::select_by_sign(above, V::bit_and(bits, V::set(static_cast<std::int32_t>(grid.flushed_sign))), bits);
     }
     V::store(values, bits);
     const auto magnitude = V::bit_and(bits, V::set(0x7FFFFFFF));

@@ -58,6 +58,7 @@ struct PanelTask {
     std::uint32_t kept_bits;  // of a result's fp32 word: all, or without the low 10
     int floor_field;          // the model's floor under the largest exponent as a field of fp32; at least lowest_field
     bool flush;               // chains: subnormal operands and results count as zeros
+    int positive_c_groups = 0;     // chains: groups after which a zero c becomes +0, an instruction's; 0: never
     const std::int32_t* a_scales;  // [group][row], exponents of block scales; null without them
     const std::int32_t* b_scales;  // [group][column]
 };
@@ -66,7 +67,8 @@ struct PanelTask {
 struct Grid {
     std::uint32_t dropped_bits;    // of a normal number's word: must be 0
     std::uint32_t ignored_bits;    // set to 0 without a question (tf32)
-    std::uint32_t flushed_below;   // what is smaller becomes a zero of its sign; 0: nothing
+    std::uint32_t flushed_below;   // what is smaller becomes a zero; 0: nothing
+    std::uint32_t flushed_sign;    // bits that such a zero keeps: its sign, or none
     std::uint32_t min_normal;      // word of the smallest normal number
     std::uint32_t max_finite;      // word of the largest number
     float subnormal_steps_in_one;  // 1 / the smallest subnormal, where fp32 holds that as a normal number; else 0

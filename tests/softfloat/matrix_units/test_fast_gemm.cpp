@@ -275,9 +275,26 @@ TEST_CASE("a kernel of another arithmetic than the model's is caught, one of eac
     caught("gfx908:mfma.fp16.fp32", DataClass::ordinary, [](Model& model) { model.group_size = 2; });
     caught("gfx908:mfma_exact.fp16.fp32", DataClass::ordinary, [](Model& model) { model.summation = pairwise; });
     caught("gfx908:mfma.fp32.fp32", DataClass::ordinary, [](Model& model) { model.summation = fma_pairs; });
-    caught("gfx90a:mfma.fp16.fp32", DataClass::subnormal, [](Model& model) { model.flush_subnormals = false; });
+    caught("gfx90a:mfma.fp16.fp32", DataClass::subnormal,
+           [](Model& model) { model.flush_subnormals = model.positive_input_zeros = false; });
     caught("x86:vdpbf16ps.bf16.fp32", DataClass::ordinary, [](Model& model) { model.summation = fma_chain; });
     caught("x86:tdpbf16ps.bf16.fp32", DataClass::ordinary, [](Model& model) { model.summation = fma_chain; });
+}
+
+TEST_CASE("a zero c is positive in kernels, too, where the model says so") {
+    // Every product is -2^-127, flushed to -0; c is -0. MMA-Sim gives +0.
+    const std::vector<float> a(40 * 6, 0x1p-126F), b(6 * 40, -0.5F), c(40 * 40, -0.0F);
+    for (const bool positive : {true, false}) {
+        TensorCoreModel model = ulp::find_model("gfx90a:mfma_x2.bf16.fp32").model;
+        model.positive_input_zeros = positive;
+        for (const ulp::gemm_kernels::Kernels* kernels : all_kernels()) {
+            std::vector<float> d(40 * 40, 1);
+            ulp::gemm_kernels::fast_gemm(
+                *kernels, model, {{a.data(), 40, 6}, {b.data(), 6, 40}, {c.data(), 40, 40}, {d.data(), 40, 40}});
+            CAPTURE(kernels->name);
+            CHECK(std::bit_cast<std::uint32_t>(d[1599]) == (positive ? 0 : 0x80000000));
+        }
+    }
 }
 
 TEST_CASE("every integer row's fast product equals the plain one") {
