@@ -14,7 +14,7 @@ float narrow(const Target& target, float x) {
     constexpr bool falls_to_zero =
         std::is_same_v<Function, functions::Exp> || std::is_same_v<Function, functions::Sigmoid>;
     if (falls_to_zero && x < -105) return 0;  // e^-105 is less than half of fp32's smallest number
-    const double y = Function::fp32_domain(x) ? Function::quick(static_cast<double>(x)) : 0;
+    const double y = Function::fp32_domain().contains(x) ? Function::quick(static_cast<double>(x)) : 0;
     if (y != 0) {
         const double error = y * 0x1p-40;
         const double low = target.round(y - error);
@@ -41,16 +41,11 @@ double in_fp64(double x) {
 
 }  // namespace
 
-#define ULPLAB_STEP_FUNCTION(name, Function)                                                     \
+#define ULPLAB_FUNCTION(name, Function)                                                          \
     float name(float x) { return cr::name(x); }                                                  \
     float name(const Target& target, float x) { return narrow<functions::Function>(target, x); } \
     double name(double x) { return in_fp64<functions::Function>(x); }
-ULPLAB_STEP_FUNCTION(exp, Exp)
-ULPLAB_STEP_FUNCTION(log, Log)
-ULPLAB_STEP_FUNCTION(log1p, Log1p)
-ULPLAB_STEP_FUNCTION(tanh, Tanh)
-ULPLAB_STEP_FUNCTION(sigmoid, Sigmoid)
-ULPLAB_STEP_FUNCTION(erf, Erf)
-#undef ULPLAB_STEP_FUNCTION
+ULPLAB_FUNCTIONS(ULPLAB_FUNCTION)
+#undef ULPLAB_FUNCTION
 
 }  // namespace ulp::step

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/rounder.hpp"
+#include "softfloat/functions/list.hpp"
 
 namespace ulp::step {
 
@@ -17,16 +18,11 @@ struct Target {
 /// Three ways for each function: in fp32, correctly rounded; in a narrower format (or one that flushes), correctly
 /// rounded from an operand on the format's grid; in fp64 within 2^-40 of the result, for gradient checks (operands in
 /// fp32's range).
-#define ULPLAB_STEP_FUNCTION(name)             \
+#define ULPLAB_FUNCTION(name, Function)        \
     float name(float x);                       \
     float name(const Target& target, float x); \
     double name(double x);
-ULPLAB_STEP_FUNCTION(exp)
-ULPLAB_STEP_FUNCTION(log)
-ULPLAB_STEP_FUNCTION(log1p)
-ULPLAB_STEP_FUNCTION(tanh)
-ULPLAB_STEP_FUNCTION(sigmoid)
-ULPLAB_STEP_FUNCTION(erf)
-#undef ULPLAB_STEP_FUNCTION
+ULPLAB_FUNCTIONS(ULPLAB_FUNCTION)
+#undef ULPLAB_FUNCTION
 
 }  // namespace ulp::step

@@ -21,12 +21,10 @@ struct NativeSteps {
     Real mul(Real a, Real b) const { return a * b; }
     Real div(Real a, Real b) const { return a / b; }
     Real sqrt(Real a) const { return std::sqrt(a); }
-    Real exp(Real a) const { return step::exp(a); }
-    Real log(Real a) const { return step::log(a); }
-    Real log1p(Real a) const { return step::log1p(a); }
-    Real tanh(Real a) const { return step::tanh(a); }
-    Real sigmoid(Real a) const { return step::sigmoid(a); }
-    Real erf(Real a) const { return step::erf(a); }
+#define ULPLAB_FUNCTION(name, Function) \
+    Real name(Real a) const { return step::name(a); }
+    ULPLAB_FUNCTIONS(ULPLAB_FUNCTION)
+#undef ULPLAB_FUNCTION
 };
 
 /// A narrower format in the fp32 container, or fp32 without subnormals. Each step is taken in double and rounded once:
@@ -44,12 +42,10 @@ class RoundedSteps {
     float mul(float a, float b) const { return round(read(a) * read(b)); }
     float div(float a, float b) const { return round(read(a) / read(b)); }
     float sqrt(float a) const { return round(std::sqrt(read(a))); }
-    float exp(float a) const { return step::exp(target_, operand(a)); }
-    float log(float a) const { return step::log(target_, operand(a)); }
-    float log1p(float a) const { return step::log1p(target_, operand(a)); }
-    float tanh(float a) const { return step::tanh(target_, operand(a)); }
-    float sigmoid(float a) const { return step::sigmoid(target_, operand(a)); }
-    float erf(float a) const { return step::erf(target_, operand(a)); }
+#define ULPLAB_FUNCTION(name, Function) \
+    float name(float a) const { return step::name(target_, operand(a)); }
+    ULPLAB_FUNCTIONS(ULPLAB_FUNCTION)
+#undef ULPLAB_FUNCTION
 
   private:
     /// An operand as the step reads it: a subnormal as a zero of its sign, where they are flushed.

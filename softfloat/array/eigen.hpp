@@ -85,13 +85,11 @@ ULPLAB_EIGEN_BINARY(scalar_quotient_op, op_divide)
         }                                                                                                            \
     };
 ULPLAB_EIGEN_UNARY(scalar_sqrt_op, operate_words(F, ulp::array::op_sqrt, {from}, to, count, {}, ulp::simd_choice()))
-ULPLAB_EIGEN_UNARY(scalar_exp_op, evaluate_words(F, ulp::array::Function::exp, from, to, count, {}))
-ULPLAB_EIGEN_UNARY(scalar_expm1_op, evaluate_words(F, ulp::array::Function::expm1, from, to, count, {}))
-ULPLAB_EIGEN_UNARY(scalar_log_op, evaluate_words(F, ulp::array::Function::log, from, to, count, {}))
-ULPLAB_EIGEN_UNARY(scalar_log1p_op, evaluate_words(F, ulp::array::Function::log1p, from, to, count, {}))
-ULPLAB_EIGEN_UNARY(scalar_sin_op, evaluate_words(F, ulp::array::Function::sin, from, to, count, {}))
-ULPLAB_EIGEN_UNARY(scalar_cos_op, evaluate_words(F, ulp::array::Function::cos, from, to, count, {}))
-ULPLAB_EIGEN_UNARY(scalar_tanh_op, evaluate_words(F, ulp::array::Function::tanh, from, to, count, {}))
+#define ULPLAB_FUNCTION(name, Definition)  \
+    ULPLAB_EIGEN_UNARY(scalar_##name##_op, \
+                       evaluate_words(F, ulp::array::Function::name, from, to, count, {}, ulp::simd_choice()))
+ULPLAB_FUNCTIONS_OF_EIGEN(ULPLAB_FUNCTION)
+#undef ULPLAB_FUNCTION
 #undef ULPLAB_EIGEN_UNARY
 
 /// Casts between float, double and formats.

@@ -1,12 +1,17 @@
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
+#include <limits>
 
 #include "softfloat/array/environment.hpp"
 #include "softfloat/array/function_tables.hpp"
+#include "softfloat/array/kernels/function_plan.hpp"
 #include "softfloat/array/stages.hpp"
 #include "softfloat/array/words.hpp"
 #include "softfloat/functions/cr.hpp"
 #include "softfloat/functions/functions.hpp"
+#include "softfloat/vector/dispatch.hpp"
 
 namespace ulp::array {
 namespace {
@@ -33,18 +38,78 @@ void look_up(const FunctionTable& table, const void* in, void* out, std::size_t 
     }
 }
 
-using PinnedFunction = float (*)(float);
-PinnedFunction pinned_function(Function function) {
-    static constexpr PinnedFunction table[] = {cr::exp,   cr::exp2, cr::expm1,    cr::log,   cr::log2,
-                                               cr::log1p, cr::sin,  cr::cos,      cr::tanh,  cr::sigmoid,
-                                               cr::erf,   cr::gelu, cr::softplus, cr::rsqrt, cr::cbrt};
-    static_assert(std::size(table) == functions);
+using FloatFunction = float (*)(float);
+FloatFunction fp32_function(Function function) {
+#define ULPLAB_FUNCTION(name, Definition) cr::name,
+    static constexpr FloatFunction table[] = {ULPLAB_FUNCTIONS(ULPLAB_FUNCTION)};
+#undef ULPLAB_FUNCTION
     return table[static_cast<std::size_t>(function)];
 }
 
 bool is_plain(const Context& context) {
     return context.rounding == Rounding::nearest_even && !context.flush_inputs && !context.flush_outputs &&
            !context.saturate;
+}
+
+/// The elements of a chunk of at most chunk_size.
+using Chunk = std::array<std::uint32_t, chunk_size>;
+
+/// The scalar function of storage words of 32 bits, in place, at these places of a chunk that begins at `begin`.
+void evaluate_each(const FloatFormat& format, Function function, const Context& context, std::size_t begin,
+                   Chunk& chunk, std::span<const std::uint16_t> places) {
+    if (format == formats::fp32 && is_plain(context)) {
+        const FloatFunction evaluate = fp32_function(function);
+        for (const std::size_t i : places) {
+            chunk[i] = std::bit_cast<std::uint32_t>(evaluate(std::bit_cast<float>(chunk[i])));
+        }
+        return;
+    }
+    const BitsFunction evaluate = scalar_function(function);
+    for (const std::size_t i : places) {
+        Context scalar = scalar_context(context, begin + i);
+        chunk[i] = static_cast<std::uint32_t>(evaluate(format, chunk[i], scalar));
+    }
+}
+
+/// The results beyond the function's ends: those of the ends by the scalar function.
+void add_ends(FunctionPlan& plan, const FloatFormat& format, Function function, const Context& context) {
+#define ULPLAB_FUNCTION(name, Definition) ulp::functions::Definition::ends(),
+    static constexpr ulp::functions::Ends table[] = {ULPLAB_FUNCTIONS(ULPLAB_FUNCTION)};
+#undef ULPLAB_FUNCTION
+    const auto result = [&](float operand) {
+        Context scalar = scalar_context(context, 0);
+        const std::uint64_t word = scalar_function(function)(format, std::bit_cast<std::uint32_t>(operand), scalar);
+        return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(word)));
+    };
+    const auto& ends = table[static_cast<std::size_t>(function)];
+    plan.low_result = result(ends.low);
+    plan.high_result = result(ends.high);
+    // The results of infinities are exact: the same only where rounding to nearest gives them too.
+    const bool infinities_too = context.rounding == Rounding::nearest_even && !context.saturate;
+    plan.end_of_ends = infinities_too ? std::numeric_limits<double>::infinity() : 0x1.FFFFFEp127;
+}
+
+/// By a kernel, chunk after chunk; what the kernel leaves undecided by the scalar function.
+void evaluate_by_kernel(const FloatFormat& format, Function function, const FunctionPlan& plan, const void* in,
+                        void* out, std::size_t count, const Context& context, Simd simd) {
+    const FunctionKernel kernel = kernels_of<FunctionKernels>(simd).kernel[static_cast<std::size_t>(function)];
+    const auto* from = static_cast<const unsigned char*>(in);
+    auto* to = static_cast<unsigned char*>(out);
+    Chunk chunk;
+    std::array<std::uint16_t, chunk_size> undecided;
+    for (std::size_t begin = 0; begin < count; begin += chunk_size) {
+        const std::size_t length = std::min(chunk_size, count - begin);
+        const void* operands = from + 4 * begin;
+        if (context.flush_inputs) {
+            std::memcpy(chunk.data(), operands, 4 * length);
+            for (std::uint32_t& word : std::span(chunk).first(length))
+                word = (word & 0x7F800000) == 0 ? word & 0x80000000 : word;
+            operands = chunk.data();
+        }
+        const std::size_t left = kernel(plan, operands, chunk.data(), length, undecided.data());
+        evaluate_each(format, function, context, begin, chunk, std::span(undecided).first(left));
+        std::memcpy(to + 4 * begin, chunk.data(), 4 * length);
+    }
 }
 
 void evaluate_binary(const FloatFormat& format, BinaryFunction function, const void* x, const void* y, void* out,
@@ -61,19 +126,16 @@ void evaluate_binary(const FloatFormat& format, BinaryFunction function, const v
 }  // namespace
 
 void evaluate_words(const FloatFormat& format, Function function, const void* in, void* out, std::size_t count,
-                    const Context& context) {
+                    const Context& context, Simd simd) {
     require_sensible_function(format, context);
     const FloatEnvironment environment(Rounding::nearest_even);
     const std::size_t bytes = bytes_of(format);
     if (bytes <= 2 && context.rounding != Rounding::stochastic) {
         const auto table = function_table(format, function, context);
         bytes == 1 ? look_up<std::uint8_t>(*table, in, out, count) : look_up<std::uint16_t>(*table, in, out, count);
-    } else if (format == formats::fp32 && is_plain(context)) {
-        const PinnedFunction evaluate = pinned_function(function);
-        for (std::size_t i = 0; i < count; ++i) {
-            const auto x = std::bit_cast<float>(static_cast<std::uint32_t>(load_word(in, 4, i)));
-            store_word(out, 4, i, std::bit_cast<std::uint32_t>(evaluate(x)));
-        }
+    } else if (auto plan = function_plan(format, context.rounding)) {
+        add_ends(*plan, format, function, context);
+        evaluate_by_kernel(format, function, *plan, in, out, count, context, simd);
     } else {
         const BitsFunction evaluate = scalar_function(function);
         for (std::size_t i = 0; i < count; ++i) {

@@ -34,10 +34,9 @@ FunctionTable compute(const FloatFormat& format, Function function, const Contex
 }  // namespace
 
 BitsFunction scalar_function(Function function) {
-    static constexpr BitsFunction table[] = {exp_bits,   exp2_bits, expm1_bits,    log_bits,   log2_bits,
-                                             log1p_bits, sin_bits,  cos_bits,      tanh_bits,  sigmoid_bits,
-                                             erf_bits,   gelu_bits, softplus_bits, rsqrt_bits, cbrt_bits};
-    static_assert(std::size(table) == functions);
+#define ULPLAB_FUNCTION(name, Definition) name##_bits,
+    static constexpr BitsFunction table[] = {ULPLAB_FUNCTIONS(ULPLAB_FUNCTION)};
+#undef ULPLAB_FUNCTION
     return table[static_cast<std::size_t>(function)];
 }
 

@@ -5,25 +5,23 @@
 //
 // For formats of up to 16 bits the first call for a function, format and rounding computes all results (up to 65,536,
 // some milliseconds), and every element is one look-up: 0.3 ns, whatever the function costs. The tables stay: 128 KiB
-// each for 16 bits. Stochastic rounding has no table, and the longer formats compute each element.
+// each for 16 bits. fp32 and tf32 are computed in vectors of doubles (kernels/function_kernel.hpp), the few elements
+// that these cannot decide by the scalar function; so are all elements of other formats and with stochastic rounding.
 #pragma once
 
 #include <span>
 
 #include "softfloat/array/array.hpp"
+#include "softfloat/array/function.hpp"
 
 namespace ulp {
 
 namespace array {
 
-/// The functions of one argument.
-enum class Function { exp, exp2, expm1, log, log2, log1p, sin, cos, tanh, sigmoid, erf, gelu, softplus, rsqrt, cbrt };
-inline constexpr int functions = static_cast<int>(Function::cbrt) + 1;
-
 /// out[i] = function(in[i]) on storage words (words.hpp); in and out are the same or do not overlap. Throws
 /// std::invalid_argument for precisions above 24.
 void evaluate_words(const FloatFormat& format, Function function, const void* in, void* out, std::size_t count,
-                    const Context& context);
+                    const Context& context, Simd simd);
 
 /// out[i] = x[i]^y[i] and sqrt(x[i]^2 + y[i]^2), element by element.
 void pow_words(const FloatFormat& format, const void* x, const void* y, void* out, std::size_t count,
@@ -33,35 +31,22 @@ void hypot_words(const FloatFormat& format, const void* x, const void* y, void* 
 
 template <Number Real>
 void evaluate(std::string_view name, Function function, std::span<const Real> x, std::span<Real> out,
-              const Context& context) {
+              const Context& context, Simd simd) {
     require_same_size(name, x.size(), out.size());
-    evaluate_words(format_of<Real>(), function, x.data(), out.data(), out.size(), context);
+    evaluate_words(format_of<Real>(), function, x.data(), out.data(), out.size(), context, simd);
 }
 
 }  // namespace array
 
 /// out[i] = function(x[i]) for float and Float<F>; spans of the same size, or std::invalid_argument.
-#define ULPLAB_ARRAY_FUNCTION(name)                                                                \
-    template <array::Number Real>                                                                  \
-    void name##_array(std::span<const Real> x, std::span<Real> out, const Context& context = {}) { \
-        array::evaluate<Real>(#name "_array", array::Function::name, x, out, context);             \
+#define ULPLAB_FUNCTION(name, Definition)                                                        \
+    template <array::Number Real>                                                                \
+    void name##_array(std::span<const Real> x, std::span<Real> out, const Context& context = {}, \
+                      Simd simd = simd_choice()) {                                               \
+        array::evaluate<Real>(#name "_array", array::Function::name, x, out, context, simd);     \
     }
-ULPLAB_ARRAY_FUNCTION(exp)
-ULPLAB_ARRAY_FUNCTION(exp2)
-ULPLAB_ARRAY_FUNCTION(expm1)
-ULPLAB_ARRAY_FUNCTION(log)
-ULPLAB_ARRAY_FUNCTION(log2)
-ULPLAB_ARRAY_FUNCTION(log1p)
-ULPLAB_ARRAY_FUNCTION(sin)
-ULPLAB_ARRAY_FUNCTION(cos)
-ULPLAB_ARRAY_FUNCTION(tanh)
-ULPLAB_ARRAY_FUNCTION(sigmoid)
-ULPLAB_ARRAY_FUNCTION(erf)
-ULPLAB_ARRAY_FUNCTION(gelu)
-ULPLAB_ARRAY_FUNCTION(softplus)
-ULPLAB_ARRAY_FUNCTION(rsqrt)
-ULPLAB_ARRAY_FUNCTION(cbrt)
-#undef ULPLAB_ARRAY_FUNCTION
+ULPLAB_FUNCTIONS(ULPLAB_FUNCTION)
+#undef ULPLAB_FUNCTION
 
 /// out[i] = x[i] to the power y[i], for float and Float<F>; sizes as above.
 template <array::Number Real>

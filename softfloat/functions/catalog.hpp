@@ -18,8 +18,23 @@ namespace ulp::functions {
 
 using Operand = Unpacked<std::uint64_t>;
 
-constexpr bool is_finite(float x) { return x >= -0x1.FFFFFEp127F && x <= 0x1.FFFFFEp127F; }
-constexpr bool is_positive_finite(float x) { return x > 0 && x <= 0x1.FFFFFEp127F; }
+/// The fp32 numbers from low to high.
+struct Domain {
+    float low, high;
+    [[nodiscard]] constexpr bool contains(float x) const { return x >= low && x <= high; }
+};
+/// Where the results of finite operands need no computing, in fp32 and the formats within it of 8 exponent bits, in
+/// any rounding but the stochastic one: at or below `low` all round as the result of `low`, at or above `high` as that
+/// of `high`; at or above `beside` the results lie beside the operand, on the side of `step`, by less than 2^-30 of it.
+struct Ends {
+    float low = -__builtin_inff();
+    float high = __builtin_inff();
+    float beside = __builtin_inff();
+    int step = 0;
+};
+
+constexpr Domain finite() { return {-0x1.FFFFFEp127F, 0x1.FFFFFEp127F}; }
+constexpr Domain positive() { return {0x1p-149F, 0x1.FFFFFEp127F}; }
 
 /// |x| lies in [2^this, 2^(this + 1)); x finite.
 constexpr int leading_exponent(const Operand& x) { return x.exponent + bit_length(x.significand) - 1; }
@@ -62,9 +77,13 @@ struct Exp {
         if (x.kind == Kind::infinity) return x.sign ? Special::zero(false) : Special::infinity(false);
         return Special::none();
     }
-    static constexpr double quick(double x) { return quick_phase::exp(x); }
+    template <class Real>
+    static constexpr Real quick(Real x) {
+        return quick_phase::exp(x);
+    }
     static constexpr Float127 accurate(const Float127& x) { return accurate_phase::exp(x); }
-    static constexpr bool fp32_domain(float x) { return x > -103 && x < 88; }
+    static constexpr Domain fp32_domain() { return {-103, 88}; }
+    static constexpr Ends ends() { return {-105, 89}; }
 };
 
 /// 2^x; exact for whole x.
@@ -74,21 +93,29 @@ struct Exp2 {
         if (x.kind == Kind::infinity) return x.sign ? Special::zero(false) : Special::infinity(false);
         return whole_power(x);
     }
-    static constexpr double quick(double x) { return quick_phase::exp2(x); }
+    template <class Real>
+    static constexpr Real quick(Real x) {
+        return quick_phase::exp2(x);
+    }
     static constexpr Float127 accurate(const Float127& x) { return accurate_phase::exp2(x); }
-    static constexpr bool fp32_domain(float x) { return x > -149 && x < 127; }
+    static constexpr Domain fp32_domain() { return {-149, 127}; }
+    static constexpr Ends ends() { return {-151, 128}; }
 };
 
-/// e^x - 1. The quick phase loses the sign of -0 (so does tanh's).
+/// e^x - 1.
 struct Expm1 {
     static constexpr Special special(const Operand& x) {
         if (x.kind == Kind::zero) return Special::zero(x.sign);
         if (x.kind == Kind::infinity) return x.sign ? Special::number(true, 0, 1) : Special::infinity(false);
         return Special::none();
     }
-    static constexpr double quick(double x) { return quick_phase::expm1(x); }
+    template <class Real>
+    static constexpr Real quick(Real x) {
+        return quick_phase::expm1(x);
+    }
     static constexpr Float127 accurate(const Float127& x) { return accurate_phase::expm1(x); }
-    static constexpr bool fp32_domain(float x) { return x >= -0x1.FFFFFEp127F && x < 88 && x != 0; }
+    static constexpr Domain fp32_domain() { return {finite().low, 88}; }
+    static constexpr Ends ends() { return {-24, 89}; }
 };
 
 /// The natural logarithm.
@@ -99,9 +126,13 @@ struct Log {
         if (x.kind == Kind::infinity) return Special::infinity(false);
         return is_one(x) ? Special::zero(false) : Special::none();
     }
-    static constexpr double quick(double x) { return quick_phase::log(x); }
+    template <class Real>
+    static constexpr Real quick(Real x) {
+        return quick_phase::log(x);
+    }
     static constexpr Float127 accurate(const Float127& x) { return accurate_phase::log(x); }
-    static constexpr bool fp32_domain(float x) { return is_positive_finite(x); }
+    static constexpr Domain fp32_domain() { return positive(); }
+    static constexpr Ends ends() { return {}; }
 };
 
 /// The logarithm to base 2; exact for powers of two.
@@ -113,9 +144,13 @@ struct Log2 {
         const std::optional<int> exponent = power_of_two(x);
         return exponent ? integer(*exponent) : Special::none();
     }
-    static constexpr double quick(double x) { return quick_phase::log2(x); }
+    template <class Real>
+    static constexpr Real quick(Real x) {
+        return quick_phase::log2(x);
+    }
     static constexpr Float127 accurate(const Float127& x) { return accurate_phase::log2(x); }
-    static constexpr bool fp32_domain(float x) { return is_positive_finite(x); }
+    static constexpr Domain fp32_domain() { return positive(); }
+    static constexpr Ends ends() { return {}; }
 };
 
 /// log(1 + x).
@@ -126,9 +161,13 @@ struct Log1p {
         if (x.sign && (x.kind == Kind::infinity || leading_exponent(x) >= 0)) return Special::invalid();
         return x.kind == Kind::infinity ? Special::infinity(false) : Special::none();
     }
-    static constexpr double quick(double x) { return quick_phase::log1p(x); }
+    template <class Real>
+    static constexpr Real quick(Real x) {
+        return quick_phase::log1p(x);
+    }
     static constexpr Float127 accurate(const Float127& x) { return accurate_phase::log1p(x); }
-    static constexpr bool fp32_domain(float x) { return x > -1 && x <= 0x1.FFFFFEp127F; }
+    static constexpr Domain fp32_domain() { return {-0x1.FFFFFEp-1F, finite().high}; }
+    static constexpr Ends ends() { return {}; }
 };
 
 /// Sine of radians.
@@ -138,9 +177,13 @@ struct Sin {
         if (x.kind == Kind::infinity) return Special::invalid();
         return Special::none();
     }
-    static constexpr double quick(double x) { return quick_phase::sin(x); }
+    template <class Real>
+    static constexpr Real quick(Real x) {
+        return quick_phase::sin(x);
+    }
     static constexpr Float127 accurate(const Float127& x) { return accurate_phase::sin(x); }
-    static constexpr bool fp32_domain(float x) { return is_finite(x); }
+    static constexpr Domain fp32_domain() { return finite(); }
+    static constexpr Ends ends() { return {}; }
 };
 
 /// Cosine of radians.
@@ -150,9 +193,13 @@ struct Cos {
         if (x.kind == Kind::infinity) return Special::invalid();
         return Special::none();
     }
-    static constexpr double quick(double x) { return quick_phase::cos(x); }
+    template <class Real>
+    static constexpr Real quick(Real x) {
+        return quick_phase::cos(x);
+    }
     static constexpr Float127 accurate(const Float127& x) { return accurate_phase::cos(x); }
-    static constexpr bool fp32_domain(float x) { return is_finite(x); }
+    static constexpr Domain fp32_domain() { return finite(); }
+    static constexpr Ends ends() { return {}; }
 };
 
 /// Hyperbolic tangent.
@@ -162,9 +209,13 @@ struct Tanh {
         if (x.kind == Kind::infinity) return Special::number(x.sign, 0, 1);
         return Special::none();
     }
-    static constexpr double quick(double x) { return quick_phase::tanh(x); }
+    template <class Real>
+    static constexpr Real quick(Real x) {
+        return quick_phase::tanh(x);
+    }
     static constexpr Float127 accurate(const Float127& x) { return accurate_phase::tanh(x); }
-    static constexpr bool fp32_domain(float x) { return is_finite(x) && x != 0; }
+    static constexpr Domain fp32_domain() { return finite(); }
+    static constexpr Ends ends() { return {-12, 12}; }
 };
 
 /// 1 / (1 + e^-x).
@@ -174,9 +225,13 @@ struct Sigmoid {
         if (x.kind == Kind::infinity) return x.sign ? Special::zero(false) : Special::number(false, 0, 1);
         return Special::none();
     }
-    static constexpr double quick(double x) { return quick_phase::sigmoid(x); }
+    template <class Real>
+    static constexpr Real quick(Real x) {
+        return quick_phase::sigmoid(x);
+    }
     static constexpr Float127 accurate(const Float127& x) { return accurate_phase::sigmoid(x); }
-    static constexpr bool fp32_domain(float x) { return x > -103 && x <= 0x1.FFFFFEp127F; }
+    static constexpr Domain fp32_domain() { return {-103, finite().high}; }
+    static constexpr Ends ends() { return {-105, 24}; }
 };
 
 /// The error function, 2/sqrt(pi) times the integral of e^(-t^2) from 0 to x.
@@ -186,9 +241,13 @@ struct Erf {
         if (x.kind == Kind::infinity) return Special::number(x.sign, 0, 1);
         return Special::none();
     }
-    static constexpr double quick(double x) { return quick_phase::erf(x); }
+    template <class Real>
+    static constexpr Real quick(Real x) {
+        return quick_phase::erf(x);
+    }
     static constexpr Float127 accurate(const Float127& x) { return accurate_phase::erf(x); }
-    static constexpr bool fp32_domain(float x) { return is_finite(x); }
+    static constexpr Domain fp32_domain() { return finite(); }
+    static constexpr Ends ends() { return {-5, 5}; }
 };
 
 /// x Phi(x) with the normal distribution Phi, not its tanh approximation. The limit at minus infinity is -0.
@@ -198,9 +257,13 @@ struct Gelu {
         if (x.kind == Kind::infinity) return x.sign ? Special::zero(true) : Special::infinity(false);
         return Special::none();
     }
-    static constexpr double quick(double x) { return quick_phase::gelu(x); }
+    template <class Real>
+    static constexpr Real quick(Real x) {
+        return quick_phase::gelu(x);
+    }
     static constexpr Float127 accurate(const Float127& x) { return accurate_phase::gelu(x); }
-    static constexpr bool fp32_domain(float x) { return x > -14 && x <= 0x1.FFFFFEp127F; }
+    static constexpr Domain fp32_domain() { return {-14, finite().high}; }
+    static constexpr Ends ends() { return {.low = -15, .beside = 7, .step = -1}; }
 };
 
 /// log(1 + e^x).
@@ -209,9 +272,13 @@ struct Softplus {
         if (x.kind == Kind::infinity) return x.sign ? Special::zero(false) : Special::infinity(false);
         return Special::none();
     }
-    static constexpr double quick(double x) { return quick_phase::softplus(x); }
+    template <class Real>
+    static constexpr Real quick(Real x) {
+        return quick_phase::softplus(x);
+    }
     static constexpr Float127 accurate(const Float127& x) { return accurate_phase::softplus(x); }
-    static constexpr bool fp32_domain(float x) { return x > -103 && x <= 0x1.FFFFFEp127F; }
+    static constexpr Domain fp32_domain() { return {-103, finite().high}; }
+    static constexpr Ends ends() { return {.low = -105, .beside = 24, .step = 1}; }
 };
 
 /// 1 / sqrt(x); exact for powers of four. rsqrt(-0) is minus infinity (IEEE 754-2019 section 9.2.1).
@@ -223,9 +290,13 @@ struct Rsqrt {
         const std::optional<int> exponent = power_of_two(x);
         return exponent && *exponent % 2 == 0 ? Special::number(false, -*exponent / 2, 1) : Special::none();
     }
-    static constexpr double quick(double x) { return quick_phase::rsqrt(x); }
+    template <class Real>
+    static constexpr Real quick(Real x) {
+        return quick_phase::rsqrt(x);
+    }
     static constexpr Float127 accurate(const Float127& x) { return accurate_phase::rsqrt(x); }
-    static constexpr bool fp32_domain(float x) { return is_positive_finite(x); }
+    static constexpr Domain fp32_domain() { return positive(); }
+    static constexpr Ends ends() { return {}; }
 };
 
 /// The cube root; exact for cubes.
@@ -235,9 +306,13 @@ struct Cbrt {
         if (x.kind == Kind::infinity) return Special::infinity(x.sign);
         return cube_root(x);
     }
-    static constexpr double quick(double x) { return quick_phase::cbrt(x); }
+    template <class Real>
+    static constexpr Real quick(Real x) {
+        return quick_phase::cbrt(x);
+    }
     static constexpr Float127 accurate(const Float127& x) { return accurate_phase::cbrt(x); }
-    static constexpr bool fp32_domain(float x) { return is_finite(x); }
+    static constexpr Domain fp32_domain() { return finite(); }
+    static constexpr Ends ends() { return {}; }
 };
 
 }  // namespace ulp::functions

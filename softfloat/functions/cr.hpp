@@ -6,28 +6,18 @@
 
 #include "softfloat/functions/binary.hpp"
 #include "softfloat/functions/catalog.hpp"
+#include "softfloat/functions/list.hpp"
 
 namespace ulp::cr {
 
-constexpr float exp(float x) { return evaluate_fp32<functions::Exp>(x); }
-constexpr float exp2(float x) { return evaluate_fp32<functions::Exp2>(x); }
-constexpr float expm1(float x) { return evaluate_fp32<functions::Expm1>(x); }
-constexpr float log(float x) { return evaluate_fp32<functions::Log>(x); }
-constexpr float log2(float x) { return evaluate_fp32<functions::Log2>(x); }
-constexpr float log1p(float x) { return evaluate_fp32<functions::Log1p>(x); }
-constexpr float sin(float x) { return evaluate_fp32<functions::Sin>(x); }
-constexpr float cos(float x) { return evaluate_fp32<functions::Cos>(x); }
-constexpr float tanh(float x) { return evaluate_fp32<functions::Tanh>(x); }
-constexpr float sigmoid(float x) { return evaluate_fp32<functions::Sigmoid>(x); }
-constexpr float erf(float x) { return evaluate_fp32<functions::Erf>(x); }
-constexpr float gelu(float x) { return evaluate_fp32<functions::Gelu>(x); }
-constexpr float softplus(float x) { return evaluate_fp32<functions::Softplus>(x); }
-constexpr float rsqrt(float x) { return evaluate_fp32<functions::Rsqrt>(x); }
-constexpr float cbrt(float x) { return evaluate_fp32<functions::Cbrt>(x); }
+#define ULPLAB_FUNCTION(name, Function) \
+    constexpr float name(float x) { return evaluate_fp32<functions::Function>(x); }
+ULPLAB_FUNCTIONS(ULPLAB_FUNCTION)
+#undef ULPLAB_FUNCTION
 
 constexpr float pow(float x, float y) {
     // 2^-126 < x^y < 2^127, where float(e^(y log x)) is in range; an x <= 0 is left to the rules.
-    if (support::has_default_arithmetic() && functions::is_positive_finite(x) && functions::is_finite(y)) {
+    if (support::has_default_arithmetic() && functions::positive().contains(x) && functions::finite().contains(y)) {
         const double exponent = static_cast<double>(y) * quick_phase::log(static_cast<double>(x));
         if (exponent > -87 && exponent < 88) {
             const QuickFloat quick = round_quick_fp32(quick_phase::exp(exponent));

@@ -7,11 +7,13 @@
 //
 // A Function is a struct with
 //   static Special special(const Unpacked<std::uint64_t>& x)   every x whose result is not an irrational number
-//   static double quick(double x)                              relative error below 2^-40, x in fp32's range
+//   static Real quick(Real x)                                  relative error below 2^-40, x in fp32's range; zero for
+//                                                              x = 0 only if the result is a zero of x's sign
 //   static Float127 accurate(const Float127& x)                relative error below 2^-100
-//   static bool fp32_domain(float x)                           fp32 operands whose result is finite in fp32 and for
+//   static Domain fp32_domain()                                fp32 operands whose result is finite in fp32 and for
 //                                                              which quick(x) rounds to the result's float or is
 //                                                              undecided
+//   static Ends ends()                                         where the results need no computing; for arrays
 //
 // The result is the correctly rounded one unless the true value lies within 2^-100 of a boundary between two results.
 // For precisions up to 24 none does: the hardest-to-round case among 2^32 operands is expected about 2^-24 / 2^32 =
@@ -145,8 +147,10 @@ constexpr QuickFloat round_quick_fp32(double y) {
 /// The function of an fp32 number, rounded to nearest even: equal to evaluate_bits<Function>(fp32, ...), and quick.
 template <class Function>
 constexpr float evaluate_fp32(float x) {
-    if (support::has_default_arithmetic() && Function::fp32_domain(x)) {
-        const QuickFloat quick = round_quick_fp32(Function::quick(static_cast<double>(x)));
+    if (support::has_default_arithmetic() && Function::fp32_domain().contains(x)) {
+        const double y = Function::quick(static_cast<double>(x));
+        if (x == 0 && y == 0) return x;  // of its sign
+        const QuickFloat quick = round_quick_fp32(y);
         if (quick.decided) return quick.value;
     }
     Context context;

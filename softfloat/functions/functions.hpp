@@ -16,6 +16,7 @@
 #include "softfloat/float.hpp"
 #include "softfloat/functions/binary.hpp"
 #include "softfloat/functions/catalog.hpp"
+#include "softfloat/functions/list.hpp"
 
 namespace ulp {
 
@@ -34,21 +35,7 @@ namespace ulp {
         Context context;                                                                                     \
         return name(x, context);                                                                             \
     }
-ULPLAB_FUNCTION(exp, Exp)
-ULPLAB_FUNCTION(exp2, Exp2)
-ULPLAB_FUNCTION(expm1, Expm1)
-ULPLAB_FUNCTION(log, Log)
-ULPLAB_FUNCTION(log2, Log2)
-ULPLAB_FUNCTION(log1p, Log1p)
-ULPLAB_FUNCTION(sin, Sin)
-ULPLAB_FUNCTION(cos, Cos)
-ULPLAB_FUNCTION(tanh, Tanh)
-ULPLAB_FUNCTION(sigmoid, Sigmoid)
-ULPLAB_FUNCTION(erf, Erf)
-ULPLAB_FUNCTION(gelu, Gelu)
-ULPLAB_FUNCTION(softplus, Softplus)
-ULPLAB_FUNCTION(rsqrt, Rsqrt)
-ULPLAB_FUNCTION(cbrt, Cbrt)
+ULPLAB_FUNCTIONS(ULPLAB_FUNCTION)
 #undef ULPLAB_FUNCTION
 
 /// x to the power y, with IEEE 754-2019's special cases (section 9.2.1).

@@ -6,7 +6,8 @@
 namespace ulp::quick_phase {
 
 /// erf(t) for |t| <= 1: Taylor, the first term left out is t^33 / (16! 33) < 2^-49.
-constexpr double erf_core(double t) {
+template <class Real>
+constexpr Real erf_core(Real t) {
     constexpr double c[] = {1.0,
                             -1.0 / 3,
                             1.0 / 10,
@@ -29,32 +30,47 @@ constexpr double erf_core(double t) {
 
 /// e^(t^2) erfc(t) for 1 <= t <= 10.6, relative error 2^-47.5: the polynomial through the Chebyshev points in u, which
 /// runs from -1 at t = 10.6 to 1 at t = 1 as 1 / (t + 2.5) does.
-constexpr double scaled_erfc(double t) {
+template <class Real>
+constexpr Real scaled_erfc(Real t) {
     constexpr double c[] = {
         0x1.6bee0ca7b8fbep-3,  0x1.5ec80514ea387p-3,  0x1.e9ddc4379add6p-5,   0x1.032643ae3d0b3p-6,
         0x1.72f4d9ff6e1d8p-9,  0x1.b6a8320714abap-13, -0x1.5b526363c17c2p-15, -0x1.6aecbbb1f62b8p-17,
         0x1.44edbb5db8ff5p-21, 0x1.ddcb5da0c4e73p-22, -0x1.22210367941d7p-26, -0x1.5be28b4661692p-26,
         0x1.6f9ca5745fdc4p-30, 0x1.0c21a47a55cc8p-30, -0x1.bb4fb0b466fe6p-34, -0x1.55c93002d2648p-35};
-    return polynomial((917.0 / 96) / ((t < 10.6 ? t : 10.6) + 2.5) - 83.0 / 48, c);
+    return polynomial((917.0 / 96) / ((t < 10.6 ? t : all<Real>(10.6)) + 2.5) - 83.0 / 48, c);
 }
 
 /// erfc(t), t >= 1, given t^2 as well. From t = 10.6 on it is below 2^-160 and only that counts: 1 - erfc is 1, and
 /// x erfc is a number of x's sign too small for any format within fp32.
-constexpr double erfc_tail(double t, double t2) { return exp(-t2) * scaled_erfc(t); }
+template <class Real>
+constexpr Real erfc_tail(Real t, Real t2) {
+    return exp(-t2) * scaled_erfc(t);
+}
 
-constexpr double erf(double x) {
-    const double t = x < 0 ? -x : x;
-    if (t <= 1) return erf_core(x);
-    const double magnitude = 1 - erfc_tail(t, t * t);
-    return x < 0 ? -magnitude : magnitude;
+template <class Real>
+constexpr Real erf(Real x) {
+    const Real t = magnitude_of(x);
+    const auto tail = [&] {
+        const Real magnitude = 1 - erfc_tail(t, t * t);
+        return x < 0 ? -magnitude : magnitude;
+    };
+    return branch<Real>(
+        t <= 1, [&] { return erf_core(x); }, tail);
 }
 
 /// x Phi(x).
-constexpr double gelu(double x) {
-    const double t = (x < 0 ? -x : x) * 0x1.6a09e667f3bcdp-1;
-    if (t <= 1) return 0.5 * x * (1 + (x < 0 ? -erf_core(t) : erf_core(t)));
-    const double tail = 0.5 * erfc_tail(t, 0.5 * x * x);
-    return x < 0 ? x * tail : x - x * tail;
+template <class Real>
+constexpr Real gelu(Real x) {
+    const Real t = magnitude_of(x) * 0x1.6a09e667f3bcdp-1;
+    const auto middle = [&] {
+        const Real core = erf_core(t);
+        return 0.5 * x * (1 + (x < 0 ? -core : core));
+    };
+    const auto tail = [&] {
+        const Real half_erfc = 0.5 * erfc_tail(t, 0.5 * x * x);
+        return x < 0 ? x * half_erfc : x - x * half_erfc;
+    };
+    return branch<Real>(t <= 1, middle, tail);
 }
 
 }  // namespace ulp::quick_phase

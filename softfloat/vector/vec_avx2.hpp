@@ -92,6 +92,8 @@ struct Avx2 {
     static Double sqrt(Double a) { return _mm256_sqrt_pd(a); }
     static Double fma(Double a, Double b, Double c) { return _mm256_fmadd_pd(a, b, c); }
 
+    static unsigned sign_bits(Double x) { return static_cast<unsigned>(_mm256_movemask_pd(x)); }
+
     // Roundings of single instructions.
     static constexpr int zero = _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC;
     static constexpr int down = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;

@@ -84,6 +84,8 @@ struct Avx512 {
     static Double sqrt(Double a) { return _mm512_sqrt_pd(a); }
     static Double fma(Double a, Double b, Double c) { return _mm512_fmadd_pd(a, b, c); }
 
+    static unsigned sign_bits(Double x) { return _mm512_movepi64_mask(_mm512_castpd_si512(x)); }
+
     // To odd, whatever the control register says: the result toward zero, with the last bit set where the results down
     // and up differ.
     static constexpr int zero = _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC;

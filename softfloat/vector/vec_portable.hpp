@@ -12,6 +12,7 @@
 //     all_sign                   all bits the sign bit
 //     select, where              yes or no; yes or 0
 //     add_to_odd, fma_to_odd     rounded to odd (kernels_arithmetic.hpp); the product of fma_to_odd must be exact
+//     sign_bits                  of fp64 lanes: one bit per lane, the first lane's lowest
 //     truncate                   to int32, toward zero; unspecified outside int32
 //     canonical_nan              fp32 words with every NaN replaced by the one quiet NaN
 //     load_half, store_half      fp16 in memory from and to fp32 words, exact but for the bits of NaNs, and rounded to
@@ -152,6 +153,11 @@ struct Portable {
     static Double fma(Double a, Double b, Double c) {
         for (int i = 0; i < lanes / 2; ++i) a[i] = __builtin_fma(a[i], b[i], c[i]);
         return a;
+    }
+
+    static unsigned sign_bits(Double x) {
+        return static_cast<unsigned>(__builtin_signbit(x[0]) != 0) | static_cast<unsigned>(__builtin_signbit(x[1]) != 0)
+                                                                         << 1;
     }
 
     static Float add_to_odd(Float a, Float b) { return two_sum_to_odd<Portable>(a, b); }

@@ -189,12 +189,18 @@ void convert(benchmark::State& state, Simd simd) {
 }
 
 template <class Real>
-void evaluate(benchmark::State& state, ulp::array::Function function) {
-    const auto x = ordinary_numbers<Real>(operated_count);
+void evaluate(benchmark::State& state, ulp::array::Function function, Rounding rounding, Simd simd) {
+    auto x = ordinary_numbers<Real>(operated_count);
+    using ulp::array::Function;
+    if (function == Function::log || function == Function::log2 || function == Function::log1p ||
+        function == Function::rsqrt) {
+        for (Real& each : x) each = abs(each);
+    }
     std::vector<Real> y(operated_count);
-    ulp::array::evaluate_words(Real::format, function, x.data(), y.data(), 1, {});  // makes the table
+    const ulp::Context context{.rounding = rounding};
+    ulp::array::evaluate_words(Real::format, function, x.data(), y.data(), 1, context, simd);  // makes the table
     for (auto _ : state) {
-        ulp::array::evaluate_words(Real::format, function, x.data(), y.data(), operated_count, {});
+        ulp::array::evaluate_words(Real::format, function, x.data(), y.data(), operated_count, context, simd);
         benchmark::ClobberMemory();
     }
     report(state, operated_count);
@@ -203,10 +209,28 @@ void evaluate(benchmark::State& state, ulp::array::Function function) {
 template <class Real>
 void register_functions(const std::string& name) {
     using ulp::array::Function;
-    benchmark::RegisterBenchmark(("exp/" + name).c_str(), evaluate<Real>, Function::exp);
-    benchmark::RegisterBenchmark(("tanh/" + name).c_str(), evaluate<Real>, Function::tanh);
-    benchmark::RegisterBenchmark(("erf/" + name).c_str(), evaluate<Real>, Function::erf);
-    benchmark::RegisterBenchmark(("gelu/" + name).c_str(), evaluate<Real>, Function::gelu);
+    const auto enter = [&](const std::string& function, Function each) {
+        benchmark::RegisterBenchmark((function + "/" + name).c_str(), evaluate<Real>, each, Rounding::nearest_even,
+                                     ulp::simd_choice());
+    };
+    enter("exp", Function::exp);
+    enter("tanh", Function::tanh);
+    enter("erf", Function::erf);
+    enter("gelu", Function::gelu);
+}
+
+/// Formats whose functions are computed in vectors.
+template <class Real>
+void register_vector_functions(const std::string& name, Simd simd) {
+    const std::string where = "/" + name + "/" + std::string(name_of(simd));
+    const auto enter = [&](const std::string& what, ulp::array::Function function, Rounding rounding) {
+        benchmark::RegisterBenchmark((what + where).c_str(), evaluate<Real>, function, rounding, simd);
+    };
+#define ULPLAB_FUNCTION(name, Definition) enter(#name, ulp::array::Function::name, Rounding::nearest_even);
+    ULPLAB_FUNCTIONS(ULPLAB_FUNCTION)
+#undef ULPLAB_FUNCTION
+    enter("exp_up", ulp::array::Function::exp, Rounding::up);
+    enter("gelu_up", ulp::array::Function::gelu, Rounding::up);
 }
 
 template <class Real>
@@ -230,11 +254,12 @@ void register_operations() {
         register_format<ulp::tf32>("tf32", simd);
         register_format<ulp::e4m3>("e4m3", simd);
         register_format<ulp::e5m2>("e5m2", simd);
+        if (simd == Simd::avx512_fp16) continue;  // has no functions of its own
+        register_vector_functions<ulp::fp32>("fp32", simd);
     }
     register_functions<ulp::fp16>("fp16");
     register_functions<ulp::bf16>("bf16");
     register_functions<ulp::e4m3>("e4m3");
-    register_functions<ulp::fp32>("fp32");
     register_calls<ulp::fp16>("fp16");
     register_calls<ulp::bf16>("bf16");
 }
@@ -293,7 +318,7 @@ bool write_markdown(const std::string& path, const std::map<std::string, double>
             "in brackets, times of memcpy of the same 16M fp32 values in the same run. `round` goes from one array to "
             "another. Arithmetic and conversions are on 1M values of random bits, functions on as many of both signs "
             "around 1; those of formats of up to 16 bits look their results up in tables, the same for every set of "
-            "instructions.\n\n"
+            "instructions; log, log2, log1p and rsqrt of the absolute values.\n\n"
          << table_of(nanoseconds) << '\n'
          << ulp::bench::option_table();
     file.close();

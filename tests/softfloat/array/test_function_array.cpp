@@ -1,6 +1,7 @@
 // Functions on arrays against the scalar functions.
 #include <doctest/doctest.h>
 
+#include <bit>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -9,8 +10,10 @@
 #include "operands.hpp"
 #include "softfloat/array/function_tables.hpp"
 #include "softfloat/array/functions.hpp"
+#include "softfloat/array/kernels/function_plan.hpp"
 #include "softfloat/array/stages.hpp"
 #include "softfloat/functions/functions.hpp"
+#include "softfloat/vector/dispatch.hpp"
 
 namespace {
 
@@ -25,10 +28,10 @@ Function function_at(int index) { return static_cast<Function>(index); }
 
 /// How many elements differ from the scalar function's.
 std::size_t mismatches(const FloatFormat& format, Function made, Function claimed, const Context& context,
-                       const Words& words) {
+                       const Words& words, ulp::Simd simd = ulp::simd_choice()) {
     const auto in = ulp::test::to_bytes(words, bytes_of(format));
     std::vector<unsigned char> out(in.size());
-    ulp::array::evaluate_words(format, made, in.data(), out.data(), words.size(), context);
+    ulp::array::evaluate_words(format, made, in.data(), out.data(), words.size(), context, simd);
     const auto evaluate = ulp::array::scalar_function(claimed);
     std::size_t count = 0;
     for (std::size_t i = 0; i < words.size(); ++i) {
@@ -73,6 +76,102 @@ TEST_CASE("array functions of long formats and by chance equal the scalar functi
     const Context stochastic{.rounding = Rounding::stochastic, .random_bits = 12, .seed = 4};
     const Words words = ulp::test::codes(ulp::formats::fp16, 2000);
     CHECK(mismatches(ulp::formats::fp16, Function::log, Function::log, stochastic, words) == 0);
+}
+
+/// Operands whose results lie near boundaries, at the ends of a range, or in the middle: any bits, numbers from -32 to
+/// 32, tiny ones, small integers and their neighbours.
+Words many_operands(const FloatFormat& format, std::size_t count) {
+    Words words = ulp::test::codes(format, 100);
+    std::uint64_t state = 7;
+    const std::uint64_t kept = ~std::uint64_t{0} << format.padding_bits & 0xFFFFFFFF;
+    for (std::size_t i = 0; words.size() < count; ++i) {
+        state = state * 6364136223846793005U + 1442695040888963407U;
+        const auto random = static_cast<std::uint32_t>(state >> 32);
+        const float ordinary = static_cast<float>(static_cast<std::int32_t>(random) >> 8) * 0x1p-18F;
+        const float near_integer = static_cast<float>(static_cast<int>(random % 256) - 128);
+        const auto word = [](float x) { return std::bit_cast<std::uint32_t>(x); };
+        const std::uint32_t choices[] = {random, word(ordinary), word(ordinary * 0x1p-20F),
+                                         word(near_integer) + static_cast<std::uint32_t>(random >> 8) % 5 - 2};
+        words.push_back(choices[i % 4] & kept);
+    }
+    return words;
+}
+
+TEST_CASE("vector functions of fp32 and tf32 equal the scalar functions: every rounding, every set of instructions") {
+    const Context options{.flush_inputs = true, .flush_outputs = true, .saturate = true};
+    for (const auto& format : {ulp::formats::fp32, ulp::formats::tf32}) {
+        const Words words = many_operands(format, 4003);
+        for (const ulp::Simd simd : ulp::supported_simd()) {
+            for (int i = 0; i < ulp::array::functions; ++i) {
+                for (const Rounding rounding : ulp::test::deterministic_roundings()) {
+                    CAPTURE(i);
+                    CAPTURE(static_cast<int>(rounding));
+                    CHECK(mismatches(format, function_at(i), function_at(i), {.rounding = rounding}, words, simd) == 0);
+                }
+                CHECK(mismatches(format, function_at(i), function_at(i), options, words, simd) == 0);
+            }
+        }
+    }
+}
+
+TEST_CASE("vector functions of fp32 equal the scalar functions: 50,000 operands of each") {
+    const Words words = many_operands(ulp::formats::fp32, 50000);
+    for (int i = 0; i < ulp::array::functions; ++i) {
+        CHECK_MESSAGE(mismatches(ulp::formats::fp32, function_at(i), function_at(i), {}, words) == 0, i);
+    }
+}
+
+/// fp32 results of a kernel that it takes for decided and that are wrong.
+std::size_t wrongly_decided(const ulp::array::FunctionPlan& plan, Function function, const Words& words,
+                            std::size_t& undecided) {
+    const auto& kernels = ulp::kernels_of<ulp::array::FunctionKernels>(ulp::simd_choice());
+    std::size_t wrong = 0;
+    std::vector<std::uint32_t> in(words.begin(), words.end());
+    std::vector<std::uint32_t> out(in.size());
+    std::vector<std::uint16_t> places(in.size());
+    undecided =
+        kernels.kernel[static_cast<std::size_t>(function)](plan, in.data(), out.data(), in.size(), places.data());
+    const auto evaluate = ulp::array::scalar_function(function);
+    for (std::size_t i = 0, next = 0; i < in.size(); ++i) {
+        if (next < undecided && places[next] == i) {
+            ++next;
+            continue;
+        }
+        ulp::Context context;
+        wrong += evaluate(ulp::formats::fp32, in[i], context) != out[i] ? 1 : 0;
+    }
+    return wrong;
+}
+
+/// fp32 numbers whose exponential, as a double, lies within so many of the double's last places of a midpoint of fp32.
+Words near_midpoints(std::size_t count, std::uint64_t within) {
+    Words words;
+    for (std::uint32_t word = 0x3D000001; words.size() < count; ++word) {
+        const double y = ulp::quick_phase::exp(static_cast<double>(std::bit_cast<float>(word)));
+        const std::uint64_t rest = std::bit_cast<std::uint64_t>(y) & 0x1FFFFFFF;
+        if (rest > 0x10000000 - within && rest < 0x10000000 + within) words.push_back(word);
+    }
+    return words;
+}
+
+TEST_CASE("the rounding test catches results near a boundary; one that tests another boundary does not") {
+    const Words words = near_midpoints(1000, 1 << 15);
+    const auto plan = ulp::array::function_plan(ulp::formats::fp32, Rounding::nearest_even);
+    REQUIRE(plan);
+    std::size_t undecided = 0;
+    CHECK(wrongly_decided(*plan, Function::exp, words, undecided) == 0);
+    CHECK(undecided > words.size() / 8);
+    CHECK(undecided < words.size() / 2);
+    ulp::array::FunctionPlan mutant = *plan;
+    mutant.from_boundary = ulp::array::quick_margin;  // that of rounding toward zero
+    wrongly_decided(mutant, Function::exp, words, undecided);
+    CHECK(undecided == 0);
+    const Words nearest = near_midpoints(20, 1 << 8);
+    CHECK(wrongly_decided(*plan, Function::exp, nearest, undecided) == 0);
+    CHECK(undecided == nearest.size());
+    mutant = *plan;
+    mutant.push_positive = 0;
+    CHECK(wrongly_decided(mutant, Function::exp, words, undecided) > words.size() / 4);
 }
 
 TEST_CASE("the comparison finds another function and another rounding") {

@@ -26,12 +26,9 @@ __global__ void half_kernel(const std::uint16_t* in, std::uint16_t* out, std::si
     out[i] = gelu(sin(fp16::from_bits(in[i]), context), context).bits();
 }
 
-using namespace functions;
-const DeviceFunction table[] = {{"exp", launch<Exp>},           {"exp2", launch<Exp2>},   {"expm1", launch<Expm1>},
-                                {"log", launch<Log>},           {"log2", launch<Log2>},   {"log1p", launch<Log1p>},
-                                {"sin", launch<Sin>},           {"cos", launch<Cos>},     {"tanh", launch<Tanh>},
-                                {"sigmoid", launch<Sigmoid>},   {"erf", launch<Erf>},     {"gelu", launch<Gelu>},
-                                {"softplus", launch<Softplus>}, {"rsqrt", launch<Rsqrt>}, {"cbrt", launch<Cbrt>}};
+#define ULPLAB_FUNCTION(name, Function) {#name, launch<functions::Function>},
+const DeviceFunction table[] = {ULPLAB_FUNCTIONS(ULPLAB_FUNCTION)};
+#undef ULPLAB_FUNCTION
 
 }  // namespace
 

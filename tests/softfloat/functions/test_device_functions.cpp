@@ -35,8 +35,8 @@ TEST_CASE("the fp32 functions on the GPU equal those on the CPU: a million fp32 
     const gpu::DeviceArray<float> device_in{std::span<const float>(in)};
     const gpu::DeviceArray<float> device_out(in.size());
     std::vector<float> out(in.size());
-    REQUIRE(device_functions().size() == functions_under_test.size());
-    for (std::size_t f = 0; f < functions_under_test.size(); ++f) {
+    REQUIRE(device_functions().size() == std::size(functions_under_test));
+    for (std::size_t f = 0; f < std::size(functions_under_test); ++f) {
         const FunctionUnderTest& function = functions_under_test[f];
         REQUIRE(function.name == device_functions()[f].name);
         device_functions()[f].evaluate(device_in.data(), device_out.data(), in.size());

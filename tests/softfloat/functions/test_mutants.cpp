@@ -131,21 +131,9 @@ void all_mutants_are_caught(std::string_view name) {
 }
 
 TEST_CASE("a broken special rule, rounding mode or last bit of any function is caught") {
-    all_mutants_are_caught<functions::Exp>("exp");
-    all_mutants_are_caught<functions::Exp2>("exp2");
-    all_mutants_are_caught<functions::Expm1>("expm1");
-    all_mutants_are_caught<functions::Log>("log");
-    all_mutants_are_caught<functions::Log2>("log2");
-    all_mutants_are_caught<functions::Log1p>("log1p");
-    all_mutants_are_caught<functions::Sin>("sin");
-    all_mutants_are_caught<functions::Cos>("cos");
-    all_mutants_are_caught<functions::Tanh>("tanh");
-    all_mutants_are_caught<functions::Sigmoid>("sigmoid");
-    all_mutants_are_caught<functions::Erf>("erf");
-    all_mutants_are_caught<functions::Gelu>("gelu");
-    all_mutants_are_caught<functions::Softplus>("softplus");
-    all_mutants_are_caught<functions::Rsqrt>("rsqrt");
-    all_mutants_are_caught<functions::Cbrt>("cbrt");
+#define ULPLAB_FUNCTION(name, Function) all_mutants_are_caught<functions::Function>(#name);
+    ULPLAB_FUNCTIONS(ULPLAB_FUNCTION)
+#undef ULPLAB_FUNCTION
 }
 
 /// All pairs of a small format, in every mode, against the judge `locate`.

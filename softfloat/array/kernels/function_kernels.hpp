@@ -1,0 +1,46 @@
+// The functions on fp32 words as kernels: the results that the quick phase decides, and which those are not. No inline
+// functions: see softfloat/vector/simd_choice.hpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "softfloat/array/function.hpp"
+
+namespace ulp::array {
+
+/// How a kernel rounds y, a double near a result, to p bits, on the words of doubles without their sign:
+///
+///     exponent . kept fraction | dropped (53 - p bits)      rounded = ((word + push) & ~dropped) | odd
+///
+/// It is certain of that where the words from word - margin to word + margin round alike; only rounding to nearest has
+/// boundaries between numbers, the others have them at the numbers.
+struct FunctionPlan {
+    std::uint64_t dropped;        // ones in the place of the dropped bits
+    std::uint64_t push_positive;  // what is added before the bits are dropped: nothing, half or all of them
+    std::uint64_t push_negative;
+    std::uint64_t odd;            // the last kept bit, for rounding to odd
+    std::uint64_t from_boundary;  // (word + this) & dropped is the distance from the boundary below, plus the margin
+    std::uint64_t smallest, largest;  // the normal numbers; other results are left undecided
+    double low_result, high_result;   // beyond the function's ends (Ends in softfloat/functions/catalog.hpp)
+    double end_of_ends;               // the largest |operand| for which these hold
+};
+
+/// The relative error that the rounding test allows y, 2^-40 as in softfloat/functions/evaluate.hpp, in last places of
+/// a double in [1, 2): |error| < 2^-40 * 2 = 2^13 * 2^-52. The quick phases keep 2^-43: the cut series' errors stand
+/// beside their coefficients, test_phases.cpp compares all of them with an oracle, and a fused operation (multiply_add)
+/// only leaves out a rounding.
+inline constexpr std::uint64_t quick_margin = std::uint64_t{1} << 13;
+
+/// Writes function(in[i]) to out[i], for `count` fp32 words, and copies the undecided operands. Their places go to
+/// `undecided` in order; returns how many they are. in and out are the same or do not overlap.
+using FunctionKernel = std::size_t (*)(const FunctionPlan&, const void* in, void* out, std::size_t count,
+                                       std::uint16_t* undecided);
+
+struct FunctionKernels {
+    FunctionKernel kernel[functions];
+
+    static const FunctionKernels portable, avx2, avx512;  // chosen by kernels_of (softfloat/vector/dispatch.hpp)
+};
+
+}  // namespace ulp::array

@@ -1,0 +1,16 @@
+// The constants of a function kernel for a format and a rounding.
+#pragma once
+
+#include <optional>
+
+#include "softfloat/array/kernels/function_kernels.hpp"
+#include "softfloat/context.hpp"
+#include "softfloat/format.hpp"
+
+namespace ulp::array {
+
+/// Nothing for formats whose storage words are not fp32 words (fp32 and tf32 are), and for stochastic rounding, whose
+/// boundaries lie too close together.
+std::optional<FunctionPlan> function_plan(const FloatFormat& format, Rounding rounding);
+
+}  // namespace ulp::array
