@@ -1,6 +1,7 @@
 // `ulplab discover --backend SPEC`: the parameters of a matrix unit, found by asking it.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <bit>
 #include <memory>
 
@@ -12,10 +13,12 @@
 #include "softfloat/lab/block_scaled_discovery.hpp"
 #include "softfloat/lab/discovery.hpp"
 #include "softfloat/lab/integer_discovery.hpp"
+#include "softfloat/lab/match_check.hpp"
 #include "softfloat/lab/x86_units.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
 #include "softfloat/matrix_units/policies.hpp"
+#include "softfloat/text.hpp"
 
 namespace ulp {
 namespace {
@@ -25,6 +28,8 @@ struct Options {
     std::string input = "fp16";
     std::string output = "fp32";
     int k = 16;
+    int blocks = 100'000;
+    std::uint64_t seed = 1;
 };
 
 /// A backend of the trainer's seam as a black box of one dot product.
@@ -147,6 +152,43 @@ void print_rows(const std::vector<const UnitRow*>& rows) {
     for (const UnitRow* row : rows) fmt::print("  {}  ({}: {})\n", row->key(), name_of(row->evidence), row->proof);
 }
 
+std::string codes(const FloatFormat& format, const std::vector<std::uint64_t>& words) {
+    std::string text;
+    for (const std::uint64_t word : words) text += (text.empty() ? "#" : ",#") + to_hex_bits(format, word);
+    return text;
+}
+
+void print_check(const DotUnit& unit, const std::string& key, const MatchCheck& check) {
+    if (check.differ == 0) return fmt::print("  {}: none differs\n", key);
+    fmt::print("  {}: {} differ (", key, check.differ);
+    for (std::size_t i = 0, shown = 0; i < check.differ_by_class.size(); ++i) {
+        if (check.differ_by_class[i] == 0) continue;
+        fmt::print("{}{} {}", shown++ == 0 ? "" : ", ", name_of(all_classes[i]), check.differ_by_class[i]);
+    }
+    const Contradiction& first = *check.first;
+    fmt::print(")\n    the first, {}: unit {}, row {}: --a {} --b {} --c #{}\n", name_of(first.data),
+               to_hex_bits(unit.accumulator, first.unit), to_hex_bits(unit.accumulator, first.model),
+               codes(unit.a_format, first.a), codes(unit.b_format, first.b), to_hex_bits(unit.accumulator, first.c));
+}
+
+/// Compares the unit with each row that has the parameters found. A row that differs anywhere is not the unit's.
+ExitCode check_rows(const Options& options, const DotUnit& unit, const std::vector<const UnitRow*>& rows) {
+    if (rows.empty() || options.blocks == 0) return ExitCode::good;
+    fmt::print("\n{} random dot products of all classes, each asked twice\n", options.blocks);
+    bool one_agrees = false;
+    std::int64_t unstable = 0;
+    for (const UnitRow* row : rows) {
+        const MatchCheck check = check_match(unit, *row->as<TensorCoreModel>(), options.blocks, options.seed);
+        print_check(unit, row->key(), check);
+        one_agrees = one_agrees || check.agrees();
+        unstable = std::max(unstable, check.unstable);
+    }
+    if (unstable > 0) fmt::print("  {} of them gave two different results: the unit is not deterministic\n", unstable);
+    if (one_agrees) return ExitCode::good;
+    fmt::print("  so no row of the table computes what this unit computes, though their parameters are those found\n");
+    return ExitCode::bits_differ;
+}
+
 std::string type_of(bool is_signed, int bits) { return (is_signed ? "s" : "u") + std::to_string(bits); }
 
 ExitCode discover_model(const Options& options, const IntegerModel& asked) {
@@ -197,7 +239,7 @@ ExitCode discover_dots(const Options& options, const DotUnit& unit) {
     }
     print_evidence(found.evidence);
     print_rows(rows);
-    return ExitCode::good;
+    return check_rows(options, unit, rows);
 }
 
 ExitCode discover_model(const Options& options, const TensorCoreModel& asked) {
@@ -219,6 +261,11 @@ Action declare(OptionParser& app) {
     app.add_option("--input", options->input, "format of A and B, for backends").capture_default_str();
     app.add_option("--output", options->output, "format of C and D, for backends").capture_default_str();
     app.add_option("-k", options->k, "length of the dot product, for backends").capture_default_str();
+    app.add_option("--blocks", options->blocks,
+                   "number of random dot products on which each matching floating-point row is checked; 0 for none")
+        .range(0, 1'000'000'000)
+        .capture_default_str();
+    app.add_option("--seed", options->seed, "seed of these dot products").capture_default_str();
     return [options] { return discover_unit(*options); };
 }
 

@@ -9,6 +9,7 @@
 #include "engine/io/npy.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/subprocess.hpp"
+#include "softfloat/matrix_units/models.hpp"
 #include "tests/experiments/temporary_folder.hpp"
 
 namespace {
@@ -289,6 +290,16 @@ TEST_CASE("models names the policy set, and evidence aspect by aspect") {
                "ordinary values: recorded (published recordings of A100");
 }
 
+TEST_CASE("discover checks the rows that match, and says which of them the unit contradicts") {
+    const Finished ended = ulplab({"discover", "--backend", "soft:h100", "--blocks", "70000"});
+    CHECK(ended.exit_code == 0);
+    CHECK(ended.output.find("sm_90:mma.fp16.fp32: none differs") != std::string::npos);
+    const bool same =
+        ulp::find_model("sm_100:mma.fp16.fp32").model.policies == ulp::find_model("sm_90:mma.fp16.fp32").model.policies;
+    CHECK((ended.output.find("sm_100:mma.fp16.fp32: none differs") != std::string::npos) == same);
+    check_ends({"discover", "--backend", "soft:h100", "--blocks", "-1"}, 2, "--blocks");
+}
+
 TEST_CASE("every row that models lists is recovered by discover, whatever its kind") {
     const std::string listed = ulplab({"models", "--format", "json"}).output;
     const std::string field = "\"model\": \"";
@@ -296,7 +307,7 @@ TEST_CASE("every row that models lists is recovered by discover, whatever its ki
     for (auto at = listed.find(field); at != std::string::npos; at = listed.find(field, at + 1)) {
         const auto first = at + field.size();
         const std::string key = listed.substr(first, listed.find('"', first) - first);
-        check_ends({"discover", "--backend", key}, 0, "\n  " + key + "  (");
+        check_ends({"discover", "--backend", key, "--blocks", "70"}, 0, "\n  " + key + "  (");
         ++rows;
     }
     CHECK(rows > 200);
