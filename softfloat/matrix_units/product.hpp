@@ -12,8 +12,7 @@ namespace ulp {
 /// D = alpha * (A * B) + beta * C in fp32, after a sum that starts at zero; then rounded to the accumulator's format.
 ///
 ///     beta = 0     D = alpha * sum; C is not read (reference BLAS, SGEMM: "C need not be set on entry"; cuBLAS guide:
-///     "if
-///                  beta == 0, C does not have to be a valid input"; CUTLASS, linear_combination.h: multiplies alone)
+///                  C "does not have to be a valid input"; CUTLASS, linear_combination.h: multiplies alone)
 ///     alpha = 0    D = beta * C; A and B are not read (reference BLAS, SGEMM: returns before its loops)
 ///     otherwise    D = fma(alpha, sum, beta * C), each operation to nearest even (CUTLASS, linear_combination.h)
 ///
