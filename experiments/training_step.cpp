@@ -80,7 +80,7 @@ Step eleven_steps(std::string_view recipe, const RunContext& context) {
             p.updated()[i] -= static_cast<float>(rate) * gradient[i];  // 9: onto fp32 masters
         }
         step.masters.push_back(p.updated());
-        p.publish(engine.recipe.subnormals);  // 10, 11: fp16 into the model
+        p.publish(engine.recipe.rounding);  // 10, 11: fp16 into the model
         step.weights.push_back(p.value);
     }
     step.formats += fmt::format(", masters {}", text_of(step.masters.front().format()));
