@@ -6,14 +6,14 @@
 #include <iostream>
 #include <vector>
 
+#include "softfloat/lab/random_codes.hpp"
 #include "softfloat/lab/x86_units.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/models.hpp"
-#include "tests/softfloat/matrix_units/operands.hpp"
 
 namespace {
 
-using ulp::test::DataClass;
+using ulp::DataClass;
 
 struct Counts {
     std::int64_t dots = 0, different = 0, numbers = 0;
@@ -21,9 +21,9 @@ struct Counts {
 
 /// A tile of 16 x 16 dot products. 32 products of any bits are nearly always a NaN: `nonzero` of them are not zero.
 Counts compare_tile(const ulp::TensorCoreModel& model, std::uint64_t seed, std::size_t nonzero) {
-    auto a = ulp::test::random_codes(ulp::formats::bf16, DataClass::full_range, 512, 3 * seed);
-    auto b = ulp::test::random_codes(ulp::formats::bf16, DataClass::full_range, 512, 3 * seed + 1);
-    const auto c = ulp::test::random_codes(ulp::formats::fp32, DataClass::full_range, 256, 3 * seed + 2);
+    auto a = ulp::random_codes(ulp::formats::bf16, DataClass::full_range, 512, 3 * seed);
+    auto b = ulp::random_codes(ulp::formats::bf16, DataClass::full_range, 512, 3 * seed + 1);
+    const auto c = ulp::random_codes(ulp::formats::fp32, DataClass::full_range, 256, 3 * seed + 2);
     for (std::size_t i = 0; i < a.size(); ++i) {
         if ((i * 5 + seed) % 32 >= nonzero) a[i] = b[i] = 0;  // the same k in rows and columns
     }

@@ -7,23 +7,23 @@
 #include <string>
 #include <vector>
 
+#include "softfloat/lab/random_codes.hpp"
 #include "softfloat/lab/x86_units.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/models.hpp"
-#include "tests/softfloat/matrix_units/operands.hpp"
 
 namespace {
 
-using ulp::test::DataClass;
+using ulp::DataClass;
 
 std::vector<std::uint16_t> narrow(const std::vector<std::uint32_t>& codes) { return {codes.begin(), codes.end()}; }
 
 struct Operands {
     std::vector<std::uint32_t> a, b, c;
     Operands(DataClass data, std::int64_t products, std::int64_t sums, std::uint64_t seed)
-        : a(ulp::test::random_codes(ulp::formats::bf16, data, products, seed)),
-          b(ulp::test::random_codes(ulp::formats::bf16, data, products, seed + 1)),
-          c(ulp::test::random_codes(ulp::formats::fp32, data, sums, seed + 2)) {}
+        : a(ulp::random_codes(ulp::formats::bf16, data, products, seed)),
+          b(ulp::random_codes(ulp::formats::bf16, data, products, seed + 1)),
+          c(ulp::random_codes(ulp::formats::fp32, data, sums, seed + 2)) {}
 };
 
 /// Elements of a tile on which unit and model differ.
@@ -51,8 +51,8 @@ TEST_CASE("vdpbf16ps computes what its row says") {
         return;
     }
     const ulp::TensorCoreModel& model = ulp::find_model("x86:vdpbf16ps.bf16.fp32").model;
-    for (const DataClass data : ulp::test::all_classes) {
-        CAPTURE(std::string(ulp::test::name_of(data)));
+    for (const DataClass data : ulp::all_classes) {
+        CAPTURE(std::string(ulp::name_of(data)));
         const int vectors = data == DataClass::full_range ? 400'000 : 37'500;
         int different = 0;
         for (int i = 0; i < vectors; ++i) {
@@ -94,8 +94,8 @@ TEST_CASE("tdpbf16ps computes what its row says") {
         return;
     }
     const ulp::TensorCoreModel& model = ulp::find_model("x86:tdpbf16ps.bf16.fp32").model;
-    for (const DataClass data : ulp::test::all_classes) {
-        CAPTURE(std::string(ulp::test::name_of(data)));
+    for (const DataClass data : ulp::all_classes) {
+        CAPTURE(std::string(ulp::name_of(data)));
         int different = 0;
         for (std::uint64_t tile = 0; tile < 500; ++tile) {
             Operands in(data, 512, 256, 3 * tile);
@@ -116,8 +116,8 @@ TEST_CASE("tdpbssd adds bytes modulo 2^32") {
     std::vector<std::int8_t> a(1024), b(1024);
     std::array<std::int32_t, 256> c{}, d{};
     for (std::size_t i = 0; i < 1024; ++i) {
-        a[i] = static_cast<std::int8_t>(ulp::test::random_word(1, i));
-        b[i] = static_cast<std::int8_t>(ulp::test::random_word(2, i));
+        a[i] = static_cast<std::int8_t>(ulp::random_word(1, i));
+        b[i] = static_cast<std::int8_t>(ulp::random_word(2, i));
     }
     for (std::size_t i = 0; i < 256; ++i) c[i] = std::numeric_limits<std::int32_t>::max() - static_cast<int>(i);
     ulp::x86::tdpbssd(a.data(), b.data(), c.data(), d.data());

@@ -5,9 +5,9 @@
 #include <bit>
 #include <stdexcept>
 
+#include "softfloat/lab/random_codes.hpp"
 #include "softfloat/matrix_units/block_scaled.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
-#include "tests/softfloat/matrix_units/operands.hpp"
 
 namespace {
 
@@ -43,10 +43,10 @@ TEST_CASE("with scales of one an instruction is the unscaled one") {
     const Scales ones{e8m0(0)};
     int different = 0;
     for (std::uint64_t seed = 0; seed < 3000; ++seed) {
-        const auto data = seed % 2 == 0 ? ulp::test::DataClass::ordinary : ulp::test::DataClass::full_range;
-        const auto a = ulp::test::random_codes(plain.a_format, data, 32, 3 * seed);
-        const auto b = ulp::test::random_codes(plain.b_format, data, 32, 3 * seed + 1);
-        const std::uint32_t c = ulp::test::random_codes(ulp::formats::fp32, data, 1, 3 * seed + 2)[0];
+        const auto data = seed % 2 == 0 ? ulp::DataClass::ordinary : ulp::DataClass::full_range;
+        const auto a = ulp::random_codes(plain.a_format, data, 32, 3 * seed);
+        const auto b = ulp::random_codes(plain.b_format, data, 32, 3 * seed + 1);
+        const std::uint32_t c = ulp::random_codes(ulp::formats::fp32, data, 1, 3 * seed + 2)[0];
         const std::uint32_t d = ulp::block_scaled_dot(scaled, a.data(), b.data(), ones.data(), ones.data(), c);
         different += d != ulp::chain_dot(plain, a.data(), b.data(), c, 32) ? 1 : 0;
     }
@@ -93,8 +93,8 @@ TEST_CASE(
             for (const auto code : codes) values.push_back(ulp::in_fp32_container(format, code));
             return values;
         };
-        const auto a_codes = ulp::test::random_codes(model.unscaled.a_format, ulp::test::DataClass::wide, m * k, 1);
-        const auto b_codes = ulp::test::random_codes(model.unscaled.b_format, ulp::test::DataClass::wide, k * n, 2);
+        const auto a_codes = ulp::random_codes(model.unscaled.a_format, ulp::DataClass::wide, m * k, 1);
+        const auto b_codes = ulp::random_codes(model.unscaled.b_format, ulp::DataClass::wide, k * n, 2);
         std::vector<std::uint32_t> x_codes, y_codes;
         for (std::int64_t i = 0; i < m * blocks; ++i) x_codes.push_back(static_cast<std::uint32_t>(60 + i));
         for (std::int64_t i = 0; i < blocks * n; ++i) y_codes.push_back(static_cast<std::uint32_t>(50 + 2 * i));

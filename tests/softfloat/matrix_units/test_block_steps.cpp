@@ -4,10 +4,10 @@
 #include <stdexcept>
 #include <vector>
 
+#include "softfloat/lab/random_codes.hpp"
 #include "softfloat/matrix_units/block_steps.hpp"
 #include "softfloat/matrix_units/exact_sum.hpp"
 #include "softfloat/matrix_units/models.hpp"
-#include "tests/softfloat/matrix_units/operands.hpp"
 
 namespace {
 
@@ -18,10 +18,10 @@ struct Dot {
     std::uint32_t c;
 };
 
-Dot random_dot(const TensorCoreModel& model, test::DataClass data, std::uint64_t seed) {
+Dot random_dot(const TensorCoreModel& model, DataClass data, std::uint64_t seed) {
     const std::int64_t k = model.instruction_k + model.instruction_k / 2 + 1;  // a second instruction, filled up
-    return {test::random_codes(model.a_format, data, k, seed), test::random_codes(model.b_format, data, k, seed + 1),
-            test::random_codes(model.accumulator, data, 1, seed + 2).front()};
+    return {random_codes(model.a_format, data, k, seed), random_codes(model.b_format, data, k, seed + 1),
+            random_codes(model.accumulator, data, 1, seed + 2).front()};
 }
 
 /// The last step's result, with c where the unit adds it late.
@@ -71,7 +71,7 @@ TEST_CASE("the steps of every fused unit add up to its result, for every class o
         if (!has_group_steps(row.model) || row.model.mutation != BlockMutation{}) continue;
         int wrong = 0;
         int of_mutant = 0;
-        for (const test::DataClass data : test::all_classes) {
+        for (const DataClass data : all_classes) {
             for (std::uint64_t seed = 0; seed < 20; ++seed) {
                 const Dot dot = random_dot(row.model, data, 100 * seed);
                 const auto k = static_cast<std::int64_t>(dot.a.size());

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "softfloat/format_names.hpp"
+#include "softfloat/lab/random_codes.hpp"
 #include "softfloat/lab/x86_units.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
 #include "softfloat/matrix_units/models.hpp"
 #include "softfloat/matrix_units/nan_payload.hpp"
-#include "tests/softfloat/matrix_units/operands.hpp"
 
 namespace {
 
@@ -86,9 +86,9 @@ TEST_CASE("NaNs of bf16 operands pass through a product as through x86's instruc
     CHECK(product(model, {0xFF81, 0}, {0x3F80, 0}, 0) == 0xFFC10000);  // a signalling NaN is made quiet
     int nans = 0, of_definition = 0, of_processor = 0;
     for (std::uint64_t i = 0; i < 20'000; ++i) {
-        auto a = ulp::test::random_codes(ulp::formats::bf16, ulp::test::DataClass::full_range, 32, 3 * i);
-        auto b = ulp::test::random_codes(ulp::formats::bf16, ulp::test::DataClass::full_range, 32, 3 * i + 1);
-        const auto c = ulp::test::random_codes(ulp::formats::fp32, ulp::test::DataClass::full_range, 16, 3 * i + 2);
+        auto a = ulp::random_codes(ulp::formats::bf16, ulp::DataClass::full_range, 32, 3 * i);
+        auto b = ulp::random_codes(ulp::formats::bf16, ulp::DataClass::full_range, 32, 3 * i + 1);
+        const auto c = ulp::random_codes(ulp::formats::fp32, ulp::DataClass::full_range, 16, 3 * i + 2);
         if (i % 2 == 0) a[i % 32] |= 0x7F80;  // an infinity or a NaN, at a place that moves
         std::array<std::uint32_t, 16> d{};
         const std::vector<std::uint16_t> x(a.begin(), a.end()), y(b.begin(), b.end());

@@ -10,27 +10,24 @@
 #include <string>
 #include <vector>
 
+#include "softfloat/lab/random_codes.hpp"
 #include "softfloat/matrix_units/block_scaled.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
 #include "softfloat/matrix_units/integer_models.hpp"
 #include "softfloat/matrix_units/models.hpp"
-#include "tests/softfloat/matrix_units/operands.hpp"
 
 namespace {
 
 constexpr std::int64_t m = 64, n = 128, k = 256;
 
-std::vector<float> floats(const ulp::FloatFormat& format, ulp::test::DataClass data, std::int64_t count,
-                          std::uint64_t seed) {
+std::vector<float> floats(const ulp::FloatFormat& format, ulp::DataClass data, std::int64_t count, std::uint64_t seed) {
     std::vector<float> values;
-    for (const auto code : ulp::test::random_codes(format, data, count, seed))
+    for (const auto code : ulp::random_codes(format, data, count, seed))
         values.push_back(ulp::in_fp32_container(format, code));
     return values;
 }
 
-ulp::test::DataClass class_of(std::uint64_t seed) {
-    return ulp::test::all_classes[seed % std::size(ulp::test::all_classes)];
-}
+ulp::DataClass class_of(std::uint64_t seed) { return ulp::all_classes[seed % std::size(ulp::all_classes)]; }
 
 template <class Number>
 std::int64_t differences(const std::vector<Number>& plain, const std::vector<Number>& fast) {
@@ -76,7 +73,7 @@ std::int64_t compare(const ulp::IntegerModel& model, std::uint64_t seed) {
     const auto integers = [&](ulp::IntegerRange range, std::int64_t count, std::uint64_t stream) {
         std::vector<std::int32_t> values(static_cast<std::size_t>(count));
         for (std::size_t i = 0; i < values.size(); ++i) {
-            const std::uint64_t word = ulp::test::random_word(stream, i);
+            const std::uint64_t word = ulp::random_word(stream, i);
             const int place = static_cast<int>(word >> 40) % (range.greatest - range.least + 1);
             values[i] = (word & 3) == 0 ? range.greatest : range.least + place;
         }
@@ -86,7 +83,7 @@ std::int64_t compare(const ulp::IntegerModel& model, std::uint64_t seed) {
     const auto b = integers(operand_range(model, model.b_signed), k * n, 3 * seed + 1);
     std::vector<std::int32_t> c(static_cast<std::size_t>(m * n)), plain(c.size()), fast(c.size());
     for (std::size_t i = 0; i < c.size(); ++i) {
-        const std::uint64_t word = ulp::test::random_word(3 * seed + 2, i);
+        const std::uint64_t word = ulp::random_word(3 * seed + 2, i);
         c[i] = (word & 1) != 0 ? 0x7FFFFFFF - static_cast<int>(word >> 50) : static_cast<int>(word >> 32);
     }
     ulp::IntegerProblem p{{a.data(), m, k}, {b.data(), k, n}, {c.data(), m, n}, {plain.data(), m, n}};

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "softfloat/lab/random_codes.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
 #include "softfloat/matrix_units/gemm_kernels/fast_gemm.hpp"
 #include "softfloat/matrix_units/gemm_kernels/fast_integer_gemm.hpp"
@@ -21,13 +22,12 @@
 #include "softfloat/matrix_units/models.hpp"
 #include "softfloat/matrix_units/policies.hpp"
 #include "softfloat/vector/dispatch.hpp"
-#include "tests/softfloat/matrix_units/operands.hpp"
 
 namespace {
 
+using ulp::DataClass;
 using ulp::GemmProblem;
 using ulp::TensorCoreModel;
-using ulp::test::DataClass;
 
 bool has_fast_path(const TensorCoreModel& model) {
     return ulp::gemm_kernels::choose_kernel(model).family != ulp::gemm_kernels::Family::none;
@@ -41,7 +41,7 @@ struct Shape {
 std::vector<float> random_floats(const ulp::FloatFormat& format, DataClass data, std::int64_t count,
                                  std::uint64_t seed) {
     std::vector<float> floats;
-    for (const std::uint32_t code : ulp::test::random_codes(format, data, count, seed)) {
+    for (const std::uint32_t code : ulp::random_codes(format, data, count, seed)) {
         floats.push_back(ulp::in_fp32_container(format, code));
     }
     return floats;
@@ -115,7 +115,7 @@ void check_equal(const ulp::ModelRow& row, DataClass data, const Shape& shape, s
                  std::int64_t packed_bytes = ulp::gemm_kernels::usual_packed_bytes) {
     const Case tried(row.model, data, shape, seed);
     for (const ulp::gemm_kernels::Kernels* kernels : all_kernels()) {
-        CAPTURE(row.key() + ", " + ulp::test::name_of(data) + " data, " + kernels->name + ", m n k " +
+        CAPTURE(row.key() + ", " + ulp::name_of(data) + " data, " + kernels->name + ", m n k " +
                 std::to_string(shape.m) + " " + std::to_string(shape.n) + " " + std::to_string(shape.k));
         CHECK(tried.differences(*kernels, packed_bytes) == 0);
     }
@@ -128,7 +128,7 @@ TEST_CASE("every model's fast product equals the plain one on every class of dat
     for (const ulp::ModelRow& row : ulp::model_table()) {
         if (!has_fast_path(row.model)) continue;
         const bool mixed = row.model.a_format != row.model.b_format;  // the same kernels once more
-        for (const DataClass data : ulp::test::all_classes) {
+        for (const DataClass data : ulp::all_classes) {
             if (mixed && data != DataClass::full_range) continue;
             check_equal(row, data, {9, 70, 75, false, false, true}, seed += 10);
             check_equal(row, data, {35, 20, 32, true, true, false}, seed += 10);
@@ -200,7 +200,7 @@ TEST_CASE("every named policy set gives the plain bits, by the fast path or with
             row.model = ulp::with_policies(row.model, set);
             if (!has_fast_path(row.model)) continue;
             CAPTURE(std::string(set.name));
-            for (const DataClass data : ulp::test::all_classes) check_equal(row, data, {20, 70, 50}, 5000);
+            for (const DataClass data : ulp::all_classes) check_equal(row, data, {20, 70, 50}, 5000);
         }
     }
     CHECK(has_fast_path(ulp::find_model("sm_90:mma.fp16.fp32").model));
@@ -217,8 +217,8 @@ TEST_CASE("few and tiny powers of two, where the floor under the largest exponen
             return std::ldexp(sign, -24 + std::max(above[word >> 16 & 3], 24 + model.a_format.smallest_exponent()));
         };
         std::vector<float> a(40 * 48), b(48 * 70), plain(40 * 70), fast(40 * 70);
-        for (std::size_t i = 0; i < a.size(); ++i) a[i] = power(ulp::test::random_word(7, i) >> 32);
-        for (std::size_t i = 0; i < b.size(); ++i) b[i] = power(ulp::test::random_word(8, i) >> 32);
+        for (std::size_t i = 0; i < a.size(); ++i) a[i] = power(ulp::random_word(7, i) >> 32);
+        for (std::size_t i = 0; i < b.size(); ++i) b[i] = power(ulp::random_word(8, i) >> 32);
         GemmProblem p{.a = {a.data(), 40, 48}, .b = {b.data(), 48, 70}, .d = {plain.data(), 40, 70}};
         ulp::soft_gemm_plain(model, p);
         TensorCoreModel without = model;
@@ -306,7 +306,7 @@ TEST_CASE("every integer row's fast product equals the plain one") {
                 const auto [least, greatest] = operand_range(row.model, is_signed);
                 std::vector<std::int32_t> values(static_cast<std::size_t>(count));
                 for (std::size_t i = 0; i < values.size(); ++i) {
-                    const std::uint64_t word = ulp::test::random_word(seed, i);
+                    const std::uint64_t word = ulp::random_word(seed, i);
                     const int place = static_cast<int>(word >> 40) % (greatest - least + 1);
                     values[i] =
                         (word & 3) == 0 ? greatest : least + place;  // often the greatest, so that sums saturate
@@ -318,7 +318,7 @@ TEST_CASE("every integer row's fast product equals the plain one") {
             const auto b = integers(row.model.b_signed, k * n);
             std::vector<std::int32_t> c(static_cast<std::size_t>(m * n)), plain(c.size()), fast(c.size());
             for (std::size_t i = 0; i < c.size(); ++i) {
-                const auto word = ulp::test::random_word(99, i);
+                const auto word = ulp::random_word(99, i);
                 c[i] = (word & 1) != 0 ? 0x7FFFFFFF - static_cast<int>(word >> 50) : static_cast<int>(word >> 32);
             }
             ulp::IntegerProblem p{{a.data(), m, k}, {b.data(), k, n, 1, k}, {c.data(), m, n}, {plain.data(), m, n}};
@@ -352,7 +352,7 @@ TEST_CASE("every block-scaled row's fast product equals the plain one on every c
     for (const ulp::BlockScaledRow& row : ulp::block_scaled_table()) {
         REQUIRE(ulp::gemm_kernels::choose_scaled_kernel(row.model) != ulp::gemm_kernels::ScaledKernel::none);
         const TensorCoreModel& elements = row.model.unscaled;
-        for (const DataClass data : ulp::test::all_classes) {
+        for (const DataClass data : ulp::all_classes) {
             for (const auto& [m, n, k] : {std::array{5, 70, 200}, {35, 9, 64}, {1, 1, 3}}) {
                 const std::int64_t blocks = (k + row.model.scale_block - 1) / row.model.scale_block;
                 const auto a = random_floats(elements.a_format, data, m * k, seed += 10);
@@ -369,7 +369,7 @@ TEST_CASE("every block-scaled row's fast product equals the plain one on every c
                 p.product.d.data = fast.data();
                 for (const ulp::gemm_kernels::Kernels* kernels : all_kernels()) {
                     ulp::gemm_kernels::fast_scaled_gemm(*kernels, row.model, p);
-                    CAPTURE(row.key + ", " + ulp::test::name_of(data) + " data, " + kernels->name);
+                    CAPTURE(row.key + ", " + ulp::name_of(data) + " data, " + kernels->name);
                     CHECK(differences(plain, fast) == 0);
                 }
                 p.a_scales = {};  // ones, and no C

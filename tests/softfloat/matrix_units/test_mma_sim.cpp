@@ -14,11 +14,11 @@
 namespace {
 
 using ulp::BlockScaledModel;
+using ulp::DataClass;
 using ulp::Rounding;
 using ulp::TensorCoreModel;
 using ulp::UnitModel;
 using ulp::UnitRow;
-using ulp::test::DataClass;
 using ulp::test::UnitBlock;
 using Words = std::vector<std::uint64_t>;
 

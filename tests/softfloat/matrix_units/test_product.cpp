@@ -7,16 +7,16 @@
 #include <stdexcept>
 #include <vector>
 
+#include "softfloat/lab/random_codes.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/integer_models.hpp"
 #include "softfloat/matrix_units/models.hpp"
 #include "softfloat/matrix_units/product.hpp"
-#include "tests/softfloat/matrix_units/operands.hpp"
 
 namespace {
 
+using ulp::DataClass;
 using ulp::TensorCoreModel;
-using ulp::test::DataClass;
 
 std::uint32_t bits(float x) { return std::bit_cast<std::uint32_t>(x); }
 
@@ -24,10 +24,10 @@ std::uint32_t bits(float x) { return std::bit_cast<std::uint32_t>(x); }
 struct Dot {
     std::vector<float> a, b;
     Dot(const TensorCoreModel& model, std::int64_t k, std::uint64_t seed) {
-        for (const auto code : ulp::test::random_codes(model.a_format, DataClass::ordinary, k, seed)) {
+        for (const auto code : ulp::random_codes(model.a_format, DataClass::ordinary, k, seed)) {
             a.push_back(ulp::in_fp32_container(model.a_format, code));
         }
-        for (const auto code : ulp::test::random_codes(model.b_format, DataClass::ordinary, k, seed + 1)) {
+        for (const auto code : ulp::random_codes(model.b_format, DataClass::ordinary, k, seed + 1)) {
             b.push_back(ulp::in_fp32_container(model.b_format, code));
         }
     }
@@ -227,7 +227,7 @@ int integer_differences(const ulp::IntegerModel& model, std::int64_t m, std::int
     const auto values = [&](const ulp::IntegerRange& range, std::int64_t count, std::uint64_t seed) {
         std::vector<std::int32_t> x;
         for (std::int64_t i = 0; i < count; ++i) {
-            const std::uint64_t word = ulp::test::random_word(seed, static_cast<std::uint64_t>(i));
+            const std::uint64_t word = ulp::random_word(seed, static_cast<std::uint64_t>(i));
             const auto span = static_cast<std::uint64_t>(range.greatest - range.least + 1);
             x.push_back(word % 4 == 0 ? range.greatest : range.least + static_cast<int>(word / 4 % span));
         }
@@ -237,7 +237,7 @@ int integer_differences(const ulp::IntegerModel& model, std::int64_t m, std::int
     const auto b = values(operand_range(model, model.b_signed), k * n, 2);
     std::vector<std::int32_t> c, fast(static_cast<std::size_t>(m * n)), plain(fast.size());
     for (std::size_t i = 0; i < fast.size(); ++i) {  // sums near both ends of int32
-        const auto little = static_cast<std::int32_t>(ulp::test::random_word(3, i) % 100'000);
+        const auto little = static_cast<std::int32_t>(ulp::random_word(3, i) % 100'000);
         c.push_back(i % 3 == 0 ? little : (i % 3 == 1 ? 0x7FFFFFFF - little : -0x7FFFFFFF + little));
     }
     ulp::IntegerProblem p{{a.data(), m, k, 1, m}, {b.data(), k, n}, {c.data(), m, n}, {fast.data(), m, n}};
@@ -272,7 +272,7 @@ TEST_CASE("fast fp64 products equal the plain ones on any bits, -0 and NaN inclu
             const auto values = [&](std::int64_t count, std::uint64_t seed) {
                 std::vector<double> x;
                 for (std::int64_t i = 0; i < count; ++i) {
-                    const std::uint64_t word = ulp::test::random_word(seed, static_cast<std::uint64_t>(i));
+                    const std::uint64_t word = ulp::random_word(seed, static_cast<std::uint64_t>(i));
                     const std::uint64_t near_one = (word & 0x803FFFFFFFFFFFFF) + 0x3FC0000000000000;
                     const std::uint64_t zero = word & 0x8000000000000000;
                     x.push_back(std::bit_cast<double>(word % 5 == 0 ? zero : (any_bits ? word : near_one)));

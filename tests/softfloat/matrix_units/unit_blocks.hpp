@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "softfloat/lab/random_codes.hpp"
 #include "softfloat/matrix_units/table/units.hpp"
-#include "tests/softfloat/matrix_units/operands.hpp"
 
 namespace ulp::test {
 
