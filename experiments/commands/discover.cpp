@@ -175,14 +175,12 @@ void print_check(const DotUnit& unit, const std::string& key, const MatchCheck& 
 ExitCode check_rows(const Options& options, const DotUnit& unit, const std::vector<const UnitRow*>& rows) {
     if (rows.empty() || options.blocks == 0) return ExitCode::good;
     fmt::print("\n{} random dot products of all classes, each asked twice\n", options.blocks);
-    bool one_agrees = false;
-    std::int64_t unstable = 0;
-    for (const UnitRow* row : rows) {
-        const MatchCheck check = check_match(unit, *row->as<TensorCoreModel>(), options.blocks, options.seed);
-        print_check(unit, row->key(), check);
-        one_agrees = one_agrees || check.agrees();
-        unstable = std::max(unstable, check.unstable);
-    }
+    std::vector<const TensorCoreModel*> models;
+    for (const UnitRow* row : rows) models.push_back(row->as<TensorCoreModel>());
+    const std::vector<MatchCheck> checks = check_matches(unit, models, options.blocks, options.seed);
+    for (std::size_t i = 0; i < rows.size(); ++i) print_check(unit, rows[i]->key(), checks[i]);
+    const bool one_agrees = std::any_of(checks.begin(), checks.end(), [](const auto& check) { return check.agrees(); });
+    const std::int64_t unstable = checks.front().unstable;
     if (unstable > 0) fmt::print("  {} of them gave two different results: the unit is not deterministic\n", unstable);
     if (one_agrees) return ExitCode::good;
     fmt::print("  so no row of the table computes what this unit computes, though their parameters are those found\n");

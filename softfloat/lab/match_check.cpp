@@ -26,13 +26,14 @@ void thin_out(Draw& draw, std::vector<std::uint64_t>& a, std::vector<std::uint64
 
 }  // namespace
 
-MatchCheck check_match(const DotUnit& unit, const TensorCoreModel& model, std::int64_t blocks, std::uint64_t seed) {
-    MatchCheck check;
+std::vector<MatchCheck> check_matches(const DotUnit& unit, std::span<const TensorCoreModel* const> models,
+                                      std::int64_t blocks, std::uint64_t seed) {
+    std::vector<MatchCheck> checks(models.size());
     Draw draw(seed);
     const auto k = static_cast<std::size_t>(unit.k);
     std::vector<std::uint64_t> a(k), b(k);
-    for (; check.blocks < blocks; ++check.blocks) {
-        const auto which = static_cast<std::size_t>(check.blocks) % std::size(all_classes);
+    for (std::int64_t block = 0; block < blocks; ++block) {
+        const auto which = static_cast<std::size_t>(block) % std::size(all_classes);
         const DataClass data = all_classes[which];
         for (std::size_t i = 0; i < k; ++i) {
             a[i] = draw.code(unit.a_format, data);
@@ -42,14 +43,24 @@ MatchCheck check_match(const DotUnit& unit, const TensorCoreModel& model, std::i
         const bool zero = draw.word() % 4 == 0;
         const std::uint64_t c = zero ? 0 : draw.code(unit.accumulator, data);
         const std::uint64_t answer = unit.dot(a, b, c);
-        check.unstable += unit.dot(a, b, c) == answer ? 0 : 1;
-        const std::uint64_t expected = chain_dot(model, a.data(), b.data(), c, unit.k);
-        if (answer == expected) continue;
-        ++check.differ;
-        ++check.differ_by_class[which];
-        if (!check.first) check.first = Contradiction{data, a, b, c, answer, expected};
+        const bool repeats = unit.dot(a, b, c) == answer;
+        for (std::size_t i = 0; i < models.size(); ++i) {
+            MatchCheck& check = checks[i];
+            ++check.blocks;
+            check.unstable += repeats ? 0 : 1;
+            const std::uint64_t expected = chain_dot(*models[i], a.data(), b.data(), c, unit.k);
+            if (answer == expected) continue;
+            ++check.differ;
+            ++check.differ_by_class[which];
+            if (!check.first) check.first = Contradiction{data, a, b, c, answer, expected};
+        }
     }
-    return check;
+    return checks;
+}
+
+MatchCheck check_match(const DotUnit& unit, const TensorCoreModel& model, std::int64_t blocks, std::uint64_t seed) {
+    const TensorCoreModel* const one[] = {&model};
+    return check_matches(unit, one, blocks, seed).front();
 }
 
 }  // namespace ulp

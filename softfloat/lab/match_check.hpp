@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "softfloat/lab/discovery.hpp"
@@ -31,8 +32,12 @@ struct MatchCheck {
 };
 
 /// Compares about `blocks` random dot products of unit.k products each, the classes in turn. A quarter of them have at
-/// most two nonzero products, a quarter a zero c. The same operands for the same seed. Formats of the unit and the
-/// model must be equal.
+/// most two nonzero products, a quarter a zero c. The same operands for the same seed. The unit is asked once for all
+/// models; the answer has one entry for each. Formats of the unit and the models must be equal.
+std::vector<MatchCheck> check_matches(const DotUnit& unit, std::span<const TensorCoreModel* const> models,
+                                      std::int64_t blocks, std::uint64_t seed);
+
+/// The same for one model.
 MatchCheck check_match(const DotUnit& unit, const TensorCoreModel& model, std::int64_t blocks, std::uint64_t seed);
 
 }  // namespace ulp
