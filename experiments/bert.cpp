@@ -9,8 +9,8 @@
 #include "engine/random.hpp"
 #include "engine/step_functions.hpp"
 #include "engine/topic_text.hpp"
-#include "experiments/image_training.hpp"
-#include "experiments/sources.hpp"
+#include "experiments/shared/sources.hpp"
+#include "experiments/training/image_training.hpp"
 
 namespace ulp {
 namespace {

@@ -8,8 +8,8 @@
 #include "engine/digits.hpp"
 #include "engine/random.hpp"
 #include "experiments/framework/control.hpp"
-#include "experiments/small_nets.hpp"
-#include "experiments/sources.hpp"
+#include "experiments/shared/sources.hpp"
+#include "experiments/training/small_nets.hpp"
 #include "softfloat/float.hpp"
 #include "softfloat/functions/cr.hpp"
 

@@ -10,9 +10,9 @@
 #include "engine/step_functions.hpp"
 #include "engine/topic_text.hpp"
 #include "experiments/framework/files.hpp"
-#include "experiments/image_training.hpp"
-#include "experiments/sources.hpp"
-#include "experiments/utf8.hpp"
+#include "experiments/shared/sources.hpp"
+#include "experiments/shared/utf8.hpp"
+#include "experiments/training/image_training.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {

@@ -5,12 +5,12 @@
 #include <cmath>
 #include <map>
 
-#include "experiments/binade_histogram.hpp"
-#include "experiments/colour_sheet.hpp"
-#include "experiments/comparison.hpp"
-#include "experiments/shape_detector.hpp"
-#include "experiments/sources.hpp"
-#include "experiments/trials.hpp"
+#include "experiments/shared/binade_histogram.hpp"
+#include "experiments/shared/colour_sheet.hpp"
+#include "experiments/shared/sources.hpp"
+#include "experiments/training/comparison.hpp"
+#include "experiments/training/shape_detector.hpp"
+#include "experiments/training/trials.hpp"
 
 namespace ulp {
 namespace {

@@ -9,7 +9,7 @@
 #include "engine/random.hpp"
 #include "engine/rounder.hpp"
 #include "experiments/framework/control.hpp"
-#include "experiments/sources.hpp"
+#include "experiments/shared/sources.hpp"
 #include "softfloat/functions/cr.hpp"
 
 namespace ulp {

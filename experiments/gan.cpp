@@ -8,9 +8,9 @@
 
 #include "engine/faces.hpp"
 #include "engine/random.hpp"
-#include "experiments/image_training.hpp"
 #include "experiments/framework/side_by_side.hpp"
-#include "experiments/sources.hpp"
+#include "experiments/shared/sources.hpp"
+#include "experiments/training/image_training.hpp"
 
 namespace ulp {
 namespace {

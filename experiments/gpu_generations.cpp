@@ -10,8 +10,8 @@
 #include "engine/digits.hpp"
 #include "engine/trainer.hpp"
 #include "experiments/framework/side_by_side.hpp"
-#include "experiments/product_errors.hpp"
-#include "experiments/sources.hpp"
+#include "experiments/shared/product_errors.hpp"
+#include "experiments/shared/sources.hpp"
 
 namespace ulp {
 namespace {

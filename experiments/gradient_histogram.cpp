@@ -7,10 +7,10 @@
 #include "engine/digits.hpp"
 #include "engine/idx.hpp"
 #include "experiments/framework/control.hpp"
-#include "experiments/matrix_units.hpp"
-#include "experiments/sources.hpp"
-#include "experiments/watched_nets.hpp"
-#include "experiments/watched_training.hpp"
+#include "experiments/shared/matrix_units.hpp"
+#include "experiments/shared/sources.hpp"
+#include "experiments/training/watched_nets.hpp"
+#include "experiments/training/watched_training.hpp"
 
 namespace ulp {
 namespace {

@@ -6,12 +6,12 @@
 
 #include "engine/random.hpp"
 #include "engine/shapes.hpp"
-#include "experiments/colour_sheet.hpp"
-#include "experiments/gram_matrix.hpp"
-#include "experiments/image_training.hpp"
-#include "experiments/partial_convolution.hpp"
-#include "experiments/sources.hpp"
-#include "experiments/trials.hpp"
+#include "experiments/shared/colour_sheet.hpp"
+#include "experiments/shared/gram_matrix.hpp"
+#include "experiments/shared/sources.hpp"
+#include "experiments/training/image_training.hpp"
+#include "experiments/training/partial_convolution.hpp"
+#include "experiments/training/trials.hpp"
 #include "softfloat/round.hpp"
 
 namespace ulp {

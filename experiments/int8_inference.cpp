@@ -11,8 +11,8 @@
 #include "engine/shapes.hpp"
 #include "engine/step_functions.hpp"
 #include "experiments/framework/side_by_side.hpp"
-#include "experiments/image_training.hpp"
-#include "experiments/sources.hpp"
+#include "experiments/shared/sources.hpp"
+#include "experiments/training/image_training.hpp"
 #include "softfloat/functions/quick_exp_log.hpp"
 
 namespace ulp {

@@ -8,7 +8,7 @@
 
 #include "engine/random.hpp"
 #include "experiments/framework/experiment.hpp"
-#include "experiments/sources.hpp"
+#include "experiments/shared/sources.hpp"
 #include "softfloat/matrix_units/integer_models.hpp"
 
 namespace ulp {

@@ -9,11 +9,11 @@
 
 #include "engine/digits.hpp"
 #include "engine/step_functions.hpp"
-#include "experiments/binade_histogram.hpp"
-#include "experiments/comparison.hpp"
 #include "experiments/framework/control.hpp"
-#include "experiments/small_nets.hpp"
-#include "experiments/sources.hpp"
+#include "experiments/shared/binade_histogram.hpp"
+#include "experiments/shared/sources.hpp"
+#include "experiments/training/comparison.hpp"
+#include "experiments/training/small_nets.hpp"
 #include "softfloat/round.hpp"
 
 namespace ulp {

@@ -9,8 +9,8 @@
 
 #include "engine/digits.hpp"
 #include "experiments/framework/control.hpp"
-#include "experiments/small_nets.hpp"
-#include "experiments/sources.hpp"
+#include "experiments/shared/sources.hpp"
+#include "experiments/training/small_nets.hpp"
 #include "softfloat/float.hpp"
 
 namespace ulp {

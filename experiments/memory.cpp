@@ -3,10 +3,10 @@
 
 #include "engine/attention.hpp"
 #include "engine/trainer.hpp"
-#include "experiments/byte_planner.hpp"
 #include "experiments/framework/experiment.hpp"
-#include "experiments/nets.hpp"
-#include "experiments/sources.hpp"
+#include "experiments/shared/byte_planner.hpp"
+#include "experiments/shared/sources.hpp"
+#include "experiments/training/nets.hpp"
 
 namespace ulp {
 namespace {

@@ -4,9 +4,9 @@
 
 #include "engine/digits.hpp"
 #include "engine/idx.hpp"
-#include "experiments/byte_planner.hpp"
-#include "experiments/image_training.hpp"
-#include "experiments/sources.hpp"
+#include "experiments/shared/byte_planner.hpp"
+#include "experiments/shared/sources.hpp"
+#include "experiments/training/image_training.hpp"
 
 namespace ulp {
 namespace {

@@ -6,8 +6,8 @@
 #include "engine/digits.hpp"
 #include "engine/levels.hpp"
 #include "engine/random.hpp"
-#include "experiments/image_training.hpp"
-#include "experiments/sources.hpp"
+#include "experiments/shared/sources.hpp"
+#include "experiments/training/image_training.hpp"
 
 namespace ulp {
 namespace {

@@ -5,10 +5,10 @@
 #include <cmath>
 
 #include "experiments/framework/control.hpp"
-#include "experiments/matrix_units.hpp"
-#include "experiments/norms_and_softmax.hpp"
-#include "experiments/sources.hpp"
-#include "experiments/sums.hpp"
+#include "experiments/shared/matrix_units.hpp"
+#include "experiments/shared/norms_and_softmax.hpp"
+#include "experiments/shared/sources.hpp"
+#include "experiments/shared/sums.hpp"
 #include "softfloat/text.hpp"
 
 namespace ulp {

@@ -1,5 +1,5 @@
 // The numbers of the source documents that are arithmetic alone: recomputed; and those that need what is not here.
-#include "experiments/published_numbers.hpp"
+#include "experiments/shared/published_numbers.hpp"
 
 #include <fmt/core.h>
 
@@ -9,8 +9,8 @@
 
 #include "engine/engine.hpp"
 #include "experiments/framework/control.hpp"
-#include "experiments/roofline_model.hpp"
-#include "experiments/sources.hpp"
+#include "experiments/shared/roofline_model.hpp"
+#include "experiments/shared/sources.hpp"
 #include "softfloat/array/block_scaled.hpp"
 #include "softfloat/matrix_units/models.hpp"
 #include "softfloat/text.hpp"

@@ -8,9 +8,9 @@
 #include "engine/random.hpp"
 #include "engine/rounder.hpp"
 #include "engine/trainer.hpp"
-#include "experiments/matrix_units.hpp"
-#include "experiments/roofline_model.hpp"
-#include "experiments/sources.hpp"
+#include "experiments/shared/matrix_units.hpp"
+#include "experiments/shared/roofline_model.hpp"
+#include "experiments/shared/sources.hpp"
 #include "softfloat/functions/quick_exp_log.hpp"
 
 namespace ulp {

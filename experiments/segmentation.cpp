@@ -7,11 +7,11 @@
 #include <numeric>
 
 #include "engine/shapes.hpp"
-#include "experiments/average_precision.hpp"
-#include "experiments/colour_sheet.hpp"
-#include "experiments/image_training.hpp"
-#include "experiments/sources.hpp"
-#include "experiments/trials.hpp"
+#include "experiments/shared/average_precision.hpp"
+#include "experiments/shared/colour_sheet.hpp"
+#include "experiments/shared/sources.hpp"
+#include "experiments/training/image_training.hpp"
+#include "experiments/training/trials.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {

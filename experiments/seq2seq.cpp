@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "experiments/image_training.hpp"
-#include "experiments/sources.hpp"
-#include "experiments/translators.hpp"
+#include "experiments/shared/sources.hpp"
+#include "experiments/training/image_training.hpp"
+#include "experiments/training/translators.hpp"
 
 namespace ulp {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "engine/decoding.hpp"
 #include "engine/sounds.hpp"
-#include "experiments/image_training.hpp"
-#include "experiments/sources.hpp"
-#include "experiments/trials.hpp"
+#include "experiments/shared/sources.hpp"
+#include "experiments/training/image_training.hpp"
+#include "experiments/training/trials.hpp"
 
 namespace ulp {
 namespace {

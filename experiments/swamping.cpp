@@ -5,8 +5,8 @@
 
 #include "engine/random.hpp"
 #include "experiments/framework/control.hpp"
-#include "experiments/matrix_units.hpp"
-#include "experiments/sources.hpp"
+#include "experiments/shared/matrix_units.hpp"
+#include "experiments/shared/sources.hpp"
 #include "softfloat/functions/cr.hpp"
 #include "softfloat/text.hpp"
 

@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "engine/sounds.hpp"
-#include "experiments/image_training.hpp"
-#include "experiments/sources.hpp"
+#include "experiments/shared/sources.hpp"
+#include "experiments/training/image_training.hpp"
 
 namespace ulp {
 namespace {

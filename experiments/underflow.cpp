@@ -6,7 +6,7 @@
 
 #include "engine/random.hpp"
 #include "experiments/framework/control.hpp"
-#include "experiments/sources.hpp"
+#include "experiments/shared/sources.hpp"
 #include "softfloat/format_names.hpp"
 #include "softfloat/functions/cr.hpp"
 

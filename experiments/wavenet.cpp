@@ -7,8 +7,8 @@
 
 #include "engine/sounds.hpp"
 #include "engine/step_functions.hpp"
-#include "experiments/image_training.hpp"
-#include "experiments/sources.hpp"
+#include "experiments/shared/sources.hpp"
+#include "experiments/training/image_training.hpp"
 
 namespace ulp {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <stdexcept>
 
-#include "experiments/shape_detector.hpp"
+#include "experiments/training/shape_detector.hpp"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-#include "experiments/binade_histogram.hpp"
+#include "experiments/shared/binade_histogram.hpp"
 #include "softfloat/round.hpp"
 
 namespace {

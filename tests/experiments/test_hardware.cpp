@@ -1,9 +1,9 @@
 // What the experiments on hardware count with.
 #include <doctest/doctest.h>
 
-#include "experiments/byte_planner.hpp"
 #include "experiments/framework/experiment.hpp"
-#include "experiments/roofline_model.hpp"
+#include "experiments/shared/byte_planner.hpp"
+#include "experiments/shared/roofline_model.hpp"
 
 using namespace ulp;
 

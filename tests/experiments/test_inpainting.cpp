@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "engine/random.hpp"
-#include "experiments/colour_sheet.hpp"
-#include "experiments/gram_matrix.hpp"
-#include "experiments/partial_convolution.hpp"
+#include "experiments/shared/colour_sheet.hpp"
+#include "experiments/shared/gram_matrix.hpp"
+#include "experiments/training/partial_convolution.hpp"
 
 namespace {
 

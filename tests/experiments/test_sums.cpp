@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "experiments/sums.hpp"
+#include "experiments/shared/sums.hpp"
 
 using namespace ulp;
 

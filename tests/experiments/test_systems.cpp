@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <string>
 
-#include "experiments/comparison.hpp"
 #include "experiments/framework/animation.hpp"
-#include "experiments/nets.hpp"
 #include "experiments/framework/side_by_side.hpp"
-#include "experiments/utf8.hpp"
-#include "experiments/watched_nets.hpp"
+#include "experiments/shared/utf8.hpp"
+#include "experiments/training/comparison.hpp"
+#include "experiments/training/nets.hpp"
+#include "experiments/training/watched_nets.hpp"
 #include "softfloat/errors.hpp"
 
 namespace {
@@ -43,11 +43,10 @@ TEST_CASE("runs side by side give what runs in turn give, and pass on the first 
     run_side_by_side(20, false, [&](std::size_t i) { in_turn[i] = static_cast<int>(i * i); });
     run_side_by_side(20, true, [&](std::size_t i) { side_by_side[i] = static_cast<int>(i * i); });
     CHECK(in_turn == side_by_side);
-    CHECK_THROWS_AS(run_side_by_side(
-                        4, true,
-                        [](std::size_t i) {
-                            if (i == 2) throw DataError("two");
-                        }),
+    CHECK_THROWS_AS(run_side_by_side(4, true,
+                                     [](std::size_t i) {
+                                         if (i == 2) throw DataError("two");
+                                     }),
                     DataError);
 }
 

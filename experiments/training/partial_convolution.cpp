@@ -1,4 +1,4 @@
-#include "experiments/partial_convolution.hpp"
+#include "experiments/training/partial_convolution.hpp"
 
 #include <fmt/format.h>
 

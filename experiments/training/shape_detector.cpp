@@ -1,4 +1,4 @@
-#include "experiments/shape_detector.hpp"
+#include "experiments/training/shape_detector.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "experiments/colour_sheet.hpp"
+#include "experiments/shared/colour_sheet.hpp"
 
 #include <fmt/format.h>
 

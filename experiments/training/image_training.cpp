@@ -1,9 +1,9 @@
-#include "experiments/image_training.hpp"
+#include "experiments/training/image_training.hpp"
 
 #include <algorithm>
 #include <numeric>
 
-#include "experiments/small_nets.hpp"
+#include "experiments/training/small_nets.hpp"
 
 namespace ulp {
 

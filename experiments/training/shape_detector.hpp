@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "engine/shapes.hpp"
-#include "experiments/average_precision.hpp"
-#include "experiments/nets.hpp"
+#include "experiments/shared/average_precision.hpp"
+#include "experiments/training/nets.hpp"
 
 namespace ulp {
 

@@ -1,4 +1,4 @@
-#include "experiments/roofline_model.hpp"
+#include "experiments/shared/roofline_model.hpp"
 
 #include <fmt/core.h>
 

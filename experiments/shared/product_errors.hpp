@@ -1,7 +1,7 @@
 // The error of long dot products through matrix units: by the accumulator's format, by the generation, and with FP8.
 #pragma once
 
-#include "experiments/matrix_units.hpp"
+#include "experiments/shared/matrix_units.hpp"
 
 namespace ulp {
 

@@ -1,4 +1,4 @@
-#include "experiments/comparison.hpp"
+#include "experiments/training/comparison.hpp"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "experiments/matrix_units.hpp"
 #include "experiments/framework/side_by_side.hpp"
+#include "experiments/shared/matrix_units.hpp"
 
 namespace ulp {
 namespace {

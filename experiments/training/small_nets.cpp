@@ -1,4 +1,4 @@
-#include "experiments/small_nets.hpp"
+#include "experiments/training/small_nets.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "experiments/gram_matrix.hpp"
+#include "experiments/shared/gram_matrix.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "experiments/average_precision.hpp"
+#include "experiments/shared/average_precision.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "experiments/translators.hpp"
+#include "experiments/training/translators.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <memory>
 #include <stdexcept>
 
-#include "experiments/nets.hpp"
+#include "experiments/training/nets.hpp"
 
 namespace ulp {
 

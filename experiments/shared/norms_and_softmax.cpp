@@ -1,5 +1,5 @@
 // Norms, exponentials and softmax, with every step rounded to a format.
-#include "experiments/norms_and_softmax.hpp"
+#include "experiments/shared/norms_and_softmax.hpp"
 
 #include <fmt/core.h>
 
@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "experiments/framework/control.hpp"
-#include "experiments/sources.hpp"
-#include "experiments/sums.hpp"
+#include "experiments/shared/sources.hpp"
+#include "experiments/shared/sums.hpp"
 #include "softfloat/functions/functions.hpp"
 
 namespace ulp {

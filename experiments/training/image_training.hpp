@@ -1,8 +1,8 @@
 // Training of a net that tells images apart: what the experiments on classifiers share.
 #pragma once
 
-#include "experiments/comparison.hpp"
-#include "experiments/nets.hpp"
+#include "experiments/training/comparison.hpp"
+#include "experiments/training/nets.hpp"
 
 namespace ulp {
 

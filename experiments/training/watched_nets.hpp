@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "engine/watch.hpp"
-#include "experiments/binade_histogram.hpp"
 #include "experiments/framework/experiment.hpp"
+#include "experiments/shared/binade_histogram.hpp"
 
 namespace ulp {
 

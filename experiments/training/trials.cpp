@@ -1,4 +1,4 @@
-#include "experiments/trials.hpp"
+#include "experiments/training/trials.hpp"
 
 #include <fmt/core.h>
 

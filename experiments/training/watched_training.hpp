@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "engine/trainer.hpp"
-#include "experiments/binade_histogram.hpp"
+#include "experiments/shared/binade_histogram.hpp"
 
 namespace ulp {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/trainer.hpp"
-#include "experiments/matrix_units.hpp"
+#include "experiments/shared/matrix_units.hpp"
 
 namespace ulp {
 

@@ -1,4 +1,4 @@
-#include "experiments/watched_nets.hpp"
+#include "experiments/training/watched_nets.hpp"
 
 #include <cmath>
 
@@ -6,7 +6,7 @@
 #include "engine/random.hpp"
 #include "engine/topic_text.hpp"
 #include "experiments/framework/side_by_side.hpp"
-#include "experiments/nets.hpp"
+#include "experiments/training/nets.hpp"
 #include "softfloat/functions/quick_exp_log.hpp"
 
 namespace ulp {

@@ -1,4 +1,4 @@
-#include "experiments/matrix_units.hpp"
+#include "experiments/shared/matrix_units.hpp"
 
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-#include "experiments/byte_planner.hpp"
+#include "experiments/shared/byte_planner.hpp"
 
 #include <algorithm>
 #include <vector>

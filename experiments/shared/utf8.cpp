@@ -1,4 +1,4 @@
-#include "experiments/utf8.hpp"
+#include "experiments/shared/utf8.hpp"
 
 #include <fmt/format.h>
 

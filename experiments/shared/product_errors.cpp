@@ -1,4 +1,4 @@
-#include "experiments/product_errors.hpp"
+#include "experiments/shared/product_errors.hpp"
 
 #include <fmt/core.h>
 
@@ -8,7 +8,7 @@
 
 #include "engine/random.hpp"
 #include "engine/rounder.hpp"
-#include "experiments/sources.hpp"
+#include "experiments/shared/sources.hpp"
 #include "softfloat/matrix_units/models.hpp"
 #include "softfloat/matrix_units/product.hpp"
 

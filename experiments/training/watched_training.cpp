@@ -1,4 +1,4 @@
-#include "experiments/watched_training.hpp"
+#include "experiments/training/watched_training.hpp"
 
 #include <algorithm>
 

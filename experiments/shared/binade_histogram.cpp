@@ -1,4 +1,4 @@
-#include "experiments/binade_histogram.hpp"
+#include "experiments/shared/binade_histogram.hpp"
 
 #include <cmath>
 

@@ -2,8 +2,8 @@
 // that real nets have at their size: small enough to train in a tenth of a second.
 #pragma once
 
-#include "experiments/nets.hpp"
-#include "experiments/trials.hpp"
+#include "experiments/training/nets.hpp"
+#include "experiments/training/trials.hpp"
 
 namespace ulp {
 

@@ -1,4 +1,4 @@
-#include "experiments/nets.hpp"
+#include "experiments/training/nets.hpp"
 
 #include <cmath>
 #include <stdexcept>
