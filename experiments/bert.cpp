@@ -6,9 +6,9 @@
 #include <map>
 #include <sstream>
 
-#include "engine/random.hpp"
-#include "engine/step_functions.hpp"
-#include "engine/topic_text.hpp"
+#include "engine/data/topic_text.hpp"
+#include "engine/rounding/step_functions.hpp"
+#include "engine/tensor/random.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/image_training.hpp"
 

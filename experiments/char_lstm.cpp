@@ -5,10 +5,10 @@
 #include <cmath>
 #include <numbers>
 
-#include "engine/random.hpp"
-#include "engine/sha256.hpp"
-#include "engine/step_functions.hpp"
-#include "engine/topic_text.hpp"
+#include "engine/data/topic_text.hpp"
+#include "engine/files/sha256.hpp"
+#include "engine/rounding/step_functions.hpp"
+#include "engine/tensor/random.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/shared/utf8.hpp"

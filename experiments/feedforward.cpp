@@ -3,9 +3,9 @@
 
 #include <cmath>
 
-#include "engine/random.hpp"
-#include "engine/sales.hpp"
-#include "engine/step_functions.hpp"
+#include "engine/data/sales.hpp"
+#include "engine/rounding/step_functions.hpp"
+#include "engine/tensor/random.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/image_training.hpp"
 

@@ -6,8 +6,8 @@
 #include <bit>
 #include <cmath>
 
-#include "engine/digits.hpp"
-#include "engine/random.hpp"
+#include "engine/data/digits.hpp"
+#include "engine/tensor/random.hpp"
 #include "experiments/framework/control.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/small_nets.hpp"

@@ -6,8 +6,8 @@
 #include <bit>
 #include <cmath>
 
-#include "engine/random.hpp"
-#include "engine/rounder.hpp"
+#include "engine/rounding/rounder.hpp"
+#include "engine/tensor/random.hpp"
 #include "experiments/framework/control.hpp"
 #include "experiments/shared/sources.hpp"
 #include "softfloat/functions/cr.hpp"

@@ -6,8 +6,8 @@
 #include <array>
 #include <cmath>
 
-#include "engine/faces.hpp"
-#include "engine/random.hpp"
+#include "engine/data/faces.hpp"
+#include "engine/tensor/random.hpp"
 #include "experiments/framework/side_by_side.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/image_training.hpp"

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <deque>
 
-#include "engine/decorators.hpp"
-#include "engine/digits.hpp"
-#include "engine/trainer.hpp"
+#include "engine/data/digits.hpp"
+#include "engine/products/decorators.hpp"
+#include "engine/training/trainer.hpp"
 #include "experiments/framework/side_by_side.hpp"
 #include "experiments/shared/product_errors.hpp"
 #include "experiments/shared/sources.hpp"

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/digits.hpp"
-#include "engine/idx.hpp"
+#include "engine/data/digits.hpp"
+#include "engine/data/idx.hpp"
 #include "experiments/framework/control.hpp"
 #include "experiments/shared/matrix_units.hpp"
 #include "experiments/shared/sources.hpp"

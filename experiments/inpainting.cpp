@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/random.hpp"
-#include "engine/shapes.hpp"
+#include "engine/data/shapes.hpp"
+#include "engine/tensor/random.hpp"
 #include "experiments/shared/colour_sheet.hpp"
 #include "experiments/shared/gram_matrix.hpp"
 #include "experiments/shared/sources.hpp"

@@ -8,8 +8,8 @@
 #include <limits>
 #include <numeric>
 
-#include "engine/shapes.hpp"
-#include "engine/step_functions.hpp"
+#include "engine/data/shapes.hpp"
+#include "engine/rounding/step_functions.hpp"
 #include "experiments/framework/side_by_side.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/image_training.hpp"

@@ -6,7 +6,7 @@
 #include <bit>
 #include <stdexcept>
 
-#include "engine/random.hpp"
+#include "engine/tensor/random.hpp"
 #include "experiments/framework/experiment.hpp"
 #include "experiments/shared/sources.hpp"
 #include "softfloat/matrix_units/integer_models.hpp"

@@ -7,8 +7,8 @@
 #include <map>
 #include <memory>
 
-#include "engine/digits.hpp"
-#include "engine/step_functions.hpp"
+#include "engine/data/digits.hpp"
+#include "engine/rounding/step_functions.hpp"
 #include "experiments/framework/control.hpp"
 #include "experiments/shared/binade_histogram.hpp"
 #include "experiments/shared/sources.hpp"

@@ -7,7 +7,7 @@
 #include <map>
 #include <memory>
 
-#include "engine/digits.hpp"
+#include "engine/data/digits.hpp"
 #include "experiments/framework/control.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/small_nets.hpp"

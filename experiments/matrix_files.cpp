@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstring>
 
-#include "engine/io/npy.hpp"
+#include "engine/files/npy.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/gemm.hpp"

@@ -1,8 +1,8 @@
 // Bytes: what a model, its gradients, its optimizer and its activations take in each format, and what that buys.
 #include <fmt/core.h>
 
-#include "engine/attention.hpp"
-#include "engine/trainer.hpp"
+#include "engine/layers/attention.hpp"
+#include "engine/training/trainer.hpp"
 #include "experiments/framework/experiment.hpp"
 #include "experiments/shared/byte_planner.hpp"
 #include "experiments/shared/sources.hpp"

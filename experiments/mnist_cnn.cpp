@@ -2,8 +2,8 @@
 // what the full net takes in memory.
 #include <fmt/format.h>
 
-#include "engine/digits.hpp"
-#include "engine/idx.hpp"
+#include "engine/data/digits.hpp"
+#include "engine/data/idx.hpp"
 #include "experiments/shared/byte_planner.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/image_training.hpp"

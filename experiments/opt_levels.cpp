@@ -3,9 +3,9 @@
 
 #include <cmath>
 
-#include "engine/digits.hpp"
-#include "engine/levels.hpp"
-#include "engine/random.hpp"
+#include "engine/data/digits.hpp"
+#include "engine/recipes/levels.hpp"
+#include "engine/tensor/random.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/image_training.hpp"
 

@@ -7,7 +7,7 @@
 #include <array>
 #include <cmath>
 
-#include "engine/engine.hpp"
+#include "engine/tape/engine.hpp"
 #include "experiments/framework/control.hpp"
 #include "experiments/shared/roofline_model.hpp"
 #include "experiments/shared/sources.hpp"

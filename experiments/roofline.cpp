@@ -5,9 +5,9 @@
 #include <bit>
 #include <map>
 
-#include "engine/random.hpp"
-#include "engine/rounder.hpp"
-#include "engine/trainer.hpp"
+#include "engine/rounding/rounder.hpp"
+#include "engine/tensor/random.hpp"
+#include "engine/training/trainer.hpp"
 #include "experiments/shared/matrix_units.hpp"
 #include "experiments/shared/roofline_model.hpp"
 #include "experiments/shared/sources.hpp"

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/loss_scale.hpp"
-#include "engine/random.hpp"
+#include "engine/recipes/loss_scale.hpp"
+#include "engine/tensor/random.hpp"
 #include "experiments/framework/control.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/small_nets.hpp"

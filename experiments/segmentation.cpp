@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "engine/shapes.hpp"
+#include "engine/data/shapes.hpp"
 #include "experiments/shared/average_precision.hpp"
 #include "experiments/shared/colour_sheet.hpp"
 #include "experiments/shared/sources.hpp"

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/decoding.hpp"
-#include "engine/sounds.hpp"
+#include "engine/data/sounds.hpp"
+#include "engine/layers/decoding.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/image_training.hpp"
 #include "experiments/training/trials.hpp"

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "engine/random.hpp"
+#include "engine/tensor/random.hpp"
 #include "experiments/framework/control.hpp"
 #include "experiments/shared/matrix_units.hpp"
 #include "experiments/shared/sources.hpp"

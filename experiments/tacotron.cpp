@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "engine/sounds.hpp"
+#include "engine/data/sounds.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/image_training.hpp"
 

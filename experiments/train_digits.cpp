@@ -5,8 +5,8 @@
 
 #include <exception>
 
-#include "engine/digits.hpp"
-#include "engine/trainer.hpp"
+#include "engine/data/digits.hpp"
+#include "engine/training/trainer.hpp"
 
 int main(int count, char** arguments) try {
     using namespace ulp;

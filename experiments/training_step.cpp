@@ -6,9 +6,9 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "engine/levels.hpp"
-#include "engine/operation.hpp"
-#include "engine/random.hpp"
+#include "engine/operations/operation.hpp"
+#include "engine/recipes/levels.hpp"
+#include "engine/tensor/random.hpp"
 #include "experiments/framework/control.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/small_nets.hpp"

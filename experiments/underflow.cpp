@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "engine/random.hpp"
+#include "engine/tensor/random.hpp"
 #include "experiments/framework/control.hpp"
 #include "experiments/shared/sources.hpp"
 #include "softfloat/format_names.hpp"

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "engine/sounds.hpp"
-#include "engine/step_functions.hpp"
+#include "engine/data/sounds.hpp"
+#include "engine/rounding/step_functions.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/image_training.hpp"
 

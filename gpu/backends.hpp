@@ -10,7 +10,7 @@
 #include <memory>
 #include <string_view>
 
-#include "engine/matmul.hpp"
+#include "engine/products/matmul.hpp"
 #include "gpu/executor.hpp"
 
 namespace ulp::gpu {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/matmul.hpp"
+#include "engine/products/matmul.hpp"
 
 namespace ulp::gpu {
 

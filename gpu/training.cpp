@@ -8,8 +8,8 @@
 #include <sstream>
 #include <vector>
 
-#include "engine/digits.hpp"
-#include "engine/trainer.hpp"
+#include "engine/data/digits.hpp"
+#include "engine/training/trainer.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp::gpu {

@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "engine/matmul.hpp"
-#include "engine/trace.hpp"
+#include "engine/products/matmul.hpp"
+#include "engine/training/trace.hpp"
 
 namespace ulp::gpu {
 

@@ -3,11 +3,11 @@
 
 #include <memory>
 
-#include "engine/attention.hpp"
-#include "engine/levels.hpp"
-#include "engine/random.hpp"
-#include "engine/recurrent.hpp"
-#include "engine/trainer.hpp"
+#include "engine/layers/attention.hpp"
+#include "engine/layers/recurrent.hpp"
+#include "engine/recipes/levels.hpp"
+#include "engine/tensor/random.hpp"
+#include "engine/training/trainer.hpp"
 #include "experiments/commands/command.hpp"
 
 namespace ulp {

@@ -5,7 +5,7 @@
 #include <bit>
 #include <memory>
 
-#include "engine/matmul.hpp"
+#include "engine/products/matmul.hpp"
 #include "experiments/commands/command.hpp"
 #include "experiments/model_keys.hpp"
 #include "softfloat/errors.hpp"

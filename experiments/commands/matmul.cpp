@@ -7,7 +7,7 @@
 #include <memory>
 #include <optional>
 
-#include "engine/io/npy.hpp"
+#include "engine/files/npy.hpp"
 #include "experiments/commands/command.hpp"
 #include "experiments/matrix_files.hpp"
 #include "experiments/model_keys.hpp"

@@ -4,7 +4,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "engine/matmul.hpp"
+#include "engine/products/matmul.hpp"
 #include "experiments/commands/command.hpp"
 #include "experiments/framework/markdown.hpp"
 #include "softfloat/format_names.hpp"

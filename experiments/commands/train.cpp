@@ -5,11 +5,11 @@
 #include <functional>
 #include <memory>
 
-#include "engine/checkpoint.hpp"
-#include "engine/digits.hpp"
-#include "engine/idx.hpp"
-#include "engine/levels.hpp"
-#include "engine/trainer.hpp"
+#include "engine/data/digits.hpp"
+#include "engine/data/idx.hpp"
+#include "engine/recipes/levels.hpp"
+#include "engine/training/checkpoint.hpp"
+#include "engine/training/trainer.hpp"
 #include "experiments/commands/command.hpp"
 #include "experiments/framework/files.hpp"
 #include "softfloat/errors.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "engine/sha256.hpp"
+#include "engine/files/sha256.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/machine.hpp"
 #include "softfloat/format_names.hpp"

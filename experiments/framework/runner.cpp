@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "engine/matmul.hpp"
+#include "engine/products/matmul.hpp"
 #include "experiments/framework/experiment_main.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/progress.hpp"

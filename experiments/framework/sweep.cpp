@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "engine/matmul.hpp"
+#include "engine/products/matmul.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/record.hpp"
 #include "experiments/framework/stored_results.hpp"

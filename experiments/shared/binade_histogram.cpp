@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "engine/histogram.hpp"
+#include "engine/watching/histogram.hpp"
 
 namespace ulp {
 namespace {

@@ -9,7 +9,8 @@
 
 namespace ulp {
 
-/// For figures: bins as they come, what fp16 loses. The trainer's own, cheap enough to keep on: engine/histogram.hpp.
+/// For figures: bins as they come, what fp16 loses. The trainer's own, cheap enough to keep on:
+/// engine/watching/histogram.hpp.
 class BinadeHistogram {
   public:
     /// Counts the values; bin e holds those with 2^e <= |x| < 2^(e+1).

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "engine/matrix.hpp"
+#include "engine/tensor/matrix.hpp"
 #include "experiments/framework/result.hpp"
 
 namespace ulp {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "engine/random.hpp"
+#include "engine/tensor/random.hpp"
 #include "softfloat/round.hpp"
 
 namespace ulp {

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/trainer.hpp"
+#include "engine/training/trainer.hpp"
 #include "experiments/shared/matrix_units.hpp"
 
 namespace ulp {

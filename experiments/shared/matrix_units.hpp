@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/matmul.hpp"
+#include "engine/products/matmul.hpp"
 #include "experiments/framework/experiment.hpp"
 
 namespace ulp {

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <functional>
 
-#include "engine/random.hpp"
-#include "engine/rounder.hpp"
+#include "engine/rounding/rounder.hpp"
+#include "engine/tensor/random.hpp"
 #include "experiments/shared/sources.hpp"
 #include "softfloat/matrix_units/models.hpp"
 #include "softfloat/matrix_units/product.hpp"

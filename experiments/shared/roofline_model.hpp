@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "engine/matmul.hpp"
+#include "engine/products/matmul.hpp"
 
 namespace ulp {
 

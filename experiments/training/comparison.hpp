@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/loss_scale.hpp"
-#include "engine/recipe.hpp"
+#include "engine/recipes/loss_scale.hpp"
+#include "engine/recipes/recipe.hpp"
 #include "experiments/framework/control.hpp"
 
 namespace ulp {

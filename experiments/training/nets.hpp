@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/attention.hpp"
-#include "engine/recurrent.hpp"
-#include "engine/trainer.hpp"
+#include "engine/layers/attention.hpp"
+#include "engine/layers/recurrent.hpp"
+#include "engine/training/trainer.hpp"
 
 namespace ulp {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/layers.hpp"
-#include "engine/trainer.hpp"
+#include "engine/layers/layers.hpp"
+#include "engine/training/trainer.hpp"
 
 namespace ulp {
 

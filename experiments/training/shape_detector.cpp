@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "engine/step_functions.hpp"
+#include "engine/rounding/step_functions.hpp"
 
 namespace ulp {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "engine/shapes.hpp"
+#include "engine/data/shapes.hpp"
 #include "experiments/shared/average_precision.hpp"
 #include "experiments/training/nets.hpp"
 

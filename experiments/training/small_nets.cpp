@@ -5,8 +5,8 @@
 #include <memory>
 #include <numeric>
 
-#include "engine/attention.hpp"
-#include "engine/random.hpp"
+#include "engine/layers/attention.hpp"
+#include "engine/tensor/random.hpp"
 
 namespace ulp {
 

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/trainer.hpp"
-#include "engine/translation.hpp"
+#include "engine/data/translation.hpp"
+#include "engine/training/trainer.hpp"
 
 namespace ulp {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "engine/schedule.hpp"
+#include "engine/training/schedule.hpp"
 #include "experiments/framework/side_by_side.hpp"
 
 namespace ulp {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/trainer.hpp"
+#include "engine/training/trainer.hpp"
 #include "experiments/framework/control.hpp"
 
 namespace ulp {

@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include "engine/digits.hpp"
-#include "engine/random.hpp"
-#include "engine/topic_text.hpp"
+#include "engine/data/digits.hpp"
+#include "engine/data/topic_text.hpp"
+#include "engine/tensor/random.hpp"
 #include "experiments/framework/side_by_side.hpp"
 #include "experiments/training/nets.hpp"
 #include "softfloat/functions/quick_exp_log.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/watch.hpp"
+#include "engine/watching/watch.hpp"
 #include "experiments/framework/experiment.hpp"
 #include "experiments/shared/binade_histogram.hpp"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/trainer.hpp"
+#include "engine/training/trainer.hpp"
 #include "experiments/shared/binade_histogram.hpp"
 
 namespace ulp {

@@ -11,8 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/histogram.hpp"
-#include "engine/storage.hpp"
+#include "engine/tensor/storage.hpp"
+#include "engine/watching/histogram.hpp"
 #include "tests/bench/process_memory.hpp"
 #include "tests/bench/step_nets.hpp"
 

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <string>
 
-#include "engine/storage.hpp"
+#include "engine/tensor/storage.hpp"
 
 namespace ulp::bench {
 

@@ -6,9 +6,9 @@
 
 #include <vector>
 
-#include "engine/random.hpp"
-#include "engine/recurrent.hpp"
-#include "engine/trainer.hpp"
+#include "engine/layers/recurrent.hpp"
+#include "engine/tensor/random.hpp"
+#include "engine/training/trainer.hpp"
 
 namespace ulp::bench {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "engine/random.hpp"
+#include "engine/tensor/random.hpp"
 #include "experiments/shared/colour_sheet.hpp"
 #include "experiments/shared/gram_matrix.hpp"
 #include "experiments/training/partial_convolution.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/io/npy.hpp"
+#include "engine/files/npy.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/subprocess.hpp"
 #include "softfloat/matrix_units/models.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/io/npy.hpp"
+#include "engine/files/npy.hpp"
 #include "experiments/dot_explanation.hpp"
 #include "experiments/matrix_files.hpp"
 #include "softfloat/errors.hpp"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "engine/matmul.hpp"
+#include "engine/products/matmul.hpp"
 #include "gpu/backends.hpp"
 #include "gpu/cublas_backend.hpp"
 #include "gpu/input_classes.hpp"

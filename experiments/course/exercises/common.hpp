@@ -4,7 +4,7 @@
 #include <bit>
 #include <string>
 
-#include "engine/random.hpp"
+#include "engine/tensor/random.hpp"
 #include "experiments/course/exercise.hpp"
 #include "softfloat/arithmetic.hpp"
 #include "softfloat/round.hpp"

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "engine/histogram.hpp"
+#include "engine/watching/histogram.hpp"
 #include "experiments/course/exercises/common.hpp"
 
 namespace ulp::course {

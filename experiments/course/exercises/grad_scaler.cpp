@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "engine/loss_scale.hpp"
+#include "engine/recipes/loss_scale.hpp"
 #include "experiments/course/exercises/common.hpp"
 
 namespace ulp::course {

@@ -1,7 +1,7 @@
 // Exercise: what an optimisation level of apex means, with overrides.
 #include <stdexcept>
 
-#include "engine/levels.hpp"
+#include "engine/recipes/levels.hpp"
 #include "experiments/course/exercises/common.hpp"
 
 namespace ulp::course {

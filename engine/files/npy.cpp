@@ -1,0 +1,222 @@
+#include "engine/files/npy.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <system_error>
+
+#include "engine/files/whole_file.hpp"
+#include "softfloat/errors.hpp"
+#include "softfloat/round.hpp"
+
+namespace ulp::npy {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::string_view magic = "\x93NUMPY";
+
+[[noreturn]] void refuse(const fs::path& path, const std::string& why) { throw DataError(path.string() + ": " + why); }
+
+constexpr std::array<std::string_view, 11> known_types = {"<f2", "<f4", "<f8", "|u1", "|i1", "<u2",
+                                                          "<i2", "<u4", "<i4", "<u8", "<i8"};
+
+bool is_known(std::string_view dtype) {
+    return std::find(known_types.begin(), known_types.end(), dtype) != known_types.end();
+}
+
+/// The text after 'key': in the header's dictionary, from its first character that is no blank.
+std::optional<std::string_view> value_of(std::string_view header, std::string_view key) {
+    const std::size_t at = header.find("'" + std::string(key) + "'");
+    if (at == std::string_view::npos) return std::nullopt;
+    std::size_t colon = header.find(':', at);
+    if (colon == std::string_view::npos) return std::nullopt;
+    while (++colon < header.size() && header[colon] == ' ') {
+    }
+    return header.substr(colon);
+}
+
+std::string dtype_of(const fs::path& path, std::string_view header) {
+    const auto value = value_of(header, "descr");
+    if (!value || value->size() < 2 || value->front() != '\'') refuse(path, "the header names no simple type (descr)");
+    const std::size_t end = value->find('\'', 1);
+    const std::string dtype(value->substr(1, end == std::string_view::npos ? end : end - 1));
+    if (dtype.starts_with('>')) {
+        refuse(path, "type '" + dtype + "' is big-endian; save it with array.astype(array.dtype.newbyteorder('<'))");
+    }
+    if (is_known(dtype)) return dtype;
+    refuse(path, "type '" + dtype +
+                     "' is not read; supported are float16, float32, float64 and integers of 8 to 64 bits: save "
+                     "array.astype(numpy.float32), or codes by array.view(numpy.uint8 or numpy.uint16)");
+}
+
+bool fortran_order_of(const fs::path& path, std::string_view header) {
+    const auto value = value_of(header, "fortran_order");
+    if (value && value->starts_with("True")) return true;
+    if (value && value->starts_with("False")) return false;
+    refuse(path, "the header does not say fortran_order");
+}
+
+/// Elements of a shape; nothing for one with a negative extent or of more elements than any file here has.
+std::optional<std::int64_t> elements_of(const std::vector<std::int64_t>& shape) {
+    constexpr std::int64_t limit = std::int64_t{1} << 40;
+    std::int64_t count = 1;
+    for (const std::int64_t extent : shape) {
+        if (extent < 0 || (extent > 0 && count > limit / extent)) return std::nullopt;
+        count *= extent;
+    }
+    return count;
+}
+
+std::vector<std::int64_t> shape_of(const fs::path& path, std::string_view header) {
+    const auto value = value_of(header, "shape");
+    const std::size_t end = value ? value->find(')') : std::string_view::npos;
+    if (!value || !value->starts_with('(') || end == std::string_view::npos) refuse(path, "the header has no shape");
+    std::vector<std::int64_t> shape;
+    const char* at = value->data() + 1;
+    const char* const stop = value->data() + end;
+    while (at != stop) {
+        if (*at == ' ' || *at == ',') {
+            ++at;
+            continue;
+        }
+        std::int64_t extent = 0;
+        const auto [next, error] = std::from_chars(at, stop, extent);
+        if (error != std::errc{}) refuse(path, "the shape is malformed");
+        shape.push_back(extent);
+        at = next;
+    }
+    if (!elements_of(shape)) refuse(path, "the shape is malformed");
+    return shape;
+}
+
+std::size_t little_endian(std::string_view bytes) {
+    std::size_t value = 0;
+    for (std::size_t i = bytes.size(); i-- > 0;) value = value << 8 | static_cast<unsigned char>(bytes[i]);
+    return value;
+}
+
+/// Header text and the offset at which the elements begin.
+struct Header {
+    std::string_view text;
+    std::size_t data_at;
+};
+
+Header header_of(const fs::path& path, std::string_view file) {
+    if (!file.starts_with(magic)) refuse(path, "is not a .npy file (numpy.save writes one)");
+    if (file.size() < 10) refuse(path, "is truncated in its header");
+    const int version = file[6];
+    if (version < 1 || version > 3) refuse(path, "has .npy version " + std::to_string(version) + "; known are 1 to 3");
+    const std::size_t length_bytes = version == 1 ? 2 : 4;
+    const std::size_t text_at = 8 + length_bytes;
+    const std::size_t length = little_endian(file.substr(8, length_bytes));
+    if (file.size() < text_at || file.size() - text_at < length) refuse(path, "is truncated in its header");
+    return {file.substr(text_at, length), text_at + length};
+}
+
+std::string header_text(const Array& array) {
+    std::string shape;
+    for (const std::int64_t extent : array.shape) shape += std::to_string(extent) + ", ";
+    if (array.shape.size() > 1) shape.resize(shape.size() - 2);
+    if (array.shape.size() == 1) shape.resize(shape.size() - 1);
+    std::string text = "{'descr': '" + array.dtype + "', 'fortran_order': " + (array.fortran_order ? "True" : "False") +
+                       ", 'shape': (" + shape + "), }";
+    while ((magic.size() + 4 + text.size() + 1) % 64 != 0) text += ' ';
+    return text + '\n';
+}
+
+}  // namespace
+
+std::int64_t Array::size() const {
+    std::int64_t count = 1;
+    for (const std::int64_t extent : shape) count *= extent;
+    return count;
+}
+
+std::size_t Array::item_size() const { return static_cast<std::size_t>(dtype.at(2) - '0'); }
+
+Array read(const fs::path& path) {
+    const std::string file = read_whole_file(path);
+    const Header header = header_of(path, file);
+    Array array{dtype_of(path, header.text), shape_of(path, header.text), fortran_order_of(path, header.text), {}};
+    const auto expected = static_cast<std::uint64_t>(array.size()) * array.item_size();
+    const std::uint64_t found = file.size() - header.data_at;
+    if (found != expected) {
+        refuse(path, "has " + std::to_string(found) + " bytes of elements, its shape says " + std::to_string(expected) +
+                         (found < expected ? "; the file is truncated" : ""));
+    }
+    const auto bytes = std::as_bytes(std::span(file)).subspan(header.data_at);
+    array.data.assign(bytes.begin(), bytes.end());
+    return array;
+}
+
+void write(const fs::path& path, const Array& array) {
+    if (!is_known(array.dtype))
+        refuse(path, "cannot be written: there is no type '" + array.dtype + "' in these files");
+    const auto elements = elements_of(array.shape);
+    if (!elements || static_cast<std::uint64_t>(*elements) * array.item_size() != array.data.size()) {
+        refuse(path, fmt::format("cannot be written: {} bytes do not fill the shape ({}) of type '{}'",
+                                 array.data.size(), fmt::join(array.shape, ", "), array.dtype));
+    }
+    const std::string text = header_text(array);
+    if (text.size() > 0xFFFF) refuse(path, "cannot be written: its shape has too many dimensions");
+    std::string file(magic);
+    for (const std::size_t byte : {std::size_t{1}, std::size_t{0}, text.size() & 0xFF, text.size() >> 8}) {
+        file += static_cast<char>(byte);
+    }
+    file += text;
+    file.append(reinterpret_cast<const char*>(array.data.data()), array.data.size());
+    replace_whole_file(path, file);
+}
+
+namespace {
+
+/// The little-endian word at `at`, as a number of the array's type. Nothing for an integer that a double cannot hold.
+std::optional<double> number_at(const Array& array, std::size_t at) {
+    const std::size_t size = array.item_size();
+    std::uint64_t word = 0;
+    for (std::size_t i = size; i-- > 0;) word = word << 8 | static_cast<std::uint64_t>(array.data[at * size + i]);
+    Context exact;
+    if (array.dtype == "<f2") word = convert_bits(formats::fp64, formats::fp16, word, exact);
+    if (array.dtype == "<f4") word = convert_bits(formats::fp64, formats::fp32, word, exact);
+    if (array.dtype[1] == 'f') return std::bit_cast<double>(word);
+    constexpr std::int64_t limit = std::int64_t{1} << 53;
+    if (array.dtype[1] == 'u') return word <= limit ? std::optional(static_cast<double>(word)) : std::nullopt;
+    const int unused = 64 - 8 * static_cast<int>(size);
+    const std::int64_t value = static_cast<std::int64_t>(word << unused) >> unused;
+    return -limit <= value && value <= limit ? std::optional(static_cast<double>(value)) : std::nullopt;
+}
+
+}  // namespace
+
+Numbers read_numbers(const fs::path& path) {
+    const Array array = read(path);
+    if (array.fortran_order) refuse(path, "is in Fortran order; save numpy.ascontiguousarray(array)");
+    Numbers numbers{array.shape, std::vector<double>(static_cast<std::size_t>(array.size()))};
+    for (std::size_t i = 0; i < numbers.values.size(); ++i) {
+        const std::optional<double> value = number_at(array, i);
+        if (!value) refuse(path, fmt::format("element {} is an integer beyond 2^53; save smaller ones", i));
+        numbers.values[i] = *value;
+    }
+    return numbers;
+}
+
+std::vector<int> Numbers::integers() const {
+    std::vector<int> result;
+    for (const double x : values) {
+        if (x != std::floor(x) || std::abs(x) > std::numeric_limits<int>::max()) {
+            throw DataError(fmt::format("{} is not an index", x));
+        }
+        result.push_back(static_cast<int>(x));
+    }
+    return result;
+}
+
+}  // namespace ulp::npy

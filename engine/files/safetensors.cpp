@@ -1,0 +1,225 @@
+#include "engine/files/safetensors.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "engine/files/whole_file.hpp"
+#include "softfloat/matrix_units/nan_payload.hpp"
+
+namespace ulp {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+/// The types of the format (safetensors, Dtype in tensor.rs), with their bits; those that are read have a format.
+struct StoredType {
+    std::string_view name;
+    int bits;
+    std::optional<FloatFormat> format{};
+};
+constexpr std::array stored_types = {
+    StoredType{"F32", 32, formats::fp32},
+    StoredType{"F16", 16, formats::fp16},
+    StoredType{"BF16", 16, formats::bf16},
+    StoredType{"F8_E4M3", 8, formats::e4m3},
+    StoredType{"F8_E5M2", 8, formats::e5m2},
+    StoredType{"F8_E4M3FNUZ", 8, formats::e4m3fnuz},
+    StoredType{"F8_E5M2FNUZ", 8, formats::e5m2fnuz},
+    StoredType{"F8_E8M0", 8, formats::e8m0},
+    StoredType{"F64", 64},
+    StoredType{"C64", 64},
+    StoredType{"I64", 64},
+    StoredType{"U64", 64},
+    StoredType{"I32", 32},
+    StoredType{"U32", 32},
+    StoredType{"I16", 16},
+    StoredType{"U16", 16},
+    StoredType{"I8", 8},
+    StoredType{"U8", 8},
+    StoredType{"BOOL", 8},
+    StoredType{"F6_E2M3", 6},
+    StoredType{"F6_E3M2", 6},
+    StoredType{"F4", 4},
+};
+
+const StoredType& type_of(const FloatFormat& format) {
+    for (const StoredType& type : stored_types) {
+        if (type.format == format) return type;
+    }
+    return stored_types.front();
+}
+
+void append_word(std::string& bytes, std::uint64_t word, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) bytes += static_cast<char>(word >> (8 * i) & 0xFF);
+}
+
+std::uint64_t word_at(std::string_view bytes, std::size_t count) {
+    std::uint64_t word = 0;
+    for (std::size_t i = count; i-- > 0;) word = word << 8 | static_cast<unsigned char>(bytes[i]);
+    return word;
+}
+
+void append_numbers(std::string& bytes, const Tensor<float>& tensor, const StoredType& type) {
+    for (const float x : tensor.values()) {
+        Context exact;
+        const std::uint64_t code =
+            convert_keeping_nan(*type.format, formats::fp32, std::bit_cast<std::uint32_t>(x), exact);
+        append_word(bytes, code, static_cast<std::size_t>(type.bits) / 8);
+    }
+}
+
+std::string serialized(const Safetensors& contents) {
+    Json header = Json::object();
+    std::string data;
+    for (const auto& [name, tensor] : contents.tensors) {
+        const StoredType& type = type_of(tensor.format());
+        const std::size_t begin = data.size();
+        append_numbers(data, tensor, type);
+        header[name] = {{"dtype", type.name}, {"shape", tensor.shape()}, {"data_offsets", {begin, data.size()}}};
+    }
+    header["__metadata__"] = contents.metadata;
+    std::string text = header.dump();
+    text.resize((text.size() + 7) / 8 * 8, ' ');  // the numbers start at a multiple of eight bytes
+    std::string file;
+    append_word(file, text.size(), 8);
+    return file + text + data;
+}
+
+[[noreturn]] void refuse(const fs::path& file, const std::string& why) {
+    throw DataError(fmt::format("{}: {}; it is no complete safetensors file", file.string(), why));
+}
+
+/// A tensor as the header describes it: bytes [begin, end) of the data.
+struct Entry {
+    std::string name;
+    const StoredType* type;
+    Shape shape;
+    std::uint64_t begin, end;
+};
+
+std::uint64_t whole_number(const fs::path& file, const std::string& name, const Json& json) {
+    if (!json.is_number_unsigned()) refuse(file, fmt::format("the shape or the place of {} is malformed", name));
+    return json.get<std::uint64_t>();
+}
+
+/// Extents whose product of bits does not overflow.
+Shape shape_of(const fs::path& file, const std::string& name, const Json& json) {
+    constexpr std::uint64_t limit = std::uint64_t{1} << 50;
+    Shape shape;
+    std::uint64_t count = 1;
+    for (const Json& each : json) {
+        const std::uint64_t extent = whole_number(file, name, each);
+        if (extent > limit || (extent > 0 && count > limit / extent)) {
+            refuse(file, fmt::format("the shape of {} is too large", name));
+        }
+        count *= extent;
+        shape.push_back(static_cast<Index>(extent));
+    }
+    return shape;
+}
+
+Entry entry_of(const fs::path& file, const std::string& name, const Json& json) {
+    const auto type_name = json.at("dtype").get<std::string>();
+    const auto type = std::find_if(stored_types.begin(), stored_types.end(),
+                                   [&](const StoredType& each) { return each.name == type_name; });
+    if (type == stored_types.end()) {
+        refuse(file, fmt::format("{} is of type {}, which the format does not know", name, type_name));
+    }
+    const Json& place = json.at("data_offsets");
+    Entry entry{name, type, shape_of(file, name, json.at("shape")), whole_number(file, name, place.at(0)),
+                whole_number(file, name, place.at(1))};
+    const std::uint64_t bits = static_cast<std::uint64_t>(volume(entry.shape)) * static_cast<std::uint64_t>(type->bits);
+    if (entry.end < entry.begin || bits % 8 != 0 || entry.end - entry.begin != bits / 8) {
+        refuse(file, fmt::format("the place of {} does not fit its shape", name));
+    }
+    return entry;
+}
+
+/// The tensors must fill the data without gaps, as safetensors itself requires.
+void require_whole(const fs::path& file, std::vector<Entry> entries, std::uint64_t size) {
+    std::sort(entries.begin(), entries.end(),
+              [](const Entry& x, const Entry& y) { return x.begin != y.begin ? x.begin < y.begin : x.end < y.end; });
+    std::uint64_t at = 0;
+    for (const Entry& entry : entries) {
+        if (entry.end > size) refuse(file, fmt::format("{} lies beyond its end (cut short)", entry.name));
+        if (entry.begin != at) refuse(file, fmt::format("there is a gap or an overlap before {}", entry.name));
+        at = entry.end;
+    }
+    if (at != size) refuse(file, fmt::format("it has {} bytes after its last tensor", size - at));
+}
+
+Tensor<float> tensor_at(const Entry& entry, std::string_view data) {
+    const FloatFormat& format = *entry.type->format;
+    const auto each = static_cast<std::size_t>(entry.type->bits) / 8;
+    std::vector<float> values(static_cast<std::size_t>(volume(entry.shape)));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        Context exact;
+        const std::uint64_t code = word_at(data.substr(static_cast<std::size_t>(entry.begin) + i * each), each);
+        const std::uint64_t word = convert_keeping_nan(formats::fp32, format, code, exact);
+        values[i] = std::bit_cast<float>(static_cast<std::uint32_t>(word));
+    }
+    return {entry.shape, values, format};
+}
+
+Safetensors contents_of(const fs::path& file, const Json& header, std::string_view data) {
+    Safetensors contents;
+    std::vector<Entry> entries;
+    for (const auto& [name, json] : header.items()) {
+        if (name == "__metadata__") {
+            contents.metadata = json.get<std::map<std::string, std::string>>();
+        } else {
+            entries.push_back(entry_of(file, name, json));
+        }
+    }
+    require_whole(file, entries, data.size());
+    for (const Entry& entry : entries) {
+        if (entry.type->format) {
+            contents.tensors.emplace(entry.name, tensor_at(entry, data));
+        } else {
+            contents.skipped.emplace(entry.name, entry.type->name);
+        }
+    }
+    return contents;
+}
+
+}  // namespace
+
+const Tensor<float>& Safetensors::tensor(const fs::path& file, const std::string& name) const {
+    if (const auto entry = tensors.find(name); entry != tensors.end()) return entry->second;
+    if (const auto entry = skipped.find(name); entry != skipped.end()) {
+        throw DataError(
+            fmt::format("{}: tensor '{}' is of type {}, which is not read here; save it as F32, F16, BF16 or FP8",
+                        file.string(), name, entry->second));
+    }
+    throw DataError(fmt::format("{}: no tensor '{}'", file.string(), name));
+}
+
+void write_safetensors(const fs::path& file, const Safetensors& contents) {
+    replace_whole_file(file, serialized(contents));
+}
+
+Safetensors read_safetensors(const fs::path& file) {
+    constexpr std::uint64_t longest_header = 100'000'000;  // as safetensors itself has it
+    const std::string bytes = read_whole_file(file);
+    if (bytes.size() < 8) refuse(file, "shorter than a header");
+    const std::uint64_t length = word_at(bytes, 8);
+    if (length > bytes.size() - 8 || length > longest_header) refuse(file, "its header is cut short");
+    const std::string_view text = std::string_view(bytes).substr(8, static_cast<std::size_t>(length));
+    const Json header = Json::parse(text.begin(), text.end(), nullptr, false);
+    if (!header.is_object()) refuse(file, "its header is not JSON");
+    try {
+        return contents_of(file, header, std::string_view(bytes).substr(8 + text.size()));
+    } catch (const Json::exception& error) {
+        refuse(file, fmt::format("its header is malformed ({})", error.what()));
+    }
+}
+
+}  // namespace ulp

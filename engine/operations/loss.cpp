@@ -1,0 +1,159 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "engine/operations/operation.hpp"
+#include "engine/operations/ops.hpp"
+
+namespace ulp {
+namespace {
+
+template <class Real>
+void require_labels(const Tensor<Real>& logits, const std::vector<int>& labels) {
+    if (logits.rank() != 2 || logits.dim(0) != static_cast<Index>(labels.size())) {
+        throw std::invalid_argument(fmt::format("cross_entropy: logits {} need one label a row, not {}",
+                                                text_of(logits.shape()), labels.size()));
+    }
+    if (labels.empty()) throw std::invalid_argument("cross_entropy: the batch is empty");
+    for (const int label : labels) {
+        if (label < 0 || label >= logits.dim(1)) {
+            throw std::invalid_argument(
+                fmt::format("cross_entropy: label {} lies outside the {} classes", label, logits.dim(1)));
+        }
+    }
+}
+
+/// One row: its probabilities into p; returns its loss.
+template <class Real, class Steps>
+Real row_loss(const Steps& s, std::span<const Real> x, std::size_t label, std::span<Real> p) {
+    const Real top = *std::max_element(x.begin(), x.end());
+    Real sum = 0;
+    for (std::size_t j = 0; j < x.size(); ++j) {
+        p[j] = s.exp(s.sub(x[j], top));
+        sum = s.add(sum, p[j]);
+    }
+    for (Real& probability : p) probability = s.div(probability, sum);
+    return s.sub(s.log(sum), s.sub(x[label], top));
+}
+
+}  // namespace
+
+template <class Real>
+Var<Real> cross_entropy(Var<Real> logits, const std::vector<int>& labels) {
+    require_labels(logits.value(), labels);
+    const Operation<Real> op("cross_entropy", {logits});
+    logits = op.input(0);
+    const Index rows = logits.dim(0);
+    const Index classes = logits.dim(1);
+    const ComputeFormat compute = op.precision().compute;
+    Tensor<Real> probabilities(logits.shape());
+    Tensor<Real> loss(Shape{});
+    const auto row_of = [classes](auto& tensor, Index i) {
+        return tensor.values().subspan(static_cast<std::size_t>(i * classes), static_cast<std::size_t>(classes));
+    };
+    with_steps<Real>(compute, [&](const auto& s) {
+        Real sum = 0;
+        for (Index i = 0; i < rows; ++i) {
+            const auto label = static_cast<std::size_t>(labels[static_cast<std::size_t>(i)]);
+            sum = s.add(sum, row_loss<Real>(s, row_of(logits.value(), i), label, row_of(probabilities, i)));
+        }
+        loss[0] = s.div(sum, s.round(static_cast<double>(rows)));
+    });
+    Tape<Real>* tape = &op.tape();
+    return op.finish(std::move(loss), [=, p = std::move(probabilities)](const Tensor<Real>& dy, const Tensor<Real>&) {
+        Tensor<Real> dx(p.shape());
+        with_steps<Real>(compute, [&](const auto& s) {
+            const Real upstream = s.div(dy[0], s.round(static_cast<double>(rows)));
+            for (Index i = 0; i < rows; ++i) {
+                for (Index j = 0; j < classes; ++j) {
+                    const bool hit = labels[static_cast<std::size_t>(i)] == j;
+                    const Real p_ij = p[i * classes + j];
+                    dx[i * classes + j] = s.mul(hit ? s.sub(p_ij, Real{1}) : p_ij, upstream);
+                }
+            }
+        });
+        dx.set_format(compute.format);
+        tape->accumulate(logits, std::move(dx));
+    });
+}
+
+template <class Real>
+Var<Real> mse(Var<Real> x, const Tensor<Real>& target) {
+    if (x.shape() != target.shape() || target.empty()) {
+        throw std::invalid_argument(
+            fmt::format("mse: x {} needs a target of its own shape, which holds something, not {}", text_of(x.shape()),
+                        text_of(target.shape())));
+    }
+    const Operation<Real> op("mse", {x});
+    x = op.input(0);
+    const ComputeFormat compute = op.precision().compute;
+    Tensor<Real> loss(Shape{});
+    with_steps<Real>(compute, [&](const auto& s) {
+        Real sum = 0;
+        for (Index i = 0; i < target.size(); ++i) {
+            const Real d = s.sub(x.value()[i], s.round(static_cast<double>(target[i])));
+            sum = s.add(sum, s.mul(d, d));
+        }
+        loss[0] = s.div(sum, s.round(static_cast<double>(target.size())));
+    });
+    Tape<Real>* tape = &op.tape();
+    return op.finish(std::move(loss), [=](const Tensor<Real>& dy, const Tensor<Real>&) {
+        Tensor<Real> dx(x.shape());
+        with_steps<Real>(compute, [&](const auto& s) {
+            const Real upstream = s.div(s.mul(dy[0], 2), s.round(static_cast<double>(target.size())));
+            for (Index i = 0; i < dx.size(); ++i) {
+                dx[i] = s.mul(s.sub(x.value()[i], s.round(static_cast<double>(target[i]))), upstream);
+            }
+        });
+        dx.set_format(compute.format);
+        tape->accumulate(x, std::move(dx));
+    });
+}
+
+template <class Real>
+Var<Real> bce_with_logits(Var<Real> x, const Tensor<Real>& target) {
+    if (x.shape() != target.shape() || target.empty()) {
+        throw std::invalid_argument(
+            fmt::format("bce_with_logits: x {} needs a target of its own shape, which holds "
+                        "something, not {}",
+                        text_of(x.shape()), text_of(target.shape())));
+    }
+    const Operation<Real> op("bce_with_logits", {x});
+    x = op.input(0);
+    const ComputeFormat compute = op.precision().compute;
+    Tensor<Real> loss(Shape{});
+    with_steps<Real>(compute, [&](const auto& s) {
+        Real sum = 0;
+        for (Index i = 0; i < target.size(); ++i) {
+            // max(x, 0) - x t + log(1 + exp(-|x|))
+            const Real v = x.value()[i];
+            const Real linear_part = s.sub(v > 0 ? v : Real{0}, s.mul(v, s.round(static_cast<double>(target[i]))));
+            sum = s.add(sum, s.add(linear_part, s.log1p(s.exp(v > 0 ? -v : v))));
+        }
+        loss[0] = s.div(sum, s.round(static_cast<double>(target.size())));
+    });
+    Tape<Real>* tape = &op.tape();
+    return op.finish(std::move(loss), [=](const Tensor<Real>& dy, const Tensor<Real>&) {
+        Tensor<Real> dx(x.shape());
+        with_steps<Real>(compute, [&](const auto& s) {
+            const Real upstream = s.div(dy[0], s.round(static_cast<double>(target.size())));
+            for (Index i = 0; i < dx.size(); ++i) {
+                const Real t = s.round(static_cast<double>(target[i]));
+                dx[i] = s.mul(s.sub(s.sigmoid(x.value()[i]), t), upstream);
+            }
+        });
+        dx.set_format(compute.format);
+        tape->accumulate(x, std::move(dx));
+    });
+}
+
+#define ULP_INSTANTIATE(Real)                                             \
+    template Var<Real> cross_entropy(Var<Real>, const std::vector<int>&); \
+    template Var<Real> mse(Var<Real>, const Tensor<Real>&);               \
+    template Var<Real> bce_with_logits(Var<Real>, const Tensor<Real>&);
+ULP_INSTANTIATE(float)
+ULP_INSTANTIATE(double)
+#undef ULP_INSTANTIATE
+
+}  // namespace ulp

@@ -1,0 +1,119 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <stdexcept>
+
+#include "engine/operations/operation.hpp"
+#include "engine/operations/ops.hpp"
+#include "engine/tensor/parallel.hpp"
+
+namespace ulp {
+namespace {
+
+template <class Real>
+Shape pooled_shape(const char* name, const Tensor<Real>& x, Index window) {
+    if (x.rank() == 4 && window >= 1 && x.dim(2) >= window && x.dim(3) >= window) {
+        return {x.dim(0), x.dim(1), x.dim(2) / window, x.dim(3) / window};
+    }
+    throw std::invalid_argument(
+        fmt::format("{}: {} holds no window of {} x {}", name, text_of(x.shape()), window, window));
+}
+
+/// Calls f(output, input) for every pixel of every window, windows in order, rows first inside.
+template <class Function>
+void each_pooled(const Shape& in, const Shape& out, Index window, const Function& f) {
+    Index o = 0;
+    for (Index plane = 0; plane < out[0] * out[1]; ++plane) {
+        for (Index oy = 0; oy < out[2]; ++oy) {
+            for (Index ox = 0; ox < out[3]; ++ox, ++o) {
+                for (Index ky = 0; ky < window; ++ky) {
+                    for (Index kx = 0; kx < window; ++kx) {
+                        f(o, (plane * in[2] + oy * window + ky) * in[3] + ox * window + kx);
+                    }
+                }
+            }
+        }
+    }
+}
+
+}  // namespace
+
+template <class Real>
+Var<Real> max_pool2d(Var<Real> x, Index window) {
+    const Shape shape = pooled_shape("max_pool2d", x.value(), window);
+    const Operation<Real> op("max_pool2d", {x});
+    x = op.input(0);
+    auto y = Tensor<Real>::unset(shape);
+    Storage<std::int32_t> winner(static_cast<std::size_t>(y.size()));  // its place in the plane of the input
+    const Tensor<Real>& in = x.value();
+    const Index width = in.dim(3);
+    const Index area = in.dim(2) * width;
+    const Index pooled = shape[2] * shape[3];
+    in_parallel(shape[0] * shape[1], 4 * area, [&](Index first, Index last) {
+        for (Index plane = first; plane < last; ++plane) {
+            const Real* from = in.data() + plane * area;
+            Index o = plane * pooled;
+            for (Index oy = 0; oy < shape[2]; ++oy) {
+                for (Index ox = 0; ox < shape[3]; ++ox, ++o) {
+                    Index best = oy * window * width + ox * window;
+                    Real top = from[best];
+                    for (Index ky = 0; ky < window; ++ky) {
+                        for (Index kx = 0; kx < window; ++kx) {
+                            const Index i = (oy * window + ky) * width + ox * window + kx;
+                            const bool wins = from[i] > top || (from[i] != from[i] && top == top);
+                            best = wins ? i : best;
+                            top = wins ? from[i] : top;
+                        }
+                    }
+                    y[o] = top;
+                    winner[static_cast<std::size_t>(o)] = static_cast<std::int32_t>(best);
+                }
+            }
+        }
+    });
+    Tape<Real>* tape = &op.tape();
+    return op.finish(std::move(y), [=, winner = std::move(winner)](const Tensor<Real>& dy, const Tensor<Real>&) {
+        Tensor<Real> dx(x.shape(), dy.format());
+        in_parallel(dy.size() / pooled, 4 * area, [&](Index first, Index last) {
+            for (Index plane = first; plane < last; ++plane) {
+                Real* to = dx.data() + plane * area;
+                for (Index o = plane * pooled; o < (plane + 1) * pooled; ++o) {
+                    to[winner[static_cast<std::size_t>(o)]] = dy[o];  // windows do not overlap
+                }
+            }
+        });
+        tape->accumulate(x, std::move(dx));
+    });
+}
+
+template <class Real>
+Var<Real> avg_pool2d(Var<Real> x, Index window) {
+    const Shape shape = pooled_shape("avg_pool2d", x.value(), window);
+    const Operation<Real> op("avg_pool2d", {x});
+    x = op.input(0);
+    const ComputeFormat compute = op.precision().compute;
+    const auto area = static_cast<double>(window * window);
+    Tensor<Real> y(shape);
+    with_steps<Real>(compute, [&](const auto& s) {
+        each_pooled(x.shape(), shape, window, [&](Index o, Index i) { y[o] = s.add(y[o], x.value()[i]); });
+        for (Real& v : y.values()) v = s.div(v, s.round(area));
+    });
+    Tape<Real>* tape = &op.tape();
+    return op.finish(std::move(y), [=](const Tensor<Real>& dy, const Tensor<Real>&) {
+        Tensor<Real> dx(x.shape());
+        with_steps<Real>(compute, [&](const auto& s) {
+            each_pooled(x.shape(), dy.shape(), window, [&](Index o, Index i) { dx[i] = s.div(dy[o], s.round(area)); });
+        });
+        dx.set_format(compute.format);
+        tape->accumulate(x, std::move(dx));
+    });
+}
+
+#define ULP_INSTANTIATE(Real)                        \
+    template Var<Real> max_pool2d(Var<Real>, Index); \
+    template Var<Real> avg_pool2d(Var<Real>, Index);
+ULP_INSTANTIATE(float)
+ULP_INSTANTIATE(double)
+#undef ULP_INSTANTIATE
+
+}  // namespace ulp

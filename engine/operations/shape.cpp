@@ -1,0 +1,181 @@
+// Operations that move numbers and never round them. They end a fused chain: what they move is stored first.
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "engine/operations/operation.hpp"
+#include "engine/operations/ops.hpp"
+
+namespace ulp {
+
+template <class Real>
+Var<Real> reshape(Var<Real> x, Shape shape) {
+    x = x.tape->stored(x);
+    Tape<Real>* tape = x.tape;
+    return tape->push("reshape", x.value().reshaped(std::move(shape)), tape->needs_gradient(x),
+                      [=](const Tensor<Real>& dy, const Tensor<Real>&) { tape->pass_on(x, dy.reshaped(x.shape())); });
+}
+
+namespace {
+
+/// Row-major strides of a shape.
+Shape strides_of(const Shape& shape) {
+    Shape strides(shape.size(), 1);
+    for (std::size_t i = shape.size(); i-- > 1;) strides[i - 1] = strides[i] * shape[i];
+    return strides;
+}
+
+/// y[..., i_a, ...] = x with dimension order[d] of x at place d.
+template <class Real>
+Tensor<Real> permuted(const Tensor<Real>& x, const std::vector<Index>& order) {
+    const Shape from = strides_of(x.shape());
+    Shape shape;
+    Shape step;
+    for (const Index d : order) {
+        shape.push_back(x.dim(d));
+        step.push_back(from[static_cast<std::size_t>(d)]);
+    }
+    while (shape.size() < 4) {  // leading dimensions of extent 1: one loop nest for every rank
+        shape.insert(shape.begin(), 1);
+        step.insert(step.begin(), 0);
+    }
+    std::vector<Real> values;
+    values.reserve(static_cast<std::size_t>(x.size()));
+    for (Index a = 0; a < shape[0]; ++a) {
+        for (Index b = 0; b < shape[1]; ++b) {
+            for (Index c = 0; c < shape[2]; ++c) {
+                const Real* p = x.data() + a * step[0] + b * step[1] + c * step[2];
+                for (Index d = 0; d < shape[3]; ++d) values.push_back(p[d * step[3]]);
+            }
+        }
+    }
+    shape.erase(shape.begin(), shape.end() - static_cast<Index>(order.size()));
+    return {std::move(shape), std::move(values), x.format()};
+}
+
+void require_permutation(const std::vector<Index>& order, const Shape& shape) {
+    std::vector<bool> seen(shape.size(), false);
+    bool good = order.size() == shape.size() && order.size() <= 4;
+    for (const Index d : order) {
+        good = good && d >= 0 && d < static_cast<Index>(shape.size()) && !seen[static_cast<std::size_t>(d)];
+        if (good) seen[static_cast<std::size_t>(d)] = true;
+    }
+    if (!good) {
+        throw std::invalid_argument(
+            fmt::format("permute: {} is no order of the dimensions of {}", text_of(order), text_of(shape)));
+    }
+}
+
+}  // namespace
+
+template <class Real>
+Var<Real> permute(Var<Real> x, const std::vector<Index>& order) {
+    x = x.tape->stored(x);
+    require_permutation(order, x.shape());
+    std::vector<Index> back(order.size());
+    for (std::size_t i = 0; i < order.size(); ++i) back[static_cast<std::size_t>(order[i])] = static_cast<Index>(i);
+    Tape<Real>* tape = x.tape;
+    return tape->push("permute", permuted(x.value(), order), tape->needs_gradient(x),
+                      [=](const Tensor<Real>& dy, const Tensor<Real>&) { tape->pass_on(x, permuted(dy, back)); });
+}
+
+namespace {
+
+/// A tensor cut along one dimension: `outer` blocks of `extent` rows of `inner` numbers.
+struct Cut {
+    Index outer = 1;
+    Index extent = 1;
+    Index inner = 1;
+};
+Cut cut_at(const Shape& shape, Index dimension) {
+    Cut cut;
+    for (Index i = 0; i < static_cast<Index>(shape.size()); ++i) {
+        const Index extent = shape[static_cast<std::size_t>(i)];
+        (i < dimension ? cut.outer : i == dimension ? cut.extent : cut.inner) *= extent;
+    }
+    return cut;
+}
+
+/// Copies `length` rows between a tensor with rows from `start` on and one that has just these rows.
+template <class Real>
+void copy_rows(Tensor<Real>& to, Index to_start, const Tensor<Real>& from, Index from_start, Index dimension,
+               Index length) {
+    const Cut t = cut_at(to.shape(), dimension);
+    const Cut f = cut_at(from.shape(), dimension);
+    for (Index o = 0; o < t.outer; ++o) {
+        const Real* source = from.data() + (o * f.extent + from_start) * f.inner;
+        std::copy(source, source + length * f.inner, to.data() + (o * t.extent + to_start) * t.inner);
+    }
+}
+
+}  // namespace
+
+template <class Real>
+Var<Real> slice(Var<Real> x, Index dimension, Index start, Index length) {
+    x = x.tape->stored(x);
+    if (dimension < 0) dimension += x.value().rank();
+    if (dimension < 0 || dimension >= x.value().rank() || start < 0 || length < 0 ||
+        start + length > x.dim(dimension)) {
+        throw std::invalid_argument(fmt::format("slice: {} + {} along dimension {} leaves the shape {}", start, length,
+                                                dimension, text_of(x.shape())));
+    }
+    Shape shape = x.shape();
+    shape[static_cast<std::size_t>(dimension)] = length;
+    auto y = Tensor<Real>::unset(shape, x.format());
+    copy_rows(y, 0, x.value(), start, dimension, length);
+    Tape<Real>* tape = x.tape;
+    return tape->push("slice", std::move(y), tape->needs_gradient(x), [=](const Tensor<Real>& dy, const Tensor<Real>&) {
+        tape->pass_on_part(x, dy, dimension, start);
+    });
+}
+
+template <class Real>
+Var<Real> concat(std::vector<Var<Real>> parts, Index dimension) {
+    if (parts.empty()) throw std::invalid_argument("concat: nothing to put together");
+    const Operation<Real> op("concat", parts);
+    if (dimension < 0) dimension += parts.front().value().rank();
+    Shape shape = parts.front().shape();
+    const auto d = static_cast<std::size_t>(dimension);
+    if (dimension < 0 || d >= shape.size()) {
+        throw std::invalid_argument(fmt::format("concat: {} has no dimension {}", text_of(shape), dimension));
+    }
+    shape[d] = 0;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        parts[i] = op.input(i);
+        Shape other = parts[i].shape();
+        const Index extent = other.size() > d ? other[d] : 0;
+        if (other.size() > d) other[d] = shape[d];
+        if (other != shape) {
+            throw std::invalid_argument(fmt::format("concat: {} does not fit {} along dimension {}",
+                                                    text_of(parts[i].shape()), text_of(parts[0].shape()), dimension));
+        }
+        shape[d] += extent;
+    }
+    auto y = Tensor<Real>::unset(shape);
+    Index start = 0;
+    for (const Var<Real>& part : parts) {
+        copy_rows(y, start, part.value(), 0, dimension, part.dim(dimension));
+        start += part.dim(dimension);
+    }
+    Tape<Real>* tape = &op.tape();
+    return op.finish(std::move(y), [=](const Tensor<Real>& dy, const Tensor<Real>&) {
+        Index from = 0;
+        for (const Var<Real>& part : parts) {
+            auto dx = Tensor<Real>::unset(part.shape(), dy.format());
+            copy_rows(dx, 0, dy, from, dimension, part.dim(dimension));
+            from += part.dim(dimension);
+            tape->pass_on(part, std::move(dx));
+        }
+    });
+}
+
+#define ULP_INSTANTIATE(Real)                                         \
+    template Var<Real> reshape(Var<Real>, Shape);                     \
+    template Var<Real> permute(Var<Real>, const std::vector<Index>&); \
+    template Var<Real> slice(Var<Real>, Index, Index, Index);         \
+    template Var<Real> concat(std::vector<Var<Real>>, Index);
+ULP_INSTANTIATE(float)
+ULP_INSTANTIATE(double)
+#undef ULP_INSTANTIATE
+
+}  // namespace ulp

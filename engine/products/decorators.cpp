@@ -1,0 +1,305 @@
+#include "engine/products/decorators.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <set>
+#include <sstream>
+
+#include "engine/files/sha256.hpp"
+
+namespace ulp {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::uint32_t bits(float x) { return std::bit_cast<std::uint32_t>(x); }
+bool same(float x, float y) { return bits(x) == bits(y) || (std::isnan(x) && std::isnan(y)); }
+
+class Checked final : public MatmulBackend {
+  public:
+    Checked(std::unique_ptr<MatmulBackend> backend, std::unique_ptr<MatmulBackend> reference)
+        : backend_(std::move(backend)), reference_(std::move(reference)) {}
+
+    [[nodiscard]] std::string name() const override {
+        return fmt::format("checked({},{})", backend_->name(), reference_->name());
+    }
+    [[nodiscard]] bool has_product(const ProductTypes& types) const override { return backend_->has_product(types); }
+    [[nodiscard]] std::string promised_model(const ProductTypes& types) const override {
+        return backend_->promised_model(types);
+    }
+    [[nodiscard]] std::string path(const ProductTypes& types, Index m, Index n, Index k) const override {
+        return backend_->path(types, m, n, k) + ", checked against " + reference_->name();
+    }
+
+  private:
+    void compute(const Product& p) const override {
+        Matrix expected(p.d.rows, p.d.cols);
+        Product again = p;
+        again.d = expected;
+        reference_->matmul(again);  // first: D may be C itself
+        backend_->matmul(p);
+        for (Index i = 0; i < p.d.rows; ++i) {
+            for (Index j = 0; j < p.d.cols; ++j) {
+                if (!same(p.d(i, j), expected(i, j))) report(p, i, j, expected(i, j));
+            }
+        }
+    }
+
+    [[noreturn]] void report(const Product& p, Index i, Index j, float expected) const {
+        std::string text =
+            fmt::format("{} product {} x {} x {}, element ({}, {}): {} gives {:#010x} ({:a}), {} gives {:#010x} ({:a})",
+                        name_of(p.types), p.d.rows, p.d.cols, p.a.cols, i, j, backend_->name(), bits(p.d(i, j)),
+                        p.d(i, j), reference_->name(), bits(expected), expected);
+        text += "\n  a * b:";
+        for (Index k = 0; k < p.a.cols; ++k) text += fmt::format(" {:08x}*{:08x}", bits(p.a(i, k)), bits(p.b(k, j)));
+        throw BitsDiffer(text);
+    }
+
+    std::unique_ptr<MatmulBackend> backend_;
+    std::unique_ptr<MatmulBackend> reference_;
+};
+
+/// What a product is known by in a recording.
+std::string key_of(const Product& p) {
+    Sha256 sha;
+    const auto add = [&](const MatrixView& matrix) {
+        const Matrix copy = packed(matrix);
+        sha.add(std::span<const float>(copy.data(), static_cast<std::size_t>(copy.size())));
+    };
+    add(p.a);
+    add(p.b);
+    if (p.c) add(*p.c);
+    if (p.types.scaling) {
+        add(p.a_scales);
+        add(p.b_scales);
+    }
+    return fmt::format("{} {} {} {} {} {}", name_of(p.types), p.d.rows, p.d.cols, p.a.cols, p.c ? "c" : "0", sha.hex());
+}
+
+constexpr const char* first_line = "ulplab matrix products, version 1";
+
+/// The format, line by line:
+///
+///     ulplab matrix products, version 1
+///     backend soft:h100
+///     claims fp16->fp32 sm_90:mma.fp16.fp32        one for each kind of product that occurs
+///     product fp16->fp32 2 2 16 0 <SHA-256 of the operands, with C and scales where the product has them>
+///     3f800000 ...                                 the result's words, row by row
+class Recorded final : public MatmulBackend {
+  public:
+    Recorded(std::unique_ptr<MatmulBackend> backend, fs::path file)
+        : backend_(std::move(backend)), file_(std::move(file)), temporary_(file_.string() + ".tmp"), out_(temporary_) {
+        out_ << first_line << "\nbackend " << backend_->name() << "\n";
+        require_good();
+    }
+    ~Recorded() override {
+        out_.close();
+        std::error_code ignored;  // a destructor has nobody to tell; the records stay in the temporary file
+        fs::rename(temporary_, file_, ignored);
+    }
+
+    [[nodiscard]] std::string name() const override {
+        return fmt::format("recorded({},{})", file_.string(), backend_->name());
+    }
+    [[nodiscard]] bool has_product(const ProductTypes& types) const override { return backend_->has_product(types); }
+    [[nodiscard]] std::string promised_model(const ProductTypes& types) const override {
+        return backend_->promised_model(types);
+    }
+    [[nodiscard]] std::string path(const ProductTypes& types, Index m, Index n, Index k) const override {
+        return backend_->path(types, m, n, k) + ", recorded";
+    }
+
+  private:
+    void compute(const Product& p) const override {
+        const std::string key = key_of(p);  // before: D may be C itself
+        backend_->matmul(p);
+        const std::lock_guard lock(mutex_);
+        const std::string types = name_of(p.types);
+        if (claimed_.insert(types).second)
+            out_ << "claims " << types << " " << backend_->promised_model(p.types) << "\n";
+        out_ << "product " << key << "\n";
+        for (Index i = 0; i < p.d.rows; ++i) {
+            for (Index j = 0; j < p.d.cols; ++j)
+                out_ << fmt::format("{:08x}{}", bits(p.d(i, j)), j + 1 < p.d.cols ? " " : "\n");
+        }
+        require_good();
+    }
+    void require_good() const {
+        if (!out_.good()) throw DataError(fmt::format("{}: cannot be written", temporary_.string()));
+    }
+
+    std::unique_ptr<MatmulBackend> backend_;
+    fs::path file_;
+    fs::path temporary_;
+    mutable std::ofstream out_;
+    mutable std::mutex mutex_;
+    mutable std::set<std::string> claimed_;
+};
+
+class Replayed final : public MatmulBackend {
+  public:
+    explicit Replayed(const fs::path& file) : file_(file) {
+        std::ifstream in(file);
+        if (!in) throw DataError(fmt::format("{}: cannot be opened", file.string()));
+        std::string line;
+        std::getline(in, line);
+        if (line != first_line) refuse("it does not begin with '" + std::string(first_line) + "'");
+        while (std::getline(in, line)) read_line(in, line);
+    }
+
+    [[nodiscard]] std::string name() const override { return fmt::format("replayed({})", file_.string()); }
+    [[nodiscard]] bool has_product(const ProductTypes& types) const override {
+        return claims_.contains(name_of(types));
+    }
+    [[nodiscard]] std::string promised_model(const ProductTypes& types) const override {
+        const auto claim = claims_.find(name_of(types));
+        return claim == claims_.end() ? std::string() : claim->second;
+    }
+    [[nodiscard]] std::string path(const ProductTypes&, Index, Index, Index) const override {
+        return "from a recording of " + backend_;
+    }
+
+  private:
+    [[noreturn]] void refuse(const std::string& why) const {
+        throw DataError(fmt::format("{}: {}; it is no whole recording of products", file_.string(), why));
+    }
+
+    void read_line(std::ifstream& in, const std::string& line) {
+        std::istringstream words(line);
+        std::string kind;
+        words >> kind;
+        if (kind == "backend") {
+            words >> backend_;
+        } else if (kind == "claims") {
+            std::string types;
+            std::string model;
+            words >> types >> model;
+            claims_[types] = model;
+        } else if (kind == "product") {
+            std::string types;
+            Index rows = 0;
+            Index cols = 0;
+            if (!(words >> types >> rows >> cols)) refuse("a product without a shape");
+            results_[line.substr(kind.size() + 1)] = read_words(in, rows * cols);
+        } else {
+            refuse(fmt::format("the line '{}'", line.substr(0, 40)));
+        }
+    }
+    std::vector<float> read_words(std::ifstream& in, Index count) const {
+        std::vector<float> values;
+        std::string word;
+        while (static_cast<Index>(values.size()) < count && in >> word) {
+            const bool hex = word.size() == 8 && word.find_first_not_of("0123456789abcdef") == std::string::npos;
+            if (!hex) refuse(fmt::format("'{}' where eight hexadecimal digits belong", word));
+            values.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(std::stoul(word, nullptr, 16))));
+        }
+        if (static_cast<Index>(values.size()) < count) refuse("it ends inside a product");
+        in.ignore(1);
+        return values;
+    }
+
+    void compute(const Product& p) const override {
+        const auto found = results_.find(key_of(p));
+        if (found == results_.end()) {
+            throw BitsDiffer(fmt::format("{}: no {} product {} x {} x {} with these operands was recorded",
+                                         file_.string(), name_of(p.types), p.d.rows, p.d.cols, p.a.cols));
+        }
+        const float* from = found->second.data();
+        for (Index i = 0; i < p.d.rows; ++i) {
+            for (Index j = 0; j < p.d.cols; ++j) p.d(i, j) = *from++;
+        }
+    }
+
+    fs::path file_;
+    std::string backend_;
+    std::map<std::string, std::string> claims_;
+    std::map<std::string, std::vector<float>> results_;
+};
+
+class WithIeee final : public MatmulBackend {
+  public:
+    explicit WithIeee(std::unique_ptr<MatmulBackend> backend)
+        : backend_(std::move(backend)), ieee_(make_backend("soft:ieee")), lacks_fp32_(!backend_->has_product(fp32)) {}
+
+    [[nodiscard]] std::string name() const override { return fmt::format("with_ieee({})", backend_->name()); }
+    [[nodiscard]] bool has_product(const ProductTypes& types) const override {
+        return chosen(types).has_product(types);
+    }
+    [[nodiscard]] std::string promised_model(const ProductTypes& types) const override {
+        return chosen(types).promised_model(types);
+    }
+    [[nodiscard]] std::string path(const ProductTypes& types, Index m, Index n, Index k) const override {
+        const std::string way = chosen(types).path(types, m, n, k);
+        return &chosen(types) == backend_.get() ? way : way + ", which " + backend_->name() + " lacks";
+    }
+
+  private:
+    static constexpr ProductTypes fp32{formats::fp32, formats::fp32};
+
+    void compute(const Product& p) const override { chosen(p.types).matmul(p); }
+    [[nodiscard]] const MatmulBackend& chosen(const ProductTypes& types) const {
+        return lacks_fp32_ && types == fp32 ? *ieee_ : *backend_;
+    }
+
+    std::unique_ptr<MatmulBackend> backend_;
+    std::unique_ptr<MatmulBackend> ieee_;
+    bool lacks_fp32_;
+};
+
+/// "a,b" cut at the first comma outside parentheses.
+std::pair<std::string_view, std::string_view> two_arguments(std::string_view text) {
+    int depth = 0;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
+        if (depth == 0 && text[i] == ',') return {text.substr(0, i), text.substr(i + 1)};
+    }
+    throw std::invalid_argument(fmt::format("'{}' should be two arguments with a comma between them", text));
+}
+
+}  // namespace
+
+std::unique_ptr<MatmulBackend> checked(std::unique_ptr<MatmulBackend> backend,
+                                       std::unique_ptr<MatmulBackend> reference) {
+    return std::make_unique<Checked>(std::move(backend), std::move(reference));
+}
+std::unique_ptr<MatmulBackend> recorded(std::unique_ptr<MatmulBackend> backend, const fs::path& file) {
+    return std::make_unique<Recorded>(std::move(backend), file);
+}
+std::unique_ptr<MatmulBackend> replayed(const fs::path& file) { return std::make_unique<Replayed>(file); }
+std::unique_ptr<MatmulBackend> with_ieee(std::unique_ptr<MatmulBackend> backend) {
+    return std::make_unique<WithIeee>(std::move(backend));
+}
+
+std::vector<BackendFamily> decorator_families() {
+    return {
+        {"checked",
+         {},
+         "two backends side by side; stops at the first bit that differs",
+         [](std::string_view text) {
+             const auto [backend, reference] = two_arguments(text);
+             return checked(make_backend(backend), make_backend(reference));
+         },
+         "(BACKEND,REFERENCE)"},
+        {"recorded",
+         {},
+         "a backend whose products are written to a file",
+         [](std::string_view text) {
+             const auto [file, backend] = two_arguments(text);
+             return recorded(make_backend(backend), file);
+         },
+         "(FILE,BACKEND)"},
+        {"with_ieee",
+         {},
+         "a backend, and soft:ieee for products of fp32 that it lacks",
+         [](std::string_view backend) { return with_ieee(make_backend(backend)); },
+         "(BACKEND)"},
+        {"replayed", {}, "answers from such a file", [](std::string_view file) { return replayed(file); }, "(FILE)"},
+    };
+}
+
+}  // namespace ulp

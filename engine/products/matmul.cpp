@@ -1,0 +1,133 @@
+#include "engine/products/matmul.hpp"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "engine/products/backends.hpp"
+#include "softfloat/format_names.hpp"
+#include "softfloat/matrix_units/gemm_problem.hpp"
+#include "softfloat/support/nearest_names.hpp"
+
+namespace ulp {
+
+std::string name_of(const ProductTypes& types) {
+    const std::string b = types.b_input == types.input ? "" : "*" + name_of(types.b_input);
+    const std::string scales =
+        types.scaling ? fmt::format("({}/{})", name_of(types.scaling->format), types.scaling->block) : "";
+    return name_of(types.input) + b + scales + "->" + name_of(types.accumulator);
+}
+
+Product transposed(const Product& p) {
+    return {{p.types.b_input, p.types.accumulator, p.types.input, p.types.scaling},
+            p.b.transposed(),
+            p.a.transposed(),
+            p.c ? std::optional(p.c->transposed()) : std::nullopt,
+            p.d.transposed(),
+            p.b_scales.transposed(),
+            p.a_scales.transposed()};
+}
+
+namespace {
+
+void require_scales(const MatrixView& scales, Index rows, Index cols, const FloatFormat& format,
+                    std::string_view what) {
+    if (scales.rows != rows || scales.cols != cols) {
+        throw std::invalid_argument(
+            fmt::format("{} are {} x {} where the blocks are {} x {}", what, scales.rows, scales.cols, rows, cols));
+    }
+    require_on_grid(scales, format, what);
+}
+
+void require_scales(const Product& p) {
+    if (!p.types.scaling) {
+        if (p.a_scales.data == nullptr && p.b_scales.data == nullptr) return;
+        throw std::invalid_argument(fmt::format("a {} product takes no scales", name_of(p.types)));
+    }
+    const auto& [format, block] = *p.types.scaling;
+    const Index blocks = (p.a.cols + block - 1) / block;
+    require_scales(p.a_scales, p.d.rows, blocks, format, "A's scales");
+    require_scales(p.b_scales, blocks, p.d.cols, format, "B's scales");
+}
+
+}  // namespace
+
+void MatmulBackend::matmul(const Product& product) const {
+    require_shapes(GemmProblem{product.a, product.b, product.c.value_or(MatrixView()), product.d});
+    if (product.types.scaling && !has_product(product.types)) {
+        throw std::invalid_argument(
+            fmt::format("{} has no block-scaled {} product; choose a unit of Blackwell (soft:b200, soft:rtx5090), or "
+                        "another recipe",
+                        name(), name_of(product.types)));
+    }
+    require_scales(product);
+    require_on_grid(product.a, product.types.input, "A");
+    require_on_grid(product.b, product.types.b_input, "B");
+    if (product.c) require_on_grid(*product.c, product.types.accumulator, "C");
+    compute(product);
+}
+
+Matrix matmul(const MatmulBackend& backend, const ProductTypes& types, const MatrixView& a, const MatrixView& b) {
+    Matrix d(a.rows, b.cols);
+    backend.matmul({types, a, b, std::nullopt, d});
+    return d;
+}
+
+Matrix matmul(const MatmulBackend& backend, const ProductTypes& types, const MatrixView& a, const MatrixView& b,
+              const MatrixView& c) {
+    Matrix d(a.rows, b.cols);
+    backend.matmul({types, a, b, c, d});
+    return d;
+}
+
+namespace {
+
+std::vector<BackendFamily>& families() {
+    static std::vector<BackendFamily> all = built_in_backends();
+    return all;
+}
+
+}  // namespace
+
+void register_backend_family(BackendFamily family) { families().push_back(std::move(family)); }
+
+std::vector<std::pair<std::string, std::string>> backend_specs() {
+    std::vector<std::pair<std::string, std::string>> specs;
+    for (const BackendFamily& family : families()) {
+        if (!family.usage.empty()) continue;
+        if (family.arguments.empty()) specs.emplace_back(family.prefix, family.description);
+        for (const std::string& argument : family.arguments) {
+            specs.emplace_back(family.prefix + ":" + argument, family.description);
+        }
+    }
+    return specs;
+}
+
+std::vector<std::pair<std::string, std::string>> wrapper_specs() {
+    std::vector<std::pair<std::string, std::string>> specs;
+    for (const BackendFamily& family : families()) {
+        if (!family.usage.empty()) specs.emplace_back(family.prefix + family.usage, family.description);
+    }
+    return specs;
+}
+
+std::unique_ptr<MatmulBackend> make_backend(std::string_view spec) {
+    for (const BackendFamily& family : families()) {
+        const std::string_view rest = spec.starts_with(family.prefix) ? spec.substr(family.prefix.size()) : "?";
+        if (!family.usage.empty()) {
+            if (rest.starts_with("(") && rest.ends_with(")")) return family.make(rest.substr(1, rest.size() - 2));
+            continue;
+        }
+        if (family.arguments.empty() && rest.empty()) return family.make("");
+        for (const std::string& argument : family.arguments) {
+            if (rest == ":" + argument) return family.make(argument);
+        }
+    }
+    std::vector<std::string> names;
+    for (const auto& row : backend_specs()) names.push_back(row.first);
+    for (const auto& row : wrapper_specs()) names.push_back(row.first);
+    throw std::invalid_argument(fmt::format("no matmul backend '{}'; nearest are {}, and `ulplab models` lists all",
+                                            spec, nearest_names(spec, names)));
+}
+
+}  // namespace ulp

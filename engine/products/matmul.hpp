@@ -1,0 +1,109 @@
+// The interface between the trainer and the matrix-product backends ("the seam"). Stable: experiments, decorators and
+// the GPU build on it.
+//
+// Only matrix products cross it. fp32 is the container, that is, it holds every value of the formats exactly (fp16,
+// bf16, tf32, FP8), so neither the interface nor a caller needs templates. A forward product x * W^T and the two of the
+// backward pass, dX = dY * W and dW = dY^T * x, differ only in the strides of their operands:
+//
+//     auto backend = ulp::make_backend("soft:h100");
+//     ulp::Matrix y = ulp::matmul(*backend, {ulp::formats::fp16, ulp::formats::fp32}, x, ulp::transposed(w));
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/tensor/matrix.hpp"
+#include "softfloat/format.hpp"
+
+namespace ulp {
+
+/// Operands whose elements share scales along k, as the block-scaled products of matrix units take them (MX: a scale of
+/// format e8m0 for every 32 elements).
+struct BlockScaling {
+    FloatFormat format;  // of the scales
+    int block = 32;      // elements along k that share a scale; the last block may be shorter
+    constexpr bool operator==(const BlockScaling&) const = default;
+};
+
+/// What a product is made of: the grid its operands lie on, and the format it accumulates in and answers with
+/// (fp16 -> fp32 is {fp16, fp32}).
+struct ProductTypes {
+    FloatFormat input;
+    FloatFormat accumulator;
+    FloatFormat b_input = input;  // B's grid where it is another one (FP8: e4m3 times e5m2)
+    std::optional<BlockScaling> scaling{};
+    constexpr bool operator==(const ProductTypes&) const = default;
+};
+/// "fp16->fp32", "e5m2*e4m3->fp32"; with scales of format e8m0 for 32 elements "e4m3(e8m0/32)->fp32"
+std::string name_of(const ProductTypes& types);
+
+/// D = A * B + C. A is m x k, B is k x n; C, where there is one, and D are m x n, and D may be C itself.
+struct Product {
+    ProductTypes types;
+    MatrixView a;
+    MatrixView b;
+    std::optional<MatrixView> c;
+    MutableMatrixView d;
+    MatrixView a_scales{};  // where the types have scales: m x ceil(k / block), numbers of their format
+    MatrixView b_scales{};  // ceil(k / block) x n
+};
+
+/// The same product as D^T = B^T * A^T + C^T: a backend that writes rows can so write columns.
+Product transposed(const Product& product);
+
+class MatmulBackend {
+  public:
+    virtual ~MatmulBackend() = default;
+    MatmulBackend() = default;
+    MatmulBackend(const MatmulBackend&) = delete;
+    MatmulBackend& operator=(const MatmulBackend&) = delete;
+
+    /// The specification that makes it: "soft:h100".
+    [[nodiscard]] virtual std::string name() const = 0;
+    /// Whether it computes products of these types.
+    [[nodiscard]] virtual bool has_product(const ProductTypes& types) const = 0;
+    /// The model whose bits it promises for these types, or empty if it promises none. Backends that claim the same
+    /// model give the same bits.
+    [[nodiscard]] virtual std::string promised_model(const ProductTypes& types) const = 0;
+    /// The way a product of this shape takes inside the backend, and why: for the log of products.
+    [[nodiscard]] virtual std::string path(const ProductTypes& types, Index m, Index n, Index k) const = 0;
+
+    /// Computes the product. Throws std::invalid_argument if the shapes do not fit or the backend has no such product,
+    /// and std::logic_error, naming the entry, if an operand, a scale or C is not a number of its format. That holds
+    /// for tf32 too: an instruction would ignore the low 13 bits of an operand, other backends would not.
+    void matmul(const Product& product) const;
+
+  private:
+    virtual void compute(const Product& product) const = 0;
+};
+
+/// A * B, and A * B + C. `types.input` must hold the operands' entries.
+Matrix matmul(const MatmulBackend& backend, const ProductTypes& types, const MatrixView& a, const MatrixView& b);
+Matrix matmul(const MatmulBackend& backend, const ProductTypes& types, const MatrixView& a, const MatrixView& b,
+              const MatrixView& c);
+
+/// Throws std::logic_error naming the first entry of `matrix` that the format cannot hold. Any NaN passes.
+void require_on_grid(const MatrixView& matrix, const FloatFormat& format, std::string_view what);
+
+/// A family of backends under one prefix: "soft:h100" is made by the family "soft" from "h100".
+struct BackendFamily {
+    std::string prefix;
+    std::vector<std::string> arguments;  // those there are; empty for a backend that takes none
+    std::string description;
+    std::function<std::unique_ptr<MatmulBackend>(std::string_view argument)> make;
+    std::string usage{};  // of backends that wrap others: "(BACKEND,REFERENCE)"; make gets what is in the parentheses
+};
+/// Adds a family (the GPU library registers "cuda").
+void register_backend_family(BackendFamily family);
+/// Every specification that make_backend takes, with what it is: for --help and error messages.
+std::vector<std::pair<std::string, std::string>> backend_specs();
+/// The same for backends that wrap others: "checked(BACKEND,REFERENCE)".
+std::vector<std::pair<std::string, std::string>> wrapper_specs();
+/// Throws std::invalid_argument that lists what there is.
+std::unique_ptr<MatmulBackend> make_backend(std::string_view spec);
+
+}  // namespace ulp

@@ -1,0 +1,143 @@
+// Whether numbers lie on a format's grid, fast enough to ask before every product.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <stdexcept>
+
+#include "engine/products/matmul.hpp"
+#include "engine/tensor/parallel.hpp"
+#include "softfloat/format_names.hpp"
+#include "softfloat/matrix_units/gemm.hpp"
+#include "softfloat/vector/simd_choice.hpp"
+
+namespace ulp {
+namespace {
+
+std::uint32_t word_of(float x) { return std::bit_cast<std::uint32_t>(x); }
+
+/// By way of the storage word. Any NaN passes.
+bool is_on_grid(const FloatFormat& format, float x) {
+    return std::isnan(x) || word_of(in_fp32_container(format, operand_code(format, x))) == word_of(x);
+}
+
+/// The same in a few operations on the word of fp32, without branches. Refuses too much (an
+/// infinity of fp16), never too little: the slow way decides.
+struct Grid {
+    std::uint32_t dropped_bits;  // of a normal number's word: 0 on the grid
+    std::uint32_t min_normal;    // smaller numbers are whole multiples of the smallest subnormal
+    std::uint32_t max_finite;
+    std::uint32_t refused_zero;  // -0 where the format has none, otherwise +0's word with a bit that no zero has
+    float steps_in_one;          // 1 / the smallest subnormal
+
+    explicit Grid(const FloatFormat& format)
+        : dropped_bits((std::uint32_t{1} << (formats::fp32.fraction_bits - format.fraction_bits)) - 1),
+          min_normal(0),
+          max_finite(word_of(in_fp32_container(
+              format, static_cast<std::uint32_t>(format.max_finite_magnitude() << format.padding_bits)))),
+          refused_zero(format.has_negative_zero() ? 1 : 0x80000000U),
+          steps_in_one(0) {
+        if (format.emin() == formats::fp32.emin()) {  // subnormals drop the same bits as normal numbers
+            if (format.has_infinity() && format.emax() == formats::fp32.emax()) max_finite = 0x7F800000U;
+            return;
+        }
+        min_normal = word_of(std::ldexp(1.0F, format.emin()));
+        steps_in_one = std::ldexp(1.0F, -format.smallest_exponent());
+    }
+    /// Formats of fp32's width or with exponents beyond it go the slow way.
+    static bool fits(const FloatFormat& format) {
+        return format.has_sign && format.fraction_bits < formats::fp32.fraction_bits &&
+               format.emin() >= formats::fp32.emin() &&
+               (format.emin() == formats::fp32.emin() || format.smallest_exponent() >= -126);
+    }
+};
+
+[[gnu::always_inline]] inline std::uint32_t off_grid(const Grid& grid, float x) {
+    constexpr float integers = 0x1p23F;  // from here on every fp32 number is an integer
+    const std::uint32_t word = std::bit_cast<std::uint32_t>(x);
+    const std::uint32_t magnitude = word & 0x7FFFFFFFU;
+    const float steps = std::bit_cast<float>(magnitude) * grid.steps_in_one;
+    const std::uint32_t cut_normal = word & grid.dropped_bits;
+    const std::uint32_t cut_subnormal =
+        std::bit_cast<std::uint32_t>((steps + integers) - integers) ^ std::bit_cast<std::uint32_t>(steps);
+    // Masks in place of choices, which the compilers would not vectorise.
+    const std::uint32_t is_subnormal = 0U - static_cast<std::uint32_t>(magnitude < grid.min_normal);
+    const auto beyond = static_cast<std::uint32_t>(magnitude > grid.max_finite);
+    const auto zero = static_cast<std::uint32_t>(word == grid.refused_zero);
+    const std::uint32_t is_number = 0U - static_cast<std::uint32_t>(magnitude <= 0x7F800000U);
+    return is_number & ((is_subnormal & cut_subnormal) | (~is_subnormal & cut_normal) | beyond | zero);
+}
+
+/// Two passes over a stretch that stays in the nearest cache. The first is cheaper and settles what has normal numbers
+/// and zeros alone.
+[[gnu::always_inline]] inline bool any_off_grid(const Grid& grid, const float* x, Index count) {
+    const Grid g = grid;
+    std::uint32_t bits = 0;
+    std::uint32_t largest = 0;
+    std::uint32_t least = ~0U;  // of the magnitudes less 1: a zero is the largest
+    for (Index i = 0; i < count; ++i) {
+        const auto word = std::bit_cast<std::uint32_t>(x[i]);
+        const std::uint32_t magnitude = word & 0x7FFFFFFFU;
+        bits |= word;
+        largest = magnitude > largest ? magnitude : largest;
+        least = magnitude - 1 < least ? magnitude - 1 : least;
+    }
+    const bool normal = g.min_normal == 0 || least >= g.min_normal - 1;
+    if (normal && (bits & g.dropped_bits) == 0 && largest <= g.max_finite && g.refused_zero != 0x80000000U)
+        return false;
+    std::uint32_t off = 0;
+    for (Index i = 0; i < count; ++i) off |= off_grid(g, x[i]);
+    return off != 0;
+}
+
+bool any_off_grid_plain(const Grid& grid, const float* x, Index count) { return any_off_grid(grid, x, count); }
+#ifdef __x86_64__
+[[gnu::target("avx2")]] bool any_off_grid_avx2(const Grid& grid, const float* x, Index count) {
+    return any_off_grid(grid, x, count);
+}
+#endif
+
+bool maybe_off_grid(const MatrixView& matrix, const FloatFormat& format) {
+    if (format == formats::fp32 || matrix.empty()) return false;
+    const MatrixView lines = matrix.row_major() ? matrix : matrix.transposed();
+    if (!Grid::fits(format) || !lines.row_major()) return true;
+    const Grid grid(format);
+    auto* any_off = any_off_grid_plain;
+#ifdef __x86_64__
+    if (simd_choice() >= Simd::avx2) any_off = any_off_grid_avx2;
+#endif
+    std::atomic<bool> found = false;
+    if (lines.row_stride == lines.cols) {  // one run of numbers
+        constexpr Index stretch = 2048;
+        const Index count = lines.rows * lines.cols;
+        in_parallel((count + stretch - 1) / stretch, stretch / 4, [&](Index first, Index last) {
+            for (Index i = first; i < last; ++i) {
+                if (any_off(grid, lines.data + i * stretch, std::min(stretch, count - i * stretch))) found = true;
+            }
+        });
+    } else {
+        in_parallel(lines.rows, lines.cols / 4, [&](Index first, Index last) {
+            for (Index i = first; i < last; ++i) {
+                if (any_off(grid, &lines(i, 0), lines.cols)) found = true;
+            }
+        });
+    }
+    return found;
+}
+
+}  // namespace
+
+void require_on_grid(const MatrixView& matrix, const FloatFormat& format, std::string_view what) {
+    if (!maybe_off_grid(matrix, format)) return;
+    for (Index i = 0; i < matrix.rows; ++i) {
+        for (Index j = 0; j < matrix.cols; ++j) {
+            if (is_on_grid(format, matrix(i, j))) continue;
+            throw std::logic_error(fmt::format("{}({}, {}) = {:a} is not a number of {}: round it first", what, i, j,
+                                               matrix(i, j), name_of(format)));
+        }
+    }
+}
+
+}  // namespace ulp

@@ -1,0 +1,60 @@
+#include "engine/recipes/cast_lists.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <stdexcept>
+
+namespace ulp {
+namespace {
+
+constexpr Cast low = Cast::low;
+constexpr Cast fp32 = Cast::single;
+constexpr Cast pass = Cast::as_stored;
+constexpr Cast banned = Cast::banned;
+
+constexpr std::array table = {
+    //                              apex    CUDA    CPU
+    CastListRow{"linear", low, low, low},           CastListRow{"matmul", low, low, low},
+    CastListRow{"conv1d", low, low, low},           CastListRow{"conv2d", low, low, low},
+    CastListRow{"conv_transpose2d", low, low, low}, CastListRow{"prelu", low, low, pass},
+    CastListRow{"exp", fp32, fp32, pass},           CastListRow{"expm1", fp32, fp32, pass},
+    CastListRow{"log", fp32, fp32, pass},           CastListRow{"log1p", fp32, fp32, pass},
+    CastListRow{"pow", fp32, fp32, pass},           CastListRow{"reciprocal", fp32, fp32, pass},
+    CastListRow{"rsqrt", fp32, fp32, pass},         CastListRow{"sinh", fp32, fp32, pass},
+    CastListRow{"cosh", fp32, fp32, pass},          CastListRow{"tan", fp32, fp32, pass},
+    CastListRow{"acos", fp32, fp32, pass},          CastListRow{"asin", fp32, fp32, pass},
+    CastListRow{"softplus", fp32, fp32, pass},      CastListRow{"sum", fp32, fp32, pass},
+    CastListRow{"prod", fp32, fp32, fp32},          CastListRow{"cumsum", fp32, fp32, pass},
+    CastListRow{"cumprod", fp32, fp32, pass},       CastListRow{"norm", fp32, fp32, pass},
+    CastListRow{"std", fp32, pass, pass},           CastListRow{"var", fp32, pass, pass},
+    CastListRow{"softmax", fp32, fp32, pass},       CastListRow{"log_softmax", fp32, fp32, pass},
+    CastListRow{"gelu", fp32, pass, pass},          CastListRow{"layer_norm", fp32, fp32, pass},
+    CastListRow{"group_norm", fp32, fp32, pass},    CastListRow{"cross_entropy", fp32, fp32, fp32},
+    CastListRow{"mse", fp32, fp32, fp32},           CastListRow{"bce_with_logits", fp32, fp32, fp32},
+    CastListRow{"ctc", fp32, fp32, fp32},           CastListRow{"binary_cross_entropy", banned, banned, fp32},
+};
+
+}  // namespace
+
+std::span<const CastListRow> cast_list_table() { return table; }
+
+CastList cast_list_by_name(std::string_view name) {
+    if (name == "apex") return CastList::apex;
+    if (name == "pytorch_cuda") return CastList::pytorch_cuda;
+    if (name == "pytorch_cpu") return CastList::pytorch_cpu;
+    throw std::invalid_argument(fmt::format("no cast list '{}'; there are apex, pytorch_cuda, pytorch_cpu", name));
+}
+
+std::vector<CastRule> cast_rules_of(CastList list) {
+    std::vector<CastRule> rules;
+    for (const CastListRow& row : table) {
+        const Cast cast = list == CastList::apex           ? row.apex
+                          : list == CastList::pytorch_cuda ? row.pytorch_cuda
+                                                           : row.pytorch_cpu;
+        if (cast != Cast::as_stored) rules.push_back({std::string(row.op), cast});
+    }
+    return rules;
+}
+
+}  // namespace ulp

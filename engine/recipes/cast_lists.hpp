@@ -1,0 +1,30 @@
+// Which operations automatic casting runs in which precision: one table, three authors.
+//
+// Sources: apex amp (lists/functional_overrides.py, torch_overrides.py, tensor_overrides.py); PyTorch's "Automatic
+// Mixed Precision" documentation, CUDA ops and CPU ops. Operations without a row, and those that the authors let
+// through or promote, run in the widest format of their inputs.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "engine/recipes/recipe.hpp"
+
+namespace ulp {
+
+struct CastListRow {
+    std::string_view op;
+    Cast apex;
+    Cast pytorch_cuda;
+    Cast pytorch_cpu;
+};
+std::span<const CastListRow> cast_list_table();
+
+enum class CastList : std::uint8_t { apex, pytorch_cuda, pytorch_cpu };
+/// "apex", "pytorch_cuda", "pytorch_cpu". Throws std::invalid_argument with the list.
+CastList cast_list_by_name(std::string_view name);
+/// The rows of one author as a recipe takes them.
+std::vector<CastRule> cast_rules_of(CastList list);
+
+}  // namespace ulp

@@ -1,0 +1,91 @@
+#include "engine/tape/parameter.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <stdexcept>
+
+#include "engine/tensor/random.hpp"
+
+namespace ulp {
+
+template <class Real>
+void Parameter<Real>::publish(const Context& rounding) {
+    if (master.empty()) return;
+    const FloatFormat format = value.format();
+    value = master;
+    value.round_to_format({format, rounding});
+}
+
+Init Init::fan_in(Index inputs) { return uniform(1 / std::sqrt(static_cast<double>(inputs))); }
+
+namespace {
+
+/// A parameter's first numbers, as fp32 (fp64 in fp64 mode).
+template <class Real>
+Tensor<Real> drawn(Shape shape, Init init, Random random) {
+    Tensor<Real> tensor(std::move(shape));
+    for (Real& x : tensor.values()) {
+        double number = init.scale;
+        if (init.kind == Init::Kind::uniform) number = random.uniform(-init.scale, init.scale);
+        if (init.kind == Init::Kind::normal) number = init.scale * random.normal();
+        x = static_cast<Real>(number);
+    }
+    return tensor;
+}
+
+}  // namespace
+
+template <class Real>
+Parameter<Real>& Model<Real>::add(const std::string& name, Shape shape, Init init, ParameterKind kind) {
+    for (const Parameter<Real>& other : parameters_) {
+        if (other.name == name) throw std::invalid_argument(fmt::format("the model already has a parameter {}", name));
+    }
+    Parameter<Real>& parameter = parameters_.emplace_back();
+    parameter.name = name;
+    parameter.value = drawn<Real>(std::move(shape), init, Random(seed_, name));
+    const bool fp32 = kind == ParameterKind::batch_norm && recipe_.keep_batchnorm_fp32;
+    const FloatFormat format = fp32 ? container_format<Real> : recipe_.weights;
+    if (recipe_.master_weights && format != recipe_.update) {
+        parameter.master = parameter.value;
+        parameter.master.round_to_format(recipe_.stored(recipe_.update));
+    }
+    parameter.value.round_to_format(recipe_.stored(format));
+    return parameter;
+}
+
+template <class Real>
+BatchStatistics<Real>& Model<Real>::add_statistics(const std::string& name, Index channels) {
+    BatchStatistics<Real> fresh{Tensor<Real>({channels}), Tensor<Real>({channels})};
+    for (Real& x : fresh.variance.values()) x = 1;
+    return statistics_.emplace_back(name, std::move(fresh)).second;
+}
+
+template <class Real>
+Parameter<Real>& Model<Real>::operator[](std::string_view name) {
+    std::string known;
+    for (Parameter<Real>& parameter : parameters_) {
+        if (parameter.name == name) return parameter;
+        known += (known.empty() ? "" : ", ") + parameter.name;
+    }
+    throw std::invalid_argument(fmt::format("the model has no parameter {}; it has {}", name, known));
+}
+
+template <class Real>
+Index Model<Real>::parameter_count() const {
+    Index count = 0;
+    for (const Parameter<Real>& parameter : parameters_) count += parameter.value.size();
+    return count;
+}
+
+template <class Real>
+void Model<Real>::clear_gradients() {
+    for (Parameter<Real>& parameter : parameters_) parameter.gradient = {};
+}
+
+template struct Parameter<float>;
+template struct Parameter<double>;
+template class Model<float>;
+template class Model<double>;
+
+}  // namespace ulp

@@ -1,0 +1,238 @@
+#include "engine/tape/tape.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "engine/tensor/rounded_sums.hpp"
+
+namespace ulp {
+
+template <class Real>
+std::string Tape<Real>::label_for(std::string_view op) {
+    std::string label = scope_.empty() ? std::string(op) : fmt::format("{}/{}", scope_, op);
+    const auto found = labels_.find(label);
+    return found == labels_.end() ? label : fmt::format("{}_{}", label, found->second + 1);
+}
+
+template <class Real>
+Var<Real> Tape<Real>::push(std::string_view op, Tensor<Real> value, bool needs_gradient, Backward backward) {
+    std::string label = label_for(op);
+    ++labels_[scope_.empty() ? std::string(op) : fmt::format("{}/{}", scope_, op)];
+    const bool leaf = !backward;
+    if (!needs_gradient) backward = {};
+    const FloatFormat format = value.format();
+    nodes_.push_back(
+        {std::move(value), {}, std::move(backward), std::move(label), needs_gradient, leaf, false, format});
+    if (!leaf) show(TensorRole::activation, nodes_.back(), nodes_.back().value);
+    return {this, nodes_.size() - 1};
+}
+
+template <class Real>
+Var<Real> Tape<Real>::push_unstored(std::string_view op, Tensor<Real> value, const FloatFormat& stored,
+                                    bool needs_gradient, Backward backward) {
+    const Var<Real> var = push(op, std::move(value), needs_gradient, std::move(backward));
+    nodes_[var.id].stored_format = stored;
+    return var;
+}
+
+template <class Real>
+Var<Real> Tape<Real>::stored(Var<Real> x) {
+    const Node& node = nodes_[x.id];
+    if (node.stored_format == node.value.format()) return x;
+    if (node.stored_as != none) return {this, node.stored_as};
+    Tensor<Real> y = node.value;
+    store(label_for("store"), {"forward"}, y, node.stored_format, {x});
+    const Var<Real> result = push("store", std::move(y), node.needs_gradient,
+                                  [this, x](const Tensor<Real>& dy, const Tensor<Real>&) { accumulate(x, dy); });
+    nodes_[x.id].stored_as = result.id;
+    return result;
+}
+
+template <class Real>
+Var<Real> Tape<Real>::parameter(Parameter<Real>& parameter) {
+    const auto known = parameters_.find(&parameter);
+    if (known != parameters_.end()) return {this, known->second};
+    nodes_.push_back({parameter.value, {}, {}, parameter.name, true, true, true, parameter.value.format()});
+    const std::size_t id = nodes_.size() - 1;
+    show(TensorRole::weight, nodes_.back(), nodes_.back().value);
+    // The node's gradient is handed to the parameter when backward() reaches it.
+    nodes_.back().backward = [this, id, &parameter](const Tensor<Real>& gradient, const Tensor<Real>&) {
+        show(TensorRole::weight_gradient, nodes_[id], gradient);
+        if (parameter.gradient.empty()) {
+            parameter.gradient = gradient;
+        } else {
+            add_rounded(std::span<const Real>(gradient.values()), engine_->recipe.stored(parameter.gradient.format()),
+                        parameter.gradient.data());
+        }
+    };
+    parameters_.emplace(&parameter, id);
+    return {this, id};
+}
+
+template <class Real>
+void Tape<Real>::store_gradient(const Node& node, Tensor<Real>& gradient) {
+    const ComputeFormat format = engine_->recipe.stored(node.value.format());
+    if (engine_->watch != nullptr) {
+        store(nodes_[running_].label, {"backward, gradient of ", node.label}, gradient, format.format,
+              {{this, running_}});
+    } else {
+        gradient.round_to_format(format);
+    }
+}
+
+template <class Real>
+void Tape<Real>::count_gradient(const Tensor<Real>& gradient) {
+    gradients_ += bytes_of(gradient);
+    if (gradients_.held > most_gradients_.held) most_gradients_ = gradients_;
+}
+
+template <class Real>
+void Tape<Real>::drop_gradient(Node& node) {
+    const ByteCount bytes = bytes_of(node.gradient);
+    gradients_ += {-bytes.stored, -bytes.held};
+    node.gradient = {};
+}
+
+template <class Real>
+void Tape<Real>::accumulate(Var<Real> input, Tensor<Real> gradient) {
+    Node& node = nodes_[input.id];
+    if (!node.needs_gradient) return;
+    store_gradient(node, gradient);
+    add_gradient(node, std::move(gradient));
+}
+
+template <class Real>
+void Tape<Real>::pass_on(Var<Real> input, Tensor<Real> gradient) {
+    Node& node = nodes_[input.id];
+    if (!node.needs_gradient) return;
+    if (gradient.format() != node.value.format()) store_gradient(node, gradient);
+    add_gradient(node, std::move(gradient));
+}
+
+template <class Real>
+void Tape<Real>::add_gradient(Node& node, Tensor<Real> gradient) {
+    if (node.gradient.empty()) {
+        node.gradient = std::move(gradient);
+        count_gradient(node.gradient);
+    } else {
+        add_rounded(std::span<const Real>(gradient.values()), engine_->recipe.stored(node.value.format()),
+                    node.gradient.data());
+    }
+}
+
+template <class Real>
+void Tape<Real>::pass_on_part(Var<Real> input, Tensor<Real> gradient, Index dimension, Index start) {
+    Node& node = nodes_[input.id];
+    if (!node.needs_gradient) return;
+    if (gradient.format() != node.value.format()) store_gradient(node, gradient);
+    const ComputeFormat format = engine_->recipe.stored(node.value.format());
+    if (node.gradient.empty()) {
+        node.gradient = Tensor<Real>(node.value.shape(), format.format);
+        count_gradient(node.gradient);
+    }
+    Index inner = 1;
+    for (Index d = dimension + 1; d < gradient.rank(); ++d) inner *= gradient.dim(d);
+    const Index part = gradient.dim(dimension) * inner;
+    const Index whole = node.value.dim(dimension) * inner;
+    if (part == 0) return;
+    for (Index outer = 0; outer < gradient.size() / part; ++outer) {
+        const auto from =
+            gradient.values().subspan(static_cast<std::size_t>(outer * part), static_cast<std::size_t>(part));
+        add_rounded(std::span<const Real>(from), format, node.gradient.data() + outer * whole + start * inner);
+    }
+}
+
+template <class Real>
+void Tape<Real>::backward(Var<Real> root, Real seed) {
+    if (value(root).size() != 1) {
+        throw std::invalid_argument(fmt::format("backward starts from one number, not from a tensor of shape {}",
+                                                text_of(value(root).shape())));
+    }
+    running_ = root.id;
+    accumulate(root, Tensor<Real>(value(root).shape(), std::vector<Real>{seed}));
+    for (std::size_t id = root.id + 1; id-- > 0;) {
+        Node& node = nodes_[id];
+        if (!node.needs_gradient || node.gradient.empty() || !node.backward) continue;
+        if (!node.leaf) show(TensorRole::activation_gradient, node, node.gradient);
+        running_ = id;
+        node.backward(node.gradient, node.value);
+        if (!retain_gradients) drop_gradient(node);
+    }
+}
+
+template <class Real>
+const Tensor<Real>& Tape<Real>::gradient(Var<Real> var) const {
+    const Node& node = nodes_[var.id];
+    if (node.gradient.empty() && node.value.size() != 0) {
+        throw std::logic_error(
+            fmt::format("{} has no gradient: run backward(), and set retain_gradients to keep those "
+                        "of inner values",
+                        node.label));
+    }
+    return node.gradient;
+}
+
+template <class Real>
+void Tape<Real>::store(const std::string& label, const Pass& pass, Tensor<Real>& result, const FloatFormat& format,
+                       const std::vector<Var<Real>>& operands) const {
+    Watch* watch = engine_->watch;
+    const ComputeFormat target = engine_->recipe.stored(format);
+    if (watch == nullptr) return result.round_to_format(target);
+    const bool all_finite = watch->store(label, pass, result, target);
+    if (!all_finite && watch->find_nonfinite && !watch->first_nonfinite) {
+        search(label, pass, result, operands);
+    }
+}
+
+template <class Real>
+void Tape<Real>::search(const std::string& label, const Pass& pass, const Tensor<Real>& result,
+                        const std::vector<Var<Real>>& operands) const {
+    Index bad = 0;
+    while (bad < result.size() && std::isfinite(result[bad])) ++bad;
+    if (bad == result.size()) return;
+    NonFinite found{label, std::string(pass.name).append(pass.of), engine_->step,
+                    bad,   static_cast<float>(result[bad]),        result.format(),
+                    {}};
+    for (const Var<Real>& var : operands) {
+        const Node& node = nodes_[var.id];
+        // Backward, what is turned into gradients of inputs is the gradient of the result.
+        const Tensor<Real>& tensor = pass.of.empty() ? node.value : node.gradient;
+        SuspectOperand operand{node.label, tensor.shape(), std::nullopt, 0, 0};
+        for (const Real x : tensor.values()) {
+            operand.not_finite += std::isfinite(x) ? 0 : 1;
+            operand.largest = std::max(operand.largest, static_cast<float>(std::abs(x)));
+        }
+        if (tensor.shape() == result.shape()) operand.value = static_cast<float>(tensor[bad]);
+        found.operands.push_back(std::move(operand));
+    }
+    engine_->watch->first_nonfinite = std::move(found);
+}
+
+template <class Real>
+ByteCount Tape<Real>::activation_bytes() const {
+    ByteCount bytes;
+    for (const Node& node : nodes_) {
+        if (node.parameter) continue;
+        const ByteCount own = bytes_of(node.value);
+        const bool unstored = node.stored_format != node.value.format();
+        bytes += {unstored ? 0 : own.stored, own.held};
+    }
+    return bytes;
+}
+
+template <class Real>
+void Tape<Real>::show(TensorRole role, const Node& node, const Tensor<Real>& tensor) const {
+    if constexpr (std::is_same_v<Real, float>) {
+        if (!engine_->tap) return;
+        const bool scaled = role == TensorRole::weight_gradient || role == TensorRole::activation_gradient;
+        engine_->tap({role, node.label, tensor.values(), tensor.format(), scaled ? engine_->loss_scale : 1.0});
+    }
+}
+
+template class Tape<float>;
+template class Tape<double>;
+
+}  // namespace ulp

@@ -1,0 +1,160 @@
+// Reverse-mode differentiation on a tape.
+//
+// A tape rather than hand-paired forward and backward calls: recurrent nets, attention and two-loss training reuse
+// values in ways that a fixed chain of layers cannot follow, and one place sees every result as it comes into being:
+// it is rounded to its storage format there, shown to the observers, and counted.
+//
+// Each operation is a function of Vars that computes its result, and leaves behind how to turn the gradient of the
+// result into gradients of its inputs. backward() visits the operations in reverse; a value used twice adds up its
+// gradients in that order, each sum rounded to the gradient's format.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/tape/engine.hpp"
+#include "engine/tape/parameter.hpp"
+#include "engine/tensor/tensor.hpp"
+
+namespace ulp {
+
+template <class Real>
+class Tape;
+
+/// A value on a tape: cheap to copy, valid as long as the tape.
+template <class Real>
+struct Var {
+    Tape<Real>* tape = nullptr;
+    std::size_t id = 0;
+
+    [[nodiscard]] const Tensor<Real>& value() const { return tape->value(*this); }
+    [[nodiscard]] const Shape& shape() const { return value().shape(); }
+    [[nodiscard]] Index dim(Index i) const { return value().dim(i); }
+    /// The format that the value is stored in (a fused chain's inner values are held in the format of its steps).
+    [[nodiscard]] const FloatFormat& format() const { return tape->stored_format(*this); }
+    /// After backward(), for leaves (and for any value while `retain_gradients` is set).
+    [[nodiscard]] const Tensor<Real>& gradient() const { return tape->gradient(*this); }
+};
+
+template <class Real>
+class Tape {
+  public:
+    /// Receives the gradient of the operation's result, in the result's format, and the result.
+    using Backward = std::function<void(const Tensor<Real>& gradient, const Tensor<Real>& result)>;
+
+    explicit Tape(const Engine& engine) : engine_(&engine) {}
+    Tape(const Tape&) = delete;
+    Tape& operator=(const Tape&) = delete;
+
+    [[nodiscard]] const Engine& engine() const { return *engine_; }
+
+    /// A value that needs no gradient.
+    Var<Real> constant(Tensor<Real> value) { return push("constant", std::move(value), false, {}); }
+    /// The same, rounded to the recipe's format for inputs: a batch.
+    Var<Real> input(Tensor<Real> value) {
+        value.round_to_format(engine_->recipe.inputs);
+        return constant(std::move(value));
+    }
+    /// A value whose gradient is kept.
+    Var<Real> leaf(Tensor<Real> value) { return push("leaf", std::move(value), true, {}); }
+    /// A parameter as the model sees it; backward() adds to its gradient. The same parameter gives the same Var.
+    Var<Real> parameter(Parameter<Real>& parameter);
+    /// An operation's result. `backward` is dropped where no input needs a gradient.
+    Var<Real> push(std::string_view op, Tensor<Real> value, bool needs_gradient, Backward backward);
+
+    /// Gradients of `root`, which must hold one number, times `seed`.
+    void backward(Var<Real> root, Real seed = 1);
+    /// Adds to the gradient of an input: called by operations during backward(). Rounds to the input's format.
+    void accumulate(Var<Real> input, Tensor<Real> gradient);
+    /// The same for an operation that moves numbers: `gradient` is its own, in the shape of the input. Where both have
+    /// one format nothing is rounded, and nothing counted again.
+    void pass_on(Var<Real> input, Tensor<Real> gradient);
+    /// Passes the gradient on to a part of an input along one dimension, rows `start` on: the rest of its gradient is
+    /// left alone (or zero, if this is the first). A part is added to what is there, so that -0 becomes 0.
+    void pass_on_part(Var<Real> input, Tensor<Real> gradient, Index dimension, Index start);
+
+    /// An operation's result that only fused operations read as it is; the others read it rounded to `stored`.
+    Var<Real> push_unstored(std::string_view op, Tensor<Real> value, const FloatFormat& stored, bool needs_gradient,
+                            Backward backward);
+    /// The value as it lies in memory: itself, or the end of a fused chain rounded to its storage format (once).
+    Var<Real> stored(Var<Real> x);
+    [[nodiscard]] const FloatFormat& stored_format(Var<Real> var) const { return nodes_[var.id].stored_format; }
+
+    /// Rounds a result into its format under the eyes of the engine's watch.
+    void store(const std::string& label, const Pass& pass, Tensor<Real>& result, const FloatFormat& format,
+               const std::vector<Var<Real>>& operands) const;
+    /// What the values on the tape take (parameters left out; inner values of fused chains are held, but not stored).
+    [[nodiscard]] ByteCount activation_bytes() const;
+    /// The most that gradients of values took at once during backward().
+    [[nodiscard]] ByteCount gradient_bytes() const { return most_gradients_; }
+    /// The most that one operation needed beside its operands and results.
+    [[nodiscard]] ByteCount workspace_bytes() const { return most_workspace_; }
+    /// Called by operations that need memory of their own.
+    void note_workspace(ByteCount bytes) {
+        if (bytes.held > most_workspace_.held) most_workspace_ = bytes;
+    }
+
+    [[nodiscard]] const Tensor<Real>& value(Var<Real> var) const { return nodes_[var.id].value; }
+    [[nodiscard]] const Tensor<Real>& gradient(Var<Real> var) const;
+    [[nodiscard]] bool needs_gradient(Var<Real> var) const { return nodes_[var.id].needs_gradient; }
+    [[nodiscard]] const std::string& label(Var<Real> var) const { return nodes_[var.id].label; }
+
+    /// Keeps the gradients of inner values after backward().
+    bool retain_gradients = false;
+
+    /// Names the operations made while it lives: "fc1/linear".
+    class Scope {
+      public:
+        Scope(Tape& tape, std::string_view name) : tape_(&tape), outer_(tape.scope_) {
+            tape.scope_ += (outer_.empty() ? "" : "/") + std::string(name);
+        }
+        ~Scope() { tape_->scope_ = outer_; }
+        Scope(const Scope&) = delete;
+        Scope& operator=(const Scope&) = delete;
+
+      private:
+        Tape* tape_;
+        std::string outer_;
+    };
+
+    /// The label that the next operation of this name will get.
+    [[nodiscard]] std::string label_for(std::string_view op);
+
+  private:
+    struct Node {
+        Tensor<Real> value;
+        Tensor<Real> gradient;
+        Backward backward;
+        std::string label;
+        bool needs_gradient;
+        bool leaf;
+        bool parameter;
+        FloatFormat stored_format;
+        std::size_t stored_as = none;  // the node that holds the value in its storage format, once there is one
+    };
+    static constexpr std::size_t none = ~std::size_t{0};
+
+    void search(const std::string& label, const Pass& pass, const Tensor<Real>& result,
+                const std::vector<Var<Real>>& operands) const;
+    void store_gradient(const Node& node, Tensor<Real>& gradient);
+    void add_gradient(Node& node, Tensor<Real> gradient);
+    void count_gradient(const Tensor<Real>& gradient);
+    void drop_gradient(Node& node);
+    void show(TensorRole role, const Node& node, const Tensor<Real>& tensor) const;
+
+    const Engine* engine_;
+    std::deque<Node> nodes_;
+    std::unordered_map<const Parameter<Real>*, std::size_t> parameters_;
+    std::unordered_map<std::string, int> labels_;
+    std::string scope_;
+    std::size_t running_ = 0;  // the node whose backward function runs
+    ByteCount gradients_, most_gradients_, most_workspace_;
+};
+
+extern template class Tape<float>;
+extern template class Tape<double>;
+
+}  // namespace ulp

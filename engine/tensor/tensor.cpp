@@ -1,0 +1,59 @@
+#include "engine/tensor/tensor.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <stdexcept>
+
+#include "engine/rounding/rounder.hpp"
+
+namespace ulp {
+
+std::string text_of(const Shape& shape) { return fmt::format("({})", fmt::join(shape, ", ")); }
+
+Index volume(const Shape& shape) {
+    Index product = 1;
+    for (const Index extent : shape) {
+        if (extent < 0) throw std::invalid_argument(fmt::format("a tensor cannot have the shape {}", text_of(shape)));
+        product *= extent;
+    }
+    return product;
+}
+
+namespace {
+
+void require_volume(const Shape& shape, std::size_t size) {
+    if (volume(shape) == static_cast<Index>(size)) return;
+    throw std::invalid_argument(fmt::format("{} numbers do not fill the shape {}", size, text_of(shape)));
+}
+
+}  // namespace
+
+template <class Real>
+Tensor<Real>::Tensor(Shape shape, const std::vector<Real>& values, const FloatFormat& format)
+    : shape_(std::move(shape)), format_(format), data_(values.begin(), values.end()) {
+    require_volume(shape_, data_.size());
+}
+
+template <class Real>
+void Tensor<Real>::round_to_format(const ComputeFormat& target) {
+    if (rounded_by(target)) round_all(target.format, data_, options_of(target));
+    format_ = target.format;
+}
+
+template <class Real>
+Tensor<Real> Tensor<Real>::reshaped(Shape shape) const& {
+    return Tensor(*this).reshaped(std::move(shape));
+}
+
+template <class Real>
+Tensor<Real> Tensor<Real>::reshaped(Shape shape) && {
+    require_volume(shape, data_.size());
+    shape_ = std::move(shape);
+    return std::move(*this);
+}
+
+template class Tensor<float>;
+template class Tensor<double>;
+
+}  // namespace ulp

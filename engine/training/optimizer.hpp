@@ -1,0 +1,109 @@
+// Optimizers: the protocol (copy gradients to the update's format, unscale, clip, step, round masters into the model)
+// written once, and a rule an optimizer.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/tape/parameter.hpp"
+#include "engine/watching/watch.hpp"
+
+namespace ulp {
+
+enum class OptimizerKind : std::uint8_t { sgd, adam, adamw, adagrad, rmsprop, sophia };
+std::string_view name_of(OptimizerKind kind);
+
+/// How a new weight gets onto its format's grid where that is narrower than the update's steps.
+enum class UpdateRounding : std::uint8_t {
+    nearest,
+    stochastic,  // up with the probability of the dropped fraction, by counter-based random numbers
+    kahan        // to nearest, and what was lost is kept and added to the next update (one more number a weight)
+};
+
+/// As PyTorch's optimizers define them, with its defaults; Sophia-G as in Liu et al., arXiv 2305.14342.
+struct OptimizerOptions {
+    OptimizerKind kind = OptimizerKind::sgd;
+    double learning_rate = 0.1;
+    double momentum = 0;  // sgd: v = momentum v + g (the first v is g); rmsprop
+    bool nesterov = false;
+    double beta1 = 0.9;       // adam, adamw; sophia usually 0.965
+    double beta2 = 0.999;     // sophia usually 0.99
+    double alpha = 0.99;      // rmsprop
+    double eps = 1e-8;        // adagrad usually 1e-10
+    double rho = 0.04;        // sophia
+    double weight_decay = 0;  // times the weight into the gradient; adamw, sophia: into the update
+    UpdateRounding rounding = UpdateRounding::nearest;
+    std::uint64_t seed = 0;  // of stochastic rounding
+};
+
+/// What became of the weights in a step.
+struct UpdateCounts {
+    std::int64_t weights = 0;
+    std::int64_t zero_gradients = 0;  // +0 and -0
+    std::int64_t swamped = 0;         // an update that is not zero left the weight as it was
+    std::int64_t clipped = 0;         // sophia: updates that met the clip
+};
+
+/// Updates the parameters of a model. Every step of a rule is rounded to the recipe's update format.
+template <class Real>
+class Optimizer {
+  public:
+    Optimizer(Model<Real>& model, OptimizerOptions options);
+
+    /// Copies the parameters' gradients (step 6 of the eleven) into the update's format. Parameters without a gradient
+    /// are left alone by step(). Called by unscaling, and by step() where it has not been called.
+    void collect_gradients();
+    /// The collected gradients, one a parameter, in the model's order; empty where there is none.
+    [[nodiscard]] std::vector<Tensor<Real>>& gradients() { return gradients_; }
+    [[nodiscard]] bool collected() const { return !gradients_.empty(); }
+    /// Scales the collected gradients down to a total Euclidean norm of at most `limit`; returns the norm before.
+    /// Squares add up in the update's format, parameter by parameter. Throws std::logic_error where nothing was
+    /// collected: clipping gradients that still carry the loss scale would clip by the wrong amount.
+    Real clip_by_norm(double limit);
+    /// Bounds each collected gradient to [-limit, limit]. Throws as clip_by_norm.
+    void clip_by_value(double limit);
+
+    /// Updates, rounds masters into the model, and drops the collected gradients and the parameters' own.
+    void step();
+    /// Drops the gradients without an update (a skipped step).
+    void skip();
+    /// Sophia-G: moves the curvature towards batch_size * g^2 with the collected gradients g, which must come from
+    /// labels drawn from the model's own predictions, and drops them.
+    void update_curvature(double batch_size);
+
+    [[nodiscard]] Model<Real>& model() { return *model_; }
+    [[nodiscard]] const OptimizerOptions& options() const { return options_; }
+    void set_learning_rate(double rate) { options_.learning_rate = rate; }
+    /// Steps taken (skipped ones do not count).
+    [[nodiscard]] std::int64_t steps() const { return steps_; }
+    /// Of the last step.
+    [[nodiscard]] const UpdateCounts& counts() const { return counts_; }
+
+    /// The optimizer's tensors by parameter and name ("fc1.weight", "momentum"), for checkpoints and byte counts.
+    using State = std::map<std::string, std::map<std::string, Tensor<Real>>>;
+    [[nodiscard]] const State& state() const { return state_; }
+    /// What the state takes once every parameter has been updated.
+    [[nodiscard]] ByteCount state_bytes() const;
+    /// Takes the place of the state: as it was after `steps` steps. Throws std::invalid_argument for a parameter that
+    /// the model does not have or of another shape.
+    void load(State state, std::int64_t steps);
+
+  private:
+    [[nodiscard]] std::vector<std::string> tensor_names() const;
+    void update(Parameter<Real>& parameter, const Tensor<Real>& gradient);
+    void require_collected(const char* call) const;
+
+    Model<Real>* model_;
+    OptimizerOptions options_;
+    std::vector<Tensor<Real>> gradients_;
+    State state_;
+    std::int64_t steps_ = 0;
+    UpdateCounts counts_;
+};
+
+extern template class Optimizer<float>;
+extern template class Optimizer<double>;
+
+}  // namespace ulp

@@ -1,0 +1,50 @@
+#include "engine/training/trace.hpp"
+
+#include <fmt/format.h>
+
+#include "engine/files/sha256.hpp"
+
+namespace ulp {
+
+std::string Trace::digest() const {
+    std::string text;
+    for (const TraceStep& step : steps) {
+        text += fmt::format("{} {:x} {} {}", step.step, step.loss_bits, step.loss_scale, step.skipped);
+        for (const std::string& digest : step.digests) text += " " + digest;
+        text += "\n";
+    }
+    return Sha256().add(std::as_bytes(std::span(text.data(), text.size()))).hex();
+}
+
+template <class Real>
+std::vector<std::string> digests_of(const Model<Real>& model) {
+    std::vector<std::string> digests;
+    for (const Parameter<Real>& parameter : model.parameters()) {
+        digests.push_back(Sha256().add(parameter.updated().values()).hex());
+    }
+    return digests;
+}
+template std::vector<std::string> digests_of(const Model<float>&);
+template std::vector<std::string> digests_of(const Model<double>&);
+
+std::optional<std::string> first_difference(const Trace& a, const Trace& b) {
+    if (a.parameters != b.parameters) return "the parameters differ";
+    for (std::size_t i = 0; i < a.steps.size() && i < b.steps.size(); ++i) {
+        const TraceStep& x = a.steps[i];
+        const TraceStep& y = b.steps[i];
+        if (x == y) continue;
+        if (x.loss_bits != y.loss_bits) {
+            return fmt::format("step {}: the loss differs, {:#x} and {:#x}", x.step, x.loss_bits, y.loss_bits);
+        }
+        for (std::size_t p = 0; p < x.digests.size() && p < y.digests.size(); ++p) {
+            if (x.digests[p] != y.digests[p]) return fmt::format("step {}: {} differs", x.step, a.parameters[p]);
+        }
+        return fmt::format("step {}: the loss scale or the skipping differs", x.step);
+    }
+    if (a.steps.size() != b.steps.size()) {
+        return fmt::format("one has {} steps, the other {}", a.steps.size(), b.steps.size());
+    }
+    return std::nullopt;
+}
+
+}  // namespace ulp

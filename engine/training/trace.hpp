@@ -1,0 +1,38 @@
+// What a training run leaves behind for comparison: the bits of the loss and a digest of every parameter, every step.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/tape/parameter.hpp"
+
+namespace ulp {
+
+struct TraceStep {
+    std::int64_t step = 0;
+    std::uint64_t loss_bits = 0;  // of the fp32 loss (fp64 in fp64 mode), NaNs made alike
+    double loss_scale = 1;
+    bool skipped = false;
+    std::vector<std::string> digests;  // SHA-256 of each parameter as the optimizer holds it, in the model's order
+
+    bool operator==(const TraceStep&) const = default;
+};
+
+struct Trace {
+    std::vector<std::string> parameters;  // their names
+    std::vector<TraceStep> steps;
+
+    /// SHA-256 over all of it.
+    [[nodiscard]] std::string digest() const;
+};
+
+/// The digests of a model's parameters now.
+template <class Real>
+std::vector<std::string> digests_of(const Model<Real>& model);
+
+/// Where two traces first differ, in words ("step 12: fc1.weight differs"), or nothing.
+std::optional<std::string> first_difference(const Trace& a, const Trace& b);
+
+}  // namespace ulp

@@ -1,0 +1,163 @@
+#include "engine/training/trainer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <stdexcept>
+
+namespace ulp {
+
+BatchSchedule::BatchSchedule(Index count, Index batch_size, std::uint64_t seed)
+    : count_(count), batch_size_(batch_size), seed_(seed) {
+    if (batch_size < 1 || count < batch_size) {
+        throw std::invalid_argument(fmt::format("{} images hold no batch of {}", count, batch_size));
+    }
+}
+
+std::vector<Index> BatchSchedule::at(std::int64_t step) {
+    const std::int64_t epoch = step / steps_per_epoch();
+    if (epoch != epoch_) {
+        order_ = shuffled(count_, seed_, static_cast<std::uint64_t>(epoch));
+        epoch_ = epoch;
+    }
+    const auto first = order_.begin() + (step % steps_per_epoch()) * batch_size_;
+    return {first, first + batch_size_};
+}
+
+template <class Real>
+Trainer<Real>::Trainer(Engine engine, std::uint64_t seed)
+    : engine_(std::move(engine)), model_(engine_.recipe, seed), scaler_(engine_.recipe.loss_scale) {
+    engine_.seed = seed;
+}
+
+template <class Real>
+void Trainer<Real>::optimize(OptimizerOptions options) {
+    optimizer_.emplace(model_, std::move(options));
+}
+
+template <class Real>
+void Trainer<Real>::watch(std::function<bool(std::int64_t)> when, Tap tap) {
+    when_ = std::move(when);
+    tap_ = std::move(tap);
+}
+
+template <class Real>
+StepResult Trainer<Real>::step(const std::vector<Forward>& micro_batches) {
+    if (!optimizer_) throw std::logic_error("call optimize() before the first step");
+    if (micro_batches.empty()) throw std::invalid_argument("a step needs at least one batch");
+    engine_.tap = when_ && when_(step_) ? tap_ : Tap{};
+    engine_.loss_scale = scaler_.value();
+    engine_.step = step_;
+    Real value = 0;
+    const double share = 1.0 / static_cast<double>(micro_batches.size());
+    for (const Forward& forward : micro_batches) {
+        Tape<Real> tape(engine_);
+        const Var<Real> loss = forward(tape);
+        value += loss.value()[0];
+        tape.backward(scaler_.scale(micro_batches.size() == 1 ? loss : scaled(loss, share)));
+        count_bytes(tape);
+    }
+    if (micro_batches.size() > 1) value *= static_cast<Real>(share);
+    scaler_.unscale(*optimizer_);
+    if (before_update) before_update(*optimizer_);
+    const bool stepped = scaler_.step(*optimizer_);
+    scaler_.update();
+    engine_.tap = {};
+    const StepResult result{step_, static_cast<double>(value), engine_.loss_scale, !stepped};
+    if (keep_trace) record(result, value);
+    ++step_;
+    return result;
+}
+
+template <class Real>
+void Trainer<Real>::record(const StepResult& result, Real loss) {
+    if (trace_.parameters.empty()) {
+        for (const Parameter<Real>& parameter : model_.parameters()) trace_.parameters.push_back(parameter.name);
+    }
+    using Word = std::conditional_t<std::is_same_v<Real, float>, std::uint32_t, std::uint64_t>;
+    const Real same_nan = std::isnan(loss) ? std::numeric_limits<Real>::quiet_NaN() : loss;
+    trace_.steps.push_back(
+        {result.step, std::bit_cast<Word>(same_nan), result.loss_scale, result.skipped, digests_of(model_)});
+}
+
+template <class Real>
+void Trainer<Real>::count_bytes(const Tape<Real>& tape) {
+    of_step_.activations = tape.activation_bytes();
+    of_step_.activation_gradients = tape.gradient_bytes();
+    of_step_.workspace = tape.workspace_bytes();
+}
+
+template <class Real>
+ByteCount Trainer<Real>::Bytes::total() const {
+    ByteCount sum;
+    for (const ByteCount& part :
+         {weights, masters, gradients, optimizer, activations, activation_gradients, workspace}) {
+        sum += part;
+    }
+    return sum;
+}
+
+template <class Real>
+typename Trainer<Real>::Bytes Trainer<Real>::bytes() const {
+    Bytes bytes = of_step_;
+    for (const Parameter<Real>& parameter : model_.parameters()) {
+        bytes.weights += bytes_of(parameter.value);
+        bytes.masters += bytes_of(parameter.master);
+        bytes.gradients += bytes_of(parameter.value);  // a gradient has its value's format
+    }
+    if (optimizer_) bytes.optimizer = optimizer_->state_bytes();
+    return bytes;
+}
+
+template <class Real>
+typename Trainer<Real>::Bytes Trainer<Real>::planned_bytes(const Forward& forward) {
+    Engine quiet = engine_;
+    quiet.tap = {};
+    quiet.product_tap = {};
+    quiet.watch = nullptr;
+    quiet.scaling_history = std::make_shared<ScalingHistory>(*engine_.scaling_history);
+    const auto statistics = model_.statistics();
+    const Bytes before = of_step_;
+    {
+        Tape<Real> tape(quiet);
+        tape.backward(scaler_.scaled_loss(forward(tape)));
+        count_bytes(tape);
+    }
+    model_.clear_gradients();
+    for (std::size_t i = 0; i < statistics.size(); ++i) model_.statistics()[i].second = statistics[i].second;
+    const Bytes planned = bytes();
+    of_step_ = before;
+    return planned;
+}
+
+template class Trainer<float>;
+template class Trainer<double>;
+
+Tensor<float> tensor_of(const Matrix& matrix) {
+    return {{matrix.rows(), matrix.cols()}, std::vector<float>(matrix.data(), matrix.data() + matrix.size())};
+}
+
+Var<float> images_on(Tape<float>& tape, const Matrix& images) { return tape.input(tensor_of(images)); }
+
+double accuracy(const Engine& engine, const std::function<Var<float>(Var<float>)>& net, const Dataset& data,
+                Index batch_size) {
+    Engine quiet = engine;
+    quiet.tap = {};
+    quiet.product_tap = {};
+    Index right = 0;
+    for (Index first = 0; first < data.size(); first += batch_size) {
+        const Batch batch = batch_of(data, index_range(first, std::min(first + batch_size, data.size())));
+        Tape<float> tape(quiet);
+        const Tensor<float>& logits = net(images_on(tape, batch.images)).value();
+        const Index classes = logits.dim(-1);
+        for (std::size_t i = 0; i < batch.labels.size(); ++i) {
+            const float* row = logits.data() + static_cast<Index>(i) * classes;
+            right += std::max_element(row, row + classes) - row == batch.labels[i] ? 1 : 0;
+        }
+    }
+    return data.size() == 0 ? 0 : static_cast<double>(right) / static_cast<double>(data.size());
+}
+
+}  // namespace ulp

@@ -1,0 +1,138 @@
+// The training loop. Stable: experiments build on this header.
+//
+//     using namespace ulp;
+//     Trainer<float> trainer(Engine("mixed_fp16", "soft:h100"), 1);          // recipe, backend, seed
+//     const Mlp<float> net(trainer.model(), {784, 128, 10});
+//     trainer.optimize({.learning_rate = 0.1, .momentum = 0.9});
+//     const DataSplit data = generated_digit_split(8000, 1000, 28, 1);           // or read_mnist("folder")
+//     trainer.watch([](std::int64_t step) { return step % 100 == 0; }, [](const TapEvent& event) { ... });
+//     BatchSchedule batches(data.train.size(), 64, 1);
+//     for (int i = 0; i < 500; ++i) {
+//         const Batch batch = batch_of(data.train, batches.next());
+//         const StepResult result = trainer.step([&](Tape<float>& tape) {
+//             return cross_entropy(net(images_on(tape, batch.images)), batch.labels);
+//         });
+//         fmt::print("{} {} {}\n", result.step, result.loss, result.loss_scale);
+//     }
+//     const double right = accuracy(trainer.engine(), net, data.test);
+//     fmt::print("{}\n{}\n", right, trainer.trace().digest());
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "engine/data/dataset.hpp"
+#include "engine/layers/layers.hpp"
+#include "engine/tape/engine.hpp"
+#include "engine/training/grad_scaler.hpp"
+#include "engine/training/optimizer.hpp"
+#include "engine/training/trace.hpp"
+
+namespace ulp {
+
+/// Minibatches without end: each epoch visits every image once in an order of its own (a last, smaller batch is
+/// dropped). Depends on (count, size, seed) alone.
+class BatchSchedule {
+  public:
+    /// Throws std::invalid_argument if there is not a single batch in `count` images.
+    BatchSchedule(Index count, Index batch_size, std::uint64_t seed);
+    std::vector<Index> next() { return at(step_++); }
+    /// The images of step `step`.
+    [[nodiscard]] std::vector<Index> at(std::int64_t step);
+    [[nodiscard]] std::int64_t steps_per_epoch() const { return count_ / batch_size_; }
+    [[nodiscard]] std::int64_t position() const { return step_; }
+    void seek(std::int64_t step) { step_ = step; }
+
+  private:
+    Index count_;
+    Index batch_size_;
+    std::uint64_t seed_;
+    std::int64_t step_ = 0;
+    std::int64_t epoch_ = -1;
+    std::vector<Index> order_;
+};
+
+struct StepResult {
+    std::int64_t step;  // counted from 0
+    double loss;        // unscaled
+    double loss_scale;  // during the step
+    bool skipped;       // an infinite or NaN gradient kept the optimizer from stepping
+};
+
+/// A model, its optimizer and its loss scaler under one recipe and backend.
+template <class Real>
+class Trainer {
+  public:
+    /// A forward pass: puts the loss (one number) on the tape.
+    using Forward = std::function<Var<Real>(Tape<Real>&)>;
+
+    Trainer(Engine engine, std::uint64_t seed);
+    /// Call once, after the net has asked the model for its parameters.
+    void optimize(OptimizerOptions options);
+
+    /// Forward, scale, backward, unscale, update (or skip), move the scale. Throws std::logic_error before optimize().
+    StepResult step(const Forward& forward) { return step(std::vector<Forward>{forward}); }
+    /// The same over several micro-batches whose gradients add up (in the gradients' format); the loss is their mean.
+    StepResult step(const std::vector<Forward>& micro_batches);
+
+    /// Shows tensors to `tap` in the steps that `when` picks.
+    void watch(std::function<bool(std::int64_t step)> when, Tap tap);
+    /// Keep a trace of every step (off: saves the hashing).
+    bool keep_trace = true;
+
+    [[nodiscard]] Engine& engine() { return engine_; }
+    [[nodiscard]] Model<Real>& model() { return model_; }
+    [[nodiscard]] Optimizer<Real>& optimizer() { return *optimizer_; }
+    [[nodiscard]] GradScaler<Real>& scaler() { return scaler_; }
+    [[nodiscard]] const Trace& trace() const { return trace_; }
+    [[nodiscard]] std::int64_t steps() const { return step_; }
+    /// The next step is number `step` (checkpoints). The trace starts anew.
+    void continue_at(std::int64_t step) {
+        step_ = step;
+        trace_ = {};
+    }
+
+    /// What a training takes, by role. Activation gradients and workspace (what an operation needs beside its operands
+    /// and results) are the most of a step.
+    struct Bytes {
+        ByteCount weights, masters, gradients, optimizer, activations, activation_gradients, workspace;
+        [[nodiscard]] ByteCount total() const;
+    };
+    /// Gradients as backward() leaves them; the last three of the last step's (last) tape, 0 before the first.
+    [[nodiscard]] Bytes bytes() const;
+    /// The same before training: takes one forward and backward pass and puts everything back that it moved.
+    [[nodiscard]] Bytes planned_bytes(const Forward& forward);
+
+    /// Between unscaling and the update: clip here, or look at the gradients.
+    std::function<void(Optimizer<Real>&)> before_update;
+
+  private:
+    void record(const StepResult& result, Real loss);
+    void count_bytes(const Tape<Real>& tape);
+
+    Engine engine_;
+    Model<Real> model_;
+    GradScaler<Real> scaler_;
+    std::optional<Optimizer<Real>> optimizer_;
+    std::function<bool(std::int64_t)> when_;
+    Tap tap_;
+    Trace trace_;
+    std::int64_t step_ = 0;
+    Bytes of_step_;  // the last three fields
+};
+
+extern template class Trainer<float>;
+extern template class Trainer<double>;
+
+/// A matrix as a tensor, cast to nothing yet.
+Tensor<float> tensor_of(const Matrix& matrix);
+/// A batch's images on the tape in the recipe's input format.
+Var<float> images_on(Tape<float>& tape, const Matrix& images);
+
+/// The share of images whose largest logit (the first of equals) is the label's. Runs without taps.
+double accuracy(const Engine& engine, const std::function<Var<float>(Var<float>)>& net, const Dataset& data,
+                Index batch_size = 250);
+
+}  // namespace ulp

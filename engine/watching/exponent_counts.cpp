@@ -1,0 +1,40 @@
+#include "engine/watching/exponent_counts.hpp"
+
+#include <bit>
+
+#include "engine/watching/kernels/exponent_counts.hpp"
+#include "softfloat/vector/dispatch.hpp"
+
+namespace ulp {
+
+ExponentCounts count_exponents(std::span<const float> values, Simd simd) {
+    ExponentCounts counts;
+    kernels_of<ExponentKernels>(simd).count(values.data(), values.size(), counts.fields.data(), &counts.zeros);
+    return counts;
+}
+
+ExponentCounts count_exponents_plain(std::span<const float> values) {
+    ExponentCounts counts;
+    for (const float x : values) {
+        ++counts.fields[std::bit_cast<std::uint32_t>(x) >> 23 & 0xFF];
+        counts.zeros += x == 0 ? 1 : 0;
+    }
+    return counts;
+}
+
+Tally tally_of(std::span<const float> values, Simd simd) {
+    Tally tally;
+    kernels_of<ExponentKernels>(simd).tally(values.data(), values.size(), &tally.zeros, &tally.finite);
+    return tally;
+}
+Tally tally_of(std::span<const double> values) {
+    constexpr std::uint64_t infinity = 0x7FF0000000000000;
+    Tally tally;
+    for (const double x : values) {
+        tally.zeros += x == 0 ? 1 : 0;
+        tally.finite += (std::bit_cast<std::uint64_t>(x) & infinity) != infinity ? 1 : 0;
+    }
+    return tally;
+}
+
+}  // namespace ulp

@@ -1,0 +1,83 @@
+#include "engine/watching/histogram.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "engine/watching/exponent_counts.hpp"
+#include "softfloat/support/parallel.hpp"
+
+namespace ulp {
+
+namespace {
+
+constexpr std::size_t chunk = std::size_t{1} << 16;  // what one thread takes at a time
+constexpr std::size_t worth = 4 * chunk;             // fewer are counted before another thread wakes
+
+}  // namespace
+
+void ExponentHistogram::add(std::span<const float> values) {
+    if (!worth_threads(values.size() > worth)) return add_chunk(values);
+    const auto chunks = static_cast<std::int64_t>((values.size() + chunk - 1) / chunk);
+#pragma omp parallel
+    {
+        ExponentHistogram own;
+#pragma omp for schedule(static) nowait
+        for (std::int64_t c = 0; c < chunks; ++c) {
+            const std::size_t first = static_cast<std::size_t>(c) * chunk;
+            own.add_chunk(values.subspan(first, std::min(chunk, values.size() - first)));
+        }
+#pragma omp critical
+        add(own);
+    }
+}
+
+void ExponentHistogram::add_chunk(std::span<const float> values) {
+    const auto [fields, zeros] = count_exponents(values);
+    for (std::size_t first = 1; first < 255; first += 8) {  // most are zero, and their places are left alone
+        const std::size_t last = std::min<std::size_t>(first + 8, 255);
+        std::int64_t any = 0;
+        for (std::size_t field = first; field < last; ++field) any |= fields[field];
+        if (any == 0) continue;
+        for (std::size_t field = first; field < last; ++field) {
+            counts_[field - 127 - static_cast<std::size_t>(lowest)] += fields[field];
+        }
+    }
+    zeros_ += zeros;
+    // fp32's subnormals, infinities and NaNs need a second look, where there are any.
+    if (fields[0] == zeros && fields[255] == 0) return;
+    for (const float x : values) {
+        const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(x) & 0x7FFFFFFF;
+        if (magnitude != 0 && magnitude < 0x00800000) {
+            ++counts_[static_cast<std::size_t>(31 - std::countl_zero(magnitude))];
+        } else if (magnitude == 0x7F800000) {
+            ++infinities_;
+        } else if (magnitude > 0x7F800000) {
+            ++nans_;
+        }
+    }
+}
+
+void ExponentHistogram::add(const ExponentHistogram& other) {
+    for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
+    zeros_ += other.zeros_;
+    infinities_ += other.infinities_;
+    nans_ += other.nans_;
+}
+
+std::int64_t ExponentHistogram::sum(int first, int last) const {
+    std::int64_t result = 0;
+    for (int e = std::max(first, lowest); e <= std::min(last, highest); ++e) result += at(e);
+    return result;
+}
+
+std::int64_t ExponentHistogram::total() const { return sum(lowest, highest) + zeros_ + infinities_ + nans_; }
+
+std::int64_t ExponentHistogram::subnormal_in(const FloatFormat& format) const {
+    return sum(format.smallest_exponent(), format.emin() - 1);
+}
+std::int64_t ExponentHistogram::below(const FloatFormat& format) const {
+    return sum(lowest, format.smallest_exponent() - 1);
+}
+std::int64_t ExponentHistogram::above(const FloatFormat& format) const { return sum(format.emax() + 1, highest); }
+
+}  // namespace ulp

@@ -1,0 +1,18 @@
+// The kernels of engine/watching/exponent_counts.hpp, one table for each set of vector instructions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ulp {
+
+struct ExponentKernels {
+    /// Adds to the counts of 256 exponent fields, and of zeros.
+    void (*count)(const float* values, std::size_t count, std::int64_t* fields, std::int64_t* zeros);
+    /// Adds the numbers that are zero, and those that are finite.
+    void (*tally)(const float* values, std::size_t count, std::int64_t* zeros, std::int64_t* finite);
+
+    static const ExponentKernels portable, avx2, avx512;  // chosen by kernels_of (softfloat/vector/dispatch.hpp)
+};
+
+}  // namespace ulp

@@ -1,0 +1,127 @@
+#include "engine/watching/watch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <type_traits>
+
+#include "engine/rounding/rounder.hpp"
+#include "engine/watching/exponent_counts.hpp"
+#include "softfloat/format_names.hpp"
+#include "softfloat/support/parallel.hpp"
+
+namespace ulp {
+
+std::string_view name_of(TensorRole role) {
+    switch (role) {
+        case TensorRole::weight: return "weight";
+        case TensorRole::activation: return "activation";
+        case TensorRole::weight_gradient: return "weight gradient";
+        case TensorRole::activation_gradient: return "activation gradient";
+    }
+    return "";
+}
+
+namespace {
+
+std::string bits_text(float x) { return fmt::format("{} ({:#010x})", x, std::bit_cast<std::uint32_t>(x)); }
+
+/// What the numbers were before they were rounded, and after.
+struct Tallies {
+    Tally before, after;
+};
+
+/// The numbers' tally; adds them to the histogram where there is one, which then tells it.
+template <class Real>
+Tally counted(std::span<const Real> numbers, ExponentHistogram* histogram) {
+    if constexpr (std::is_same_v<Real, float>) {
+        if (histogram != nullptr) {
+            const auto special = [&] { return histogram->infinities() + histogram->nans(); };
+            const std::int64_t zeros = histogram->zeros();
+            const std::int64_t special_before = special();
+            histogram->add(numbers);
+            return {histogram->zeros() - zeros,
+                    static_cast<std::int64_t>(numbers.size()) - (special() - special_before)};
+        }
+    }
+    return tally_of(numbers);
+}
+
+/// Counts, rounds where `format` is given, and counts again, each part while it is in the processor's nearest memory.
+template <class Real>
+Tallies tally_and_round(std::span<Real> values, const ComputeFormat* format, ExponentHistogram* histogram) {
+    constexpr std::size_t part = 8192;
+    const auto parts = static_cast<Index>((values.size() + part - 1) / part);
+    Tallies all;
+    const auto count = [&](Index i, Tallies& own, ExponentHistogram* own_histogram) {
+        const std::size_t first = static_cast<std::size_t>(i) * part;
+        const std::span<Real> numbers = values.subspan(first, std::min(part, values.size() - first));
+        if (format != nullptr) {
+            own.before += tally_of(std::span<const Real>(numbers));
+            round_all(format->format, numbers, Tensor<Real>::options_of(*format));
+        }
+        own.after += counted(std::span<const Real>(numbers), own_histogram);
+    };
+    if (!worth_threads(parts > 32)) {
+        for (Index i = 0; i < parts; ++i) count(i, all, histogram);
+    } else {
+#pragma omp parallel
+        {
+            Tallies own;
+            ExponentHistogram own_histogram;
+#pragma omp for schedule(static) nowait
+            for (Index i = 0; i < parts; ++i) count(i, own, histogram == nullptr ? nullptr : &own_histogram);
+#pragma omp critical(tallies)
+            {
+                all.before += own.before, all.after += own.after;
+                if (histogram != nullptr) histogram->add(own_histogram);
+            }
+        }
+    }
+    if (format == nullptr) all.before = all.after;
+    return all;
+}
+
+}  // namespace
+
+template <class Real>
+bool Watch::store(std::string_view label, const Pass& pass, Tensor<Real>& result, const ComputeFormat& format) {
+    if (!count_rounding && !find_nonfinite && !histograms) {
+        result.round_to_format(format);
+        return true;
+    }
+    RoundingCounts* counts = nullptr;
+    if (count_rounding || histograms) {
+        place_.assign(label).append(" ").append(pass.name).append(pass.of);
+        counts = &rounding[place_];
+    }
+    const Tallies tallies = tally_and_round(result.values(), result.rounded_by(format) ? &format : nullptr,
+                                            histograms ? &counts->exponents : nullptr);
+    result.set_format(format.format);
+    if (counts != nullptr) {
+        counts->elements += result.size();
+        counts->overflows += tallies.before.finite - tallies.after.finite;
+        counts->underflows += tallies.after.zeros - tallies.before.zeros;
+        counts->zeros += tallies.after.zeros;
+    }
+    return tallies.after.finite == result.size();
+}
+template bool Watch::store(std::string_view, const Pass&, Tensor<float>&, const ComputeFormat&);
+template bool Watch::store(std::string_view, const Pass&, Tensor<double>&, const ComputeFormat&);
+
+std::string NonFinite::text() const {
+    std::string text = fmt::format("step {}, {}, {}: element {} became {} in {}\n", step, label, pass, element,
+                                   bits_text(value), name_of(format));
+    for (const SuspectOperand& operand : operands) {
+        text += fmt::format("  {} {}: largest magnitude {}", operand.label, text_of(operand.shape),
+                            bits_text(operand.largest));
+        if (operand.value) text += fmt::format(", at this place {}", bits_text(*operand.value));
+        if (operand.not_finite > 0) text += fmt::format(", {} infinities or NaNs of its own", operand.not_finite);
+        text += "\n";
+    }
+    return text;
+}
+
+}  // namespace ulp

@@ -1,0 +1,118 @@
+// What can be watched of training: tensors as they come into being, products as they are dispatched, counts of what
+// rounding did, and the first operation that made an infinity or a NaN.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/products/matmul.hpp"
+#include "engine/tensor/tensor.hpp"
+#include "engine/watching/histogram.hpp"
+#include "softfloat/format.hpp"
+
+namespace ulp {
+
+enum class TensorRole : std::uint8_t { weight, activation, weight_gradient, activation_gradient };
+std::string_view name_of(TensorRole role);
+
+/// A tensor as it comes into being. Gradients still carry the loss scale: divide by `loss_scale` for their true size.
+struct TapEvent {
+    TensorRole role;
+    std::string_view name;  // "fc1.weight" for parameters, "fc1/linear" or "relu" for activations
+    std::span<const float> values;
+    FloatFormat format;  // the grid that the values lie on
+    double loss_scale;   // 1 for weights and activations
+};
+using Tap = std::function<void(const TapEvent&)>;
+
+/// A product as it was dispatched.
+struct ProductRecord {
+    std::string_view layer;  // "fc1/linear"
+    std::string_view pass;   // "forward", "input gradient", "weight gradient"
+    ProductTypes types;
+    Index m;
+    Index n;
+    Index k;
+    std::string path;  // how the backend computes it, and why
+};
+using ProductTap = std::function<void(const ProductRecord&)>;
+
+/// What is computed: "forward", or "backward, gradient of " and the label of an input.
+struct Pass {
+    std::string_view name;
+    std::string_view of{};
+};
+
+/// What storing results did to them, by operation and pass ("fc1/linear forward"). What only moves numbers (reshape,
+/// slice; a sum's gradient on its way to both terms) rounds nothing and is not counted.
+struct RoundingCounts {
+    std::int64_t elements = 0;
+    std::int64_t overflows = 0;   // finite before, infinite or NaN after
+    std::int64_t underflows = 0;  // not zero before, zero after
+    std::int64_t zeros = 0;       // of the results, +0 and -0
+    ExponentHistogram exponents;  // of the results, where Watch::histograms asks
+};
+
+/// An operand of the operation that went wrong.
+struct SuspectOperand {
+    std::string label;
+    Shape shape;
+    std::optional<float> value;  // at the place of the bad result, where the two correspond
+    float largest = 0;           // magnitude
+    std::int64_t not_finite = 0;
+};
+
+/// The first infinity or NaN, and what it was made from.
+struct NonFinite {
+    std::string label;  // "fc1/linear"
+    std::string pass;   // "forward", or "backward, gradient of relu"
+    std::int64_t step;
+    Index element;
+    float value;
+    FloatFormat format;
+    std::vector<SuspectOperand> operands;
+
+    /// Several lines: where, which bits, from what.
+    [[nodiscard]] std::string text() const;
+};
+
+/// Counters and the search for the first infinity; hang it on Engine::watch.
+struct Watch {
+    bool count_rounding = true;
+    bool find_nonfinite = true;
+    bool histograms = false;  // in the pass that counts: of results, and of gradients as each operation gives them
+    std::unordered_map<std::string, RoundingCounts> rounding;  // "fc1/linear forward"
+    std::optional<NonFinite> first_nonfinite;
+
+    /// Rounds a result into its format, and counts under the operation's label and the pass. Returns whether all of it
+    /// is finite (true where nothing asks).
+    template <class Real>
+    bool store(std::string_view label, const Pass& pass, Tensor<Real>& result, const ComputeFormat& format);
+
+  private:
+    std::string place_;  // of the last result: its memory serves the next
+};
+
+/// A number of bytes: as the format stores them, and as the container holds them in memory.
+struct ByteCount {
+    std::int64_t stored = 0;
+    std::int64_t held = 0;
+    ByteCount& operator+=(const ByteCount& other) {
+        stored += other.stored;
+        held += other.held;
+        return *this;
+    }
+};
+template <class Real>
+ByteCount bytes_of(const Tensor<Real>& tensor) {
+    const std::int64_t size = tensor.size();
+    return {size * tensor.format().storage_bits() / 8, size * static_cast<std::int64_t>(sizeof(Real))};
+}
+
+}  // namespace ulp

@@ -1,0 +1,274 @@
+#include <doctest/doctest.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "engine/data/digits.hpp"
+#include "engine/operations/operation.hpp"
+#include "engine/tensor/random.hpp"
+#include "engine/training/trainer.hpp"
+#include "engine/watching/exponent_counts.hpp"
+#include "engine/watching/histogram.hpp"
+#include "softfloat/round.hpp"
+
+namespace {
+
+using namespace ulp;
+
+TEST_CASE("a histogram counts by the exponent of the leading bit, specials apart") {
+    std::vector<float> numbers = {1.0F,
+                                  -1.5F,
+                                  2.0F,
+                                  0x1p-149F,
+                                  0x1.8p-140F,
+                                  0.0F,
+                                  -0.0F,
+                                  0x1.fffffep127F,
+                                  std::numeric_limits<float>::infinity(),
+                                  -std::numeric_limits<float>::infinity(),
+                                  std::numeric_limits<float>::quiet_NaN()};
+    ExponentHistogram h;
+    h.add(numbers);
+    CHECK(h.at(0) == 2);
+    CHECK(h.at(1) == 1);
+    CHECK(h.at(-149) == 1);
+    CHECK(h.at(-140) == 1);
+    CHECK(h.at(127) == 1);
+    CHECK(h.zeros() == 2);
+    CHECK(h.infinities() == 2);
+    CHECK(h.nans() == 1);
+    CHECK(h.total() == static_cast<std::int64_t>(numbers.size()));
+    CHECK(h.above(formats::fp16) == 1);
+    CHECK(h.below(formats::fp16) == 2);
+    ExponentHistogram twice = h;
+    twice.add(h);
+    CHECK(twice.total() == 2 * h.total());
+}
+
+TEST_CASE("a histogram equals a count by ilogb, and a power of two moves it by whole places") {
+    Random random(1);
+    std::vector<float> numbers;
+    for (int i = 0; i < 10000; ++i)
+        numbers.push_back(static_cast<float>(std::ldexp(random.normal(), static_cast<int>(random.below(60)) - 50)));
+    std::vector<float> scaled = numbers;
+    for (float& x : scaled) x *= 1024.0F;
+    ExponentHistogram h;
+    h.add(numbers);
+    ExponentHistogram moved;
+    moved.add(scaled);
+    std::map<int, int> counts;
+    for (const float x : numbers) ++counts[std::ilogb(x)];
+    for (int e = -140; e < 100; ++e) {
+        CHECK(h.at(e) == counts[e]);
+        CHECK(moved.at(e + 10) == h.at(e));
+    }
+    CHECK(h.subnormal_in(formats::fp16) == h.at(-24) + h.at(-23) + h.at(-22) + h.at(-21) + h.at(-20) + h.at(-19) +
+                                               h.at(-18) + h.at(-17) + h.at(-16) + h.at(-15));
+}
+
+TEST_CASE("exponents are counted alike by every set of instructions, wherever they lie and however many there are") {
+    Random random(2);
+    const auto number_between = [&](int lowest, int highest) {
+        const auto field = static_cast<std::uint32_t>(
+            lowest + static_cast<int>(random.below(static_cast<std::uint64_t>(highest - lowest + 1))));
+        const auto rest = static_cast<std::uint32_t>(random.below(std::uint64_t{1} << 23));
+        return std::bit_cast<float>(field << 23 | rest) * (rest % 2 == 0 ? 1.0F : -1.0F);
+    };
+    struct Fields {
+        int lowest, highest;
+    };
+    for (const Fields& fields :
+         {Fields{0, 255}, {100, 130}, {80, 130}, {70, 130}, {120, 124}, {5, 12}, {1, 8}, {240, 254}, {0, 3}, {0, 0}}) {
+        for (const int count : {0, 1, 31, 32, 64, 100, 1023, 1024, 8160, 8161, 8192, 8193, 20000}) {
+            std::vector<float> numbers;
+            for (int i = 0; i < count; ++i) {
+                const bool zero = random.below(3) == 0;
+                numbers.push_back(zero ? 0.0F
+                                       : number_between(fields.lowest, random.below(100) == 0 ? 255 : fields.highest));
+            }
+            Tally expected;
+            for (const float x : numbers) {
+                expected.zeros += x == 0 ? 1 : 0;
+                expected.finite += std::isfinite(x) ? 1 : 0;
+            }
+            for (const Simd simd : supported_simd()) {
+                CAPTURE(name_of(simd));
+                CAPTURE(fields.lowest);
+                CAPTURE(count);
+                CHECK(count_exponents(numbers, simd) == count_exponents_plain(numbers));
+                CHECK(tally_of(numbers, simd) == expected);
+            }
+        }
+    }
+}
+
+TEST_CASE("long tensors are counted and rounded alike by any number of threads") {
+    Random random(3);
+    std::vector<float> numbers(600001);
+    for (float& x : numbers) {
+        x = static_cast<float>(std::ldexp(random.normal(), static_cast<int>(random.below(60)) - 35));
+    }
+    ExponentHistogram expected;
+    for (std::size_t i = 0; i < numbers.size(); i += 1000) {
+        expected.add(std::span(numbers).subspan(i, std::min<std::size_t>(1000, numbers.size() - i)));
+    }
+    std::vector<float> rounded = numbers;
+    RoundingCounts counts;
+    for (float& x : rounded) {
+        const float before = x;
+        x = round_to(formats::fp16, x);
+        counts.overflows += std::isfinite(before) && !std::isfinite(x) ? 1 : 0;
+        counts.underflows += before != 0 && x == 0 ? 1 : 0;
+    }
+    CHECK(counts.overflows > 0);
+    CHECK(counts.underflows > 0);
+    const int threads = omp_get_max_threads();
+    for (const int count : {1, 2, 3}) {
+        omp_set_num_threads(count);
+        ExponentHistogram h;
+        h.add(numbers);
+        for (int e = ExponentHistogram::lowest; e <= ExponentHistogram::highest; ++e) CHECK(h.at(e) == expected.at(e));
+        CHECK(h.total() == static_cast<std::int64_t>(numbers.size()));
+        Watch watch;
+        watch.histograms = true;
+        Tensor<float> exact({static_cast<Index>(numbers.size())}, numbers);
+        CHECK(watch.store("op", {"exact"}, exact, ComputeFormat{}));
+        Tensor<float> tensor({static_cast<Index>(numbers.size())}, numbers);
+        CHECK_FALSE(watch.store("op", {"forward"}, tensor, ComputeFormat{formats::fp16}));
+        CHECK(std::equal(rounded.begin(), rounded.end(), tensor.data()));
+        ExponentHistogram of_rounded;
+        of_rounded.add(rounded);
+        for (int e = ExponentHistogram::lowest; e <= ExponentHistogram::highest; ++e) {
+            CHECK(watch.rounding.at("op exact").exponents.at(e) == expected.at(e));
+            CHECK(watch.rounding.at("op forward").exponents.at(e) == of_rounded.at(e));
+        }
+        CHECK(watch.rounding.at("op forward").exponents.total() == h.total());
+        CHECK(watch.rounding.at("op forward").zeros == of_rounded.zeros());
+        CHECK(watch.rounding.at("op forward").overflows == counts.overflows);
+        CHECK(watch.rounding.at("op forward").underflows == counts.underflows);
+    }
+    omp_set_num_threads(threads);
+}
+
+/// A tape under watch in a recipe that keeps everything as it is stored.
+struct Watched {
+    Watch watch;
+    Engine engine;
+    explicit Watched(std::string_view recipe) : engine(recipe, "soft:ieee") { engine.watch = &watch; }
+};
+
+Tensor<float> fp16_tensor(Shape shape, std::vector<float> values) {
+    return {std::move(shape), std::move(values), formats::fp16};
+}
+
+TEST_CASE("overflows and underflows are counted where they happen") {
+    Watched w("mixed_fp16");
+    Tape<float> tape(w.engine);
+    const Var<float> x = tape.leaf(fp16_tensor({4}, {60000.0F, 0x1p-20F, 1.0F, 0.0F}));
+    const Var<float> y = tape.leaf(fp16_tensor({4}, {60000.0F, 0x1p-20F, 1.0F, -1.0F}));
+    (void)multiply(x, y);
+    const RoundingCounts& counts = w.watch.rounding.at("multiply forward");
+    CHECK(counts.elements == 4);
+    CHECK(counts.overflows == 1);
+    CHECK(counts.underflows == 1);
+    CHECK(counts.zeros == 2);  // the product that underflowed, and -0
+}
+
+TEST_CASE("why-nan names the first operation that made an infinity, its element and its operands") {
+    Watched w("mixed_fp16");
+    w.engine.step = 17;
+    Tape<float> tape(w.engine);
+    const Tape<float>::Scope scope(tape, "block");
+    const Var<float> x = tape.leaf(fp16_tensor({3}, {1.0F, 300.0F, 2.0F}));
+    const Var<float> y = multiply(x, x);
+    CHECK(w.watch.first_nonfinite->label == "block/multiply");
+    const Var<float> z = subtract(y, y);  // infinity - infinity comes later and is not the cause
+    CHECK(std::isnan(z.value()[1]));
+    REQUIRE(w.watch.first_nonfinite);
+    CHECK(w.watch.first_nonfinite->text() ==
+          "step 17, block/multiply, forward: element 1 became inf (0x7f800000) in fp16\n"
+          "  block/leaf (3): largest magnitude 300 (0x43960000), at this place 300 (0x43960000)\n"
+          "  block/leaf (3): largest magnitude 300 (0x43960000), at this place 300 (0x43960000)\n");
+}
+
+TEST_CASE("why-nan finds a gradient that overflows in the backward pass") {
+    Watched w("mixed_fp16");
+    Tape<float> tape(w.engine);
+    const Var<float> x = tape.leaf(fp16_tensor({1}, {2.0F}));
+    const Var<float> y = scaled(x, 0x1p10);
+    tape.backward(scaled(cast(y, formats::fp32), 0x1p8));
+    REQUIRE(w.watch.first_nonfinite);
+    CHECK(w.watch.first_nonfinite->label == "scale");
+    CHECK(w.watch.first_nonfinite->pass == "backward, gradient of leaf");
+    CHECK(w.watch.first_nonfinite->operands.at(0).largest == 256.0F);
+}
+
+TEST_CASE("nothing is reported while all is finite") {
+    Watched w("mixed_fp16");
+    Tape<float> tape(w.engine);
+    const Var<float> x = tape.leaf(fp16_tensor({2}, {2.0F, -3.0F}));
+    tape.backward(reshape(slice(multiply(x, x), 0, 0, 1), {}));
+    CHECK(!w.watch.first_nonfinite);
+    CHECK(x.gradient()[0] == 4.0F);
+}
+
+TEST_CASE("a gradient that an operation hands on as it is, is not counted again") {
+    Watched w("mixed_fp16");
+    Tape<float> tape(w.engine);
+    const Var<float> x = tape.leaf(fp16_tensor({2, 2}, {1.0F, 2.0F, 3.0F, 4.0F}));
+    const Var<float> y = add(x, permute(x, {1, 0}));
+    const Var<float> z = concat(std::vector<Var<float>>{slice(y, 0, 1, 1), slice(y, 0, 0, 1)}, 0);
+    const Var<float> last = reshape(slice(reshape(z, {4}), 0, 1, 1), {});
+    tape.backward(multiply(last, last));  // (x11 + x11) squared
+    CHECK(x.gradient()[3] == 32.0F);
+    for (const auto& [place, counts] : w.watch.rounding) {
+        CAPTURE(place);
+        CHECK((place.find("backward") == std::string::npos || place.starts_with("multiply")));
+    }
+    CHECK(w.watch.rounding.at("multiply backward, gradient of reshape_2").elements == 2);  // the factor stands twice
+}
+
+TEST_CASE("a gradient handed on into a narrower format is rounded, counted and searched") {
+    Watched w("mixed_fp16+fused");  // the sum is held, and its gradient handed on, in the steps' fp32
+    Tape<float> tape(w.engine);
+    const Var<float> x = tape.leaf(fp16_tensor({}, {1.0F}));
+    tape.backward(scaled(add(x, x), 0x1p20));
+    CHECK(std::isinf(x.gradient()[0]));
+    CHECK(w.watch.rounding.at("add backward, gradient of leaf").overflows == 2);
+    CHECK(w.watch.first_nonfinite->label == "add");
+}
+
+TEST_CASE("bytes are counted by role and format") {
+    Trainer<float> trainer(Engine("mixed_fp16", "soft:ieee"), 1);
+    const Mlp<float> net(trainer.model(), {196, 16, 10});
+    trainer.optimize({.kind = OptimizerKind::adam, .learning_rate = 0.001});
+    const std::int64_t weights = 196 * 16 + 16 + 16 * 10 + 10;
+    CHECK(trainer.bytes().weights.stored == 2 * weights);
+    CHECK(trainer.bytes().weights.held == 4 * weights);
+    CHECK(trainer.bytes().masters.stored == 4 * weights);
+    CHECK(trainer.bytes().optimizer.stored == 8 * weights);  // two fp32 numbers a weight, from the first step on
+    CHECK(trainer.bytes().activations.stored == 0);
+    const Dataset data = generated_digits({.count = 8, .side = 14, .seed = 1});
+    const Batch batch = batch_of(data, {0, 1, 2, 3, 4, 5, 6, 7});
+    trainer.step([&](Tape<float>& tape) { return cross_entropy(net(images_on(tape, batch.images)), batch.labels); });
+    CHECK(trainer.bytes().optimizer.stored == 8 * weights);
+    // fp16 images, two layers of activations and relu; logits again in fp32, the loss and its scaled self.
+    CHECK(trainer.bytes().activations.stored == 2 * 8 * (196 + 16 + 16 + 10) + 4 * 8 * 10 + 8);
+}
+
+TEST_CASE("updates that change nothing and gradients of zero are counted") {
+    Model<float> model(recipe_by_name("fp16"), 1);
+    Parameter<float>& w = model.add("w", {4}, Init::constant(1));
+    Optimizer<float> optimizer(model, {.learning_rate = 1});
+    w.gradient = fp16_tensor({4}, {0x1p-12F, 0x1p-9F, -0.0F, 0.0F});
+    optimizer.step();
+    CHECK(optimizer.counts().weights == 4);
+    CHECK(optimizer.counts().swamped == 1);
+    CHECK(optimizer.counts().zero_gradients == 2);
+}
+
+}  // namespace
