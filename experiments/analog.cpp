@@ -52,8 +52,8 @@ class Crossbars {
     Crossbars(const Devices& devices, Transfer transfer, std::uint64_t seed)
         : devices_(devices), transfer_(transfer), random_(seed, "devices") {}
 
-    void program_first(Model<float>& model) {
-        for (Parameter<float>& parameter : model.parameters()) {
+    void program_first(Model& model) {
+        for (Parameter& parameter : model.parameters()) {
             if (parameter.value.rank() != 2) continue;  // biases are digital
             const double range = 6 / std::sqrt(static_cast<double>(parameter.value.dim(1)));
             Array array{&parameter, range, std::ldexp(2 * range, -static_cast<int>(devices_.bits)), {}, {}, {}};
@@ -88,7 +88,7 @@ class Crossbars {
 
   private:
     struct Array {
-        Parameter<float>* parameter;
+        Parameter* parameter;
         double range;
         double step;
         std::vector<double> conductance;
@@ -131,8 +131,8 @@ struct Plan {
     void add(Trial trial, Transfer transfer, const Devices& devices) {
         if (transfer != Transfer::digital) {
             const auto bars = std::make_shared<Crossbars>(devices, transfer, trial.seed);
-            trial.prepare = [bars](Trainer<float>& trainer) { bars->program_first(trainer.model()); };
-            trial.after_step = [bars](Trainer<float>&, const StepResult&) { bars->program_updates(); };
+            trial.prepare = [bars](Trainer& trainer) { bars->program_first(trainer.model()); };
+            trial.after_step = [bars](Trainer&, const StepResult&) { bars->program_updates(); };
             crossbars.push_back(bars);
         }
         trials.push_back(std::move(trial));

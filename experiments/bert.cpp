@@ -156,16 +156,16 @@ TextBatch batch_of_pairs(const WordPieces& pieces, const std::vector<SentencePai
 constexpr Index heads = 2;
 
 struct SmallBert {
-    Embedding<float> words, places, types;
-    LayerNorm<float> norm;
+    Embedding words, places, types;
+    LayerNorm norm;
     TransformerBlock block1, block2;
-    Linear<float> mlm_hidden;
-    LayerNorm<float> mlm_norm;
-    Linear<float> mlm_out;
-    Linear<float> pooler;
-    Linear<float> nsp_out;
+    Linear mlm_hidden;
+    LayerNorm mlm_norm;
+    Linear mlm_out;
+    Linear pooler;
+    Linear nsp_out;
 
-    SmallBert(Model<float>& model, Index rows, Index width)
+    SmallBert(Model& model, Index rows, Index width)
         : words(model, "words", rows, width),
           places(model, "places", 64, width),
           types(model, "types", 2, width),
@@ -180,30 +180,30 @@ struct SmallBert {
 
     /// Scores of the masked words and of "follows, does not".
     struct Scores {
-        Var<float> words;
-        Var<float> next;
+        Var words;
+        Var next;
     };
-    Scores operator()(Tape<float>& tape, const TextBatch& batch) const {
+    Scores operator()(Tape& tape, const TextBatch& batch) const {
         std::vector<int> at;
         for (Index i = 0; i < batch.count * batch.length; ++i) at.push_back(static_cast<int>(i % batch.length));
         const Shape shape{batch.count, batch.length};
-        const Var<float> word = words(tape, batch.rows, shape);
-        const Var<float> place = places(tape, at, shape);
-        const Var<float> type = types(tape, batch.types, shape);
+        const Var word = words(tape, batch.rows, shape);
+        const Var place = places(tape, at, shape);
+        const Var type = types(tape, batch.types, shape);
         // Places and types start small beside the words, so that averages over words are seen early.
-        Var<float> x = norm(add(add(word, scaled(place, 0.25)), scaled(type, 0.5)));
-        const Var<float> penalty = padding_penalty(tape, batch);
+        Var x = norm(add(add(word, scaled(place, 0.25)), scaled(type, 0.5)));
+        const Var penalty = padding_penalty(tape, batch);
         x = block2(block1(x, false, penalty), false, penalty);
-        const Var<float> flat = reshape(x, {batch.count * batch.length, x.dim(2)});
-        const Var<float> masked = embedding(flat, batch.places, {static_cast<Index>(batch.places.size())});
-        const Var<float> first = reshape(slice(x, 1, 0, 1), {batch.count, x.dim(2)});
+        const Var flat = reshape(x, {batch.count * batch.length, x.dim(2)});
+        const Var masked = embedding(flat, batch.places, {static_cast<Index>(batch.places.size())});
+        const Var first = reshape(slice(x, 1, 0, 1), {batch.count, x.dim(2)});
         return {mlm_out(mlm_norm(gelu(mlm_hidden(masked)))), nsp_out(tanh(pooler(first)))};
     }
 
   private:
     /// (count * heads, length, length): -10000 towards padding.
-    static Var<float> padding_penalty(Tape<float>& tape, const TextBatch& batch) {
-        Tensor<float> penalty({batch.count * heads, batch.length, batch.length});
+    static Var padding_penalty(Tape& tape, const TextBatch& batch) {
+        Tensor penalty({batch.count * heads, batch.length, batch.length});
         for (Index i = 0; i < penalty.size(); ++i) {
             const Index text = i / (heads * batch.length * batch.length);
             const auto place = static_cast<std::size_t>(text * batch.length + i % batch.length);
@@ -222,11 +222,11 @@ Learned train(const RunContext& context, const Arithmetic& arithmetic, std::uint
     const Settings& settings = context.settings;
     const std::vector<SentencePair> all =
         generated_sentence_pairs(static_cast<Index>(settings.integer("pairs")), context.seed);
-    Trainer<float> trainer(Engine(arithmetic.recipe, make_backend(arithmetic.backend)), seed);
+    Trainer trainer(Engine(arithmetic.recipe, make_backend(arithmetic.backend)), seed);
     trainer.keep_trace = false;
     const SmallBert net(trainer.model(), pieces.rows(), static_cast<Index>(settings.integer("hidden")));
     trainer.optimize({.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate")});
-    trainer.before_update = [](Optimizer<float>& optimizer) { optimizer.clip_by_norm(1); };
+    trainer.before_update = [](Optimizer& optimizer) { optimizer.clip_by_norm(1); };
     BatchSchedule batches(static_cast<Index>(all.size()), static_cast<Index>(settings.integer("batch")), seed);
     Learned learned;
     for (std::int64_t step = 0; step < settings.integer("steps"); ++step) {
@@ -234,9 +234,9 @@ Learned train(const RunContext& context, const Arithmetic& arithmetic, std::uint
         for (const Index i : batches.next()) pairs.push_back(all[static_cast<std::size_t>(i)]);
         const TextBatch batch =
             batch_of_pairs(pieces, pairs, Random(seed, hash_of("masks") + static_cast<std::uint64_t>(step)));
-        note(trainer.step([&](Tape<float>& tape) {
+        note(trainer.step([&](Tape& tape) {
             const SmallBert::Scores scores = net(tape, batch);
-            const Var<float> words = cross_entropy(scores.words, batch.words);
+            const Var words = cross_entropy(scores.words, batch.words);
             return add(words, cross_entropy(scores.next, batch.labels));
         }),
              learned);
@@ -244,9 +244,9 @@ Learned train(const RunContext& context, const Arithmetic& arithmetic, std::uint
     const TextBatch test = batch_of_pairs(
         pieces, generated_sentence_pairs(static_cast<Index>(settings.integer("test_pairs")), context.seed, "test"),
         Random(context.seed, "masks of the test"));
-    Tape<float> tape(trainer.engine());
+    Tape tape(trainer.engine());
     const SmallBert::Scores scores = net(tape, test);
-    const Tensor<float>& next = scores.next.value();
+    const Tensor& next = scores.next.value();
     Index right = 0;
     for (Index i = 0; i < test.count; ++i) {
         right += (next[2 * i + 1] > next[2 * i] ? 1 : 0) == test.labels[static_cast<std::size_t>(i)] ? 1 : 0;

@@ -147,11 +147,11 @@ void claim_rules(const std::vector<Rule>& rules, Result& result) {
 float sum_of_equal_softmax(const FloatFormat& format, Index count) {
     Recipe recipe{.name = "softmax", .low = format, .inputs = format, .compute = format};
     const Engine engine(recipe, make_backend("soft:ieee"));
-    Tape<float> tape(engine);
-    Tensor<float> scores({1, count});
+    Tape tape(engine);
+    Tensor scores({1, count});
     scores.set_format(format);
     double sum = 0;
-    const Var<float> probabilities = softmax(tape.constant(std::move(scores)));
+    const Var probabilities = softmax(tape.constant(std::move(scores)));
     for (const float p : probabilities.value().values()) sum += static_cast<double>(p);
     return static_cast<float>(sum);
 }

@@ -59,20 +59,20 @@ Characters load_text(const RunContext& context, Result& result) {
 }
 
 /// Characters to scores of the next one, (time, batch) to (time * batch, alphabet).
-using CharacterNet = std::function<Var<float>(Tape<float>&, const std::vector<int>&, Index length, Index batch)>;
+using CharacterNet = std::function<Var(Tape&, const std::vector<int>&, Index length, Index batch)>;
 
 template <class Cell>
-CharacterNet make_net(Model<float>& model, Index alphabet, Index hidden) {
+CharacterNet make_net(Model& model, Index alphabet, Index hidden) {
     struct Net {
-        Embedding<float> embedding;
+        Embedding embedding;
         Cell cell;
-        Linear<float> out;
+        Linear out;
     };
-    auto net = std::make_shared<const Net>(Net{Embedding<float>(model, "embedding", alphabet, 32),
-                                               Cell(model, "cell", 32, hidden),
-                                               Linear<float>(model, "out", hidden, alphabet)});
-    return [net](Tape<float>& tape, const std::vector<int>& ids, Index length, Index batch) {
-        const Var<float> scores = net->out(net->cell(net->embedding(tape, ids, {length, batch})));
+    auto net =
+        std::make_shared<const Net>(Net{Embedding(model, "embedding", alphabet, 32), Cell(model, "cell", 32, hidden),
+                                        Linear(model, "out", hidden, alphabet)});
+    return [net](Tape& tape, const std::vector<int>& ids, Index length, Index batch) {
+        const Var scores = net->out(net->cell(net->embedding(tape, ids, {length, batch})));
         return reshape(scores, {length * batch, scores.dim(2)});
     };
 }
@@ -104,8 +104,8 @@ double measure(const Engine& engine, const CharacterNet& net, const std::vector<
     const auto count = static_cast<Index>(tokens.size());
     for (Index start = 0; start + length < count && starts.size() < 64; start += length) starts.push_back(start);
     const Pieces pieces(tokens, starts, length);
-    Tape<float> tape(engine);
-    const Var<float> scores = net(tape, pieces.ids, length, static_cast<Index>(starts.size()));
+    Tape tape(engine);
+    const Var scores = net(tape, pieces.ids, length, static_cast<Index>(starts.size()));
     return bits(static_cast<double>(cross_entropy(scores, pieces.next).value()[0]));
 }
 
@@ -115,12 +115,12 @@ Learned train(const RunContext& context, const Arithmetic& arithmetic, std::uint
     const auto length = static_cast<Index>(settings.integer("piece"));
     const auto hidden = static_cast<Index>(settings.integer("hidden"));
     const auto alphabet = static_cast<Index>(text.alphabet.size());
-    Trainer<float> trainer(Engine(arithmetic.recipe, make_backend(arithmetic.backend)), seed);
+    Trainer trainer(Engine(arithmetic.recipe, make_backend(arithmetic.backend)), seed);
     trainer.keep_trace = false;
-    const CharacterNet net = multiplicative ? make_net<MultiplicativeLstm<float>>(trainer.model(), alphabet, hidden)
-                                            : make_net<Lstm<float>>(trainer.model(), alphabet, hidden);
+    const CharacterNet net = multiplicative ? make_net<MultiplicativeLstm>(trainer.model(), alphabet, hidden)
+                                            : make_net<Lstm>(trainer.model(), alphabet, hidden);
     trainer.optimize({.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate")});
-    trainer.before_update = [](Optimizer<float>& optimizer) { optimizer.clip_by_norm(1); };
+    trainer.before_update = [](Optimizer& optimizer) { optimizer.clip_by_norm(1); };
     Random random(seed, "pieces of text");
     Learned learned;
     for (std::int64_t step = 0; step < settings.integer("steps"); ++step) {
@@ -130,14 +130,14 @@ Learned train(const RunContext& context, const Arithmetic& arithmetic, std::uint
                 static_cast<Index>(random.below(text.train.size() - static_cast<std::size_t>(length) - 1)));
         }
         const Pieces pieces(text.train, starts, length);
-        const StepResult done = trainer.step([&](Tape<float>& tape) {
+        const StepResult done = trainer.step([&](Tape& tape) {
             return cross_entropy(net(tape, pieces.ids, length, static_cast<Index>(starts.size())), pieces.next);
         });
         note(done, learned);
         learned.losses.back() = bits(done.loss);
     }
     double largest = 0;
-    for (const Parameter<float>& parameter : trainer.model().parameters()) {
+    for (const Parameter& parameter : trainer.model().parameters()) {
         if (!parameter.name.starts_with("cell")) continue;
         for (const float w : parameter.updated().values())
             largest = std::max(largest, std::fabs(static_cast<double>(w)));

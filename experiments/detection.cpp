@@ -31,14 +31,14 @@ struct Seen {
 Learned train(const RunContext& context, const Arithmetic& arithmetic, std::uint64_t seed, const Scenery& scenery,
               double weight, std::int64_t steps, Seen& seen) {
     const Settings& settings = context.settings;
-    const TaskBuilder builder = [&](Model<float>& model, std::uint64_t) -> Task {
+    const TaskBuilder builder = [&](Model& model, std::uint64_t) -> Task {
         const Detector net(model, static_cast<Index>(settings.integer("channels")));
         const Index count = scenery.train.images.size();
         const auto order = std::make_shared<BatchSchedule>(
             count, std::min(count, static_cast<Index>(settings.integer("batch"))), seed);
-        const auto loss = [=, &scenery](Tape<float>& tape, std::int64_t step) {
+        const auto loss = [=, &scenery](Tape& tape, std::int64_t step) {
             const std::vector<Index> which = order->at(step);
-            const Var<float> said = net(centred_on(tape, scenery.train.images, which, 2));
+            const Var said = net(centred_on(tape, scenery.train.images, which, 2));
             return detection_loss(said, Targets(scenery, which), weight);
         };
         return {loss, [=, &scenery, &seen](const Engine& engine) {
@@ -48,7 +48,7 @@ Learned train(const RunContext& context, const Arithmetic& arithmetic, std::uint
                     return mean_average_precision(seen.detections, truths_of(scenery.test));
                 }};
     };
-    const auto watch = [&seen](Trainer<float>& trainer) {
+    const auto watch = [&seen](Trainer& trainer) {
         trainer.watch([](std::int64_t step) { return step % 10 == 0; },
                       [&seen](const TapEvent& event) {
                           if (event.role != TensorRole::activation_gradient || !event.name.ends_with("/conv2d")) return;

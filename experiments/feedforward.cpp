@@ -19,10 +19,10 @@ constexpr double centre = 8;
 
 /// Embeddings of the categories beside the numbers, and two hidden layers.
 struct SalesNet {
-    Embedding<float> shop, weekday, month, kind;
-    Linear<float> fc1, fc2, out;
+    Embedding shop, weekday, month, kind;
+    Linear fc1, fc2, out;
 
-    SalesNet(Model<float>& model, Index shops, Index hidden)
+    SalesNet(Model& model, Index shops, Index hidden)
         : shop(model, "shop", shops, 8),
           weekday(model, "weekday", 7, 4),
           month(model, "month", 12, 4),
@@ -31,7 +31,7 @@ struct SalesNet {
           fc2(model, "fc2", hidden, hidden / 2),
           out(model, "out", hidden / 2, 1) {}
 
-    Var<float> operator()(Tape<float>& tape, const std::vector<SalesRow>& rows) const {
+    Var operator()(Tape& tape, const std::vector<SalesRow>& rows) const {
         const auto count = static_cast<Index>(rows.size());
         const auto column = [&](int SalesRow::*field) {
             std::vector<int> ids;
@@ -45,18 +45,18 @@ struct SalesNet {
             numbers(i, 1) = static_cast<float>(row.holiday);
             numbers(i, 2) = static_cast<float>(row.distance) / 10000.0F;
         }
-        const Var<float> a = shop(tape, column(&SalesRow::shop), {count});
-        const Var<float> b = weekday(tape, column(&SalesRow::weekday), {count});
-        const Var<float> c = month(tape, column(&SalesRow::month), {count});
-        const Var<float> d = kind(tape, column(&SalesRow::kind), {count});
-        const Var<float> e = images_on(tape, numbers);
-        const Var<float> x = concat(std::vector<Var<float>>{a, b, c, d, e}, 1);
+        const Var a = shop(tape, column(&SalesRow::shop), {count});
+        const Var b = weekday(tape, column(&SalesRow::weekday), {count});
+        const Var c = month(tape, column(&SalesRow::month), {count});
+        const Var d = kind(tape, column(&SalesRow::kind), {count});
+        const Var e = images_on(tape, numbers);
+        const Var x = concat(std::vector<Var>{a, b, c, d, e}, 1);
         return out(relu(fc2(relu(fc1(x)))));
     }
 };
 
-Tensor<float> targets_of(const std::vector<SalesRow>& rows) {
-    Tensor<float> targets({static_cast<Index>(rows.size()), 1});
+Tensor targets_of(const std::vector<SalesRow>& rows) {
+    Tensor targets({static_cast<Index>(rows.size()), 1});
     for (std::size_t i = 0; i < rows.size(); ++i) {
         targets[static_cast<Index>(i)] = static_cast<float>(step::log(static_cast<double>(rows[i].sales)) - centre);
     }
@@ -75,8 +75,8 @@ Split split(const SalesData& data) {
 
 /// Root of the mean squared relative error of the sales: what the competition of the source's data was judged by.
 double relative_error(const Engine& engine, const SalesNet& net, const std::vector<SalesRow>& rows) {
-    Tape<float> tape(engine);
-    const Tensor<float>& logs = net(tape, rows).value();
+    Tape tape(engine);
+    const Tensor& logs = net(tape, rows).value();
     double sum = 0;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         const double guess = step::exp(static_cast<double>(logs[static_cast<Index>(i)]) + centre);
@@ -89,7 +89,7 @@ double relative_error(const Engine& engine, const SalesNet& net, const std::vect
 Learned train(const RunContext& context, const Arithmetic& arithmetic, std::uint64_t seed, const SalesData& data) {
     const Settings& settings = context.settings;
     const Split rows = split(data);
-    Trainer<float> trainer(Engine(arithmetic.recipe, make_backend(arithmetic.backend)), seed);
+    Trainer trainer(Engine(arithmetic.recipe, make_backend(arithmetic.backend)), seed);
     trainer.keep_trace = false;
     const SalesNet net(trainer.model(), data.shops, static_cast<Index>(settings.integer("hidden")));
     trainer.optimize({.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate")});
@@ -98,7 +98,7 @@ Learned train(const RunContext& context, const Arithmetic& arithmetic, std::uint
     for (std::int64_t step = 0; step < settings.integer("steps"); ++step) {
         std::vector<SalesRow> batch;
         for (const Index i : batches.next()) batch.push_back(rows.train[static_cast<std::size_t>(i)]);
-        note(trainer.step([&](Tape<float>& tape) { return mse(net(tape, batch), targets_of(batch)); }), learned);
+        note(trainer.step([&](Tape& tape) { return mse(net(tape, batch), targets_of(batch)); }), learned);
     }
     learned.scores = {relative_error(trainer.engine(), net, rows.test)};
     return learned;

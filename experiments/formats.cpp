@@ -170,15 +170,15 @@ Identity multiply_by_identity(const RunContext& context, std::string_view recipe
     constexpr Index n = 64;
     const Engine engine(under_wide_control(context, recipe_by_name(recipe)),
                         make_backend(backend_or_ieee(context.backend)));
-    Tape<float> tape(engine);
-    Tensor<float> a({n, n});
-    Tensor<float> identity({n, n});
+    Tape tape(engine);
+    Tensor a({n, n});
+    Tensor identity({n, n});
     Random random(context.seed, "A");
     for (float& x : a.values()) x = static_cast<float>(random.uniform());
     for (Index i = 0; i < n; ++i) identity[i * n + i] = 1;
-    const Var<float> x = tape.constant(a);
-    const Var<float> product = matmul(x, tape.constant(identity));
-    const Var<float> same = relu(x);
+    const Var x = tape.constant(a);
+    const Var product = matmul(x, tape.constant(identity));
+    const Var same = relu(x);
     Identity found;
     for (Index i = 0; i < a.size(); ++i) {
         const auto bits = [](float v) { return std::bit_cast<std::uint32_t>(v); };

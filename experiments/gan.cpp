@@ -26,21 +26,20 @@ constexpr Index shown = 4;
 
 /// Noise to faces: a dense layer makes 4 x 4 pixels, each block doubles the side; every stage has its way to grey.
 struct Generator {
-    Linear<float> start;
-    std::vector<ConvTranspose2d<float>> up;
-    std::vector<Conv2d<float>> to_grey;
+    Linear start;
+    std::vector<ConvTranspose2d> up;
+    std::vector<Conv2d> to_grey;
     Index width;
 
-    Generator(Model<float>& model, Index channels)
-        : start(model, "start", noise_numbers, channels * 16), width(channels) {
+    Generator(Model& model, Index channels) : start(model, "start", noise_numbers, channels * 16), width(channels) {
         for (std::size_t s = 0; s < stages; ++s) {
             up.emplace_back(model, fmt::format("up{}", s), channels, channels, 4,
                             ConvOptions{.stride = 2, .padding = 1});
             to_grey.emplace_back(model, fmt::format("to_grey{}", s), channels, 1, 3, ConvOptions{.padding = 1});
         }
     }
-    Var<float> operator()(Tape<float>& tape, const Matrix& noise, std::size_t stage) const {
-        Var<float> x = leaky_relu(start(images_on(tape, noise)), 0.2);
+    Var operator()(Tape& tape, const Matrix& noise, std::size_t stage) const {
+        Var x = leaky_relu(start(images_on(tape, noise)), 0.2);
         x = reshape(x, {noise.rows(), width, 4, 4});
         for (std::size_t s = 0; s <= stage; ++s) x = leaky_relu(up[s](x), 0.2);
         return tanh(to_grey[stage](x));
@@ -49,18 +48,18 @@ struct Generator {
 
 /// The same backwards: faces to one score, high for real ones.
 struct Critic {
-    std::vector<Conv2d<float>> from_grey;
-    std::vector<Conv2d<float>> down;
-    Linear<float> score;
+    std::vector<Conv2d> from_grey;
+    std::vector<Conv2d> down;
+    Linear score;
 
-    Critic(Model<float>& model, Index channels) : score(model, "score", channels * 16, 1) {
+    Critic(Model& model, Index channels) : score(model, "score", channels * 16, 1) {
         for (std::size_t s = 0; s < stages; ++s) {
             from_grey.emplace_back(model, fmt::format("from_grey{}", s), 1, channels, 3, ConvOptions{.padding = 1});
             down.emplace_back(model, fmt::format("down{}", s), channels, channels, 4,
                               ConvOptions{.stride = 2, .padding = 1});
         }
     }
-    Var<float> operator()(Var<float> x, std::size_t stage) const {
+    Var operator()(Var x, std::size_t stage) const {
         x = leaky_relu(from_grey[stage](x), 0.2);
         for (std::size_t s = stage + 1; s > 0; --s) x = leaky_relu(down[s - 1](x), 0.2);
         return score(reshape(x, {x.dim(0), x.dim(1) * 16}));
@@ -90,13 +89,13 @@ struct GanOptions {
 };
 
 /// One optimizer's step on a loss under a scaler.
-void update(GradScaler<float>& scaler, Optimizer<float>& optimizer, Tape<float>& tape, Var<float> loss, Trace& trace) {
+void update(GradScaler& scaler, Optimizer& optimizer, Tape& tape, Var loss, Trace& trace) {
     trace.losses.push_back(static_cast<double>(loss.value()[0]));
     trace.scales.push_back(scaler.value());
     tape.backward(scaler.scale(loss));
     scaler.unscale(optimizer);
     float largest = 0;
-    for (const Tensor<float>& gradient : optimizer.gradients()) {
+    for (const Tensor& gradient : optimizer.gradients()) {
         for (const float g : gradient.values()) largest = std::isfinite(g) ? std::max(largest, std::fabs(g)) : largest;
     }
     trace.largest.push_back(static_cast<double>(largest));
@@ -112,7 +111,7 @@ Matrix random_noise(Index rows, Random& random) {
 /// Pixels to -1 .. 1.
 Matrix bright(const Batch& batch) { return (batch.images.array() * 2 - 1).matrix(); }
 
-Tensor<float> all(Index count, float value) {
+Tensor all(Index count, float value) {
     return {{count, 1}, std::vector<float>(static_cast<std::size_t>(count), value)};
 }
 
@@ -120,16 +119,16 @@ GanRun train(const Arithmetic& arithmetic, std::uint64_t seed, const std::array<
              const GanOptions& options) {
     Engine engine(arithmetic.recipe, make_backend(arithmetic.backend));
     engine.seed = seed;
-    Model<float> generator_model(engine.recipe, seed);
-    Model<float> critic_model(engine.recipe, seed + 1000);
+    Model generator_model(engine.recipe, seed);
+    Model critic_model(engine.recipe, seed + 1000);
     const Generator generator(generator_model, options.channels);
     const Critic critic(critic_model, options.channels);
     const OptimizerOptions adam{.kind = OptimizerKind::adam, .learning_rate = options.learning_rate, .beta1 = 0.5};
-    Optimizer<float> generator_optimizer(generator_model, adam);
-    Optimizer<float> critic_optimizer(critic_model, adam);
-    GradScaler<float> first(engine.recipe.loss_scale);
-    GradScaler<float> second(engine.recipe.loss_scale);
-    GradScaler<float>& critic_scaler = options.one_scaler ? first : second;
+    Optimizer generator_optimizer(generator_model, adam);
+    Optimizer critic_optimizer(critic_model, adam);
+    GradScaler first(engine.recipe.loss_scale);
+    GradScaler second(engine.recipe.loss_scale);
+    GradScaler& critic_scaler = options.one_scaler ? first : second;
 
     GanRun run;
     Random random(seed, "noise");
@@ -139,17 +138,17 @@ GanRun train(const Arithmetic& arithmetic, std::uint64_t seed, const std::array<
         for (std::int64_t step = 0; step < options.steps; ++step) {
             const Matrix real = bright(batch_of(faces[stage], batches.next()));
             {
-                Tape<float> tape(engine);
-                const Tensor<float> fake = generator(tape, random_noise(options.batch, random), stage).value();
-                const Var<float> real_score = critic(reshape(images_on(tape, real), shape), stage);
-                const Var<float> fake_score = critic(tape.constant(fake), stage);
-                const Var<float> real_loss = bce_with_logits(real_score, all(options.batch, 1));
-                const Var<float> loss = add(real_loss, bce_with_logits(fake_score, all(options.batch, 0)));
+                Tape tape(engine);
+                const Tensor fake = generator(tape, random_noise(options.batch, random), stage).value();
+                const Var real_score = critic(reshape(images_on(tape, real), shape), stage);
+                const Var fake_score = critic(tape.constant(fake), stage);
+                const Var real_loss = bce_with_logits(real_score, all(options.batch, 1));
+                const Var loss = add(real_loss, bce_with_logits(fake_score, all(options.batch, 0)));
                 update(critic_scaler, critic_optimizer, tape, loss, run.critic);
                 if (!options.one_scaler) critic_scaler.update();
             }
-            Tape<float> tape(engine);
-            const Var<float> score = critic(generator(tape, random_noise(options.batch, random), stage), stage);
+            Tape tape(engine);
+            const Var score = critic(generator(tape, random_noise(options.batch, random), stage), stage);
             update(first, generator_optimizer, tape, bce_with_logits(score, all(options.batch, 1)), run.generator);
             first.update();
             critic_model.clear_gradients();  // the critic only passed them on
@@ -159,10 +158,10 @@ GanRun train(const Arithmetic& arithmetic, std::uint64_t seed, const std::array<
     // Means over the last stage's faces.
     constexpr std::size_t last = stages - 1;
     const Index pixels = side_of(last) * side_of(last);
-    Tape<float> tape(engine);
+    Tape tape(engine);
     Random fresh(seed, "noise for judging");
     const Index judged = std::min<Index>(faces[last].size(), 128);
-    const Tensor<float> fakes = generator(tape, random_noise(judged, fresh), last).value();
+    const Tensor fakes = generator(tape, random_noise(judged, fresh), last).value();
     std::vector<double> mean(static_cast<std::size_t>(pixels));
     for (Index i = 0; i < judged; ++i) {
         const std::uint8_t* real = faces[last].pixels.data() + i * pixels;

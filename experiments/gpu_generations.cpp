@@ -35,8 +35,8 @@ std::vector<MatrixUnit> compared_units(const RunContext& context) {
 
 /// A trainer and its net.
 struct Lane {
-    Trainer<float> trainer;
-    Mlp<float> net;
+    Trainer trainer;
+    Mlp net;
     std::vector<double> losses{};
 
     Lane(const std::string& recipe, const std::string& backend, const std::vector<Index>& widths, std::uint64_t seed)
@@ -45,16 +45,14 @@ struct Lane {
     }
 
     void step(const Batch& batch) {
-        losses.push_back(trainer
-                             .step([&](Tape<float>& tape) {
-                                 return cross_entropy(net(images_on(tape, batch.images)), batch.labels);
-                             })
-                             .loss);
+        losses.push_back(
+            trainer.step([&](Tape& tape) { return cross_entropy(net(images_on(tape, batch.images)), batch.labels); })
+                .loss);
     }
 };
 
 /// |x - y| / |y| over all parameters, Euclidean.
-double distance(const Model<float>& x, const Model<float>& y) {
+double distance(const Model& x, const Model& y) {
     double difference = 0;
     double size = 0;
     for (std::size_t i = 0; i < x.parameters().size(); ++i) {

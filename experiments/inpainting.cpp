@@ -46,22 +46,21 @@ struct Options {
 };
 
 /// Mean squared errors where pixels are there, six times those in the holes, and of the Gram matrices.
-Var<float> loss_of(const InpaintingNet& net, Var<float> images, const Matrix& there, std::uint64_t seed,
-                   const Options& options) {
+Var loss_of(const InpaintingNet& net, Var images, const Matrix& there, std::uint64_t seed, const Options& options) {
     const Matrix holes = (1 - there.array()).matrix();
-    const Var<float> filled = net(images, there);
+    const Var filled = net(images, there);
     const auto error_in = [&](const Matrix& mask, double weight) {
-        const Var<float> wanted = masked(images, mask);
+        const Var wanted = masked(images, mask);
         return scaled(mse(masked(filled, mask), wanted.value()),
                       weight * static_cast<double>(mask.size()) / static_cast<double>(mask.sum()));
     };
-    const Var<float> seen = error_in(there, 1);
-    const Var<float> unseen = error_in(holes, 6);
-    const Var<float> wanted = gram_of(style_maps_of(images, seed, options.style_range), options.division);
-    const Var<float> given = gram_of(style_maps_of(filled, seed, options.style_range), options.division);
-    const Var<float> style = mse(given, wanted.value());
+    const Var seen = error_in(there, 1);
+    const Var unseen = error_in(holes, 6);
+    const Var wanted = gram_of(style_maps_of(images, seed, options.style_range), options.division);
+    const Var given = gram_of(style_maps_of(filled, seed, options.style_range), options.division);
+    const Var style = mse(given, wanted.value());
     const double square = options.style_range * options.style_range;
-    const Var<float> weighted = scaled(style, 4 / (square * square));
+    const Var weighted = scaled(style, 4 / (square * square));
     return add(add(seen, unseen), weighted);
 }
 
@@ -86,8 +85,7 @@ std::uint8_t byte_of(float bright) {
 }
 
 /// Fills the holes of pictures whose pixels lie from -1 to 1.
-using Filler =
-    std::function<Tensor<float>(const std::vector<Index>& which, const Tensor<float>& wanted, const Matrix& there)>;
+using Filler = std::function<Tensor(const std::vector<Index>& which, const Tensor& wanted, const Matrix& there)>;
 
 /// Root of the mean squared error in the holes of the test pictures, in grey levels; `seen` keeps the first pictures.
 double error_of(const Dataset& test, const Filler& fill, Seen& seen) {
@@ -97,9 +95,9 @@ double error_of(const Dataset& test, const Filler& fill, Seen& seen) {
     for (Index first = 0; first < test.size(); first += 10) {  // each ten with holes of their own
         const std::vector<Index> which = index_range(first, std::min(first + 10, test.size()));
         const Matrix there = with_holes(0, "test holes", first);
-        Tape<float> tape(engine);
-        const Tensor<float> wanted = centred_on(tape, test, which, 1).value();
-        const Tensor<float> filled = fill(which, wanted, there);
+        Tape tape(engine);
+        const Tensor wanted = centred_on(tape, test, which, 1).value();
+        const Tensor filled = fill(which, wanted, there);
         for (Index i = 0; i < filled.size(); ++i) {
             const bool hole = there.data()[i % there.size()] == 0;
             if (seen.filled.size() < shown * static_cast<std::size_t>(test.features())) {
@@ -116,8 +114,8 @@ double error_of(const Dataset& test, const Filler& fill, Seen& seen) {
 }
 
 /// Each plane filled with the mean of what is there of it.
-Tensor<float> with_means(const Tensor<float>& wanted, const Matrix& there) {
-    Tensor<float> filled(wanted.shape());
+Tensor with_means(const Tensor& wanted, const Matrix& there) {
+    Tensor filled(wanted.shape());
     const Index pixels = there.size();
     for (Index plane = 0; plane < wanted.size(); plane += pixels) {
         double sum = 0;
@@ -132,11 +130,10 @@ Tensor<float> with_means(const Tensor<float>& wanted, const Matrix& there) {
 }
 
 /// The largest map over many pictures.
-std::vector<float> largest_map(const Engine& engine, const Dataset& pictures,
-                               const std::function<Var<float>(Var<float>)>& maps_of) {
-    std::vector<Tensor<float>> maps;
+std::vector<float> largest_map(const Engine& engine, const Dataset& pictures, const std::function<Var(Var)>& maps_of) {
+    std::vector<Tensor> maps;
     for (Index first = 0; first < pictures.size(); first += 64) {
-        Tape<float> tape(engine);
+        Tape tape(engine);
         maps.push_back(
             maps_of(centred_on(tape, pictures, index_range(first, std::min(first + 64, pictures.size())), 1)).value());
     }
@@ -145,24 +142,23 @@ std::vector<float> largest_map(const Engine& engine, const Dataset& pictures,
 
 Learned train(const Arithmetic& arithmetic, std::uint64_t seed, const Textures& textures, const Options& options,
               Seen& seen) {
-    const TaskBuilder builder = [&](Model<float>& model, std::uint64_t) -> Task {
+    const TaskBuilder builder = [&](Model& model, std::uint64_t) -> Task {
         const InpaintingNet net(model, options.channels);
         const auto order = std::make_shared<BatchSchedule>(textures.train.size(), options.batch, seed);
-        const auto loss = [=, &textures, &options](Tape<float>& tape, std::int64_t step) {
-            const Var<float> images = centred_on(tape, textures.train, order->at(step), 1);
+        const auto loss = [=, &textures, &options](Tape& tape, std::int64_t step) {
+            const Var images = centred_on(tape, textures.train, order->at(step), 1);
             return loss_of(net, images, with_holes(seed, "holes", step), seed, options);
         };
         return {loss, [=, &textures, &seen](const Engine& engine) {
                     if (seen.looks_at_maps) {
-                        seen.trained_map = largest_map(engine, textures.many, [&](Var<float> images) {
+                        seen.trained_map = largest_map(engine, textures.many, [&](Var images) {
                             return net.features(images, Matrix::Ones(side, side));
                         });
-                        seen.byte_map = largest_map(engine, textures.many, [&](Var<float> images) {
-                            return style_maps_of(images, seed, 127.5);
-                        });
+                        seen.byte_map = largest_map(engine, textures.many,
+                                                    [&](Var images) { return style_maps_of(images, seed, 127.5); });
                     }
                     const Filler fill = [&](const auto& which, const auto&, const Matrix& there) {
-                        Tape<float> tape(engine);
+                        Tape tape(engine);
                         return net(centred_on(tape, textures.test, which, 1), there).value();
                     };
                     return error_of(textures.test, fill, seen);

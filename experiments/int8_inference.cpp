@@ -121,7 +121,7 @@ struct IntegerWeights {
     std::vector<double> scales;
     std::vector<float> bias;
 
-    IntegerWeights(const Tensor<float>& weight, const Tensor<float>& offsets)
+    IntegerWeights(const Tensor& weight, const Tensor& offsets)
         : outputs(weight.dim(0)),
           inputs(weight.size() / weight.dim(0)),
           bias(offsets.values().begin(), offsets.values().end()) {
@@ -210,12 +210,12 @@ struct IntegerNet {
 
 /// The inputs of the three layers over the calibration images, from the net in fp32.
 std::array<std::vector<float>, layers> activations(const Engine& engine, const DigitCnn& net, const Batch& batch) {
-    Tape<float> tape(engine);
-    const Var<float> image = images_on(tape, batch.images);
-    const Var<float> first = max_pool2d(relu(net.conv1(planes(image, net.images))), 2);
-    const Var<float> second = max_pool2d(relu(net.conv2(first)), 2);
+    Tape tape(engine);
+    const Var image = images_on(tape, batch.images);
+    const Var first = max_pool2d(relu(net.conv1(planes(image, net.images))), 2);
+    const Var second = max_pool2d(relu(net.conv2(first)), 2);
     std::array<std::vector<float>, layers> result;
-    const Var<float> seen[] = {image, first, second};
+    const Var seen[] = {image, first, second};
     for (std::size_t i = 0; i < layers; ++i)
         result[i].assign(seen[i].value().values().begin(), seen[i].value().values().end());
     return result;
@@ -232,7 +232,7 @@ struct Quantisation {
 Quantisation quantise(const RunContext& context, const DataSplit& data, std::uint64_t seed) {
     const Settings& settings = context.settings;
     const double shrink = has_control(context, "saturate") ? 1.0 / 32 : 1;
-    Trainer<float> trainer(Engine("fp32", "soft:ieee"), seed);
+    Trainer trainer(Engine("fp32", "soft:ieee"), seed);
     trainer.keep_trace = false;
     const DigitCnn net(trainer.model(), shape_of(data.train), 8, 16);
     trainer.optimize({.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate")});
@@ -240,8 +240,7 @@ Quantisation quantise(const RunContext& context, const DataSplit& data, std::uin
     BatchSchedule batches(data.train.size(), size, seed);
     for (std::int64_t step = 0; step < settings.integer("steps"); ++step) {
         const Batch batch = batch_of(data.train, batches.next());
-        trainer.step(
-            [&](Tape<float>& tape) { return cross_entropy(net(images_on(tape, batch.images)), batch.labels); });
+        trainer.step([&](Tape& tape) { return cross_entropy(net(images_on(tape, batch.images)), batch.labels); });
     }
     Quantisation q;
     q.fp32 = accuracy(trainer.engine(), net, data.test);

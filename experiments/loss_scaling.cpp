@@ -34,7 +34,7 @@ struct Gradients {
 };
 
 /// Looks at every gradient that lies in 16 bits when this net trains in fp16: all but the loss's own.
-void look_at_gradients(Trainer<float>& trainer, const std::shared_ptr<Gradients>& found) {
+void look_at_gradients(Trainer& trainer, const std::shared_ptr<Gradients>& found) {
     const auto tap = [found](const TapEvent& event) {
         if (!is_gradient_role(event.role) || event.values.size() == 1) return;
         found->histogram.add(event.values);
@@ -46,9 +46,9 @@ void look_at_gradients(Trainer<float>& trainer, const std::shared_ptr<Gradients>
         }
     };
     trainer.watch([](std::int64_t) { return true; }, tap);
-    trainer.before_update = [found](Optimizer<float>& optimizer) {
-        const std::vector<Tensor<float>>& tensors = optimizer.gradients();
-        const bool finite = std::all_of(tensors.begin(), tensors.end(), [](const Tensor<float>& t) {
+    trainer.before_update = [found](Optimizer& optimizer) {
+        const std::vector<Tensor>& tensors = optimizer.gradients();
+        const bool finite = std::all_of(tensors.begin(), tensors.end(), [](const Tensor& t) {
             return std::all_of(t.values().begin(), t.values().end(), [](float g) { return std::isfinite(g); });
         });
         found->infinite += finite ? 0 : 1;
@@ -102,7 +102,7 @@ Study study_of(const RunContext& context, const DataSplit& data) {
                               .steps = settings.integer("steps"),
                               .seed = context.seed + seed,
                               .backend = backend_or_ieee(context.backend),
-                              .prepare = [found](Trainer<float>& trainer) { look_at_gradients(trainer, found); }});
+                              .prepare = [found](Trainer& trainer) { look_at_gradients(trainer, found); }});
             gradients.push_back(found);
             owners.push_back(&runs);
         }
@@ -351,7 +351,7 @@ Sawtooth sawtooth_of(const RunContext& context) {
                               .backend = backend_or_ieee(context.backend)});
         }
     }
-    trials[seeds].prepare = [&saw](Trainer<float>& trainer) {
+    trials[seeds].prepare = [&saw](Trainer& trainer) {
         const auto tap = [&saw, &trainer](const TapEvent& event) {
             if (!is_gradient_role(event.role) || event.values.size() == 1) return;
             const auto step = static_cast<std::size_t>(trainer.steps());

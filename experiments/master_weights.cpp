@@ -71,8 +71,8 @@ Recipe recipe_of(const Variant& variant) {
 }
 
 /// Adam's state rounded to bf16 after each step; the steps themselves stay in fp32.
-void round_moments(Optimizer<float>& optimizer) {
-    Optimizer<float>::State state = optimizer.state();
+void round_moments(Optimizer& optimizer) {
+    Optimizer::State state = optimizer.state();
     for (auto& [parameter, tensors] : state) {
         for (auto& [kind, tensor] : tensors) {
             tensor.round_to_format(formats::bf16);
@@ -85,19 +85,19 @@ void round_moments(Optimizer<float>& optimizer) {
 /// Updates that should have moved a weight and did not, by parameter.
 struct Swamped {
     std::map<std::string, std::int64_t> updates, lost;
-    std::vector<Tensor<float>> gradients, weights;
+    std::vector<Tensor> gradients, weights;
 
-    void before(Optimizer<float>& optimizer) {
+    void before(Optimizer& optimizer) {
         gradients = optimizer.gradients();
         weights.clear();
-        for (const Parameter<float>& p : optimizer.model().parameters()) weights.push_back(p.updated());
+        for (const Parameter& p : optimizer.model().parameters()) weights.push_back(p.updated());
     }
-    void after(Optimizer<float>& optimizer) {
+    void after(Optimizer& optimizer) {
         std::size_t i = 0;
-        for (const Parameter<float>& p : optimizer.model().parameters()) {
+        for (const Parameter& p : optimizer.model().parameters()) {
             std::int64_t& all = updates[p.name];
             std::int64_t& unchanged = lost[p.name];
-            const Tensor<float>& now = p.updated();
+            const Tensor& now = p.updated();
             for (Index j = 0; j < now.size(); ++j) {
                 const bool counts = gradients[i][j] != 0;
                 all += counts ? 1 : 0;
@@ -140,7 +140,7 @@ Trial trial_of(const RunContext& context, const Variant& chosen, double rate, co
                 .seed = context.seed + seed,
                 .backend = backend_or_ieee(context.backend)};
     if (variant.bf16_moments) {
-        trial.after_step = [](Trainer<float>& trainer, const StepResult&) { round_moments(trainer.optimizer()); };
+        trial.after_step = [](Trainer& trainer, const StepResult&) { round_moments(trainer.optimizer()); };
     }
     return trial;
 }
@@ -157,10 +157,10 @@ Study study_of(const RunContext& context, const DataSplit& data) {
                 Trial trial = trial_of(context, variant, std::ldexp(1.0, exponent), signs, seed);
                 const auto counts = std::make_shared<Swamped>();
                 if (!variant.bf16_moments) {
-                    trial.prepare = [counts](Trainer<float>& trainer) {
-                        trainer.before_update = [counts](Optimizer<float>& optimizer) { counts->before(optimizer); };
+                    trial.prepare = [counts](Trainer& trainer) {
+                        trainer.before_update = [counts](Optimizer& optimizer) { counts->before(optimizer); };
                     };
-                    trial.after_step = [counts](Trainer<float>& trainer, const StepResult&) {
+                    trial.after_step = [counts](Trainer& trainer, const StepResult&) {
                         counts->after(trainer.optimizer());
                     };
                 }

@@ -141,8 +141,8 @@ struct Measured {
 /// The first update by Adam on a net that `build` makes; it gives the forward pass.
 template <class Build>
 Measured measure(const std::string& recipe, Build build) {
-    Trainer<float> trainer(Engine(recipe, "soft:ieee"), 1);
-    const Trainer<float>::Forward forward = build(trainer.model());
+    Trainer trainer(Engine(recipe, "soft:ieee"), 1);
+    const Trainer::Forward forward = build(trainer.model());
     trainer.optimize({.kind = OptimizerKind::adam, .learning_rate = 1e-3});
     trainer.keep_trace = false;
     while (trainer.step(forward).skipped) {  // Adam's moments come into being with the first update
@@ -153,17 +153,17 @@ Measured measure(const std::string& recipe, Build build) {
             static_cast<std::int64_t>(bytes.activations.stored)};
 }
 
-Tensor<float> images(Index batch, Index size) {
+Tensor images(Index batch, Index size) {
     return {{batch, 1, size, size}, std::vector<float>(static_cast<std::size_t>(batch * size * size), 0.5F)};
 }
 
 /// The small U-Net with one number for each pixel, on square images.
 Measured measure_unet(const std::string& recipe, Index batch) {
     constexpr Index size = 32;
-    return measure(recipe, [&](Model<float>& model) {
+    return measure(recipe, [&](Model& model) {
         const UNet net(model, 1, 8, 1);
-        return [=](Tape<float>& tape) {
-            const Var<float> x = tape.input(images(batch, size));
+        return [=](Tape& tape) {
+            const Var x = tape.input(images(batch, size));
             return bce_with_logits(net(x), images(batch, size));
         };
     });
@@ -175,30 +175,30 @@ Measured measure_bert(const std::string& recipe, Index batch) {
     constexpr Index length = 16;
     constexpr Index width = 32;
     struct Block {
-        LayerNorm<float> norm1, norm2;
-        MultiHeadAttention<float> attention;
-        Linear<float> rise, fall;
-        Block(Model<float>& model, const std::string& name)
+        LayerNorm norm1, norm2;
+        MultiHeadAttention attention;
+        Linear rise, fall;
+        Block(Model& model, const std::string& name)
             : norm1(model, name + ".norm1", width),
               norm2(model, name + ".norm2", width),
               attention(model, name + ".attention", width, 4),
               rise(model, name + ".rise", width, 4 * width),
               fall(model, name + ".fall", 4 * width, width) {}
-        Var<float> operator()(Var<float> x) const {
+        Var operator()(Var x) const {
             x = add(x, attention(norm1(x), false));
             return add(x, fall(gelu(rise(norm2(x)))));
         }
     };
-    return measure(recipe, [&](Model<float>& model) {
-        const Embedding<float> embedding(model, "embedding", vocabulary, width);
+    return measure(recipe, [&](Model& model) {
+        const Embedding embedding(model, "embedding", vocabulary, width);
         const Block block1(model, "block1");
         const Block block2(model, "block2");
-        const Linear<float> head(model, "head", width, vocabulary);
-        return [=](Tape<float>& tape) {
+        const Linear head(model, "head", width, vocabulary);
+        return [=](Tape& tape) {
             const std::vector<int> ids(static_cast<std::size_t>(batch * length), 103);
-            const Var<float> x = embedding(tape, ids, {batch, length});
+            const Var x = embedding(tape, ids, {batch, length});
             // Fifteen hundredths of the places are predicted: two in each sentence.
-            const Var<float> masked = slice(block2(block1(x)), 1, 0, 2);
+            const Var masked = slice(block2(block1(x)), 1, 0, 2);
             return cross_entropy(head(reshape(masked, {batch * 2, width})),
                                  std::vector<int>(static_cast<std::size_t>(batch * 2), 7));
         };
@@ -207,13 +207,13 @@ Measured measure_bert(const std::string& recipe, Index batch) {
 
 /// The small net with the article's layers, 8 and 16 channels.
 Measured measure_cnn(const std::string& recipe, Index batch) {
-    return measure(recipe, [&](Model<float>& model) {
-        const Conv2d<float> conv1(model, "conv1", 1, 8, 3, {.padding = 1});
-        const Conv2d<float> conv2(model, "conv2", 8, 16, 3, {.padding = 1});
-        const Linear<float> dense(model, "dense", 16 * 7 * 7, 10);
-        return [=](Tape<float>& tape) {
-            const Var<float> x = tape.input(images(batch, 28));
-            const Var<float> pooled = max_pool2d(relu(conv2(max_pool2d(relu(conv1(x)), 2))), 2);
+    return measure(recipe, [&](Model& model) {
+        const Conv2d conv1(model, "conv1", 1, 8, 3, {.padding = 1});
+        const Conv2d conv2(model, "conv2", 8, 16, 3, {.padding = 1});
+        const Linear dense(model, "dense", 16 * 7 * 7, 10);
+        return [=](Tape& tape) {
+            const Var x = tape.input(images(batch, 28));
+            const Var pooled = max_pool2d(relu(conv2(max_pool2d(relu(conv1(x)), 2))), 2);
             return cross_entropy(dense(reshape(pooled, {batch, 16 * 7 * 7})),
                                  std::vector<int>(static_cast<std::size_t>(batch), 3));
         };

@@ -67,8 +67,8 @@ void run(const RunContext& context, Result& result) {
     training.batch = std::min(static_cast<Index>(settings.integer("batch")), data.train.size());
     training.steps = settings.integer("epochs") * (data.train.size() / training.batch);
     training.optimizer = {.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate")};
-    training.net = [](Model<float>& model, const ImageShape& shape) -> ImageNet {
-        return [net = DigitCnn(model, shape, 8, 16)](Var<float> x) { return net(x); };
+    training.net = [](Model& model, const ImageShape& shape) -> ImageNet {
+        return [net = DigitCnn(model, shape, 8, 16)](Var x) { return net(x); };
     };
     const std::vector<Arithmetic> arithmetics = under_control(
         context, {fp32_arithmetic(), mixed_arithmetic(context, "fp16 scale 128", constant_loss_scale(128)),

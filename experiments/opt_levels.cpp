@@ -30,7 +30,7 @@ std::vector<Arithmetic> arithmetics_of(const RunContext& context) {
 /// x (64, 1024) and y (64, 512), standard normal, as torch.randn makes them up to the generator.
 struct Regression {
     Matrix x{64, 1024};
-    Tensor<float> y{Shape{64, 512}};
+    Tensor y{Shape{64, 512}};
 
     explicit Regression(std::uint64_t seed) {
         Random random(seed, "regression");
@@ -45,13 +45,13 @@ constexpr std::size_t swamped_share = 1;
 /// Scores: how far the loss fell; the share of the updates that left their weight as it was, in the last step.
 Learned regress(const Arithmetic& arithmetic, std::uint64_t seed, std::int64_t steps) {
     const Regression data(seed);
-    Trainer<float> trainer(Engine(arithmetic.recipe, make_backend(arithmetic.backend)), seed);
+    Trainer trainer(Engine(arithmetic.recipe, make_backend(arithmetic.backend)), seed);
     trainer.keep_trace = false;
-    const Linear<float> net(trainer.model(), "linear", 1024, 512);
+    const Linear net(trainer.model(), "linear", 1024, 512);
     trainer.optimize({.learning_rate = 1e-3});
     Learned learned;
     for (std::int64_t step = 0; step < steps; ++step) {
-        note(trainer.step([&](Tape<float>& tape) { return mse(net(images_on(tape, data.x)), data.y); }), learned);
+        note(trainer.step([&](Tape& tape) { return mse(net(images_on(tape, data.x)), data.y); }), learned);
     }
     const UpdateCounts& counts = trainer.optimizer().counts();
     learned.scores = {
@@ -168,7 +168,7 @@ void classifiers(const RunContext& context, Result& result) {
         training.steps = settings.integer("steps");
         training.optimizer = {.learning_rate = settings.real("learning_rate"), .momentum = 0.9};
         training.decay = true;
-        training.net = [&](Model<float>& model, const ImageShape& shape) {
+        training.net = [&](Model& model, const ImageShape& shape) {
             return make_classifier(name, model, shape, static_cast<Index>(settings.integer("hidden")));
         };
         nets.push_back(compare(

@@ -34,17 +34,17 @@ Recipe under_control(const RunContext& context, Recipe recipe) {
 float after_steps(const RunContext& context, const OptimizerOptions& options, const std::vector<float>& gradients,
                   double curvature = 0) {
     const Recipe recipe = under_control(context, recipe_by_name("mixed_fp16"));
-    Model<float> model(recipe, 1);
-    Parameter<float>& w = model.add("w", {1}, Init::constant(1));
-    Optimizer<float> optimizer(model, options);
+    Model model(recipe, 1);
+    Parameter& w = model.add("w", {1}, Init::constant(1));
+    Optimizer optimizer(model, options);
     if (curvature > 0) {
         optimizer.load({{"w",
-                         {{"mean", Tensor<float>(Shape{1})},
-                          {"curvature", Tensor<float>(Shape{1}, std::vector<float>{static_cast<float>(curvature)})}}}},
+                         {{"mean", Tensor(Shape{1})},
+                          {"curvature", Tensor(Shape{1}, std::vector<float>{static_cast<float>(curvature)})}}}},
                        0);
     }
     for (const float g : gradients) {
-        w.gradient = Tensor<float>(Shape{1}, std::vector<float>{g}, formats::fp16);
+        w.gradient = Tensor(Shape{1}, std::vector<float>{g}, formats::fp16);
         optimizer.step();
     }
     return w.updated()[0];
@@ -120,7 +120,7 @@ constexpr std::size_t adam = 1;
 constexpr std::size_t sophia = 3;
 
 /// Labels drawn from the model's own predictions, for Sophia's curvature.
-std::vector<int> drawn_labels(const Tensor<float>& logits, Random random) {
+std::vector<int> drawn_labels(const Tensor& logits, Random random) {
     const Index classes = logits.dim(-1);
     std::vector<int> labels;
     for (Index row = 0; row < logits.size() / classes; ++row) {
@@ -142,13 +142,13 @@ Trial trial_of(const RunContext& context, const Method& method, const Way& way, 
     const auto net = std::make_shared<ImageNet>();
     const NetBuilder dense = dense_net({196, 32, 10});
     Trial trial{.recipe = way.recipe,
-                .task = images_task([net, dense](Model<float>& model) { return *net = dense(model); }, data, 32),
+                .task = images_task([net, dense](Model& model) { return *net = dense(model); }, data, 32),
                 .optimizer = method.options,
                 .steps = context.settings.integer("steps"),
                 .seed = context.seed + seed,
                 .backend = backend_or_ieee(context.backend)};
     if (method.options.kind != OptimizerKind::sophia) return trial;
-    trial.after_step = [=, &data, seed = trial.seed](Trainer<float>& trainer, const StepResult& done) {
+    trial.after_step = [=, &data, seed = trial.seed](Trainer& trainer, const StepResult& done) {
         const UpdateCounts& counts = trainer.optimizer().counts();
         if (clipped != nullptr) {
             clipped->push_back(static_cast<double>(counts.clipped) / static_cast<double>(counts.weights));
@@ -156,8 +156,8 @@ Trial trial_of(const RunContext& context, const Method& method, const Way& way, 
         if (done.step % 10 != 0) return;
         BatchSchedule order(data.train.size(), 32, seed + 1);
         const Batch batch = batch_of(data.train, order.at(done.step));
-        Tape<float> tape(trainer.engine());
-        const Var<float> logits = (*net)(images_on(tape, batch.images));
+        Tape tape(trainer.engine());
+        const Var logits = (*net)(images_on(tape, batch.images));
         const Random random(seed, hash_of("labels") + static_cast<std::uint64_t>(done.step));
         tape.backward(cross_entropy(logits, drawn_labels(logits.value(), random)));
         trainer.optimizer().update_curvature(32);

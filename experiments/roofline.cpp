@@ -270,8 +270,8 @@ void claim_concatenation(const Gpu& gpu, Result& result) {
 
 /// The products of one training step of a net with this hidden width, as the trainer dispatched them.
 std::vector<ProductRecord> products_of_step(Index width, std::vector<std::string>& layers) {
-    Trainer<float> trainer(Engine("mixed_fp16", "soft:v100"), 1);
-    const Mlp<float> net(trainer.model(), {784, width, 1000, 16});
+    Trainer trainer(Engine("mixed_fp16", "soft:v100"), 1);
+    const Mlp net(trainer.model(), {784, width, 1000, 16});
     trainer.optimize({});
     std::vector<ProductRecord> log;
     trainer.engine().product_tap = [&](const ProductRecord& record) {
@@ -279,8 +279,7 @@ std::vector<ProductRecord> products_of_step(Index width, std::vector<std::string
         layers.emplace_back(fmt::format("{} {}", record.layer, record.pass));
     };
     const Matrix batch = Matrix::Constant(64, 784, 0.5F);
-    trainer.step(
-        [&](Tape<float>& tape) { return cross_entropy(net(images_on(tape, batch)), std::vector<int>(64, 3)); });
+    trainer.step([&](Tape& tape) { return cross_entropy(net(images_on(tape, batch)), std::vector<int>(64, 3)); });
     return log;
 }
 

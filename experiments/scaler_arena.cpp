@@ -186,7 +186,7 @@ Trial reversal_trial(const RunContext& context, std::uint64_t seed) {
 /// The largest magnitude among all gradients of each step of an fp32 run.
 void record_into(std::vector<double>& largest, Trial& trial) {
     largest.assign(static_cast<std::size_t>(trial.steps), 0);
-    trial.prepare = [&largest](Trainer<float>& trainer) {
+    trial.prepare = [&largest](Trainer& trainer) {
         const auto tap = [&largest, &trainer](const TapEvent& event) {
             const bool gradient =
                 event.role == TensorRole::weight_gradient || event.role == TensorRole::activation_gradient;
@@ -203,10 +203,10 @@ Trial with_skips(const RunContext& context, Trial trial) {
     trial.recipe.loss_scale = under_control(context, loss_scale_dialect("pytorch"));
     trial.recipe.loss_scale.backoff = 0x1.fffffep-1;  // the scale has nothing to do here
     const TaskBuilder whole = trial.task;
-    trial.task = [whole](Model<float>& model, std::uint64_t seed) -> Task {
+    trial.task = [whole](Model& model, std::uint64_t seed) -> Task {
         const Task task = whole(model, seed);
-        const auto loss = [task, seed](Tape<float>& tape, std::int64_t step) {
-            const Var<float> loss_of_step = task.loss(tape, step);
+        const auto loss = [task, seed](Tape& tape, std::int64_t step) {
+            const Var loss_of_step = task.loss(tape, step);
             const bool skip = Random(seed, hash_of("skips")).at(static_cast<std::uint64_t>(step)) % 100 == 0;
             return skip ? scaled(loss_of_step, std::numeric_limits<double>::infinity()) : loss_of_step;
         };

@@ -35,8 +35,8 @@ std::vector<int> labels_of(const Scenes& scenes, const std::vector<Index>& which
 }
 
 /// Scores of ground and shape, (pixels of all images, 2).
-Var<float> scores_of(const UNet& net, Tape<float>& tape, const Scenes& scenes, const std::vector<Index>& which) {
-    const Var<float> said = permute(net(centred_on(tape, scenes.images, which, 2)), {0, 2, 3, 1});
+Var scores_of(const UNet& net, Tape& tape, const Scenes& scenes, const std::vector<Index>& which) {
+    const Var said = permute(net(centred_on(tape, scenes.images, which, 2)), {0, 2, 3, 1});
     return reshape(said, {said.value().size() / classes, classes});
 }
 
@@ -44,9 +44,9 @@ Var<float> scores_of(const UNet& net, Tape<float>& tape, const Scenes& scenes, c
 std::vector<int> said_of(const Engine& engine, const UNet& net, const Scenes& scenes) {
     std::vector<int> said;
     for (Index first = 0; first < scenes.images.size(); first += 50) {
-        Tape<float> tape(engine);
+        Tape tape(engine);
         const std::vector<Index> which = index_range(first, std::min(first + 50, scenes.images.size()));
-        const Tensor<float>& scores = scores_of(net, tape, scenes, which).value();
+        const Tensor& scores = scores_of(net, tape, scenes, which).value();
         for (const float* row = scores.data(); row != scores.data() + scores.size(); row += classes) {
             said.push_back(static_cast<int>(std::max_element(row, row + classes) - row));
         }
@@ -61,12 +61,12 @@ struct Split {
 Learned train(const RunContext& context, const Arithmetic& arithmetic, std::uint64_t seed, const Split& data,
               std::vector<int>& said) {
     const Settings& settings = context.settings;
-    const TaskBuilder builder = [&](Model<float>& model, std::uint64_t) -> Task {
+    const TaskBuilder builder = [&](Model& model, std::uint64_t) -> Task {
         const UNet net(model, 3, static_cast<Index>(settings.integer("channels")), classes, true);
         const Index count = data.train.images.size();
         const auto order = std::make_shared<BatchSchedule>(
             count, std::min(count, static_cast<Index>(settings.integer("batch"))), seed);
-        const auto loss = [=, &data](Tape<float>& tape, std::int64_t step) {
+        const auto loss = [=, &data](Tape& tape, std::int64_t step) {
             const std::vector<Index> which = order->at(step);
             return cross_entropy(scores_of(net, tape, data.train, which), labels_of(data.train, which));
         };

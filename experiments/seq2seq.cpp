@@ -14,8 +14,8 @@ namespace {
 using sources::cite;
 
 /// The scores at some places: rows of a matrix, picked as an embedding picks them.
-Var<float> loss_of(const Translator& net, Tape<float>& tape, const SentenceBatch& batch) {
-    const Var<float> scores = net(tape, batch);
+Var loss_of(const Translator& net, Tape& tape, const SentenceBatch& batch) {
+    const Var scores = net(tape, batch);
     std::vector<int> rows;
     std::vector<int> words;
     for (const Index place : batch.spoken()) {
@@ -28,8 +28,8 @@ Var<float> loss_of(const Translator& net, Tape<float>& tape, const SentenceBatch
 /// The share of words of the test sentences that come first among the scores, given the right words before them.
 double token_accuracy(const Engine& engine, const Translator& net, const TranslationData& data) {
     const SentenceBatch batch(data, index_range(0, static_cast<Index>(data.pairs.size())));
-    Tape<float> tape(engine);
-    const Tensor<float>& scores = net(tape, batch).value();
+    Tape tape(engine);
+    const Tensor& scores = net(tape, batch).value();
     const Index words = scores.dim(1);
     Index right = 0;
     const std::vector<Index> spoken = batch.spoken();
@@ -48,20 +48,20 @@ struct Corpus {
 Learned train(const RunContext& context, const Arithmetic& arithmetic, std::uint64_t seed, const Corpus& corpus,
               const std::string& name) {
     const Settings& settings = context.settings;
-    Trainer<float> trainer(Engine(arithmetic.recipe, make_backend(arithmetic.backend)), seed);
+    Trainer trainer(Engine(arithmetic.recipe, make_backend(arithmetic.backend)), seed);
     trainer.keep_trace = false;
     const Translator net = make_translator(
         name, trainer.model(),
         {static_cast<Index>(corpus.train.source_words.size()), static_cast<Index>(corpus.train.target_words.size()),
          static_cast<Index>(settings.integer("hidden"))});
     trainer.optimize({.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate")});
-    trainer.before_update = [](Optimizer<float>& optimizer) { optimizer.clip_by_norm(1); };
+    trainer.before_update = [](Optimizer& optimizer) { optimizer.clip_by_norm(1); };
     const auto sentences = static_cast<Index>(corpus.train.pairs.size());
     BatchSchedule batches(sentences, std::min(sentences, static_cast<Index>(settings.integer("batch"))), seed);
     Learned learned;
     for (std::int64_t step = 0; step < settings.integer("steps"); ++step) {
         const SentenceBatch batch(corpus.train, batches.next());
-        note(trainer.step([&](Tape<float>& tape) { return loss_of(net, tape, batch); }), learned);
+        note(trainer.step([&](Tape& tape) { return loss_of(net, tape, batch); }), learned);
     }
     learned.scores = {token_accuracy(trainer.engine(), net, corpus.test), static_cast<double>(learned.skipped)};
     return learned;

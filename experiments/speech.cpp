@@ -42,11 +42,11 @@ struct SpokenBatch {
 /// Convolution over time and frequency, each halved; gated recurrent units; scores of the phonemes and the blank.
 struct Listener {
     Index bins;
-    Conv2d<float> conv;
-    std::vector<Gru<float>> cells;
-    Linear<float> out;
+    Conv2d conv;
+    std::vector<Gru> cells;
+    Linear out;
 
-    Listener(Model<float>& model, Index spectrum_bins, Index channels, Index hidden, Index layers, Index classes)
+    Listener(Model& model, Index spectrum_bins, Index channels, Index hidden, Index layers, Index classes)
         : bins(spectrum_bins),
           conv(model, "conv", 1, channels, 5, {.stride = 2, .padding = 2}),
           out(model, "out", hidden, classes) {
@@ -56,12 +56,12 @@ struct Listener {
         }
     }
     /// Log-probabilities (time, batch, classes).
-    Var<float> operator()(Tape<float>& tape, const SpokenBatch& batch) const {
-        const Var<float> spectra = images_on(tape, batch.spectra);
-        Var<float> x = relu(conv(reshape(spectra, {batch.spectra.rows(), 1, batch.frames, bins})));
+    Var operator()(Tape& tape, const SpokenBatch& batch) const {
+        const Var spectra = images_on(tape, batch.spectra);
+        Var x = relu(conv(reshape(spectra, {batch.spectra.rows(), 1, batch.frames, bins})));
         x = permute(x, {2, 0, 1, 3});
         x = reshape(x, {x.dim(0), x.dim(1), x.dim(2) * x.dim(3)});
-        for (const Gru<float>& cell : cells) x = cell(x);
+        for (const Gru& cell : cells) x = cell(x);
         return log_softmax(scaled(out(x), 4));  // sharper scores get away sooner from all blanks, where ctc begins
     }
 };
@@ -75,8 +75,8 @@ double error_rate(const Engine& engine, const Listener& net, const SpeechData& d
     for (Index first = 0; first < count; first += at_once) {
         const std::vector<Index> which = index_range(first, std::min(first + at_once, count));
         const SpokenBatch batch(data, which);
-        Tape<float> tape(engine);
-        const Tensor<float>& scores = net(tape, batch).value();
+        Tape tape(engine);
+        const Tensor& scores = net(tape, batch).value();
         for (std::size_t i = 0; i < which.size(); ++i) {
             const CtcTarget& target = batch.targets[i];
             edits += edit_distance(best_path(scores, static_cast<Index>(i), target.steps), target.labels);
@@ -97,7 +97,7 @@ constexpr std::size_t lost = 1;
 
 /// Scores: errors a phoneme on the test utterances; the share of the updates that left their weight as it was.
 Learned train(const Settings& settings, const Arithmetic& arithmetic, std::uint64_t seed, const Corpus& corpus) {
-    Trainer<float> trainer(Engine(arithmetic.recipe, make_backend(arithmetic.backend)), seed);
+    Trainer trainer(Engine(arithmetic.recipe, make_backend(arithmetic.backend)), seed);
     trainer.keep_trace = false;
     const auto size = [&](std::string_view name) { return static_cast<Index>(settings.integer(name)); };
     const Listener net(trainer.model(), corpus.train.bins, size("channels"), size("hidden"), size("layers"),
@@ -110,7 +110,7 @@ Learned train(const Settings& settings, const Arithmetic& arithmetic, std::uint6
     std::int64_t swamped = 0;
     for (std::int64_t step = 0; step < settings.integer("steps"); ++step) {
         const SpokenBatch batch(corpus.train, batches.next());
-        const StepResult done = trainer.step([&](Tape<float>& tape) { return ctc(net(tape, batch), batch.targets); });
+        const StepResult done = trainer.step([&](Tape& tape) { return ctc(net(tape, batch), batch.targets); });
         note(done, learned);
         if (done.skipped) continue;
         updates += trainer.optimizer().counts().weights;

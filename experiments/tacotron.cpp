@@ -27,7 +27,7 @@ struct SpeechBatch {
     std::vector<int> ids;        // count x spoken
     Matrix before;               // (steps * count) x group: what was made in the step before; first nothing
     std::vector<int> rows;       // of count * steps those that hold speech
-    Tensor<float> target;        // rows x group
+    Tensor target;               // rows x group
 
     SpeechBatch(const SpeechData& data, const std::vector<Index>& which) : count(static_cast<Index>(which.size())) {
         const Index group = frames_at_once * data.bins;
@@ -52,7 +52,7 @@ struct SpeechBatch {
                 }
             }
         }
-        target = Tensor<float>({static_cast<Index>(rows.size()), group}, speech);
+        target = Tensor({static_cast<Index>(rows.size()), group}, speech);
     }
 };
 
@@ -64,12 +64,12 @@ std::vector<int> counted(Index count) {
 
 /// The decoder is told the group before; what comes next it has to look up among the phonemes.
 struct Speaker {
-    Embedding<float> phoneme, place, time;
-    Gru<float> decoder;
+    Embedding phoneme, place, time;
+    Gru decoder;
     CrossAttention attention;
-    Linear<float> mix, out;
+    Linear mix, out;
 
-    Speaker(Model<float>& model, Index bins, Index hidden)
+    Speaker(Model& model, Index bins, Index hidden)
         : phoneme(model, "phoneme", phonemes + 1, hidden),
           place(model, "place", spoken, hidden),
           time(model, "time", most_steps, hidden),
@@ -79,18 +79,17 @@ struct Speaker {
           out(model, "out", hidden, frames_at_once * bins) {}
 
     /// The groups of frames that hold speech.
-    Var<float> operator()(Tape<float>& tape, const SpeechBatch& batch) const {
-        const Var<float> letters = phoneme(tape, batch.ids, {batch.count, spoken});
-        const Var<float> memory = add(letters, place(tape, counted(spoken), {spoken}));
-        const Var<float> before = images_on(tape, batch.before);
-        const Var<float> heard = decoder(reshape(before, {batch.steps, batch.count, batch.before.cols()}));
-        const Var<float> states = permute(heard, {1, 0, 2});
-        const Var<float> asking = add(states, time(tape, counted(batch.steps), {batch.steps}));
-        const Var<float> no_padding =
-            tape.constant(Tensor<float>({batch.count, batch.steps, spoken}, tape.engine().recipe.inputs));
-        const Var<float> context = attention(asking, memory, no_padding);
-        const Var<float> both = tanh(mix(concat(std::vector<Var<float>>{states, context}, 2)));
-        const Var<float> frames = reshape(out(both), {batch.count * batch.steps, batch.before.cols()});
+    Var operator()(Tape& tape, const SpeechBatch& batch) const {
+        const Var letters = phoneme(tape, batch.ids, {batch.count, spoken});
+        const Var memory = add(letters, place(tape, counted(spoken), {spoken}));
+        const Var before = images_on(tape, batch.before);
+        const Var heard = decoder(reshape(before, {batch.steps, batch.count, batch.before.cols()}));
+        const Var states = permute(heard, {1, 0, 2});
+        const Var asking = add(states, time(tape, counted(batch.steps), {batch.steps}));
+        const Var no_padding = tape.constant(Tensor({batch.count, batch.steps, spoken}, tape.engine().recipe.inputs));
+        const Var context = attention(asking, memory, no_padding);
+        const Var both = tanh(mix(concat(std::vector<Var>{states, context}, 2)));
+        const Var frames = reshape(out(both), {batch.count * batch.steps, batch.before.cols()});
         return embedding(frames, batch.rows, {static_cast<Index>(batch.rows.size())});
     }
 };
@@ -123,7 +122,7 @@ struct Spoken {
 Spoken train(const RunContext& context, const Arithmetic& arithmetic, std::uint64_t seed, const SpeechData& data,
              const SpeechBatch& unseen) {
     const Settings& settings = context.settings;
-    Trainer<float> trainer(Engine(arithmetic.recipe, make_backend(arithmetic.backend)), seed);
+    Trainer trainer(Engine(arithmetic.recipe, make_backend(arithmetic.backend)), seed);
     trainer.keep_trace = false;
     const Speaker net(trainer.model(), data.bins, static_cast<Index>(settings.integer("hidden")));
     trainer.optimize({.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate")});
@@ -132,13 +131,13 @@ Spoken train(const RunContext& context, const Arithmetic& arithmetic, std::uint6
     Spoken result;
     for (std::int64_t step = 0; step < settings.integer("steps"); ++step) {
         const SpeechBatch batch(data, batches.next());
-        note(trainer.step([&](Tape<float>& tape) { return mse(net(tape, batch), batch.target); }), result.learned);
+        note(trainer.step([&](Tape& tape) { return mse(net(tape, batch), batch.target); }), result.learned);
     }
     Engine engine = trainer.engine();
     engine.tap = [&](const TapEvent& event) {
         if (event.name == "softmax") result.attention.assign(event.values.begin(), event.values.end());
     };
-    Tape<float> tape(engine);
+    Tape tape(engine);
     const double loss = static_cast<double>(mse(net(tape, unseen), unseen.target).value()[0]);
     result.learned.scores = {loss, on_diagonal(unseen, result.attention)};
     return result;

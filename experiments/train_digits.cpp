@@ -12,16 +12,16 @@ int main(int count, char** arguments) try {
     using namespace ulp;
     const std::string recipe = count > 1 ? arguments[1] : "mixed_fp16";  // which formats, and where it rounds
     const std::string backend = count > 2 ? arguments[2] : "soft:h100";  // whose products
-    Trainer<float> trainer(Engine(recipe, backend), 1);                  // the seed of the weights
-    const Mlp<float> net(trainer.model(), {196, 32, 10});
+    Trainer trainer(Engine(recipe, backend), 1);                         // the seed of the weights
+    const Mlp net(trainer.model(), {196, 32, 10});
     trainer.optimize({.learning_rate = 0.1, .momentum = 0.9});
 
     const DataSplit data = generated_digit_split(2000, 500, 14, 1);
     BatchSchedule batches(data.train.size(), 50, 1);
     while (trainer.steps() < 120) {
         const Batch batch = batch_of(data.train, batches.next());
-        const StepResult result = trainer.step(
-            [&](Tape<float>& tape) { return cross_entropy(net(images_on(tape, batch.images)), batch.labels); });
+        const StepResult result =
+            trainer.step([&](Tape& tape) { return cross_entropy(net(images_on(tape, batch.images)), batch.labels); });
         if (result.step % 20 == 0)
             fmt::print("step {:3}  loss {:.4f}  scale {}\n", result.step, result.loss, result.loss_scale);
     }

@@ -46,9 +46,9 @@ std::string text_of(const FloatFormat& format) { return std::string(ulp::name_of
 
 /// What came of the eleven steps.
 struct Step {
-    std::string formats;                 // as the numbers pass through
-    std::vector<Tensor<float>> masters;  // afterwards
-    std::vector<Tensor<float>> weights;
+    std::string formats;          // as the numbers pass through
+    std::vector<Tensor> masters;  // afterwards
+    std::vector<Tensor> weights;
     float loss = 0;
 };
 
@@ -57,21 +57,21 @@ Step eleven_steps(std::string_view recipe, const RunContext& context) {
     const RandomBatch batch(context.seed);
     const Engine engine = engine_of(recipe_by_name(recipe), context);
     const double scale = scale_of(context);
-    Model<float> model(engine.recipe, context.seed);
-    const Mlp<float> net(model, widths);  // 1: fp16 weights (the masters beside them)
+    Model model(engine.recipe, context.seed);
+    const Mlp net(model, widths);  // 1: fp16 weights (the masters beside them)
     Step step;
-    Tape<float> tape(engine);
-    const Var<float> logits = net(images_on(tape, batch.x));      // 2: forward in fp16
-    const Var<float> loss = cross_entropy(logits, batch.labels);  // 2 A: the loss too; 2 B: in fp32
-    const Var<float> loss32 = cast(loss, formats::fp32);          // 3
-    const Var<float> scaled_loss = scaled(loss32, scale);         // 4
-    tape.backward(scaled_loss);                                   // 5: backward in fp16
+    Tape tape(engine);
+    const Var logits = net(images_on(tape, batch.x));      // 2: forward in fp16
+    const Var loss = cross_entropy(logits, batch.labels);  // 2 A: the loss too; 2 B: in fp32
+    const Var loss32 = cast(loss, formats::fp32);          // 3
+    const Var scaled_loss = scaled(loss32, scale);         // 4
+    tape.backward(scaled_loss);                            // 5: backward in fp16
     step.loss = loss.value()[0];
     step.formats = fmt::format("weights {}, logits {}, loss {}, scaled loss {}",
                                text_of(model.parameters().front().value.format()), text_of(logits.format()),
                                text_of(loss.format()), text_of(scaled_loss.format()));
-    for (Parameter<float>& p : model.parameters()) {
-        Tensor<float> gradient = p.gradient;
+    for (Parameter& p : model.parameters()) {
+        Tensor gradient = p.gradient;
         if (&p == &model.parameters().front()) step.formats += ", gradients " + text_of(gradient.format());
         gradient.set_format(formats::fp32);                                         // 6: copied to fp32
         for (float& g : gradient.values()) g *= 1 / static_cast<float>(scale);      // 7: divided by the scale
@@ -92,20 +92,20 @@ Step trainer_step(std::string_view name, const RunContext& context) {
     const RandomBatch batch(context.seed);
     Recipe recipe = recipe_by_name(name);
     recipe.loss_scale = constant_loss_scale(scale_of(context));
-    Trainer<float> trainer(engine_of(recipe, context), context.seed);
-    const Mlp<float> net(trainer.model(), widths);
+    Trainer trainer(engine_of(recipe, context), context.seed);
+    const Mlp net(trainer.model(), widths);
     trainer.optimize({.learning_rate = rate});
-    trainer.before_update = [](Optimizer<float>& optimizer) { optimizer.clip_by_value(1); };
-    trainer.step([&](Tape<float>& tape) { return cross_entropy(net(images_on(tape, batch.x)), batch.labels); });
+    trainer.before_update = [](Optimizer& optimizer) { optimizer.clip_by_value(1); };
+    trainer.step([&](Tape& tape) { return cross_entropy(net(images_on(tape, batch.x)), batch.labels); });
     Step step;
-    for (const Parameter<float>& p : trainer.model().parameters()) {
+    for (const Parameter& p : trainer.model().parameters()) {
         step.masters.push_back(p.updated());
         step.weights.push_back(p.value);
     }
     return step;
 }
 
-int different(const std::vector<Tensor<float>>& a, const std::vector<Tensor<float>>& b) {
+int different(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
     int count = 0;
     for (std::size_t t = 0; t < a.size(); ++t) {
         for (Index i = 0; i < a[t].size(); ++i) {
@@ -153,13 +153,13 @@ void claim_scale_squared(const RunContext& context, Result& result) {
     // Small updates, so that clipping does not hide the factor: one weight's gradient is enough.
     const Engine engine("mixed_fp16", backend_or_ieee(context.backend));
     const double scale = scale_of(context);
-    Model<float> model(engine.recipe, context.seed);
-    const Mlp<float> net(model, widths);
-    Tape<float> tape(engine);
+    Model model(engine.recipe, context.seed);
+    const Mlp net(model, widths);
+    Tape tape(engine);
     tape.backward(scaled(cross_entropy(net(images_on(tape, batch.x)), batch.labels), scale));
     int squared = 0;
     int all = 0;
-    for (const Parameter<float>& p : model.parameters()) {
+    for (const Parameter& p : model.parameters()) {
         for (const float g : p.gradient.values()) {
             if (g == 0) continue;
             ++all;
@@ -177,20 +177,19 @@ std::vector<double> losses_with_factor(const RunContext& context, double factor)
     const RandomBatch batch(context.seed);
     Recipe recipe = recipe_by_name("mixed_fp16");
     recipe.loss_scale = constant_loss_scale(scale_of(context));
-    Trainer<float> trainer(Engine(recipe, make_backend(backend_or_ieee(context.backend))), context.seed);
-    const Mlp<float> net(trainer.model(), widths);
+    Trainer trainer(Engine(recipe, make_backend(backend_or_ieee(context.backend))), context.seed);
+    const Mlp net(trainer.model(), widths);
     trainer.optimize({.learning_rate = rate});
     trainer.keep_trace = false;
-    trainer.before_update = [factor](Optimizer<float>& optimizer) {
-        for (Tensor<float>& gradient : optimizer.gradients()) {
+    trainer.before_update = [factor](Optimizer& optimizer) {
+        for (Tensor& gradient : optimizer.gradients()) {
             for (float& g : gradient.values()) g *= static_cast<float>(factor);
         }
     };
     std::vector<double> losses;
     for (int i = 0; i < 60; ++i) {
         losses.push_back(
-            trainer.step([&](Tape<float>& tape) { return cross_entropy(net(images_on(tape, batch.x)), batch.labels); })
-                .loss);
+            trainer.step([&](Tape& tape) { return cross_entropy(net(images_on(tape, batch.x)), batch.labels); }).loss);
     }
     return losses;
 }
@@ -231,18 +230,18 @@ void claim_autocast(const RunContext& context, Result& result) {
     const auto sequence = [&](const Recipe& inside) {
         Random random(context.seed, "autocast");
         const auto draw = [&random] {
-            Tensor<float> t({8, 8});
+            Tensor t({8, 8});
             for (float& x : t.values()) x = static_cast<float>(random.uniform());
             return t;
         };
         const Engine in = engine_of(inside, context);
         const Engine out("fp32", backend_or_ieee(context.backend));
-        Tape<float> tape(in);
-        const Tensor<float> d = draw();
-        const Var<float> e = matmul(tape.constant(draw()), tape.constant(draw()));
-        const Var<float> f = matmul(tape.constant(d), e);
-        Tape<float> outside(out);
-        const Var<float> g = matmul(outside.constant(d), cast(outside.constant(f.value()), formats::fp32));
+        Tape tape(in);
+        const Tensor d = draw();
+        const Var e = matmul(tape.constant(draw()), tape.constant(draw()));
+        const Var f = matmul(tape.constant(d), e);
+        Tape outside(out);
+        const Var g = matmul(outside.constant(d), cast(outside.constant(f.value()), formats::fp32));
         return fmt::format("{} {} {}", text_of(e.format()), text_of(f.format()), text_of(g.format()));
     };
     result.claim("autocast", cell, "Inside autocast products give fp16, of mixed inputs too; outside, fp32.",
@@ -256,18 +255,18 @@ void claim_chain_rule(std::uint64_t seed, Result& result) {
     const Engine engine("fp64", "soft:ieee");
     Random random(seed, "chain rule");
     const auto draw = [&random](Shape shape) {
-        Tensor<double> t(std::move(shape));
+        BasicTensor<double> t(std::move(shape));
         for (double& x : t.values()) x = random.uniform(-1, 1);
         return t;
     };
     constexpr Index n = 4;
-    const Tensor<double> x = draw({1, n});
-    const Tensor<double> target = draw({1, n});
-    Tape<double> tape(engine);
-    const Var<double> w1 = tape.leaf(draw({n, n}));
-    const Var<double> w2 = tape.leaf(draw({n, n}));
-    const Var<double> a1 = ulp::tanh(linear(tape.constant(x), w1, tape.constant(Tensor<double>({n}))));
-    const Var<double> a2 = linear(a1, w2, tape.constant(Tensor<double>({n})));
+    const BasicTensor<double> x = draw({1, n});
+    const BasicTensor<double> target = draw({1, n});
+    BasicTape<double> tape(engine);
+    const BasicVar<double> w1 = tape.leaf(draw({n, n}));
+    const BasicVar<double> w2 = tape.leaf(draw({n, n}));
+    const BasicVar<double> a1 = ulp::tanh(linear(tape.constant(x), w1, tape.constant(BasicTensor<double>({n}))));
+    const BasicVar<double> a2 = linear(a1, w2, tape.constant(BasicTensor<double>({n})));
     tape.backward(mse(a2, target));
     double worst = 0;
     for (Index j = 0; j < n; ++j) {
@@ -296,9 +295,8 @@ void claim_cast_list(const RunContext& context, Result& result) {
     const std::string slide = cite(sources::amp_slides, "for func in fp32_cast_list: return old_func(input.half())");
     const auto loss_of_300 = [&](Recipe recipe) {
         const Engine engine = engine_of(std::move(recipe), context);
-        Tape<float> tape(engine);
-        return mse(tape.constant(Tensor<float>(Shape{1}, std::vector<float>{300.0F})), Tensor<float>(Shape{1}))
-            .value()[0];
+        Tape tape(engine);
+        return mse(tape.constant(Tensor(Shape{1}, std::vector<float>{300.0F})), Tensor(Shape{1})).value()[0];
     };
     Recipe mended = Level("O1").recipe();
     Recipe printed = mended;
@@ -360,21 +358,21 @@ void claim_tips(const RunContext& context, Result& result) {
     const Engine engine("mixed_fp16", backend_or_ieee(context.backend));
     Random random(context.seed, "cell");
     const auto draw = [&random](Shape shape) {
-        Tensor<float> t(std::move(shape));
+        Tensor t(std::move(shape));
         for (float& x : t.values()) x = static_cast<float>(random.normal());
         t.round_to_format(formats::fp16);
         return t;
     };
-    Tape<float> tape(engine);
-    const Var<float> x = tape.constant(draw({8, 32}));
-    const Var<float> w = tape.constant(draw({64, 32}));
-    const Var<float> b = tape.constant(draw({64}));
-    const Var<float> whole = linear(x, w, b);
-    std::vector<Var<float>> parts;
+    Tape tape(engine);
+    const Var x = tape.constant(draw({8, 32}));
+    const Var w = tape.constant(draw({64, 32}));
+    const Var b = tape.constant(draw({64}));
+    const Var whole = linear(x, w, b);
+    std::vector<Var> parts;
     for (Index gate = 0; gate < 4; ++gate) {
         parts.push_back(linear(x, slice(w, 0, 16 * gate, 16), slice(b, 0, 16 * gate, 16)));
     }
-    const Var<float> joined = concat(parts, 1);
+    const Var joined = concat(parts, 1);
     result.claim("concatenated_cell", cite(sources::volta_talk, "Concatenate cell matrix ops into a single call"),
                  "The four products of an LSTM's gates as one product give the same bits.", "0 of 512 differ",
                  fmt::format("{} of 512 differ", different({whole.value()}, {joined.value()})));
@@ -392,13 +390,13 @@ void figure_steps(const RunContext& context, Result& result) {
     const RandomBatch batch(context.seed);
     const double scale = scale_of(context);
     const Engine engine("mixed_fp16", backend_or_ieee(context.backend));
-    Model<float> model(engine.recipe, context.seed);
-    const Mlp<float> net(model, widths);
-    Tape<float> tape(engine);
+    Model model(engine.recipe, context.seed);
+    const Mlp net(model, widths);
+    Tape tape(engine);
     tape.backward(scaled(cross_entropy(net(images_on(tape, batch.x)), batch.labels), scale));
     double largest = 0;
     double least = 1e30;
-    for (const Parameter<float>& p : model.parameters()) {
+    for (const Parameter& p : model.parameters()) {
         for (const float g : p.gradient.values()) {
             const auto size = static_cast<double>(std::fabs(g));
             largest = std::max(largest, size);

@@ -27,11 +27,11 @@ constexpr Index codes = 256;
 /// to the scores.
 struct GatedLayer {
     std::string name;
-    Conv1d<float> dilated;
-    Conv1d<float> residual;
-    Conv1d<float> skip;
+    Conv1d dilated;
+    Conv1d residual;
+    Conv1d skip;
 
-    GatedLayer(Model<float>& model, const std::string& layer_name, Index dilation)
+    GatedLayer(Model& model, const std::string& layer_name, Index dilation)
         : name(layer_name),
           dilated(model, name + ".dilated", residual_channels, 2 * gate_channels, 2,
                   {.padding = dilation, .dilation = dilation}),
@@ -39,25 +39,25 @@ struct GatedLayer {
           skip(model, name + ".skip", gate_channels, skip_channels, 1) {}
 
     struct Ways {
-        Var<float> on;
-        Var<float> skip;
+        Var on;
+        Var skip;
     };
-    Ways operator()(Var<float> x) const {
-        const Var<float> both = slice(dilated(x), 2, 0, x.dim(2));  // what lies behind would see later samples
-        const Var<float> filter = tanh(slice(both, 1, 0, gate_channels));
-        const Var<float> gate = sigmoid(slice(both, 1, gate_channels, gate_channels));
-        const Var<float> made = multiply(filter, gate);
+    Ways operator()(Var x) const {
+        const Var both = slice(dilated(x), 2, 0, x.dim(2));  // what lies behind would see later samples
+        const Var filter = tanh(slice(both, 1, 0, gate_channels));
+        const Var gate = sigmoid(slice(both, 1, gate_channels, gate_channels));
+        const Var made = multiply(filter, gate);
         return {add(x, residual(made)), skip(made)};
     }
 };
 
 struct WaveNet {
-    Embedding<float> samples;
+    Embedding samples;
     std::vector<GatedLayer> gated;
-    Conv1d<float> hidden;
-    Conv1d<float> out;
+    Conv1d hidden;
+    Conv1d out;
 
-    explicit WaveNet(Model<float>& model)
+    explicit WaveNet(Model& model)
         : samples(model, "samples", codes, residual_channels),
           hidden(model, "hidden", skip_channels, skip_channels, 1),
           out(model, "out", skip_channels, codes, 1) {
@@ -66,16 +66,16 @@ struct WaveNet {
         }
     }
     /// Scores of the next code, (clips * length, codes); each sees codes up to its own place alone.
-    Var<float> operator()(Tape<float>& tape, const std::vector<int>& ids, Index clips) const {
+    Var operator()(Tape& tape, const std::vector<int>& ids, Index clips) const {
         const Index length = static_cast<Index>(ids.size()) / clips;
-        Var<float> x = permute(samples(tape, ids, {clips, length}), {0, 2, 1});
-        std::optional<Var<float>> sum;
+        Var x = permute(samples(tape, ids, {clips, length}), {0, 2, 1});
+        std::optional<Var> sum;
         for (const GatedLayer& layer : gated) {
             const GatedLayer::Ways ways = layer(x);
             x = ways.on;
             sum = sum ? add(*sum, ways.skip) : ways.skip;
         }
-        const Var<float> scores = permute(out(relu(hidden(relu(*sum)))), {0, 2, 1});
+        const Var scores = permute(out(relu(hidden(relu(*sum)))), {0, 2, 1});
         return reshape(scores, {clips * length, codes});
     }
 };
@@ -107,7 +107,7 @@ constexpr std::size_t unseen_loss = 0;
 /// Score: the loss on unseen clips.
 Learned train(const RunContext& context, const Arithmetic& arithmetic, std::uint64_t seed, const Corpus& corpus,
               Index batch) {
-    Trainer<float> trainer(Engine(arithmetic.recipe, make_backend(arithmetic.backend)), seed);
+    Trainer trainer(Engine(arithmetic.recipe, make_backend(arithmetic.backend)), seed);
     trainer.keep_trace = false;
     const WaveNet net(trainer.model());
     trainer.optimize({.kind = OptimizerKind::adam, .learning_rate = context.settings.real("learning_rate")});
@@ -115,12 +115,11 @@ Learned train(const RunContext& context, const Arithmetic& arithmetic, std::uint
     Learned learned;
     for (std::int64_t step = 0; step < context.settings.integer("steps"); ++step) {
         const Codes heard(corpus.train, batches.next());
-        note(trainer.step([&](Tape<float>& tape) { return cross_entropy(net(tape, heard.ids, batch), heard.next); }),
-             learned);
+        note(trainer.step([&](Tape& tape) { return cross_entropy(net(tape, heard.ids, batch), heard.next); }), learned);
     }
     const Codes unseen(corpus.test, index_range(0, static_cast<Index>(corpus.test.clips.size())));
-    Tape<float> tape(trainer.engine());
-    const Var<float> scores = net(tape, unseen.ids, static_cast<Index>(corpus.test.clips.size()));
+    Tape tape(trainer.engine());
+    const Var scores = net(tape, unseen.ids, static_cast<Index>(corpus.test.clips.size()));
     learned.scores = {static_cast<double>(cross_entropy(scores, unseen.next).value()[0])};
     return learned;
 }
@@ -142,16 +141,16 @@ double mean_of(const std::vector<double>& values) {
 /// The first and the last place that the scores at a place depend on: every place says a code of its own, so that the
 /// gradient of the codes' table tells which were heard.
 std::string heard_at(Index place) {
-    Model<float> model(recipe_by_name("fp32"), 1);
+    Model model(recipe_by_name("fp32"), 1);
     const WaveNet net(model);
     std::vector<int> ids(codes);
     std::iota(ids.begin(), ids.end(), 0);
     const Engine engine("fp32", "soft:ieee");
-    Tape<float> tape(engine);
+    Tape tape(engine);
     tape.backward(cross_entropy(slice(net(tape, ids, 1), 0, place, 1), {0}));
     Index first = codes;
     Index last = -1;
-    const Tensor<float>& gradient = model["samples.weight"].gradient;
+    const Tensor& gradient = model["samples.weight"].gradient;
     for (Index i = 0; i < gradient.size(); ++i) {
         if (gradient[i] == 0) continue;
         first = std::min(first, i / residual_channels);

@@ -68,16 +68,15 @@ class Run {
     void step() {
         places_.clear();
         const Batch batch = batch_of(data_, batches_.next());
-        trainer_.step(
-            [&](Tape<float>& tape) { return cross_entropy(net_(images_on(tape, batch.images)), batch.labels); });
+        trainer_.step([&](Tape& tape) { return cross_entropy(net_(images_on(tape, batch.images)), batch.labels); });
         for (std::size_t i = 0; i < places_.size() && i < seen_->size(); ++i) (*seen_)[i].place = places_[i];
     }
     [[nodiscard]] const Trace& trace() const { return trainer_.trace(); }
-    [[nodiscard]] const Model<float>& model() { return trainer_.model(); }
+    [[nodiscard]] const Model& model() { return trainer_.model(); }
 
   private:
-    Trainer<float> trainer_;
-    Mlp<float> net_;
+    Trainer trainer_;
+    Mlp net_;
     Dataset data_;
     BatchSchedule batches_;
     std::vector<std::string> places_;
@@ -126,7 +125,7 @@ ProductDifference first_product_difference(const std::vector<SeenProduct>& x, co
     return {};
 }
 
-std::string first_parameter_difference(const Model<float>& x, const Model<float>& y) {
+std::string first_parameter_difference(const Model& x, const Model& y) {
     for (std::size_t p = 0; p < x.parameters().size(); ++p) {
         const auto first = x.parameters()[p].updated().values();
         const auto second = y.parameters()[p].updated().values();

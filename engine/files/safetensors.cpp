@@ -67,7 +67,7 @@ std::uint64_t word_at(std::string_view bytes, std::size_t count) {
     return word;
 }
 
-void append_numbers(std::string& bytes, const Tensor<float>& tensor, const StoredType& type) {
+void append_numbers(std::string& bytes, const Tensor& tensor, const StoredType& type) {
     for (const float x : tensor.values()) {
         Context exact;
         const std::uint64_t code =
@@ -156,7 +156,7 @@ void require_whole(const fs::path& file, std::vector<Entry> entries, std::uint64
     if (at != size) refuse(file, fmt::format("it has {} bytes after its last tensor", size - at));
 }
 
-Tensor<float> tensor_at(const Entry& entry, std::string_view data) {
+Tensor tensor_at(const Entry& entry, std::string_view data) {
     const FloatFormat& format = *entry.type->format;
     const auto each = static_cast<std::size_t>(entry.type->bits) / 8;
     std::vector<float> values(static_cast<std::size_t>(volume(entry.shape)));
@@ -192,7 +192,7 @@ Safetensors contents_of(const fs::path& file, const Json& header, std::string_vi
 
 }  // namespace
 
-const Tensor<float>& Safetensors::tensor(const fs::path& file, const std::string& name) const {
+const Tensor& Safetensors::tensor(const fs::path& file, const std::string& name) const {
     if (const auto entry = tensors.find(name); entry != tensors.end()) return entry->second;
     if (const auto entry = skipped.find(name); entry != skipped.end()) {
         throw DataError(

@@ -12,13 +12,12 @@
 namespace ulp {
 
 struct Safetensors {
-    std::map<std::string, Tensor<float>>
-        tensors;  // by their format; written as F32 where the file format has none for it
+    std::map<std::string, Tensor> tensors;  // by their format; written as F32 where the file format has none for it
     std::map<std::string, std::string> metadata;
     std::map<std::string, std::string> skipped;  // name and type of the tensors that `tensors` cannot hold
 
     /// The tensor of that name. Throws DataError with the reason, naming `file`: it was skipped, or there is none.
-    [[nodiscard]] const Tensor<float>& tensor(const std::filesystem::path& file, const std::string& name) const;
+    [[nodiscard]] const Tensor& tensor(const std::filesystem::path& file, const std::string& name) const;
 };
 
 /// Writes to a temporary name beside `file`, syncs, and renames: a reader sees the old file or the new one, never a

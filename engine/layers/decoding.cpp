@@ -8,7 +8,7 @@
 
 namespace ulp {
 
-std::vector<int> best_path(const Tensor<float>& scores, Index sequence, Index steps, int blank) {
+std::vector<int> best_path(const Tensor& scores, Index sequence, Index steps, int blank) {
     if (scores.rank() != 3 || sequence < 0 || sequence >= scores.dim(1) || steps < 0 || steps > scores.dim(0)) {
         throw std::invalid_argument(
             fmt::format("best_path: scores {} (time, batch, classes) have no {} steps of "

@@ -13,42 +13,43 @@ namespace ulp {
 
 /// A parameter on the tape of x.
 template <class Real>
-Var<Real> on_tape(Var<Real> x, Parameter<Real>* parameter) {
+BasicVar<Real> on_tape(BasicVar<Real> x, BasicParameter<Real>* parameter) {
     return x.tape->parameter(*parameter);
 }
 
 /// y = x W^T + b. Starts uniform within 1/sqrt(in).
 template <class Real>
-struct Linear {
+struct BasicLinear {
     std::string name;
-    Parameter<Real>* weight;  // (out, in)
-    Parameter<Real>* bias;    // (out)
+    BasicParameter<Real>* weight;  // (out, in)
+    BasicParameter<Real>* bias;    // (out)
 
-    Linear(Model<Real>& model, std::string layer_name, Index in, Index out)
+    BasicLinear(BasicModel<Real>& model, std::string layer_name, Index in, Index out)
         : name(std::move(layer_name)),
           weight(&model.add(name + ".weight", {out, in}, Init::fan_in(in))),
           bias(&model.add(name + ".bias", {out}, Init::fan_in(in))) {}
 
-    Var<Real> operator()(Var<Real> x) const {
-        const typename Tape<Real>::Scope scope(*x.tape, name);
-        const Var<Real> w = on_tape(x, weight);  // in this order: compilers differ in that of arguments
-        const Var<Real> b = on_tape(x, bias);
+    BasicVar<Real> operator()(BasicVar<Real> x) const {
+        const typename BasicTape<Real>::Scope scope(*x.tape, name);
+        const BasicVar<Real> w = on_tape(x, weight);  // in this order: compilers differ in that of arguments
+        const BasicVar<Real> b = on_tape(x, bias);
         return linear(x, w, b);
     }
 };
+using Linear = BasicLinear<float>;
 
 /// Linear layers with relu between them: widths {784, 128, 10} are two layers, "fc1" and "fc2".
 template <class Real>
-struct Mlp {
-    std::vector<Linear<Real>> layers;
+struct BasicMlp {
+    std::vector<BasicLinear<Real>> layers;
 
-    Mlp(Model<Real>& model, const std::vector<Index>& widths) {
+    BasicMlp(BasicModel<Real>& model, const std::vector<Index>& widths) {
         for (std::size_t i = 1; i < widths.size(); ++i) {
             layers.emplace_back(model, "fc" + std::to_string(i), widths[i - 1], widths[i]);
         }
     }
 
-    Var<Real> operator()(Var<Real> x) const {
+    BasicVar<Real> operator()(BasicVar<Real> x) const {
         for (std::size_t i = 0; i < layers.size(); ++i) {
             if (i > 0) x = relu(x);
             x = layers[i](x);
@@ -56,163 +57,175 @@ struct Mlp {
         return x;
     }
 };
+using Mlp = BasicMlp<float>;
 
 /// conv2d with weights of its own. x (images, in, h, w).
 template <class Real>
-struct Conv2d {
+struct BasicConv2d {
     std::string name;
     ConvOptions options;
-    Parameter<Real>* weight;  // (out, in / groups, kernel, kernel)
-    Parameter<Real>* bias;    // (out)
+    BasicParameter<Real>* weight;  // (out, in / groups, kernel, kernel)
+    BasicParameter<Real>* bias;    // (out)
 
-    Conv2d(Model<Real>& model, std::string layer_name, Index in, Index out, Index kernel, ConvOptions how = {})
+    BasicConv2d(BasicModel<Real>& model, std::string layer_name, Index in, Index out, Index kernel,
+                ConvOptions how = {})
         : name(std::move(layer_name)),
           options(how),
           weight(&model.add(name + ".weight", {out, in / how.groups, kernel, kernel},
                             Init::fan_in(in / how.groups * kernel * kernel))),
           bias(&model.add(name + ".bias", {out}, Init::fan_in(in / how.groups * kernel * kernel))) {}
 
-    Var<Real> operator()(Var<Real> x) const {
-        const typename Tape<Real>::Scope scope(*x.tape, name);
-        const Var<Real> w = on_tape(x, weight);
-        const Var<Real> b = on_tape(x, bias);
+    BasicVar<Real> operator()(BasicVar<Real> x) const {
+        const typename BasicTape<Real>::Scope scope(*x.tape, name);
+        const BasicVar<Real> w = on_tape(x, weight);
+        const BasicVar<Real> b = on_tape(x, bias);
         return conv2d(x, w, b, options);
     }
 };
+using Conv2d = BasicConv2d<float>;
 
 /// conv1d with weights of its own. x (images, in, length).
 template <class Real>
-struct Conv1d {
+struct BasicConv1d {
     std::string name;
     ConvOptions options;
-    Parameter<Real>* weight;  // (out, in / groups, kernel)
-    Parameter<Real>* bias;    // (out)
+    BasicParameter<Real>* weight;  // (out, in / groups, kernel)
+    BasicParameter<Real>* bias;    // (out)
 
-    Conv1d(Model<Real>& model, std::string layer_name, Index in, Index out, Index kernel, ConvOptions how = {})
+    BasicConv1d(BasicModel<Real>& model, std::string layer_name, Index in, Index out, Index kernel,
+                ConvOptions how = {})
         : name(std::move(layer_name)),
           options(how),
           weight(&model.add(name + ".weight", {out, in / how.groups, kernel}, Init::fan_in(in / how.groups * kernel))),
           bias(&model.add(name + ".bias", {out}, Init::fan_in(in / how.groups * kernel))) {}
 
-    Var<Real> operator()(Var<Real> x) const {
-        const typename Tape<Real>::Scope scope(*x.tape, name);
-        const Var<Real> w = on_tape(x, weight);
-        const Var<Real> b = on_tape(x, bias);
+    BasicVar<Real> operator()(BasicVar<Real> x) const {
+        const typename BasicTape<Real>::Scope scope(*x.tape, name);
+        const BasicVar<Real> w = on_tape(x, weight);
+        const BasicVar<Real> b = on_tape(x, bias);
         return conv1d(x, w, b, options);
     }
 };
+using Conv1d = BasicConv1d<float>;
 
 /// conv_transpose2d with weights of its own. x (images, in, h, w).
 template <class Real>
-struct ConvTranspose2d {
+struct BasicConvTranspose2d {
     std::string name;
     ConvOptions options;
-    Parameter<Real>* weight;  // (in, out / groups, kernel, kernel)
-    Parameter<Real>* bias;    // (out)
+    BasicParameter<Real>* weight;  // (in, out / groups, kernel, kernel)
+    BasicParameter<Real>* bias;    // (out)
 
-    ConvTranspose2d(Model<Real>& model, std::string layer_name, Index in, Index out, Index kernel, ConvOptions how = {})
+    BasicConvTranspose2d(BasicModel<Real>& model, std::string layer_name, Index in, Index out, Index kernel,
+                         ConvOptions how = {})
         : name(std::move(layer_name)),
           options(how),
           weight(&model.add(name + ".weight", {in, out / how.groups, kernel, kernel},
                             Init::fan_in(out / how.groups * kernel * kernel))),
           bias(&model.add(name + ".bias", {out}, Init::fan_in(out / how.groups * kernel * kernel))) {}
 
-    Var<Real> operator()(Var<Real> x) const {
-        const typename Tape<Real>::Scope scope(*x.tape, name);
-        const Var<Real> w = on_tape(x, weight);
-        const Var<Real> b = on_tape(x, bias);
+    BasicVar<Real> operator()(BasicVar<Real> x) const {
+        const typename BasicTape<Real>::Scope scope(*x.tape, name);
+        const BasicVar<Real> w = on_tape(x, weight);
+        const BasicVar<Real> b = on_tape(x, bias);
         return conv_transpose2d(x, w, b, options);
     }
 };
+using ConvTranspose2d = BasicConvTranspose2d<float>;
 
 /// Scale and shift of a normalisation; they start as 1 and 0.
 template <class Real>
 struct Affine {
-    Parameter<Real>* weight;
-    Parameter<Real>* bias;
+    BasicParameter<Real>* weight;
+    BasicParameter<Real>* bias;
 
-    Affine(Model<Real>& model, const std::string& name, Index width, ParameterKind kind)
+    Affine(BasicModel<Real>& model, const std::string& name, Index width, ParameterKind kind)
         : weight(&model.add(name + ".weight", {width}, Init::constant(1), kind)),
           bias(&model.add(name + ".bias", {width}, Init::constant(0), kind)) {}
 };
 
 /// layer_norm over the last dimension, of extent `width`.
 template <class Real>
-struct LayerNorm {
+struct BasicLayerNorm {
     std::string name;
     Affine<Real> affine;
     double eps;
 
-    LayerNorm(Model<Real>& model, std::string layer_name, Index width, double epsilon = 1e-5)
+    BasicLayerNorm(BasicModel<Real>& model, std::string layer_name, Index width, double epsilon = 1e-5)
         : name(std::move(layer_name)), affine(model, name, width, ParameterKind::ordinary), eps(epsilon) {}
 
-    Var<Real> operator()(Var<Real> x) const {
-        const typename Tape<Real>::Scope scope(*x.tape, name);
-        const Var<Real> w = on_tape(x, affine.weight);
-        const Var<Real> b = on_tape(x, affine.bias);
+    BasicVar<Real> operator()(BasicVar<Real> x) const {
+        const typename BasicTape<Real>::Scope scope(*x.tape, name);
+        const BasicVar<Real> w = on_tape(x, affine.weight);
+        const BasicVar<Real> b = on_tape(x, affine.bias);
         return layer_norm(x, w, b, eps);
     }
 };
+using LayerNorm = BasicLayerNorm<float>;
 
 /// group_norm over `group_count` sets of channels. x (images, channels, ...).
 template <class Real>
-struct GroupNorm {
+struct BasicGroupNorm {
     std::string name;
     Affine<Real> affine;
     Index groups;
     double eps;
 
-    GroupNorm(Model<Real>& model, std::string layer_name, Index group_count, Index channels, double epsilon = 1e-5)
+    BasicGroupNorm(BasicModel<Real>& model, std::string layer_name, Index group_count, Index channels,
+                   double epsilon = 1e-5)
         : name(std::move(layer_name)),
           affine(model, name, channels, ParameterKind::ordinary),
           groups(group_count),
           eps(epsilon) {}
 
-    Var<Real> operator()(Var<Real> x) const {
-        const typename Tape<Real>::Scope scope(*x.tape, name);
-        const Var<Real> w = on_tape(x, affine.weight);
-        const Var<Real> b = on_tape(x, affine.bias);
+    BasicVar<Real> operator()(BasicVar<Real> x) const {
+        const typename BasicTape<Real>::Scope scope(*x.tape, name);
+        const BasicVar<Real> w = on_tape(x, affine.weight);
+        const BasicVar<Real> b = on_tape(x, affine.bias);
         return group_norm(x, w, b, groups, eps);
     }
 };
+using GroupNorm = BasicGroupNorm<float>;
 
 /// batch_norm over images and pixels. x (images, channels, ...). Its running statistics belong to the model too
 /// ("bn.running_mean"), so that checkpoints hold them.
 template <class Real>
-struct BatchNorm {
+struct BasicBatchNorm {
     std::string name;
     Affine<Real> affine;
-    BatchStatistics<Real>* running;
+    BasicBatchStatistics<Real>* running;
     BatchNormOptions options;
 
-    BatchNorm(Model<Real>& model, std::string layer_name, Index channels, BatchNormOptions how = {})
+    BasicBatchNorm(BasicModel<Real>& model, std::string layer_name, Index channels, BatchNormOptions how = {})
         : name(std::move(layer_name)),
           affine(model, name, channels, ParameterKind::batch_norm),
           running(&model.add_statistics(name, channels)),
           options(how) {}
 
-    Var<Real> operator()(Var<Real> x) const {
-        const typename Tape<Real>::Scope scope(*x.tape, name);
-        const Var<Real> w = on_tape(x, affine.weight);
-        const Var<Real> b = on_tape(x, affine.bias);
+    BasicVar<Real> operator()(BasicVar<Real> x) const {
+        const typename BasicTape<Real>::Scope scope(*x.tape, name);
+        const BasicVar<Real> w = on_tape(x, affine.weight);
+        const BasicVar<Real> b = on_tape(x, affine.bias);
         return batch_norm(x, w, b, *running, options);
     }
 };
+using BatchNorm = BasicBatchNorm<float>;
 
 /// Rows of a table by token. Starts normal(0, 1).
 template <class Real>
-struct Embedding {
+struct BasicEmbedding {
     std::string name;
-    Parameter<Real>* weight;  // (vocabulary, width)
+    BasicParameter<Real>* weight;  // (vocabulary, width)
 
-    Embedding(Model<Real>& model, std::string layer_name, Index vocabulary, Index width)
+    BasicEmbedding(BasicModel<Real>& model, std::string layer_name, Index vocabulary, Index width)
         : name(std::move(layer_name)), weight(&model.add(name + ".weight", {vocabulary, width}, Init::normal(1))) {}
 
     /// ids fill `shape`; the result is shape + (width).
-    Var<Real> operator()(Tape<Real>& tape, const std::vector<int>& ids, Shape shape) const {
-        const typename Tape<Real>::Scope scope(tape, name);
+    BasicVar<Real> operator()(BasicTape<Real>& tape, const std::vector<int>& ids, Shape shape) const {
+        const typename BasicTape<Real>::Scope scope(tape, name);
         return embedding(tape.parameter(*weight), ids, std::move(shape));
     }
 };
+using Embedding = BasicEmbedding<float>;
 
 }  // namespace ulp

@@ -36,7 +36,8 @@ Index extent_out(Index in, Index kernel, Index stride, Index padding, Index dila
 }
 
 template <class Real>
-[[noreturn]] void refuse(const char* name, const Tensor<Real>& x, const Tensor<Real>& w, const Tensor<Real>& b) {
+[[noreturn]] void refuse(const char* name, const BasicTensor<Real>& x, const BasicTensor<Real>& w,
+                         const BasicTensor<Real>& b) {
     throw std::invalid_argument(fmt::format("{}: x {} does not fit weight {} and bias {} with these options", name,
                                             text_of(x.shape()), text_of(w.shape()), text_of(b.shape())));
 }
@@ -44,7 +45,8 @@ template <class Real>
 bool sensible(const ConvOptions& o) { return o.stride >= 1 && o.padding >= 0 && o.dilation >= 1 && o.groups >= 1; }
 
 template <class Real>
-Geometry conv_geometry(const Tensor<Real>& x, const Tensor<Real>& w, const Tensor<Real>& b, const ConvOptions& o) {
+Geometry conv_geometry(const BasicTensor<Real>& x, const BasicTensor<Real>& w, const BasicTensor<Real>& b,
+                       const ConvOptions& o) {
     if (x.rank() != 4 || w.rank() != 4 || b.rank() != 1 || !sensible(o)) refuse("conv2d", x, w, b);
     const Geometry g{x.dim(0),
                      x.dim(1),
@@ -83,8 +85,8 @@ Index row_seen(const Geometry& g, Index oy, Index ky) {
 
 /// A group's patches: patch x pixels, so that a pixel's neighbours lie beside each other as in the image.
 template <class Real>
-Tensor<Real> unfold(const Geometry& g, Index group, const Tensor<Real>& x) {
-    auto patches = Tensor<Real>::unset({g.patch(), g.pixels()}, x.format());
+BasicTensor<Real> unfold(const Geometry& g, Index group, const BasicTensor<Real>& x) {
+    auto patches = BasicTensor<Real>::unset({g.patch(), g.pixels()}, x.format());
     const Index s = g.options.stride;
     const auto fill_row = [&](Index image_row, const Reach& r, Real* to) {
         if (image_row < 0) {
@@ -123,7 +125,8 @@ Tensor<Real> unfold(const Geometry& g, Index group, const Tensor<Real>& x) {
 /// Adds each entry of a patch matrix (patch x pixels) to its pixel of x, each sum a step; a pixel's entries by
 /// ascending output pixel. In a row of outputs that is by descending kernel column.
 template <class Real>
-void fold(const Geometry& g, Index group, const Tensor<Real>& patches, const ComputeFormat& compute, Tensor<Real>& x) {
+void fold(const Geometry& g, Index group, const BasicTensor<Real>& patches, const ComputeFormat& compute,
+          BasicTensor<Real>& x) {
     const Index s = g.options.stride;
     with_steps<Real>(compute, [&](const auto& steps) {
         const auto add_row = [&](const Real* from, const Reach& r, Real* to) {
@@ -165,21 +168,21 @@ void each_plane(const Geometry& g, Index group, const Function& f) {
     }
 }
 template <class Real>
-Tensor<Real> maps_of_group(const Geometry& g, Index group, const Tensor<Real>& y) {
-    auto maps = Tensor<Real>::unset({g.group_out(), g.pixels()}, y.format());
+BasicTensor<Real> maps_of_group(const Geometry& g, Index group, const BasicTensor<Real>& y) {
+    auto maps = BasicTensor<Real>::unset({g.group_out(), g.pixels()}, y.format());
     each_plane(g, group,
                [&](Index image, Index map, Index length) { std::copy_n(y.data() + image, length, maps.data() + map); });
     return maps;
 }
 template <class Real>
-void put_maps(const Geometry& g, Index group, const Tensor<Real>& maps, Tensor<Real>& y) {
+void put_maps(const Geometry& g, Index group, const BasicTensor<Real>& maps, BasicTensor<Real>& y) {
     each_plane(g, group,
                [&](Index image, Index map, Index length) { std::copy_n(maps.data() + map, length, y.data() + image); });
 }
 
 /// Adds its bias to each channel of (images, channels, h, w), each sum a step.
 template <class Real>
-void add_channel_bias(Tensor<Real>& y, const Tensor<Real>& bias, const ComputeFormat& compute) {
+void add_channel_bias(BasicTensor<Real>& y, const BasicTensor<Real>& bias, const ComputeFormat& compute) {
     const Index area = y.dim(2) * y.dim(3);
     with_steps<Real>(compute, [&](const auto& s) {
         in_parallel(y.dim(0) * y.dim(1), area, [&](Index first, Index last) {
@@ -195,7 +198,7 @@ void add_channel_bias(Tensor<Real>& y, const Tensor<Real>& bias, const ComputeFo
 /// What the passes of a convolution and of its transpose share.
 template <class Real>
 struct ConvPass {
-    Tape<Real>* tape;
+    BasicTape<Real>* tape;
     Geometry g;
     OpPrecision precision;
     std::string label;
@@ -205,19 +208,19 @@ struct ConvPass {
         return w.matrix(g.group_out(), g.patch(), group * g.group_out() * g.patch());
     }
     /// d = a * b. Patches and maps live beside the images, and so does what the product copies.
-    void matmul_into(std::string_view pass, Gradient gradient, const Tensor<Real>& patches, const Tensor<Real>& maps,
-                     const BasicMatrixView<const Real>& a, const BasicMatrixView<const Real>& b,
-                     const BasicMatrixView<Real>& d) const {
+    void matmul_into(std::string_view pass, Gradient gradient, const BasicTensor<Real>& patches,
+                     const BasicTensor<Real>& maps, const BasicMatrixView<const Real>& a,
+                     const BasicMatrixView<const Real>& b, const BasicMatrixView<Real>& d) const {
         ByteCount bytes = scaled_matmul<Real>(tape->engine(), precision.product, {label, pass, gradient}, a, b, d);
         bytes += bytes_of(patches);
         tape->note_workspace(bytes += bytes_of(maps));
     }
     /// patches -> maps of outputs, in the accumulator's format.
-    Tensor<Real> forward(Index group, const Tensor<Real>& x, const Tensor<Real>& w, std::string_view pass,
-                         Gradient gradient) const {
+    BasicTensor<Real> forward(Index group, const BasicTensor<Real>& x, const BasicTensor<Real>& w,
+                              std::string_view pass, Gradient gradient) const {
         const ProductTypes& types = precision.product;
-        const Tensor<Real> patches = unfold(g, group, x);
-        auto maps = Tensor<Real>::unset({g.group_out(), g.pixels()}, types.accumulator);
+        const BasicTensor<Real> patches = unfold(g, group, x);
+        auto maps = BasicTensor<Real>::unset({g.group_out(), g.pixels()}, types.accumulator);
         matmul_into(pass, gradient, patches, maps,
                     Operand(patches, types.input).matrix(g.patch(), g.pixels()).transposed(),
                     group_weight(Operand(w, types.b_input), group).transposed(),
@@ -225,12 +228,12 @@ struct ConvPass {
         return maps;
     }
     /// maps of outputs -> patches, folded into x.
-    void transposed(Index group, const Tensor<Real>& y, const Tensor<Real>& w, std::string_view pass, Gradient gradient,
-                    Tensor<Real>& x) const {
+    void transposed(Index group, const BasicTensor<Real>& y, const BasicTensor<Real>& w, std::string_view pass,
+                    Gradient gradient, BasicTensor<Real>& x) const {
         const ProductTypes& types = precision.product;
-        auto patches = Tensor<Real>::unset({g.patch(), g.pixels()}, types.accumulator);
+        auto patches = BasicTensor<Real>::unset({g.patch(), g.pixels()}, types.accumulator);
         {
-            const Tensor<Real> maps = maps_of_group(g, group, y);
+            const BasicTensor<Real> maps = maps_of_group(g, group, y);
             matmul_into(pass, gradient, patches, maps,
                         Operand(maps, types.input).matrix(g.group_out(), g.pixels()).transposed(),
                         group_weight(Operand(w, types.b_input), group),
@@ -240,11 +243,11 @@ struct ConvPass {
         fold(g, group, patches, precision.compute, x);
     }
     /// The gradient of a group's weight from outputs (or what stands for them) and inputs.
-    void weight_gradient(Index group, const Tensor<Real>& y, const Tensor<Real>& x, Gradient gradient,
-                         Tensor<Real>& dw) const {
+    void weight_gradient(Index group, const BasicTensor<Real>& y, const BasicTensor<Real>& x, Gradient gradient,
+                         BasicTensor<Real>& dw) const {
         const ProductTypes& types = precision.product;
-        const Tensor<Real> maps = maps_of_group(g, group, y);
-        const Tensor<Real> patches = unfold(g, group, x);
+        const BasicTensor<Real> maps = maps_of_group(g, group, y);
+        const BasicTensor<Real> patches = unfold(g, group, x);
         matmul_into("weight gradient", gradient, patches, maps,
                     Operand(maps, types.input).matrix(g.group_out(), g.pixels()),
                     Operand(patches, types.b_input).matrix(g.patch(), g.pixels()).transposed(),
@@ -254,10 +257,10 @@ struct ConvPass {
 
 /// The sum over images and pixels of each channel: images in order, pixels in order.
 template <class Real>
-Tensor<Real> channel_sums(const Tensor<Real>& dy, const ComputeFormat& compute) {
+BasicTensor<Real> channel_sums(const BasicTensor<Real>& dy, const ComputeFormat& compute) {
     const Index channels = dy.dim(1);
     const Index area = dy.dim(2) * dy.dim(3);
-    Tensor<Real> sums({channels});
+    BasicTensor<Real> sums({channels});
     // Several channels side by side, whose sums do not wait for each other.
     constexpr Index side_by_side = 8;
     with_steps<Real>(compute, [&](const auto& s) {
@@ -287,24 +290,24 @@ Tensor<Real> channel_sums(const Tensor<Real>& dy, const ComputeFormat& compute) 
 }  // namespace
 
 template <class Real>
-Var<Real> conv2d(Var<Real> x, Var<Real> weight, Var<Real> bias, const ConvOptions& options) {
+BasicVar<Real> conv2d(BasicVar<Real> x, BasicVar<Real> weight, BasicVar<Real> bias, const ConvOptions& options) {
     const Geometry g = conv_geometry(x.value(), weight.value(), bias.value(), options);
-    const Operation<Real> op("conv2d", {x, weight, bias});
+    const BasicOperation<Real> op("conv2d", {x, weight, bias});
     x = op.input(0), weight = op.input(1), bias = op.input(2);
     const ConvPass<Real> pass{&op.tape(), g, op.precision(), op.label()};
-    Tensor<Real> y;
+    BasicTensor<Real> y;
     for (Index group = 0; group < options.groups; ++group) {
-        const Tensor<Real> maps = pass.forward(group, x.value(), weight.value(), "forward", Gradient::none);
-        if (group == 0) y = Tensor<Real>::unset({g.images, g.out_channels, g.out_h, g.out_w}, maps.format());
+        const BasicTensor<Real> maps = pass.forward(group, x.value(), weight.value(), "forward", Gradient::none);
+        if (group == 0) y = BasicTensor<Real>::unset({g.images, g.out_channels, g.out_h, g.out_w}, maps.format());
         put_maps(g, group, maps, y);
     }
     y.round_to_format(pass.precision.compute);
     add_channel_bias(y, bias.value(), pass.precision.compute);
-    Tape<Real>* tape = &op.tape();
-    return op.finish(std::move(y), [=](const Tensor<Real>& dy, const Tensor<Real>&) {
+    BasicTape<Real>* tape = &op.tape();
+    return op.finish(std::move(y), [=](const BasicTensor<Real>& dy, const BasicTensor<Real>&) {
         const ComputeFormat compute = pass.precision.compute;
         if (tape->needs_gradient(x)) {
-            Tensor<Real> dx(x.shape());
+            BasicTensor<Real> dx(x.shape());
             for (Index group = 0; group < g.options.groups; ++group) {
                 pass.transposed(group, dy, weight.value(), "input gradient", Gradient::a, dx);
             }
@@ -312,7 +315,7 @@ Var<Real> conv2d(Var<Real> x, Var<Real> weight, Var<Real> bias, const ConvOption
             tape->accumulate(x, std::move(dx));
         }
         if (tape->needs_gradient(weight)) {
-            Tensor<Real> dw(weight.shape());
+            BasicTensor<Real> dw(weight.shape());
             for (Index group = 0; group < g.options.groups; ++group)
                 pass.weight_gradient(group, dy, x.value(), Gradient::a, dw);
             tape->accumulate(weight, std::move(dw));
@@ -322,8 +325,8 @@ Var<Real> conv2d(Var<Real> x, Var<Real> weight, Var<Real> bias, const ConvOption
 }
 
 template <class Real>
-Var<Real> conv_transpose2d(Var<Real> x, Var<Real> weight, Var<Real> bias, const ConvOptions& o) {
-    const Tensor<Real>& w = weight.value();
+BasicVar<Real> conv_transpose2d(BasicVar<Real> x, BasicVar<Real> weight, BasicVar<Real> bias, const ConvOptions& o) {
+    const BasicTensor<Real>& w = weight.value();
     if (x.value().rank() != 4 || w.rank() != 4 || bias.value().rank() != 1 || !sensible(o)) {
         refuse("conv_transpose2d", x.value(), w, bias.value());
     }
@@ -335,18 +338,18 @@ Var<Real> conv_transpose2d(Var<Real> x, Var<Real> weight, Var<Real> bias, const 
     const bool fits =
         w.dim(0) == x.dim(1) && x.dim(1) % o.groups == 0 && bias.dim(0) == g.in_channels && made_h > 0 && made_w > 0;
     if (!fits) refuse("conv_transpose2d", x.value(), w, bias.value());
-    const Operation<Real> op("conv_transpose2d", {x, weight, bias});
+    const BasicOperation<Real> op("conv_transpose2d", {x, weight, bias});
     x = op.input(0), weight = op.input(1), bias = op.input(2);
     const ConvPass<Real> pass{&op.tape(), g, op.precision(), op.label()};
     const ComputeFormat compute = pass.precision.compute;
-    Tensor<Real> y({g.images, g.in_channels, g.in_h, g.in_w});
+    BasicTensor<Real> y({g.images, g.in_channels, g.in_h, g.in_w});
     for (Index group = 0; group < o.groups; ++group)
         pass.transposed(group, x.value(), weight.value(), "forward", Gradient::none, y);
     add_channel_bias(y, bias.value(), compute);
-    Tape<Real>* tape = &op.tape();
-    return op.finish(std::move(y), [=](const Tensor<Real>& dy, const Tensor<Real>&) {
+    BasicTape<Real>* tape = &op.tape();
+    return op.finish(std::move(y), [=](const BasicTensor<Real>& dy, const BasicTensor<Real>&) {
         if (tape->needs_gradient(x)) {
-            Tensor<Real> dx(x.shape());
+            BasicTensor<Real> dx(x.shape());
             for (Index group = 0; group < g.options.groups; ++group) {
                 put_maps(g, group, pass.forward(group, dy, weight.value(), "input gradient", Gradient::a), dx);
             }
@@ -354,7 +357,7 @@ Var<Real> conv_transpose2d(Var<Real> x, Var<Real> weight, Var<Real> bias, const 
             tape->accumulate(x, std::move(dx));
         }
         if (tape->needs_gradient(weight)) {
-            Tensor<Real> dw(weight.shape());
+            BasicTensor<Real> dw(weight.shape());
             for (Index group = 0; group < g.options.groups; ++group)
                 pass.weight_gradient(group, x.value(), dy, Gradient::b, dw);
             tape->accumulate(weight, std::move(dw));
@@ -364,29 +367,29 @@ Var<Real> conv_transpose2d(Var<Real> x, Var<Real> weight, Var<Real> bias, const 
 }
 
 template <class Real>
-Var<Real> conv1d(Var<Real> x, Var<Real> weight, Var<Real> bias, const ConvOptions& options) {
+BasicVar<Real> conv1d(BasicVar<Real> x, BasicVar<Real> weight, BasicVar<Real> bias, const ConvOptions& options) {
     if (x.value().rank() != 3 || weight.value().rank() != 3 || options.padding < 0) {
         refuse("conv1d", x.value(), weight.value(), bias.value());
     }
     // As a convolution of images one pixel high; padding would make them higher, so it is put on before.
-    Var<Real> padded = x;
+    BasicVar<Real> padded = x;
     if (options.padding > 0) {
-        Tensor<Real> zeros({x.dim(0), x.dim(1), options.padding}, x.format());
-        const Var<Real> side = x.tape->constant(std::move(zeros));
+        BasicTensor<Real> zeros({x.dim(0), x.dim(1), options.padding}, x.format());
+        const BasicVar<Real> side = x.tape->constant(std::move(zeros));
         padded = concat<Real>({side, x, side}, 2);
     }
     ConvOptions flat = options;
     flat.padding = 0;
-    const Var<Real> image = reshape(padded, {padded.dim(0), padded.dim(1), 1, padded.dim(2)});
-    const Var<Real> kernel = reshape(weight, {weight.dim(0), weight.dim(1), 1, weight.dim(2)});
-    const Var<Real> y = conv2d(image, kernel, bias, flat);
+    const BasicVar<Real> image = reshape(padded, {padded.dim(0), padded.dim(1), 1, padded.dim(2)});
+    const BasicVar<Real> kernel = reshape(weight, {weight.dim(0), weight.dim(1), 1, weight.dim(2)});
+    const BasicVar<Real> y = conv2d(image, kernel, bias, flat);
     return reshape(y, {y.dim(0), y.dim(1), y.dim(3)});
 }
 
-#define ULP_INSTANTIATE(Real)                                                                 \
-    template Var<Real> conv2d(Var<Real>, Var<Real>, Var<Real>, const ConvOptions&);           \
-    template Var<Real> conv_transpose2d(Var<Real>, Var<Real>, Var<Real>, const ConvOptions&); \
-    template Var<Real> conv1d(Var<Real>, Var<Real>, Var<Real>, const ConvOptions&);
+#define ULP_INSTANTIATE(Real)                                                                                     \
+    template BasicVar<Real> conv2d(BasicVar<Real>, BasicVar<Real>, BasicVar<Real>, const ConvOptions&);           \
+    template BasicVar<Real> conv_transpose2d(BasicVar<Real>, BasicVar<Real>, BasicVar<Real>, const ConvOptions&); \
+    template BasicVar<Real> conv1d(BasicVar<Real>, BasicVar<Real>, BasicVar<Real>, const ConvOptions&);
 ULP_INSTANTIATE(float)
 ULP_INSTANTIATE(double)
 #undef ULP_INSTANTIATE

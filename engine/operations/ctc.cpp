@@ -84,7 +84,7 @@ std::vector<std::vector<Real>> backward_sums(const Steps& s, const Alignment& a,
 }
 
 template <class Real>
-void require_sequences(const Tensor<Real>& x, const std::vector<CtcTarget>& targets, int blank) {
+void require_sequences(const BasicTensor<Real>& x, const std::vector<CtcTarget>& targets, int blank) {
     if (x.rank() != 3 || x.dim(1) != static_cast<Index>(targets.size()) || targets.empty()) {
         throw std::invalid_argument(
             fmt::format("ctc: log-probabilities {} (time, batch, classes) need one target a "
@@ -107,8 +107,8 @@ void require_sequences(const Tensor<Real>& x, const std::vector<CtcTarget>& targ
 /// A sequence's loss, and its gradient into `gradient` (both before weighting): -log P, and for each step and class
 /// -(sum over the class's states of e^(alpha + beta)) / P.
 template <class Real, class Steps>
-Real sequence_loss(const Steps& s, const Tensor<Real>& x, Index sequence, const CtcTarget& target, int blank,
-                   Tensor<Real>& gradient) {
+Real sequence_loss(const Steps& s, const BasicTensor<Real>& x, Index sequence, const CtcTarget& target, int blank,
+                   BasicTensor<Real>& gradient) {
     const Alignment a(target.labels, blank);
     const auto place = [&](Index t, int label) { return (t * x.dim(1) + sequence) * x.dim(2) + label; };
     const auto log_p = [&](Index t, int label) { return x[place(t, label)]; };
@@ -128,13 +128,13 @@ Real sequence_loss(const Steps& s, const Tensor<Real>& x, Index sequence, const 
 }  // namespace
 
 template <class Real>
-Var<Real> ctc(Var<Real> log_probabilities, const std::vector<CtcTarget>& targets, int blank) {
+BasicVar<Real> ctc(BasicVar<Real> log_probabilities, const std::vector<CtcTarget>& targets, int blank) {
     require_sequences(log_probabilities.value(), targets, blank);
-    const Operation<Real> op("ctc", {log_probabilities});
-    const Var<Real> x = op.input(0);
+    const BasicOperation<Real> op("ctc", {log_probabilities});
+    const BasicVar<Real> x = op.input(0);
     const ComputeFormat compute = op.precision().compute;
-    Tensor<Real> gradient(x.shape());
-    Tensor<Real> loss(Shape{});
+    BasicTensor<Real> gradient(x.shape());
+    BasicTensor<Real> loss(Shape{});
     // The weight of a sequence: 1 / (its labels * sequences).
     const auto weight = [&](std::size_t i) {
         return 1.0 / static_cast<double>(std::max<std::size_t>(targets[i].labels.size(), 1) * targets.size());
@@ -150,17 +150,18 @@ Var<Real> ctc(Var<Real> log_probabilities, const std::vector<CtcTarget>& targets
             gradient[i] = s.mul(gradient[i], s.round(weight(sequence)));
         }
     });
-    Tape<Real>* tape = &op.tape();
-    return op.finish(std::move(loss), [=, g = std::move(gradient)](const Tensor<Real>& dy, const Tensor<Real>&) {
-        Tensor<Real> dx(g.shape());
-        with_steps<Real>(compute, [&](const auto& s) {
-            for (Index i = 0; i < dx.size(); ++i) dx[i] = s.mul(g[i], dy[0]);
-        });
-        dx.set_format(compute.format);
-        tape->accumulate(x, std::move(dx));
-    });
+    BasicTape<Real>* tape = &op.tape();
+    return op.finish(std::move(loss),
+                     [=, g = std::move(gradient)](const BasicTensor<Real>& dy, const BasicTensor<Real>&) {
+                         BasicTensor<Real> dx(g.shape());
+                         with_steps<Real>(compute, [&](const auto& s) {
+                             for (Index i = 0; i < dx.size(); ++i) dx[i] = s.mul(g[i], dy[0]);
+                         });
+                         dx.set_format(compute.format);
+                         tape->accumulate(x, std::move(dx));
+                     });
 }
-template Var<float> ctc(Var<float>, const std::vector<CtcTarget>&, int);
-template Var<double> ctc(Var<double>, const std::vector<CtcTarget>&, int);
+template Var ctc(Var, const std::vector<CtcTarget>&, int);
+template BasicVar<double> ctc(BasicVar<double>, const std::vector<CtcTarget>&, int);
 
 }  // namespace ulp

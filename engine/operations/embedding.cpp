@@ -9,7 +9,7 @@
 namespace ulp {
 
 template <class Real>
-Var<Real> embedding(Var<Real> table, const std::vector<int>& ids, Shape shape) {
+BasicVar<Real> embedding(BasicVar<Real> table, const std::vector<int>& ids, Shape shape) {
     if (table.value().rank() != 2 || volume(shape) != static_cast<Index>(ids.size())) {
         throw std::invalid_argument(fmt::format("embedding: {} ids do not fill {}, or the table {} is no matrix",
                                                 ids.size(), text_of(shape), text_of(table.shape())));
@@ -21,16 +21,16 @@ Var<Real> embedding(Var<Real> table, const std::vector<int>& ids, Shape shape) {
                 fmt::format("embedding: token {} lies outside the vocabulary of {}", id, table.dim(0)));
         }
     }
-    const Operation<Real> op("embedding", {table});
+    const BasicOperation<Real> op("embedding", {table});
     table = op.input(0);
     shape.push_back(width);
-    Tensor<Real> y(shape);
+    BasicTensor<Real> y(shape);
     Real* to = y.data();
     for (const int id : ids) to = std::copy_n(table.value().data() + id * width, width, to);
-    Tape<Real>* tape = &op.tape();
+    BasicTape<Real>* tape = &op.tape();
     const ComputeFormat compute = op.precision().compute;
-    return op.finish(std::move(y), [=](const Tensor<Real>& dy, const Tensor<Real>&) {
-        Tensor<Real> gradient(table.shape());
+    return op.finish(std::move(y), [=](const BasicTensor<Real>& dy, const BasicTensor<Real>&) {
+        BasicTensor<Real> gradient(table.shape());
         with_steps<Real>(compute, [&](const auto& s) {
             const Real* from = dy.data();
             for (const int id : ids) {
@@ -44,11 +44,11 @@ Var<Real> embedding(Var<Real> table, const std::vector<int>& ids, Shape shape) {
 }
 
 template <class Real>
-Var<Real> dropout(Var<Real> x, double rate) {
+BasicVar<Real> dropout(BasicVar<Real> x, double rate) {
     if (!(rate >= 0 && rate < 1)) throw std::invalid_argument("dropout: the rate lies in [0, 1)");
     const Engine& engine = x.tape->engine();
     if (!engine.training || rate == 0) return x;
-    const Operation<Real> op("dropout", {x});
+    const BasicOperation<Real> op("dropout", {x});
     x = op.input(0);
     // The number of an element depends on seed, step, place in the net and index: no state to save or to disturb.
     const Random random(engine.seed, hash_of(op.label()) + static_cast<std::uint64_t>(engine.step));
@@ -56,8 +56,8 @@ Var<Real> dropout(Var<Real> x, double rate) {
     std::vector<bool> kept(static_cast<std::size_t>(x.value().size()));
     for (std::size_t i = 0; i < kept.size(); ++i) kept[i] = (random.at(i) >> 11) >= drop_below;
     const ComputeFormat compute = op.precision().compute;
-    const auto masked = [kept = std::move(kept), rate, compute](const Tensor<Real>& in) {
-        Tensor<Real> out(in.shape());
+    const auto masked = [kept = std::move(kept), rate, compute](const BasicTensor<Real>& in) {
+        BasicTensor<Real> out(in.shape());
         with_steps<Real>(compute, [&](const auto& s) {
             const Real factor = s.round(1 / (1 - rate));
             for (Index i = 0; i < in.size(); ++i)
@@ -66,14 +66,14 @@ Var<Real> dropout(Var<Real> x, double rate) {
         out.set_format(compute.format);
         return out;
     };
-    Tape<Real>* tape = &op.tape();
+    BasicTape<Real>* tape = &op.tape();
     return op.finish(masked(x.value()),
-                     [=](const Tensor<Real>& dy, const Tensor<Real>&) { tape->accumulate(x, masked(dy)); });
+                     [=](const BasicTensor<Real>& dy, const BasicTensor<Real>&) { tape->accumulate(x, masked(dy)); });
 }
 
-#define ULP_INSTANTIATE(Real)                                                \
-    template Var<Real> embedding(Var<Real>, const std::vector<int>&, Shape); \
-    template Var<Real> dropout(Var<Real>, double);
+#define ULP_INSTANTIATE(Real)                                                          \
+    template BasicVar<Real> embedding(BasicVar<Real>, const std::vector<int>&, Shape); \
+    template BasicVar<Real> dropout(BasicVar<Real>, double);
 ULP_INSTANTIATE(float)
 ULP_INSTANTIATE(double)
 #undef ULP_INSTANTIATE

@@ -10,7 +10,7 @@ namespace ulp {
 namespace {
 
 template <class Real>
-void require_labels(const Tensor<Real>& logits, const std::vector<int>& labels) {
+void require_labels(const BasicTensor<Real>& logits, const std::vector<int>& labels) {
     if (logits.rank() != 2 || logits.dim(0) != static_cast<Index>(labels.size())) {
         throw std::invalid_argument(fmt::format("cross_entropy: logits {} need one label a row, not {}",
                                                 text_of(logits.shape()), labels.size()));
@@ -40,15 +40,15 @@ Real row_loss(const Steps& s, std::span<const Real> x, std::size_t label, std::s
 }  // namespace
 
 template <class Real>
-Var<Real> cross_entropy(Var<Real> logits, const std::vector<int>& labels) {
+BasicVar<Real> cross_entropy(BasicVar<Real> logits, const std::vector<int>& labels) {
     require_labels(logits.value(), labels);
-    const Operation<Real> op("cross_entropy", {logits});
+    const BasicOperation<Real> op("cross_entropy", {logits});
     logits = op.input(0);
     const Index rows = logits.dim(0);
     const Index classes = logits.dim(1);
     const ComputeFormat compute = op.precision().compute;
-    Tensor<Real> probabilities(logits.shape());
-    Tensor<Real> loss(Shape{});
+    BasicTensor<Real> probabilities(logits.shape());
+    BasicTensor<Real> loss(Shape{});
     const auto row_of = [classes](auto& tensor, Index i) {
         return tensor.values().subspan(static_cast<std::size_t>(i * classes), static_cast<std::size_t>(classes));
     };
@@ -60,35 +60,36 @@ Var<Real> cross_entropy(Var<Real> logits, const std::vector<int>& labels) {
         }
         loss[0] = s.div(sum, s.round(static_cast<double>(rows)));
     });
-    Tape<Real>* tape = &op.tape();
-    return op.finish(std::move(loss), [=, p = std::move(probabilities)](const Tensor<Real>& dy, const Tensor<Real>&) {
-        Tensor<Real> dx(p.shape());
-        with_steps<Real>(compute, [&](const auto& s) {
-            const Real upstream = s.div(dy[0], s.round(static_cast<double>(rows)));
-            for (Index i = 0; i < rows; ++i) {
-                for (Index j = 0; j < classes; ++j) {
-                    const bool hit = labels[static_cast<std::size_t>(i)] == j;
-                    const Real p_ij = p[i * classes + j];
-                    dx[i * classes + j] = s.mul(hit ? s.sub(p_ij, Real{1}) : p_ij, upstream);
-                }
-            }
-        });
-        dx.set_format(compute.format);
-        tape->accumulate(logits, std::move(dx));
-    });
+    BasicTape<Real>* tape = &op.tape();
+    return op.finish(std::move(loss),
+                     [=, p = std::move(probabilities)](const BasicTensor<Real>& dy, const BasicTensor<Real>&) {
+                         BasicTensor<Real> dx(p.shape());
+                         with_steps<Real>(compute, [&](const auto& s) {
+                             const Real upstream = s.div(dy[0], s.round(static_cast<double>(rows)));
+                             for (Index i = 0; i < rows; ++i) {
+                                 for (Index j = 0; j < classes; ++j) {
+                                     const bool hit = labels[static_cast<std::size_t>(i)] == j;
+                                     const Real p_ij = p[i * classes + j];
+                                     dx[i * classes + j] = s.mul(hit ? s.sub(p_ij, Real{1}) : p_ij, upstream);
+                                 }
+                             }
+                         });
+                         dx.set_format(compute.format);
+                         tape->accumulate(logits, std::move(dx));
+                     });
 }
 
 template <class Real>
-Var<Real> mse(Var<Real> x, const Tensor<Real>& target) {
+BasicVar<Real> mse(BasicVar<Real> x, const BasicTensor<Real>& target) {
     if (x.shape() != target.shape() || target.empty()) {
         throw std::invalid_argument(
             fmt::format("mse: x {} needs a target of its own shape, which holds something, not {}", text_of(x.shape()),
                         text_of(target.shape())));
     }
-    const Operation<Real> op("mse", {x});
+    const BasicOperation<Real> op("mse", {x});
     x = op.input(0);
     const ComputeFormat compute = op.precision().compute;
-    Tensor<Real> loss(Shape{});
+    BasicTensor<Real> loss(Shape{});
     with_steps<Real>(compute, [&](const auto& s) {
         Real sum = 0;
         for (Index i = 0; i < target.size(); ++i) {
@@ -97,9 +98,9 @@ Var<Real> mse(Var<Real> x, const Tensor<Real>& target) {
         }
         loss[0] = s.div(sum, s.round(static_cast<double>(target.size())));
     });
-    Tape<Real>* tape = &op.tape();
-    return op.finish(std::move(loss), [=](const Tensor<Real>& dy, const Tensor<Real>&) {
-        Tensor<Real> dx(x.shape());
+    BasicTape<Real>* tape = &op.tape();
+    return op.finish(std::move(loss), [=](const BasicTensor<Real>& dy, const BasicTensor<Real>&) {
+        BasicTensor<Real> dx(x.shape());
         with_steps<Real>(compute, [&](const auto& s) {
             const Real upstream = s.div(s.mul(dy[0], 2), s.round(static_cast<double>(target.size())));
             for (Index i = 0; i < dx.size(); ++i) {
@@ -112,17 +113,17 @@ Var<Real> mse(Var<Real> x, const Tensor<Real>& target) {
 }
 
 template <class Real>
-Var<Real> bce_with_logits(Var<Real> x, const Tensor<Real>& target) {
+BasicVar<Real> bce_with_logits(BasicVar<Real> x, const BasicTensor<Real>& target) {
     if (x.shape() != target.shape() || target.empty()) {
         throw std::invalid_argument(
             fmt::format("bce_with_logits: x {} needs a target of its own shape, which holds "
                         "something, not {}",
                         text_of(x.shape()), text_of(target.shape())));
     }
-    const Operation<Real> op("bce_with_logits", {x});
+    const BasicOperation<Real> op("bce_with_logits", {x});
     x = op.input(0);
     const ComputeFormat compute = op.precision().compute;
-    Tensor<Real> loss(Shape{});
+    BasicTensor<Real> loss(Shape{});
     with_steps<Real>(compute, [&](const auto& s) {
         Real sum = 0;
         for (Index i = 0; i < target.size(); ++i) {
@@ -133,9 +134,9 @@ Var<Real> bce_with_logits(Var<Real> x, const Tensor<Real>& target) {
         }
         loss[0] = s.div(sum, s.round(static_cast<double>(target.size())));
     });
-    Tape<Real>* tape = &op.tape();
-    return op.finish(std::move(loss), [=](const Tensor<Real>& dy, const Tensor<Real>&) {
-        Tensor<Real> dx(x.shape());
+    BasicTape<Real>* tape = &op.tape();
+    return op.finish(std::move(loss), [=](const BasicTensor<Real>& dy, const BasicTensor<Real>&) {
+        BasicTensor<Real> dx(x.shape());
         with_steps<Real>(compute, [&](const auto& s) {
             const Real upstream = s.div(dy[0], s.round(static_cast<double>(target.size())));
             for (Index i = 0; i < dx.size(); ++i) {
@@ -148,10 +149,10 @@ Var<Real> bce_with_logits(Var<Real> x, const Tensor<Real>& target) {
     });
 }
 
-#define ULP_INSTANTIATE(Real)                                             \
-    template Var<Real> cross_entropy(Var<Real>, const std::vector<int>&); \
-    template Var<Real> mse(Var<Real>, const Tensor<Real>&);               \
-    template Var<Real> bce_with_logits(Var<Real>, const Tensor<Real>&);
+#define ULP_INSTANTIATE(Real)                                                       \
+    template BasicVar<Real> cross_entropy(BasicVar<Real>, const std::vector<int>&); \
+    template BasicVar<Real> mse(BasicVar<Real>, const BasicTensor<Real>&);          \
+    template BasicVar<Real> bce_with_logits(BasicVar<Real>, const BasicTensor<Real>&);
 ULP_INSTANTIATE(float)
 ULP_INSTANTIATE(double)
 #undef ULP_INSTANTIATE

@@ -11,7 +11,7 @@ namespace {
 using Gradient = ProductPurpose::Gradient;
 
 template <class Real>
-void require_linear_shapes(const Tensor<Real>& x, const Tensor<Real>& w, const Tensor<Real>& b) {
+void require_linear_shapes(const BasicTensor<Real>& x, const BasicTensor<Real>& w, const BasicTensor<Real>& b) {
     if (w.rank() == 2 && x.rank() >= 1 && x.dim(-1) == w.dim(1) && b.rank() == 1 && b.dim(0) == w.dim(0)) return;
     throw std::invalid_argument(fmt::format("linear: x {} does not fit weight {} (out, in) and bias {}",
                                             text_of(x.shape()), text_of(w.shape()), text_of(b.shape())));
@@ -19,7 +19,7 @@ void require_linear_shapes(const Tensor<Real>& x, const Tensor<Real>& w, const T
 
 /// d = a * b; what the product copies counts as workspace.
 template <class Real>
-void matmul_into(Tape<Real>& tape, const ProductTypes& types, ProductPurpose purpose,
+void matmul_into(BasicTape<Real>& tape, const ProductTypes& types, ProductPurpose purpose,
                  const BasicMatrixView<const Real>& a, const BasicMatrixView<const Real>& b,
                  const BasicMatrixView<Real>& d) {
     tape.note_workspace(scaled_matmul<Real>(tape.engine(), types, purpose, a, b, d));
@@ -28,34 +28,34 @@ void matmul_into(Tape<Real>& tape, const ProductTypes& types, ProductPurpose pur
 }  // namespace
 
 template <class Real>
-Var<Real> linear(Var<Real> x, Var<Real> weight, Var<Real> bias) {
+BasicVar<Real> linear(BasicVar<Real> x, BasicVar<Real> weight, BasicVar<Real> bias) {
     require_linear_shapes(x.value(), weight.value(), bias.value());
-    const Operation<Real> op("linear", {x, weight, bias});
+    const BasicOperation<Real> op("linear", {x, weight, bias});
     x = op.input(0), weight = op.input(1), bias = op.input(2);
     const Index out = weight.dim(0);
     const Index in = weight.dim(1);
     const Index rows = x.value().rows_of(in);
     const OpPrecision precision = op.precision();
     const ProductTypes types = precision.product;
-    Tape<Real>* tape = &op.tape();
+    BasicTape<Real>* tape = &op.tape();
 
     Shape shape = x.shape();
     shape.back() = out;
-    auto y = Tensor<Real>::unset(shape);
+    auto y = BasicTensor<Real>::unset(shape);
     matmul_into<Real>(*tape, types, {op.label(), "forward"}, Operand(x.value(), types.input).matrix(rows, in),
                       Operand(weight.value(), types.b_input).matrix(out, in).transposed(), {y.data(), rows, out});
     add_bias(y, bias.value(), precision);
 
-    return op.finish(std::move(y), [=, label = op.label()](const Tensor<Real>& dy, const Tensor<Real>&) {
+    return op.finish(std::move(y), [=, label = op.label()](const BasicTensor<Real>& dy, const BasicTensor<Real>&) {
         const Operand<Real> gradient(dy, types.input);
         if (tape->needs_gradient(x)) {
-            auto dx = Tensor<Real>::unset(x.shape());
+            auto dx = BasicTensor<Real>::unset(x.shape());
             matmul_into<Real>(*tape, types, {label, "input gradient", Gradient::a}, gradient.matrix(rows, out),
                               Operand(weight.value(), types.b_input).matrix(out, in), {dx.data(), rows, in});
             tape->accumulate(x, std::move(dx));
         }
         if (tape->needs_gradient(weight)) {
-            auto dw = Tensor<Real>::unset(weight.shape());
+            auto dw = BasicTensor<Real>::unset(weight.shape());
             matmul_into<Real>(*tape, types, {label, "weight gradient", Gradient::a},
                               gradient.matrix(rows, out).transposed(),
                               Operand(x.value(), types.b_input).matrix(rows, in), {dw.data(), out, in});
@@ -73,7 +73,7 @@ struct BatchedShape {
 };
 
 template <class Real>
-BatchedShape batched_shape(const Tensor<Real>& a, const Tensor<Real>& b, bool transpose_b) {
+BatchedShape batched_shape(const BasicTensor<Real>& a, const BasicTensor<Real>& b, bool transpose_b) {
     const Index rank = a.rank();
     const bool same_rank = rank == b.rank() && (rank == 2 || rank == 3);
     if (same_rank && (rank == 2 || a.dim(0) == b.dim(0)) && a.dim(-1) == b.dim(transpose_b ? -1 : -2)) {
@@ -86,12 +86,12 @@ BatchedShape batched_shape(const Tensor<Real>& a, const Tensor<Real>& b, bool tr
 }  // namespace
 
 template <class Real>
-Var<Real> matmul(Var<Real> a, Var<Real> b, bool transpose_b) {
+BasicVar<Real> matmul(BasicVar<Real> a, BasicVar<Real> b, bool transpose_b) {
     const BatchedShape s = batched_shape(a.value(), b.value(), transpose_b);
-    const Operation<Real> op("matmul", {a, b});
+    const BasicOperation<Real> op("matmul", {a, b});
     a = op.input(0), b = op.input(1);
     const ProductTypes types = op.precision().product;
-    Tape<Real>* tape = &op.tape();
+    BasicTape<Real>* tape = &op.tape();
     // Views of the i-th matrices; b as k x n however it is stored.
     const auto a_of = [s](const Operand<Real>& x, Index i) { return x.matrix(s.m, s.k, i * s.m * s.k); };
     const auto b_of = [s, transpose_b](const Operand<Real>& x, Index i) {
@@ -101,7 +101,7 @@ Var<Real> matmul(Var<Real> a, Var<Real> b, bool transpose_b) {
 
     Shape shape = a.shape();
     shape.back() = s.n;
-    Tensor<Real> y(shape);
+    BasicTensor<Real> y(shape);
     {
         const Operand<Real> x(a.value(), types.input);
         const Operand<Real> w(b.value(), types.b_input);
@@ -112,11 +112,11 @@ Var<Real> matmul(Var<Real> a, Var<Real> b, bool transpose_b) {
     }
     y.set_format(types.accumulator);
     y.round_to_format(op.precision().compute);
-    return op.finish(std::move(y), [=, label = op.label()](const Tensor<Real>& dy, const Tensor<Real>&) {
+    return op.finish(std::move(y), [=, label = op.label()](const BasicTensor<Real>& dy, const BasicTensor<Real>&) {
         if (tape->needs_gradient(a)) {
             const Operand<Real> g(dy, types.input);
             const Operand<Real> w(b.value(), types.b_input);
-            Tensor<Real> da(a.shape());
+            BasicTensor<Real> da(a.shape());
             for (Index i = 0; i < s.count; ++i) {
                 matmul_into<Real>(*tape, types, {label, "input gradient", Gradient::a}, d_of(g, i),
                                   b_of(w, i).transposed(), {da.data() + i * s.m * s.k, s.m, s.k});
@@ -127,7 +127,7 @@ Var<Real> matmul(Var<Real> a, Var<Real> b, bool transpose_b) {
             // Each on the grid of the side that it is on: dy^T a, or a^T dy.
             const Operand<Real> g(dy, transpose_b ? types.input : types.b_input);
             const Operand<Real> x(a.value(), transpose_b ? types.b_input : types.input);
-            Tensor<Real> db(b.shape());
+            BasicTensor<Real> db(b.shape());
             for (Index i = 0; i < s.count; ++i) {
                 // a^T dy is k x n; stored transposed it is dy^T a.
                 Real* to = db.data() + i * s.k * s.n;
@@ -144,9 +144,9 @@ Var<Real> matmul(Var<Real> a, Var<Real> b, bool transpose_b) {
     });
 }
 
-#define ULP_INSTANTIATE(Real)                                   \
-    template Var<Real> linear(Var<Real>, Var<Real>, Var<Real>); \
-    template Var<Real> matmul(Var<Real>, Var<Real>, bool);
+#define ULP_INSTANTIATE(Real)                                                       \
+    template BasicVar<Real> linear(BasicVar<Real>, BasicVar<Real>, BasicVar<Real>); \
+    template BasicVar<Real> matmul(BasicVar<Real>, BasicVar<Real>, bool);
 ULP_INSTANTIATE(float)
 ULP_INSTANTIATE(double)
 #undef ULP_INSTANTIATE

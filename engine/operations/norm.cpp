@@ -46,7 +46,7 @@ struct Moments {
 };
 
 template <class Real>
-Moments<Real> moments_of(const Tensor<Real>& x, const Groups& groups, double eps, const ComputeFormat& compute) {
+Moments<Real> moments_of(const BasicTensor<Real>& x, const Groups& groups, double eps, const ComputeFormat& compute) {
     Moments<Real> m;
     with_steps<Real>(compute, [&](const auto& s) {
         const Real n = s.round(static_cast<double>(groups.size()));
@@ -71,13 +71,14 @@ Moments<Real> moments_of(const Tensor<Real>& x, const Groups& groups, double eps
 ///
 ///     dx = (dh - mean(dh) - h mean(dh h)) * inverse    with h the normalised x and dh = dy * scale
 template <class Real>
-void normalize_backward(Tape<Real>* tape, Var<Real> x, Var<Real> weight, Var<Real> bias, const Groups& groups,
-                        const Moments<Real>& m, const ComputeFormat& compute, const Tensor<Real>& dy) {
-    Tensor<Real> dx(x.shape());
-    Tensor<Real> dw(weight.shape());
-    Tensor<Real> db(bias.shape());
-    const Tensor<Real>& in = x.value();
-    const Tensor<Real>& w = weight.value();
+void normalize_backward(BasicTape<Real>* tape, BasicVar<Real> x, BasicVar<Real> weight, BasicVar<Real> bias,
+                        const Groups& groups, const Moments<Real>& m, const ComputeFormat& compute,
+                        const BasicTensor<Real>& dy) {
+    BasicTensor<Real> dx(x.shape());
+    BasicTensor<Real> dw(weight.shape());
+    BasicTensor<Real> db(bias.shape());
+    const BasicTensor<Real>& in = x.value();
+    const BasicTensor<Real>& w = weight.value();
     with_steps<Real>(compute, [&](const auto& s) {
         const Real n = s.round(static_cast<double>(groups.size()));
         for (Index g = 0; g < groups.count; ++g) {
@@ -101,16 +102,16 @@ void normalize_backward(Tape<Real>* tape, Var<Real> x, Var<Real> weight, Var<Rea
             });
         }
     });
-    for (Tensor<Real>* t : {&dx, &dw, &db}) t->set_format(compute.format);
+    for (BasicTensor<Real>* t : {&dx, &dw, &db}) t->set_format(compute.format);
     tape->accumulate(x, std::move(dx));
     tape->accumulate(weight, std::move(dw));
     tape->accumulate(bias, std::move(db));
 }
 
 template <class Real>
-Tensor<Real> normalized(const Tensor<Real>& x, const Tensor<Real>& w, const Tensor<Real>& b, const Groups& groups,
-                        const Moments<Real>& m, const ComputeFormat& compute) {
-    Tensor<Real> y(x.shape());
+BasicTensor<Real> normalized(const BasicTensor<Real>& x, const BasicTensor<Real>& w, const BasicTensor<Real>& b,
+                             const Groups& groups, const Moments<Real>& m, const ComputeFormat& compute) {
+    BasicTensor<Real> y(x.shape());
     with_steps<Real>(compute, [&](const auto& s) {
         for (Index g = 0; g < groups.count; ++g) {
             const auto k = static_cast<std::size_t>(g);
@@ -125,7 +126,7 @@ Tensor<Real> normalized(const Tensor<Real>& x, const Tensor<Real>& w, const Tens
 /// Parameters of a normalisation may be kept wider than its input (fp32 batchnorm in an fp16 model): the input decides
 /// the output's format, the steps are as wide as the widest.
 template <class Real>
-OpPrecision norm_precision(const Engine& engine, std::string_view name, Var<Real> x, Var<Real> weight) {
+OpPrecision norm_precision(const Engine& engine, std::string_view name, BasicVar<Real> x, BasicVar<Real> weight) {
     const FloatFormat own[] = {x.format()};
     OpPrecision precision = engine.recipe.precision_of(name, own);
     precision.compute = {widest(precision.compute.format, weight.format()), precision.compute.options};
@@ -134,25 +135,26 @@ OpPrecision norm_precision(const Engine& engine, std::string_view name, Var<Real
 
 /// Normalises by the groups' own moments, which `on_moments` sees before they are used.
 template <class Real, class OnMoments>
-Var<Real> normalize(std::string_view name, Var<Real> x, Var<Real> weight, Var<Real> bias, const Groups& groups,
-                    double eps, const OnMoments& on_moments) {
-    Tape<Real>* tape = x.tape;
+BasicVar<Real> normalize(std::string_view name, BasicVar<Real> x, BasicVar<Real> weight, BasicVar<Real> bias,
+                         const Groups& groups, double eps, const OnMoments& on_moments) {
+    BasicTape<Real>* tape = x.tape;
     const OpPrecision precision = norm_precision(tape->engine(), name, x, weight);
     x = cast(x, precision.input);
     Moments<Real> m = moments_of(x.value(), groups, eps, precision.compute);
     on_moments(m, precision.compute);
-    Tensor<Real> y = normalized(x.value(), weight.value(), bias.value(), groups, m, precision.compute);
+    BasicTensor<Real> y = normalized(x.value(), weight.value(), bias.value(), groups, m, precision.compute);
     y.set_format(precision.compute.format);
     tape->store(tape->label_for(name), {"forward"}, y, precision.output, {x, weight, bias});
     const bool needs = tape->needs_gradient(x) || tape->needs_gradient(weight) || tape->needs_gradient(bias);
-    return tape->push(name, std::move(y), needs, [=, m = std::move(m)](const Tensor<Real>& dy, const Tensor<Real>&) {
-        normalize_backward(tape, x, weight, bias, groups, m, precision.compute, dy);
-    });
+    return tape->push(name, std::move(y), needs,
+                      [=, m = std::move(m)](const BasicTensor<Real>& dy, const BasicTensor<Real>&) {
+                          normalize_backward(tape, x, weight, bias, groups, m, precision.compute, dy);
+                      });
 }
 
 /// running = (1 - momentum) * running + momentum * batch, each step rounded; the variance unbiased, n / (n - 1).
 template <class Real>
-void update_running(BatchStatistics<Real>& running, const Moments<Real>& batch, Index size, double momentum,
+void update_running(BasicBatchStatistics<Real>& running, const Moments<Real>& batch, Index size, double momentum,
                     const ComputeFormat& compute) {
     with_steps<Real>(compute, [&](const auto& s) {
         const auto n = static_cast<double>(size);
@@ -170,9 +172,9 @@ void update_running(BatchStatistics<Real>& running, const Moments<Real>& batch, 
 
 /// Normalises by running statistics; for evaluation, without a gradient.
 template <class Real>
-Var<Real> normalize_by_running(Var<Real> x, Var<Real> weight, Var<Real> bias, const Groups& groups,
-                               const BatchStatistics<Real>& running, double eps) {
-    Tape<Real>* tape = x.tape;
+BasicVar<Real> normalize_by_running(BasicVar<Real> x, BasicVar<Real> weight, BasicVar<Real> bias, const Groups& groups,
+                                    const BasicBatchStatistics<Real>& running, double eps) {
+    BasicTape<Real>* tape = x.tape;
     const OpPrecision precision = norm_precision(tape->engine(), "batch_norm", x, weight);
     Moments<Real> m;
     with_steps<Real>(precision.compute, [&](const auto& s) {
@@ -182,14 +184,14 @@ Var<Real> normalize_by_running(Var<Real> x, Var<Real> weight, Var<Real> bias, co
         }
     });
     x = cast(x, precision.input);
-    Tensor<Real> y = normalized(x.value(), weight.value(), bias.value(), groups, m, precision.compute);
+    BasicTensor<Real> y = normalized(x.value(), weight.value(), bias.value(), groups, m, precision.compute);
     y.set_format(precision.compute.format);
     y.round_to_format(tape->engine().recipe.stored(precision.output));
-    return tape->push("batch_norm", std::move(y), false, [](const Tensor<Real>&, const Tensor<Real>&) {});
+    return tape->push("batch_norm", std::move(y), false, [](const BasicTensor<Real>&, const BasicTensor<Real>&) {});
 }
 
 template <class Real>
-[[noreturn]] void refuse(std::string_view name, Var<Real> x, Var<Real> weight, Var<Real> bias) {
+[[noreturn]] void refuse(std::string_view name, BasicVar<Real> x, BasicVar<Real> weight, BasicVar<Real> bias) {
     throw std::invalid_argument(fmt::format("{}: x {} does not fit weight {} and bias {}", name, text_of(x.shape()),
                                             text_of(weight.shape()), text_of(bias.shape())));
 }
@@ -205,7 +207,7 @@ Index area_of(const Shape& shape) {
 }  // namespace
 
 template <class Real>
-Var<Real> layer_norm(Var<Real> x, Var<Real> weight, Var<Real> bias, double eps) {
+BasicVar<Real> layer_norm(BasicVar<Real> x, BasicVar<Real> weight, BasicVar<Real> bias, double eps) {
     if (x.value().rank() < 1 || x.value().size() == 0 || weight.shape() != Shape{x.dim(-1)} ||
         bias.shape() != weight.shape()) {
         refuse("layer_norm", x, weight, bias);
@@ -216,7 +218,7 @@ Var<Real> layer_norm(Var<Real> x, Var<Real> weight, Var<Real> bias, double eps) 
 }
 
 template <class Real>
-Var<Real> group_norm(Var<Real> x, Var<Real> weight, Var<Real> bias, Index groups, double eps) {
+BasicVar<Real> group_norm(BasicVar<Real> x, BasicVar<Real> weight, BasicVar<Real> bias, Index groups, double eps) {
     const bool fits = x.value().rank() >= 2 && groups >= 1 && x.dim(1) % groups == 0 && x.value().size() > 0 &&
                       weight.shape() == Shape{x.dim(1)} && bias.shape() == weight.shape();
     if (!fits) refuse("group_norm", x, weight, bias);
@@ -227,8 +229,8 @@ Var<Real> group_norm(Var<Real> x, Var<Real> weight, Var<Real> bias, Index groups
 }
 
 template <class Real>
-Var<Real> batch_norm(Var<Real> x, Var<Real> weight, Var<Real> bias, BatchStatistics<Real>& statistics,
-                     const BatchNormOptions& options) {
+BasicVar<Real> batch_norm(BasicVar<Real> x, BasicVar<Real> weight, BasicVar<Real> bias,
+                          BasicBatchStatistics<Real>& statistics, const BatchNormOptions& options) {
     const bool fits = x.value().rank() >= 2 && x.value().size() > 0 && weight.shape() == Shape{x.dim(1)} &&
                       bias.shape() == weight.shape() && statistics.mean.shape() == weight.shape();
     if (!fits) refuse("batch_norm", x, weight, bias);
@@ -242,10 +244,11 @@ Var<Real> batch_norm(Var<Real> x, Var<Real> weight, Var<Real> bias, BatchStatist
                      });
 }
 
-#define ULP_INSTANTIATE(Real)                                                      \
-    template Var<Real> layer_norm(Var<Real>, Var<Real>, Var<Real>, double);        \
-    template Var<Real> group_norm(Var<Real>, Var<Real>, Var<Real>, Index, double); \
-    template Var<Real> batch_norm(Var<Real>, Var<Real>, Var<Real>, BatchStatistics<Real>&, const BatchNormOptions&);
+#define ULP_INSTANTIATE(Real)                                                                                       \
+    template BasicVar<Real> layer_norm(BasicVar<Real>, BasicVar<Real>, BasicVar<Real>, double);                     \
+    template BasicVar<Real> group_norm(BasicVar<Real>, BasicVar<Real>, BasicVar<Real>, Index, double);              \
+    template BasicVar<Real> batch_norm(BasicVar<Real>, BasicVar<Real>, BasicVar<Real>, BasicBatchStatistics<Real>&, \
+                                       const BatchNormOptions&);
 ULP_INSTANTIATE(float)
 ULP_INSTANTIATE(double)
 #undef ULP_INSTANTIATE

@@ -8,7 +8,7 @@ namespace ulp {
 template <class Real>
 class Operand {
   public:
-    Operand(const Tensor<Real>& tensor, const FloatFormat& grid) : data_(tensor.data()) {
+    Operand(const BasicTensor<Real>& tensor, const FloatFormat& grid) : data_(tensor.data()) {
         if (tensor.format() == grid || grid == container_format<Real>) return;
         rounded_ = tensor;
         rounded_.round_to_format(grid);
@@ -23,14 +23,14 @@ class Operand {
     }
 
   private:
-    Tensor<Real> rounded_;
+    BasicTensor<Real> rounded_;
     const Real* data_;
 };
 
 /// y(i, j) += bias(j) for rows of bias.size() numbers, each sum a step. Rounds y from the accumulator's format to the
 /// steps' first.
 template <class Real>
-void add_bias(Tensor<Real>& y, const Tensor<Real>& bias, const OpPrecision& precision) {
+void add_bias(BasicTensor<Real>& y, const BasicTensor<Real>& bias, const OpPrecision& precision) {
     y.set_format(precision.product.accumulator);
     y.round_to_format(precision.compute);
     const Index cols = bias.size();
@@ -43,8 +43,8 @@ void add_bias(Tensor<Real>& y, const Tensor<Real>& bias, const OpPrecision& prec
 
 /// The sum of each column of rows of `cols` numbers, from row 0 up.
 template <class Real>
-Tensor<Real> column_sums(const Tensor<Real>& rows, Index cols, const ComputeFormat& compute) {
-    Tensor<Real> sums({cols});
+BasicTensor<Real> column_sums(const BasicTensor<Real>& rows, Index cols, const ComputeFormat& compute) {
+    BasicTensor<Real> sums({cols});
     with_steps<Real>(compute, [&](const auto& s) {
         for (Index i = 0; i < rows.size(); i += cols) {
             for (Index j = 0; j < cols; ++j) sums[j] = s.add(sums[j], rows[i + j]);

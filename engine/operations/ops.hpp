@@ -16,11 +16,11 @@ namespace ulp {
 /// x (..., in) times weight (out, in) transposed, plus bias (out): (..., out). The accumulator's result is rounded to
 /// the steps' format, the bias added as a step, and the sum stored. Backward: dx = dy W, dW = dy^T x, db = column sums.
 template <class Real>
-Var<Real> linear(Var<Real> x, Var<Real> weight, Var<Real> bias);
+BasicVar<Real> linear(BasicVar<Real> x, BasicVar<Real> weight, BasicVar<Real> bias);
 
 /// a (m, k) times b (k, n), or both with a leading batch dimension; transpose_b: b is (n, k).
 template <class Real>
-Var<Real> matmul(Var<Real> a, Var<Real> b, bool transpose_b = false);
+BasicVar<Real> matmul(BasicVar<Real> a, BasicVar<Real> b, bool transpose_b = false);
 
 /// In pixels; the same for both dimensions. groups divides the channels on both sides.
 struct ConvOptions {
@@ -32,82 +32,84 @@ struct ConvOptions {
 /// x (images, in, h, w), weight (out, in / groups, kernel_h, kernel_w), bias (out). One product a group for the whole
 /// batch; sums over channels, then rows, then columns of the kernel.
 template <class Real>
-Var<Real> conv2d(Var<Real> x, Var<Real> weight, Var<Real> bias, const ConvOptions& options = {});
+BasicVar<Real> conv2d(BasicVar<Real> x, BasicVar<Real> weight, BasicVar<Real> bias, const ConvOptions& options = {});
 /// x (images, in, length), weight (out, in / groups, kernel).
 template <class Real>
-Var<Real> conv1d(Var<Real> x, Var<Real> weight, Var<Real> bias, const ConvOptions& options = {});
+BasicVar<Real> conv1d(BasicVar<Real> x, BasicVar<Real> weight, BasicVar<Real> bias, const ConvOptions& options = {});
 /// x (images, in, h, w), weight (in, out / groups, kernel_h, kernel_w), bias (out): the input gradient of a
 /// convolution. Overlapping contributions are added in the steps' format.
 template <class Real>
-Var<Real> conv_transpose2d(Var<Real> x, Var<Real> weight, Var<Real> bias, const ConvOptions& options = {});
+BasicVar<Real> conv_transpose2d(BasicVar<Real> x, BasicVar<Real> weight, BasicVar<Real> bias,
+                                const ConvOptions& options = {});
 
 // ---- Element by element ----
 
 /// max(x, 0); the gradient at 0 is 0. NaN passes.
 template <class Real>
-Var<Real> relu(Var<Real> x);
+BasicVar<Real> relu(BasicVar<Real> x);
 /// x where it is positive, else slope * x; the gradient at 0 is the slope.
 template <class Real>
-Var<Real> leaky_relu(Var<Real> x, double slope);
+BasicVar<Real> leaky_relu(BasicVar<Real> x, double slope);
 /// 1 / (1 + exp(-x)).
 template <class Real>
-Var<Real> sigmoid(Var<Real> x);
+BasicVar<Real> sigmoid(BasicVar<Real> x);
 /// The hyperbolic tangent.
 template <class Real>
-Var<Real> tanh(Var<Real> x);
+BasicVar<Real> tanh(BasicVar<Real> x);
 /// x times the normal distribution function at x (the exact form, not the tanh approximation).
 template <class Real>
-Var<Real> gelu(Var<Real> x);
+BasicVar<Real> gelu(BasicVar<Real> x);
 /// x times a constant.
 template <class Real>
-Var<Real> scaled(Var<Real> x, double factor);
+BasicVar<Real> scaled(BasicVar<Real> x, double factor);
 /// a + b, element by element; b has a's shape or that of a's last dimensions, and repeats over the others.
 template <class Real>
-Var<Real> add(Var<Real> a, Var<Real> b);
+BasicVar<Real> add(BasicVar<Real> a, BasicVar<Real> b);
 /// a - b, with shapes as for add.
 template <class Real>
-Var<Real> subtract(Var<Real> a, Var<Real> b);
+BasicVar<Real> subtract(BasicVar<Real> a, BasicVar<Real> b);
 /// a * b, element by element, with shapes as for add.
 template <class Real>
-Var<Real> multiply(Var<Real> a, Var<Real> b);
+BasicVar<Real> multiply(BasicVar<Real> a, BasicVar<Real> b);
 /// Zero with the probability `rate`, else x / (1 - rate); x itself outside training. The choice depends on the engine's
 /// seed and step and on the operation's label.
 template <class Real>
-Var<Real> dropout(Var<Real> x, double rate);
+BasicVar<Real> dropout(BasicVar<Real> x, double rate);
 
 // ---- Moving numbers ----
 
 /// The same elements in row-major order; as many as before.
 template <class Real>
-Var<Real> reshape(Var<Real> x, Shape shape);
+BasicVar<Real> reshape(BasicVar<Real> x, Shape shape);
 /// Dimension order[d] of x becomes dimension d.
 template <class Real>
-Var<Real> permute(Var<Real> x, const std::vector<Index>& order);
+BasicVar<Real> permute(BasicVar<Real> x, const std::vector<Index>& order);
 /// Elements start .. start + length - 1 of a dimension. Negative dimensions count from the end.
 template <class Real>
-Var<Real> slice(Var<Real> x, Index dimension, Index start, Index length);
+BasicVar<Real> slice(BasicVar<Real> x, Index dimension, Index start, Index length);
 /// Parts one after the other along a dimension; the other extents are equal.
 template <class Real>
-Var<Real> concat(std::vector<Var<Real>> parts, Index dimension);
+BasicVar<Real> concat(std::vector<BasicVar<Real>> parts, Index dimension);
 /// Rows of the table (vocabulary, width) by token: shape + (width). Gradients of a token add up in the tokens' order.
 template <class Real>
-Var<Real> embedding(Var<Real> table, const std::vector<int>& ids, Shape shape);
+BasicVar<Real> embedding(BasicVar<Real> table, const std::vector<int>& ids, Shape shape);
 
 // ---- Pools and normalisations ----
 
 /// Windows of window x window without overlap; what is left over at the edges is dropped. The first of equals wins.
 template <class Real>
-Var<Real> max_pool2d(Var<Real> x, Index window);
+BasicVar<Real> max_pool2d(BasicVar<Real> x, Index window);
 /// The same with the mean: the sum in ascending order, divided by window^2.
 template <class Real>
-Var<Real> avg_pool2d(Var<Real> x, Index window);
+BasicVar<Real> avg_pool2d(BasicVar<Real> x, Index window);
 /// Over the last dimension; weight and bias of its extent. The input decides the result's format; steps are as wide as
 /// the parameters.
 template <class Real>
-Var<Real> layer_norm(Var<Real> x, Var<Real> weight, Var<Real> bias, double eps = 1e-5);
+BasicVar<Real> layer_norm(BasicVar<Real> x, BasicVar<Real> weight, BasicVar<Real> bias, double eps = 1e-5);
 /// Over sets of channels and all pixels of an image.
 template <class Real>
-Var<Real> group_norm(Var<Real> x, Var<Real> weight, Var<Real> bias, Index groups, double eps = 1e-5);
+BasicVar<Real> group_norm(BasicVar<Real> x, BasicVar<Real> weight, BasicVar<Real> bias, Index groups,
+                          double eps = 1e-5);
 /// PyTorch's defaults.
 struct BatchNormOptions {
     double eps = 1e-5;
@@ -116,20 +118,20 @@ struct BatchNormOptions {
 /// Over images and pixels of each channel. In training it moves the statistics; otherwise it uses them, and has no
 /// gradient.
 template <class Real>
-Var<Real> batch_norm(Var<Real> x, Var<Real> weight, Var<Real> bias, BatchStatistics<Real>& statistics,
-                     const BatchNormOptions& options = {});
+BasicVar<Real> batch_norm(BasicVar<Real> x, BasicVar<Real> weight, BasicVar<Real> bias,
+                          BasicBatchStatistics<Real>& statistics, const BatchNormOptions& options = {});
 
 // ---- Rows of scores ----
 
 /// Over the last dimension: exp(x - max) / sum.
 template <class Real>
-Var<Real> softmax(Var<Real> x);
+BasicVar<Real> softmax(BasicVar<Real> x);
 /// The logarithm of softmax: (x - max) - log(sum of exp(x - max)).
 template <class Real>
-Var<Real> log_softmax(Var<Real> x);
+BasicVar<Real> log_softmax(BasicVar<Real> x);
 /// -infinity above the diagonal of the last two dimensions, which must be equal.
 template <class Real>
-Var<Real> causal_mask(Var<Real> scores);
+BasicVar<Real> causal_mask(BasicVar<Real> scores);
 
 // ---- Losses: one number each ----
 
@@ -140,13 +142,13 @@ Var<Real> causal_mask(Var<Real> scores);
 ///
 /// Throws std::invalid_argument for an empty batch or a label outside the classes.
 template <class Real>
-Var<Real> cross_entropy(Var<Real> logits, const std::vector<int>& labels);
+BasicVar<Real> cross_entropy(BasicVar<Real> logits, const std::vector<int>& labels);
 /// Mean of the squared differences.
 template <class Real>
-Var<Real> mse(Var<Real> x, const Tensor<Real>& target);
+BasicVar<Real> mse(BasicVar<Real> x, const BasicTensor<Real>& target);
 /// Mean of max(x, 0) - x t + log(1 + exp(-|x|)).
 template <class Real>
-Var<Real> bce_with_logits(Var<Real> x, const Tensor<Real>& target);
+BasicVar<Real> bce_with_logits(BasicVar<Real> x, const BasicTensor<Real>& target);
 /// What one sequence of a batch should read: labels without blanks.
 struct CtcTarget {
     std::vector<int> labels;
@@ -154,6 +156,6 @@ struct CtcTarget {
 };
 /// log_probabilities (time, batch, classes): each sequence's -log P divided by its labels, then the mean.
 template <class Real>
-Var<Real> ctc(Var<Real> log_probabilities, const std::vector<CtcTarget>& targets, int blank = 0);
+BasicVar<Real> ctc(BasicVar<Real> log_probabilities, const std::vector<CtcTarget>& targets, int blank = 0);
 
 }  // namespace ulp

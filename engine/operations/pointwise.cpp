@@ -13,11 +13,11 @@ namespace {
 
 /// y = f(x) element by element. f(s, x) gives y; df(s, x, y, dy) gives dx, with y as it was stored.
 template <class Real, class Function, class Derivative>
-Var<Real> unary(std::string_view name, Var<Real> x, const Function& f, const Derivative& df) {
-    const Operation<Real> op(name, {x});
+BasicVar<Real> unary(std::string_view name, BasicVar<Real> x, const Function& f, const Derivative& df) {
+    const BasicOperation<Real> op(name, {x});
     x = op.input(0);
     const ComputeFormat compute = op.precision().compute;
-    auto y = Tensor<Real>::unset(x.shape());
+    auto y = BasicTensor<Real>::unset(x.shape());
     with_steps<Real>(compute, [&](const auto& s) {
         const Real* in = x.value().data();
         Real* out = y.data();
@@ -25,9 +25,9 @@ Var<Real> unary(std::string_view name, Var<Real> x, const Function& f, const Der
             for (Index i = first; i < last; ++i) out[i] = f(s, in[i]);
         });
     });
-    Tape<Real>* tape = &op.tape();
-    return op.finish(std::move(y), [=](const Tensor<Real>& dy, const Tensor<Real>& result) {
-        auto dx = Tensor<Real>::unset(dy.shape());
+    BasicTape<Real>* tape = &op.tape();
+    return op.finish(std::move(y), [=](const BasicTensor<Real>& dy, const BasicTensor<Real>& result) {
+        auto dx = BasicTensor<Real>::unset(dy.shape());
         with_steps<Real>(compute, [&](const auto& s) {
             const Real* in = x.value().data();
             const Real* made = result.data();
@@ -48,35 +48,35 @@ constexpr double density_at_0 = 0.39894228040143267794;  // of the standard norm
 }  // namespace
 
 template <class Real>
-Var<Real> relu(Var<Real> x) {
+BasicVar<Real> relu(BasicVar<Real> x) {
     return unary(
         "relu", x, [](const auto&, Real v) { return v <= 0 ? Real{0} : v; },
         [](const auto&, Real v, Real, Real dy) { return v <= 0 ? Real{0} : dy; });
 }
 
 template <class Real>
-Var<Real> leaky_relu(Var<Real> x, double slope) {
+BasicVar<Real> leaky_relu(BasicVar<Real> x, double slope) {
     return unary(
         "leaky_relu", x, [slope](const auto& s, Real v) { return v > 0 ? v : s.mul(s.round(slope), v); },
         [slope](const auto& s, Real v, Real, Real dy) { return v > 0 ? dy : s.mul(s.round(slope), dy); });
 }
 
 template <class Real>
-Var<Real> sigmoid(Var<Real> x) {
+BasicVar<Real> sigmoid(BasicVar<Real> x) {
     return unary(
         "sigmoid", x, [](const auto& s, Real v) { return s.sigmoid(v); },
         [](const auto& s, Real, Real y, Real dy) { return s.mul(dy, s.mul(y, s.sub(1, y))); });
 }
 
 template <class Real>
-Var<Real> tanh(Var<Real> x) {
+BasicVar<Real> tanh(BasicVar<Real> x) {
     return unary(
         "tanh", x, [](const auto& s, Real v) { return s.tanh(v); },
         [](const auto& s, Real, Real y, Real dy) { return s.mul(dy, s.sub(1, s.mul(y, y))); });
 }
 
 template <class Real>
-Var<Real> gelu(Var<Real> x) {
+BasicVar<Real> gelu(BasicVar<Real> x) {
     // The normal distribution function at v.
     const auto below = [](const auto& s, Real v) {
         return s.mul(s.round(0.5), s.add(1, s.erf(s.mul(v, s.round(root_half)))));
@@ -90,7 +90,7 @@ Var<Real> gelu(Var<Real> x) {
 }
 
 template <class Real>
-Var<Real> scaled(Var<Real> x, double factor) {
+BasicVar<Real> scaled(BasicVar<Real> x, double factor) {
     return unary(
         "scale", x, [factor](const auto& s, Real v) { return s.mul(v, s.round(factor)); },
         [factor](const auto& s, Real, Real, Real dy) { return s.mul(dy, s.round(factor)); });
@@ -100,7 +100,7 @@ namespace {
 
 /// Checks that b has a's shape, or that of its last dimensions.
 template <class Real>
-void require_suffix(std::string_view name, const Tensor<Real>& a, const Tensor<Real>& b) {
+void require_suffix(std::string_view name, const BasicTensor<Real>& a, const BasicTensor<Real>& b) {
     const Shape& x = a.shape();
     const Shape& y = b.shape();
     if (y.size() <= x.size() && std::equal(y.rbegin(), y.rend(), x.rbegin())) return;
@@ -110,9 +110,9 @@ void require_suffix(std::string_view name, const Tensor<Real>& a, const Tensor<R
 
 /// The gradient of an input that was repeated: the sum over the repetitions in ascending order.
 template <class Real>
-Tensor<Real> summed_to(const Shape& shape, Tensor<Real> gradient, const ComputeFormat& compute) {
+BasicTensor<Real> summed_to(const Shape& shape, BasicTensor<Real> gradient, const ComputeFormat& compute) {
     if (gradient.shape() == shape) return gradient;
-    Tensor<Real> sum(shape);
+    BasicTensor<Real> sum(shape);
     with_steps<Real>(compute, [&](const auto& s) {
         for (Index i = 0; i < gradient.size(); i += sum.size()) {
             for (Index j = 0; j < sum.size(); ++j) sum[j] = s.add(sum[j], gradient[i + j]);
@@ -132,14 +132,14 @@ struct PassOn {
 
 /// z = f(a, b), b repeated over a's leading dimensions. da and db give the gradients' elements from (s, a, b, dz).
 template <class Real, class Function, class GradientA, class GradientB>
-Var<Real> binary(std::string_view name, Var<Real> a, Var<Real> b, const Function& f, const GradientA& da,
-                 const GradientB& db) {
+BasicVar<Real> binary(std::string_view name, BasicVar<Real> a, BasicVar<Real> b, const Function& f, const GradientA& da,
+                      const GradientB& db) {
     require_suffix(name, a.value(), b.value());
-    const Operation<Real> op(name, {a, b});
+    const BasicOperation<Real> op(name, {a, b});
     a = op.input(0), b = op.input(1);
     const ComputeFormat compute = op.precision().compute;
     const auto each = [a, b, compute](const auto& g) {
-        auto out = Tensor<Real>::unset(a.shape());
+        auto out = BasicTensor<Real>::unset(a.shape());
         with_steps<Real>(compute, [&](const auto& s) {
             const Real* x = a.value().data();
             const Real* y = b.value().data();
@@ -154,56 +154,58 @@ Var<Real> binary(std::string_view name, Var<Real> a, Var<Real> b, const Function
         out.set_format(compute.format);
         return out;
     };
-    Tape<Real>* tape = &op.tape();
-    return op.finish(each([&](const auto& s, Real x, Real y, Index) { return f(s, x, y); }), [=](const Tensor<Real>& dz,
-                                                                                                 const Tensor<Real>&) {
-        if constexpr (std::is_same_v<GradientA, PassOn>) {
-            tape->pass_on(a, dz);
-        } else if (tape->needs_gradient(a)) {
-            tape->accumulate(a, each([&](const auto& s, Real x, Real y, Index i) { return da(s, x, y, dz[i]); }));
-        }
-        if (std::is_same_v<GradientB, PassOn> && a.shape() == b.shape()) {
-            tape->pass_on(b, dz);
-        } else if (tape->needs_gradient(b)) {
-            Tensor<Real> full = each([&](const auto& s, Real x, Real y, Index i) { return db(s, x, y, dz[i]); });
-            tape->accumulate(b, summed_to(b.shape(), std::move(full), compute));
-        }
-    });
+    BasicTape<Real>* tape = &op.tape();
+    return op.finish(each([&](const auto& s, Real x, Real y, Index) { return f(s, x, y); }),
+                     [=](const BasicTensor<Real>& dz, const BasicTensor<Real>&) {
+                         if constexpr (std::is_same_v<GradientA, PassOn>) {
+                             tape->pass_on(a, dz);
+                         } else if (tape->needs_gradient(a)) {
+                             tape->accumulate(
+                                 a, each([&](const auto& s, Real x, Real y, Index i) { return da(s, x, y, dz[i]); }));
+                         }
+                         if (std::is_same_v<GradientB, PassOn> && a.shape() == b.shape()) {
+                             tape->pass_on(b, dz);
+                         } else if (tape->needs_gradient(b)) {
+                             BasicTensor<Real> full =
+                                 each([&](const auto& s, Real x, Real y, Index i) { return db(s, x, y, dz[i]); });
+                             tape->accumulate(b, summed_to(b.shape(), std::move(full), compute));
+                         }
+                     });
 }
 
 }  // namespace
 
 template <class Real>
-Var<Real> add(Var<Real> a, Var<Real> b) {
+BasicVar<Real> add(BasicVar<Real> a, BasicVar<Real> b) {
     return binary(
         "add", a, b, [](const auto& s, Real x, Real y) { return s.add(x, y); }, PassOn{}, PassOn{});
 }
 
 template <class Real>
-Var<Real> subtract(Var<Real> a, Var<Real> b) {
+BasicVar<Real> subtract(BasicVar<Real> a, BasicVar<Real> b) {
     return binary(
         "subtract", a, b, [](const auto& s, Real x, Real y) { return s.sub(x, y); }, PassOn{},
         [](const auto&, Real, Real, Real dz) { return -dz; });
 }
 
 template <class Real>
-Var<Real> multiply(Var<Real> a, Var<Real> b) {
+BasicVar<Real> multiply(BasicVar<Real> a, BasicVar<Real> b) {
     return binary(
         "multiply", a, b, [](const auto& s, Real x, Real y) { return s.mul(x, y); },
         [](const auto& s, Real, Real y, Real dz) { return s.mul(dz, y); },
         [](const auto& s, Real x, Real, Real dz) { return s.mul(dz, x); });
 }
 
-#define ULP_INSTANTIATE(Real)                          \
-    template Var<Real> relu(Var<Real>);                \
-    template Var<Real> leaky_relu(Var<Real>, double);  \
-    template Var<Real> sigmoid(Var<Real>);             \
-    template Var<Real> tanh(Var<Real>);                \
-    template Var<Real> gelu(Var<Real>);                \
-    template Var<Real> scaled(Var<Real>, double);      \
-    template Var<Real> add(Var<Real>, Var<Real>);      \
-    template Var<Real> subtract(Var<Real>, Var<Real>); \
-    template Var<Real> multiply(Var<Real>, Var<Real>);
+#define ULP_INSTANTIATE(Real)                                         \
+    template BasicVar<Real> relu(BasicVar<Real>);                     \
+    template BasicVar<Real> leaky_relu(BasicVar<Real>, double);       \
+    template BasicVar<Real> sigmoid(BasicVar<Real>);                  \
+    template BasicVar<Real> tanh(BasicVar<Real>);                     \
+    template BasicVar<Real> gelu(BasicVar<Real>);                     \
+    template BasicVar<Real> scaled(BasicVar<Real>, double);           \
+    template BasicVar<Real> add(BasicVar<Real>, BasicVar<Real>);      \
+    template BasicVar<Real> subtract(BasicVar<Real>, BasicVar<Real>); \
+    template BasicVar<Real> multiply(BasicVar<Real>, BasicVar<Real>);
 ULP_INSTANTIATE(float)
 ULP_INSTANTIATE(double)
 #undef ULP_INSTANTIATE

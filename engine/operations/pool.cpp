@@ -11,7 +11,7 @@ namespace ulp {
 namespace {
 
 template <class Real>
-Shape pooled_shape(const char* name, const Tensor<Real>& x, Index window) {
+Shape pooled_shape(const char* name, const BasicTensor<Real>& x, Index window) {
     if (x.rank() == 4 && window >= 1 && x.dim(2) >= window && x.dim(3) >= window) {
         return {x.dim(0), x.dim(1), x.dim(2) / window, x.dim(3) / window};
     }
@@ -39,13 +39,13 @@ void each_pooled(const Shape& in, const Shape& out, Index window, const Function
 }  // namespace
 
 template <class Real>
-Var<Real> max_pool2d(Var<Real> x, Index window) {
+BasicVar<Real> max_pool2d(BasicVar<Real> x, Index window) {
     const Shape shape = pooled_shape("max_pool2d", x.value(), window);
-    const Operation<Real> op("max_pool2d", {x});
+    const BasicOperation<Real> op("max_pool2d", {x});
     x = op.input(0);
-    auto y = Tensor<Real>::unset(shape);
+    auto y = BasicTensor<Real>::unset(shape);
     Storage<std::int32_t> winner(static_cast<std::size_t>(y.size()));  // its place in the plane of the input
-    const Tensor<Real>& in = x.value();
+    const BasicTensor<Real>& in = x.value();
     const Index width = in.dim(3);
     const Index area = in.dim(2) * width;
     const Index pooled = shape[2] * shape[3];
@@ -71,36 +71,37 @@ Var<Real> max_pool2d(Var<Real> x, Index window) {
             }
         }
     });
-    Tape<Real>* tape = &op.tape();
-    return op.finish(std::move(y), [=, winner = std::move(winner)](const Tensor<Real>& dy, const Tensor<Real>&) {
-        Tensor<Real> dx(x.shape(), dy.format());
-        in_parallel(dy.size() / pooled, 4 * area, [&](Index first, Index last) {
-            for (Index plane = first; plane < last; ++plane) {
-                Real* to = dx.data() + plane * area;
-                for (Index o = plane * pooled; o < (plane + 1) * pooled; ++o) {
-                    to[winner[static_cast<std::size_t>(o)]] = dy[o];  // windows do not overlap
-                }
-            }
-        });
-        tape->accumulate(x, std::move(dx));
-    });
+    BasicTape<Real>* tape = &op.tape();
+    return op.finish(std::move(y),
+                     [=, winner = std::move(winner)](const BasicTensor<Real>& dy, const BasicTensor<Real>&) {
+                         BasicTensor<Real> dx(x.shape(), dy.format());
+                         in_parallel(dy.size() / pooled, 4 * area, [&](Index first, Index last) {
+                             for (Index plane = first; plane < last; ++plane) {
+                                 Real* to = dx.data() + plane * area;
+                                 for (Index o = plane * pooled; o < (plane + 1) * pooled; ++o) {
+                                     to[winner[static_cast<std::size_t>(o)]] = dy[o];  // windows do not overlap
+                                 }
+                             }
+                         });
+                         tape->accumulate(x, std::move(dx));
+                     });
 }
 
 template <class Real>
-Var<Real> avg_pool2d(Var<Real> x, Index window) {
+BasicVar<Real> avg_pool2d(BasicVar<Real> x, Index window) {
     const Shape shape = pooled_shape("avg_pool2d", x.value(), window);
-    const Operation<Real> op("avg_pool2d", {x});
+    const BasicOperation<Real> op("avg_pool2d", {x});
     x = op.input(0);
     const ComputeFormat compute = op.precision().compute;
     const auto area = static_cast<double>(window * window);
-    Tensor<Real> y(shape);
+    BasicTensor<Real> y(shape);
     with_steps<Real>(compute, [&](const auto& s) {
         each_pooled(x.shape(), shape, window, [&](Index o, Index i) { y[o] = s.add(y[o], x.value()[i]); });
         for (Real& v : y.values()) v = s.div(v, s.round(area));
     });
-    Tape<Real>* tape = &op.tape();
-    return op.finish(std::move(y), [=](const Tensor<Real>& dy, const Tensor<Real>&) {
-        Tensor<Real> dx(x.shape());
+    BasicTape<Real>* tape = &op.tape();
+    return op.finish(std::move(y), [=](const BasicTensor<Real>& dy, const BasicTensor<Real>&) {
+        BasicTensor<Real> dx(x.shape());
         with_steps<Real>(compute, [&](const auto& s) {
             each_pooled(x.shape(), dy.shape(), window, [&](Index o, Index i) { dx[i] = s.div(dy[o], s.round(area)); });
         });
@@ -109,9 +110,9 @@ Var<Real> avg_pool2d(Var<Real> x, Index window) {
     });
 }
 
-#define ULP_INSTANTIATE(Real)                        \
-    template Var<Real> max_pool2d(Var<Real>, Index); \
-    template Var<Real> avg_pool2d(Var<Real>, Index);
+#define ULP_INSTANTIATE(Real)                                  \
+    template BasicVar<Real> max_pool2d(BasicVar<Real>, Index); \
+    template BasicVar<Real> avg_pool2d(BasicVar<Real>, Index);
 ULP_INSTANTIATE(float)
 ULP_INSTANTIATE(double)
 #undef ULP_INSTANTIATE

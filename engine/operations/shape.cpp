@@ -9,11 +9,12 @@
 namespace ulp {
 
 template <class Real>
-Var<Real> reshape(Var<Real> x, Shape shape) {
+BasicVar<Real> reshape(BasicVar<Real> x, Shape shape) {
     x = x.tape->stored(x);
-    Tape<Real>* tape = x.tape;
-    return tape->push("reshape", x.value().reshaped(std::move(shape)), tape->needs_gradient(x),
-                      [=](const Tensor<Real>& dy, const Tensor<Real>&) { tape->pass_on(x, dy.reshaped(x.shape())); });
+    BasicTape<Real>* tape = x.tape;
+    return tape->push(
+        "reshape", x.value().reshaped(std::move(shape)), tape->needs_gradient(x),
+        [=](const BasicTensor<Real>& dy, const BasicTensor<Real>&) { tape->pass_on(x, dy.reshaped(x.shape())); });
 }
 
 namespace {
@@ -27,7 +28,7 @@ Shape strides_of(const Shape& shape) {
 
 /// y[..., i_a, ...] = x with dimension order[d] of x at place d.
 template <class Real>
-Tensor<Real> permuted(const Tensor<Real>& x, const std::vector<Index>& order) {
+BasicTensor<Real> permuted(const BasicTensor<Real>& x, const std::vector<Index>& order) {
     const Shape from = strides_of(x.shape());
     Shape shape;
     Shape step;
@@ -69,14 +70,15 @@ void require_permutation(const std::vector<Index>& order, const Shape& shape) {
 }  // namespace
 
 template <class Real>
-Var<Real> permute(Var<Real> x, const std::vector<Index>& order) {
+BasicVar<Real> permute(BasicVar<Real> x, const std::vector<Index>& order) {
     x = x.tape->stored(x);
     require_permutation(order, x.shape());
     std::vector<Index> back(order.size());
     for (std::size_t i = 0; i < order.size(); ++i) back[static_cast<std::size_t>(order[i])] = static_cast<Index>(i);
-    Tape<Real>* tape = x.tape;
-    return tape->push("permute", permuted(x.value(), order), tape->needs_gradient(x),
-                      [=](const Tensor<Real>& dy, const Tensor<Real>&) { tape->pass_on(x, permuted(dy, back)); });
+    BasicTape<Real>* tape = x.tape;
+    return tape->push(
+        "permute", permuted(x.value(), order), tape->needs_gradient(x),
+        [=](const BasicTensor<Real>& dy, const BasicTensor<Real>&) { tape->pass_on(x, permuted(dy, back)); });
 }
 
 namespace {
@@ -98,7 +100,7 @@ Cut cut_at(const Shape& shape, Index dimension) {
 
 /// Copies `length` rows between a tensor with rows from `start` on and one that has just these rows.
 template <class Real>
-void copy_rows(Tensor<Real>& to, Index to_start, const Tensor<Real>& from, Index from_start, Index dimension,
+void copy_rows(BasicTensor<Real>& to, Index to_start, const BasicTensor<Real>& from, Index from_start, Index dimension,
                Index length) {
     const Cut t = cut_at(to.shape(), dimension);
     const Cut f = cut_at(from.shape(), dimension);
@@ -111,7 +113,7 @@ void copy_rows(Tensor<Real>& to, Index to_start, const Tensor<Real>& from, Index
 }  // namespace
 
 template <class Real>
-Var<Real> slice(Var<Real> x, Index dimension, Index start, Index length) {
+BasicVar<Real> slice(BasicVar<Real> x, Index dimension, Index start, Index length) {
     x = x.tape->stored(x);
     if (dimension < 0) dimension += x.value().rank();
     if (dimension < 0 || dimension >= x.value().rank() || start < 0 || length < 0 ||
@@ -121,18 +123,18 @@ Var<Real> slice(Var<Real> x, Index dimension, Index start, Index length) {
     }
     Shape shape = x.shape();
     shape[static_cast<std::size_t>(dimension)] = length;
-    auto y = Tensor<Real>::unset(shape, x.format());
+    auto y = BasicTensor<Real>::unset(shape, x.format());
     copy_rows(y, 0, x.value(), start, dimension, length);
-    Tape<Real>* tape = x.tape;
-    return tape->push("slice", std::move(y), tape->needs_gradient(x), [=](const Tensor<Real>& dy, const Tensor<Real>&) {
-        tape->pass_on_part(x, dy, dimension, start);
-    });
+    BasicTape<Real>* tape = x.tape;
+    return tape->push(
+        "slice", std::move(y), tape->needs_gradient(x),
+        [=](const BasicTensor<Real>& dy, const BasicTensor<Real>&) { tape->pass_on_part(x, dy, dimension, start); });
 }
 
 template <class Real>
-Var<Real> concat(std::vector<Var<Real>> parts, Index dimension) {
+BasicVar<Real> concat(std::vector<BasicVar<Real>> parts, Index dimension) {
     if (parts.empty()) throw std::invalid_argument("concat: nothing to put together");
-    const Operation<Real> op("concat", parts);
+    const BasicOperation<Real> op("concat", parts);
     if (dimension < 0) dimension += parts.front().value().rank();
     Shape shape = parts.front().shape();
     const auto d = static_cast<std::size_t>(dimension);
@@ -151,17 +153,17 @@ Var<Real> concat(std::vector<Var<Real>> parts, Index dimension) {
         }
         shape[d] += extent;
     }
-    auto y = Tensor<Real>::unset(shape);
+    auto y = BasicTensor<Real>::unset(shape);
     Index start = 0;
-    for (const Var<Real>& part : parts) {
+    for (const BasicVar<Real>& part : parts) {
         copy_rows(y, start, part.value(), 0, dimension, part.dim(dimension));
         start += part.dim(dimension);
     }
-    Tape<Real>* tape = &op.tape();
-    return op.finish(std::move(y), [=](const Tensor<Real>& dy, const Tensor<Real>&) {
+    BasicTape<Real>* tape = &op.tape();
+    return op.finish(std::move(y), [=](const BasicTensor<Real>& dy, const BasicTensor<Real>&) {
         Index from = 0;
-        for (const Var<Real>& part : parts) {
-            auto dx = Tensor<Real>::unset(part.shape(), dy.format());
+        for (const BasicVar<Real>& part : parts) {
+            auto dx = BasicTensor<Real>::unset(part.shape(), dy.format());
             copy_rows(dx, 0, dy, from, dimension, part.dim(dimension));
             from += part.dim(dimension);
             tape->pass_on(part, std::move(dx));
@@ -169,11 +171,11 @@ Var<Real> concat(std::vector<Var<Real>> parts, Index dimension) {
     });
 }
 
-#define ULP_INSTANTIATE(Real)                                         \
-    template Var<Real> reshape(Var<Real>, Shape);                     \
-    template Var<Real> permute(Var<Real>, const std::vector<Index>&); \
-    template Var<Real> slice(Var<Real>, Index, Index, Index);         \
-    template Var<Real> concat(std::vector<Var<Real>>, Index);
+#define ULP_INSTANTIATE(Real)                                                   \
+    template BasicVar<Real> reshape(BasicVar<Real>, Shape);                     \
+    template BasicVar<Real> permute(BasicVar<Real>, const std::vector<Index>&); \
+    template BasicVar<Real> slice(BasicVar<Real>, Index, Index, Index);         \
+    template BasicVar<Real> concat(std::vector<BasicVar<Real>>, Index);
 ULP_INSTANTIATE(float)
 ULP_INSTANTIATE(double)
 #undef ULP_INSTANTIATE

@@ -10,7 +10,7 @@ namespace ulp {
 namespace {
 
 template <class Real>
-void require_rows(std::string_view name, const Tensor<Real>& x) {
+void require_rows(std::string_view name, const BasicTensor<Real>& x) {
     if (x.rank() < 1 || x.dim(-1) < 1)
         throw std::invalid_argument(fmt::format("{}: {} has no rows", name, text_of(x.shape())));
 }
@@ -30,8 +30,8 @@ std::pair<Real, Real> max_and_sum(const Steps& s, const Real* x, Index n, Real* 
 
 /// Row by row: f(s, row of x, row of y).
 template <class Real, class Function>
-Tensor<Real> by_rows(const Tensor<Real>& x, const ComputeFormat& compute, const Function& f) {
-    Tensor<Real> y(x.shape());
+BasicTensor<Real> by_rows(const BasicTensor<Real>& x, const ComputeFormat& compute, const Function& f) {
+    BasicTensor<Real> y(x.shape());
     const Index n = x.dim(-1);
     with_steps<Real>(compute, [&](const auto& s) {
         for (Index i = 0; i < x.size(); i += n) f(s, x.data() + i, y.data() + i);
@@ -43,20 +43,20 @@ Tensor<Real> by_rows(const Tensor<Real>& x, const ComputeFormat& compute, const 
 }  // namespace
 
 template <class Real>
-Var<Real> softmax(Var<Real> x) {
+BasicVar<Real> softmax(BasicVar<Real> x) {
     require_rows("softmax", x.value());
-    const Operation<Real> op("softmax", {x});
+    const BasicOperation<Real> op("softmax", {x});
     x = op.input(0);
     const Index n = x.dim(-1);
     const ComputeFormat compute = op.precision().compute;
-    Tensor<Real> y = by_rows(x.value(), compute, [n](const auto& s, const Real* in, Real* out) {
+    BasicTensor<Real> y = by_rows(x.value(), compute, [n](const auto& s, const Real* in, Real* out) {
         const Real sum = max_and_sum(s, in, n, out).second;
         for (Index j = 0; j < n; ++j) out[j] = s.div(out[j], sum);
     });
-    Tape<Real>* tape = &op.tape();
-    return op.finish(std::move(y), [=](const Tensor<Real>& dy, const Tensor<Real>& result) {
+    BasicTape<Real>* tape = &op.tape();
+    return op.finish(std::move(y), [=](const BasicTensor<Real>& dy, const BasicTensor<Real>& result) {
         // dx = y (dy - sum of y dy)
-        Tensor<Real> dx = by_rows(dy, compute, [&](const auto& s, const Real* g, Real* out) {
+        BasicTensor<Real> dx = by_rows(dy, compute, [&](const auto& s, const Real* g, Real* out) {
             const Real* p = result.data() + (g - dy.data());
             Real sum = 0;
             for (Index j = 0; j < n; ++j) sum = s.add(sum, s.mul(p[j], g[j]));
@@ -67,21 +67,21 @@ Var<Real> softmax(Var<Real> x) {
 }
 
 template <class Real>
-Var<Real> log_softmax(Var<Real> x) {
+BasicVar<Real> log_softmax(BasicVar<Real> x) {
     require_rows("log_softmax", x.value());
-    const Operation<Real> op("log_softmax", {x});
+    const BasicOperation<Real> op("log_softmax", {x});
     x = op.input(0);
     const Index n = x.dim(-1);
     const ComputeFormat compute = op.precision().compute;
-    Tensor<Real> y = by_rows(x.value(), compute, [n](const auto& s, const Real* in, Real* out) {
+    BasicTensor<Real> y = by_rows(x.value(), compute, [n](const auto& s, const Real* in, Real* out) {
         const auto [top, sum] = max_and_sum(s, in, n, static_cast<Real*>(nullptr));
         const Real log_sum = s.log(sum);
         for (Index j = 0; j < n; ++j) out[j] = s.sub(s.sub(in[j], top), log_sum);
     });
-    Tape<Real>* tape = &op.tape();
-    return op.finish(std::move(y), [=](const Tensor<Real>& dy, const Tensor<Real>& result) {
+    BasicTape<Real>* tape = &op.tape();
+    return op.finish(std::move(y), [=](const BasicTensor<Real>& dy, const BasicTensor<Real>& result) {
         // dx = dy - exp(y) sum of dy
-        Tensor<Real> dx = by_rows(dy, compute, [&](const auto& s, const Real* g, Real* out) {
+        BasicTensor<Real> dx = by_rows(dy, compute, [&](const auto& s, const Real* g, Real* out) {
             const Real* log_p = result.data() + (g - dy.data());
             Real sum = 0;
             for (Index j = 0; j < n; ++j) sum = s.add(sum, g[j]);
@@ -92,21 +92,21 @@ Var<Real> log_softmax(Var<Real> x) {
 }
 
 template <class Real>
-Var<Real> causal_mask(Var<Real> scores) {
+BasicVar<Real> causal_mask(BasicVar<Real> scores) {
     scores = scores.tape->stored(scores);
     const Index n = scores.dim(-1);
     if (scores.value().rank() < 2 || scores.dim(-2) != n) {
         throw std::invalid_argument(fmt::format("causal_mask: {} does not end in a square", text_of(scores.shape())));
     }
-    Tensor<Real> y = scores.value();
+    BasicTensor<Real> y = scores.value();
     const auto later = [n](Index i) { return i % n > i / n % n; };
     for (Index i = 0; i < y.size(); ++i) {
         if (later(i)) y[i] = -std::numeric_limits<Real>::infinity();
     }
-    Tape<Real>* tape = scores.tape;
+    BasicTape<Real>* tape = scores.tape;
     return tape->push("causal_mask", std::move(y), tape->needs_gradient(scores),
-                      [=](const Tensor<Real>& dy, const Tensor<Real>&) {
-                          Tensor<Real> dx = dy;
+                      [=](const BasicTensor<Real>& dy, const BasicTensor<Real>&) {
+                          BasicTensor<Real> dx = dy;
                           for (Index i = 0; i < dx.size(); ++i) {
                               if (later(i)) dx[i] = 0;
                           }
@@ -114,10 +114,10 @@ Var<Real> causal_mask(Var<Real> scores) {
                       });
 }
 
-#define ULP_INSTANTIATE(Real)                  \
-    template Var<Real> softmax(Var<Real>);     \
-    template Var<Real> log_softmax(Var<Real>); \
-    template Var<Real> causal_mask(Var<Real>);
+#define ULP_INSTANTIATE(Real)                            \
+    template BasicVar<Real> softmax(BasicVar<Real>);     \
+    template BasicVar<Real> log_softmax(BasicVar<Real>); \
+    template BasicVar<Real> causal_mask(BasicVar<Real>);
 ULP_INSTANTIATE(float)
 ULP_INSTANTIATE(double)
 #undef ULP_INSTANTIATE

@@ -45,6 +45,6 @@ class Level {
 
 /// Levels convert a model themselves. Throws std::invalid_argument naming a parameter that is not in fp32 any more.
 template <class Real>
-void require_unconverted(const Model<Real>& model);
+void require_unconverted(const BasicModel<Real>& model);
 
 }  // namespace ulp

@@ -10,7 +10,7 @@
 namespace ulp {
 
 template <class Real>
-void Parameter<Real>::publish(const Context& rounding) {
+void BasicParameter<Real>::publish(const Context& rounding) {
     if (master.empty()) return;
     const FloatFormat format = value.format();
     value = master;
@@ -23,8 +23,8 @@ namespace {
 
 /// A parameter's first numbers, as fp32 (fp64 in fp64 mode).
 template <class Real>
-Tensor<Real> drawn(Shape shape, Init init, Random random) {
-    Tensor<Real> tensor(std::move(shape));
+BasicTensor<Real> drawn(Shape shape, Init init, Random random) {
+    BasicTensor<Real> tensor(std::move(shape));
     for (Real& x : tensor.values()) {
         double number = init.scale;
         if (init.kind == Init::Kind::uniform) number = random.uniform(-init.scale, init.scale);
@@ -37,11 +37,11 @@ Tensor<Real> drawn(Shape shape, Init init, Random random) {
 }  // namespace
 
 template <class Real>
-Parameter<Real>& Model<Real>::add(const std::string& name, Shape shape, Init init, ParameterKind kind) {
-    for (const Parameter<Real>& other : parameters_) {
+BasicParameter<Real>& BasicModel<Real>::add(const std::string& name, Shape shape, Init init, ParameterKind kind) {
+    for (const BasicParameter<Real>& other : parameters_) {
         if (other.name == name) throw std::invalid_argument(fmt::format("the model already has a parameter {}", name));
     }
-    Parameter<Real>& parameter = parameters_.emplace_back();
+    BasicParameter<Real>& parameter = parameters_.emplace_back();
     parameter.name = name;
     parameter.value = drawn<Real>(std::move(shape), init, Random(seed_, name));
     const bool fp32 = kind == ParameterKind::batch_norm && recipe_.keep_batchnorm_fp32;
@@ -55,16 +55,16 @@ Parameter<Real>& Model<Real>::add(const std::string& name, Shape shape, Init ini
 }
 
 template <class Real>
-BatchStatistics<Real>& Model<Real>::add_statistics(const std::string& name, Index channels) {
-    BatchStatistics<Real> fresh{Tensor<Real>({channels}), Tensor<Real>({channels})};
+BasicBatchStatistics<Real>& BasicModel<Real>::add_statistics(const std::string& name, Index channels) {
+    BasicBatchStatistics<Real> fresh{BasicTensor<Real>({channels}), BasicTensor<Real>({channels})};
     for (Real& x : fresh.variance.values()) x = 1;
     return statistics_.emplace_back(name, std::move(fresh)).second;
 }
 
 template <class Real>
-Parameter<Real>& Model<Real>::operator[](std::string_view name) {
+BasicParameter<Real>& BasicModel<Real>::operator[](std::string_view name) {
     std::string known;
-    for (Parameter<Real>& parameter : parameters_) {
+    for (BasicParameter<Real>& parameter : parameters_) {
         if (parameter.name == name) return parameter;
         known += (known.empty() ? "" : ", ") + parameter.name;
     }
@@ -72,20 +72,20 @@ Parameter<Real>& Model<Real>::operator[](std::string_view name) {
 }
 
 template <class Real>
-Index Model<Real>::parameter_count() const {
+Index BasicModel<Real>::parameter_count() const {
     Index count = 0;
-    for (const Parameter<Real>& parameter : parameters_) count += parameter.value.size();
+    for (const BasicParameter<Real>& parameter : parameters_) count += parameter.value.size();
     return count;
 }
 
 template <class Real>
-void Model<Real>::clear_gradients() {
-    for (Parameter<Real>& parameter : parameters_) parameter.gradient = {};
+void BasicModel<Real>::clear_gradients() {
+    for (BasicParameter<Real>& parameter : parameters_) parameter.gradient = {};
 }
 
-template struct Parameter<float>;
-template struct Parameter<double>;
-template class Model<float>;
-template class Model<double>;
+template struct BasicParameter<float>;
+template struct BasicParameter<double>;
+template class BasicModel<float>;
+template class BasicModel<double>;
 
 }  // namespace ulp

@@ -12,18 +12,19 @@
 namespace ulp {
 
 template <class Real>
-struct Parameter {
-    std::string name;       // "fc1.weight"
-    Tensor<Real> value;     // as the model sees it, in the recipe's weight format
-    Tensor<Real> gradient;  // in the value's format, still scaled; empty before the first backward pass
-    Tensor<Real> master;    // in the recipe's update format; empty without master weights
+struct BasicParameter {
+    std::string name;            // "fc1.weight"
+    BasicTensor<Real> value;     // as the model sees it, in the recipe's weight format
+    BasicTensor<Real> gradient;  // in the value's format, still scaled; empty before the first backward pass
+    BasicTensor<Real> master;    // in the recipe's update format; empty without master weights
 
     /// What the optimizer updates.
-    [[nodiscard]] Tensor<Real>& updated() { return master.empty() ? value : master; }
-    [[nodiscard]] const Tensor<Real>& updated() const { return master.empty() ? value : master; }
+    [[nodiscard]] BasicTensor<Real>& updated() { return master.empty() ? value : master; }
+    [[nodiscard]] const BasicTensor<Real>& updated() const { return master.empty() ? value : master; }
     /// Rounds the master into the value.
     void publish(const Context& rounding);
 };
+using Parameter = BasicParameter<float>;
 
 /// How a parameter starts.
 struct Init {
@@ -42,29 +43,31 @@ enum class ParameterKind : std::uint8_t { ordinary, batch_norm };
 
 /// Running statistics of a batch normalisation: not learned, but part of the model.
 template <class Real>
-struct BatchStatistics {
-    Tensor<Real> mean;
-    Tensor<Real> variance;
+struct BasicBatchStatistics {
+    BasicTensor<Real> mean;
+    BasicTensor<Real> variance;
 };
+using BatchStatistics = BasicBatchStatistics<float>;
 
 /// Owns the parameters of a net; layers ask it for theirs. A parameter's first numbers depend on the seed and on its
 /// name alone, so they do not move when layers are added.
 template <class Real>
-class Model {
+class BasicModel {
   public:
-    Model(const Recipe& recipe, std::uint64_t seed) : recipe_(recipe), seed_(seed) {}
-    Model(const Model&) = delete;
-    Model& operator=(const Model&) = delete;
+    BasicModel(const Recipe& recipe, std::uint64_t seed) : recipe_(recipe), seed_(seed) {}
+    BasicModel(const BasicModel&) = delete;
+    BasicModel& operator=(const BasicModel&) = delete;
 
     /// Throws std::invalid_argument if the name is taken.
-    Parameter<Real>& add(const std::string& name, Shape shape, Init init, ParameterKind kind = ParameterKind::ordinary);
+    BasicParameter<Real>& add(const std::string& name, Shape shape, Init init,
+                              ParameterKind kind = ParameterKind::ordinary);
     /// Means of 0 and variances of 1, in the container's format.
-    BatchStatistics<Real>& add_statistics(const std::string& name, Index channels);
-    [[nodiscard]] std::deque<std::pair<std::string, BatchStatistics<Real>>>& statistics() { return statistics_; }
-    [[nodiscard]] std::deque<Parameter<Real>>& parameters() { return parameters_; }
-    [[nodiscard]] const std::deque<Parameter<Real>>& parameters() const { return parameters_; }
+    BasicBatchStatistics<Real>& add_statistics(const std::string& name, Index channels);
+    [[nodiscard]] std::deque<std::pair<std::string, BasicBatchStatistics<Real>>>& statistics() { return statistics_; }
+    [[nodiscard]] std::deque<BasicParameter<Real>>& parameters() { return parameters_; }
+    [[nodiscard]] const std::deque<BasicParameter<Real>>& parameters() const { return parameters_; }
     /// Throws std::invalid_argument that lists the names.
-    Parameter<Real>& operator[](std::string_view name);
+    BasicParameter<Real>& operator[](std::string_view name);
     [[nodiscard]] const Recipe& recipe() const { return recipe_; }
     [[nodiscard]] Index parameter_count() const;
     void clear_gradients();
@@ -72,13 +75,14 @@ class Model {
   private:
     Recipe recipe_;
     std::uint64_t seed_;
-    std::deque<Parameter<Real>> parameters_;
-    std::deque<std::pair<std::string, BatchStatistics<Real>>> statistics_;
+    std::deque<BasicParameter<Real>> parameters_;
+    std::deque<std::pair<std::string, BasicBatchStatistics<Real>>> statistics_;
 };
+using Model = BasicModel<float>;
 
-extern template struct Parameter<float>;
-extern template struct Parameter<double>;
-extern template class Model<float>;
-extern template class Model<double>;
+extern template struct BasicParameter<float>;
+extern template struct BasicParameter<double>;
+extern template class BasicModel<float>;
+extern template class BasicModel<double>;
 
 }  // namespace ulp

@@ -11,14 +11,15 @@
 namespace ulp {
 
 template <class Real>
-std::string Tape<Real>::label_for(std::string_view op) {
+std::string BasicTape<Real>::label_for(std::string_view op) {
     std::string label = scope_.empty() ? std::string(op) : fmt::format("{}/{}", scope_, op);
     const auto found = labels_.find(label);
     return found == labels_.end() ? label : fmt::format("{}_{}", label, found->second + 1);
 }
 
 template <class Real>
-Var<Real> Tape<Real>::push(std::string_view op, Tensor<Real> value, bool needs_gradient, Backward backward) {
+BasicVar<Real> BasicTape<Real>::push(std::string_view op, BasicTensor<Real> value, bool needs_gradient,
+                                     Backward backward) {
     std::string label = label_for(op);
     ++labels_[scope_.empty() ? std::string(op) : fmt::format("{}/{}", scope_, op)];
     const bool leaf = !backward;
@@ -31,35 +32,36 @@ Var<Real> Tape<Real>::push(std::string_view op, Tensor<Real> value, bool needs_g
 }
 
 template <class Real>
-Var<Real> Tape<Real>::push_unstored(std::string_view op, Tensor<Real> value, const FloatFormat& stored,
-                                    bool needs_gradient, Backward backward) {
-    const Var<Real> var = push(op, std::move(value), needs_gradient, std::move(backward));
+BasicVar<Real> BasicTape<Real>::push_unstored(std::string_view op, BasicTensor<Real> value, const FloatFormat& stored,
+                                              bool needs_gradient, Backward backward) {
+    const BasicVar<Real> var = push(op, std::move(value), needs_gradient, std::move(backward));
     nodes_[var.id].stored_format = stored;
     return var;
 }
 
 template <class Real>
-Var<Real> Tape<Real>::stored(Var<Real> x) {
+BasicVar<Real> BasicTape<Real>::stored(BasicVar<Real> x) {
     const Node& node = nodes_[x.id];
     if (node.stored_format == node.value.format()) return x;
     if (node.stored_as != none) return {this, node.stored_as};
-    Tensor<Real> y = node.value;
+    BasicTensor<Real> y = node.value;
     store(label_for("store"), {"forward"}, y, node.stored_format, {x});
-    const Var<Real> result = push("store", std::move(y), node.needs_gradient,
-                                  [this, x](const Tensor<Real>& dy, const Tensor<Real>&) { accumulate(x, dy); });
+    const BasicVar<Real> result =
+        push("store", std::move(y), node.needs_gradient,
+             [this, x](const BasicTensor<Real>& dy, const BasicTensor<Real>&) { accumulate(x, dy); });
     nodes_[x.id].stored_as = result.id;
     return result;
 }
 
 template <class Real>
-Var<Real> Tape<Real>::parameter(Parameter<Real>& parameter) {
+BasicVar<Real> BasicTape<Real>::parameter(BasicParameter<Real>& parameter) {
     const auto known = parameters_.find(&parameter);
     if (known != parameters_.end()) return {this, known->second};
     nodes_.push_back({parameter.value, {}, {}, parameter.name, true, true, true, parameter.value.format()});
     const std::size_t id = nodes_.size() - 1;
     show(TensorRole::weight, nodes_.back(), nodes_.back().value);
     // The node's gradient is handed to the parameter when backward() reaches it.
-    nodes_.back().backward = [this, id, &parameter](const Tensor<Real>& gradient, const Tensor<Real>&) {
+    nodes_.back().backward = [this, id, &parameter](const BasicTensor<Real>& gradient, const BasicTensor<Real>&) {
         show(TensorRole::weight_gradient, nodes_[id], gradient);
         if (parameter.gradient.empty()) {
             parameter.gradient = gradient;
@@ -73,7 +75,7 @@ Var<Real> Tape<Real>::parameter(Parameter<Real>& parameter) {
 }
 
 template <class Real>
-void Tape<Real>::store_gradient(const Node& node, Tensor<Real>& gradient) {
+void BasicTape<Real>::store_gradient(const Node& node, BasicTensor<Real>& gradient) {
     const ComputeFormat format = engine_->recipe.stored(node.value.format());
     if (engine_->watch != nullptr) {
         store(nodes_[running_].label, {"backward, gradient of ", node.label}, gradient, format.format,
@@ -84,20 +86,20 @@ void Tape<Real>::store_gradient(const Node& node, Tensor<Real>& gradient) {
 }
 
 template <class Real>
-void Tape<Real>::count_gradient(const Tensor<Real>& gradient) {
+void BasicTape<Real>::count_gradient(const BasicTensor<Real>& gradient) {
     gradients_ += bytes_of(gradient);
     if (gradients_.held > most_gradients_.held) most_gradients_ = gradients_;
 }
 
 template <class Real>
-void Tape<Real>::drop_gradient(Node& node) {
+void BasicTape<Real>::drop_gradient(Node& node) {
     const ByteCount bytes = bytes_of(node.gradient);
     gradients_ += {-bytes.stored, -bytes.held};
     node.gradient = {};
 }
 
 template <class Real>
-void Tape<Real>::accumulate(Var<Real> input, Tensor<Real> gradient) {
+void BasicTape<Real>::accumulate(BasicVar<Real> input, BasicTensor<Real> gradient) {
     Node& node = nodes_[input.id];
     if (!node.needs_gradient) return;
     store_gradient(node, gradient);
@@ -105,7 +107,7 @@ void Tape<Real>::accumulate(Var<Real> input, Tensor<Real> gradient) {
 }
 
 template <class Real>
-void Tape<Real>::pass_on(Var<Real> input, Tensor<Real> gradient) {
+void BasicTape<Real>::pass_on(BasicVar<Real> input, BasicTensor<Real> gradient) {
     Node& node = nodes_[input.id];
     if (!node.needs_gradient) return;
     if (gradient.format() != node.value.format()) store_gradient(node, gradient);
@@ -113,7 +115,7 @@ void Tape<Real>::pass_on(Var<Real> input, Tensor<Real> gradient) {
 }
 
 template <class Real>
-void Tape<Real>::add_gradient(Node& node, Tensor<Real> gradient) {
+void BasicTape<Real>::add_gradient(Node& node, BasicTensor<Real> gradient) {
     if (node.gradient.empty()) {
         node.gradient = std::move(gradient);
         count_gradient(node.gradient);
@@ -124,13 +126,13 @@ void Tape<Real>::add_gradient(Node& node, Tensor<Real> gradient) {
 }
 
 template <class Real>
-void Tape<Real>::pass_on_part(Var<Real> input, Tensor<Real> gradient, Index dimension, Index start) {
+void BasicTape<Real>::pass_on_part(BasicVar<Real> input, BasicTensor<Real> gradient, Index dimension, Index start) {
     Node& node = nodes_[input.id];
     if (!node.needs_gradient) return;
     if (gradient.format() != node.value.format()) store_gradient(node, gradient);
     const ComputeFormat format = engine_->recipe.stored(node.value.format());
     if (node.gradient.empty()) {
-        node.gradient = Tensor<Real>(node.value.shape(), format.format);
+        node.gradient = BasicTensor<Real>(node.value.shape(), format.format);
         count_gradient(node.gradient);
     }
     Index inner = 1;
@@ -146,13 +148,13 @@ void Tape<Real>::pass_on_part(Var<Real> input, Tensor<Real> gradient, Index dime
 }
 
 template <class Real>
-void Tape<Real>::backward(Var<Real> root, Real seed) {
+void BasicTape<Real>::backward(BasicVar<Real> root, Real seed) {
     if (value(root).size() != 1) {
         throw std::invalid_argument(fmt::format("backward starts from one number, not from a tensor of shape {}",
                                                 text_of(value(root).shape())));
     }
     running_ = root.id;
-    accumulate(root, Tensor<Real>(value(root).shape(), std::vector<Real>{seed}));
+    accumulate(root, BasicTensor<Real>(value(root).shape(), std::vector<Real>{seed}));
     for (std::size_t id = root.id + 1; id-- > 0;) {
         Node& node = nodes_[id];
         if (!node.needs_gradient || node.gradient.empty() || !node.backward) continue;
@@ -164,7 +166,7 @@ void Tape<Real>::backward(Var<Real> root, Real seed) {
 }
 
 template <class Real>
-const Tensor<Real>& Tape<Real>::gradient(Var<Real> var) const {
+const BasicTensor<Real>& BasicTape<Real>::gradient(BasicVar<Real> var) const {
     const Node& node = nodes_[var.id];
     if (node.gradient.empty() && node.value.size() != 0) {
         throw std::logic_error(
@@ -176,8 +178,8 @@ const Tensor<Real>& Tape<Real>::gradient(Var<Real> var) const {
 }
 
 template <class Real>
-void Tape<Real>::store(const std::string& label, const Pass& pass, Tensor<Real>& result, const FloatFormat& format,
-                       const std::vector<Var<Real>>& operands) const {
+void BasicTape<Real>::store(const std::string& label, const Pass& pass, BasicTensor<Real>& result,
+                            const FloatFormat& format, const std::vector<BasicVar<Real>>& operands) const {
     Watch* watch = engine_->watch;
     const ComputeFormat target = engine_->recipe.stored(format);
     if (watch == nullptr) return result.round_to_format(target);
@@ -188,18 +190,18 @@ void Tape<Real>::store(const std::string& label, const Pass& pass, Tensor<Real>&
 }
 
 template <class Real>
-void Tape<Real>::search(const std::string& label, const Pass& pass, const Tensor<Real>& result,
-                        const std::vector<Var<Real>>& operands) const {
+void BasicTape<Real>::search(const std::string& label, const Pass& pass, const BasicTensor<Real>& result,
+                             const std::vector<BasicVar<Real>>& operands) const {
     Index bad = 0;
     while (bad < result.size() && std::isfinite(result[bad])) ++bad;
     if (bad == result.size()) return;
     NonFinite found{label, std::string(pass.name).append(pass.of), engine_->step,
                     bad,   static_cast<float>(result[bad]),        result.format(),
                     {}};
-    for (const Var<Real>& var : operands) {
+    for (const BasicVar<Real>& var : operands) {
         const Node& node = nodes_[var.id];
         // Backward, what is turned into gradients of inputs is the gradient of the result.
-        const Tensor<Real>& tensor = pass.of.empty() ? node.value : node.gradient;
+        const BasicTensor<Real>& tensor = pass.of.empty() ? node.value : node.gradient;
         SuspectOperand operand{node.label, tensor.shape(), std::nullopt, 0, 0};
         for (const Real x : tensor.values()) {
             operand.not_finite += std::isfinite(x) ? 0 : 1;
@@ -212,7 +214,7 @@ void Tape<Real>::search(const std::string& label, const Pass& pass, const Tensor
 }
 
 template <class Real>
-ByteCount Tape<Real>::activation_bytes() const {
+ByteCount BasicTape<Real>::activation_bytes() const {
     ByteCount bytes;
     for (const Node& node : nodes_) {
         if (node.parameter) continue;
@@ -224,7 +226,7 @@ ByteCount Tape<Real>::activation_bytes() const {
 }
 
 template <class Real>
-void Tape<Real>::show(TensorRole role, const Node& node, const Tensor<Real>& tensor) const {
+void BasicTape<Real>::show(TensorRole role, const Node& node, const BasicTensor<Real>& tensor) const {
     if constexpr (std::is_same_v<Real, float>) {
         if (!engine_->tap) return;
         const bool scaled = role == TensorRole::weight_gradient || role == TensorRole::activation_gradient;
@@ -232,7 +234,7 @@ void Tape<Real>::show(TensorRole role, const Node& node, const Tensor<Real>& ten
     }
 }
 
-template class Tape<float>;
-template class Tape<double>;
+template class BasicTape<float>;
+template class BasicTape<double>;
 
 }  // namespace ulp

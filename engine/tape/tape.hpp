@@ -22,70 +22,71 @@
 namespace ulp {
 
 template <class Real>
-class Tape;
+class BasicTape;
 
 /// A value on a tape: cheap to copy, valid as long as the tape.
 template <class Real>
-struct Var {
-    Tape<Real>* tape = nullptr;
+struct BasicVar {
+    BasicTape<Real>* tape = nullptr;
     std::size_t id = 0;
 
-    [[nodiscard]] const Tensor<Real>& value() const { return tape->value(*this); }
+    [[nodiscard]] const BasicTensor<Real>& value() const { return tape->value(*this); }
     [[nodiscard]] const Shape& shape() const { return value().shape(); }
     [[nodiscard]] Index dim(Index i) const { return value().dim(i); }
     /// The format that the value is stored in (a fused chain's inner values are held in the format of its steps).
     [[nodiscard]] const FloatFormat& format() const { return tape->stored_format(*this); }
     /// After backward(), for leaves (and for any value while `retain_gradients` is set).
-    [[nodiscard]] const Tensor<Real>& gradient() const { return tape->gradient(*this); }
+    [[nodiscard]] const BasicTensor<Real>& gradient() const { return tape->gradient(*this); }
 };
+using Var = BasicVar<float>;
 
 template <class Real>
-class Tape {
+class BasicTape {
   public:
     /// Receives the gradient of the operation's result, in the result's format, and the result.
-    using Backward = std::function<void(const Tensor<Real>& gradient, const Tensor<Real>& result)>;
+    using Backward = std::function<void(const BasicTensor<Real>& gradient, const BasicTensor<Real>& result)>;
 
-    explicit Tape(const Engine& engine) : engine_(&engine) {}
-    Tape(const Tape&) = delete;
-    Tape& operator=(const Tape&) = delete;
+    explicit BasicTape(const Engine& engine) : engine_(&engine) {}
+    BasicTape(const BasicTape&) = delete;
+    BasicTape& operator=(const BasicTape&) = delete;
 
     [[nodiscard]] const Engine& engine() const { return *engine_; }
 
     /// A value that needs no gradient.
-    Var<Real> constant(Tensor<Real> value) { return push("constant", std::move(value), false, {}); }
+    BasicVar<Real> constant(BasicTensor<Real> value) { return push("constant", std::move(value), false, {}); }
     /// The same, rounded to the recipe's format for inputs: a batch.
-    Var<Real> input(Tensor<Real> value) {
+    BasicVar<Real> input(BasicTensor<Real> value) {
         value.round_to_format(engine_->recipe.inputs);
         return constant(std::move(value));
     }
     /// A value whose gradient is kept.
-    Var<Real> leaf(Tensor<Real> value) { return push("leaf", std::move(value), true, {}); }
+    BasicVar<Real> leaf(BasicTensor<Real> value) { return push("leaf", std::move(value), true, {}); }
     /// A parameter as the model sees it; backward() adds to its gradient. The same parameter gives the same Var.
-    Var<Real> parameter(Parameter<Real>& parameter);
+    BasicVar<Real> parameter(BasicParameter<Real>& parameter);
     /// An operation's result. `backward` is dropped where no input needs a gradient.
-    Var<Real> push(std::string_view op, Tensor<Real> value, bool needs_gradient, Backward backward);
+    BasicVar<Real> push(std::string_view op, BasicTensor<Real> value, bool needs_gradient, Backward backward);
 
     /// Gradients of `root`, which must hold one number, times `seed`.
-    void backward(Var<Real> root, Real seed = 1);
+    void backward(BasicVar<Real> root, Real seed = 1);
     /// Adds to the gradient of an input: called by operations during backward(). Rounds to the input's format.
-    void accumulate(Var<Real> input, Tensor<Real> gradient);
+    void accumulate(BasicVar<Real> input, BasicTensor<Real> gradient);
     /// The same for an operation that moves numbers: `gradient` is its own, in the shape of the input. Where both have
     /// one format nothing is rounded, and nothing counted again.
-    void pass_on(Var<Real> input, Tensor<Real> gradient);
+    void pass_on(BasicVar<Real> input, BasicTensor<Real> gradient);
     /// Passes the gradient on to a part of an input along one dimension, rows `start` on: the rest of its gradient is
     /// left alone (or zero, if this is the first). A part is added to what is there, so that -0 becomes 0.
-    void pass_on_part(Var<Real> input, Tensor<Real> gradient, Index dimension, Index start);
+    void pass_on_part(BasicVar<Real> input, BasicTensor<Real> gradient, Index dimension, Index start);
 
     /// An operation's result that only fused operations read as it is; the others read it rounded to `stored`.
-    Var<Real> push_unstored(std::string_view op, Tensor<Real> value, const FloatFormat& stored, bool needs_gradient,
-                            Backward backward);
+    BasicVar<Real> push_unstored(std::string_view op, BasicTensor<Real> value, const FloatFormat& stored,
+                                 bool needs_gradient, Backward backward);
     /// The value as it lies in memory: itself, or the end of a fused chain rounded to its storage format (once).
-    Var<Real> stored(Var<Real> x);
-    [[nodiscard]] const FloatFormat& stored_format(Var<Real> var) const { return nodes_[var.id].stored_format; }
+    BasicVar<Real> stored(BasicVar<Real> x);
+    [[nodiscard]] const FloatFormat& stored_format(BasicVar<Real> var) const { return nodes_[var.id].stored_format; }
 
     /// Rounds a result into its format under the eyes of the engine's watch.
-    void store(const std::string& label, const Pass& pass, Tensor<Real>& result, const FloatFormat& format,
-               const std::vector<Var<Real>>& operands) const;
+    void store(const std::string& label, const Pass& pass, BasicTensor<Real>& result, const FloatFormat& format,
+               const std::vector<BasicVar<Real>>& operands) const;
     /// What the values on the tape take (parameters left out; inner values of fused chains are held, but not stored).
     [[nodiscard]] ByteCount activation_bytes() const;
     /// The most that gradients of values took at once during backward().
@@ -97,10 +98,10 @@ class Tape {
         if (bytes.held > most_workspace_.held) most_workspace_ = bytes;
     }
 
-    [[nodiscard]] const Tensor<Real>& value(Var<Real> var) const { return nodes_[var.id].value; }
-    [[nodiscard]] const Tensor<Real>& gradient(Var<Real> var) const;
-    [[nodiscard]] bool needs_gradient(Var<Real> var) const { return nodes_[var.id].needs_gradient; }
-    [[nodiscard]] const std::string& label(Var<Real> var) const { return nodes_[var.id].label; }
+    [[nodiscard]] const BasicTensor<Real>& value(BasicVar<Real> var) const { return nodes_[var.id].value; }
+    [[nodiscard]] const BasicTensor<Real>& gradient(BasicVar<Real> var) const;
+    [[nodiscard]] bool needs_gradient(BasicVar<Real> var) const { return nodes_[var.id].needs_gradient; }
+    [[nodiscard]] const std::string& label(BasicVar<Real> var) const { return nodes_[var.id].label; }
 
     /// Keeps the gradients of inner values after backward().
     bool retain_gradients = false;
@@ -108,7 +109,7 @@ class Tape {
     /// Names the operations made while it lives: "fc1/linear".
     class Scope {
       public:
-        Scope(Tape& tape, std::string_view name) : tape_(&tape), outer_(tape.scope_) {
+        Scope(BasicTape& tape, std::string_view name) : tape_(&tape), outer_(tape.scope_) {
             tape.scope_ += (outer_.empty() ? "" : "/") + std::string(name);
         }
         ~Scope() { tape_->scope_ = outer_; }
@@ -116,7 +117,7 @@ class Tape {
         Scope& operator=(const Scope&) = delete;
 
       private:
-        Tape* tape_;
+        BasicTape* tape_;
         std::string outer_;
     };
 
@@ -125,8 +126,8 @@ class Tape {
 
   private:
     struct Node {
-        Tensor<Real> value;
-        Tensor<Real> gradient;
+        BasicTensor<Real> value;
+        BasicTensor<Real> gradient;
         Backward backward;
         std::string label;
         bool needs_gradient;
@@ -137,24 +138,25 @@ class Tape {
     };
     static constexpr std::size_t none = ~std::size_t{0};
 
-    void search(const std::string& label, const Pass& pass, const Tensor<Real>& result,
-                const std::vector<Var<Real>>& operands) const;
-    void store_gradient(const Node& node, Tensor<Real>& gradient);
-    void add_gradient(Node& node, Tensor<Real> gradient);
-    void count_gradient(const Tensor<Real>& gradient);
+    void search(const std::string& label, const Pass& pass, const BasicTensor<Real>& result,
+                const std::vector<BasicVar<Real>>& operands) const;
+    void store_gradient(const Node& node, BasicTensor<Real>& gradient);
+    void add_gradient(Node& node, BasicTensor<Real> gradient);
+    void count_gradient(const BasicTensor<Real>& gradient);
     void drop_gradient(Node& node);
-    void show(TensorRole role, const Node& node, const Tensor<Real>& tensor) const;
+    void show(TensorRole role, const Node& node, const BasicTensor<Real>& tensor) const;
 
     const Engine* engine_;
     std::deque<Node> nodes_;
-    std::unordered_map<const Parameter<Real>*, std::size_t> parameters_;
+    std::unordered_map<const BasicParameter<Real>*, std::size_t> parameters_;
     std::unordered_map<std::string, int> labels_;
     std::string scope_;
     std::size_t running_ = 0;  // the node whose backward function runs
     ByteCount gradients_, most_gradients_, most_workspace_;
 };
+using Tape = BasicTape<float>;
 
-extern template class Tape<float>;
-extern template class Tape<double>;
+extern template class BasicTape<float>;
+extern template class BasicTape<double>;
 
 }  // namespace ulp

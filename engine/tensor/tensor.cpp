@@ -30,30 +30,30 @@ void require_volume(const Shape& shape, std::size_t size) {
 }  // namespace
 
 template <class Real>
-Tensor<Real>::Tensor(Shape shape, const std::vector<Real>& values, const FloatFormat& format)
+BasicTensor<Real>::BasicTensor(Shape shape, const std::vector<Real>& values, const FloatFormat& format)
     : shape_(std::move(shape)), format_(format), data_(values.begin(), values.end()) {
     require_volume(shape_, data_.size());
 }
 
 template <class Real>
-void Tensor<Real>::round_to_format(const ComputeFormat& target) {
+void BasicTensor<Real>::round_to_format(const ComputeFormat& target) {
     if (rounded_by(target)) round_all(target.format, data_, options_of(target));
     format_ = target.format;
 }
 
 template <class Real>
-Tensor<Real> Tensor<Real>::reshaped(Shape shape) const& {
-    return Tensor(*this).reshaped(std::move(shape));
+BasicTensor<Real> BasicTensor<Real>::reshaped(Shape shape) const& {
+    return BasicTensor(*this).reshaped(std::move(shape));
 }
 
 template <class Real>
-Tensor<Real> Tensor<Real>::reshaped(Shape shape) && {
+BasicTensor<Real> BasicTensor<Real>::reshaped(Shape shape) && {
     require_volume(shape, data_.size());
     shape_ = std::move(shape);
     return std::move(*this);
 }
 
-template class Tensor<float>;
-template class Tensor<double>;
+template class BasicTensor<float>;
+template class BasicTensor<double>;
 
 }  // namespace ulp

@@ -26,16 +26,16 @@ inline constexpr FloatFormat container_format = std::is_same_v<Real, float> ? fo
 /// Numbers in row-major order (the last index fastest). Every entry is a number of `format`; in fp64 mode (Real =
 /// double) the format is fp64. Copies are deep.
 template <class Real>
-class Tensor {
+class BasicTensor {
   public:
-    Tensor() = default;
+    BasicTensor() = default;
     /// Zeros.
-    explicit Tensor(Shape shape, const FloatFormat& format = container_format<Real>)
+    explicit BasicTensor(Shape shape, const FloatFormat& format = container_format<Real>)
         : shape_(std::move(shape)), format_(format), data_(static_cast<std::size_t>(volume(shape_)), Real{0}) {}
-    Tensor(Shape shape, const std::vector<Real>& values, const FloatFormat& format = container_format<Real>);
+    BasicTensor(Shape shape, const std::vector<Real>& values, const FloatFormat& format = container_format<Real>);
     /// Numbers that are still to be set, every one of them.
-    static Tensor unset(Shape shape, const FloatFormat& format = container_format<Real>) {
-        Tensor tensor;
+    static BasicTensor unset(Shape shape, const FloatFormat& format = container_format<Real>) {
+        BasicTensor tensor;
         tensor.shape_ = std::move(shape);
         tensor.format_ = format;
         tensor.data_ = Storage<Real>(static_cast<std::size_t>(volume(tensor.shape_)));
@@ -68,8 +68,8 @@ class Tensor {
     /// Rounds every entry to the format, as its options say of results, and takes it as its own. Exact if it is wider.
     void round_to_format(const ComputeFormat& target);
     /// The same numbers in another shape of the same volume.
-    [[nodiscard]] Tensor reshaped(Shape shape) const&;
-    [[nodiscard]] Tensor reshaped(Shape shape) &&;
+    [[nodiscard]] BasicTensor reshaped(Shape shape) const&;
+    [[nodiscard]] BasicTensor reshaped(Shape shape) &&;
     /// How entries are rounded to it. (fp64 mode knows no options.)
     static Context options_of(const ComputeFormat& target) {
         return std::is_same_v<Real, float> ? results_of(target.options) : Context{};
@@ -80,8 +80,11 @@ class Tensor {
     FloatFormat format_ = container_format<Real>;
     Storage<Real> data_;
 };
+/// Here as for all of the trainer: the plain name holds formats up to fp32 in floats, BasicX<double> is for gradient
+/// checks.
+using Tensor = BasicTensor<float>;
 
-extern template class Tensor<float>;
-extern template class Tensor<double>;
+extern template class BasicTensor<float>;
+extern template class BasicTensor<double>;
 
 }  // namespace ulp

@@ -29,14 +29,14 @@ double number_of(const fs::path& file, const Safetensors& contents, const std::s
 }
 
 /// Whatever must be the same for the run to go on, as text.
-std::map<std::string, std::string> identity_of(Trainer<float>& trainer) {
+std::map<std::string, std::string> identity_of(Trainer& trainer) {
     return {{"recipe", trainer.engine().recipe.name},
             {"seed", fmt::format("{}", trainer.engine().seed)},
             {"optimizer", std::string(name_of(trainer.optimizer().options().kind))},
             {"scaler", trainer.scaler().rule().options().dialect}};
 }
 
-void require_same(const fs::path& file, const Safetensors& contents, Trainer<float>& trainer) {
+void require_same(const fs::path& file, const Safetensors& contents, Trainer& trainer) {
     for (const auto& [name, value] : identity_of(trainer)) {
         const auto entry = contents.metadata.find(name);
         if (entry != contents.metadata.end() && entry->second == value) continue;
@@ -46,12 +46,11 @@ void require_same(const fs::path& file, const Safetensors& contents, Trainer<flo
 }
 
 /// The tensor of that name. Throws DataError unless it has this shape and format.
-const Tensor<float>& matching(const fs::path& file, const Safetensors& contents, const std::string& name,
-                              const Tensor<float>& like) {
+const Tensor& matching(const fs::path& file, const Safetensors& contents, const std::string& name, const Tensor& like) {
     if (!contents.tensors.contains(name) && !contents.skipped.contains(name)) {
         throw DataError(fmt::format("{}: no tensor '{}'; it is a checkpoint of another net", file.string(), name));
     }
-    const Tensor<float>& tensor = contents.tensor(file, name);
+    const Tensor& tensor = contents.tensor(file, name);
     if (tensor.shape() == like.shape() && tensor.format() == like.format()) return tensor;
     throw DataError(
         fmt::format("{}: {} has the shape {} (or another format) where this net has {}; it is a checkpoint of "
@@ -61,7 +60,7 @@ const Tensor<float>& matching(const fs::path& file, const Safetensors& contents,
 
 }  // namespace
 
-void save_checkpoint(const fs::path& file, Trainer<float>& trainer) {
+void save_checkpoint(const fs::path& file, Trainer& trainer) {
     Safetensors contents;
     contents.metadata = identity_of(trainer);
     contents.metadata["step"] = fmt::format("{}", trainer.steps());
@@ -69,7 +68,7 @@ void save_checkpoint(const fs::path& file, Trainer<float>& trainer) {
     for (const auto& [name, value] : trainer.scaler().rule().state()) {
         contents.metadata["scaler/" + name] = text_of_number(value);
     }
-    for (const Parameter<float>& parameter : trainer.model().parameters()) {
+    for (const Parameter& parameter : trainer.model().parameters()) {
         contents.tensors.emplace(parameter.name, parameter.value);
         if (!parameter.master.empty()) contents.tensors.emplace("master/" + parameter.name, parameter.master);
     }
@@ -84,18 +83,18 @@ void save_checkpoint(const fs::path& file, Trainer<float>& trainer) {
     }
     for (const auto& [place, magnitudes] : *trainer.engine().scaling_history) {
         const auto count = static_cast<Index>(magnitudes.size());
-        contents.tensors.emplace("scaling/" + place, Tensor<float>({count}, magnitudes));
+        contents.tensors.emplace("scaling/" + place, Tensor({count}, magnitudes));
     }
     write_safetensors(file, contents);
 }
 
-void load_checkpoint(const fs::path& file, Trainer<float>& trainer) {
+void load_checkpoint(const fs::path& file, Trainer& trainer) {
     const Safetensors contents = read_safetensors(file);
     require_same(file, contents, trainer);
     // First everything that can fail, then the changes.
     std::size_t known = 0;
-    Optimizer<float>::State state;
-    for (Parameter<float>& p : trainer.model().parameters()) {
+    Optimizer::State state;
+    for (Parameter& p : trainer.model().parameters()) {
         matching(file, contents, p.name, p.value);
         if (!p.master.empty()) matching(file, contents, "master/" + p.name, p.master);
         known += p.master.empty() ? 1 : 2;
@@ -132,7 +131,7 @@ void load_checkpoint(const fs::path& file, Trainer<float>& trainer) {
     } catch (const std::invalid_argument& error) {
         throw DataError(fmt::format("{}: {}", file.string(), error.what()));
     }
-    for (Parameter<float>& p : trainer.model().parameters()) {
+    for (Parameter& p : trainer.model().parameters()) {
         p.value = contents.tensors.at(p.name);
         if (!p.master.empty()) p.master = contents.tensors.at("master/" + p.name);
     }

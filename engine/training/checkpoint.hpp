@@ -15,11 +15,11 @@
 namespace ulp {
 
 /// Throws DataError where the file cannot be written. Killed at any moment, the old file or the new one is whole.
-void save_checkpoint(const std::filesystem::path& file, Trainer<float>& trainer);
+void save_checkpoint(const std::filesystem::path& file, Trainer& trainer);
 
 /// Puts a trainer of the same net, recipe, optimizer and seed where the saved one stood; training on gives the same
 /// bits as never having stopped. Throws DataError, and leaves the trainer as it was, if the file is of another net,
 /// recipe, optimizer or seed, or not whole.
-void load_checkpoint(const std::filesystem::path& file, Trainer<float>& trainer);
+void load_checkpoint(const std::filesystem::path& file, Trainer& trainer);
 
 }  // namespace ulp

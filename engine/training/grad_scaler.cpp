@@ -11,19 +11,19 @@
 namespace ulp {
 
 template <class Real>
-Var<Real> GradScaler<Real>::scale(Var<Real> loss) {
+BasicVar<Real> BasicGradScaler<Real>::scale(BasicVar<Real> loss) {
     started_ = true;
     return scaled_loss(loss);
 }
 
 template <class Real>
-Var<Real> GradScaler<Real>::scaled_loss(Var<Real> loss) const {
+BasicVar<Real> BasicGradScaler<Real>::scaled_loss(BasicVar<Real> loss) const {
     if (!scale_.options().dynamic && scale_.value() == 1) return loss;
     return scaled(cast(loss, container_format<Real>), scale_.value());
 }
 
 template <class Real>
-void GradScaler<Real>::require_started(const char* call) const {
+void BasicGradScaler<Real>::require_started(const char* call) const {
     if (!started_) throw std::logic_error(fmt::format("{} before the first scale(): scale the loss first", call));
 }
 
@@ -43,7 +43,7 @@ bool multiply_and_check(std::span<Real> values, Real factor) {
 }  // namespace
 
 template <class Real>
-void GradScaler<Real>::unscale(Optimizer<Real>& optimizer) {
+void BasicGradScaler<Real>::unscale(BasicOptimizer<Real>& optimizer) {
     require_started("unscale()");
     PerOptimizer& state = optimizers_[&optimizer];
     if (state.stage == Stage::unscaled) {
@@ -55,7 +55,7 @@ void GradScaler<Real>::unscale(Optimizer<Real>& optimizer) {
     }
     optimizer.collect_gradients();
     const Real inverse = static_cast<Real>(1.0 / scale_.value());
-    for (Tensor<Real>& gradient : optimizer.gradients()) {
+    for (BasicTensor<Real>& gradient : optimizer.gradients()) {
         const bool found = multiply_and_check(gradient.values(), inverse);
         state.found_infinity = state.found_infinity || found;
     }
@@ -63,7 +63,7 @@ void GradScaler<Real>::unscale(Optimizer<Real>& optimizer) {
 }
 
 template <class Real>
-bool GradScaler<Real>::step(Optimizer<Real>& optimizer) {
+bool BasicGradScaler<Real>::step(BasicOptimizer<Real>& optimizer) {
     require_started("step()");
     if (optimizers_[&optimizer].stage == Stage::stepped) {
         throw std::logic_error("step() was already called for this optimizer since the last update()");
@@ -81,7 +81,7 @@ bool GradScaler<Real>::step(Optimizer<Real>& optimizer) {
 }
 
 template <class Real>
-void GradScaler<Real>::update() {
+void BasicGradScaler<Real>::update() {
     require_started("update()");
     if (optimizers_.empty())
         throw std::logic_error("update() before any step(): there is nothing to judge the scale by");
@@ -91,7 +91,7 @@ void GradScaler<Real>::update() {
     optimizers_.clear();
 }
 
-template class GradScaler<float>;
-template class GradScaler<double>;
+template class BasicGradScaler<float>;
+template class BasicGradScaler<double>;
 
 }  // namespace ulp

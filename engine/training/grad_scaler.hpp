@@ -15,20 +15,20 @@
 namespace ulp {
 
 template <class Real>
-class GradScaler {
+class BasicGradScaler {
   public:
-    explicit GradScaler(const LossScaleOptions& options) : scale_(options) {}
+    explicit BasicGradScaler(const LossScaleOptions& options) : scale_(options) {}
 
     /// loss to fp32, then times the scale (the loss itself where the scale is a constant 1).
-    Var<Real> scale(Var<Real> loss);
+    BasicVar<Real> scale(BasicVar<Real> loss);
     /// The same without beginning a step.
-    Var<Real> scaled_loss(Var<Real> loss) const;
+    BasicVar<Real> scaled_loss(BasicVar<Real> loss) const;
     /// Collects the optimizer's gradients and multiplies them by fp32(1 / scale); remembers whether any of them was
     /// infinite or NaN. Throws std::logic_error if called twice, after step, before the first scale(), or if the
     /// gradients are still in 16 bits (no master weights) and the scale is not 1.
-    void unscale(Optimizer<Real>& optimizer);
+    void unscale(BasicOptimizer<Real>& optimizer);
     /// Unscales if that was not done, then steps or skips. A constant scale never skips. Returns whether it stepped.
-    bool step(Optimizer<Real>& optimizer);
+    bool step(BasicOptimizer<Real>& optimizer);
     /// Moves the scale: any infinity over all optimizers lowers it once.
     void update();
 
@@ -46,10 +46,11 @@ class GradScaler {
 
     LossScale scale_;
     bool started_ = false;
-    std::unordered_map<const Optimizer<Real>*, PerOptimizer> optimizers_;
+    std::unordered_map<const BasicOptimizer<Real>*, PerOptimizer> optimizers_;
 };
+using GradScaler = BasicGradScaler<float>;
 
-extern template class GradScaler<float>;
-extern template class GradScaler<double>;
+extern template class BasicGradScaler<float>;
+extern template class BasicGradScaler<double>;
 
 }  // namespace ulp

@@ -39,13 +39,13 @@ std::vector<std::string> state_names(const OptimizerOptions& options) {
 }
 
 template <class Real>
-Optimizer<Real>::Optimizer(Model<Real>& model, OptimizerOptions options)
+BasicOptimizer<Real>::BasicOptimizer(BasicModel<Real>& model, OptimizerOptions options)
     : model_(&model), options_(std::move(options)) {}
 
 template <class Real>
-void Optimizer<Real>::collect_gradients() {
+void BasicOptimizer<Real>::collect_gradients() {
     gradients_.clear();
-    for (const Parameter<Real>& parameter : model_->parameters()) {
+    for (const BasicParameter<Real>& parameter : model_->parameters()) {
         gradients_.push_back(parameter.gradient);
         if (!parameter.gradient.empty())
             gradients_.back().round_to_format(model_->recipe().stored(model_->recipe().update));
@@ -53,7 +53,7 @@ void Optimizer<Real>::collect_gradients() {
 }
 
 template <class Real>
-void Optimizer<Real>::require_collected(const char* call) const {
+void BasicOptimizer<Real>::require_collected(const char* call) const {
     if (collected()) return;
     throw std::logic_error(
         fmt::format("{} before unscale(): the gradients still carry the loss scale; call "
@@ -62,18 +62,18 @@ void Optimizer<Real>::require_collected(const char* call) const {
 }
 
 template <class Real>
-Real Optimizer<Real>::clip_by_norm(double limit) {
+Real BasicOptimizer<Real>::clip_by_norm(double limit) {
     require_collected("clip_by_norm()");
     Real norm = 0;
     with_steps<Real>(model_->recipe().stored(model_->recipe().update), [&](const auto& s) {
         Real sum = 0;
-        for (const Tensor<Real>& gradient : gradients_) {
+        for (const BasicTensor<Real>& gradient : gradients_) {
             for (const Real g : gradient.values()) sum = s.add(sum, s.mul(g, g));
         }
         norm = s.sqrt(sum);
         const Real factor = s.div(s.round(limit), s.add(norm, s.round(1e-6)));
         if (factor >= 1) return;
-        for (Tensor<Real>& gradient : gradients_) {
+        for (BasicTensor<Real>& gradient : gradients_) {
             for (Real& g : gradient.values()) g = s.mul(g, factor);
         }
     });
@@ -81,24 +81,24 @@ Real Optimizer<Real>::clip_by_norm(double limit) {
 }
 
 template <class Real>
-void Optimizer<Real>::clip_by_value(double limit) {
+void BasicOptimizer<Real>::clip_by_value(double limit) {
     require_collected("clip_by_value()");
     with_steps<Real>(model_->recipe().stored(model_->recipe().update), [&](const auto& s) {
         const Real bound = s.round(limit);
-        for (Tensor<Real>& gradient : gradients_) {
+        for (BasicTensor<Real>& gradient : gradients_) {
             for (Real& g : gradient.values()) g = g > bound ? bound : g < -bound ? -bound : g;
         }
     });
 }
 
 template <class Real>
-void Optimizer<Real>::step() {
+void BasicOptimizer<Real>::step() {
     if (!collected()) collect_gradients();
     ++steps_;
     counts_ = {};
     std::size_t i = 0;
-    for (Parameter<Real>& parameter : model_->parameters()) {
-        const Tensor<Real>& gradient = gradients_[i++];
+    for (BasicParameter<Real>& parameter : model_->parameters()) {
+        const BasicTensor<Real>& gradient = gradients_[i++];
         if (gradient.empty()) continue;
         update(parameter, gradient);
         parameter.publish(model_->recipe().rounding);
@@ -107,7 +107,7 @@ void Optimizer<Real>::step() {
 }
 
 template <class Real>
-void Optimizer<Real>::skip() {
+void BasicOptimizer<Real>::skip() {
     gradients_.clear();
     model_->clear_gradients();
 }
@@ -136,17 +136,17 @@ Real stochastic(const ComputeFormat& format, Real x, std::uint64_t random) {
 }  // namespace
 
 template <class Real>
-std::vector<std::string> Optimizer<Real>::tensor_names() const {
+std::vector<std::string> BasicOptimizer<Real>::tensor_names() const {
     std::vector<std::string> names = state_names(options_);
     if (options_.rounding == UpdateRounding::kahan) names.emplace_back("compensation");
     return names;
 }
 
 template <class Real>
-ByteCount Optimizer<Real>::state_bytes() const {
+ByteCount BasicOptimizer<Real>::state_bytes() const {
     ByteCount bytes;
-    for (const Parameter<Real>& parameter : model_->parameters()) {
-        const Tensor<Real>& weights = parameter.updated();
+    for (const BasicParameter<Real>& parameter : model_->parameters()) {
+        const BasicTensor<Real>& weights = parameter.updated();
         for (const std::string& name : tensor_names()) {
             const FloatFormat format = name == "compensation" ? weights.format() : model_->recipe().update;
             bytes += {weights.size() * format.storage_bits() / 8, weights.size() * static_cast<Index>(sizeof(Real))};
@@ -156,16 +156,16 @@ ByteCount Optimizer<Real>::state_bytes() const {
 }
 
 template <class Real>
-void Optimizer<Real>::update(Parameter<Real>& parameter, const Tensor<Real>& gradient) {
-    Tensor<Real>& weights = parameter.updated();
+void BasicOptimizer<Real>::update(BasicParameter<Real>& parameter, const BasicTensor<Real>& gradient) {
+    BasicTensor<Real>& weights = parameter.updated();
     const Recipe& recipe = model_->recipe();
     const ComputeFormat steps_in = recipe.stored(recipe.update);
     const ComputeFormat stored_in = recipe.stored(weights.format());
-    std::vector<Tensor<Real>*> state;
+    std::vector<BasicTensor<Real>*> state;
     for (const std::string& name : tensor_names()) {
-        Tensor<Real>& tensor = state_[parameter.name][name];
+        BasicTensor<Real>& tensor = state_[parameter.name][name];
         if (tensor.empty())
-            tensor = Tensor<Real>(weights.shape(), (name == "compensation" ? stored_in : steps_in).format);
+            tensor = BasicTensor<Real>(weights.shape(), (name == "compensation" ? stored_in : steps_in).format);
         state.push_back(&tensor);
     }
     const std::size_t own = state_names(options_).size();
@@ -179,7 +179,7 @@ void Optimizer<Real>::update(Parameter<Real>& parameter, const Tensor<Real>& gra
     const bool kahan = options_.rounding == UpdateRounding::kahan;
     const ComputeFormat sums_in = kahan ? stored_in : steps_in;
     std::vector<Real*> rows;
-    for (Tensor<Real>* tensor : state) rows.push_back(tensor->data());
+    for (BasicTensor<Real>* tensor : state) rows.push_back(tensor->data());
     const StateRows<Real> kept = std::span(rows).first(own);
     Real* const lost = kahan ? rows[own] : nullptr;
     Real* const w = weights.data();
@@ -225,15 +225,15 @@ void Optimizer<Real>::update(Parameter<Real>& parameter, const Tensor<Real>& gra
 }
 
 template <class Real>
-void Optimizer<Real>::update_curvature(double batch_size) {
+void BasicOptimizer<Real>::update_curvature(double batch_size) {
     if (options_.kind != OptimizerKind::sophia) throw std::logic_error("only sophia keeps a curvature");
     if (!collected()) collect_gradients();
     std::size_t i = 0;
-    for (const Parameter<Real>& parameter : model_->parameters()) {
-        const Tensor<Real>& gradient = gradients_[i++];
+    for (const BasicParameter<Real>& parameter : model_->parameters()) {
+        const BasicTensor<Real>& gradient = gradients_[i++];
         if (gradient.empty()) continue;
-        Tensor<Real>& curvature = state_[parameter.name]["curvature"];
-        if (curvature.empty()) curvature = Tensor<Real>(gradient.shape(), model_->recipe().update);
+        BasicTensor<Real>& curvature = state_[parameter.name]["curvature"];
+        if (curvature.empty()) curvature = BasicTensor<Real>(gradient.shape(), model_->recipe().update);
         with_steps<Real>(model_->recipe().stored(model_->recipe().update), [&](const auto& s) {
             const Real keep = s.round(options_.beta2);
             const Real take = s.round((1 - options_.beta2) * batch_size);
@@ -247,7 +247,7 @@ void Optimizer<Real>::update_curvature(double batch_size) {
 }
 
 template <class Real>
-void Optimizer<Real>::load(State state, std::int64_t steps) {
+void BasicOptimizer<Real>::load(State state, std::int64_t steps) {
     for (const auto& [name, tensors] : state) {
         const Shape& shape = (*model_)[name].value.shape();
         for (const auto& [kind, tensor] : tensors) {
@@ -260,7 +260,7 @@ void Optimizer<Real>::load(State state, std::int64_t steps) {
     steps_ = steps;
 }
 
-template class Optimizer<float>;
-template class Optimizer<double>;
+template class BasicOptimizer<float>;
+template class BasicOptimizer<double>;
 
 }  // namespace ulp

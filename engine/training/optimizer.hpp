@@ -48,15 +48,15 @@ struct UpdateCounts {
 
 /// Updates the parameters of a model. Every step of a rule is rounded to the recipe's update format.
 template <class Real>
-class Optimizer {
+class BasicOptimizer {
   public:
-    Optimizer(Model<Real>& model, OptimizerOptions options);
+    BasicOptimizer(BasicModel<Real>& model, OptimizerOptions options);
 
     /// Copies the parameters' gradients (step 6 of the eleven) into the update's format. Parameters without a gradient
     /// are left alone by step(). Called by unscaling, and by step() where it has not been called.
     void collect_gradients();
     /// The collected gradients, one a parameter, in the model's order; empty where there is none.
-    [[nodiscard]] std::vector<Tensor<Real>>& gradients() { return gradients_; }
+    [[nodiscard]] std::vector<BasicTensor<Real>>& gradients() { return gradients_; }
     [[nodiscard]] bool collected() const { return !gradients_.empty(); }
     /// Scales the collected gradients down to a total Euclidean norm of at most `limit`; returns the norm before.
     /// Squares add up in the update's format, parameter by parameter. Throws std::logic_error where nothing was
@@ -73,7 +73,7 @@ class Optimizer {
     /// labels drawn from the model's own predictions, and drops them.
     void update_curvature(double batch_size);
 
-    [[nodiscard]] Model<Real>& model() { return *model_; }
+    [[nodiscard]] BasicModel<Real>& model() { return *model_; }
     [[nodiscard]] const OptimizerOptions& options() const { return options_; }
     void set_learning_rate(double rate) { options_.learning_rate = rate; }
     /// Steps taken (skipped ones do not count).
@@ -82,7 +82,7 @@ class Optimizer {
     [[nodiscard]] const UpdateCounts& counts() const { return counts_; }
 
     /// The optimizer's tensors by parameter and name ("fc1.weight", "momentum"), for checkpoints and byte counts.
-    using State = std::map<std::string, std::map<std::string, Tensor<Real>>>;
+    using State = std::map<std::string, std::map<std::string, BasicTensor<Real>>>;
     [[nodiscard]] const State& state() const { return state_; }
     /// What the state takes once every parameter has been updated.
     [[nodiscard]] ByteCount state_bytes() const;
@@ -92,18 +92,19 @@ class Optimizer {
 
   private:
     [[nodiscard]] std::vector<std::string> tensor_names() const;
-    void update(Parameter<Real>& parameter, const Tensor<Real>& gradient);
+    void update(BasicParameter<Real>& parameter, const BasicTensor<Real>& gradient);
     void require_collected(const char* call) const;
 
-    Model<Real>* model_;
+    BasicModel<Real>* model_;
     OptimizerOptions options_;
-    std::vector<Tensor<Real>> gradients_;
+    std::vector<BasicTensor<Real>> gradients_;
     State state_;
     std::int64_t steps_ = 0;
     UpdateCounts counts_;
 };
+using Optimizer = BasicOptimizer<float>;
 
-extern template class Optimizer<float>;
-extern template class Optimizer<double>;
+extern template class BasicOptimizer<float>;
+extern template class BasicOptimizer<double>;
 
 }  // namespace ulp

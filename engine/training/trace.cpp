@@ -17,15 +17,15 @@ std::string Trace::digest() const {
 }
 
 template <class Real>
-std::vector<std::string> digests_of(const Model<Real>& model) {
+std::vector<std::string> digests_of(const BasicModel<Real>& model) {
     std::vector<std::string> digests;
-    for (const Parameter<Real>& parameter : model.parameters()) {
+    for (const BasicParameter<Real>& parameter : model.parameters()) {
         digests.push_back(Sha256().add(parameter.updated().values()).hex());
     }
     return digests;
 }
-template std::vector<std::string> digests_of(const Model<float>&);
-template std::vector<std::string> digests_of(const Model<double>&);
+template std::vector<std::string> digests_of(const Model&);
+template std::vector<std::string> digests_of(const BasicModel<double>&);
 
 std::optional<std::string> first_difference(const Trace& a, const Trace& b) {
     if (a.parameters != b.parameters) return "the parameters differ";

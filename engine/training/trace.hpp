@@ -30,7 +30,7 @@ struct Trace {
 
 /// The digests of a model's parameters now.
 template <class Real>
-std::vector<std::string> digests_of(const Model<Real>& model);
+std::vector<std::string> digests_of(const BasicModel<Real>& model);
 
 /// Where two traces first differ, in words ("step 12: fc1.weight differs"), or nothing.
 std::optional<std::string> first_difference(const Trace& a, const Trace& b);

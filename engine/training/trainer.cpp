@@ -27,24 +27,24 @@ std::vector<Index> BatchSchedule::at(std::int64_t step) {
 }
 
 template <class Real>
-Trainer<Real>::Trainer(Engine engine, std::uint64_t seed)
+BasicTrainer<Real>::BasicTrainer(Engine engine, std::uint64_t seed)
     : engine_(std::move(engine)), model_(engine_.recipe, seed), scaler_(engine_.recipe.loss_scale) {
     engine_.seed = seed;
 }
 
 template <class Real>
-void Trainer<Real>::optimize(OptimizerOptions options) {
+void BasicTrainer<Real>::optimize(OptimizerOptions options) {
     optimizer_.emplace(model_, std::move(options));
 }
 
 template <class Real>
-void Trainer<Real>::watch(std::function<bool(std::int64_t)> when, Tap tap) {
+void BasicTrainer<Real>::watch(std::function<bool(std::int64_t)> when, Tap tap) {
     when_ = std::move(when);
     tap_ = std::move(tap);
 }
 
 template <class Real>
-StepResult Trainer<Real>::step(const std::vector<Forward>& micro_batches) {
+StepResult BasicTrainer<Real>::step(const std::vector<Forward>& micro_batches) {
     if (!optimizer_) throw std::logic_error("call optimize() before the first step");
     if (micro_batches.empty()) throw std::invalid_argument("a step needs at least one batch");
     engine_.tap = when_ && when_(step_) ? tap_ : Tap{};
@@ -53,8 +53,8 @@ StepResult Trainer<Real>::step(const std::vector<Forward>& micro_batches) {
     Real value = 0;
     const double share = 1.0 / static_cast<double>(micro_batches.size());
     for (const Forward& forward : micro_batches) {
-        Tape<Real> tape(engine_);
-        const Var<Real> loss = forward(tape);
+        BasicTape<Real> tape(engine_);
+        const BasicVar<Real> loss = forward(tape);
         value += loss.value()[0];
         tape.backward(scaler_.scale(micro_batches.size() == 1 ? loss : scaled(loss, share)));
         count_bytes(tape);
@@ -72,9 +72,9 @@ StepResult Trainer<Real>::step(const std::vector<Forward>& micro_batches) {
 }
 
 template <class Real>
-void Trainer<Real>::record(const StepResult& result, Real loss) {
+void BasicTrainer<Real>::record(const StepResult& result, Real loss) {
     if (trace_.parameters.empty()) {
-        for (const Parameter<Real>& parameter : model_.parameters()) trace_.parameters.push_back(parameter.name);
+        for (const BasicParameter<Real>& parameter : model_.parameters()) trace_.parameters.push_back(parameter.name);
     }
     using Word = std::conditional_t<std::is_same_v<Real, float>, std::uint32_t, std::uint64_t>;
     const Real same_nan = std::isnan(loss) ? std::numeric_limits<Real>::quiet_NaN() : loss;
@@ -83,14 +83,14 @@ void Trainer<Real>::record(const StepResult& result, Real loss) {
 }
 
 template <class Real>
-void Trainer<Real>::count_bytes(const Tape<Real>& tape) {
+void BasicTrainer<Real>::count_bytes(const BasicTape<Real>& tape) {
     of_step_.activations = tape.activation_bytes();
     of_step_.activation_gradients = tape.gradient_bytes();
     of_step_.workspace = tape.workspace_bytes();
 }
 
 template <class Real>
-ByteCount Trainer<Real>::Bytes::total() const {
+ByteCount BasicTrainer<Real>::Bytes::total() const {
     ByteCount sum;
     for (const ByteCount& part :
          {weights, masters, gradients, optimizer, activations, activation_gradients, workspace}) {
@@ -100,9 +100,9 @@ ByteCount Trainer<Real>::Bytes::total() const {
 }
 
 template <class Real>
-typename Trainer<Real>::Bytes Trainer<Real>::bytes() const {
+typename BasicTrainer<Real>::Bytes BasicTrainer<Real>::bytes() const {
     Bytes bytes = of_step_;
-    for (const Parameter<Real>& parameter : model_.parameters()) {
+    for (const BasicParameter<Real>& parameter : model_.parameters()) {
         bytes.weights += bytes_of(parameter.value);
         bytes.masters += bytes_of(parameter.master);
         bytes.gradients += bytes_of(parameter.value);  // a gradient has its value's format
@@ -112,7 +112,7 @@ typename Trainer<Real>::Bytes Trainer<Real>::bytes() const {
 }
 
 template <class Real>
-typename Trainer<Real>::Bytes Trainer<Real>::planned_bytes(const Forward& forward) {
+typename BasicTrainer<Real>::Bytes BasicTrainer<Real>::planned_bytes(const Forward& forward) {
     Engine quiet = engine_;
     quiet.tap = {};
     quiet.product_tap = {};
@@ -121,7 +121,7 @@ typename Trainer<Real>::Bytes Trainer<Real>::planned_bytes(const Forward& forwar
     const auto statistics = model_.statistics();
     const Bytes before = of_step_;
     {
-        Tape<Real> tape(quiet);
+        BasicTape<Real> tape(quiet);
         tape.backward(scaler_.scaled_loss(forward(tape)));
         count_bytes(tape);
     }
@@ -132,25 +132,24 @@ typename Trainer<Real>::Bytes Trainer<Real>::planned_bytes(const Forward& forwar
     return planned;
 }
 
-template class Trainer<float>;
-template class Trainer<double>;
+template class BasicTrainer<float>;
+template class BasicTrainer<double>;
 
-Tensor<float> tensor_of(const Matrix& matrix) {
+Tensor tensor_of(const Matrix& matrix) {
     return {{matrix.rows(), matrix.cols()}, std::vector<float>(matrix.data(), matrix.data() + matrix.size())};
 }
 
-Var<float> images_on(Tape<float>& tape, const Matrix& images) { return tape.input(tensor_of(images)); }
+Var images_on(Tape& tape, const Matrix& images) { return tape.input(tensor_of(images)); }
 
-double accuracy(const Engine& engine, const std::function<Var<float>(Var<float>)>& net, const Dataset& data,
-                Index batch_size) {
+double accuracy(const Engine& engine, const std::function<Var(Var)>& net, const Dataset& data, Index batch_size) {
     Engine quiet = engine;
     quiet.tap = {};
     quiet.product_tap = {};
     Index right = 0;
     for (Index first = 0; first < data.size(); first += batch_size) {
         const Batch batch = batch_of(data, index_range(first, std::min(first + batch_size, data.size())));
-        Tape<float> tape(quiet);
-        const Tensor<float>& logits = net(images_on(tape, batch.images)).value();
+        Tape tape(quiet);
+        const Tensor& logits = net(images_on(tape, batch.images)).value();
         const Index classes = logits.dim(-1);
         for (std::size_t i = 0; i < batch.labels.size(); ++i) {
             const float* row = logits.data() + static_cast<Index>(i) * classes;

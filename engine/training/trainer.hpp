@@ -1,15 +1,15 @@
 // The training loop. Stable: experiments build on this header.
 //
 //     using namespace ulp;
-//     Trainer<float> trainer(Engine("mixed_fp16", "soft:h100"), 1);          // recipe, backend, seed
-//     const Mlp<float> net(trainer.model(), {784, 128, 10});
+//     Trainer trainer(Engine("mixed_fp16", "soft:h100"), 1);          // recipe, backend, seed
+//     const Mlp net(trainer.model(), {784, 128, 10});
 //     trainer.optimize({.learning_rate = 0.1, .momentum = 0.9});
 //     const DataSplit data = generated_digit_split(8000, 1000, 28, 1);           // or read_mnist("folder")
 //     trainer.watch([](std::int64_t step) { return step % 100 == 0; }, [](const TapEvent& event) { ... });
 //     BatchSchedule batches(data.train.size(), 64, 1);
 //     for (int i = 0; i < 500; ++i) {
 //         const Batch batch = batch_of(data.train, batches.next());
-//         const StepResult result = trainer.step([&](Tape<float>& tape) {
+//         const StepResult result = trainer.step([&](Tape& tape) {
 //             return cross_entropy(net(images_on(tape, batch.images)), batch.labels);
 //         });
 //         fmt::print("{} {} {}\n", result.step, result.loss, result.loss_scale);
@@ -63,12 +63,12 @@ struct StepResult {
 
 /// A model, its optimizer and its loss scaler under one recipe and backend.
 template <class Real>
-class Trainer {
+class BasicTrainer {
   public:
     /// A forward pass: puts the loss (one number) on the tape.
-    using Forward = std::function<Var<Real>(Tape<Real>&)>;
+    using Forward = std::function<BasicVar<Real>(BasicTape<Real>&)>;
 
-    Trainer(Engine engine, std::uint64_t seed);
+    BasicTrainer(Engine engine, std::uint64_t seed);
     /// Call once, after the net has asked the model for its parameters.
     void optimize(OptimizerOptions options);
 
@@ -83,9 +83,9 @@ class Trainer {
     bool keep_trace = true;
 
     [[nodiscard]] Engine& engine() { return engine_; }
-    [[nodiscard]] Model<Real>& model() { return model_; }
-    [[nodiscard]] Optimizer<Real>& optimizer() { return *optimizer_; }
-    [[nodiscard]] GradScaler<Real>& scaler() { return scaler_; }
+    [[nodiscard]] BasicModel<Real>& model() { return model_; }
+    [[nodiscard]] BasicOptimizer<Real>& optimizer() { return *optimizer_; }
+    [[nodiscard]] BasicGradScaler<Real>& scaler() { return scaler_; }
     [[nodiscard]] const Trace& trace() const { return trace_; }
     [[nodiscard]] std::int64_t steps() const { return step_; }
     /// The next step is number `step` (checkpoints). The trace starts anew.
@@ -106,33 +106,33 @@ class Trainer {
     [[nodiscard]] Bytes planned_bytes(const Forward& forward);
 
     /// Between unscaling and the update: clip here, or look at the gradients.
-    std::function<void(Optimizer<Real>&)> before_update;
+    std::function<void(BasicOptimizer<Real>&)> before_update;
 
   private:
     void record(const StepResult& result, Real loss);
-    void count_bytes(const Tape<Real>& tape);
+    void count_bytes(const BasicTape<Real>& tape);
 
     Engine engine_;
-    Model<Real> model_;
-    GradScaler<Real> scaler_;
-    std::optional<Optimizer<Real>> optimizer_;
+    BasicModel<Real> model_;
+    BasicGradScaler<Real> scaler_;
+    std::optional<BasicOptimizer<Real>> optimizer_;
     std::function<bool(std::int64_t)> when_;
     Tap tap_;
     Trace trace_;
     std::int64_t step_ = 0;
     Bytes of_step_;  // the last three fields
 };
+using Trainer = BasicTrainer<float>;
 
-extern template class Trainer<float>;
-extern template class Trainer<double>;
+extern template class BasicTrainer<float>;
+extern template class BasicTrainer<double>;
 
 /// A matrix as a tensor, cast to nothing yet.
-Tensor<float> tensor_of(const Matrix& matrix);
+Tensor tensor_of(const Matrix& matrix);
 /// A batch's images on the tape in the recipe's input format.
-Var<float> images_on(Tape<float>& tape, const Matrix& images);
+Var images_on(Tape& tape, const Matrix& images);
 
 /// The share of images whose largest logit (the first of equals) is the label's. Runs without taps.
-double accuracy(const Engine& engine, const std::function<Var<float>(Var<float>)>& net, const Dataset& data,
-                Index batch_size = 250);
+double accuracy(const Engine& engine, const std::function<Var(Var)>& net, const Dataset& data, Index batch_size = 250);
 
 }  // namespace ulp

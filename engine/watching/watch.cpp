@@ -60,7 +60,7 @@ Tallies tally_and_round(std::span<Real> values, const ComputeFormat* format, Exp
         const std::span<Real> numbers = values.subspan(first, std::min(part, values.size() - first));
         if (format != nullptr) {
             own.before += tally_of(std::span<const Real>(numbers));
-            round_all(format->format, numbers, Tensor<Real>::options_of(*format));
+            round_all(format->format, numbers, BasicTensor<Real>::options_of(*format));
         }
         own.after += counted(std::span<const Real>(numbers), own_histogram);
     };
@@ -87,7 +87,7 @@ Tallies tally_and_round(std::span<Real> values, const ComputeFormat* format, Exp
 }  // namespace
 
 template <class Real>
-bool Watch::store(std::string_view label, const Pass& pass, Tensor<Real>& result, const ComputeFormat& format) {
+bool Watch::store(std::string_view label, const Pass& pass, BasicTensor<Real>& result, const ComputeFormat& format) {
     if (!count_rounding && !find_nonfinite && !histograms) {
         result.round_to_format(format);
         return true;
@@ -108,8 +108,8 @@ bool Watch::store(std::string_view label, const Pass& pass, Tensor<Real>& result
     }
     return tallies.after.finite == result.size();
 }
-template bool Watch::store(std::string_view, const Pass&, Tensor<float>&, const ComputeFormat&);
-template bool Watch::store(std::string_view, const Pass&, Tensor<double>&, const ComputeFormat&);
+template bool Watch::store(std::string_view, const Pass&, Tensor&, const ComputeFormat&);
+template bool Watch::store(std::string_view, const Pass&, BasicTensor<double>&, const ComputeFormat&);
 
 std::string NonFinite::text() const {
     std::string text = fmt::format("step {}, {}, {}: element {} became {} in {}\n", step, label, pass, element,

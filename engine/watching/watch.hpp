@@ -93,7 +93,7 @@ struct Watch {
     /// Rounds a result into its format, and counts under the operation's label and the pass. Returns whether all of it
     /// is finite (true where nothing asks).
     template <class Real>
-    bool store(std::string_view label, const Pass& pass, Tensor<Real>& result, const ComputeFormat& format);
+    bool store(std::string_view label, const Pass& pass, BasicTensor<Real>& result, const ComputeFormat& format);
 
   private:
     std::string place_;  // of the last result: its memory serves the next
@@ -110,7 +110,7 @@ struct ByteCount {
     }
 };
 template <class Real>
-ByteCount bytes_of(const Tensor<Real>& tensor) {
+ByteCount bytes_of(const BasicTensor<Real>& tensor) {
     const std::int64_t size = tensor.size();
     return {size * tensor.format().storage_bits() / 8, size * static_cast<std::int64_t>(sizeof(Real))};
 }

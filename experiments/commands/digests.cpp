@@ -21,7 +21,7 @@ constexpr int classes = 5;
 /// A small net with a layer of each kind: convolution, batch normalisation, pool, LSTM, attention, layer normalisation.
 class Net {
   public:
-    explicit Net(Model<float>& model)
+    explicit Net(Model& model)
         : conv_(model, "conv", 1, 4, 3, {.padding = 1}),
           norm_(model, "norm", 4),
           lstm_(model, "lstm", width, width),
@@ -30,36 +30,36 @@ class Net {
           out_(model, "out", width, classes) {}
 
     /// (8, 1, 8, 8) -> (8, 5)
-    Var<float> operator()(Var<float> x) const {
-        const Var<float> h = max_pool2d(relu(norm_(conv_(x))), 2);                               // (8, 4, 4, 4)
-        const Var<float> sequence = permute(reshape(h, {batch, time_steps, width}), {1, 0, 2});  // (4, 8, 16)
-        const Var<float> read = permute(lstm_(sequence), {1, 0, 2});                             // (8, 4, 16)
-        const Var<float> mixed = last_norm_(residual(read, [&](Var<float> v) { return attention_(v, true); }));
-        const Var<float> last = reshape(slice(mixed, 1, time_steps - 1, 1), {batch, width});
+    Var operator()(Var x) const {
+        const Var h = max_pool2d(relu(norm_(conv_(x))), 2);                               // (8, 4, 4, 4)
+        const Var sequence = permute(reshape(h, {batch, time_steps, width}), {1, 0, 2});  // (4, 8, 16)
+        const Var read = permute(lstm_(sequence), {1, 0, 2});                             // (8, 4, 16)
+        const Var mixed = last_norm_(residual(read, [&](Var v) { return attention_(v, true); }));
+        const Var last = reshape(slice(mixed, 1, time_steps - 1, 1), {batch, width});
         return out_(dropout(gelu(last), 0.1));
     }
 
   private:
-    Conv2d<float> conv_;
-    BatchNorm<float> norm_;
-    Lstm<float> lstm_;
-    MultiHeadAttention<float> attention_;
-    LayerNorm<float> last_norm_;
-    Linear<float> out_;
+    Conv2d conv_;
+    BatchNorm norm_;
+    Lstm lstm_;
+    MultiHeadAttention attention_;
+    LayerNorm last_norm_;
+    Linear out_;
 };
 
 std::string digest_of_training(const Recipe& recipe, const std::string& backend, std::int64_t steps) {
-    Trainer<float> trainer(Engine(recipe, make_backend(backend)), 1);
+    Trainer trainer(Engine(recipe, make_backend(backend)), 1);
     const Net net(trainer.model());
     trainer.optimize({.learning_rate = 0.05, .momentum = 0.9});
-    trainer.before_update = [](Optimizer<float>& optimizer) { optimizer.clip_by_norm(1); };
+    trainer.before_update = [](Optimizer& optimizer) { optimizer.clip_by_norm(1); };
     Random random(1, "digests");
     for (std::int64_t i = 0; i < steps; ++i) {
         Matrix images(batch, 64);
         std::vector<int> labels;
         for (Index j = 0; j < images.size(); ++j) images.data()[j] = static_cast<float>(random.normal());
         for (Index j = 0; j < batch; ++j) labels.push_back(static_cast<int>(random.below(classes)));
-        trainer.step([&](Tape<float>& tape) {
+        trainer.step([&](Tape& tape) {
             return cross_entropy(net(reshape(images_on(tape, images), {batch, 1, 8, 8})), labels);
         });
     }

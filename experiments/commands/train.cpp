@@ -35,18 +35,18 @@ struct Options {
     bool why_nan = false;
 };
 
-using Net = std::function<Var<float>(Var<float>)>;
+using Net = std::function<Var(Var)>;
 
 /// A 784-128-10 net, or convolutions of 8 and 16 channels with pools.
-Net make_net(Model<float>& model, const std::string& kind) {
-    if (kind == "mlp") return Mlp<float>(model, {28 * 28, 128, 10});
-    const Conv2d<float> first(model, "conv1", 1, 8, 3, {.padding = 1});
-    const Conv2d<float> second(model, "conv2", 8, 16, 3, {.padding = 1});
-    const Linear<float> last(model, "dense", 16 * 7 * 7, 10);
-    return [first, second, last](Var<float> x) {
+Net make_net(Model& model, const std::string& kind) {
+    if (kind == "mlp") return Mlp(model, {28 * 28, 128, 10});
+    const Conv2d first(model, "conv1", 1, 8, 3, {.padding = 1});
+    const Conv2d second(model, "conv2", 8, 16, 3, {.padding = 1});
+    const Linear last(model, "dense", 16 * 7 * 7, 10);
+    return [first, second, last](Var x) {
         const Index count = x.dim(0);
-        const Var<float> one = max_pool2d(relu(first(reshape(x, {count, 1, 28, 28}))), 2);
-        const Var<float> two = max_pool2d(relu(second(one)), 2);
+        const Var one = max_pool2d(relu(first(reshape(x, {count, 1, 28, 28}))), 2);
+        const Var two = max_pool2d(relu(second(one)), 2);
         return last(reshape(two, {count, 16 * 7 * 7}));
     };
 }
@@ -71,7 +71,7 @@ Recipe recipe_of(const Options& options) {
     return recipe;
 }
 
-void print_bytes(const char* when, const Trainer<float>::Bytes& bytes) {
+void print_bytes(const char* when, const Trainer::Bytes& bytes) {
     fmt::print("bytes {:<9} {:>12} {:>12}\n", when, "as stored", "in memory");
     const auto row = [](const char* name, const ByteCount& count) {
         if (count.held != 0) fmt::print("  {:<13} {:>12} {:>12}\n", name, count.stored, count.held);
@@ -98,7 +98,7 @@ void print_counts(const Watch& watch) {
 /// One line for every product, tab-separated.
 class ProductLog {
   public:
-    ProductLog(Trainer<float>& trainer, std::string backend) : trainer_(&trainer), backend_(std::move(backend)) {
+    ProductLog(Trainer& trainer, std::string backend) : trainer_(&trainer), backend_(std::move(backend)) {
         trainer.engine().product_tap = [this](const ProductRecord& p) {
             text_ += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", trainer_->steps(), p.layer, p.pass,
                                  name_of(p.types), p.m, p.n, p.k, backend_, p.path);
@@ -107,7 +107,7 @@ class ProductLog {
     void write(const std::string& file) const { replace_file(file, text_); }
 
   private:
-    Trainer<float>* trainer_;
+    Trainer* trainer_;
     std::string backend_;
     std::string text_ = "step\tlayer\tpass\ttypes\tm\tn\tk\tbackend\tpath\n";
 };
@@ -120,7 +120,7 @@ void require_sensible(const Options& options) {
 
 ExitCode train(const Options& options) {
     require_sensible(options);
-    Trainer<float> trainer(Engine(recipe_of(options), make_backend(options.backend)), options.seed);
+    Trainer trainer(Engine(recipe_of(options), make_backend(options.backend)), options.seed);
     const Net net = make_net(trainer.model(), options.net);
     trainer.optimize({.learning_rate = options.learning_rate, .momentum = 0.9});
     const DataSplit data = options.mnist.empty() ? generated_digit_split(options.images, 500, 28, options.seed)
@@ -134,7 +134,7 @@ ExitCode train(const Options& options) {
     if (options.counts || options.why_nan) trainer.engine().watch = &watch;
     std::optional<ProductLog> log;
     const auto forward_on = [&](const Batch& batch) {
-        return [&](Tape<float>& tape) { return cross_entropy(net(images_on(tape, batch.images)), batch.labels); };
+        return [&](Tape& tape) { return cross_entropy(net(images_on(tape, batch.images)), batch.labels); };
     };
     if (options.bytes) {
         const Batch batch = batch_of(data.train, batches.at(trainer.steps()));

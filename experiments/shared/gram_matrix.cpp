@@ -17,30 +17,30 @@ double sum_of_squares(std::span<const float> values) {
 
 }  // namespace
 
-Var<float> style_maps_of(Var<float> images, std::uint64_t seed, double range) {
+Var style_maps_of(Var images, std::uint64_t seed, double range) {
     constexpr Index maps = 8;
     Random random(seed, "style features");
     Matrix weights(maps, 27);
     for (Index i = 0; i < weights.size(); ++i) {
         weights.data()[i] = static_cast<float>(random.normal() * std::sqrt(2.0 / 27));
     }
-    Tape<float>& tape = *images.tape;
-    const Var<float> kernel = reshape(images_on(tape, weights), {maps, 3, 3, 3});
-    const Var<float> no_bias = reshape(images_on(tape, Matrix::Zero(1, maps)), {maps});
-    const Var<float> found = relu(conv2d(scaled(images, range), kernel, no_bias, {.stride = 2, .padding = 1}));
+    Tape& tape = *images.tape;
+    const Var kernel = reshape(images_on(tape, weights), {maps, 3, 3, 3});
+    const Var no_bias = reshape(images_on(tape, Matrix::Zero(1, maps)), {maps});
+    const Var found = relu(conv2d(scaled(images, range), kernel, no_bias, {.stride = 2, .padding = 1}));
     return reshape(found, {found.dim(0), maps, found.dim(2) * found.dim(3)});
 }
 
-Var<float> gram_of(Var<float> maps, Division division) {
+Var gram_of(Var maps, Division division) {
     const auto pixels = static_cast<double>(maps.dim(2));
     if (division == Division::after_product) return scaled(matmul(maps, maps, true), 1 / pixels);
-    const Var<float> divided = scaled(maps, 1 / std::sqrt(pixels));
+    const Var divided = scaled(maps, 1 / std::sqrt(pixels));
     return matmul(divided, divided, true);
 }
 
-std::vector<float> largest_map(const std::vector<Tensor<float>>& pictures) {
+std::vector<float> largest_map(const std::vector<Tensor>& pictures) {
     std::vector<std::vector<float>> maps(static_cast<std::size_t>(pictures.front().dim(1)));
-    for (const Tensor<float>& found : pictures) {
+    for (const Tensor& found : pictures) {
         const Index pixels = found.size() / found.dim(0) / found.dim(1);
         for (Index i = 0; i < found.size(); ++i) {
             maps[static_cast<std::size_t>(i / pixels % found.dim(1))].push_back(round_to(formats::fp16, found[i]));

@@ -13,17 +13,17 @@ namespace ulp {
 
 /// Eight maps of half the sides that tell style: a convolution of random weights stands for VGG16's first layer.
 /// images (count, 3, side, side), taken times `range` -> (count, maps, pixels).
-Var<float> style_maps_of(Var<float> images, std::uint64_t seed, double range);
+Var style_maps_of(Var images, std::uint64_t seed, double range);
 
 /// When a Gram matrix is divided by the number of pixels: both its factors, by the root, before they are multiplied, or
 /// the product.
 enum class Division : std::uint8_t { before_product, after_product };
 /// maps (count, maps, pixels) -> (count, maps, maps): products of every two, averaged over the pixels.
-Var<float> gram_of(Var<float> maps, Division division);
+Var gram_of(Var maps, Division division);
 
 /// Maps of many pictures, (count, maps, ...) each: the numbers of the one whose squares add up to most, as fp16 holds
 /// them, as if the pictures lay side by side. Its square is the Gram matrix's largest entry.
-std::vector<float> largest_map(const std::vector<Tensor<float>>& pictures);
+std::vector<float> largest_map(const std::vector<Tensor>& pictures);
 
 /// A map times itself: an entry of a Gram matrix before it is divided.
 struct GramEntry {

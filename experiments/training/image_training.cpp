@@ -20,7 +20,7 @@ double last_tenth(const std::vector<double>& losses) {
 
 Learned train_images(const Arithmetic& arithmetic, std::uint64_t seed, const DataSplit& data,
                      const ImageTraining& training) {
-    const NetBuilder net = [&](Model<float>& model) { return training.net(model, shape_of(data.train)); };
+    const NetBuilder net = [&](Model& model) { return training.net(model, shape_of(data.train)); };
     const TrialResult result = run_trial({.recipe = arithmetic.recipe,
                                           .task = images_task(net, data, training.batch),
                                           .optimizer = training.optimizer,

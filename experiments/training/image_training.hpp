@@ -11,7 +11,7 @@ struct ImageTraining {
     Index batch = 64;
     OptimizerOptions optimizer{};
     bool decay = false;  // the learning rate falls linearly to 0, so that running statistics settle
-    std::function<ImageNet(Model<float>&, const ImageShape&)> net;
+    std::function<ImageNet(Model&, const ImageShape&)> net;
 };
 
 /// Scores: accuracy on the test set; mean loss of the last tenth of the steps.

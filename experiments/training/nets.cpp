@@ -5,38 +5,38 @@
 
 namespace ulp {
 
-Var<float> centred_on(Tape<float>& tape, const Dataset& data, const std::vector<Index>& which, float range) {
+Var centred_on(Tape& tape, const Dataset& data, const std::vector<Index>& which, float range) {
     const Matrix centred = ((batch_of(data, which).images.array() - 0.5F) * (2 * range)).matrix();
     return reshape(images_on(tape, centred), {centred.rows(), data.channels, data.height, data.width});
 }
 
-Var<float> planes(Var<float> images, const ImageShape& shape) {
+Var planes(Var images, const ImageShape& shape) {
     return reshape(images, {images.dim(0), shape.channels, shape.side, shape.side});
 }
 
-Var<float> global_average(Var<float> x) {
-    const Var<float> pooled = avg_pool2d(x, x.dim(2));
+Var global_average(Var x) {
+    const Var pooled = avg_pool2d(x, x.dim(2));
     return reshape(pooled, {x.dim(0), x.dim(1)});
 }
 
-DigitCnn::DigitCnn(Model<float>& model, const ImageShape& shape, Index first, Index second)
+DigitCnn::DigitCnn(Model& model, const ImageShape& shape, Index first, Index second)
     : images(shape),
       conv1(model, "conv1", shape.channels, first, 3, {.padding = 1}),
       conv2(model, "conv2", first, second, 3, {.padding = 1}),
       fc1(model, "fc1", second * (shape.side / 4) * (shape.side / 4), shape.classes) {}
 
-Var<float> DigitCnn::operator()(Var<float> x) const {
+Var DigitCnn::operator()(Var x) const {
     x = max_pool2d(relu(conv1(planes(x, images))), 2);
     x = max_pool2d(relu(conv2(x)), 2);
     return fc1(reshape(x, {x.dim(0), x.dim(1) * x.dim(2) * x.dim(3)}));
 }
 
-ConvUnit::ConvUnit(Model<float>& model, const std::string& name, Index in, Index out, Index kernel, Index stride)
+ConvUnit::ConvUnit(Model& model, const std::string& name, Index in, Index out, Index kernel, Index stride)
     : conv(model, name + ".conv", in, out, kernel, {.stride = stride, .padding = kernel / 2}),
       // Runs are short: the running statistics must follow in tens of steps.
       norm(model, name + ".bn", out, {.momentum = 0.3}) {}
 
-Var<float> ConvUnit::operator()(Var<float> x, bool activate) const {
+Var ConvUnit::operator()(Var x, bool activate) const {
     x = norm(conv(x));
     return activate ? relu(x) : x;
 }
@@ -46,16 +46,16 @@ namespace {
 struct Plain {
     ImageShape images;
     std::vector<ConvUnit> units;
-    Linear<float> fc;
+    Linear fc;
 
-    Plain(Model<float>& model, const ImageShape& shape, Index width)
+    Plain(Model& model, const ImageShape& shape, Index width)
         : images(shape), fc(model, "fc", 2 * width, shape.classes) {
         units.emplace_back(model, "unit1", shape.channels, width, 3);
         units.emplace_back(model, "unit2", width, width, 3, 2);
         units.emplace_back(model, "unit3", width, 2 * width, 3, 2);
         units.emplace_back(model, "unit4", 2 * width, 2 * width, 3);
     }
-    Var<float> operator()(Var<float> x) const {
+    Var operator()(Var x) const {
         x = planes(x, images);
         for (const ConvUnit& unit : units) x = unit(x);
         return fc(global_average(x));
@@ -65,9 +65,9 @@ struct Plain {
 struct Vgg {
     ImageShape images;
     ConvUnit a1, a2, b1, b2;
-    Linear<float> fc1, fc2;
+    Linear fc1, fc2;
 
-    Vgg(Model<float>& model, const ImageShape& shape, Index width)
+    Vgg(Model& model, const ImageShape& shape, Index width)
         : images(shape),
           a1(model, "block1.1", shape.channels, width, 3),
           a2(model, "block1.2", width, width, 3),
@@ -75,7 +75,7 @@ struct Vgg {
           b2(model, "block2.2", 2 * width, 2 * width, 3),
           fc1(model, "fc1", 2 * width * (shape.side / 4) * (shape.side / 4), 4 * width),
           fc2(model, "fc2", 4 * width, shape.classes) {}
-    Var<float> operator()(Var<float> x) const {
+    Var operator()(Var x) const {
         x = max_pool2d(a2(a1(planes(x, images))), 2);
         x = max_pool2d(b2(b1(x)), 2);
         return fc2(relu(fc1(reshape(x, {x.dim(0), x.dim(1) * x.dim(2) * x.dim(3)}))));
@@ -86,16 +86,16 @@ struct Vgg {
 struct InceptionBlock {
     ConvUnit one, before, three, direct;
 
-    InceptionBlock(Model<float>& model, const std::string& name, Index in, Index width)
+    InceptionBlock(Model& model, const std::string& name, Index in, Index width)
         : one(model, name + ".one", in, width / 2, 1),
           before(model, name + ".before", in, width / 2, 1),
           three(model, name + ".three", width / 2, width, 3),
           direct(model, name + ".direct", in, width / 2, 3) {}
-    Var<float> operator()(Var<float> x) const {
-        const Var<float> first = one(x);
-        const Var<float> second = three(before(x));
-        const Var<float> third = direct(x);
-        return concat(std::vector<Var<float>>{first, second, third}, 1);
+    Var operator()(Var x) const {
+        const Var first = one(x);
+        const Var second = three(before(x));
+        const Var third = direct(x);
+        return concat(std::vector<Var>{first, second, third}, 1);
     }
 };
 
@@ -103,15 +103,15 @@ struct Inception {
     ImageShape images;
     ConvUnit stem;
     InceptionBlock block1, block2;
-    Linear<float> fc;
+    Linear fc;
 
-    Inception(Model<float>& model, const ImageShape& shape, Index width)
+    Inception(Model& model, const ImageShape& shape, Index width)
         : images(shape),
           stem(model, "stem", shape.channels, width, 3, 2),
           block1(model, "inception1", width, width),
           block2(model, "inception2", 2 * width, width),
           fc(model, "fc", 2 * width, shape.classes) {}
-    Var<float> operator()(Var<float> x) const {
+    Var operator()(Var x) const {
         x = max_pool2d(block1(stem(planes(x, images))), 2);
         return fc(global_average(block2(x)));
     }
@@ -120,9 +120,9 @@ struct Inception {
 struct Residual {
     ImageShape images;
     ConvUnit stem, a1, a2, down, b1, b2;
-    Linear<float> fc;
+    Linear fc;
 
-    Residual(Model<float>& model, const ImageShape& shape, Index width)
+    Residual(Model& model, const ImageShape& shape, Index width)
         : images(shape),
           stem(model, "stem", shape.channels, width, 3),
           a1(model, "block1.1", width, width, 3),
@@ -131,7 +131,7 @@ struct Residual {
           b1(model, "block2.1", 2 * width, 2 * width, 3),
           b2(model, "block2.2", 2 * width, 2 * width, 3),
           fc(model, "fc", 2 * width, shape.classes) {}
-    Var<float> operator()(Var<float> x) const {
+    Var operator()(Var x) const {
         x = max_pool2d(stem(planes(x, images)), 2);
         x = relu(add(x, a2(a1(x), false)));
         x = down(x);
@@ -141,9 +141,9 @@ struct Residual {
 };
 
 template <class Net>
-ImageNet shared(Model<float>& model, const ImageShape& shape, Index width) {
+ImageNet shared(Model& model, const ImageShape& shape, Index width) {
     auto net = std::make_shared<const Net>(model, shape, width);
-    return [net](Var<float> x) { return (*net)(x); };
+    return [net](Var x) { return (*net)(x); };
 }
 
 }  // namespace
@@ -153,7 +153,7 @@ const std::vector<std::string>& classifier_names() {
     return names;
 }
 
-ImageNet make_classifier(std::string_view name, Model<float>& model, const ImageShape& shape, Index width) {
+ImageNet make_classifier(std::string_view name, Model& model, const ImageShape& shape, Index width) {
     if (name == "plain") return shared<Plain>(model, shape, width);
     if (name == "vgg") return shared<Vgg>(model, shape, width);
     if (name == "inception") return shared<Inception>(model, shape, width);
@@ -161,7 +161,7 @@ ImageNet make_classifier(std::string_view name, Model<float>& model, const Image
     throw std::invalid_argument("no net \"" + std::string(name) + "\"; there are plain, vgg, inception, residual");
 }
 
-DoubleConv::DoubleConv(Model<float>& model, const std::string& name, Index in, Index out, bool normalised)
+DoubleConv::DoubleConv(Model& model, const std::string& name, Index in, Index out, bool normalised)
     : first(model, name + ".first", in, out, 3, {.padding = 1}),
       second(model, name + ".second", out, out, 3, {.padding = 1}) {
     if (!normalised) return;
@@ -170,13 +170,13 @@ DoubleConv::DoubleConv(Model<float>& model, const std::string& name, Index in, I
     norms.emplace_back(model, name + ".norm2", out, quick);
 }
 
-Var<float> DoubleConv::operator()(Var<float> x) const {
-    const auto normalised = [&](Var<float> y, std::size_t which) { return norms.empty() ? y : norms[which](y); };
+Var DoubleConv::operator()(Var x) const {
+    const auto normalised = [&](Var y, std::size_t which) { return norms.empty() ? y : norms[which](y); };
     x = relu(normalised(first(x), 0));
     return relu(normalised(second(x), 1));
 }
 
-UNet::UNet(Model<float>& model, Index in, Index width, Index out, bool normalised)
+UNet::UNet(Model& model, Index in, Index width, Index out, bool normalised)
     : down1(model, "down1", in, width, normalised),
       down2(model, "down2", width, 2 * width, normalised),
       bottom(model, "bottom", 2 * width, 4 * width, normalised),
@@ -186,44 +186,44 @@ UNet::UNet(Model<float>& model, Index in, Index width, Index out, bool normalise
       rise1(model, "rise1", 2 * width, width, 2, {.stride = 2}),
       head(model, "head", width, out, 1) {}
 
-Var<float> UNet::operator()(Var<float> x) const {
-    const Var<float> level1 = down1(x);
-    const Var<float> level2 = down2(max_pool2d(level1, 2));
-    const Var<float> deep = bottom(max_pool2d(level2, 2));
-    const Var<float> back2 = up2(concat<float>({level2, rise2(deep)}, 1));
-    const Var<float> back1 = up1(concat<float>({level1, rise1(back2)}, 1));
+Var UNet::operator()(Var x) const {
+    const Var level1 = down1(x);
+    const Var level2 = down2(max_pool2d(level1, 2));
+    const Var deep = bottom(max_pool2d(level2, 2));
+    const Var back2 = up2(concat<float>({level2, rise2(deep)}, 1));
+    const Var back1 = up1(concat<float>({level1, rise1(back2)}, 1));
     return head(back1);
 }
 
-TransformerBlock::TransformerBlock(Model<float>& model, const std::string& name, Index width, Index heads)
+TransformerBlock::TransformerBlock(Model& model, const std::string& name, Index width, Index heads)
     : attention(model, name + ".attention", width, heads),
       norm1(model, name + ".norm1", width),
       wide(model, name + ".wide", width, 2 * width),
       narrow(model, name + ".narrow", 2 * width, width),
       norm2(model, name + ".norm2", width) {}
 
-Var<float> TransformerBlock::operator()(Var<float> x, bool causal, const std::optional<Var<float>>& penalty) const {
+Var TransformerBlock::operator()(Var x, bool causal, const std::optional<Var>& penalty) const {
     x = norm1(add(x, attention(x, causal, penalty)));
     return norm2(add(x, narrow(relu(wide(x)))));
 }
 
-CrossAttention::CrossAttention(Model<float>& model, const std::string& name, Index width)
+CrossAttention::CrossAttention(Model& model, const std::string& name, Index width)
     : query(model, name + ".query", width, width),
       key(model, name + ".key", width, width),
       value(model, name + ".value", width, width),
       out(model, name + ".out", width, width) {}
 
-Var<float> CrossAttention::operator()(Var<float> x, Var<float> memory, Var<float> penalty) const {
-    const Var<float> q = scaled(query(x), 1 / std::sqrt(static_cast<double>(x.dim(2))));
-    const Var<float> k = key(memory);
-    const Var<float> v = value(memory);
-    const Var<float> scores = add(matmul(q, k, true), penalty);
+Var CrossAttention::operator()(Var x, Var memory, Var penalty) const {
+    const Var q = scaled(query(x), 1 / std::sqrt(static_cast<double>(x.dim(2))));
+    const Var k = key(memory);
+    const Var v = value(memory);
+    const Var scores = add(matmul(q, k, true), penalty);
     return out(matmul(softmax(scores), v));
 }
 
-Index count_parameters(const Model<float>& model, std::string_view prefix) {
+Index count_parameters(const Model& model, std::string_view prefix) {
     Index count = 0;
-    for (const Parameter<float>& parameter : model.parameters()) {
+    for (const Parameter& parameter : model.parameters()) {
         if (std::string_view(parameter.name).starts_with(prefix)) count += parameter.value.size();
     }
     return count;

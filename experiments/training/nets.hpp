@@ -13,7 +13,7 @@
 namespace ulp {
 
 /// A net over a batch of images (images x features) that gives logits.
-using ImageNet = std::function<Var<float>(Var<float>)>;
+using ImageNet = std::function<Var(Var)>;
 
 /// What images look like.
 struct ImageShape {
@@ -27,85 +27,85 @@ inline ImageShape shape_of(const Dataset& data) { return {data.channels, data.he
 /// sources' digit net with fewer channels.
 struct DigitCnn {
     ImageShape images;
-    Conv2d<float> conv1;
-    Conv2d<float> conv2;
-    Linear<float> fc1;
+    Conv2d conv1;
+    Conv2d conv2;
+    Linear fc1;
 
-    DigitCnn(Model<float>& model, const ImageShape& shape, Index first, Index second);
-    Var<float> operator()(Var<float> x) const;
+    DigitCnn(Model& model, const ImageShape& shape, Index first, Index second);
+    Var operator()(Var x) const;
 };
 
 /// Convolution, batch normalisation, relu.
 struct ConvUnit {
-    Conv2d<float> conv;
-    BatchNorm<float> norm;
+    Conv2d conv;
+    BatchNorm norm;
 
-    ConvUnit(Model<float>& model, const std::string& name, Index in, Index out, Index kernel, Index stride = 1);
+    ConvUnit(Model& model, const std::string& name, Index in, Index out, Index kernel, Index stride = 1);
     /// `activate`: with the relu.
-    Var<float> operator()(Var<float> x, bool activate = true) const;
+    Var operator()(Var x, bool activate = true) const;
 };
 
 /// plain: four units; vgg: pairs of units between pools; inception: 1 x 1, 3 x 3 and pooled branches side by side;
 /// residual: units with a way around. All on batch normalisation, about 10,000 parameters at width 8.
 const std::vector<std::string>& classifier_names();
 /// Throws std::invalid_argument for a name that is none.
-ImageNet make_classifier(std::string_view name, Model<float>& model, const ImageShape& shape, Index width);
+ImageNet make_classifier(std::string_view name, Model& model, const ImageShape& shape, Index width);
 
 /// A block of an encoder or decoder (Vaswani et al., 2017): attention and a feed-forward layer with relu, each with a
 /// way around and a normalisation.
 struct TransformerBlock {
-    MultiHeadAttention<float> attention;
-    LayerNorm<float> norm1;
-    Linear<float> wide;
-    Linear<float> narrow;
-    LayerNorm<float> norm2;
+    MultiHeadAttention attention;
+    LayerNorm norm1;
+    Linear wide;
+    Linear narrow;
+    LayerNorm norm2;
 
-    TransformerBlock(Model<float>& model, const std::string& name, Index width, Index heads);
+    TransformerBlock(Model& model, const std::string& name, Index width, Index heads);
     /// `penalty` as in MultiHeadAttention.
-    Var<float> operator()(Var<float> x, bool causal, const std::optional<Var<float>>& penalty = std::nullopt) const;
+    Var operator()(Var x, bool causal, const std::optional<Var>& penalty = std::nullopt) const;
 };
 
 /// Attention over another sequence: queries from x (batch, time, width), keys and values from `memory`.
 struct CrossAttention {
-    Linear<float> query;
-    Linear<float> key;
-    Linear<float> value;
-    Linear<float> out;
+    Linear query;
+    Linear key;
+    Linear value;
+    Linear out;
 
-    CrossAttention(Model<float>& model, const std::string& name, Index width);
+    CrossAttention(Model& model, const std::string& name, Index width);
     /// `penalty` (batch, 1 or time, source): added to the scores; -10000 where the source is padding.
-    Var<float> operator()(Var<float> x, Var<float> memory, Var<float> penalty) const;
+    Var operator()(Var x, Var memory, Var penalty) const;
 };
 
 /// Two 3 x 3 convolutions, each with a batch normalisation if `normalised`, and with relu.
 struct DoubleConv {
-    Conv2d<float> first, second;
-    std::vector<BatchNorm<float>> norms;  // two, or none
+    Conv2d first, second;
+    std::vector<BatchNorm> norms;  // two, or none
 
-    DoubleConv(Model<float>& model, const std::string& name, Index in, Index out, bool normalised);
-    Var<float> operator()(Var<float> x) const;
+    DoubleConv(Model& model, const std::string& name, Index in, Index out, bool normalised);
+    Var operator()(Var x) const;
 };
 
 /// A U-Net of three levels (Ronneberger et al., 2015) that says some numbers of each pixel: convolutions on the way
 /// down between pools, and on the way up beside what was there on the way down.
 struct UNet {
     DoubleConv down1, down2, bottom, up2, up1;
-    ConvTranspose2d<float> rise2, rise1;
-    Conv2d<float> head;
+    ConvTranspose2d rise2, rise1;
+    Conv2d head;
 
-    UNet(Model<float>& model, Index in, Index width, Index out, bool normalised = false);
+    UNet(Model& model, Index in, Index width, Index out, bool normalised = false);
     /// x (images, in, h, w), h and w multiples of 4 -> (images, out, h, w).
-    Var<float> operator()(Var<float> x) const;
+    Var operator()(Var x) const;
 };
 
 /// Images of a data set on the tape as (count, channels, height, width), the pixels from -range to range.
-Var<float> centred_on(Tape<float>& tape, const Dataset& data, const std::vector<Index>& which, float range);
+Var centred_on(Tape& tape, const Dataset& data, const std::vector<Index>& which, float range);
 /// A batch of images on the tape as (images, channels, side, side).
-Var<float> planes(Var<float> images, const ImageShape& shape);
+Var planes(Var images, const ImageShape& shape);
 /// (images, channels, h, w) -> (images, channels): the mean over the pixels of square images.
-Var<float> global_average(Var<float> x);
+Var global_average(Var x);
 
 /// The parameters of a model whose names start with `prefix`, counted.
-Index count_parameters(const Model<float>& model, std::string_view prefix = "");
+Index count_parameters(const Model& model, std::string_view prefix = "");
 
 }  // namespace ulp

@@ -17,12 +17,12 @@ Matrix doubled(const Matrix& m) {
 Holed beside(const Holed& a, const Holed& b) {
     const auto first = static_cast<float>(a.x.dim(1));
     const auto second = static_cast<float>(b.x.dim(1));
-    return {concat(std::vector<Var<float>>{a.x, b.x}, 1), (a.there * first + b.there * second) / (first + second)};
+    return {concat(std::vector<Var>{a.x, b.x}, 1), (a.there * first + b.there * second) / (first + second)};
 }
 
 }  // namespace
 
-Var<float> masked(Var<float> images, const Matrix& mask) {
+Var masked(Var images, const Matrix& mask) {
     return mask.minCoeff() == 1 ? images : multiply(images, images_on(*images.tape, mask));
 }
 
@@ -46,25 +46,25 @@ Windows windows_of(const Matrix& there, Index stride) {
     return windows;
 }
 
-PartialConv::PartialConv(Model<float>& model, const std::string& layer_name, Index in, Index out, Index step, bool last)
+PartialConv::PartialConv(Model& model, const std::string& layer_name, Index in, Index out, Index step, bool last)
     : name(layer_name), stride(step), weight(&model.add(name + ".weight", {out, in, 3, 3}, Init::fan_in(9 * in))) {
     // Runs are short: the running statistics must follow in tens of steps.
     if (!last) norm.emplace_back(model, name + ".bn", out, BatchNormOptions{.momentum = 0.3});
 }
 
 Holed PartialConv::operator()(const Holed& in) const {
-    Tape<float>& tape = *in.x.tape;
-    const Tape<float>::Scope scope(tape, name);
+    Tape& tape = *in.x.tape;
+    const Tape::Scope scope(tape, name);
     const Windows windows = windows_of(in.there, stride);
-    const Var<float> w = on_tape(in.x, weight);
-    const Var<float> no_bias = reshape(images_on(tape, Matrix::Zero(1, w.dim(0))), {w.dim(0)});
-    Var<float> y = conv2d(in.x, w, no_bias, {.stride = stride, .padding = 1});
+    const Var w = on_tape(in.x, weight);
+    const Var no_bias = reshape(images_on(tape, Matrix::Zero(1, w.dim(0))), {w.dim(0)});
+    Var y = conv2d(in.x, w, no_bias, {.stride = stride, .padding = 1});
     y = multiply(y, images_on(tape, windows.growth));
     if (!norm.empty()) y = relu(norm.front()(y));
     return {masked(y, windows.there), windows.there};
 }
 
-InpaintingNet::InpaintingNet(Model<float>& model, Index channels) {
+InpaintingNet::InpaintingNet(Model& model, Index channels) {
     const Index widths[] = {3, channels, 2 * channels, 2 * channels};
     for (std::size_t i = 0; i < 3; ++i) {
         down.emplace_back(model, fmt::format("down{}", i), widths[i], widths[i + 1], 2);
@@ -75,7 +75,7 @@ InpaintingNet::InpaintingNet(Model<float>& model, Index channels) {
     }
 }
 
-Var<float> InpaintingNet::operator()(Var<float> images, const Matrix& there) const {
+Var InpaintingNet::operator()(Var images, const Matrix& there) const {
     std::vector<Holed> levels = {{masked(images, there), there}};
     for (const PartialConv& layer : down) levels.push_back(layer(levels.back()));
     Holed inner = levels.back();
@@ -87,7 +87,7 @@ Var<float> InpaintingNet::operator()(Var<float> images, const Matrix& there) con
     return inner.x;
 }
 
-Var<float> InpaintingNet::features(Var<float> images, const Matrix& there) const {
+Var InpaintingNet::features(Var images, const Matrix& there) const {
     return down.front()({masked(images, there), there}).x;
 }
 

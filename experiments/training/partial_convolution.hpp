@@ -12,7 +12,7 @@ namespace ulp {
 
 /// Channels with holes, the same in every image of a batch. Where nothing is there the channels are 0.
 struct Holed {
-    Var<float> x;  // (images, channels, height, width)
+    Var x;         // (images, channels, height, width)
     Matrix there;  // (height, width): the share of the channels that are there
 };
 
@@ -27,26 +27,26 @@ Windows windows_of(const Matrix& there, Index stride);
 struct PartialConv {
     std::string name;
     Index stride;
-    Parameter<float>* weight;            // (out, in, 3, 3)
-    std::vector<BatchNorm<float>> norm;  // one, or none
+    Parameter* weight;            // (out, in, 3, 3)
+    std::vector<BatchNorm> norm;  // one, or none
 
-    PartialConv(Model<float>& model, const std::string& layer_name, Index in, Index out, Index step, bool last = false);
+    PartialConv(Model& model, const std::string& layer_name, Index in, Index out, Index step, bool last = false);
     Holed operator()(const Holed& in) const;
 };
 
 /// Three layers down, each halving the sides, and three up, each beside what was there on the way down.
 struct InpaintingNet {
     std::vector<PartialConv> down, up;  // up: from the innermost
-    std::vector<ConvTranspose2d<float>> grow;
+    std::vector<ConvTranspose2d> grow;
 
-    InpaintingNet(Model<float>& model, Index channels);
+    InpaintingNet(Model& model, Index channels);
     /// images (count, 3, side, side), 0 or anything in the holes -> the same with all pixels made up.
-    Var<float> operator()(Var<float> images, const Matrix& there) const;
+    Var operator()(Var images, const Matrix& there) const;
     /// What the first layer makes of them: (count, channels, side / 2, side / 2).
-    [[nodiscard]] Var<float> features(Var<float> images, const Matrix& there) const;
+    [[nodiscard]] Var features(Var images, const Matrix& there) const;
 };
 
 /// Images times a mask of (height, width).
-Var<float> masked(Var<float> images, const Matrix& mask);
+Var masked(Var images, const Matrix& mask);
 
 }  // namespace ulp

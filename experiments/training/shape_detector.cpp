@@ -65,34 +65,34 @@ Targets::Targets(const Scenery& scenery, const std::vector<Index>& which) {
     }
 }
 
-Detector::Detector(Model<float>& model, Index channels)
+Detector::Detector(Model& model, Index channels)
     : conv1(model, "conv1", 3, channels, 3, {.stride = 2, .padding = 1}),
       conv2(model, "conv2", channels, 2 * channels, 3, {.stride = 2, .padding = 1}),
       conv3(model, "conv3", 2 * channels, 2 * channels, 3, {.padding = 1}),
       head(model, "head", 2 * channels, static_cast<Index>(anchor_sizes.size()) * numbers, 3, {.padding = 1}) {}
 
-Var<float> Detector::operator()(Var<float> x) const {
+Var Detector::operator()(Var x) const {
     x = relu(conv3(relu(conv2(relu(conv1(x))))));
     // Convolutions as they start make numbers smaller; the head takes them at the size of the pixels.
     x = permute(head(scaled(x, 4)), {0, 2, 3, 1});
     return reshape(x, {x.value().size() / numbers, numbers});
 }
 
-Var<float> detection_loss(Var<float> said, const Targets& targets, double weight) {
+Var detection_loss(Var said, const Targets& targets, double weight) {
     const auto rows = static_cast<double>(targets.labels.size());
     const auto matched = static_cast<Index>(targets.matched.size());
-    const Var<float> scores = cross_entropy(slice(said, 1, 0, classes), targets.labels);
-    const Var<float> sides = embedding(slice(said, 1, classes, 4), targets.matched, {matched});
-    const Var<float> errors = mse(sides, Tensor<float>({matched, 4}, targets.offsets));
-    const Var<float> named = scaled(scores, rows / static_cast<double>(matched));
-    const Var<float> placed = scaled(errors, 4);
+    const Var scores = cross_entropy(slice(said, 1, 0, classes), targets.labels);
+    const Var sides = embedding(slice(said, 1, classes, 4), targets.matched, {matched});
+    const Var errors = mse(sides, Tensor({matched, 4}, targets.offsets));
+    const Var named = scaled(scores, rows / static_cast<double>(matched));
+    const Var placed = scaled(errors, 4);
     return scaled(add(named, placed), weight);
 }
 
 std::vector<Detection> detections_of(const Engine& engine, const Detector& net, const Scenery& scenery) {
     const std::vector<Index> which = index_range(0, scenery.test.images.size());
-    Tape<float> tape(engine);
-    const Tensor<float>& said = net(centred_on(tape, scenery.test.images, which, 2)).value();
+    Tape tape(engine);
+    const Tensor& said = net(centred_on(tape, scenery.test.images, which, 2)).value();
     const float* row = said.data();
     std::vector<Detection> all;
     for (const Index image : which) {

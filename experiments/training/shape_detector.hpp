@@ -33,16 +33,16 @@ struct Targets {
 
 /// Three convolutions and a head.
 struct Detector {
-    Conv2d<float> conv1, conv2, conv3, head;
+    Conv2d conv1, conv2, conv3, head;
 
-    Detector(Model<float>& model, Index channels);
+    Detector(Model& model, Index channels);
     /// images (count, 3, side, side) -> (count * anchors, numbers of an anchor).
-    Var<float> operator()(Var<float> x) const;
+    Var operator()(Var x) const;
 };
 
 /// As SSD's: cross entropy of all anchors and squared errors of the matched ones' sides, added up and divided by the
 /// number of these; times a weight.
-Var<float> detection_loss(Var<float> said, const Targets& targets, double weight);
+Var detection_loss(Var said, const Targets& targets, double weight);
 /// What the net sees in the test scenes: every anchor and shape that is likely enough, without duplicates; by scene,
 /// the likeliest first.
 std::vector<Detection> detections_of(const Engine& engine, const Detector& net, const Scenery& scenery);

@@ -11,15 +11,15 @@
 namespace ulp {
 
 NetBuilder dense_net(std::vector<Index> widths) {
-    return [widths = std::move(widths)](Model<float>& model) -> ImageNet { return Mlp<float>(model, widths); };
+    return [widths = std::move(widths)](Model& model) -> ImageNet { return Mlp(model, widths); };
 }
 
 NetBuilder sign_net() {
-    return [](Model<float>& model) -> ImageNet {
-        const Linear<float> hidden(model, "fc1", 196, 32);
-        const Linear<float> out(model, "fc2", 32, 10);
-        const auto start = [](Parameter<float>& parameter, const auto& value) {
-            for (Tensor<float>* tensor : {&parameter.value, &parameter.master}) {
+    return [](Model& model) -> ImageNet {
+        const Linear hidden(model, "fc1", 196, 32);
+        const Linear out(model, "fc2", 32, 10);
+        const auto start = [](Parameter& parameter, const auto& value) {
+            for (Tensor* tensor : {&parameter.value, &parameter.master}) {
                 std::vector<float> drawn(tensor->values().begin(), tensor->values().end());
                 for (std::size_t i = 0; i < drawn.size(); ++i) (*tensor)[static_cast<Index>(i)] = value(drawn, i);
             }
@@ -30,44 +30,44 @@ NetBuilder sign_net() {
         start(*out.weight, [&](const auto& w, std::size_t i) { return i % 32 < 16 ? sign(w[i]) : -sign(w[i - 16]); });
         start(*hidden.bias, [](const auto&, std::size_t) { return 0.0F; });
         start(*out.bias, [](const auto&, std::size_t) { return 0.0F; });
-        return [=](Var<float> x) { return scaled(out(relu(scaled(hidden(x), 0.5))), 4); };
+        return [=](Var x) { return scaled(out(relu(scaled(hidden(x), 0.5))), 4); };
     };
 }
 
 NetBuilder unbalanced_net(int exponent) {
-    return [exponent](Model<float>& model) -> ImageNet {
-        const Linear<float> hidden(model, "fc1", 196, 32);
-        const Linear<float> out(model, "fc2", 32, 10);
+    return [exponent](Model& model) -> ImageNet {
+        const Linear hidden(model, "fc1", 196, 32);
+        const Linear out(model, "fc2", 32, 10);
         const double large = std::ldexp(1.0, exponent);
-        return [=](Var<float> x) { return scaled(out(scaled(relu(hidden(x)), large)), 1 / large); };
+        return [=](Var x) { return scaled(out(scaled(relu(hidden(x)), large)), 1 / large); };
     };
 }
 
 NetBuilder image_transformer(double pixel_scale) {
-    return [pixel_scale](Model<float>& model) -> ImageNet {
-        const LayerNorm<float> norm(model, "norm", 28);
-        const Linear<float> embed(model, "embed", 28, 16);
-        const MultiHeadAttention<float> attention(model, "attention", 16, 2);
-        const Linear<float> wide(model, "wide", 16, 32);
-        const Linear<float> narrow(model, "narrow", 32, 16);
-        const Linear<float> out(model, "out", 7 * 16, 10);
-        return [=](Var<float> x) {
-            const Var<float> tokens = reshape(scaled(x, pixel_scale), {x.dim(0), 7, 28});
-            Var<float> h = embed(norm(tokens));
-            h = residual(h, [&](Var<float> y) { return attention(y, false); });
-            h = residual(h, [&](Var<float> y) { return narrow(gelu(wide(y))); });
+    return [pixel_scale](Model& model) -> ImageNet {
+        const LayerNorm norm(model, "norm", 28);
+        const Linear embed(model, "embed", 28, 16);
+        const MultiHeadAttention attention(model, "attention", 16, 2);
+        const Linear wide(model, "wide", 16, 32);
+        const Linear narrow(model, "narrow", 32, 16);
+        const Linear out(model, "out", 7 * 16, 10);
+        return [=](Var x) {
+            const Var tokens = reshape(scaled(x, pixel_scale), {x.dim(0), 7, 28});
+            Var h = embed(norm(tokens));
+            h = residual(h, [&](Var y) { return attention(y, false); });
+            h = residual(h, [&](Var y) { return narrow(gelu(wide(y))); });
             return out(reshape(scaled(h, 0.125), {x.dim(0), 7 * 16}));
         };
     };
 }
 
 TaskBuilder images_task(const NetBuilder& net, const DataSplit& data, Index batch, double loss_weight) {
-    return [net, &data, batch, loss_weight](Model<float>& model, std::uint64_t seed) -> Task {
+    return [net, &data, batch, loss_weight](Model& model, std::uint64_t seed) -> Task {
         const ImageNet f = net(model);
         const auto order = std::make_shared<BatchSchedule>(data.train.size(), batch, seed);
-        const auto loss = [=, &data](Tape<float>& tape, std::int64_t step) {
+        const auto loss = [=, &data](Tape& tape, std::int64_t step) {
             const Batch b = batch_of(data.train, order->at(step));
-            const Var<float> mean = cross_entropy(f(images_on(tape, b.images)), b.labels);
+            const Var mean = cross_entropy(f(images_on(tape, b.images)), b.labels);
             return loss_weight == 1 ? mean : scaled(mean, loss_weight);
         };
         return {loss, [=, &data](const Engine& engine) { return accuracy(engine, f, data.test); }};
@@ -78,14 +78,14 @@ namespace {
 
 struct Reverser {
     ReversalOptions options;
-    Embedding<float> words;
-    Embedding<float> places;
-    MultiHeadAttention<float> attention;
-    LayerNorm<float> norm;
-    Linear<float> hidden;
-    Linear<float> out;
+    Embedding words;
+    Embedding places;
+    MultiHeadAttention attention;
+    LayerNorm norm;
+    Linear hidden;
+    Linear out;
 
-    Reverser(Model<float>& model, const ReversalOptions& how)
+    Reverser(Model& model, const ReversalOptions& how)
         : options(how),
           words(model, "words", how.words, how.width),
           places(model, "places", how.length, how.width),
@@ -95,13 +95,13 @@ struct Reverser {
           out(model, "out", how.width, how.words) {}
 
     /// Logits (batch * length, words).
-    Var<float> operator()(Tape<float>& tape, const std::vector<int>& ids) const {
+    Var operator()(Tape& tape, const std::vector<int>& ids) const {
         const Index rows = static_cast<Index>(ids.size());
         std::vector<int> order(static_cast<std::size_t>(options.length));
         std::iota(order.begin(), order.end(), 0);
-        const Var<float> word = words(tape, ids, {rows / options.length, options.length});
-        const Var<float> place = places(tape, order, {options.length});
-        const Var<float> x = residual(add(word, place), [&](Var<float> y) { return attention(y, false); });
+        const Var word = words(tape, ids, {rows / options.length, options.length});
+        const Var place = places(tape, order, {options.length});
+        const Var x = residual(add(word, place), [&](Var y) { return attention(y, false); });
         return out(relu(hidden(reshape(norm(x), {rows, options.width}))));
     }
 
@@ -128,8 +128,8 @@ double accuracy_of(const Engine& engine, const Reverser& net, std::uint64_t seed
     for (std::int64_t batch = 0; batch < 16; ++batch) {
         const std::vector<int> ids = net.draw(seed, "unseen sequences", batch);
         const std::vector<int> labels = net.reversed(ids);
-        Tape<float> tape(quiet);
-        const Tensor<float>& logits = net(tape, ids).value();
+        Tape tape(quiet);
+        const Tensor& logits = net(tape, ids).value();
         for (std::size_t i = 0; i < labels.size(); ++i) {
             const float* row = logits.data() + static_cast<Index>(i) * net.options.words;
             right += std::max_element(row, row + net.options.words) - row == labels[i] ? 1 : 0;
@@ -142,9 +142,9 @@ double accuracy_of(const Engine& engine, const Reverser& net, std::uint64_t seed
 }  // namespace
 
 TaskBuilder reversal_task(const ReversalOptions& options) {
-    return [options](Model<float>& model, std::uint64_t seed) -> Task {
+    return [options](Model& model, std::uint64_t seed) -> Task {
         const Reverser net(model, options);
-        const auto loss = [net, seed](Tape<float>& tape, std::int64_t step) {
+        const auto loss = [net, seed](Tape& tape, std::int64_t step) {
             const std::vector<int> ids = net.draw(seed, "sequences", step);
             return cross_entropy(net(tape, ids), net.reversed(ids));
         };

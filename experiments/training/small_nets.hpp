@@ -8,7 +8,7 @@
 namespace ulp {
 
 /// Adds a net's parameters to the model.
-using NetBuilder = std::function<ImageNet(Model<float>&)>;
+using NetBuilder = std::function<ImageNet(Model&)>;
 
 /// Linear layers of these widths with relu between them.
 NetBuilder dense_net(std::vector<Index> widths);

@@ -32,8 +32,8 @@ SentenceBatch::SentenceBatch(const TranslationData& data, const std::vector<Inde
     }
 }
 
-Tensor<float> SentenceBatch::penalty() const {
-    Tensor<float> result({count, target_length, source_length});
+Tensor SentenceBatch::penalty() const {
+    Tensor result({count, target_length, source_length});
     for (Index i = 0; i < result.size(); ++i) {
         const Index sentence = i / (target_length * source_length);
         const auto place = static_cast<std::size_t>(sentence * source_length + i % source_length);
@@ -54,16 +54,16 @@ namespace {
 
 /// As an LSTM layer, from a state that is given; the last state besides.
 struct Sequence {
-    Var<float> outputs;
-    LstmState<float> last;
+    Var outputs;
+    LstmState last;
 };
-Sequence run_lstm(const Lstm<float>& lstm, Var<float> x, const std::optional<LstmState<float>>& start) {
-    const Tape<float>::Scope scope(*x.tape, lstm.p.name);
-    const Var<float> inputs = lstm.p.from_input(x);
-    LstmState<float> state = start ? *start : LstmState<float>{lstm.p.start(x), lstm.p.start(x)};
-    std::vector<Var<float>> outputs;
+Sequence run_lstm(const Lstm& lstm, Var x, const std::optional<LstmState>& start) {
+    const Tape::Scope scope(*x.tape, lstm.p.name);
+    const Var inputs = lstm.p.from_input(x);
+    LstmState state = start ? *start : LstmState{lstm.p.start(x), lstm.p.start(x)};
+    std::vector<Var> outputs;
     for (Index t = 0; t < x.dim(0); ++t) {
-        const Var<float> own = time_step_of(inputs, t);
+        const Var own = time_step_of(inputs, t);
         state = lstm_update(add(own, lstm.p.from_state(state.h)), state.c, lstm.p.width);
         outputs.push_back(state.h);
     }
@@ -72,12 +72,12 @@ Sequence run_lstm(const Lstm<float>& lstm, Var<float> x, const std::optional<Lst
 
 /// An encoder and a decoder of one LSTM each; every word of the decoder attends to the encoder's words.
 struct RecurrentTranslator {
-    Embedding<float> source, target;
-    Lstm<float> encoder, decoder;
+    Embedding source, target;
+    Lstm encoder, decoder;
     CrossAttention attention;
-    Linear<float> mix, out;
+    Linear mix, out;
 
-    RecurrentTranslator(Model<float>& model, const TranslatorSizes& sizes)
+    RecurrentTranslator(Model& model, const TranslatorSizes& sizes)
         : source(model, "source", sizes.source_words, sizes.width),
           target(model, "target", sizes.target_words, sizes.width),
           encoder(model, "encoder", sizes.width, sizes.width),
@@ -86,31 +86,31 @@ struct RecurrentTranslator {
           mix(model, "mix", 2 * sizes.width, sizes.width),
           out(model, "out", sizes.width, sizes.target_words) {}
 
-    Var<float> operator()(Tape<float>& tape, const SentenceBatch& batch) const {
-        const Var<float> words = source(tape, batch.source, {batch.count, batch.source_length});
+    Var operator()(Tape& tape, const SentenceBatch& batch) const {
+        const Var words = source(tape, batch.source, {batch.count, batch.source_length});
         const Sequence read = run_lstm(encoder, permute(words, {1, 0, 2}), std::nullopt);
-        const Var<float> seen = target(tape, batch.before, {batch.count, batch.target_length});
+        const Var seen = target(tape, batch.before, {batch.count, batch.target_length});
         const Sequence said = run_lstm(decoder, permute(seen, {1, 0, 2}), read.last);
-        const Var<float> memory = permute(read.outputs, {1, 0, 2});
-        const Var<float> state = permute(said.outputs, {1, 0, 2});
-        const Var<float> context = attention(state, memory, tape.input(batch.penalty()));
-        const Var<float> both = tanh(mix(concat(std::vector<Var<float>>{state, context}, 2)));
+        const Var memory = permute(read.outputs, {1, 0, 2});
+        const Var state = permute(said.outputs, {1, 0, 2});
+        const Var context = attention(state, memory, tape.input(batch.penalty()));
+        const Var both = tanh(mix(concat(std::vector<Var>{state, context}, 2)));
         return reshape(out(both), {batch.count * batch.target_length, out.weight->value.dim(0)});
     }
 };
 
 /// Words and, added, the places at which they stand.
 struct PlacedWords {
-    Embedding<float> words, places;
+    Embedding words, places;
 
-    PlacedWords(Model<float>& model, const std::string& name, Index count, Index width)
+    PlacedWords(Model& model, const std::string& name, Index count, Index width)
         : words(model, name, count, width), places(model, name + "_place", 66, width) {}
     /// sentences of equal length one behind the other -> (count, length, width).
-    Var<float> operator()(Tape<float>& tape, const std::vector<int>& ids, Index count) const {
+    Var operator()(Tape& tape, const std::vector<int>& ids, Index count) const {
         const Index length = static_cast<Index>(ids.size()) / count;
         std::vector<int> at;
         for (Index i = 0; i < count * length; ++i) at.push_back(static_cast<int>(i % length));
-        const Var<float> word = words(tape, ids, {count, length});
+        const Var word = words(tape, ids, {count, length});
         return add(word, places(tape, at, {count, length}));
     }
 };
@@ -120,10 +120,10 @@ struct TransformerTranslator {
     PlacedWords source, target;
     TransformerBlock encoder, decoder;
     CrossAttention attention;
-    LayerNorm<float> norm;
-    Linear<float> out;
+    LayerNorm norm;
+    Linear out;
 
-    TransformerTranslator(Model<float>& model, const TranslatorSizes& sizes)
+    TransformerTranslator(Model& model, const TranslatorSizes& sizes)
         : source(model, "source", sizes.source_words, sizes.width),
           target(model, "target", sizes.target_words, sizes.width),
           encoder(model, "encoder", sizes.width, 2),
@@ -132,9 +132,9 @@ struct TransformerTranslator {
           norm(model, "norm", sizes.width),
           out(model, "out", sizes.width, sizes.target_words) {}
 
-    Var<float> operator()(Tape<float>& tape, const SentenceBatch& batch) const {
-        const Var<float> memory = encoder(source(tape, batch.source, batch.count), false);
-        Var<float> x = decoder(target(tape, batch.before, batch.count), true);
+    Var operator()(Tape& tape, const SentenceBatch& batch) const {
+        const Var memory = encoder(source(tape, batch.source, batch.count), false);
+        Var x = decoder(target(tape, batch.before, batch.count), true);
         x = norm(add(x, attention(x, memory, tape.input(batch.penalty()))));
         return reshape(out(x), {batch.count * batch.target_length, out.weight->value.dim(0)});
     }
@@ -143,34 +143,34 @@ struct TransformerTranslator {
 /// A convolution over three places whose one half gates the other. In a decoder no place looks at later ones.
 struct GatedConv {
     std::string name;
-    Conv1d<float> conv;
+    Conv1d conv;
     bool causal;
 
-    GatedConv(Model<float>& model, const std::string& layer_name, Index width, bool decodes)
+    GatedConv(Model& model, const std::string& layer_name, Index width, bool decodes)
         : name(layer_name),
           conv(model, name + ".conv", width, 2 * width, 3, {.padding = decodes ? 2 : 1}),
           causal(decodes) {}
     /// x (count, length, width) -> the same shape.
-    Var<float> operator()(Var<float> x) const {
-        const Tape<float>::Scope scope(*x.tape, name);
-        Var<float> y = conv(permute(x, {0, 2, 1}));
+    Var operator()(Var x) const {
+        const Tape::Scope scope(*x.tape, name);
+        Var y = conv(permute(x, {0, 2, 1}));
         if (causal) y = slice(y, 2, 0, x.dim(1));  // what lies behind would see later places
-        const Var<float> open = sigmoid(slice(y, 1, x.dim(2), x.dim(2)));
+        const Var open = sigmoid(slice(y, 1, x.dim(2), x.dim(2)));
         return permute(multiply(slice(y, 1, 0, x.dim(2)), open), {0, 2, 1});
     }
 };
 
 /// The sum of two numbers of one variance, at that variance.
-Var<float> sum_of_two(Var<float> x, Var<float> y) { return scaled(add(x, y), std::sqrt(0.5)); }
+Var sum_of_two(Var x, Var y) { return scaled(add(x, y), std::sqrt(0.5)); }
 
 /// Two gated convolutions read, two write; each that writes attends to what was read. Ways lead around all of them.
 struct ConvolutionalTranslator {
     PlacedWords source, target;
     std::vector<GatedConv> encoder, decoder;
     std::vector<CrossAttention> attention;
-    Linear<float> out;
+    Linear out;
 
-    ConvolutionalTranslator(Model<float>& model, const TranslatorSizes& sizes)
+    ConvolutionalTranslator(Model& model, const TranslatorSizes& sizes)
         : source(model, "source", sizes.source_words, sizes.width),
           target(model, "target", sizes.target_words, sizes.width),
           out(model, "out", sizes.width, sizes.target_words) {
@@ -180,13 +180,13 @@ struct ConvolutionalTranslator {
             attention.emplace_back(model, fmt::format("attention{}", i), sizes.width);
         }
     }
-    Var<float> operator()(Tape<float>& tape, const SentenceBatch& batch) const {
-        Var<float> memory = source(tape, batch.source, batch.count);
+    Var operator()(Tape& tape, const SentenceBatch& batch) const {
+        Var memory = source(tape, batch.source, batch.count);
         for (const GatedConv& layer : encoder) memory = sum_of_two(memory, layer(memory));
-        const Var<float> penalty = tape.input(batch.penalty());
-        Var<float> x = target(tape, batch.before, batch.count);
+        const Var penalty = tape.input(batch.penalty());
+        Var x = target(tape, batch.before, batch.count);
         for (std::size_t i = 0; i < decoder.size(); ++i) {
-            const Var<float> made = decoder[i](x);
+            const Var made = decoder[i](x);
             x = sum_of_two(x, sum_of_two(made, attention[i](made, memory, penalty)));
         }
         return reshape(out(x), {batch.count * batch.target_length, out.weight->value.dim(0)});
@@ -194,14 +194,14 @@ struct ConvolutionalTranslator {
 };
 
 template <class Net>
-Translator shared(Model<float>& model, const TranslatorSizes& sizes) {
+Translator shared(Model& model, const TranslatorSizes& sizes) {
     auto net = std::make_shared<const Net>(model, sizes);
-    return [net](Tape<float>& tape, const SentenceBatch& batch) { return (*net)(tape, batch); };
+    return [net](Tape& tape, const SentenceBatch& batch) { return (*net)(tape, batch); };
 }
 
 struct Maker {
     std::string_view name;
-    Translator (*make)(Model<float>&, const TranslatorSizes&);
+    Translator (*make)(Model&, const TranslatorSizes&);
 };
 constexpr Maker makers[] = {{"lstm", shared<RecurrentTranslator>},
                             {"transformer", shared<TransformerTranslator>},
@@ -209,7 +209,7 @@ constexpr Maker makers[] = {{"lstm", shared<RecurrentTranslator>},
 
 }  // namespace
 
-Translator make_translator(std::string_view name, Model<float>& model, const TranslatorSizes& sizes) {
+Translator make_translator(std::string_view name, Model& model, const TranslatorSizes& sizes) {
     const auto* maker = std::ranges::find(makers, name, &Maker::name);
     if (maker != std::end(makers)) return maker->make(model, sizes);
     throw std::invalid_argument(fmt::format("there is no translator \"{}\"", name));

@@ -23,7 +23,7 @@ struct SentenceBatch {
     SentenceBatch(const TranslationData& data, const std::vector<Index>& which);
 
     /// (count, target, source): -10000 where the source is padding, so that nothing attends there.
-    [[nodiscard]] Tensor<float> penalty() const;
+    [[nodiscard]] Tensor penalty() const;
     /// The places of the target that are no padding.
     [[nodiscard]] std::vector<Index> spoken() const;
 };
@@ -35,9 +35,9 @@ struct TranslatorSizes {
 };
 
 /// Scores of the next words: (count * target_length, target words).
-using Translator = std::function<Var<float>(Tape<float>&, const SentenceBatch&)>;
+using Translator = std::function<Var(Tape&, const SentenceBatch&)>;
 
 /// lstm, transformer or convolutional. Throws std::invalid_argument for another name.
-Translator make_translator(std::string_view name, Model<float>& model, const TranslatorSizes& sizes);
+Translator make_translator(std::string_view name, Model& model, const TranslatorSizes& sizes);
 
 }  // namespace ulp

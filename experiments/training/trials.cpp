@@ -23,7 +23,7 @@ Recipe under_wide_control(const RunContext& context, Recipe recipe) {
 std::int64_t TrialResult::skips() const { return std::count(skipped.begin(), skipped.end(), true); }
 
 TrialResult run_trial(const Trial& trial) {
-    Trainer<float> trainer(Engine(trial.recipe, make_backend(trial.backend)), trial.seed);
+    Trainer trainer(Engine(trial.recipe, make_backend(trial.backend)), trial.seed);
     const Task task = trial.task(trainer.model(), trial.seed);
     OptimizerOptions optimizer = trial.optimizer;
     optimizer.seed = trial.seed;
@@ -35,7 +35,7 @@ TrialResult run_trial(const Trial& trial) {
         if (trial.decay) {
             trainer.optimizer().set_learning_rate(optimizer.learning_rate * linear_decay_factor(step, trial.steps));
         }
-        const StepResult done = trainer.step([&](Tape<float>& tape) { return task.loss(tape, step); });
+        const StepResult done = trainer.step([&](Tape& tape) { return task.loss(tape, step); });
         result.losses.push_back(done.loss);
         result.scales.push_back(done.loss_scale);
         result.skipped.push_back(done.skipped);

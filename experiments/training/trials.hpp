@@ -12,11 +12,11 @@ namespace ulp {
 
 /// What a net learns: the loss of a step's batch, and the share of unseen examples that it gets right.
 struct Task {
-    std::function<Var<float>(Tape<float>&, std::int64_t step)> loss;
+    std::function<Var(Tape&, std::int64_t step)> loss;
     std::function<double(const Engine&)> accuracy;
 };
 /// Adds a net's parameters to the model; the seed decides the order of the examples.
-using TaskBuilder = std::function<Task(Model<float>&, std::uint64_t seed)>;
+using TaskBuilder = std::function<Task(Model&, std::uint64_t seed)>;
 
 /// The recipe; under the control "wide" with fp32 in the place of its formats and without operand scales.
 Recipe under_wide_control(const RunContext& context, Recipe recipe);
@@ -32,8 +32,8 @@ struct Trial {
     std::string backend = "soft:ieee";
     bool decay = false;  // the learning rate falls linearly to 0, so that the last steps' noise does not decide
     /// Called before the first step, and after each.
-    std::function<void(Trainer<float>&)> prepare{};
-    std::function<void(Trainer<float>&, const StepResult&)> after_step{};
+    std::function<void(Trainer&)> prepare{};
+    std::function<void(Trainer&, const StepResult&)> after_step{};
 };
 
 struct TrialResult {

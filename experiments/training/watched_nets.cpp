@@ -12,13 +12,13 @@
 namespace ulp {
 namespace {
 
-using Forward = std::function<Var<float>(Tape<float>&, std::int64_t step)>;
+using Forward = std::function<Var(Tape&, std::int64_t step)>;
 /// Asks the model for its parameters and gives the loss of a step's batch.
-using MakeForward = std::function<Forward(Model<float>&)>;
+using MakeForward = std::function<Forward(Model&)>;
 
 WatchedNet train_watched(const std::string& name, const MakeForward& make, OptimizerOptions optimizer,
                          const WatchedNetOptions& options) {
-    Trainer<float> trainer(Engine("fp32", "soft:ieee"), options.seed);
+    Trainer trainer(Engine("fp32", "soft:ieee"), options.seed);
     trainer.keep_trace = false;
     const Forward forward = make(trainer.model());
     trainer.optimize(optimizer);
@@ -35,20 +35,19 @@ WatchedNet train_watched(const std::string& name, const MakeForward& make, Optim
         net.frames.back().roles[static_cast<std::size_t>(event.role)].add(event.values);
     });
     for (std::int64_t step = 0; step < options.steps; ++step) {
-        trainer.step([&](Tape<float>& tape) { return forward(tape, step); });
+        trainer.step([&](Tape& tape) { return forward(tape, step); });
     }
     return net;
 }
 
 MakeForward digits(bool normalised, std::uint64_t seed) {
-    return [normalised, seed](Model<float>& model) -> Forward {
+    return [normalised, seed](Model& model) -> Forward {
         const auto data = std::make_shared<Dataset>(generated_digits({.count = 1600, .side = 14, .seed = seed}));
         const auto batches = std::make_shared<BatchSchedule>(data->size(), 32, seed);
         const ImageShape shape = shape_of(*data);
-        const ImageNet net = normalised
-                                 ? make_classifier("plain", model, shape, 8)
-                                 : ImageNet([cnn = DigitCnn(model, shape, 8, 16)](Var<float> x) { return cnn(x); });
-        return [=](Tape<float>& tape, std::int64_t step) {
+        const ImageNet net = normalised ? make_classifier("plain", model, shape, 8)
+                                        : ImageNet([cnn = DigitCnn(model, shape, 8, 16)](Var x) { return cnn(x); });
+        return [=](Tape& tape, std::int64_t step) {
             const Batch batch = batch_of(*data, batches->at(step));
             return cross_entropy(net(images_on(tape, batch.images)), batch.labels);
         };
@@ -77,35 +76,35 @@ Sentences sentences(const std::string& text, std::uint64_t seed, std::int64_t st
 }
 
 MakeForward recurrent(std::uint64_t seed) {
-    return [seed](Model<float>& model) -> Forward {
+    return [seed](Model& model) -> Forward {
         const std::string text = generated_text(20000, seed);
-        const Embedding<float> embedding(model, "embedding", 128, 24);
-        const Lstm<float> lstm(model, "lstm", 24, 48);
-        const Linear<float> out(model, "out", 48, 128);
-        return [=](Tape<float>& tape, std::int64_t step) {
+        const Embedding embedding(model, "embedding", 128, 24);
+        const Lstm lstm(model, "lstm", 24, 48);
+        const Linear out(model, "out", 48, 128);
+        return [=](Tape& tape, std::int64_t step) {
             const Sentences s = sentences(text, seed, step);
-            const Var<float> x = embedding(tape, s.ids, {text_batch, text_length});
-            const Var<float> y = out(permute(lstm(permute(x, {1, 0, 2})), {1, 0, 2}));
+            const Var x = embedding(tape, s.ids, {text_batch, text_length});
+            const Var y = out(permute(lstm(permute(x, {1, 0, 2})), {1, 0, 2}));
             return cross_entropy(reshape(y, {text_batch * text_length, 128}), s.next);
         };
     };
 }
 
 MakeForward transformer(std::uint64_t seed) {
-    return [seed](Model<float>& model) -> Forward {
+    return [seed](Model& model) -> Forward {
         const std::string text = generated_text(20000, seed);
-        const Embedding<float> embedding(model, "embedding", 128, 32);
-        const Embedding<float> places(model, "places", text_length, 32);
+        const Embedding embedding(model, "embedding", 128, 32);
+        const Embedding places(model, "places", text_length, 32);
         const TransformerBlock block1(model, "block1", 32, 2);
         const TransformerBlock block2(model, "block2", 32, 2);
-        const Linear<float> out(model, "out", 32, 128);
-        return [=](Tape<float>& tape, std::int64_t step) {
+        const Linear out(model, "out", 32, 128);
+        return [=](Tape& tape, std::int64_t step) {
             const Sentences s = sentences(text, seed, step);
             std::vector<int> at;
             for (Index i = 0; i < text_batch * text_length; ++i) at.push_back(static_cast<int>(i % text_length));
-            const Var<float> word = embedding(tape, s.ids, {text_batch, text_length});
-            const Var<float> x = add(word, places(tape, at, {text_batch, text_length}));
-            const Var<float> y = out(block2(block1(x, true), true));
+            const Var word = embedding(tape, s.ids, {text_batch, text_length});
+            const Var x = add(word, places(tape, at, {text_batch, text_length}));
+            const Var y = out(block2(block1(x, true), true));
             return cross_entropy(reshape(y, {text_batch * text_length, 128}), s.next);
         };
     };

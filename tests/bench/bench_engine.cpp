@@ -32,7 +32,7 @@ struct Watching {
 /// A net in training, and what watches it.
 template <class Net>
 struct Training {
-    Trainer<float> trainer;
+    Trainer trainer;
     Net net;
     std::unordered_map<std::string, ExponentHistogram> histograms;  // of weights; of the rest in `watch`
     Watch watch;
@@ -55,14 +55,14 @@ struct Training {
     Training& operator=(const Training&) = delete;
 
     double step() {
-        return trainer.step([&](Tape<float>& tape) { return net.loss(tape); }).loss;
+        return trainer.step([&](Tape& tape) { return net.loss(tape); }).loss;
     }
 };
 
 template <class Net>
 void steps(benchmark::State& state, const std::string& recipe, const std::string& backend, Watching watching) {
     Training<Net> training(recipe, backend, watching);
-    Trainer<float>& trainer = training.trainer;
+    Trainer& trainer = training.trainer;
     const double before = restart_process_peak();
     const auto tensors_before = static_cast<double>(storage_bytes().live);
     training.step();  // fills caches and the optimizer's state

@@ -12,8 +12,8 @@
 
 namespace ulp::bench {
 
-inline Tensor<float> normal_tensor(Shape shape, std::uint64_t seed) {
-    Tensor<float> tensor(std::move(shape));
+inline Tensor normal_tensor(Shape shape, std::uint64_t seed) {
+    Tensor tensor(std::move(shape));
     Random random(seed);
     for (float& x : tensor.values()) x = static_cast<float>(random.normal());
     return tensor;
@@ -29,39 +29,39 @@ inline std::vector<int> labels(Index count, int classes) {
 
 /// A net with its batch: what one step does, after the construction.
 struct Cnn {
-    Conv2d<float> conv1, conv2;
-    Linear<float> dense;
-    Tensor<float> batch;
+    Conv2d conv1, conv2;
+    Linear dense;
+    Tensor batch;
     std::vector<int> targets;
 
-    explicit Cnn(Model<float>& model, Index images = 64)
+    explicit Cnn(Model& model, Index images = 64)
         : conv1(model, "conv1", 1, 8, 3, {.padding = 1}),
           conv2(model, "conv2", 8, 16, 3, {.padding = 1}),
           dense(model, "dense", 16 * 7 * 7, 10),
           batch(normal_tensor({images, 1, 28, 28}, 2)),
           targets(labels(images, 10)) {}
 
-    Var<float> loss(Tape<float>& tape) const {
-        const Var<float> one = max_pool2d(relu(conv1(tape.input(batch))), 2);
-        const Var<float> two = max_pool2d(relu(conv2(one)), 2);
+    Var loss(Tape& tape) const {
+        const Var one = max_pool2d(relu(conv1(tape.input(batch))), 2);
+        const Var two = max_pool2d(relu(conv2(one)), 2);
         return cross_entropy(dense(reshape(two, {batch.dim(0), 16 * 7 * 7})), targets);
     }
 };
 
 struct LstmNet {
-    Lstm<float> lstm;
-    Linear<float> out;
-    Tensor<float> batch;
+    Lstm lstm;
+    Linear out;
+    Tensor batch;
     std::vector<int> targets;
 
-    explicit LstmNet(Model<float>& model, Index sequences = 32)
+    explicit LstmNet(Model& model, Index sequences = 32)
         : lstm(model, "lstm", 64, 128),
           out(model, "out", 128, 64),
           batch(normal_tensor({32, sequences, 64}, 2)),
           targets(labels(32 * sequences, 64)) {}
 
-    Var<float> loss(Tape<float>& tape) const {
-        const Var<float> logits = out(lstm(tape.input(batch)));
+    Var loss(Tape& tape) const {
+        const Var logits = out(lstm(tape.input(batch)));
         return cross_entropy(reshape(logits, {logits.value().size() / 64, 64}), targets);
     }
 };

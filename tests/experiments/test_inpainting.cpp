@@ -48,11 +48,11 @@ TEST_CASE("windows grow by what they miss, and see anything where one pixel is t
 
 TEST_CASE("with equal weights a partial convolution makes an even picture even, holes or not") {
     Engine engine("fp32", "soft:ieee");
-    Model<float> model(engine.recipe, 1);
+    Model model(engine.recipe, 1);
     const PartialConv layer(model, "layer", 3, 2, 1, true);
     for (float& w : layer.weight->value.values()) w = 0.5F;
-    Tape<float> tape(engine);
-    const Var<float> ones = reshape(images_on(tape, Matrix::Ones(1, 3 * 64)), {1, 3, 8, 8});
+    Tape tape(engine);
+    const Var ones = reshape(images_on(tape, Matrix::Ones(1, 3 * 64)), {1, 3, 8, 8});
     const Matrix there = hole_in_the_middle(8);
     const Holed made = layer({masked(ones, there), there});
     int inside = 0;
@@ -67,12 +67,12 @@ TEST_CASE("with equal weights a partial convolution makes an even picture even, 
 TEST_CASE("what stands in a hole does not matter, what stands beside it does") {
     for (const char* recipe : {"fp32", "mixed_fp16"}) {
         Engine engine(recipe, "soft:ieee");
-        Model<float> model(engine.recipe, 1);
+        Model model(engine.recipe, 1);
         const InpaintingNet net(model, 4);
         const Matrix there = hole_in_the_middle(16);
         const auto filled = [&](const Matrix& images) {
-            Tape<float> tape(engine);
-            const Tensor<float> result = net(reshape(images_on(tape, images), {2, 3, 16, 16}), there).value();
+            Tape tape(engine);
+            const Tensor result = net(reshape(images_on(tape, images), {2, 3, 16, 16}), there).value();
             return std::vector<float>(result.values().begin(), result.values().end());
         };
         Matrix images = random_images(2, 256, 1);
@@ -88,9 +88,9 @@ TEST_CASE("what stands in a hole does not matter, what stands beside it does") {
 TEST_CASE("dividing a Gram matrix before or after the product is the same to the bit, but for fp16's range") {
     const auto largest = [](const char* recipe, double range, Division division) {
         const Engine engine(recipe, "soft:ieee");
-        Tape<float> tape(engine);
-        const Var<float> images = reshape(images_on(tape, random_images(2, 1024, 2)), {2, 3, 32, 32});
-        const Tensor<float> gram = gram_of(style_maps_of(images, 1, range), division).value();
+        Tape tape(engine);
+        const Var images = reshape(images_on(tape, random_images(2, 1024, 2)), {2, 3, 32, 32});
+        const Tensor gram = gram_of(style_maps_of(images, 1, range), division).value();
         REQUIRE(gram.shape() == Shape{2, 8, 8});
         return std::vector<float>(gram.values().begin(), gram.values().end());
     };
@@ -120,8 +120,8 @@ TEST_CASE("an entry of sixteens is infinite in fp16 from the 4095th on") {
 }
 
 TEST_CASE("the largest map is the one whose squares add up to most, picture after picture") {
-    const Tensor<float> first({1, 2, 2}, {1, 1, 2, 0});
-    const Tensor<float> second({1, 2, 2}, {1, -5, 3, 3});
+    const Tensor first({1, 2, 2}, {1, 1, 2, 0});
+    const Tensor second({1, 2, 2}, {1, -5, 3, 3});
     CHECK(largest_map({first, second}) == std::vector<float>{1, 1, 1, -5});
     CHECK(largest_map({first}) == std::vector<float>{2, 0});
 }

@@ -24,15 +24,15 @@ TEST_CASE("the replica's histogram is not moved by three binades where the scale
 }
 
 TEST_CASE("the full digit net has the source's number of parameters, and every classifier runs at odd sizes") {
-    Model<float> model(recipe_by_name("fp32"), 1);
+    Model model(recipe_by_name("fp32"), 1);
     const DigitCnn net(model, {1, 28, 10}, 420, 1000);
     CHECK(model.parameter_count() == 4275210);
     CHECK(count_parameters(model, "conv1") == 420 * 9 + 420);
     for (const std::string& name : classifier_names()) {
         Engine engine("mixed_fp16", "soft:h100");
-        Model<float> small(engine.recipe, 1);
+        Model small(engine.recipe, 1);
         const ImageNet classifier = make_classifier(name, small, {3, 12, 10}, 4);
-        Tape<float> tape(engine);
+        Tape tape(engine);
         CHECK(classifier(images_on(tape, Matrix::Zero(2, 3 * 144))).shape() == Shape{2, 10});
     }
     CHECK_THROWS_AS(make_classifier("lenet", model, {3, 12, 10}, 4), std::invalid_argument);

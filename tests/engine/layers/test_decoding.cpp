@@ -12,8 +12,8 @@ using namespace ulp;
 using Labels = std::vector<int>;
 
 /// Scores (time, 1, classes) whose largest is the given class in each step.
-Tensor<float> saying(const Labels& path, Index classes) {
-    Tensor<float> scores({static_cast<Index>(path.size()), 1, classes});
+Tensor saying(const Labels& path, Index classes) {
+    Tensor scores({static_cast<Index>(path.size()), 1, classes});
     for (std::size_t t = 0; t < path.size(); ++t) scores[static_cast<Index>(t) * classes + path[t]] = 1;
     return scores;
 }
@@ -22,17 +22,17 @@ TEST_CASE("the best path tells repeats once and leaves blanks out") {
     CHECK(best_path(saying({0, 1, 1, 0, 0, 2, 2}, 3), 0, 7) == Labels{1, 2});
     CHECK(best_path(saying({1, 0, 1}, 3), 0, 3) == Labels{1, 1});  // a blank between: said twice
     CHECK(best_path(saying({1, 1, 2, 1}, 3), 0, 4) == Labels{1, 2, 1});
-    CHECK(best_path(saying({1, 1, 2, 1}, 3), 0, 2) == Labels{1});           // the rest is padding
-    CHECK(best_path(saying({0, 2, 1, 2}, 3), 0, 4, 2) == Labels{0, 1});     // another blank
-    CHECK(best_path(Tensor<float>(Shape{2, 1, 3}), 0, 2, 1) == Labels{0});  // the first of equals
+    CHECK(best_path(saying({1, 1, 2, 1}, 3), 0, 2) == Labels{1});        // the rest is padding
+    CHECK(best_path(saying({0, 2, 1, 2}, 3), 0, 4, 2) == Labels{0, 1});  // another blank
+    CHECK(best_path(Tensor(Shape{2, 1, 3}), 0, 2, 1) == Labels{0});      // the first of equals
     CHECK(best_path(saying({1, 2}, 3), 0, 0).empty());
-    Tensor<float> two({2, 2, 3});
+    Tensor two({2, 2, 3});
     two[0 + 1] = two[3 + 2] = two[6 + 1] = two[9 + 0] = 1;
     CHECK(best_path(two, 0, 2) == Labels{1});
     CHECK(best_path(two, 1, 2) == Labels{2});
     CHECK_THROWS_AS((void)best_path(two, 2, 2), std::invalid_argument);
     CHECK_THROWS_AS((void)best_path(two, 0, 3), std::invalid_argument);
-    CHECK_THROWS_AS((void)best_path(Tensor<float>(Shape{2, 3}), 0, 2), std::invalid_argument);
+    CHECK_THROWS_AS((void)best_path(Tensor(Shape{2, 3}), 0, 2), std::invalid_argument);
 }
 
 /// By the definition: the last labels are the same, or one of them is dropped, inserted or replaced.

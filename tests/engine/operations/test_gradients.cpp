@@ -15,36 +15,36 @@
 namespace {
 
 using namespace ulp;
-using Vars = std::vector<Var<double>>;
+using Vars = std::vector<BasicVar<double>>;
 
 struct GradientCase {
     std::string name;
     std::vector<Shape> inputs;
-    std::function<Var<double>(const Vars&)> loss;  // one number
+    std::function<BasicVar<double>(const Vars&)> loss;  // one number
 };
 
-Tensor<double> random_tensor(const Shape& shape, std::uint64_t seed) {
-    Tensor<double> tensor(shape);
+BasicTensor<double> random_tensor(const Shape& shape, std::uint64_t seed) {
+    BasicTensor<double> tensor(shape);
     Random random(seed, "inputs");
     for (double& x : tensor.values()) x = random.normal();
     return tensor;
 }
 
-double loss_at(const Engine& engine, const GradientCase& test, const std::vector<Tensor<double>>& inputs) {
-    Tape<double> tape(engine);
+double loss_at(const Engine& engine, const GradientCase& test, const std::vector<BasicTensor<double>>& inputs) {
+    BasicTape<double> tape(engine);
     Vars vars;
-    for (const Tensor<double>& input : inputs) vars.push_back(tape.leaf(input));
+    for (const BasicTensor<double>& input : inputs) vars.push_back(tape.leaf(input));
     return test.loss(vars).value()[0];
 }
 
 /// The largest difference between backward() and central differences, relative to the largest gradient.
 double worst_error(const GradientCase& test) {
     const Engine engine("fp64", "soft:ieee");
-    std::vector<Tensor<double>> inputs;
+    std::vector<BasicTensor<double>> inputs;
     for (const Shape& shape : test.inputs) inputs.push_back(random_tensor(shape, inputs.size() + 1));
-    Tape<double> tape(engine);
+    BasicTape<double> tape(engine);
     Vars vars;
-    for (const Tensor<double>& input : inputs) vars.push_back(tape.leaf(input));
+    for (const BasicTensor<double>& input : inputs) vars.push_back(tape.leaf(input));
     tape.backward(test.loss(vars));
     double worst = 0;
     double largest = 1e-3;
@@ -66,17 +66,17 @@ double worst_error(const GradientCase& test) {
 }
 
 /// sum of x_i c_i with fixed random c: turns any result into one number that depends on all of it.
-Var<double> weighed(Var<double> x) {
+BasicVar<double> weighed(BasicVar<double> x) {
     const Index n = x.value().size();
-    const Var<double> row = reshape(x, {1, n});
+    const BasicVar<double> row = reshape(x, {1, n});
     return reshape(matmul(row, x.tape->constant(random_tensor({n, 1}, 99))), {});
 }
 
 std::vector<GradientCase> gradient_cases() {
-    const auto unary = [](const char* name, const std::function<Var<double>(Var<double>)>& f) {
+    const auto unary = [](const char* name, const std::function<BasicVar<double>(BasicVar<double>)>& f) {
         return GradientCase{name, {{3, 4}}, [f](const Vars& v) { return weighed(f(v[0])); }};
     };
-    const Tensor<double> target = random_tensor({3, 4}, 50);
+    const BasicTensor<double> target = random_tensor({3, 4}, 50);
     std::vector<GradientCase> cases = {
         {"linear",
          {{3, 4}, {5, 4}, {5}},
@@ -107,7 +107,7 @@ std::vector<GradientCase> gradient_cases() {
         {"batch_norm",
          {{3, 2, 2, 2}, {2}, {2}},
          [](const Vars& v) {
-             BatchStatistics<double> running{Tensor<double>({2}), Tensor<double>({2})};
+             BasicBatchStatistics<double> running{BasicTensor<double>({2}), BasicTensor<double>({2})};
              return weighed(batch_norm(v[0], v[1], v[2], running));
          }},
         {"embedding",
@@ -138,25 +138,25 @@ std::vector<GradientCase> gradient_cases() {
         {"a value used twice",
          {{3, 4}, {4, 4}, {4}},
          [](const Vars& v) {
-             const Var<double> h = relu(linear(v[0], v[1], v[2]));
+             const BasicVar<double> h = relu(linear(v[0], v[1], v[2]));
              return cross_entropy(linear(h, v[1], v[2]), {1, 2, 3});
          }},
     };
-    cases.push_back(unary("relu", [](Var<double> x) { return relu(x); }));
-    cases.push_back(unary("leaky_relu", [](Var<double> x) { return leaky_relu(x, 0.1); }));
-    cases.push_back(unary("sigmoid", [](Var<double> x) { return sigmoid(x); }));
-    cases.push_back(unary("tanh", [](Var<double> x) { return ulp::tanh(x); }));
-    cases.push_back(unary("gelu", [](Var<double> x) { return gelu(x); }));
-    cases.push_back(unary("scale", [](Var<double> x) { return scaled(x, -1.75); }));
-    cases.push_back(unary("softmax", [](Var<double> x) { return softmax(x); }));
-    cases.push_back(unary("log_softmax", [](Var<double> x) { return log_softmax(x); }));
-    cases.push_back(unary("dropout", [](Var<double> x) { return dropout(x, 0.4); }));
-    cases.push_back(unary("reshape", [](Var<double> x) { return reshape(x, {2, 6}); }));
-    cases.push_back(unary("permute", [](Var<double> x) { return permute(reshape(x, {2, 3, 2}), {2, 0, 1}); }));
-    cases.push_back(unary("slice", [](Var<double> x) { return slice(x, -1, 1, 2); }));
-    cases.push_back(unary("causal_mask", [](Var<double> x) { return softmax(causal_mask(slice(x, 1, 0, 3))); }));
-    cases.push_back(unary("max_pool2d", [](Var<double> x) { return max_pool2d(reshape(x, {1, 1, 3, 4}), 2); }));
-    cases.push_back(unary("avg_pool2d", [](Var<double> x) { return avg_pool2d(reshape(x, {1, 1, 3, 4}), 2); }));
+    cases.push_back(unary("relu", [](BasicVar<double> x) { return relu(x); }));
+    cases.push_back(unary("leaky_relu", [](BasicVar<double> x) { return leaky_relu(x, 0.1); }));
+    cases.push_back(unary("sigmoid", [](BasicVar<double> x) { return sigmoid(x); }));
+    cases.push_back(unary("tanh", [](BasicVar<double> x) { return ulp::tanh(x); }));
+    cases.push_back(unary("gelu", [](BasicVar<double> x) { return gelu(x); }));
+    cases.push_back(unary("scale", [](BasicVar<double> x) { return scaled(x, -1.75); }));
+    cases.push_back(unary("softmax", [](BasicVar<double> x) { return softmax(x); }));
+    cases.push_back(unary("log_softmax", [](BasicVar<double> x) { return log_softmax(x); }));
+    cases.push_back(unary("dropout", [](BasicVar<double> x) { return dropout(x, 0.4); }));
+    cases.push_back(unary("reshape", [](BasicVar<double> x) { return reshape(x, {2, 6}); }));
+    cases.push_back(unary("permute", [](BasicVar<double> x) { return permute(reshape(x, {2, 3, 2}), {2, 0, 1}); }));
+    cases.push_back(unary("slice", [](BasicVar<double> x) { return slice(x, -1, 1, 2); }));
+    cases.push_back(unary("causal_mask", [](BasicVar<double> x) { return softmax(causal_mask(slice(x, 1, 0, 3))); }));
+    cases.push_back(unary("max_pool2d", [](BasicVar<double> x) { return max_pool2d(reshape(x, {1, 1, 3, 4}), 2); }));
+    cases.push_back(unary("avg_pool2d", [](BasicVar<double> x) { return avg_pool2d(reshape(x, {1, 1, 3, 4}), 2); }));
     return cases;
 }
 
@@ -164,52 +164,56 @@ std::vector<GradientCase> gradient_cases() {
 struct LayerCase {
     std::string name;
     Shape x;
-    std::function<std::function<Var<double>(Var<double>)>(Model<double>&)> make;
+    std::function<std::function<BasicVar<double>(BasicVar<double>)>(BasicModel<double>&)> make;
 };
 
 std::vector<LayerCase> layer_cases() {
-    using F = std::function<Var<double>(Var<double>)>;
+    using F = std::function<BasicVar<double>(BasicVar<double>)>;
     const auto attention = [](bool causal) {
-        return [causal](Model<double>& m) -> F {
-            const MultiHeadAttention<double> layer(m, "mha", 4, 2);
-            return [layer, causal](Var<double> x) { return layer(x, causal); };
+        return [causal](BasicModel<double>& m) -> F {
+            const BasicMultiHeadAttention<double> layer(m, "mha", 4, 2);
+            return [layer, causal](BasicVar<double> x) { return layer(x, causal); };
         };
     };
     return {
-        {"Linear", {3, 4}, [](Model<double>& m) -> F { return Linear<double>(m, "fc", 4, 5); }},
+        {"Linear", {3, 4}, [](BasicModel<double>& m) -> F { return BasicLinear<double>(m, "fc", 4, 5); }},
         {"Mlp",
          {3, 4},
-         [](Model<double>& m) -> F {
-             return Mlp<double>(m, {4, 5, 2});
+         [](BasicModel<double>& m) -> F {
+             return BasicMlp<double>(m, {4, 5, 2});
          }},
         {"Conv2d",
          {2, 2, 5, 4},
-         [](Model<double>& m) -> F { return Conv2d<double>(m, "conv", 2, 4, 3, {.padding = 1, .groups = 2}); }},
-        {"Conv1d", {2, 2, 7}, [](Model<double>& m) -> F { return Conv1d<double>(m, "conv", 2, 3, 3, {.stride = 2}); }},
+         [](BasicModel<double>& m) -> F {
+             return BasicConv2d<double>(m, "conv", 2, 4, 3, {.padding = 1, .groups = 2});
+         }},
+        {"Conv1d",
+         {2, 2, 7},
+         [](BasicModel<double>& m) -> F { return BasicConv1d<double>(m, "conv", 2, 3, 3, {.stride = 2}); }},
         {"ConvTranspose2d",
          {2, 2, 3, 2},
-         [](Model<double>& m) -> F { return ConvTranspose2d<double>(m, "conv", 2, 3, 3, {.stride = 2}); }},
-        {"LayerNorm", {3, 6}, [](Model<double>& m) -> F { return LayerNorm<double>(m, "norm", 6); }},
-        {"GroupNorm", {2, 4, 3}, [](Model<double>& m) -> F { return GroupNorm<double>(m, "norm", 2, 4); }},
-        {"BatchNorm", {3, 2, 2, 2}, [](Model<double>& m) -> F { return BatchNorm<double>(m, "norm", 2); }},
+         [](BasicModel<double>& m) -> F { return BasicConvTranspose2d<double>(m, "conv", 2, 3, 3, {.stride = 2}); }},
+        {"LayerNorm", {3, 6}, [](BasicModel<double>& m) -> F { return BasicLayerNorm<double>(m, "norm", 6); }},
+        {"GroupNorm", {2, 4, 3}, [](BasicModel<double>& m) -> F { return BasicGroupNorm<double>(m, "norm", 2, 4); }},
+        {"BatchNorm", {3, 2, 2, 2}, [](BasicModel<double>& m) -> F { return BasicBatchNorm<double>(m, "norm", 2); }},
         {"Embedding",
          {2, 2, 3},
-         [](Model<double>& m) -> F {
-             const Embedding<double> layer(m, "table", 5, 3);
-             return [layer](Var<double> x) { return add(x, layer(*x.tape, {4, 1, 4, 0}, {2, 2})); };
+         [](BasicModel<double>& m) -> F {
+             const BasicEmbedding<double> layer(m, "table", 5, 3);
+             return [layer](BasicVar<double> x) { return add(x, layer(*x.tape, {4, 1, 4, 0}, {2, 2})); };
          }},
-        {"Lstm", {3, 2, 3}, [](Model<double>& m) -> F { return Lstm<double>(m, "cell", 3, 4); }},
-        {"Gru", {3, 2, 3}, [](Model<double>& m) -> F { return Gru<double>(m, "cell", 3, 4); }},
+        {"Lstm", {3, 2, 3}, [](BasicModel<double>& m) -> F { return BasicLstm<double>(m, "cell", 3, 4); }},
+        {"Gru", {3, 2, 3}, [](BasicModel<double>& m) -> F { return BasicGru<double>(m, "cell", 3, 4); }},
         {"MultiplicativeLstm",
          {3, 2, 3},
-         [](Model<double>& m) -> F { return MultiplicativeLstm<double>(m, "cell", 3, 4); }},
+         [](BasicModel<double>& m) -> F { return BasicMultiplicativeLstm<double>(m, "cell", 3, 4); }},
         {"MultiHeadAttention", {2, 3, 4}, attention(false)},
         {"MultiHeadAttention, causal", {2, 3, 4}, attention(true)},
         {"residual",
          {2, 4},
-         [](Model<double>& m) -> F {
-             const Linear<double> layer(m, "fc", 4, 4);
-             return [layer](Var<double> x) { return residual(x, layer); };
+         [](BasicModel<double>& m) -> F {
+             const BasicLinear<double> layer(m, "fc", 4, 4);
+             return [layer](BasicVar<double> x) { return residual(x, layer); };
          }},
     };
 }
@@ -218,18 +222,18 @@ TEST_CASE("the gradients of layers with parameters agree with central difference
     for (const LayerCase& test : layer_cases()) {
         CAPTURE(test.name);
         const Engine engine("fp64", "soft:ieee");
-        Model<double> model(engine.recipe, 5);
+        BasicModel<double> model(engine.recipe, 5);
         const auto layer = test.make(model);
-        Tensor<double> x = random_tensor(test.x, 1);
+        BasicTensor<double> x = random_tensor(test.x, 1);
         const auto loss = [&] {
-            Tape<double> tape(engine);
+            BasicTape<double> tape(engine);
             return weighed(layer(tape.leaf(x))).value()[0];
         };
-        Tape<double> tape(engine);
-        const Var<double> input = tape.leaf(x);
+        BasicTape<double> tape(engine);
+        const BasicVar<double> input = tape.leaf(x);
         tape.backward(weighed(layer(input)));
         double worst = 0;
-        const auto check = [&](Tensor<double>& values, const Tensor<double>& gradient) {
+        const auto check = [&](BasicTensor<double>& values, const BasicTensor<double>& gradient) {
             constexpr double h = 1e-5;
             for (Index i = 0; i < values.size(); ++i) {
                 const double before = values[i];
@@ -242,7 +246,7 @@ TEST_CASE("the gradients of layers with parameters agree with central difference
             }
         };
         check(x, input.gradient());
-        for (Parameter<double>& parameter : model.parameters()) check(parameter.value, parameter.gradient);
+        for (BasicParameter<double>& parameter : model.parameters()) check(parameter.value, parameter.gradient);
         CHECK(worst < 1e-8);
     }
 }
@@ -257,8 +261,8 @@ TEST_CASE("the gradient of every operation agrees with central differences") {
 
 TEST_CASE("backward and gradients refuse what makes no sense") {
     const Engine engine("fp64", "soft:ieee");
-    Tape<double> tape(engine);
-    const Var<double> x = tape.leaf(random_tensor({2, 3}, 1));
+    BasicTape<double> tape(engine);
+    const BasicVar<double> x = tape.leaf(random_tensor({2, 3}, 1));
     CHECK_THROWS_WITH_AS(tape.backward(x), "backward starts from one number, not from a tensor of shape (2, 3)",
                          std::invalid_argument);
     CHECK_THROWS_AS((void)x.gradient(), std::logic_error);
@@ -267,12 +271,12 @@ TEST_CASE("backward and gradients refuse what makes no sense") {
     CHECK_THROWS_AS((void)cross_entropy(x, {0, -1}), std::invalid_argument);
     CHECK_THROWS_WITH_AS((void)cross_entropy(x, {0}), "cross_entropy: logits (2, 3) need one label a row, not 1",
                          std::invalid_argument);
-    const Var<double> nothing = tape.leaf(Tensor<double>({0, 3}));
+    const BasicVar<double> nothing = tape.leaf(BasicTensor<double>({0, 3}));
     CHECK_THROWS_WITH_AS((void)cross_entropy(nothing, {}), "cross_entropy: the batch is empty", std::invalid_argument);
-    const Var<double> w = tape.leaf(random_tensor({5, 4}, 2));
-    const Var<double> b = tape.leaf(random_tensor({5}, 3));
-    const Tensor<double> image = random_tensor({1, 2, 4, 4}, 4);
-    const auto leaf = [&](Shape shape) { return tape.leaf(Tensor<double>(std::move(shape))); };
+    const BasicVar<double> w = tape.leaf(random_tensor({5, 4}, 2));
+    const BasicVar<double> b = tape.leaf(random_tensor({5}, 3));
+    const BasicTensor<double> image = random_tensor({1, 2, 4, 4}, 4);
+    const auto leaf = [&](Shape shape) { return tape.leaf(BasicTensor<double>(std::move(shape))); };
     CHECK_THROWS_WITH_AS((void)conv2d(tape.leaf(image), leaf({3, 3, 2, 2}), leaf({3})),
                          "conv2d: x (1, 2, 4, 4) does not fit weight (3, 3, 2, 2) and bias (3) with these options",
                          std::invalid_argument);
@@ -294,7 +298,7 @@ TEST_CASE("backward and gradients refuse what makes no sense") {
     CHECK_THROWS_AS((void)concat<double>({x, leaf({3, 4})}, 1), std::invalid_argument);
     CHECK_THROWS_AS((void)reshape(x, {7}), std::invalid_argument);
     CHECK_THROWS_AS((void)dropout(x, 1.0), std::invalid_argument);
-    CHECK_THROWS_AS((void)mse(x, Tensor<double>({3})), std::invalid_argument);
+    CHECK_THROWS_AS((void)mse(x, BasicTensor<double>({3})), std::invalid_argument);
     CHECK_THROWS_AS((void)causal_mask(x), std::invalid_argument);
     CHECK_THROWS_AS((void)ctc<double>(leaf({4, 1, 3}), {{{3}, 4}}, 0), std::invalid_argument);
     CHECK_THROWS_AS((void)ctc<double>(leaf({4, 1, 3}), {{{1}, 5}}, 0), std::invalid_argument);

@@ -27,14 +27,13 @@ struct Folder {
 };
 
 Trace short_run(std::unique_ptr<MatmulBackend> backend) {
-    Trainer<float> trainer(Engine(recipe_by_name("mixed_fp16"), std::move(backend)), 1);
-    const Mlp<float> net(trainer.model(), {64, 8, 10});
+    Trainer trainer(Engine(recipe_by_name("mixed_fp16"), std::move(backend)), 1);
+    const Mlp net(trainer.model(), {64, 8, 10});
     trainer.optimize({.learning_rate = 0.1});
     const Dataset data = generated_digits({.count = 16, .side = 8, .seed = 1});
     const Batch batch = batch_of(data, shuffled(16, 1, 0));
     for (int i = 0; i < 3; ++i) {
-        trainer.step(
-            [&](Tape<float>& tape) { return cross_entropy(net(images_on(tape, batch.images)), batch.labels); });
+        trainer.step([&](Tape& tape) { return cross_entropy(net(images_on(tape, batch.images)), batch.labels); });
     }
     return trainer.trace();
 }

@@ -83,8 +83,8 @@ struct Seen {
 
 /// A few steps on digits; what the products were, and the losses.
 std::pair<std::vector<Seen>, std::vector<double>> run(std::string_view recipe, std::string_view backend, int steps) {
-    Trainer<float> trainer(Engine(recipe, backend), 1);
-    const Mlp<float> net(trainer.model(), {196, 32, 10});
+    Trainer trainer(Engine(recipe, backend), 1);
+    const Mlp net(trainer.model(), {196, 32, 10});
     trainer.optimize({.learning_rate = 0.1, .momentum = 0.9});
     trainer.keep_trace = false;
     std::vector<Seen> seen;
@@ -96,11 +96,9 @@ std::pair<std::vector<Seen>, std::vector<double>> run(std::string_view recipe, s
     std::vector<double> losses;
     for (int i = 0; i < steps; ++i) {
         const Batch batch = batch_of(data, batches.next());
-        losses.push_back(trainer
-                             .step([&](Tape<float>& tape) {
-                                 return cross_entropy(net(images_on(tape, batch.images)), batch.labels);
-                             })
-                             .loss);
+        losses.push_back(
+            trainer.step([&](Tape& tape) { return cross_entropy(net(images_on(tape, batch.images)), batch.labels); })
+                .loss);
     }
     return {seen, losses};
 }
@@ -180,7 +178,7 @@ TEST_CASE("mxfp8 on a Blackwell unit is its block-scaled row, forward and backwa
         constexpr Index rows = 37, in = 70, out = 41;
         Random random(7);
         const auto tensor = [&](Shape shape) {
-            Tensor<float> t(std::move(shape));
+            Tensor t(std::move(shape));
             for (float& x : t.values()) {
                 x = static_cast<float>(std::ldexp(random.normal(), static_cast<int>(random.below(12)) - 6));
             }
@@ -190,21 +188,21 @@ TEST_CASE("mxfp8 on a Blackwell unit is its block-scaled row, forward and backwa
         Engine engine("mxfp8", spec);
         std::vector<std::string> types;
         engine.product_tap = [&](const ProductRecord& p) { types.push_back(name_of(p.types)); };
-        Tape<float> tape(engine);
+        Tape tape(engine);
         tape.retain_gradients = true;
-        const Var<float> x = tape.leaf(tensor({rows, in}));
-        const Var<float> w = tape.leaf(tensor({out, in}));
-        const Var<float> bias = tape.leaf(Tensor<float>({out}, formats::bf16));
-        const Var<float> y = linear(x, w, bias);
+        const Var x = tape.leaf(tensor({rows, in}));
+        const Var w = tape.leaf(tensor({out, in}));
+        const Var bias = tape.leaf(Tensor({out}, formats::bf16));
+        const Var y = linear(x, w, bias);
         tape.backward(mse(y, tensor({rows, out})));
         CHECK(types == std::vector<std::string>(3, "e4m3(e8m0/32)->fp32"));
-        const auto entry = [](const Tensor<float>& t, Index cols) {
+        const auto entry = [](const Tensor& t, Index cols) {
             return [&t, cols](Index i, Index j) { return t[i * cols + j]; };
         };
-        const auto transposed_entry = [](const Tensor<float>& t, Index cols) {
+        const auto transposed_entry = [](const Tensor& t, Index cols) {
             return [&t, cols](Index i, Index j) { return t[j * cols + i]; };
         };
-        const auto different = [](const Tensor<float>& got, const Matrix& expected) {
+        const auto different = [](const Tensor& got, const Matrix& expected) {
             int count = 0;
             for (Index i = 0; i < got.size(); ++i) {
                 count +=
@@ -212,7 +210,7 @@ TEST_CASE("mxfp8 on a Blackwell unit is its block-scaled row, forward and backwa
             }
             return count;
         };
-        const Tensor<float>& dy = y.gradient();
+        const Tensor& dy = y.gradient();
         CHECK(different(y.value(),
                         mx_product(model, rows, out, in, entry(x.value(), in), transposed_entry(w.value(), in))) == 0);
         CHECK(different(x.gradient(), mx_product(model, rows, in, out, entry(dy, out), entry(w.value(), in))) == 0);
@@ -251,15 +249,15 @@ TEST_CASE("operands on unequal grids keep to their sides in all three products o
             CHECK(name_of(p.types) == "e4m3*e5m2->fp32");
             passes.emplace_back(p.pass);
         };
-        Tape<float> tape(engine);
+        Tape tape(engine);
         Random random(3);
         const auto leaf = [&](Shape shape) {
-            Tensor<float> t(std::move(shape));
+            Tensor t(std::move(shape));
             for (float& x : t.values()) x = static_cast<float>(random.normal());
             return tape.leaf(std::move(t));
         };
-        const Var<float> y = layer(leaf);
-        tape.backward(mse(y, Tensor<float>(y.shape())));  // products refuse an operand off their types' grids
+        const Var y = layer(leaf);
+        tape.backward(mse(y, Tensor(y.shape())));  // products refuse an operand off their types' grids
     };
     backward([](const auto& leaf) { return linear(leaf({3, 4}), leaf({5, 4}), leaf({5})); });
     backward([](const auto& leaf) { return matmul(leaf({3, 4}), leaf({4, 5}), false); });
@@ -269,13 +267,13 @@ TEST_CASE("operands on unequal grids keep to their sides in all three products o
 
     // a^T dy, where a keeps e4m3's fraction bits and dy has e5m2's.
     Engine engine(recipe, make_backend("soft:ieee"));
-    Tape<float> tape(engine);
+    Tape tape(engine);
     tape.retain_gradients = true;
-    const Var<float> a = tape.leaf(Tensor<float>(Shape{1, 1}, std::vector<float>{1.125F}));
-    const Var<float> b = tape.leaf(Tensor<float>(Shape{1, 1}, std::vector<float>{1.125F}));
-    const Var<float> y = matmul(a, b, false);
+    const Var a = tape.leaf(Tensor(Shape{1, 1}, std::vector<float>{1.125F}));
+    const Var b = tape.leaf(Tensor(Shape{1, 1}, std::vector<float>{1.125F}));
+    const Var y = matmul(a, b, false);
     CHECK(y.value()[0] == 1.125F);  // 1.125 of E4M3 times 1 of E5M2
-    tape.backward(mse(y, Tensor<float>({1, 1})));
+    tape.backward(mse(y, Tensor({1, 1})));
     CHECK(y.gradient()[0] == 2.25F);
     CHECK(a.gradient()[0] == 2.25F);  // dy on E4M3's grid, times b on E5M2's: 2.25 * 1
     CHECK(b.gradient()[0] == 2.25F);  // 1.125 * 2: dy on E5M2's grid
@@ -284,15 +282,14 @@ TEST_CASE("operands on unequal grids keep to their sides in all three products o
 TEST_CASE("delayed scales continue from a checkpoint") {
     const std::filesystem::path file = std::filesystem::temp_directory_path() / "ulplab_fp8_checkpoint";
     struct Run {
-        Trainer<float> trainer{Engine("fp8", "soft:ieee"), 1};
-        Mlp<float> net{trainer.model(), {64, 8, 10}};
+        Trainer trainer{Engine("fp8", "soft:ieee"), 1};
+        Mlp net{trainer.model(), {64, 8, 10}};
         Dataset data = generated_digits({.count = 32, .side = 8, .seed = 1});
         BatchSchedule batches{32, 8, 1};
         Run() { trainer.optimize({.learning_rate = 0.1}); }
         void step() {
             const Batch batch = batch_of(data, batches.at(trainer.steps()));
-            trainer.step(
-                [&](Tape<float>& tape) { return cross_entropy(net(images_on(tape, batch.images)), batch.labels); });
+            trainer.step([&](Tape& tape) { return cross_entropy(net(images_on(tape, batch.images)), batch.labels); });
         }
     };
     Run straight;

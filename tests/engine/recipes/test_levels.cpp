@@ -69,11 +69,11 @@ TEST_CASE("senseless levels are refused with an explanation") {
 }
 
 TEST_CASE("a model that is half already is refused") {
-    Model<float> fp32_model(recipe_by_name("fp32"), 1);
-    const Linear<float> first(fp32_model, "fc", 2, 2);
+    Model fp32_model(recipe_by_name("fp32"), 1);
+    const Linear first(fp32_model, "fc", 2, 2);
     CHECK_NOTHROW(require_unconverted(fp32_model));
-    Model<float> half(recipe_by_name("fp16"), 1);
-    const Linear<float> second(half, "fc", 2, 2);
+    Model half(recipe_by_name("fp16"), 1);
+    const Linear second(half, "fc", 2, 2);
     CHECK_THROWS_WITH_AS(require_unconverted(half),
                          "fc.weight is in fp16 already; give a level the model in fp32, it converts it itself",
                          std::invalid_argument);
@@ -82,15 +82,15 @@ TEST_CASE("a model that is half already is refused") {
 /// The formats of a chain linear -> relu -> batch norm -> softmax under a recipe.
 std::string chain_formats(const Recipe& recipe) {
     const Engine engine(recipe, make_backend("soft:ieee"));
-    Model<float> model(recipe, 1);
-    const Linear<float> fc(model, "fc", 4, 4);
-    const BatchNorm<float> bn(model, "bn", 4);
-    Tape<float> tape(engine);
-    const Var<float> x = images_on(tape, Matrix::Ones(2, 4));
-    const Var<float> y = relu(fc(x));
-    const Var<float> z = bn(y);
-    const Var<float> p = softmax(z);
-    const Var<float> loss = cross_entropy(z, {0, 1});
+    Model model(recipe, 1);
+    const Linear fc(model, "fc", 4, 4);
+    const BatchNorm bn(model, "bn", 4);
+    Tape tape(engine);
+    const Var x = images_on(tape, Matrix::Ones(2, 4));
+    const Var y = relu(fc(x));
+    const Var z = bn(y);
+    const Var p = softmax(z);
+    const Var loss = cross_entropy(z, {0, 1});
     std::string text;
     for (const FloatFormat& format : {fc.weight->value.format(), bn.affine.weight->value.format(), x.format(),
                                       y.format(), z.format(), p.format(), loss.format()}) {
@@ -132,14 +132,14 @@ TEST_CASE("the cast lists differ where the documentation says so") {
 
 TEST_CASE("the gradient of an O1 product comes back to the weights in fp32") {
     const Recipe recipe = Level("O1").recipe();
-    Trainer<float> trainer(Engine(recipe, make_backend("soft:h100")), 1);
-    const Mlp<float> net(trainer.model(), {196, 16, 10});
+    Trainer trainer(Engine(recipe, make_backend("soft:h100")), 1);
+    const Mlp net(trainer.model(), {196, 16, 10});
     trainer.optimize({.learning_rate = 0.1});
     const Dataset data = generated_digits({.count = 16, .side = 14, .seed = 1});
     const Batch batch = batch_of(data, shuffled(16, 1, 0));
-    Tape<float> tape(trainer.engine());
+    Tape tape(trainer.engine());
     tape.backward(trainer.scaler().scale(cross_entropy(net(images_on(tape, batch.images)), batch.labels)));
-    const Parameter<float>& weight = trainer.model()["fc1.weight"];
+    const Parameter& weight = trainer.model()["fc1.weight"];
     CHECK(weight.gradient.format() == formats::fp32);
     int off_grid = 0;
     for (const float g : weight.gradient.values()) off_grid += g == round_to(formats::fp16, g) ? 0 : 1;

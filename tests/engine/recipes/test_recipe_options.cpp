@@ -18,15 +18,15 @@ using namespace ulp;
 
 std::uint32_t bits(float x) { return std::bit_cast<std::uint32_t>(x); }
 
-Tensor<float> normal_tensor(Shape shape, std::uint64_t seed, double scale, const FloatFormat& format) {
-    Tensor<float> tensor(std::move(shape));
+Tensor normal_tensor(Shape shape, std::uint64_t seed, double scale, const FloatFormat& format) {
+    Tensor tensor(std::move(shape));
     Random random(seed);
     for (float& x : tensor.values()) x = static_cast<float>(scale * random.normal());
     tensor.round_to_format(format);
     return tensor;
 }
 
-int subnormals(const Tensor<float>& tensor, const FloatFormat& format) {
+int subnormals(const Tensor& tensor, const FloatFormat& format) {
     int count = 0;
     for (const float x : tensor.values()) count += x != 0 && std::abs(x) < smallest_normal(format) ? 1 : 0;
     return count;
@@ -48,28 +48,28 @@ TEST_CASE("an option of a recipe is written after its name") {
 
 /// scaled(multiply(a, b), 0.5) near fp16's smallest normal number, as softfloat's types compute it with a context.
 TEST_CASE("a flushed recipe stores no subnormal, forward or backward, and equals softfloat with that context") {
-    const auto run = [](const Recipe& recipe, Tensor<float>& gradient) {
+    const auto run = [](const Recipe& recipe, Tensor& gradient) {
         const Engine engine(recipe, make_backend("soft:ieee"));
-        Tape<float> tape(engine);
-        const Var<float> a = tape.leaf(normal_tensor({64}, 1, 0x1p-7, formats::fp16));
-        const Var<float> b = tape.leaf(normal_tensor({64}, 2, 0x1p-7, formats::fp16));
-        const Var<float> y = multiply(a, b);
-        tape.backward(mse(y, Tensor<float>({64})), 0x1p8F);
+        Tape tape(engine);
+        const Var a = tape.leaf(normal_tensor({64}, 1, 0x1p-7, formats::fp16));
+        const Var b = tape.leaf(normal_tensor({64}, 2, 0x1p-7, formats::fp16));
+        const Var y = multiply(a, b);
+        tape.backward(mse(y, Tensor({64})), 0x1p8F);
         gradient = a.gradient();
         return y.value();
     };
     Recipe recipe = recipe_by_name("fp16");
-    Tensor<float> kept_gradient;
-    const Tensor<float> kept = run(recipe, kept_gradient);
+    Tensor kept_gradient;
+    const Tensor kept = run(recipe, kept_gradient);
     CHECK(subnormals(kept, formats::fp16) > 10);
     CHECK(subnormals(kept_gradient, formats::fp16) > 10);
     recipe = recipe_by_name("fp16+ftz");
-    Tensor<float> gradient;
-    const Tensor<float> flushed = run(recipe, gradient);
+    Tensor gradient;
+    const Tensor flushed = run(recipe, gradient);
     CHECK(subnormals(flushed, formats::fp16) == 0);
     CHECK(subnormals(gradient, formats::fp16) == 0);
-    const Tensor<float> a = normal_tensor({64}, 1, 0x1p-7, formats::fp16);
-    const Tensor<float> b = normal_tensor({64}, 2, 0x1p-7, formats::fp16);
+    const Tensor a = normal_tensor({64}, 1, 0x1p-7, formats::fp16);
+    const Tensor b = normal_tensor({64}, 2, 0x1p-7, formats::fp16);
     int wrong = 0;
     for (Index i = 0; i < 64; ++i) {
         Context context{.flush_inputs = true, .flush_outputs = true};
@@ -82,8 +82,8 @@ TEST_CASE("a flushed recipe stores no subnormal, forward or backward, and equals
 TEST_CASE("flushing in fp32 changes fp32's own subnormals alone") {
     const auto product = [](const char* recipe, float x) {
         const Engine engine(recipe, "soft:ieee");
-        Tape<float> tape(engine);
-        return scaled(tape.leaf(Tensor<float>({1}, std::vector<float>{x})), 0.5).value()[0];
+        Tape tape(engine);
+        return scaled(tape.leaf(Tensor({1}, std::vector<float>{x})), 0.5).value()[0];
     };
     CHECK(product("fp32", 0x1p-126F) == 0x1p-127F);
     CHECK(product("fp32+ftz", 0x1p-126F) == 0);
@@ -97,19 +97,19 @@ TEST_CASE("flushing in fp32 changes fp32's own subnormals alone") {
 TEST_CASE("a fused chain rounds at its end; an unfused one after every operation") {
     const auto run = [](const char* recipe) {
         const Engine engine(recipe, "soft:h100");
-        Tape<float> tape(engine);
-        const Var<float> x = tape.leaf(normal_tensor({256}, 1, 1, formats::bf16));
-        const Var<float> y = tape.leaf(normal_tensor({256}, 2, 1, formats::bf16));
-        const Var<float> chain = tanh(add(scaled(x, 0.3), y));
-        const Var<float> end = reshape(chain, {16, 16});  // moving numbers ends a chain
+        Tape tape(engine);
+        const Var x = tape.leaf(normal_tensor({256}, 1, 1, formats::bf16));
+        const Var y = tape.leaf(normal_tensor({256}, 2, 1, formats::bf16));
+        const Var chain = tanh(add(scaled(x, 0.3), y));
+        const Var end = reshape(chain, {16, 16});  // moving numbers ends a chain
         CHECK(chain.format() == formats::bf16);
         CHECK(end.value().format() == formats::bf16);
         return end.value();
     };
-    const Tensor<float> unfused = run("bf16");
-    const Tensor<float> fused = run("bf16+fused");
-    const Tensor<float> x = normal_tensor({256}, 1, 1, formats::bf16);
-    const Tensor<float> y = normal_tensor({256}, 2, 1, formats::bf16);
+    const Tensor unfused = run("bf16");
+    const Tensor fused = run("bf16+fused");
+    const Tensor x = normal_tensor({256}, 1, 1, formats::bf16);
+    const Tensor y = normal_tensor({256}, 2, 1, formats::bf16);
     int wrong = 0;
     int different = 0;
     for (Index i = 0; i < 256; ++i) {
@@ -126,16 +126,16 @@ TEST_CASE("a fused chain rounds at its end; an unfused one after every operation
 TEST_CASE("a fused chain keeps its gradients unrounded on the way back, and its end is stored once") {
     const auto run = [](const char* recipe) {
         const Engine engine(recipe, "soft:h100");
-        Tape<float> tape(engine);
-        const Var<float> x = tape.leaf(normal_tensor({64}, 1, 1, formats::bf16));
-        const Var<float> chain = tanh(scaled(x, 0.3));
-        const Var<float> once = reshape(chain, {64});
-        const Var<float> twice = reshape(chain, {64});
-        tape.backward(mse(add(once, twice), Tensor<float>({64})));
+        Tape tape(engine);
+        const Var x = tape.leaf(normal_tensor({64}, 1, 1, formats::bf16));
+        const Var chain = tanh(scaled(x, 0.3));
+        const Var once = reshape(chain, {64});
+        const Var twice = reshape(chain, {64});
+        tape.backward(mse(add(once, twice), Tensor({64})));
         return x.gradient();
     };
-    const Tensor<float> fused = run("bf16+fused");
-    const Tensor<float> unfused = run("bf16");
+    const Tensor fused = run("bf16+fused");
+    const Tensor unfused = run("bf16");
     CHECK(fused.format() == formats::bf16);
     int different = 0;
     for (Index i = 0; i < 64; ++i) different += bits(fused[i]) == bits(unfused[i]) ? 0 : 1;
@@ -144,11 +144,11 @@ TEST_CASE("a fused chain keeps its gradients unrounded on the way back, and its 
 
 TEST_CASE("in fp32, where steps and storage have one format, fusing changes nothing") {
     const auto run = [](const char* recipe) {
-        Trainer<float> trainer(Engine(recipe, "soft:ieee"), 1);
-        const Mlp<float> net(trainer.model(), {6, 5, 3});
+        Trainer trainer(Engine(recipe, "soft:ieee"), 1);
+        const Mlp net(trainer.model(), {6, 5, 3});
         trainer.optimize({});
-        const Tensor<float> x = normal_tensor({4, 6}, 1, 1, formats::fp32);
-        trainer.step([&](Tape<float>& tape) { return cross_entropy(net(tape.constant(x)), {0, 1, 2, 0}); });
+        const Tensor x = normal_tensor({4, 6}, 1, 1, formats::fp32);
+        trainer.step([&](Tape& tape) { return cross_entropy(net(tape.constant(x)), {0, 1, 2, 0}); });
         return trainer.trace().digest();
     };
     CHECK(run("fp32") == run("fp32+fused"));
@@ -156,15 +156,15 @@ TEST_CASE("in fp32, where steps and storage have one format, fusing changes noth
 
 /// The CNN of the benchmarks at half its size.
 struct SmallCnn {
-    Conv2d<float> conv1, conv2;
-    Linear<float> dense;
-    explicit SmallCnn(Model<float>& model)
+    Conv2d conv1, conv2;
+    Linear dense;
+    explicit SmallCnn(Model& model)
         : conv1(model, "conv1", 1, 8, 3, {.padding = 1}),
           conv2(model, "conv2", 8, 16, 3, {.padding = 1}),
           dense(model, "dense", 16 * 7 * 7, 10) {}
-    Var<float> loss(Tape<float>& tape, const Tensor<float>& batch, const std::vector<int>& labels) const {
-        const Var<float> one = max_pool2d(relu(conv1(tape.input(batch))), 2);
-        const Var<float> two = max_pool2d(relu(conv2(one)), 2);
+    Var loss(Tape& tape, const Tensor& batch, const std::vector<int>& labels) const {
+        const Var one = max_pool2d(relu(conv1(tape.input(batch))), 2);
+        const Var two = max_pool2d(relu(conv2(one)), 2);
         return cross_entropy(dense(reshape(two, {batch.dim(0), 16 * 7 * 7})), labels);
     }
 };
@@ -172,13 +172,13 @@ struct SmallCnn {
 TEST_CASE("peak memory is what the byte accounting says, within 1.3 times, before training and during it") {
     for (const auto& [recipe, backend] : {std::pair{"fp32", "eigen"}, {"mixed_fp16", "soft:h100"}}) {
         CAPTURE(recipe);
-        Trainer<float> trainer(Engine(recipe, backend), 1);
+        Trainer trainer(Engine(recipe, backend), 1);
         trainer.keep_trace = false;
         const SmallCnn net(trainer.model());
         trainer.optimize({.kind = OptimizerKind::adam, .learning_rate = 1e-3});
-        const Tensor<float> batch = normal_tensor({32, 1, 28, 28}, 1, 1, formats::fp32);
+        const Tensor batch = normal_tensor({32, 1, 28, 28}, 1, 1, formats::fp32);
         const std::vector<int> labels(32, 3);
-        const auto forward = [&](Tape<float>& tape) { return net.loss(tape, batch, labels); };
+        const auto forward = [&](Tape& tape) { return net.loss(tape, batch, labels); };
         const std::int64_t outside = storage_bytes().live;  // the batch, the parameters
         const auto planned = trainer.planned_bytes(forward);
         restart_storage_peak();
@@ -199,12 +199,12 @@ TEST_CASE("peak memory is what the byte accounting says, within 1.3 times, befor
 
 TEST_CASE("planning the bytes leaves the training as it was") {
     const auto run = [](bool plan) {
-        Trainer<float> trainer(Engine("fp8", "soft:h100"), 1);
-        const Linear<float> first(trainer.model(), "first", 16, 16);
-        const BatchNorm<float> norm(trainer.model(), "norm", 16);
+        Trainer trainer(Engine("fp8", "soft:h100"), 1);
+        const Linear first(trainer.model(), "first", 16, 16);
+        const BatchNorm norm(trainer.model(), "norm", 16);
         trainer.optimize({.momentum = 0.9});
-        const Tensor<float> x = normal_tensor({8, 16}, 1, 1, formats::bf16);
-        const auto forward = [&](Tape<float>& tape) {
+        const Tensor x = normal_tensor({8, 16}, 1, 1, formats::bf16);
+        const auto forward = [&](Tape& tape) {
             return cross_entropy(norm(first(tape.constant(x))), std::vector<int>(8, 1));
         };
         for (int i = 0; i < 3; ++i) {

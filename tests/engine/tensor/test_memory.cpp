@@ -27,17 +27,17 @@ constexpr int steps = 3;
 template <class Net>
 double growth_over_accounted(const char* recipe, const char* backend, Leak leak) {
     omp_set_num_threads(2);
-    const auto step = [](Trainer<float>& trainer, const Net& net) {
-        trainer.step([&](Tape<float>& tape) { return net.loss(tape); });
+    const auto step = [](Trainer& trainer, const Net& net) {
+        trainer.step([&](Tape& tape) { return net.loss(tape); });
     };
     const OptimizerOptions adam{.kind = OptimizerKind::adam, .learning_rate = 1e-3};
     {
-        Trainer<float> small(Engine("fp32", "eigen"), 1);  // brings the program and the threads into memory
+        Trainer small(Engine("fp32", "eigen"), 1);  // brings the program and the threads into memory
         const Net net(small.model(), 1);
         small.optimize(adam);
         step(small, net);
     }
-    Trainer<float> trainer(Engine(recipe, backend), 1);
+    Trainer trainer(Engine(recipe, backend), 1);
     trainer.keep_trace = false;
     const Net net(trainer.model());
     trainer.optimize(adam);

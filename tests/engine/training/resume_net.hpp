@@ -18,10 +18,10 @@ inline Recipe resume_recipe() {
 }
 
 struct ResumeRun {
-    Trainer<float> trainer;
-    Linear<float> first;
-    BatchNorm<float> norm;
-    Linear<float> second;
+    Trainer trainer;
+    Linear first;
+    BatchNorm norm;
+    Linear second;
     Dataset data = generated_digits({.count = 48, .side = 14, .seed = 1});
     BatchSchedule batches{48, 8, 1};
 
@@ -36,8 +36,8 @@ struct ResumeRun {
 
     StepResult step() {
         const Batch batch = batch_of(data, batches.at(trainer.steps()));
-        return trainer.step([&](Tape<float>& tape) {
-            const Var<float> h = dropout(relu(norm(first(images_on(tape, batch.images)))), 0.2);
+        return trainer.step([&](Tape& tape) {
+            const Var h = dropout(relu(norm(first(images_on(tape, batch.images)))), 0.2);
             return cross_entropy(second(h), batch.labels);
         });
     }
@@ -45,8 +45,7 @@ struct ResumeRun {
     /// Everything that a run leaves: parameters, statistics, optimizer state, scale.
     [[nodiscard]] std::string digest() {
         Sha256 sha;
-        for (const Parameter<float>& p : trainer.model().parameters())
-            sha.add(p.value.values()).add(p.updated().values());
+        for (const Parameter& p : trainer.model().parameters()) sha.add(p.value.values()).add(p.updated().values());
         for (const auto& [name, s] : trainer.model().statistics()) sha.add(s.mean.values()).add(s.variance.values());
         for (const auto& [name, tensors] : trainer.optimizer().state()) {
             for (const auto& [kind, tensor] : tensors) sha.add(tensor.values());

@@ -48,21 +48,21 @@ TEST_CASE("safetensors hold tensors of every stored type, with their formats and
     out.metadata["note"] = "a \"quoted\" text";
     for (const char* name : {"fp32", "fp16", "bf16", "e4m3", "e5m2", "tf32"}) {
         const FloatFormat format = format_by_name(name);
-        Tensor<float> tensor({2, 3}, format);
+        Tensor tensor({2, 3}, format);
         for (Index i = 0; i < 6; ++i) tensor[i] = round_to(format, static_cast<float>(i) * -0.37F);
         out.tensors.emplace(name, tensor);
     }
-    out.tensors.emplace("scalar", Tensor<float>(Shape{}));
-    out.tensors.emplace("nothing", Tensor<float>({0, 4}));
+    out.tensors.emplace("scalar", Tensor(Shape{}));
+    out.tensors.emplace("nothing", Tensor({0, 4}));
     write_safetensors(folder.path / "t", out);
     const Safetensors in = read_safetensors(folder.path / "t");
     CHECK(in.metadata == out.metadata);
     REQUIRE(in.tensors.size() == out.tensors.size());
     for (const auto& row : out.tensors) {
         const std::string& name = row.first;
-        const Tensor<float>& tensor = row.second;
+        const Tensor& tensor = row.second;
         CAPTURE(name);
-        const Tensor<float>& read = in.tensors.at(name);
+        const Tensor& read = in.tensors.at(name);
         CHECK(read.shape() == tensor.shape());
         CHECK(read.format() == (name == "tf32" ? formats::fp32 : tensor.format()));
         CHECK(Sha256().add(read.values()).hex() == Sha256().add(tensor.values()).hex());
@@ -73,8 +73,8 @@ TEST_CASE("safetensors hold tensors of every stored type, with their formats and
 TEST_CASE("a safetensors file that is cut short anywhere, or damaged, is refused") {
     const Folder folder;
     Safetensors out;
-    out.tensors.emplace("a", Tensor<float>({3}));
-    out.tensors.emplace("b", Tensor<float>({5}, formats::fp16));
+    out.tensors.emplace("a", Tensor({3}));
+    out.tensors.emplace("b", Tensor({5}, formats::fp16));
     const fs::path file = folder.path / "t";
     write_safetensors(file, out);
     const std::string whole = contents_of(file);
@@ -170,14 +170,14 @@ TEST_CASE("every code of the stored types comes back from safetensors, NaNs with
     Safetensors out;
     for (const char* name : {"fp16", "bf16", "e4m3", "e5m2", "e4m3fnuz", "e5m2fnuz", "e8m0"}) {
         const FloatFormat format = format_by_name(name);
-        Tensor<float> tensor({Index{1} << format.code_bits()}, format);
+        Tensor tensor({Index{1} << format.code_bits()}, format);
         for (Index i = 0; i < tensor.size(); ++i) tensor[i] = in_fp32_container(format, static_cast<std::uint32_t>(i));
         out.tensors.emplace(name, tensor);
     }
     write_safetensors(folder.path / "t", out);
     const Safetensors in = read_safetensors(folder.path / "t");
     for (const auto& row : out.tensors) {
-        const Tensor<float>& read = in.tensors.at(row.first);
+        const Tensor& read = in.tensors.at(row.first);
         CHECK(read.format() == row.second.format());
         int different = 0;
         for (Index i = 0; i < read.size(); ++i) {
@@ -190,8 +190,8 @@ TEST_CASE("every code of the stored types comes back from safetensors, NaNs with
 TEST_CASE("a safetensors file with any byte changed is refused or read, never more") {
     const Folder folder;
     Safetensors out;
-    out.tensors.emplace("a", Tensor<float>({2}));
-    out.tensors.emplace("b", Tensor<float>({1, 3}, formats::fp16));
+    out.tensors.emplace("a", Tensor({2}));
+    out.tensors.emplace("b", Tensor({1, 3}, formats::fp16));
     const fs::path file = folder.path / "t";
     write_safetensors(file, out);
     const std::string whole = contents_of(file);
@@ -248,7 +248,7 @@ TEST_CASE("a checkpoint of another run is refused, and the trainer stays as it w
     ResumeRun other_optimizer(7, 12, OptimizerKind::sgd);
     refuses(other_optimizer, "its optimizer is 'adam' where this run has 'sgd'");
     ResumeRun more;
-    const Linear<float> extra(more.trainer.model(), "extra", 2, 2);
+    const Linear extra(more.trainer.model(), "extra", 2, 2);
     refuses(more, "no tensor 'extra.weight'; it is a checkpoint of another net");
     const std::string whole = contents_of(file);
     write(file, whole.substr(0, whole.size() - 1));

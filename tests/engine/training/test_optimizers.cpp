@@ -19,13 +19,13 @@ namespace {
 
 using namespace ulp;
 
-Tensor<float> filled(Index n, float value, const FloatFormat& format = formats::fp32) {
+Tensor filled(Index n, float value, const FloatFormat& format = formats::fp32) {
     return {{n}, std::vector<float>(static_cast<std::size_t>(n), value), format};
 }
 
 TEST_CASE("Sophia's steps are those of its closed form, and clipped updates are counted") {
-    Model<double> model(recipe_by_name("fp64"), 1);
-    Parameter<double>& w = model.add("w", {2}, Init::constant(1));
+    BasicModel<double> model(recipe_by_name("fp64"), 1);
+    BasicParameter<double>& w = model.add("w", {2}, Init::constant(1));
     const OptimizerOptions options{.kind = OptimizerKind::sophia,
                                    .learning_rate = 0.1,
                                    .beta1 = 0.965,
@@ -33,7 +33,7 @@ TEST_CASE("Sophia's steps are those of its closed form, and clipped updates are 
                                    .eps = 1e-15,
                                    .rho = 0.04,
                                    .weight_decay = 0.1};
-    Optimizer<double> optimizer(model, options);
+    BasicOptimizer<double> optimizer(model, options);
     double m[2] = {0, 0};
     double h[2] = {0, 0};
     double x[2] = {1, 1};
@@ -42,11 +42,11 @@ TEST_CASE("Sophia's steps are those of its closed form, and clipped updates are 
     int clipped = 0;
     for (int t = 0; t < 20; ++t) {
         if (t % 5 == 0) {
-            w.gradient = Tensor<double>({2}, std::vector<double>{curvature[0], curvature[1]});
+            w.gradient = BasicTensor<double>({2}, std::vector<double>{curvature[0], curvature[1]});
             optimizer.update_curvature(8);
             for (int i = 0; i < 2; ++i) h[i] = 0.99 * h[i] + 0.01 * 8 * curvature[i] * curvature[i];
         }
-        w.gradient = Tensor<double>({2}, std::vector<double>{g[0], g[1]});
+        w.gradient = BasicTensor<double>({2}, std::vector<double>{g[0], g[1]});
         optimizer.step();
         clipped = 0;
         for (int i = 0; i < 2; ++i) {
@@ -59,7 +59,7 @@ TEST_CASE("Sophia's steps are those of its closed form, and clipped updates are 
         CHECK(optimizer.counts().clipped == clipped);
     }
     CHECK(clipped == 1);
-    Optimizer<double> sgd(model, {});
+    BasicOptimizer<double> sgd(model, {});
     CHECK_THROWS_AS(sgd.update_curvature(1), std::logic_error);
 }
 
@@ -72,9 +72,9 @@ Recipe narrow_weights() {
 
 /// A weight of 1 after 10,000 updates of 1e-4 (with the learning rate 1, the gradient -1e-4).
 float after_small_updates(UpdateRounding rounding, std::uint64_t seed = 1) {
-    Model<float> model(narrow_weights(), 1);
-    Parameter<float>& w = model.add("w", {1}, Init::constant(1));
-    Optimizer<float> optimizer(model, {.learning_rate = 1, .rounding = rounding, .seed = seed});
+    Model model(narrow_weights(), 1);
+    Parameter& w = model.add("w", {1}, Init::constant(1));
+    Optimizer optimizer(model, {.learning_rate = 1, .rounding = rounding, .seed = seed});
     for (int i = 0; i < 10000; ++i) {
         w.gradient = filled(1, -1e-4F);
         optimizer.step();
@@ -95,9 +95,9 @@ TEST_CASE("10,000 updates of 1e-4 onto 1 in fp16: lost, compensated, or right on
 }
 
 TEST_CASE("clipping before unscaling is refused by name") {
-    Model<float> model(recipe_by_name("mixed_fp16"), 1);
+    Model model(recipe_by_name("mixed_fp16"), 1);
     model.add("w", {3}, Init::constant(1)).gradient = filled(3, 2.0F, formats::fp16);
-    Optimizer<float> optimizer(model, {});
+    Optimizer optimizer(model, {});
     CHECK_THROWS_WITH_AS((void)optimizer.clip_by_norm(1), doctest::Contains("clip_by_norm() before unscale()"),
                          std::logic_error);
     CHECK_THROWS_WITH_AS(optimizer.clip_by_value(1), doctest::Contains("clip_by_value() before unscale()"),
@@ -112,9 +112,9 @@ TEST_CASE("clipping before unscaling is refused by name") {
 /// A model with one weight whose gradient is set by hand.
 struct OneWeight {
     Engine engine;
-    Model<float> model;
-    Parameter<float>* weight;
-    Optimizer<float> optimizer;
+    Model model;
+    Parameter* weight;
+    Optimizer optimizer;
 
     OneWeight()
         : engine("mixed_fp16", "soft:ieee"),
@@ -123,15 +123,15 @@ struct OneWeight {
           optimizer(model, {.learning_rate = 0.5}) {}
 };
 
-void start(GradScaler<float>& scaler, const Engine& engine) {
-    Tape<float> tape(engine);
-    (void)scaler.scale(tape.leaf(Tensor<float>(Shape{})));
+void start(GradScaler& scaler, const Engine& engine) {
+    Tape tape(engine);
+    (void)scaler.scale(tape.leaf(Tensor(Shape{})));
 }
 
 TEST_CASE("two optimizers on one scaler: the clean one steps, the other skips, and the shared scale halves once") {
     OneWeight clean;
     OneWeight broken;
-    GradScaler<float> scaler(loss_scale_dialect("pytorch"));
+    GradScaler scaler(loss_scale_dialect("pytorch"));
     start(scaler, clean.engine);
     clean.weight->gradient = filled(1, 0x1p10F, formats::fp16);
     broken.weight->gradient = filled(1, std::numeric_limits<float>::infinity(), formats::fp16);
@@ -146,8 +146,8 @@ TEST_CASE("two optimizers on one scaler: the clean one steps, the other skips, a
 TEST_CASE("two losses with a scaler each keep scales of their own") {
     OneWeight generator;
     OneWeight discriminator;
-    GradScaler<float> first(loss_scale_dialect("apex"));
-    GradScaler<float> second(loss_scale_dialect("apex"));
+    GradScaler first(loss_scale_dialect("apex"));
+    GradScaler second(loss_scale_dialect("apex"));
     start(first, generator.engine);
     start(second, discriminator.engine);
     generator.weight->gradient = filled(1, 1.0F, formats::fp16);
@@ -162,7 +162,7 @@ TEST_CASE("two losses with a scaler each keep scales of their own") {
 
 TEST_CASE("an element that is infinite before the multiplication counts, even where the product would be finite") {
     OneWeight one;
-    GradScaler<float> scaler(loss_scale_dialect("pytorch"));
+    GradScaler scaler(loss_scale_dialect("pytorch"));
     start(scaler, one.engine);
     one.weight->gradient = filled(1, 65504.0F, formats::fp16);
     scaler.unscale(one.optimizer);
@@ -172,7 +172,7 @@ TEST_CASE("an element that is infinite before the multiplication counts, even wh
 
 TEST_CASE("a constant scale divides but never skips") {
     OneWeight one;
-    GradScaler<float> scaler(constant_loss_scale(128));
+    GradScaler scaler(constant_loss_scale(128));
     start(scaler, one.engine);
     one.weight->gradient = filled(1, std::numeric_limits<float>::infinity(), formats::fp16);
     CHECK(scaler.step(one.optimizer));
@@ -181,17 +181,17 @@ TEST_CASE("a constant scale divides but never skips") {
 
 TEST_CASE("micro-batches add up to the whole batch, exactly where the sums are exact") {
     const auto run = [](bool split) {
-        Trainer<double> trainer(Engine("fp64", "soft:ieee"), 1);
-        Parameter<double>& w = trainer.model().add("w", {1, 2}, Init::constant(0.5));
-        Parameter<double>& b = trainer.model().add("b", {1}, Init::constant(0));
+        BasicTrainer<double> trainer(Engine("fp64", "soft:ieee"), 1);
+        BasicParameter<double>& w = trainer.model().add("w", {1, 2}, Init::constant(0.5));
+        BasicParameter<double>& b = trainer.model().add("b", {1}, Init::constant(0));
         trainer.optimize({.learning_rate = 0.25});
         const auto loss_of = [&](std::vector<double> x, std::vector<double> t) {
-            return [&w, &b, x, t](Tape<double>& tape) {
+            return [&w, &b, x, t](BasicTape<double>& tape) {
                 const auto rows = static_cast<Index>(t.size());
-                const Var<double> in = tape.constant(Tensor<double>({rows, 2}, x));
-                const Var<double> weight = tape.parameter(w);
-                const Var<double> y = linear(in, weight, tape.parameter(b));
-                return mse(y, Tensor<double>({rows, 1}, t));
+                const BasicVar<double> in = tape.constant(BasicTensor<double>({rows, 2}, x));
+                const BasicVar<double> weight = tape.parameter(w);
+                const BasicVar<double> y = linear(in, weight, tape.parameter(b));
+                return mse(y, BasicTensor<double>({rows, 1}, t));
             };
         };
         const StepResult result = split ? trainer.step({loss_of({1, 2, 3, 4}, {1, 2}), loss_of({5, 6, 7, 8}, {3, 4})})

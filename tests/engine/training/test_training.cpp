@@ -144,7 +144,7 @@ class Reference {
 };
 
 template <class T>
-std::vector<std::vector<T>> grid_of(const Tensor<float>& tensor) {
+std::vector<std::vector<T>> grid_of(const Tensor& tensor) {
     std::vector<std::vector<T>> grid;
     const Index cols = tensor.dim(-1);
     for (Index i = 0; i < tensor.size(); i += cols) {
@@ -155,7 +155,7 @@ std::vector<std::vector<T>> grid_of(const Tensor<float>& tensor) {
 }
 
 template <class T>
-int differing(const Tensor<float>& tensor, const std::vector<std::vector<T>>& grid) {
+int differing(const Tensor& tensor, const std::vector<std::vector<T>>& grid) {
     int count = 0;
     Index i = 0;
     for (const auto& row : grid) {
@@ -177,12 +177,12 @@ Matrix random_images() {
 /// Trains three steps with the trainer and with the reference, and counts the bits that differ.
 template <class Low, class Step, class Accumulator, class Update, class Loss>
 int differences_from_reference(Recipe recipe) {
-    Trainer<float> trainer(Engine(std::move(recipe), make_backend("soft:ieee")), 3);
-    const Mlp<float> net(trainer.model(), {inputs, hidden, classes});
+    Trainer trainer(Engine(std::move(recipe), make_backend("soft:ieee")), 3);
+    const Mlp net(trainer.model(), {inputs, hidden, classes});
     trainer.optimize({.learning_rate = 0.1, .momentum = 0.9});
     auto& p = trainer.model();
     Reference<Low, Step, Accumulator, Update, Loss> reference;
-    const auto take = [](const Parameter<float>& from, auto& to, auto& velocity) {
+    const auto take = [](const Parameter& from, auto& to, auto& velocity) {
         to = grid_of<Update>(from.updated());
         velocity = to;
     };
@@ -196,7 +196,7 @@ int differences_from_reference(Recipe recipe) {
     for (int i = 0; i < 3; ++i) {
         const double scale = trainer.scaler().value();
         const StepResult result =
-            trainer.step([&](Tape<float>& tape) { return cross_entropy(net(images_on(tape, images)), labels); });
+            trainer.step([&](Tape& tape) { return cross_entropy(net(images_on(tape, images)), labels); });
         const Loss loss = reference.step(grid_of<Low>(tensor_of(images)), labels, scale);
         wrong += result.loss == static_cast<double>(loss) ? 0 : 1;
         wrong +=
@@ -238,15 +238,14 @@ TEST_CASE("the reference notices a recipe that is not its own") {
 
 /// Twelve steps of a 196-24-10 net on generated digits.
 Trace short_run(std::string_view recipe, std::string_view backend) {
-    Trainer<float> trainer(Engine(recipe, backend), 1);
-    const Mlp<float> net(trainer.model(), {196, 24, 10});
+    Trainer trainer(Engine(recipe, backend), 1);
+    const Mlp net(trainer.model(), {196, 24, 10});
     trainer.optimize({.learning_rate = 0.1, .momentum = 0.9});
     const Dataset data = generated_digits({.count = 64, .side = 14, .seed = 1});
     BatchSchedule batches(data.size(), 16, 1);
     for (int i = 0; i < 12; ++i) {
         const Batch batch = batch_of(data, batches.next());
-        trainer.step(
-            [&](Tape<float>& tape) { return cross_entropy(net(images_on(tape, batch.images)), batch.labels); });
+        trainer.step([&](Tape& tape) { return cross_entropy(net(images_on(tape, batch.images)), batch.labels); });
     }
     return trainer.trace();
 }
@@ -303,13 +302,11 @@ TEST_CASE("two backends give traces whose first difference is named") {
 TEST_CASE("an overflowing gradient skips the step and halves the scale; the weights stay") {
     Recipe recipe = recipe_by_name("mixed_fp16");
     recipe.loss_scale.initial = 0x1p24;
-    Trainer<float> trainer(Engine(recipe, make_backend("soft:ieee")), 1);
-    const Mlp<float> net(trainer.model(), {inputs, hidden, classes});
+    Trainer trainer(Engine(recipe, make_backend("soft:ieee")), 1);
+    const Mlp net(trainer.model(), {inputs, hidden, classes});
     trainer.optimize({.learning_rate = 0.1});
     const std::vector<std::string> before = digests_of(trainer.model());
-    const auto forward = [&](Tape<float>& tape) {
-        return cross_entropy(net(images_on(tape, random_images())), {0, 1, 2, 0});
-    };
+    const auto forward = [&](Tape& tape) { return cross_entropy(net(images_on(tape, random_images())), {0, 1, 2, 0}); };
     StepResult result = trainer.step(forward);
     CHECK(result.skipped);
     CHECK(result.loss_scale == 0x1p24);
@@ -322,15 +319,15 @@ TEST_CASE("an overflowing gradient skips the step and halves the scale; the weig
 }
 
 TEST_CASE("the scaler refuses calls in the wrong order") {
-    Trainer<float> trainer(Engine("mixed_fp16", "soft:ieee"), 1);
-    const Mlp<float> net(trainer.model(), {inputs, hidden, classes});
+    Trainer trainer(Engine("mixed_fp16", "soft:ieee"), 1);
+    const Mlp net(trainer.model(), {inputs, hidden, classes});
     trainer.optimize({});
-    GradScaler<float>& scaler = trainer.scaler();
-    Optimizer<float>& optimizer = trainer.optimizer();
+    GradScaler& scaler = trainer.scaler();
+    Optimizer& optimizer = trainer.optimizer();
     CHECK_THROWS_AS(scaler.unscale(optimizer), std::logic_error);
     CHECK_THROWS_AS(scaler.step(optimizer), std::logic_error);
     CHECK_THROWS_AS(scaler.update(), std::logic_error);
-    Tape<float> tape(trainer.engine());
+    Tape tape(trainer.engine());
     tape.backward(scaler.scale(cross_entropy(net(images_on(tape, random_images())), {0, 1, 2, 0})));
     CHECK_THROWS_WITH_AS(scaler.update(), "update() before any step(): there is nothing to judge the scale by",
                          std::logic_error);
@@ -345,10 +342,10 @@ TEST_CASE("the scaler refuses calls in the wrong order") {
 }
 
 TEST_CASE("a scaled loss with 16-bit gradients and no masters is refused") {
-    Trainer<float> trainer(Engine(with_scale("fp16", 128), make_backend("soft:ieee")), 1);
-    const Mlp<float> net(trainer.model(), {inputs, hidden, classes});
+    Trainer trainer(Engine(with_scale("fp16", 128), make_backend("soft:ieee")), 1);
+    const Mlp net(trainer.model(), {inputs, hidden, classes});
     trainer.optimize({});
-    CHECK_THROWS_WITH_AS(trainer.step([&](Tape<float>& tape) {
+    CHECK_THROWS_WITH_AS(trainer.step([&](Tape& tape) {
         return cross_entropy(net(images_on(tape, random_images())), {0, 1, 2, 0});
     }),
                          "these gradients are in 16 bits and would underflow when unscaled: use master weights",
@@ -356,8 +353,8 @@ TEST_CASE("a scaled loss with 16-bit gradients and no masters is refused") {
 }
 
 TEST_CASE("taps see weights, activations and both kinds of gradients, on the grid they claim, with the loss scale") {
-    Trainer<float> trainer(Engine(with_scale("mixed_fp16", 256), make_backend("soft:ieee")), 1);
-    const Mlp<float> net(trainer.model(), {inputs, hidden, classes});
+    Trainer trainer(Engine(with_scale("mixed_fp16", 256), make_backend("soft:ieee")), 1);
+    const Mlp net(trainer.model(), {inputs, hidden, classes});
     trainer.optimize({});
     std::vector<std::string> seen;
     trainer.watch([](std::int64_t step) { return step == 1; },
@@ -370,9 +367,7 @@ TEST_CASE("taps see weights, activations and both kinds of gradients, on the gri
                       for (const float x : event.values) off_grid += x == round_to(event.format, x) ? 0 : 1;
                       CHECK(off_grid == 0);
                   });
-    const auto forward = [&](Tape<float>& tape) {
-        return cross_entropy(net(images_on(tape, random_images())), {0, 1, 2, 0});
-    };
+    const auto forward = [&](Tape& tape) { return cross_entropy(net(images_on(tape, random_images())), {0, 1, 2, 0}); };
     trainer.step(forward);
     CHECK(seen.empty());
     trainer.step(forward);
@@ -390,8 +385,8 @@ TEST_CASE("taps see weights, activations and both kinds of gradients, on the gri
 }
 
 TEST_CASE("the product log names the three products of each layer") {
-    Trainer<float> trainer(Engine("mixed_fp16", "soft:h100"), 1);
-    const Mlp<float> net(trainer.model(), {inputs, hidden, classes});
+    Trainer trainer(Engine("mixed_fp16", "soft:h100"), 1);
+    const Mlp net(trainer.model(), {inputs, hidden, classes});
     trainer.optimize({});
     std::vector<std::string> seen;
     trainer.engine().product_tap = [&](const ProductRecord& p) {
@@ -401,7 +396,7 @@ TEST_CASE("the product log names the three products of each layer") {
               "sm_90:mma.fp16.fp32, 1 chained instructions of k16, the last filled up with zeros, "
               "kernel fused_groups");
     };
-    trainer.step([&](Tape<float>& tape) { return cross_entropy(net(images_on(tape, random_images())), {0, 1, 2, 0}); });
+    trainer.step([&](Tape& tape) { return cross_entropy(net(images_on(tape, random_images())), {0, 1, 2, 0}); });
     const std::vector<std::string> expected = {
         "fc1/linear, forward: 4 x 5 x 6", "fc2/linear, forward: 4 x 3 x 5", "fc2/linear, input gradient: 4 x 5 x 3",
         "fc2/linear, weight gradient: 3 x 5 x 4", "fc1/linear, weight gradient: 5 x 6 x 4"};
@@ -412,27 +407,26 @@ TEST_CASE("loss in fp16 before scaling by 65536 gives infinite gradients: the re
     Recipe recipe = with_scale("mixed_fp16", 65536);
     recipe.cast_rules.clear();
     const Engine engine(recipe, make_backend("soft:ieee"));
-    Tape<float> tape(engine);
+    Tape tape(engine);
     tape.retain_gradients = true;
-    Tensor<float> logits({1, 2}, std::vector<float>{1.0F, 2.0F});
+    Tensor logits({1, 2}, std::vector<float>{1.0F, 2.0F});
     logits.round_to_format(formats::fp16);
-    const Var<float> loss = cross_entropy(tape.leaf(logits), {0});
+    const Var loss = cross_entropy(tape.leaf(logits), {0});
     CHECK(loss.format() == formats::fp16);
     tape.backward(scaled(cast(loss, formats::fp32), 65536));
     CHECK(std::isinf(loss.gradient()[0]));
 }
 
 TEST_CASE("a small net learns generated digits in the arithmetic of a matrix unit") {
-    Trainer<float> trainer(Engine("mixed_fp16", "soft:h100"), 1);
+    Trainer trainer(Engine("mixed_fp16", "soft:h100"), 1);
     trainer.keep_trace = false;
-    const Mlp<float> net(trainer.model(), {196, 32, 10});
+    const Mlp net(trainer.model(), {196, 32, 10});
     trainer.optimize({.learning_rate = 0.1, .momentum = 0.9});
     const DataSplit data = generated_digit_split(600, 200, 14, 1);
     BatchSchedule batches(data.train.size(), 50, 1);
     for (int i = 0; i < 60; ++i) {
         const Batch batch = batch_of(data.train, batches.next());
-        trainer.step(
-            [&](Tape<float>& tape) { return cross_entropy(net(images_on(tape, batch.images)), batch.labels); });
+        trainer.step([&](Tape& tape) { return cross_entropy(net(images_on(tape, batch.images)), batch.labels); });
     }
     CHECK(accuracy(trainer.engine(), net, data.test) > 0.9);
 }
@@ -454,9 +448,9 @@ TEST_CASE("batch schedules visit each image once an epoch and can be entered any
 }
 
 TEST_CASE("models refuse names twice and unknown names") {
-    Model<float> model(recipe_by_name("fp32"), 1);
-    const Linear<float> first(model, "fc", 2, 3);
-    CHECK_THROWS_WITH_AS((void)Linear<float>(model, "fc", 2, 3), "the model already has a parameter fc.weight",
+    Model model(recipe_by_name("fp32"), 1);
+    const Linear first(model, "fc", 2, 3);
+    CHECK_THROWS_WITH_AS((void)Linear(model, "fc", 2, 3), "the model already has a parameter fc.weight",
                          std::invalid_argument);
     CHECK_THROWS_WITH_AS((void)model["fc.scale"], "the model has no parameter fc.scale; it has fc.weight, fc.bias",
                          std::invalid_argument);

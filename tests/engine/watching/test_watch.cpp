@@ -135,9 +135,9 @@ TEST_CASE("long tensors are counted and rounded alike by any number of threads")
         CHECK(h.total() == static_cast<std::int64_t>(numbers.size()));
         Watch watch;
         watch.histograms = true;
-        Tensor<float> exact({static_cast<Index>(numbers.size())}, numbers);
+        Tensor exact({static_cast<Index>(numbers.size())}, numbers);
         CHECK(watch.store("op", {"exact"}, exact, ComputeFormat{}));
-        Tensor<float> tensor({static_cast<Index>(numbers.size())}, numbers);
+        Tensor tensor({static_cast<Index>(numbers.size())}, numbers);
         CHECK_FALSE(watch.store("op", {"forward"}, tensor, ComputeFormat{formats::fp16}));
         CHECK(std::equal(rounded.begin(), rounded.end(), tensor.data()));
         ExponentHistogram of_rounded;
@@ -161,15 +161,15 @@ struct Watched {
     explicit Watched(std::string_view recipe) : engine(recipe, "soft:ieee") { engine.watch = &watch; }
 };
 
-Tensor<float> fp16_tensor(Shape shape, std::vector<float> values) {
+Tensor fp16_tensor(Shape shape, std::vector<float> values) {
     return {std::move(shape), std::move(values), formats::fp16};
 }
 
 TEST_CASE("overflows and underflows are counted where they happen") {
     Watched w("mixed_fp16");
-    Tape<float> tape(w.engine);
-    const Var<float> x = tape.leaf(fp16_tensor({4}, {60000.0F, 0x1p-20F, 1.0F, 0.0F}));
-    const Var<float> y = tape.leaf(fp16_tensor({4}, {60000.0F, 0x1p-20F, 1.0F, -1.0F}));
+    Tape tape(w.engine);
+    const Var x = tape.leaf(fp16_tensor({4}, {60000.0F, 0x1p-20F, 1.0F, 0.0F}));
+    const Var y = tape.leaf(fp16_tensor({4}, {60000.0F, 0x1p-20F, 1.0F, -1.0F}));
     (void)multiply(x, y);
     const RoundingCounts& counts = w.watch.rounding.at("multiply forward");
     CHECK(counts.elements == 4);
@@ -181,12 +181,12 @@ TEST_CASE("overflows and underflows are counted where they happen") {
 TEST_CASE("why-nan names the first operation that made an infinity, its element and its operands") {
     Watched w("mixed_fp16");
     w.engine.step = 17;
-    Tape<float> tape(w.engine);
-    const Tape<float>::Scope scope(tape, "block");
-    const Var<float> x = tape.leaf(fp16_tensor({3}, {1.0F, 300.0F, 2.0F}));
-    const Var<float> y = multiply(x, x);
+    Tape tape(w.engine);
+    const Tape::Scope scope(tape, "block");
+    const Var x = tape.leaf(fp16_tensor({3}, {1.0F, 300.0F, 2.0F}));
+    const Var y = multiply(x, x);
     CHECK(w.watch.first_nonfinite->label == "block/multiply");
-    const Var<float> z = subtract(y, y);  // infinity - infinity comes later and is not the cause
+    const Var z = subtract(y, y);  // infinity - infinity comes later and is not the cause
     CHECK(std::isnan(z.value()[1]));
     REQUIRE(w.watch.first_nonfinite);
     CHECK(w.watch.first_nonfinite->text() ==
@@ -197,9 +197,9 @@ TEST_CASE("why-nan names the first operation that made an infinity, its element 
 
 TEST_CASE("why-nan finds a gradient that overflows in the backward pass") {
     Watched w("mixed_fp16");
-    Tape<float> tape(w.engine);
-    const Var<float> x = tape.leaf(fp16_tensor({1}, {2.0F}));
-    const Var<float> y = scaled(x, 0x1p10);
+    Tape tape(w.engine);
+    const Var x = tape.leaf(fp16_tensor({1}, {2.0F}));
+    const Var y = scaled(x, 0x1p10);
     tape.backward(scaled(cast(y, formats::fp32), 0x1p8));
     REQUIRE(w.watch.first_nonfinite);
     CHECK(w.watch.first_nonfinite->label == "scale");
@@ -209,8 +209,8 @@ TEST_CASE("why-nan finds a gradient that overflows in the backward pass") {
 
 TEST_CASE("nothing is reported while all is finite") {
     Watched w("mixed_fp16");
-    Tape<float> tape(w.engine);
-    const Var<float> x = tape.leaf(fp16_tensor({2}, {2.0F, -3.0F}));
+    Tape tape(w.engine);
+    const Var x = tape.leaf(fp16_tensor({2}, {2.0F, -3.0F}));
     tape.backward(reshape(slice(multiply(x, x), 0, 0, 1), {}));
     CHECK(!w.watch.first_nonfinite);
     CHECK(x.gradient()[0] == 4.0F);
@@ -218,11 +218,11 @@ TEST_CASE("nothing is reported while all is finite") {
 
 TEST_CASE("a gradient that an operation hands on as it is, is not counted again") {
     Watched w("mixed_fp16");
-    Tape<float> tape(w.engine);
-    const Var<float> x = tape.leaf(fp16_tensor({2, 2}, {1.0F, 2.0F, 3.0F, 4.0F}));
-    const Var<float> y = add(x, permute(x, {1, 0}));
-    const Var<float> z = concat(std::vector<Var<float>>{slice(y, 0, 1, 1), slice(y, 0, 0, 1)}, 0);
-    const Var<float> last = reshape(slice(reshape(z, {4}), 0, 1, 1), {});
+    Tape tape(w.engine);
+    const Var x = tape.leaf(fp16_tensor({2, 2}, {1.0F, 2.0F, 3.0F, 4.0F}));
+    const Var y = add(x, permute(x, {1, 0}));
+    const Var z = concat(std::vector<Var>{slice(y, 0, 1, 1), slice(y, 0, 0, 1)}, 0);
+    const Var last = reshape(slice(reshape(z, {4}), 0, 1, 1), {});
     tape.backward(multiply(last, last));  // (x11 + x11) squared
     CHECK(x.gradient()[3] == 32.0F);
     for (const auto& [place, counts] : w.watch.rounding) {
@@ -234,8 +234,8 @@ TEST_CASE("a gradient that an operation hands on as it is, is not counted again"
 
 TEST_CASE("a gradient handed on into a narrower format is rounded, counted and searched") {
     Watched w("mixed_fp16+fused");  // the sum is held, and its gradient handed on, in the steps' fp32
-    Tape<float> tape(w.engine);
-    const Var<float> x = tape.leaf(fp16_tensor({}, {1.0F}));
+    Tape tape(w.engine);
+    const Var x = tape.leaf(fp16_tensor({}, {1.0F}));
     tape.backward(scaled(add(x, x), 0x1p20));
     CHECK(std::isinf(x.gradient()[0]));
     CHECK(w.watch.rounding.at("add backward, gradient of leaf").overflows == 2);
@@ -243,8 +243,8 @@ TEST_CASE("a gradient handed on into a narrower format is rounded, counted and s
 }
 
 TEST_CASE("bytes are counted by role and format") {
-    Trainer<float> trainer(Engine("mixed_fp16", "soft:ieee"), 1);
-    const Mlp<float> net(trainer.model(), {196, 16, 10});
+    Trainer trainer(Engine("mixed_fp16", "soft:ieee"), 1);
+    const Mlp net(trainer.model(), {196, 16, 10});
     trainer.optimize({.kind = OptimizerKind::adam, .learning_rate = 0.001});
     const std::int64_t weights = 196 * 16 + 16 + 16 * 10 + 10;
     CHECK(trainer.bytes().weights.stored == 2 * weights);
@@ -254,16 +254,16 @@ TEST_CASE("bytes are counted by role and format") {
     CHECK(trainer.bytes().activations.stored == 0);
     const Dataset data = generated_digits({.count = 8, .side = 14, .seed = 1});
     const Batch batch = batch_of(data, {0, 1, 2, 3, 4, 5, 6, 7});
-    trainer.step([&](Tape<float>& tape) { return cross_entropy(net(images_on(tape, batch.images)), batch.labels); });
+    trainer.step([&](Tape& tape) { return cross_entropy(net(images_on(tape, batch.images)), batch.labels); });
     CHECK(trainer.bytes().optimizer.stored == 8 * weights);
     // fp16 images, two layers of activations and relu; logits again in fp32, the loss and its scaled self.
     CHECK(trainer.bytes().activations.stored == 2 * 8 * (196 + 16 + 16 + 10) + 4 * 8 * 10 + 8);
 }
 
 TEST_CASE("updates that change nothing and gradients of zero are counted") {
-    Model<float> model(recipe_by_name("fp16"), 1);
-    Parameter<float>& w = model.add("w", {4}, Init::constant(1));
-    Optimizer<float> optimizer(model, {.learning_rate = 1});
+    Model model(recipe_by_name("fp16"), 1);
+    Parameter& w = model.add("w", {4}, Init::constant(1));
+    Optimizer optimizer(model, {.learning_rate = 1});
     w.gradient = fp16_tensor({4}, {0x1p-12F, 0x1p-9F, -0.0F, 0.0F});
     optimizer.step();
     CHECK(optimizer.counts().weights == 4);
