@@ -29,6 +29,17 @@ void each_chunk(const Reader& reader, const void* in, std::size_t count, const F
     }
 }
 
+/// By way of fp32 numbers rounded to odd.
+void convert_by_odd(const void* in, Writer writer, void* out, std::size_t count, const KernelTable& kernels) {
+    alignas(64) std::uint32_t buffer[chunk_size];
+    const auto* from = static_cast<const double*>(in);
+    for (std::size_t begin = 0; begin < count; begin += chunk_size) {
+        const std::size_t now = std::min(chunk_size, count - begin);
+        kernels.narrow_odd({}, from + begin, buffer, now);
+        writer.write(buffer, begin, now, out);
+    }
+}
+
 /// To fp64 every fp32 number is exact; only an infinity may become another number.
 void widen(const Reader& reader, const void* in, void* out, std::size_t count, const Context& context,
            const KernelTable& kernels) {
@@ -48,6 +59,9 @@ void convert_words(const FloatFormat& to, const FloatFormat& from, const void* i
     if (path.kernel == Kernel::scalar_loop) return convert_each(to, from, in, out, count, context);
     const KernelTable& kernels = kernels_of<KernelTable>(path.simd);
     const FloatEnvironment environment(Rounding::nearest_even);
+    if (from == formats::fp64 && path.kernel == Kernel::fp32_words) {
+        return convert_by_odd(in, *Writer::make(to, context, kernels), out, count, kernels);
+    }
     if (from == formats::fp64) return Writer64::make(to, context, kernels)->write(in, 0, count, out);
     const auto reader = Reader::make(from, context, kernels);
     if (path.kernel == Kernel::fp64_words) return widen(*reader, in, out, count, context, kernels);

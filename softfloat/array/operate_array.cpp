@@ -42,6 +42,15 @@ void operate_each(const FloatFormat& format, Operation operation, const Operands
     }
 }
 
+void* at(void* words, std::size_t bytes) { return static_cast<unsigned char*>(words) + bytes; }
+/// The operands that there are, so many bytes further on.
+Operands from(const Operands& operands, std::size_t bytes) {
+    const auto at = [&](const void* words) -> const void* {
+        return words == nullptr ? nullptr : static_cast<const unsigned char*>(words) + bytes;
+    };
+    return {at(operands.a), at(operands.b), at(operands.c)};
+}
+
 /// Chunks of the operands, as fp32 words.
 class Chunks {
   public:
@@ -99,9 +108,6 @@ void round_between_doubles(const Job& job, Chunks& chunks, const Operands& opera
     alignas(64) std::uint64_t results[chunk_size];
     alignas(64) std::uint64_t next[chunk_size];
     alignas(64) unsigned char rounded[2][4 * chunk_size];
-    const auto element = [&](const void* words, std::size_t i) -> const void* {
-        return words == nullptr ? nullptr : static_cast<const unsigned char*>(words) + bytes * i;
-    };
     each_chunk(job.count, [&](std::size_t begin, std::size_t count) {
         chunks.run(job.kernels.odd_in_double[job.operation], RoundingPlan{}, begin, count, results);
         for (std::size_t i = 0; i < count; ++i) next[i] = results[i] + (results[i] & 1);
@@ -111,12 +117,11 @@ void round_between_doubles(const Job& job, Chunks& chunks, const Operands& opera
         auto writer = Writer64::make(job.format, of_results(context), job.kernels);
         writer->write(results, 0, count, rounded[0]);
         writer->write(next, 0, count, rounded[1]);
-        auto* const out = static_cast<unsigned char*>(job.out) + bytes * begin;
+        void* const out = at(job.out, bytes * begin);
         if (std::memcmp(rounded[0], rounded[1], bytes * count) == 0) {
             std::memcpy(out, rounded[0], bytes * count);
         } else {
-            const Operands here{element(operands.a, begin), element(operands.b, begin), element(operands.c, begin)};
-            operate_each(job.format, job.operation, here, out, count, context);
+            operate_each(job.format, job.operation, from(operands, bytes * begin), out, count, context);
         }
     });
 }
@@ -148,6 +153,39 @@ void processor_with_options(const Job& job, Chunks& chunks) {
             again->write(exact, begin, count, job.out);
         }
     });
+}
+
+/// Elements from `begin` on by the scalar operation.
+void operate_each_from(const Job& job, const Operands& operands, std::size_t begin, std::size_t count) {
+    const FloatEnvironment environment(Rounding::nearest_even);
+    Context context = job.context;
+    context.first += begin;
+    const std::size_t bytes = begin * bytes_of(job.format);
+    operate_each(job.format, job.operation, from(operands, bytes), at(job.out, bytes), count, context);
+}
+
+/// Rounding by an addition. A kernel's blocks of random numbers share the upper halves of their numbers; few of its
+/// elements are undecided.
+void operate_truncated(const Job& job, const Operands& operands) {
+    constexpr std::uint64_t positions = std::uint64_t{1} << 34;  // of the blocks that share an upper half
+    constexpr std::size_t register_size = 16;
+    const FloatEnvironment environment(Rounding::toward_zero);
+    auto plan = make_plan64(job.format, of_results(job.context))->constants;
+    const Fraction fraction = job.context.rounding == Rounding::stochastic ? random_fraction : a_half;
+    const auto kernel = job.kernels.truncated[*truncated_storage(job.format)][fraction][job.operation];
+    for (std::size_t begin = 0; begin < job.count;) {
+        const std::size_t shared = positions - (job.context.first + begin) % positions;
+        const std::size_t count = std::min(job.count - begin, shared);
+        const std::size_t bytes = begin * bytes_of(job.format);
+        const Operands here = from(operands, bytes);
+        if (fraction == random_fraction) start_random(plan, job.context, begin);
+        const std::size_t done = kernel(plan, here.a, here.b, here.c, at(job.out, bytes), count);
+        begin += done;
+        if (done == count) continue;
+        const std::size_t undecided = std::min(register_size, count - done);
+        operate_each_from(job, operands, begin, undecided);
+        begin += undecided;
+    }
 }
 
 ArithmeticKernel direct_kernel(Kernel kernel, const KernelTable& kernels, Operation operation, Rounding rounding) {
@@ -186,6 +224,7 @@ void operate_words(const FloatFormat& format, Operation operation, const Operand
     if (direct_kernel(path.kernel, kernels, operation, context.rounding) != nullptr) {
         return operate_directly(job, operands, path.kernel);
     }
+    if (path.kernel == Kernel::truncated) return operate_truncated(job, operands);
     const FloatEnvironment environment(Rounding::nearest_even);
     const auto reader = Reader::make(format, context, kernels);
     Chunks chunks(*reader, operands);

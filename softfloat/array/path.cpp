@@ -11,10 +11,10 @@ namespace {
 
 constexpr int fp64_digits = formats::fp64.precision();
 
-constexpr std::string_view names[] = {"scalar_loop",       "fp32_words",    "fp64_words",     "native_half",
-                                      "half_nearest",      "half_rounded",  "bfloat_nearest", "processor",
-                                      "processor_options", "odd_in_single", "odd_by_double",  "odd_in_double",
-                                      "between_doubles"};
+constexpr std::string_view names[] = {"scalar_loop",       "fp32_words",     "fp64_words",     "native_half",
+                                      "half_nearest",      "half_rounded",   "bfloat_nearest", "processor",
+                                      "processor_options", "truncated",      "odd_in_single",  "odd_by_double",
+                                      "odd_in_double",     "between_doubles"};
 static_assert(std::size(names) == static_cast<std::size_t>(Kernel::between_doubles) + 1);
 
 /// Whether everything stays well within fp32's exponents: see kernels_arithmetic.hpp.
@@ -29,12 +29,21 @@ bool has_processor(Rounding rounding) {
 
 bool has_options(const Context& context) { return context.flush_inputs || context.flush_outputs || context.saturate; }
 
+/// Where rounding is an addition and nothing is flushed: see kernels_truncated.hpp.
+bool has_truncated(const FloatFormat& format, const Context& context, const KernelTable& kernels) {
+    if (context.rounding != Rounding::stochastic && context.rounding != Rounding::nearest_away) return false;
+    if (context.flush_inputs || context.flush_outputs) return false;
+    const auto storage = truncated_storage(format);
+    return storage && kernels.truncated[*storage][random_fraction][op_add] != nullptr;
+}
+
 /// A kernel of the format's own.
 Kernel own_kernel(const FloatFormat& format, const Context& context, Simd simd) {
     const bool nearest = context.rounding == Rounding::nearest_even;
     const bool of_processor = has_processor(context.rounding);
     const bool options = has_options(context);
     const KernelTable& kernels = kernels_of<KernelTable>(simd);
+    if (has_truncated(format, context, kernels)) return Kernel::truncated;
     if (format == formats::bf16 && nearest && (!options || kernels.bfloat_has_options)) return Kernel::bfloat_nearest;
     if (format == formats::fp32 && of_processor) return options ? Kernel::processor_options : Kernel::processor;
     if (format != formats::fp16) return Kernel::scalar_loop;
@@ -72,6 +81,12 @@ Path choose_path(const FloatFormat& to, const FloatFormat& from, const Context& 
     const KernelTable& kernels = kernels_of<KernelTable>(simd);
     const bool reads = from == formats::fp64 || Reader::make(from, context, kernels);
     if (!reads) return {Kernel::scalar_loop, simd, "no kernel reads the source's storage words"};
+    // A number rounded to odd keeps what a rounding to two digits less needs. Operands are flushed before.
+    const bool by_odd = from == formats::fp64 && bytes_of(to) <= 2 && to.precision() + 2 <= formats::fp32.precision() &&
+                        context.rounding != Rounding::stochastic && !context.flush_inputs;
+    if (by_odd && Writer::make(to, context, kernels)) {
+        return {Kernel::fp32_words, simd, "fp32 numbers, rounded to odd, say enough of fp64 numbers"};
+    }
     if (from == formats::fp64 || to == formats::fp64) {
         const bool inputs = from == formats::fp64;
         if (Writer64::make(to, inputs ? context : of_results(context), kernels))

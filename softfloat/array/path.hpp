@@ -20,6 +20,7 @@ enum class Kernel {
     bfloat_nearest,     // bf16, computed in fp32 or fp64
     processor,          // the processor's fp32 instructions
     processor_options,  // the same, operands and results flushed or saturated in passes of their own
+    truncated,          // computed toward zero, in fp32 or fp64; a part of the last place added, what is below dropped
     odd_in_single,      // decoded to fp32, computed to odd there, rounded and encoded
     odd_by_double,      // the same, computed in fp64
     odd_in_double,      // computed in fp64 to odd, rounded and encoded from there

@@ -44,6 +44,13 @@ void plan_operands(RoundingPlan& plan, const FloatFormat& format, const Context&
     plan.operand_sign = format.has_negative_zero() ? 0x80000000 : 0;
 }
 
+std::optional<Storage> truncated_storage(const FloatFormat& format) {
+    if (format == formats::fp16) return as_half;
+    if (format == formats::bf16) return as_bfloat;
+    if (const auto plan = make_plan(format, {}); plan && is_fp32_word(format, *plan)) return as_single;
+    return std::nullopt;
+}
+
 std::optional<Reader> Reader::make(const FloatFormat& format, const Context& context, const KernelTable& kernels) {
     const auto plan = make_plan(format, {});
     if (!plan) return std::nullopt;

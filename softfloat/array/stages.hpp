@@ -67,6 +67,9 @@ class BasicWriter {
 using Writer = BasicWriter<std::uint32_t>;
 using Writer64 = BasicWriter<std::uint64_t>;
 
+/// How the kernels of kernels_truncated.hpp store the format; nothing where there are none.
+std::optional<Storage> truncated_storage(const FloatFormat& format);
+
 /// Sets what the plan says of operands: flushed or not.
 void plan_operands(RoundingPlan& plan, const FloatFormat& format, const Context& context);
 

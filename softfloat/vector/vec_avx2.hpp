@@ -100,6 +100,7 @@ struct Avx2 {
     static constexpr int up = _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC;
 
     // To odd: see vec_portable.hpp.
+    static constexpr bool adds_to_odd_everywhere = false;
     static Float add_to_odd(Float a, Float b) { return two_sum_to_odd<Avx2>(a, b); }
     static Double add_to_odd(Double a, Double b) { return two_sum_to_odd<Avx2>(a, b); }
     static Float fma_to_odd(Float a, Float b, Float c) { return add_to_odd(mul(a, b), c); }
@@ -274,6 +275,7 @@ struct Avx2 {
         static Mask equal(Int a, Int b) { return _mm256_cmpeq_epi64(a, b); }
         static Int select(Mask mask, Int yes, Int no) { return _mm256_blendv_epi8(no, yes, mask); }
         static Int where(Mask mask, Int yes) { return bit_and(mask, yes); }
+        static bool any(Mask mask) { return Avx2::any(mask); }
         static constexpr bool has_integer_part = false;
         template <int half>
         static Int from_words(__m256i words) {

@@ -91,6 +91,7 @@ struct Avx512 {
     static constexpr int zero = _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC;
     static constexpr int down = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
     static constexpr int up = _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC;
+    static constexpr bool adds_to_odd_everywhere = true;
     static Float add_to_odd(Float a, Float b) {
         return odd(_mm512_add_round_ps(a, b, zero), _mm512_add_round_ps(a, b, down), _mm512_add_round_ps(a, b, up));
     }
@@ -251,6 +252,7 @@ struct Avx512 {
         static Mask equal(Int a, Int b) { return _mm512_cmpeq_epi64_mask(a, b); }
         static Int select(Mask mask, Int yes, Int no) { return _mm512_mask_mov_epi64(no, mask, yes); }
         static Int where(Mask mask, Int yes) { return _mm512_maskz_mov_epi64(mask, yes); }
+        static bool any(Mask mask) { return mask != 0; }
         static constexpr bool has_integer_part = true;
         static Int integer_part(Int x, Int exponent) {
             return _mm512_cvttpd_epu64(_mm512_scalef_pd(_mm512_castsi512_pd(x), _mm512_castsi512_pd(exponent)));

@@ -12,6 +12,7 @@
 //     all_sign                   all bits the sign bit
 //     select, where              yes or no; yes or 0
 //     add_to_odd, fma_to_odd     rounded to odd (kernels_arithmetic.hpp); the product of fma_to_odd must be exact
+//     adds_to_odd_everywhere     fp32 sums that overflow, too, are rounded to odd: to the largest number
 //     sign_bits                  of fp64 lanes: one bit per lane, the first lane's lowest
 //     truncate                   to int32, toward zero; unspecified outside int32
 //     canonical_nan              fp32 words with every NaN replaced by the one quiet NaN
@@ -160,6 +161,7 @@ struct Portable {
                                                                          << 1;
     }
 
+    static constexpr bool adds_to_odd_everywhere = false;
     static Float add_to_odd(Float a, Float b) { return two_sum_to_odd<Portable>(a, b); }
     static Double add_to_odd(Double a, Double b) { return two_sum_to_odd<Portable>(a, b); }
     static Float fma_to_odd(Float a, Float b, Float c) { return add_to_odd(mul(a, b), c); }
@@ -355,6 +357,7 @@ struct Portable {
         static Mask equal(Int a, Int b) { return mask_of(a == b); }
         static Int select(Mask mask, Int yes, Int no) { return (mask & yes) | (~mask & no); }
         static Int where(Mask mask, Int yes) { return mask & yes; }
+        static bool any(Mask mask) { return (mask[0] | mask[1]) != 0; }
         static constexpr bool has_integer_part = false;
         template <int half>
         static Int from_words(Portable::Int words) {

@@ -30,6 +30,15 @@ inline constexpr int roundings = 7;
 using ArithmeticKernel = void (*)(const RoundingPlan&, const void* a, const void* b, const void* c, void* out,
                                   std::size_t count);
 
+/// The same where rounding is an addition; the control register must say toward zero. Returns how many elements, from
+/// the first on, are done: fewer than `count` where the next one, within the next 16, is undecided.
+using TruncatedKernel = std::size_t (*)(const RoundingPlan64&, const void* a, const void* b, const void* c, void* out,
+                                        std::size_t count);
+/// What the operands of these kernels are: fp16; bf16; fp32 words.
+enum Storage : int { as_half, as_bfloat, as_single, storages };
+/// What is added to a magnitude, in units of its last place.
+enum Fraction : int { a_half, random_fraction, fractions };
+
 /// A null entry says that there is no such kernel, and another way must be taken.
 struct KernelTable {
     RoundKernel round[roundings][ranges];      // fp32 -> fp32 on the format's grid
@@ -42,6 +51,7 @@ struct KernelTable {
     RoundKernel64 encode16_64[roundings][ranges];
     RoundKernel64 encode8_64[roundings][ranges];
     RoundKernel widen;                           // fp32 -> fp64
+    RoundKernel narrow_odd;                      // fp64 -> fp32, to odd
     RoundKernel flush;                           // fp32 -> fp32: magnitudes below plan.operand_below become zeros
     ArithmeticKernel odd_by_single[operations];  // fp32 -> fp32, to odd: see kernels_arithmetic.hpp
     ArithmeticKernel odd_by_double[operations];
@@ -51,6 +61,8 @@ struct KernelTable {
     ArithmeticKernel half[roundings][operations];  // fp16 -> fp16 as the plan says; none for stochastic
     ArithmeticKernel bfloat_nearest[operations];   // bf16 -> bf16, to nearest even
     bool bfloat_has_options;                       // ... and flushes and saturates as the plan says
+    // By storage and fraction: see kernels_truncated.hpp. None for fp16 where the kit has no instructions for it.
+    TruncatedKernel truncated[storages][fractions][operations];
 
     static const KernelTable portable, avx2, avx512;  // chosen by kernels_of (softfloat/vector/dispatch.hpp)
 };

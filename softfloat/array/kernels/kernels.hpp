@@ -5,6 +5,7 @@
 #include "softfloat/array/kernels/kernels_convert.hpp"
 #include "softfloat/array/kernels/kernels_round.hpp"
 #include "softfloat/array/kernels/kernels_stochastic.hpp"
+#include "softfloat/array/kernels/kernels_truncated.hpp"
 
 namespace ulp::array {
 namespace {
@@ -47,6 +48,12 @@ constexpr void fill_half(KernelTable& table) {
     fill.template operator()<odd>();
 }
 
+template <class Vec, class Kind>
+constexpr void fill_truncated(TruncatedKernel (&rows)[fractions][operations]) {
+    fill_truncated<Vec, Kind, HalfFractions<Vec>>(rows[a_half]);
+    fill_truncated<Vec, Kind, RandomFractions<Vec>>(rows[random_fraction]);
+}
+
 template <class Vec>
 constexpr KernelTable make_kernels() {
     KernelTable table{};
@@ -63,6 +70,7 @@ constexpr KernelTable make_kernels() {
     table.decode8[no_negative_zero] = map_array<Vec, Decode8<Vec, no_negative_zero>>;
     fill_wide<typename Vec::Wide>(table);
     table.widen = map_array<Vec, Widen<Vec>>;
+    table.narrow_odd = map_array<Vec, NarrowOdd<Vec>>;
     table.flush = map_array<Vec, FlushOperand<Vec>>;
     fill_operations<Vec, OddBySingle<Vec>>(table.odd_by_single);
     fill_operations<Vec, OddByDouble<Vec>>(table.odd_by_double);
@@ -71,9 +79,12 @@ constexpr KernelTable make_kernels() {
     if constexpr (Vec::has_half) {
         fill_operations<Vec, HalfNearest<Vec>>(table.half_nearest);
         fill_half<Vec>(table);
+        fill_truncated<Vec, HalfTruncated<Vec>>(table.truncated[as_half]);
     }
     fill_operations<Vec, BfloatNearest<Vec>>(table.bfloat_nearest);
     table.bfloat_has_options = true;
+    fill_truncated<Vec, BfloatTruncated<Vec>>(table.truncated[as_bfloat]);
+    fill_truncated<Vec, SingleTruncated<Vec>>(table.truncated[as_single]);
     return table;
 }
 

@@ -66,6 +66,7 @@ Doubles<Vec> in_double(typename Vec::Int a, typename Vec::Int b, typename Vec::I
 }
 template <class Vec, Operation op>
 typename Vec::Int by_double(typename Vec::Int a, typename Vec::Int b, typename Vec::Int c) {
+    if constexpr (op == op_add && Vec::adds_to_odd_everywhere) return by_single<Vec, op>(a, b, c);
     const auto [low, high] = in_double<Vec, op, false>(a, b, c);
     return Vec::narrow_odd(low, high);
 }

@@ -91,6 +91,16 @@ struct Widen {
         Vec::store(bytes + 4 * Vec::lanes, Vec::widen_high(x));
     }
 };
+template <class Vec>
+struct NarrowOdd {
+    static constexpr std::size_t from_size = 8;
+    static constexpr std::size_t to_size = 4;
+    static void apply(const RoundingPlan&, const void* in, void* out) {
+        const auto* bytes = static_cast<const unsigned char*>(in);
+        const auto high = Vec::load_double(bytes + 4 * Vec::lanes);
+        Vec::store(out, Vec::canonical_nan(Vec::narrow_odd(Vec::load_double(bytes), high)));
+    }
+};
 
 }  // namespace
 }  // namespace ulp::array

@@ -52,17 +52,17 @@ PhiloxStream philox_stream(const Plan& plan) {
     return stream;
 }
 
-/// The words of `group_blocks` Philox blocks from `block` on, in order (softfloat/support/philox.hpp is the plain
-/// definition). All numbers of the blocks have one upper half. With that, half of the first two rounds is the same for
-/// all blocks.
-template <class Vec>
+/// The words of the Philox blocks that `registers` of 64-bit lanes hold, from `block` on, in order
+/// (softfloat/support/philox.hpp is the plain definition). All numbers of the blocks have one upper half. With that,
+/// half of the first two rounds is the same for all blocks.
+template <class Vec, int registers>
 void philox_words(const PhiloxStream& stream, std::uint64_t block, typename Vec::Int* words) {
     using Wide = typename Vec::Wide;
     const std::uint64_t low = 0xFFFFFFFF;
     const std::uint64_t p1 = stream.words[0] * philox_factors[1];
     const std::uint64_t p0 = ((p1 >> 32 ^ block >> 32 ^ stream.keys[0][0]) & low) * philox_factors[0];
-    PhiloxWords<Wide> c[chains];
-    for (int chain = 0; chain < chains; ++chain) {
+    PhiloxWords<Wide> c[registers];
+    for (int chain = 0; chain < registers; ++chain) {
         const auto number = Wide::block_numbers(block + static_cast<std::uint64_t>(chain * Wide::lanes));
         const auto first = Wide::mul_lower(number, Wide::set(philox_factors[0]));
         const auto c2 = Wide::xor3(Wide::upper(first), Wide::set(stream.words[1]), Wide::set(stream.keys[0][1]));
@@ -73,9 +73,9 @@ void philox_words(const PhiloxStream& stream, std::uint64_t block, typename Vec:
     for (int round = 2; round < philox_rounds; ++round) {
         for (auto& each : c) philox_round<Wide>(each, stream.keys[round][0], stream.keys[round][1]);
     }
-    for (int chain = 0; chain < chains; ++chain) {
+    for (int chain = 0; chain < registers; ++chain) {
         const auto& [c0, c1, c2, c3] = c[chain];
-        Wide::in_order(c0, c1, c2, c3, words + chain * group_registers<Vec> / chains);
+        Wide::in_order(c0, c1, c2, c3, words + 2 * chain);
     }
 }
 
@@ -95,7 +95,7 @@ template <class Vec, KernelRange range, template <class, KernelRange> class To>
     constexpr std::size_t in_step = sizeof(typename Vec::Word) * Vec::lanes;
     constexpr std::size_t out_step = To<Vec, range>::size * Vec::lanes;
     typename Kit::Int words[group_registers<Kit>];
-    philox_words<Kit>(stream, block, words);
+    philox_words<Kit, chains>(stream, block, words);
     const auto kept = Kit::set(plan.kept_bits);
     for (std::size_t i = 0; i < group_registers<Kit>; ++i) {
         const auto random = Kit::bit_and(words[i], kept);

@@ -211,6 +211,40 @@ TEST_CASE("fp32 sums that two fp64 numbers do not decide are rounded stochastica
     check({"fp32", ulp::formats::fp32}, context, operands);
 }
 
+TEST_CASE("results that fp32 and fp64 do not decide are rounded stochastically as the scalar operations do") {
+    // Each c is made so that a * b + c, or a + c, is just the next number with the element's fraction, or just is not.
+    const Context context{.rounding = Rounding::stochastic, .random_bits = 32, .seed = 6};
+    const auto half = [](double x) {
+        Context exact;
+        return ulp::convert_bits(ulp::formats::fp16, ulp::formats::fp64, std::bit_cast<std::uint64_t>(x), exact);
+    };
+    Operands halves;   // 1 + c + something small: sums beyond fp32's digits
+    Operands singles;  // the same beyond fp64's, by a product
+    for (std::size_t i = 0; i < 40001; ++i) {
+        const double missing = 0x1p32 - static_cast<double>(random_for(context, i));
+        halves.a.push_back(half(i % 3 == 0 ? 1 : 1 + 0x1p-10));
+        halves.b.push_back(half(missing * 0x1p-42));
+        halves.c.push_back(half(missing * 0x1p-42 - 0x1p-24 * static_cast<double>(i % 5)));
+        const auto single = static_cast<float>(missing * 0x1p-55);
+        singles.a.push_back(std::bit_cast<std::uint32_t>(single));
+        singles.b.push_back(0x3F800000 - static_cast<std::uint32_t>(i % 3));
+        singles.c.push_back(0x3F800000);
+    }
+    check({"fp16", ulp::formats::fp16}, context, halves);
+    check({"fp32", ulp::formats::fp32}, context, singles);
+}
+
+TEST_CASE("the random numbers of arithmetic go on where the numbers of Philox blocks leave 32 bits") {
+    for (const auto& format : {ulp::formats::fp16, ulp::formats::bf16, ulp::formats::fp32}) {
+        const Operands operands = first_of(operands_for(format), 1500);
+        for (const std::uint64_t before : {1, 2, 3, 700}) {
+            const std::uint64_t first = (std::uint64_t{1} << 34) - before;
+            check({"at block 2^32", format}, {.rounding = Rounding::stochastic, .random_bits = 32, .first = first},
+                  operands);
+        }
+    }
+}
+
 TEST_CASE("typed arithmetic on spans, of every length, beside and onto its operands") {
     using ulp::bf16;
     using ulp::fp16;
@@ -261,7 +295,7 @@ TEST_CASE("the caller's rounding, flushing of subnormals and flags neither chang
         const Operands operands = first_of(operands_for(format), 8001);
         for (int i = 0; i < ulp::array::operations; ++i) {
             const auto op = static_cast<Operation>(i);
-            for (const Rounding rounding : {Rounding::nearest_even, Rounding::down}) {
+            for (const Rounding rounding : {Rounding::nearest_even, Rounding::down, Rounding::nearest_away}) {
                 const Words expected = operate_each(format, op, {.rounding = rounding}, operands);
                 for (const Simd simd : ulp::supported_simd()) {
                     _mm_setcsr(hostile);
@@ -277,6 +311,27 @@ TEST_CASE("the caller's rounding, flushing of subnormals and flags neither chang
     }
 }
 #endif
+
+TEST_CASE("the comparison finds the random numbers of another element, and one random bit too few") {
+    for (const auto& format : {ulp::formats::fp16, ulp::formats::bf16, ulp::formats::tf32, ulp::formats::fp32}) {
+        const Operands operands = operands_for(format);
+        const Context claimed{.rounding = Rounding::stochastic, .random_bits = 8, .seed = 4};
+        Context other_element = claimed;
+        other_element.first = 1;
+        Context too_few = claimed;
+        too_few.random_bits = 7;
+        for (int i = 0; i < ulp::array::operations; ++i) {
+            const auto op = static_cast<Operation>(i);
+            const Words expected = operate_each(format, op, claimed, operands);
+            for (const Simd simd : ulp::supported_simd()) {
+                for (const Context& made : {other_element, too_few}) {
+                    std::string first;
+                    CHECK(mismatches(expected, operate_array(format, op, made, operands, simd), operands, first) != 0);
+                }
+            }
+        }
+    }
+}
 
 TEST_CASE("the comparison finds wrong arithmetic on every path: one rounding made, another claimed") {
     for (const auto& format : {ulp::formats::fp16, ulp::formats::bf16, ulp::formats::tf32, ulp::formats::fp32,

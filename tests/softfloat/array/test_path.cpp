@@ -111,3 +111,29 @@ TEST_CASE("the default of each format is the kernel that the page of speeds name
     CHECK(kernel(ulp::formats::e4m3) == Kernel::odd_in_single);
     CHECK(kernel(ulp::formats::tf32) == Kernel::odd_by_double);
 }
+
+TEST_CASE("fp64 numbers become short ones by way of fp32, but where more digits or the operands' own size decide") {
+    const auto kernel = [](const FloatFormat& format, const Context& context) {
+        return ulp::array::choose_path(format, ulp::formats::fp64, context, Simd::portable).kernel;
+    };
+    CHECK(kernel(ulp::formats::fp16, {}) == Kernel::fp32_words);
+    CHECK(kernel(ulp::formats::e4m3, {.rounding = Rounding::up}) == Kernel::fp32_words);
+    CHECK(kernel(ulp::formats::fp16, {.flush_inputs = true}) == Kernel::fp64_words);
+    CHECK(kernel(ulp::formats::fp16, {.rounding = Rounding::stochastic, .random_bits = 1}) == Kernel::fp64_words);
+    CHECK(kernel(ulp::formats::fp32, {}) == Kernel::fp64_words);
+}
+
+TEST_CASE("rounding that is an addition has kernels of its own, but where something is flushed") {
+    const auto kernel = [](const FloatFormat& format, const Context& context) {
+        return ulp::array::choose_path(ulp::array::op_fma, format, context, Simd::portable).kernel;
+    };
+    const Context chance{.rounding = Rounding::stochastic, .random_bits = 32};
+    for (const Context& context : {chance, Context{.rounding = Rounding::nearest_away}}) {
+        CHECK(kernel(ulp::formats::fp32, context) == Kernel::truncated);
+        CHECK(kernel(ulp::formats::tf32, context) == Kernel::truncated);
+        CHECK(kernel(ulp::formats::bf16, context) == Kernel::truncated);
+    }
+    Context flushing = chance;
+    flushing.flush_outputs = true;
+    CHECK(kernel(ulp::formats::fp32, flushing) == Kernel::between_doubles);
+}

@@ -1,0 +1,324 @@
+// Arithmetic whose last place is decided by an addition: stochastic rounding, and ties away from zero. Both increase
+// the magnitude of x by a fraction of the last place, a random one or a half, and drop what is left below that place:
+//
+//     |x|:  1.kkkkkkkkkk dddddddddddd...  +  0.rrrrrrrr... of the last k,  then toward zero
+//
+// x itself is computed toward zero, as the processor's control register must say, with t digits. No number of t digits
+// lies between that result and x, so "x is at least y" is true of both or of neither, for each y of at most t digits.
+// The question here is of that kind: y is the next number of the format, of p digits, without the fraction, of r bits.
+// So t >= p + r decides it; otherwise only results are undecided whose dropped digits and fraction add up to all ones.
+//
+// See kernels_round.hpp for how this file is compiled.
+#pragma once
+
+#include "softfloat/array/kernels/kernels_arithmetic.hpp"
+#include "softfloat/array/kernels/kernels_stochastic.hpp"
+
+namespace ulp::array {
+namespace {
+
+/// Fractions in units of 2^-32, one for each element: of random bits.
+template <class Vec>
+class RandomFractions {
+  public:
+    static constexpr int chains = 5;  // the processor overlaps groups by itself
+    static constexpr std::size_t group = 4 * chains * Vec::Wide::lanes;
+    explicit RandomFractions(const RoundingPlan64& plan)
+        : stream_(philox_stream(plan)), block_(plan.block), kept_(Vec::set(plan.kept_bits)) {
+        if (plan.skip == 0) return;
+        left_over_ = 4 - plan.skip;
+        philox_words<Vec, chains>(stream_, block_++, words_ + 1);
+        copy_bytes(first() + 4 * group, reinterpret_cast<const unsigned char*>(words_ + 1) + 4 * plan.skip,
+                   4 * left_over_);
+    }
+    /// Goes on to the next group.
+    void advance() {
+        if (left_over_ != 0) copy_bytes(first(), first() + 4 * group, 4 * left_over_);
+        philox_words<Vec, chains>(stream_, block_, words_ + 1);
+        block_ += group / 4;
+    }
+    /// A register of the group.
+    [[nodiscard]] typename Vec::Int at(std::size_t i) {
+        return Vec::bit_and(Vec::load(first() + sizeof(typename Vec::Int) * i), kept_);
+    }
+
+  private:
+    /// Words that the last block had left over stand before those of the group.
+    unsigned char* first() { return reinterpret_cast<unsigned char*>(words_ + 1) - 4 * left_over_; }
+    PhiloxStream stream_;
+    std::uint64_t block_;
+    typename Vec::Int kept_;
+    std::size_t left_over_ = 0;
+    typename Vec::Int words_[1 + group / Vec::lanes];
+};
+/// The same, always a half.
+template <class Vec>
+struct HalfFractions {
+    static constexpr std::size_t group = 4 * Vec::lanes;
+    explicit HalfFractions(const RoundingPlan64&) {}
+    void advance() {}
+    [[nodiscard]] typename Vec::Int at(std::size_t) { return Vec::set(sign_bit<Vec>); }
+};
+
+/// In fp64, which holds more digits than fp32 operands have: sums of products, too, are rounded once.
+template <class Vec, Operation op>
+typename Vec::Double operate_in_double(typename Vec::Double a, typename Vec::Double b, typename Vec::Double c) {
+    if constexpr (op == op_add) return Vec::add(a, b);
+    if constexpr (op == op_multiply) return Vec::mul(a, b);
+    if constexpr (op == op_divide) return Vec::div(a, b);
+    if constexpr (op == op_sqrt) return Vec::sqrt(a);
+    if constexpr (op == op_fma) return Vec::add(Vec::mul(a, b), c);
+}
+/// Words of fp64, those of the lower and those of the upper half of the lanes.
+template <class Vec>
+struct WideWords {
+    using Int = typename Vec::Wide::Int;
+    using Double = typename Vec::Double;
+    Int low, high;
+    [[nodiscard]] typename Vec::Int narrow() const {
+        return Vec::as_int(Vec::narrow(reinterpret_cast<Double>(low), reinterpret_cast<Double>(high)));
+    }
+};
+template <class Vec, Operation op>
+WideWords<Vec> wide_words(typename Vec::Int a, typename Vec::Int b, typename Vec::Int c) {
+    using Wide = typename Vec::Wide::Int;
+    const auto low = operate_in_double<Vec, op>(Vec::widen_low(a), Vec::widen_low(b), Vec::widen_low(c));
+    const auto high = operate_in_double<Vec, op>(Vec::widen_high(a), Vec::widen_high(b), Vec::widen_high(c));
+    return {reinterpret_cast<Wide>(low), reinterpret_cast<Wide>(high)};
+}
+
+/// x with the fraction added, for any x: tiny ones, zeros, infinities and NaNs, and those that overflow. `fraction` in
+/// the upper halves of the lanes.
+template <class Vec>
+typename Vec::Wide::Int with_fraction(const RoundingPlan64& plan, typename Vec::Wide::Int x,
+                                      typename Vec::Wide::Int fraction) {
+    using Wide = typename Vec::Wide;
+    using Double = typename Vec::Double;
+    const auto as_double = [](typename Wide::Int word) { return reinterpret_cast<Double>(word); };
+    const auto sign = Wide::bit_and(x, Wide::set(sign_bit<Wide>));
+    const auto a = Wide::bit_xor(x, sign);
+    const auto binade =
+        Wide::max(Wide::bit_and(a, Wide::set(infinity_word<Wide>)), Wide::set(plan.code_smallest_normal));
+    // 2^-32 of the last place, with the sign of x.
+    const std::uint64_t below = fraction_bits<Wide> - plan.cut + 32;
+    const auto unit = Wide::bit_or(Wide::sub(binade, Wide::set(below << fraction_bits<Wide>)), sign);
+    constexpr double two_52 = 0x1p52;
+    const auto units = Vec::sub(as_double(Wide::bit_or(Wide::upper(fraction), Wide::set(std::uint64_t{0x433} << 52))),
+                                Vec::set_double(two_52));
+    const auto sum = reinterpret_cast<typename Wide::Int>(Vec::add(as_double(x), Vec::mul(units, as_double(unit))));
+    const auto magnitude = Wide::and_not(sum, Wide::set(sign_bit<Wide>));
+    const auto overflows = Wide::greater(magnitude, Wide::set(plan.largest + (std::uint64_t{1} << plan.cut) - 1));
+    const auto limited = Wide::select(overflows, Wide::bit_or(Wide::set(plan.overflow_away), sign), sum);
+    return Wide::select(Wide::greater(a, Wide::set(infinity_word<Wide>)), x, limited);
+}
+template <class Vec>
+WideWords<Vec> with_fraction(const RoundingPlan64& plan, const WideWords<Vec>& x, typename Vec::Int fraction) {
+    using Wide = typename Vec::Wide;
+    return {with_fraction<Vec>(plan, x.low, Wide::template from_words<0>(fraction)),
+            with_fraction<Vec>(plan, x.high, Wide::template from_words<1>(fraction))};
+}
+
+/// Whether results can be too small for the format's last place to be as far below their first digit as for others:
+/// sums are exact there, and square roots never are so small.
+constexpr bool can_be_tiny(Operation op) { return op == op_multiply || op == op_divide || op == op_fma; }
+
+/// Which fp32 words are ordinary: their magnitudes lie between two others, these excluded; only below the upper one
+/// where the operation's results cannot be tiny.
+template <class Vec>
+struct Ordinary {
+    typename Vec::Int first, span, last;  // of magnitudes times 2
+    Ordinary(std::uint32_t low, std::uint32_t high)
+        : first(Vec::set(2 * low + 2)), span(Vec::set(2 * (high - low) - 4)), last(Vec::set(2 * high - 2)) {}
+    template <Operation op>
+    [[nodiscard]] bool all(typename Vec::Int x) const {
+        const auto twice = Vec::add(x, x);  // the sign falls off
+        if constexpr (can_be_tiny(op)) return !Vec::any(Vec::greater_unsigned(Vec::sub(twice, first), span));
+        return !Vec::any(Vec::greater_unsigned(twice, last));
+    }
+    /// The same, without the sums for which x is a NaN.
+    template <Operation op>
+    [[nodiscard]] bool all_but_nans(typename Vec::Int sum, typename Vec::Int x) const {
+        const auto magnitude = Vec::and_not(x, Vec::set(sign_bit<Vec>));
+        const auto nan = Vec::greater(magnitude, Vec::set(infinity_word<Vec>));
+        return all<op>(Vec::select(nan, Vec::set(0x3F800000), sum));
+    }
+};
+
+/// The fp32 word of a positive number from its fp64 word.
+inline std::uint32_t narrow_word(std::uint64_t word) {
+    return static_cast<std::uint32_t>((word - (std::uint64_t{1023 - 127} << 52)) >> 29);
+}
+
+/// fp32 and formats with its exponents, by way of fp64.
+template <class Vec>
+class ThroughDouble {
+  public:
+    explicit ThroughDouble(const RoundingPlan64& plan)
+        : plan_(plan),
+          ordinary_(narrow_word(plan.code_smallest_normal), narrow_word(plan.largest)),
+          unused_(Vec::Wide::set(word_bits<typename Vec::Wide> - plan.cut)),
+          dropped_(Vec::set(static_cast<std::uint32_t>((std::uint64_t{1} << (plan.cut - 29)) - 1))),
+          near_next_(Vec::Wide::set((std::uint64_t{1} << plan.cut) - 4)),
+          may_be_undecided_(plan.cut < 32 && plan.kept_bits << plan.cut != 0) {}
+
+    /// Whether the results are decided. If so they are fp32 words.
+    template <Operation op>
+    bool compute(typename Vec::Int a, typename Vec::Int b, typename Vec::Int c, typename Vec::Int fraction,
+                 typename Vec::Int& result) const {
+        using Wide = typename Vec::Wide;
+        const WideWords<Vec> x = wide_words<Vec, op>(a, b, c);
+        WideWords<Vec> sum{Wide::add(x.low, Wide::shift_right(Wide::template from_words<0>(fraction), unused_)),
+                           Wide::add(x.high, Wide::shift_right(Wide::template from_words<1>(fraction), unused_))};
+        auto word = sum.narrow();
+        if (__builtin_expect(!ordinary_.template all<op>(word), 0)) {
+            if (!ordinary_.template all_but_nans<op>(word, x.narrow())) sum = with_fraction<Vec>(plan_, x, fraction);
+            word = Vec::canonical_nan(sum.narrow());
+        }
+        result = Vec::and_not(word, dropped_);
+        return !may_be_undecided_ || !(is_near_next(sum.low) || is_near_next(sum.high));
+    }
+
+  private:
+    /// By less than 4 units of fp64: what is unknown of x and what falls off the sum are below 3.
+    bool is_near_next(typename Vec::Wide::Int sum) const {
+        using Wide = typename Vec::Wide;
+        return Wide::any(Wide::equal(Wide::bit_and(sum, near_next_), near_next_));
+    }
+    RoundingPlan64 plan_;
+    Ordinary<Vec> ordinary_;
+    typename Vec::Wide::Int unused_;  // of the fractions' bits
+    typename Vec::Int dropped_;
+    typename Vec::Wide::Int near_next_;
+    bool may_be_undecided_;
+};
+template <class Vec>
+struct SingleTruncated : ThroughDouble<Vec> {
+    using ThroughDouble<Vec>::ThroughDouble;
+    static constexpr std::size_t size = 4;
+    static typename Vec::Int load(const void* p) { return Vec::load(p); }
+    static void store(void* p, typename Vec::Int x) { Vec::store(p, x); }
+};
+template <class Vec>
+struct BfloatTruncated : ThroughDouble<Vec> {
+    using ThroughDouble<Vec>::ThroughDouble;
+    static constexpr std::size_t size = 2;
+    static typename Vec::Int load(const void* p) { return Vec::shift_left(Vec::load16(p), Vec::set(16)); }
+    static void store(void* p, typename Vec::Int x) { Vec::store16(p, Vec::shift_right(x, Vec::set(16))); }
+};
+/// fp16 in fp32; by way of fp64 what that leaves undecided, and what overflows.
+template <class Vec>
+class HalfTruncated {
+  public:
+    static constexpr std::size_t size = 2;
+    explicit HalfTruncated(const RoundingPlan64& plan) : plan_(plan), ordinary_(0, narrow_word(plan.largest)) {}
+    static typename Vec::Int load(const void* p) { return Vec::load_half(p); }
+    static void store(void* p, typename Vec::Int x) { Vec::template store_half<Vec::zero>(p, x); }
+
+    template <Operation op>
+    bool compute(typename Vec::Int a, typename Vec::Int b, typename Vec::Int c, typename Vec::Int fraction,
+                 typename Vec::Int& result) const {
+        const auto x = by_processor<Vec, op>(a, b, c);
+        result = can_be_tiny(op) ? sum_of_any(x, fraction) : Vec::add(x, Vec::template shift_right<32 - cut>(fraction));
+        const bool decided = is_exact<op> || !is_near_next(result);
+        if (__builtin_expect(!decided || !ordinary_.template all<op_add>(result), 0)) {
+            if (!decided || !ordinary_.template all_but_nans<op_add>(result, x)) {
+                result = with_fraction<Vec>(plan_, wide_words<Vec, op>(a, b, c), fraction).narrow();
+            }
+            result = Vec::canonical_nan(result);
+        }
+        return true;
+    }
+
+  private:
+    static constexpr int cut = 13;
+    template <Operation op>
+    static constexpr bool is_exact = op == op_multiply;
+    /// By less than 4 units of fp32: x and the fraction, each cut to 24 digits, and their sum lack less than one.
+    static bool is_near_next(typename Vec::Int sum) {
+        const auto near = Vec::set((1 << cut) - 4);
+        return Vec::any(Vec::equal(Vec::bit_and(sum, near), near));
+    }
+    /// x with the upper 24 bits of the fraction of its last place added; that of subnormals is 2^-24. The lower 8 bits
+    /// do not matter where x is exact: it has no digits below 2^-48.
+    static typename Vec::Int sum_of_any(typename Vec::Int x, typename Vec::Int fraction) {
+        const auto binade = Vec::max(Vec::bit_and(x, Vec::set(infinity_word<Vec>)), Vec::set((127 - 14) << 23));
+        const auto unit = Vec::sub(binade, Vec::set((10 + 24) << 23));
+        const auto sign = Vec::bit_and(x, Vec::set(sign_bit<Vec>));
+        const auto units = Vec::to_float(Vec::template shift_right<8>(fraction));
+        return Vec::as_int(Vec::fma(units, Vec::as_float(Vec::bit_or(unit, sign)), Vec::as_float(x)));
+    }
+    RoundingPlan64 plan_;
+    Ordinary<Vec> ordinary_;
+};
+
+template <class Vec, Operation op, class Kind>
+bool operate_register(const Kind& kind, const unsigned char* a, const unsigned char* b, const unsigned char* c,
+                      typename Vec::Int fraction, unsigned char* out) {
+    const auto x = Kind::load(a);
+    auto y = x;
+    auto z = x;
+    if constexpr (op != op_sqrt) y = Kind::load(b);
+    if constexpr (op == op_fma) z = Kind::load(c);
+    if constexpr (op == op_subtract) y = Vec::bit_xor(y, Vec::set(sign_bit<Vec>));
+    typename Vec::Int result;
+    if (!kind.template compute < op == op_subtract ? op_add : op > (x, y, z, fraction, result)) return false;
+    Kind::store(out, result);
+    return true;
+}
+/// The last elements, fewer than a register's.
+template <class Vec, Operation op, class Kind>
+bool operate_rest(const Kind& kind, const unsigned char* a, const unsigned char* b, const unsigned char* c,
+                  typename Vec::Int fraction, unsigned char* out, std::size_t count) {
+    unsigned char buffer[4][Kind::size * Vec::lanes] = {};
+    copy_bytes(buffer[0], a, Kind::size * count);
+    if constexpr (op != op_sqrt) copy_bytes(buffer[1], b, Kind::size * count);
+    if constexpr (op == op_fma) copy_bytes(buffer[2], c, Kind::size * count);
+    if (!operate_register<Vec, op>(kind, buffer[0], buffer[1], buffer[2], fraction, buffer[3])) return false;
+    copy_bytes(out, buffer[3], Kind::size * count);
+    return true;
+}
+
+template <class Vec, Operation op, class Kind, class Fractions>
+std::size_t operate_truncated(const RoundingPlan64& plan, const void* a, const void* b, const void* c, void* out,
+                              std::size_t count) {
+    constexpr std::size_t step = Kind::size * Vec::lanes;
+    constexpr std::size_t two = op != op_sqrt ? 1 : 0;  // an operand that is not there stays null
+    constexpr std::size_t three = op == op_fma ? 1 : 0;
+    const auto* pa = static_cast<const unsigned char*>(a);
+    const auto* pb = static_cast<const unsigned char*>(b);
+    const auto* pc = static_cast<const unsigned char*>(c);
+    auto* to = static_cast<unsigned char*>(out);
+    const Kind kind(plan);
+    Fractions fractions(plan);
+    std::size_t done = 0;
+    while (done < count) {
+        fractions.advance();
+        for (std::size_t i = 0; i < Fractions::group / Vec::lanes; ++i) {
+            const std::size_t left = count - done;
+            const auto fraction = fractions.at(i);
+            if (left < Vec::lanes) {
+                return operate_rest<Vec, op>(kind, pa, pb, pc, fraction, to, left) ? count : done;
+            }
+            if (!operate_register<Vec, op>(kind, pa, pb, pc, fraction, to)) return done;
+            done += Vec::lanes;
+            pa += step;
+            pb += two * step;
+            pc += three * step;
+            to += step;
+        }
+    }
+    return done;
+}
+
+template <class Vec, class Kind, class Fractions>
+constexpr void fill_truncated(TruncatedKernel (&row)[operations]) {
+    row[op_add] = operate_truncated<Vec, op_add, Kind, Fractions>;
+    row[op_subtract] = operate_truncated<Vec, op_subtract, Kind, Fractions>;
+    row[op_multiply] = operate_truncated<Vec, op_multiply, Kind, Fractions>;
+    row[op_divide] = operate_truncated<Vec, op_divide, Kind, Fractions>;
+    row[op_sqrt] = operate_truncated<Vec, op_sqrt, Kind, Fractions>;
+    row[op_fma] = operate_truncated<Vec, op_fma, Kind, Fractions>;
+}
+
+}  // namespace
+}  // namespace ulp::array
