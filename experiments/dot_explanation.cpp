@@ -247,8 +247,7 @@ std::uint32_t balanced_tree(const TensorCoreModel& model, const DotOperands& ope
 }  // namespace
 
 std::string explain_dot(const TensorCoreModel& model, const DotOperands& operands) {
-    const std::string text =
-        has_group_steps(model) ? explain_groups(model, operands) : explain_chained(model, operands);
+    const std::string text = is_fused(model) ? explain_groups(model, operands) : explain_chained(model, operands);
     return text + "result " + number(model.accumulator, chained(model, operands)) + "\n";
 }
 

@@ -9,18 +9,12 @@
 #include "engine/tensor/random.hpp"
 #include "experiments/framework/experiment.hpp"
 #include "experiments/shared/sources.hpp"
-#include "softfloat/matrix_units/integer_models.hpp"
+#include "softfloat/matrix_units/table/units.hpp"
 
 namespace ulp {
 namespace {
 
 using sources::cite;
-
-const IntegerRow& row_of(const std::string& key) {
-    const IntegerRow* row = find_integer_model(key);
-    if (row == nullptr) throw std::logic_error("there is no integer model " + key);
-    return *row;
-}
 
 /// A unit whose accumulators may be narrower than int32: a control, under which the claims fail.
 struct Unit {
@@ -35,11 +29,12 @@ struct Unit {
 };
 
 Unit unit_of(const RunContext& context, const std::string& key) {
-    return {row_of(key).model, static_cast<int>(context.settings.integer("accumulator_bits"))};
+    return {unit_model<IntegerModel>(key), static_cast<int>(context.settings.integer("accumulator_bits"))};
 }
 
-std::string evidence_of_row(const IntegerRow& row, Result& result) {
-    std::string text = fmt::format("{}: {}; {}", row.key, name_of(row.evidence), row.proof);
+std::string evidence_of_row(const std::string& key, Result& result) {
+    const UnitRow& row = find_unit(key);
+    std::string text = fmt::format("{}: {}; {}", key, name_of(row.evidence), row.proof);
     result.evidence(text);
     return text;
 }
@@ -68,9 +63,9 @@ Exhaustive all_pairs(const Unit& unit) {
 void claim_exhaustive(const RunContext& context, Result& result) {
     const std::string slide = cite(sources::volta_talk, "Turing: Int8, Int4, Int1; all accumulate into int32");
     for (const char* types : {"s8", "u8", "s8_u8", "s4", "u4", "s4_u4"}) {
-        const IntegerRow& row = row_of(fmt::format("sm_75:mma.{}.s32", types));
-        evidence_of_row(row, result);
-        const Exhaustive count = all_pairs(unit_of(context, row.key));
+        const std::string key = fmt::format("sm_75:mma.{}.s32", types);
+        evidence_of_row(key, result);
+        const Exhaustive count = all_pairs(unit_of(context, key));
         result.claim(fmt::format("exhaustive_{}", types), slide,
                      fmt::format("Every one of the {} pairs of {} operands gives the exact product, added to an int32.",
                                  count.pairs, types),
@@ -81,7 +76,7 @@ void claim_exhaustive(const RunContext& context, Result& result) {
 /// Eight single bits on each side, all 65536 pairs.
 void claim_bits(const RunContext& context, Result& result) {
     const Unit unit = unit_of(context, "sm_75:mma.b1_xor.s32");
-    evidence_of_row(row_of("sm_75:mma.b1_xor.s32"), result);
+    evidence_of_row("sm_75:mma.b1_xor.s32", result);
     int wrong_count = 0;
     int wrong_sign = 0;
     for (unsigned x = 0; x < 256; ++x) {
@@ -116,7 +111,7 @@ std::int32_t largest_products(const Unit& unit, std::int64_t k) {
 void claim_overflow(const RunContext& context, Result& result) {
     const Unit wraps = unit_of(context, "sm_75:mma.s8.s32");
     const Unit clamps = unit_of(context, "sm_75:mma.s8.s32.satfinite");
-    evidence_of_row(row_of("sm_75:mma.s8.s32.satfinite"), result);
+    evidence_of_row("sm_75:mma.s8.s32.satfinite", result);
     const std::string place = cite(sources::ptx, "mma, .satfinite");
     result.claim("int32_holds", place, "int32 holds 131071 products of -128 * -128.", "2147467264",
                  fmt::format("{}", largest_products(wraps, 131071)));
@@ -158,8 +153,7 @@ void figure_overflow(const RunContext& context, Result& result) {
         "int32 holds 131071 of these products. From 131072 on the default sum wraps round to the most negative "
         "number, the saturating one stays at the top. For real data that is far away; integer sums are exact "
         "until then, in any order.",
-        evidence_of_row(row_of("sm_75:mma.s8.s32"), result) + ". " +
-            evidence_of_row(row_of("sm_75:mma.s8.s32.satfinite"), result)};
+        evidence_of_row("sm_75:mma.s8.s32", result) + ". " + evidence_of_row("sm_75:mma.s8.s32.satfinite", result)};
     Series exact{"exact", formats::fp64, {}};
     Series wraps{"wrapping", formats::fp64, {}};
     Series clamps{"saturating", formats::fp64, {}};

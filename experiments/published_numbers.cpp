@@ -12,7 +12,7 @@
 #include "experiments/shared/roofline_model.hpp"
 #include "experiments/shared/sources.hpp"
 #include "softfloat/array/block_scaled.hpp"
-#include "softfloat/matrix_units/models.hpp"
+#include "softfloat/matrix_units/table/units.hpp"
 #include "softfloat/text.hpp"
 
 namespace ulp {
@@ -94,12 +94,11 @@ void claim_chip(Result& result) {
     result.claim("tensor_cores", slide,
                  "512 products a clock and multiprocessor, 64 to a 4 x 4 x 4 Tensor Core: 8 each, 640 in all.", "640",
                  fmt::format("{}", gpu.multiprocessors * gpu.tensor_core_products / tile));
+    const UnitRow& v100 = find_unit("v100", "fp16", "fp32");
     result.claim("kernel_884", cite(sources::amp_slides, "look for 884 kernels"),
                  "884 in a kernel's name is the shape 8 x 8 x 4: V100's instruction sums 4 products.", "k = 4",
-                 fmt::format("k = {}", find_model("v100", "fp16", "fp32").model.instruction_k));
-    result.evidence(fmt::format("{}: {}; {}", find_model("v100", "fp16", "fp32").key(),
-                                name_of(find_model("v100", "fp16", "fp32").evidence),
-                                find_model("v100", "fp16", "fp32").proof));
+                 fmt::format("k = {}", v100.as<TensorCoreModel>()->instruction_k));
+    result.evidence(fmt::format("{}: {}; {}", v100.key(), name_of(v100.evidence), v100.proof));
     result.claim("linear_256", cite(sources::amp_slides, "How can I make sure Tensor Cores were used?"),
                  "The layer 256 x 1024 to 2048 in fp16 runs on Tensor Cores.", "",
                  refusal({Half::format, formats::fp32}, 256, 2048, 1024));

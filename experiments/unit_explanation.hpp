@@ -8,7 +8,7 @@
 
 #include "experiments/dot_explanation.hpp"
 #include "softfloat/matrix_units/block_scaled.hpp"
-#include "softfloat/matrix_units/integer_models.hpp"
+#include "softfloat/matrix_units/integer_model.hpp"
 
 namespace ulp {
 

@@ -22,15 +22,15 @@ struct Candidate {
 std::vector<Candidate> candidates(const LibraryProduct& product, int architecture) {
     std::vector<Candidate> list;
     if (!is_float(product.a)) return list;
-    for (const ModelRow& row : model_table()) {
+    for (const auto& [row, model] : rows_of<TensorCoreModel>()) {
         if (row.architecture != architecture_name(architecture)) continue;
-        if (row.model.a_format != format_of(product.b) || row.model.b_format != format_of(product.a) ||
-            row.model.accumulator != format_of(product.accumulator)) {
+        if (model.a_format != format_of(product.b) || model.b_format != format_of(product.a) ||
+            model.accumulator != format_of(product.accumulator)) {
             continue;
         }
-        list.push_back({row.key(), row.model});
+        list.push_back({row.key(), model});
         if (row.instruction != "mma") continue;
-        TensorCoreModel half = row.model;
+        TensorCoreModel half = model;
         half.instruction_k /= 2;
         half.group_size = std::min(half.group_size, half.instruction_k);
         list.push_back({fmt::format("{}.k{}", row.key(), half.instruction_k), half});

@@ -9,7 +9,7 @@
 
 #include "gpu/cublas.hpp"
 #include "gpu/sum_order.hpp"
-#include "softfloat/matrix_units/models.hpp"
+#include "softfloat/matrix_units/table/units.hpp"
 
 namespace ulp::gpu {
 

@@ -5,7 +5,7 @@
 
 #include "gpu/instruction.hpp"
 #include "softfloat/matrix_units/chained_units.hpp"
-#include "softfloat/matrix_units/integer_models.hpp"
+#include "softfloat/matrix_units/integer_model.hpp"
 
 namespace ulp::gpu {
 

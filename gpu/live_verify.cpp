@@ -63,10 +63,10 @@ LiveComparison compare(const Executor& executor, const RecordedSet& set, const I
     result.set = fmt::format("{} {}->{}", set.gpu, set.input, set.output);
     result.instruction = row.name();
     result.rows = static_cast<std::uint64_t>(set.rows);
-    const ModelRow* model = model_of(set);
+    const auto model = model_of(set);
     const std::string here = architecture_name(executor.info().architecture);
     result.must_equal_recorded =
-        model != nullptr && model->architecture == here && model->instruction == name_of(row.family);
+        model && model->row.architecture == here && model->row.instruction == name_of(row.family);
     HostProduct live = dots_of(set, row);
     HostProduct expected = live;
     executor.run(live);

@@ -9,7 +9,7 @@
 #include "gpu/exact_dot.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
-#include "softfloat/matrix_units/models.hpp"
+#include "softfloat/matrix_units/table/units.hpp"
 
 namespace ulp::gpu {
 namespace {
@@ -20,11 +20,11 @@ std::string key_of(const Instruction& instruction, int architecture, Family fami
                        name_of(instruction.accumulator));
 }
 
-const ModelRow* find_row(const std::string& key) {
-    for (const ModelRow& row : model_table()) {
-        if (row.key() == key) return &row;
-    }
-    return nullptr;
+/// The model of the row with that key, if there is such a row and its model is of that kind.
+template <class Model>
+const Model* model_or_null(const std::string& key) {
+    const UnitRow* row = unit_or_null(key);
+    return row == nullptr ? nullptr : row->as<Model>();
 }
 
 std::uint64_t integer_dot(const HostProduct& p, std::uint64_t row, std::uint64_t column, std::uint64_t c) {
@@ -134,13 +134,15 @@ void product_by_model(HostProduct& p, const TensorCoreModel& model) {
 
 std::optional<PromisedModel> promised_model(const Instruction& instruction, int architecture) {
     if (!is_float(instruction.a) || instruction.a == Element::fp64) return std::nullopt;
-    const ModelRow* row = find_row(key_of(instruction, architecture, instruction.family));
+    std::string key = key_of(instruction, architecture, instruction.family);
+    const auto* model = model_or_null<TensorCoreModel>(key);
     // The compiler turns wmma into mma instructions of k = 16, or of the row that the table has for it.
-    if (row == nullptr && instruction.family == Family::wmma) {
-        row = find_row(key_of(instruction, architecture, Family::mma));
+    if (model == nullptr && instruction.family == Family::wmma) {
+        key = key_of(instruction, architecture, Family::mma);
+        model = model_or_null<TensorCoreModel>(key);
     }
-    if (row == nullptr) return std::nullopt;
-    PromisedModel claimed{row->key(), row->model, row->model.instruction_k == instruction.shape.k};
+    if (model == nullptr) return std::nullopt;
+    PromisedModel claimed{key, *model, model->instruction_k == instruction.shape.k};
     claimed.model.a_format = format_of(instruction.a);  // with a register's padding
     claimed.model.b_format = format_of(instruction.b);
     claimed.model.instruction_k = instruction.shape.k;
@@ -151,14 +153,12 @@ std::optional<PromisedModel> promised_model(const Instruction& instruction, int 
 std::optional<ClaimedScaledModel> claimed_scaled_model(const Instruction& instruction, int architecture) {
     if (instruction.scaling == Scaling::none) return std::nullopt;
     const std::string key = key_of(instruction, architecture, instruction.family);
-    for (const BlockScaledRow& row : block_scaled_table()) {
-        if (row.key != key) continue;
-        ClaimedScaledModel claimed{key, row.model};
-        claimed.model.unscaled.a_format = format_of(instruction.a);
-        claimed.model.unscaled.b_format = format_of(instruction.b);
-        return claimed;
-    }
-    return std::nullopt;
+    const auto* model = model_or_null<BlockScaledModel>(key);
+    if (model == nullptr) return std::nullopt;
+    ClaimedScaledModel claimed{key, *model};
+    claimed.model.unscaled.a_format = format_of(instruction.a);
+    claimed.model.unscaled.b_format = format_of(instruction.b);
+    return claimed;
 }
 
 std::string claimed_key(const Instruction& instruction, int architecture) {
@@ -167,7 +167,7 @@ std::string claimed_key(const Instruction& instruction, int architecture) {
     // Integers and fp64, whose wmma is mma.
     const Family family = instruction.family == Family::wmma ? Family::mma : instruction.family;
     const std::string key = key_of(instruction, architecture, family) + (instruction.saturates ? ".satfinite" : "");
-    return find_integer_model(key) != nullptr || find_row(key) != nullptr ? key : "";
+    return unit_or_null(key) != nullptr ? key : "";
 }
 
 void product_by_model(HostProduct& p, const BlockScaledModel& model) {

@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 sources=(docs/playground/source/playground.cpp softfloat/{decimal,describe,format_names,rounding_names,text,support/nearest_names}.cpp
-    softfloat/matrix_units/{block_steps,models,table/aspects,table/hardware_runs}.cpp)
+    softfloat/matrix_units/{block_steps,policies}.cpp softfloat/matrix_units/table/{aspects,gpus,hardware_runs,rows*,units}.cpp)
 flags=(-std=c++20 -O2 -fexceptions -ffp-contract=off -I. -include docs/playground/source/missing_in_libcxx.hpp)
 link=(-s FILESYSTEM=0 -s MODULARIZE=1 -s EXPORT_NAME=load_softfloat -s SINGLE_FILE=1 -s "ENVIRONMENT=web,node"
     -s "EXPORTED_FUNCTIONS=_ulplab_ask" -s "EXPORTED_RUNTIME_METHODS=ccall")

@@ -10,6 +10,7 @@
 #include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
 #include "softfloat/matrix_units/gemm_path.hpp"
+#include "softfloat/matrix_units/table/gpus.hpp"
 #include "softfloat/matrix_units/table/units.hpp"
 
 namespace ulp {

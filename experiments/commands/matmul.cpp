@@ -14,10 +14,10 @@
 #include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/block_scaled.hpp"
-#include "softfloat/matrix_units/integer_models.hpp"
-#include "softfloat/matrix_units/models.hpp"
+#include "softfloat/matrix_units/integer_model.hpp"
 #include "softfloat/matrix_units/policies.hpp"
 #include "softfloat/matrix_units/product.hpp"
+#include "softfloat/matrix_units/table/units.hpp"
 #include "softfloat/rounding_names.hpp"
 
 namespace ulp {
@@ -108,8 +108,7 @@ void report_overflows(const FloatFormat& input, const LoadedMatrix<float>& a, co
     }
 }
 
-void multiply_floats(const Options& options, const ModelRow& row) {
-    TensorCoreModel model = row.model;
+void multiply_floats(const Options& options, const UnitRow& row, TensorCoreModel model) {
     if (!options.policy.empty()) model = with_policies(model, policy_set(options.policy));
     ProductOrder order{.split_k = options.split_k, .promote_every = options.promote, .epilogue = epilogue_of(options)};
     const bool reads_c = !order.epilogue || order.epilogue->beta != 0;
@@ -136,7 +135,7 @@ void require_plain_order(const Options& options, const std::string& key) {
     }
 }
 
-void multiply_fp64(const Options& options, const ModelRow& row) {
+void multiply_fp64(const Options& options, const UnitRow& row, const TensorCoreModel& model) {
     require_plain_order(options, row.key());
     const auto a = load_fp64_matrix(options.a);
     const auto b = load_fp64_matrix(options.b);
@@ -144,15 +143,15 @@ void multiply_fp64(const Options& options, const ModelRow& row) {
     Fp64Problem problem = problem_of(options, a, b, c);
     std::vector<double> d(static_cast<std::size_t>(problem.m() * problem.n()));
     problem.d.data = d.data();
-    fp64_gemm(row.model, problem);
+    fp64_gemm(model, problem);
     npy::write(options.output, npy::matrix("<f8", problem.m(), problem.n(), d));
     fmt::print("{}: {} x {} x {} products\n", row.key(), problem.m(), problem.n(), problem.k());
 }
 
-void multiply_integers(const Options& options, const IntegerRow& row) {
-    require_plain_order(options, row.key);
-    const IntegerRange a_range = operand_range(row.model, row.model.a_signed);
-    const IntegerRange b_range = operand_range(row.model, row.model.b_signed);
+void multiply_integers(const Options& options, const UnitRow& row, const IntegerModel& model) {
+    require_plain_order(options, row.key());
+    const IntegerRange a_range = operand_range(model, model.a_signed);
+    const IntegerRange b_range = operand_range(model, model.b_signed);
     const auto a = load_integer_matrix(options.a, a_range.least, a_range.greatest);
     const auto b = load_integer_matrix(options.b, b_range.least, b_range.greatest);
     using Limits = std::numeric_limits<std::int32_t>;
@@ -161,9 +160,9 @@ void multiply_integers(const Options& options, const IntegerRow& row) {
     auto p = problem_of(options, a, b, c);
     std::vector<std::int32_t> d(static_cast<std::size_t>(p.m() * p.n()));
     p.d.data = d.data();
-    integer_gemm(row.model, p);
+    integer_gemm(model, p);
     npy::write(options.output, npy::matrix("<i4", p.m(), p.n(), d));
-    fmt::print("{}: {} x {} x {} products\n", row.key, p.m(), p.n(), p.k());
+    fmt::print("{}: {} x {} x {} products\n", row.key(), p.m(), p.n(), p.k());
 }
 
 /// The scales' view, checked: rows x cols.
@@ -177,9 +176,8 @@ MatrixView scales_view(const std::optional<LoadedMatrix<float>>& scales, const s
     return view(*scales, false);
 }
 
-void multiply_block_scaled(const Options& options, const BlockScaledRow& row) {
-    require_plain_order(options, row.key);
-    const BlockScaledModel& model = row.model;
+void multiply_block_scaled(const Options& options, const UnitRow& row, const BlockScaledModel& model) {
+    require_plain_order(options, row.key());
     const auto rounding = rounding_of(options);
     const auto a = load_matrix(options.a, model.unscaled.a_format, rounding);
     const auto b = load_matrix(options.b, model.unscaled.b_format, rounding);
@@ -201,30 +199,26 @@ void multiply_block_scaled(const Options& options, const BlockScaledRow& row) {
     block_scaled_gemm(model, problem);
     save_matrix(options.output, model.unscaled.accumulator, p.m(), p.n(), d);
     report_overflows(model.unscaled.a_format, a, b, d);
-    fmt::print("{}: {} x {} x {} products, scales of {} elements\n", row.key, p.m(), p.n(), p.k(), model.scale_block);
+    fmt::print("{}: {} x {} x {} products, scales of {} elements\n", row.key(), p.m(), p.n(), p.k(), model.scale_block);
     fmt::print("evidence: {} ({})\n", name_of(row.evidence), row.proof);
 }
 
 ExitCode matmul(const Options& options) {
     const auto keys = model_keys();
     if (std::find(keys.begin(), keys.end(), options.model) == keys.end()) throw_no_model(options.model);
-    for (const BlockScaledRow& row : block_scaled_table()) {
-        if (row.key != options.model) continue;
-        multiply_block_scaled(options, row);
-        return ExitCode::good;
-    }
-    if (!options.a_scales.empty() || !options.b_scales.empty()) {
+    const UnitRow& row = find_unit(options.model);
+    const auto* scaled = row.as<BlockScaledModel>();
+    if (scaled == nullptr && (!options.a_scales.empty() || !options.b_scales.empty())) {
         throw UsageError(options.model + " has no scales; `ulplab models` names the block-scaled models");
     }
-    if (const IntegerRow* integers = find_integer_model(options.model)) {
-        multiply_integers(options, *integers);
-        return ExitCode::good;
-    }
-    const ModelRow& row = find_model(options.model);
-    if (row.model.accumulator == formats::fp64) {
-        multiply_fp64(options, row);
+    if (scaled != nullptr) {
+        multiply_block_scaled(options, row, *scaled);
+    } else if (const auto* integers = row.as<IntegerModel>()) {
+        multiply_integers(options, row, *integers);
+    } else if (row.output == "fp64") {
+        multiply_fp64(options, row, *row.as<TensorCoreModel>());
     } else {
-        multiply_floats(options, row);
+        multiply_floats(options, row, *row.as<TensorCoreModel>());
     }
     return ExitCode::good;
 }

@@ -8,6 +8,7 @@
 #include "experiments/commands/command.hpp"
 #include "experiments/framework/markdown.hpp"
 #include "softfloat/format_names.hpp"
+#include "softfloat/matrix_units/table/gpus.hpp"
 #include "softfloat/matrix_units/table/units.hpp"
 #include "softfloat/rounding_names.hpp"
 

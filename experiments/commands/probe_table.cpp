@@ -9,8 +9,9 @@
 #include "softfloat/format_names.hpp"
 #include "softfloat/lab/probes.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
-#include "softfloat/matrix_units/models.hpp"
 #include "softfloat/matrix_units/policies.hpp"
+#include "softfloat/matrix_units/table/gpus.hpp"
+#include "softfloat/matrix_units/table/units.hpp"
 
 namespace ulp {
 namespace {
@@ -47,24 +48,24 @@ std::string lanes_text(const Probe& probe, const TensorCoreModel& model) {
     return text;
 }
 
-std::vector<const ModelRow*> rows_for(const std::string& architecture, const Probe& probe) {
-    std::vector<const ModelRow*> rows;
-    for (const ModelRow& row : model_table()) {
+std::vector<RowOf<TensorCoreModel>> rows_for(const std::string& architecture, const Probe& probe) {
+    std::vector<RowOf<TensorCoreModel>> rows;
+    for (const auto& [row, model] : rows_of<TensorCoreModel>()) {
         if (row.architecture == architecture && row.input == probe.input && row.output == probe.output &&
-            takes_decoded(row.model)) {
-            rows.push_back(&row);
+            takes_decoded(model)) {
+            rows.push_back({row, model});
         }
     }
     return rows;
 }
 
 /// The hypotheses side by side, where they differ; otherwise the one answer.
-void print_row(const ModelRow& row, const Probe& probe) {
+void print_row(const RowOf<TensorCoreModel>& row, const Probe& probe) {
     std::vector<std::string> answers;
     for (const PolicySet& set : policy_sets) {
         answers.push_back(hex(row.model, answer(with_policies(row.model, set), probe)));
     }
-    fmt::print("  {:<26}", row.key());
+    fmt::print("  {:<26}", row.row.key());
     for (const std::string& each : answers) fmt::print(" {:>8}", each);
     const std::set<std::string> different(answers.begin(), answers.end());
     fmt::print("{}\n", different.size() > 1 ? "" : "  all the same");
@@ -73,15 +74,15 @@ void print_row(const ModelRow& row, const Probe& probe) {
 void print_probe(const std::string& architecture, const Probe& probe) {
     const auto rows = rows_for(architecture, probe);
     if (rows.empty()) return;
-    fmt::print("{:<4} {}->{}  {}\n", probe.id, probe.input, probe.output, lanes_text(probe, rows.front()->model));
+    fmt::print("{:<4} {}->{}  {}\n", probe.id, probe.input, probe.output, lanes_text(probe, rows.front().model));
     fmt::print("     {}\n", probe.question);
     std::string predicted;
     for (const ProbePrediction& prediction : probe.predictions) {
         predicted += fmt::format("{}{} {}", predicted.empty() ? "" : ", ", prediction.hypothesis,
-                                 hex(rows.front()->model, prediction.result));
+                                 hex(rows.front().model, prediction.result));
     }
     fmt::print("     predicted: {}\n", predicted);
-    for (const ModelRow* row : rows) print_row(*row, probe);
+    for (const auto& row : rows) print_row(row, probe);
 }
 
 ExitCode probe_table(const Options& options) {

@@ -30,11 +30,11 @@ std::string formatted(std::uint32_t code, const FloatFormat& format) {
 }
 
 /// The first difference in full: place, both results, c and every pair of operands.
-void print_mismatch(const RecordedSet& set, const ModelRow& row, const Mismatch& mismatch) {
-    const TensorCoreModel& model = row.model;
+void print_mismatch(const RecordedSet& set, const std::string& key, const TensorCoreModel& model,
+                    const Mismatch& mismatch) {
     const auto index = static_cast<std::size_t>(mismatch.row);
     const std::uint32_t c = recorded_with_zero_c(set) ? 0 : set.c[index];
-    fmt::print("  first difference: row {} of {}, model {}\n", mismatch.row + 1, set.path.string(), row.key());
+    fmt::print("  first difference: row {} of {}, model {}\n", mismatch.row + 1, set.path.string(), key);
     fmt::print("    recorded {}\n", formatted(mismatch.expected, model.accumulator));
     fmt::print("    model    {}\n", formatted(mismatch.got, model.accumulator));
     fmt::print("    c        {}\n", formatted(c, model.accumulator));
@@ -51,16 +51,15 @@ enum class Comparison { equal, different, no_model };
 Comparison verify_set(const RecordedFiles& files, const PolicySet* policies) {
     const RecordedSet set = read_recording(files);
     const std::string name = fmt::format("{} {} {}->{}", set.gpu, set.input, set.input, set.output);
-    const ModelRow* row = model_of(set);
-    if (row == nullptr) {
+    const auto row = model_of(set);
+    if (!row) {
         fmt::print("{} has no model\n", name);
         return Comparison::no_model;
     }
-    ModelRow tried = *row;
-    if (policies != nullptr) tried.model = with_policies(tried.model, *policies);
-    const ReplayResult result = replay(set, tried.model, recorded_with_zero_c(set));
+    const TensorCoreModel model = policies == nullptr ? row->model : with_policies(row->model, *policies);
+    const ReplayResult result = replay(set, model, recorded_with_zero_c(set));
     fmt::print("{} {}/{}\n", name, result.equal, result.rows);
-    if (result.first) print_mismatch(set, tried, *result.first);
+    if (result.first) print_mismatch(set, row->row.key(), model, *result.first);
     return result.first ? Comparison::different : Comparison::equal;
 }
 

@@ -10,9 +10,9 @@ std::vector<PublicTest> recorded_tests(const Exercise& exercise, const std::file
     for (const RecordedFiles& files : find_recordings(recordings)) {
         if (files.input != "fp16" || files.output != "fp32") continue;
         const RecordedSet set = read_recording(files);
-        const ModelRow* row = model_of(set);
+        const auto row = model_of(set);
         // Rows that are one block: a k16 instruction of eight products is a second, empty block.
-        if (row == nullptr || set.products != row->model.group_size) continue;
+        if (!row || set.products != row->model.group_size) continue;
         for (std::size_t i = 0; i < static_cast<std::size_t>(set.rows); ++i) {
             const auto n = static_cast<std::size_t>(set.products);
             Words question{static_cast<Word>(n), static_cast<Word>(row->model.fraction_bits), set.c[i]};

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "softfloat/format_names.hpp"
-#include "softfloat/matrix_units/models.hpp"
+#include "softfloat/matrix_units/table/units.hpp"
 
 namespace ulp {
 
@@ -31,9 +31,8 @@ std::string evidence_of(const MatrixUnit& unit, const ProductTypes& types) {
     const std::string claim = unit.backend->promised_model(types);
     if (unit.spec == "soft:ieee") return fmt::format("{}: IEEE 754 arithmetic, no hardware", unit.name);
     if (claim.empty()) return fmt::format("{}, {}: claims no model", unit.name, name_of(types));
-    for (const ModelRow& row : model_table()) {
-        if (row.key() != claim) continue;
-        return fmt::format("{}, {} ({}): {}; {}", unit.name, name_of(types), claim, name_of(row.evidence), row.proof);
+    if (const UnitRow* row = unit_or_null(claim)) {
+        return fmt::format("{}, {} ({}): {}; {}", unit.name, name_of(types), claim, name_of(row->evidence), row->proof);
     }
     return fmt::format("{}, {}: claims {}", unit.name, name_of(types), claim);  // a row with another k, say
 }

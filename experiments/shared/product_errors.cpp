@@ -9,8 +9,8 @@
 #include "engine/rounding/rounder.hpp"
 #include "engine/tensor/random.hpp"
 #include "experiments/shared/sources.hpp"
-#include "softfloat/matrix_units/models.hpp"
 #include "softfloat/matrix_units/product.hpp"
+#include "softfloat/matrix_units/table/units.hpp"
 
 namespace ulp {
 namespace {
@@ -88,7 +88,7 @@ Multiplier through(const MatrixUnit& unit, const ProductTypes& types) {
 }
 
 Multiplier through(const std::string& name, const std::string& key, std::int64_t promote_every) {
-    return {name, [&model = find_model(key).model, promote_every](const Operands& o) {
+    return {name, [&model = unit_model<TensorCoreModel>(key), promote_every](const Operands& o) {
                 Matrix d(rows, rows);
                 soft_product(model, {.promote_every = promote_every}, {o.a, o.b, {}, d});
                 return d;
@@ -177,7 +177,7 @@ constexpr std::string_view wgmma_fp8 = "sm_90:wgmma.e4m3.fp32";
 constexpr std::string_view tcgen05_fp8 = "sm_100:tcgen05.e4m3.fp32";
 
 std::string evidence_of_row(std::string_view key, Result& result) {
-    const ModelRow& row = find_model(key);
+    const UnitRow& row = find_unit(key);
     std::string text = fmt::format("{}: {}; {}", row.key(), name_of(row.evidence), row.proof);
     result.evidence(text);
     return text;

@@ -13,6 +13,7 @@
 #include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/nan_payload.hpp"
+#include "softfloat/matrix_units/table/gpus.hpp"
 
 namespace ulp {
 
@@ -209,20 +210,30 @@ RecordedSet read_recording(const RecordedFiles& files) {
     return set;
 }
 
-const ModelRow* model_of(const RecordedSet& set) {
-    try {
-        if (!set.key.empty()) return &find_model(set.key);
-        const std::string architecture = architecture_of(set.gpu);
-        const std::string suffix = "." + lower(set.input) + "." + set.output;
-        // The tf32 sets were made through WMMA, a chained pair of k4 instructions; FP8 with fp16 output by mma.sync.
-        if (lower(set.input) == "tf32" && (architecture == "sm_90" || architecture == "sm_100")) {
-            return &find_model(architecture + ":wmma" + suffix);
-        }
-        const bool by_wgmma = is_fp8(set) && architecture == "sm_90" && set.output == "fp32";
-        return &find_model(architecture + (by_wgmma ? ":wgmma" : ":mma") + suffix);
-    } catch (const std::invalid_argument&) {
-        return nullptr;
+namespace {
+
+/// The key of the row for a set; one of the published layout names a GPU and formats.
+std::string key_of(const RecordedSet& set) {
+    if (!set.key.empty()) return set.key;
+    const std::string architecture = architecture_of(set.gpu);
+    const std::string suffix = "." + lower(set.input) + "." + set.output;
+    // The tf32 sets were made through WMMA, a chained pair of k4 instructions; FP8 with fp16 output by mma.sync.
+    if (lower(set.input) == "tf32" && (architecture == "sm_90" || architecture == "sm_100")) {
+        return architecture + ":wmma" + suffix;
     }
+    const bool by_wgmma = is_fp8(set) && architecture == "sm_90" && set.output == "fp32";
+    return architecture + (by_wgmma ? ":wgmma" : ":mma") + suffix;
+}
+
+}  // namespace
+
+std::optional<RowOf<TensorCoreModel>> model_of(const RecordedSet& set) {
+    try {
+        const UnitRow& row = find_unit(key_of(set));
+        if (const auto* model = row.as<TensorCoreModel>()) return RowOf<TensorCoreModel>{row, *model};
+    } catch (const std::invalid_argument&) {
+    }
+    return std::nullopt;
 }
 
 bool recorded_with_zero_c(const RecordedSet& set) {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "softfloat/matrix_units/model.hpp"
-#include "softfloat/matrix_units/models.hpp"
+#include "softfloat/matrix_units/table/units.hpp"
 
 namespace ulp {
 
@@ -46,7 +46,7 @@ std::vector<RecordedFiles> list_recordings(const std::filesystem::path& path);
 RecordedSet read_recording(const RecordedFiles& files);
 
 /// The row that a set is replayed against, if the table has one.
-const ModelRow* model_of(const RecordedSet& set);
+std::optional<RowOf<TensorCoreModel>> model_of(const RecordedSet& set);
 
 /// The first row of a set on which model and recording differ.
 struct Mismatch {

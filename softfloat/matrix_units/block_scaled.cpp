@@ -5,39 +5,12 @@
 
 #include "softfloat/matrix_units/gemm_kernels/fast_scaled_gemm.hpp"
 #include "softfloat/matrix_units/gemm_path.hpp"
-#include "softfloat/matrix_units/table/mma_sim.hpp"
-#include "softfloat/support/nearest_names.hpp"
 #include "softfloat/support/parallel.hpp"
 #include "softfloat/vector/dispatch.hpp"
 
 namespace ulp {
 
 namespace {
-
-std::vector<BlockScaledRow> build_table() {
-    using namespace formats;
-    std::vector<BlockScaledRow> rows;
-    const auto add = [&](const std::string& unit, const FloatFormat& a, const FloatFormat& b, int k, int fraction_bits,
-                         const FloatFormat& scale, int block, int exact, const std::string& source) {
-        const TensorCoreModel unscaled{
-            .a_format = a, .b_format = b, .instruction_k = k, .group_size = k, .fraction_bits = fraction_bits};
-        rows.push_back(
-            {unit + "." + names_of(a, b) + ".fp32", {unscaled, scale, block, exact}, Evidence::published, source});
-    };
-    const std::string source = equal_to_mma_sim();
-    for (const std::string unit : {"sm_100:tcgen05", "sm_120:mma"}) {
-        for (const auto& [a, b] : f8f6f4_pairs()) {
-            add(unit + ".mxf8f6f4", a, b, 32, 25, e8m0, 32, 1, f8f6f4_source(a, b));
-        }
-        // kind::mxf4nvf4 by the format of its scales; PTX ISA 9.1 added E8M0 for blocks of 16.
-        add(unit + ".mxf4", e2m1, e2m1, 64, 35, e8m0, 32, 16, source);
-        add(unit + ".mxf4_block16", e2m1, e2m1, 64, 35, e8m0, 16, 16, source);
-        add(unit + ".nvf4", e2m1, e2m1, 64, 35, e4m3, 16, 16, source);
-    }
-    add("sm_120:mma.nvf4_block32", e2m1, e2m1, 64, 35, e4m3, 32, 16,
-        source + "; listed by its version 1, which has no GPU test of it");
-    return rows;
-}
 
 /// Codes of a row, filled up to `padded` of them with `filling`.
 std::vector<std::uint32_t> codes_of(const FloatFormat& format, const MatrixView& matrix, std::int64_t row,
@@ -126,21 +99,6 @@ void block_scaled_gemm(const BlockScaledModel& model, const BlockScaledProblem& 
         return block_scaled_gemm_plain(model, problem);
     }
     gemm_kernels::fast_scaled_gemm(kernels_of<gemm_kernels::Kernels>(simd_choice()), model, problem);
-}
-
-std::span<const BlockScaledRow> block_scaled_table() {
-    static const std::vector<BlockScaledRow> table = build_table();
-    return table;
-}
-
-const BlockScaledRow& find_block_scaled_model(std::string_view key) {
-    std::vector<std::string> keys;
-    for (const BlockScaledRow& row : block_scaled_table()) {
-        if (row.key == key) return row;
-        keys.push_back(row.key);
-    }
-    throw std::invalid_argument("there is no block-scaled model '" + std::string(key) + "'; nearest are " +
-                                nearest_names(key, keys) + ", and `ulplab models` lists all");
 }
 
 }  // namespace ulp

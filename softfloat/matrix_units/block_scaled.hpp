@@ -10,13 +10,10 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <string>
-#include <string_view>
 
 #include "softfloat/matrix_units/block_dot.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
-#include "softfloat/matrix_units/models.hpp"
+#include "softfloat/matrix_units/model.hpp"
 
 namespace ulp {
 
@@ -107,17 +104,5 @@ void block_scaled_gemm(const BlockScaledModel& model, const BlockScaledProblem& 
 void block_scaled_gemm_plain(const BlockScaledModel& model, const BlockScaledProblem& problem);
 float block_scaled_element(const BlockScaledModel& model, const BlockScaledProblem& problem, std::int64_t i,
                            std::int64_t j);
-
-/// A row: "sm_100:tcgen05.mxf8f6f4.e4m3.fp32", "sm_120:mma.nvf4.e2m1.fp32".
-struct BlockScaledRow {
-    std::string key;
-    BlockScaledModel model;
-    Evidence evidence;
-    std::string proof;
-};
-std::span<const BlockScaledRow> block_scaled_table();
-
-/// Throws std::invalid_argument that lists what there is.
-const BlockScaledRow& find_block_scaled_model(std::string_view key);
 
 }  // namespace ulp

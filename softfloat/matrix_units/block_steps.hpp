@@ -31,14 +31,9 @@ struct GroupSteps {
     std::uint32_t result = 0;
 };
 
-/// Whether steps_of_dot can show the model: units that fuse groups, FP8 by fp16 instructions too.
-constexpr bool has_group_steps(const TensorCoreModel& model) {
-    return model.summation == Summation::fused || model.summation == Summation::fp8_by_hmma;
-}
-
 /// The groups of the instructions of chain_dot(model, a, b, c, a.size()), in order. a and b have one size; storage
 /// words. For FP8 by fp16 instructions c is added after each instruction's last group: chain_dot tells that sum. Throws
-/// std::invalid_argument where the sizes differ or the model has no group steps.
+/// std::invalid_argument where the sizes differ or the model is not fused (is_fused).
 std::vector<GroupSteps> steps_of_dot(const TensorCoreModel& model, std::span<const std::uint32_t> a,
                                      std::span<const std::uint32_t> b, std::uint32_t c);
 

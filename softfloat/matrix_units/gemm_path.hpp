@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "softfloat/matrix_units/block_scaled.hpp"
-#include "softfloat/matrix_units/integer_models.hpp"
+#include "softfloat/matrix_units/integer_model.hpp"
 #include "softfloat/matrix_units/model.hpp"
 #include "softfloat/vector/simd_choice.hpp"
 

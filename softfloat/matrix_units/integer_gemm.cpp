@@ -5,7 +5,7 @@
 
 #include "softfloat/matrix_units/gemm_kernels/fast_integer_gemm.hpp"
 #include "softfloat/matrix_units/gemm_path.hpp"
-#include "softfloat/matrix_units/integer_models.hpp"
+#include "softfloat/matrix_units/integer_model.hpp"
 #include "softfloat/vector/dispatch.hpp"
 
 namespace ulp {

@@ -97,6 +97,11 @@ struct TensorCoreModel {
     }
 };
 
+/// Whether the unit aligns the products of a group and c and adds them as integers, by way of fp16 instructions too.
+constexpr bool is_fused(const TensorCoreModel& model) {
+    return model.summation == Summation::fused || model.summation == Summation::fp8_by_hmma;
+}
+
 static_assert(TensorCoreModel{.output_fraction_bits = 13}.sum_format() == ieee_format(8, 13, 10));
 
 }  // namespace ulp

@@ -31,6 +31,8 @@ int changes(std::string_view wrong, std::string_view name) {
 
 }  // namespace
 
+bool equal_ignoring_case(std::string_view x, std::string_view y) { return std::equal(x.begin(), x.end(), y.begin(), y.end(), alike); }
+
 std::string nearest_names(std::string_view wrong, std::span<const std::string> names, std::size_t most) {
     std::vector<std::pair<int, std::string_view>> ranked;
     for (const std::string& name : names) ranked.emplace_back(changes(wrong, name), name);

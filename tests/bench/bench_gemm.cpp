@@ -13,8 +13,8 @@
 #include "softfloat/matrix_units/gemm.hpp"
 #include "softfloat/matrix_units/gemm_kernels/fast_gemm.hpp"
 #include "softfloat/matrix_units/gemm_kernels/kernel_choice.hpp"
-#include "softfloat/matrix_units/integer_models.hpp"
-#include "softfloat/matrix_units/models.hpp"
+#include "softfloat/matrix_units/integer_model.hpp"
+#include "softfloat/matrix_units/table/units.hpp"
 #include "softfloat/vector/dispatch.hpp"
 
 namespace {
@@ -136,7 +136,7 @@ void add(const std::string& name, int threads, const std::function<void(benchmar
 
 void add_soft(const std::string& name, const ulp::gemm_kernels::Kernels* kernels, const std::string& key,
               std::int64_t size, int threads = 1) {
-    const TensorCoreModel model = ulp::find_model(key).model;
+    const TensorCoreModel model = ulp::unit_model<ulp::TensorCoreModel>(key);
     add(name, threads, [=](benchmark::State& state) { soft(state, kernels, model, size, threads); });
 }
 
@@ -174,13 +174,13 @@ constexpr Case scaled_cases[] = {
 /// Products of other kinds: of integers, in fp64, and with block scales.
 void add_other_kinds() {
     for (const Case& c : integer_cases) {
-        const ulp::IntegerModel model = ulp::find_integer_model(c.key)->model;
+        const ulp::IntegerModel model = ulp::unit_model<ulp::IntegerModel>(c.key);
         add(std::string("soft/") + c.name + "/512", 1, [=](benchmark::State& state) { integer(state, model, 512); });
     }
-    const TensorCoreModel model = ulp::find_model("sm_90:mma.fp64.fp64").model;
+    const TensorCoreModel model = ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.fp64.fp64");
     add("soft/hopper/fp64_fp64/512", 1, [=](benchmark::State& state) { fp64(state, model, 512); });
     for (const Case& c : scaled_cases) {
-        const ulp::BlockScaledModel scaled = ulp::find_block_scaled_model(c.key).model;
+        const ulp::BlockScaledModel scaled = ulp::unit_model<ulp::BlockScaledModel>(c.key);
         add(std::string("soft/") + c.name + "/512", 1,
             [=](benchmark::State& state) { block_scaled(state, scaled, 512, ulp::block_scaled_gemm); });
         add(std::string("soft/plain/") + c.name + "/128", 1,
@@ -198,10 +198,10 @@ void add_other_rows(const ulp::gemm_kernels::Kernels* kernels) {
         shown.push_back(model);
         return true;
     };
-    for (const Case& c : cases) is_new(ulp::find_model(c.key).model);
-    for (const ulp::ModelRow& row : ulp::model_table()) {
-        const bool fast = ulp::gemm_kernels::choose_kernel(row.model).family != ulp::gemm_kernels::Family::none;
-        if (!fast || row.model.a_format != row.model.b_format || !is_new(row.model)) continue;
+    for (const Case& c : cases) is_new(ulp::unit_model<ulp::TensorCoreModel>(c.key));
+    for (const auto& [row, model] : ulp::rows_of<ulp::TensorCoreModel>()) {
+        const bool fast = ulp::gemm_kernels::choose_kernel(model).family != ulp::gemm_kernels::Family::none;
+        if (!fast || model.a_format != model.b_format || !is_new(model)) continue;
         add_soft("soft/" + row.key() + "/512", kernels, row.key(), 512);
     }
 }

@@ -9,7 +9,7 @@
 #include "engine/files/npy.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/subprocess.hpp"
-#include "softfloat/matrix_units/models.hpp"
+#include "softfloat/matrix_units/table/units.hpp"
 #include "tests/experiments/temporary_folder.hpp"
 
 namespace {
@@ -294,8 +294,8 @@ TEST_CASE("discover checks the rows that match, and says which of them the unit 
     const Finished ended = ulplab({"discover", "--backend", "soft:h100", "--blocks", "70000"});
     CHECK(ended.exit_code == 0);
     CHECK(ended.output.find("sm_90:mma.fp16.fp32: none differs") != std::string::npos);
-    const bool same =
-        ulp::find_model("sm_100:mma.fp16.fp32").model.policies == ulp::find_model("sm_90:mma.fp16.fp32").model.policies;
+    const bool same = ulp::unit_model<ulp::TensorCoreModel>("sm_100:mma.fp16.fp32").policies ==
+                      ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.fp16.fp32").policies;
     CHECK((ended.output.find("sm_100:mma.fp16.fp32: none differs") != std::string::npos) == same);
     check_ends({"discover", "--backend", "soft:h100", "--blocks", "-1"}, 2, "--blocks");
 }

@@ -156,12 +156,12 @@ TEST_CASE("the table claims of a row what the published recordings decide, aspec
     for (const auto& files : find_recordings(*root)) {
         CAPTURE(files.d.string());
         const RecordedSet set = read_recording(files);
-        const auto* row = model_of(set);
-        REQUIRE(row != nullptr);
+        const auto row = model_of(set);
+        REQUIRE(row.has_value());
         const bool listed = std::any_of(decided_aspects().begin(), decided_aspects().end(),
                                         [&](const DecidedAspects& line) { return line.folder == set.gpu; });
         if (listed) {
-            add(found, row->key(), set.gpu, row->model, dots_of(set));
+            add(found, row->row.key(), set.gpu, row->model, dots_of(set));
         } else {
             CHECK(decide(row->model, dots_of(set)).differ == 0);  // a GPU of the same architecture as one listed
         }

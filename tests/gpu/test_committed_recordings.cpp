@@ -13,7 +13,7 @@
 #include "gpu/reference.hpp"
 #include "gpu/training.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
-#include "softfloat/matrix_units/models.hpp"
+#include "softfloat/matrix_units/table/units.hpp"
 
 using namespace ulp::gpu;
 
@@ -76,7 +76,7 @@ TEST_CASE("committed answers of fp64 units to NaNs and infinities: the model giv
     if (std::filesystem::exists(folder)) {
         for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
             if (entry.path().filename() != "fp64_nans.txt") continue;
-            const ulp::TensorCoreModel& model = ulp::find_model("sm_90:mma.fp64.fp64").model;
+            const ulp::TensorCoreModel& model = ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.fp64.fp64");
             std::ifstream file(entry.path());
             for (std::string line; std::getline(file, line);) {
                 if (line.starts_with("#")) continue;

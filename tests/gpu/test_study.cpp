@@ -28,7 +28,7 @@ std::vector<float> values_of(const PackedMatrix& matrix, const ulp::FloatFormat&
 /// A library whose kernels compute D' = B' * A' by one model and order.
 LibraryCall library_of(const std::string& key, const ProductOrder& order) {
     return [key, order](const LibraryProduct&, const PackedMatrix& a, const PackedMatrix& b, PackedMatrix& d) {
-        const ulp::TensorCoreModel model = ulp::find_model(key).model;
+        const ulp::TensorCoreModel model = ulp::unit_model<ulp::TensorCoreModel>(key);
         const auto x = values_of(b, model.a_format);
         const auto y = values_of(a, model.b_format);
         const auto m = static_cast<std::int64_t>(d.columns());

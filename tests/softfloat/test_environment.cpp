@@ -14,7 +14,7 @@
 #include "softfloat/functions/cr.hpp"
 #include "softfloat/functions/functions.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
-#include "softfloat/matrix_units/models.hpp"
+#include "softfloat/matrix_units/table/units.hpp"
 #include "softfloat/support/philox.hpp"
 #include "softfloat/text.hpp"
 
@@ -182,8 +182,8 @@ void array_results(Results& out) {
 
 void matrix_results(Results& out) {
     constexpr std::int64_t size = 24;
-    for (const ModelRow& row : model_table()) {
-        if (row.model.a_format == formats::fp64) continue;  // not in an fp32 container
+    for (const auto& [row, model] : rows_of<TensorCoreModel>()) {
+        if (model.a_format == formats::fp64) continue;  // not in an fp32 container
         std::vector<float> a(size * size);
         std::vector<float> b(size * size);
         std::vector<float> c(size * size);
@@ -193,11 +193,11 @@ void matrix_results(Results& out) {
             const auto number = [&](std::size_t j) {
                 return std::bit_cast<float>(static_cast<std::uint32_t>(words[20 + j] & 0xBFFFFFFF) | 0x30000000U);
             };
-            a[i] = round_to(row.model.a_format, number(i), {.saturate = true});
-            b[i] = round_to(row.model.b_format, number(i + a.size()), {.saturate = true});
+            a[i] = round_to(model.a_format, number(i), {.saturate = true});
+            b[i] = round_to(model.b_format, number(i + a.size()), {.saturate = true});
             c[i] = number(i * 2);
         }
-        soft_gemm(row.model,
+        soft_gemm(model,
                   {{a.data(), size, size}, {b.data(), size, size}, {c.data(), size, size}, {d.data(), size, size}});
         append(out, d);
     }

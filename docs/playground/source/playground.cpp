@@ -18,7 +18,8 @@
 #include "softfloat/describe.hpp"
 #include "softfloat/matrix_units/block_steps.hpp"
 #include "softfloat/matrix_units/exact_sum.hpp"
-#include "softfloat/matrix_units/models.hpp"
+#include "softfloat/matrix_units/table/gpus.hpp"
+#include "softfloat/matrix_units/table/units.hpp"
 #include "softfloat/rounding_names.hpp"
 #include "softfloat/text.hpp"
 
@@ -51,11 +52,11 @@ std::string format_json(const NamedFormat& row) {
     return object.json();
 }
 
-std::string model_json(const ModelRow& row) {
+std::string model_json(const UnitRow& row, const TensorCoreModel& model) {
     Object object;
     object.text("key", row.key()).text("architecture", row.architecture).text("input", row.input);
-    object.text("output", row.output).number("k", row.model.instruction_k).number("group", row.model.group_size);
-    object.number("fraction_bits", row.model.fraction_bits).text("rounding", name_of(row.model.rounding));
+    object.text("output", row.output).number("k", model.instruction_k).number("group", model.group_size);
+    object.number("fraction_bits", model.fraction_bits).text("rounding", name_of(model.rounding));
     object.text("evidence", name_of(row.evidence)).text("proof", row.proof);
     std::string gpus;
     for (const NamedGpu& gpu : named_gpus()) {
@@ -65,7 +66,7 @@ std::string model_json(const ModelRow& row) {
 }
 
 /// Rows that the page can show.
-bool is_shown(const ModelRow& row) { return has_group_steps(row.model) && row.output != "fp64"; }
+bool is_shown(const UnitRow& row, const TensorCoreModel& model) { return is_fused(model) && row.output != "fp64"; }
 
 std::string tables() {
     std::vector<std::string> formats;
@@ -76,8 +77,8 @@ std::string tables() {
                                 Rounding::up, Rounding::odd}) {
         roundings.push_back(quoted(name_of(rounding)));
     }
-    for (const ModelRow& row : model_table()) {
-        if (is_shown(row)) models.push_back(model_json(row));
+    for (const auto& [row, model] : rows_of<TensorCoreModel>()) {
+        if (is_shown(row, model)) models.push_back(model_json(row, model));
     }
     Object object;
     object.raw("formats", list_of(formats)).raw("roundings", list_of(roundings)).raw("models", list_of(models));
@@ -239,8 +240,8 @@ std::string exact_json(const TensorCoreModel& model, const Dot& dot) {
 }
 
 std::string block_json(const std::vector<std::string>& fields) {
-    const ModelRow& row = find_model(fields.at(1));
-    const TensorCoreModel& model = row.model;
+    const UnitRow& row = find_unit(fields.at(1));
+    const auto& model = unit_model<TensorCoreModel>(row.key());
     Dot dot{codes_of(model.a_format, fields.at(2)), codes_of(model.b_format, fields.at(3)),
             code_of(model.accumulator, fields.at(4))};
     const std::size_t k = std::max(dot.a.size(), dot.b.size());
@@ -251,15 +252,15 @@ std::string block_json(const std::vector<std::string>& fields) {
     for (const GroupSteps& group : steps_of_dot(model, dot.a, dot.b, dot.c)) groups.push_back(group_json(group));
     std::vector<std::string> others;
     if (std::string exact = exact_json(model, dot); !exact.empty()) others.push_back(std::move(exact));
-    for (const ModelRow& other : model_table()) {
-        const bool same_types = other.model.a_format == model.a_format && other.model.b_format == model.b_format &&
-                                other.model.accumulator == model.accumulator;
+    for (const auto& [other, its] : rows_of<TensorCoreModel>()) {
+        const bool same_types =
+            its.a_format == model.a_format && its.b_format == model.b_format && its.accumulator == model.accumulator;
         if (!same_types) continue;
         others.push_back(
-            way_json(other.key(), std::string(name_of(other.evidence)), model.accumulator, answer(other.model, dot)));
+            way_json(other.key(), std::string(name_of(other.evidence)), model.accumulator, answer(its, dot)));
     }
     Object object;
-    object.raw("row", model_json(row)).raw("groups", list_of(groups)).raw("others", list_of(others));
+    object.raw("row", model_json(row, model)).raw("groups", list_of(groups)).raw("others", list_of(others));
     return object.raw("c", number_json(model.accumulator, dot.c))
         .raw("result", number_json(model.accumulator, answer(model, dot)))
         .json();

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "softfloat/matrix_units/gemm_kernels/panel.hpp"
-#include "softfloat/matrix_units/integer_models.hpp"
+#include "softfloat/matrix_units/integer_model.hpp"
 
 namespace ulp::gemm_kernels {
 

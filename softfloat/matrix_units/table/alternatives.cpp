@@ -33,10 +33,6 @@ DotHypothesis dot_of(const IntegerModel& model) {
     };
 }
 
-bool is_fused(const TensorCoreModel& model) {
-    return model.summation == Summation::fused || model.summation == Summation::fp8_by_hmma;
-}
-
 std::uint64_t flushed(const FloatFormat& format, std::uint64_t code) {
     const std::uint64_t magnitude = magnitude_of(format, code);
     return magnitude >> format.fraction_bits == 0 ? pack(format, sign_of(format, code), 0) : code;

@@ -1,77 +1,23 @@
 #include "softfloat/matrix_units/table/units.hpp"
 
-#include <algorithm>
-#include <cctype>
 #include <stdexcept>
 
 #include "softfloat/matrix_units/chain_dot.hpp"
-#include "softfloat/matrix_units/policies.hpp"
+#include "softfloat/matrix_units/table/gpus.hpp"
+#include "softfloat/matrix_units/table/rows.hpp"
 #include "softfloat/support/nearest_names.hpp"
 
 namespace ulp {
 
 namespace {
 
-bool equal_ignoring_case(std::string_view x, std::string_view y) {
-    return std::equal(x.begin(), x.end(), y.begin(), y.end(),
-                      [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
-}
-
-/// Where a row's parameters come from in the aspects that nothing here decides.
-std::string source_of(const UnitRow& row) {
-    if (row.evidence == Evidence::published || row.architecture == "x86") return row.proof;
-    if (row.as<IntegerModel>() != nullptr) return "PTX ISA";
-    return row.policies == "H" ? "as for this GPU's other instructions; no recording of this one decides it"
-                               : "MMA-Sim, arXiv 2511.10909";
-}
-
-/// Rows whose keys are "<architecture>:<instruction>.<input>.<output>".
-UnitRow row_of(const std::string& key, UnitModel model, std::string policies, Evidence evidence, std::string proof) {
-    const auto colon = key.find(':');
-    const auto saturates = key.find(".satfinite");
-    const auto output = key.rfind('.', saturates == std::string::npos ? saturates : saturates - 1);
-    const auto input = key.rfind('.', output - 1);
-    UnitRow row{key.substr(0, colon),
-                key.substr(colon + 1, input - colon - 1),
-                key.substr(input + 1, output - input - 1),
-                key.substr(output + 1),
-                model,
-                std::move(policies),
-                evidence,
-                std::move(proof),
-                {}};
-    const bool live = row.architecture == "x86";
-    row.aspects =
-        evidence_of_row(key, aspects_of(row.model),
-                        {Aspect::ordinary, live ? Evidence::verified_live : Evidence::published, source_of(row)});
-    row.evidence = row.aspects.front().evidence;
-    row.proof = row.aspects.front().data;
-    return row;
-}
-
-bool is_fused(const TensorCoreModel& model) {
-    return model.summation == Summation::fused || model.summation == Summation::fp8_by_hmma;
-}
-
-/// The name of the set that gives the model its policies.
-std::string policies_of(const TensorCoreModel& model) {
-    if (!is_fused(model)) return "";
-    for (const PolicySet& set : policy_sets) {
-        if (with_policies(model, set) == model) return std::string(set.name);
-    }
-    return "own";
-}
-
 std::vector<UnitRow> build_table() {
     std::vector<UnitRow> rows;
-    for (const ModelRow& row : model_table()) {
-        rows.push_back(row_of(row.key(), row.model, policies_of(row.model), row.evidence, row.proof));
-    }
-    for (const IntegerRow& row : integer_table())
-        rows.push_back(row_of(row.key, row.model, "", row.evidence, row.proof));
-    for (const BlockScaledRow& row : block_scaled_table()) {
-        rows.push_back(row_of(row.key, row.model, policies_of(row.model.unscaled), row.evidence, row.proof));
-    }
+    add_nvidia_rows(rows);
+    add_amd_rows(rows);
+    add_x86_rows(rows);
+    add_integer_rows(rows);
+    add_block_scaled_rows(rows);
     return rows;
 }
 
@@ -106,7 +52,7 @@ std::string evidence_text(const UnitRow& row) {
     return text + (row.policies.empty() ? "" : "; policy set " + row.policies);
 }
 
-std::string UnitRow::key() const { return architecture + ":" + instruction + "." + input + "." + output; }
+std::string UnitName::key() const { return architecture + ":" + instruction + "." + input + "." + output; }
 
 std::span<const UnitRow> unit_table() {
     static const std::vector<UnitRow> table = build_table();

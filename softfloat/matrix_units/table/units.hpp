@@ -8,28 +8,34 @@
 #include <vector>
 
 #include "softfloat/matrix_units/block_scaled.hpp"
-#include "softfloat/matrix_units/integer_models.hpp"
-#include "softfloat/matrix_units/models.hpp"
+#include "softfloat/matrix_units/integer_model.hpp"
+#include "softfloat/matrix_units/model.hpp"
+#include "softfloat/matrix_units/table/aspects.hpp"
 
 namespace ulp {
 
 /// What a unit computes: floating-point products, integers, or floating-point products with block scales.
 using UnitModel = std::variant<TensorCoreModel, IntegerModel, BlockScaledModel>;
 
-/// A row of the table. The key is "<architecture>:<instruction>.<input>.<output>": "sm_90:wgmma.fp16.fp32",
+/// The name of a row. Its key is "<architecture>:<instruction>.<input>.<output>": "sm_90:wgmma.fp16.fp32",
 /// "sm_80:mma.s8_u8.s32.satfinite", "sm_100:tcgen05.mxf8f6f4.e4m3.fp32".
-struct UnitRow {
+struct UnitName {
     std::string architecture;  // "sm_90"
     std::string instruction;   // "mma", "wmma", "wgmma", "tcgen05", "tcgen05.mxf4"
     std::string input;         // "fp16"; "e4m3_e5m2" where a and b differ
     std::string output;        // "fp32", "s32.satfinite": the accumulator
+
+    [[nodiscard]] std::string key() const;
+};
+
+/// A row of the table.
+struct UnitRow : UnitName {
     UnitModel model;
     std::string policies;                 // name of the policy set (policies.hpp); empty where the unit has none
     Evidence evidence;                    // of ordinary values
     std::string proof;                    // what proves them, or who published them
     std::vector<AspectEvidence> aspects;  // each aspect that the unit has
 
-    [[nodiscard]] std::string key() const;
     /// The model if it is of that kind, or null.
     template <class Model>
     [[nodiscard]] const Model* as() const {
@@ -47,6 +53,21 @@ std::string evidence_text(const UnitRow& row);
 /// All rows by vendor, oldest architecture first. Of the rows of one architecture with the same formats the first is
 /// the one that find_unit takes when no instruction is named.
 std::span<const UnitRow> unit_table();
+
+/// The rows whose models are of one kind.
+template <class Model>
+struct RowOf {
+    const UnitRow& row;
+    const Model& model;
+};
+template <class Model>
+std::vector<RowOf<Model>> rows_of() {
+    std::vector<RowOf<Model>> rows;
+    for (const UnitRow& row : unit_table()) {
+        if (const Model* model = row.as<Model>()) rows.push_back({row, *model});
+    }
+    return rows;
+}
 
 /// The row with that key, or null.
 const UnitRow* unit_or_null(std::string_view key);

@@ -18,7 +18,7 @@
 #include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
-#include "softfloat/matrix_units/models.hpp"
+#include "softfloat/matrix_units/table/units.hpp"
 #include "softfloat/vector/dispatch.hpp"
 
 namespace {
@@ -221,7 +221,7 @@ TEST_CASE("soft:<gpu> is the chain of instructions of the table's row") {
                                             {"a100", formats::fp32},
                                             {"h100", formats::fp32},
                                             {"h100", formats::fp16}}) {
-        const TensorCoreModel& model = find_model(spec, "fp16", accumulator == formats::fp32 ? "fp32" : "fp16").model;
+        const TensorCoreModel& model = *find_unit(spec, "fp16", name_of(accumulator)).as<TensorCoreModel>();
         Matrix expected(5, 6);
         for (Index i = 0; i < 5; ++i) {
             for (Index j = 0; j < 6; ++j) {

@@ -12,7 +12,7 @@
 #include "engine/tensor/random.hpp"
 #include "engine/training/checkpoint.hpp"
 #include "engine/training/trainer.hpp"
-#include "softfloat/matrix_units/block_scaled.hpp"
+#include "softfloat/matrix_units/table/units.hpp"
 #include "softfloat/round.hpp"
 
 namespace {
@@ -174,7 +174,7 @@ TEST_CASE("mxfp8 on a Blackwell unit is its block-scaled row, forward and backwa
     for (const auto& [spec, key] : {Case{"soft:b200", "sm_100:tcgen05.mxf8f6f4.e4m3.fp32"},
                                     Case{"soft:rtx5090", "sm_120:mma.mxf8f6f4.e4m3.fp32"}}) {
         CAPTURE(std::string(spec));
-        const BlockScaledModel& model = find_block_scaled_model(key).model;
+        const BlockScaledModel& model = unit_model<BlockScaledModel>(key);
         constexpr Index rows = 37, in = 70, out = 41;
         Random random(7);
         const auto tensor = [&](Shape shape) {

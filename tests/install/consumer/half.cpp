@@ -3,13 +3,13 @@
 #include <iostream>
 
 #include "softfloat/matrix_units/chain_dot.hpp"
-#include "softfloat/matrix_units/models.hpp"
+#include "softfloat/matrix_units/table/units.hpp"
 #include "softfloat/text.hpp"
 
 int main() {
     const ulp::fp16 sum = ulp::fp16{2048} + ulp::fp16{1};
     const std::uint32_t a[] = {ulp::fp16{1.5}.bits()};
     const std::uint32_t b[] = {ulp::fp16{2}.bits()};
-    const auto& unit = ulp::find_model("sm_90:mma.fp16.fp32");
-    std::cout << sum << ' ' << ulp::to_decimal(ulp::formats::fp32, ulp::chain_dot(unit.model, a, b, 0U, 1)) << '\n';
+    const auto& unit = ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.fp16.fp32");
+    std::cout << sum << ' ' << ulp::to_decimal(ulp::formats::fp32, ulp::chain_dot(unit, a, b, 0U, 1)) << '\n';
 }

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "softfloat/lab/match_check.hpp"
-#include "softfloat/matrix_units/models.hpp"
+#include "softfloat/matrix_units/table/units.hpp"
 #include "softfloat/round.hpp"
 
 namespace {
@@ -13,7 +13,7 @@ using ulp::DotUnit;
 using ulp::MatchCheck;
 using ulp::TensorCoreModel;
 
-const TensorCoreModel& hopper() { return ulp::find_model("sm_90:mma.fp16.fp32").model; }
+const TensorCoreModel& hopper() { return ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.fp16.fp32"); }
 
 constexpr std::int64_t blocks = 3500;  // 500 of each class
 constexpr std::uint64_t seed = 1;
@@ -35,9 +35,9 @@ bool is_subnormal(std::uint64_t word) {
 }  // namespace
 
 TEST_CASE("the unit of each floating-point row agrees with the row, and answers alike when asked again") {
-    for (const ulp::ModelRow& row : ulp::model_table()) {
+    for (const auto& [row, model] : ulp::rows_of<ulp::TensorCoreModel>()) {
         CAPTURE(row.key());
-        const MatchCheck check = ulp::check_match(ulp::unit_of(row.model), row.model, 70, seed);
+        const MatchCheck check = ulp::check_match(ulp::unit_of(model), model, 70, seed);
         CHECK(check.blocks == 70);
         CHECK(check.agrees());
         CHECK_FALSE(check.first.has_value());
@@ -80,7 +80,7 @@ TEST_CASE("units that differ from a row in what discovery does not ask are contr
         })));
     }
     SUBCASE("another generation's policies on zeros and floors") {
-        const TensorCoreModel& b200 = ulp::find_model("sm_100:mma.fp16.fp32").model;
+        const TensorCoreModel& b200 = ulp::unit_model<ulp::TensorCoreModel>("sm_100:mma.fp16.fp32");
         const DotUnit unit = ulp::unit_of(b200);
         if (b200.policies != hopper().policies) {
             CHECK_FALSE(ulp::check_match(unit, hopper(), 20 * blocks, seed).agrees());

@@ -99,12 +99,12 @@ TEST_CASE("folders that hold no set are refused, GPUs without a model are told a
     const Folder folder;
     ulp::RecordedSet set = folder.read();
     set.gpu = "K80";
-    CHECK(ulp::model_of(set) == nullptr);
+    CHECK_FALSE(ulp::model_of(set).has_value());
     set.gpu = "A30";
-    CHECK(ulp::model_of(set)->key() == "sm_80:mma.fp16.fp32");
+    CHECK(ulp::model_of(set)->row.key() == "sm_80:mma.fp16.fp32");
     set.gpu = "B200";
     set.input = "E4M3";
-    CHECK(ulp::model_of(set)->key() == "sm_100:mma.e4m3.fp32");
+    CHECK(ulp::model_of(set)->row.key() == "sm_100:mma.e4m3.fp32");
     set.gpu = "L40S";
-    CHECK(ulp::model_of(set)->key() == "sm_89:mma.e4m3.fp32");
+    CHECK(ulp::model_of(set)->row.key() == "sm_89:mma.e4m3.fp32");
 }

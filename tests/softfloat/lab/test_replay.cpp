@@ -5,7 +5,7 @@
 #include <string>
 
 #include "softfloat/lab/recordings.hpp"
-#include "softfloat/matrix_units/models.hpp"
+#include "softfloat/matrix_units/table/units.hpp"
 #include "tests/shared_data.hpp"
 
 namespace {
@@ -35,9 +35,9 @@ TEST_CASE("every recorded row of every GPU is reproduced bit for bit") {
     for (const auto& files : ulp::find_recordings(*root)) {
         CAPTURE(files.d.string());
         const RecordedSet set = ulp::read_recording(files);
-        const ulp::ModelRow* row = ulp::model_of(set);
-        REQUIRE(row != nullptr);
-        CHECK(row->evidence != ulp::Evidence::published);
+        const auto row = ulp::model_of(set);
+        REQUIRE(row.has_value());
+        CHECK(row->row.evidence != ulp::Evidence::published);
         CHECK(matches(set, row->model) == set.rows);
     }
 }
@@ -86,8 +86,8 @@ TEST_CASE("FP8 of mma.sync on Hopper catches the native model, and native FP8 th
     if (!root) return;
     const RecordedSet emulated = read(*root, "H100", "E4M3", "fp16");
     const RecordedSet native = read(*root, "H100", "E4M3", "fp32");
-    CHECK(matches(emulated, ulp::find_model("sm_90:wgmma.e4m3.fp16").model) < emulated.rows);
-    CHECK(matches(native, ulp::find_model("sm_90:mma.e4m3.fp32").model) < native.rows);
+    CHECK(matches(emulated, ulp::unit_model<ulp::TensorCoreModel>("sm_90:wgmma.e4m3.fp16")) < emulated.rows);
+    CHECK(matches(native, ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.e4m3.fp32")) < native.rows);
 }
 
 TEST_CASE("every set catches the model of another generation's fraction bits or group") {

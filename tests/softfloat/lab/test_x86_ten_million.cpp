@@ -9,7 +9,7 @@
 #include "softfloat/lab/random_codes.hpp"
 #include "softfloat/lab/x86_units.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
-#include "softfloat/matrix_units/models.hpp"
+#include "softfloat/matrix_units/table/units.hpp"
 
 namespace {
 
@@ -48,7 +48,7 @@ TEST_CASE("tdpbf16ps computes what its row says on ten million dot products of a
         std::cout << "skipped: no AMX with bf16 on this processor\n";
         return;
     }
-    const ulp::TensorCoreModel& model = ulp::find_model("x86:tdpbf16ps.bf16.fp32").model;
+    const ulp::TensorCoreModel& model = ulp::unit_model<ulp::TensorCoreModel>("x86:tdpbf16ps.bf16.fp32");
     constexpr std::array<std::size_t, 6> nonzeros{1, 2, 3, 4, 8, 32};
     Counts all;
     for (std::uint64_t tile = 0; all.dots < 10'000'000; ++tile) {

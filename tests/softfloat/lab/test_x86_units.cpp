@@ -10,7 +10,7 @@
 #include "softfloat/lab/random_codes.hpp"
 #include "softfloat/lab/x86_units.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
-#include "softfloat/matrix_units/models.hpp"
+#include "softfloat/matrix_units/table/units.hpp"
 
 namespace {
 
@@ -50,7 +50,7 @@ TEST_CASE("vdpbf16ps computes what its row says") {
         std::cout << "skipped: no AVX512-BF16 on this processor\n";
         return;
     }
-    const ulp::TensorCoreModel& model = ulp::find_model("x86:vdpbf16ps.bf16.fp32").model;
+    const ulp::TensorCoreModel& model = ulp::unit_model<ulp::TensorCoreModel>("x86:vdpbf16ps.bf16.fp32");
     for (const DataClass data : ulp::all_classes) {
         CAPTURE(std::string(ulp::name_of(data)));
         const int vectors = data == DataClass::full_range ? 400'000 : 37'500;
@@ -74,7 +74,7 @@ TEST_CASE("a model with the pairs in ascending order is caught by vdpbf16ps") {
         std::cout << "skipped: no AVX512-BF16 on this processor\n";
         return;
     }
-    ulp::TensorCoreModel model = ulp::find_model("x86:vdpbf16ps.bf16.fp32").model;
+    ulp::TensorCoreModel model = ulp::unit_model<ulp::TensorCoreModel>("x86:vdpbf16ps.bf16.fp32");
     model.summation = ulp::Summation::fma_chain;
     int different = 0;
     for (std::uint64_t i = 0; i < 1000; ++i) {
@@ -93,7 +93,7 @@ TEST_CASE("tdpbf16ps computes what its row says") {
         std::cout << "skipped: no AMX with bf16 on this processor\n";
         return;
     }
-    const ulp::TensorCoreModel& model = ulp::find_model("x86:tdpbf16ps.bf16.fp32").model;
+    const ulp::TensorCoreModel& model = ulp::unit_model<ulp::TensorCoreModel>("x86:tdpbf16ps.bf16.fp32");
     for (const DataClass data : ulp::all_classes) {
         CAPTURE(std::string(ulp::name_of(data)));
         int different = 0;

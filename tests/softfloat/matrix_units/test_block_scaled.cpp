@@ -8,6 +8,7 @@
 #include "softfloat/lab/random_codes.hpp"
 #include "softfloat/matrix_units/block_scaled.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
+#include "softfloat/matrix_units/table/units.hpp"
 
 namespace {
 
@@ -17,7 +18,7 @@ using Scales = std::array<std::uint32_t, 4>;
 std::uint32_t bits(float x) { return std::bit_cast<std::uint32_t>(x); }
 
 std::uint32_t dot(const char* key, const Codes& a, const Codes& b, const Scales& x, const Scales& y, float c) {
-    const auto& model = ulp::find_block_scaled_model(key).model;
+    const auto& model = ulp::unit_model<ulp::BlockScaledModel>(key);
     return ulp::block_scaled_dot(model, a.data(), b.data(), x.data(), y.data(), bits(c));
 }
 
@@ -38,8 +39,8 @@ TEST_CASE("E8M0 scales move the exponents of a fused group") {
 }
 
 TEST_CASE("with scales of one an instruction is the unscaled one") {
-    const auto& scaled = ulp::find_block_scaled_model("sm_100:tcgen05.mxf8f6f4.e4m3.fp32").model;
-    const auto& plain = ulp::find_model("sm_100:tcgen05.e4m3.fp32").model;
+    const auto& scaled = ulp::unit_model<ulp::BlockScaledModel>("sm_100:tcgen05.mxf8f6f4.e4m3.fp32");
+    const auto& plain = ulp::unit_model<ulp::TensorCoreModel>("sm_100:tcgen05.e4m3.fp32");
     const Scales ones{e8m0(0)};
     int different = 0;
     for (std::uint64_t seed = 0; seed < 3000; ++seed) {
@@ -78,14 +79,13 @@ TEST_CASE("FP4 terms are aligned at 35 fraction bits") {
     // -1/4 * 2^(s), beside c = 2^20: the last place kept is 2^-15.
     CHECK(dot(mxf4, minus_half, half, {e8m0(-13), e8m0(-13)}, {e8m0(0), e8m0(0)}, 0x1p20F) == bits(0x1.fffffep19F));
     CHECK(dot(mxf4, minus_half, half, {e8m0(-14), e8m0(-14)}, {e8m0(0), e8m0(0)}, 0x1p20F) == bits(0x1p20F));
-    CHECK_THROWS_AS((void)ulp::find_block_scaled_model("sm_90:mma.nvf4.e2m1.fp32"), std::invalid_argument);
+    CHECK_THROWS_AS((void)ulp::find_unit("sm_90:mma.nvf4.e2m1.fp32"), std::invalid_argument);
 }
 
 TEST_CASE(
     "whole block-scaled products chain the instruction over k, the last one filled up; scales of one by default") {
-    for (const ulp::BlockScaledRow& row : ulp::block_scaled_table()) {
-        CAPTURE(row.key);
-        const ulp::BlockScaledModel& model = row.model;
+    for (const auto& [row, model] : ulp::rows_of<ulp::BlockScaledModel>()) {
+        CAPTURE(row.key());
         const std::int64_t m = 3, n = 4, k = 80, step = model.unscaled.instruction_k;
         const std::int64_t blocks = (k + model.scale_block - 1) / model.scale_block;
         const auto containers = [](const ulp::FloatFormat& format, const std::vector<std::uint32_t>& codes) {

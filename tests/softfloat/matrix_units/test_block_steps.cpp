@@ -7,7 +7,7 @@
 #include "softfloat/lab/random_codes.hpp"
 #include "softfloat/matrix_units/block_steps.hpp"
 #include "softfloat/matrix_units/exact_sum.hpp"
-#include "softfloat/matrix_units/models.hpp"
+#include "softfloat/matrix_units/table/units.hpp"
 
 namespace {
 
@@ -67,18 +67,18 @@ int wrong_groups(const std::vector<GroupSteps>& steps) {
 }  // namespace
 
 TEST_CASE("the steps of every fused unit add up to its result, for every class of data") {
-    for (const ModelRow& row : model_table()) {
-        if (!has_group_steps(row.model) || row.model.mutation != BlockMutation{}) continue;
+    for (const auto& [row, model] : rows_of<TensorCoreModel>()) {
+        if (!is_fused(model) || model.mutation != BlockMutation{}) continue;
         int wrong = 0;
         int of_mutant = 0;
         for (const DataClass data : all_classes) {
             for (std::uint64_t seed = 0; seed < 20; ++seed) {
-                const Dot dot = random_dot(row.model, data, 100 * seed);
+                const Dot dot = random_dot(model, data, 100 * seed);
                 const auto k = static_cast<std::int64_t>(dot.a.size());
-                const auto result = chain_dot(row.model, dot.a.data(), dot.b.data(), dot.c, k);
-                const auto steps = steps_of_dot(row.model, dot.a, dot.b, dot.c);
-                wrong += wrong_groups(steps) + (result_of(row.model, steps, dot.c) == result ? 0 : 1);
-                TensorCoreModel mutant = row.model;
+                const auto result = chain_dot(model, dot.a.data(), dot.b.data(), dot.c, k);
+                const auto steps = steps_of_dot(model, dot.a, dot.b, dot.c);
+                wrong += wrong_groups(steps) + (result_of(model, steps, dot.c) == result ? 0 : 1);
+                TensorCoreModel mutant = model;
                 mutant.fraction_bits = 6;  // few enough to show in an fp16 accumulator
                 of_mutant += result_of(mutant, steps_of_dot(mutant, dot.a, dot.b, dot.c), dot.c) == result ? 0 : 1;
             }
@@ -92,7 +92,8 @@ TEST_CASE("the steps of every fused unit add up to its result, for every class o
 TEST_CASE("steps are refused where there are none") {
     const std::vector<std::uint32_t> two = {0, 0};
     const std::vector<std::uint32_t> three = {0, 0, 0};
-    const TensorCoreModel& hopper = find_model("sm_90:mma.fp16.fp32").model;
+    const TensorCoreModel& hopper = unit_model<TensorCoreModel>("sm_90:mma.fp16.fp32");
     CHECK_THROWS_AS((void)steps_of_dot(hopper, two, three, 0), std::invalid_argument);
-    CHECK_THROWS_AS((void)steps_of_dot(find_model("gfx908:mfma.fp16.fp32").model, two, two, 0), std::invalid_argument);
+    CHECK_THROWS_AS((void)steps_of_dot(unit_model<TensorCoreModel>("gfx908:mfma.fp16.fp32"), two, two, 0),
+                    std::invalid_argument);
 }

@@ -12,8 +12,8 @@
 #include "softfloat/lab/x86_units.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
-#include "softfloat/matrix_units/models.hpp"
 #include "softfloat/matrix_units/nan_payload.hpp"
+#include "softfloat/matrix_units/table/units.hpp"
 
 namespace {
 
@@ -76,12 +76,12 @@ TEST_CASE("the all-ones NaN of NVIDIA's units is all ones in every format") {
 }
 
 TEST_CASE("an invalid product of an fp16 unit is the unit's NaN") {
-    CHECK(product(ulp::find_model("sm_90:mma.fp16.fp16").model, {0x7C00}, {0x0000}, 0) == 0x7FFF);
-    CHECK(product(ulp::find_model("sm_90:mma.fp16.fp32").model, {0x7C00}, {0x0000}, 0) == 0x7FFFFFFF);
+    CHECK(product(ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.fp16.fp16"), {0x7C00}, {0x0000}, 0) == 0x7FFF);
+    CHECK(product(ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.fp16.fp32"), {0x7C00}, {0x0000}, 0) == 0x7FFFFFFF);
 }
 
 TEST_CASE("NaNs of bf16 operands pass through a product as through x86's instruction") {
-    const ulp::TensorCoreModel& model = ulp::find_model("x86:vdpbf16ps.bf16.fp32").model;
+    const ulp::TensorCoreModel& model = ulp::unit_model<ulp::TensorCoreModel>("x86:vdpbf16ps.bf16.fp32");
     CHECK(product(model, {0xFFC1, 0}, {0x3F80, 0}, 0) == 0xFFC10000);
     CHECK(product(model, {0xFF81, 0}, {0x3F80, 0}, 0) == 0xFFC10000);  // a signalling NaN is made quiet
     int nans = 0, of_definition = 0, of_processor = 0;

@@ -13,8 +13,8 @@
 #include "softfloat/lab/random_codes.hpp"
 #include "softfloat/matrix_units/block_scaled.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
-#include "softfloat/matrix_units/integer_models.hpp"
-#include "softfloat/matrix_units/models.hpp"
+#include "softfloat/matrix_units/integer_model.hpp"
+#include "softfloat/matrix_units/table/units.hpp"
 
 namespace {
 
@@ -110,18 +110,18 @@ std::vector<Path> paths() {
                             "gfx908:mfma_exact.bf16.fp32", "gfx90a:mfma.fp16.fp32",     "gfx942:mfma.fp16.fp32",
                             "gfx942:mfma.tf32.fp32",       "gfx942:mfma.e4m3fnuz.fp32", "x86:vdpbf16ps.bf16.fp32",
                             "x86:tdpbf16ps.bf16.fp32"}) {
-        const ulp::TensorCoreModel model = ulp::find_model(key).model;
+        const ulp::TensorCoreModel model = ulp::unit_model<ulp::TensorCoreModel>(key);
         const bool chain = model.summation == ulp::Summation::fma_chain;
         all.push_back({key, chain ? model.instruction_k : model.group_size,
                        [=](std::uint64_t seed) { return compare(model, seed); }});
     }
     for (const char* key :
          {"sm_100:tcgen05.mxf8f6f4.e4m3.fp32", "sm_100:tcgen05.mxf4.e2m1.fp32", "sm_100:tcgen05.nvf4.e2m1.fp32"}) {
-        const ulp::BlockScaledModel model = ulp::find_block_scaled_model(key).model;
+        const ulp::BlockScaledModel model = ulp::unit_model<ulp::BlockScaledModel>(key);
         all.push_back({key, model.unscaled.instruction_k, [=](std::uint64_t seed) { return compare(model, seed); }});
     }
     for (const char* key : {"sm_80:mma.s8.s32", "sm_80:mma.s8.s32.satfinite", "sm_80:mma.b1_xor.s32"}) {
-        const ulp::IntegerModel model = ulp::find_integer_model(key)->model;
+        const ulp::IntegerModel model = ulp::unit_model<ulp::IntegerModel>(key);
         all.push_back({key, model.instruction_k, [=](std::uint64_t seed) { return compare(model, seed); }});
     }
     return all;

@@ -19,8 +19,8 @@
 #include "softfloat/matrix_units/gemm_kernels/fast_scaled_gemm.hpp"
 #include "softfloat/matrix_units/gemm_kernels/kernel_choice.hpp"
 #include "softfloat/matrix_units/gemm_path.hpp"
-#include "softfloat/matrix_units/models.hpp"
 #include "softfloat/matrix_units/policies.hpp"
+#include "softfloat/matrix_units/table/units.hpp"
 #include "softfloat/vector/dispatch.hpp"
 
 namespace {
@@ -111,12 +111,12 @@ std::vector<const ulp::gemm_kernels::Kernels*> all_kernels() {
     return kernels;
 }
 
-void check_equal(const ulp::ModelRow& row, DataClass data, const Shape& shape, std::uint64_t seed,
-                 std::int64_t packed_bytes = ulp::gemm_kernels::usual_packed_bytes) {
-    const Case tried(row.model, data, shape, seed);
+void check_equal(const std::string& key, const TensorCoreModel& model, DataClass data, const Shape& shape,
+                 std::uint64_t seed, std::int64_t packed_bytes = ulp::gemm_kernels::usual_packed_bytes) {
+    const Case tried(model, data, shape, seed);
     for (const ulp::gemm_kernels::Kernels* kernels : all_kernels()) {
-        CAPTURE(row.key() + ", " + ulp::name_of(data) + " data, " + kernels->name + ", m n k " +
-                std::to_string(shape.m) + " " + std::to_string(shape.n) + " " + std::to_string(shape.k));
+        CAPTURE(key + ", " + ulp::name_of(data) + " data, " + kernels->name + ", m n k " + std::to_string(shape.m) +
+                " " + std::to_string(shape.n) + " " + std::to_string(shape.k));
         CHECK(tried.differences(*kernels, packed_bytes) == 0);
     }
 }
@@ -125,19 +125,20 @@ void check_equal(const ulp::ModelRow& row, DataClass data, const Shape& shape, s
 
 TEST_CASE("every model's fast product equals the plain one on every class of data") {
     std::uint64_t seed = 1;
-    for (const ulp::ModelRow& row : ulp::model_table()) {
-        if (!has_fast_path(row.model)) continue;
-        const bool mixed = row.model.a_format != row.model.b_format;  // the same kernels once more
+    for (const auto& [row, model] : ulp::rows_of<ulp::TensorCoreModel>()) {
+        if (!has_fast_path(model)) continue;
+        const bool mixed = model.a_format != model.b_format;  // the same kernels once more
         for (const DataClass data : ulp::all_classes) {
             if (mixed && data != DataClass::full_range) continue;
-            check_equal(row, data, {9, 70, 75, false, false, true}, seed += 10);
-            check_equal(row, data, {35, 20, 32, true, true, false}, seed += 10);
+            check_equal(row.key(), model, data, {9, 70, 75, false, false, true}, seed += 10);
+            check_equal(row.key(), model, data, {35, 20, 32, true, true, false}, seed += 10);
         }
     }
 }
 
 TEST_CASE("shapes that fill no tile, transposes and missing c change nothing") {
-    const ulp::ModelRow& row = ulp::find_model("sm_90:mma.fp16.fp32");
+    const std::string key = "sm_90:mma.fp16.fp32";
+    const auto& model = ulp::unit_model<TensorCoreModel>(key);
     std::uint64_t seed = 1000;
     for (const auto& [m, n, k] : {std::array{1, 1, 1},
                                   {1, 64, 16},
@@ -149,14 +150,14 @@ TEST_CASE("shapes that fill no tile, transposes and missing c change nothing") {
                                   {3, 5, 0},
                                   {0, 4, 4}}) {
         for (const bool transposed : {false, true}) {
-            check_equal(row, DataClass::ordinary, {m, n, k, transposed, !transposed, transposed}, seed += 10);
-            check_equal(row, DataClass::full_range, {m, n, k, !transposed, transposed, true}, seed += 10);
+            check_equal(key, model, DataClass::ordinary, {m, n, k, transposed, !transposed, transposed}, seed += 10);
+            check_equal(key, model, DataClass::full_range, {m, n, k, !transposed, transposed, true}, seed += 10);
         }
     }
 }
 
 TEST_CASE("products that several threads ask for at once are each computed whole") {
-    const TensorCoreModel& model = ulp::find_model("sm_90:mma.fp16.fp32").model;
+    const TensorCoreModel& model = ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.fp16.fp32");
     std::vector<std::int64_t> differences(12, -1);
 #pragma omp parallel for num_threads(3) schedule(dynamic, 1)
     for (std::size_t i = 0; i < differences.size(); ++i) {
@@ -168,7 +169,7 @@ TEST_CASE("products that several threads ask for at once are each computed whole
 }
 
 TEST_CASE("the bits do not depend on the number of threads") {
-    const TensorCoreModel& model = ulp::find_model("sm_90:mma.bf16.fp32").model;
+    const TensorCoreModel& model = ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.bf16.fp32");
     const int before = omp_get_max_threads();
     for (const int threads : {1, 2, 5}) {
         omp_set_num_threads(threads);
@@ -183,33 +184,34 @@ TEST_CASE("products of several pieces in each direction have the plain bits, inf
     std::uint64_t seed = 3000;
     for (const char* key : {"sm_90:mma.fp16.fp32", "sm_90:mma.fp16.fp16", "sm_90:mma.bf16.fp32", "sm_90:mma.e4m3.fp32",
                             "sm_90:wgmma.e4m3.fp32", "sm_70:mma.fp16.fp32", "sm_80:mma.tf32.fp32"}) {
-        const ulp::ModelRow& row = ulp::find_model(key);
+        const auto& model = ulp::unit_model<TensorCoreModel>(key);
         for (const std::int64_t packed_bytes : {1, 20000}) {  // the smallest pieces, and some between
-            check_equal(row, DataClass::ordinary, {70, 140, 205}, seed += 10, packed_bytes);
-            check_equal(row, DataClass::full_range, {66, 130, 75, false, true}, seed += 10, packed_bytes);
+            check_equal(key, model, DataClass::ordinary, {70, 140, 205}, seed += 10, packed_bytes);
+            check_equal(key, model, DataClass::full_range, {66, 130, 75, false, true}, seed += 10, packed_bytes);
         }
     }
-    check_equal(ulp::find_model("sm_90:mma.fp16.fp32"), DataClass::ordinary, {5, 6, 20001}, seed);  // the usual ones
+    check_equal("sm_90:mma.fp16.fp32", ulp::unit_model<TensorCoreModel>("sm_90:mma.fp16.fp32"), DataClass::ordinary,
+                {5, 6, 20001}, seed);  // the usual ones
 }
 
 TEST_CASE("every named policy set gives the plain bits, by the fast path or without one") {
     for (const ulp::PolicySet& set : ulp::policy_sets) {
         for (const char* key :
              {"sm_90:mma.fp16.fp32", "sm_90:mma.fp16.fp16", "sm_90:mma.bf16.fp32", "sm_80:mma.tf32.fp32"}) {
-            ulp::ModelRow row = ulp::find_model(key);
-            row.model = ulp::with_policies(row.model, set);
-            if (!has_fast_path(row.model)) continue;
+            const TensorCoreModel model = ulp::with_policies(ulp::unit_model<TensorCoreModel>(key), set);
+            if (!has_fast_path(model)) continue;
             CAPTURE(std::string(set.name));
-            for (const DataClass data : ulp::all_classes) check_equal(row, data, {20, 70, 50}, 5000);
+            for (const DataClass data : ulp::all_classes) check_equal(key, model, data, {20, 70, 50}, 5000);
         }
     }
-    CHECK(has_fast_path(ulp::find_model("sm_90:mma.fp16.fp32").model));
-    CHECK_FALSE(has_fast_path(ulp::with_policies(ulp::find_model("sm_90:mma.fp16.fp32").model, ulp::policy_set("A"))));
+    CHECK(has_fast_path(ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.fp16.fp32")));
+    CHECK_FALSE(has_fast_path(
+        ulp::with_policies(ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.fp16.fp32"), ulp::policy_set("A"))));
 }
 
 TEST_CASE("few and tiny powers of two, where the floor under the largest exponent decides ties") {
     for (const char* key : {"sm_90:mma.fp16.fp16", "sm_90:wgmma.fp16.fp16", "sm_90:mma.e5m2.fp16"}) {
-        const TensorCoreModel& model = ulp::find_model(key).model;
+        const TensorCoreModel& model = ulp::unit_model<ulp::TensorCoreModel>(key);
         const auto power = [&](std::uint64_t word) {
             if (word % 16 < 12) return 0.0F;
             const float sign = (word >> 8 & 1) != 0 ? -1.0F : 1.0F;
@@ -236,7 +238,7 @@ TEST_CASE("few and tiny powers of two, where the floor under the largest exponen
 
 TEST_CASE("values off the grid are rounded to it first, tf32 truncated") {
     for (const char* key : {"sm_90:mma.fp16.fp32", "sm_90:mma.tf32.fp32", "sm_90:wgmma.e4m3.fp32"}) {
-        const TensorCoreModel& model = ulp::find_model(key).model;
+        const TensorCoreModel& model = ulp::unit_model<ulp::TensorCoreModel>(key);
         const auto a = random_floats(ulp::formats::fp32, DataClass::ordinary, 40 * 50, 1);
         const auto b = random_floats(ulp::formats::fp32, DataClass::subnormal, 50 * 70, 2);
         std::vector<float> plain(40 * 70), fast(40 * 70);
@@ -254,7 +256,7 @@ TEST_CASE("values off the grid are rounded to it first, tf32 truncated") {
 
 TEST_CASE("a kernel of another arithmetic than the model's is caught, one of each family") {
     const auto caught = [](const char* key, DataClass data, const auto& change) {
-        TensorCoreModel model = ulp::find_model(key).model;
+        TensorCoreModel model = ulp::unit_model<ulp::TensorCoreModel>(key);
         const auto a = random_floats(model.a_format, data, 40 * 64, 1);
         const auto b = random_floats(model.b_format, data, 64 * 40, 2);
         std::vector<float> plain(40 * 40), fast(40 * 40);
@@ -285,7 +287,7 @@ TEST_CASE("a zero c is positive in kernels, too, where the model says so") {
     // Every product is -2^-127, flushed to -0; c is -0. MMA-Sim gives +0.
     const std::vector<float> a(40 * 6, 0x1p-126F), b(6 * 40, -0.5F), c(40 * 40, -0.0F);
     for (const bool positive : {true, false}) {
-        TensorCoreModel model = ulp::find_model("gfx90a:mfma_x2.bf16.fp32").model;
+        TensorCoreModel model = ulp::unit_model<ulp::TensorCoreModel>("gfx90a:mfma_x2.bf16.fp32");
         model.positive_input_zeros = positive;
         for (const ulp::gemm_kernels::Kernels* kernels : all_kernels()) {
             std::vector<float> d(40 * 40, 1);
@@ -299,11 +301,11 @@ TEST_CASE("a zero c is positive in kernels, too, where the model says so") {
 
 TEST_CASE("every integer row's fast product equals the plain one") {
     std::uint64_t seed = 1;
-    for (const ulp::IntegerRow& row : ulp::integer_table()) {
-        REQUIRE(ulp::gemm_kernels::has_integer_kernel(row.model));
+    for (const auto& [row, model] : ulp::rows_of<ulp::IntegerModel>()) {
+        REQUIRE(ulp::gemm_kernels::has_integer_kernel(model));
         for (const auto& [m, n, k] : {std::array{3, 70, 300}, {34, 5, 33}, {1, 65, 1}, {2, 3, 0}}) {
             const auto integers = [&](bool is_signed, std::int64_t count) {
-                const auto [least, greatest] = operand_range(row.model, is_signed);
+                const auto [least, greatest] = operand_range(model, is_signed);
                 std::vector<std::int32_t> values(static_cast<std::size_t>(count));
                 for (std::size_t i = 0; i < values.size(); ++i) {
                     const std::uint64_t word = ulp::random_word(seed, i);
@@ -314,20 +316,20 @@ TEST_CASE("every integer row's fast product equals the plain one") {
                 ++seed;
                 return values;
             };
-            const auto a = integers(row.model.a_signed, m * k);
-            const auto b = integers(row.model.b_signed, k * n);
+            const auto a = integers(model.a_signed, m * k);
+            const auto b = integers(model.b_signed, k * n);
             std::vector<std::int32_t> c(static_cast<std::size_t>(m * n)), plain(c.size()), fast(c.size());
             for (std::size_t i = 0; i < c.size(); ++i) {
                 const auto word = ulp::random_word(99, i);
                 c[i] = (word & 1) != 0 ? 0x7FFFFFFF - static_cast<int>(word >> 50) : static_cast<int>(word >> 32);
             }
             ulp::IntegerProblem p{{a.data(), m, k}, {b.data(), k, n, 1, k}, {c.data(), m, n}, {plain.data(), m, n}};
-            ulp::integer_gemm_plain(row.model, p);
+            ulp::integer_gemm_plain(model, p);
             p.d.data = fast.data();
             for (const ulp::gemm_kernels::Kernels* kernels : all_kernels()) {
                 std::fill(fast.begin(), fast.end(), 0);
-                ulp::gemm_kernels::fast_integer_gemm(*kernels, row.model, p);
-                CAPTURE(row.key + ", " + kernels->name);
+                ulp::gemm_kernels::fast_integer_gemm(*kernels, model, p);
+                CAPTURE(row.key() + ", " + kernels->name);
                 CHECK(plain == fast);
             }
         }
@@ -335,7 +337,7 @@ TEST_CASE("every integer row's fast product equals the plain one") {
 }
 
 TEST_CASE("an integer product whose saturation is forgotten differs from the plain one") {
-    ulp::IntegerModel model = ulp::find_integer_model("sm_80:mma.s8.s32.satfinite")->model;
+    ulp::IntegerModel model = ulp::unit_model<ulp::IntegerModel>("sm_80:mma.s8.s32.satfinite");
     const std::vector<std::int32_t> ones(64, 100), c{0x7FFFFFFF};
     std::vector<std::int32_t> plain(1), fast(1);
     ulp::IntegerProblem p{{ones.data(), 1, 64}, {ones.data(), 64, 1}, {c.data(), 1, 1}, {plain.data(), 1, 1}};
@@ -349,35 +351,35 @@ TEST_CASE("an integer product whose saturation is forgotten differs from the pla
 
 TEST_CASE("every block-scaled row's fast product equals the plain one on every class of data") {
     std::uint64_t seed = 1;
-    for (const ulp::BlockScaledRow& row : ulp::block_scaled_table()) {
-        REQUIRE(ulp::gemm_kernels::choose_scaled_kernel(row.model) != ulp::gemm_kernels::ScaledKernel::none);
-        const TensorCoreModel& elements = row.model.unscaled;
+    for (const auto& [row, model] : ulp::rows_of<ulp::BlockScaledModel>()) {
+        REQUIRE(ulp::gemm_kernels::choose_scaled_kernel(model) != ulp::gemm_kernels::ScaledKernel::none);
+        const TensorCoreModel& elements = model.unscaled;
         for (const DataClass data : ulp::all_classes) {
             for (const auto& [m, n, k] : {std::array{5, 70, 200}, {35, 9, 64}, {1, 1, 3}}) {
-                const std::int64_t blocks = (k + row.model.scale_block - 1) / row.model.scale_block;
+                const std::int64_t blocks = (k + model.scale_block - 1) / model.scale_block;
                 const auto a = random_floats(elements.a_format, data, m * k, seed += 10);
                 const auto b = random_floats(elements.b_format, data, k * n, seed + 1);
                 const auto c = random_floats(elements.accumulator, data, m * n, seed + 2);
-                const auto x = random_floats(row.model.scale_format, data, m * blocks, seed + 3);
-                const auto y = random_floats(row.model.scale_format, data, blocks * n, seed + 4);
+                const auto x = random_floats(model.scale_format, data, m * blocks, seed + 3);
+                const auto y = random_floats(model.scale_format, data, blocks * n, seed + 4);
                 std::vector<float> plain(c.size()), fast(c.size());
                 ulp::BlockScaledProblem p{
                     {{a.data(), m, k}, {b.data(), k, n, 1, k}, {c.data(), m, n}, {plain.data(), m, n}},
                     {x.data(), m, blocks},
                     {y.data(), blocks, n}};
-                ulp::block_scaled_gemm_plain(row.model, p);
+                ulp::block_scaled_gemm_plain(model, p);
                 p.product.d.data = fast.data();
                 for (const ulp::gemm_kernels::Kernels* kernels : all_kernels()) {
-                    ulp::gemm_kernels::fast_scaled_gemm(*kernels, row.model, p);
-                    CAPTURE(row.key + ", " + ulp::name_of(data) + " data, " + kernels->name);
+                    ulp::gemm_kernels::fast_scaled_gemm(*kernels, model, p);
+                    CAPTURE(row.key() + ", " + ulp::name_of(data) + " data, " + kernels->name);
                     CHECK(differences(plain, fast) == 0);
                 }
                 p.a_scales = {};  // ones, and no C
                 p.product.c = {};
                 p.product.d.data = plain.data();
-                ulp::block_scaled_gemm_plain(row.model, p);
+                ulp::block_scaled_gemm_plain(model, p);
                 p.product.d.data = fast.data();
-                ulp::block_scaled_gemm(row.model, p);
+                ulp::block_scaled_gemm(model, p);
                 CHECK(differences(plain, fast) == 0);
             }
         }
@@ -386,7 +388,7 @@ TEST_CASE("every block-scaled row's fast product equals the plain one on every c
 
 TEST_CASE("a block-scaled product with few fraction bits differs from the plain one") {
     for (const char* key : {"sm_100:tcgen05.mxf8f6f4.e4m3.fp32", "sm_100:tcgen05.nvf4.e2m1.fp32"}) {
-        ulp::BlockScaledModel model = ulp::find_block_scaled_model(key).model;
+        ulp::BlockScaledModel model = ulp::unit_model<ulp::BlockScaledModel>(key);
         const auto a = random_floats(model.unscaled.a_format, DataClass::wide, 40 * 64, 1);
         const std::int64_t count = 64 / model.scale_block;
         const auto x = random_floats(model.scale_format, DataClass::wide, 40 * count, 2);
@@ -404,27 +406,29 @@ TEST_CASE("a block-scaled product with few fraction bits differs from the plain 
 
 TEST_CASE("choose_path says which kernel runs and why") {
     using enum ulp::GemmKernel;
-    const auto path = [](const char* key) { return choose_path(ulp::find_model(key).model, 64, 64, 64); };
+    const auto path = [](const char* key) {
+        return choose_path(ulp::unit_model<ulp::TensorCoreModel>(key), 64, 64, 64);
+    };
     CHECK(path("sm_90:mma.fp16.fp32").kernel == fused_groups);
     CHECK(path("sm_90:mma.fp16.fp32").simd == std::min(ulp::simd_choice(), ulp::Simd::avx512));
     CHECK(path("gfx942:mfma.fp16.fp32").kernel == late_addend);
     CHECK(path("gfx908:mfma.fp32.fp32").kernel == ieee_chain);
     CHECK(path("sm_90:mma.fp64.fp64").reason == "The kernels hold operands and sums in fp32.");
     CHECK(name_of(path("sm_90:mma.fp64.fp64").kernel) == "definition");
-    CHECK(choose_path(ulp::find_model("sm_90:mma.fp16.fp32").model, 64, 64, 0).kernel == definition);
-    TensorCoreModel mutant = ulp::find_model("sm_90:mma.fp16.fp32").model;
+    CHECK(choose_path(ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.fp16.fp32"), 64, 64, 0).kernel == definition);
+    TensorCoreModel mutant = ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.fp16.fp32");
     mutant.mutation.late_addend = true;
     CHECK(choose_path(mutant, 64, 64, 64).reason == "A deliberate fault is computed by the definition.");
-    CHECK(choose_path(ulp::find_integer_model("sm_80:mma.s8.s32")->model, 8, 8, 8).kernel == integers);
+    CHECK(choose_path(ulp::unit_model<ulp::IntegerModel>("sm_80:mma.s8.s32"), 8, 8, 8).kernel == integers);
     const auto scaled = [](const char* key) {
-        return choose_path(ulp::find_block_scaled_model(key).model, 8, 8, 8).kernel;
+        return choose_path(ulp::unit_model<ulp::BlockScaledModel>(key), 8, 8, 8).kernel;
     };
     CHECK(scaled("sm_100:tcgen05.mxf8f6f4.e4m3.fp32") == scaled_groups);
     CHECK(scaled("sm_100:tcgen05.nvf4.e2m1.fp32") == fp4_sums);
 }
 
 TEST_CASE("products in place and bad problems") {
-    const TensorCoreModel& model = ulp::find_model("sm_90:mma.fp16.fp32").model;
+    const TensorCoreModel& model = ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.fp16.fp32");
     std::vector<float> c{1.0F, 2.0F};
     const std::vector<float> a{3.0F};
     const std::vector<float> b{4.0F, 5.0F};

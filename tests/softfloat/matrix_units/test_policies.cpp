@@ -9,8 +9,9 @@
 
 #include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
-#include "softfloat/matrix_units/models.hpp"
 #include "softfloat/matrix_units/policies.hpp"
+#include "softfloat/matrix_units/table/gpus.hpp"
+#include "softfloat/matrix_units/table/units.hpp"
 
 namespace {
 
@@ -34,7 +35,7 @@ Code answer(const TensorCoreModel& model, const std::vector<Lane>& lanes, Code c
 }
 
 Code answer(const char* key, const std::vector<Lane>& lanes, Code c = 0) {
-    return answer(ulp::find_model(key).model, lanes, c);
+    return answer(ulp::unit_model<ulp::TensorCoreModel>(key), lanes, c);
 }
 
 std::vector<Lane> all_lanes(const TensorCoreModel& model, Code a, Code b) {
@@ -84,7 +85,8 @@ TEST_CASE("each hypothesis predicts what is published for the deciding inputs") 
     for (const Row& row : rows) {
         for (std::size_t i = 0; i < ulp::policy_sets.size(); ++i) {
             CAPTURE(std::string(row.id) + " under " + std::string(ulp::policy_sets[i].name));
-            const TensorCoreModel model = ulp::with_policies(ulp::find_model(row.key).model, ulp::policy_sets[i]);
+            const TensorCoreModel model =
+                ulp::with_policies(ulp::unit_model<ulp::TensorCoreModel>(row.key), ulp::policy_sets[i]);
             CHECK(answer(model, row.lanes, row.c) == row.predicted[i]);
         }
     }
@@ -103,7 +105,7 @@ TEST_CASE("the structure of the groups shows in the deciding inputs") {
     CHECK(answer("sm_90:mma.fp16.fp32", k2) == 0x3F800001);
     CHECK(answer("sm_80:mma.fp16.fp32", k2) == 0x3F800000);
     // K3: the k8 shape of Hopper is one group of 8.
-    TensorCoreModel k8 = ulp::find_model("sm_90:mma.fp16.fp32").model;
+    TensorCoreModel k8 = ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.fp16.fp32");
     k8.instruction_k = k8.group_size = 8;
     const std::vector<Lane> k3 = {
         {0, 0x3C00, 0x3C00}, {1, 0x0C00, 0x0800}, {2, 0x0C00, 0x0800}, {4, 0x0C00, 0x0800}, {5, 0x0C00, 0x0800}};
@@ -137,7 +139,7 @@ TEST_CASE("the structure of the groups shows in the deciding inputs") {
 }
 
 TEST_CASE("special values, overflow and vanishing sums follow both published models") {
-    const TensorCoreModel& bf16 = ulp::find_model("sm_90:mma.bf16.fp32").model;
+    const TensorCoreModel& bf16 = ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.bf16.fp32");
     const char* key = "sm_90:mma.bf16.fp32";
     CHECK(answer(key, {{0, 0x7F00, 0x3F80}, {1, 0x7F00, 0x3F80}}) == 0x7F800000);
     CHECK(answer(key, {{0, 0x7180, 0x7180}, {1, 0xF180, 0x7180}, {2, 0x3F80, 0x3F80}}) == 0);
@@ -153,27 +155,27 @@ TEST_CASE("special values, overflow and vanishing sums follow both published mod
 }
 
 TEST_CASE("the table's keys are unique and lookups name what there is") {
-    for (const ulp::ModelRow& row : ulp::model_table()) {
+    for (const auto& [row, model] : ulp::rows_of<ulp::TensorCoreModel>()) {
         CAPTURE(row.key());
-        CHECK(ulp::find_model(row.key()).model == row.model);
-        CHECK(&ulp::find_model(row.key()) == &row);
+        CHECK(ulp::unit_model<ulp::TensorCoreModel>(row.key()) == model);
+        CHECK(&ulp::find_unit(row.key()) == &row);
         CHECK(!row.proof.empty());
     }
-    CHECK(ulp::find_model("h100", "fp16", "fp32").key() == "sm_90:mma.fp16.fp32");
-    CHECK(ulp::find_model("hopper", "E4M3", "fp32").key() == "sm_90:wgmma.e4m3.fp32");
-    CHECK_THROWS_WITH_AS(ulp::find_model("sm_70:mma.bf16.fp32"), doctest::Contains("nearest are sm_80:mma.bf16.fp32"),
+    CHECK(ulp::find_unit("h100", "fp16", "fp32").key() == "sm_90:mma.fp16.fp32");
+    CHECK(ulp::find_unit("hopper", "E4M3", "fp32").key() == "sm_90:wgmma.e4m3.fp32");
+    CHECK_THROWS_WITH_AS(ulp::find_unit("sm_70:mma.bf16.fp32"), doctest::Contains("nearest are sm_80:mma.bf16.fp32"),
                          std::invalid_argument);
-    CHECK_THROWS_WITH_AS(ulp::find_model("sm_90:mgma.FP16.fp32"), doctest::Contains("sm_90:wgmma.fp16.fp32, "),
+    CHECK_THROWS_WITH_AS(ulp::find_unit("sm_90:mgma.FP16.fp32"), doctest::Contains("sm_90:wgmma.fp16.fp32, "),
                          std::invalid_argument);
     for (const char* wrong : {"", "x", "h100"}) {
         CAPTURE(std::string(wrong));
         try {
-            ulp::find_model(wrong);
+            ulp::find_unit(wrong);
         } catch (const std::invalid_argument& error) {
             CHECK(std::string(error.what()).size() < 250);
         }
     }
-    CHECK_THROWS_WITH_AS(ulp::find_model("V100", "bf16", "fp32"), doctest::Contains("nearest are sm_70:mma.fp16.fp32"),
+    CHECK_THROWS_WITH_AS(ulp::find_unit("V100", "bf16", "fp32"), doctest::Contains("nearest are sm_70:mma.fp16.fp32"),
                          std::invalid_argument);
     CHECK_THROWS_WITH_AS(ulp::architecture_of("K80"), doctest::Contains("V100"), std::invalid_argument);
     CHECK_THROWS_WITH_AS(ulp::policy_set("F"), doctest::Contains("A, B, C, D, E"), std::invalid_argument);

@@ -9,9 +9,9 @@
 
 #include "softfloat/lab/random_codes.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
-#include "softfloat/matrix_units/integer_models.hpp"
-#include "softfloat/matrix_units/models.hpp"
+#include "softfloat/matrix_units/integer_model.hpp"
 #include "softfloat/matrix_units/product.hpp"
+#include "softfloat/matrix_units/table/units.hpp"
 
 namespace {
 
@@ -52,7 +52,7 @@ struct Dot {
 }  // namespace
 
 TEST_CASE("pieces of a split k are summed apart and added in ascending order") {
-    const TensorCoreModel& model = ulp::find_model("sm_90:mma.fp16.fp32").model;
+    const TensorCoreModel& model = ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.fp16.fp32");
     const Dot dot(model, 100, 5);
     // 7 instructions in 3 pieces: 48, 48 and 4 products.
     const float expected =
@@ -64,7 +64,7 @@ TEST_CASE("pieces of a split k are summed apart and added in ascending order") {
 }
 
 TEST_CASE("pieces of a length of their own begin with what is over whole tiles") {
-    const TensorCoreModel& model = ulp::find_model("sm_90:mma.fp16.fp32").model;
+    const TensorCoreModel& model = ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.fp16.fp32");
     const Dot dot(model, 100, 5);
     // 40 = 8 + 2 x 16, twice; 20 = 4 + 16.
     const auto piece = [&](std::size_t first, std::size_t rest, std::size_t last, float c) {
@@ -87,7 +87,7 @@ TEST_CASE("pieces of a length of their own begin with what is over whole tiles")
 }
 
 TEST_CASE("sums of pieces may be added in the accumulator's format") {
-    const TensorCoreModel& model = ulp::find_model("sm_90:mma.fp16.fp16").model;
+    const TensorCoreModel& model = ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.fp16.fp16");
     // 2048 from the first piece, 1, 1 and 1 from the others: every 1 is half a unit and goes to the even 2048.
     std::vector<float> a(64);
     a[0] = 2048;
@@ -102,7 +102,7 @@ TEST_CASE("sums of pieces may be added in the accumulator's format") {
 }
 
 TEST_CASE("pieces of a sliced k take turns") {
-    const TensorCoreModel& model = ulp::find_model("sm_90:mma.fp16.fp32").model;
+    const TensorCoreModel& model = ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.fp16.fp32");
     const Dot dot(model, 100, 5);
     // Slices of 16: pieces 0 and 1 by turns; 3 x 16 + 4 products of the first, 3 x 16 of the second.
     std::vector<float> sums{0.75F, 0.0F};
@@ -118,7 +118,7 @@ TEST_CASE("pieces of a sliced k take turns") {
 }
 
 TEST_CASE("promotion adds the running sum in fp32 at its interval") {
-    const TensorCoreModel& model = ulp::find_model("sm_90:wgmma.e4m3.fp32").model;
+    const TensorCoreModel& model = ulp::unit_model<ulp::TensorCoreModel>("sm_90:wgmma.e4m3.fp32");
     const Dot dot(model, 300, 6);
     float expected = 0.5F;
     for (const std::size_t first : {0U, 128U, 256U}) {
@@ -129,7 +129,7 @@ TEST_CASE("promotion adds the running sum in fp32 at its interval") {
 }
 
 TEST_CASE("the epilogue is one fused multiply-add in fp32") {
-    const TensorCoreModel& model = ulp::find_model("sm_90:mma.fp16.fp32").model;
+    const TensorCoreModel& model = ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.fp16.fp32");
     const Dot dot(model, 64, 7);
     const float sum = dot.chain(model, 0, 64, 0);
     const float scaled = 0.3F * 1.7F;
@@ -141,7 +141,7 @@ TEST_CASE("the epilogue is one fused multiply-add in fp32") {
 }
 
 TEST_CASE("a factor of zero in the epilogue leaves its operands unread") {
-    const TensorCoreModel& model = ulp::find_model("sm_90:mma.fp16.fp32").model;
+    const TensorCoreModel& model = ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.fp16.fp32");
     const Dot dot(model, 64, 7);
     const float sum = dot.chain(model, 0, 64, 0);
     const float nan = std::numeric_limits<float>::quiet_NaN();
@@ -161,7 +161,7 @@ TEST_CASE("a factor of zero in the epilogue leaves its operands unread") {
 }
 
 TEST_CASE("an epilogue without C scales the sum, its sign of zero included") {
-    const TensorCoreModel& model = ulp::find_model("sm_90:mma.fp16.fp32").model;
+    const TensorCoreModel& model = ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.fp16.fp32");
     const auto product = [&](float a, float alpha) {
         const std::vector<float> x(16, a), y(16, 1.0F);
         float d = 1;
@@ -175,20 +175,21 @@ TEST_CASE("an epilogue without C scales the sum, its sign of zero included") {
 }
 
 TEST_CASE("orders that fit no instruction are refused") {
-    const TensorCoreModel& model = ulp::find_model("sm_90:mma.fp16.fp32").model;
+    const TensorCoreModel& model = ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.fp16.fp32");
     const Dot dot(model, 32, 8);
     CHECK_THROWS_WITH_AS((void)dot.product(model, {.promote_every = 100}, 0), doctest::Contains("multiple of 16"),
                          std::invalid_argument);
     CHECK_THROWS_AS((void)dot.product(model, {.split_k = 0}, 0), std::invalid_argument);
-    CHECK_THROWS_AS((void)dot.product(ulp::find_model("sm_80:mma.fp64.fp64").model, {}, 0), std::invalid_argument);
+    CHECK_THROWS_AS((void)dot.product(ulp::unit_model<ulp::TensorCoreModel>("sm_80:mma.fp64.fp64"), {}, 0),
+                    std::invalid_argument);
 }
 
 TEST_CASE("integer sums wrap, or are clamped after each instruction") {
     const std::vector<int> a(64, 127);
     const std::vector<int> b(64, 127);
     const std::int32_t most = std::numeric_limits<std::int32_t>::max();
-    const auto& wraps = ulp::find_integer_model("sm_80:mma.s8.s32")->model;
-    const auto& clamps = ulp::find_integer_model("sm_80:mma.s8.s32.satfinite")->model;
+    const auto& wraps = ulp::unit_model<ulp::IntegerModel>("sm_80:mma.s8.s32");
+    const auto& clamps = ulp::unit_model<ulp::IntegerModel>("sm_80:mma.s8.s32.satfinite");
     CHECK(ulp::integer_dot(wraps, a.data(), b.data(), 0, 64) == 64 * 127 * 127);
     CHECK(ulp::integer_dot(wraps, a.data(), b.data(), most, 1) ==
           std::numeric_limits<std::int32_t>::min() + 127 * 127 - 1);
@@ -203,13 +204,15 @@ TEST_CASE("integer sums wrap, or are clamped after each instruction") {
 TEST_CASE("single bits meet by xor and by and") {
     const std::vector<int> a{1, 1, 0, 0};
     const std::vector<int> b{1, 0, 1, 0};
-    CHECK(ulp::integer_dot(ulp::find_integer_model("sm_80:mma.b1_xor.s32")->model, a.data(), b.data(), 10, 4) == 12);
-    CHECK(ulp::integer_dot(ulp::find_integer_model("sm_80:mma.b1_and.s32")->model, a.data(), b.data(), 10, 4) == 11);
-    CHECK(ulp::find_integer_model("sm_75:mma.b1_and.s32") == nullptr);
+    CHECK(ulp::integer_dot(ulp::unit_model<ulp::IntegerModel>("sm_80:mma.b1_xor.s32"), a.data(), b.data(), 10, 4) ==
+          12);
+    CHECK(ulp::integer_dot(ulp::unit_model<ulp::IntegerModel>("sm_80:mma.b1_and.s32"), a.data(), b.data(), 10, 4) ==
+          11);
+    CHECK(ulp::unit_or_null("sm_75:mma.b1_and.s32") == nullptr);
 }
 
 TEST_CASE("fp64 instructions are chains of fused multiply-adds") {
-    const TensorCoreModel& model = ulp::find_model("sm_80:mma.fp64.fp64").model;
+    const TensorCoreModel& model = ulp::unit_model<ulp::TensorCoreModel>("sm_80:mma.fp64.fp64");
     const std::vector<double> a{1.0, 0x1p-53, 0x1p-53};
     const std::vector<double> b{1.0, 1.0, 1.0};
     double d = 0;
@@ -252,20 +255,20 @@ int integer_differences(const ulp::IntegerModel& model, std::int64_t m, std::int
 }  // namespace
 
 TEST_CASE("fast integer products equal the plain ones for every row") {
-    for (const ulp::IntegerRow& row : ulp::integer_table()) {
-        CAPTURE(row.key);
-        CHECK(integer_differences(row.model, 5, 7, 131) == 0);
+    for (const auto& [row, model] : ulp::rows_of<ulp::IntegerModel>()) {
+        CAPTURE(row.key());
+        CHECK(integer_differences(model, 5, 7, 131) == 0);
     }
-    CHECK(integer_differences(ulp::find_integer_model("sm_80:mma.u8.s32")->model, 2, 2, 9001) == 0);
+    CHECK(integer_differences(ulp::unit_model<ulp::IntegerModel>("sm_80:mma.u8.s32"), 2, 2, 9001) == 0);
     const std::int32_t out_of_range[] = {1, 2, -129, 3};
     std::int32_t d[4] = {};
     const ulp::IntegerProblem bad{{d, 2, 2}, {out_of_range, 2, 2}, {}, {d, 2, 2}};
-    CHECK_THROWS_WITH_AS(integer_gemm(ulp::find_integer_model("sm_80:mma.s8.s32")->model, bad),
+    CHECK_THROWS_WITH_AS(integer_gemm(ulp::unit_model<ulp::IntegerModel>("sm_80:mma.s8.s32"), bad),
                          "B[1, 0] is -129, out of the operands' range from -128 to 127", std::invalid_argument);
 }
 
 TEST_CASE("fast fp64 products equal the plain ones on any bits, -0 and NaN included") {
-    const TensorCoreModel& model = ulp::find_model("sm_80:mma.fp64.fp64").model;
+    const TensorCoreModel& model = ulp::unit_model<ulp::TensorCoreModel>("sm_80:mma.fp64.fp64");
     const std::int64_t m = 9, n = 21;
     for (const std::int64_t k : {1, 4, 7, 16}) {
         for (const bool any_bits : {false, true}) {

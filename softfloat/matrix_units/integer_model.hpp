@@ -5,13 +5,8 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "softfloat/matrix_units/gemm.hpp"
-#include "softfloat/matrix_units/models.hpp"
 
 namespace ulp {
 
@@ -78,18 +73,5 @@ constexpr IntegerRange operand_range(const IntegerModel& model, bool is_signed) 
     const int half = 1 << (model.bits - 1);
     return is_signed ? IntegerRange{-half, half - 1} : IntegerRange{0, 2 * half - 1};
 }
-
-/// A row of the table; keys as in models.hpp: "sm_80:mma.s8.s32", "sm_80:mma.s8_u8.s32.satfinite",
-/// "sm_80:mma.b1_xor.s32", "x86:tdpbssd.s8.s32".
-struct IntegerRow {
-    std::string key;
-    IntegerModel model;
-    Evidence evidence;
-    std::string proof;
-};
-std::span<const IntegerRow> integer_table();
-
-/// The row with that key, or null.
-const IntegerRow* find_integer_model(std::string_view key);
 
 }  // namespace ulp
