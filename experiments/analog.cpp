@@ -9,7 +9,8 @@
 #include "engine/data/digits.hpp"
 #include "engine/tensor/random.hpp"
 #include "experiments/shared/sources.hpp"
-#include "experiments/training/small_nets.hpp"
+#include "experiments/training/figures.hpp"
+#include "experiments/training/tasks.hpp"
 
 namespace ulp {
 namespace {
@@ -123,21 +124,18 @@ class Crossbars {
     Pulses pulses_;
 };
 
-/// Trials of the net with its weights in devices; where the pulses are counted.
-struct Plan {
-    std::vector<Trial> trials;
-    std::vector<std::shared_ptr<Crossbars>> crossbars;
-
-    void add(Trial trial, Transfer transfer, const Devices& devices) {
-        if (transfer != Transfer::digital) {
-            const auto bars = std::make_shared<Crossbars>(devices, transfer, trial.seed);
-            trial.prepare = [bars](Trainer& trainer) { bars->program_first(trainer.model()); };
-            trial.after_step = [bars](Trainer&, const StepResult&) { bars->program_updates(); };
-            crossbars.push_back(bars);
-        }
-        trials.push_back(std::move(trial));
-    }
-};
+/// The task with the net's weights in devices; keeps the pulses.
+TaskBuilder in_devices(const TaskBuilder& task, Transfer transfer, const Devices& devices) {
+    if (transfer == Transfer::digital) return task;
+    return [=](Model& model, std::uint64_t seed) {
+        Task result = task(model, seed);
+        const auto bars = std::make_shared<Crossbars>(devices, transfer, seed);
+        bars->program_first(model);
+        result.after_step = [bars](Trainer&, const StepResult&) { bars->program_updates(); };
+        keep(result, std::shared_ptr<const Pulses>(bars, &bars->pulses()));
+        return result;
+    };
+}
 
 std::string points(double gap) { return fmt::format("{:.1f} points", 100 * gap); }
 
@@ -146,20 +144,15 @@ void run(const RunContext& context, Result& result) {
     const DataSplit data = generated_digit_split(static_cast<Index>(settings.integer("train_images")),
                                                  static_cast<Index>(settings.integer("test_images")), 14, context.seed);
     result.input({"generated digits, training", data.train.digest()});
-    const auto seeds = static_cast<std::size_t>(settings.integer("seeds"));
+    const std::int64_t seeds = settings.integer("seeds");
     const bool fine = has_control(context, "fine");
     const auto devices = [&](std::int64_t bits) {
         return fine ? Devices{40, 0, 0} : Devices{bits, settings.real("write_noise"), settings.real("read_noise")};
     };
-    const Trial net{.recipe = recipe_by_name("fp32"),
-                    .task = images_task(dense_net({14 * 14, static_cast<Index>(settings.integer("hidden")), 10}), data,
-                                        static_cast<Index>(settings.integer("batch"))),
-                    .optimizer = {.learning_rate = settings.real("learning_rate")},
-                    .steps = settings.integer("steps"),
-                    .backend = backend_or_ieee(context.backend),
-                    .decay = true};
-    Plan plan;
-    std::vector<std::pair<Transfer, std::int64_t>> groups;  // of one trial a seed
+    const TaskBuilder task = images_task(dense_net({14 * 14, static_cast<Index>(settings.integer("hidden")), 10}), data,
+                                         static_cast<Index>(settings.integer("batch")));
+    std::vector<Training> arms;
+    std::vector<std::pair<Transfer, std::int64_t>> groups;  // what the arms do
     const auto group_of = [&](Transfer transfer, std::int64_t bits) {
         const auto found = std::ranges::find(groups, std::pair(transfer, bits));
         return static_cast<std::size_t>(found - groups.begin());
@@ -167,11 +160,11 @@ void run(const RunContext& context, Result& result) {
     const auto add = [&](Transfer transfer, std::int64_t bits) {
         if (group_of(transfer, bits) < groups.size()) return;
         groups.emplace_back(transfer, bits);
-        Trial trial = net;
-        for (std::size_t s = 0; s < seeds; ++s) {
-            trial.seed = context.seed + s;
-            plan.add(trial, transfer, devices(bits));
-        }
+        arms.push_back({.arithmetic = {"fp32", recipe_by_name("fp32"), backend_or_ieee(context)},
+                        .task = in_devices(task, transfer, devices(bits)),
+                        .optimizer = {.learning_rate = settings.real("learning_rate")},
+                        .steps = settings.integer("steps"),
+                        .decay = true});
     };
     for (const Way& way : ways) add(way.transfer, settings.integer("bits"));
     const std::int64_t least_bits = std::min<std::int64_t>(4, settings.integer("most_bits"));
@@ -180,30 +173,24 @@ void run(const RunContext& context, Result& result) {
         add(Transfer::accumulated, bits);
         add(Transfer::nearest, bits);
     }
-    const std::vector<TrialResult> results = run_trials(plan.trials, context.progress);
+    const Comparison runs = compare(context, arms, seeds);
 
-    const auto mean = [&](std::size_t group) {
-        double sum = 0;
-        for (std::size_t s = 0; s < seeds; ++s) sum += results[group * seeds + s].accuracy;
-        return sum / static_cast<double>(seeds);
-    };
     const std::string place = cite(sources::paperspace, "Automatic Mixed Precision Training with Deep Learning");
     constexpr double published_gap = 0.006;
-    const double gap = mean(0) - mean(with_accumulator);
-    const double gap_without = mean(0) - mean(without_accumulator);
+    const double gap = runs.mean(0) - runs.mean(with_accumulator);
+    const double gap_without = runs.mean(0) - runs.mean(without_accumulator);
     result.claim_if(gap <= published_gap, "with_accumulator", place,
                     "Weights in noisy analog devices, updates collected in a digital accumulator: the accuracy on "
                     "digits is within 0.6 % of software.",
-                    "0.6 points or less", fmt::format("{} ({:.1f} % in fp32)", points(gap), 100 * mean(0)));
+                    "0.6 points or less", fmt::format("{} ({:.1f} % in fp32)", points(gap), 100 * runs.mean(0)));
     result.claim_if(gap_without > published_gap && gap_without > 2 * gap, "without_accumulator", place,
                     "It is the accumulator that does it: where each update is programmed by itself the gap is more "
                     "than twice as large, and larger than 0.6 points.",
                     "more than 0.6 points", points(gap_without));
     Pulses lost;
-    for (std::size_t s = 0; s < seeds; ++s) {
-        const Pulses& one = plan.crossbars[(without_accumulator - 1) * seeds + s]->pulses();
-        lost.updates += one.updates;
-        lost.none += one.none;
+    for (const Learned& run : runs.runs[without_accumulator]) {
+        lost.updates += run.kept<Pulses>().updates;
+        lost.none += run.kept<Pulses>().none;
     }
     const double share = static_cast<double>(lost.none) / static_cast<double>(std::max<std::int64_t>(lost.updates, 1));
     result.claim_if(share > 0.5, "updates_lost", place,
@@ -222,7 +209,7 @@ void run(const RunContext& context, Result& result) {
         ""};
     for (std::size_t w = 0; w < std::size(ways); ++w) {
         Bars one(ways[w].name);
-        one.add(static_cast<double>(w), accuracy_of(results, w * seeds, seeds));
+        one.add(static_cast<double>(w), runs.spread(w));
         one.move_into(bars);
     }
     result.figure(std::move(bars));
@@ -233,7 +220,7 @@ void run(const RunContext& context, Result& result) {
         "that counts, until nothing is learned.",
         ""};
     levels.series.push_back({"digital fp32", formats::fp64, {}});
-    const Spread digital = accuracy_of(results, 0, seeds);
+    const Spread digital = runs.spread(0);
     for (const std::int64_t x : {least_bits, most_bits}) {
         levels.series[0].points.push_back({static_cast<double>(x), digital.least});
         levels.series[0].points.push_back({static_cast<double>(x), digital.largest});
@@ -241,9 +228,7 @@ void run(const RunContext& context, Result& result) {
     Bars with("accumulator");
     Bars without("nearest step");
     for (std::int64_t bits = least_bits; bits <= most_bits; ++bits) {
-        const auto accuracy = [&](Transfer transfer) {
-            return accuracy_of(results, group_of(transfer, bits) * seeds, seeds);
-        };
+        const auto accuracy = [&](Transfer transfer) { return runs.spread(group_of(transfer, bits)); };
         with.add(static_cast<double>(bits), accuracy(Transfer::accumulated));
         without.add(static_cast<double>(bits), accuracy(Transfer::nearest));
     }

@@ -10,7 +10,8 @@
 #include "engine/rounding/step_functions.hpp"
 #include "engine/tensor/random.hpp"
 #include "experiments/shared/sources.hpp"
-#include "experiments/training/image_training.hpp"
+#include "experiments/training/figures.hpp"
+#include "experiments/training/nets.hpp"
 
 namespace ulp {
 namespace {
@@ -218,42 +219,42 @@ struct SmallBert {
 constexpr std::size_t next_right = 0;
 constexpr std::size_t words_loss = 1;
 
-Learned train(const RunContext& context, const Arithmetic& arithmetic, std::uint64_t seed, const WordPieces& pieces) {
-    const Settings& settings = context.settings;
-    const std::vector<SentencePair> all =
-        generated_sentence_pairs(static_cast<Index>(settings.integer("pairs")), context.seed);
-    Trainer trainer(Engine(arithmetic.recipe, make_backend(arithmetic.backend)), seed);
-    trainer.keep_trace = false;
-    const SmallBert net(trainer.model(), pieces.rows(), static_cast<Index>(settings.integer("hidden")));
-    trainer.optimize({.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate")});
-    trainer.before_update = [](Optimizer& optimizer) { optimizer.clip_by_norm(1); };
-    BatchSchedule batches(static_cast<Index>(all.size()), static_cast<Index>(settings.integer("batch")), seed);
-    Learned learned;
-    for (std::int64_t step = 0; step < settings.integer("steps"); ++step) {
-        std::vector<SentencePair> pairs;
-        for (const Index i : batches.next()) pairs.push_back(all[static_cast<std::size_t>(i)]);
-        const TextBatch batch =
-            batch_of_pairs(pieces, pairs, Random(seed, hash_of("masks") + static_cast<std::uint64_t>(step)));
-        note(trainer.step([&](Tape& tape) {
-            const SmallBert::Scores scores = net(tape, batch);
-            const Var words = cross_entropy(scores.words, batch.words);
-            return add(words, cross_entropy(scores.next, batch.labels));
-        }),
-             learned);
-    }
-    const TextBatch test = batch_of_pairs(
-        pieces, generated_sentence_pairs(static_cast<Index>(settings.integer("test_pairs")), context.seed, "test"),
-        Random(context.seed, "masks of the test"));
-    Tape tape(trainer.engine());
+/// The share of pairs of which the net tells rightly whether the second follows, and its loss on the masked words.
+std::vector<double> scores_of(const Engine& engine, const SmallBert& net, const TextBatch& test) {
+    Tape tape(engine);
     const SmallBert::Scores scores = net(tape, test);
     const Tensor& next = scores.next.value();
     Index right = 0;
     for (Index i = 0; i < test.count; ++i) {
         right += (next[2 * i + 1] > next[2 * i] ? 1 : 0) == test.labels[static_cast<std::size_t>(i)] ? 1 : 0;
     }
-    learned.scores = {static_cast<double>(right) / static_cast<double>(test.count),
-                      static_cast<double>(cross_entropy(scores.words, test.words).value()[0])};
-    return learned;
+    return {static_cast<double>(right) / static_cast<double>(test.count),
+            static_cast<double>(cross_entropy(scores.words, test.words).value()[0])};
+}
+
+TaskBuilder text_task(const RunContext& context, const WordPieces& pieces) {
+    const auto number = [&](const char* key) { return static_cast<Index>(context.settings.integer(key)); };
+    const std::vector<SentencePair> all = generated_sentence_pairs(number("pairs"), context.seed);
+    const TextBatch test = batch_of_pairs(pieces, generated_sentence_pairs(number("test_pairs"), context.seed, "test"),
+                                          Random(context.seed, "masks of the test"));
+    const Index size = number("batch");
+    const Index hidden = number("hidden");
+    return [=, &pieces](Model& model, std::uint64_t seed) -> Task {
+        const SmallBert net(model, pieces.rows(), hidden);
+        const auto order = batches(static_cast<Index>(all.size()), size, seed);
+        const auto loss = [=, &pieces](Tape& tape, std::int64_t step) {
+            std::vector<SentencePair> pairs;
+            for (const Index i : order(step)) pairs.push_back(all[static_cast<std::size_t>(i)]);
+            const TextBatch batch =
+                batch_of_pairs(pieces, pairs, Random(seed, hash_of("masks") + static_cast<std::uint64_t>(step)));
+            const SmallBert::Scores scores = net(tape, batch);
+            const Var words = cross_entropy(scores.words, batch.words);
+            return add(words, cross_entropy(scores.next, batch.labels));
+        };
+        return {.loss = loss, .measure = [=](const Engine& engine, Learned& learned) {
+                    learned.scores = scores_of(engine, net, test);
+                }};
+    };
 }
 
 void claim_tokens(const WordPieces& pieces, Result& result) {
@@ -306,12 +307,14 @@ void run(const RunContext& context, Result& result) {
     const WordPieces pieces;
     claim_tokens(pieces, result);
     Arithmetic bf16{"bf16 unscaled", recipe_by_name("bf16"), mixed_backend(context)};
-    const Comparison comparison =
-        compare(context,
-                under_control(context, {fp32_arithmetic(), std::move(bf16),
-                                        mixed_arithmetic(context, "fp16 scale 128", constant_loss_scale(128))}),
-                settings.integer("seeds"),
-                [&](const Arithmetic& a, std::uint64_t seed) { return train(context, a, seed, pieces); });
+    const std::vector<Arithmetic> arithmetics = under_control(
+        context,
+        {fp32_arithmetic(), std::move(bf16), mixed_arithmetic(context, "fp16 scale 128", constant_loss_scale(128))});
+    const Training training{.task = text_task(context, pieces),
+                            .optimizer = {.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate")},
+                            .steps = settings.integer("steps"),
+                            .clip_norm = 1};
+    const Comparison comparison = compare(context, arithmetics, training, settings.integer("seeds"));
 
     const std::string evidence = evidence_of(comparison, result);
     const std::string place = cite(sources::round_table, "Training BERT: MLM, NSP");

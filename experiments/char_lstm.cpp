@@ -12,7 +12,8 @@
 #include "experiments/framework/files.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/shared/utf8.hpp"
-#include "experiments/training/image_training.hpp"
+#include "experiments/training/figures.hpp"
+#include "experiments/training/tasks.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {
@@ -109,41 +110,40 @@ double measure(const Engine& engine, const CharacterNet& net, const std::vector<
     return bits(static_cast<double>(cross_entropy(scores, pieces.next).value()[0]));
 }
 
-Learned train(const RunContext& context, const Arithmetic& arithmetic, std::uint64_t seed, const Characters& text,
-              bool multiplicative) {
-    const Settings& settings = context.settings;
-    const auto length = static_cast<Index>(settings.integer("piece"));
-    const auto hidden = static_cast<Index>(settings.integer("hidden"));
-    const auto alphabet = static_cast<Index>(text.alphabet.size());
-    Trainer trainer(Engine(arithmetic.recipe, make_backend(arithmetic.backend)), seed);
-    trainer.keep_trace = false;
-    const CharacterNet net = multiplicative ? make_net<MultiplicativeLstm>(trainer.model(), alphabet, hidden)
-                                            : make_net<Lstm>(trainer.model(), alphabet, hidden);
-    trainer.optimize({.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate")});
-    trainer.before_update = [](Optimizer& optimizer) { optimizer.clip_by_norm(1); };
-    Random random(seed, "pieces of text");
-    Learned learned;
-    for (std::int64_t step = 0; step < settings.integer("steps"); ++step) {
-        std::vector<Index> starts;
-        for (std::int64_t i = 0; i < settings.integer("batch"); ++i) {
-            starts.push_back(
-                static_cast<Index>(random.below(text.train.size() - static_cast<std::size_t>(length) - 1)));
-        }
-        const Pieces pieces(text.train, starts, length);
-        const StepResult done = trainer.step([&](Tape& tape) {
-            return cross_entropy(net(tape, pieces.ids, length, static_cast<Index>(starts.size())), pieces.next);
-        });
-        note(done, learned);
-        learned.losses.back() = bits(done.loss);
-    }
+double largest_weight_of(const Model& model) {
     double largest = 0;
-    for (const Parameter& parameter : trainer.model().parameters()) {
+    for (const Parameter& parameter : model.parameters()) {
         if (!parameter.name.starts_with("cell")) continue;
         for (const float w : parameter.updated().values())
             largest = std::max(largest, std::fabs(static_cast<double>(w)));
     }
-    learned.scores = {last_tenth(learned.losses), measure(trainer.engine(), net, text.test, length), largest};
-    return learned;
+    return largest;
+}
+
+/// The losses become bits.
+TaskBuilder text_task(const Settings& settings, const Characters& text, bool multiplicative) {
+    return [&, multiplicative](Model& model, std::uint64_t seed) -> Task {
+        const auto length = static_cast<Index>(settings.integer("piece"));
+        const auto hidden = static_cast<Index>(settings.integer("hidden"));
+        const auto alphabet = static_cast<Index>(text.alphabet.size());
+        const CharacterNet net = multiplicative ? make_net<MultiplicativeLstm>(model, alphabet, hidden)
+                                                : make_net<Lstm>(model, alphabet, hidden);
+        Random random(seed, "pieces of text");
+        const auto loss = [=, &text, batch = settings.integer("batch")](Tape& tape, std::int64_t) mutable {
+            std::vector<Index> starts;
+            for (std::int64_t i = 0; i < batch; ++i) {
+                starts.push_back(
+                    static_cast<Index>(random.below(text.train.size() - static_cast<std::size_t>(length) - 1)));
+            }
+            const Pieces pieces(text.train, starts, length);
+            return cross_entropy(net(tape, pieces.ids, length, static_cast<Index>(starts.size())), pieces.next);
+        };
+        return {.loss = loss, .measure = [=, &text, &model](const Engine& engine, Learned& learned) {
+                    std::ranges::transform(learned.losses, learned.losses.begin(), bits);
+                    learned.scores = {last_tenth(learned.losses), measure(engine, net, text.test, length),
+                                      largest_weight_of(model)};
+                }};
+    };
 }
 
 void run(const RunContext& context, Result& result) {
@@ -153,10 +153,12 @@ void run(const RunContext& context, Result& result) {
         context, {fp32_arithmetic(),
                   mixed_arithmetic(context, "fp16 dynamic", dynamic_loss_scale(settings.integer("scale_window")))});
     const auto compared = [&](bool multiplicative, double from) {
-        return compare(
-            context, arithmetics, settings.integer("seeds"),
-            [&](const Arithmetic& a, std::uint64_t seed) { return train(context, a, seed, text, multiplicative); },
-            from, from + 0.5);
+        const Training training{
+            .task = text_task(settings, text, multiplicative),
+            .optimizer = {.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate")},
+            .steps = settings.integer("steps"),
+            .clip_norm = 1};
+        return compare(context, arithmetics, training, settings.integer("seeds"), {from, from + 0.5});
     };
     const Comparison lstm = compared(false, 0);
     const Comparison mlstm = compared(true, 0.5);

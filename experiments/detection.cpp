@@ -3,14 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "experiments/shared/binade_histogram.hpp"
 #include "experiments/shared/colour_sheet.hpp"
 #include "experiments/shared/sources.hpp"
-#include "experiments/training/comparison.hpp"
+#include "experiments/training/figures.hpp"
 #include "experiments/training/shape_detector.hpp"
-#include "experiments/training/trials.hpp"
 
 namespace ulp {
 namespace {
@@ -22,64 +20,56 @@ constexpr std::size_t precision = 0;
 constexpr std::size_t zero_share = 1;  // of the gradients of the convolutions' results
 const ScoreText precision_text{"mean average precision", "%", 100, 1};
 
-/// What a run leaves besides its scores.
+/// What a run keeps.
 struct Seen {
     BinadeHistogram gradients;  // of the convolutions' results, with the loss scale, in every tenth step
     std::vector<Detection> detections;
 };
 
-Learned train(const RunContext& context, const Arithmetic& arithmetic, std::uint64_t seed, const Scenery& scenery,
-              double weight, std::int64_t steps, Seen& seen) {
-    const Settings& settings = context.settings;
-    const TaskBuilder builder = [&](Model& model, std::uint64_t) -> Task {
+TaskBuilder shapes_task(const Settings& settings, const Scenery& scenery, double weight) {
+    return [&, weight](Model& model, std::uint64_t seed) -> Task {
         const Detector net(model, static_cast<Index>(settings.integer("channels")));
         const Index count = scenery.train.images.size();
-        const auto order = std::make_shared<BatchSchedule>(
-            count, std::min(count, static_cast<Index>(settings.integer("batch"))), seed);
-        const auto loss = [=, &scenery](Tape& tape, std::int64_t step) {
-            const std::vector<Index> which = order->at(step);
+        const auto order = batches(count, std::min(count, static_cast<Index>(settings.integer("batch"))), seed);
+        const auto seen = std::make_shared<Seen>();
+        Task task{.loss = [=, &scenery](Tape& tape, std::int64_t step) {
+            const std::vector<Index> which = order(step);
             const Var said = net(centred_on(tape, scenery.train.images, which, 2));
             return detection_loss(said, Targets(scenery, which), weight);
+        }};
+        task.watched = [](std::int64_t step) { return step % 10 == 0; };
+        task.tap = [seen](std::int64_t, const TapEvent& event) {
+            if (event.role != TensorRole::activation_gradient || !event.name.ends_with("/conv2d")) return;
+            seen->gradients.add(event.values);
         };
-        return {loss, [=, &scenery, &seen](const Engine& engine) {
-                    Engine quiet = engine;
-                    quiet.tap = {};
-                    seen.detections = detections_of(quiet, net, scenery);
-                    return mean_average_precision(seen.detections, truths_of(scenery.test));
-                }};
+        task.measure = [=, &scenery](const Engine& engine, Learned& learned) {
+            seen->detections = detections_of(engine, net, scenery);
+            learned.scores = {mean_average_precision(seen->detections, truths_of(scenery.test)),
+                              seen->gradients.share(seen->gradients.zeros())};
+        };
+        keep(task, seen);
+        return task;
     };
-    const auto watch = [&seen](Trainer& trainer) {
-        trainer.watch([](std::int64_t step) { return step % 10 == 0; },
-                      [&seen](const TapEvent& event) {
-                          if (event.role != TensorRole::activation_gradient || !event.name.ends_with("/conv2d")) return;
-                          seen.gradients.add(event.values);
-                      });
-    };
-    // Adam divides by the gradients' size: with its smallest divisor weighed too, the weight does nothing in fp32.
-    const OptimizerOptions adam{
-        .kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate"), .eps = 1e-8 * weight};
-    const TrialResult run = run_trial({.recipe = arithmetic.recipe,
-                                       .task = builder,
-                                       .optimizer = adam,
-                                       .steps = steps,
-                                       .seed = seed,
-                                       .backend = arithmetic.backend,
-                                       .decay = true,
-                                       .prepare = watch});
-    const double zeros = seen.gradients.share(seen.gradients.zeros());
-    return {run.losses, run.scales, {run.accuracy, zeros}, run.skips()};
 }
 
-/// All runs of an arithmetic, by seed.
-using SeenRuns = std::map<std::string, std::vector<Seen>>;
+Training training_of(const Settings& settings, const Scenery& scenery, double weight) {
+    // Adam divides by the gradients' size: with its smallest divisor weighed too, the weight does nothing in fp32.
+    return {.task = shapes_task(settings, scenery, weight),
+            .optimizer = {.kind = OptimizerKind::adam,
+                          .learning_rate = settings.real("learning_rate"),
+                          .eps = 1e-8 * weight},
+            .steps = settings.integer("steps"),
+            .decay = true};
+}
 
 /// Of the gradients that are not 0 in fp32, the share below half of fp16's smallest number once they are scaled by 2^n.
-double predicted_loss(const std::vector<Seen>& fp32, int n) {
+double predicted_loss(const std::vector<Learned>& fp32, int n) {
     std::int64_t below = 0;
     std::int64_t all = 0;
-    for (const Seen& run : fp32) {
-        all += run.gradients.total() - run.gradients.zeros();
-        below += run.gradients.below(-25 - n);
+    for (const Learned& run : fp32) {
+        const BinadeHistogram& gradients = run.kept<Seen>().gradients;
+        all += gradients.total() - gradients.zeros();
+        below += gradients.below(-25 - n);
     }
     return static_cast<double>(below) / static_cast<double>(std::max<std::int64_t>(1, all));
 }
@@ -90,26 +80,21 @@ double measured_loss(const Comparison& comparison, std::size_t arithmetic) {
     return (comparison.mean(arithmetic, zero_share) - ordinary) / (1 - ordinary);
 }
 
-double largest_of(const Comparison& comparison, std::size_t arithmetic) {
-    double largest = 0;
-    for (const Learned& run : comparison.runs[arithmetic]) largest = std::max(largest, run.scores[precision]);
-    return largest;
-}
-
-void claim_scales(const Comparison& comparison, const SeenRuns& seen, int exponent, Result& result) {
+void claim_scales(const Comparison& comparison, int exponent, Result& result) {
     const std::string place = cite(sources::paper, "3.2 and 4.2: Multibox SSD");
     const std::string talk = cite(sources::volta_talk, "Detection networks, mAP");
     const double reference = comparison.mean(0, precision);
+    const double unscaled = comparison.spread(1, precision).largest;
     result.claim_if(reference >= 0.25, "learns", talk, "The detector learns to find and to name shapes in fp32.",
                     "25 % or more", precision_text.text(reference));
     result.claim_if(
-        largest_of(comparison, 1) < 0.5 * reference, "unscaled", place,
+        unscaled < 0.5 * reference, "unscaled", place,
         fmt::format(
             "Where gradients are small, a detector does not train in fp16 without a loss scale: no run gets half "
             "as far. Here a weight of the loss, {}, makes them small; the source does not say what does in SSD.",
             power_of_two_text(exponent)),
         fmt::format("below {}", precision_text.text(0.5 * reference)),
-        fmt::format("{} at best", precision_text.text(largest_of(comparison, 1))));
+        fmt::format("{} at best", precision_text.text(unscaled)));
     claim_parity(result, comparison, precision, precision_text, 0.02, "scale_8", place,
                  "A scale of 8 is enough for it to find as much as in fp32.", 2);
     claim_parity(result, comparison, precision, precision_text, 0.02, "dynamic", talk,
@@ -118,8 +103,7 @@ void claim_scales(const Comparison& comparison, const SeenRuns& seen, int expone
                  cite(sources::paper, "4.2: Faster R-CNN, 68.6% unscaled, 69.1% in fp32"),
                  "With the same loss at its ordinary weight the same net needs no scale.", 4);
 
-    const std::vector<Seen>& fp32 = seen.at("fp32");
-    const double predicted = predicted_loss(fp32, 3);
+    const double predicted = predicted_loss(comparison.runs[0], 3);
     const double measured = measured_loss(comparison, 2);
     const ScoreText share{"", "%", 100, 1};
     result.claim_if(std::fabs(predicted - measured) < 0.05, "lost_8", place,
@@ -144,8 +128,8 @@ void claim_same(const Learned& weighted, const Learned& plain, double factor, st
                  statement, steps(plain.losses.size()), steps(same));
 }
 
-Figure figure_of_gradients(const SeenRuns& seen, int exponent) {
-    const BinadeHistogram& gradients = seen.at("fp32").front().gradients;
+Figure figure_of_gradients(const Comparison& comparison, int exponent) {
+    const BinadeHistogram& gradients = comparison.runs[0].front().kept<Seen>().gradients;
     Figure figure{
         "gradients", "Where a detector's gradients lie, and what a scale of 8 moves",
         fmt::format("Gradients of the convolutions' results in fp32, first seed; the loss weighted by {}.",
@@ -175,8 +159,7 @@ void add_box(Series& series, const Area& box, std::size_t scene, Index side) {
     }
 }
 
-Figure figure_of_scenes(const Scenery& scenery, const Comparison& comparison, const SeenRuns& seen,
-                        std::string evidence) {
+Figure figure_of_scenes(const Scenery& scenery, const Comparison& comparison, std::string evidence) {
     Figure figure{
         "scenes", "Scenes of the test set and what the net finds in them",
         "First seed. White: where the shape is. Black: the likeliest of the boxes that the net says.",
@@ -195,7 +178,8 @@ Figure figure_of_scenes(const Scenery& scenery, const Comparison& comparison, co
     for (const std::size_t a : {std::size_t{0}, std::size_t{2}, std::size_t{1}}) {
         Series found{comparison.arithmetics[a].name, formats::fp64, {}};
         std::int64_t last = -1;
-        for (const Detection& d : seen.at(found.name).front().detections) {  // by scene, the likeliest first
+        for (const Detection& d :
+             comparison.runs[a].front().kept<Seen>().detections) {  // by scene, the likeliest first
             if (d.image == last || d.image >= static_cast<std::int64_t>(count)) continue;
             add_box(found, d.box, static_cast<std::size_t>(d.image), side);
             last = d.image;
@@ -219,31 +203,25 @@ void run(const RunContext& context, Result& result) {
     const double weight = std::ldexp(1.0, exponent);
     const bool scaling = !has_control(context, "unscaled");
     const std::int64_t seeds = settings.integer("seeds");
-    const std::int64_t steps = settings.integer("steps");
     const auto fp16 = [&](const char* name, const LossScaleOptions& scale) {
         return mixed_arithmetic(context, name, scaling ? scale : constant_loss_scale(1));
     };
-    SeenRuns seen;
-    const auto compared = [&](const std::vector<Arithmetic>& arithmetics, double loss_weight, double from, double to) {
-        for (const Arithmetic& a : arithmetics) seen[a.name].resize(static_cast<std::size_t>(seeds));
-        return compare(
-            context, arithmetics, seeds,
-            [&](const Arithmetic& a, std::uint64_t seed) {
-                return train(context, a, seed, scenery, loss_weight, steps, seen.at(a.name)[seed - context.seed]);
-            },
-            from, to);
+    std::vector<Training> arms;
+    const auto add = [&](Arithmetic arithmetic, double loss_weight) {
+        arms.push_back(training_of(settings, scenery, loss_weight));
+        arms.back().arithmetic = std::move(arithmetic);
     };
-    Comparison comparison = compared(
-        {fp32_arithmetic(), fp16("fp16 scale 1", constant_loss_scale(1)), fp16("fp16 scale 8", constant_loss_scale(8)),
-         fp16("fp16 dynamic", dynamic_loss_scale(settings.integer("scale_window")))},
-        weight, 0, 0.75);
-    const Comparison ordinary = compared({fp16("fp16 ordinary loss", constant_loss_scale(1))}, 1, 0.75, 0.95);
-    comparison.arithmetics.push_back(ordinary.arithmetics.front());
-    comparison.runs.push_back(ordinary.runs.front());
-    claim_scales(comparison, seen, exponent, result);
+    add(fp32_arithmetic(), weight);
+    add(fp16("fp16 scale 1", constant_loss_scale(1)), weight);
+    add(fp16("fp16 scale 8", constant_loss_scale(8)), weight);
+    add(fp16("fp16 dynamic", dynamic_loss_scale(settings.integer("scale_window"))), weight);
+    add(fp16("fp16 ordinary loss", constant_loss_scale(1)), 1);
+    const Comparison comparison = compare(context, arms, seeds, {0, 0.95});
+    claim_scales(comparison, exponent, result);
     const auto once = [&](const Arithmetic& arithmetic, double loss_weight) {
-        Seen unused;
-        return train(context, arithmetic, context.seed, scenery, loss_weight, steps, unused);
+        Training training = training_of(settings, scenery, loss_weight);
+        training.arithmetic = arithmetic;
+        return train(training, context.seed);
     };
     claim_same(comparison.runs[0].front(), once(comparison.arithmetics[0], 1), weight, "weight_fp32",
                "In fp32 the weight of the loss changes nothing: with or without it each step has the same loss, up to "
@@ -261,8 +239,8 @@ void run(const RunContext& context, Result& result) {
         "Small gradients stop the net from learning in fp16. A scale of 8 mends that as well as a larger one, and "
         "where gradients are of ordinary size there is nothing to mend.",
         evidence));
-    result.figure(figure_of_gradients(seen, exponent));
-    result.figure(figure_of_scenes(scenery, comparison, seen, evidence));
+    result.figure(figure_of_gradients(comparison, exponent));
+    result.figure(figure_of_scenes(scenery, comparison, evidence));
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include "engine/rounding/step_functions.hpp"
 #include "engine/tensor/random.hpp"
 #include "experiments/shared/sources.hpp"
-#include "experiments/training/image_training.hpp"
+#include "experiments/training/figures.hpp"
 
 namespace ulp {
 namespace {
@@ -86,22 +86,20 @@ double relative_error(const Engine& engine, const SalesNet& net, const std::vect
     return std::sqrt(sum / static_cast<double>(rows.size()));
 }
 
-Learned train(const RunContext& context, const Arithmetic& arithmetic, std::uint64_t seed, const SalesData& data) {
-    const Settings& settings = context.settings;
-    const Split rows = split(data);
-    Trainer trainer(Engine(arithmetic.recipe, make_backend(arithmetic.backend)), seed);
-    trainer.keep_trace = false;
-    const SalesNet net(trainer.model(), data.shops, static_cast<Index>(settings.integer("hidden")));
-    trainer.optimize({.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate")});
-    BatchSchedule batches(static_cast<Index>(rows.train.size()), static_cast<Index>(settings.integer("batch")), seed);
-    Learned learned;
-    for (std::int64_t step = 0; step < settings.integer("steps"); ++step) {
-        std::vector<SalesRow> batch;
-        for (const Index i : batches.next()) batch.push_back(rows.train[static_cast<std::size_t>(i)]);
-        note(trainer.step([&](Tape& tape) { return mse(net(tape, batch), targets_of(batch)); }), learned);
-    }
-    learned.scores = {relative_error(trainer.engine(), net, rows.test)};
-    return learned;
+TaskBuilder sales_task(const Settings& settings, const Split& rows, Index shops) {
+    return [&, shops](Model& model, std::uint64_t seed) -> Task {
+        const SalesNet net(model, shops, static_cast<Index>(settings.integer("hidden")));
+        const auto order =
+            batches(static_cast<Index>(rows.train.size()), static_cast<Index>(settings.integer("batch")), seed);
+        const auto loss = [=, &rows](Tape& tape, std::int64_t step) {
+            std::vector<SalesRow> batch;
+            for (const Index i : order(step)) batch.push_back(rows.train[static_cast<std::size_t>(i)]);
+            return mse(net(tape, batch), targets_of(batch));
+        };
+        return {.loss = loss, .measure = [=, &rows](const Engine& engine, Learned& learned) {
+                    learned.scores = {relative_error(engine, net, rows.test)};
+                }};
+    };
 }
 
 void run(const RunContext& context, Result& result) {
@@ -110,13 +108,14 @@ void run(const RunContext& context, Result& result) {
                                             .days = settings.integer("days"),
                                             .seed = context.seed});
     result.input({"generated sales", data.digest()});
-    const Comparison comparison = compare(
-        context,
-        under_control(
-            context, {fp32_arithmetic(), mixed_arithmetic(context, "fp16 scale 128", constant_loss_scale(128)),
-                      mixed_arithmetic(context, "fp16 dynamic", dynamic_loss_scale(settings.integer("scale_window")))}),
-        settings.integer("seeds"),
-        [&](const Arithmetic& a, std::uint64_t seed) { return train(context, a, seed, data); });
+    const Split rows = split(data);
+    const Training training{.task = sales_task(settings, rows, data.shops),
+                            .optimizer = {.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate")},
+                            .steps = settings.integer("steps")};
+    const std::vector<Arithmetic> arithmetics = under_control(
+        context, {fp32_arithmetic(), mixed_arithmetic(context, "fp16 scale 128", constant_loss_scale(128)),
+                  mixed_arithmetic(context, "fp16 dynamic", dynamic_loss_scale(settings.integer("scale_window")))});
+    const Comparison comparison = compare(context, arithmetics, training, settings.integer("seeds"));
 
     const std::string evidence = evidence_of(comparison, result);
     const std::string place = cite(sources::paperspace, "Real world performance benchmarks: feedforward");

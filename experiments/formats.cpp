@@ -8,20 +8,15 @@
 
 #include "engine/data/digits.hpp"
 #include "engine/tensor/random.hpp"
-#include "experiments/framework/control.hpp"
 #include "experiments/shared/sources.hpp"
-#include "experiments/training/small_nets.hpp"
+#include "experiments/training/figures.hpp"
+#include "experiments/training/tasks.hpp"
 #include "softfloat/round.hpp"
 
 namespace ulp {
 namespace {
 
 using sources::cite;
-
-struct Way {
-    std::string name;
-    Recipe recipe;
-};
 
 /// The loss and the operands of 8 bits as they are; gradients in E4M3 like all else.
 Recipe without_scales(Recipe recipe) {
@@ -31,17 +26,18 @@ Recipe without_scales(Recipe recipe) {
     return recipe;
 }
 
-std::vector<Way> all_ways(const RunContext& context) {
-    std::vector<Way> ways = {{"fp32", recipe_by_name("fp32")},
-                             {"tf32", recipe_by_name("tf32")},
-                             {"bf16", recipe_by_name("bf16")},
-                             {"fp16 with loss scale", recipe_by_name("mixed_fp16")},
-                             {"fp16 without", without_scales(recipe_by_name("mixed_fp16"))},
-                             {"fp16 throughout", recipe_by_name("fp16")},
-                             {"fp8 with tensor scales", recipe_by_name("fp8")},
-                             {"fp8 without", without_scales(recipe_by_name("fp8"))},
-                             {"mxfp8 with block scales", recipe_by_name("mxfp8")}};
-    for (Way& way : ways) {
+std::vector<Arithmetic> all_ways(const RunContext& context) {
+    std::vector<Arithmetic> ways = {{"fp32", recipe_by_name("fp32")},
+                                    {"tf32", recipe_by_name("tf32")},
+                                    {"bf16", recipe_by_name("bf16")},
+                                    {"fp16 with loss scale", recipe_by_name("mixed_fp16")},
+                                    {"fp16 without", without_scales(recipe_by_name("mixed_fp16"))},
+                                    {"fp16 throughout", recipe_by_name("fp16")},
+                                    {"fp8 with tensor scales", recipe_by_name("fp8")},
+                                    {"fp8 without", without_scales(recipe_by_name("fp8"))},
+                                    {"mxfp8 with block scales", recipe_by_name("mxfp8")}};
+    for (Arithmetic& way : ways) {
+        way.backend = backend_or_ieee(context);
         way.recipe = under_wide_control(context, std::move(way.recipe));
         if (has_control(context, "unscaled")) way.recipe = without_scales(std::move(way.recipe));
     }
@@ -67,24 +63,18 @@ struct Subject {
 };
 
 struct Study {
-    std::vector<Way> ways;
+    std::vector<Arithmetic> ways;
     std::vector<Subject> subjects;
-    std::size_t seeds = 0;
-    std::vector<TrialResult> results;  // by subject, way, seed
+    Comparison runs;  // by subject and way
 
-    [[nodiscard]] std::size_t at(std::size_t subject, std::size_t way) const {
-        return (subject * ways.size() + way) * seeds;
-    }
-    [[nodiscard]] Spread accuracy(std::size_t subject, std::size_t way) const {
-        return accuracy_of(results, at(subject, way), seeds);
-    }
+    [[nodiscard]] std::size_t at(std::size_t subject, std::size_t way) const { return subject * ways.size() + way; }
+    [[nodiscard]] Spread accuracy(std::size_t subject, std::size_t way) const { return runs.spread(at(subject, way)); }
 };
 enum : std::size_t { dense, unbalanced, transformer };
 
 Study study_of(const RunContext& context, const DataSplit& data) {
     Study study;
     study.ways = all_ways(context);
-    study.seeds = static_cast<std::size_t>(context.settings.integer("seeds"));
     const OptimizerOptions adam{.kind = OptimizerKind::adam, .learning_rate = 0x1p-7};
     study.subjects = {{"dense net",
                        "a plain dense net",
@@ -93,31 +83,24 @@ Study study_of(const RunContext& context, const DataSplit& data) {
                       {"net with small gradients", "a net with small gradients",
                        images_task(unbalanced_net(8), data, 32, 0x1p-12), adam},
                       {"Transformer block", "a Transformer block", images_task(image_transformer(1), data, 16), adam}};
-    std::vector<Trial> trials;
+    std::vector<Training> arms;
     for (const Subject& subject : study.subjects) {
-        for (const Way& way : study.ways) {
-            for (std::size_t seed = 0; seed < study.seeds; ++seed) {
-                trials.push_back({.recipe = way.recipe,
-                                  .task = subject.task,
-                                  .optimizer = subject.optimizer,
-                                  .steps = context.settings.integer("steps"),
-                                  .seed = context.seed + seed,
-                                  .backend = backend_or_ieee(context.backend),
-                                  .decay = true});
-            }
+        for (const Arithmetic& way : study.ways) {
+            arms.push_back({.arithmetic = way,
+                            .task = subject.task,
+                            .optimizer = subject.optimizer,
+                            .steps = context.settings.integer("steps"),
+                            .decay = true});
         }
     }
-    study.results = run_trials(trials, context.progress);
+    study.runs = compare(context, arms, context.settings.integer("seeds"));
     return study;
 }
 
-void claim_as_good(const Study& study, std::size_t subject, std::size_t way, double slack, std::string_view id,
+void claim_as_good(const Study& study, std::size_t subject, std::size_t way, std::string_view id,
                    std::string_view source, const std::string& statement, Result& result) {
-    const Spread reference = study.accuracy(subject, way_fp32);
-    const Spread spread = study.accuracy(subject, way);
-    result.claim_if(as_good(spread, reference, slack), id, source, statement,
-                    fmt::format("at most {:.0f} points below {}", 100 * slack, percent_text(reference)),
-                    percent_text(spread));
+    claim_not_below(result, study.accuracy(subject, way), study.accuracy(subject, way_fp32), 0.02, id, source,
+                    statement);
 }
 
 void claim_worse(const Study& study, std::size_t subject, std::size_t way, std::string_view id, std::string_view source,
@@ -138,7 +121,7 @@ void claim_training(const Study& study, Result& result) {
     for (std::size_t s = 0; s < study.subjects.size(); ++s) {
         const std::string& what = study.subjects[s].what;
         const auto good = [&](std::string_view id, std::string_view source, std::size_t way, const char* how) {
-            claim_as_good(study, s, way, 0.02, fmt::format("{}_{}", id, ids[s]), source,
+            claim_as_good(study, s, way, fmt::format("{}_{}", id, ids[s]), source,
                           fmt::format("{} trains to fp32's accuracy {}, with the same hyperparameters.", what, how),
                           result);
         };
@@ -151,7 +134,7 @@ void claim_training(const Study& study, Result& result) {
     claim_worse(study, unbalanced, way_fp16_unscaled, "fp16_needs_scale",
                 cite(sources::volta_talk, "Loss scaling preserves small gradient values"),
                 "Without a loss scale the net with small gradients does not train in fp16.", result);
-    claim_as_good(study, dense, way_fp16_unscaled, 0.02, "control_fp16_unscaled",
+    claim_as_good(study, dense, way_fp16_unscaled, "control_fp16_unscaled",
                   cite(sources::paper, "3.2: many networks match fp32 without loss scaling"),
                   "The dense net does: it is the small gradients that need the scale.", result);
     claim_worse(study, unbalanced, way_fp8_unscaled, "fp8_needs_scales", fp8,
@@ -168,8 +151,7 @@ struct Identity {
 
 Identity multiply_by_identity(const RunContext& context, std::string_view recipe) {
     constexpr Index n = 64;
-    const Engine engine(under_wide_control(context, recipe_by_name(recipe)),
-                        make_backend(backend_or_ieee(context.backend)));
+    const Engine engine(under_wide_control(context, recipe_by_name(recipe)), make_backend(backend_or_ieee(context)));
     Tape tape(engine);
     Tensor a({n, n});
     Tensor identity({n, n});
@@ -209,7 +191,7 @@ void figure_accuracy(const Study& study, Result& result) {
         "accuracy", "Three nets in nine arithmetics",
         fmt::format("Accuracy on unseen digits; middle of {} seeds, lines from least to largest. The same data, "
                     "order and hyperparameters.",
-                    study.seeds),
+                    study.runs.runs.front().size()),
         "Where nothing is lost the format does not matter: on the plain net even 8 bits do. Small gradients "
         "separate the formats by range, not by precision: bf16 needs no scale, fp16 a loss scale, FP8 scales "
         "for its tensors or blocks.",
@@ -230,14 +212,9 @@ void figure_loss(const Study& study, Result& result) {
         "shown, its sums overflow in the first step. All others follow fp32.",
         ""};
     for (std::size_t w = 0; w < study.ways.size(); ++w) {
-        const std::vector<double>& losses = study.results[study.at(unbalanced, w)].losses;
-        Series series{study.ways[w].name, formats::fp64, {}};
-        for (std::size_t i = 0; i + 10 <= losses.size(); i += 10) {
-            double sum = 0;
-            for (std::size_t j = i; j < i + 10; ++j) sum += losses[j];
-            if (std::isfinite(sum)) series.points.push_back({static_cast<double>(i), sum / 10 * 0x1p12});
-        }
-        figure.series.push_back(std::move(series));
+        std::vector<double> losses = study.runs.runs[study.at(unbalanced, w)].front().losses;
+        for (double& loss : losses) loss *= 0x1p12;
+        figure.series.push_back({study.ways[w].name, formats::fp64, window_means(losses, 10)});
     }
     result.figure(std::move(figure));
 }

@@ -8,9 +8,8 @@
 
 #include "engine/data/faces.hpp"
 #include "engine/tensor/random.hpp"
-#include "experiments/framework/side_by_side.hpp"
 #include "experiments/shared/sources.hpp"
-#include "experiments/training/image_training.hpp"
+#include "experiments/training/comparison.hpp"
 
 namespace ulp {
 namespace {
@@ -68,7 +67,6 @@ struct Critic {
 
 /// What was seen of one of the two nets.
 struct Trace {
-    std::vector<double> losses;
     std::vector<double> scales;
     std::vector<double> largest;  // unscaled gradient of the step; values of fp32
 };
@@ -88,18 +86,12 @@ struct GanOptions {
     bool one_scaler;
 };
 
-/// One optimizer's step on a loss under a scaler.
-void update(GradScaler& scaler, Optimizer& optimizer, Tape& tape, Var loss, Trace& trace) {
-    trace.losses.push_back(static_cast<double>(loss.value()[0]));
-    trace.scales.push_back(scaler.value());
-    tape.backward(scaler.scale(loss));
-    scaler.unscale(optimizer);
+double largest_gradient(Optimizer& optimizer) {
     float largest = 0;
     for (const Tensor& gradient : optimizer.gradients()) {
         for (const float g : gradient.values()) largest = std::isfinite(g) ? std::max(largest, std::fabs(g)) : largest;
     }
-    trace.largest.push_back(static_cast<double>(largest));
-    scaler.step(optimizer);
+    return static_cast<double>(largest);
 }
 
 Matrix random_noise(Index rows, Random& random) {
@@ -115,52 +107,15 @@ Tensor all(Index count, float value) {
     return {{count, 1}, std::vector<float>(static_cast<std::size_t>(count), value)};
 }
 
-GanRun train(const Arithmetic& arithmetic, std::uint64_t seed, const std::array<Dataset, stages>& faces,
-             const GanOptions& options) {
-    Engine engine(arithmetic.recipe, make_backend(arithmetic.backend));
-    engine.seed = seed;
-    Model generator_model(engine.recipe, seed);
-    Model critic_model(engine.recipe, seed + 1000);
-    const Generator generator(generator_model, options.channels);
-    const Critic critic(critic_model, options.channels);
-    const OptimizerOptions adam{.kind = OptimizerKind::adam, .learning_rate = options.learning_rate, .beta1 = 0.5};
-    Optimizer generator_optimizer(generator_model, adam);
-    Optimizer critic_optimizer(critic_model, adam);
-    GradScaler first(engine.recipe.loss_scale);
-    GradScaler second(engine.recipe.loss_scale);
-    GradScaler& critic_scaler = options.one_scaler ? first : second;
-
-    GanRun run;
-    Random random(seed, "noise");
-    for (std::size_t stage = 0; stage < stages; ++stage) {
-        BatchSchedule batches(faces[stage].size(), options.batch, seed);
-        const Shape shape{options.batch, 1, side_of(stage), side_of(stage)};
-        for (std::int64_t step = 0; step < options.steps; ++step) {
-            const Matrix real = bright(batch_of(faces[stage], batches.next()));
-            {
-                Tape tape(engine);
-                const Tensor fake = generator(tape, random_noise(options.batch, random), stage).value();
-                const Var real_score = critic(reshape(images_on(tape, real), shape), stage);
-                const Var fake_score = critic(tape.constant(fake), stage);
-                const Var real_loss = bce_with_logits(real_score, all(options.batch, 1));
-                const Var loss = add(real_loss, bce_with_logits(fake_score, all(options.batch, 0)));
-                update(critic_scaler, critic_optimizer, tape, loss, run.critic);
-                if (!options.one_scaler) critic_scaler.update();
-            }
-            Tape tape(engine);
-            const Var score = critic(generator(tape, random_noise(options.batch, random), stage), stage);
-            update(first, generator_optimizer, tape, bce_with_logits(score, all(options.batch, 1)), run.generator);
-            first.update();
-            critic_model.clear_gradients();  // the critic only passed them on
-            ++engine.step;
-        }
-    }
+/// How near the generated faces come to the real ones, and some of them.
+void judge(const Engine& engine, const Generator& generator, std::uint64_t seed,
+           const std::array<Dataset, stages>& faces, GanRun& run) {
     // Means over the last stage's faces.
     constexpr std::size_t last = stages - 1;
     const Index pixels = side_of(last) * side_of(last);
-    Tape tape(engine);
     Random fresh(seed, "noise for judging");
     const Index judged = std::min<Index>(faces[last].size(), 128);
+    Tape tape(engine);
     const Tensor fakes = generator(tape, random_noise(judged, fresh), last).value();
     std::vector<double> mean(static_cast<std::size_t>(pixels));
     for (Index i = 0; i < judged; ++i) {
@@ -173,7 +128,71 @@ GanRun train(const Arithmetic& arithmetic, std::uint64_t seed, const std::array<
     for (const double m : mean) run.difference += std::fabs(m) / static_cast<double>(pixels);
     for (Index p = 0; p < std::min<Index>(shown, judged) * pixels; ++p)
         run.pixels.push_back(static_cast<double>(fakes[p]));
-    return run;
+}
+
+/// Each net trained against the other, the critic's step first. Keeps a GanRun.
+Learned train(const Arithmetic& arithmetic, std::uint64_t seed, const std::array<Dataset, stages>& faces,
+              const GanOptions& options) {
+    std::optional<Generator> generator;
+    std::optional<Critic> critic;
+    GanRun run;
+    Random random(seed, "noise");
+    std::vector<std::function<std::vector<Index>(std::int64_t)>> order;
+    for (const Dataset& of_stage : faces) order.push_back(batches(of_stage.size(), options.batch, seed));
+    const auto stage_of = [&](std::int64_t step) { return static_cast<std::size_t>(step / options.steps); };
+    const auto fakes = [&](Tape& tape, std::size_t stage) {
+        return (*generator)(tape, random_noise(options.batch, random), stage);
+    };
+    const auto run_of = [&](const TaskBuilder& task) -> Training {
+        return {.arithmetic = arithmetic,
+                .task = task,
+                .optimizer = {.kind = OptimizerKind::adam, .learning_rate = options.learning_rate, .beta1 = 0.5}};
+    };
+    TrainingRun of_generator(run_of([&](Model& model, std::uint64_t) -> Task {
+                                 generator.emplace(model, options.channels);
+                                 const auto loss = [&](Tape& tape, std::int64_t step) {
+                                     const std::size_t stage = stage_of(step);
+                                     const Var score = (*critic)(fakes(tape, stage), stage);
+                                     return bce_with_logits(score, all(options.batch, 1));
+                                 };
+                                 return {.loss = loss, .before_update = [&](Optimizer& optimizer) {
+                                             run.generator.largest.push_back(largest_gradient(optimizer));
+                                         }};
+                             }),
+                             seed);
+    TrainingRun of_critic(run_of([&](Model& model, std::uint64_t) -> Task {
+                              critic.emplace(model, options.channels);
+                              const auto loss = [&](Tape& tape, std::int64_t step) {
+                                  const std::size_t stage = stage_of(step);
+                                  const Matrix real =
+                                      bright(batch_of(faces[stage], order[stage](step % options.steps)));
+                                  const Tensor fake = fakes(tape, stage).value();
+                                  const Shape shape{options.batch, 1, side_of(stage), side_of(stage)};
+                                  const Var real_score = (*critic)(reshape(images_on(tape, real), shape), stage);
+                                  const Var fake_score = (*critic)(tape.constant(fake), stage);
+                                  const Var real_loss = bce_with_logits(real_score, all(options.batch, 1));
+                                  return add(real_loss, bce_with_logits(fake_score, all(options.batch, 0)));
+                              };
+                              return {.loss = loss, .before_update = [&](Optimizer& optimizer) {
+                                          run.critic.largest.push_back(largest_gradient(optimizer));
+                                      }};
+                          }),
+                          seed + 1000);
+    LossScale& scale = of_generator.trainer().scaler().rule();
+    for (std::int64_t step = 0; step < static_cast<std::int64_t>(stages) * options.steps; ++step) {
+        LossScale one = scale;
+        const bool critic_skipped = of_critic.step().skipped;
+        const bool skipped = of_generator.step().skipped;
+        of_critic.trainer().model().clear_gradients();  // the critic only passed them on
+        if (!options.one_scaler) continue;
+        one.update(critic_skipped || skipped);
+        scale = one;
+        of_critic.trainer().scaler().rule() = one;
+    }
+    run.generator.scales = of_generator.learned().scales;
+    run.critic.scales = of_critic.learned().scales;
+    judge(of_generator.evaluation(), *generator, seed, faces, run);
+    return {.scores = {run.difference}, .more = run};
 }
 
 double mean_exponent(const std::vector<double>& scales, std::size_t first, std::size_t count) {
@@ -208,13 +227,14 @@ double shift(const std::vector<double>& largest) {
     return most;
 }
 
-void claim_scales(const std::vector<GanRun>& mixed, Result& result) {
+void claim_scales(const std::vector<Learned>& mixed, Result& result) {
     const std::string place = cite(sources::volta_talk, "Progressive growing of GANs: loss scaling");
     int differ = 0;
     int adapt = 0;
     double least = 1;
     double factor = 0;
-    for (const GanRun& run : mixed) {
+    for (const Learned& learned : mixed) {
+        const auto& run = learned.kept<GanRun>();
         std::size_t apart = 0;
         for (std::size_t i = 0; i < run.critic.scales.size(); ++i) {
             apart += run.critic.scales[i] != run.generator.scales[i] ? 1 : 0;
@@ -291,22 +311,15 @@ void run(const RunContext& context, Result& result) {
     const GanOptions options{settings.integer("steps"), std::min(count, static_cast<Index>(settings.integer("batch"))),
                              static_cast<Index>(settings.integer("channels")), settings.real("learning_rate"),
                              has_control(context, "one_scaler")};
-    const auto seeds = static_cast<std::size_t>(settings.integer("seeds"));
-    const Arithmetic arithmetics[] = {
+    const std::vector<Arithmetic> arithmetics = {
         fp32_arithmetic(), mixed_arithmetic(context, "fp16", dynamic_loss_scale(settings.integer("scale_window")))};
-    std::vector<GanRun> runs(2 * seeds);
-    run_side_by_side(
-        runs.size(), may_run_side_by_side(arithmetics[1].backend),
-        [&](std::size_t i) { runs[i] = train(arithmetics[i / seeds], context.seed + i % seeds, faces, options); },
-        context.progress);
-    const std::vector<GanRun> mixed(runs.begin() + static_cast<std::ptrdiff_t>(seeds), runs.end());
+    const auto train_one = [&](std::size_t arm, std::uint64_t seed) {
+        return train(arithmetics[arm], seed, faces, options);
+    };
+    const Comparison comparison = compare(context, arithmetics, train_one, settings.integer("seeds"));
+    const auto& fp32 = comparison.runs[0].front().kept<GanRun>();
+    const auto& mixed = comparison.runs[1].front().kept<GanRun>();
 
-    Comparison comparison{{arithmetics[0], arithmetics[1]}, {}};
-    for (std::size_t a = 0; a < 2; ++a) {
-        comparison.runs.emplace_back();
-        for (std::size_t i = 0; i < seeds; ++i)
-            comparison.runs[a].push_back({{}, {}, {runs[a * seeds + i].difference}, 0});
-    }
     const std::string evidence = evidence_of(comparison, result);
     const std::string place = cite(sources::volta_talk, "Progressive growing of GANs");
     // Pairs of runs differ by more than the arithmetic explains: one seed in a few goes astray, and a short window
@@ -315,16 +328,16 @@ void run(const RunContext& context, Result& result) {
         "parity", place,
         fmt::format("No perceptible difference between fp32 and mixed precision. The mean generated face lies "
                     "{:.3f} from the real one in fp32 ({:.3f} between the seeds) and {:.3f} in fp16.",
-                    comparison.mean(0, 0), comparison.spread(0, 0), comparison.mean(1, 0)),
+                    comparison.mean(0), comparison.spread(0).width(), comparison.mean(1)),
         "no difference that is seen", "nets and trainings of the published size, not these minutes");
-    claim_scales(mixed, result);
+    claim_scales(comparison.runs[1], result);
     result.figure(figure_of_traces(
-        mixed.front(), evidence, "scales", "Two nets, two loss scales",
+        mixed, evidence, "scales", "Two nets, two loss scales",
         "The scales of generator and discriminator go their own ways, and each finds another height after the pictures "
         "grow: one constant for both would be wrong for one of them, and later for both.",
         &Trace::scales, "set ylabel 'loss scale'\nset logscale y 2\nset format y '2^{%L}'"));
     result.figure(figure_of_traces(
-        mixed.front(), evidence, "gradients", "Largest gradient of each step",
+        mixed, evidence, "gradients", "Largest gradient of each step",
         "Where the resolution doubles, new layers begin to learn and the gradients jump.", &Trace::largest,
         "set ylabel 'largest gradient, unscaled'\nset logscale y 10\nset format y '10^{%L}'"));
     Figure pictures{"faces", "Faces: real, made in fp32, made in mixed precision",
@@ -338,8 +351,8 @@ void run(const RunContext& context, Result& result) {
         real.push_back(2.0 * faces[stages - 1].pixels[static_cast<std::size_t>(p)] / 255 - 1);
     }
     pictures.series.push_back(sheet("real", real));
-    pictures.series.push_back(sheet("fp32", runs[0].pixels));
-    pictures.series.push_back(sheet("mixed", runs[seeds].pixels));
+    pictures.series.push_back(sheet("fp32", fp32.pixels));
+    pictures.series.push_back(sheet("mixed", mixed.pixels));
     result.figure(std::move(pictures));
 }
 

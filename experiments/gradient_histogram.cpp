@@ -6,9 +6,10 @@
 
 #include "engine/data/digits.hpp"
 #include "engine/data/idx.hpp"
-#include "experiments/framework/control.hpp"
 #include "experiments/shared/matrix_units.hpp"
 #include "experiments/shared/sources.hpp"
+#include "experiments/training/figures.hpp"
+#include "experiments/training/tasks.hpp"
 #include "experiments/training/watched_nets.hpp"
 #include "experiments/training/watched_training.hpp"
 
@@ -38,30 +39,16 @@ DataSplit load_data(const RunContext& context, Result& result) {
     return data;
 }
 
-TrainingOptions options_of(const RunContext& context, const std::string& backend) {
-    const Settings& settings = context.settings;
-    return {.recipe = settings.text("recipe"),
-            .backend = backend,
-            .hidden = static_cast<Index>(settings.integer("hidden")),
-            .steps = settings.integer("steps"),
-            .batch = static_cast<Index>(settings.integer("batch")),
-            .learning_rate = settings.real("learning_rate"),
-            .seed = context.seed,
-            .scale = has_control(context, "unscaled")
-                         ? 1
-                         : static_cast<double>(std::int64_t{1} << settings.integer("scale_exponent"))};
-}
-
-void claim_shift(const Training& training, int binades, Result& result) {
+void claim_shift(const Probes& probes, int binades, Result& result) {
     const std::string slide =
         cite(sources::amp_slides, "Loss scaling: by the chain rule, gradients will also be scaled by S");
-    const Histograms& plain = training.snapshots.back().histograms;
+    const Histograms& plain = probes.snapshots.back().histograms;
     int exact = 0;
     int gradients = 0;
     for (std::size_t i = 0; i < std::size(watched); ++i) {
         if (!is_gradient(watched[i].role)) continue;
         ++gradients;
-        exact += plain[i].equals_shifted(training.fp32_scaled[i], binades) ? 1 : 0;
+        exact += plain[i].equals_shifted(probes.fp32_scaled[i], binades) ? 1 : 0;
     }
     result.claim("shift", slide,
                  fmt::format("A loss scale of 2^{} shifts the histogram of every gradient by exactly {} bins.", binades,
@@ -70,7 +57,7 @@ void claim_shift(const Training& training, int binades, Result& result) {
                  fmt::format("{} of {} histograms", exact, gradients));
     int unmoved = 0;
     for (std::size_t i = 0; i < std::size(watched); ++i) {
-        if (!is_gradient(watched[i].role)) unmoved += plain[i].equals_shifted(training.fp32_scaled[i], 0) ? 1 : 0;
+        if (!is_gradient(watched[i].role)) unmoved += plain[i].equals_shifted(probes.fp32_scaled[i], 0) ? 1 : 0;
     }
     const int others = static_cast<int>(std::size(watched)) - gradients;
     result.claim("shift_gradients_only", slide, "Weights and activations do not change with the loss scale.",
@@ -86,10 +73,10 @@ std::int64_t sum_over_gradients(const Histograms& histograms, std::int64_t (Bina
     return sum;
 }
 
-void claim_gradients(const Training& training, Result& result) {
-    const Histograms& plain = training.snapshots.back().histograms;
+void claim_gradients(const Probes& probes, Result& result) {
+    const Histograms& plain = probes.snapshots.back().histograms;
     const std::int64_t lost = sum_over_gradients(plain, &BinadeHistogram::lost_in_fp16);
-    const std::int64_t lost_scaled = sum_over_gradients(training.fp32_scaled, &BinadeHistogram::lost_in_fp16);
+    const std::int64_t lost_scaled = sum_over_gradients(probes.fp32_scaled, &BinadeHistogram::lost_in_fp16);
     result.claim_if(
         lost > 0 && lost_scaled * 10 <= lost, "lost", cite(sources::amp_slides, "Gradient underflow; loss scaling"),
         "Small gradients underflow in fp16, and a loss scale brings them back: nine tenths of them at least.",
@@ -109,58 +96,55 @@ void claim_gradients(const Training& training, Result& result) {
                  "103.1 %", fmt::format("{}.{} %", tenths / 10, tenths % 10), Verdict::inconsistent);
 }
 
-void claim_training(const Training& training, const Training& reference, Result& result) {
+void claim_training(const Learned& training, const Learned& reference, Result& result) {
     const std::string place = cite(sources::volta_talk, "Mixed precision matches FP32-trained accuracy");
-    result.claim_if(training.accuracy >= 0.9, "accuracy", place,
+    const double right = training.scores[test_accuracy];
+    const double fp32 = reference.scores[test_accuracy];
+    result.claim_if(right >= 0.9, "accuracy", place,
                     "The net learns in this arithmetic: at least 90% of unseen digits are right.", "90 % or more",
-                    fmt::format("{:.1f} %", 100 * training.accuracy));
-    result.claim_if(std::fabs(training.accuracy - reference.accuracy) <= 0.02, "parity", place,
+                    fmt::format("{:.1f} %", 100 * right));
+    result.claim_if(std::fabs(right - fp32) <= 0.02, "parity", place,
                     "Trained with the same hyperparameters in fp32 it reaches the same accuracy, within 2 points.",
-                    fmt::format("{:.1f} % to {:.1f} %", 100 * reference.accuracy - 2, 100 * reference.accuracy + 2),
-                    fmt::format("{:.1f} %", 100 * training.accuracy));
+                    fmt::format("{:.1f} % to {:.1f} %", 100 * fp32 - 2, 100 * fp32 + 2),
+                    fmt::format("{:.1f} %", 100 * right));
     result.claim_if(training.losses.back() < training.losses.front(), "loss_falls", place, "The loss falls.",
                     fmt::format("below {:.3f}", training.losses.front()),
                     fmt::format("{:.3f}", training.losses.back()));
 }
 
-void figure_loss(const Training& training, const Training& reference, const std::string& arithmetic,
+void figure_loss(const Learned& training, const Learned& reference, const std::string& arithmetic,
                  const std::string& evidence, Result& result) {
     Figure figure{
         "loss", "Training loss", "Loss of each batch before the step. The same data, order and hyperparameters.",
         "The two curves lie on each other although every product and every rounding is another: what rounding "
         "changes is far smaller than what one batch differs from the next.",
         evidence};
-    const auto series = [&](const std::string& name, const std::vector<double>& losses) {
-        Series s{name, formats::fp32, {}};
-        for (std::size_t i = 0; i < losses.size(); ++i) s.points.push_back({static_cast<double>(i), losses[i]});
-        figure.series.push_back(std::move(s));
-    };
-    series("fp32 on soft:ieee", reference.losses);
-    series(arithmetic, training.losses);
+    figure.series = {{"fp32 on soft:ieee", formats::fp32, points_of(reference.losses)},
+                     {arithmetic, formats::fp32, points_of(training.losses)}};
     result.figure(std::move(figure));
 }
 
-void figure_by_layer(const Training& training, const std::string& evidence, Result& result) {
+void figure_by_layer(const Probes& probes, const std::string& evidence, Result& result) {
     Figure figure{
-        "by_layer", fmt::format("Exponents by layer at step {}", training.snapshots.back().step),
+        "by_layer", fmt::format("Exponents by layer at step {}", probes.snapshots.back().step),
         "Share of a tensor's numbers in each binade. Dark: below fp16's threshold 2⁻²⁵. Light: subnormal in fp16.",
         "Weights and activations sit well inside fp16's range. Activation gradients lie 10 to 20 powers of two "
         "lower, at the edge where fp16 has only subnormals, while the top of its range is not used at all.",
         evidence};
     for (std::size_t i = 0; i < std::size(watched); ++i) {
-        figure.series.push_back(training.snapshots.back().histograms[i].series(title_of(watched[i])));
+        figure.series.push_back(probes.snapshots.back().histograms[i].series(title_of(watched[i])));
     }
     result.figure(std::move(figure));
 }
 
-void figure_by_step(const Training& training, const std::string& evidence, Result& result) {
+void figure_by_step(const Probes& probes, const std::string& evidence, Result& result) {
     Figure figure{
         "by_step", "Exponents over training, first layer",
         "Share of a tensor's numbers in each binade. Dark: below fp16's threshold 2⁻²⁵. Light: subnormal in fp16.",
         "As the net learns, most examples are fitted and their gradients shrink: the histograms of the gradients "
         "move left and widen, and more and more of them fall below what fp16 can hold. Weights hardly move.",
         evidence};
-    for (const Snapshot& snapshot : training.snapshots) {
+    for (const Snapshot& snapshot : probes.snapshots) {
         for (const std::size_t i : {std::size_t{0}, std::size_t{2}, std::size_t{5}, std::size_t{7}}) {
             figure.series.push_back(
                 snapshot.histograms[i].series(fmt::format("{} step {}", word_of(watched[i].role), snapshot.step)));
@@ -169,7 +153,7 @@ void figure_by_step(const Training& training, const std::string& evidence, Resul
     result.figure(std::move(figure));
 }
 
-void figure_shift(const Training& training, int binades, const std::string& arithmetic, const std::string& evidence,
+void figure_shift(const Probes& probes, int binades, const std::string& arithmetic, const std::string& evidence,
                   Result& result) {
     Figure figure{
         "shift",
@@ -179,15 +163,15 @@ void figure_shift(const Training& training, int binades, const std::string& arit
                     "at 2^-24 and what lies below piles up there or is lost; scaled, the shape is whole.",
                     binades),
         evidence};
-    figure.series.push_back(training.snapshots.back().histograms[gradient_of_fc1].series("fp32 scale 1"));
-    figure.series.push_back(training.fp32_scaled[gradient_of_fc1].series("fp32 scaled"));
-    figure.series.push_back(training.low[gradient_of_fc1].series("recipe scale 1"));
-    figure.series.push_back(training.low_scaled[gradient_of_fc1].series("recipe scaled"));
+    figure.series.push_back(probes.snapshots.back().histograms[gradient_of_fc1].series("fp32 scale 1"));
+    figure.series.push_back(probes.fp32_scaled[gradient_of_fc1].series("fp32 scaled"));
+    figure.series.push_back(probes.low[gradient_of_fc1].series("recipe scale 1"));
+    figure.series.push_back(probes.low_scaled[gradient_of_fc1].series("recipe scaled"));
     result.figure(std::move(figure));
 }
 
 /// Per gradient: zero in fp32 already; subnormal and lost in fp16 at scale 1; the same two with the loss scale.
-void figure_shares(const Training& training, int binades, const std::string& evidence, Result& result) {
+void figure_shares(const Probes& probes, int binades, const std::string& evidence, Result& result) {
     Figure figure{
         "shares",
         fmt::format("Gradients that fp16 loses, and what a loss scale of {} gives back", power_of_two_text(binades)),
@@ -195,11 +179,11 @@ void figure_shares(const Training& training, int binades, const std::string& evi
         "Zeros are there in any format: pixels that are always black, units that are switched off. Of the rest many "
         "are subnormal in fp16 and some are lost; the loss scale brings nearly all of them back into the normal range.",
         evidence};
-    const Histograms& plain = training.snapshots.back().histograms;
+    const Histograms& plain = probes.snapshots.back().histograms;
     for (std::size_t i = 0; i < std::size(watched); ++i) {
         if (!is_gradient(watched[i].role)) continue;
         const BinadeHistogram& h = plain[i];
-        const BinadeHistogram& s = training.fp32_scaled[i];
+        const BinadeHistogram& s = probes.fp32_scaled[i];
         figure.series.push_back({title_of(watched[i]),
                                  formats::fp64,
                                  {{0, h.share(h.zeros())},
@@ -304,31 +288,44 @@ void run(const RunContext& context, Result& result) {
     const MatrixUnit unit{backend, backend, make_backend(backend)};
     const auto binades = static_cast<int>(context.settings.integer("scale_exponent"));
     const DataSplit data = load_data(context, result);
-    TrainingOptions options = options_of(context, backend);
-    const Training training = train(options, data, [&](double done) { context.progress(0.4 * done); });
-    const std::string arithmetic = options.recipe + " on " + backend;
-    options.recipe = "fp32";
-    options.backend = "soft:ieee";
-    options.probes = false;
-    const Training reference = train(options, data, [&](double done) { context.progress(0.4 + 0.2 * done); });
+    const Settings& settings = context.settings;
+    const Arithmetic low{settings.text("recipe") + " on " + backend, recipe_by_name(settings.text("recipe")), backend};
+    const ProbeOptions probing{
+        .widths = {data.train.features(), static_cast<Index>(settings.integer("hidden")), data.train.classes},
+        .batch = static_cast<Index>(settings.integer("batch")),
+        .steps = settings.integer("steps"),
+        .trained = low,
+        .scale = has_control(context, "unscaled") ? 1 : std::ldexp(1.0, binades)};
+    const auto training_of = [&](const Arithmetic& arithmetic, const TaskBuilder& task) -> Training {
+        return {.arithmetic = arithmetic,
+                .task = task,
+                .optimizer = {.learning_rate = settings.real("learning_rate"), .momentum = 0.9},
+                .steps = probing.steps};
+    };
+    const Comparison runs =
+        compare(context,
+                {training_of(low, probed_task(probing, data)),
+                 training_of(fp32_arithmetic(), images_task(dense_net(probing.widths), data, probing.batch))},
+                1, {0, 0.6});
+    const Learned& training = runs.runs[0].front();
+    const Learned& reference = runs.runs[1].front();
+    const Probes& probes = training.kept<Probes>();
 
-    const ProductTypes types{recipe_by_name(context.settings.text("recipe")).low, formats::fp32};
+    const ProductTypes types{low.recipe.low, formats::fp32};
     const std::string evidence = evidence_of({unit}, {types}, result);
     const std::string trained =
         "The weights were trained through " + evidence + " The histograms are computed in fp32.";
     claim_training(training, reference, result);
-    claim_shift(training, binades, result);
-    claim_gradients(training, result);
-    figure_by_layer(training, trained, result);
-    figure_by_step(training, trained, result);
-    figure_shift(training, binades, arithmetic, evidence, result);
-    figure_shares(training, binades, trained, result);
-    figure_loss(training, reference, arithmetic, evidence, result);
+    claim_shift(probes, binades, result);
+    claim_gradients(probes, result);
+    figure_by_layer(probes, trained, result);
+    figure_by_step(probes, trained, result);
+    figure_shift(probes, binades, low.name, evidence, result);
+    figure_shares(probes, binades, trained, result);
+    figure_loss(training, reference, low.name, evidence, result);
 
-    const WatchedNetOptions watched_options{context.settings.integer("net_steps"),
-                                            static_cast<int>(context.settings.integer("frames")), context.seed};
-    const std::vector<WatchedNet> nets =
-        train_watched_nets(watched_options, [&](double done) { context.progress(0.6 + 0.4 * done); });
+    const std::vector<WatchedNet> nets = train_watched_nets(
+        context, {settings.integer("net_steps"), static_cast<int>(settings.integer("frames"))}, {0.6, 1});
     claim_nets(nets, result);
     replica(context, nets, result);
     figure_nets(nets, result);

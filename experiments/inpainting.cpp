@@ -9,9 +9,9 @@
 #include "experiments/shared/colour_sheet.hpp"
 #include "experiments/shared/gram_matrix.hpp"
 #include "experiments/shared/sources.hpp"
-#include "experiments/training/image_training.hpp"
+#include "experiments/training/figures.hpp"
+#include "experiments/training/nets.hpp"
 #include "experiments/training/partial_convolution.hpp"
-#include "experiments/training/trials.hpp"
 #include "softfloat/round.hpp"
 
 namespace ulp {
@@ -67,10 +67,9 @@ Var loss_of(const InpaintingNet& net, Var images, const Matrix& there, std::uint
 constexpr std::size_t hole_error = 0;
 const ScoreText error_text{"error in the holes, grey levels of 256", "", 1, 2};
 
-/// What a run leaves besides its scores.
+/// What a run keeps.
 struct Seen {
-    std::vector<std::uint8_t> holed, filled;  // the first test pictures
-    bool looks_at_maps = false;
+    std::vector<std::uint8_t> holed, filled;   // the first test pictures
     std::vector<float> trained_map, byte_map;  // the largest of the net's first layer, and of the style's over bytes
 };
 
@@ -140,17 +139,18 @@ std::vector<float> largest_map(const Engine& engine, const Dataset& pictures, co
     return largest_map(maps);
 }
 
-Learned train(const Arithmetic& arithmetic, std::uint64_t seed, const Textures& textures, const Options& options,
-              Seen& seen) {
-    const TaskBuilder builder = [&](Model& model, std::uint64_t) -> Task {
+/// `looks_at_maps`: keeps the largest maps too.
+Training training_of(const Textures& textures, const Options& options, bool looks_at_maps) {
+    const TaskBuilder builder = [=, &textures](Model& model, std::uint64_t seed) -> Task {
         const InpaintingNet net(model, options.channels);
-        const auto order = std::make_shared<BatchSchedule>(textures.train.size(), options.batch, seed);
-        const auto loss = [=, &textures, &options](Tape& tape, std::int64_t step) {
-            const Var images = centred_on(tape, textures.train, order->at(step), 1);
+        const auto order = batches(textures.train.size(), options.batch, seed);
+        const auto loss = [=, &textures](Tape& tape, std::int64_t step) {
+            const Var images = centred_on(tape, textures.train, order(step), 1);
             return loss_of(net, images, with_holes(seed, "holes", step), seed, options);
         };
-        return {loss, [=, &textures, &seen](const Engine& engine) {
-                    if (seen.looks_at_maps) {
+        return {.loss = loss, .measure = [=, &textures](const Engine& engine, Learned& learned) {
+                    Seen seen;
+                    if (looks_at_maps) {
                         seen.trained_map = largest_map(engine, textures.many, [&](Var images) {
                             return net.features(images, Matrix::Ones(side, side));
                         });
@@ -161,18 +161,14 @@ Learned train(const Arithmetic& arithmetic, std::uint64_t seed, const Textures& 
                         Tape tape(engine);
                         return net(centred_on(tape, textures.test, which, 1), there).value();
                     };
-                    return error_of(textures.test, fill, seen);
+                    learned.scores = {error_of(textures.test, fill, seen)};
+                    learned.more = seen;
                 }};
     };
-    const TrialResult run =
-        run_trial({.recipe = arithmetic.recipe,
-                   .task = builder,
-                   .optimizer = {.kind = OptimizerKind::adam, .learning_rate = options.learning_rate},
-                   .steps = options.steps,
-                   .seed = seed,
-                   .backend = arithmetic.backend,
-                   .decay = true});
-    return {run.losses, run.scales, {run.accuracy}, run.skips()};
+    return {.task = builder,
+            .optimizer = {.kind = OptimizerKind::adam, .learning_rate = options.learning_rate},
+            .steps = options.steps,
+            .decay = true};
 }
 
 /// The lines of the figure: partial sums over 16, 32, 64 ... pixels.
@@ -265,8 +261,9 @@ void claim_order(const RunContext& context, const Textures& textures, Options op
         has_control(context, "wide") ? fp32_arithmetic() : mixed_arithmetic(context, "fp16", dynamic_loss_scale(2000));
     const auto infinite_steps = [&](const Arithmetic& arithmetic, Division division) {
         options.division = division;
-        Seen unused;
-        const Learned run = train(arithmetic, context.seed, textures, options, unused);
+        Training training = training_of(textures, options, false);
+        training.arithmetic = arithmetic;
+        const Learned run = train(training, context.seed);
         return std::count_if(run.losses.begin(), run.losses.end(), [](double loss) { return !std::isfinite(loss); });
     };
     const std::string place = cite(sources::volta_talk, "Reductions: FP32 math avoids overflows");
@@ -297,16 +294,14 @@ void run(const RunContext& context, Result& result) {
     const std::vector<Arithmetic> arithmetics = under_control(
         context, {fp32_arithmetic(),
                   mixed_arithmetic(context, "fp16 dynamic", dynamic_loss_scale(settings.integer("scale_window")))});
-    const auto seeds = static_cast<std::size_t>(settings.integer("seeds"));
-    std::vector<Seen> fp32(seeds);
-    std::vector<Seen> fp16(seeds);
-    fp32.front().looks_at_maps = true;
-    const Comparison comparison = compare(
-        context, arithmetics, settings.integer("seeds"),
-        [&](const Arithmetic& a, std::uint64_t seed) {
-            return train(a, seed, textures, options, (a.name == "fp32" ? fp32 : fp16)[seed - context.seed]);
-        },
-        0, 0.9);
+    std::vector<Training> arms;
+    for (const Arithmetic& arithmetic : arithmetics) {
+        arms.push_back(training_of(textures, options, arms.empty()));
+        arms.back().arithmetic = arithmetic;
+    }
+    const Comparison comparison = compare(context, arms, settings.integer("seeds"), {0, 0.9});
+    const Seen& fp32 = comparison.runs[0].front().kept<Seen>();
+    const Seen& fp16 = comparison.runs[1].front().kept<Seen>();
 
     const std::string evidence = evidence_of(comparison, result);
     const std::string place = cite(sources::volta_talk, "Image inpainting: result");
@@ -320,7 +315,7 @@ void run(const RunContext& context, Result& result) {
                     error_text.text(comparison.mean(0, hole_error)));
     claim_parity(result, comparison, hole_error, error_text, 0.01 * means, "parity", place,
                  "Trained in mixed precision it fills them as well.", 1);
-    gram_matrices(context, fp32.front(), result);
+    gram_matrices(context, fp32, result);
     claim_order(context, textures, options, result);
     result.figure(figure_of_seeds(comparison, hole_error, error_text, "error", "Textures filled: error in the holes",
                                   "The error of mixed precision lies among those of fp32's seeds.", evidence));
@@ -329,9 +324,9 @@ void run(const RunContext& context, Result& result) {
         fmt::format("Test pictures of 32 x 32 pixels after {} steps; first seed.", options.steps),
         "The two nets fill the holes with the same colours: what differs is far smaller than what is wrong.", evidence};
     const auto original =
-        std::span(textures.test.pixels).first(std::min(textures.test.pixels.size(), fp32[0].holed.size()));
-    pictures.series = {colour_sheet("original", original, side), colour_sheet("holes", fp32[0].holed, side),
-                       colour_sheet("fp32", fp32[0].filled, side), colour_sheet("mixed", fp16[0].filled, side)};
+        std::span(textures.test.pixels).first(std::min(textures.test.pixels.size(), fp32.holed.size()));
+    pictures.series = {colour_sheet("original", original, side), colour_sheet("holes", fp32.holed, side),
+                       colour_sheet("fp32", fp32.filled, side), colour_sheet("mixed", fp16.filled, side)};
     show_as_rows(pictures, side);
     result.figure(std::move(pictures));
 }

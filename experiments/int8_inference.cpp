@@ -10,9 +10,9 @@
 
 #include "engine/data/shapes.hpp"
 #include "engine/rounding/step_functions.hpp"
-#include "experiments/framework/side_by_side.hpp"
 #include "experiments/shared/sources.hpp"
-#include "experiments/training/image_training.hpp"
+#include "experiments/training/comparison.hpp"
+#include "experiments/training/tasks.hpp"
 #include "softfloat/functions/quick_exp_log.hpp"
 
 namespace ulp {
@@ -229,27 +229,16 @@ struct Quantisation {
     std::vector<Magnitudes> magnitudes;  // of the last calibration
 };
 
-Quantisation quantise(const RunContext& context, const DataSplit& data, std::uint64_t seed) {
-    const Settings& settings = context.settings;
-    const double shrink = has_control(context, "saturate") ? 1.0 / 32 : 1;
-    Trainer trainer(Engine("fp32", "soft:ieee"), seed);
-    trainer.keep_trace = false;
-    const DigitCnn net(trainer.model(), shape_of(data.train), 8, 16);
-    trainer.optimize({.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate")});
-    const Index size = std::min(static_cast<Index>(settings.integer("batch")), data.train.size());
-    BatchSchedule batches(data.train.size(), size, seed);
-    for (std::int64_t step = 0; step < settings.integer("steps"); ++step) {
-        const Batch batch = batch_of(data.train, batches.next());
-        trainer.step([&](Tape& tape) { return cross_entropy(net(images_on(tape, batch.images)), batch.labels); });
-    }
+Quantisation quantise(const Engine& engine, const DigitCnn& net, const DataSplit& data,
+                      const std::function<std::vector<Index>(std::int64_t)>& order, double shrink) {
     Quantisation q;
-    q.fp32 = accuracy(trainer.engine(), net, data.test);
+    q.fp32 = accuracy(engine, net, data.test);
     const IntegerNet integer(net);
     std::array<std::vector<float>, layers> seen;
     Index taken = 0;
     for (std::size_t c = 0; c < batch_counts.size(); ++c) {
         for (; taken < batch_counts[c]; ++taken) {
-            const auto more = activations(trainer.engine(), net, batch_of(data.train, batches.at(taken)));
+            const auto more = activations(engine, net, batch_of(data.train, order(taken)));
             for (std::size_t i = 0; i < layers; ++i) seen[i].insert(seen[i].end(), more[i].begin(), more[i].end());
         }
         q.magnitudes = {seen.begin(), seen.end()};
@@ -267,6 +256,20 @@ Quantisation quantise(const RunContext& context, const DataSplit& data, std::uin
         }
     }
     return q;
+}
+
+/// A net that is quantised after its training; keeps the Quantisation.
+TaskBuilder quantised_task(const RunContext& context, const DataSplit& data) {
+    const double shrink = has_control(context, "saturate") ? 1.0 / 32 : 1;
+    const Index size = std::min(static_cast<Index>(context.settings.integer("batch")), data.train.size());
+    return [=, &data](Model& model, std::uint64_t seed) {
+        const DigitCnn net(model, shape_of(data.train), 8, 16);
+        Task task = images_task([net](Model&) { return net; }, data, size)(model, seed);
+        task.measure = [=, &data](const Engine& engine, Learned& learned) {
+            learned.more = quantise(engine, net, data, batches(data.train.size(), size, seed), shrink);
+        };
+        return task;
+    };
 }
 
 /// The source's table: per cent in fp32 and int8, and the differences that it prints. Top-1, top-5 for 5, 10, 50.
@@ -367,10 +370,12 @@ void run(const RunContext& context, Result& result) {
                               static_cast<Index>(settings.integer("test_images")), 16, context.seed, 45);
     result.input({"generated shapes for training and calibration", data.train.digest()});
     result.input({"generated shapes for testing", data.test.digest()});
-    std::vector<Quantisation> runs(static_cast<std::size_t>(settings.integer("seeds")));
-    run_side_by_side(
-        runs.size(), true, [&](std::size_t i) { runs[i] = quantise(context, data, context.seed + i); },
-        context.progress);
+    const Training training{.task = quantised_task(context, data),
+                            .optimizer = {.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate")},
+                            .steps = settings.integer("steps")};
+    const Comparison trained = compare(context, {fp32_arithmetic()}, training, settings.integer("seeds"));
+    std::vector<Quantisation> runs;
+    for (const Learned& run : trained.runs[0]) runs.push_back(run.kept<Quantisation>());
 
     const std::string place = cite(sources::volta_talk, "Int8 quantized inference (TensorRT)");
     double fp32 = 0;

@@ -9,11 +9,10 @@
 
 #include "engine/data/digits.hpp"
 #include "engine/rounding/step_functions.hpp"
-#include "experiments/framework/control.hpp"
 #include "experiments/shared/binade_histogram.hpp"
 #include "experiments/shared/sources.hpp"
-#include "experiments/training/comparison.hpp"
-#include "experiments/training/small_nets.hpp"
+#include "experiments/training/figures.hpp"
+#include "experiments/training/tasks.hpp"
 #include "softfloat/round.hpp"
 
 namespace ulp {
@@ -33,39 +32,39 @@ struct Gradients {
     std::int64_t infinite = 0;  // steps whose weight gradients were not all finite
 };
 
-/// Looks at every gradient that lies in 16 bits when this net trains in fp16: all but the loss's own.
-void look_at_gradients(Trainer& trainer, const std::shared_ptr<Gradients>& found) {
-    const auto tap = [found](const TapEvent& event) {
-        if (!is_gradient_role(event.role) || event.values.size() == 1) return;
-        found->histogram.add(event.values);
-        found->by_tensor[fmt::format("{} {}", name_of(event.role), event.name)].add(event.values);
-        for (const float g : event.values) {
-            if (std::isfinite(g)) {
-                found->largest = std::max(found->largest, std::fabs(g) / static_cast<float>(event.loss_scale));
+/// Looks at every gradient that lies in 16 bits when the net trains in fp16: all but the loss's own. Keeps Gradients.
+TaskBuilder looking_at_gradients(const TaskBuilder& task) {
+    return [task](Model& model, std::uint64_t seed) {
+        Task result = task(model, seed);
+        const auto found = std::make_shared<Gradients>();
+        result.tap = [found](std::int64_t, const TapEvent& event) {
+            if (!is_gradient_role(event.role) || event.values.size() == 1) return;
+            found->histogram.add(event.values);
+            found->by_tensor[fmt::format("{} {}", name_of(event.role), event.name)].add(event.values);
+            for (const float g : event.values) {
+                if (std::isfinite(g)) {
+                    found->largest = std::max(found->largest, std::fabs(g) / static_cast<float>(event.loss_scale));
+                }
             }
-        }
-    };
-    trainer.watch([](std::int64_t) { return true; }, tap);
-    trainer.before_update = [found](Optimizer& optimizer) {
-        const std::vector<Tensor>& tensors = optimizer.gradients();
-        const bool finite = std::all_of(tensors.begin(), tensors.end(), [](const Tensor& t) {
-            return std::all_of(t.values().begin(), t.values().end(), [](float g) { return std::isfinite(g); });
-        });
-        found->infinite += finite ? 0 : 1;
+        };
+        result.before_update = [found](Optimizer& optimizer) {
+            const std::vector<Tensor>& tensors = optimizer.gradients();
+            const bool finite = std::all_of(tensors.begin(), tensors.end(), [](const Tensor& t) {
+                return std::all_of(t.values().begin(), t.values().end(), [](float g) { return std::isfinite(g); });
+            });
+            found->infinite += finite ? 0 : 1;
+        };
+        keep(result, found);
+        return result;
     };
 }
 
-struct Watched {
-    TrialResult result;
-    Gradients gradients;
-};
-
 /// All seeds of one way to train.
-using Runs = std::vector<Watched>;
+using Runs = std::vector<Learned>;
 
 Spread accuracy_of(const Runs& runs) {
     std::vector<double> values;
-    for (const Watched& run : runs) values.push_back(run.result.accuracy);
+    for (const Learned& run : runs) values.push_back(run.scores.at(test_accuracy));
     return spread_of(std::move(values));
 }
 
@@ -84,28 +83,19 @@ struct Study {
 
 Study study_of(const RunContext& context, const DataSplit& data) {
     const Settings& settings = context.settings;
-    const auto seeds = static_cast<std::size_t>(settings.integer("seeds"));
     const double weight = std::ldexp(1.0, static_cast<int>(settings.integer("loss_exponent")));
     const TaskBuilder unbalanced =
         images_task(unbalanced_net(static_cast<int>(settings.integer("feature_exponent"))), data, 32, weight);
     const TaskBuilder ordinary = images_task(dense_net({196, 32, 10}), data, 32);
     Study study;
-    std::vector<Trial> trials;
-    std::vector<std::shared_ptr<Gradients>> gradients;
+    std::vector<Training> arms;
     std::vector<Runs*> owners;
     const auto add = [&](Runs& runs, const Recipe& recipe, const TaskBuilder& task) {
-        for (std::size_t seed = 0; seed < seeds; ++seed) {
-            const auto found = std::make_shared<Gradients>();
-            trials.push_back({.recipe = recipe,
-                              .task = task,
-                              .optimizer = {.kind = OptimizerKind::adam, .learning_rate = 0x1p-7},
-                              .steps = settings.integer("steps"),
-                              .seed = context.seed + seed,
-                              .backend = backend_or_ieee(context.backend),
-                              .prepare = [found](Trainer& trainer) { look_at_gradients(trainer, found); }});
-            gradients.push_back(found);
-            owners.push_back(&runs);
-        }
+        arms.push_back({.arithmetic = {recipe.name, recipe, backend_or_ieee(context)},
+                        .task = looking_at_gradients(task),
+                        .optimizer = {.kind = OptimizerKind::adam, .learning_rate = 0x1p-7},
+                        .steps = settings.integer("steps")});
+        owners.push_back(&runs);
     };
     for (int n = 0; n <= settings.integer("last_exponent"); n += static_cast<int>(settings.integer("exponent_step")))
         study.exponents.push_back(n);
@@ -119,8 +109,8 @@ Study study_of(const RunContext& context, const DataSplit& data) {
         const double scale = std::ldexp(1.0, study.exponents[i]);
         add(study.constant[i], scaled_fp16(context, constant_loss_scale(scale)), unbalanced);
     }
-    const std::vector<TrialResult> results = run_trials(trials, [&](double done) { context.progress(0.85 * done); });
-    for (std::size_t i = 0; i < results.size(); ++i) owners[i]->push_back({results[i], *gradients[i]});
+    Comparison comparison = compare(context, arms, settings.integer("seeds"), {0, 0.85});
+    for (std::size_t i = 0; i < owners.size(); ++i) *owners[i] = std::move(comparison.runs[i]);
     return study;
 }
 
@@ -129,10 +119,11 @@ struct Prediction {
     float largest = 0;  // of all seeds
 
     explicit Prediction(const Runs& fp32) {
-        for (const Watched& run : fp32) largest = std::max(largest, run.gradients.largest);
-        for (const Watched& run : fp32) histograms.push_back(&run.gradients.histogram);
-        for (const Watched& run : fp32) {
-            for (const auto& [name, histogram] : run.gradients.by_tensor) tensors.push_back(&histogram);
+        for (const Learned& run : fp32) {
+            const auto& gradients = run.kept<Gradients>();
+            largest = std::max(largest, gradients.largest);
+            histograms.push_back(&gradients.histogram);
+            for (const auto& [name, histogram] : gradients.by_tensor) tensors.push_back(&histogram);
         }
     }
     /// Share of the gradients that are not zero in fp32 that fp16 makes zero: those below 2^-25 once they are scaled.
@@ -175,9 +166,9 @@ double measured_lost(const Runs& runs, const Runs& fp32) {
     const auto zeros = [](const Runs& all) {
         double zero = 0;
         double total = 0;
-        for (const Watched& run : all) {
-            zero += static_cast<double>(run.gradients.histogram.zeros());
-            total += static_cast<double>(run.gradients.histogram.total());
+        for (const Learned& run : all) {
+            zero += static_cast<double>(run.kept<Gradients>().histogram.zeros());
+            total += static_cast<double>(run.kept<Gradients>().histogram.total());
         }
         return zero / total;
     };
@@ -186,7 +177,7 @@ double measured_lost(const Runs& runs, const Runs& fp32) {
 }
 
 bool overflowed(const Runs& runs) {
-    return std::any_of(runs.begin(), runs.end(), [](const Watched& run) { return run.gradients.infinite > 0; });
+    return std::any_of(runs.begin(), runs.end(), [](const Learned& run) { return run.kept<Gradients>().infinite > 0; });
 }
 
 void claim_ends(const Study& study, Result& result) {
@@ -198,23 +189,18 @@ void claim_ends(const Study& study, Result& result) {
                     fmt::format("more than 5 points below {}", percent_text(reference)), percent_text(unscaled));
     const Runs& last = study.constant.back();
     std::int64_t infinite = 0;
-    for (const Watched& run : last) infinite += run.gradients.infinite;
+    for (const Learned& run : last) infinite += run.kept<Gradients>().infinite;
     result.claim_if(infinite > 0 && accuracy_of(last).largest < reference.least - 0.05, "too_large",
                     cite(sources::volta_talk, "Too large a factor causes overflows"),
                     fmt::format("A constant scale of 2^{} overflows and ruins the net.", study.exponents.back()),
                     fmt::format("infinite gradients; more than 5 points below {}", percent_text(reference)),
                     fmt::format("{} steps with infinite gradients; {}", infinite, percent_text(accuracy_of(last))));
-    const Spread bf16 = accuracy_of(study.bf16);
-    result.claim_if(as_good(bf16, reference, 0.02), "bf16_needs_none",
+    claim_not_below(result, accuracy_of(study.bf16), reference, 0.02, "bf16_needs_none",
                     cite(sources::round_table, "BFP16: no need for scaling loss"),
-                    "The same net trains in bf16 (called BFP16 there) without a scale.",
-                    fmt::format("at most 2 points below {}", percent_text(reference)), percent_text(bf16));
-    const Spread ordinary = accuracy_of(study.ordinary);
-    const Spread plain = accuracy_of(study.ordinary_unscaled);
-    result.claim_if(as_good(plain, ordinary, 0.02), "control_ordinary_net",
-                    cite(sources::paper, "3.2: many networks match fp32 without loss scaling"),
-                    "A net without the imbalance trains in fp16 without a scale.",
-                    fmt::format("at most 2 points below {}", percent_text(ordinary)), percent_text(plain));
+                    "The same net trains in bf16 (called BFP16 there) without a scale.");
+    claim_not_below(result, accuracy_of(study.ordinary_unscaled), accuracy_of(study.ordinary), 0.02,
+                    "control_ordinary_net", cite(sources::paper, "3.2: many networks match fp32 without loss scaling"),
+                    "A net without the imbalance trains in fp16 without a scale.");
 }
 
 void claim_prediction(const Study& study, const Prediction& prediction, Result& result) {
@@ -232,13 +218,14 @@ void claim_prediction(const Study& study, const Prediction& prediction, Result& 
                  "gradient predicts.",
                  fmt::format("2^{}", last_predicted), fmt::format("2^{}", last_clean));
     const Spread reference = accuracy_of(study.fp32);
+    const Parity as_fp32{Parity::Rule::median_not_below, 0.02};
     const int first = prediction.first_exponent();
     int good = 0;
     int between = 0;
     for (std::size_t i = 0; i < study.exponents.size(); ++i) {
         if (study.exponents[i] < first || study.exponents[i] > prediction.last_exponent()) continue;
         ++between;
-        good += as_good(accuracy_of(study.constant[i]), reference, 0.02) ? 1 : 0;
+        good += as_good(accuracy_of(study.constant[i]), reference, as_fp32) ? 1 : 0;
     }
     result.claim_if(
         between > 0 && good == between, "predicted_window", algorithm,
@@ -256,9 +243,9 @@ void claim_prediction(const Study& study, const Prediction& prediction, Result& 
                     "Where the histogram predicts a loss of at most 3% of the gradients, the runs lose as many.",
                     "within 2 points", fmt::format("within {:.2f} points", 100 * worst));
     const Spread dynamic = accuracy_of(study.dynamic);
-    const double last_scale = study.dynamic.front().result.scales.back();
+    const double last_scale = study.dynamic.front().scales.back();
     result.claim_if(
-        as_good(dynamic, reference, 0.02), "dynamic",
+        as_good(dynamic, reference, as_fp32), "dynamic",
         cite(sources::volta_talk, "Automatic loss scaling frees users from choosing a scaling factor"),
         "A moving scale that starts at 2^16 trains the net to fp32's accuracy.",
         fmt::format("at most 2 points below {}", percent_text(reference)),
@@ -325,52 +312,50 @@ void figure_lost(const Study& study, const Prediction& prediction, Result& resul
 
 // ---- The sawtooth ----
 
+/// Magnitudes of each step's finite gradients, unscaled.
+struct Largest {
+    std::vector<double> all, weights;
+};
+
+TaskBuilder with_largest(const TaskBuilder& task) {
+    return [task](Model& model, std::uint64_t seed) {
+        Task result = task(model, seed);
+        const auto largest = std::make_shared<Largest>();
+        result.tap = [largest](std::int64_t step, const TapEvent& event) {
+            if (!is_gradient_role(event.role) || event.values.size() == 1) return;
+            largest->all.resize(static_cast<std::size_t>(step) + 1);
+            largest->weights.resize(static_cast<std::size_t>(step) + 1);
+            for (const float g : event.values) {
+                if (!std::isfinite(g)) continue;
+                const double size = static_cast<double>(std::fabs(g)) / event.loss_scale;
+                largest->all.back() = std::max(largest->all.back(), size);
+                if (event.role != TensorRole::weight_gradient) continue;
+                largest->weights.back() = std::max(largest->weights.back(), size);
+            }
+        };
+        keep(result, largest);
+        return result;
+    };
+}
+
 /// A net that reverses sequences, with a moving scale: what its gradients and its scale did.
 struct Sawtooth {
-    TrialResult fp16;
-    std::vector<double> largest;          // of each step's finite gradients, unscaled
-    std::vector<double> largest_weights;  // of its weight gradients
-    Spread fp32_accuracy{}, accuracy{};
+    Learned fp16;  // of the first seed
+    Spread fp32_accuracy, accuracy;
+
+    [[nodiscard]] const Largest& largest() const { return fp16.kept<Largest>(); }
 };
 
 Sawtooth sawtooth_of(const RunContext& context) {
     const Settings& settings = context.settings;
-    const auto seeds = static_cast<std::size_t>(settings.integer("seeds"));
-    Sawtooth saw;
-    saw.largest.assign(static_cast<std::size_t>(settings.integer("translation_steps")), 0);
-    saw.largest_weights = saw.largest;
-    std::vector<Trial> trials;
-    for (const bool low : {false, true}) {
-        for (std::size_t seed = 0; seed < seeds; ++seed) {
-            trials.push_back({.recipe = low ? scaled_fp16(context, dynamic_loss_scale(settings.integer("window")))
-                                            : recipe_by_name("fp32"),
-                              .task = reversal_task({}),
-                              .optimizer = {.kind = OptimizerKind::adam, .learning_rate = 0x1p-7},
-                              .steps = settings.integer("translation_steps"),
-                              .seed = context.seed + seed,
-                              .backend = backend_or_ieee(context.backend)});
-        }
-    }
-    trials[seeds].prepare = [&saw](Trainer& trainer) {
-        const auto tap = [&saw, &trainer](const TapEvent& event) {
-            if (!is_gradient_role(event.role) || event.values.size() == 1) return;
-            const auto step = static_cast<std::size_t>(trainer.steps());
-            for (const float g : event.values) {
-                if (!std::isfinite(g)) continue;
-                const double size = static_cast<double>(std::fabs(g)) / event.loss_scale;
-                saw.largest[step] = std::max(saw.largest[step], size);
-                if (event.role != TensorRole::weight_gradient) continue;
-                saw.largest_weights[step] = std::max(saw.largest_weights[step], size);
-            }
-        };
-        trainer.watch([](std::int64_t) { return true; }, tap);
-    };
-    const std::vector<TrialResult> results =
-        run_trials(trials, [&](double done) { context.progress(0.85 + 0.15 * done); });
-    saw.fp16 = results[seeds];
-    saw.fp32_accuracy = accuracy_of(results, 0, seeds);
-    saw.accuracy = accuracy_of(results, seeds, seeds);
-    return saw;
+    const std::string backend = backend_or_ieee(context);
+    const Recipe fp16 = scaled_fp16(context, dynamic_loss_scale(settings.integer("window")));
+    const Training reversal{.task = with_largest(reversal_task({})),
+                            .optimizer = {.kind = OptimizerKind::adam, .learning_rate = 0x1p-7},
+                            .steps = settings.integer("translation_steps")};
+    const Comparison runs = compare(context, {{"fp32", recipe_by_name("fp32"), backend}, {"fp16", fp16, backend}},
+                                    reversal, settings.integer("seeds"), {0.85, 1});
+    return {runs.runs[1].front(), runs.spread(0), runs.spread(1)};
 }
 
 void claim_sawtooth(const Sawtooth& saw, std::int64_t window, Result& result) {
@@ -396,8 +381,8 @@ void claim_sawtooth(const Sawtooth& saw, std::int64_t window, Result& result) {
     for (std::size_t i = 0; i < scales.size(); ++i) {
         if (saw.fp16.skipped[i]) continue;
         least = std::min(least, scales[i]);
-        largest = std::max(largest, saw.largest_weights[i]);
-        beyond += saw.largest_weights[i] > 65504 / scales[i] ? 1 : 0;
+        largest = std::max(largest, saw.largest().weights[i]);
+        beyond += saw.largest().weights[i] > 65504 / scales[i] ? 1 : 0;
     }
     result.claim_if(beyond == 0 && largest <= 65504 / least, "scale_bounds_gradients",
                     cite(sources::volta_talk, "Smallest scaling factor = 2^20 -> max dw magnitude didn't exceed 2^-5"),
@@ -405,11 +390,9 @@ void claim_sawtooth(const Sawtooth& saw, std::int64_t window, Result& result) {
                     "bounds them all.",
                     fmt::format("at most 65504 / 2^{:.0f} = {:.4g}", step::log(least) / step::log(2.0), 65504 / least),
                     fmt::format("{:.4g}", largest));
-    result.claim_if(as_good(saw.accuracy, saw.fp32_accuracy, 0.02), "translation",
+    claim_not_below(result, saw.accuracy, saw.fp32_accuracy, 0.02, "translation",
                     cite(sources::volta_talk, "Trained to the same accuracy as the FP32 model"),
-                    "In fp16 with the moving scale the net learns to reverse sequences as in fp32.",
-                    fmt::format("at most 2 points below {}", percent_text(saw.fp32_accuracy)),
-                    percent_text(saw.accuracy));
+                    "In fp16 with the moving scale the net learns to reverse sequences as in fp32.");
 }
 
 void figure_sawtooth(const Sawtooth& saw, std::int64_t window, Result& result) {
@@ -427,7 +410,7 @@ void figure_sawtooth(const Sawtooth& saw, std::int64_t window, Result& result) {
     Series skipped{"skipped steps", formats::fp64, {}};
     for (std::size_t i = 0; i < saw.fp16.scales.size(); ++i) {
         const auto x = static_cast<double>(i);
-        if (!saw.fp16.skipped[i]) ceiling.points.push_back({x, 65504 / saw.largest[i]});
+        if (!saw.fp16.skipped[i]) ceiling.points.push_back({x, 65504 / saw.largest().all[i]});
         scale.points.push_back({x, saw.fp16.scales[i]});
         if (saw.fp16.skipped[i]) skipped.points.push_back({x, saw.fp16.scales[i]});
     }

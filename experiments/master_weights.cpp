@@ -8,9 +8,9 @@
 #include <memory>
 
 #include "engine/data/digits.hpp"
-#include "experiments/framework/control.hpp"
 #include "experiments/shared/sources.hpp"
-#include "experiments/training/small_nets.hpp"
+#include "experiments/training/figures.hpp"
+#include "experiments/training/tasks.hpp"
 #include "softfloat/float.hpp"
 
 namespace ulp {
@@ -111,74 +111,70 @@ struct Swamped {
     }
 };
 
+/// The task; keeps the updates that it lost.
+TaskBuilder counting_lost(const TaskBuilder& task) {
+    return [task](Model& model, std::uint64_t seed) {
+        Task result = task(model, seed);
+        const auto counts = std::make_shared<Swamped>();
+        result.before_update = [counts](Optimizer& optimizer) { counts->before(optimizer); };
+        result.after_step = [counts](Trainer& trainer, const StepResult&) { counts->after(trainer.optimizer()); };
+        keep(result, counts);
+        return result;
+    };
+}
+
+TaskBuilder with_bf16_moments(const TaskBuilder& task) {
+    return [task](Model& model, std::uint64_t seed) {
+        Task result = task(model, seed);
+        result.after_step = [](Trainer& trainer, const StepResult&) { round_moments(trainer.optimizer()); };
+        return result;
+    };
+}
+
 struct Study {
-    std::size_t seeds = 0;
     int first_exponent = 0;  // of the learning rates
     int last_exponent = 0;
-    std::vector<TrialResult> results{};  // by learning rate, variant, seed
-    std::vector<std::shared_ptr<Swamped>> swamped{};
-    std::vector<TrialResult> ordinary{};  // by variant, seed
+    Comparison runs{};  // of the net of signs by learning rate and variant; of the ordinary net by variant
 
-    [[nodiscard]] std::size_t at(int exponent, std::size_t variant) const {
-        return (static_cast<std::size_t>(exponent - first_exponent) * variants.size() + variant) * seeds;
+    [[nodiscard]] const std::vector<Learned>& at(int exponent, std::size_t variant) const {
+        return runs.runs.at(place(exponent, variant));
     }
     [[nodiscard]] Spread accuracy(int exponent, std::size_t variant) const {
-        return accuracy_of(results, at(exponent, variant), seeds);
+        return runs.spread(place(exponent, variant));
     }
     [[nodiscard]] Spread ordinary_accuracy(std::size_t variant) const {
-        return accuracy_of(ordinary, variant * seeds, seeds);
+        return runs.spread(place(last_exponent + 1, variant));
+    }
+    [[nodiscard]] double lost_share(int exponent, std::size_t variant, const std::string& parameter) const {
+        return at(exponent, variant).front().kept<Swamped>().share(parameter);
+    }
+
+  private:
+    [[nodiscard]] std::size_t place(int exponent, std::size_t variant) const {
+        return static_cast<std::size_t>(exponent - first_exponent) * variants.size() + variant;
     }
 };
 
-Trial trial_of(const RunContext& context, const Variant& chosen, double rate, const TaskBuilder& task,
-               std::size_t seed) {
-    const Variant variant = under_control(context, chosen);
-    Trial trial{.recipe = recipe_of(variant),
-                .task = task,
-                .optimizer = {.kind = OptimizerKind::adam, .learning_rate = rate, .rounding = variant.rounding},
-                .steps = context.settings.integer("steps"),
-                .seed = context.seed + seed,
-                .backend = backend_or_ieee(context.backend)};
-    if (variant.bf16_moments) {
-        trial.after_step = [](Trainer& trainer, const StepResult&) { round_moments(trainer.optimizer()); };
-    }
-    return trial;
-}
-
 Study study_of(const RunContext& context, const DataSplit& data) {
-    Study study{.seeds = static_cast<std::size_t>(context.settings.integer("seeds")),
-                .first_exponent = static_cast<int>(context.settings.integer("least_rate_exponent")),
+    Study study{.first_exponent = static_cast<int>(context.settings.integer("least_rate_exponent")),
                 .last_exponent = static_cast<int>(context.settings.integer("largest_rate_exponent"))};
+    std::vector<Training> arms;
+    const auto add = [&](double rate, const TaskBuilder& task) {
+        for (const Variant& chosen : variants) {
+            const Variant variant = under_control(context, chosen);
+            arms.push_back(
+                {.arithmetic = {variant.name, recipe_of(variant), backend_or_ieee(context)},
+                 .task = variant.bf16_moments ? with_bf16_moments(task) : counting_lost(task),
+                 .optimizer = {.kind = OptimizerKind::adam, .learning_rate = rate, .rounding = variant.rounding},
+                 .steps = context.settings.integer("steps")});
+        }
+    };
     const TaskBuilder signs = images_task(sign_net(), data, 32);
-    std::vector<Trial> trials;
     for (int exponent = study.first_exponent; exponent <= study.last_exponent; ++exponent) {
-        for (const Variant& variant : variants) {
-            for (std::size_t seed = 0; seed < study.seeds; ++seed) {
-                Trial trial = trial_of(context, variant, std::ldexp(1.0, exponent), signs, seed);
-                const auto counts = std::make_shared<Swamped>();
-                if (!variant.bf16_moments) {
-                    trial.prepare = [counts](Trainer& trainer) {
-                        trainer.before_update = [counts](Optimizer& optimizer) { counts->before(optimizer); };
-                    };
-                    trial.after_step = [counts](Trainer& trainer, const StepResult&) {
-                        counts->after(trainer.optimizer());
-                    };
-                }
-                study.swamped.push_back(counts);
-                trials.push_back(std::move(trial));
-            }
-        }
+        add(std::ldexp(1.0, exponent), signs);
     }
-    const std::size_t ordinary = trials.size();
-    const TaskBuilder dense = images_task(dense_net({196, 32, 10}), data, 32);
-    for (const Variant& variant : variants) {
-        for (std::size_t seed = 0; seed < study.seeds; ++seed) {
-            trials.push_back(trial_of(context, variant, 0x1p-8, dense, seed));
-        }
-    }
-    study.results = run_trials(trials, context.progress);
-    study.ordinary.assign(study.results.begin() + static_cast<std::ptrdiff_t>(ordinary), study.results.end());
-    study.results.resize(ordinary);
+    add(0x1p-8, images_task(dense_net({196, 32, 10}), data, 32));
+    study.runs = compare(context, arms, context.settings.integer("seeds"));
     return study;
 }
 
@@ -186,7 +182,6 @@ void claim_collapse(const Study& study, int exponent, Result& result) {
     const Spread reference = study.accuracy(exponent, fp32);
     const std::string at = fmt::format("With Adam at a rate of 2^{} on weights of size 1, ", exponent);
     const std::string half = fmt::format("less than half of {}", percent_text(reference));
-    const std::string same = fmt::format("at most 2 points below {}", percent_text(reference));
     const std::string talk = cite(sources::volta_talk, "Weight update: if w >> lr * dw then update doesn't change w");
     const Spread nearest = study.accuracy(exponent, fp16_nearest);
     result.claim_if(nearest.largest < reference.least / 2, "fp16_updates_collapse",
@@ -198,9 +193,7 @@ void claim_collapse(const Study& study, int exponent, Result& result) {
                     cite(sources::bf16_paper, "Nearest rounding of weight updates"), at + "bf16 weights lose it too.",
                     half, percent_text(bf16_result));
     const auto remedy = [&](std::string_view id, std::string_view source, std::string_view what, std::size_t variant) {
-        const Spread spread = study.accuracy(exponent, variant);
-        result.claim_if(as_good(spread, reference, 0.02), id, source, at + std::string(what), same,
-                        percent_text(spread));
+        claim_not_below(result, study.accuracy(exponent, variant), reference, 0.02, id, source, at + std::string(what));
     };
     remedy("fp16_masters", cite(sources::volta_talk, "FP32 Master weights and update"),
            "fp32 masters give fp32's accuracy back.", fp16_masters);
@@ -211,7 +204,7 @@ void claim_collapse(const Study& study, int exponent, Result& result) {
     remedy("fp16_kahan", remedies, "so do fp16 weights with Kahan's compensation.", fp16_kahan);
     remedy("bf16_stochastic", remedies, "so does stochastic rounding of bf16 weights.", bf16_stochastic);
     remedy("bf16_kahan", remedies, "so do bf16 weights with Kahan's compensation.", bf16_kahan);
-    const double share = study.swamped[study.at(exponent, fp16_nearest)]->share("fc1.weight");
+    const double share = study.lost_share(exponent, fp16_nearest, "fc1.weight");
     result.claim_if(share > 0.95, "swamped", talk, at + "nearly all updates of the first layer change nothing.",
                     "more than 95 % of the updates", fmt::format("{:.2f} %", 100 * share));
 }
@@ -220,19 +213,15 @@ void claim_collapse(const Study& study, int exponent, Result& result) {
 void claim_controls(const Study& study, Result& result) {
     const int large = study.last_exponent;
     const std::string talk = cite(sources::volta_talk, "Weight update: if w >> lr * dw then update doesn't change w");
-    const Spread reference = study.accuracy(large, fp32);
-    const Spread nearest = study.accuracy(large, fp16_nearest);
-    result.claim_if(as_good(nearest, reference, 0.02), "control_large_rate", talk,
+    claim_not_below(result, study.accuracy(large, fp16_nearest), study.accuracy(large, fp32), 0.02,
+                    "control_large_rate", talk,
                     fmt::format("The same net at a rate of 2^{}, where updates exceed half a unit in the last place, "
                                 "trains without masters.",
-                                large),
-                    fmt::format("at most 2 points below {}", percent_text(reference)), percent_text(nearest));
-    const Spread dense = study.ordinary_accuracy(fp32);
-    const Spread dense_nearest = study.ordinary_accuracy(fp16_nearest);
-    result.claim_if(as_good(dense_nearest, dense, 0.02), "some_nets_need_none",
+                                large));
+    claim_not_below(result, study.ordinary_accuracy(fp16_nearest), study.ordinary_accuracy(fp32), 0.02,
+                    "some_nets_need_none",
                     cite(sources::volta_talk, "FP16 mantissa is sufficient for some networks, some require FP32"),
-                    "A net with PyTorch's small first weights trains with fp16 updates at a rate of 2^-8.",
-                    fmt::format("at most 2 points below {}", percent_text(dense)), percent_text(dense_nearest));
+                    "A net with PyTorch's small first weights trains with fp16 updates at a rate of 2^-8.");
 }
 
 /// How many of the 128 significands of bf16 change when they are multiplied by 0.999 and rounded back.
@@ -251,11 +240,8 @@ void claim_moments(const Study& study, Result& result) {
     result.claim("bf16_moment_never_decays", place,
                  "Rounded to bf16, 0.999 v is v for every significand: Adam's second moment never falls.",
                  "0 of 128 significands change", fmt::format("{} of 128 significands change", decaying_significands()));
-    const Spread reference = study.ordinary_accuracy(fp32);
-    const Spread spread = study.ordinary_accuracy(moments);
-    result.claim_if(as_good(spread, reference, 0.02), "bf16_moments", place,
-                    "A net as short as this one trains with bf16 moments all the same.",
-                    fmt::format("at most 2 points below {}", percent_text(reference)), percent_text(spread));
+    claim_not_below(result, study.ordinary_accuracy(moments), study.ordinary_accuracy(fp32), 0.02, "bf16_moments",
+                    place, "A net as short as this one trains with bf16 moments all the same.");
 }
 
 void figure_accuracy(const Study& study, Result& result) {
@@ -263,7 +249,7 @@ void figure_accuracy(const Study& study, Result& result) {
         "accuracy", "Accuracy against the learning rate, by where the updates go",
         fmt::format("Digits, one hidden layer, weights of size 1, Adam; middle of {} seeds. Grey: from fp32's "
                     "least to its largest.",
-                    study.seeds),
+                    study.runs.runs.front().size()),
         "Rounded to nearest, an update below half a unit in the last place is lost, and each halving of the "
         "rate loses more of them until nothing is learned. bf16 with 3 bits less meets that end 3 powers of "
         "two earlier. Masters, stochastic rounding and Kahan's compensation lie on fp32's line.",
@@ -292,7 +278,7 @@ void figure_swamped(const Study& study, Result& result) {
         for (const char* layer : {"fc1.weight", "fc2.weight", "fc1.bias"}) {
             Series series{fmt::format("{}: {}", variants[v].name, layer), formats::fp64, {}};
             for (int e = study.first_exponent; e <= study.last_exponent; ++e) {
-                series.points.push_back({static_cast<double>(e), study.swamped[study.at(e, v)]->share(layer)});
+                series.points.push_back({static_cast<double>(e), study.lost_share(e, v, layer)});
             }
             figure.series.push_back(std::move(series));
         }
@@ -308,14 +294,8 @@ void figure_loss(const Study& study, int exponent, Result& result) {
         "cannot be told from fp32's.",
         ""};
     for (const std::size_t v : {fp32, fp16_masters, fp16_stochastic, fp16_kahan, fp16_nearest, bf16_nearest}) {
-        const std::vector<double>& losses = study.results[study.at(exponent, v)].losses;
-        Series series{variants[v].name, formats::fp64, {}};
-        for (std::size_t i = 0; i + 20 <= losses.size(); i += 20) {
-            double sum = 0;
-            for (std::size_t j = i; j < i + 20; ++j) sum += losses[j];
-            series.points.push_back({static_cast<double>(i), sum / 20});
-        }
-        figure.series.push_back(std::move(series));
+        figure.series.push_back(
+            {variants[v].name, formats::fp64, window_means(study.at(exponent, v).front().losses, 20)});
     }
     result.figure(std::move(figure));
 }
@@ -326,7 +306,7 @@ void figure_ablation(const Study& study, int exponent, Result& result) {
         "ablation", "Two nets, ten ways to update",
         fmt::format("Middle of {} seeds; lines from the least to the largest. Left bars: small first weights, "
                     "rate 2⁻⁸. Right bars: weights of size 1, rate {}.",
-                    study.seeds, power_of_two_text(exponent)),
+                    study.runs.runs.front().size(), power_of_two_text(exponent)),
         "Whether 16-bit updates work depends on the net: where weights are small beside their updates nothing "
         "is lost, where they are large everything is. What keeps the lost bits somewhere works on both.",
         ""};

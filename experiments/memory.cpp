@@ -2,11 +2,11 @@
 #include <fmt/core.h>
 
 #include "engine/layers/attention.hpp"
-#include "engine/training/trainer.hpp"
 #include "experiments/framework/experiment.hpp"
 #include "experiments/shared/byte_planner.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/nets.hpp"
+#include "experiments/training/training.hpp"
 
 namespace ulp {
 namespace {
@@ -141,15 +141,18 @@ struct Measured {
 /// The first update by Adam on a net that `build` makes; it gives the forward pass.
 template <class Build>
 Measured measure(const std::string& recipe, Build build) {
-    Trainer trainer(Engine(recipe, "soft:ieee"), 1);
-    const Trainer::Forward forward = build(trainer.model());
-    trainer.optimize({.kind = OptimizerKind::adam, .learning_rate = 1e-3});
-    trainer.keep_trace = false;
-    while (trainer.step(forward).skipped) {  // Adam's moments come into being with the first update
+    const TaskBuilder task = [&](Model& model, std::uint64_t) -> Task {
+        return {.loss = [forward = build(model)](Tape& tape, std::int64_t) { return forward(tape); }};
+    };
+    TrainingRun run({.arithmetic = {recipe, recipe_by_name(recipe), "soft:ieee"},
+                     .task = task,
+                     .optimizer = {.kind = OptimizerKind::adam, .learning_rate = 1e-3}},
+                    1);
+    while (run.step().skipped) {  // Adam's moments come into being with the first update
     }
-    const auto bytes = trainer.bytes();
+    const auto bytes = run.trainer().bytes();
     const auto sum = bytes.weights.stored + bytes.masters.stored + bytes.gradients.stored + bytes.optimizer.stored;
-    return {trainer.model().parameter_count(), static_cast<std::int64_t>(sum),
+    return {run.trainer().model().parameter_count(), static_cast<std::int64_t>(sum),
             static_cast<std::int64_t>(bytes.activations.stored)};
 }
 

@@ -6,7 +6,8 @@
 #include "engine/data/idx.hpp"
 #include "experiments/shared/byte_planner.hpp"
 #include "experiments/shared/sources.hpp"
-#include "experiments/training/image_training.hpp"
+#include "experiments/training/figures.hpp"
+#include "experiments/training/tasks.hpp"
 
 namespace ulp {
 namespace {
@@ -63,20 +64,15 @@ void planner(Result& result) {
 void run(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
     const DataSplit data = load_data(context, result);
-    ImageTraining training;
-    training.batch = std::min(static_cast<Index>(settings.integer("batch")), data.train.size());
-    training.steps = settings.integer("epochs") * (data.train.size() / training.batch);
-    training.optimizer = {.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate")};
-    training.net = [](Model& model, const ImageShape& shape) -> ImageNet {
-        return [net = DigitCnn(model, shape, 8, 16)](Var x) { return net(x); };
-    };
+    const Index batch = std::min(static_cast<Index>(settings.integer("batch")), data.train.size());
+    const NetBuilder net = [&](Model& model) { return DigitCnn(model, shape_of(data.train), 8, 16); };
+    const Training training{.task = images_task(net, data, batch),
+                            .optimizer = {.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate")},
+                            .steps = settings.integer("epochs") * (data.train.size() / batch)};
     const std::vector<Arithmetic> arithmetics = under_control(
         context, {fp32_arithmetic(), mixed_arithmetic(context, "fp16 scale 128", constant_loss_scale(128)),
                   mixed_arithmetic(context, "fp16 dynamic", dynamic_loss_scale(settings.integer("scale_window")))});
-    const Comparison comparison =
-        compare(context, arithmetics, settings.integer("seeds"), [&](const Arithmetic& arithmetic, std::uint64_t seed) {
-            return train_images(arithmetic, seed, data, training);
-        });
+    const Comparison comparison = compare(context, arithmetics, training, settings.integer("seeds"));
 
     const std::string evidence = evidence_of(comparison, result);
     const std::string place = cite(sources::paperspace, "Code walkthrough with PyTorch");

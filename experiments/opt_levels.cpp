@@ -7,7 +7,8 @@
 #include "engine/recipes/levels.hpp"
 #include "engine/tensor/random.hpp"
 #include "experiments/shared/sources.hpp"
-#include "experiments/training/image_training.hpp"
+#include "experiments/training/figures.hpp"
+#include "experiments/training/tasks.hpp"
 
 namespace ulp {
 namespace {
@@ -43,28 +44,26 @@ constexpr std::size_t fall_of_loss = 0;
 constexpr std::size_t swamped_share = 1;
 
 /// Scores: how far the loss fell; the share of the updates that left their weight as it was, in the last step.
-Learned regress(const Arithmetic& arithmetic, std::uint64_t seed, std::int64_t steps) {
+Task regression_task(Model& model, std::uint64_t seed) {
     const Regression data(seed);
-    Trainer trainer(Engine(arithmetic.recipe, make_backend(arithmetic.backend)), seed);
-    trainer.keep_trace = false;
-    const Linear net(trainer.model(), "linear", 1024, 512);
-    trainer.optimize({.learning_rate = 1e-3});
-    Learned learned;
-    for (std::int64_t step = 0; step < steps; ++step) {
-        note(trainer.step([&](Tape& tape) { return mse(net(images_on(tape, data.x)), data.y); }), learned);
-    }
-    const UpdateCounts& counts = trainer.optimizer().counts();
-    learned.scores = {
-        learned.losses.front() - learned.losses.back(),
-        static_cast<double>(counts.swamped) / static_cast<double>(std::max<std::int64_t>(1, counts.weights))};
-    return learned;
+    const Linear net(model, "linear", 1024, 512);
+    const auto counts = std::make_shared<UpdateCounts>();
+    Task task{.loss = [=](Tape& tape, std::int64_t) { return mse(net(images_on(tape, data.x)), data.y); }};
+    task.after_step = [counts](Trainer& trainer, const StepResult&) { *counts = trainer.optimizer().counts(); };
+    task.measure = [counts](const Engine&, Learned& learned) {
+        learned.scores = {
+            learned.losses.front() - learned.losses.back(),
+            static_cast<double>(counts->swamped) / static_cast<double>(std::max<std::int64_t>(1, counts->weights))};
+    };
+    return task;
 }
 
 void regression(const RunContext& context, Result& result) {
-    const std::int64_t steps = context.settings.integer("regression_steps");
-    const Comparison comparison = compare(
-        context, arithmetics_of(context), context.settings.integer("regression_seeds"),
-        [&](const Arithmetic& a, std::uint64_t seed) { return regress(a, seed, steps); }, 0, 0.4);
+    const Training training{.task = regression_task,
+                            .optimizer = {.learning_rate = 1e-3},
+                            .steps = context.settings.integer("regression_steps")};
+    const Comparison comparison =
+        compare(context, arithmetics_of(context), training, context.settings.integer("regression_seeds"), {0, 0.4});
     const std::string evidence = evidence_of(comparison, result);
     const std::string place = cite(sources::amp_slides, "Example: N, D_in, D_out = 64, 1024, 512");
     const ScoreText fall{"fall of the loss", "", 1, 6};
@@ -133,7 +132,7 @@ Figure figure_of_differences(const std::vector<Comparison>& nets, std::string ev
     figure.series.push_back(std::move(source));
     for (std::size_t net = 0; net < nets.size(); ++net) {
         spread.points.push_back(
-            {static_cast<double>(std::size(quoted) + net), 100 * nets[net].spread(0, test_accuracy)});
+            {static_cast<double>(std::size(quoted) + net), 100 * nets[net].spread(0, test_accuracy).width()});
     }
     figure.series.push_back(std::move(spread));
     for (std::size_t level = 1; level < std::size(levels); ++level) {
@@ -163,18 +162,17 @@ void classifiers(const RunContext& context, Result& result) {
     std::string evidence;
     for (std::size_t i = 0; i < classifier_names().size(); ++i) {
         const std::string& name = classifier_names()[i];
-        ImageTraining training;
-        training.batch = std::min(static_cast<Index>(settings.integer("batch")), data.train.size());
-        training.steps = settings.integer("steps");
-        training.optimizer = {.learning_rate = settings.real("learning_rate"), .momentum = 0.9};
-        training.decay = true;
-        training.net = [&](Model& model, const ImageShape& shape) {
-            return make_classifier(name, model, shape, static_cast<Index>(settings.integer("hidden")));
+        const NetBuilder net = [&](Model& model) {
+            return make_classifier(name, model, shape_of(data.train), static_cast<Index>(settings.integer("hidden")));
         };
-        nets.push_back(compare(
-            context, arithmetics_of(context), settings.integer("seeds"),
-            [&](const Arithmetic& a, std::uint64_t seed) { return train_images(a, seed, data, training); },
-            0.4 + 0.15 * static_cast<double>(i), 0.55 + 0.15 * static_cast<double>(i)));
+        const Training training{
+            .task = images_task(net, data, std::min(static_cast<Index>(settings.integer("batch")), data.train.size())),
+            .optimizer = {.learning_rate = settings.real("learning_rate"), .momentum = 0.9},
+            .steps = settings.integer("steps"),
+            .decay = true};
+        const double from = 0.4 + 0.15 * static_cast<double>(i);
+        nets.push_back(
+            compare(context, arithmetics_of(context), training, settings.integer("seeds"), {from, from + 0.15}));
         if (i == 0) evidence = evidence_of(nets.back(), result);
         for (std::size_t level = 1; level <= 2; ++level) {
             claim_parity(

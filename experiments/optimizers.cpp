@@ -8,9 +8,9 @@
 
 #include "engine/data/digits.hpp"
 #include "engine/tensor/random.hpp"
-#include "experiments/framework/control.hpp"
 #include "experiments/shared/sources.hpp"
-#include "experiments/training/small_nets.hpp"
+#include "experiments/training/figures.hpp"
+#include "experiments/training/tasks.hpp"
 #include "softfloat/functions/cr.hpp"
 
 namespace ulp {
@@ -89,10 +89,6 @@ void claim_closed_forms(const RunContext& context, Result& result) {
 
 // ---- Training ----
 
-struct Way {
-    std::string name;
-    Recipe recipe;
-};
 struct Method {
     std::string name;
     OptimizerOptions options;
@@ -136,78 +132,66 @@ std::vector<int> drawn_labels(const Tensor& logits, Random random) {
     return labels;
 }
 
-/// A dense net on digits; for Sophia, the curvature of every tenth batch. Counts what the clip met.
-Trial trial_of(const RunContext& context, const Method& method, const Way& way, const DataSplit& data, std::size_t seed,
-               std::vector<double>* clipped) {
-    const auto net = std::make_shared<ImageNet>();
-    const NetBuilder dense = dense_net({196, 32, 10});
-    Trial trial{.recipe = way.recipe,
-                .task = images_task([net, dense](Model& model) { return *net = dense(model); }, data, 32),
-                .optimizer = method.options,
-                .steps = context.settings.integer("steps"),
-                .seed = context.seed + seed,
-                .backend = backend_or_ieee(context.backend)};
-    if (method.options.kind != OptimizerKind::sophia) return trial;
-    trial.after_step = [=, &data, seed = trial.seed](Trainer& trainer, const StepResult& done) {
-        const UpdateCounts& counts = trainer.optimizer().counts();
-        if (clipped != nullptr) {
+using Shares = std::vector<double>;
+
+/// A dense net on digits, with the curvature of every tenth batch for Sophia. Keeps the share of the updates that met
+/// the clip in each step.
+TaskBuilder with_curvature(const DataSplit& data) {
+    return [&data](Model& model, std::uint64_t seed) {
+        ImageNet net;
+        Task task = images_task([&net](Model& m) { return net = dense_net({196, 32, 10})(m); }, data, 32)(model, seed);
+        const auto clipped = std::make_shared<Shares>();
+        const auto order = batches(data.train.size(), 32, seed + 1);
+        task.after_step = [=, &data](Trainer& trainer, const StepResult& done) {
+            const UpdateCounts& counts = trainer.optimizer().counts();
             clipped->push_back(static_cast<double>(counts.clipped) / static_cast<double>(counts.weights));
-        }
-        if (done.step % 10 != 0) return;
-        BatchSchedule order(data.train.size(), 32, seed + 1);
-        const Batch batch = batch_of(data.train, order.at(done.step));
-        Tape tape(trainer.engine());
-        const Var logits = (*net)(images_on(tape, batch.images));
-        const Random random(seed, hash_of("labels") + static_cast<std::uint64_t>(done.step));
-        tape.backward(cross_entropy(logits, drawn_labels(logits.value(), random)));
-        trainer.optimizer().update_curvature(32);
+            if (done.step % 10 != 0) return;
+            const Batch batch = batch_of(data.train, order(done.step));
+            Tape tape(trainer.engine());
+            const Var logits = net(images_on(tape, batch.images));
+            const Random random(seed, hash_of("labels") + static_cast<std::uint64_t>(done.step));
+            tape.backward(cross_entropy(logits, drawn_labels(logits.value(), random)));
+            trainer.optimizer().update_curvature(32);
+        };
+        keep(task, clipped);
+        return task;
     };
-    return trial;
 }
 
 struct Study {
-    std::vector<Way> ways;
-    std::size_t seeds = 0;
-    std::vector<TrialResult> results;          // by method, way, seed
-    std::vector<std::vector<double>> clipped;  // Sophia's, by way, of the first seed
-    std::vector<TrialResult> fp16_state;       // Adam with its state in fp16, by seed
+    std::vector<Arithmetic> ways;
+    Comparison runs;  // by method and way; last Adam with its state in fp16
 
-    [[nodiscard]] Spread accuracy(std::size_t method, std::size_t way) const {
-        return accuracy_of(results, (method * ways.size() + way) * seeds, seeds);
+    [[nodiscard]] std::size_t at(std::size_t method, std::size_t way) const { return method * ways.size() + way; }
+    [[nodiscard]] Spread accuracy(std::size_t method, std::size_t way) const { return runs.spread(at(method, way)); }
+    [[nodiscard]] Spread fp16_state() const { return runs.spread(runs.runs.size() - 1); }
+    /// Sophia's, of the first seed.
+    [[nodiscard]] const Shares& clipped(std::size_t way) const {
+        return runs.runs[at(sophia, way)].front().kept<Shares>();
     }
 };
 
 Study study_of(const RunContext& context, const DataSplit& data) {
     Study study;
-    study.ways = {{"fp32", recipe_by_name("fp32")},
-                  {"bf16", under_control(context, recipe_by_name("bf16"))},
-                  {"fp16", under_control(context, scaled_fp16(0x1p10))}};
-    study.seeds = static_cast<std::size_t>(context.settings.integer("seeds"));
-    study.clipped.resize(study.ways.size());
-    std::vector<Trial> trials;
+    const std::string backend = backend_or_ieee(context);
+    study.ways = {{"fp32", recipe_by_name("fp32"), backend},
+                  {"bf16", under_control(context, recipe_by_name("bf16")), backend},
+                  {"fp16", under_control(context, scaled_fp16(0x1p10)), backend}};
+    const TaskBuilder digits = images_task(dense_net({196, 32, 10}), data, 32);
+    std::vector<Training> arms;
+    const auto add = [&](const Method& method, const Arithmetic& way) {
+        const bool curved = method.options.kind == OptimizerKind::sophia;
+        arms.push_back({.arithmetic = way,
+                        .task = curved ? with_curvature(data) : digits,
+                        .optimizer = method.options,
+                        .steps = context.settings.integer("steps")});
+    };
     for (const Method& method : methods) {
-        for (std::size_t way = 0; way < study.ways.size(); ++way) {
-            for (std::size_t seed = 0; seed < study.seeds; ++seed) {
-                trials.push_back(
-                    trial_of(context, method, study.ways[way], data, seed, seed == 0 ? &study.clipped[way] : nullptr));
-            }
-        }
+        for (const Arithmetic& way : study.ways) add(method, way);
     }
-    const Way narrow{"fp16 state", with_fp16_update(recipe_by_name("mixed_fp16"))};
-    for (std::size_t seed = 0; seed < study.seeds; ++seed) {
-        trials.push_back(trial_of(context, methods[adam], narrow, data, seed, nullptr));
-    }
-    study.results = run_trials(trials, context.progress);
-    const auto ordinary = static_cast<std::ptrdiff_t>(trials.size() - study.seeds);
-    study.fp16_state.assign(study.results.begin() + ordinary, study.results.end());
-    study.results.resize(static_cast<std::size_t>(ordinary));
+    add(methods[adam], {"fp16 state", with_fp16_update(recipe_by_name("mixed_fp16")), backend});
+    study.runs = compare(context, arms, context.settings.integer("seeds"));
     return study;
-}
-
-double mean_of(const std::vector<double>& values) {
-    double sum = 0;
-    for (const double v : values) sum += v;
-    return values.empty() ? 0 : sum / static_cast<double>(values.size());
 }
 
 void claim_training(const Study& study, Result& result) {
@@ -218,21 +202,21 @@ void claim_training(const Study& study, Result& result) {
         const Spread reference = study.accuracy(m, 0);
         for (std::size_t w = 1; w < study.ways.size(); ++w) {
             const Spread spread = study.accuracy(m, w);
-            result.claim_if(as_good(spread, reference, 0.02) && reference.least > 0.8,
+            result.claim_if(as_good(spread, reference, {Parity::Rule::median_not_below, 0.02}) && reference.least > 0.8,
                             fmt::format("{}_{}", methods[m].name, study.ways[w].name), m == sophia ? slides : talk,
                             fmt::format("{} with {} weights and fp32 masters reaches fp32's accuracy.", methods[m].name,
                                         study.ways[w].name),
                             fmt::format("at most 2 points below {}", percent_text(reference)), percent_text(spread));
         }
     }
-    const Spread narrow = accuracy_of(study.fp16_state, 0, study.seeds);
+    const Spread narrow = study.fp16_state();
     result.claim_if(narrow.largest < study.accuracy(adam, 0).least - 0.2, "control_fp16_state",
                     cite(sources::volta_talk, "Weight update: compute in FP32"),
                     "Adam with steps and state in fp16 fails: squares of gradients and eps are 0 there.",
                     fmt::format("more than 20 points below {}", percent_text(study.accuracy(adam, 0))),
                     percent_text(narrow));
-    const double fp32 = mean_of(study.clipped[0]);
-    const double fp16 = mean_of(study.clipped[2]);
+    const double fp32 = mean_of(study.clipped(0));
+    const double fp16 = mean_of(study.clipped(2));
     result.claim_if(fp32 > 0 && fp32 < 1 && std::fabs(fp32 - fp16) < 0.05, "sophia_clipped_share", slides,
                     "Sophia clips some of its updates and not all, as many in fp16 as in fp32.",
                     fmt::format("within 5 points of {:.1f} %", 100 * fp32), fmt::format("{:.1f} %", 100 * fp16));
@@ -243,7 +227,7 @@ void figure_accuracy(const Study& study, Result& result) {
         "accuracy", "Four optimizers in fp32 and in mixed precision",
         fmt::format("Digits, a dense net; middle of {} seeds, lines from least to largest. 16-bit weights and "
                     "gradients, fp32 masters and optimizer state.",
-                    study.seeds),
+                    study.runs.runs.front().size()),
         "With fp32 masters the optimizer does not notice in which format the gradients were computed: what "
         "differs between the bars of one optimizer is less than what another seed changes.",
         ""};
@@ -264,11 +248,7 @@ void figure_clipped(const Study& study, Result& result) {
         "is learned fewer are. The formats agree.",
         ""};
     for (std::size_t w = 0; w < study.ways.size(); ++w) {
-        Series series{study.ways[w].name, formats::fp64, {}};
-        for (std::size_t i = 0; i < study.clipped[w].size(); ++i) {
-            series.points.push_back({static_cast<double>(i), study.clipped[w][i]});
-        }
-        figure.series.push_back(std::move(series));
+        figure.series.push_back({study.ways[w].name, formats::fp64, points_of(study.clipped(w))});
     }
     result.figure(std::move(figure));
 }

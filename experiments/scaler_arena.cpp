@@ -8,9 +8,9 @@
 
 #include "engine/recipes/loss_scale.hpp"
 #include "engine/tensor/random.hpp"
-#include "experiments/framework/control.hpp"
 #include "experiments/shared/sources.hpp"
-#include "experiments/training/small_nets.hpp"
+#include "experiments/training/figures.hpp"
+#include "experiments/training/tasks.hpp"
 #include "softfloat/round.hpp"
 
 namespace ulp {
@@ -174,65 +174,62 @@ void claim_endless_overflow(const RunContext& context, Result& result) {
 
 // ---- The recorded trace ----
 
-Trial reversal_trial(const RunContext& context, std::uint64_t seed) {
-    return {.recipe = recipe_by_name("fp32"),
+Training reversal(const RunContext& context) {
+    return {.arithmetic = {"fp32", recipe_by_name("fp32"), backend_or_ieee(context)},
             .task = reversal_task({}),
             .optimizer = {.kind = OptimizerKind::adam, .learning_rate = 0x1p-7},
-            .steps = context.settings.integer("steps"),
-            .seed = seed,
-            .backend = backend_or_ieee(context.backend)};
+            .steps = context.settings.integer("steps")};
 }
 
-/// The largest magnitude among all gradients of each step of an fp32 run.
-void record_into(std::vector<double>& largest, Trial& trial) {
-    largest.assign(static_cast<std::size_t>(trial.steps), 0);
-    trial.prepare = [&largest](Trainer& trainer) {
-        const auto tap = [&largest, &trainer](const TapEvent& event) {
+/// Keeps the largest magnitude among all gradients of each step.
+TaskBuilder recorded(const TaskBuilder& task) {
+    return [task](Model& model, std::uint64_t seed) {
+        Task result = task(model, seed);
+        const auto largest = std::make_shared<std::vector<double>>();
+        result.tap = [largest](std::int64_t step, const TapEvent& event) {
             const bool gradient =
                 event.role == TensorRole::weight_gradient || event.role == TensorRole::activation_gradient;
             if (!gradient || event.values.size() == 1) return;
-            double& most = largest[static_cast<std::size_t>(trainer.steps())];
-            for (const float g : event.values) most = std::max(most, static_cast<double>(std::fabs(g)));
+            largest->resize(static_cast<std::size_t>(step) + 1);
+            for (const float g : event.values) {
+                largest->back() = std::max(largest->back(), static_cast<double>(std::fabs(g)));
+            }
         };
-        trainer.watch([](std::int64_t) { return true; }, tap);
+        keep(result, largest);
+        return result;
     };
 }
 
 /// Every hundredth step's loss made infinite, so that a scaler skips it: ten times as often as the slide says.
-Trial with_skips(const RunContext& context, Trial trial) {
-    trial.recipe.loss_scale = under_control(context, loss_scale_dialect("pytorch"));
-    trial.recipe.loss_scale.backoff = 0x1.fffffep-1;  // the scale has nothing to do here
-    const TaskBuilder whole = trial.task;
-    trial.task = [whole](Model& model, std::uint64_t seed) -> Task {
-        const Task task = whole(model, seed);
-        const auto loss = [task, seed](Tape& tape, std::int64_t step) {
-            const Var loss_of_step = task.loss(tape, step);
+Training with_skips(const RunContext& context, Training training) {
+    LossScaleOptions& scale = training.arithmetic.recipe.loss_scale;
+    scale = under_control(context, loss_scale_dialect("pytorch"));
+    scale.backoff = 0x1.fffffep-1;  // the scale has nothing to do here
+    training.task = [whole = training.task](Model& model, std::uint64_t seed) {
+        Task task = whole(model, seed);
+        task.loss = [loss = task.loss, seed](Tape& tape, std::int64_t step) {
+            const Var loss_of_step = loss(tape, step);
             const bool skip = Random(seed, hash_of("skips")).at(static_cast<std::uint64_t>(step)) % 100 == 0;
             return skip ? scaled(loss_of_step, std::numeric_limits<double>::infinity()) : loss_of_step;
         };
-        return {loss, task.accuracy};
+        return task;
     };
-    return trial;
+    return training;
 }
 
 struct Recorded {
-    std::vector<double> largest;
-    Spread accuracy{}, accuracy_with_skips{};
+    std::vector<double> largest;  // of the first seed
+    Spread accuracy, accuracy_with_skips;
     std::int64_t skips = 0;
 };
 
 Recorded record(const RunContext& context) {
-    const auto seeds = static_cast<std::size_t>(context.settings.integer("seeds"));
-    Recorded recorded;
-    std::vector<Trial> trials;
-    for (std::size_t seed = 0; seed < seeds; ++seed) trials.push_back(reversal_trial(context, context.seed + seed));
-    for (std::size_t seed = 0; seed < seeds; ++seed) trials.push_back(with_skips(context, trials[seed]));
-    record_into(recorded.largest, trials.front());
-    const std::vector<TrialResult> results = run_trials(trials, context.progress);
-    recorded.accuracy = accuracy_of(results, 0, seeds);
-    recorded.accuracy_with_skips = accuracy_of(results, seeds, seeds);
-    for (std::size_t i = seeds; i < results.size(); ++i) recorded.skips += results[i].skips();
-    return recorded;
+    std::vector<Training> arms = {reversal(context), with_skips(context, reversal(context))};
+    arms.front().task = recorded(arms.front().task);
+    const Comparison runs = compare(context, arms, context.settings.integer("seeds"));
+    Recorded result{runs.runs[0].front().kept<std::vector<double>>(), runs.spread(0), runs.spread(1)};
+    for (const Learned& run : runs.runs[1]) result.skips += run.skips();
+    return result;
 }
 
 /// The largest power of two that none of these gradients overflows with.
@@ -301,7 +298,8 @@ void claim_arena(const Recorded& recorded, const std::vector<Replay>& replays, R
         cite(sources::volta_talk, "Automatic loss scaling: start with a large factor"),
         "A moving scale stays closer to the largest that fits than the best constant one, in powers of two.",
         fmt::format("less than {:.2f}", constant), fmt::format("{:.2f}", moving));
-    result.claim_if(as_good(recorded.accuracy_with_skips, recorded.accuracy, 0.02) && recorded.skips > 0,
+    const Parity unharmed{Parity::Rule::median_not_below, 0.02};
+    result.claim_if(as_good(recorded.accuracy_with_skips, recorded.accuracy, unharmed) && recorded.skips > 0,
                     "random_skips", cite(sources::volta_talk, "randomly skipping 0.1% of updates didn't affect result"),
                     "Skipping 1% of the updates at random, ten times as many, does not harm the net.",
                     fmt::format("at most 2 points below {}", percent_text(recorded.accuracy)),
@@ -322,11 +320,7 @@ void figure_scales(const Recorded& recorded, const std::vector<Replay>& replays,
     }
     figure.series.push_back(std::move(ceiling));
     for (const Replay& r : replays) {
-        Series series{r.name, formats::fp64, {}};
-        for (std::size_t i = 0; i < r.scales.size(); ++i) {
-            series.points.push_back({static_cast<double>(i), r.scales[i]});
-        }
-        figure.series.push_back(std::move(series));
+        figure.series.push_back({r.name, formats::fp64, points_of(r.scales)});
     }
     result.figure(std::move(figure));
 }

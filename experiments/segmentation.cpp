@@ -4,14 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 
 #include "engine/data/shapes.hpp"
 #include "experiments/shared/average_precision.hpp"
 #include "experiments/shared/colour_sheet.hpp"
 #include "experiments/shared/sources.hpp"
-#include "experiments/training/image_training.hpp"
-#include "experiments/training/trials.hpp"
+#include "experiments/training/figures.hpp"
+#include "experiments/training/nets.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {
@@ -58,57 +57,49 @@ struct Split {
     Scenes train, test;
 };
 
-Learned train(const RunContext& context, const Arithmetic& arithmetic, std::uint64_t seed, const Split& data,
-              std::vector<int>& said) {
-    const Settings& settings = context.settings;
-    const TaskBuilder builder = [&](Model& model, std::uint64_t) -> Task {
+/// What a net says of every pixel of the test scenes.
+using Said = std::vector<int>;
+
+/// Keeps Said.
+TaskBuilder pixels_task(const Settings& settings, const Split& data) {
+    return [&](Model& model, std::uint64_t seed) -> Task {
         const UNet net(model, 3, static_cast<Index>(settings.integer("channels")), classes, true);
         const Index count = data.train.images.size();
-        const auto order = std::make_shared<BatchSchedule>(
-            count, std::min(count, static_cast<Index>(settings.integer("batch"))), seed);
+        const auto order = batches(count, std::min(count, static_cast<Index>(settings.integer("batch"))), seed);
         const auto loss = [=, &data](Tape& tape, std::int64_t step) {
-            const std::vector<Index> which = order->at(step);
+            const std::vector<Index> which = order(step);
             return cross_entropy(scores_of(net, tape, data.train, which), labels_of(data.train, which));
         };
-        return {loss, [=, &data, &said](const Engine& engine) {
-                    said = said_of(engine, net, data.test);
-                    return mean_overlap(said, labels_of(data.test, index_range(0, data.test.images.size())));
+        return {.loss = loss, .measure = [=, &data](const Engine& engine, Learned& learned) {
+                    const Said said = said_of(engine, net, data.test);
+                    const Said truth = labels_of(data.test, index_range(0, data.test.images.size()));
+                    learned.scores = {mean_overlap(said, truth)};
+                    learned.more = said;
                 }};
     };
-    const TrialResult run =
-        run_trial({.recipe = arithmetic.recipe,
-                   .task = builder,
-                   .optimizer = {.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate")},
-                   .steps = settings.integer("steps"),
-                   .seed = seed,
-                   .backend = arithmetic.backend,
-                   .decay = true});
-    return {run.losses, run.scales, {run.accuracy}, run.skips()};
 }
 
 /// The share of pixels of which two nets say different things.
-double difference(const std::vector<int>& a, const std::vector<int>& b) {
+double difference(const Learned& one, const Learned& other) {
+    const Said& a = one.kept<Said>();
+    const Said& b = other.kept<Said>();
     double sum = 0;
     for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] == b[i] ? 0 : 1;
     return sum / static_cast<double>(a.size());
 }
 
-/// What the nets say of the test scenes: [arithmetic][seed].
-using Said = std::vector<std::vector<std::vector<int>>>;
-
-void claim_pixels(const Said& said, const std::string& place, Result& result) {
-    const std::vector<std::vector<int>>& fp32 = said.front();
+void claim_pixels(const Comparison& comparison, const std::string& place, Result& result) {
+    const std::vector<Learned>& fp32 = comparison.runs.front();
     double by_rounding = 0;
     for (std::size_t s = 0; s < fp32.size(); ++s) {
-        by_rounding += difference(fp32[s], said.back()[s]) / static_cast<double>(fp32.size());
+        by_rounding += difference(fp32[s], comparison.runs.back()[s]) / static_cast<double>(fp32.size());
     }
     std::vector<double> by_chance;
     for (std::size_t s = 0; s < fp32.size(); ++s) {
         for (std::size_t other = 0; other < s; ++other) by_chance.push_back(difference(fp32[s], fp32[other]));
     }
     if (by_chance.empty()) return;
-    const double chance =
-        std::accumulate(by_chance.begin(), by_chance.end(), 0.0) / static_cast<double>(by_chance.size());
+    const double chance = mean_of(by_chance);
     const ScoreText share{"", "%", 100, 2};
     result.claim_if(by_rounding <= chance, "pixels", place,
                     "Nets of one seed in fp32 and in mixed precision disagree on no more pixels than two fp32 nets of "
@@ -117,7 +108,7 @@ void claim_pixels(const Said& said, const std::string& place, Result& result) {
 }
 
 /// What is said of the first scenes, as pictures: light ground, dark shapes.
-Series picture_of(const char* name, const std::vector<int>& said, std::size_t scenes, Index side) {
+Series picture_of(const char* name, const Said& said, std::size_t scenes, Index side) {
     constexpr std::array<std::array<std::uint8_t, 3>, classes> colours = {{{240, 240, 240}, {0, 114, 178}}};
     const auto plane = static_cast<std::size_t>(side * side);
     std::vector<std::uint8_t> pixels(3 * plane * scenes);
@@ -141,13 +132,11 @@ void run(const RunContext& context, Result& result) {
     const std::vector<Arithmetic> arithmetics = under_control(
         context, {fp32_arithmetic(),
                   mixed_arithmetic(context, "fp16 dynamic", dynamic_loss_scale(settings.integer("scale_window")))});
-    const std::int64_t seeds = settings.integer("seeds");
-    Said said(arithmetics.size(), std::vector<std::vector<int>>(static_cast<std::size_t>(seeds)));
-    const Comparison comparison =
-        compare(context, arithmetics, seeds, [&](const Arithmetic& arithmetic, std::uint64_t seed) {
-            const std::size_t row = arithmetic.name == arithmetics.front().name ? 0 : 1;
-            return train(context, arithmetic, seed, data, said[row][seed - context.seed]);
-        });
+    const Training training{.task = pixels_task(settings, data),
+                            .optimizer = {.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate")},
+                            .steps = settings.integer("steps"),
+                            .decay = true};
+    const Comparison comparison = compare(context, arithmetics, training, settings.integer("seeds"));
 
     const std::string evidence = evidence_of(comparison, result);
     const std::string place = cite(sources::paperspace,
@@ -159,7 +148,7 @@ void run(const RunContext& context, Result& result) {
                     overlap_text.text(comparison.mean(0, overlap)));
     claim_parity(result, comparison, overlap, overlap_text, 0.02, "parity", place,
                  "Trained in mixed precision it tells them apart as well.", 1);
-    claim_pixels(said, place, result);
+    claim_pixels(comparison, place, result);
     result.figure(figure_of_seeds(comparison, overlap, overlap_text, "overlap",
                                   "A U-Net on shapes: overlap of what it says with what is there",
                                   "The runs in mixed precision lie among those of fp32's seeds.", evidence));
@@ -174,7 +163,8 @@ void run(const RunContext& context, Result& result) {
     pictures.series = {
         colour_sheet("scenes", std::span(data.test.images.pixels).first(bytes), side),
         picture_of("truth", labels_of(data.test, index_range(0, static_cast<Index>(drawn))), drawn, side),
-        picture_of("fp32", said.front().front(), drawn, side), picture_of("mixed", said.back().front(), drawn, side)};
+        picture_of("fp32", comparison.runs.front().front().kept<Said>(), drawn, side),
+        picture_of("mixed", comparison.runs.back().front().kept<Said>(), drawn, side)};
     show_as_rows(pictures, side);
     result.figure(std::move(pictures));
 }

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "experiments/shared/sources.hpp"
-#include "experiments/training/image_training.hpp"
+#include "experiments/training/figures.hpp"
 #include "experiments/training/translators.hpp"
 
 namespace ulp {
@@ -45,26 +45,21 @@ struct Corpus {
     TranslationData test;
 };
 
-Learned train(const RunContext& context, const Arithmetic& arithmetic, std::uint64_t seed, const Corpus& corpus,
-              const std::string& name) {
-    const Settings& settings = context.settings;
-    Trainer trainer(Engine(arithmetic.recipe, make_backend(arithmetic.backend)), seed);
-    trainer.keep_trace = false;
-    const Translator net = make_translator(
-        name, trainer.model(),
-        {static_cast<Index>(corpus.train.source_words.size()), static_cast<Index>(corpus.train.target_words.size()),
-         static_cast<Index>(settings.integer("hidden"))});
-    trainer.optimize({.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate")});
-    trainer.before_update = [](Optimizer& optimizer) { optimizer.clip_by_norm(1); };
-    const auto sentences = static_cast<Index>(corpus.train.pairs.size());
-    BatchSchedule batches(sentences, std::min(sentences, static_cast<Index>(settings.integer("batch"))), seed);
-    Learned learned;
-    for (std::int64_t step = 0; step < settings.integer("steps"); ++step) {
-        const SentenceBatch batch(corpus.train, batches.next());
-        note(trainer.step([&](Tape& tape) { return loss_of(net, tape, batch); }), learned);
-    }
-    learned.scores = {token_accuracy(trainer.engine(), net, corpus.test), static_cast<double>(learned.skipped)};
-    return learned;
+TaskBuilder translation(const Settings& settings, const Corpus& corpus, const std::string& name) {
+    return [&, name](Model& model, std::uint64_t seed) -> Task {
+        const Translator net = make_translator(
+            name, model,
+            {static_cast<Index>(corpus.train.source_words.size()), static_cast<Index>(corpus.train.target_words.size()),
+             static_cast<Index>(settings.integer("hidden"))});
+        const auto sentences = static_cast<Index>(corpus.train.pairs.size());
+        const auto order = batches(sentences, std::min(sentences, static_cast<Index>(settings.integer("batch"))), seed);
+        const auto loss = [=, &corpus](Tape& tape, std::int64_t step) {
+            return loss_of(net, tape, SentenceBatch(corpus.train, order(step)));
+        };
+        return {.loss = loss, .measure = [=, &corpus](const Engine& engine, Learned& learned) {
+                    learned.scores = {token_accuracy(engine, net, corpus.test)};
+                }};
+    };
 }
 
 /// Counts the teeth: places where the scale fell after it had risen.
@@ -143,10 +138,13 @@ void run(const RunContext& context, Result& result) {
     double from = 0;
     for (const Net& net : nets) {
         const std::string name(net.name);
-        const Comparison comparison = compare(
-            context, arithmetics, settings.integer("seeds"),
-            [&](const Arithmetic& a, std::uint64_t seed) { return train(context, a, seed, corpus, name); }, from,
-            from + share);
+        const Training training{
+            .task = translation(settings, corpus, name),
+            .optimizer = {.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate")},
+            .steps = settings.integer("steps"),
+            .clip_norm = 1};
+        const Comparison comparison =
+            compare(context, arithmetics, training, settings.integer("seeds"), {from, from + share});
         from += share;
         const std::string evidence = evidence_of(comparison, result);
         result.claim_if(comparison.mean(0, 0) >= 0.7, name + "_learns", place,

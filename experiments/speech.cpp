@@ -7,9 +7,9 @@
 
 #include "engine/data/sounds.hpp"
 #include "engine/layers/decoding.hpp"
+#include "engine/layers/recurrent.hpp"
 #include "experiments/shared/sources.hpp"
-#include "experiments/training/image_training.hpp"
-#include "experiments/training/trials.hpp"
+#include "experiments/training/figures.hpp"
 
 namespace ulp {
 namespace {
@@ -96,29 +96,29 @@ constexpr std::size_t errors = 0;
 constexpr std::size_t lost = 1;
 
 /// Scores: errors a phoneme on the test utterances; the share of the updates that left their weight as it was.
-Learned train(const Settings& settings, const Arithmetic& arithmetic, std::uint64_t seed, const Corpus& corpus) {
-    Trainer trainer(Engine(arithmetic.recipe, make_backend(arithmetic.backend)), seed);
-    trainer.keep_trace = false;
-    const auto size = [&](std::string_view name) { return static_cast<Index>(settings.integer(name)); };
-    const Listener net(trainer.model(), corpus.train.bins, size("channels"), size("hidden"), size("layers"),
-                       phonemes + 1);
-    trainer.optimize({.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate")});
-    const auto utterances = static_cast<Index>(corpus.train.utterances.size());
-    BatchSchedule batches(utterances, std::min(utterances, size("batch")), seed);
-    Learned learned;
-    std::int64_t updates = 0;
-    std::int64_t swamped = 0;
-    for (std::int64_t step = 0; step < settings.integer("steps"); ++step) {
-        const SpokenBatch batch(corpus.train, batches.next());
-        const StepResult done = trainer.step([&](Tape& tape) { return ctc(net(tape, batch), batch.targets); });
-        note(done, learned);
-        if (done.skipped) continue;
-        updates += trainer.optimizer().counts().weights;
-        swamped += trainer.optimizer().counts().swamped;
-    }
-    learned.scores = {error_rate(trainer.engine(), net, corpus.test),
-                      static_cast<double>(swamped) / static_cast<double>(std::max<std::int64_t>(1, updates))};
-    return learned;
+TaskBuilder hearing(const Settings& settings, const Corpus& corpus) {
+    return [&](Model& model, std::uint64_t seed) -> Task {
+        const auto size = [&](std::string_view name) { return static_cast<Index>(settings.integer(name)); };
+        const Listener net(model, corpus.train.bins, size("channels"), size("hidden"), size("layers"), phonemes + 1);
+        const auto utterances = static_cast<Index>(corpus.train.utterances.size());
+        const auto order = batches(utterances, std::min(utterances, size("batch")), seed);
+        const auto counts = std::make_shared<UpdateCounts>();
+        Task task{.loss = [=, &corpus](Tape& tape, std::int64_t step) {
+            const SpokenBatch batch(corpus.train, order(step));
+            return ctc(net(tape, batch), batch.targets);
+        }};
+        task.after_step = [counts](Trainer& trainer, const StepResult& done) {
+            if (done.skipped) return;
+            counts->weights += trainer.optimizer().counts().weights;
+            counts->swamped += trainer.optimizer().counts().swamped;
+        };
+        task.measure = [=, &corpus](const Engine& engine, Learned& learned) {
+            learned.scores = {
+                error_rate(engine, net, corpus.test),
+                static_cast<double>(counts->swamped) / static_cast<double>(std::max<std::int64_t>(1, counts->weights))};
+        };
+        return task;
+    };
 }
 
 /// Fraction bits of the weights without masters; with masters the first and the last. fp16 has 10.
@@ -157,7 +157,7 @@ void claim_recognition(const Comparison& runs, Result& result) {
                  "15.01 in Mandarin).",
                  masters);
     const double gain = std::max((2.20 - 1.99) / 2.20, (15.82 - 15.01) / 15.82);
-    const double chance = runs.spread(fp32, errors) / runs.mean(fp32, errors);
+    const double chance = runs.spread(fp32, errors).width() / runs.mean(fp32, errors);
     result.claim_if(
         chance > gain, "gain_may_be_chance", place,
         "That mixed precision came out better there, in one run a language, need not be its merit: here nets "
@@ -235,9 +235,10 @@ void run(const RunContext& context, Result& result) {
     corpus.test = generated_speech(options, "test");
     result.input({"generated utterances for training", corpus.train.digest()});
     result.input({"generated utterances for testing", corpus.test.digest()});
-    const Comparison runs =
-        compare(context, arithmetics_of(context), settings.integer("seeds"),
-                [&](const Arithmetic& a, std::uint64_t seed) { return train(settings, a, seed, corpus); });
+    const Training training{.task = hearing(settings, corpus),
+                            .optimizer = {.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate")},
+                            .steps = settings.integer("steps")};
+    const Comparison runs = compare(context, arithmetics_of(context), training, settings.integer("seeds"));
     const std::string evidence = evidence_of(runs, result);
     claim_recognition(runs, result);
     claim_masters(runs, result);

@@ -7,7 +7,8 @@
 
 #include "engine/data/sounds.hpp"
 #include "experiments/shared/sources.hpp"
-#include "experiments/training/image_training.hpp"
+#include "experiments/training/figures.hpp"
+#include "experiments/training/nets.hpp"
 
 namespace ulp {
 namespace {
@@ -114,33 +115,29 @@ double on_diagonal(const SpeechBatch& batch, const Attention& attention) {
 constexpr std::size_t unseen_loss = 0;
 constexpr std::size_t diagonal = 1;
 
-struct Spoken {
-    Learned learned;      // scores: the loss on unseen utterances, the attention's share on the diagonal there
-    Attention attention;  // to the unseen utterances
-};
-
-Spoken train(const RunContext& context, const Arithmetic& arithmetic, std::uint64_t seed, const SpeechData& data,
-             const SpeechBatch& unseen) {
-    const Settings& settings = context.settings;
-    Trainer trainer(Engine(arithmetic.recipe, make_backend(arithmetic.backend)), seed);
-    trainer.keep_trace = false;
-    const Speaker net(trainer.model(), data.bins, static_cast<Index>(settings.integer("hidden")));
-    trainer.optimize({.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate")});
-    const auto utterances = static_cast<Index>(data.utterances.size());
-    BatchSchedule batches(utterances, std::min(utterances, static_cast<Index>(settings.integer("batch"))), seed);
-    Spoken result;
-    for (std::int64_t step = 0; step < settings.integer("steps"); ++step) {
-        const SpeechBatch batch(data, batches.next());
-        note(trainer.step([&](Tape& tape) { return mse(net(tape, batch), batch.target); }), result.learned);
-    }
-    Engine engine = trainer.engine();
-    engine.tap = [&](const TapEvent& event) {
-        if (event.name == "softmax") result.attention.assign(event.values.begin(), event.values.end());
+/// Scores: the loss on unseen utterances, the attention's share on the diagonal there. Keeps that attention.
+TaskBuilder speaking(const Settings& settings, const SpeechData& data, const SpeechBatch& unseen) {
+    return [&](Model& model, std::uint64_t seed) -> Task {
+        const Speaker net(model, data.bins, static_cast<Index>(settings.integer("hidden")));
+        const auto utterances = static_cast<Index>(data.utterances.size());
+        const auto order =
+            batches(utterances, std::min(utterances, static_cast<Index>(settings.integer("batch"))), seed);
+        const auto loss = [=, &data](Tape& tape, std::int64_t step) {
+            const SpeechBatch batch(data, order(step));
+            return mse(net(tape, batch), batch.target);
+        };
+        return {.loss = loss, .measure = [=, &unseen](const Engine& engine, Learned& learned) {
+                    Attention attention;
+                    Engine watched = engine;
+                    watched.tap = [&](const TapEvent& event) {
+                        if (event.name == "softmax") attention.assign(event.values.begin(), event.values.end());
+                    };
+                    Tape tape(watched);
+                    const double loss_there = static_cast<double>(mse(net(tape, unseen), unseen.target).value()[0]);
+                    learned.scores = {loss_there, on_diagonal(unseen, attention)};
+                    learned.more = attention;
+                }};
     };
-    Tape tape(engine);
-    const double loss = static_cast<double>(mse(net(tape, unseen), unseen.target).value()[0]);
-    result.learned.scores = {loss, on_diagonal(unseen, result.attention)};
-    return result;
 }
 
 /// Of the first unseen utterance: x counts the steps' phonemes, step by step.
@@ -181,19 +178,16 @@ void run(const RunContext& context, Result& result) {
     const std::vector<Arithmetic> arithmetics = under_control(
         context, {fp32_arithmetic(), mixed_arithmetic(context, "mixed fp16",
                                                       dynamic_loss_scale(settings.integer("scale_window"), 0x1p10))});
-    Attention first[2];
-    const Comparison runs =
-        compare(context, arithmetics, settings.integer("seeds"), [&](const Arithmetic& a, std::uint64_t seed) {
-            Spoken spoke = train(context, a, seed, data, unseen);
-            if (seed == context.seed) {
-                first[a.name == arithmetics[0].name ? 0 : 1] = std::move(spoke.attention);
-            }
-            return spoke.learned;
-        });
+    const Training training{.task = speaking(settings, data, unseen),
+                            .optimizer = {.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate")},
+                            .steps = settings.integer("steps")};
+    const Comparison runs = compare(context, arithmetics, training, settings.integer("seeds"));
+    const Attention& in_fp32 = runs.runs[0].front().kept<Attention>();
+    const Attention& in_fp16 = runs.runs[1].front().kept<Attention>();
 
     const std::string evidence = evidence_of(runs, result);
     const std::string place = cite(sources::volta_talk, "Text to speech synthesis: results");
-    const double even = on_diagonal(unseen, Attention(first[0].size(), 1.0 / spoken));
+    const double even = on_diagonal(unseen, Attention(in_fp32.size(), 1.0 / spoken));
     const ScoreText share{"attention on the diagonal", "%", 100, 1};
     for (std::size_t a = 0; a < 2; ++a) {
         result.claim_if(
@@ -206,7 +200,7 @@ void run(const RunContext& context, Result& result) {
     claim_parity(result, runs, diagonal, share, 0.02, "attention", place, "It is as diagonal in mixed precision.", 1);
     claim_parity(result, runs, unseen_loss, {"loss", "", 1, 4}, 0.002, "unseen", place,
                  "Unseen utterances are spoken as well in mixed precision.", 1);
-    result.figure(figure_of_attention(unseen, {{"fp32", first[0]}, {"mixed fp16", first[1]}}, evidence));
+    result.figure(figure_of_attention(unseen, {{"fp32", in_fp32}, {"mixed fp16", in_fp16}}, evidence));
     result.figure(figure_of_losses(runs, 5, "loss", "Toy Tacotron: training loss",
                                    "The mixed curve cannot be told from fp32's, and lies inside the band of its seeds.",
                                    evidence, false));

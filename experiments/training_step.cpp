@@ -9,9 +9,8 @@
 #include "engine/operations/operation.hpp"
 #include "engine/recipes/levels.hpp"
 #include "engine/tensor/random.hpp"
-#include "experiments/framework/control.hpp"
 #include "experiments/shared/sources.hpp"
-#include "experiments/training/small_nets.hpp"
+#include "experiments/training/figures.hpp"
 #include "softfloat/float.hpp"
 #include "softfloat/format_names.hpp"
 
@@ -39,7 +38,7 @@ struct RandomBatch {
 };
 
 Engine engine_of(Recipe recipe, const RunContext& context) {
-    return {under_wide_control(context, std::move(recipe)), make_backend(backend_or_ieee(context.backend))};
+    return {under_wide_control(context, std::move(recipe)), make_backend(backend_or_ieee(context))};
 }
 
 std::string text_of(const FloatFormat& format) { return std::string(ulp::name_of(format)); }
@@ -87,18 +86,30 @@ Step eleven_steps(std::string_view recipe, const RunContext& context) {
     return step;
 }
 
+/// The same net and batch for the trainer.
+Training training_of(const RunContext& context, const Recipe& recipe,
+                     const std::function<void(Optimizer&)>& before_update) {
+    const TaskBuilder task = [=](Model& model, std::uint64_t seed) -> Task {
+        const auto loss = [net = Mlp(model, widths), batch = RandomBatch(seed)](Tape& tape, std::int64_t) {
+            return cross_entropy(net(images_on(tape, batch.x)), batch.labels);
+        };
+        return {.loss = loss, .before_update = before_update};
+    };
+    return {.arithmetic = {recipe.name, recipe, backend_or_ieee(context)},
+            .task = task,
+            .optimizer = {.learning_rate = rate},
+            .steps = 60};
+}
+
 /// The same step by the trainer.
 Step trainer_step(std::string_view name, const RunContext& context) {
-    const RandomBatch batch(context.seed);
-    Recipe recipe = recipe_by_name(name);
+    Recipe recipe = under_wide_control(context, recipe_by_name(name));
     recipe.loss_scale = constant_loss_scale(scale_of(context));
-    Trainer trainer(engine_of(recipe, context), context.seed);
-    const Mlp net(trainer.model(), widths);
-    trainer.optimize({.learning_rate = rate});
-    trainer.before_update = [](Optimizer& optimizer) { optimizer.clip_by_value(1); };
-    trainer.step([&](Tape& tape) { return cross_entropy(net(images_on(tape, batch.x)), batch.labels); });
+    TrainingRun run(training_of(context, recipe, [](Optimizer& optimizer) { optimizer.clip_by_value(1); }),
+                    context.seed);
+    run.step();
     Step step;
-    for (const Parameter& p : trainer.model().parameters()) {
+    for (const Parameter& p : run.trainer().model().parameters()) {
         step.masters.push_back(p.updated());
         step.weights.push_back(p.value);
     }
@@ -151,7 +162,7 @@ void claim_scale_squared(const RunContext& context, Result& result) {
     const std::string cell = cite(sources::notebook, "param_float32.grad = param.grad.float() * scale_factor");
     const RandomBatch batch(context.seed);
     // Small updates, so that clipping does not hide the factor: one weight's gradient is enough.
-    const Engine engine("mixed_fp16", backend_or_ieee(context.backend));
+    const Engine engine("mixed_fp16", backend_or_ieee(context));
     const double scale = scale_of(context);
     Model model(engine.recipe, context.seed);
     const Mlp net(model, widths);
@@ -174,24 +185,14 @@ void claim_scale_squared(const RunContext& context, Result& result) {
 
 /// Loss curves of the notebook's loop, as printed and mended, by the trainer: the factor is applied after unscaling.
 std::vector<double> losses_with_factor(const RunContext& context, double factor) {
-    const RandomBatch batch(context.seed);
     Recipe recipe = recipe_by_name("mixed_fp16");
     recipe.loss_scale = constant_loss_scale(scale_of(context));
-    Trainer trainer(Engine(recipe, make_backend(backend_or_ieee(context.backend))), context.seed);
-    const Mlp net(trainer.model(), widths);
-    trainer.optimize({.learning_rate = rate});
-    trainer.keep_trace = false;
-    trainer.before_update = [factor](Optimizer& optimizer) {
+    const auto times_factor = [factor](Optimizer& optimizer) {
         for (Tensor& gradient : optimizer.gradients()) {
             for (float& g : gradient.values()) g *= static_cast<float>(factor);
         }
     };
-    std::vector<double> losses;
-    for (int i = 0; i < 60; ++i) {
-        losses.push_back(
-            trainer.step([&](Tape& tape) { return cross_entropy(net(images_on(tape, batch.x)), batch.labels); }).loss);
-    }
-    return losses;
+    return train(training_of(context, recipe, times_factor), context.seed).losses;
 }
 
 void show_scale_squared(const RunContext& context, Result& result) {
@@ -213,11 +214,7 @@ void show_scale_squared(const RunContext& context, Result& result) {
         "useful range. Divided, the loss falls.",
         ""};
     const auto add = [&](const std::string& name, const std::vector<double>& losses) {
-        Series series{name, formats::fp32, {}};
-        for (std::size_t i = 0; i < losses.size(); ++i) {
-            if (std::isfinite(losses[i])) series.points.push_back({static_cast<double>(i), losses[i]});
-        }
-        figure.series.push_back(std::move(series));
+        figure.series.push_back({name, formats::fp32, points_of(losses)});
     };
     add("multiplied as printed", printed);
     add("divided", mended);
@@ -235,7 +232,7 @@ void claim_autocast(const RunContext& context, Result& result) {
             return t;
         };
         const Engine in = engine_of(inside, context);
-        const Engine out("fp32", backend_or_ieee(context.backend));
+        const Engine out("fp32", backend_or_ieee(context));
         Tape tape(in);
         const Tensor d = draw();
         const Var e = matmul(tape.constant(draw()), tape.constant(draw()));
@@ -355,7 +352,7 @@ void claim_tips(const RunContext& context, Result& result) {
                        "A loss of 1 times 65536 is infinite in fp16: the loss becomes fp32 before it is scaled.",
                        std::numeric_limits<double>::infinity(), Half(1.0F) * Half(65536.0F));
     // Four products of a cell in one, bit by bit.
-    const Engine engine("mixed_fp16", backend_or_ieee(context.backend));
+    const Engine engine("mixed_fp16", backend_or_ieee(context));
     Random random(context.seed, "cell");
     const auto draw = [&random](Shape shape) {
         Tensor t(std::move(shape));
@@ -389,7 +386,7 @@ void figure_steps(const RunContext& context, Result& result) {
         ""};
     const RandomBatch batch(context.seed);
     const double scale = scale_of(context);
-    const Engine engine("mixed_fp16", backend_or_ieee(context.backend));
+    const Engine engine("mixed_fp16", backend_or_ieee(context));
     Model model(engine.recipe, context.seed);
     const Mlp net(model, widths);
     Tape tape(engine);

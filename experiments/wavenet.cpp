@@ -8,7 +8,7 @@
 #include "engine/data/sounds.hpp"
 #include "engine/rounding/step_functions.hpp"
 #include "experiments/shared/sources.hpp"
-#include "experiments/training/image_training.hpp"
+#include "experiments/training/figures.hpp"
 
 namespace ulp {
 namespace {
@@ -105,23 +105,22 @@ constexpr std::size_t unseen_loss = 0;
 
 /// Every seed hears the same clips in the same order, so that curves differ by first weights or arithmetic alone.
 /// Score: the loss on unseen clips.
-Learned train(const RunContext& context, const Arithmetic& arithmetic, std::uint64_t seed, const Corpus& corpus,
-              Index batch) {
-    Trainer trainer(Engine(arithmetic.recipe, make_backend(arithmetic.backend)), seed);
-    trainer.keep_trace = false;
-    const WaveNet net(trainer.model());
-    trainer.optimize({.kind = OptimizerKind::adam, .learning_rate = context.settings.real("learning_rate")});
-    BatchSchedule batches(static_cast<Index>(corpus.train.clips.size()), batch, context.seed);
-    Learned learned;
-    for (std::int64_t step = 0; step < context.settings.integer("steps"); ++step) {
-        const Codes heard(corpus.train, batches.next());
-        note(trainer.step([&](Tape& tape) { return cross_entropy(net(tape, heard.ids, batch), heard.next); }), learned);
-    }
-    const Codes unseen(corpus.test, index_range(0, static_cast<Index>(corpus.test.clips.size())));
-    Tape tape(trainer.engine());
-    const Var scores = net(tape, unseen.ids, static_cast<Index>(corpus.test.clips.size()));
-    learned.scores = {static_cast<double>(cross_entropy(scores, unseen.next).value()[0])};
-    return learned;
+TaskBuilder tones_task(const Corpus& corpus, Index batch, std::uint64_t order_seed) {
+    return [=, &corpus](Model& model, std::uint64_t) -> Task {
+        const WaveNet net(model);
+        const auto order = batches(static_cast<Index>(corpus.train.clips.size()), batch, order_seed);
+        const auto loss = [=, &corpus](Tape& tape, std::int64_t step) {
+            const Codes heard(corpus.train, order(step));
+            return cross_entropy(net(tape, heard.ids, batch), heard.next);
+        };
+        return {.loss = loss, .measure = [=, &corpus](const Engine& engine, Learned& learned) {
+                    const auto clips = static_cast<Index>(corpus.test.clips.size());
+                    const Codes unseen(corpus.test, index_range(0, clips));
+                    Tape tape(engine);
+                    const Var loss_there = cross_entropy(net(tape, unseen.ids, clips), unseen.next);
+                    learned.scores = {static_cast<double>(loss_there.value()[0])};
+                }};
+    };
 }
 
 /// Mean over the seeds of |a - b| in each step, where b's run is that of the seed `shift` further on.
@@ -133,9 +132,6 @@ std::vector<double> distances(const std::vector<Learned>& a, const std::vector<L
     }
     for (double& d : sum) d /= static_cast<double>(a.size());
     return sum;
-}
-double mean_of(const std::vector<double>& values) {
-    return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
 /// The first and the last place that the scores at a place depend on: every place says a code of its own, so that the
@@ -182,14 +178,8 @@ Figure figure_of_distances(const std::vector<std::pair<std::string, std::vector<
                   "does. Where gradients are lost the distance shows it.",
                   std::move(evidence)};
     for (const auto& [name, values] : curves) {
-        Series series{name, formats::fp64, {}};
-        for (std::size_t t = 0; t + window <= values.size(); t += window) {
-            const auto at = values.begin() + static_cast<std::ptrdiff_t>(t);
-            const double mean = mean_of({at, at + static_cast<std::ptrdiff_t>(window)});
-            if (std::isfinite(mean) && mean > 0) {
-                series.points.push_back({static_cast<double>(t) + 0.5 * static_cast<double>(window - 1), mean});
-            }
-        }
+        Series series{name, formats::fp64, window_means(values, window, 0.5 * static_cast<double>(window - 1))};
+        std::erase_if(series.points, [](const Point& point) { return !(point.y > 0); });  // the axis is logarithmic
         figure.series.push_back(std::move(series));
     }
     return figure;
@@ -213,9 +203,11 @@ void run(const RunContext& context, Result& result) {
     Arithmetic mixed = mixed_arithmetic(context, "mixed fp16", dynamic_loss_scale(settings.integer("scale_window")));
     Arithmetic unscaled = mixed_arithmetic(context, "fp16 unscaled at 131072 samples", many_samples);
     if (has_control(context, "unscaled")) mixed.recipe.loss_scale = many_samples;
-    const Comparison runs =
-        compare(context, {fp32_arithmetic(), std::move(mixed), std::move(unscaled)}, settings.integer("seeds"),
-                [&](const Arithmetic& a, std::uint64_t seed) { return train(context, a, seed, corpus, batch); });
+    const Training training{.task = tones_task(corpus, batch, context.seed),
+                            .optimizer = {.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate")},
+                            .steps = settings.integer("steps")};
+    const Comparison runs = compare(context, {fp32_arithmetic(), std::move(mixed), std::move(unscaled)}, training,
+                                    settings.integer("seeds"));
 
     const std::string evidence = evidence_of(runs, result);
     const std::string place = cite(sources::volta_talk, "WaveNet: mixed precision and fp32");

@@ -1,9 +1,8 @@
-// Small nets and what they learn: digits of 14 x 14 pixels, and sequences to be reversed. Each is there for a property
-// that real nets have at their size: small enough to train in a tenth of a second.
+// Small nets on digits of 14 x 14 pixels. Each is there for a property that real nets have at their size: small enough
+// to train in a tenth of a second.
 #pragma once
 
 #include "experiments/training/nets.hpp"
-#include "experiments/training/trials.hpp"
 
 namespace ulp {
 
@@ -26,18 +25,5 @@ NetBuilder unbalanced_net(int exponent);
 /// [0, 1] but times `pixel_scale`; layer norm comes first. What the last layer sees is divided by 8, so that its
 /// gradients stay below 1.
 NetBuilder image_transformer(double pixel_scale);
-
-/// Tell images apart; the loss is the mean cross entropy times `loss_weight`.
-TaskBuilder images_task(const NetBuilder& net, const DataSplit& data, Index batch, double loss_weight = 1);
-
-/// Say a random sequence of `length` words out of `words` backwards: embeddings of words and places, attention, a
-/// hidden layer. A translation net in small; sequences are drawn for each step anew.
-struct ReversalOptions {
-    Index words = 12;
-    Index length = 8;
-    Index width = 32;
-    Index batch = 16;
-};
-TaskBuilder reversal_task(const ReversalOptions& options);
 
 }  // namespace ulp

@@ -5,52 +5,30 @@
 #include "engine/data/digits.hpp"
 #include "engine/data/topic_text.hpp"
 #include "engine/tensor/random.hpp"
-#include "experiments/framework/side_by_side.hpp"
 #include "experiments/training/nets.hpp"
+#include "experiments/training/tasks.hpp"
 #include "softfloat/functions/quick_exp_log.hpp"
 
 namespace ulp {
 namespace {
 
-using Forward = std::function<Var(Tape&, std::int64_t step)>;
-/// Asks the model for its parameters and gives the loss of a step's batch.
-using MakeForward = std::function<Forward(Model&)>;
-
-WatchedNet train_watched(const std::string& name, const MakeForward& make, OptimizerOptions optimizer,
-                         const WatchedNetOptions& options) {
-    Trainer trainer(Engine("fp32", "soft:ieee"), options.seed);
-    trainer.keep_trace = false;
-    const Forward forward = make(trainer.model());
-    trainer.optimize(optimizer);
-    WatchedNet net{name, {}};
-    const auto is_frame = [&](std::int64_t step) {
-        for (int f = 0; f < options.frames; ++f) {
-            if (step == (options.steps - 1) * f / std::max(1, options.frames - 1)) return true;
-        }
-        return false;
-    };
-    trainer.watch(is_frame, [&](const TapEvent& event) {
-        if (net.frames.empty() || net.frames.back().step != trainer.steps())
-            net.frames.push_back({trainer.steps(), {}});
-        net.frames.back().roles[static_cast<std::size_t>(event.role)].add(event.values);
-    });
-    for (std::int64_t step = 0; step < options.steps; ++step) {
-        trainer.step([&](Tape& tape) { return forward(tape, step); });
-    }
-    return net;
-}
-
-MakeForward digits(bool normalised, std::uint64_t seed) {
-    return [normalised, seed](Model& model) -> Forward {
-        const auto data = std::make_shared<Dataset>(generated_digits({.count = 1600, .side = 14, .seed = seed}));
-        const auto batches = std::make_shared<BatchSchedule>(data->size(), 32, seed);
-        const ImageShape shape = shape_of(*data);
-        const ImageNet net = normalised ? make_classifier("plain", model, shape, 8)
-                                        : ImageNet([cnn = DigitCnn(model, shape, 8, 16)](Var x) { return cnn(x); });
-        return [=](Tape& tape, std::int64_t step) {
-            const Batch batch = batch_of(*data, batches->at(step));
-            return cross_entropy(net(images_on(tape, batch.images)), batch.labels);
+/// The task; keeps what its tensors looked like at the frames' steps.
+TaskBuilder watched_task(const TaskBuilder& task, const WatchedNetOptions& options) {
+    return [=](Model& model, std::uint64_t seed) {
+        Task result = task(model, seed);
+        const auto frames = std::make_shared<std::vector<NetFrame>>();
+        result.watched = [options](std::int64_t step) {
+            for (int f = 0; f < options.frames; ++f) {
+                if (step == (options.steps - 1) * f / std::max(1, options.frames - 1)) return true;
+            }
+            return false;
         };
+        result.tap = [frames](std::int64_t step, const TapEvent& event) {
+            if (frames->empty() || frames->back().step != step) frames->push_back({step, {}});
+            frames->back().roles[static_cast<std::size_t>(event.role)].add(event.values);
+        };
+        keep(result, frames);
+        return result;
     };
 }
 
@@ -75,61 +53,70 @@ Sentences sentences(const std::string& text, std::uint64_t seed, std::int64_t st
     return result;
 }
 
-MakeForward recurrent(std::uint64_t seed) {
-    return [seed](Model& model) -> Forward {
-        const std::string text = generated_text(20000, seed);
-        const Embedding embedding(model, "embedding", 128, 24);
-        const Lstm lstm(model, "lstm", 24, 48);
-        const Linear out(model, "out", 48, 128);
-        return [=](Tape& tape, std::int64_t step) {
+/// Tokens, (text_batch, text_length) in rows, to scores of the next ones.
+using TextNet = std::function<Var(Tape&, const std::vector<int>& ids)>;
+
+TaskBuilder text_task(const std::string& text, const std::function<TextNet(Model&)>& make) {
+    return [=](Model& model, std::uint64_t seed) -> Task {
+        return {.loss = [net = make(model), text, seed](Tape& tape, std::int64_t step) {
             const Sentences s = sentences(text, seed, step);
-            const Var x = embedding(tape, s.ids, {text_batch, text_length});
-            const Var y = out(permute(lstm(permute(x, {1, 0, 2})), {1, 0, 2}));
-            return cross_entropy(reshape(y, {text_batch * text_length, 128}), s.next);
-        };
+            return cross_entropy(reshape(net(tape, s.ids), {text_batch * text_length, 128}), s.next);
+        }};
     };
 }
 
-MakeForward transformer(std::uint64_t seed) {
-    return [seed](Model& model) -> Forward {
-        const std::string text = generated_text(20000, seed);
-        const Embedding embedding(model, "embedding", 128, 32);
-        const Embedding places(model, "places", text_length, 32);
-        const TransformerBlock block1(model, "block1", 32, 2);
-        const TransformerBlock block2(model, "block2", 32, 2);
-        const Linear out(model, "out", 32, 128);
-        return [=](Tape& tape, std::int64_t step) {
-            const Sentences s = sentences(text, seed, step);
-            std::vector<int> at;
-            for (Index i = 0; i < text_batch * text_length; ++i) at.push_back(static_cast<int>(i % text_length));
-            const Var word = embedding(tape, s.ids, {text_batch, text_length});
-            const Var x = add(word, places(tape, at, {text_batch, text_length}));
-            const Var y = out(block2(block1(x, true), true));
-            return cross_entropy(reshape(y, {text_batch * text_length, 128}), s.next);
-        };
+TextNet recurrent(Model& model) {
+    const Embedding embedding(model, "embedding", 128, 24);
+    const Lstm lstm(model, "lstm", 24, 48);
+    const Linear out(model, "out", 48, 128);
+    return [=](Tape& tape, const std::vector<int>& ids) {
+        const Var x = embedding(tape, ids, {text_batch, text_length});
+        return out(permute(lstm(permute(x, {1, 0, 2})), {1, 0, 2}));
+    };
+}
+
+TextNet transformer(Model& model) {
+    const Embedding embedding(model, "embedding", 128, 32);
+    const Embedding places(model, "places", text_length, 32);
+    const TransformerBlock block1(model, "block1", 32, 2);
+    const TransformerBlock block2(model, "block2", 32, 2);
+    const Linear out(model, "out", 32, 128);
+    return [=](Tape& tape, const std::vector<int>& ids) {
+        std::vector<int> at;
+        for (Index i = 0; i < text_batch * text_length; ++i) at.push_back(static_cast<int>(i % text_length));
+        const Var word = embedding(tape, ids, {text_batch, text_length});
+        const Var x = add(word, places(tape, at, {text_batch, text_length}));
+        return out(block2(block1(x, true), true));
     };
 }
 
 }  // namespace
 
-std::vector<WatchedNet> train_watched_nets(const WatchedNetOptions& options,
-                                           const std::function<void(double)>& progress) {
+std::vector<WatchedNet> train_watched_nets(const RunContext& context, const WatchedNetOptions& options,
+                                           ProgressPart part) {
     const OptimizerOptions momentum{.learning_rate = 0.05, .momentum = 0.9};
     const OptimizerOptions adam{.kind = OptimizerKind::adam, .learning_rate = 3e-3};
-    struct Row {
-        const char* name;
-        MakeForward make;
-        OptimizerOptions optimizer;
+    const DataSplit data{generated_digits({.count = 1600, .side = 14, .seed = context.seed}), {}};
+    const std::string text = generated_text(20000, context.seed);
+    const ImageShape shape = shape_of(data.train);
+    const NetBuilder plain = [=](Model& model) { return DigitCnn(model, shape, 8, 16); };
+    const NetBuilder normalised = [=](Model& model) { return make_classifier("plain", model, shape, 8); };
+    std::vector<Training> arms;
+    const auto add = [&](const char* name, const TaskBuilder& task, const OptimizerOptions& optimizer) {
+        arms.push_back({.arithmetic = {name, recipe_by_name("fp32"), "soft:ieee"},
+                        .task = watched_task(task, options),
+                        .optimizer = optimizer,
+                        .steps = options.steps});
     };
-    const Row rows[] = {{"cnn", digits(false, options.seed), momentum},
-                        {"normalised_cnn", digits(true, options.seed), momentum},
-                        {"lstm", recurrent(options.seed), adam},
-                        {"transformer", transformer(options.seed), adam}};
-    std::vector<WatchedNet> nets(std::size(rows));
-    run_side_by_side(
-        nets.size(), true,
-        [&](std::size_t i) { nets[i] = train_watched(rows[i].name, rows[i].make, rows[i].optimizer, options); },
-        progress);
+    add("cnn", images_task(plain, data, 32), momentum);
+    add("normalised_cnn", images_task(normalised, data, 32), momentum);
+    add("lstm", text_task(text, recurrent), adam);
+    add("transformer", text_task(text, transformer), adam);
+    const Comparison runs = compare(context, arms, 1, part);
+    std::vector<WatchedNet> nets;
+    for (std::size_t i = 0; i < arms.size(); ++i) {
+        nets.push_back({runs.arithmetics[i].name, runs.runs[i].front().kept<std::vector<NetFrame>>()});
+    }
     return nets;
 }
 

@@ -3,13 +3,12 @@
 #pragma once
 
 #include <array>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "engine/watching/watch.hpp"
-#include "experiments/framework/experiment.hpp"
 #include "experiments/shared/binade_histogram.hpp"
+#include "experiments/training/comparison.hpp"
 
 namespace ulp {
 
@@ -31,13 +30,12 @@ struct WatchedNet {
 struct WatchedNetOptions {
     std::int64_t steps = 100;
     int frames = 8;
-    std::uint64_t seed = 1;
 };
 
 /// A CNN without and one with batch normalisation on generated digits, an LSTM and a Transformer on generated text.
 /// fp32 on soft:ieee, so that no gradient is lost; side by side.
-std::vector<WatchedNet> train_watched_nets(const WatchedNetOptions& options,
-                                           const std::function<void(double)>& progress);
+std::vector<WatchedNet> train_watched_nets(const RunContext& context, const WatchedNetOptions& options,
+                                           ProgressPart part);
 
 /// The exponent that half of the numbers of a histogram lie below (zeros left out). Needs one that is not 0.
 int median_exponent(const BinadeHistogram& histogram);

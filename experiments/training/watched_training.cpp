@@ -1,6 +1,6 @@
 #include "experiments/training/watched_training.hpp"
 
-#include <algorithm>
+#include "experiments/training/tasks.hpp"
 
 namespace ulp {
 namespace {
@@ -28,44 +28,37 @@ Histograms probe(Engine engine, const std::vector<Index>& widths, const Model& w
 }
 
 /// Probes before the step, at four places of the training.
-void look(const TrainingOptions& options, const std::vector<Index>& widths, const Model& weights, const Batch& batch,
-          std::int64_t step, Training& training) {
+void look(const ProbeOptions& options, const Model& weights, const Batch& batch, std::int64_t step, Probes& probes) {
     const std::int64_t last = options.steps - 1;
     if (step != 0 && step != options.steps / 8 && step != options.steps / 2 && step != last) return;
     const auto in_fp32 = [&](double scale) {
-        return probe(Engine("fp32", "soft:ieee"), widths, weights, batch, scale);
+        return probe(Engine("fp32", "soft:ieee"), options.widths, weights, batch, scale);
     };
     const auto as_trained = [&](double scale) {
-        return probe(Engine(options.recipe, options.backend), widths, weights, batch, scale);
+        const Arithmetic& trained = options.trained;
+        return probe(Engine(trained.recipe, make_backend(trained.backend)), options.widths, weights, batch, scale);
     };
-    training.snapshots.push_back({step, in_fp32(1)});
+    probes.snapshots.push_back({step, in_fp32(1)});
     if (step != last) return;
-    training.fp32_scaled = in_fp32(options.scale);
-    training.low = as_trained(1);
-    training.low_scaled = as_trained(options.scale);
+    probes.fp32_scaled = in_fp32(options.scale);
+    probes.low = as_trained(1);
+    probes.low_scaled = as_trained(options.scale);
 }
 
 }  // namespace
 
-Training train(const TrainingOptions& options, const DataSplit& data, const std::function<void(double)>& progress) {
-    const std::vector<Index> widths = {data.train.features(), options.hidden, data.train.classes};
-    Trainer trainer(Engine(options.recipe, options.backend), options.seed);
-    const Mlp net(trainer.model(), widths);
-    trainer.optimize({.learning_rate = options.learning_rate, .momentum = 0.9});
-    trainer.keep_trace = false;
-    BatchSchedule batches(data.train.size(), options.batch, options.seed);
-
-    Training training;
-    for (std::int64_t step = 0; step < options.steps; ++step) {
-        const Batch batch = batch_of(data.train, batches.next());
-        if (options.probes) look(options, widths, trainer.model(), batch, step, training);
-        const StepResult done =
-            trainer.step([&](Tape& tape) { return cross_entropy(net(images_on(tape, batch.images)), batch.labels); });
-        training.losses.push_back(done.loss);
-        progress(static_cast<double>(step + 1) / static_cast<double>(options.steps));
-    }
-    training.accuracy = accuracy(trainer.engine(), net, data.test);
-    return training;
+TaskBuilder probed_task(const ProbeOptions& options, const DataSplit& data) {
+    return [options, &data](Model& model, std::uint64_t seed) {
+        Task task = images_task(dense_net(options.widths), data, options.batch)(model, seed);
+        const auto probes = std::make_shared<Probes>();
+        const auto order = batches(data.train.size(), options.batch, seed);
+        task.loss = [=, &data, &model, loss = task.loss](Tape& tape, std::int64_t step) {
+            look(options, model, batch_of(data.train, order(step)), step, *probes);
+            return loss(tape, step);
+        };
+        keep(task, probes);
+        return task;
+    };
 }
 
 }  // namespace ulp

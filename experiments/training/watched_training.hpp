@@ -5,12 +5,11 @@
 // sizes.
 #pragma once
 
-#include <functional>
-#include <string>
+#include <string_view>
 #include <vector>
 
-#include "engine/training/trainer.hpp"
 #include "experiments/shared/binade_histogram.hpp"
+#include "experiments/training/training.hpp"
 
 namespace ulp {
 
@@ -37,34 +36,27 @@ constexpr bool is_gradient(TensorRole role) {
 /// One histogram for each row of `watched`.
 using Histograms = std::vector<BinadeHistogram>;
 
-struct TrainingOptions {
-    std::string recipe;
-    std::string backend;
-    Index hidden = 128;
-    std::int64_t steps = 0;
-    Index batch = 64;
-    double learning_rate = 0.05;
-    std::uint64_t seed = 1;
-    double scale = 1;    // the loss scale of the probes with one
-    bool probes = true;  // look at the numbers on the way
-};
-
 struct Snapshot {
     std::int64_t step;
     Histograms histograms;  // in fp32, scale 1
 };
 
-struct Training {
-    std::vector<double> losses;  // before each step; values of fp32
-    double accuracy = 0;         // on the test set, after the last step
+/// What the probes saw at four places of the training.
+struct Probes {
     std::vector<Snapshot> snapshots;
     // The last snapshot's weights and batch once more: in fp32 with the scale; as the net trains without and with it.
     Histograms fp32_scaled, low, low_scaled;
 };
 
-/// A net of two linear layers with relu between them, stochastic gradient descent with momentum 0.9. `progress` is told
-/// the share done, from 0 to 1.
-Training train(const TrainingOptions& options, const DataSplit& data, const std::function<void(double)>& progress);
+struct ProbeOptions {
+    std::vector<Index> widths;  // of the net: two linear layers with relu between them
+    Index batch = 64;
+    std::int64_t steps = 0;
+    Arithmetic trained;  // as the net trains
+    double scale = 1;    // the loss scale of the probes with one
+};
+/// Digits told apart, with probes on the way; keeps Probes.
+TaskBuilder probed_task(const ProbeOptions& options, const DataSplit& data);
 
 static_assert(watched[gradient_of_fc1].tensor == "fc1/linear" && is_gradient(watched[gradient_of_fc1].role));
 

@@ -1,0 +1,33 @@
+// The arithmetics that experiments train in, and what the controls put in their place.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/recipes/loss_scale.hpp"
+#include "experiments/framework/control.hpp"
+#include "experiments/training/training.hpp"
+
+namespace ulp {
+
+/// The backend of mixed runs: the one that was asked for, else the model of an H100.
+std::string mixed_backend(const RunContext& context);
+/// The backend of runs in one recipe or another: each step rounded, in a written order, where none is named. Matrix
+/// units have no products of fp32: their fp32 runs take those.
+std::string backend_or_ieee(const RunContext& context);
+
+/// fp32 on soft:ieee: the reference.
+Arithmetic fp32_arithmetic();
+/// fp16 storage, fp32 masters and loss, on mixed_backend().
+Arithmetic mixed_arithmetic(const RunContext& context, std::string name, LossScaleOptions loss_scale);
+/// PyTorch's scaler with another window (steps between growths), for runs shorter than 2000 steps.
+LossScaleOptions dynamic_loss_scale(std::int64_t window, double initial = 0x1p16);
+
+/// The control "pure_fp16", with which the claims about mixed precision must fail.
+Setting pure_fp16_control();
+/// The same arithmetics; under the control all but the first store, update and accumulate in fp16, without a scale.
+std::vector<Arithmetic> under_control(const RunContext& context, std::vector<Arithmetic> arithmetics);
+/// The recipe; under the control "wide" with fp32 in the place of its formats and without operand scales.
+Recipe under_wide_control(const RunContext& context, Recipe recipe);
+
+}  // namespace ulp

@@ -1,0 +1,30 @@
+// What several experiments let nets learn: to tell images apart, and to reverse sequences.
+#pragma once
+
+#include "experiments/training/parity.hpp"
+#include "experiments/training/small_nets.hpp"
+#include "experiments/training/training.hpp"
+
+namespace ulp {
+
+/// Mean of the last tenth of the losses, at least one.
+double last_tenth(const std::vector<double>& losses);
+
+/// The net tells images apart; the loss is the mean cross entropy times `loss_weight`. Scores: accuracy on the test
+/// set; mean loss of the last tenth of the steps.
+TaskBuilder images_task(const NetBuilder& net, const DataSplit& data, Index batch, double loss_weight = 1);
+inline constexpr std::size_t test_accuracy = 0;
+inline const ScoreText accuracy_text{"right on the test set", "%", 100, 1};
+
+/// Score: the share of words that come out right. The net says a random sequence of `length` words out of `words`
+/// backwards: embeddings of words and places, attention, a hidden layer. A translation net in small; sequences are
+/// drawn for each step anew.
+struct ReversalOptions {
+    Index words = 12;
+    Index length = 8;
+    Index width = 32;
+    Index batch = 16;
+};
+TaskBuilder reversal_task(const ReversalOptions& options);
+
+}  // namespace ulp

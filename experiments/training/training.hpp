@@ -1,0 +1,112 @@
+// The training harness: an experiment that trains describes its trainings here, and only the harness makes steps,
+// watches and evaluations.
+//
+//     const Training training{.task = images_task(dense_net({196, 32, 10}), data, 32),
+//                             .optimizer = {.learning_rate = 0.1},
+//                             .steps = 200};
+//     const Comparison runs = compare(context, {fp32_arithmetic(), ...}, training, seeds);       // comparison.hpp
+//     claim_parity(result, runs, test_accuracy, accuracy_text, 0.005, "parity", source, text);   // parity.hpp
+#pragma once
+
+#include <any>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/training/trainer.hpp"
+
+namespace ulp {
+
+/// A way to compute: a recipe, and the backend of its products.
+struct Arithmetic {
+    std::string name;  // of the curve
+    Recipe recipe;
+    std::string backend{};
+};
+
+/// What one run of training left.
+struct Learned {
+    std::vector<double> losses{};  // of each step's batch before the step, unscaled; values of fp32
+    std::vector<double> scales{};  // the loss scale in each step
+    std::vector<bool> skipped{};   // whether an infinite or NaN gradient kept the optimizer from stepping
+    std::vector<double> scores{};  // what the task measures at the end, in an order of its own
+    std::any more{};               // what else the task keeps
+
+    [[nodiscard]] std::int64_t skips() const;
+    /// The task's `more`, of the type that it stored.
+    template <class T>
+    [[nodiscard]] const T& kept() const {
+        return std::any_cast<const T&>(more);
+    }
+};
+
+/// What one run learns, measures and looks at. Each run has a task of its own, so what a run collects can live in it.
+struct Task {
+    /// Puts the loss of a step's batch on the tape.
+    std::function<Var(Tape&, std::int64_t step)> loss;
+    /// After the last step: fills the scores. The engine evaluates.
+    std::function<void(const Engine& engine, Learned& learned)> measure{};
+    /// Shown the tensors of the steps that `watched` picks.
+    std::function<void(std::int64_t step, const TapEvent& event)> tap{};
+    std::function<bool(std::int64_t step)> watched = [](std::int64_t) { return true; };
+    /// Between unscaling and the update.
+    std::function<void(Optimizer&)> before_update{};
+    std::function<void(Trainer&, const StepResult&)> after_step{};
+};
+/// Adds a net's parameters to the model; the seed decides the order of the examples.
+using TaskBuilder = std::function<Task(Model&, std::uint64_t seed)>;
+
+/// The run keeps a copy of what was collected on its way.
+template <class T>
+void keep(Task& task, const std::shared_ptr<T>& collected) {
+    task.measure = [collected, measure = task.measure](const Engine& engine, Learned& learned) {
+        if (measure) measure(engine, learned);
+        learned.more = *collected;
+    };
+}
+
+/// All that a training depends on but the seed. Runs with the same seed see the same batches in the same order and
+/// start from the same weights, up to their format.
+struct Training {
+    Arithmetic arithmetic{};
+    TaskBuilder task{};
+    OptimizerOptions optimizer{};
+    std::int64_t steps = 0;
+    bool decay = false;       // the learning rate falls linearly to 0, so that the last steps' noise does not decide
+    double clip_norm = 0;     // of a step's unscaled gradients; 0: they are not clipped
+    bool keep_trace = false;  // of every step's bits
+};
+
+/// One run, step by step: for experiments that go through several runs in step.
+class TrainingRun {
+  public:
+    TrainingRun(const Training& training, std::uint64_t seed);
+    TrainingRun(const TrainingRun&) = delete;
+    TrainingRun& operator=(const TrainingRun&) = delete;
+
+    StepResult step();
+    /// What the run has left so far, with the task's scores as this engine gives them.
+    [[nodiscard]] Learned measured(const Engine& engine) const;
+    [[nodiscard]] Learned measured() { return measured(evaluation()); }
+    /// The run's own arithmetic, to evaluate with: no dropout, running statistics, nobody watches.
+    [[nodiscard]] Engine evaluation();
+
+    [[nodiscard]] Trainer& trainer() { return trainer_; }
+    [[nodiscard]] const Trainer& trainer() const { return trainer_; }
+    [[nodiscard]] const Learned& learned() const { return learned_; }
+
+  private:
+    Training training_;
+    Trainer trainer_;
+    Task task_;
+    Learned learned_;
+};
+
+/// A run from its first step to its scores.
+Learned train(const Training& training, std::uint64_t seed);
+
+/// The examples of each step, of `count` in batches, shuffled by the seed.
+std::function<std::vector<Index>(std::int64_t step)> batches(Index count, Index batch, std::uint64_t seed);
+
+}  // namespace ulp
