@@ -11,10 +11,13 @@
 namespace ulp {
 
 /// Storage words of a row's formats: k products and c.
-struct DotOperands {
-    std::vector<std::uint32_t> a, b;
-    std::uint32_t c = 0;
+template <class Code>
+struct BasicDotOperands {
+    std::vector<Code> a, b;
+    Code c = 0;
 };
+using DotOperands = BasicDotOperands<std::uint32_t>;
+using Fp64Operands = BasicDotOperands<std::uint64_t>;
 
 /// The picture of every group: products with their exponents, the largest exponent, each term aligned with the bits
 /// that are cut, the sum, its normalisation and rounding. Units of ordinary operations: each partial sum.

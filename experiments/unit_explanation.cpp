@@ -31,9 +31,10 @@ std::string instruction_header(std::size_t k, int instruction_k, std::size_t fir
 }
 
 /// Adds products to a running sum one by one, and writes it down.
+template <class Code>
 class Chain {
   public:
-    Chain(const TensorCoreModel& model, const DotOperands& in, std::string& text)
+    Chain(const TensorCoreModel& model, const BasicDotOperands<Code>& in, std::string& text)
         : model_(model), in_(in), text_(text) {}
     std::uint64_t add(std::uint64_t sum, std::size_t k) {
         const std::uint64_t x = widened(model_, model_.a_format, in_.a[k]);
@@ -47,7 +48,7 @@ class Chain {
 
   private:
     const TensorCoreModel& model_;
-    const DotOperands& in_;
+    const BasicDotOperands<Code>& in_;
     std::string& text_;
 };
 
@@ -62,12 +63,13 @@ std::string_view way_of(Summation summation) {
 }
 
 /// Groups of products that are added to c at once.
-std::string explain_groups_of(const TensorCoreModel& model, const DotOperands& in, std::uint32_t c) {
+template <class Code>
+std::string explain_groups_of(const TensorCoreModel& model, const BasicDotOperands<Code>& in, Code c) {
     TensorCoreModel group = model;
     group.instruction_k = model.group_size;
     std::string text;
     for (int first = 0; first < model.instruction_k; first += model.group_size) {
-        const std::uint32_t d = chain_dot(group, in.a.data() + first, in.b.data() + first, c, model.group_size);
+        const Code d = chain_dot(group, in.a.data() + first, in.b.data() + first, c, model.group_size);
         text += fmt::format("  k{} to k{}: {}: {} -> {}\n", first, first + model.group_size - 1,
                             way_of(model.summation), to_decimal(model.accumulator, c), number(model.accumulator, d));
         c = d;
@@ -76,7 +78,8 @@ std::string explain_groups_of(const TensorCoreModel& model, const DotOperands& i
 }
 
 /// One instruction of a unit of ordinary operations.
-std::string explain_instruction(const TensorCoreModel& model, const DotOperands& in) {
+template <class Code>
+std::string explain_instruction(const TensorCoreModel& model, const BasicDotOperands<Code>& in) {
     std::string text;
     Chain chain(model, in, text);
     std::uint64_t sum = in.c;
@@ -158,11 +161,11 @@ std::string explain_instruction(const BlockScaledModel& model, const ScaledInstr
     return text + "  an infinity or a NaN decides: " + number(model.unscaled.accumulator, c) + "\n";
 }
 
-}  // namespace
-
-std::string explain_chained(const TensorCoreModel& model, const DotOperands& operands) {
+/// All instructions; c becomes the result.
+template <class Code>
+std::string explain_instructions(const TensorCoreModel& model, const BasicDotOperands<Code>& operands, Code& c) {
     std::string text;
-    DotOperands in{{}, {}, operands.c};
+    BasicDotOperands<Code> in{{}, {}, c};
     const auto step = static_cast<std::size_t>(model.instruction_k);
     for (std::size_t first = 0; first < operands.a.size(); first += step) {
         in.a = padded(operands.a, first, step);
@@ -170,7 +173,21 @@ std::string explain_chained(const TensorCoreModel& model, const DotOperands& ope
         text += instruction_header(operands.a.size(), model.instruction_k, first) + explain_instruction(model, in);
         in.c = chain_dot(model, in.a.data(), in.b.data(), in.c, model.instruction_k);
     }
+    c = in.c;
     return text;
+}
+
+}  // namespace
+
+std::string explain_chained(const TensorCoreModel& model, const DotOperands& operands) {
+    std::uint32_t c = operands.c;
+    return explain_instructions(model, operands, c);
+}
+
+std::string explain_fp64(const TensorCoreModel& model, const Fp64Operands& operands) {
+    std::uint64_t c = operands.c;
+    const std::string text = explain_instructions(model, operands, c);
+    return text + "result " + number(model.accumulator, c) + "\n";
 }
 
 std::string explain_integers(const IntegerModel& model, const IntegerOperands& operands) {

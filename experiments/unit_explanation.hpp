@@ -15,6 +15,9 @@ namespace ulp {
 /// Chains: each operation with its result. Groups that are added in a tree, exactly or with a late c: each group.
 std::string explain_chained(const TensorCoreModel& model, const DotOperands& operands);
 
+/// The same for units with fp64 operands and accumulators, with the result.
+std::string explain_fp64(const TensorCoreModel& model, const Fp64Operands& operands);
+
 /// Numbers in the model's ranges.
 struct IntegerOperands {
     std::vector<std::int32_t> a, b;

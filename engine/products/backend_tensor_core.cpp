@@ -73,9 +73,9 @@ class TensorCoreBackend final : public MatmulBackend {
         const GemmProblem problem{p.a, p.b, p.c.value_or(MatrixView()), p.d};
         const UnitRow& row = row_of(p.types);
         if (const auto* scaled = row.as<BlockScaledModel>()) {
-            return block_scaled_gemm(*scaled, {problem, p.a_scales, p.b_scales});
+            return gemm(*scaled, {problem, p.a_scales, p.b_scales});
         }
-        soft_gemm(*row.as<TensorCoreModel>(), problem);
+        gemm(*row.as<TensorCoreModel>(), problem);
     }
 
     /// Kinds of an instruction count as it: "tcgen05.mxf8f6f4" as tcgen05.

@@ -32,7 +32,7 @@ struct Options {
 };
 
 /// A value or, after a '#', a storage word in hexadecimal.
-std::uint32_t code_of(const FloatFormat& format, const std::string& text, bool round, const std::string& what) {
+std::uint64_t code_of(const FloatFormat& format, const std::string& text, bool round, const std::string& what) {
     if (text.starts_with('#')) {
         std::size_t used = 0;
         std::uint64_t word = 0;
@@ -42,11 +42,11 @@ std::uint32_t code_of(const FloatFormat& format, const std::string& text, bool r
             used = 0;
         }
         const int bits = format.storage_bits();
-        if (used + 1 != text.size() || used == 0 || word >> bits != 0) {
+        if (used + 1 != text.size() || used == 0 || (bits < 64 && word >> bits != 0)) {
             throw UsageError(fmt::format("{}: '{}' is no storage word of {} ({} bits in hexadecimal after the #)", what,
                                          text, name_of(format), bits));
         }
-        return static_cast<std::uint32_t>(word);
+        return word;
     }
     Context context;
     const std::uint64_t code = parse_bits(format, text, context);
@@ -54,7 +54,7 @@ std::uint32_t code_of(const FloatFormat& format, const std::string& text, bool r
         throw UsageError(
             fmt::format("{}: {} is not a value of {}; use --round to round first", what, text, name_of(format)));
     }
-    return static_cast<std::uint32_t>(code);
+    return code;
 }
 
 void require_values(const Options& options) {
@@ -64,14 +64,17 @@ void require_values(const Options& options) {
     }
 }
 
-DotOperands operands_from_values(const Options& options, const TensorCoreModel& model) {
+template <class Code = std::uint32_t>
+BasicDotOperands<Code> operands_from_values(const Options& options, const TensorCoreModel& model) {
     require_values(options);
-    DotOperands operands;
+    const auto code = [&](const FloatFormat& format, const std::string& text, const std::string& what) {
+        return static_cast<Code>(code_of(format, text, options.round, what));
+    };
+    BasicDotOperands<Code> operands{{}, {}, code(model.accumulator, options.c, "c")};
     for (std::size_t k = 0; k < options.a.size(); ++k) {
-        operands.a.push_back(code_of(model.a_format, options.a[k], options.round, fmt::format("a[{}]", k)));
-        operands.b.push_back(code_of(model.b_format, options.b[k], options.round, fmt::format("b[{}]", k)));
+        operands.a.push_back(code(model.a_format, options.a[k], fmt::format("a[{}]", k)));
+        operands.b.push_back(code(model.b_format, options.b[k], fmt::format("b[{}]", k)));
     }
-    operands.c = code_of(model.accumulator, options.c, options.round, "c");
     return operands;
 }
 
@@ -97,7 +100,7 @@ DotOperands operands_from_files(const Options& options, const TensorCoreModel& m
         operands.a.push_back(element(a, model.a_format, options.row, k, options.a_file));
         operands.b.push_back(element(b, model.b_format, k, options.column, options.b_file));
     }
-    operands.c = code_of(model.accumulator, options.c, options.round, "c");
+    operands.c = static_cast<std::uint32_t>(code_of(model.accumulator, options.c, options.round, "c"));
     if (!options.c_file.empty()) {
         const auto c = load_matrix(options.c_file, model.accumulator, rounding);
         operands.c = element(c, model.accumulator, options.row, options.column, options.c_file);
@@ -107,7 +110,9 @@ DotOperands operands_from_files(const Options& options, const TensorCoreModel& m
 
 /// The unit's own answer, if one was given.
 std::optional<std::uint32_t> given_result(const Options& options, const TensorCoreModel& model) {
-    if (!options.result.empty()) return code_of(model.accumulator, options.result, true, "--result");
+    if (!options.result.empty()) {
+        return static_cast<std::uint32_t>(code_of(model.accumulator, options.result, true, "--result"));
+    }
     if (options.d_file.empty()) return std::nullopt;
     const auto d = load_matrix(options.d_file, model.accumulator, std::nullopt);
     return element(d, model.accumulator, options.row, options.column, options.d_file);
@@ -135,24 +140,33 @@ void print_candidates(const TensorCoreModel& model, const std::vector<DotCandida
     for (const std::string& name : explaining) fmt::print("  {}\n", name);
 }
 
+/// Refuses the options that only units have whose operands fit fp32.
+void require_values_alone(const Options& options, const std::string& key) {
+    if (!options.a_file.empty() || !options.b_file.empty() || !options.c_file.empty() || !options.d_file.empty() ||
+        !options.result.empty() || !options.policy.empty()) {
+        throw UsageError(key + " is explained from --a, --b and --c alone, without files, --result or --policy");
+    }
+    require_values(options);
+}
+
+/// The same for operands that are never rounded.
+void require_exact_values_alone(const Options& options, const std::string& key) {
+    if (options.round) throw UsageError(key + " takes its operands as they are, without --round");
+    require_values_alone(options, key);
+}
+
 void explain_model(const Options& options, const UnitRow& row, TensorCoreModel model) {
-    if (model.accumulator == formats::fp64) throw UsageError("fp64 units cannot be explained; choose another row");
+    if (model.accumulator == formats::fp64) {
+        require_values_alone(options, row.key());
+        fmt::print("{}", explain_fp64(model, operands_from_values<std::uint64_t>(options, model)));
+        return;
+    }
     if (!options.policy.empty()) model = with_policies(model, policy_set(options.policy));
     const bool files = !options.a_file.empty() || !options.b_file.empty();
     const DotOperands operands = files ? operands_from_files(options, model) : operands_from_values(options, model);
     fmt::print("{}", explain_dot(model, operands));
     fmt::print("exact  {}\n", exact_dot_text(model, operands));
     print_candidates(model, dot_candidates(row.key(), model, operands), given_result(options, model));
-}
-
-/// Options that only units of plain floating-point products have.
-void require_values_alone(const Options& options, const std::string& key) {
-    if (!options.a_file.empty() || !options.b_file.empty() || !options.c_file.empty() || !options.d_file.empty() ||
-        !options.result.empty() || !options.policy.empty() || options.round) {
-        throw UsageError(key +
-                         " is explained from --a, --b and --c alone, without files, --result, --policy or --round");
-    }
-    require_values(options);
 }
 
 std::int32_t integer_of(const std::string& text, std::int64_t least, std::int64_t greatest, const std::string& what) {
@@ -165,7 +179,7 @@ std::int32_t integer_of(const std::string& text, std::int64_t least, std::int64_
 }
 
 void explain_model(const Options& options, const UnitRow& row, const IntegerModel& model) {
-    require_values_alone(options, row.key());
+    require_exact_values_alone(options, row.key());
     const IntegerRange a_range = operand_range(model, model.a_signed);
     const IntegerRange b_range = operand_range(model, model.b_signed);
     using Limits = std::numeric_limits<std::int32_t>;
@@ -181,7 +195,8 @@ std::vector<std::uint32_t> scale_codes(const BlockScaledModel& model, const std:
                                        const std::string& what) {
     std::vector<std::uint32_t> codes;
     for (std::size_t i = 0; i < values.size(); ++i) {
-        codes.push_back(code_of(model.scale_format, values[i], false, fmt::format("{}[{}]", what, i)));
+        const std::uint64_t code = code_of(model.scale_format, values[i], false, fmt::format("{}[{}]", what, i));
+        codes.push_back(static_cast<std::uint32_t>(code));
     }
     return codes;
 }

@@ -143,7 +143,7 @@ void multiply_fp64(const Options& options, const UnitRow& row, const TensorCoreM
     Fp64Problem problem = problem_of(options, a, b, c);
     std::vector<double> d(static_cast<std::size_t>(problem.m() * problem.n()));
     problem.d.data = d.data();
-    fp64_gemm(model, problem);
+    gemm(model, problem);
     npy::write(options.output, npy::matrix("<f8", problem.m(), problem.n(), d));
     fmt::print("{}: {} x {} x {} products\n", row.key(), problem.m(), problem.n(), problem.k());
 }
@@ -160,7 +160,7 @@ void multiply_integers(const Options& options, const UnitRow& row, const Integer
     auto p = problem_of(options, a, b, c);
     std::vector<std::int32_t> d(static_cast<std::size_t>(p.m() * p.n()));
     p.d.data = d.data();
-    integer_gemm(model, p);
+    gemm(model, p);
     npy::write(options.output, npy::matrix("<i4", p.m(), p.n(), d));
     fmt::print("{}: {} x {} x {} products\n", row.key(), p.m(), p.n(), p.k());
 }
@@ -196,7 +196,7 @@ void multiply_block_scaled(const Options& options, const UnitRow& row, const Blo
     problem.b_scales = scales_view(b_scales, options.b_scales, blocks, p.n());
     std::vector<float> d(static_cast<std::size_t>(p.m() * p.n()));
     p.d.data = d.data();
-    block_scaled_gemm(model, problem);
+    gemm(model, problem);
     save_matrix(options.output, model.unscaled.accumulator, p.m(), p.n(), d);
     report_overflows(model.unscaled.a_format, a, b, d);
     fmt::print("{}: {} x {} x {} products, scales of {} elements\n", row.key(), p.m(), p.n(), p.k(), model.scale_block);

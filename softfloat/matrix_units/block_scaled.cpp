@@ -78,7 +78,7 @@ float block_scaled_element(const BlockScaledModel& model, const BlockScaledProbl
     return element_of(model, row_of(model, problem, i), column_of(model, problem, j), p.has_c() ? p.c(i, j) : 0.0F);
 }
 
-void block_scaled_gemm_plain(const BlockScaledModel& model, const BlockScaledProblem& problem) {
+void gemm_plain(const BlockScaledModel& model, const BlockScaledProblem& problem) {
     check(model, problem);
     const GemmProblem& p = problem.product;
     std::vector<ScaledLine> columns;
@@ -92,11 +92,11 @@ void block_scaled_gemm_plain(const BlockScaledModel& model, const BlockScaledPro
     });
 }
 
-void block_scaled_gemm(const BlockScaledModel& model, const BlockScaledProblem& problem) {
+void gemm(const BlockScaledModel& model, const BlockScaledProblem& problem) {
     check(model, problem);
     const GemmProblem& p = problem.product;
     if (choose_path(model, p.m(), p.n(), p.k()).kernel == GemmKernel::definition) {
-        return block_scaled_gemm_plain(model, problem);
+        return gemm_plain(model, problem);
     }
     gemm_kernels::fast_scaled_gemm(kernels_of<gemm_kernels::Kernels>(simd_choice()), model, problem);
 }

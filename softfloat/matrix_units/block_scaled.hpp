@@ -98,10 +98,10 @@ struct BlockScaledProblem {
 
 /// Each element of D is a chain of block_scaled_dot in ascending k, the last instruction filled with zeros. Uses
 /// OpenMP's threads. Throws std::invalid_argument for shapes that do not fit or missing arrays.
-void block_scaled_gemm(const BlockScaledModel& model, const BlockScaledProblem& problem);
+void gemm(const BlockScaledModel& model, const BlockScaledProblem& problem);
 
 /// The same by block_scaled_dot alone: the definition that fast paths are tested against, and one element of it.
-void block_scaled_gemm_plain(const BlockScaledModel& model, const BlockScaledProblem& problem);
+void gemm_plain(const BlockScaledModel& model, const BlockScaledProblem& problem);
 float block_scaled_element(const BlockScaledModel& model, const BlockScaledProblem& problem, std::int64_t i,
                            std::int64_t j);
 

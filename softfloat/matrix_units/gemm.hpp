@@ -14,14 +14,16 @@ namespace ulp {
 ///
 /// The entries of A and B must be values of the model's input formats, those of C of its accumulator: what is not on
 /// the grid is rounded to nearest even first (tf32 inputs: truncated, as the instruction does).
-void soft_gemm(const TensorCoreModel& model, const GemmProblem& problem);
+void gemm(const TensorCoreModel& model, const GemmProblem& problem);
 
 /// The same by chain_dot alone: the definition that fast paths are tested against.
-void soft_gemm_plain(const TensorCoreModel& model, const GemmProblem& problem);
+void gemm_plain(const TensorCoreModel& model, const GemmProblem& problem);
 
-/// The same for models with fp64 operands and accumulators. Throws std::invalid_argument for other models.
-void fp64_gemm(const TensorCoreModel& model, const Fp64Problem& problem);
-void fp64_gemm_plain(const TensorCoreModel& model, const Fp64Problem& problem);
+/// The same for models with fp64 operands and accumulators, and one element by the definition. Throws
+/// std::invalid_argument for other models.
+void gemm(const TensorCoreModel& model, const Fp64Problem& problem);
+void gemm_plain(const TensorCoreModel& model, const Fp64Problem& problem);
+double fp64_element(const TensorCoreModel& model, const Fp64Problem& problem, std::int64_t i, std::int64_t j);
 
 /// fp32 is a container of a format if it holds every value of the format exactly. From a value in the container to the
 /// storage word, rounded to nearest even (tf32: truncated), and from the storage word to the container. There and back

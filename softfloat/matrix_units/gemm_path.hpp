@@ -29,7 +29,7 @@ struct GemmPath {
 /// As in the enumeration.
 std::string_view name_of(GemmKernel kernel);
 
-/// The path of soft_gemm, integer_gemm and block_scaled_gemm on m x k by k x n.
+/// The path of gemm on m x k by k x n.
 GemmPath choose_path(const TensorCoreModel& model, std::int64_t m, std::int64_t n, std::int64_t k,
                      Simd simd = simd_choice());
 GemmPath choose_path(const IntegerModel& model, std::int64_t m, std::int64_t n, std::int64_t k,

@@ -31,15 +31,15 @@ void check_range(const BasicMatrixView<const std::int32_t>& matrix, const Intege
 
 }  // namespace
 
-void integer_gemm(const IntegerModel& model, const IntegerProblem& p) {
+void gemm(const IntegerModel& model, const IntegerProblem& p) {
     require_shapes(p);
     check_range(p.a, operand_range(model, model.a_signed), "A");
     check_range(p.b, operand_range(model, model.b_signed), "B");
-    if (choose_path(model, p.m(), p.n(), p.k()).kernel == GemmKernel::definition) return integer_gemm_plain(model, p);
+    if (choose_path(model, p.m(), p.n(), p.k()).kernel == GemmKernel::definition) return gemm_plain(model, p);
     gemm_kernels::fast_integer_gemm(kernels_of<gemm_kernels::Kernels>(simd_choice()), model, p);
 }
 
-void integer_gemm_plain(const IntegerModel& model, const IntegerProblem& p) {
+void gemm_plain(const IntegerModel& model, const IntegerProblem& p) {
     require_shapes(p);
     for (std::int64_t i = 0; i < p.m(); ++i) {
         for (std::int64_t j = 0; j < p.n(); ++j) {

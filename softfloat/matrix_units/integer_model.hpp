@@ -60,10 +60,10 @@ using IntegerProblem = ProductProblem<std::int32_t>;
 
 /// Operands must lie in operand_range. Uses OpenMP's threads. Throws std::invalid_argument for negative sizes, missing
 /// arrays, or an operand out of range (naming its place).
-void integer_gemm(const IntegerModel& model, const IntegerProblem& problem);
+void gemm(const IntegerModel& model, const IntegerProblem& problem);
 
 /// The same by integer_dot alone: the definition.
-void integer_gemm_plain(const IntegerModel& model, const IntegerProblem& problem);
+void gemm_plain(const IntegerModel& model, const IntegerProblem& problem);
 
 /// The least and the greatest operand.
 struct IntegerRange {

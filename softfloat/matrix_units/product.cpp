@@ -69,18 +69,18 @@ Sums sum_piece(const TensorCoreModel& model, const ProductOrder& order, const Ge
     if (order.promote_every == 0 || count == 0) {
         const std::int64_t rest = order.tile_k > 0 ? count % order.tile_k : 0;
         if (rest == 0 || rest == count) {
-            soft_gemm(model, stretch(p, first, count, c, sums));
+            gemm(model, stretch(p, first, count, c, sums));
             return sums;
         }
         Sums begun(sums.size());
-        soft_gemm(model, stretch(p, first, rest, c, begun));
-        soft_gemm(model, stretch(p, first + rest, count - rest, begun.data(), sums));
+        gemm(model, stretch(p, first, rest, c, begun));
+        gemm(model, stretch(p, first + rest, count - rest, begun.data(), sums));
         return sums;
     }
     Sums total(sums.size());
     if (c != nullptr) total.assign(c, c + total.size());
     for (std::int64_t done = 0; done < count; done += order.promote_every) {
-        soft_gemm(model, stretch(p, first + done, std::min(order.promote_every, count - done), nullptr, sums));
+        gemm(model, stretch(p, first + done, std::min(order.promote_every, count - done), nullptr, sums));
         add_to(total, sums);
     }
     return total;
@@ -174,7 +174,7 @@ void soft_product(const TensorCoreModel& model, const ProductOrder& order, const
     require_shapes(p);
     const bool one_chain = order.split_k == 1 && order.piece_k == 0 && order.tile_k == 0;
     if (one_chain && order.promote_every == 0 && !order.epilogue) {
-        soft_gemm(model, p);
+        gemm(model, p);
         return;
     }
     const bool reads_c = !order.epilogue || order.epilogue->beta != 0;

@@ -51,7 +51,7 @@ void soft(benchmark::State& state, const ulp::gemm_kernels::Kernels* kernels, co
         if (kernels != nullptr) {
             ulp::gemm_kernels::fast_gemm(*kernels, model, problem);
         } else {
-            ulp::soft_gemm_plain(model, problem);
+            ulp::gemm_plain(model, problem);
         }
         benchmark::DoNotOptimize(d.data());
     }
@@ -73,7 +73,7 @@ void integer(benchmark::State& state, const ulp::IntegerModel& model, std::int64
     const ulp::IntegerProblem problem{{a.data(), size, size}, {b.data(), size, size}, {}, {d.data(), size, size}};
     omp_set_num_threads(1);
     for (auto _ : state) {
-        ulp::integer_gemm(model, problem);
+        ulp::gemm(model, problem);
         benchmark::DoNotOptimize(d.data());
     }
     count_products(state, size);
@@ -88,14 +88,14 @@ void fp64(benchmark::State& state, const TensorCoreModel& model, std::int64_t si
     const ulp::Fp64Problem problem{{a.data(), size, size}, {b.data(), size, size}, {}, {d.data(), size, size}};
     omp_set_num_threads(1);
     for (auto _ : state) {
-        ulp::fp64_gemm(model, problem);
+        ulp::gemm(model, problem);
         benchmark::DoNotOptimize(d.data());
     }
     count_products(state, size);
 }
 
 void block_scaled(benchmark::State& state, const ulp::BlockScaledModel& model, std::int64_t size,
-                  decltype(&ulp::block_scaled_gemm) multiply) {
+                  void (*multiply)(const ulp::BlockScaledModel&, const ulp::BlockScaledProblem&)) {
     const auto a = ordinary_values(model.unscaled.a_format, size * size, 1);
     const auto b = ordinary_values(model.unscaled.b_format, size * size, 2);
     const std::int64_t blocks = size / model.scale_block;
@@ -182,9 +182,9 @@ void add_other_kinds() {
     for (const Case& c : scaled_cases) {
         const ulp::BlockScaledModel scaled = ulp::unit_model<ulp::BlockScaledModel>(c.key);
         add(std::string("soft/") + c.name + "/512", 1,
-            [=](benchmark::State& state) { block_scaled(state, scaled, 512, ulp::block_scaled_gemm); });
+            [=](benchmark::State& state) { block_scaled(state, scaled, 512, ulp::gemm); });
         add(std::string("soft/plain/") + c.name + "/128", 1,
-            [=](benchmark::State& state) { block_scaled(state, scaled, 128, ulp::block_scaled_gemm_plain); });
+            [=](benchmark::State& state) { block_scaled(state, scaled, 128, ulp::gemm_plain); });
     }
 }
 

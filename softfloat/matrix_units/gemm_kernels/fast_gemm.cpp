@@ -360,9 +360,9 @@ void fast_gemm(const Kernels& kernels, const TensorCoreModel& model, const GemmP
                std::int64_t packed_bytes) {
     const KernelChoice choice = choose_kernel(model);
     if (choice.family == Family::none || (model.flush_subnormals && !kernels.has_flush)) {
-        throw std::invalid_argument("this model has no fast path; use soft_gemm_plain");
+        throw std::invalid_argument("this model has no fast path; use gemm_plain");
     }
-    if (given.m() == 0 || given.n() == 0 || given.k() == 0) return soft_gemm_plain(model, given);  // nothing to pack
+    if (given.m() == 0 || given.n() == 0 || given.k() == 0) return gemm_plain(model, given);  // nothing to pack
     GemmProblem problem = given;
     TensorCoreModel oriented = model;
     // Wide rows fill the vectors better. A dot product has no sides, but where the first NaN is the result's.

@@ -1,7 +1,7 @@
-// The fast way to soft_gemm's bits: packed operands, vectors over columns, OpenMP over tiles.
+// The fast way to gemm's bits: packed operands, vectors over columns, OpenMP over tiles.
 //
 // What the kernels do not follow (infinities, NaNs, sums at the ends of the range) they mark, and those elements are
-// computed again by chain_dot. So the bits are those of soft_gemm_plain for all inputs.
+// computed again by chain_dot. So the bits are those of gemm_plain for all inputs.
 #pragma once
 
 #include "softfloat/matrix_units/gemm.hpp"

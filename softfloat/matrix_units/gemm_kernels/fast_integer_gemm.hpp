@@ -1,4 +1,4 @@
-// The fast way to integer_gemm's results: vectors over columns, two k a step.
+// The fast way to the results of integer products: vectors over columns, two k a step.
 #pragma once
 
 #include "softfloat/matrix_units/gemm_kernels/panel.hpp"

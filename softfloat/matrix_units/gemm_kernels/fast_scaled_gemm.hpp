@@ -1,5 +1,5 @@
-// The fast way to block_scaled_gemm's bits: vectors over columns; what the kernels do not follow they mark, and those
-// elements are computed again by the definition.
+// The fast way to the bits of block-scaled products: vectors over columns; what the kernels do not follow they mark,
+// and those elements are computed again by the definition.
 #pragma once
 
 #include "softfloat/matrix_units/block_scaled.hpp"

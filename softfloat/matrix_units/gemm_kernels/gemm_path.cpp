@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "softfloat/matrix_units/gemm_kernels/fast_fp64_gemm.hpp"
 #include "softfloat/matrix_units/gemm_kernels/fast_integer_gemm.hpp"
 #include "softfloat/matrix_units/gemm_kernels/fast_scaled_gemm.hpp"
 #include "softfloat/matrix_units/gemm_kernels/kernel_choice.hpp"
@@ -36,6 +37,10 @@ std::string_view name_of(GemmKernel kernel) {
 
 GemmPath choose_path(const TensorCoreModel& model, std::int64_t m, std::int64_t n, std::int64_t k, Simd simd) {
     if (is_empty(m, n, k)) return definition(nothing_to_add);
+    if (gemm_kernels::has_fp64_kernel(model)) {
+        return {GemmKernel::ieee_chain, compiled_for(simd),
+                "The unit's operation is IEEE's fused multiply-add of fp64."};
+    }
     const gemm_kernels::KernelChoice choice = gemm_kernels::choose_kernel(model);
     if (model.flush_subnormals && !kernels_of<gemm_kernels::Kernels>(simd).has_flush) {
         return definition("These kernels cannot flush subnormal numbers, and the unit does.");

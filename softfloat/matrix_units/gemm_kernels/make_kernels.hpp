@@ -4,6 +4,7 @@
 #include "softfloat/matrix_units/gemm_kernels/kernels_chain.hpp"
 #include "softfloat/matrix_units/gemm_kernels/kernels_encode.hpp"
 #include "softfloat/matrix_units/gemm_kernels/kernels_fp4.hpp"
+#include "softfloat/matrix_units/gemm_kernels/kernels_fp64.hpp"
 #include "softfloat/matrix_units/gemm_kernels/kernels_fused.hpp"
 #include "softfloat/matrix_units/gemm_kernels/kernels_integer.hpp"
 #include "softfloat/matrix_units/gemm_kernels/kernels_late.hpp"
@@ -49,6 +50,7 @@ constexpr Kernels make_kernels(const char* name) {
     kernels.add_segment[1] = add_segment<V, ResultKind::fp16_nearest>;
     kernels.integers = run_integers<V>;
     kernels.fp4 = run_fp4<V>;
+    kernels.fp64 = run_fp64<V>;
     kernels.encode_row = encode_row<V>;
     kernels.encode_panel = encode_panel<V>;
     return kernels;

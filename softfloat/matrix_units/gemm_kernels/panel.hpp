@@ -109,6 +109,17 @@ struct Fp4Task {
     int point;  // the smallest product is 2^-point
 };
 
+/// A chain of fp64 fused multiply-adds for some rows and one panel of vectors_per_fp64_panel vectors of columns.
+inline constexpr int vectors_per_fp64_panel = 3;
+struct Fp64Task {
+    const double* a;  // [row][k]
+    const double* b;  // [k][column], `width` of them
+    double* c;        // [row][column], in and out
+    std::int64_t k;
+    std::int64_t rows;
+    std::int64_t width;
+};
+
 using PanelKernel = void (*)(const PanelTask&);
 /// values[count] on the grid -> codes repeated in 32 bits. False if a value is not finite or not on the grid.
 using RowEncoder = bool (*)(const Grid&, float* values, std::int64_t count, std::uint32_t* codes);
@@ -128,6 +139,7 @@ struct Kernels {
     void (*add_segment[2])(float* c, const float* sums, std::int64_t count);  // [ResultKind]
     void (*integers)(const IntegerTask&);
     void (*fp4)(const Fp4Task&);
+    void (*fp64)(const Fp64Task&);
     RowEncoder encode_row;
     PanelEncoder encode_panel;
 

@@ -105,7 +105,7 @@ TEST_CASE(
         std::vector<float> d(static_cast<std::size_t>(m * n));
         ulp::BlockScaledProblem problem{
             {{a.data(), m, k}, {b.data(), k, n}, {}, {d.data(), m, n}}, {x.data(), m, blocks}, {y.data(), blocks, n}};
-        ulp::block_scaled_gemm(model, problem);
+        ulp::gemm(model, problem);
         const std::uint32_t one = ulp::operand_code(model.scale_format, 1.0F);
         const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
         const auto element = [&](std::int64_t i, std::int64_t j, bool scaled) {
@@ -131,13 +131,13 @@ TEST_CASE(
                 different += bits(d[at(i)]) != element(i / n, i % n, scaled) ? 1 : 0;
             CHECK(different == 0);
             problem.a_scales = problem.b_scales = {};
-            ulp::block_scaled_gemm(model, problem);
+            ulp::gemm(model, problem);
         }
         problem.b_scales = {y.data(), blocks - 1, n};
-        CHECK_THROWS_WITH_AS(ulp::block_scaled_gemm(model, problem), doctest::Contains("the scales of B are "),
+        CHECK_THROWS_WITH_AS(ulp::gemm(model, problem), doctest::Contains("the scales of B are "),
                              std::invalid_argument);
         problem.b_scales = {};
         problem.product.a.data = nullptr;
-        CHECK_THROWS_AS(ulp::block_scaled_gemm(model, problem), std::invalid_argument);
+        CHECK_THROWS_AS(ulp::gemm(model, problem), std::invalid_argument);
     }
 }

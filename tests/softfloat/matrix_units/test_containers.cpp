@@ -40,7 +40,7 @@ std::uint32_t product(const ulp::TensorCoreModel& model, const std::vector<std::
     const float z = ulp::in_fp32_container(model.accumulator, c);
     float d = 0;
     const auto k = static_cast<std::int64_t>(a.size());
-    ulp::soft_gemm(model, {{x.data(), 1, k}, {y.data(), k, 1}, {&z, 1, 1}, {&d, 1, 1}});
+    ulp::gemm(model, {{x.data(), 1, k}, {y.data(), k, 1}, {&z, 1, 1}, {&d, 1, 1}});
     return ulp::operand_code(model.accumulator, d);
 }
 

@@ -45,9 +45,9 @@ std::int64_t compare(const ulp::TensorCoreModel& model, std::uint64_t seed) {
     const auto c = floats(model.accumulator, data, m * n, 3 * seed + 2);
     std::vector<float> plain(c.size()), fast(c.size());
     ulp::GemmProblem p{{a.data(), m, k}, {b.data(), k, n}, {c.data(), m, n}, {plain.data(), m, n}};
-    ulp::soft_gemm_plain(model, p);
+    ulp::gemm_plain(model, p);
     p.d.data = fast.data();
-    ulp::soft_gemm(model, p);
+    ulp::gemm(model, p);
     return differences(plain, fast);
 }
 
@@ -63,9 +63,9 @@ std::int64_t compare(const ulp::BlockScaledModel& model, std::uint64_t seed) {
     ulp::BlockScaledProblem p{{{a.data(), m, k}, {b.data(), k, n}, {c.data(), m, n}, {plain.data(), m, n}},
                               {x.data(), m, blocks},
                               {y.data(), blocks, n}};
-    ulp::block_scaled_gemm_plain(model, p);
+    ulp::gemm_plain(model, p);
     p.product.d.data = fast.data();
-    ulp::block_scaled_gemm(model, p);
+    ulp::gemm(model, p);
     return differences(plain, fast);
 }
 
@@ -87,9 +87,9 @@ std::int64_t compare(const ulp::IntegerModel& model, std::uint64_t seed) {
         c[i] = (word & 1) != 0 ? 0x7FFFFFFF - static_cast<int>(word >> 50) : static_cast<int>(word >> 32);
     }
     ulp::IntegerProblem p{{a.data(), m, k}, {b.data(), k, n}, {c.data(), m, n}, {plain.data(), m, n}};
-    ulp::integer_gemm_plain(model, p);
+    ulp::gemm_plain(model, p);
     p.d.data = fast.data();
-    ulp::integer_gemm(model, p);
+    ulp::gemm(model, p);
     return differences(plain, fast);
 }
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <ios>
 #include <stdexcept>
 #include <string>
@@ -14,6 +15,7 @@
 
 #include "softfloat/lab/random_codes.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
+#include "softfloat/matrix_units/gemm_kernels/fast_fp64_gemm.hpp"
 #include "softfloat/matrix_units/gemm_kernels/fast_gemm.hpp"
 #include "softfloat/matrix_units/gemm_kernels/fast_integer_gemm.hpp"
 #include "softfloat/matrix_units/gemm_kernels/fast_scaled_gemm.hpp"
@@ -60,7 +62,7 @@ class Case {
           b_(random_floats(model.b_format, data, shape.k * shape.n, seed + 1)),
           c_(random_floats(model.accumulator, class_of_c(data), shape.m * shape.n, seed + 2)),
           expected_(c_.size()) {
-        ulp::soft_gemm_plain(model_, problem(expected_));
+        ulp::gemm_plain(model_, problem(expected_));
     }
 
     /// How many elements of the fast result differ.
@@ -222,11 +224,11 @@ TEST_CASE("few and tiny powers of two, where the floor under the largest exponen
         for (std::size_t i = 0; i < a.size(); ++i) a[i] = power(ulp::random_word(7, i) >> 32);
         for (std::size_t i = 0; i < b.size(); ++i) b[i] = power(ulp::random_word(8, i) >> 32);
         GemmProblem p{.a = {a.data(), 40, 48}, .b = {b.data(), 48, 70}, .d = {plain.data(), 40, 70}};
-        ulp::soft_gemm_plain(model, p);
+        ulp::gemm_plain(model, p);
         TensorCoreModel without = model;
         without.policies.exponent_floor = ulp::no_exponent_floor;
         p.d.data = fast.data();
-        ulp::soft_gemm_plain(without, p);
+        ulp::gemm_plain(without, p);
         CAPTURE(std::string(key));
         if (model.summation == ulp::Summation::fused) CHECK(plain != fast);  // the data show the floor
         for (const ulp::gemm_kernels::Kernels* kernels : all_kernels()) {
@@ -243,9 +245,9 @@ TEST_CASE("values off the grid are rounded to it first, tf32 truncated") {
         const auto b = random_floats(ulp::formats::fp32, DataClass::subnormal, 50 * 70, 2);
         std::vector<float> plain(40 * 70), fast(40 * 70);
         GemmProblem p{.a = {a.data(), 40, 50}, .b = {b.data(), 50, 70}, .d = {plain.data(), 40, 70}};
-        ulp::soft_gemm_plain(model, p);
+        ulp::gemm_plain(model, p);
         p.d.data = fast.data();
-        ulp::soft_gemm(model, p);
+        ulp::gemm(model, p);
         std::int64_t different = 0;
         for (std::size_t i = 0; i < fast.size(); ++i) {
             different += std::bit_cast<std::uint32_t>(fast[i]) != std::bit_cast<std::uint32_t>(plain[i]) ? 1 : 0;
@@ -261,7 +263,7 @@ TEST_CASE("a kernel of another arithmetic than the model's is caught, one of eac
         const auto b = random_floats(model.b_format, data, 64 * 40, 2);
         std::vector<float> plain(40 * 40), fast(40 * 40);
         GemmProblem p{{a.data(), 40, 64}, {b.data(), 64, 40}, {}, {plain.data(), 40, 40}};
-        ulp::soft_gemm_plain(model, p);
+        ulp::gemm_plain(model, p);
         change(model);
         p.d.data = fast.data();
         REQUIRE(has_fast_path(model));
@@ -324,7 +326,7 @@ TEST_CASE("every integer row's fast product equals the plain one") {
                 c[i] = (word & 1) != 0 ? 0x7FFFFFFF - static_cast<int>(word >> 50) : static_cast<int>(word >> 32);
             }
             ulp::IntegerProblem p{{a.data(), m, k}, {b.data(), k, n, 1, k}, {c.data(), m, n}, {plain.data(), m, n}};
-            ulp::integer_gemm_plain(model, p);
+            ulp::gemm_plain(model, p);
             p.d.data = fast.data();
             for (const ulp::gemm_kernels::Kernels* kernels : all_kernels()) {
                 std::fill(fast.begin(), fast.end(), 0);
@@ -341,7 +343,7 @@ TEST_CASE("an integer product whose saturation is forgotten differs from the pla
     const std::vector<std::int32_t> ones(64, 100), c{0x7FFFFFFF};
     std::vector<std::int32_t> plain(1), fast(1);
     ulp::IntegerProblem p{{ones.data(), 1, 64}, {ones.data(), 64, 1}, {c.data(), 1, 1}, {plain.data(), 1, 1}};
-    ulp::integer_gemm_plain(model, p);
+    ulp::gemm_plain(model, p);
     CHECK(plain[0] == 0x7FFFFFFF);
     p.d.data = fast.data();
     model.saturates = false;
@@ -367,7 +369,7 @@ TEST_CASE("every block-scaled row's fast product equals the plain one on every c
                     {{a.data(), m, k}, {b.data(), k, n, 1, k}, {c.data(), m, n}, {plain.data(), m, n}},
                     {x.data(), m, blocks},
                     {y.data(), blocks, n}};
-                ulp::block_scaled_gemm_plain(model, p);
+                ulp::gemm_plain(model, p);
                 p.product.d.data = fast.data();
                 for (const ulp::gemm_kernels::Kernels* kernels : all_kernels()) {
                     ulp::gemm_kernels::fast_scaled_gemm(*kernels, model, p);
@@ -377,9 +379,9 @@ TEST_CASE("every block-scaled row's fast product equals the plain one on every c
                 p.a_scales = {};  // ones, and no C
                 p.product.c = {};
                 p.product.d.data = plain.data();
-                ulp::block_scaled_gemm_plain(model, p);
+                ulp::gemm_plain(model, p);
                 p.product.d.data = fast.data();
-                ulp::block_scaled_gemm(model, p);
+                ulp::gemm(model, p);
                 CHECK(differences(plain, fast) == 0);
             }
         }
@@ -396,12 +398,62 @@ TEST_CASE("a block-scaled product with few fraction bits differs from the plain 
         ulp::BlockScaledProblem p{{{a.data(), 40, 64}, {a.data(), 64, 40, 1, 64}, {}, {plain.data(), 40, 40}},
                                   {x.data(), 40, count},
                                   {x.data(), count, 40, 1, count}};
-        ulp::block_scaled_gemm_plain(model, p);
+        ulp::gemm_plain(model, p);
         p.product.d.data = fast.data();
         model.unscaled.fraction_bits = 6;
         ulp::gemm_kernels::fast_scaled_gemm(*all_kernels().back(), model, p);
         CHECK(differences(plain, fast) != 0);
     }
+}
+
+namespace {
+
+std::vector<double> random_doubles(DataClass data, std::int64_t count, std::uint64_t seed) {
+    std::vector<double> values;
+    for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(count); ++i) {
+        values.push_back(std::bit_cast<double>(random_code(ulp::formats::fp64, data, ulp::random_word(seed, i))));
+    }
+    return values;
+}
+
+}  // namespace
+
+TEST_CASE("every fp64 row's fast product equals the plain one on every class of data, and a shorter k differs") {
+    std::uint64_t seed = 1;
+    int caught = 0;
+    for (const auto& [row, model] : ulp::rows_of<TensorCoreModel>()) {
+        if (model.accumulator != ulp::formats::fp64) continue;
+        REQUIRE(ulp::gemm_kernels::has_fp64_kernel(model));
+        CAPTURE(row.key());
+        for (const DataClass data : ulp::all_classes) {
+            for (const auto& [m, n, k] : {std::array{7, 30, 66}, {19, 1, 8}, {1, 26, 259}, {258, 3, 1}}) {
+                const auto a = random_doubles(data, m * k, seed += 10);
+                const auto b = random_doubles(data, k * n, seed + 1);
+                const auto c = random_doubles(data, m * n, seed + 2);
+                std::vector<double> plain(c.size()), fast(c.size());
+                const auto differ = [&] {
+                    return std::memcmp(plain.data(), fast.data(), plain.size() * sizeof(double)) != 0;
+                };
+                ulp::Fp64Problem p{{a.data(), m, k}, {b.data(), k, n, 1, k}, {c.data(), m, n}, {plain.data(), m, n}};
+                ulp::gemm_plain(model, p);
+                p.d.data = fast.data();
+                for (const ulp::gemm_kernels::Kernels* kernels : all_kernels()) {
+                    CAPTURE(kernels->name);
+                    ulp::gemm_kernels::fast_fp64_gemm(*kernels, model, p);
+                    CHECK_FALSE(differ());
+                }
+                p.a.cols = p.b.rows = k - 1;
+                ulp::gemm_kernels::fast_fp64_gemm(*all_kernels().back(), model, p);
+                caught += differ() ? 1 : 0;
+                p = {{b.data(), n, k}, {a.data(), k, m, 1, k}, {}, {plain.data(), n, m}};  // wide and tall change sides
+                ulp::gemm_plain(model, p);
+                p.d.data = fast.data();
+                ulp::gemm(model, p);
+                CHECK_FALSE(differ());
+            }
+        }
+    }
+    CHECK(caught > 0);
 }
 
 TEST_CASE("choose_path says which kernel runs and why") {
@@ -413,8 +465,8 @@ TEST_CASE("choose_path says which kernel runs and why") {
     CHECK(path("sm_90:mma.fp16.fp32").simd == std::min(ulp::simd_choice(), ulp::Simd::avx512));
     CHECK(path("gfx942:mfma.fp16.fp32").kernel == late_addend);
     CHECK(path("gfx908:mfma.fp32.fp32").kernel == ieee_chain);
-    CHECK(path("sm_90:mma.fp64.fp64").reason == "The kernels hold operands and sums in fp32.");
-    CHECK(name_of(path("sm_90:mma.fp64.fp64").kernel) == "definition");
+    CHECK(path("sm_90:mma.fp64.fp64").reason == "The unit's operation is IEEE's fused multiply-add of fp64.");
+    CHECK(name_of(path("sm_90:mma.fp64.fp64").kernel) == "ieee_chain");
     CHECK(choose_path(ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.fp16.fp32"), 64, 64, 0).kernel == definition);
     TensorCoreModel mutant = ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.fp16.fp32");
     mutant.mutation.late_addend = true;
@@ -433,16 +485,15 @@ TEST_CASE("products in place and bad problems") {
     const std::vector<float> a{3.0F};
     const std::vector<float> b{4.0F, 5.0F};
     GemmProblem p{.a = {a.data(), 1, 1}, .b = {b.data(), 1, 2}, .c = {c.data(), 1, 2}, .d = {c.data(), 1, 2}};
-    ulp::soft_gemm(model, p);
+    ulp::gemm(model, p);
     CHECK(c == std::vector<float>{13.0F, 17.0F});
     p.b.data = nullptr;
-    CHECK_THROWS_WITH_AS(ulp::soft_gemm(model, p), doctest::Contains("both operands"), std::invalid_argument);
+    CHECK_THROWS_WITH_AS(ulp::gemm(model, p), doctest::Contains("both operands"), std::invalid_argument);
     p.b = {b.data(), 2, 1};
-    CHECK_THROWS_WITH_AS(ulp::soft_gemm(model, p), "a product of 1 x 1 by 2 x 1 does not give 1 x 2",
-                         std::invalid_argument);
+    CHECK_THROWS_WITH_AS(ulp::gemm(model, p), "a product of 1 x 1 by 2 x 1 does not give 1 x 2", std::invalid_argument);
     p.b = {b.data(), 1, 2};
     p.c = {c.data(), 2, 1};
-    CHECK_THROWS_WITH_AS(ulp::soft_gemm(model, p), "C is 2 x 1 where the product is 1 x 2", std::invalid_argument);
+    CHECK_THROWS_WITH_AS(ulp::gemm(model, p), "C is 2 x 1 where the product is 1 x 2", std::invalid_argument);
     p.d.rows = -1;
-    CHECK_THROWS_AS(ulp::soft_gemm(model, p), std::invalid_argument);
+    CHECK_THROWS_AS(ulp::gemm(model, p), std::invalid_argument);
 }

@@ -216,10 +216,10 @@ TEST_CASE("fp64 instructions are chains of fused multiply-adds") {
     const std::vector<double> a{1.0, 0x1p-53, 0x1p-53};
     const std::vector<double> b{1.0, 1.0, 1.0};
     double d = 0;
-    ulp::fp64_gemm(model, {{a.data(), 1, 3}, {b.data(), 3, 1}, {}, {&d, 1, 1}});
+    ulp::gemm(model, {{a.data(), 1, 3}, {b.data(), 3, 1}, {}, {&d, 1, 1}});
     CHECK(d == 1.0);  // each half of the last place is lost on its own
     const std::vector<double> reversed{0x1p-53, 0x1p-53, 1.0};
-    ulp::fp64_gemm(model, {{reversed.data(), 1, 3}, {b.data(), 3, 1}, {}, {&d, 1, 1}});
+    ulp::gemm(model, {{reversed.data(), 1, 3}, {b.data(), 3, 1}, {}, {&d, 1, 1}});
     CHECK(d == 1.0 + 0x1p-52);
 }
 
@@ -244,9 +244,9 @@ int integer_differences(const ulp::IntegerModel& model, std::int64_t m, std::int
         c.push_back(i % 3 == 0 ? little : (i % 3 == 1 ? 0x7FFFFFFF - little : -0x7FFFFFFF + little));
     }
     ulp::IntegerProblem p{{a.data(), m, k, 1, m}, {b.data(), k, n}, {c.data(), m, n}, {fast.data(), m, n}};
-    integer_gemm(model, p);
+    gemm(model, p);
     p.d.data = plain.data();
-    integer_gemm_plain(model, p);
+    gemm_plain(model, p);
     int different = 0;
     for (std::size_t i = 0; i < fast.size(); ++i) different += fast[i] != plain[i] ? 1 : 0;
     return different;
@@ -263,7 +263,7 @@ TEST_CASE("fast integer products equal the plain ones for every row") {
     const std::int32_t out_of_range[] = {1, 2, -129, 3};
     std::int32_t d[4] = {};
     const ulp::IntegerProblem bad{{d, 2, 2}, {out_of_range, 2, 2}, {}, {d, 2, 2}};
-    CHECK_THROWS_WITH_AS(integer_gemm(ulp::unit_model<ulp::IntegerModel>("sm_80:mma.s8.s32"), bad),
+    CHECK_THROWS_WITH_AS(gemm(ulp::unit_model<ulp::IntegerModel>("sm_80:mma.s8.s32"), bad),
                          "B[1, 0] is -129, out of the operands' range from -128 to 127", std::invalid_argument);
 }
 
@@ -285,9 +285,9 @@ TEST_CASE("fast fp64 products equal the plain ones on any bits, -0 and NaN inclu
             const auto a = values(m * k, 5), b = values(k * n, 6), c = values(m * n, 7);
             std::vector<double> fast(c.size()), plain(c.size());
             ulp::Fp64Problem p{{a.data(), m, k}, {b.data(), k, n, 1, k}, {c.data(), m, n}, {fast.data(), m, n}};
-            ulp::fp64_gemm(model, p);
+            ulp::gemm(model, p);
             p.d.data = plain.data();
-            ulp::fp64_gemm_plain(model, p);
+            ulp::gemm_plain(model, p);
             int different = 0;
             for (std::size_t i = 0; i < fast.size(); ++i) {
                 different += std::bit_cast<std::uint64_t>(fast[i]) != std::bit_cast<std::uint64_t>(plain[i]) ? 1 : 0;

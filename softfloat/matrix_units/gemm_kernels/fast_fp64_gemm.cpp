@@ -1,0 +1,97 @@
+#include "softfloat/matrix_units/gemm_kernels/fast_fp64_gemm.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "softfloat/matrix_units/gemm.hpp"
+#include "softfloat/matrix_units/gemm_kernels/aligned.hpp"
+#include "softfloat/support/float_environment.hpp"
+#include "softfloat/support/parallel.hpp"
+
+namespace ulp::gemm_kernels {
+
+namespace {
+
+constexpr std::int64_t rows_per_tile = 256;
+constexpr std::int64_t rows_per_piece = 16;  // these and a panel's piece stay in the second-level cache
+constexpr std::int64_t k_per_piece = 256;
+
+std::int64_t tiles_of(std::int64_t size, std::int64_t tile) { return (size + tile - 1) / tile; }
+
+struct Fp64Tile {
+    std::int64_t row, rows, col, cols, width;
+    AlignedVector<double> c;  // [row][width]
+
+    double& at(std::int64_t i, std::int64_t j) { return c[static_cast<std::size_t>(i * width + j)]; }
+};
+
+/// The tile's part of C, zeros in the columns that the panel has too many.
+void load(const Fp64Problem& p, Fp64Tile& tile) {
+    tile.c.assign(static_cast<std::size_t>(tile.rows * tile.width), 0.0);
+    for (std::int64_t i = 0; p.has_c() && i < tile.rows; ++i) {
+        for (std::int64_t j = 0; j < tile.cols; ++j) tile.at(i, j) = p.c(tile.row + i, tile.col + j);
+    }
+}
+
+/// `rows` x `cols` numbers of a matrix from (row, col) on, `width` apart.
+void pack(const BasicMatrixView<const double>& matrix, std::int64_t row, std::int64_t col, std::int64_t rows,
+          std::int64_t cols, std::int64_t width, AlignedVector<double>& packed) {
+    packed.resize(static_cast<std::size_t>(rows * width));
+    for (std::int64_t i = 0; i < rows; ++i) {
+        double* const line = packed.data() + i * width;
+        for (std::int64_t j = 0; j < cols; ++j) line[j] = matrix(row + i, col + j);
+    }
+}
+
+void run(const Kernels& kernels, const Fp64Problem& p, Fp64Tile& tile) {
+    AlignedVector<double> a, b;
+    for (std::int64_t k = 0; k < p.k(); k += k_per_piece) {
+        const std::int64_t count = std::min(k_per_piece, p.k() - k);
+        pack(p.b, k, tile.col, count, tile.cols, tile.width, b);
+        for (std::int64_t i = 0; i < tile.rows; i += rows_per_piece) {
+            const std::int64_t rows = std::min(rows_per_piece, tile.rows - i);
+            pack(p.a, tile.row + i, k, rows, count, count, a);
+            kernels.fp64({a.data(), b.data(), &tile.at(i, 0), count, rows, tile.width});
+        }
+    }
+}
+
+/// What the kernel leaves: the zeros that fill the last instruction make +0 of -0, and once NaN means always NaN, but
+/// which NaN is the definition's to say.
+void store(const TensorCoreModel& model, const Fp64Problem& p, Fp64Tile& tile) {
+    const double filling = p.k() % model.instruction_k == 0 ? -0.0 : 0.0;
+    for (std::int64_t i = 0; i < tile.rows; ++i) {
+        for (std::int64_t j = 0; j < tile.cols; ++j) {
+            const double d = tile.at(i, j) + filling;
+            tile.at(i, j) = std::isnan(d) ? fp64_element(model, p, tile.row + i, tile.col + j) : d;
+        }
+    }
+    for (std::int64_t i = 0; i < tile.rows; ++i) {
+        for (std::int64_t j = 0; j < tile.cols; ++j) p.d(tile.row + i, tile.col + j) = tile.at(i, j);
+    }
+}
+
+}  // namespace
+
+bool has_fp64_kernel(const TensorCoreModel& model) {
+    return model.summation == Summation::fma_chain && model.rounding == Rounding::nearest_even &&
+           model.a_format == formats::fp64 && model.b_format == formats::fp64 && !model.flush_subnormals;
+}
+
+void fast_fp64_gemm(const Kernels& kernels, const TensorCoreModel& model, const Fp64Problem& p) {
+    const std::int64_t width = std::int64_t{vectors_per_fp64_panel} * kernels.lanes / 2;
+    const std::int64_t row_tiles = tiles_of(p.m(), rows_per_tile);
+    const std::int64_t tiles = row_tiles * tiles_of(p.n(), width);
+    const bool parallel = worth_threads(p.m() * p.n() * p.k() > (std::int64_t{1} << 18));
+    for_each_index(tiles, parallel, [&](std::int64_t t) {
+        const support::FloatEnvironment environment;  // of this thread
+        const std::int64_t row = t % row_tiles * rows_per_tile;
+        const std::int64_t col = t / row_tiles * width;
+        Fp64Tile tile{row, std::min(rows_per_tile, p.m() - row), col, std::min(width, p.n() - col), width, {}};
+        load(p, tile);
+        run(kernels, p, tile);
+        store(model, p, tile);
+    });
+}
+
+}  // namespace ulp::gemm_kernels
