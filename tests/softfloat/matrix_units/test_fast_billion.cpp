@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <iostream>
 #include <string>
@@ -33,7 +34,7 @@ template <class Number>
 std::int64_t differences(const std::vector<Number>& plain, const std::vector<Number>& fast) {
     std::int64_t different = 0;
     for (std::size_t i = 0; i < fast.size(); ++i) {
-        different += std::bit_cast<std::uint32_t>(fast[i]) != std::bit_cast<std::uint32_t>(plain[i]) ? 1 : 0;
+        different += std::memcmp(&fast[i], &plain[i], sizeof(Number)) != 0 ? 1 : 0;
     }
     return different;
 }
@@ -45,6 +46,26 @@ std::int64_t compare(const ulp::TensorCoreModel& model, std::uint64_t seed) {
     const auto c = floats(model.accumulator, data, m * n, 3 * seed + 2);
     std::vector<float> plain(c.size()), fast(c.size());
     ulp::GemmProblem p{{a.data(), m, k}, {b.data(), k, n}, {c.data(), m, n}, {plain.data(), m, n}};
+    ulp::gemm_plain(model, p);
+    p.d.data = fast.data();
+    ulp::gemm(model, p);
+    return differences(plain, fast);
+}
+
+std::int64_t compare_fp64(const ulp::TensorCoreModel& model, std::uint64_t seed) {
+    const auto doubles = [&](std::int64_t count, std::uint64_t stream) {
+        std::vector<double> values;
+        for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(count); ++i) {
+            const auto code = ulp::random_code(ulp::formats::fp64, class_of(seed), ulp::random_word(stream, i));
+            values.push_back(std::bit_cast<double>(code));
+        }
+        return values;
+    };
+    const auto a = doubles(m * k, 3 * seed);
+    const auto b = doubles(k * n, 3 * seed + 1);
+    const auto c = doubles(m * n, 3 * seed + 2);
+    std::vector<double> plain(c.size()), fast(c.size());
+    ulp::Fp64Problem p{{a.data(), m, k}, {b.data(), k, n}, {c.data(), m, n}, {plain.data(), m, n}};
     ulp::gemm_plain(model, p);
     p.d.data = fast.data();
     ulp::gemm(model, p);
@@ -115,6 +136,9 @@ std::vector<Path> paths() {
         all.push_back({key, chain ? model.instruction_k : model.group_size,
                        [=](std::uint64_t seed) { return compare(model, seed); }});
     }
+    const char* fp64 = "sm_90:mma.fp64.fp64";
+    const ulp::TensorCoreModel chain = ulp::unit_model<ulp::TensorCoreModel>(fp64);
+    all.push_back({fp64, chain.instruction_k, [=](std::uint64_t seed) { return compare_fp64(chain, seed); }});
     for (const char* key :
          {"sm_100:tcgen05.mxf8f6f4.e4m3.fp32", "sm_100:tcgen05.mxf4.e2m1.fp32", "sm_100:tcgen05.nvf4.e2m1.fp32"}) {
         const ulp::BlockScaledModel model = ulp::unit_model<ulp::BlockScaledModel>(key);
