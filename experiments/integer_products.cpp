@@ -8,6 +8,7 @@
 
 #include "engine/tensor/random.hpp"
 #include "experiments/framework/experiment.hpp"
+#include "experiments/shared/matrix_units.hpp"
 #include "experiments/shared/sources.hpp"
 #include "softfloat/matrix_units/table/units.hpp"
 
@@ -30,13 +31,6 @@ struct Unit {
 
 Unit unit_of(const RunContext& context, const std::string& key) {
     return {unit_model<IntegerModel>(key), static_cast<int>(context.settings.integer("accumulator_bits"))};
-}
-
-std::string evidence_of_row(const std::string& key, Result& result) {
-    const UnitRow& row = find_unit(key);
-    std::string text = fmt::format("{}: {}; {}", key, name_of(row.evidence), row.proof);
-    result.evidence(text);
-    return text;
 }
 
 /// All pairs of operands, alone and in a group with a large c: how many results are not a * b + c in 64-bit arithmetic.

@@ -9,6 +9,7 @@
 
 #include "engine/tape/engine.hpp"
 #include "experiments/framework/control.hpp"
+#include "experiments/shared/matrix_units.hpp"
 #include "experiments/shared/roofline_model.hpp"
 #include "experiments/shared/sources.hpp"
 #include "softfloat/array/block_scaled.hpp"
@@ -98,7 +99,7 @@ void claim_chip(Result& result) {
     result.claim("kernel_884", cite(sources::amp_slides, "look for 884 kernels"),
                  "884 in a kernel's name is the shape 8 x 8 x 4: V100's instruction sums 4 products.", "k = 4",
                  fmt::format("k = {}", v100.as<TensorCoreModel>()->instruction_k));
-    result.evidence(fmt::format("{}: {}; {}", v100.key(), name_of(v100.evidence), v100.proof));
+    evidence_of_row(v100.key(), result);
     result.claim("linear_256", cite(sources::amp_slides, "How can I make sure Tensor Cores were used?"),
                  "The layer 256 x 1024 to 2048 in fp16 runs on Tensor Cores.", "",
                  refusal({Half::format, formats::fp32}, 256, 2048, 1024));

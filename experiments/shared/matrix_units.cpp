@@ -27,23 +27,35 @@ float dot(const MatmulBackend& backend, const ProductTypes& types, std::span<con
     return matmul(backend, types, row, column, MatrixView(&c, 1, 1))(0, 0);
 }
 
-std::string evidence_of(const MatrixUnit& unit, const ProductTypes& types) {
-    const std::string claim = unit.backend->promised_model(types);
-    if (unit.spec == "soft:ieee") return fmt::format("{}: IEEE 754 arithmetic, no hardware", unit.name);
-    if (claim.empty()) return fmt::format("{}, {}: claims no model", unit.name, name_of(types));
-    if (const UnitRow* row = unit_or_null(claim)) {
-        return fmt::format("{}, {} ({}): {}; {}", unit.name, name_of(types), claim, name_of(row->evidence), row->proof);
-    }
-    return fmt::format("{}, {}: claims {}", unit.name, name_of(types), claim);  // a row with another k, say
+std::string evidence_of_row(const std::string& key, Result& result) {
+    const UnitRow& row = find_unit(key);
+    result.evidence(fmt::format("{}: {}", key, evidence_text(row)));
+    return fmt::format("{}: {}; {}", key, name_of(row.evidence), row.proof);
 }
+
+namespace {
+
+/// "V100, fp16->fp32 (sm_70:mma.fp16.fp32): ...": the row of the table that the unit follows, and what proves it.
+std::string evidence_of(const MatrixUnit& unit, const ProductTypes& types, Result& result) {
+    const std::string claim = unit.backend->promised_model(types);
+    const std::string name = fmt::format("{}, {}", unit.name, name_of(types));
+    if (const UnitRow* row = unit_or_null(claim)) {
+        result.evidence(fmt::format("{} ({}): {}", name, claim, evidence_text(*row)));
+        return fmt::format("{} ({}): {}; {}", name, claim, name_of(row->evidence), row->proof);
+    }
+    std::string line = name + (claim.empty() ? ": claims no model" : ": claims " + claim);  // a row with another k, say
+    if (unit.spec == "soft:ieee") line = unit.name + ": IEEE 754 arithmetic, no hardware";
+    result.evidence(line);
+    return line;
+}
+
+}  // namespace
 
 std::string evidence_of(const std::vector<MatrixUnit>& units, const std::vector<ProductTypes>& types, Result& result) {
     std::string text;
     for (const MatrixUnit& unit : units) {
         for (const ProductTypes& type : types) {
-            std::string line = evidence_of(unit, type);
-            text += (text.empty() ? "" : ". ") + line;
-            result.evidence(std::move(line));
+            text += (text.empty() ? "" : ". ") + evidence_of(unit, type, result);
         }
     }
     return text + ".";

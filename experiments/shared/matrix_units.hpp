@@ -28,10 +28,11 @@ inline constexpr ProductTypes fp16_to_fp16{formats::fp16, formats::fp16};
 float dot(const MatmulBackend& backend, const ProductTypes& types, std::span<const float> a, std::span<const float> b,
           float c = 0);
 
-/// "V100, fp16->fp32: recorded: ...": the row of the model table that the unit follows, and what proves it.
-std::string evidence_of(const MatrixUnit& unit, const ProductTypes& types);
+/// "sm_70:mma.fp16.fp32: recorded; recordings of V100": what proves the ordinary values of a row, for a caption. The
+/// result's evidence gets the row's evidence aspect by aspect. Throws std::invalid_argument for a key without a row.
+std::string evidence_of_row(const std::string& key, Result& result);
 
-/// Of all units and types, a sentence each; also added to the result's evidence.
+/// Of all units and types, a sentence each, for a caption; the result's evidence gets them aspect by aspect.
 std::string evidence_of(const std::vector<MatrixUnit>& units, const std::vector<ProductTypes>& types, Result& result);
 
 }  // namespace ulp

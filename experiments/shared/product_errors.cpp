@@ -173,15 +173,8 @@ void accumulators(const RunContext& context, const std::vector<MatrixUnit>& unit
     }
 }
 
-constexpr std::string_view wgmma_fp8 = "sm_90:wgmma.e4m3.fp32";
-constexpr std::string_view tcgen05_fp8 = "sm_100:tcgen05.e4m3.fp32";
-
-std::string evidence_of_row(std::string_view key, Result& result) {
-    const UnitRow& row = find_unit(key);
-    std::string text = fmt::format("{}: {}; {}", row.key(), name_of(row.evidence), row.proof);
-    result.evidence(text);
-    return text;
-}
+constexpr const char* wgmma_fp8 = "sm_90:wgmma.e4m3.fp32";
+constexpr const char* tcgen05_fp8 = "sm_100:tcgen05.e4m3.fp32";
 
 void claim_13_bits(const Operands& operands, const Matrix& product, Result& result) {
     int longer = 0;
@@ -212,9 +205,8 @@ void fp8(const RunContext& context, Result& result) {
                   evidence};
     const auto ieee =
         std::make_shared<MatrixUnit>(MatrixUnit{"fp32 to nearest", "soft:ieee", make_backend("soft:ieee")});
-    std::vector<Multiplier> multipliers = {through("H100", std::string(wgmma_fp8), 0),
-                                           through("H100 promoted", std::string(wgmma_fp8), every),
-                                           through("B200 tcgen05", std::string(tcgen05_fp8), 0)};
+    std::vector<Multiplier> multipliers = {through("H100", wgmma_fp8, 0), through("H100 promoted", wgmma_fp8, every),
+                                           through("B200 tcgen05", tcgen05_fp8, 0)};
     multipliers.push_back({ieee->name, [ieee](const Operands& o) {
                                return matmul(*ieee->backend, {formats::e4m3, formats::fp32}, o.a, o.b);
                            }});
