@@ -149,7 +149,7 @@ void run(const RunContext& context, Result& result) {
     const auto devices = [&](std::int64_t bits) {
         return fine ? Devices{40, 0, 0} : Devices{bits, settings.real("write_noise"), settings.real("read_noise")};
     };
-    const TaskBuilder task = images_task(dense_net({14 * 14, static_cast<Index>(settings.integer("hidden")), 10}), data,
+    const TaskBuilder task = images_task(dense_net({static_cast<Index>(settings.integer("hidden"))}), data,
                                          static_cast<Index>(settings.integer("batch")));
     std::vector<Training> arms;
     std::vector<std::pair<Transfer, std::int64_t>> groups;  // what the arms do

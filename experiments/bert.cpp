@@ -10,8 +10,8 @@
 #include "engine/rounding/step_functions.hpp"
 #include "engine/tensor/random.hpp"
 #include "experiments/shared/sources.hpp"
+#include "experiments/training/blocks.hpp"
 #include "experiments/training/figures.hpp"
-#include "experiments/training/nets.hpp"
 
 namespace ulp {
 namespace {

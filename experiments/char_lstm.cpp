@@ -7,6 +7,7 @@
 
 #include "engine/data/topic_text.hpp"
 #include "engine/files/sha256.hpp"
+#include "engine/layers/recurrent.hpp"
 #include "engine/rounding/step_functions.hpp"
 #include "engine/tensor/random.hpp"
 #include "experiments/framework/files.hpp"

@@ -78,7 +78,7 @@ Study study_of(const RunContext& context, const DataSplit& data) {
     const OptimizerOptions adam{.kind = OptimizerKind::adam, .learning_rate = 0x1p-7};
     study.subjects = {{"dense net",
                        "a plain dense net",
-                       images_task(dense_net({196, 32, 10}), data, 32),
+                       images_task(dense_net({32}), data, 32),
                        {.learning_rate = 0.1, .momentum = 0.9}},
                       {"net with small gradients", "a net with small gradients",
                        images_task(unbalanced_net(8), data, 32, 0x1p-12), adam},

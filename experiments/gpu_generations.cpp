@@ -66,8 +66,7 @@ struct Study {
 };
 
 Training training_of(const RunContext& context, const DataSplit& data, const char* recipe, const std::string& backend) {
-    const NetBuilder net =
-        dense_net({data.train.features(), static_cast<Index>(context.settings.integer("hidden")), data.train.classes});
+    const Layers net = dense_net({static_cast<Index>(context.settings.integer("hidden"))});
     return {.arithmetic = {recipe, recipe_by_name(recipe), backend},
             .task = images_task(net, data, static_cast<Index>(context.settings.integer("batch"))),
             .optimizer = {.learning_rate = 0.05, .momentum = 0.9},

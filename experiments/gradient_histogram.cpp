@@ -290,23 +290,21 @@ void run(const RunContext& context, Result& result) {
     const DataSplit data = load_data(context, result);
     const Settings& settings = context.settings;
     const Arithmetic low{settings.text("recipe") + " on " + backend, recipe_by_name(settings.text("recipe")), backend};
-    const ProbeOptions probing{
-        .widths = {data.train.features(), static_cast<Index>(settings.integer("hidden")), data.train.classes},
-        .batch = static_cast<Index>(settings.integer("batch")),
-        .steps = settings.integer("steps"),
-        .trained = low,
-        .scale = has_control(context, "unscaled") ? 1 : std::ldexp(1.0, binades)};
+    const ProbeOptions probing{.net = dense_net({static_cast<Index>(settings.integer("hidden"))}),
+                               .batch = static_cast<Index>(settings.integer("batch")),
+                               .steps = settings.integer("steps"),
+                               .trained = low,
+                               .scale = has_control(context, "unscaled") ? 1 : std::ldexp(1.0, binades)};
     const auto training_of = [&](const Arithmetic& arithmetic, const TaskBuilder& task) -> Training {
         return {.arithmetic = arithmetic,
                 .task = task,
                 .optimizer = {.learning_rate = settings.real("learning_rate"), .momentum = 0.9},
                 .steps = probing.steps};
     };
-    const Comparison runs =
-        compare(context,
-                {training_of(low, probed_task(probing, data)),
-                 training_of(fp32_arithmetic(), images_task(dense_net(probing.widths), data, probing.batch))},
-                1, {0, 0.6});
+    const Comparison runs = compare(context,
+                                    {training_of(low, probed_task(probing, data)),
+                                     training_of(fp32_arithmetic(), images_task(probing.net, data, probing.batch))},
+                                    1, {0, 0.6});
     const Learned& training = runs.runs[0].front();
     const Learned& reference = runs.runs[1].front();
     const Probes& probes = training.kept<Probes>();

@@ -9,8 +9,8 @@
 #include "experiments/shared/colour_sheet.hpp"
 #include "experiments/shared/gram_matrix.hpp"
 #include "experiments/shared/sources.hpp"
+#include "experiments/training/blocks.hpp"
 #include "experiments/training/figures.hpp"
-#include "experiments/training/nets.hpp"
 #include "experiments/training/partial_convolution.hpp"
 #include "softfloat/round.hpp"
 

@@ -183,16 +183,16 @@ Planes convolved(const IntegerWeights& weights, const Planes& x, double scale) {
 }
 
 /// What the three layers see: the image, and the results of the two pools.
-constexpr std::size_t layers = 3;
-using Thresholds = std::array<double, layers>;
+constexpr std::size_t layer_count = 3;
+using Thresholds = std::array<double, layer_count>;
 
 struct IntegerNet {
     IntegerWeights conv1, conv2, fc1;
 
-    explicit IntegerNet(const DigitCnn& net)
-        : conv1(net.conv1.weight->value, net.conv1.bias->value),
-          conv2(net.conv2.weight->value, net.conv2.bias->value),
-          fc1(net.fc1.weight->value, net.fc1.bias->value) {}
+    explicit IntegerNet(Model& model)
+        : conv1(model["conv1.weight"].value, model["conv1.bias"].value),
+          conv2(model["conv2.weight"].value, model["conv2.bias"].value),
+          fc1(model["fc1.weight"].value, model["fc1.bias"].value) {}
 
     [[nodiscard]] Index label(Planes x, const Thresholds& thresholds) const {
         x = convolved(conv1, x, thresholds[0] / 127);
@@ -209,14 +209,12 @@ struct IntegerNet {
 // ---- The experiment ----
 
 /// The inputs of the three layers over the calibration images, from the net in fp32.
-std::array<std::vector<float>, layers> activations(const Engine& engine, const DigitCnn& net, const Batch& batch) {
+std::array<std::vector<float>, layer_count> activations(const Engine& engine, const Net& net, const Batch& batch) {
     Tape tape(engine);
     const Var image = images_on(tape, batch.images);
-    const Var first = max_pool2d(relu(net.conv1(planes(image, net.images))), 2);
-    const Var second = max_pool2d(relu(net.conv2(first)), 2);
-    std::array<std::vector<float>, layers> result;
-    const Var seen[] = {image, first, second};
-    for (std::size_t i = 0; i < layers; ++i)
+    const Var seen[] = {image, net.until(image, 3), net.until(image, 6)};  // each pool is the third layer
+    std::array<std::vector<float>, layer_count> result;
+    for (std::size_t i = 0; i < layer_count; ++i)
         result[i].assign(seen[i].value().values().begin(), seen[i].value().values().end());
     return result;
 }
@@ -229,21 +227,21 @@ struct Quantisation {
     std::vector<Magnitudes> magnitudes;  // of the last calibration
 };
 
-Quantisation quantise(const Engine& engine, const DigitCnn& net, const DataSplit& data,
+Quantisation quantise(const Engine& engine, const Net& net, Model& model, const DataSplit& data,
                       const std::function<std::vector<Index>(std::int64_t)>& order, double shrink) {
     Quantisation q;
     q.fp32 = accuracy(engine, net, data.test);
-    const IntegerNet integer(net);
-    std::array<std::vector<float>, layers> seen;
+    const IntegerNet integer(model);
+    std::array<std::vector<float>, layer_count> seen;
     Index taken = 0;
     for (std::size_t c = 0; c < batch_counts.size(); ++c) {
         for (; taken < batch_counts[c]; ++taken) {
             const auto more = activations(engine, net, batch_of(data.train, order(taken)));
-            for (std::size_t i = 0; i < layers; ++i) seen[i].insert(seen[i].end(), more[i].begin(), more[i].end());
+            for (std::size_t i = 0; i < layer_count; ++i) seen[i].insert(seen[i].end(), more[i].begin(), more[i].end());
         }
         q.magnitudes = {seen.begin(), seen.end()};
         for (std::size_t m = 0; m < methods.size(); ++m) {
-            for (std::size_t i = 0; i < layers; ++i)
+            for (std::size_t i = 0; i < layer_count; ++i)
                 q.thresholds[c][m][i] = shrink * threshold_of(methods[m], q.magnitudes[i]);
             Index right = 0;
             for (Index image = 0; image < data.test.size(); ++image) {
@@ -263,10 +261,10 @@ TaskBuilder quantised_task(const RunContext& context, const DataSplit& data) {
     const double shrink = has_control(context, "saturate") ? 1.0 / 32 : 1;
     const Index size = std::min(static_cast<Index>(context.settings.integer("batch")), data.train.size());
     return [=, &data](Model& model, std::uint64_t seed) {
-        const DigitCnn net(model, shape_of(data.train), 8, 16);
+        const Net net(model, digit_cnn(8, 16), shape_of(data.train), data.train.classes);
         Task task = images_task([net](Model&) { return net; }, data, size)(model, seed);
-        task.measure = [=, &data](const Engine& engine, Learned& learned) {
-            learned.more = quantise(engine, net, data, batches(data.train.size(), size, seed), shrink);
+        task.measure = [=, &data, &model](const Engine& engine, Learned& learned) {
+            learned.more = quantise(engine, net, model, data, batches(data.train.size(), size, seed), shrink);
         };
         return task;
     };

@@ -86,7 +86,7 @@ Study study_of(const RunContext& context, const DataSplit& data) {
     const double weight = std::ldexp(1.0, static_cast<int>(settings.integer("loss_exponent")));
     const TaskBuilder unbalanced =
         images_task(unbalanced_net(static_cast<int>(settings.integer("feature_exponent"))), data, 32, weight);
-    const TaskBuilder ordinary = images_task(dense_net({196, 32, 10}), data, 32);
+    const TaskBuilder ordinary = images_task(dense_net({32}), data, 32);
     Study study;
     std::vector<Training> arms;
     std::vector<Runs*> owners;

@@ -173,7 +173,7 @@ Study study_of(const RunContext& context, const DataSplit& data) {
     for (int exponent = study.first_exponent; exponent <= study.last_exponent; ++exponent) {
         add(std::ldexp(1.0, exponent), signs);
     }
-    add(0x1p-8, images_task(dense_net({196, 32, 10}), data, 32));
+    add(0x1p-8, images_task(dense_net({32}), data, 32));
     study.runs = compare(context, arms, context.settings.integer("seeds"));
     return study;
 }

@@ -5,6 +5,7 @@
 #include "experiments/framework/experiment.hpp"
 #include "experiments/shared/byte_planner.hpp"
 #include "experiments/shared/sources.hpp"
+#include "experiments/training/blocks.hpp"
 #include "experiments/training/nets.hpp"
 #include "experiments/training/training.hpp"
 
@@ -87,7 +88,7 @@ constexpr std::int64_t published_fp16_batch = 1000;
 
 void claim_planner(const RunContext& context, Result& result) {
     const std::string step = cite(sources::paperspace, "batch_size of 590 for a float32 or 1000 for a float16");
-    const CnnPlan plan{420, 1000};
+    const NetPlan plan{digit_cnn(420, 1000)};
     result.claim("cnn_parameters", cite(sources::paperspace, "Simple CNN with 420 and 1000 channels"),
                  "The net has 4,275,210 parameters.", "4275210", fmt::format("{}", plan.parameters()));
     result.claim("cnn_batch_ratio", step, "A batch of 1000 instead of 590 is 1.695 times as large.", "1.695",
@@ -106,7 +107,7 @@ void claim_planner(const RunContext& context, Result& result) {
 }
 
 void figure_batch(const RunContext& context, Result& result) {
-    const CnnPlan plan{420, 1000};
+    const NetPlan plan{digit_cnn(420, 1000)};
     Figure figure{
         "batch", "How large a batch fits: the net with 420 and 1000 channels",
         "Peak of a training step in GiB, planned: parameters, gradients, Adam, what autograd keeps, and the "
@@ -211,20 +212,15 @@ Measured measure_bert(const std::string& recipe, Index batch) {
 /// The small net with the article's layers, 8 and 16 channels.
 Measured measure_cnn(const std::string& recipe, Index batch) {
     return measure(recipe, [&](Model& model) {
-        const Conv2d conv1(model, "conv1", 1, 8, 3, {.padding = 1});
-        const Conv2d conv2(model, "conv2", 8, 16, 3, {.padding = 1});
-        const Linear dense(model, "dense", 16 * 7 * 7, 10);
-        return [=](Tape& tape) {
+        return [=, net = Net(model, digit_cnn(8, 16), {1, 28, 28}, 10)](Tape& tape) {
             const Var x = tape.input(images(batch, 28));
-            const Var pooled = max_pool2d(relu(conv2(max_pool2d(relu(conv1(x)), 2))), 2);
-            return cross_entropy(dense(reshape(pooled, {batch, 16 * 7 * 7})),
-                                 std::vector<int>(static_cast<std::size_t>(batch), 3));
+            return cross_entropy(net(x), std::vector<int>(static_cast<std::size_t>(batch), 3));
         };
     });
 }
 
 void claim_trainer(Result& result) {
-    const CnnPlan plan{8, 16};
+    const NetPlan plan{digit_cnn(8, 16)};
     for (const auto& [recipe, low] : {std::pair{"fp32", 4}, {"mixed_fp16", 2}}) {
         const Measured measured = measure_cnn(recipe, 4);
         result.claim(fmt::format("trainer_{}", recipe),

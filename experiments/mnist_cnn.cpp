@@ -29,7 +29,7 @@ DataSplit load_data(const RunContext& context, Result& result) {
 /// What the article's net takes, 420 and 1000 channels on 28 x 28 pixels: counted as this project's trainer holds it.
 void planner(Result& result) {
     const std::string place = cite(sources::paperspace, "Code walkthrough: steps 8 and 11");
-    const CnnPlan plan{420, 1000};
+    const NetPlan plan{digit_cnn(420, 1000)};
     result.claim("parameters", place, "The net with 420 and 1000 channels has 4,275,210 parameters.", "4275210",
                  fmt::format("{}", plan.parameters()));
     result.claim("batch_ratio", place, "A card that holds batches of 590 in fp32 holds 1000 in fp16: a ratio of 1.695.",
@@ -65,8 +65,7 @@ void run(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
     const DataSplit data = load_data(context, result);
     const Index batch = std::min(static_cast<Index>(settings.integer("batch")), data.train.size());
-    const NetBuilder net = [&](Model& model) { return DigitCnn(model, shape_of(data.train), 8, 16); };
-    const Training training{.task = images_task(net, data, batch),
+    const Training training{.task = images_task(digit_cnn(8, 16), data, batch),
                             .optimizer = {.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate")},
                             .steps = settings.integer("epochs") * (data.train.size() / batch)};
     const std::vector<Arithmetic> arithmetics = under_control(

@@ -16,6 +16,7 @@ namespace {
 using sources::cite;
 
 constexpr std::string_view levels[] = {"O0", "O1", "O2", "O3"};
+constexpr std::string_view classifiers[] = {"plain", "vgg", "inception", "residual"};
 
 /// O0 in fp32 on soft:ieee, the others on the mixed backend. Under the control O1 and O2 are O3.
 std::vector<Arithmetic> arithmetics_of(const RunContext& context) {
@@ -145,12 +146,12 @@ Figure figure_of_differences(const std::vector<Comparison>& nets, std::string ev
     }
     std::string names;
     for (const Quoted& row : quoted) names += fmt::format("\"{}\" ", row.net);
-    for (const std::string& name : classifier_names()) names += name + " ";
+    for (const std::string_view name : classifiers) names += fmt::format("{} ", name);
     figure.axes = fmt::format("names = '{}'", names);
     return figure;
 }
 
-void classifiers(const RunContext& context, Result& result) {
+void classify(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
     const DataSplit data = generated_digit_split(static_cast<Index>(settings.integer("train_images")),
                                                  static_cast<Index>(settings.integer("test_images")),
@@ -160,11 +161,9 @@ void classifiers(const RunContext& context, Result& result) {
     const std::string place = cite(sources::amp_slides, "Same accuracy as FP32, with no hyperparameter changes");
     std::vector<Comparison> nets;
     std::string evidence;
-    for (std::size_t i = 0; i < classifier_names().size(); ++i) {
-        const std::string& name = classifier_names()[i];
-        const NetBuilder net = [&](Model& model) {
-            return make_classifier(name, model, shape_of(data.train), static_cast<Index>(settings.integer("hidden")));
-        };
+    for (std::size_t i = 0; i < std::size(classifiers); ++i) {
+        const std::string_view name = classifiers[i];
+        const Layers net = net_by_name(name).layers(static_cast<Index>(settings.integer("hidden")));
         const Training training{
             .task = images_task(net, data, std::min(static_cast<Index>(settings.integer("batch")), data.train.size())),
             .optimizer = {.learning_rate = settings.real("learning_rate"), .momentum = 0.9},
@@ -189,7 +188,7 @@ void classifiers(const RunContext& context, Result& result) {
 
 void run(const RunContext& context, Result& result) {
     regression(context, result);
-    classifiers(context, result);
+    classify(context, result);
 }
 
 }  // namespace

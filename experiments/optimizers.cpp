@@ -138,8 +138,8 @@ using Shares = std::vector<double>;
 /// the clip in each step.
 TaskBuilder with_curvature(const DataSplit& data) {
     return [&data](Model& model, std::uint64_t seed) {
-        ImageNet net;
-        Task task = images_task([&net](Model& m) { return net = dense_net({196, 32, 10})(m); }, data, 32)(model, seed);
+        const Net net(model, dense_net({32}), shape_of(data.train), data.train.classes);
+        Task task = images_task([net](Model&) { return net; }, data, 32)(model, seed);
         const auto clipped = std::make_shared<Shares>();
         const auto order = batches(data.train.size(), 32, seed + 1);
         task.after_step = [=, &data](Trainer& trainer, const StepResult& done) {
@@ -177,7 +177,7 @@ Study study_of(const RunContext& context, const DataSplit& data) {
     study.ways = {{"fp32", recipe_by_name("fp32"), backend},
                   {"bf16", under_control(context, recipe_by_name("bf16")), backend},
                   {"fp16", under_control(context, scaled_fp16(0x1p10)), backend}};
-    const TaskBuilder digits = images_task(dense_net({196, 32, 10}), data, 32);
+    const TaskBuilder digits = images_task(dense_net({32}), data, 32);
     std::vector<Training> arms;
     const auto add = [&](const Method& method, const Arithmetic& way) {
         const bool curved = method.options.kind == OptimizerKind::sophia;

@@ -9,8 +9,8 @@
 #include "experiments/shared/average_precision.hpp"
 #include "experiments/shared/colour_sheet.hpp"
 #include "experiments/shared/sources.hpp"
+#include "experiments/training/blocks.hpp"
 #include "experiments/training/figures.hpp"
-#include "experiments/training/nets.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {

@@ -7,8 +7,8 @@
 
 #include "engine/data/sounds.hpp"
 #include "experiments/shared/sources.hpp"
+#include "experiments/training/blocks.hpp"
 #include "experiments/training/figures.hpp"
-#include "experiments/training/nets.hpp"
 
 namespace ulp {
 namespace {

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <functional>
 #include <memory>
 
 #include "engine/data/digits.hpp"
@@ -12,6 +11,7 @@
 #include "engine/training/trainer.hpp"
 #include "experiments/commands/command.hpp"
 #include "experiments/framework/files.hpp"
+#include "experiments/training/nets.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {
@@ -34,22 +34,6 @@ struct Options {
     bool counts = false;
     bool why_nan = false;
 };
-
-using Net = std::function<Var(Var)>;
-
-/// A 784-128-10 net, or convolutions of 8 and 16 channels with pools.
-Net make_net(Model& model, const std::string& kind) {
-    if (kind == "mlp") return Mlp(model, {28 * 28, 128, 10});
-    const Conv2d first(model, "conv1", 1, 8, 3, {.padding = 1});
-    const Conv2d second(model, "conv2", 8, 16, 3, {.padding = 1});
-    const Linear last(model, "dense", 16 * 7 * 7, 10);
-    return [first, second, last](Var x) {
-        const Index count = x.dim(0);
-        const Var one = max_pool2d(relu(first(reshape(x, {count, 1, 28, 28}))), 2);
-        const Var two = max_pool2d(relu(second(one)), 2);
-        return last(reshape(two, {count, 16 * 7 * 7}));
-    };
-}
 
 Recipe recipe_of(const Options& options) {
     Recipe recipe;
@@ -121,7 +105,8 @@ void require_sensible(const Options& options) {
 ExitCode train(const Options& options) {
     require_sensible(options);
     Trainer trainer(Engine(recipe_of(options), make_backend(options.backend)), options.seed);
-    const Net net = make_net(trainer.model(), options.net);
+    const NamedNet& named = net_by_name(options.net);
+    const Net net(trainer.model(), named.layers(named.width), {1, 28, 28}, 10);
     trainer.optimize({.learning_rate = options.learning_rate, .momentum = 0.9});
     const DataSplit data = options.mnist.empty() ? generated_digit_split(options.images, 500, 28, options.seed)
                                                  : read_mnist(options.mnist);
@@ -167,9 +152,13 @@ ExitCode train(const Options& options) {
 
 Action declare(OptionParser& app) {
     const auto o = std::make_shared<Options>();
-    app.add_option("--net", o->net, "mlp: 784-128-10; cnn: 3x3 to 8 and 16 channels, pools, 10")
-        .one_of({"mlp", "cnn"})
-        .capture_default_str();
+    std::string nets;
+    std::vector<std::string> names;
+    for (const NamedNet& net : named_nets()) {
+        nets += fmt::format("{}{}: {}", nets.empty() ? "" : "; ", net.name, net.what);
+        names.emplace_back(net.name);
+    }
+    app.add_option("--net", o->net, nets).one_of(names).capture_default_str();
     const DeclaredOption recipe =
         app.add_option("--recipe", o->recipe, "which formats; +ftz and +fused may follow the name")
             .capture_default_str();

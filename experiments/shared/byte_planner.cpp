@@ -1,6 +1,7 @@
 #include "experiments/shared/byte_planner.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 #include <vector>
 
 namespace ulp {
@@ -27,71 +28,92 @@ std::int64_t gpt2_bytes(const Gpt2Plan& plan, std::int64_t bytes_of_a_number, st
            plan.block_matrices * bytes_of_a_matrix_entry + plan.mask_bytes;
 }
 
-std::int64_t CnnPlan::parameters() const {
-    return (9 * channels1 + channels1) + (9 * channels1 * channels2 + channels2) + (49 * channels2 * 10 + 10);
-}
-
 namespace {
 
-/// Numbers of one image at the places of the net; the convolutions' outputs have the sizes of the relus'.
-struct Sizes {
-    std::int64_t image, relu1, pool1, relu2, pool2;
+/// Numbers of one image before and behind a layer.
+struct Stage {
+    LayerKind kind;
+    std::int64_t in;
+    std::int64_t out;
+    bool flattens;  // the layer sees a reshaped copy of `in`
 };
-Sizes sizes_of(const CnnPlan& plan) {
-    return {28 * 28, 28 * 28 * plan.channels1, 14 * 14 * plan.channels1, 14 * 14 * plan.channels2,
-            7 * 7 * plan.channels2};
+std::vector<Stage> stages_of(const NetPlan& plan) {
+    std::vector<Stage> stages;
+    Shape shape = plan.image;
+    for (const Layer& layer : plan.net) {
+        const bool linear = layer.kind == LayerKind::linear;
+        if (!linear && layer.kind != LayerKind::conv && layer.kind != LayerKind::relu &&
+            layer.kind != LayerKind::pool) {
+            throw std::invalid_argument("bytes are planned for convolutions, relus, pools and linear layers only");
+        }
+        const Shape behind = shape_behind(layer, shape, plan.classes);
+        stages.push_back({layer.kind, volume(shape), volume(behind), linear && shape.size() == 3});
+        shape = behind;
+    }
+    return stages;
 }
 
-/// A moment of the step: how many numbers and how many indices of pools are alive.
-struct Moment {
-    std::int64_t numbers;
-    std::int64_t indices;
+/// What is alive in a moment: numbers, and indices of pools.
+struct Alive {
+    std::int64_t numbers = 0;
+    std::int64_t indices = 0;
 };
 
-/// Autograd keeps each convolution's and the dense layer's input, each relu's output, which is the pool's input, and
-/// each pool's indices; a gradient lives until the next one is made of it.
-std::vector<Moment> moments_of(const Sizes& s) {
-    const std::int64_t kept1 = s.image + s.relu1;
-    const std::int64_t kept2 = kept1 + s.pool1 + s.relu2;
-    return {
-        {s.image + 2 * s.relu1, 0},                      // forward: relu 1 beside its input
-        {kept2 + s.relu2, s.pool1},                      // relu 2
-        {kept2 + s.pool2, s.pool1 + s.pool2},            // pool 2
-        {kept2 + s.pool2 + s.relu2, s.pool1 + s.pool2},  // backward: pool 2
-        {kept2 + 2 * s.relu2, s.pool1},                  // relu 2
-        {kept1 + s.pool1 + s.relu2 + s.pool1, s.pool1},  // convolution 2
-        {kept1 + s.pool1 + s.relu1, s.pool1},            // pool 1
-        {kept1 + 2 * s.relu1, 0},                        // relu 1
-    };
+/// What autograd keeps of the stages up to `count`: the input of each convolution and linear layer, each relu's output
+/// (the next layer's input is the same tensor), and each pool's indices.
+Alive kept_by(const std::vector<Stage>& stages, std::size_t count) {
+    Alive kept;
+    for (std::size_t i = 0; i < count; ++i) {
+        const bool after_relu = i > 0 && stages[i - 1].kind == LayerKind::relu;
+        const LayerKind kind = stages[i].kind;
+        if (kind == LayerKind::relu) kept.numbers += stages[i].out;
+        if ((kind == LayerKind::conv || kind == LayerKind::linear) && !after_relu) kept.numbers += stages[i].in;
+        if (kind == LayerKind::pool) kept.indices += stages[i].out;
+    }
+    return kept;
+}
+
+/// A layer's input that nothing keeps lives as long as the layer computes.
+std::int64_t input_beside(const std::vector<Stage>& stages, std::size_t i) {
+    const LayerKind kind = stages[i].kind;
+    const bool keeps_own = kind == LayerKind::conv || kind == LayerKind::linear;
+    const bool kept = keeps_own || i == 0 || stages[i - 1].kind == LayerKind::relu;
+    return kept ? 0 : stages[i].in;
 }
 
 }  // namespace
 
-std::int64_t CnnPlan::training_bytes(std::int64_t batch, std::int64_t low) const {
+std::int64_t NetPlan::training_bytes(std::int64_t batch, std::int64_t low) const {
     constexpr std::int64_t index = 8;     // bytes
     constexpr std::int64_t adam = 4 * 4;  // weight, gradient and two moments in fp32
     const std::int64_t copies = low < 4 ? low : 0;
+    const std::vector<Stage> stages = stages_of(*this);
     std::int64_t peak = 0;
-    for (const Moment& moment : moments_of(sizes_of(*this))) {
-        peak = std::max(peak, moment.numbers * low + moment.indices * index);
+    const auto moment = [&](const Alive& kept, std::int64_t others) {
+        peak = std::max(peak, (kept.numbers + others) * low + kept.indices * index);
+    };
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+        const bool keeps_out = stages[i].kind == LayerKind::relu;
+        moment(kept_by(stages, i + 1), input_beside(stages, i) + (keeps_out ? 0 : stages[i].out));  // forward
+        // Backward: the gradient of the result lives until the operand's is made of it; the image has none.
+        moment(kept_by(stages, i + 1), stages[i].out + (i > 0 ? stages[i].in : 0));
     }
     return parameters() * (adam + copies) + batch * peak;
 }
 
-std::int64_t CnnPlan::largest_batch(std::int64_t bytes, std::int64_t low) const {
+std::int64_t NetPlan::largest_batch(std::int64_t bytes, std::int64_t low) const {
     const std::int64_t fixed = training_bytes(0, low);
     return std::max<std::int64_t>(0, (bytes - fixed) / (training_bytes(1, low) - fixed));
 }
 
-std::int64_t CnnPlan::tape_bytes(std::int64_t batch, std::int64_t low) const {
-    const Sizes s = sizes_of(*this);
+std::int64_t NetPlan::tape_bytes(std::int64_t batch, std::int64_t low) const {
     const bool mixed = low < 4;
-    // Image, convolution, relu, pool, twice; the reshaped pool; logits; in fp32 always: the loss, and in the mixed
-    // recipe the logits' cast and the scaled loss.
-    const std::int64_t numbers = batch * (s.image + 2 * s.relu1 + s.pool1 + 2 * s.relu2 + 2 * s.pool2 + 10);
-    const std::int64_t wide = 1 + (mixed ? batch * 10 + 1 : 0);
+    std::int64_t numbers = volume(image);
+    for (const Stage& stage : stages_of(*this)) numbers += stage.out + (stage.flattens ? stage.in : 0);
+    // In fp32 always: the loss, and in the mixed recipe the logits' cast and the scaled loss.
+    const std::int64_t wide = 1 + (mixed ? batch * classes + 1 : 0);
     // Weight and gradient in the low format, Adam's two moments in fp32, and masters where the weights are low.
-    return parameters() * (2 * low + 8 + (mixed ? 4 : 0)) + numbers * low + wide * 4;
+    return parameters() * (2 * low + 8 + (mixed ? 4 : 0)) + batch * numbers * low + wide * 4;
 }
 
 }  // namespace ulp

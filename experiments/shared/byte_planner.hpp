@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "experiments/training/net.hpp"
+
 namespace ulp {
 
 /// GPT-2 (Radford et al., 2019), the small one: vocabulary 50257, 1024 places, width 768, 12 blocks.
@@ -17,12 +19,14 @@ Gpt2Plan gpt2_plan();
 /// What Transformers' get_memory_footprint adds up: parameters and buffers. The scalars have the parameters' format.
 std::int64_t gpt2_bytes(const Gpt2Plan& plan, std::int64_t bytes_of_a_number, std::int64_t bytes_of_a_matrix_entry);
 
-/// Two 3 x 3 convolutions with relu and 2 x 2 max pools on 28 x 28 images, and a dense layer for ten classes.
-struct CnnPlan {
-    std::int64_t channels1;
-    std::int64_t channels2;
+/// A net of convolutions, relus, pools and linear layers, one behind the other. Throws std::invalid_argument for
+/// others.
+struct NetPlan {
+    Layers net;
+    Shape image = {1, 28, 28};
+    Index classes = 10;
 
-    [[nodiscard]] std::int64_t parameters() const;
+    [[nodiscard]] std::int64_t parameters() const { return parameters_of(net, image, classes); }
 
     /// The peak of one training step with Adam as PyTorch's autograd makes it; `low` is the size of a number in
     /// activations: 4 in fp32, 2 under autocast, which also keeps fp16 copies of the weights. Workspaces left out.

@@ -6,7 +6,7 @@
 
 #include "engine/data/shapes.hpp"
 #include "experiments/shared/average_precision.hpp"
-#include "experiments/training/nets.hpp"
+#include "experiments/training/blocks.hpp"
 
 namespace ulp {
 

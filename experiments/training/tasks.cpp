@@ -28,6 +28,13 @@ TaskBuilder images_task(const NetBuilder& net, const DataSplit& data, Index batc
     };
 }
 
+TaskBuilder images_task(const Layers& net, const DataSplit& data, Index batch, double loss_weight) {
+    const NetBuilder builder = [net, &data](Model& model) {
+        return Net(model, net, shape_of(data.train), data.train.classes);
+    };
+    return images_task(builder, data, batch, loss_weight);
+}
+
 namespace {
 
 struct Reverser {

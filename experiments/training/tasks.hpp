@@ -1,8 +1,8 @@
 // What several experiments let nets learn: to tell images apart, and to reverse sequences.
 #pragma once
 
+#include "experiments/training/nets.hpp"
 #include "experiments/training/parity.hpp"
-#include "experiments/training/small_nets.hpp"
 #include "experiments/training/training.hpp"
 
 namespace ulp {
@@ -13,6 +13,7 @@ double last_tenth(const std::vector<double>& losses);
 /// The net tells images apart; the loss is the mean cross entropy times `loss_weight`. Scores: accuracy on the test
 /// set; mean loss of the last tenth of the steps.
 TaskBuilder images_task(const NetBuilder& net, const DataSplit& data, Index batch, double loss_weight = 1);
+TaskBuilder images_task(const Layers& net, const DataSplit& data, Index batch, double loss_weight = 1);
 inline constexpr std::size_t test_accuracy = 0;
 inline const ScoreText accuracy_text{"right on the test set", "%", 100, 1};
 

@@ -1,7 +1,7 @@
 // The training harness: an experiment that trains describes its trainings here, and only the harness makes steps,
 // watches and evaluations.
 //
-//     const Training training{.task = images_task(dense_net({196, 32, 10}), data, 32),
+//     const Training training{.task = images_task(dense_net({32}), data, 32),
 //                             .optimizer = {.learning_rate = 0.1},
 //                             .steps = 200};
 //     const Comparison runs = compare(context, {fp32_arithmetic(), ...}, training, seeds);       // comparison.hpp

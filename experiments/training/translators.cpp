@@ -7,7 +7,7 @@
 #include <memory>
 #include <stdexcept>
 
-#include "experiments/training/nets.hpp"
+#include "experiments/training/blocks.hpp"
 
 namespace ulp {
 

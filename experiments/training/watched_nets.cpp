@@ -5,7 +5,7 @@
 #include "engine/data/digits.hpp"
 #include "engine/data/topic_text.hpp"
 #include "engine/tensor/random.hpp"
-#include "experiments/training/nets.hpp"
+#include "experiments/training/blocks.hpp"
 #include "experiments/training/tasks.hpp"
 #include "softfloat/functions/quick_exp_log.hpp"
 
@@ -98,9 +98,6 @@ std::vector<WatchedNet> train_watched_nets(const RunContext& context, const Watc
     const OptimizerOptions adam{.kind = OptimizerKind::adam, .learning_rate = 3e-3};
     const DataSplit data{generated_digits({.count = 1600, .side = 14, .seed = context.seed}), {}};
     const std::string text = generated_text(20000, context.seed);
-    const ImageShape shape = shape_of(data.train);
-    const NetBuilder plain = [=](Model& model) { return DigitCnn(model, shape, 8, 16); };
-    const NetBuilder normalised = [=](Model& model) { return make_classifier("plain", model, shape, 8); };
     std::vector<Training> arms;
     const auto add = [&](const char* name, const TaskBuilder& task, const OptimizerOptions& optimizer) {
         arms.push_back({.arithmetic = {name, recipe_by_name("fp32"), "soft:ieee"},
@@ -108,8 +105,8 @@ std::vector<WatchedNet> train_watched_nets(const RunContext& context, const Watc
                         .optimizer = optimizer,
                         .steps = options.steps});
     };
-    add("cnn", images_task(plain, data, 32), momentum);
-    add("normalised_cnn", images_task(normalised, data, 32), momentum);
+    add("cnn", images_task(digit_cnn(8, 16), data, 32), momentum);
+    add("normalised_cnn", images_task(net_by_name("plain").layers(8), data, 32), momentum);
     add("lstm", text_task(text, recurrent), adam);
     add("transformer", text_task(text, transformer), adam);
     const Comparison runs = compare(context, arms, 1, part);

@@ -6,8 +6,7 @@ namespace ulp {
 namespace {
 
 /// One forward and backward pass with these weights, the loss times `scale`; nothing is updated.
-Histograms probe(Engine engine, const std::vector<Index>& widths, const Model& weights, const Batch& batch,
-                 double scale) {
+Histograms probe(Engine engine, const NetBuilder& build, const Model& weights, const Batch& batch, double scale) {
     Histograms histograms(std::size(watched));
     engine.loss_scale = scale;
     engine.tap = [&](const TapEvent& event) {
@@ -16,7 +15,7 @@ Histograms probe(Engine engine, const std::vector<Index>& widths, const Model& w
         }
     };
     Model model(engine.recipe, 0);
-    const Mlp net(model, widths);
+    const ImageNet net = build(model);
     for (std::size_t i = 0; i < weights.parameters().size(); ++i) {
         model.parameters()[i].value = weights.parameters()[i].updated();
         model.parameters()[i].value.round_to_format(engine.recipe.weights);
@@ -28,15 +27,14 @@ Histograms probe(Engine engine, const std::vector<Index>& widths, const Model& w
 }
 
 /// Probes before the step, at four places of the training.
-void look(const ProbeOptions& options, const Model& weights, const Batch& batch, std::int64_t step, Probes& probes) {
+void look(const ProbeOptions& options, const NetBuilder& build, const Model& weights, const Batch& batch,
+          std::int64_t step, Probes& probes) {
     const std::int64_t last = options.steps - 1;
     if (step != 0 && step != options.steps / 8 && step != options.steps / 2 && step != last) return;
-    const auto in_fp32 = [&](double scale) {
-        return probe(Engine("fp32", "soft:ieee"), options.widths, weights, batch, scale);
-    };
+    const auto in_fp32 = [&](double scale) { return probe(Engine("fp32", "soft:ieee"), build, weights, batch, scale); };
     const auto as_trained = [&](double scale) {
         const Arithmetic& trained = options.trained;
-        return probe(Engine(trained.recipe, make_backend(trained.backend)), options.widths, weights, batch, scale);
+        return probe(Engine(trained.recipe, make_backend(trained.backend)), build, weights, batch, scale);
     };
     probes.snapshots.push_back({step, in_fp32(1)});
     if (step != last) return;
@@ -49,11 +47,14 @@ void look(const ProbeOptions& options, const Model& weights, const Batch& batch,
 
 TaskBuilder probed_task(const ProbeOptions& options, const DataSplit& data) {
     return [options, &data](Model& model, std::uint64_t seed) {
-        Task task = images_task(dense_net(options.widths), data, options.batch)(model, seed);
+        const NetBuilder build = [options, &data](Model& m) {
+            return Net(m, options.net, shape_of(data.train), data.train.classes);
+        };
+        Task task = images_task(build, data, options.batch)(model, seed);
         const auto probes = std::make_shared<Probes>();
         const auto order = batches(data.train.size(), options.batch, seed);
         task.loss = [=, &data, &model, loss = task.loss](Tape& tape, std::int64_t step) {
-            look(options, model, batch_of(data.train, order(step)), step, *probes);
+            look(options, build, model, batch_of(data.train, order(step)), step, *probes);
             return loss(tape, step);
         };
         keep(task, probes);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "experiments/shared/binade_histogram.hpp"
+#include "experiments/training/nets.hpp"
 #include "experiments/training/training.hpp"
 
 namespace ulp {
@@ -49,7 +50,7 @@ struct Probes {
 };
 
 struct ProbeOptions {
-    std::vector<Index> widths;  // of the net: two linear layers with relu between them
+    Layers net;  // two linear layers with relu between them
     Index batch = 64;
     std::int64_t steps = 0;
     Arithmetic trained;  // as the net trains

@@ -4,6 +4,7 @@
 #include "experiments/framework/experiment.hpp"
 #include "experiments/shared/byte_planner.hpp"
 #include "experiments/shared/roofline_model.hpp"
+#include "experiments/training/nets.hpp"
 
 using namespace ulp;
 
@@ -21,13 +22,14 @@ TEST_CASE("published_numbers: all that is arithmetic holds, the rest says what i
 TEST_CASE("the planner counts GPT-2 and small nets") {
     const Gpt2Plan plan = gpt2_plan();
     CHECK(gpt2_bytes(plan, 1, 1) == plan.parameters + plan.scalars + plan.mask_bytes);
-    const CnnPlan small{8, 16};
+    const NetPlan small{digit_cnn(8, 16)};
     CHECK(small.parameters() == 80 + 1168 + 7850);
     // One more image than the largest batch does not fit, the largest does.
     const std::int64_t batch = small.largest_batch(1 << 26, 2);
     CHECK(small.training_bytes(batch, 2) <= 1 << 26);
     CHECK(small.training_bytes(batch + 1, 2) > 1 << 26);
     CHECK(small.largest_batch(0, 2) == 0);
+    CHECK_THROWS_AS((void)NetPlan{net_by_name("residual").layers(8)}.training_bytes(1, 4), std::invalid_argument);
 }
 
 TEST_CASE("products are refused with the reason") {

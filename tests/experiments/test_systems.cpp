@@ -23,19 +23,29 @@ TEST_CASE("the replica's histogram is not moved by three binades where the scale
     CHECK(median_exponent(published_replica(20000, 8, 1)) == median_exponent(plain) + 3);
 }
 
-TEST_CASE("the full digit net has the source's number of parameters, and every classifier runs at odd sizes") {
+TEST_CASE("nets have the parameters that their descriptions count, the source's digit net among them") {
     Model model(recipe_by_name("fp32"), 1);
-    const DigitCnn net(model, {1, 28, 10}, 420, 1000);
+    const Layers full = digit_cnn(420, 1000);
+    const Net net(model, full, {1, 28, 28}, 10);
     CHECK(model.parameter_count() == 4275210);
-    CHECK(count_parameters(model, "conv1") == 420 * 9 + 420);
-    for (const std::string& name : classifier_names()) {
+    CHECK(parameters_of(full, {1, 28, 28}, 10) == 4275210);
+    CHECK(parameters_of(full.front(), {1, 28, 28}, 10) == 420 * 9 + 420);
+    CHECK_THROWS_AS(Net(model, full, {784}, 10), std::invalid_argument);
+    for (const NamedNet& named : named_nets()) {
         Engine engine("mixed_fp16", "soft:h100");
         Model small(engine.recipe, 1);
-        const ImageNet classifier = make_classifier(name, small, {3, 12, 10}, 4);
+        const Layers layers = named.layers(4);
+        const Net classifier(small, layers, {3, 12, 12}, 10);
+        CHECK(parameters_of(layers, {3, 12, 12}, 10) == small.parameter_count());
         Tape tape(engine);
         CHECK(classifier(images_on(tape, Matrix::Zero(2, 3 * 144))).shape() == Shape{2, 10});
     }
-    CHECK_THROWS_AS(make_classifier("lenet", model, {3, 12, 10}, 4), std::invalid_argument);
+    Model block(recipe_by_name("fp32"), 1);
+    const Net transformer(block, image_transformer(1), {1, 14, 14}, 10);
+    CHECK(parameters_of(image_transformer(1), {1, 14, 14}, 10) == block.parameter_count());
+    CHECK_THROWS_WITH_AS((void)net_by_name("lenet"),
+                         "no net \"lenet\"; there are mlp, cnn, plain, vgg, inception, residual",
+                         std::invalid_argument);
 }
 
 TEST_CASE("runs side by side give what runs in turn give, and pass on the first error") {

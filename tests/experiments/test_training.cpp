@@ -48,7 +48,7 @@ TEST_CASE("means of windows leave out what is not finite, and a window that is n
 struct Digits {
     DataSplit data = generated_digit_split(200, 50, 14, 3);
     Training training{.arithmetic = {"fp16", recipe_by_name("mixed_fp16"), "soft:h100"},
-                      .task = images_task(dense_net({196, 8, 10}), data, 20),
+                      .task = images_task(dense_net({8}), data, 20),
                       .optimizer = {.learning_rate = 0.1, .momentum = 0.9},
                       .steps = 6,
                       .decay = true};
