@@ -1,57 +1,100 @@
-# Installation in two parts: `runtime` is the program with its manual, `dev` the libraries with their headers, a CMake
-# package (cmake/ulplabConfig.cmake.in) and pkg-config files.
+# Installation in three parts: `runtime` is the program with its manual, `shared` the shared libraries, `dev` the headers,
+# the static libraries, a CMake package (cmake/ulplabConfig.cmake.in) and pkg-config files.
 #
-# Headers go below include/ulplab/, which is what the packages put on the include path: `#include "softfloat/text.hpp"`
-# means the same in this tree and outside it, and the common words softfloat, engine and gpu are not claimed for
-# everyone in /usr/include.
+# A user includes <ulplab/softfloat/text.hpp>, or all with <ulplab/ulplab.hpp>. So that the prefix's include folder alone
+# must be on the path, and the common words softfloat, engine and gpu are claimed for no one in /usr/include, installed
+# headers include each other by these names too (cmake/InstallHeaders.cmake).
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-set(ULPLAB_INSTALL_INCLUDE ${CMAKE_INSTALL_INCLUDEDIR}/ulplab)
 set(ULPLAB_INSTALL_CMAKE ${CMAKE_INSTALL_LIBDIR}/cmake/ulplab)
 
 # From the folder of the pkg-config files up to the prefix, so that they hold in whatever folder the tree is put.
 file(RELATIVE_PATH ULPLAB_PC_UP /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 
-# Not for users: the bodies of softfloat's kernels, which want the flags of their instruction sets.
+# Not for users: the kernels, and what only they need. Their declarations have hidden visibility.
 set(ULPLAB_PRIVATE_HEADERS
-  "/array/(kernels/|make_plan|stages)[a-z0-9_]*\\.hpp$|/vector/(two_sum|vec_)[a-z0-9_]*\\.hpp$|/gemm_kernels/(aligned|kernels_|make_kernels|pack)[a-z0-9_]*\\.hpp$")
+  "/(kernels|gemm_kernels)/|/array/(make_plan|stages)\\.hpp$|/vector/(two_sum|vec_)[a-z0-9_]*\\.hpp$")
 
-# ulplab_install_library(NAME SUMMARY TEXT [PC_REQUIRES TEXT] [PC_LIBS TEXT]): installs ulplab_NAME, the public headers of
-# the folder NAME, and NAME's CMake targets and pkg-config file.
+# ulplab_shared_library(NAME): the shared library ulplab_NAME_shared, from the objects of the static one. It exports the
+# public names of namespace ulp alone (cmake/exports.map).
+function(ulplab_shared_library name)
+  set(static ulplab_${name})
+  set(shared ulplab_${name}_shared)
+  set_target_properties(${static} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  # Nobody replaces single functions of the library from outside: calls within it may be inlined.
+  target_compile_options(${static} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-semantic-interposition>)
+  add_library(${shared} SHARED $<TARGET_OBJECTS:${static}>)
+  set(exports ${PROJECT_SOURCE_DIR}/cmake/exports.map)
+  set_target_properties(${shared} PROPERTIES OUTPUT_NAME ${static} LINKER_LANGUAGE CXX LINK_DEPENDS ${exports}
+    VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} INSTALL_RPATH "$ORIGIN")
+  target_link_options(${shared} PRIVATE LINKER:--version-script=${exports} LINKER:-Bsymbolic-functions)
+  # What its headers include is linked publicly; the rest is its own.
+  get_target_property(libraries ${static} INTERFACE_LINK_LIBRARIES)
+  foreach(library IN LISTS libraries)
+    if(library MATCHES "^ulplab::(.*)$")
+      target_link_libraries(${shared} PUBLIC ulplab_${CMAKE_MATCH_1}_shared)
+    elseif(library MATCHES "^(Eigen3|OpenMP)::")
+      target_link_libraries(${shared} PUBLIC ${library})
+    elseif(library MATCHES "::")
+      target_link_libraries(${shared} PRIVATE ${library})
+    endif()
+  endforeach()
+endfunction()
+
+# ulplab_install_pc(NAME LIBRARY SUMMARY REQUIRES LIBS): the pkg-config file ulplab-NAME.pc.
+function(ulplab_install_pc PC_NAME PC_LIBRARY PC_SUMMARY PC_REQUIRES PC_LIBS)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/ulplab.pc.in ${PROJECT_BINARY_DIR}/ulplab-${PC_NAME}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/ulplab-${PC_NAME}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
+endfunction()
+
+# ulplab_install_library(NAME SUMMARY TEXT [PC_REQUIRES TEXT] [PC_LIBS TEXT] [SHARED] [PC_SHARED_REQUIRES TEXT]): installs
+# ulplab_NAME, the public headers of the folder NAME, and NAME's CMake targets and pkg-config file; with SHARED the shared
+# library beside it, ulplab::NAME_shared and ulplab-NAME-shared.
 function(ulplab_install_library name)
-  cmake_parse_arguments(ARG "" "SUMMARY;PC_REQUIRES;PC_LIBS" "" ${ARGN})
+  cmake_parse_arguments(ARG "SHARED" "SUMMARY;PC_REQUIRES;PC_LIBS;PC_SHARED_REQUIRES" "" ${ARGN})
   set(target ulplab_${name})
-  file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${name}/*.hpp)
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/${name}/*.hpp)
   list(FILTER headers EXCLUDE REGEX "${ULPLAB_PRIVATE_HEADERS}")
-  # Those that need Eigen stand apart: softfloat itself depends on nothing, so they are not verified alone.
-  set(eigen_headers ${headers})
-  list(FILTER eigen_headers INCLUDE REGEX "/softfloat/.*eigen\\.hpp$")
-  list(FILTER headers EXCLUDE REGEX "/softfloat/.*eigen\\.hpp$")
-  target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${headers}
-    FILE_SET eigen TYPE HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${eigen_headers})
-  # `cmake --build build/release --target all_verify_interface_header_sets` compiles each header alone.
-  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} VERIFY_INTERFACE_HEADER_SETS ON
-    INTERFACE_HEADER_SETS_TO_VERIFY HEADERS)
-  # Code in headers is compiled by the user: the options that decide bits go with it (cmake/UlplabTargets.cmake).
-  target_compile_features(${target} PUBLIC cxx_std_20)
-  target_compile_options(${target} INTERFACE
-    $<INSTALL_INTERFACE:$<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>>)
-  target_compile_definitions(${target} INTERFACE $<INSTALL_INTERFACE:EIGEN_FAST_MATH=0>)
+  install(CODE "
+    set(ulplab_source \"${PROJECT_SOURCE_DIR}\")
+    set(ulplab_headers \"${headers}\")
+    set(ulplab_destination \"${CMAKE_INSTALL_INCLUDEDIR}/ulplab\")
+    include(\"${PROJECT_SOURCE_DIR}/cmake/InstallHeaders.cmake\")" COMPONENT dev)
 
-  install(TARGETS ${target} EXPORT ulplab-${name}
+  # `cmake --build build/release --target all_verify_interface_header_sets` compiles each header alone, but for those of
+  # softfloat that need Eigen: softfloat itself depends on nothing.
+  list(FILTER headers EXCLUDE REGEX "^softfloat/.*eigen\\.hpp$")
+  list(TRANSFORM headers PREPEND ${PROJECT_SOURCE_DIR}/)
+  add_library(${target}_headers INTERFACE)
+  target_link_libraries(${target}_headers INTERFACE ${target})
+  target_sources(${target}_headers INTERFACE FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${headers})
+  set_target_properties(${target}_headers PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
+
+  set(targets ${target})
+  if(ARG_SHARED)
+    ulplab_shared_library(${name})
+    list(APPEND targets ${target}_shared)
+    ulplab_install_pc(${name}-shared -lulplab_${name} "${ARG_SUMMARY} (shared library)" "${ARG_PC_SHARED_REQUIRES}" "")
+  endif()
+  # By file name: -l would find the shared library first.
+  ulplab_install_pc(${name} -l:libulplab_${name}.a "${ARG_SUMMARY}" "${ARG_PC_REQUIRES}" "${ARG_PC_LIBS}")
+  foreach(library IN LISTS targets)
+    string(REPLACE ulplab_ "" exported ${library})
+    set_target_properties(${library} PROPERTIES EXPORT_NAME ${exported})
+    target_include_directories(${library} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+    # Code in headers is compiled by the user: the options that decide bits go with it (cmake/UlplabTargets.cmake).
+    target_compile_features(${library} PUBLIC cxx_std_20)
+    target_compile_options(${library} INTERFACE
+      $<INSTALL_INTERFACE:$<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>>)
+    target_compile_definitions(${library} INTERFACE $<INSTALL_INTERFACE:EIGEN_FAST_MATH=0>)
+  endforeach()
+
+  install(TARGETS ${targets} EXPORT ulplab-${name}
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev
-    FILE_SET HEADERS DESTINATION ${ULPLAB_INSTALL_INCLUDE} COMPONENT dev
-    FILE_SET eigen DESTINATION ${ULPLAB_INSTALL_INCLUDE} COMPONENT dev)
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT shared NAMELINK_COMPONENT dev)
   install(EXPORT ulplab-${name} NAMESPACE ulplab:: FILE ulplab-${name}.cmake
     DESTINATION ${ULPLAB_INSTALL_CMAKE} COMPONENT dev)
-
-  set(PC_NAME ${name})
-  set(PC_SUMMARY "${ARG_SUMMARY}")
-  set(PC_REQUIRES "${ARG_PC_REQUIRES}")
-  set(PC_LIBS "${ARG_PC_LIBS}")
-  configure_file(${PROJECT_SOURCE_DIR}/cmake/ulplab.pc.in ${PROJECT_BINARY_DIR}/ulplab-${name}.pc @ONLY)
-  install(FILES ${PROJECT_BINARY_DIR}/ulplab-${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
 endfunction()
 
 # The part of the CMake package that all components share.

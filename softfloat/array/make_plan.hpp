@@ -7,6 +7,7 @@
 #include "softfloat/array/kernels/kernel_table.hpp"
 #include "softfloat/format.hpp"
 
+#pragma GCC visibility push(hidden)
 namespace ulp::array {
 
 template <class Word>
@@ -26,6 +27,8 @@ std::optional<Plan64> make_plan64(const FloatFormat& format, const Context& cont
 
 /// Sets the plan's random numbers to those of the elements from `element` on.
 template <class Word>
-void start_random(BasicRoundingPlan<Word>& plan, const Context& context, std::size_t element);
+[[gnu::visibility("hidden")]] void start_random(BasicRoundingPlan<Word>& plan, const Context& context,
+                                                std::size_t element);
 
 }  // namespace ulp::array
+#pragma GCC visibility pop

@@ -11,6 +11,7 @@
 #include "softfloat/array/make_plan.hpp"
 #include "softfloat/format.hpp"
 
+#pragma GCC visibility push(hidden)
 namespace ulp::array {
 
 /// Elements of a chunk.
@@ -74,3 +75,4 @@ std::optional<Storage> truncated_storage(const FloatFormat& format);
 void plan_operands(RoundingPlan& plan, const FloatFormat& format, const Context& context);
 
 }  // namespace ulp::array
+#pragma GCC visibility pop

@@ -9,6 +9,8 @@ trap 'rm -rf "$work"' EXIT
 fail() { echo "consumer.sh: $1" >&2; exit 1; }
 # quietly COMMAND...: its output only where it fails.
 quietly() { "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; fail "failed: $*"; }; }
+# prints TEXT COMMAND...: the command prints that.
+prints() { [ "$("${@:2}")" = "$1" ] || fail "${*:2} does not print $1"; }
 
 quietly cmake --install "$build" --prefix "$work/first"
 mv "$work/first" "$work/moved"
@@ -29,8 +31,10 @@ wanted="softfloat;engine"
 [ "$has_cuda" != TRUE ] || wanted="$wanted;gpu"
 quietly configure used -DWANTED_VERSION="$version" -DWANTED="$wanted" -DCMAKE_BUILD_TYPE=Release
 quietly cmake --build "$work/used"
-[ "$("$work/used/half")" = "2048 3" ] || fail "half printed $("$work/used/half")"
-[ "$("$work/used/product")" = "3 3" ] || fail "product printed $("$work/used/product")"
+for kind in "" _shared; do
+    prints "2048 3" "$work/used/half$kind"
+    prints "3 3" "$work/used/product$kind"
+done
 [ "$has_cuda" != TRUE ] || [ "$("$work/used/instructions")" = some ] || fail "the gpu library has no instructions"
 grep -q ffp-contract=off "$work/used/build.ninja" || fail "the consumer is compiled without -ffp-contract=off"
 
@@ -41,12 +45,31 @@ refused "requested version \"99\"" -DWANTED=softfloat -DWANTED_VERSION=99
 if command -v pkg-config >/dev/null; then
     PKG_CONFIG_PATH=$(dirname "$(find "$work/moved" -name ulplab-softfloat.pc)")
     export PKG_CONFIG_PATH
-    read -ra flags <<<"$(pkg-config --cflags --libs ulplab-softfloat)"
-    # shellcheck disable=SC2086  # a list of words
-    quietly "$compiler" ${CXXFLAGS:-} -std=c++20 "$source_folder/tests/install/consumer/half.cpp" "${flags[@]}" -o "$work/half"
-    [ "$("$work/half")" = "2048 3" ] || fail "half, by pkg-config, printed $("$work/half")"
+    LD_LIBRARY_PATH=$(dirname "$PKG_CONFIG_PATH")
+    export LD_LIBRARY_PATH
+    for package in ulplab-softfloat ulplab-softfloat-shared; do
+        read -ra flags <<<"$(pkg-config --cflags --libs $package)"
+        # shellcheck disable=SC2086  # a list of words
+        quietly "$compiler" ${CXXFLAGS:-} -std=c++20 "$source_folder/tests/install/consumer/half.cpp" "${flags[@]}" \
+            -o "$work/$package"
+        prints "2048 3" "$work/$package"
+    done
+    if command -v readelf >/dev/null; then
+        readelf -d "$work/ulplab-softfloat-shared" | grep -qF "[libulplab_softfloat.so.${version%.*}]" ||
+            fail "the program does not ask for libulplab_softfloat.so.${version%.*}"
+        ! readelf -d "$work/ulplab-softfloat" | grep -qF ulplab || fail "the static library was not taken"
+    fi
     [ "$(pkg-config --modversion ulplab-engine)" = "$version" ] || fail "pkg-config knows another version"
 fi
+
+# Headers include each other as a user includes them, and each that they include is installed.
+headers=$work/moved/include/ulplab
+! grep -rnE '^#include "' "$headers" || fail "these includes need another folder on the path"
+grep -rhoE '#include <ulplab/[^>]*' "$headers" | sed 's|.*<ulplab/||' | sort -u | while read -r header; do
+    [ -f "$headers/$header" ] || fail "an installed header includes $header, which is not installed"
+done
+
+if command -v nm >/dev/null; then "$source_folder/tests/install/exports.sh" "$work/moved"; fi
 
 # The manual pages are there, one a subcommand, and the installed program writes the same.
 "$work/moved/bin/ulplab" manual --out "$work/pages"

@@ -6,6 +6,7 @@
 
 #include "softfloat/matrix_units/gemm_problem.hpp"
 
+#pragma GCC visibility push(hidden)
 namespace ulp {
 
 struct EigenKernels {
@@ -17,3 +18,4 @@ struct EigenKernels {
 };
 
 }  // namespace ulp
+#pragma GCC visibility pop

@@ -5,6 +5,7 @@
 #include "engine/rounding/rounder.hpp"
 #include "softfloat/matrix_units/gemm_problem.hpp"
 
+#pragma GCC visibility push(hidden)
 namespace ulp {
 
 struct IeeeKernels {
@@ -25,3 +26,4 @@ struct IeeeKernels {
 };
 
 }  // namespace ulp
+#pragma GCC visibility pop

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#pragma GCC visibility push(hidden)
 namespace ulp {
 
 struct ExponentKernels {
@@ -16,3 +17,4 @@ struct ExponentKernels {
 };
 
 }  // namespace ulp
+#pragma GCC visibility pop

@@ -7,6 +7,7 @@
 
 #include "softfloat/array/function.hpp"
 
+#pragma GCC visibility push(hidden)
 namespace ulp::array {
 
 /// How a kernel rounds y, a double near a result, to p bits, on the words of doubles without their sign:
@@ -44,3 +45,4 @@ struct FunctionKernels {
 };
 
 }  // namespace ulp::array
+#pragma GCC visibility pop

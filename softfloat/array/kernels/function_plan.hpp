@@ -7,6 +7,7 @@
 #include "softfloat/context.hpp"
 #include "softfloat/format.hpp"
 
+#pragma GCC visibility push(hidden)
 namespace ulp::array {
 
 /// Nothing for formats whose storage words are not fp32 words (fp32 and tf32 are), and for stochastic rounding, whose
@@ -14,3 +15,4 @@ namespace ulp::array {
 std::optional<FunctionPlan> function_plan(const FloatFormat& format, Rounding rounding);
 
 }  // namespace ulp::array
+#pragma GCC visibility pop

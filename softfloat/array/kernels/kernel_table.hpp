@@ -7,6 +7,7 @@
 #include "softfloat/array/operation.hpp"
 #include "softfloat/array/plan.hpp"
 
+#pragma GCC visibility push(hidden)
 namespace ulp::array {
 
 /// Which exponents a kernel has to care about: what the rounding of magnitudes needs.
@@ -68,3 +69,4 @@ struct KernelTable {
 };
 
 }  // namespace ulp::array
+#pragma GCC visibility pop

@@ -4,9 +4,11 @@
 
 #include "softfloat/array/kernels/kernel_table.hpp"
 
+#pragma GCC visibility push(hidden)
 namespace ulp::array {
 
 /// fp16 -> fp16 in the rounding of the processor's control register.
 extern const ArithmeticKernel native_half_kernels[operations];
 
 }  // namespace ulp::array
+#pragma GCC visibility pop

@@ -5,6 +5,7 @@
 #include <new>
 #include <vector>
 
+#pragma GCC visibility push(hidden)
 namespace ulp::gemm_kernels {
 
 inline constexpr std::size_t cache_line = 64;
@@ -30,3 +31,4 @@ template <class T>
 using AlignedVector = std::vector<T, LineAllocator<T>>;
 
 }  // namespace ulp::gemm_kernels
+#pragma GCC visibility pop

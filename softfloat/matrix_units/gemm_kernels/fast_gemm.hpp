@@ -8,6 +8,7 @@
 #include "softfloat/matrix_units/gemm_kernels/panel.hpp"
 #include "softfloat/matrix_units/model.hpp"
 
+#pragma GCC visibility push(hidden)
 namespace ulp::gemm_kernels {
 
 /// What a thread's packed operands take at most where memory is as usual: little beside the matrices, and in the cache.
@@ -19,3 +20,4 @@ void fast_gemm(const Kernels& kernels, const TensorCoreModel& model, const GemmP
                std::int64_t packed_bytes = usual_packed_bytes);
 
 }  // namespace ulp::gemm_kernels
+#pragma GCC visibility pop

@@ -5,6 +5,7 @@
 #include "softfloat/matrix_units/block_scaled.hpp"
 #include "softfloat/matrix_units/gemm_kernels/panel.hpp"
 
+#pragma GCC visibility push(hidden)
 namespace ulp::gemm_kernels {
 
 /// Elements that share E8M0 scales as fused groups, FP4 elements as sums of 16 integers, or the definition.
@@ -15,3 +16,4 @@ ScaledKernel choose_scaled_kernel(const BlockScaledModel& model);
 void fast_scaled_gemm(const Kernels& kernels, const BlockScaledModel& model, const BlockScaledProblem& problem);
 
 }  // namespace ulp::gemm_kernels
+#pragma GCC visibility pop

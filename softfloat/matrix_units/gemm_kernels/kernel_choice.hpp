@@ -4,6 +4,7 @@
 #include "softfloat/matrix_units/gemm_kernels/panel.hpp"
 #include "softfloat/matrix_units/model.hpp"
 
+#pragma GCC visibility push(hidden)
 namespace ulp::gemm_kernels {
 
 /// The kinds of arithmetic: a header kernels_*.hpp each.
@@ -27,3 +28,4 @@ struct KernelChoice {
 KernelChoice choose_kernel(const TensorCoreModel& model);
 
 }  // namespace ulp::gemm_kernels
+#pragma GCC visibility pop

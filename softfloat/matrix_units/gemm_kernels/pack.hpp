@@ -8,6 +8,7 @@
 #include "softfloat/matrix_units/gemm.hpp"
 #include "softfloat/matrix_units/gemm_kernels/panel.hpp"
 
+#pragma GCC visibility push(hidden)
 namespace ulp::gemm_kernels {
 
 /// How one operand's format lies in fp32. Throws nothing; formats without a grid here have no fast path.
@@ -61,3 +62,4 @@ void pack_panel(const Kernels& kernels, const FloatFormat& format, const Grid& g
                 const MatrixView& b, PackedPanel& packed);
 
 }  // namespace ulp::gemm_kernels
+#pragma GCC visibility pop

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 
+#pragma GCC visibility push(hidden)
 namespace ulp::gemm_kernels {
 
 inline constexpr int vectors_per_panel = 4;
@@ -147,3 +148,4 @@ struct Kernels {
 };
 
 }  // namespace ulp::gemm_kernels
+#pragma GCC visibility pop

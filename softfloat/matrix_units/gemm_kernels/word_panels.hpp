@@ -8,6 +8,7 @@
 #include "softfloat/matrix_units/gemm_kernels/aligned.hpp"
 #include "softfloat/matrix_units/gemm_kernels/panel.hpp"
 
+#pragma GCC visibility push(hidden)
 namespace ulp::gemm_kernels {
 
 inline constexpr std::int64_t rows_at_a_time = 32;  // with a stretch of the panel this stays in the first-level cache
@@ -56,3 +57,4 @@ void fill_word_panel(const Strided& b, std::int64_t first, std::int64_t cols, st
 }
 
 }  // namespace ulp::gemm_kernels
+#pragma GCC visibility pop

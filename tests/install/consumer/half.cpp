@@ -1,10 +1,9 @@
 // Arithmetic, text and a matrix unit from the installed softfloat.
 #include <cstdint>
 #include <iostream>
-
-#include "softfloat/matrix_units/chain_dot.hpp"
-#include "softfloat/matrix_units/table/units.hpp"
-#include "softfloat/text.hpp"
+#include <ulplab/softfloat/matrix_units/chain_dot.hpp>
+#include <ulplab/softfloat/matrix_units/table/units.hpp>
+#include <ulplab/softfloat/text.hpp>
 
 int main() {
     const ulp::fp16 sum = ulp::fp16{2048} + ulp::fp16{1};

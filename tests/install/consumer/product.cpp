@@ -1,7 +1,7 @@
 // A matrix product through the seam of the installed engine.
 #include <fmt/core.h>
 
-#include "engine/products/matmul.hpp"
+#include <ulplab/engine/products/matmul.hpp>
 
 int main() {
     const ulp::Matrix a = ulp::Matrix::Constant(2, 3, 2);
