@@ -161,16 +161,4 @@ Recipe Level::recipe() const {
     return recipe;
 }
 
-template <class Real>
-void require_unconverted(const BasicModel<Real>& model) {
-    for (const BasicParameter<Real>& parameter : model.parameters()) {
-        if (parameter.value.format() == container_format<Real>) continue;
-        throw std::invalid_argument(
-            fmt::format("{} is in {} already; give a level the model in fp32, it converts it itself", parameter.name,
-                        name_of(parameter.value.format())));
-    }
-}
-template void require_unconverted(const Model&);
-template void require_unconverted(const BasicModel<double>&);
-
 }  // namespace ulp

@@ -8,7 +8,6 @@
 
 #include "engine/recipes/cast_lists.hpp"
 #include "engine/recipes/recipe.hpp"
-#include "engine/tape/parameter.hpp"
 
 namespace ulp {
 
@@ -42,9 +41,5 @@ class Level {
     LevelProperties overrides_;
     LevelProperties effective_;
 };
-
-/// Levels convert a model themselves. Throws std::invalid_argument naming a parameter that is not in fp32 any more.
-template <class Real>
-void require_unconverted(const BasicModel<Real>& model);
 
 }  // namespace ulp

@@ -5,10 +5,10 @@
 #pragma once
 
 #include <cmath>
+#include <type_traits>
 
 #include "engine/rounding/compute_format.hpp"
 #include "engine/rounding/step_functions.hpp"
-#include "engine/tensor/tensor.hpp"
 
 namespace ulp {
 

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "engine/tensor/random.hpp"
+#include "softfloat/format_names.hpp"
 
 namespace ulp {
 
@@ -82,6 +83,18 @@ template <class Real>
 void BasicModel<Real>::clear_gradients() {
     for (BasicParameter<Real>& parameter : parameters_) parameter.gradient = {};
 }
+
+template <class Real>
+void require_unconverted(const BasicModel<Real>& model) {
+    for (const BasicParameter<Real>& parameter : model.parameters()) {
+        if (parameter.value.format() == container_format<Real>) continue;
+        throw std::invalid_argument(
+            fmt::format("{} is in {} already; give a level the model in fp32, it converts it itself", parameter.name,
+                        name_of(parameter.value.format())));
+    }
+}
+template void require_unconverted(const Model&);
+template void require_unconverted(const BasicModel<double>&);
 
 template struct BasicParameter<float>;
 template struct BasicParameter<double>;

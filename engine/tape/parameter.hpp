@@ -80,6 +80,11 @@ class BasicModel {
 };
 using Model = BasicModel<float>;
 
+/// Levels (engine/recipes/levels.hpp) convert a model themselves. Throws std::invalid_argument naming a parameter that
+/// is not in fp32 any more.
+template <class Real>
+void require_unconverted(const BasicModel<Real>& model);
+
 extern template struct BasicParameter<float>;
 extern template struct BasicParameter<double>;
 extern template class BasicModel<float>;

@@ -54,6 +54,18 @@ for room in $(find softfloat engine -type d | LC_ALL=C sort); do
     [ "$files" -le 25 ] || { echo "$room holds $files files; at most 25" >&2; status=1; }
 done
 
+# The rooms of engine/ stand in the order of their includes: the table allows them no room below.
+upwards() {
+    awk -F '|' '/^\| `/ { room = $2; gsub(/[ `]/, "", room); n = split($4, names, ",")
+        for (i = 1; i <= n; ++i) { gsub(/[ `]/, "", names[i])
+            if (room ~ /^engine\// && names[i] ~ /^engine\// && !(names[i] in seen)) print room " before " names[i] }
+        seen[room] = 1 }' "$1"
+}
+[ -z "$(upwards docs/architecture.md)" ] || { echo "docs/architecture.md lists $(upwards docs/architecture.md)" >&2; status=1; }
+printf '| `engine/a` | | `engine/b` |\n| `engine/b` | | |\n' >"$work/table.md"
+[ "$(upwards "$work/table.md")" = "engine/a before engine/b" ] ||
+    { echo "architecture.sh does not find a room out of order" >&2; status=1; }
+
 # The control: an include against the arrows is found, an allowed one and a system header are not.
 mkdir -p "$work/softfloat/support" "$work/engine"
 printf '#include <vector>\n#include "softfloat/support/bits.hpp"\n' >"$work/softfloat/a.hpp"
