@@ -31,10 +31,10 @@ wanted="softfloat;engine"
 [ "$has_cuda" != TRUE ] || wanted="$wanted;gpu"
 quietly configure used -DWANTED_VERSION="$version" -DWANTED="$wanted" -DCMAKE_BUILD_TYPE=Release
 quietly cmake --build "$work/used"
-for kind in "" _shared; do
-    prints "2048 3" "$work/used/half$kind"
-    prints "3 3" "$work/used/product$kind"
-done
+digest=$("$work/used/transformer")
+[[ $digest == "learned "* ]] || fail "the transformer says: $digest"
+prints "$digest" "$work/used/transformer_shared"
+for kind in "" _shared; do prints "2048 3" "$work/used/half$kind"; done
 [ "$has_cuda" != TRUE ] || [ "$("$work/used/instructions")" = some ] || fail "the gpu library has no instructions"
 grep -q ffp-contract=off "$work/used/build.ninja" || fail "the consumer is compiled without -ffp-contract=off"
 
@@ -47,17 +47,24 @@ if command -v pkg-config >/dev/null; then
     export PKG_CONFIG_PATH
     LD_LIBRARY_PATH=$(dirname "$PKG_CONFIG_PATH")
     export LD_LIBRARY_PATH
-    for package in ulplab-softfloat ulplab-softfloat-shared; do
-        read -ra flags <<<"$(pkg-config --cflags --libs $package)"
+    # compile PACKAGE OPTION...: with the options of the package.
+    compile() {
+        local flags
+        read -ra flags <<<"$(pkg-config --cflags --libs "$1")"
         # shellcheck disable=SC2086  # a list of words
-        quietly "$compiler" ${CXXFLAGS:-} -std=c++20 "$source_folder/tests/install/consumer/half.cpp" "${flags[@]}" \
-            -o "$work/$package"
-        prints "2048 3" "$work/$package"
+        quietly "$compiler" ${CXXFLAGS:-} -std=c++20 "${@:2}" "${flags[@]}"
+    }
+    compile ulplab-engine -c "$source_folder/tests/install/consumer/transformer.cpp" -o "$work/transformer.o"
+    for kind in "" -shared; do
+        compile "ulplab-softfloat$kind" "$source_folder/tests/install/consumer/half.cpp" -o "$work/half$kind"
+        prints "2048 3" "$work/half$kind"
+        compile "ulplab-engine$kind" "$work/transformer.o" -lfmt -o "$work/transformer$kind"
+        prints "$digest" "$work/transformer$kind"
     done
     if command -v readelf >/dev/null; then
-        readelf -d "$work/ulplab-softfloat-shared" | grep -qF "[libulplab_softfloat.so.${version%.*}]" ||
+        readelf -d "$work/half-shared" | grep -qF "[libulplab_softfloat.so.${version%.*}]" ||
             fail "the program does not ask for libulplab_softfloat.so.${version%.*}"
-        ! readelf -d "$work/ulplab-softfloat" | grep -qF ulplab || fail "the static library was not taken"
+        ! readelf -d "$work/half" | grep -qF ulplab || fail "the static library was not taken"
     fi
     [ "$(pkg-config --modversion ulplab-engine)" = "$version" ] || fail "pkg-config knows another version"
 fi

@@ -1,15 +1,20 @@
-// Gradients against central differences in fp64: one list of operations.
+// Gradients against central differences in fp64: one list of operations. The check itself, and operations of users.
 #include <doctest/doctest.h>
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/layers/attention.hpp"
 #include "engine/layers/recurrent.hpp"
+#include "engine/operations/gradient_check.hpp"
 #include "engine/operations/ops.hpp"
+#include "engine/operations/pointwise.hpp"
 #include "engine/tensor/random.hpp"
 
 namespace {
@@ -20,7 +25,7 @@ using Vars = std::vector<BasicVar<double>>;
 struct GradientCase {
     std::string name;
     std::vector<Shape> inputs;
-    std::function<BasicVar<double>(const Vars&)> loss;  // one number
+    std::function<BasicVar<double>(const Vars&)> result;
 };
 
 BasicTensor<double> random_tensor(const Shape& shape, std::uint64_t seed) {
@@ -30,51 +35,9 @@ BasicTensor<double> random_tensor(const Shape& shape, std::uint64_t seed) {
     return tensor;
 }
 
-double loss_at(const Engine& engine, const GradientCase& test, const std::vector<BasicTensor<double>>& inputs) {
-    BasicTape<double> tape(engine);
-    Vars vars;
-    for (const BasicTensor<double>& input : inputs) vars.push_back(tape.leaf(input));
-    return test.loss(vars).value()[0];
-}
-
-/// The largest difference between backward() and central differences, relative to the largest gradient.
-double worst_error(const GradientCase& test) {
-    const Engine engine("fp64", "soft:ieee");
-    std::vector<BasicTensor<double>> inputs;
-    for (const Shape& shape : test.inputs) inputs.push_back(random_tensor(shape, inputs.size() + 1));
-    BasicTape<double> tape(engine);
-    Vars vars;
-    for (const BasicTensor<double>& input : inputs) vars.push_back(tape.leaf(input));
-    tape.backward(test.loss(vars));
-    double worst = 0;
-    double largest = 1e-3;
-    constexpr double h = 1e-5;
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-        for (Index j = 0; j < inputs[i].size(); ++j) {
-            const double x = inputs[i][j];
-            inputs[i][j] = x + h;
-            const double above = loss_at(engine, test, inputs);
-            inputs[i][j] = x - h;
-            const double below = loss_at(engine, test, inputs);
-            inputs[i][j] = x;
-            const double expected = (above - below) / (2 * h);
-            worst = std::max(worst, std::abs(vars[i].gradient()[j] - expected));
-            largest = std::max(largest, std::abs(expected));
-        }
-    }
-    return worst / largest;
-}
-
-/// sum of x_i c_i with fixed random c: turns any result into one number that depends on all of it.
-BasicVar<double> weighed(BasicVar<double> x) {
-    const Index n = x.value().size();
-    const BasicVar<double> row = reshape(x, {1, n});
-    return reshape(matmul(row, x.tape->constant(random_tensor({n, 1}, 99))), {});
-}
-
 std::vector<GradientCase> gradient_cases() {
     const auto unary = [](const char* name, const std::function<BasicVar<double>(BasicVar<double>)>& f) {
-        return GradientCase{name, {{3, 4}}, [f](const Vars& v) { return weighed(f(v[0])); }};
+        return GradientCase{name, {{3, 4}}, [f](const Vars& v) { return f(v[0]); }};
     };
     const BasicTensor<double> target = random_tensor({3, 4}, 50);
     std::vector<GradientCase> cases = {
@@ -86,42 +49,40 @@ std::vector<GradientCase> gradient_cases() {
         {"linear of rank 1",
          {{4}, {6, 4}, {6}, {1, 6}, {1}},
          [](const Vars& v) { return linear(relu(linear(v[0], v[1], v[2])), v[3], v[4]); }},
-        {"matmul", {{3, 4}, {4, 2}}, [](const Vars& v) { return weighed(matmul(v[0], v[1])); }},
-        {"matmul, batched", {{2, 3, 4}, {2, 4, 2}}, [](const Vars& v) { return weighed(matmul(v[0], v[1])); }},
-        {"matmul, transposed", {{2, 3, 4}, {2, 5, 4}}, [](const Vars& v) { return weighed(matmul(v[0], v[1], true)); }},
+        {"matmul", {{3, 4}, {4, 2}}, [](const Vars& v) { return matmul(v[0], v[1]); }},
+        {"matmul, batched", {{2, 3, 4}, {2, 4, 2}}, [](const Vars& v) { return matmul(v[0], v[1]); }},
+        {"matmul, transposed", {{2, 3, 4}, {2, 5, 4}}, [](const Vars& v) { return matmul(v[0], v[1], true); }},
         {"conv2d",
          {{2, 4, 6, 5}, {6, 2, 3, 2}, {6}},
          [](const Vars& v) {
-             return weighed(conv2d(v[0], v[1], v[2], {.stride = 2, .padding = 1, .dilation = 2, .groups = 2}));
+             return conv2d(v[0], v[1], v[2], {.stride = 2, .padding = 1, .dilation = 2, .groups = 2});
          }},
         {"conv1d",
          {{2, 3, 9}, {4, 3, 2}, {4}},
-         [](const Vars& v) { return weighed(conv1d(v[0], v[1], v[2], {.padding = 2, .dilation = 3})); }},
+         [](const Vars& v) { return conv1d(v[0], v[1], v[2], {.padding = 2, .dilation = 3}); }},
         {"conv_transpose2d",
          {{2, 4, 3, 2}, {4, 3, 3, 2}, {6}},
-         [](const Vars& v) {
-             return weighed(conv_transpose2d(v[0], v[1], v[2], {.stride = 2, .padding = 1, .groups = 2}));
-         }},
-        {"layer_norm", {{3, 6}, {6}, {6}}, [](const Vars& v) { return weighed(layer_norm(v[0], v[1], v[2])); }},
-        {"group_norm", {{2, 4, 3}, {4}, {4}}, [](const Vars& v) { return weighed(group_norm(v[0], v[1], v[2], 2)); }},
+         [](const Vars& v) { return conv_transpose2d(v[0], v[1], v[2], {.stride = 2, .padding = 1, .groups = 2}); }},
+        {"layer_norm", {{3, 6}, {6}, {6}}, [](const Vars& v) { return layer_norm(v[0], v[1], v[2]); }},
+        {"group_norm", {{2, 4, 3}, {4}, {4}}, [](const Vars& v) { return group_norm(v[0], v[1], v[2], 2); }},
         {"batch_norm",
          {{3, 2, 2, 2}, {2}, {2}},
          [](const Vars& v) {
              BasicBatchStatistics<double> running{BasicTensor<double>({2}), BasicTensor<double>({2})};
-             return weighed(batch_norm(v[0], v[1], v[2], running));
+             return batch_norm(v[0], v[1], v[2], running);
          }},
         {"embedding",
          {{5, 3}},
          [](const Vars& v) {
-             return weighed(embedding(v[0], {4, 1, 4, 0}, {2, 2}));
+             return embedding(v[0], {4, 1, 4, 0}, {2, 2});
          }},
-        {"add", {{3, 4}, {4}}, [](const Vars& v) { return weighed(add(v[0], v[1])); }},
-        {"subtract", {{2, 3, 4}, {3, 4}}, [](const Vars& v) { return weighed(subtract(v[0], v[1])); }},
-        {"multiply", {{3, 4}, {3, 4}}, [](const Vars& v) { return weighed(multiply(v[0], v[1])); }},
+        {"add", {{3, 4}, {4}}, [](const Vars& v) { return add(v[0], v[1]); }},
+        {"subtract", {{2, 3, 4}, {3, 4}}, [](const Vars& v) { return subtract(v[0], v[1]); }},
+        {"multiply", {{3, 4}, {3, 4}}, [](const Vars& v) { return multiply(v[0], v[1]); }},
         {"concat",
          {{3, 2}, {3, 4}},
          [](const Vars& v) {
-             return weighed(concat<double>({v[0], v[1], v[0]}, 1));
+             return concat<double>({v[0], v[1], v[0]}, 1);
          }},
         {"cross_entropy",
          {{3, 7}},
@@ -221,41 +182,77 @@ std::vector<LayerCase> layer_cases() {
 TEST_CASE("the gradients of layers with parameters agree with central differences") {
     for (const LayerCase& test : layer_cases()) {
         CAPTURE(test.name);
-        const Engine engine("fp64", "soft:ieee");
-        BasicModel<double> model(engine.recipe, 5);
-        const auto layer = test.make(model);
-        BasicTensor<double> x = random_tensor(test.x, 1);
-        const auto loss = [&] {
-            BasicTape<double> tape(engine);
-            return weighed(layer(tape.leaf(x))).value()[0];
-        };
-        BasicTape<double> tape(engine);
-        const BasicVar<double> input = tape.leaf(x);
-        tape.backward(weighed(layer(input)));
-        double worst = 0;
-        const auto check = [&](BasicTensor<double>& values, const BasicTensor<double>& gradient) {
-            constexpr double h = 1e-5;
-            for (Index i = 0; i < values.size(); ++i) {
-                const double before = values[i];
-                values[i] = before + h;
-                const double above = loss();
-                values[i] = before - h;
-                const double below = loss();
-                values[i] = before;
-                worst = std::max(worst, std::abs(gradient[i] - (above - below) / (2 * h)));
-            }
-        };
-        check(x, input.gradient());
-        for (BasicParameter<double>& parameter : model.parameters()) check(parameter.value, parameter.gradient);
-        CHECK(worst < 1e-8);
+        BasicModel<double> model(recipe_by_name("fp64"), 5);
+        const GradientError error = check_gradients(model, test.x, test.make(model));
+        CAPTURE(error.text());
+        CHECK(error.absolute() < 1e-8);
     }
 }
 
 TEST_CASE("the gradient of every operation agrees with central differences") {
     for (const GradientCase& test : gradient_cases()) {
         CAPTURE(test.name);
+        const GradientError error = check_gradients(test.inputs, test.result);
+        CAPTURE(error.text());
         // h^2 times a third derivative of order 1, plus rounding 1e-16 / h.
-        CHECK(worst_error(test) < 1e-8);
+        CHECK(error.relative() < 1e-8);
+    }
+}
+
+TEST_CASE("the check of gradients finds one that is wrong, one that is missing and one that is NaN") {
+    const auto cube_with = [](double factor) {
+        return [factor](const Vars& v) {
+            return pointwise(
+                "cube", v[0], [](const auto& s, double x) { return s.mul(x, s.mul(x, x)); },
+                [factor](const auto& s, double x, double, double dy) { return s.mul(dy, factor * x * x); });
+        };
+    };
+    CHECK(check_gradients({{3, 4}}, cube_with(3)).relative() < 1e-8);
+    const GradientError wrong = check_gradients({{3, 4}}, cube_with(2.9));
+    CHECK(wrong.relative() > 1e-3);
+    CHECK(wrong.where.starts_with("input 0, element "));
+    CHECK(std::isnan(check_gradients({{3, 4}}, cube_with(NAN)).relative()));
+
+    const auto forgetful = [](const Vars& v) {
+        return multiply(v[0], v[0].tape->constant(v[1].value()));  // the second input's gradient stops here
+    };
+    CHECK(check_gradients({{2, 2}, {2, 2}}, forgetful).where.starts_with("input 1, element "));
+}
+
+/// A function of the user's own, and the built-in one of the same steps.
+template <class Real>
+BasicVar<Real> own_sigmoid(BasicVar<Real> x) {
+    return pointwise(
+        "own_sigmoid", x, [](const auto& s, Real v) { return s.sigmoid(v); },
+        [](const auto& s, Real, Real y, Real dy) { return s.mul(dy, s.mul(y, s.sub(1, y))); });
+}
+
+std::vector<std::uint32_t> bits_of(const Tensor& tensor) {
+    std::vector<std::uint32_t> bits;
+    for (const float x : tensor.values()) bits.push_back(std::bit_cast<std::uint32_t>(x));
+    return bits;
+}
+
+TEST_CASE("a user's own operation rounds its steps as the recipe says, bit for bit as a built-in one") {
+    for (const char* name : {"fp32", "fp16", "pure_bf16", "mixed_fp16", "fp16+ftz"}) {
+        CAPTURE(name);
+        const Engine engine(name, "soft:ieee");
+        Tape tape(engine);
+        Tensor values({5, 40});
+        Random random(7, "values");
+        for (float& x : values.values()) x = static_cast<float>(4 * random.normal());
+        const auto both = [&](auto f) {
+            const Var x = tape.leaf(values);
+            const Var y = f(tape.input(Tensor(values)));
+            const Var z = f(x);
+            tape.backward(mse(z, Tensor({5, 40})));
+            return std::pair{y, x};
+        };
+        const auto [own, own_x] = both([](Var x) { return own_sigmoid(x); });
+        const auto [builtin, builtin_x] = both([](Var x) { return sigmoid(x); });
+        CHECK(own.format() == builtin.format());
+        CHECK(bits_of(own.value()) == bits_of(builtin.value()));
+        CHECK(bits_of(own_x.gradient()) == bits_of(builtin_x.gradient()));
     }
 }
 
