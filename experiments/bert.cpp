@@ -311,7 +311,7 @@ void run(const RunContext& context, Result& result) {
         context,
         {fp32_arithmetic(), std::move(bf16), mixed_arithmetic(context, "fp16 scale 128", constant_loss_scale(128))});
     const Training training{.task = text_task(context, pieces),
-                            .optimizer = {.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate")},
+                            .optimizer = adam_of(settings),
                             .steps = settings.integer("steps"),
                             .clip_norm = 1};
     const Comparison comparison = compare(context, arithmetics, training, settings.integer("seeds"));

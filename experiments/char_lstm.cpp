@@ -150,15 +150,12 @@ TaskBuilder text_task(const Settings& settings, const Characters& text, bool mul
 void run(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
     const Characters text = load_text(context, result);
-    const std::vector<Arithmetic> arithmetics = under_control(
-        context, {fp32_arithmetic(),
-                  mixed_arithmetic(context, "fp16 dynamic", dynamic_loss_scale(settings.integer("scale_window")))});
+    const std::vector<Arithmetic> arithmetics = under_control(context, {fp32_arithmetic(), dynamic_fp16(context)});
     const auto compared = [&](bool multiplicative, double from) {
-        const Training training{
-            .task = text_task(settings, text, multiplicative),
-            .optimizer = {.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate")},
-            .steps = settings.integer("steps"),
-            .clip_norm = 1};
+        const Training training{.task = text_task(settings, text, multiplicative),
+                                .optimizer = adam_of(settings),
+                                .steps = settings.integer("steps"),
+                                .clip_norm = 1};
         return compare(context, arithmetics, training, settings.integer("seeds"), {from, from + 0.5});
     };
     const Comparison lstm = compared(false, 0);

@@ -110,11 +110,11 @@ void run(const RunContext& context, Result& result) {
     result.input({"generated sales", data.digest()});
     const Split rows = split(data);
     const Training training{.task = sales_task(settings, rows, data.shops),
-                            .optimizer = {.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate")},
+                            .optimizer = adam_of(settings),
                             .steps = settings.integer("steps")};
     const std::vector<Arithmetic> arithmetics = under_control(
         context, {fp32_arithmetic(), mixed_arithmetic(context, "fp16 scale 128", constant_loss_scale(128)),
-                  mixed_arithmetic(context, "fp16 dynamic", dynamic_loss_scale(settings.integer("scale_window")))});
+                  dynamic_fp16(context)});
     const Comparison comparison = compare(context, arithmetics, training, settings.integer("seeds"));
 
     const std::string evidence = evidence_of(comparison, result);

@@ -291,9 +291,7 @@ void run(const RunContext& context, Result& result) {
                             all.slice(count + tests, number("gram_images"))};
     const Options options{settings.integer("steps"), std::min(count, number("batch")), number("channels"),
                           settings.real("learning_rate")};
-    const std::vector<Arithmetic> arithmetics = under_control(
-        context, {fp32_arithmetic(),
-                  mixed_arithmetic(context, "fp16 dynamic", dynamic_loss_scale(settings.integer("scale_window")))});
+    const std::vector<Arithmetic> arithmetics = under_control(context, {fp32_arithmetic(), dynamic_fp16(context)});
     std::vector<Training> arms;
     for (const Arithmetic& arithmetic : arithmetics) {
         arms.push_back(training_of(textures, options, arms.empty()));

@@ -368,9 +368,8 @@ void run(const RunContext& context, Result& result) {
                               static_cast<Index>(settings.integer("test_images")), 16, context.seed, 45);
     result.input({"generated shapes for training and calibration", data.train.digest()});
     result.input({"generated shapes for testing", data.test.digest()});
-    const Training training{.task = quantised_task(context, data),
-                            .optimizer = {.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate")},
-                            .steps = settings.integer("steps")};
+    const Training training{
+        .task = quantised_task(context, data), .optimizer = adam_of(settings), .steps = settings.integer("steps")};
     const Comparison trained = compare(context, {fp32_arithmetic()}, training, settings.integer("seeds"));
     std::vector<Quantisation> runs;
     for (const Learned& run : trained.runs[0]) runs.push_back(run.kept<Quantisation>());

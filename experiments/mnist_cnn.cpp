@@ -66,11 +66,11 @@ void run(const RunContext& context, Result& result) {
     const DataSplit data = load_data(context, result);
     const Index batch = std::min(static_cast<Index>(settings.integer("batch")), data.train.size());
     const Training training{.task = images_task(digit_cnn(8, 16), data, batch),
-                            .optimizer = {.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate")},
+                            .optimizer = adam_of(settings),
                             .steps = settings.integer("epochs") * (data.train.size() / batch)};
     const std::vector<Arithmetic> arithmetics = under_control(
         context, {fp32_arithmetic(), mixed_arithmetic(context, "fp16 scale 128", constant_loss_scale(128)),
-                  mixed_arithmetic(context, "fp16 dynamic", dynamic_loss_scale(settings.integer("scale_window")))});
+                  dynamic_fp16(context)});
     const Comparison comparison = compare(context, arithmetics, training, settings.integer("seeds"));
 
     const std::string evidence = evidence_of(comparison, result);

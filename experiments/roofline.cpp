@@ -7,10 +7,11 @@
 
 #include "engine/rounding/rounder.hpp"
 #include "engine/tensor/random.hpp"
-#include "engine/training/trainer.hpp"
 #include "experiments/shared/matrix_units.hpp"
 #include "experiments/shared/roofline_model.hpp"
 #include "experiments/shared/sources.hpp"
+#include "experiments/training/nets.hpp"
+#include "experiments/training/training.hpp"
 #include "softfloat/functions/quick_exp_log.hpp"
 
 namespace ulp {
@@ -270,16 +271,18 @@ void claim_concatenation(const Gpu& gpu, Result& result) {
 
 /// The products of one training step of a net with this hidden width, as the trainer dispatched them.
 std::vector<ProductRecord> products_of_step(Index width, std::vector<std::string>& layers) {
-    Trainer trainer(Engine("mixed_fp16", "soft:v100"), 1);
-    const Mlp net(trainer.model(), {784, width, 1000, 16});
-    trainer.optimize({});
     std::vector<ProductRecord> log;
-    trainer.engine().product_tap = [&](const ProductRecord& record) {
-        log.push_back(record);
-        layers.emplace_back(fmt::format("{} {}", record.layer, record.pass));
+    const TaskBuilder task = [&](Model& model, std::uint64_t) -> Task {
+        const Net net(model, dense_net({width, 1000}), {784}, 16);
+        const auto loss = [net](Tape& tape, std::int64_t) {
+            return cross_entropy(net(images_on(tape, Matrix::Constant(64, 784, 0.5F))), std::vector<int>(64, 3));
+        };
+        return {.loss = loss, .product_tap = [&](const ProductRecord& record) {
+                    log.push_back(record);
+                    layers.emplace_back(fmt::format("{} {}", record.layer, record.pass));
+                }};
     };
-    const Matrix batch = Matrix::Constant(64, 784, 0.5F);
-    trainer.step([&](Tape& tape) { return cross_entropy(net(images_on(tape, batch)), std::vector<int>(64, 3)); });
+    TrainingRun({.arithmetic = {"fp16", recipe_by_name("mixed_fp16"), "soft:v100"}, .task = task}, 1).step();
     return log;
 }
 

@@ -129,11 +129,9 @@ void run(const RunContext& context, Result& result) {
     const Scenes scenes = generated_scenes({.count = count + tests, .side = side, .seed = context.seed, .noise = 20});
     result.input({"generated scenes for training and testing", scenes.images.digest()});
     const Split data{scenes.slice(0, count), scenes.slice(count, tests)};
-    const std::vector<Arithmetic> arithmetics = under_control(
-        context, {fp32_arithmetic(),
-                  mixed_arithmetic(context, "fp16 dynamic", dynamic_loss_scale(settings.integer("scale_window")))});
+    const std::vector<Arithmetic> arithmetics = under_control(context, {fp32_arithmetic(), dynamic_fp16(context)});
     const Training training{.task = pixels_task(settings, data),
-                            .optimizer = {.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate")},
+                            .optimizer = adam_of(settings),
                             .steps = settings.integer("steps"),
                             .decay = true};
     const Comparison comparison = compare(context, arithmetics, training, settings.integer("seeds"));

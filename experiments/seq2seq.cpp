@@ -129,20 +129,17 @@ void run(const RunContext& context, Result& result) {
     corpus.test = generated_translation(options, "test");
     result.input({"generated sentence pairs for training", corpus.train.digest()});
     result.input({"generated sentence pairs for testing", corpus.test.digest()});
-    const std::vector<Arithmetic> arithmetics = under_control(
-        context, {fp32_arithmetic(),
-                  mixed_arithmetic(context, "fp16 dynamic", dynamic_loss_scale(settings.integer("scale_window")))});
+    const std::vector<Arithmetic> arithmetics = under_control(context, {fp32_arithmetic(), dynamic_fp16(context)});
     const std::string place = cite(sources::volta_talk, "Mixed precision: not just for ImageNet; language translation");
     const ScoreText right{"words right", "%", 100, 1};
     const double share = 1.0 / static_cast<double>(std::size(nets));
     double from = 0;
     for (const Net& net : nets) {
         const std::string name(net.name);
-        const Training training{
-            .task = translation(settings, corpus, name),
-            .optimizer = {.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate")},
-            .steps = settings.integer("steps"),
-            .clip_norm = 1};
+        const Training training{.task = translation(settings, corpus, name),
+                                .optimizer = adam_of(settings),
+                                .steps = settings.integer("steps"),
+                                .clip_norm = 1};
         const Comparison comparison =
             compare(context, arithmetics, training, settings.integer("seeds"), {from, from + share});
         from += share;

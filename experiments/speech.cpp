@@ -235,9 +235,8 @@ void run(const RunContext& context, Result& result) {
     corpus.test = generated_speech(options, "test");
     result.input({"generated utterances for training", corpus.train.digest()});
     result.input({"generated utterances for testing", corpus.test.digest()});
-    const Training training{.task = hearing(settings, corpus),
-                            .optimizer = {.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate")},
-                            .steps = settings.integer("steps")};
+    const Training training{
+        .task = hearing(settings, corpus), .optimizer = adam_of(settings), .steps = settings.integer("steps")};
     const Comparison runs = compare(context, arithmetics_of(context), training, settings.integer("seeds"));
     const std::string evidence = evidence_of(runs, result);
     claim_recognition(runs, result);

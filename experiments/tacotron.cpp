@@ -178,9 +178,8 @@ void run(const RunContext& context, Result& result) {
     const std::vector<Arithmetic> arithmetics = under_control(
         context, {fp32_arithmetic(), mixed_arithmetic(context, "mixed fp16",
                                                       dynamic_loss_scale(settings.integer("scale_window"), 0x1p10))});
-    const Training training{.task = speaking(settings, data, unseen),
-                            .optimizer = {.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate")},
-                            .steps = settings.integer("steps")};
+    const Training training{
+        .task = speaking(settings, data, unseen), .optimizer = adam_of(settings), .steps = settings.integer("steps")};
     const Comparison runs = compare(context, arithmetics, training, settings.integer("seeds"));
     const Attention& in_fp32 = runs.runs[0].front().kept<Attention>();
     const Attention& in_fp16 = runs.runs[1].front().kept<Attention>();

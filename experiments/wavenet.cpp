@@ -204,7 +204,7 @@ void run(const RunContext& context, Result& result) {
     Arithmetic unscaled = mixed_arithmetic(context, "fp16 unscaled at 131072 samples", many_samples);
     if (has_control(context, "unscaled")) mixed.recipe.loss_scale = many_samples;
     const Training training{.task = tones_task(corpus, batch, context.seed),
-                            .optimizer = {.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate")},
+                            .optimizer = adam_of(settings),
                             .steps = settings.integer("steps")};
     const Comparison runs = compare(context, {fp32_arithmetic(), std::move(mixed), std::move(unscaled)}, training,
                                     settings.integer("seeds"));

@@ -16,6 +16,14 @@ Arithmetic mixed_arithmetic(const RunContext& context, std::string name, LossSca
     return arithmetic;
 }
 
+Arithmetic dynamic_fp16(const RunContext& context) {
+    return mixed_arithmetic(context, "fp16 dynamic", dynamic_loss_scale(context.settings.integer("scale_window")));
+}
+
+OptimizerOptions adam_of(const Settings& settings) {
+    return {.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate")};
+}
+
 LossScaleOptions dynamic_loss_scale(std::int64_t window, double initial) {
     LossScaleOptions options = loss_scale_dialect("pytorch");
     options.window = window;

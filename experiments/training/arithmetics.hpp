@@ -20,8 +20,13 @@ std::string backend_or_ieee(const RunContext& context);
 Arithmetic fp32_arithmetic();
 /// fp16 storage, fp32 masters and loss, on mixed_backend().
 Arithmetic mixed_arithmetic(const RunContext& context, std::string name, LossScaleOptions loss_scale);
+/// The same with the dynamic scale of the setting "scale_window", called "fp16 dynamic".
+Arithmetic dynamic_fp16(const RunContext& context);
 /// PyTorch's scaler with another window (steps between growths), for runs shorter than 2000 steps.
 LossScaleOptions dynamic_loss_scale(std::int64_t window, double initial = 0x1p16);
+
+/// Adam at the rate of the setting "learning_rate".
+OptimizerOptions adam_of(const Settings& settings);
 
 /// The control "pure_fp16", with which the claims about mixed precision must fail.
 Setting pure_fp16_control();

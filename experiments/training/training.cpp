@@ -20,6 +20,7 @@ TrainingRun::TrainingRun(const Training& training, std::uint64_t seed)
         if (training_.clip_norm > 0) optimizer.clip_by_norm(training_.clip_norm);
         if (task_.before_update) task_.before_update(optimizer);
     };
+    trainer_.engine().product_tap = task_.product_tap;
     if (task_.tap) {
         trainer_.watch(task_.watched, [this](const TapEvent& event) { task_.tap(trainer_.steps(), event); });
     }
@@ -43,6 +44,7 @@ Engine TrainingRun::evaluation() {
     Engine engine = trainer_.engine();
     engine.training = false;
     engine.tap = {};
+    engine.product_tap = {};
     return engine;
 }
 

@@ -50,6 +50,8 @@ struct Task {
     /// Shown the tensors of the steps that `watched` picks.
     std::function<void(std::int64_t step, const TapEvent& event)> tap{};
     std::function<bool(std::int64_t step)> watched = [](std::int64_t) { return true; };
+    /// Told every product.
+    ProductTap product_tap{};
     /// Between unscaling and the update.
     std::function<void(Optimizer&)> before_update{};
     std::function<void(Trainer&, const StepResult&)> after_step{};

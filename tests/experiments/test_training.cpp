@@ -78,13 +78,16 @@ TEST_CASE("measuring between two steps changes nothing, and a task's hooks see e
     const Learned plain = train(digits.training, 1);
     std::vector<std::int64_t> tapped;
     std::int64_t updates = 0;
-    digits.training.task = [inner = digits.training.task, &tapped, &updates](Model& model, std::uint64_t seed) {
+    std::int64_t products = 0;
+    digits.training.task = [inner = digits.training.task, &tapped, &updates, &products](Model& model,
+                                                                                        std::uint64_t seed) {
         Task task = inner(model, seed);
         task.watched = [](std::int64_t step) { return step % 2 == 1; };
         task.tap = [&tapped](std::int64_t step, const TapEvent&) {
             if (tapped.empty() || tapped.back() != step) tapped.push_back(step);
         };
         const auto seen = std::make_shared<std::int64_t>(0);
+        task.product_tap = [&products](const ProductRecord&) { ++products; };
         task.before_update = [&updates](Optimizer&) { ++updates; };
         task.after_step = [seen](Trainer&, const StepResult& done) { *seen += done.step; };
         keep(task, seen);
@@ -101,6 +104,7 @@ TEST_CASE("measuring between two steps changes nothing, and a task's hooks see e
     CHECK(measured.kept<std::int64_t>() == 0 + 1 + 2 + 3 + 4 + 5);
     CHECK(tapped == std::vector<std::int64_t>{1, 3, 5});
     CHECK(updates == 6);
+    CHECK(products == 6 * 5);  // forward 2, weight gradients 2, input gradients but of the first layer 1
 }
 
 TEST_CASE("decay and clipping change the training") {
