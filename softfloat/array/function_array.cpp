@@ -127,14 +127,16 @@ void evaluate_binary(const FloatFormat& format, BinaryFunction function, const v
 
 void evaluate_words(const FloatFormat& format, Function function, const void* in, void* out, std::size_t count,
                     const Context& context, Simd simd) {
-    require_sensible_function(format, context);
+    const Path path = choose_path(function, format, context, simd);
     const FloatEnvironment environment(Rounding::nearest_even);
     const std::size_t bytes = bytes_of(format);
-    if (bytes <= 2 && context.rounding != Rounding::stochastic) {
+    if (path.kernel == Kernel::table_of_results) {
         const auto table = function_table(format, function, context);
         bytes == 1 ? look_up<std::uint8_t>(*table, in, out, count) : look_up<std::uint16_t>(*table, in, out, count);
-    } else if (auto plan = function_plan(format, context.rounding)) {
+    } else if (path.kernel == Kernel::quick_phase) {
+        auto plan = function_plan(format, context.rounding);
         add_ends(*plan, format, function, context);
+        if (context.flush_outputs) plan->to_subnormal_grid = 0;
         evaluate_by_kernel(format, function, *plan, in, out, count, context, simd);
     } else {
         const BitsFunction evaluate = scalar_function(function);

@@ -1,9 +1,11 @@
 #include "softfloat/array/path.hpp"
 
+#include "softfloat/array/kernels/function_plan.hpp"
 #include "softfloat/array/kernels/kernel_table.hpp"
 #include "softfloat/array/make_plan.hpp"
 #include "softfloat/array/stages.hpp"
 #include "softfloat/array/words.hpp"
+#include "softfloat/functions/evaluate.hpp"
 #include "softfloat/vector/dispatch.hpp"
 
 namespace ulp::array {
@@ -11,11 +13,11 @@ namespace {
 
 constexpr int fp64_digits = formats::fp64.precision();
 
-constexpr std::string_view names[] = {"scalar_loop",       "fp32_words",     "fp64_words",     "native_half",
-                                      "half_nearest",      "half_rounded",   "bfloat_nearest", "processor",
-                                      "processor_options", "truncated",      "odd_in_single",  "odd_by_double",
-                                      "odd_in_double",     "between_doubles"};
-static_assert(std::size(names) == static_cast<std::size_t>(Kernel::between_doubles) + 1);
+constexpr std::string_view names[] = {"scalar_loop",       "fp32_words",      "fp64_words",       "native_half",
+                                      "half_nearest",      "half_rounded",    "bfloat_nearest",   "processor",
+                                      "processor_options", "truncated",       "odd_in_single",    "odd_by_double",
+                                      "odd_in_double",     "between_doubles", "table_of_results", "quick_phase"};
+static_assert(std::size(names) == static_cast<std::size_t>(Kernel::quick_phase) + 1);
 
 /// Whether everything stays well within fp32's exponents: see kernels_arithmetic.hpp.
 bool fits_single(const FloatFormat& format) {
@@ -123,6 +125,20 @@ Path choose_path(Operation operation, const FloatFormat& format, const Context& 
                 "the rounding looks at more digits than fp64 has, but seldom needs them"};
     }
     return {Kernel::odd_in_double, simd, "the rounding looks at more digits than fp32 has"};
+}
+
+Path choose_path(Function, const FloatFormat& format, const Context& context, Simd simd) {
+    require_sensible(context);
+    require_supported(format);
+    require_instructions(simd);
+    if (context.rounding == Rounding::stochastic) {
+        return {Kernel::scalar_loop, simd, "each element has a random number and so boundaries of its own"};
+    }
+    if (bytes_of(format) <= 2) return {Kernel::table_of_results, simd, "the format has at most 65,536 operands"};
+    if (function_plan(format, context.rounding)) {
+        return {Kernel::quick_phase, simd, "the format's storage words are fp32 words"};
+    }
+    return {Kernel::scalar_loop, simd, "the format's storage words have 32 bits and are not fp32 words"};
 }
 
 }  // namespace ulp::array

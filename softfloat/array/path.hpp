@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "softfloat/array/context.hpp"
+#include "softfloat/array/function.hpp"
 #include "softfloat/array/operation.hpp"
 #include "softfloat/format.hpp"
 #include "softfloat/vector/simd_choice.hpp"
@@ -24,7 +25,9 @@ enum class Kernel {
     odd_in_single,      // decoded to fp32, computed to odd there, rounded and encoded
     odd_by_double,      // the same, computed in fp64
     odd_in_double,      // computed in fp64 to odd, rounded and encoded from there
-    between_doubles     // the same from the fp64 numbers on both sides of the result; scalar where they differ
+    between_doubles,    // the same from the fp64 numbers on both sides of the result; scalar where they differ
+    table_of_results,   // functions: looked up
+    quick_phase         // functions: in vectors of fp64; the scalar function where that does not decide
 };
 
 struct Path {
@@ -43,5 +46,7 @@ Path choose_round_path(const FloatFormat& format, const FloatFormat& container, 
 Path choose_path(const FloatFormat& to, const FloatFormat& from, const Context& context, Simd simd = simd_choice());
 /// The path of add_array and so on.
 Path choose_path(Operation operation, const FloatFormat& format, const Context& context, Simd simd = simd_choice());
+/// The path of exp_array and the other functions of one operand: the same for all of them today.
+Path choose_path(Function function, const FloatFormat& format, const Context& context, Simd simd = simd_choice());
 
 }  // namespace ulp::array

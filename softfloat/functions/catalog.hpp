@@ -263,7 +263,7 @@ struct Gelu {
     }
     static constexpr Float127 accurate(const Float127& x) { return accurate_phase::gelu(x); }
     static constexpr Domain fp32_domain() { return {-14, finite().high}; }
-    static constexpr Ends ends() { return {.low = -15, .beside = 7, .step = -1}; }
+    static constexpr Ends ends() { return {.low = -14.5F, .beside = 7, .step = -1}; }
 };
 
 /// log(1 + e^x).

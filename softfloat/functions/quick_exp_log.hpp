@@ -7,12 +7,24 @@
 
 namespace ulp::quick_phase {
 
-/// e^r - 1 for |r| <= 0.35: Taylor, relative error 0.35^11 / 12! < 2^-45.
+/// e^r - 1 for |r| <= 0.0434: Taylor, relative error 0.0434^7 / 8! < 2^-46.
 template <class Real>
 constexpr Real expm1_core(Real r) {
-    constexpr double c[] = {1.0,        1.0 / 2,     1.0 / 6,      1.0 / 24,      1.0 / 120,     1.0 / 720,
-                            1.0 / 5040, 1.0 / 40320, 1.0 / 362880, 1.0 / 3628800, 1.0 / 39916800};
+    constexpr double c[] = {1.0, 1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040};
     return r * polynomial(r, c);
+}
+/// 2^(k / 8) for |k| <= 8000, from a word with the lower bits of k.
+template <class Real>
+constexpr Real power_of_two_eighths(WordOf<Real> k) {
+    constexpr double powers[8] = {0x1p+0,
+                                  0x1.172b83c7d517bp+0,
+                                  0x1.306fe0a31b715p+0,
+                                  0x1.4bfdad5362a27p+0,
+                                  0x1.6a09e667f3bcdp+0,
+                                  0x1.8ace5422aa0dbp+0,
+                                  0x1.ae89f995ad3adp+0,
+                                  0x1.d5818dcfba487p+0};
+    return real_of<Real>(word_of(look_up<Real>(k, powers)) + ((k >> 3) << 52));
 }
 
 /// e^x = scale * (1 + rest), |x| <= 700.
@@ -23,18 +35,17 @@ struct ExpParts {
 };
 template <class Real>
 constexpr ExpParts<Real> exp_parts(Real x) {
-    constexpr double log2e = 0x1.71547652b82fep+0;
-    constexpr double ln2_high = 0x1.62e42feep-1;  // 32 bits: its product with an integer below 2^20 is exact
-    constexpr double ln2_low = 0x1.a39ef35793c76p-33;
-    const auto k = nearest(x * log2e);
-    return {power_of_two_words<Real>(k.integer),
+    constexpr double eight_log2e = 0x1.71547652b82fep+3;
+    constexpr double ln2_high = 0x1.62e42feep-4;  // of ln(2) / 8; 32 bits: its product with an integer is exact
+    constexpr double ln2_low = 0x1.a39ef35793c76p-36;
+    const auto k = nearest(x, eight_log2e);
+    return {power_of_two_eighths<Real>(k.low_bits),
             expm1_core(multiply_add(all<Real>(-ln2_low), k.value, multiply_add(all<Real>(-ln2_high), k.value, x)))};
 }
 /// Beyond +-700 every format within fp32's range has long overflowed or underflowed.
 template <class Real>
 constexpr Real clamp(Real x, double limit) {
-    const Real above_low = x < -limit ? all<Real>(-limit) : x;
-    return x > limit ? all<Real>(limit) : above_low;
+    return at_most(at_least(x, -limit), limit);
 }
 
 template <class Real>
@@ -50,9 +61,9 @@ constexpr Real expm1(Real x) {
 template <class Real>
 constexpr Real exp2(Real x) {
     const Real clamped = clamp(x, 1000);
-    const auto k = nearest(clamped);
-    const Real scale = power_of_two_words<Real>(k.integer);
-    return scale + scale * expm1_core((clamped - k.value) * 0x1.62e42fefa39efp-1);
+    const auto k = nearest(clamped, 8);
+    const Real scale = power_of_two_eighths<Real>(k.low_bits);
+    return scale + scale * expm1_core((8 * clamped - k.value) * 0x1.62e42fefa39efp-4);
 }
 
 /// tanh(x) = (e^2x - 1) / (e^2x + 1).

@@ -37,11 +37,11 @@ constexpr Quadrant<Real> reduce_quadrant(Real x) {
     constexpr double part1 = 0x1.921fb544p+0;
     constexpr double part2 = 0x1.0b4611a6p-34;
     constexpr double part3 = 0x1.3198a2e037073p-69;
-    const auto k = nearest(x * 0x1.45f306dc9c883p-1);
+    const auto k = nearest(x * 0x1.45f306dc9c883p-1, 1);
     const Real r12 = multiply_add(all<Real>(-part2), k.value, multiply_add(all<Real>(-part1), k.value, x));
     const Real r = multiply_add(all<Real>(-part3), k.value, r12);
-    if constexpr (is_vector<Real>) return {k.integer, magnitude_of(x) <= 0x1p18 ? r : all<Real>(__builtin_nan(""))};
-    return {k.integer, r};
+    if constexpr (is_vector<Real>) return {k.low_bits, magnitude_of(x) <= 0x1p18 ? r : all<Real>(__builtin_nan(""))};
+    return {k.low_bits, r};
 }
 
 /// Taylor, |r| <= 0.79: relative errors below r^16/17! < 2^-53 and r^16/16!/cos(r) < 2^-49.

@@ -31,6 +31,7 @@ struct Avx2 {
     static Int load8(const void* p) { return _mm256_cvtepu8_epi32(_mm_loadl_epi64(static_cast<const __m128i_u*>(p))); }
     static Float load_float(const void* p) { return _mm256_loadu_ps(static_cast<const float*>(p)); }
     static Double load_double(const void* p) { return _mm256_loadu_pd(static_cast<const double*>(p)); }
+    static Double load_widened(const void* p) { return _mm256_cvtps_pd(_mm_loadu_ps(static_cast<const float*>(p))); }
     static void store(void* p, Int x) { _mm256_storeu_si256(static_cast<__m256i_u*>(p), x); }
     static void store(void* p, Float x) { _mm256_storeu_ps(static_cast<float*>(p), x); }
     static void store(void* p, Double x) { _mm256_storeu_pd(static_cast<double*>(p), x); }

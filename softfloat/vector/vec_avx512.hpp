@@ -29,6 +29,7 @@ struct Avx512 {
     static Int load8(const void* p) { return _mm512_cvtepu8_epi32(_mm_loadu_si128(static_cast<const __m128i_u*>(p))); }
     static Float load_float(const void* p) { return _mm512_loadu_ps(p); }
     static Double load_double(const void* p) { return _mm512_loadu_pd(p); }
+    static Double load_widened(const void* p) { return _mm512_cvtps_pd(_mm256_loadu_ps(static_cast<const float*>(p))); }
     static void store(void* p, Int x) { _mm512_storeu_si512(p, x); }
     static void store(void* p, Float x) { _mm512_storeu_ps(p, x); }
     static void store(void* p, Double x) { _mm512_storeu_pd(p, x); }

@@ -5,6 +5,7 @@
 // The operations, each on all lanes:
 //
 //     load, load16, load8        words of 32, 16 or 8 bits, the narrow ones filled up with zeros; any alignment
+//     load_widened               fp32 numbers, half as many as lanes, as fp64
 //     store16, store8            lanes that hold at most that many bits
 //     and_not(a, b)              a & ~b
 //     max, min, greater          of signed integers
@@ -88,6 +89,11 @@ struct Portable {
         Double x;
         std::memcpy(&x, p, sizeof x);
         return x;
+    }
+    static Double load_widened(const void* p) {
+        float x[lanes / 2];
+        std::memcpy(x, p, sizeof x);
+        return Double{x[0], x[1]};
     }
     static void store(void* p, Int x) { std::memcpy(p, &x, sizeof x); }
     static void store(void* p, Float x) { std::memcpy(p, &x, sizeof x); }

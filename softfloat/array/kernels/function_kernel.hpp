@@ -17,6 +17,18 @@ struct FunctionVectors {
     typedef std::int64_t Mask __attribute__((vector_size(8 * lanes)));
 };
 
+/// y where it is below the normal numbers, rounded to nearest there: on a grid of constant spacing, by the processor.
+/// All numbers within the error bound must round alike; else the lane is a NaN.
+template <class Real>
+[[gnu::always_inline]] inline Real round_subnormal(const FunctionPlan& plan, Real y) {
+    const auto on_grid = [&](Real x) { return (x + plan.to_subnormal_grid) - plan.to_subnormal_grid; };
+    const Real error = y * quick_error;
+    const Real below = on_grid(y - error);
+    const Real nearest = below == on_grid(y + error) ? below : quick_phase::all<Real>(__builtin_nan(""));
+    const auto sign = quick_phase::word_of(y) & 0x8000000000000000;  // which a zero has lost
+    return quick_phase::real_of<Real>(quick_phase::word_of(nearest) | sign);
+}
+
 /// `lanes` elements; returns a bit for each undecided one.
 template <class Vec, class Function>
 [[gnu::always_inline]] inline unsigned evaluate_lanes(const FunctionPlan& plan, const void* in, void* out) {
@@ -25,33 +37,34 @@ template <class Vec, class Function>
     using Word = quick_phase::WordOf<Real>;
     using Mask = typename Vectors::Mask;
     using Floats = typename Vectors::Floats;
-    Floats operand;
-    __builtin_memcpy(&operand, in, sizeof operand);
-    const Real x = __builtin_convertvector(operand, Real);
+    const Real x = Vec::load_widened(in);
     const Real y = Function::quick(x);
 
     constexpr ulp::functions::Ends ends = Function::ends();
     constexpr bool has_beside = ends.step != 0;
     constexpr bool has_low = ends.low > -__builtin_inff();
     constexpr bool has_high = ends.high < __builtin_inff();
-    const Word sign = quick_phase::word_of(y) & 0x8000000000000000;
-    Word word = quick_phase::word_of(y) ^ sign;
+    Word word = quick_phase::word_of(y);
     Mask beside{};
     if constexpr (has_beside) {
         beside = x >= static_cast<double>(ends.beside);
         word = beside ? quick_phase::word_of(x) + static_cast<std::uint64_t>(std::int64_t{ends.step}) : word;
     }
-    const Word push = sign != 0 ? plan.push_negative + Word{} : plan.push_positive + Word{};
+    const Word push = y < 0 ? plan.push_negative + Word{} : plan.push_positive + Word{};
     const Word rounded = ((word + push) & ~plan.dropped) | plan.odd;
 
     constexpr ulp::functions::Domain domain = Function::fp32_domain();
-    const Mask in_domain = (x >= static_cast<double>(domain.low)) & (x <= static_cast<double>(domain.high));
-    const Mask normal = (reinterpret_cast<Mask>(word) >= static_cast<std::int64_t>(plan.smallest)) &
-                        (reinterpret_cast<Mask>(rounded) <= static_cast<std::int64_t>(plan.largest));
+    Mask in_domain = x >= static_cast<double>(domain.low);
+    // An infinity beside which the result lies is not a normal number.
+    if constexpr (!has_beside || domain.high < ulp::functions::finite().high)
+        in_domain &= x <= static_cast<double>(domain.high);
+    const Mask magnitude = reinterpret_cast<Mask>(rounded & 0x7FFFFFFFFFFFFFFF);
+    const Mask normal =
+        (magnitude > static_cast<std::int64_t>(plan.smallest)) & (magnitude <= static_cast<std::int64_t>(plan.largest));
     const auto distance = reinterpret_cast<Mask>((word + plan.from_boundary) & plan.dropped);
     const Mask certain = (distance > static_cast<std::int64_t>(2 * quick_margin)) | beside;
     Mask decided = certain & normal & in_domain;
-    Real result = decided ? quick_phase::real_of<Real>(rounded | sign) : x;
+    Real result = decided ? quick_phase::real_of<Real>(rounded) : x;
     if constexpr (has_low) {
         const Mask at_end = (x <= static_cast<double>(ends.low)) & (x >= -plan.end_of_ends);
         result = at_end ? quick_phase::all<Real>(plan.low_result) : result;
@@ -64,31 +77,48 @@ template <class Vec, class Function>
     }
     constexpr bool keeps_zero = Function::quick(0.0) == 0;  // and its sign
     if constexpr (keeps_zero) decided |= x == 0;
-    const Floats narrow = __builtin_convertvector(result, Floats);
-    __builtin_memcpy(out, &narrow, sizeof narrow);
-    return ~Vec::sign_bits(reinterpret_cast<Real>(decided)) & ((1U << Vectors::lanes) - 1);
+    const auto store = [&] {
+        const Floats narrow = __builtin_convertvector(result, Floats);
+        __builtin_memcpy(out, &narrow, sizeof narrow);
+    };
+    constexpr unsigned all = (1U << Vectors::lanes) - 1;
+    const unsigned undecided = ~Vec::sign_bits(reinterpret_cast<Real>(decided)) & all;
+    if (__builtin_expect(undecided != 0 && plan.to_subnormal_grid != 0, 0)) {
+        const Real subnormal = round_subnormal(plan, y);
+        const Mask found =
+            ~decided & in_domain & (subnormal == subnormal) & (magnitude <= static_cast<std::int64_t>(plan.smallest));
+        result = found ? subnormal : result;
+        decided |= found;
+        store();
+        return ~Vec::sign_bits(reinterpret_cast<Real>(decided)) & all;
+    }
+    store();
+    return undecided;
 }
 
+/// Everything is inlined: what is not would be a weak symbol of a unit with instructions of its own, and slow.
 template <class Vec, class Function>
-std::size_t evaluate_array(const FunctionPlan& plan, const void* in, void* out, std::size_t count,
-                           std::uint16_t* undecided) {
+[[gnu::flatten]] std::size_t evaluate_array(const FunctionPlan& shared_plan, const void* in, void* out,
+                                            std::size_t count, std::uint16_t* undecided) {
     constexpr std::size_t lanes = FunctionVectors<Vec>::lanes;
+    const FunctionPlan plan = shared_plan;  // a copy that no store can alias
     const auto* from = static_cast<const unsigned char*>(in);
     auto* to = static_cast<unsigned char*>(out);
     std::size_t found = 0;
-    const auto list = [&](std::size_t first, unsigned left) {
-        for (; left != 0; left &= left - 1) {
-            undecided[found++] = static_cast<std::uint16_t>(first + static_cast<unsigned>(__builtin_ctz(left)));
+    for (std::size_t i = 0; i < count; i += lanes) {
+        const std::size_t now = count - i < lanes ? count - i : lanes;
+        unsigned char rest[4 * lanes];  // of elements fewer than lanes
+        const bool whole = now == lanes;
+        if (!whole) {
+            __builtin_memset(rest, 0, sizeof rest);
+            __builtin_memcpy(rest, from + 4 * i, 4 * now);
         }
-    };
-    std::size_t i = 0;
-    for (; i + lanes <= count; i += lanes) list(i, evaluate_lanes<Vec, Function>(plan, from + 4 * i, to + 4 * i));
-    if (i == count) return found;
-    unsigned char rest[4 * lanes] = {};
-    __builtin_memcpy(rest, from + 4 * i, 4 * (count - i));
-    const unsigned left = evaluate_lanes<Vec, Function>(plan, rest, rest);
-    list(i, left & ((1U << (count - i)) - 1));
-    __builtin_memcpy(to + 4 * i, rest, 4 * (count - i));
+        unsigned left = evaluate_lanes<Vec, Function>(plan, whole ? from + 4 * i : rest, whole ? to + 4 * i : rest);
+        for (left &= (1U << now) - 1; left != 0; left &= left - 1) {
+            undecided[found++] = static_cast<std::uint16_t>(i + static_cast<unsigned>(__builtin_ctz(left)));
+        }
+        if (!whole) __builtin_memcpy(to + 4 * i, rest, 4 * now);
+    }
     return found;
 }
 

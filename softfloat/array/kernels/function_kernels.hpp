@@ -10,7 +10,7 @@
 #pragma GCC visibility push(hidden)
 namespace ulp::array {
 
-/// How a kernel rounds y, a double near a result, to p bits, on the words of doubles without their sign:
+/// How a kernel rounds y, a double near a result, to p bits, on the words of doubles, whose sign stays as it is:
 ///
 ///     exponent . kept fraction | dropped (53 - p bits)      rounded = ((word + push) & ~dropped) | odd
 ///
@@ -22,7 +22,8 @@ struct FunctionPlan {
     std::uint64_t push_negative;
     std::uint64_t odd;            // the last kept bit, for rounding to odd
     std::uint64_t from_boundary;  // (word + this) & dropped is the distance from the boundary below, plus the margin
-    std::uint64_t smallest, largest;  // the normal numbers; other results are left undecided
+    std::uint64_t smallest, largest;  // normal numbers; results above the one and up to the other are decided
+    double to_subnormal_grid;         // 1.5 * 2^52 last places of the subnormal numbers; 0: leave those undecided
     double low_result, high_result;   // beyond the function's ends (Ends in softfloat/functions/catalog.hpp)
     double end_of_ends;               // the largest |operand| for which these hold
 };
@@ -32,6 +33,7 @@ struct FunctionPlan {
 /// beside their coefficients, test_phases.cpp compares all of them with an oracle, and a fused operation (multiply_add)
 /// only leaves out a rounding.
 inline constexpr std::uint64_t quick_margin = std::uint64_t{1} << 13;
+inline constexpr double quick_error = 0x1p-40;
 
 /// Writes function(in[i]) to out[i], for `count` fp32 words, and copies the undecided operands. Their places go to
 /// `undecided` in order; returns how many they are. in and out are the same or do not overlap.

@@ -28,6 +28,9 @@ std::optional<FunctionPlan> function_plan(const FloatFormat& format, Rounding ro
     plan.from_boundary = (nearest ? last / 2 : 0) + quick_margin;
     plan.smallest = double_word(format.emin(), 0);
     plan.largest = double_word(format.emax(), fraction_bits);
+    if (rounding == Rounding::nearest_even) {
+        plan.to_subnormal_grid = std::bit_cast<double>(double_word(52 + format.smallest_exponent(), 0)) * 1.5;
+    }
     return plan;
 }
 

@@ -10,10 +10,12 @@
 #include "operands.hpp"
 #include "softfloat/array/function_tables.hpp"
 #include "softfloat/array/functions.hpp"
+#include "softfloat/array/kernels/function_kernel.hpp"
 #include "softfloat/array/kernels/function_plan.hpp"
 #include "softfloat/array/stages.hpp"
 #include "softfloat/functions/functions.hpp"
 #include "softfloat/vector/dispatch.hpp"
+#include "softfloat/vector/vec_portable.hpp"
 
 namespace {
 
@@ -143,6 +145,43 @@ std::size_t wrongly_decided(const ulp::array::FunctionPlan& plan, Function funct
     return wrong;
 }
 
+/// exp with a quick phase that is off by 2^-`bits`.
+template <int bits>
+struct ExpOff : ulp::functions::Exp {
+    template <class Real>
+    static constexpr Real quick(Real x) {
+        const Real y = ulp::functions::Exp::quick(x);
+        return y + y * ulp::quick_phase::power_of_two(-bits);
+    }
+};
+/// Results that the kernel and the scalar code with this quick phase decide wrongly.
+struct WrongResults {
+    std::size_t kernel = 0;
+    std::size_t scalar = 0;
+};
+template <class Function>
+WrongResults wrong_with(const std::vector<std::uint32_t>& in) {
+    const auto plan = ulp::array::function_plan(ulp::formats::fp32, Rounding::nearest_even);
+    std::vector<std::uint32_t> out(in.size());
+    std::vector<std::uint16_t> undecided(in.size());
+    undecided.resize(ulp::array::evaluate_array<ulp::vec::Portable, Function>(*plan, in.data(), out.data(), in.size(),
+                                                                              undecided.data()));
+    for (const std::size_t place : undecided) {
+        Context context;
+        out[place] = static_cast<std::uint32_t>(ulp::exp_bits(ulp::formats::fp32, in[place], context));
+    }
+    WrongResults wrong;
+    for (std::size_t i = 0; i < in.size(); ++i) {
+        const auto x = std::bit_cast<float>(in[i]);
+        Context context;
+        const std::uint64_t expected =
+            ulp::evaluate_bits_accurately<ulp::functions::Exp>(ulp::formats::fp32, in[i], context);
+        wrong.kernel += out[i] != expected ? 1 : 0;
+        wrong.scalar += std::bit_cast<std::uint32_t>(ulp::evaluate_fp32<Function>(x)) != expected ? 1 : 0;
+    }
+    return wrong;
+}
+
 /// fp32 numbers whose exponential, as a double, lies within so many of the double's last places of a midpoint of fp32.
 Words near_midpoints(std::size_t count, std::uint64_t within) {
     Words words;
@@ -172,6 +211,41 @@ TEST_CASE("the rounding test catches results near a boundary; one that tests ano
     mutant = *plan;
     mutant.push_positive = 0;
     CHECK(wrongly_decided(mutant, Function::exp, words, undecided) > words.size() / 4);
+}
+
+TEST_CASE("an error bound that is too small is seen: results near a midpoint come out wrong") {
+    const Words words = near_midpoints(1000, std::uint64_t{1} << 18);
+    const std::vector<std::uint32_t> in(words.begin(), words.end());
+    const WrongResults none = wrong_with<ulp::functions::Exp>(in);
+    CHECK(none.kernel == 0);
+    CHECK(none.scalar == 0);
+    // Within the bound of 2^-40, though not of what the phases keep.
+    const WrongResults at_bound = wrong_with<ExpOff<41>>(in);
+    CHECK(at_bound.kernel == 0);
+    CHECK(at_bound.scalar == 0);
+    const WrongResults beyond = wrong_with<ExpOff<37>>(in);
+    CHECK(beyond.kernel > 10);
+    CHECK(beyond.scalar > 10);
+}
+
+TEST_CASE("subnormal results are decided in vectors too, on their own grid") {
+    Words words;
+    for (std::uint32_t word = 0xC2AEAC50; word < 0xC2D00000; word += 97) words.push_back(word);  // exp: 2^-126 and less
+    words.resize(20000);
+    const auto plan = ulp::array::function_plan(ulp::formats::fp32, Rounding::nearest_even);
+    std::size_t undecided = 0;
+    CHECK(wrongly_decided(*plan, Function::exp, words, undecided) == 0);
+    CHECK(undecided < words.size() / 100);
+    ulp::array::FunctionPlan mutant = *plan;
+    mutant.to_subnormal_grid *= 2;
+    CHECK(wrongly_decided(mutant, Function::exp, words, undecided) > words.size() / 4);
+    for (const auto& format : {ulp::formats::fp32, ulp::formats::tf32}) {
+        for (std::uint64_t& word : words) word &= ~std::uint64_t{0} << format.padding_bits;
+        for (const ulp::Simd simd : ulp::supported_simd()) {
+            CHECK(mismatches(format, Function::exp, Function::exp, {}, words, simd) == 0);
+            CHECK(mismatches(format, Function::exp, Function::exp, {.flush_outputs = true}, words, simd) == 0);
+        }
+    }
 }
 
 TEST_CASE("the comparison finds another function and another rounding") {

@@ -123,6 +123,25 @@ TEST_CASE("fp64 numbers become short ones by way of fp32, but where more digits 
     CHECK(kernel(ulp::formats::fp32, {}) == Kernel::fp64_words);
 }
 
+TEST_CASE("functions are looked up, computed in vectors or by the scalar function, and say why") {
+    using ulp::array::Function;
+    const Context chance{.rounding = Rounding::stochastic, .random_bits = 8};
+    const auto path = [](const FloatFormat& format, const Context& context) {
+        return ulp::array::choose_path(Function::exp, format, context, Simd::portable);
+    };
+    CHECK(path(ulp::formats::fp16, {}).kernel == Kernel::table_of_results);
+    CHECK(path(ulp::formats::e4m3, {.rounding = Rounding::up}).kernel == Kernel::table_of_results);
+    CHECK(path(ulp::formats::fp32, {.flush_outputs = true}).kernel == Kernel::quick_phase);
+    CHECK(path(ulp::formats::tf32, {.rounding = Rounding::odd}).kernel == Kernel::quick_phase);
+    CHECK(path(ulp::formats::fp32, chance).kernel == Kernel::scalar_loop);
+    CHECK(path(ulp::formats::fp16, chance).kernel == Kernel::scalar_loop);
+    const Path other = path(ulp::ieee_format(7, 14), {});
+    CHECK(other.kernel == Kernel::scalar_loop);
+    CHECK(other.reason == "the format's storage words have 32 bits and are not fp32 words");
+    CHECK(name_of(Kernel::quick_phase) == "quick_phase");
+    CHECK_THROWS_AS(path(ulp::formats::fp64, {}), std::invalid_argument);
+}
+
 TEST_CASE("rounding that is an addition has kernels of its own, but where something is flushed") {
     const auto kernel = [](const FloatFormat& format, const Context& context) {
         return ulp::array::choose_path(ulp::array::op_fma, format, context, Simd::portable).kernel;
