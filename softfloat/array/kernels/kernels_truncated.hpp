@@ -11,54 +11,11 @@
 // See kernels_round.hpp for how this file is compiled.
 #pragma once
 
+#include "softfloat/array/kernels/fractions.hpp"
 #include "softfloat/array/kernels/kernels_arithmetic.hpp"
-#include "softfloat/array/kernels/kernels_stochastic.hpp"
 
 namespace ulp::array {
 namespace {
-
-/// Fractions in units of 2^-32, one for each element: of random bits.
-template <class Vec>
-class RandomFractions {
-  public:
-    static constexpr int chains = 5;  // the processor overlaps groups by itself
-    static constexpr std::size_t group = 4 * chains * Vec::Wide::lanes;
-    explicit RandomFractions(const RoundingPlan64& plan)
-        : stream_(philox_stream(plan)), block_(plan.block), kept_(Vec::set(plan.kept_bits)) {
-        if (plan.skip == 0) return;
-        left_over_ = 4 - plan.skip;
-        philox_words<Vec, chains>(stream_, block_++, words_ + 1);
-        copy_bytes(first() + 4 * group, reinterpret_cast<const unsigned char*>(words_ + 1) + 4 * plan.skip,
-                   4 * left_over_);
-    }
-    /// Goes on to the next group.
-    void advance() {
-        if (left_over_ != 0) copy_bytes(first(), first() + 4 * group, 4 * left_over_);
-        philox_words<Vec, chains>(stream_, block_, words_ + 1);
-        block_ += group / 4;
-    }
-    /// A register of the group.
-    [[nodiscard]] typename Vec::Int at(std::size_t i) {
-        return Vec::bit_and(Vec::load(first() + sizeof(typename Vec::Int) * i), kept_);
-    }
-
-  private:
-    /// Words that the last block had left over stand before those of the group.
-    unsigned char* first() { return reinterpret_cast<unsigned char*>(words_ + 1) - 4 * left_over_; }
-    PhiloxStream stream_;
-    std::uint64_t block_;
-    typename Vec::Int kept_;
-    std::size_t left_over_ = 0;
-    typename Vec::Int words_[1 + group / Vec::lanes];
-};
-/// The same, always a half.
-template <class Vec>
-struct HalfFractions {
-    static constexpr std::size_t group = 4 * Vec::lanes;
-    explicit HalfFractions(const RoundingPlan64&) {}
-    void advance() {}
-    [[nodiscard]] typename Vec::Int at(std::size_t) { return Vec::set(sign_bit<Vec>); }
-};
 
 /// In fp64, which holds more digits than fp32 operands have: sums of products, too, are rounded once.
 template <class Vec, Operation op>

@@ -16,7 +16,7 @@ inline Known nothing() { return {Known::Kind::nothing}; }
 inline Known number(double value) { return {Known::Kind::number, value}; }
 inline Known outward_of(double value) { return {Known::Kind::beside, value, true}; }
 inline Known inward_of(double value) { return {Known::Kind::beside, value, false}; }
-inline Known huge() { return {Known::Kind::huge, 1}; }
+inline Known huge(double sign = 1) { return {Known::Kind::huge, sign}; }
 inline Known tiny(double sign) { return {Known::Kind::tiny, sign}; }
 inline Known infinity(double sign) { return {Known::Kind::infinity, sign}; }
 inline Known pole(double sign) { return {Known::Kind::pole, sign}; }
