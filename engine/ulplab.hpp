@@ -30,6 +30,7 @@
 #include "engine/recipes/scaler_state.hpp"
 #include "engine/tensor/random.hpp"
 #include "engine/training/checkpoint.hpp"
+#include "engine/training/images.hpp"
 #include "engine/training/schedule.hpp"
 #include "engine/training/trainer.hpp"
 #include "engine/watching/histogram.hpp"

@@ -8,6 +8,7 @@
 
 #include "engine/data/faces.hpp"
 #include "engine/tensor/random.hpp"
+#include "engine/training/images.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/comparison.hpp"
 

@@ -10,6 +10,7 @@
 
 #include "engine/data/shapes.hpp"
 #include "engine/rounding/step_functions.hpp"
+#include "engine/training/images.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/comparison.hpp"
 #include "experiments/training/tasks.hpp"

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "engine/data/digits.hpp"
+#include "engine/training/images.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/tasks.hpp"

@@ -7,6 +7,7 @@
 
 #include "engine/rounding/rounder.hpp"
 #include "engine/tensor/random.hpp"
+#include "engine/training/images.hpp"
 #include "experiments/shared/matrix_units.hpp"
 #include "experiments/shared/roofline_model.hpp"
 #include "experiments/shared/sources.hpp"

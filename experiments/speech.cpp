@@ -8,6 +8,7 @@
 #include "engine/data/sounds.hpp"
 #include "engine/layers/decoding.hpp"
 #include "engine/layers/recurrent.hpp"
+#include "engine/training/images.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
 

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "engine/data/sounds.hpp"
+#include "engine/training/images.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/blocks.hpp"
 #include "experiments/training/figures.hpp"

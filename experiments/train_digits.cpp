@@ -6,6 +6,7 @@
 #include <exception>
 
 #include "engine/data/digits.hpp"
+#include "engine/training/images.hpp"
 #include "engine/training/trainer.hpp"
 
 int main(int count, char** arguments) try {

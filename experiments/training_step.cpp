@@ -9,6 +9,7 @@
 #include "engine/operations/operation.hpp"
 #include "engine/recipes/levels.hpp"
 #include "engine/tensor/random.hpp"
+#include "engine/training/images.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
 #include "softfloat/float.hpp"

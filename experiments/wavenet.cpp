@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "engine/data/dataset.hpp"
 #include "engine/data/sounds.hpp"
 #include "engine/rounding/step_functions.hpp"
 #include "experiments/shared/sources.hpp"

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/data/digits.hpp"
+#include "engine/training/images.hpp"
 #include "engine/training/trainer.hpp"
 #include "softfloat/errors.hpp"
 

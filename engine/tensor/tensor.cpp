@@ -56,4 +56,8 @@ BasicTensor<Real> BasicTensor<Real>::reshaped(Shape shape) && {
 template class BasicTensor<float>;
 template class BasicTensor<double>;
 
+Tensor tensor_of(const Matrix& matrix) {
+    return {{matrix.rows(), matrix.cols()}, std::vector<float>(matrix.data(), matrix.data() + matrix.size())};
+}
+
 }  // namespace ulp

@@ -87,4 +87,6 @@ using Tensor = BasicTensor<float>;
 extern template class BasicTensor<float>;
 extern template class BasicTensor<double>;
 
+/// A matrix as a tensor, cast to nothing yet.
+Tensor tensor_of(const Matrix& matrix);
 }  // namespace ulp

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "engine/data/dataset.hpp"
+
 namespace ulp {
 
 BatchSchedule::BatchSchedule(Index count, Index batch_size, std::uint64_t seed)
@@ -134,29 +136,5 @@ typename BasicTrainer<Real>::Bytes BasicTrainer<Real>::planned_bytes(const Forwa
 
 template class BasicTrainer<float>;
 template class BasicTrainer<double>;
-
-Tensor tensor_of(const Matrix& matrix) {
-    return {{matrix.rows(), matrix.cols()}, std::vector<float>(matrix.data(), matrix.data() + matrix.size())};
-}
-
-Var images_on(Tape& tape, const Matrix& images) { return tape.input(tensor_of(images)); }
-
-double accuracy(const Engine& engine, const std::function<Var(Var)>& net, const Dataset& data, Index batch_size) {
-    Engine quiet = engine;
-    quiet.tap = {};
-    quiet.product_tap = {};
-    Index right = 0;
-    for (Index first = 0; first < data.size(); first += batch_size) {
-        const Batch batch = batch_of(data, index_range(first, std::min(first + batch_size, data.size())));
-        Tape tape(quiet);
-        const Tensor& logits = net(images_on(tape, batch.images)).value();
-        const Index classes = logits.dim(-1);
-        for (std::size_t i = 0; i < batch.labels.size(); ++i) {
-            const float* row = logits.data() + static_cast<Index>(i) * classes;
-            right += std::max_element(row, row + classes) - row == batch.labels[i] ? 1 : 0;
-        }
-    }
-    return data.size() == 0 ? 0 : static_cast<double>(right) / static_cast<double>(data.size());
-}
 
 }  // namespace ulp

@@ -23,7 +23,6 @@
 #include <optional>
 #include <vector>
 
-#include "engine/data/dataset.hpp"
 #include "engine/layers/layers.hpp"
 #include "engine/tape/engine.hpp"
 #include "engine/training/grad_scaler.hpp"
@@ -126,13 +125,5 @@ using Trainer = BasicTrainer<float>;
 
 extern template class BasicTrainer<float>;
 extern template class BasicTrainer<double>;
-
-/// A matrix as a tensor, cast to nothing yet.
-Tensor tensor_of(const Matrix& matrix);
-/// A batch's images on the tape in the recipe's input format.
-Var images_on(Tape& tape, const Matrix& images);
-
-/// The share of images whose largest logit (the first of equals) is the label's. Runs without taps.
-double accuracy(const Engine& engine, const std::function<Var(Var)>& net, const Dataset& data, Index batch_size = 250);
 
 }  // namespace ulp

@@ -7,6 +7,7 @@
 #include "engine/layers/recurrent.hpp"
 #include "engine/recipes/levels.hpp"
 #include "engine/tensor/random.hpp"
+#include "engine/training/images.hpp"
 #include "engine/training/trainer.hpp"
 #include "experiments/commands/command.hpp"
 

@@ -8,6 +8,7 @@
 #include "engine/data/idx.hpp"
 #include "engine/recipes/levels.hpp"
 #include "engine/training/checkpoint.hpp"
+#include "engine/training/images.hpp"
 #include "engine/training/trainer.hpp"
 #include "experiments/commands/command.hpp"
 #include "experiments/framework/files.hpp"

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "engine/tensor/random.hpp"
+#include "engine/training/images.hpp"
 #include "softfloat/round.hpp"
 
 namespace ulp {

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "engine/training/images.hpp"
+
 namespace ulp {
 
 Var centred_on(Tape& tape, const Dataset& data, const std::vector<Index>& which, float range) {

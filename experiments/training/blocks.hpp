@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/data/dataset.hpp"
 #include "engine/layers/attention.hpp"
 #include "engine/layers/recurrent.hpp"
 #include "engine/training/trainer.hpp"

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/data/dataset.hpp"
 #include "experiments/training/net.hpp"
 
 namespace ulp {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "engine/training/images.hpp"
+
 namespace ulp {
 namespace {
 

@@ -5,6 +5,7 @@
 
 #include "engine/layers/attention.hpp"
 #include "engine/tensor/random.hpp"
+#include "engine/training/images.hpp"
 
 namespace ulp {
 

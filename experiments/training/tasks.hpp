@@ -1,6 +1,7 @@
 // What several experiments let nets learn: to tell images apart, and to reverse sequences.
 #pragma once
 
+#include "engine/data/dataset.hpp"
 #include "experiments/training/nets.hpp"
 #include "experiments/training/parity.hpp"
 #include "experiments/training/training.hpp"

@@ -1,5 +1,6 @@
 #include "experiments/training/watched_training.hpp"
 
+#include "engine/training/images.hpp"
 #include "experiments/training/tasks.hpp"
 
 namespace ulp {

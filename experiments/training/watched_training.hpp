@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/data/dataset.hpp"
 #include "experiments/shared/binade_histogram.hpp"
 #include "experiments/training/nets.hpp"
 #include "experiments/training/training.hpp"

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/tensor/random.hpp"
+#include "engine/training/images.hpp"
 #include "experiments/shared/colour_sheet.hpp"
 #include "experiments/shared/gram_matrix.hpp"
 #include "experiments/training/partial_convolution.hpp"

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "engine/training/images.hpp"
 #include "experiments/framework/animation.hpp"
 #include "experiments/framework/side_by_side.hpp"
 #include "experiments/shared/utf8.hpp"

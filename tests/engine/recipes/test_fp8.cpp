@@ -11,6 +11,7 @@
 #include "engine/recipes/operand_scaling.hpp"
 #include "engine/tensor/random.hpp"
 #include "engine/training/checkpoint.hpp"
+#include "engine/training/images.hpp"
 #include "engine/training/trainer.hpp"
 #include "softfloat/matrix_units/table/units.hpp"
 #include "softfloat/round.hpp"

@@ -10,6 +10,7 @@
 #include "engine/data/digits.hpp"
 #include "engine/operations/operation.hpp"
 #include "engine/tensor/random.hpp"
+#include "engine/training/images.hpp"
 #include "engine/training/trainer.hpp"
 #include "engine/watching/exponent_counts.hpp"
 #include "engine/watching/histogram.hpp"
