@@ -111,7 +111,7 @@ double threshold_of(std::string_view method, const Magnitudes& m) {
 
 std::int8_t quantised(float value, double scale) {
     return static_cast<std::int8_t>(
-        std::clamp(quick_phase::nearest(static_cast<double>(value) / scale).value, -127.0, 127.0));
+        std::clamp(quick_phase::nearest(static_cast<double>(value) / scale, 1).value, -127.0, 127.0));
 }
 
 /// Weights of a layer (outputs x inputs) with a scale for each output: 127 stands for its largest weight.
