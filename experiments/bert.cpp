@@ -220,8 +220,8 @@ constexpr std::size_t next_right = 0;
 constexpr std::size_t words_loss = 1;
 
 /// The share of pairs of which the net tells rightly whether the second follows, and its loss on the masked words.
-std::vector<double> scores_of(const Engine& engine, const SmallBert& net, const TextBatch& test) {
-    Tape tape(engine);
+std::vector<double> scores_of(Evaluation& evaluation, const SmallBert& net, const TextBatch& test) {
+    Tape tape(evaluation);
     const SmallBert::Scores scores = net(tape, test);
     const Tensor& next = scores.next.value();
     Index right = 0;
@@ -251,8 +251,8 @@ TaskBuilder text_task(const RunContext& context, const WordPieces& pieces) {
             const Var words = cross_entropy(scores.words, batch.words);
             return add(words, cross_entropy(scores.next, batch.labels));
         };
-        return {.loss = loss, .measure = [=](const Engine& engine, Learned& learned) {
-                    learned.scores = scores_of(engine, net, test);
+        return {.loss = loss, .measure = [=](Evaluation& evaluation, Learned& learned) {
+                    learned.scores = scores_of(evaluation, net, test);
                 }};
     };
 }

@@ -101,12 +101,12 @@ constexpr std::size_t largest_weight = 2;
 double bits(double nats) { return nats / std::numbers::ln2; }
 
 /// Mean bits a character over the test text, in pieces side by side.
-double measure(const Engine& engine, const CharacterNet& net, const std::vector<int>& tokens, Index length) {
+double measure(Evaluation& evaluation, const CharacterNet& net, const std::vector<int>& tokens, Index length) {
     std::vector<Index> starts;
     const auto count = static_cast<Index>(tokens.size());
     for (Index start = 0; start + length < count && starts.size() < 64; start += length) starts.push_back(start);
     const Pieces pieces(tokens, starts, length);
-    Tape tape(engine);
+    Tape tape(evaluation);
     const Var scores = net(tape, pieces.ids, length, static_cast<Index>(starts.size()));
     return bits(static_cast<double>(cross_entropy(scores, pieces.next).value()[0]));
 }
@@ -139,9 +139,9 @@ TaskBuilder text_task(const Settings& settings, const Characters& text, bool mul
             const Pieces pieces(text.train, starts, length);
             return cross_entropy(net(tape, pieces.ids, length, static_cast<Index>(starts.size())), pieces.next);
         };
-        return {.loss = loss, .measure = [=, &text, &model](const Engine& engine, Learned& learned) {
+        return {.loss = loss, .measure = [=, &text, &model](Evaluation& evaluation, Learned& learned) {
                     std::ranges::transform(learned.losses, learned.losses.begin(), bits);
-                    learned.scores = {last_tenth(learned.losses), measure(engine, net, text.test, length),
+                    learned.scores = {last_tenth(learned.losses), measure(evaluation, net, text.test, length),
                                       largest_weight_of(model)};
                 }};
     };

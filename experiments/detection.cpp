@@ -42,8 +42,8 @@ TaskBuilder shapes_task(const Settings& settings, const Scenery& scenery, double
             if (event.role != TensorRole::activation_gradient || !event.name.ends_with("/conv2d")) return;
             seen->gradients.add(event.values);
         };
-        task.measure = [=, &scenery](const Engine& engine, Learned& learned) {
-            seen->detections = detections_of(engine, net, scenery);
+        task.measure = [=, &scenery](Evaluation& evaluation, Learned& learned) {
+            seen->detections = detections_of(evaluation, net, scenery);
             learned.scores = {mean_average_precision(seen->detections, truths_of(scenery.test)),
                               seen->gradients.share(seen->gradients.zeros())};
         };

@@ -75,8 +75,8 @@ Split split(const SalesData& data) {
 }
 
 /// Root of the mean squared relative error of the sales: what the competition of the source's data was judged by.
-double relative_error(const Engine& engine, const SalesNet& net, const std::vector<SalesRow>& rows) {
-    Tape tape(engine);
+double relative_error(Evaluation& evaluation, const SalesNet& net, const std::vector<SalesRow>& rows) {
+    Tape tape(evaluation);
     const Tensor& logs = net(tape, rows).value();
     double sum = 0;
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -97,8 +97,8 @@ TaskBuilder sales_task(const Settings& settings, const Split& rows, Index shops)
             for (const Index i : order(step)) batch.push_back(rows.train[static_cast<std::size_t>(i)]);
             return mse(net(tape, batch), targets_of(batch));
         };
-        return {.loss = loss, .measure = [=, &rows](const Engine& engine, Learned& learned) {
-                    learned.scores = {relative_error(engine, net, rows.test)};
+        return {.loss = loss, .measure = [=, &rows](Evaluation& evaluation, Learned& learned) {
+                    learned.scores = {relative_error(evaluation, net, rows.test)};
                 }};
     };
 }

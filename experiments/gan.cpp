@@ -109,14 +109,14 @@ Tensor all(Index count, float value) {
 }
 
 /// How near the generated faces come to the real ones, and some of them.
-void judge(const Engine& engine, const Generator& generator, std::uint64_t seed,
+void judge(Evaluation evaluation, const Generator& generator, std::uint64_t seed,
            const std::array<Dataset, stages>& faces, GanRun& run) {
     // Means over the last stage's faces.
     constexpr std::size_t last = stages - 1;
     const Index pixels = side_of(last) * side_of(last);
     Random fresh(seed, "noise for judging");
     const Index judged = std::min<Index>(faces[last].size(), 128);
-    Tape tape(engine);
+    Tape tape(evaluation);
     const Tensor fakes = generator(tape, random_noise(judged, fresh), last).value();
     std::vector<double> mean(static_cast<std::size_t>(pixels));
     for (Index i = 0; i < judged; ++i) {
@@ -192,7 +192,7 @@ Learned train(const Arithmetic& arithmetic, std::uint64_t seed, const std::array
     }
     run.generator.scales = of_generator.learned().scales;
     run.critic.scales = of_critic.learned().scales;
-    judge(of_generator.evaluation(), *generator, seed, faces, run);
+    judge(of_generator.trainer().evaluation(), *generator, seed, faces, run);
     return {.scores = {run.difference}, .more = run};
 }
 

@@ -129,10 +129,11 @@ Tensor with_means(const Tensor& wanted, const Matrix& there) {
 }
 
 /// The largest map over many pictures.
-std::vector<float> largest_map(const Engine& engine, const Dataset& pictures, const std::function<Var(Var)>& maps_of) {
+std::vector<float> largest_map(Evaluation& evaluation, const Dataset& pictures,
+                               const std::function<Var(Var)>& maps_of) {
     std::vector<Tensor> maps;
     for (Index first = 0; first < pictures.size(); first += 64) {
-        Tape tape(engine);
+        Tape tape(evaluation);
         maps.push_back(
             maps_of(centred_on(tape, pictures, index_range(first, std::min(first + 64, pictures.size())), 1)).value());
     }
@@ -148,17 +149,17 @@ Training training_of(const Textures& textures, const Options& options, bool look
             const Var images = centred_on(tape, textures.train, order(step), 1);
             return loss_of(net, images, with_holes(seed, "holes", step), seed, options);
         };
-        return {.loss = loss, .measure = [=, &textures](const Engine& engine, Learned& learned) {
+        return {.loss = loss, .measure = [=, &textures](Evaluation& evaluation, Learned& learned) {
                     Seen seen;
                     if (looks_at_maps) {
-                        seen.trained_map = largest_map(engine, textures.many, [&](Var images) {
+                        seen.trained_map = largest_map(evaluation, textures.many, [&](Var images) {
                             return net.features(images, Matrix::Ones(side, side));
                         });
-                        seen.byte_map = largest_map(engine, textures.many,
+                        seen.byte_map = largest_map(evaluation, textures.many,
                                                     [&](Var images) { return style_maps_of(images, seed, 127.5); });
                     }
                     const Filler fill = [&](const auto& which, const auto&, const Matrix& there) {
-                        Tape tape(engine);
+                        Tape tape(evaluation);
                         return net(centred_on(tape, textures.test, which, 1), there).value();
                     };
                     learned.scores = {error_of(textures.test, fill, seen)};

@@ -210,8 +210,8 @@ struct IntegerNet {
 // ---- The experiment ----
 
 /// The inputs of the three layers over the calibration images, from the net in fp32.
-std::array<std::vector<float>, layer_count> activations(const Engine& engine, const Net& net, const Batch& batch) {
-    Tape tape(engine);
+std::array<std::vector<float>, layer_count> activations(Evaluation& evaluation, const Net& net, const Batch& batch) {
+    Tape tape(evaluation);
     const Var image = images_on(tape, batch.images);
     const Var seen[] = {image, net.until(image, 3), net.until(image, 6)};  // each pool is the third layer
     std::array<std::vector<float>, layer_count> result;
@@ -228,16 +228,16 @@ struct Quantisation {
     std::vector<Magnitudes> magnitudes;  // of the last calibration
 };
 
-Quantisation quantise(const Engine& engine, const Net& net, Model& model, const DataSplit& data,
+Quantisation quantise(Evaluation& evaluation, const Net& net, Model& model, const DataSplit& data,
                       const std::function<std::vector<Index>(std::int64_t)>& order, double shrink) {
     Quantisation q;
-    q.fp32 = accuracy(engine, net, data.test);
+    q.fp32 = accuracy(evaluation, net, data.test);
     const IntegerNet integer(model);
     std::array<std::vector<float>, layer_count> seen;
     Index taken = 0;
     for (std::size_t c = 0; c < batch_counts.size(); ++c) {
         for (; taken < batch_counts[c]; ++taken) {
-            const auto more = activations(engine, net, batch_of(data.train, order(taken)));
+            const auto more = activations(evaluation, net, batch_of(data.train, order(taken)));
             for (std::size_t i = 0; i < layer_count; ++i) seen[i].insert(seen[i].end(), more[i].begin(), more[i].end());
         }
         q.magnitudes = {seen.begin(), seen.end()};
@@ -264,8 +264,8 @@ TaskBuilder quantised_task(const RunContext& context, const DataSplit& data) {
     return [=, &data](Model& model, std::uint64_t seed) {
         const Net net(model, digit_cnn(8, 16), shape_of(data.train), data.train.classes);
         Task task = images_task([net](Model&) { return net; }, data, size)(model, seed);
-        task.measure = [=, &data, &model](const Engine& engine, Learned& learned) {
-            learned.more = quantise(engine, net, model, data, batches(data.train.size(), size, seed), shrink);
+        task.measure = [=, &data, &model](Evaluation& evaluation, Learned& learned) {
+            learned.more = quantise(evaluation, net, model, data, batches(data.train.size(), size, seed), shrink);
         };
         return task;
     };

@@ -52,7 +52,7 @@ Task regression_task(Model& model, std::uint64_t seed) {
     const auto counts = std::make_shared<UpdateCounts>();
     Task task{.loss = [=](Tape& tape, std::int64_t) { return mse(net(images_on(tape, data.x)), data.y); }};
     task.after_step = [counts](Trainer& trainer, const StepResult&) { *counts = trainer.optimizer().counts(); };
-    task.measure = [counts](const Engine&, Learned& learned) {
+    task.measure = [counts](Evaluation&, Learned& learned) {
         learned.scores = {
             learned.losses.front() - learned.losses.back(),
             static_cast<double>(counts->swamped) / static_cast<double>(std::max<std::int64_t>(1, counts->weights))};

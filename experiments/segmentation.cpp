@@ -40,10 +40,10 @@ Var scores_of(const UNet& net, Tape& tape, const Scenes& scenes, const std::vect
 }
 
 /// The likeliest kind of each pixel of all scenes.
-std::vector<int> said_of(const Engine& engine, const UNet& net, const Scenes& scenes) {
+std::vector<int> said_of(Evaluation& evaluation, const UNet& net, const Scenes& scenes) {
     std::vector<int> said;
     for (Index first = 0; first < scenes.images.size(); first += 50) {
-        Tape tape(engine);
+        Tape tape(evaluation);
         const std::vector<Index> which = index_range(first, std::min(first + 50, scenes.images.size()));
         const Tensor& scores = scores_of(net, tape, scenes, which).value();
         for (const float* row = scores.data(); row != scores.data() + scores.size(); row += classes) {
@@ -70,8 +70,8 @@ TaskBuilder pixels_task(const Settings& settings, const Split& data) {
             const std::vector<Index> which = order(step);
             return cross_entropy(scores_of(net, tape, data.train, which), labels_of(data.train, which));
         };
-        return {.loss = loss, .measure = [=, &data](const Engine& engine, Learned& learned) {
-                    const Said said = said_of(engine, net, data.test);
+        return {.loss = loss, .measure = [=, &data](Evaluation& evaluation, Learned& learned) {
+                    const Said said = said_of(evaluation, net, data.test);
                     const Said truth = labels_of(data.test, index_range(0, data.test.images.size()));
                     learned.scores = {mean_overlap(said, truth)};
                     learned.more = said;

@@ -27,9 +27,9 @@ Var loss_of(const Translator& net, Tape& tape, const SentenceBatch& batch) {
 }
 
 /// The share of words of the test sentences that come first among the scores, given the right words before them.
-double token_accuracy(const Engine& engine, const Translator& net, const TranslationData& data) {
+double token_accuracy(Evaluation& evaluation, const Translator& net, const TranslationData& data) {
     const SentenceBatch batch(data, index_range(0, static_cast<Index>(data.pairs.size())));
-    Tape tape(engine);
+    Tape tape(evaluation);
     const Tensor& scores = net(tape, batch).value();
     const Index words = scores.dim(1);
     Index right = 0;
@@ -57,8 +57,8 @@ TaskBuilder translation(const Settings& settings, const Corpus& corpus, const st
         const auto loss = [=, &corpus](Tape& tape, std::int64_t step) {
             return loss_of(net, tape, SentenceBatch(corpus.train, order(step)));
         };
-        return {.loss = loss, .measure = [=, &corpus](const Engine& engine, Learned& learned) {
-                    learned.scores = {token_accuracy(engine, net, corpus.test)};
+        return {.loss = loss, .measure = [=, &corpus](Evaluation& evaluation, Learned& learned) {
+                    learned.scores = {token_accuracy(evaluation, net, corpus.test)};
                 }};
     };
 }

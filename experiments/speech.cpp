@@ -68,7 +68,7 @@ struct Listener {
 };
 
 /// Edits that turn what the net says into what was said, a phoneme.
-double error_rate(const Engine& engine, const Listener& net, const SpeechData& data) {
+double error_rate(Evaluation& evaluation, const Listener& net, const SpeechData& data) {
     Index edits = 0;
     std::size_t phonemes = 0;
     constexpr Index at_once = 50;
@@ -76,7 +76,7 @@ double error_rate(const Engine& engine, const Listener& net, const SpeechData& d
     for (Index first = 0; first < count; first += at_once) {
         const std::vector<Index> which = index_range(first, std::min(first + at_once, count));
         const SpokenBatch batch(data, which);
-        Tape tape(engine);
+        Tape tape(evaluation);
         const Tensor& scores = net(tape, batch).value();
         for (std::size_t i = 0; i < which.size(); ++i) {
             const CtcTarget& target = batch.targets[i];
@@ -113,9 +113,9 @@ TaskBuilder hearing(const Settings& settings, const Corpus& corpus) {
             counts->weights += trainer.optimizer().counts().weights;
             counts->swamped += trainer.optimizer().counts().swamped;
         };
-        task.measure = [=, &corpus](const Engine& engine, Learned& learned) {
+        task.measure = [=, &corpus](Evaluation& evaluation, Learned& learned) {
             learned.scores = {
-                error_rate(engine, net, corpus.test),
+                error_rate(evaluation, net, corpus.test),
                 static_cast<double>(counts->swamped) / static_cast<double>(std::max<std::int64_t>(1, counts->weights))};
         };
         return task;

@@ -127,10 +127,10 @@ TaskBuilder speaking(const Settings& settings, const SpeechData& data, const Spe
             const SpeechBatch batch(data, order(step));
             return mse(net(tape, batch), batch.target);
         };
-        return {.loss = loss, .measure = [=, &unseen](const Engine& engine, Learned& learned) {
+        return {.loss = loss, .measure = [=, &unseen](Evaluation& evaluation, Learned& learned) {
                     Attention attention;
-                    Engine watched = engine;
-                    watched.tap = [&](const TapEvent& event) {
+                    Evaluation watched = evaluation;
+                    watched.run.observers.tap = [&](const TapEvent& event) {
                         if (event.name == "softmax") attention.assign(event.values.begin(), event.values.end());
                     };
                     Tape tape(watched);

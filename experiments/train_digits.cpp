@@ -26,7 +26,7 @@ int main(int count, char** arguments) try {
         if (result.step % 20 == 0)
             fmt::print("step {:3}  loss {:.4f}  scale {}\n", result.step, result.loss, result.loss_scale);
     }
-    fmt::print("right: {:.1f}%\n", 100 * accuracy(trainer.engine(), net, data.test));
+    fmt::print("right: {:.1f}%\n", 100 * accuracy(trainer.evaluation(), net, data.test));
     fmt::print("trace: {}\n", trainer.trace().digest());  // the same on every machine
     return 0;
 } catch (const std::exception& error) {

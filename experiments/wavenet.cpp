@@ -114,10 +114,10 @@ TaskBuilder tones_task(const Corpus& corpus, Index batch, std::uint64_t order_se
             const Codes heard(corpus.train, order(step));
             return cross_entropy(net(tape, heard.ids, batch), heard.next);
         };
-        return {.loss = loss, .measure = [=, &corpus](const Engine& engine, Learned& learned) {
+        return {.loss = loss, .measure = [=, &corpus](Evaluation& evaluation, Learned& learned) {
                     const auto clips = static_cast<Index>(corpus.test.clips.size());
                     const Codes unseen(corpus.test, index_range(0, clips));
-                    Tape tape(engine);
+                    Tape tape(evaluation);
                     const Var loss_there = cross_entropy(net(tape, unseen.ids, clips), unseen.next);
                     learned.scores = {static_cast<double>(loss_there.value()[0])};
                 }};

@@ -61,7 +61,7 @@ class Run {
     }
     /// Writes the products' places into what a Watching backend has seen of a step.
     void name_products(std::vector<SeenProduct>& seen) {
-        trainer_.engine().product_tap = [this](const ProductRecord& product) {
+        trainer_.observers().product_tap = [this](const ProductRecord& product) {
             places_.push_back(fmt::format("{}, {}", product.layer, product.pass));
         };
         seen_ = &seen;

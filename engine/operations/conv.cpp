@@ -12,6 +12,7 @@
 
 #include "engine/operations/operand.hpp"
 #include "engine/operations/ops.hpp"
+#include "engine/tape/scaled_matmul.hpp"
 #include "engine/tensor/parallel.hpp"
 
 namespace ulp {
@@ -211,7 +212,8 @@ struct ConvPass {
     void matmul_into(std::string_view pass, Gradient gradient, const BasicTensor<Real>& patches,
                      const BasicTensor<Real>& maps, const BasicMatrixView<const Real>& a,
                      const BasicMatrixView<const Real>& b, const BasicMatrixView<Real>& d) const {
-        ByteCount bytes = scaled_matmul<Real>(tape->engine(), precision.product, {label, pass, gradient}, a, b, d);
+        ByteCount bytes =
+            scaled_matmul<Real>(tape->engine(), tape->run(), precision.product, {label, pass, gradient}, a, b, d);
         bytes += bytes_of(patches);
         tape->note_workspace(bytes += bytes_of(maps));
     }

@@ -46,12 +46,12 @@ BasicVar<Real> embedding(BasicVar<Real> table, const std::vector<int>& ids, Shap
 template <class Real>
 BasicVar<Real> dropout(BasicVar<Real> x, double rate) {
     if (!(rate >= 0 && rate < 1)) throw std::invalid_argument("dropout: the rate lies in [0, 1)");
-    const Engine& engine = x.tape->engine();
-    if (!engine.training || rate == 0) return x;
+    const Run& run = x.tape->run();
+    if (!run.training || rate == 0) return x;
     const BasicOperation<Real> op("dropout", {x});
     x = op.input(0);
     // The number of an element depends on seed, step, place in the net and index: no state to save or to disturb.
-    const Random random(engine.seed, hash_of(op.label()) + static_cast<std::uint64_t>(engine.step));
+    const Random random(run.seed, hash_of(op.label()) + static_cast<std::uint64_t>(run.step));
     const auto drop_below = static_cast<std::uint64_t>(rate * 0x1p53);
     std::vector<bool> kept(static_cast<std::size_t>(x.value().size()));
     for (std::size_t i = 0; i < kept.size(); ++i) kept[i] = (random.at(i) >> 11) >= drop_below;

@@ -4,6 +4,7 @@
 
 #include "engine/operations/operand.hpp"
 #include "engine/operations/ops.hpp"
+#include "engine/tape/scaled_matmul.hpp"
 
 namespace ulp {
 namespace {
@@ -22,7 +23,7 @@ template <class Real>
 void matmul_into(BasicTape<Real>& tape, const ProductTypes& types, ProductPurpose purpose,
                  const BasicMatrixView<const Real>& a, const BasicMatrixView<const Real>& b,
                  const BasicMatrixView<Real>& d) {
-    tape.note_workspace(scaled_matmul<Real>(tape.engine(), types, purpose, a, b, d));
+    tape.note_workspace(scaled_matmul<Real>(tape.engine(), tape.run(), types, purpose, a, b, d));
 }
 
 }  // namespace

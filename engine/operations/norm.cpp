@@ -237,7 +237,7 @@ BasicVar<Real> batch_norm(BasicVar<Real> x, BasicVar<Real> weight, BasicVar<Real
     const Index area = area_of(x.shape());
     const Index channels = x.dim(1);
     const Groups layout{channels, x.dim(0), area, area, channels * area, channels, 1, false};
-    if (!x.tape->engine().training) return normalize_by_running(x, weight, bias, layout, statistics, options.eps);
+    if (!x.tape->run().training) return normalize_by_running(x, weight, bias, layout, statistics, options.eps);
     return normalize("batch_norm", x, weight, bias, layout, options.eps,
                      [&](const Moments<Real>& m, const ComputeFormat& compute) {
                          update_running(statistics, m, layout.size(), options.momentum, compute);

@@ -35,14 +35,13 @@ float scale_for(float amax, const FloatFormat& format) {
 
 }  // namespace
 
-ScaledMatrix with_delayed_scale(const MatrixView& original, const FloatFormat& format, const std::string& place,
-                                int length, ScalingHistory& history) {
-    std::vector<float>& magnitudes = history[place];
-    const float amax = magnitudes.empty() ? 0 : *std::ranges::max_element(magnitudes);
-    const float scale = scale_for(amax, format);
+namespace {
+
+/// A copy without gaps, in the order that the original has in memory.
+ScaledMatrix copy_of(const MatrixView& original) {
     const bool by_columns = original.col_major() && !original.row_major();
     const MatrixView lines = by_columns ? original.transposed() : original;
-    ScaledMatrix result{Storage<float>(static_cast<std::size_t>(lines.rows * lines.cols)), {}, 1 / scale};
+    ScaledMatrix result{Storage<float>(static_cast<std::size_t>(lines.rows * lines.cols)), {}, 1};
     for (Index i = 0; i < lines.rows; ++i) {
         for (Index j = 0; j < lines.cols; ++j) {
             result.values[static_cast<std::size_t>(i * lines.cols + j)] = lines(i, j);
@@ -50,10 +49,39 @@ ScaledMatrix with_delayed_scale(const MatrixView& original, const FloatFormat& f
     }
     const MatrixView copy(result.values.data(), lines.rows, lines.cols);
     result.matrix = by_columns ? copy.transposed() : copy;
+    return result;
+}
+
+float largest_of(const std::vector<float>& magnitudes) {
+    return magnitudes.empty() ? 0 : *std::ranges::max_element(magnitudes);
+}
+
+/// Brings the copy's numbers into the format by the scale for this magnitude.
+void scale_by(float amax, const FloatFormat& format, ScaledMatrix& matrix) {
+    const float scale = scale_for(amax, format);
+    matrix.inverse_scale = 1 / scale;
+    for (float& x : matrix.values) x *= scale;
+    round_all(format, matrix.values, {.saturate = true});
+}
+
+}  // namespace
+
+ScaledMatrix with_delayed_scale(const MatrixView& original, const FloatFormat& format, const std::string& place,
+                                int length, ScalingHistory& history) {
+    std::vector<float>& magnitudes = history[place];
+    const float amax = largest_of(magnitudes);
+    ScaledMatrix result = copy_of(original);
     magnitudes.push_back(largest_finite_magnitude(result.values));
     if (magnitudes.size() > static_cast<std::size_t>(length)) magnitudes.erase(magnitudes.begin());
-    for (float& x : result.values) x *= scale;
-    round_all(format, result.values, {.saturate = true});
+    scale_by(amax, format, result);
+    return result;
+}
+
+ScaledMatrix with_remembered_scale(const MatrixView& original, const FloatFormat& format, const std::string& place,
+                                   const ScalingHistory& history) {
+    const auto known = history.find(place);
+    ScaledMatrix result = copy_of(original);
+    scale_by(known == history.end() ? 0 : largest_of(known->second), format, result);
     return result;
 }
 

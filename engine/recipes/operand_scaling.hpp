@@ -26,6 +26,10 @@ struct ScaledMatrix {
 ScaledMatrix with_delayed_scale(const MatrixView& original, const FloatFormat& format, const std::string& place,
                                 int length, ScalingHistory& history);
 
+/// The same from a history that stays as it is: for evaluation.
+ScaledMatrix with_remembered_scale(const MatrixView& original, const FloatFormat& format, const std::string& place,
+                                   const ScalingHistory& history);
+
 /// A matrix as MX blocks along its rows: element times the scale of its block is what survives of a number.
 struct BlockScaledMatrix {
     Matrix elements;  // numbers of the element format

@@ -77,7 +77,7 @@ BasicVar<Real> BasicTape<Real>::parameter(BasicParameter<Real>& parameter) {
 template <class Real>
 void BasicTape<Real>::store_gradient(const Node& node, BasicTensor<Real>& gradient) {
     const ComputeFormat format = engine_->recipe.stored(node.value.format());
-    if (engine_->watch != nullptr) {
+    if (run_->observers.watch != nullptr) {
         store(nodes_[running_].label, {"backward, gradient of ", node.label}, gradient, format.format,
               {{this, running_}});
     } else {
@@ -180,7 +180,7 @@ const BasicTensor<Real>& BasicTape<Real>::gradient(BasicVar<Real> var) const {
 template <class Real>
 void BasicTape<Real>::store(const std::string& label, const Pass& pass, BasicTensor<Real>& result,
                             const FloatFormat& format, const std::vector<BasicVar<Real>>& operands) const {
-    Watch* watch = engine_->watch;
+    Watch* watch = run_->observers.watch;
     const ComputeFormat target = engine_->recipe.stored(format);
     if (watch == nullptr) return result.round_to_format(target);
     const bool all_finite = watch->store(label, pass, result, target);
@@ -195,7 +195,7 @@ void BasicTape<Real>::search(const std::string& label, const Pass& pass, const B
     Index bad = 0;
     while (bad < result.size() && std::isfinite(result[bad])) ++bad;
     if (bad == result.size()) return;
-    NonFinite found{label, std::string(pass.name).append(pass.of), engine_->step,
+    NonFinite found{label, std::string(pass.name).append(pass.of), run_->step,
                     bad,   static_cast<float>(result[bad]),        result.format(),
                     {}};
     for (const BasicVar<Real>& var : operands) {
@@ -210,7 +210,7 @@ void BasicTape<Real>::search(const std::string& label, const Pass& pass, const B
         if (tensor.shape() == result.shape()) operand.value = static_cast<float>(tensor[bad]);
         found.operands.push_back(std::move(operand));
     }
-    engine_->watch->first_nonfinite = std::move(found);
+    run_->observers.watch->first_nonfinite = std::move(found);
 }
 
 template <class Real>
@@ -228,9 +228,9 @@ ByteCount BasicTape<Real>::activation_bytes() const {
 template <class Real>
 void BasicTape<Real>::show(TensorRole role, const Node& node, const BasicTensor<Real>& tensor) const {
     if constexpr (std::is_same_v<Real, float>) {
-        if (!engine_->tap) return;
+        if (!run_->observers.tap) return;
         const bool scaled = role == TensorRole::weight_gradient || role == TensorRole::activation_gradient;
-        engine_->tap({role, node.label, tensor.values(), tensor.format(), scaled ? engine_->loss_scale : 1.0});
+        run_->observers.tap({role, node.label, tensor.values(), tensor.format(), scaled ? run_->loss_scale : 1.0});
     }
 }
 

@@ -11,12 +11,14 @@
 
 #include <deque>
 #include <functional>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "engine/tape/engine.hpp"
 #include "engine/tape/parameter.hpp"
+#include "engine/tape/run.hpp"
 #include "engine/tensor/tensor.hpp"
 
 namespace ulp {
@@ -46,11 +48,15 @@ class BasicTape {
     /// Receives the gradient of the operation's result, in the result's format, and the result.
     using Backward = std::function<void(const BasicTensor<Real>& gradient, const BasicTensor<Real>& result)>;
 
-    explicit BasicTape(const Engine& engine) : engine_(&engine) {}
+    BasicTape(const Engine& engine, Run& run) : engine_(&engine), run_(&run) {}
+    explicit BasicTape(Evaluation& evaluation) : BasicTape(evaluation.engine, evaluation.run) {}
+    /// With a run of its own, which begins and ends with the tape.
+    explicit BasicTape(const Engine& engine) : engine_(&engine), own_(std::make_unique<Run>()), run_(own_.get()) {}
     BasicTape(const BasicTape&) = delete;
     BasicTape& operator=(const BasicTape&) = delete;
 
     [[nodiscard]] const Engine& engine() const { return *engine_; }
+    [[nodiscard]] Run& run() { return *run_; }
 
     /// A value that needs no gradient.
     BasicVar<Real> constant(BasicTensor<Real> value) { return push("constant", std::move(value), false, {}); }
@@ -84,7 +90,7 @@ class BasicTape {
     BasicVar<Real> stored(BasicVar<Real> x);
     [[nodiscard]] const FloatFormat& stored_format(BasicVar<Real> var) const { return nodes_[var.id].stored_format; }
 
-    /// Rounds a result into its format under the eyes of the engine's watch.
+    /// Rounds a result into its format under the eyes of the run's watch.
     void store(const std::string& label, const Pass& pass, BasicTensor<Real>& result, const FloatFormat& format,
                const std::vector<BasicVar<Real>>& operands) const;
     /// What the values on the tape take (parameters left out; inner values of fused chains are held, but not stored).
@@ -147,6 +153,8 @@ class BasicTape {
     void show(TensorRole role, const Node& node, const BasicTensor<Real>& tensor) const;
 
     const Engine* engine_;
+    std::unique_ptr<Run> own_;
+    Run* run_;
     std::deque<Node> nodes_;
     std::unordered_map<const BasicParameter<Real>*, std::size_t> parameters_;
     std::unordered_map<std::string, int> labels_;

@@ -31,7 +31,7 @@ double number_of(const fs::path& file, const Safetensors& contents, const std::s
 /// Whatever must be the same for the run to go on, as text.
 std::map<std::string, std::string> identity_of(Trainer& trainer) {
     return {{"recipe", trainer.engine().recipe.name},
-            {"seed", fmt::format("{}", trainer.engine().seed)},
+            {"seed", fmt::format("{}", trainer.run().seed)},
             {"optimizer", std::string(name_of(trainer.optimizer().options().kind))},
             {"scaler", trainer.scaler().rule().options().dialect}};
 }
@@ -81,7 +81,7 @@ void save_checkpoint(const fs::path& file, Trainer& trainer) {
             contents.tensors.emplace("optimizer/" + parameter + "/" + name, tensor);
         }
     }
-    for (const auto& [place, magnitudes] : *trainer.engine().scaling_history) {
+    for (const auto& [place, magnitudes] : trainer.run().scaling_history) {
         const auto count = static_cast<Index>(magnitudes.size());
         contents.tensors.emplace("scaling/" + place, Tensor({count}, magnitudes));
     }
@@ -139,8 +139,7 @@ void load_checkpoint(const fs::path& file, Trainer& trainer) {
         statistics.mean = contents.tensors.at("statistics/" + name + "/mean");
         statistics.variance = contents.tensors.at("statistics/" + name + "/variance");
     }
-    *trainer.engine().scaling_history = std::move(history);
-    trainer.continue_at(steps);
+    trainer.continue_at(steps, std::move(history));
 }
 
 }  // namespace ulp

@@ -6,14 +6,11 @@ namespace ulp {
 
 Var images_on(Tape& tape, const Matrix& images) { return tape.input(tensor_of(images)); }
 
-double accuracy(const Engine& engine, const std::function<Var(Var)>& net, const Dataset& data, Index batch_size) {
-    Engine quiet = engine;
-    quiet.tap = {};
-    quiet.product_tap = {};
+double accuracy(Evaluation evaluation, const std::function<Var(Var)>& net, const Dataset& data, Index batch_size) {
     Index right = 0;
     for (Index first = 0; first < data.size(); first += batch_size) {
         const Batch batch = batch_of(data, index_range(first, std::min(first + batch_size, data.size())));
-        Tape tape(quiet);
+        Tape tape(evaluation);
         const Tensor& logits = net(images_on(tape, batch.images)).value();
         const Index classes = logits.dim(-1);
         for (std::size_t i = 0; i < batch.labels.size(); ++i) {

@@ -11,7 +11,7 @@ namespace ulp {
 /// A batch's images on the tape in the recipe's input format.
 Var images_on(Tape& tape, const Matrix& images);
 
-/// The share of images whose largest logit (the first of equals) is the label's. Runs without taps.
-double accuracy(const Engine& engine, const std::function<Var(Var)>& net, const Dataset& data, Index batch_size = 250);
+/// The share of images whose largest logit (the first of equals) is the label's.
+double accuracy(Evaluation evaluation, const std::function<Var(Var)>& net, const Dataset& data, Index batch_size = 250);
 
 }  // namespace ulp

@@ -31,7 +31,7 @@ std::vector<Index> BatchSchedule::at(std::int64_t step) {
 template <class Real>
 BasicTrainer<Real>::BasicTrainer(Engine engine, std::uint64_t seed)
     : engine_(std::move(engine)), model_(engine_.recipe, seed), scaler_(engine_.recipe.loss_scale) {
-    engine_.seed = seed;
+    run_.seed = seed;
 }
 
 template <class Real>
@@ -49,13 +49,12 @@ template <class Real>
 StepResult BasicTrainer<Real>::step(const std::vector<Forward>& micro_batches) {
     if (!optimizer_) throw std::logic_error("call optimize() before the first step");
     if (micro_batches.empty()) throw std::invalid_argument("a step needs at least one batch");
-    engine_.tap = when_ && when_(step_) ? tap_ : Tap{};
-    engine_.loss_scale = scaler_.value();
-    engine_.step = step_;
+    run_.observers.tap = when_ && when_(run_.step) ? tap_ : Tap{};
+    run_.loss_scale = scaler_.value();
     Real value = 0;
     const double share = 1.0 / static_cast<double>(micro_batches.size());
     for (const Forward& forward : micro_batches) {
-        BasicTape<Real> tape(engine_);
+        BasicTape<Real> tape(engine_, run_);
         const BasicVar<Real> loss = forward(tape);
         value += loss.value()[0];
         tape.backward(scaler_.scale(micro_batches.size() == 1 ? loss : scaled(loss, share)));
@@ -66,10 +65,10 @@ StepResult BasicTrainer<Real>::step(const std::vector<Forward>& micro_batches) {
     if (before_update) before_update(*optimizer_);
     const bool stepped = scaler_.step(*optimizer_);
     scaler_.update();
-    engine_.tap = {};
-    const StepResult result{step_, static_cast<double>(value), engine_.loss_scale, !stepped};
+    run_.observers.tap = {};
+    const StepResult result{run_.step, static_cast<double>(value), run_.loss_scale, !stepped};
     if (keep_trace) record(result, value);
-    ++step_;
+    ++run_.step;
     return result;
 }
 
@@ -115,15 +114,12 @@ typename BasicTrainer<Real>::Bytes BasicTrainer<Real>::bytes() const {
 
 template <class Real>
 typename BasicTrainer<Real>::Bytes BasicTrainer<Real>::planned_bytes(const Forward& forward) {
-    Engine quiet = engine_;
-    quiet.tap = {};
-    quiet.product_tap = {};
-    quiet.watch = nullptr;
-    quiet.scaling_history = std::make_shared<ScalingHistory>(*engine_.scaling_history);
+    Run quiet = run_;
+    quiet.observers = {};
     const auto statistics = model_.statistics();
     const Bytes before = of_step_;
     {
-        BasicTape<Real> tape(quiet);
+        BasicTape<Real> tape(engine_, quiet);
         tape.backward(scaler_.scaled_loss(forward(tape)));
         count_bytes(tape);
     }

@@ -14,7 +14,7 @@
 //         });
 //         fmt::print("{} {} {}\n", result.step, result.loss, result.loss_scale);
 //     }
-//     const double right = accuracy(trainer.engine(), net, data.test);
+//     const double right = accuracy(trainer.evaluation(), net, data.test);
 //     fmt::print("{}\n{}\n", right, trainer.trace().digest());
 #pragma once
 
@@ -81,15 +81,23 @@ class BasicTrainer {
     /// Keep a trace of every step (off: saves the hashing).
     bool keep_trace = true;
 
-    [[nodiscard]] Engine& engine() { return engine_; }
+    [[nodiscard]] const Engine& engine() const { return engine_; }
+    /// What moves: the next step's number, the seed, what scales remember.
+    [[nodiscard]] const Run& run() const { return run_; }
+    /// Who looks on in every step. The tap is watch()'s.
+    [[nodiscard]] Observers& observers() { return run_.observers; }
+    /// The only way to evaluate: the training as it is now, in its own arithmetic or in another.
+    [[nodiscard]] Evaluation evaluation() const { return {engine_, run_}; }
+    [[nodiscard]] Evaluation evaluation(const Engine& arithmetic) const { return {arithmetic, run_}; }
     [[nodiscard]] BasicModel<Real>& model() { return model_; }
     [[nodiscard]] BasicOptimizer<Real>& optimizer() { return *optimizer_; }
     [[nodiscard]] BasicGradScaler<Real>& scaler() { return scaler_; }
     [[nodiscard]] const Trace& trace() const { return trace_; }
-    [[nodiscard]] std::int64_t steps() const { return step_; }
-    /// The next step is number `step` (checkpoints). The trace starts anew.
-    void continue_at(std::int64_t step) {
-        step_ = step;
+    [[nodiscard]] std::int64_t steps() const { return run_.step; }
+    /// The next step is number `step`, and delayed scales remember `history` (checkpoints). The trace starts anew.
+    void continue_at(std::int64_t step, ScalingHistory history) {
+        run_.step = step;
+        run_.scaling_history = std::move(history);
         trace_ = {};
     }
 
@@ -112,13 +120,13 @@ class BasicTrainer {
     void count_bytes(const BasicTape<Real>& tape);
 
     Engine engine_;
+    Run run_;
     BasicModel<Real> model_;
     BasicGradScaler<Real> scaler_;
     std::optional<BasicOptimizer<Real>> optimizer_;
     std::function<bool(std::int64_t)> when_;
     Tap tap_;
     Trace trace_;
-    std::int64_t step_ = 0;
     Bytes of_step_;  // the last three fields
 };
 using Trainer = BasicTrainer<float>;

@@ -82,7 +82,7 @@ struct NonFinite {
     [[nodiscard]] std::string text() const;
 };
 
-/// Counters and the search for the first infinity; hang it on Engine::watch.
+/// Counters and the search for the first infinity; hang it on Observers::watch (engine/tape/run.hpp).
 struct Watch {
     bool count_rounding = true;
     bool find_nonfinite = true;

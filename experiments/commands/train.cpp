@@ -84,7 +84,7 @@ void print_counts(const Watch& watch) {
 class ProductLog {
   public:
     ProductLog(Trainer& trainer, std::string backend) : trainer_(&trainer), backend_(std::move(backend)) {
-        trainer.engine().product_tap = [this](const ProductRecord& p) {
+        trainer.observers().product_tap = [this](const ProductRecord& p) {
             text_ += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", trainer_->steps(), p.layer, p.pass,
                                  name_of(p.types), p.m, p.n, p.k, backend_, p.path);
         };
@@ -117,7 +117,7 @@ ExitCode train(const Options& options) {
         fmt::print("{}: goes on at step {}\n", options.checkpoint, trainer.steps());
     }
     Watch watch;
-    if (options.counts || options.why_nan) trainer.engine().watch = &watch;
+    if (options.counts || options.why_nan) trainer.observers().watch = &watch;
     std::optional<ProductLog> log;
     const auto forward_on = [&](const Batch& batch) {
         return [&](Tape& tape) { return cross_entropy(net(images_on(tape, batch.images)), batch.labels); };
@@ -140,8 +140,8 @@ ExitCode train(const Options& options) {
         if (!options.checkpoint.empty() && trainer.steps() % every == 0) save_checkpoint(options.checkpoint, trainer);
     }
     if (!options.checkpoint.empty()) save_checkpoint(options.checkpoint, trainer);
-    fmt::print("right {:.1f}%, {} steps skipped, trace {}\n", 100 * accuracy(trainer.engine(), net, data.test), skipped,
-               trainer.trace().digest());
+    fmt::print("right {:.1f}%, {} steps skipped, trace {}\n", 100 * accuracy(trainer.evaluation(), net, data.test),
+               skipped, trainer.trace().digest());
     if (options.bytes) print_bytes("used", trainer.bytes());
     if (options.counts) print_counts(watch);
     if (options.why_nan) {

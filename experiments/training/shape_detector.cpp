@@ -89,9 +89,9 @@ Var detection_loss(Var said, const Targets& targets, double weight) {
     return scaled(add(named, placed), weight);
 }
 
-std::vector<Detection> detections_of(const Engine& engine, const Detector& net, const Scenery& scenery) {
+std::vector<Detection> detections_of(Evaluation& evaluation, const Detector& net, const Scenery& scenery) {
     const std::vector<Index> which = index_range(0, scenery.test.images.size());
-    Tape tape(engine);
+    Tape tape(evaluation);
     const Tensor& said = net(centred_on(tape, scenery.test.images, which, 2)).value();
     const float* row = said.data();
     std::vector<Detection> all;

@@ -45,7 +45,7 @@ struct Detector {
 Var detection_loss(Var said, const Targets& targets, double weight);
 /// What the net sees in the test scenes: every anchor and shape that is likely enough, without duplicates; by scene,
 /// the likeliest first.
-std::vector<Detection> detections_of(const Engine& engine, const Detector& net, const Scenery& scenery);
+std::vector<Detection> detections_of(Evaluation& evaluation, const Detector& net, const Scenery& scenery);
 std::vector<Truth> truths_of(const Scenes& scenes);
 
 }  // namespace ulp

@@ -23,8 +23,8 @@ TaskBuilder images_task(const NetBuilder& net, const DataSplit& data, Index batc
             const Var mean = cross_entropy(f(images_on(tape, b.images)), b.labels);
             return loss_weight == 1 ? mean : scaled(mean, loss_weight);
         };
-        return {.loss = loss, .measure = [=, &data](const Engine& engine, Learned& learned) {
-                    learned.scores = {accuracy(engine, f, data.test), last_tenth(learned.losses)};
+        return {.loss = loss, .measure = [=, &data](Evaluation& evaluation, Learned& learned) {
+                    learned.scores = {accuracy(evaluation, f, data.test), last_tenth(learned.losses)};
                 }};
     };
 }
@@ -82,13 +82,13 @@ struct Reverser {
 };
 
 /// The share of words that the largest logit (the first of equals) names, over 16 batches.
-double accuracy_of(const Engine& engine, const Reverser& net, std::uint64_t seed) {
+double accuracy_of(Evaluation& evaluation, const Reverser& net, std::uint64_t seed) {
     Index right = 0;
     Index count = 0;
     for (std::int64_t batch = 0; batch < 16; ++batch) {
         const std::vector<int> ids = net.draw(seed, "unseen sequences", batch);
         const std::vector<int> labels = net.reversed(ids);
-        Tape tape(engine);
+        Tape tape(evaluation);
         const Tensor& logits = net(tape, ids).value();
         for (std::size_t i = 0; i < labels.size(); ++i) {
             const float* row = logits.data() + static_cast<Index>(i) * net.options.words;
@@ -108,8 +108,8 @@ TaskBuilder reversal_task(const ReversalOptions& options) {
             const std::vector<int> ids = net.draw(seed, "sequences", step);
             return cross_entropy(net(tape, ids), net.reversed(ids));
         };
-        return {.loss = loss, .measure = [net, seed](const Engine& engine, Learned& learned) {
-                    learned.scores = {accuracy_of(engine, net, seed)};
+        return {.loss = loss, .measure = [net, seed](Evaluation& evaluation, Learned& learned) {
+                    learned.scores = {accuracy_of(evaluation, net, seed)};
                 }};
     };
 }

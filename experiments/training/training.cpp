@@ -20,7 +20,7 @@ TrainingRun::TrainingRun(const Training& training, std::uint64_t seed)
         if (training_.clip_norm > 0) optimizer.clip_by_norm(training_.clip_norm);
         if (task_.before_update) task_.before_update(optimizer);
     };
-    trainer_.engine().product_tap = task_.product_tap;
+    trainer_.observers().product_tap = task_.product_tap;
     if (task_.tap) {
         trainer_.watch(task_.watched, [this](const TapEvent& event) { task_.tap(trainer_.steps(), event); });
     }
@@ -40,17 +40,10 @@ StepResult TrainingRun::step() {
     return done;
 }
 
-Engine TrainingRun::evaluation() {
-    Engine engine = trainer_.engine();
-    engine.training = false;
-    engine.tap = {};
-    engine.product_tap = {};
-    return engine;
-}
-
-Learned TrainingRun::measured(const Engine& engine) const {
+Learned TrainingRun::measured(const Engine& arithmetic) const {
     Learned learned = learned_;
-    if (task_.measure) task_.measure(engine, learned);
+    Evaluation evaluation = trainer_.evaluation(arithmetic);
+    if (task_.measure) task_.measure(evaluation, learned);
     return learned;
 }
 

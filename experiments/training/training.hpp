@@ -45,8 +45,8 @@ struct Learned {
 struct Task {
     /// Puts the loss of a step's batch on the tape.
     std::function<Var(Tape&, std::int64_t step)> loss;
-    /// After the last step: fills the scores. The engine evaluates.
-    std::function<void(const Engine& engine, Learned& learned)> measure{};
+    /// After the last step: fills the scores.
+    std::function<void(Evaluation& evaluation, Learned& learned)> measure{};
     /// Shown the tensors of the steps that `watched` picks.
     std::function<void(std::int64_t step, const TapEvent& event)> tap{};
     std::function<bool(std::int64_t step)> watched = [](std::int64_t) { return true; };
@@ -62,8 +62,8 @@ using TaskBuilder = std::function<Task(Model&, std::uint64_t seed)>;
 /// The run keeps a copy of what was collected on its way.
 template <class T>
 void keep(Task& task, const std::shared_ptr<T>& collected) {
-    task.measure = [collected, measure = task.measure](const Engine& engine, Learned& learned) {
-        if (measure) measure(engine, learned);
+    task.measure = [collected, measure = task.measure](Evaluation& evaluation, Learned& learned) {
+        if (measure) measure(evaluation, learned);
         learned.more = *collected;
     };
 }
@@ -88,11 +88,9 @@ class TrainingRun {
     TrainingRun& operator=(const TrainingRun&) = delete;
 
     StepResult step();
-    /// What the run has left so far, with the task's scores as this engine gives them.
-    [[nodiscard]] Learned measured(const Engine& engine) const;
-    [[nodiscard]] Learned measured() { return measured(evaluation()); }
-    /// The run's own arithmetic, to evaluate with: no dropout, running statistics, nobody watches.
-    [[nodiscard]] Engine evaluation();
+    /// What the run has left so far, with the task's scores, in the run's arithmetic or in another.
+    [[nodiscard]] Learned measured() const { return measured(trainer_.engine()); }
+    [[nodiscard]] Learned measured(const Engine& arithmetic) const;
 
     [[nodiscard]] Trainer& trainer() { return trainer_; }
     [[nodiscard]] const Trainer& trainer() const { return trainer_; }

@@ -7,10 +7,11 @@ namespace ulp {
 namespace {
 
 /// One forward and backward pass with these weights, the loss times `scale`; nothing is updated.
-Histograms probe(Engine engine, const NetBuilder& build, const Model& weights, const Batch& batch, double scale) {
+Histograms probe(const Engine& engine, const NetBuilder& build, const Model& weights, const Batch& batch,
+                 double scale) {
     Histograms histograms(std::size(watched));
-    engine.loss_scale = scale;
-    engine.tap = [&](const TapEvent& event) {
+    Run run{.loss_scale = scale};
+    run.observers.tap = [&](const TapEvent& event) {
         for (std::size_t i = 0; i < std::size(watched); ++i) {
             if (watched[i].role == event.role && watched[i].tensor == event.name) histograms[i].add(event.values);
         }
@@ -21,7 +22,7 @@ Histograms probe(Engine engine, const NetBuilder& build, const Model& weights, c
         model.parameters()[i].value = weights.parameters()[i].updated();
         model.parameters()[i].value.round_to_format(engine.recipe.weights);
     }
-    Tape tape(engine);
+    Tape tape(engine, run);
     const Var loss = cross_entropy(net(images_on(tape, batch.images)), batch.labels);
     tape.backward(loss, static_cast<float>(scale));
     return histograms;

@@ -44,7 +44,7 @@ struct Training {
         watch.count_rounding = watch.find_nonfinite = watching.counters;
         watch.histograms = watching.histograms;
         if (!watching.histograms && !watching.counters) return;
-        trainer.engine().watch = &watch;
+        trainer.observers().watch = &watch;
         if (!watching.histograms) return;
         trainer.watch([](std::int64_t) { return true; },
                       [&](const TapEvent& event) {

@@ -9,6 +9,7 @@
 
 #include "engine/data/digits.hpp"
 #include "engine/recipes/operand_scaling.hpp"
+#include "engine/tape/scaled_matmul.hpp"
 #include "engine/tensor/random.hpp"
 #include "engine/training/checkpoint.hpp"
 #include "engine/training/images.hpp"
@@ -89,7 +90,7 @@ std::pair<std::vector<Seen>, std::vector<double>> run(std::string_view recipe, s
     trainer.optimize({.learning_rate = 0.1, .momentum = 0.9});
     trainer.keep_trace = false;
     std::vector<Seen> seen;
-    trainer.engine().product_tap = [&](const ProductRecord& p) {
+    trainer.observers().product_tap = [&](const ProductRecord& p) {
         seen.push_back({std::string(p.layer), std::string(p.pass), p.types});
     };
     const Dataset data = generated_digits({.count = 400, .side = 14, .seed = 1});
@@ -186,10 +187,11 @@ TEST_CASE("mxfp8 on a Blackwell unit is its block-scaled row, forward and backwa
             t.round_to_format({formats::bf16});
             return t;
         };
-        Engine engine("mxfp8", spec);
+        const Engine engine("mxfp8", spec);
+        Run run;
         std::vector<std::string> types;
-        engine.product_tap = [&](const ProductRecord& p) { types.push_back(name_of(p.types)); };
-        Tape tape(engine);
+        run.observers.product_tap = [&](const ProductRecord& p) { types.push_back(name_of(p.types)); };
+        Tape tape(engine, run);
         tape.retain_gradients = true;
         const Var x = tape.leaf(tensor({rows, in}));
         const Var w = tape.leaf(tensor({out, in}));
@@ -232,7 +234,8 @@ TEST_CASE("the block-scaled row has other bits than a product of the blocks in b
     const Engine engine("mxfp8", "soft:b200");
     const ProductTypes types{formats::bf16, formats::fp32};
     Matrix scaled(16, 16);
-    scaled_matmul<float>(engine, types, {"layer", "forward"}, a, b, scaled);
+    Run once;
+    scaled_matmul<float>(engine, once, types, {"layer", "forward"}, a, b, scaled);
     const Matrix columns = in_blocks(transposed(b), formats::e4m3);
     const Matrix in_bf16 = matmul(*engine.backend, types, in_blocks(a, formats::e4m3), transposed(columns));
     CHECK(scaled != in_bf16);
@@ -245,12 +248,13 @@ TEST_CASE("operands on unequal grids keep to their sides in all three products o
     recipe.b_operand = formats::e5m2;
     std::vector<std::string> passes;
     const auto backward = [&](const auto& layer) {
-        Engine engine(recipe, make_backend("soft:ieee"));
-        engine.product_tap = [&](const ProductRecord& p) {
+        const Engine engine(recipe, make_backend("soft:ieee"));
+        Run run;
+        run.observers.product_tap = [&](const ProductRecord& p) {
             CHECK(name_of(p.types) == "e4m3*e5m2->fp32");
             passes.emplace_back(p.pass);
         };
-        Tape tape(engine);
+        Tape tape(engine, run);
         Random random(3);
         const auto leaf = [&](Shape shape) {
             Tensor t(std::move(shape));
@@ -282,28 +286,28 @@ TEST_CASE("operands on unequal grids keep to their sides in all three products o
 
 TEST_CASE("delayed scales continue from a checkpoint") {
     const std::filesystem::path file = std::filesystem::temp_directory_path() / "ulplab_fp8_checkpoint";
-    struct Run {
+    struct Training {
         Trainer trainer{Engine("fp8", "soft:ieee"), 1};
         Mlp net{trainer.model(), {64, 8, 10}};
         Dataset data = generated_digits({.count = 32, .side = 8, .seed = 1});
         BatchSchedule batches{32, 8, 1};
-        Run() { trainer.optimize({.learning_rate = 0.1}); }
+        Training() { trainer.optimize({.learning_rate = 0.1}); }
         void step() {
             const Batch batch = batch_of(data, batches.at(trainer.steps()));
             trainer.step([&](Tape& tape) { return cross_entropy(net(images_on(tape, batch.images)), batch.labels); });
         }
     };
-    Run straight;
+    Training straight;
     for (int i = 0; i < 8; ++i) straight.step();
-    Run first;
+    Training first;
     for (int i = 0; i < 4; ++i) first.step();
     save_checkpoint(file, first.trainer);
-    Run second;
+    Training second;
     load_checkpoint(file, second.trainer);
     for (int i = 0; i < 4; ++i) second.step();
     std::filesystem::remove(file);
     CHECK(digests_of(second.trainer.model()) == digests_of(straight.trainer.model()));
-    CHECK(*second.trainer.engine().scaling_history == *straight.trainer.engine().scaling_history);
+    CHECK(second.trainer.run().scaling_history == straight.trainer.run().scaling_history);
 }
 
 }  // namespace

@@ -26,8 +26,9 @@ struct ResumeRun {
     Dataset data = generated_digits({.count = 48, .side = 14, .seed = 1});
     BatchSchedule batches{48, 8, 1};
 
-    explicit ResumeRun(std::uint64_t seed = 7, Index width = 12, OptimizerKind kind = OptimizerKind::adam)
-        : trainer(Engine(resume_recipe(), make_backend("soft:ieee")), seed),
+    explicit ResumeRun(std::uint64_t seed = 7, Index width = 12, OptimizerKind kind = OptimizerKind::adam,
+                       const Recipe& recipe = resume_recipe())
+        : trainer(Engine(recipe, make_backend("soft:ieee")), seed),
           first(trainer.model(), "first", 196, width),
           norm(trainer.model(), "norm", width),
           second(trainer.model(), "second", width, 10) {
@@ -35,15 +36,15 @@ struct ResumeRun {
         trainer.keep_trace = false;
     }
 
+    [[nodiscard]] Var logits(Var images) const { return second(dropout(relu(norm(first(images))), 0.2)); }
+
     StepResult step() {
         const Batch batch = batch_of(data, batches.at(trainer.steps()));
-        return trainer.step([&](Tape& tape) {
-            const Var h = dropout(relu(norm(first(images_on(tape, batch.images)))), 0.2);
-            return cross_entropy(second(h), batch.labels);
-        });
+        return trainer.step(
+            [&](Tape& tape) { return cross_entropy(logits(images_on(tape, batch.images)), batch.labels); });
     }
 
-    /// Everything that a run leaves: parameters, statistics, optimizer state, scale.
+    /// Everything that a run leaves: parameters, statistics, optimizer state, scale, what delayed scales remember.
     [[nodiscard]] std::string digest() {
         Sha256 sha;
         for (const Parameter& p : trainer.model().parameters()) sha.add(p.value.values()).add(p.updated().values());
@@ -51,6 +52,7 @@ struct ResumeRun {
         for (const auto& [name, tensors] : trainer.optimizer().state()) {
             for (const auto& [kind, tensor] : tensors) sha.add(tensor.values());
         }
+        for (const auto& [place, magnitudes] : trainer.run().scaling_history) sha.add(std::span(magnitudes));
         const double scale = trainer.scaler().value();
         return sha.add(std::span(&scale, 1)).hex();
     }

@@ -390,7 +390,7 @@ TEST_CASE("the product log names the three products of each layer") {
     const Mlp net(trainer.model(), {inputs, hidden, classes});
     trainer.optimize({});
     std::vector<std::string> seen;
-    trainer.engine().product_tap = [&](const ProductRecord& p) {
+    trainer.observers().product_tap = [&](const ProductRecord& p) {
         seen.push_back(std::string(p.layer) + ", " + std::string(p.pass) + ": " + std::to_string(p.m) + " x " +
                        std::to_string(p.n) + " x " + std::to_string(p.k));
         CHECK(p.path ==
@@ -429,7 +429,7 @@ TEST_CASE("a small net learns generated digits in the arithmetic of a matrix uni
         const Batch batch = batch_of(data.train, batches.next());
         trainer.step([&](Tape& tape) { return cross_entropy(net(images_on(tape, batch.images)), batch.labels); });
     }
-    CHECK(accuracy(trainer.engine(), net, data.test) > 0.9);
+    CHECK(accuracy(trainer.evaluation(), net, data.test) > 0.9);
 }
 
 TEST_CASE("batch schedules visit each image once an epoch and can be entered anywhere") {

@@ -158,8 +158,9 @@ TEST_CASE("long tensors are counted and rounded alike by any number of threads")
 /// A tape under watch in a recipe that keeps everything as it is stored.
 struct Watched {
     Watch watch;
-    Engine engine;
-    explicit Watched(std::string_view recipe) : engine(recipe, "soft:ieee") { engine.watch = &watch; }
+    const Engine engine;
+    Run run;
+    explicit Watched(std::string_view recipe) : engine(recipe, "soft:ieee") { run.observers.watch = &watch; }
 };
 
 Tensor fp16_tensor(Shape shape, std::vector<float> values) {
@@ -168,7 +169,7 @@ Tensor fp16_tensor(Shape shape, std::vector<float> values) {
 
 TEST_CASE("overflows and underflows are counted where they happen") {
     Watched w("mixed_fp16");
-    Tape tape(w.engine);
+    Tape tape(w.engine, w.run);
     const Var x = tape.leaf(fp16_tensor({4}, {60000.0F, 0x1p-20F, 1.0F, 0.0F}));
     const Var y = tape.leaf(fp16_tensor({4}, {60000.0F, 0x1p-20F, 1.0F, -1.0F}));
     (void)multiply(x, y);
@@ -181,8 +182,8 @@ TEST_CASE("overflows and underflows are counted where they happen") {
 
 TEST_CASE("why-nan names the first operation that made an infinity, its element and its operands") {
     Watched w("mixed_fp16");
-    w.engine.step = 17;
-    Tape tape(w.engine);
+    w.run.step = 17;
+    Tape tape(w.engine, w.run);
     const Tape::Scope scope(tape, "block");
     const Var x = tape.leaf(fp16_tensor({3}, {1.0F, 300.0F, 2.0F}));
     const Var y = multiply(x, x);
@@ -198,7 +199,7 @@ TEST_CASE("why-nan names the first operation that made an infinity, its element 
 
 TEST_CASE("why-nan finds a gradient that overflows in the backward pass") {
     Watched w("mixed_fp16");
-    Tape tape(w.engine);
+    Tape tape(w.engine, w.run);
     const Var x = tape.leaf(fp16_tensor({1}, {2.0F}));
     const Var y = scaled(x, 0x1p10);
     tape.backward(scaled(cast(y, formats::fp32), 0x1p8));
@@ -210,7 +211,7 @@ TEST_CASE("why-nan finds a gradient that overflows in the backward pass") {
 
 TEST_CASE("nothing is reported while all is finite") {
     Watched w("mixed_fp16");
-    Tape tape(w.engine);
+    Tape tape(w.engine, w.run);
     const Var x = tape.leaf(fp16_tensor({2}, {2.0F, -3.0F}));
     tape.backward(reshape(slice(multiply(x, x), 0, 0, 1), {}));
     CHECK(!w.watch.first_nonfinite);
@@ -219,7 +220,7 @@ TEST_CASE("nothing is reported while all is finite") {
 
 TEST_CASE("a gradient that an operation hands on as it is, is not counted again") {
     Watched w("mixed_fp16");
-    Tape tape(w.engine);
+    Tape tape(w.engine, w.run);
     const Var x = tape.leaf(fp16_tensor({2, 2}, {1.0F, 2.0F, 3.0F, 4.0F}));
     const Var y = add(x, permute(x, {1, 0}));
     const Var z = concat(std::vector<Var>{slice(y, 0, 1, 1), slice(y, 0, 0, 1)}, 0);
@@ -235,7 +236,7 @@ TEST_CASE("a gradient that an operation hands on as it is, is not counted again"
 
 TEST_CASE("a gradient handed on into a narrower format is rounded, counted and searched") {
     Watched w("mixed_fp16+fused");  // the sum is held, and its gradient handed on, in the steps' fp32
-    Tape tape(w.engine);
+    Tape tape(w.engine, w.run);
     const Var x = tape.leaf(fp16_tensor({}, {1.0F}));
     tape.backward(scaled(add(x, x), 0x1p20));
     CHECK(std::isinf(x.gradient()[0]));

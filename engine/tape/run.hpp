@@ -1,0 +1,45 @@
+// What moves while an engine computes, and the one way to evaluate.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/recipes/operand_scaling.hpp"
+#include "engine/tape/engine.hpp"
+#include "engine/watching/watch.hpp"
+
+namespace ulp {
+
+/// Who looks on. They change no bit of what is computed.
+struct Observers {
+    Tap tap{};                 // called for every tensor that comes into being, where set
+    ProductTap product_tap{};  // called for every product, where set
+    Watch* watch = nullptr;    // counts, and finds the first infinity, where set
+};
+
+/// Where a training is, what its delayed scales remember, and who looks on. A run outlives the tapes that use it.
+struct Run {
+    bool training = true;    // dropout drops, batch norm uses and collects the batch's statistics, scales remember
+    std::uint64_t seed = 0;  // of dropout and stochastic rounding, with the step
+    std::int64_t step = 0;
+    double loss_scale = 1;  // what the gradients of the current step carry (told to the tap)
+    ScalingHistory scaling_history{};
+    Observers observers{};
+};
+
+/// An engine, and a run of its own that evaluates: nothing is dropped, batch norm uses its running statistics, delayed
+/// scales are those of the training and stay as they are, nobody looks on unless told to. So no bit of the training, no
+/// statistic and no count depends on whether it was evaluated.
+struct Evaluation {
+    Engine engine;
+    Run run;
+
+    /// At the state of `training`, in the arithmetic of `how`.
+    Evaluation(const Engine& how, const Run& training)
+        : engine(how),
+          run{.training = false,
+              .seed = training.seed,
+              .step = training.step,
+              .scaling_history = training.scaling_history} {}
+};
+
+}  // namespace ulp
