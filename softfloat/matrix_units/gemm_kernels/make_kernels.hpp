@@ -4,7 +4,6 @@
 #include "softfloat/matrix_units/gemm_kernels/kernels_chain.hpp"
 #include "softfloat/matrix_units/gemm_kernels/kernels_encode.hpp"
 #include "softfloat/matrix_units/gemm_kernels/kernels_fp4.hpp"
-#include "softfloat/matrix_units/gemm_kernels/kernels_fp64.hpp"
 #include "softfloat/matrix_units/gemm_kernels/kernels_fused.hpp"
 #include "softfloat/matrix_units/gemm_kernels/kernels_integer.hpp"
 #include "softfloat/matrix_units/gemm_kernels/kernels_late.hpp"
