@@ -115,7 +115,12 @@ void LossScale::load(const std::map<std::string, double>& state) {
     const auto take = [&](const char* name) {
         const auto entry = state.find(name);
         if (entry == state.end()) throw std::invalid_argument(fmt::format("the scaler's state lacks '{}'", name));
-        return entry->second;
+        const double value = entry->second;
+        const bool is_scale = std::string_view(name) == "scale";
+        // Counters are exact in fp64 up to 2^53; a scale multiplies numbers of fp32.
+        if (std::abs(value) <= (is_scale ? 0x1p127 : 0x1p53) && (value > 0 || !is_scale)) return value;
+        throw std::invalid_argument(fmt::format("the scaler's '{}' is {}, not a {} number", name, value,
+                                                is_scale ? "positive fp32" : "finite"));
     };
     options_.growth = take("growth_factor");
     options_.backoff = take("backoff_factor");

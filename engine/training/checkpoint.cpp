@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cmath>
 
 #include "engine/files/safetensors.hpp"
 
@@ -26,6 +27,13 @@ double number_of(const fs::path& file, const Safetensors& contents, const std::s
         throw DataError(fmt::format("{}: '{}' is {}, not a number", file.string(), name, text));
     }
     return value;
+}
+
+/// The same for a number of steps.
+std::int64_t count_of(const fs::path& file, const Safetensors& contents, const std::string& name) {
+    const double value = number_of(file, contents, name);
+    if (value >= 0 && value <= 0x1p53 && value == std::floor(value)) return static_cast<std::int64_t>(value);
+    throw DataError(fmt::format("{}: '{}' is {}, not a whole number from 0 on", file.string(), name, value));
 }
 
 /// Whatever must be the same for the run to go on, as text.
@@ -122,8 +130,8 @@ void load_checkpoint(const fs::path& file, Trainer& trainer) {
     }
     std::map<std::string, double> scaler = trainer.scaler().rule().state();
     for (auto& [name, value] : scaler) value = number_of(file, contents, "scaler/" + name);
-    const auto steps = static_cast<std::int64_t>(number_of(file, contents, "step"));
-    const auto optimizer_steps = static_cast<std::int64_t>(number_of(file, contents, "optimizer_steps"));
+    const auto steps = count_of(file, contents, "step");
+    const auto optimizer_steps = count_of(file, contents, "optimizer_steps");
 
     try {
         trainer.optimizer().load(std::move(state), optimizer_steps);

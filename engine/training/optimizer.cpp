@@ -40,7 +40,24 @@ std::vector<std::string> state_names(const OptimizerOptions& options) {
 
 template <class Real>
 BasicOptimizer<Real>::BasicOptimizer(BasicModel<Real>& model, OptimizerOptions options)
-    : model_(&model), options_(std::move(options)) {}
+    : model_(&model), options_(std::move(options)) {
+    const auto require = [](const char* name, double x, double most, const char* range) {
+        if (x >= 0 && x <= most) return;
+        throw std::invalid_argument(fmt::format("the optimizer's {} is {}; give {}", name, x, range));
+    };
+    constexpr double largest = std::numeric_limits<double>::max();
+    const OptimizerOptions& o = options_;
+    for (const auto& [name, x] : {std::pair{"learning_rate", o.learning_rate},
+                                  {"momentum", o.momentum},
+                                  {"eps", o.eps},
+                                  {"rho", o.rho},
+                                  {"weight_decay", o.weight_decay}}) {
+        require(name, x, largest, "a finite number from 0 on");
+    }
+    for (const auto& [name, x] : {std::pair{"beta1", o.beta1}, {"beta2", o.beta2}, {"alpha", o.alpha}}) {
+        require(name, x, 1, "a number from 0 to 1");
+    }
+}
 
 template <class Real>
 void BasicOptimizer<Real>::collect_gradients() {

@@ -50,6 +50,8 @@ struct UpdateCounts {
 template <class Real>
 class BasicOptimizer {
   public:
+    /// Throws std::invalid_argument, naming the option, for one that is negative, infinite or NaN, or a mean's factor
+    /// above 1.
     BasicOptimizer(BasicModel<Real>& model, OptimizerOptions options);
 
     /// Copies the parameters' gradients (step 6 of the eleven) into the update's format. Parameters without a gradient

@@ -1,8 +1,11 @@
 // `ulplab train`: one net under one recipe and matrix unit, with everything that can be watched of it.
 #include <fmt/format.h>
 
+#include <cmath>
+#include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "engine/data/digits.hpp"
 #include "engine/data/idx.hpp"
@@ -23,10 +26,10 @@ struct Options {
     std::string recipe = "mixed_fp16";
     std::string level;
     std::vector<std::string> overrides;
-    std::string backend = "soft:h100";
+    std::string backend;
     std::string mnist, products, checkpoint;
     double learning_rate = 0.05;
-    double loss_scale = 0;
+    std::optional<double> loss_scale;
     std::int64_t steps = 100;
     std::int64_t batch = 64;
     std::int64_t images = 2000;
@@ -52,7 +55,7 @@ Recipe recipe_of(const Options& options) {
         fmt::print("{}\n", level.table());
         recipe = level.recipe();
     }
-    if (options.loss_scale != 0) recipe.loss_scale = constant_loss_scale(options.loss_scale);
+    if (options.loss_scale) recipe.loss_scale = constant_loss_scale(*options.loss_scale);
     return recipe;
 }
 
@@ -100,12 +103,27 @@ class ProductLog {
 void require_sensible(const Options& options) {
     if (options.steps < 1 || options.batch < 1) throw UsageError("--steps and --batch are at least 1");
     if (options.images < options.batch) throw UsageError("--images holds no batch of --batch");
-    if (options.loss_scale < 0) throw UsageError("--loss-scale is positive");
+    for (const auto& [name, given] :
+         {std::pair{"--loss-scale", options.loss_scale.value_or(1)}, {"--learning-rate", options.learning_rate}}) {
+        if (!(given > 0) || std::isinf(given))
+            throw UsageError(fmt::format("{} is {}; give a positive finite number", name, given));
+    }
+    if (options.recipe == "fp64") throw UsageError("recipe fp64 is for gradient checks; train in fp32 or narrower");
+}
+
+/// The backend that was named, or one that has the recipe's products: H100's Tensor Core, or the processor's fp32.
+std::string backend_of(const Options& options, const Recipe& recipe) {
+    if (!options.backend.empty()) return options.backend;
+    const std::string tensor_core = "soft:h100";
+    const FloatFormat& operand = recipe.operand == formats::fp32 ? recipe.low : recipe.operand;
+    return make_backend(tensor_core)->has_product({operand, recipe.accumulator}) ? tensor_core : "eigen";
 }
 
 ExitCode train(const Options& options) {
     require_sensible(options);
-    Trainer trainer(Engine(recipe_of(options), make_backend(options.backend)), options.seed);
+    const Recipe recipe = recipe_of(options);
+    const std::string backend = backend_of(options, recipe);
+    Trainer trainer(Engine(recipe, make_backend(backend)), options.seed);
     const NamedNet& named = net_by_name(options.net);
     const Net net(trainer.model(), named.layers(named.width), {1, 28, 28}, 10);
     trainer.optimize({.learning_rate = options.learning_rate, .momentum = 0.9});
@@ -126,16 +144,19 @@ ExitCode train(const Options& options) {
         const Batch batch = batch_of(data.train, batches.at(trainer.steps()));
         print_bytes("planned", trainer.planned_bytes(forward_on(batch)));
     }
-    if (!options.products.empty()) log.emplace(trainer, options.backend);
+    if (!options.products.empty()) log.emplace(trainer, backend);
     const std::int64_t every = std::max<std::int64_t>(1, options.steps / 10);
     std::int64_t skipped = 0;
+    double loss = 0;
     while (trainer.steps() < options.steps && !(options.why_nan && watch.first_nonfinite)) {
         const Batch batch = batch_of(data.train, batches.at(trainer.steps()));
         const StepResult done = trainer.step(forward_on(batch));
         skipped += done.skipped ? 1 : 0;
+        loss = done.loss;
         if (done.step % every == 0 || trainer.steps() == options.steps) {
             fmt::print("step {:>5}  loss {:<10.6g} scale {:g}{}\n", done.step, done.loss, done.loss_scale,
                        done.skipped ? "  skipped" : "");
+            std::fflush(stdout);  // line by line through a pipe, too
         }
         if (!options.checkpoint.empty() && trainer.steps() % every == 0) save_checkpoint(options.checkpoint, trainer);
     }
@@ -148,7 +169,17 @@ ExitCode train(const Options& options) {
         fmt::print("{}", watch.first_nonfinite ? watch.first_nonfinite->text() : "every number was finite\n");
     }
     if (log) log->write(options.products);
-    return ExitCode::good;
+    if (!std::isnan(loss)) return ExitCode::good;
+    fmt::print(stderr, "ulplab: the loss of step {} is NaN; --why-nan says where it comes from\n", trainer.steps() - 1);
+    return ExitCode::claim_failed;
+}
+
+std::string recipe_names() {
+    std::string names;
+    for (const Recipe& recipe : recipes()) {
+        if (recipe.weights != formats::fp64) names += (names.empty() ? "" : ", ") + recipe.name;
+    }
+    return names;
 }
 
 Action declare(OptionParser& app) {
@@ -161,12 +192,14 @@ Action declare(OptionParser& app) {
     }
     app.add_option("--net", o->net, nets).one_of(names).capture_default_str();
     const DeclaredOption recipe =
-        app.add_option("--recipe", o->recipe, "which formats; +ftz and +fused may follow the name")
+        app.add_option("--recipe", o->recipe,
+                       "which formats: " + recipe_names() + "; +ftz and +fused may follow the name")
             .capture_default_str();
     app.add_option("--level", o->level, "O0 to O3 as apex has them, in the place of a recipe").excludes(recipe);
     app.add_option("--override", o->overrides, "PROPERTY=VALUE of the level, any number of times");
-    app.add_option("--backend", o->backend, "what multiplies; `ulplab models` lists them").capture_default_str();
-    app.add_option("--loss-scale", o->loss_scale, "a constant one, in the place of the recipe's");
+    app.add_option("--backend", o->backend,
+                   "what multiplies; default soft:h100, and eigen for recipes whose products it lacks");
+    app.add_option("--loss-scale", o->loss_scale, "a constant one, in the place of the recipe's; positive");
     app.add_option("--learning-rate", o->learning_rate, "of SGD with momentum 0.9").capture_default_str();
     app.add_option("--steps", o->steps, "of training, counted from the first").capture_default_str();
     app.add_option("--batch", o->batch, "images a step").capture_default_str();

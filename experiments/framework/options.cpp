@@ -1,9 +1,12 @@
 #include "experiments/framework/options.hpp"
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <optional>
+#include <type_traits>
 
 #include "softfloat/errors.hpp"
 
@@ -33,9 +36,21 @@ OptionParser::OptionParser(const std::string& description, const std::string& na
     : OptionParser(std::make_shared<CLI::App>(description, name)) {}
 OptionParser::OptionParser(std::shared_ptr<CLI::App> app) : app_(std::move(app)) {}
 
+/// What is wrong with the text of a number without a sign; CLI11 would take -1 for the largest.
+std::string unsigned_error(const std::string& text, std::uint64_t most) {
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error == std::errc() && end == text.data() + text.size() && value <= most) return "";
+    return "'" + text + "' is not a whole number from 0 to " + std::to_string(most);
+}
+
 template <typename T>
 DeclaredOption OptionParser::add_option(const std::string& names, T& value, const std::string& help) {
-    return DeclaredOption(app_->add_option(names, value, help));
+    CLI::Option* option = app_->add_option(names, value, help);
+    if constexpr (std::is_unsigned_v<T>) {
+        option->check([](const std::string& text) { return unsigned_error(text, std::numeric_limits<T>::max()); });
+    }
+    return DeclaredOption(option);
 }
 template DeclaredOption OptionParser::add_option(const std::string&, std::string&, const std::string&);
 template DeclaredOption OptionParser::add_option(const std::string&, std::vector<std::string>&, const std::string&);
@@ -46,6 +61,7 @@ template DeclaredOption OptionParser::add_option(const std::string&, std::int64_
 template DeclaredOption OptionParser::add_option(const std::string&, std::uint64_t&, const std::string&);
 template DeclaredOption OptionParser::add_option(const std::string&, double&, const std::string&);
 template DeclaredOption OptionParser::add_option(const std::string&, std::optional<float>&, const std::string&);
+template DeclaredOption OptionParser::add_option(const std::string&, std::optional<double>&, const std::string&);
 
 DeclaredOption OptionParser::add_flag(const std::string& names, bool& value, const std::string& help) {
     return DeclaredOption(app_->add_flag(names, value, help));

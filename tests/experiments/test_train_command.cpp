@@ -41,6 +41,33 @@ TEST_CASE("a short training leaves the same bits with every recipe, vector width
     }
 }
 
+TEST_CASE("train checks what it takes before it starts, picks a backend that has the products, and says NaN") {
+    const auto train = [](std::vector<std::string> arguments) {
+        arguments.insert(arguments.begin(),
+                         {ULPLAB_PROGRAM, "train", "--steps", "3", "--images", "64", "--batch", "16"});
+        return run_program(arguments);
+    };
+    const std::vector<std::vector<std::string>> wrong = {{"--learning-rate", "nan"}, {"--learning-rate", "inf"},
+                                                         {"--learning-rate", "-1"},  {"--learning-rate", "0"},
+                                                         {"--loss-scale", "0"},      {"--loss-scale", "-2"},
+                                                         {"--seed", "-1"},           {"--seed", "99999999999999999999"},
+                                                         {"--recipe", "fp64"}};
+    for (const auto& arguments : wrong) {
+        CAPTURE(arguments[0] + " " + arguments[1]);
+        const Finished finished = train(arguments);
+        CHECK(finished.exit_code == 2);
+        CHECK(finished.output.find(arguments[0] == "--recipe" ? "fp64" : arguments[0]) != std::string::npos);
+    }
+    CHECK(train({"--recipe", "fp32"}).exit_code == 0);
+    CHECK(train({"--level", "O0"}).exit_code == 0);
+    const Finished nan = train({"--recipe", "fp16", "--learning-rate", "1e6"});
+    CHECK(nan.exit_code == 1);
+    CHECK(nan.output.find("is NaN; --why-nan") != std::string::npos);
+    for (const char* recipe : {"mixed_fp16", "mxfp8", "fp8"}) {
+        CHECK(run_program({ULPLAB_PROGRAM, "train", "--help"}).output.find(recipe) != std::string::npos);
+    }
+}
+
 TEST_CASE("recipes that differ leave different bits, and those that are the same leave the same") {
     std::istringstream lines(digests("", 2));
     std::string name;

@@ -120,6 +120,36 @@ TEST_CASE("a safetensors file that is cut short anywhere, or damaged, is refused
     CHECK_THROWS_AS(write_safetensors(folder.path / "no" / "folder", out), DataError);
 }
 
+TEST_CASE("a checkpoint with a number that no run has is refused, and the run stays as it was") {
+    const Folder folder;
+    const fs::path file = folder.path / "checkpoint";
+    test::ResumeRun run;
+    (void)run.step();
+    save_checkpoint(file, run.trainer);
+    const std::string before = run.digest();
+    const Safetensors sound = read_safetensors(file);
+    const auto refused = [&](const std::string& name, const std::string& value) {
+        CAPTURE(name + " = " + value);
+        Safetensors damaged = sound;
+        REQUIRE(damaged.metadata.contains(name));
+        damaged.metadata[name] = value;
+        write_safetensors(file, damaged);
+        CHECK_THROWS_WITH_AS(load_checkpoint(file, run.trainer),
+                             doctest::Contains(name.substr(name.find('/') + 1).c_str()), DataError);
+        CHECK(run.digest() == before);
+        CHECK(run.trainer.steps() == 1);
+    };
+    for (const char* value : {"-5", "nan", "inf", "1e300", "-1e18", "9223372036854775808", "59.5", "seven"}) {
+        refused("step", value);
+        refused("optimizer_steps", value);
+    }
+    for (const char* value : {"nan", "-1", "0", "1e300", "inf"}) refused("scaler/scale", value);
+    for (const char* value : {"nan", "1e300"}) refused("scaler/growth_tracker", value);
+    write_safetensors(file, sound);
+    load_checkpoint(file, run.trainer);
+    CHECK(run.digest() == before);
+}
+
 TEST_CASE("safetensors of types that are not read are skipped, and named when one is asked for") {
     const Folder folder;
     const fs::path file = folder.path / "t";

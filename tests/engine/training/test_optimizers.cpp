@@ -109,6 +109,26 @@ TEST_CASE("clipping before unscaling is refused by name") {
     CHECK(optimizer.gradients()[0][0] == 1.5F);
 }
 
+TEST_CASE("options that no optimizer has are refused by name") {
+    Model model(recipe_by_name("fp32"), 1);
+    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    const auto refused = [&](const OptimizerOptions& options, const char* name) {
+        CHECK_THROWS_WITH_AS(Optimizer(model, options), doctest::Contains(name), std::invalid_argument);
+    };
+    for (const double x : {nan, infinity, -1.0}) {
+        refused({.learning_rate = x}, "learning_rate");
+        refused({.momentum = x}, "momentum");
+        refused({.beta1 = x}, "beta1");
+        refused({.beta2 = x}, "beta2");
+        refused({.alpha = x}, "alpha");
+        refused({.eps = x}, "eps");
+        refused({.rho = x}, "rho");
+        refused({.weight_decay = x}, "weight_decay");
+    }
+    refused({.beta1 = 1.5}, "beta1");
+}
+
 /// A model with one weight whose gradient is set by hand.
 struct OneWeight {
     Engine engine;
