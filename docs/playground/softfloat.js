@@ -1,4 +1,4 @@
-// Made by docs/playground/build.sh from softfloat/; do not edit. Sources: 80769b497aa4dc4e
+// Made by docs/playground/build.sh from softfloat/; do not edit. Sources: 62028166b439531d
 
 var load_softfloat = (() => {
   var _scriptDir = typeof document !== 'undefined' && document.currentScript ? document.currentScript.src : undefined;
