@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "engine/data/shapes.hpp"
 #include "engine/tensor/random.hpp"
@@ -140,8 +141,9 @@ std::vector<float> largest_map(Evaluation& evaluation, const Dataset& pictures,
     return largest_map(maps);
 }
 
-/// `looks_at_maps`: keeps the largest maps too.
-Training training_of(const Textures& textures, const Options& options, bool looks_at_maps) {
+/// The run of seed `keeps_maps` keeps the largest maps too.
+Training training_of(const Textures& textures, const Options& options,
+                     std::optional<std::uint64_t> keeps_maps = std::nullopt) {
     const TaskBuilder builder = [=, &textures](Model& model, std::uint64_t seed) -> Task {
         const InpaintingNet net(model, options.channels);
         const auto order = batches(textures.train.size(), options.batch, seed);
@@ -151,7 +153,7 @@ Training training_of(const Textures& textures, const Options& options, bool look
         };
         return {.loss = loss, .measure = [=, &textures](Evaluation& evaluation, Learned& learned) {
                     Seen seen;
-                    if (looks_at_maps) {
+                    if (seed == keeps_maps) {
                         seen.trained_map = largest_map(evaluation, textures.many, [&](Var images) {
                             return net.features(images, Matrix::Ones(side, side));
                         });
@@ -262,7 +264,7 @@ void claim_order(const RunContext& context, const Textures& textures, Options op
         has_control(context, "wide") ? fp32_arithmetic() : mixed_arithmetic(context, "fp16", dynamic_loss_scale(2000));
     const auto infinite_steps = [&](const Arithmetic& arithmetic, Division division) {
         options.division = division;
-        Training training = training_of(textures, options, false);
+        Training training = training_of(textures, options);
         training.arithmetic = arithmetic;
         const Learned run = train(training, context.seed);
         return std::count_if(run.losses.begin(), run.losses.end(), [](double loss) { return !std::isfinite(loss); });
@@ -295,7 +297,7 @@ void run(const RunContext& context, Result& result) {
     const std::vector<Arithmetic> arithmetics = under_control(context, {fp32_arithmetic(), dynamic_fp16(context)});
     std::vector<Training> arms;
     for (const Arithmetic& arithmetic : arithmetics) {
-        arms.push_back(training_of(textures, options, arms.empty()));
+        arms.push_back(training_of(textures, options, arms.empty() ? std::optional(context.seed) : std::nullopt));
         arms.back().arithmetic = arithmetic;
     }
     const Comparison comparison = compare(context, arms, settings.integer("seeds"), {0, 0.9});

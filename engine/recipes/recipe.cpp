@@ -100,6 +100,8 @@ std::span<const std::string_view> pointwise_operations() {
 
 bool Recipe::fuses(std::string_view op) const { return std::ranges::find(fused, op) != fused.end(); }
 
+ProductTypes Recipe::product_types() const { return {operand == formats::fp32 ? low : operand, accumulator}; }
+
 Recipe recipe_by_name(std::string_view name) {
     const std::size_t plus = name.rfind('+');
     if (plus != std::string_view::npos) {

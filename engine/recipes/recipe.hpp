@@ -75,6 +75,8 @@ struct Recipe {
     /// The format as tensors are stored in it.
     [[nodiscard]] ComputeFormat stored(const FloatFormat& format) const { return {format, rounding}; }
     [[nodiscard]] bool fuses(std::string_view op) const;
+    /// Of the products that make the recipe what it is: its narrow operands, and the accumulator.
+    [[nodiscard]] ProductTypes product_types() const;
 };
 
 /// The recipe of that name. Throws std::invalid_argument that lists the names there are.

@@ -55,6 +55,10 @@ Recipe recipe_of(const Options& options) {
         fmt::print("{}\n", level.table());
         recipe = level.recipe();
     }
+    if (recipe.weights == formats::fp64) {
+        throw UsageError(
+            fmt::format("recipe {} is for gradient checks; train in fp32 or narrower formats", recipe.name));
+    }
     if (options.loss_scale) recipe.loss_scale = constant_loss_scale(*options.loss_scale);
     return recipe;
 }
@@ -108,22 +112,26 @@ void require_sensible(const Options& options) {
         if (!(given > 0) || std::isinf(given))
             throw UsageError(fmt::format("{} is {}; give a positive finite number", name, given));
     }
-    if (options.recipe == "fp64") throw UsageError("recipe fp64 is for gradient checks; train in fp32 or narrower");
 }
 
+struct NamedBackend {
+    std::string spec;
+    std::unique_ptr<MatmulBackend> backend;
+};
 /// The backend that was named, or one that has the recipe's products: H100's Tensor Core, or the processor's fp32.
-std::string backend_of(const Options& options, const Recipe& recipe) {
-    if (!options.backend.empty()) return options.backend;
-    const std::string tensor_core = "soft:h100";
-    const FloatFormat& operand = recipe.operand == formats::fp32 ? recipe.low : recipe.operand;
-    return make_backend(tensor_core)->has_product({operand, recipe.accumulator}) ? tensor_core : "eigen";
+NamedBackend backend_of(const Options& options, const Recipe& recipe) {
+    const std::string spec = options.backend.empty() ? "soft:h100" : options.backend;
+    std::unique_ptr<MatmulBackend> backend = make_backend(spec);
+    if (options.backend.empty() && !backend->has_product(recipe.product_types()))
+        return {"eigen", make_backend("eigen")};
+    return {spec, std::move(backend)};
 }
 
 ExitCode train(const Options& options) {
     require_sensible(options);
     const Recipe recipe = recipe_of(options);
-    const std::string backend = backend_of(options, recipe);
-    Trainer trainer(Engine(recipe, make_backend(backend)), options.seed);
+    NamedBackend backend = backend_of(options, recipe);
+    Trainer trainer(Engine(recipe, std::move(backend.backend)), options.seed);
     const NamedNet& named = net_by_name(options.net);
     const Net net(trainer.model(), named.layers(named.width), {1, 28, 28}, 10);
     trainer.optimize({.learning_rate = options.learning_rate, .momentum = 0.9});
@@ -144,7 +152,7 @@ ExitCode train(const Options& options) {
         const Batch batch = batch_of(data.train, batches.at(trainer.steps()));
         print_bytes("planned", trainer.planned_bytes(forward_on(batch)));
     }
-    if (!options.products.empty()) log.emplace(trainer, backend);
+    if (!options.products.empty()) log.emplace(trainer, backend.spec);
     const std::int64_t every = std::max<std::int64_t>(1, options.steps / 10);
     std::int64_t skipped = 0;
     double loss = 0;

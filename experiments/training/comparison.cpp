@@ -71,10 +71,9 @@ std::string evidence_of(const Comparison& comparison, Result& result) {
     std::vector<std::string> seen;
     std::string text;
     for (const Arithmetic& arithmetic : comparison.arithmetics) {
-        const Recipe& recipe = arithmetic.recipe;
-        if (recipe.operand == formats::fp32 && recipe.low == formats::fp32) continue;
+        const ProductTypes types = arithmetic.recipe.product_types();
+        if (types.input == formats::fp32) continue;
         const std::string& backend = arithmetic.backend;
-        const ProductTypes types{recipe.operand == formats::fp32 ? recipe.low : recipe.operand, recipe.accumulator};
         const std::string key = backend + name_of(types);
         if (std::find(seen.begin(), seen.end(), key) != seen.end()) continue;
         seen.push_back(key);

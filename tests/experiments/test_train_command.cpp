@@ -51,7 +51,7 @@ TEST_CASE("train checks what it takes before it starts, picks a backend that has
                                                          {"--learning-rate", "-1"},  {"--learning-rate", "0"},
                                                          {"--loss-scale", "0"},      {"--loss-scale", "-2"},
                                                          {"--seed", "-1"},           {"--seed", "99999999999999999999"},
-                                                         {"--recipe", "fp64"}};
+                                                         {"--recipe", "fp64"},       {"--recipe", "fp64+ftz"}};
     for (const auto& arguments : wrong) {
         CAPTURE(arguments[0] + " " + arguments[1]);
         const Finished finished = train(arguments);
