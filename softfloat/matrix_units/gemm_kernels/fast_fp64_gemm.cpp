@@ -16,8 +16,6 @@ constexpr std::int64_t rows_per_tile = 256;
 constexpr std::int64_t rows_per_piece = 16;  // these and a panel's piece stay in the second-level cache
 constexpr std::int64_t k_per_piece = 256;
 
-std::int64_t tiles_of(std::int64_t size, std::int64_t tile) { return (size + tile - 1) / tile; }
-
 struct Fp64Tile {
     std::int64_t row, rows, col, cols, width;
     AlignedVector<double> c;  // [row][width]

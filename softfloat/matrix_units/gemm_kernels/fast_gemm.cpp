@@ -34,9 +34,6 @@ struct Plan {
     bool continues;      // C is what the piece before made
 };
 
-int round_up_div(int x, int y) { return (x + y - 1) / y; }
-std::int64_t tiles_of(std::int64_t size, std::int64_t tile) { return (size + tile - 1) / tile; }
-
 /// Products packed as one group: a chain without groups of its own takes as many as fit its instructions.
 int packed_group(const KernelChoice& choice, const TensorCoreModel& block, std::int64_t k) {
     const bool whole = choice.family == Family::chain &&
@@ -62,7 +59,7 @@ Plan make_plan(const Kernels& kernels, const TensorCoreModel& model, const GemmP
     plan.order.k = problem.k();
     plan.order.group = packed_group(plan.choice, plan.block, problem.k());
     if (emulated) {
-        const int groups = 2 * round_up_div(plan.block.instruction_k, plan.block.group_size);
+        const std::int64_t groups = 2 * tiles_of(plan.block.instruction_k, plan.block.group_size);
         plan.order.emulated_instruction = model.instruction_k;
         plan.order.groups = tiles_of(problem.k(), model.instruction_k) * groups;
         plan.groups_per_segment = groups;

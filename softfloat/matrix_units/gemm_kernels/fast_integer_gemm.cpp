@@ -70,7 +70,7 @@ void run_all(const Integers& run, const Convert& convert) {
     const IntegerProblem& p = run.p;
     const auto a = word_rows(p.a, p.m(), p.k(), run.padded, convert);
     const bool parallel = worth_threads(p.m() * p.n() * p.k() > (std::int64_t{1} << 18));
-    for_each_index(whole_tiles(p.n(), run.width), parallel,
+    for_each_index(tiles_of(p.n(), run.width), parallel,
                    [&](std::int64_t t) { run_panel(run, a, t * run.width, convert); });
 }
 
@@ -89,7 +89,7 @@ void fast_integer_gemm(const Kernels& kernels, const IntegerModel& model, const 
                        .model = model,
                        .p = p,
                        .counts_differences = differences,
-                       .padded = whole_tiles(p.k(), step) * step,
+                       .padded = tiles_of(p.k(), step) * step,
                        .stretch = std::max<std::int64_t>(256 / step, 1) * step,
                        .width = std::int64_t{vectors_per_panel} * kernels.lanes};
     if (differences) {

@@ -169,7 +169,7 @@ void run_fused_panel(const Run& run, const std::vector<PackedTile>& a, std::int6
     pack_panel(run.kernels, run.model.unscaled.b_format, grid, order, p.b.part(0, col, p.k(), cols), b);
     auto scales = panel_scales(run, run.b_scales.exponents, col, cols);
     const int repeats = run.model.scale_block / order.group;
-    const auto vectors = static_cast<std::size_t>(whole_tiles(cols, run.kernels.lanes));
+    const auto vectors = static_cast<std::size_t>(tiles_of(cols, run.kernels.lanes));
     each_tile(run, col, cols, [&](Tile& tile) {
         const PackedTile& rows = a[static_cast<std::size_t>(tile.row / rows_at_a_time)];
         load_tile(run, b.special | columns_with_nan(run, col, cols), tile);
@@ -205,7 +205,7 @@ void run_fused(const Run& run) {
     for (std::int64_t row = 0; row < p.m(); row += rows_at_a_time) {
         a.push_back(packed_rows(run, grid, row, std::min(rows_at_a_time, p.m() - row)));
     }
-    for_each_index(whole_tiles(p.n(), run.width), worth_threads(p.m() * p.n() * p.k() > (std::int64_t{1} << 18)),
+    for_each_index(tiles_of(p.n(), run.width), worth_threads(p.m() * p.n() * p.k() > (std::int64_t{1} << 18)),
                    [&](std::int64_t t) { run_fused_panel(run, a, t * run.width); });
 }
 
@@ -266,7 +266,7 @@ void run_fp4_panel(const Run& run, const AlignedVector<std::uint32_t>& a, std::i
 void run_fp4(const Run& run) {
     const GemmProblem& p = run.problem.product;
     const auto a = word_rows(p.a, p.m(), p.k(), run.padded, IntegerOfValue(run.model.unscaled.a_format));
-    for_each_index(whole_tiles(p.n(), run.width), worth_threads(p.m() * p.n() * p.k() > (std::int64_t{1} << 18)),
+    for_each_index(tiles_of(p.n(), run.width), worth_threads(p.m() * p.n() * p.k() > (std::int64_t{1} << 18)),
                    [&](std::int64_t t) { run_fp4_panel(run, a, t * run.width); });
 }
 
@@ -313,9 +313,9 @@ void fast_scaled_gemm(const Kernels& kernels, const BlockScaledModel& model, con
     const ScaledKernel kernel = choose_scaled_kernel(model);
     if (kernel == ScaledKernel::none) throw std::invalid_argument("this block-scaled model has no fast path");
     const GemmProblem& p = problem.product;
-    const std::int64_t padded = whole_tiles(p.k(), model.unscaled.instruction_k) * model.unscaled.instruction_k;
-    const std::int64_t given = whole_tiles(p.k(), model.scale_block);
-    const std::int64_t count = whole_tiles(padded, model.scale_block);
+    const std::int64_t padded = tiles_of(p.k(), model.unscaled.instruction_k) * model.unscaled.instruction_k;
+    const std::int64_t given = tiles_of(p.k(), model.scale_block);
+    const std::int64_t count = tiles_of(padded, model.scale_block);
     Run run{kernels,
             model,
             problem,

@@ -17,6 +17,9 @@ namespace ulp::gemm_kernels {
 
 inline constexpr int vectors_per_panel = 4;
 
+/// How many tiles cover `size`, the last one perhaps in part.
+constexpr std::int64_t tiles_of(std::int64_t size, std::int64_t tile) { return (size + tile - 1) / tile; }
+
 // Byte codes: exponent + 111, so 97 for 2^-14 and 126 for 2^15; 0 for a zero, whose sum with any code stays below the
 // smallest sum of two nonzero operands by a gap of 68 binades.
 inline constexpr int byte_code_of_exponent_0 = 111;

@@ -13,8 +13,6 @@ namespace ulp::gemm_kernels {
 
 inline constexpr std::int64_t rows_at_a_time = 32;  // with a stretch of the panel this stays in the first-level cache
 
-inline std::int64_t whole_tiles(std::int64_t size, std::int64_t tile) { return (size + tile - 1) / tile; }
-
 constexpr std::uint32_t word_of_pair(std::int16_t first, std::int16_t second) {
     return static_cast<std::uint16_t>(first) | std::uint32_t{static_cast<std::uint16_t>(second)} << 16;
 }
@@ -46,12 +44,12 @@ void fill_word_panel(const Strided& b, std::int64_t first, std::int64_t cols, st
     };
     // In the order of memory.
     if (b.col_stride <= b.row_stride) {
-        for (std::int64_t step = 0; step < whole_tiles(k, 2); ++step) {
+        for (std::int64_t step = 0; step < tiles_of(k, 2); ++step) {
             for (std::int64_t j = 0; j < cols; ++j) put(step, j);
         }
     } else {
         for (std::int64_t j = 0; j < cols; ++j) {
-            for (std::int64_t step = 0; step < whole_tiles(k, 2); ++step) put(step, j);
+            for (std::int64_t step = 0; step < tiles_of(k, 2); ++step) put(step, j);
         }
     }
 }
