@@ -46,10 +46,14 @@ void run(const Kernels& kernels, const Fp64Problem& p, Fp64Tile& tile) {
     for (std::int64_t k = 0; k < p.k(); k += k_per_piece) {
         const std::int64_t count = std::min(k_per_piece, p.k() - k);
         pack(p.b, k, tile.col, count, tile.cols, tile.width, b);
+        if (p.a.col_stride == 1) {  // the kernel reads the rows where they lie
+            kernels.fp64({&p.a(tile.row, k), b.data(), tile.c.data(), p.a.row_stride, count, tile.rows, tile.width});
+            continue;
+        }
         for (std::int64_t i = 0; i < tile.rows; i += rows_per_piece) {
             const std::int64_t rows = std::min(rows_per_piece, tile.rows - i);
             pack(p.a, tile.row + i, k, rows, count, count, a);
-            kernels.fp64({a.data(), b.data(), &tile.at(i, 0), count, rows, tile.width});
+            kernels.fp64({a.data(), b.data(), &tile.at(i, 0), count, count, rows, tile.width});
         }
     }
 }

@@ -144,13 +144,13 @@ template <class V, int Rows, int N>
     double* const c = task.c + row * task.width;
     unrolled<Rows>(
         [&](auto i) { unrolled<N>([&](auto v) { sum[i][v] = V::load_double(c + i * task.width + v * lanes); }); });
-    const double* a = task.a + row * task.k;
+    const double* a = task.a + row * task.a_stride;
     const double* b = task.b;
     for (std::int64_t k = 0; k < task.k; ++k, b += task.width) {
         typename V::Double column[N];
         unrolled<N>([&](auto v) { column[v] = V::load_double(b + v * lanes); });
         unrolled<Rows>([&](auto i) {
-            const auto factor = V::set_double(a[i * task.k + k]);
+            const auto factor = V::set_double(a[i * task.a_stride + k]);
             unrolled<N>([&](auto v) { sum[i][v] = V::fma(factor, column[v], sum[i][v]); });
         });
     }

@@ -116,9 +116,10 @@ struct Fp4Task {
 /// A chain of fp64 fused multiply-adds for some rows and one panel of vectors_per_fp64_panel vectors of columns.
 inline constexpr int vectors_per_fp64_panel = 3;
 struct Fp64Task {
-    const double* a;  // [row][k]
+    const double* a;  // [row][k], rows a_stride apart
     const double* b;  // [k][column], `width` of them
     double* c;        // [row][column], in and out
+    std::int64_t a_stride;
     std::int64_t k;
     std::int64_t rows;
     std::int64_t width;
