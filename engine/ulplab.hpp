@@ -36,7 +36,6 @@
 #include "engine/watching/histogram.hpp"
 #include "engine/watching/watch.hpp"
 #include "softfloat/array/array.hpp"
-#include "softfloat/array/block_scaled.hpp"
 #include "softfloat/array/functions.hpp"
 #include "softfloat/describe.hpp"
 #include "softfloat/eigen.hpp"
@@ -51,4 +50,5 @@
 #include "softfloat/matrix_units/product.hpp"
 #include "softfloat/matrix_units/table/units.hpp"
 #include "softfloat/neighbours.hpp"
+#include "softfloat/quantization/block_scaled.hpp"
 #include "softfloat/text.hpp"

@@ -12,8 +12,8 @@
 #include "experiments/shared/matrix_units.hpp"
 #include "experiments/shared/roofline_model.hpp"
 #include "experiments/shared/sources.hpp"
-#include "softfloat/array/block_scaled.hpp"
 #include "softfloat/matrix_units/table/units.hpp"
+#include "softfloat/quantization/block_scaled.hpp"
 #include "softfloat/text.hpp"
 
 namespace ulp {

@@ -6,8 +6,8 @@
 #include <span>
 
 #include "engine/rounding/rounder.hpp"
-#include "softfloat/array/block_scaled.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
+#include "softfloat/quantization/block_scaled.hpp"
 
 namespace ulp {
 namespace {

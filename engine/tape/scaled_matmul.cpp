@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "engine/rounding/rounder.hpp"
-#include "softfloat/array/block_scaled.hpp"
+#include "softfloat/quantization/block_scaled.hpp"
 
 namespace ulp {
 

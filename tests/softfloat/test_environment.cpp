@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "softfloat/array/array.hpp"
-#include "softfloat/array/block_scaled.hpp"
 #include "softfloat/array/functions.hpp"
 #include "softfloat/functions/cr.hpp"
 #include "softfloat/functions/functions.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
 #include "softfloat/matrix_units/table/units.hpp"
+#include "softfloat/quantization/block_scaled.hpp"
 #include "softfloat/support/philox.hpp"
 #include "softfloat/text.hpp"
 

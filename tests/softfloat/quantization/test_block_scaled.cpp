@@ -7,9 +7,9 @@
 #include <limits>
 #include <vector>
 
-#include "softfloat/array/block_scaled.hpp"
 #include "softfloat/array/context.hpp"
 #include "softfloat/float.hpp"
+#include "softfloat/quantization/block_scaled.hpp"
 #include "tests/softfloat/cases.hpp"
 #include "tests/softfloat/oracle.hpp"
 

@@ -1,4 +1,4 @@
-#include "softfloat/array/block_scaled.hpp"
+#include "softfloat/quantization/block_scaled.hpp"
 
 #include <algorithm>
 #include <bit>
