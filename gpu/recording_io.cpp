@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "engine/files/whole_file.hpp"
 #include "gpu/recorder.hpp"
 #include "gpu/recording.hpp"
 #include "softfloat/errors.hpp"
@@ -263,19 +264,10 @@ std::size_t section(LineReader& in, const char* name, bool may_be_empty) {
 }  // namespace
 
 void write_recording(const std::filesystem::path& path, const Recording& recording) {
-    std::filesystem::path temporary = path;
-    temporary += ".part";
-    {
-        std::ofstream out(temporary);
-        put_header(out, recording);
-        put_body(out, recording);
-        out.flush();
-        if (!out) throw DataError(fmt::format("cannot write {}; check the folder and the disk", temporary.string()));
-    }
-    std::error_code error;
-    std::filesystem::rename(temporary, path, error);
-    if (error)
-        throw DataError(fmt::format("cannot rename {} to {}: {}", temporary.string(), path.string(), error.message()));
+    std::ostringstream out;
+    put_header(out, recording);
+    put_body(out, recording);
+    replace_whole_file(path, std::move(out).str());
 }
 
 Recording read_recording_file(const std::filesystem::path& path) {

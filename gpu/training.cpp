@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/data/digits.hpp"
+#include "engine/files/whole_file.hpp"
 #include "engine/training/images.hpp"
 #include "engine/training/trainer.hpp"
 #include "softfloat/errors.hpp"
@@ -234,29 +235,17 @@ void shorten_digests(Trace& trace) {
 }
 
 void write_trace(const std::filesystem::path& path, const TraceFile& file) {
-    std::filesystem::path temporary = path;
-    temporary += ".part";
-    {
-        std::ofstream out(temporary);
-        out << fmt::format(
-            "ulplab trace 1\nbackend {}\ndevice {}\nrecipe {}\nsteps {}\nhidden {}\nbatch {}\nimages {}\nseed {}\n",
-            file.backend, file.device, file.run.recipe, file.run.steps, file.run.hidden, file.run.batch,
-            file.run.images, file.run.seed);
-        out << "parameters";
-        for (const std::string& name : file.trace.parameters) out << ' ' << name;
-        out << '\n';
-        for (const TraceStep& step : file.trace.steps) {
-            out << fmt::format("{} {:08x} {} {}", step.step, step.loss_bits, step.loss_scale, step.skipped ? 1 : 0);
-            for (const std::string& digest : step.digests) out << ' ' << digest.substr(0, digest_digits);
-            out << '\n';
-        }
-        out << "end\n";
-        out.flush();
-        if (!out) throw DataError(fmt::format("cannot write {}; check the folder and the disk", temporary.string()));
+    std::string text = fmt::format(
+        "ulplab trace 1\nbackend {}\ndevice {}\nrecipe {}\nsteps {}\nhidden {}\nbatch {}\nimages {}\nseed {}\n",
+        file.backend, file.device, file.run.recipe, file.run.steps, file.run.hidden, file.run.batch, file.run.images,
+        file.run.seed);
+    text += fmt::format("parameters {}\n", fmt::join(file.trace.parameters, " "));
+    for (const TraceStep& step : file.trace.steps) {
+        text += fmt::format("{} {:08x} {} {}", step.step, step.loss_bits, step.loss_scale, step.skipped ? 1 : 0);
+        for (const std::string& digest : step.digests) text += " " + digest.substr(0, digest_digits);
+        text += '\n';
     }
-    std::error_code error;
-    std::filesystem::rename(temporary, path, error);
-    if (error) throw DataError(fmt::format("cannot rename {}: {}", temporary.string(), error.message()));
+    replace_whole_file(path, text + "end\n");
 }
 
 TraceFile read_trace(const std::filesystem::path& path) {

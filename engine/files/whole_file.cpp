@@ -1,6 +1,5 @@
 #include "engine/files/whole_file.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -8,8 +7,8 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
-#include <system_error>
 
+#include "engine/files/file_lock.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {
@@ -18,33 +17,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-[[noreturn]] void refuse(const fs::path& path, const std::string& what, int error) {
-    throw DataError(fmt::format("{}: {}: {}", path.string(), what, std::strerror(error)));
-}
-
-/// A file of a name that no other process or thread takes.
-struct NewFile {
-    fs::path path;
-    int descriptor;
-};
-NewFile new_file_beside(const fs::path& path) {
-    for (int attempt = 0;; ++attempt) {
-        const fs::path name = fmt::format("{}.{}.{}.tmp", path.string(), ::getpid(), attempt);
-        const int descriptor = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (descriptor >= 0) return {name, descriptor};
-        if (errno != EEXIST) refuse(path, "cannot be written", errno);
-    }
-}
-
-/// 0, or the error's number.
-int write_all(int descriptor, std::string_view bytes) {
-    while (!bytes.empty()) {
-        const ssize_t count = ::write(descriptor, bytes.data(), bytes.size());
-        if (count < 0 && errno == EINTR) continue;
-        if (count <= 0) return count == 0 ? ENOSPC : errno;
-        bytes.remove_prefix(static_cast<std::size_t>(count));
-    }
-    return ::fsync(descriptor) == 0 ? 0 : errno;
+[[noreturn]] void refuse(const fs::path& path, int error) {
+    throw DataError(fmt::format("{}: cannot be written: {}", path.string(), std::strerror(error)));
 }
 
 }  // namespace
@@ -55,14 +29,46 @@ std::string read_whole_file(const fs::path& path) {
     return {std::istreambuf_iterator<char>(stream), {}};
 }
 
+WholeFile::WholeFile(fs::path path) : path_(std::move(path)) {
+    remove_leftovers(path_.parent_path(), path_.filename().string() + ".", ".tmp");
+    LockedFile file = new_locked_file(path_);
+    temporary_ = std::move(file.path);
+    descriptor_ = file.descriptor;
+}
+
+WholeFile::~WholeFile() {
+    if (descriptor_ < 0) return;
+    ::unlink(temporary_.c_str());  // before the lock is free
+    ::close(descriptor_);
+}
+
+void WholeFile::write(std::string_view bytes) {
+    constexpr std::size_t enough = std::size_t{1} << 20;
+    buffer_ += bytes;
+    if (buffer_.size() >= enough) flush();
+}
+
+void WholeFile::flush() {
+    for (std::string_view left = buffer_; !left.empty();) {
+        const ssize_t count = ::write(descriptor_, left.data(), left.size());
+        if (count < 0 && errno == EINTR) continue;
+        if (count <= 0) refuse(path_, count == 0 ? ENOSPC : errno);
+        left.remove_prefix(static_cast<std::size_t>(count));
+    }
+    buffer_.clear();
+}
+
+void WholeFile::publish() {
+    flush();
+    if (::fsync(descriptor_) != 0 || std::rename(temporary_.c_str(), path_.c_str()) != 0) refuse(path_, errno);
+    ::close(descriptor_);
+    descriptor_ = -1;
+}
+
 void replace_whole_file(const fs::path& path, std::string_view bytes) {
-    const NewFile file = new_file_beside(path);
-    int failure = write_all(file.descriptor, bytes);
-    if (::close(file.descriptor) != 0 && failure == 0) failure = errno;
-    if (failure == 0 && std::rename(file.path.c_str(), path.c_str()) != 0) failure = errno;
-    if (failure == 0) return;
-    ::unlink(file.path.c_str());
-    refuse(path, "cannot be written", failure);
+    WholeFile file(path);
+    file.write(bytes);
+    file.publish();
 }
 
 }  // namespace ulp

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "engine/files/sha256.hpp"
+#include "engine/files/whole_file.hpp"
 
 namespace ulp {
 namespace {
@@ -93,14 +94,15 @@ constexpr const char* first_line = "ulplab matrix products, version 1";
 class Recorded final : public MatmulBackend {
   public:
     Recorded(std::unique_ptr<MatmulBackend> backend, fs::path file)
-        : backend_(std::move(backend)), file_(std::move(file)), temporary_(file_.string() + ".tmp"), out_(temporary_) {
-        out_ << first_line << "\nbackend " << backend_->name() << "\n";
-        require_good();
+        : backend_(std::move(backend)), file_(std::move(file)), out_(file_) {
+        out_.write(fmt::format("{}\nbackend {}\n", first_line, backend_->name()));
     }
     ~Recorded() override {
-        out_.close();
-        std::error_code ignored;  // a destructor has nobody to tell; the records stay in the temporary file
-        fs::rename(temporary_, file_, ignored);
+        try {
+            out_.publish();
+        } catch (const DataError& error) {  // a destructor cannot throw
+            fmt::print(stderr, "ulplab: {}\n", error.what());
+        }
     }
 
     [[nodiscard]] std::string name() const override {
@@ -121,22 +123,17 @@ class Recorded final : public MatmulBackend {
         const std::lock_guard lock(mutex_);
         const std::string types = name_of(p.types);
         if (claimed_.insert(types).second)
-            out_ << "claims " << types << " " << backend_->promised_model(p.types) << "\n";
-        out_ << "product " << key << "\n";
+            out_.write(fmt::format("claims {} {}\n", types, backend_->promised_model(p.types)));
+        out_.write(fmt::format("product {}\n", key));
         for (Index i = 0; i < p.d.rows; ++i) {
             for (Index j = 0; j < p.d.cols; ++j)
-                out_ << fmt::format("{:08x}{}", bits(p.d(i, j)), j + 1 < p.d.cols ? " " : "\n");
+                out_.write(fmt::format("{:08x}{}", bits(p.d(i, j)), j + 1 < p.d.cols ? " " : "\n"));
         }
-        require_good();
-    }
-    void require_good() const {
-        if (!out_.good()) throw DataError(fmt::format("{}: cannot be written", temporary_.string()));
     }
 
     std::unique_ptr<MatmulBackend> backend_;
     fs::path file_;
-    fs::path temporary_;
-    mutable std::ofstream out_;
+    mutable WholeFile out_;
     mutable std::mutex mutex_;
     mutable std::set<std::string> claimed_;
 };

@@ -14,7 +14,8 @@ std::unique_ptr<MatmulBackend> checked(std::unique_ptr<MatmulBackend> backend,
                                        std::unique_ptr<MatmulBackend> reference);
 
 /// "recorded(FILE,BACKEND)": writes each product's shape, a digest of its operands, and its result. The file takes its
-/// name when the backend goes; until then the records stand in FILE.tmp. Throws DataError where it cannot be written.
+/// name when the backend goes; until then the records stand under a temporary name (WholeFile). Throws DataError where
+/// it cannot be written.
 std::unique_ptr<MatmulBackend> recorded(std::unique_ptr<MatmulBackend> backend, const std::filesystem::path& file);
 
 /// "replayed(FILE)": answers from a recording, by the digest of the operands; claims what the recorded backend claimed.

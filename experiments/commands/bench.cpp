@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "engine/files/whole_file.hpp"
 #include "experiments/commands/command.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/subprocess.hpp"
@@ -121,7 +122,7 @@ ExitCode bench(const Options& options) {
     const auto measurements = measurements_in(report);
     fmt::print("{}", table_of(measurements, false));
     if (options.markdown.empty()) return ExitCode::good;
-    replace_file(
+    replace_whole_file(
         options.markdown,
         fmt::format("# Speed of soft matrix products\n\n"
                     "Written by `ulplab bench --markdown`; do not edit. Products (m * n * k) a second of one "

@@ -4,10 +4,10 @@
 
 #include <array>
 #include <ctime>
-#include <fstream>
 #include <memory>
 #include <utility>
 
+#include "engine/files/whole_file.hpp"
 #include "experiments/commands/gpu_commands.hpp"
 #include "softfloat/errors.hpp"
 
@@ -53,16 +53,7 @@ std::string provenance(const gpu::DeviceInfo& info) {
 void write_text(const std::filesystem::path& path, const std::string& text) {
     std::error_code error;
     if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), error);
-    std::filesystem::path temporary = path;
-    temporary += ".part";
-    {
-        std::ofstream out(temporary, std::ios::binary);
-        out << text;
-        out.flush();
-        if (!out) throw DataError(fmt::format("cannot write {}; check the folder and the disk", path.string()));
-    }
-    std::filesystem::rename(temporary, path, error);
-    if (error) throw DataError(fmt::format("cannot write {}: {}", path.string(), error.message()));
+    replace_whole_file(path, text);
 }
 
 namespace {

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "engine/files/whole_file.hpp"
 #include "experiments/commands/command.hpp"
 #include "experiments/course/grade_report.hpp"
 #include "experiments/course/grader.hpp"
@@ -62,8 +63,8 @@ ExitCode grade(const Options& options) {
     }
     fmt::print("{:<22} {:>3} of {}\n", "all", score, points);
     const std::filesystem::path out = options.out;
-    replace_file(out / "results.json", course::gradescope_json(results));
-    replace_file(out / "junit.xml", course::junit_xml(results));
+    replace_whole_file(out / "results.json", course::gradescope_json(results));
+    replace_whole_file(out / "junit.xml", course::junit_xml(results));
     return full ? ExitCode::good : ExitCode::claim_failed;
 }
 

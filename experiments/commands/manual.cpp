@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "engine/files/whole_file.hpp"
 #include "experiments/commands/command.hpp"
 #include "experiments/commands/program.hpp"
 #include "experiments/framework/files.hpp"
@@ -185,7 +186,7 @@ ExitCode manual(const Options& options) {
         fmt::print("{}", man_page(choose(pages, options.names).front()));
     } else {
         make_writable_folder(options.out);
-        for (const Page& page : pages) replace_file(fs::path(options.out) / page.file_name(), man_page(page));
+        for (const Page& page : pages) replace_whole_file(fs::path(options.out) / page.file_name(), man_page(page));
     }
     return ExitCode::good;
 }

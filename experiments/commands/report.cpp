@@ -5,15 +5,15 @@
 
 #include <memory>
 
+#include "engine/files/whole_file.hpp"
 #include "experiments/commands/command.hpp"
-#include "experiments/framework/files.hpp"
 
 namespace ulp {
 namespace {
 
 ExitCode report(const std::string& out) {
     const std::filesystem::path place = std::filesystem::path(out) / "report.html";
-    replace_file(place, report_html(read_results(out)));
+    replace_whole_file(place, report_html(read_results(out)));
     fmt::print("{}\n", place.string());
     return ExitCode::good;
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "engine/files/whole_file.hpp"
 #include "experiments/commands/command.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/progress.hpp"
@@ -57,8 +58,8 @@ bool write_tables(const std::vector<SweepCase>& cases, const fs::path& folder, c
         fmt::print("{} of {} cases are still to be run; the table follows when they are\n", missing, cases.size());
         return false;
     }
-    replace_file(stem.string() + ".csv", sweep_points_csv(cases, folder));
-    replace_file(stem.string() + "_claims.csv", sweep_claims_csv(cases, folder));
+    replace_whole_file(stem.string() + ".csv", sweep_points_csv(cases, folder));
+    replace_whole_file(stem.string() + "_claims.csv", sweep_claims_csv(cases, folder));
     fmt::print("points: {0}.csv\nclaims: {0}_claims.csv\n", stem.string());
     return true;
 }

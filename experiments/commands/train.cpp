@@ -9,12 +9,12 @@
 
 #include "engine/data/digits.hpp"
 #include "engine/data/idx.hpp"
+#include "engine/files/whole_file.hpp"
 #include "engine/recipes/levels.hpp"
 #include "engine/training/checkpoint.hpp"
 #include "engine/training/images.hpp"
 #include "engine/training/trainer.hpp"
 #include "experiments/commands/command.hpp"
-#include "experiments/framework/files.hpp"
 #include "experiments/training/nets.hpp"
 #include "softfloat/errors.hpp"
 
@@ -96,7 +96,7 @@ class ProductLog {
                                  name_of(p.types), p.m, p.n, p.k, backend_, p.path);
         };
     }
-    void write(const std::string& file) const { replace_file(file, text_); }
+    void write(const std::string& file) const { replace_whole_file(file, text_); }
 
   private:
     Trainer* trainer_;

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -23,24 +22,13 @@ std::string last_error() { return std::error_code(errno, std::generic_category()
 /// Swaps two folders at once where the file system can; elsewhere moves the old one away first.
 bool exchange_folders(const fs::path& a, const fs::path& b) {
     if (renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0) return true;
-    const fs::path aside = b.string() + ".aside";
+    const fs::path aside = a.string() + ".aside";
     if (std::rename(b.c_str(), aside.c_str()) != 0) return false;
     if (std::rename(a.c_str(), b.c_str()) == 0) return std::rename(aside.c_str(), a.c_str()) == 0;
     const int error = errno;
     std::rename(aside.c_str(), b.c_str());  // back as it was
     errno = error;
     return false;
-}
-
-/// ".overflow.partial-1234" is left over if process 1234 was killed.
-void remove_leftovers(const fs::path& parent, const std::string& prefix) {
-    std::error_code ignored;
-    for (const auto& entry : fs::directory_iterator(parent, ignored)) {
-        const std::string name = entry.path().filename().string();
-        if (!name.starts_with(prefix)) continue;
-        const int process = std::atoi(name.c_str() + prefix.size());
-        if (process > 0 && kill(process, 0) != 0 && errno == ESRCH) fs::remove_all(entry.path(), ignored);
-    }
 }
 
 }  // namespace
@@ -58,16 +46,6 @@ void write_file(const fs::path& path, std::string_view content) {
     file.write(content.data(), static_cast<std::streamsize>(content.size()));
     file.close();
     if (!file) throw DataError(fmt::format("cannot write {}: {}", path.string(), last_error()));
-}
-
-void replace_file(const fs::path& path, std::string_view content) {
-    const fs::path temporary = fmt::format("{}.partial-{}", path.string(), getpid());
-    write_file(temporary, content);
-    if (std::rename(temporary.c_str(), path.c_str()) != 0) {
-        const std::string reason = last_error();
-        std::remove(temporary.c_str());
-        throw DataError(fmt::format("cannot write {}: {}", path.string(), reason));
-    }
 }
 
 void make_writable_folder(const fs::path& folder) {
@@ -89,23 +67,29 @@ void make_writable_folder(const fs::path& folder) {
         fmt::format("cannot write into the folder {} ({}); choose another with --out", folder.string(), reason));
 }
 
-StagedFolder::StagedFolder(const fs::path& parent, const std::string& name) : place_(parent / name) {
+namespace {
+
+LockedFile staging_in(const fs::path& parent, const std::string& name) {
     const std::string prefix = fmt::format(".{}.partial-", name);
-    remove_leftovers(parent, prefix);
-    staging_ = parent / fmt::format("{}{}", prefix, getpid());
-    std::error_code error;
-    fs::create_directory(staging_, error);
-    if (error) throw DataError(fmt::format("cannot create the folder {}: {}", staging_.string(), error.message()));
+    remove_leftovers(parent, prefix, "");
+    return new_locked_folder(parent, prefix);
 }
+
+}  // namespace
+
+StagedFolder::StagedFolder(const fs::path& parent, const std::string& name)
+    : place_(parent / name), staging_(staging_in(parent, name)) {}
 
 StagedFolder::~StagedFolder() {
     std::error_code ignored;
-    fs::remove_all(staging_, ignored);
+    fs::remove_all(staging_.path, ignored);  // before the lock is free
+    close(staging_.descriptor);
 }
 
 void StagedFolder::publish() {
+    const fs::path& from = staging_.path;
     const bool placed =
-        fs::exists(place_) ? exchange_folders(staging_, place_) : std::rename(staging_.c_str(), place_.c_str()) == 0;
+        fs::exists(place_) ? exchange_folders(from, place_) : std::rename(from.c_str(), place_.c_str()) == 0;
     if (!placed) throw DataError(fmt::format("cannot replace {}: {}", place_.string(), last_error()));
 }
 

@@ -1,23 +1,24 @@
-// Files whole, and a folder that appears at its place only when it is complete.
+// Files, and a folder that appears at its place only when it is complete.
 #pragma once
 
 #include <filesystem>
 #include <string>
 #include <string_view>
 
+#include "engine/files/file_lock.hpp"
+
 namespace ulp {
 
 /// Throw DataError that names the file.
 std::string read_file(const std::filesystem::path& path);
 void write_file(const std::filesystem::path& path, std::string_view content);
-/// Through a temporary name beside it and a rename: a reader sees the old content or the new, whole.
-void replace_file(const std::filesystem::path& path, std::string_view content);
 
 /// Creates the folder with its parents. Throws DataError where that fails or nothing can be written in it.
 void make_writable_folder(const std::filesystem::path& folder);
 
-/// A folder filled under a temporary name beside its place and then exchanged for what stood there. Whatever fails
-/// before `publish`, the earlier folder stays as it was and the temporary one is removed.
+/// A folder filled under a temporary name beside its place (".overflow.partial-4711.0") and then exchanged for what
+/// stood there. Whatever fails before `publish`, the earlier folder stays as it was and the temporary one is removed.
+/// It is locked (engine/files/file_lock.hpp): what a killed process left is removed by the next one.
 class StagedFolder {
   public:
     /// `parent` must exist. Throws DataError.
@@ -27,13 +28,13 @@ class StagedFolder {
     StagedFolder& operator=(const StagedFolder&) = delete;
 
     /// Where to write.
-    [[nodiscard]] const std::filesystem::path& path() const { return staging_; }
+    [[nodiscard]] const std::filesystem::path& path() const { return staging_.path; }
     /// Puts the folder in its place. Throws DataError.
     void publish();
 
   private:
     std::filesystem::path place_;
-    std::filesystem::path staging_;
+    LockedFile staging_;
 };
 
 }  // namespace ulp

@@ -13,14 +13,15 @@
 #include <array>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "array_options.hpp"
+#include "engine/files/whole_file.hpp"
 #include "softfloat/array/array.hpp"
 #include "softfloat/array/functions.hpp"
+#include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
 
 namespace {
@@ -311,21 +312,17 @@ std::string table_of(const std::map<std::string, double>& nanoseconds) {
     return table + "\n";
 }
 
-bool write_markdown(const std::string& path, const std::map<std::string, double>& nanoseconds) {
-    const std::string temporary = path + ".tmp";
-    std::ofstream file(temporary);
-    file << "# Speed of array operations\n\n"
-            "Written by `bench_softfloat --markdown`; do not edit. Least nanoseconds of processor time an element on "
-            "one "
-            "core; "
-            "in brackets, times of memcpy of the same 16M fp32 values in the same run. `round` goes from one array to "
-            "another. Arithmetic and conversions are on 1M values of random bits, functions on as many of both signs "
-            "around 1; those of formats of up to 16 bits look their results up in tables, the same for every set of "
-            "instructions; log, log2, log1p and rsqrt of the absolute values.\n\n"
-         << table_of(nanoseconds) << '\n'
-         << ulp::bench::option_table();
-    file.close();
-    return file && std::rename(temporary.c_str(), path.c_str()) == 0;
+void write_markdown(const std::string& path, const std::map<std::string, double>& nanoseconds) {
+    const std::string text =
+        "# Speed of array operations\n\n"
+        "Written by `bench_softfloat --markdown`; do not edit. Least nanoseconds of processor time an element on "
+        "one "
+        "core; "
+        "in brackets, times of memcpy of the same 16M fp32 values in the same run. `round` goes from one array to "
+        "another. Arithmetic and conversions are on 1M values of random bits, functions on as many of both signs "
+        "around 1; those of formats of up to 16 bits look their results up in tables, the same for every set of "
+        "instructions; log, log2, log1p and rsqrt of the absolute values.\n\n";
+    ulp::replace_whole_file(path, text + table_of(nanoseconds) + "\n" + ulp::bench::option_table());
 }
 
 }  // namespace
@@ -349,7 +346,10 @@ int main(int argc, char** argv) {
     Collector collector;
     benchmark::RunSpecifiedBenchmarks(&collector);
     benchmark::Shutdown();
-    if (markdown.empty() || write_markdown(markdown, collector.nanoseconds())) return 0;
-    std::fprintf(stderr, "cannot write %s; choose another place\n", markdown.c_str());
-    return 3;
+    try {
+        if (!markdown.empty()) write_markdown(markdown, collector.nanoseconds());
+    } catch (const ulp::DataError& error) {
+        std::fprintf(stderr, "%s\n", error.what());
+        return 3;
+    }
 }

@@ -1,5 +1,4 @@
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/subprocess.hpp"
@@ -45,22 +44,16 @@ TEST_CASE("a staged folder that nothing stood at is put in place") {
     CHECK(read_file(parent / "result/data") == "new");
 }
 
-TEST_CASE("what a killed process left is removed, what a living one writes is not") {
+TEST_CASE("what a killed process left is removed, what a living one writes and what is not ours is not") {
     const test::TemporaryFolder parent;
-    fs::create_directory(parent / ".result.partial-999999999");  // beyond the largest process id
-    fs::create_directory(parent / (".result.partial-" + std::to_string(getppid())));
+    fs::create_directory(parent / ".result.partial-1.0");  // process 1 lives, but holds no lock on it
+    fs::create_directory(parent / ".result.partial-mine");
+    const StagedFolder living(parent.path(), "result");
     const StagedFolder staged(parent.path(), "result");
-    CHECK_FALSE(fs::exists(parent / ".result.partial-999999999"));
-    CHECK(entries(parent.path()) == 2);
-}
-
-TEST_CASE("a file is replaced whole") {
-    const test::TemporaryFolder folder;
-    replace_file(folder / "report", "one");
-    replace_file(folder / "report", "two");
-    CHECK(read_file(folder / "report") == "two");
-    CHECK(entries(folder.path()) == 1);
-    CHECK_THROWS_AS(replace_file(folder / "no/such/folder", "x"), DataError);
+    CHECK_FALSE(fs::exists(parent / ".result.partial-1.0"));
+    CHECK(fs::exists(living.path()));
+    CHECK(fs::exists(staged.path()));
+    CHECK(entries(parent.path()) == 3);
 }
 
 TEST_CASE("a folder that cannot be written is named") {
