@@ -53,4 +53,5 @@
 #include "softfloat/matrix_units/table/units.hpp"
 #include "softfloat/neighbours.hpp"
 #include "softfloat/quantization/block_scaled.hpp"
+#include "softfloat/quantization/quantize.hpp"
 #include "softfloat/text.hpp"
