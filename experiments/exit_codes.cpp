@@ -1,8 +1,11 @@
 #include "experiments/exit_codes.hpp"
 
 #include <fmt/core.h>
+#include <omp.h>
+#include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <new>
 
@@ -17,11 +20,38 @@ ExitCode report(ExitCode code, const std::exception& error) {
     return code;
 }
 
+/// OpenMP's library ends the process with exit(1) where it cannot make a thread, and 1 is the code of a failed claim.
+bool inside = false;  // of an action, so that nothing here has called exit
+void change_code_of_libraries(int code, void*) {
+    if (!inside || code != static_cast<int>(ExitCode::claim_failed)) return;
+    std::fflush(stdout);
+    fmt::print(stderr, "ulplab: the line above ended the program; fewer threads need less: OMP_NUM_THREADS=1\n");
+    _exit(static_cast<int>(ExitCode::data));
+}
+
+/// OpenMP's library crashes when it makes very many.
+void require_sensible_threads() {
+    constexpr int most = 4096;
+    if (omp_get_max_threads() <= most) return;
+    throw UsageError(fmt::format("OMP_NUM_THREADS asks for {} threads; give 1 to {}", omp_get_max_threads(), most));
+}
+
+/// One action, with what happens before and behind it.
+ExitCode watched(const std::function<ExitCode()>& action) {
+    [[maybe_unused]] static const int installed = on_exit(change_code_of_libraries, nullptr);
+    require_sensible_threads();
+    struct Inside {
+        Inside() { inside = true; }
+        ~Inside() { inside = false; }
+    } const now;
+    return action();
+}
+
 }  // namespace
 
 ExitCode guarded(const std::function<ExitCode()>& action) {
     try {
-        return action();
+        return watched(action);
     } catch (const BitsDiffer& error) {
         return report(ExitCode::bits_differ, error);
     } catch (const std::invalid_argument& error) {

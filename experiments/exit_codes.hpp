@@ -14,6 +14,7 @@ enum class ExitCode : int {
 };
 
 /// Runs `action` and gives its exit code. Of an exception: its sentence on stderr, "ulplab: ..." , and its exit code.
+/// Where a library calls exit(1) inside of it (OpenMP's, when no thread can be made), the code is 3.
 ExitCode guarded(const std::function<ExitCode()>& action);
 
 }  // namespace ulp

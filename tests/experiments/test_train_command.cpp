@@ -68,6 +68,21 @@ TEST_CASE("train checks what it takes before it starts, picks a backend that has
     }
 }
 
+TEST_CASE("threads that cannot be are a sentence and exit code 2 or 3") {
+    const std::vector<std::string> train = {ULPLAB_PROGRAM, "train", "--steps", "1", "--images", "64"};
+    const auto under = [&](std::vector<std::string> before) {
+        before.insert(before.end(), train.begin(), train.end());
+        return run_program(before);
+    };
+    const Finished absurd = under({"env", "OMP_NUM_THREADS=99999999"});
+    CHECK(absurd.exit_code == 2);
+    CHECK(absurd.output.find("give 1 to 4096") != std::string::npos);
+    // 600 MB of address space hold no 2000 stacks.
+    const Finished none = under({"prlimit", "--as=600000000", "env", "OMP_NUM_THREADS=2000"});
+    CHECK(none.exit_code == 3);
+    CHECK(none.output.find("OMP_NUM_THREADS=1") != std::string::npos);
+}
+
 TEST_CASE("recipes that differ leave different bits, and those that are the same leave the same") {
     std::istringstream lines(digests("", 2));
     std::string name;
