@@ -1,9 +1,13 @@
 #include "engine/files/sha256.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <cmath>
 #include <cstring>
+#include <stdexcept>
 
 namespace ulp {
 namespace {
@@ -103,6 +107,34 @@ std::string Sha256::hex() {
         for (int shift = 28; shift >= 0; shift -= 4) text += "0123456789abcdef"[(word >> shift) & 15];
     }
     return text;
+}
+
+std::string Sha256::state() const {
+    std::string text;
+    for (const std::uint32_t word : state_) text += fmt::format("{:08x}", word);
+    text += fmt::format("{:016x}", total_);
+    for (std::size_t i = 0; i < buffered_; ++i) text += fmt::format("{:02x}", buffer_[i]);
+    return text;
+}
+
+Sha256 Sha256::at_state(std::string_view text) {
+    const auto take = [&text](std::size_t digits) {
+        std::uint64_t number = 0;
+        const char* const end = text.data() + std::min(digits, text.size());
+        const auto [at, error] = std::from_chars(text.data(), end, number, 16);
+        if (error != std::errc() || text.size() < digits || at != end) {
+            throw std::invalid_argument("this is not where a SHA-256 stands");
+        }
+        text.remove_prefix(digits);
+        return number;
+    };
+    Sha256 sha;
+    for (std::uint32_t& word : sha.state_) word = static_cast<std::uint32_t>(take(8));
+    sha.total_ = take(16);
+    sha.buffered_ = sha.total_ % sha.buffer_.size();
+    for (std::size_t i = 0; i < sha.buffered_; ++i) sha.buffer_[i] = static_cast<std::uint8_t>(take(2));
+    if (!text.empty()) take(text.size() + 1);
+    return sha;
 }
 
 }  // namespace ulp

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace ulp {
 
@@ -18,6 +19,11 @@ class Sha256 {
     Sha256& add(std::span<const double> values);
     /// 64 hexadecimal digits. The object is spent afterwards.
     std::string hex();
+
+    /// Where it stands, as hexadecimal digits, and back: what is added afterwards gives the same digest. Throws
+    /// std::invalid_argument for a text that state() does not write.
+    [[nodiscard]] std::string state() const;
+    static Sha256 at_state(std::string_view text);
 
   private:
     void compress(const std::uint8_t* block);

@@ -2,88 +2,164 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <span>
 
-#include "engine/files/safetensors.hpp"
+#include "engine/files/sha256.hpp"
+#include "softfloat/format_names.hpp"
 
 namespace ulp {
 namespace {
 
 namespace fs = std::filesystem;
+using Metadata = std::map<std::string, std::string>;
+
+constexpr std::string_view identity_prefix = "run/";
+
+[[noreturn]] void refuse(const fs::path& file, const std::string& why) {
+    throw DataError(fmt::format("{}: {}", file.string(), why));
+}
 
 /// A double's own shortest text reads back as itself.
 std::string text_of_number(double x) { return fmt::format("{}", x); }
 
-double number_of(const fs::path& file, const Safetensors& contents, const std::string& name) {
-    const auto entry = contents.metadata.find(name);
-    if (entry == contents.metadata.end()) {
-        throw DataError(fmt::format("{}: no '{}'; it is no checkpoint of a training run", file.string(), name));
-    }
+std::string entry_of(const fs::path& file, const Metadata& metadata, const std::string& name) {
+    const auto entry = metadata.find(name);
+    if (entry == metadata.end()) refuse(file, fmt::format("this checkpoint has no '{}'", name));
+    return entry->second;
+}
+
+double number_of(const fs::path& file, const Metadata& metadata, const std::string& name) {
     double value = 0;
-    const std::string& text = entry->second;
+    const std::string text = entry_of(file, metadata, name);
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || end != text.data() + text.size()) {
-        throw DataError(fmt::format("{}: '{}' is {}, not a number", file.string(), name, text));
+        refuse(file, fmt::format("'{}' is {}, not a number", name, text));
     }
     return value;
 }
 
 /// The same for a number of steps.
-std::int64_t count_of(const fs::path& file, const Safetensors& contents, const std::string& name) {
-    const double value = number_of(file, contents, name);
+std::int64_t count_of(const fs::path& file, const Metadata& metadata, const std::string& name) {
+    const double value = number_of(file, metadata, name);
     if (value >= 0 && value <= 0x1p53 && value == std::floor(value)) return static_cast<std::int64_t>(value);
-    throw DataError(fmt::format("{}: '{}' is {}, not a whole number from 0 on", file.string(), name, value));
+    refuse(file, fmt::format("'{}' is {}, not a whole number from 0 on", name, value));
 }
 
-/// Whatever must be the same for the run to go on, as text.
-std::map<std::string, std::string> identity_of(Trainer& trainer) {
-    return {{"recipe", trainer.engine().recipe.name},
-            {"seed", fmt::format("{}", trainer.run().seed)},
-            {"optimizer", std::string(name_of(trainer.optimizer().options().kind))},
-            {"scaler", trainer.scaler().rule().options().dialect}};
+/// All that the run's bits depend on; what the user knows is told first.
+RunIdentity identity_with(const Trainer& trainer, const RunIdentity& more) {
+    RunIdentity all = more;
+    std::ranges::move(identity_of(trainer), std::back_inserter(all));
+    return all;
 }
 
-void require_same(const fs::path& file, const Safetensors& contents, Trainer& trainer) {
-    for (const auto& [name, value] : identity_of(trainer)) {
-        const auto entry = contents.metadata.find(name);
-        if (entry != contents.metadata.end() && entry->second == value) continue;
-        const std::string found = entry == contents.metadata.end() ? "nothing" : "'" + entry->second + "'";
-        throw DataError(fmt::format("{}: its {} is {} where this run has '{}'", file.string(), name, found, value));
+void require_same_run(const fs::path& file, const Metadata& metadata, const RunIdentity& here) {
+    Metadata made;
+    for (const auto& [name, value] : metadata) {
+        if (name.starts_with(identity_prefix)) made.emplace(name.substr(identity_prefix.size()), value);
+    }
+    if (const auto difference = first_difference(made, here)) refuse(file, *difference);
+}
+
+void require_undamaged(const fs::path& file, const Safetensors& contents) {
+    if (!contents.metadata.contains("step")) {
+        refuse(file,
+               "holds weights, not a training run; start a new run from them with `ulplab train --weights FILE`, and "
+               "give --checkpoint a new name");
+    }
+    if (entry_of(file, contents.metadata, "sha256") != checksum_of(contents)) {
+        refuse(file, "is damaged: its SHA-256 is not that of what it holds; take a copy of it, or start anew");
     }
 }
 
 /// The tensor of that name. Throws DataError unless it has this shape and format.
 const Tensor& matching(const fs::path& file, const Safetensors& contents, const std::string& name, const Tensor& like) {
     if (!contents.tensors.contains(name) && !contents.skipped.contains(name)) {
-        throw DataError(fmt::format("{}: no tensor '{}'; it is a checkpoint of another net", file.string(), name));
+        refuse(file, fmt::format("no tensor '{}'; it is a checkpoint of another net", name));
     }
     const Tensor& tensor = contents.tensor(file, name);
     if (tensor.shape() == like.shape() && tensor.format() == like.format()) return tensor;
-    throw DataError(
-        fmt::format("{}: {} has the shape {} (or another format) where this net has {}; it is a checkpoint of "
-                    "another net",
-                    file.string(), name, text_of(tensor.shape()), text_of(like.shape())));
+    refuse(file, fmt::format("{} has the shape {} (or another format) where this net has {}; it is a checkpoint of "
+                             "another net",
+                             name, text_of(tensor.shape()), text_of(like.shape())));
+}
+
+/// Calls f(name in the file, tensor) for all that a model holds.
+template <class Function>
+void each_tensor(Model& model, const Function& f) {
+    for (Parameter& p : model.parameters()) {
+        f(p.name, p.value);
+        if (!p.master.empty()) f("master/" + p.name, p.master);
+    }
+    for (auto& [name, statistics] : model.statistics()) {
+        f("statistics/" + name + "/mean", statistics.mean);
+        f("statistics/" + name + "/variance", statistics.variance);
+    }
+}
+
+/// What follows a prefix in the names of tensors, with the tensors.
+template <class Function>
+void each_behind(const Safetensors& contents, const std::string& prefix, const Function& f) {
+    for (auto entry = contents.tensors.lower_bound(prefix);
+         entry != contents.tensors.end() && entry->first.starts_with(prefix); ++entry) {
+        f(entry->first.substr(prefix.size()), entry->second);
+    }
+}
+
+/// The digest of a trace from the run's first step to here, or of none.
+void save_trace(Metadata& metadata, const Trainer& trainer) {
+    const Trace& trace = trainer.trace();
+    if (trace.steps_before + static_cast<std::int64_t>(trace.steps.size()) != trainer.steps()) return;
+    metadata["trace"] = trace.taken().state();
+}
+
+Trace trace_before(const fs::path& file, const Metadata& metadata, std::int64_t steps) {
+    Trace trace;
+    if (!metadata.contains("trace")) return trace;
+    trace.steps_before = steps;
+    try {
+        trace.before = Sha256::at_state(metadata.at("trace"));
+        return trace;
+    } catch (const std::invalid_argument& error) {
+        refuse(file, error.what());
+    }
 }
 
 }  // namespace
 
-void save_checkpoint(const fs::path& file, Trainer& trainer) {
+std::string checksum_of(const Safetensors& contents) {
+    Sha256 sha;
+    const auto add = [&sha](const std::string& text) {
+        sha.add(std::as_bytes(std::span(text.c_str(), text.size() + 1)));
+    };
+    for (const auto& [name, value] : contents.metadata) {
+        if (name != "sha256") add(name), add(value);
+    }
+    for (const auto& [name, tensor] : contents.tensors) {
+        add(name), add(text_of(tensor.shape())), add(name_of(tensor.format()));
+        sha.add(std::as_bytes(tensor.values()));
+    }
+    for (const auto& [name, type] : contents.skipped) add(name), add(type);
+    return sha.hex();
+}
+
+void save_checkpoint(const fs::path& file, Trainer& trainer, const RunIdentity& more) {
     Safetensors contents;
-    contents.metadata = identity_of(trainer);
-    contents.metadata["step"] = fmt::format("{}", trainer.steps());
-    contents.metadata["optimizer_steps"] = fmt::format("{}", trainer.optimizer().steps());
+    Metadata& metadata = contents.metadata;
+    for (const auto& [name, value] : identity_with(trainer, more)) {
+        metadata[std::string(identity_prefix) + name] = value;
+    }
+    metadata["step"] = fmt::format("{}", trainer.steps());
+    metadata["optimizer_steps"] = fmt::format("{}", trainer.optimizer().steps());
+    metadata["learning_rate"] = text_of_number(trainer.optimizer().options().learning_rate);
+    save_trace(metadata, trainer);
     for (const auto& [name, value] : trainer.scaler().rule().state()) {
-        contents.metadata["scaler/" + name] = text_of_number(value);
+        metadata["scaler/" + name] = text_of_number(value);
     }
-    for (const Parameter& parameter : trainer.model().parameters()) {
-        contents.tensors.emplace(parameter.name, parameter.value);
-        if (!parameter.master.empty()) contents.tensors.emplace("master/" + parameter.name, parameter.master);
-    }
-    for (const auto& [name, statistics] : trainer.model().statistics()) {
-        contents.tensors.emplace("statistics/" + name + "/mean", statistics.mean);
-        contents.tensors.emplace("statistics/" + name + "/variance", statistics.variance);
-    }
+    each_tensor(trainer.model(),
+                [&](const std::string& name, const Tensor& tensor) { contents.tensors.emplace(name, tensor); });
     for (const auto& [parameter, tensors] : trainer.optimizer().state()) {
         for (const auto& [name, tensor] : tensors) {
             contents.tensors.emplace("optimizer/" + parameter + "/" + name, tensor);
@@ -93,61 +169,54 @@ void save_checkpoint(const fs::path& file, Trainer& trainer) {
         const auto count = static_cast<Index>(magnitudes.size());
         contents.tensors.emplace("scaling/" + place, Tensor({count}, magnitudes));
     }
+    metadata["sha256"] = checksum_of(contents);
     write_safetensors(file, contents);
 }
 
-void load_checkpoint(const fs::path& file, Trainer& trainer) {
+void load_checkpoint(const fs::path& file, Trainer& trainer, const RunIdentity& more) {
     const Safetensors contents = read_safetensors(file);
-    require_same(file, contents, trainer);
+    const Metadata& metadata = contents.metadata;
+    require_undamaged(file, contents);
+    require_same_run(file, metadata, identity_with(trainer, more));
     // First everything that can fail, then the changes.
     std::size_t known = 0;
+    each_tensor(trainer.model(), [&](const std::string& name, const Tensor& tensor) {
+        matching(file, contents, name, tensor);
+        ++known;
+    });
     Optimizer::State state;
-    for (Parameter& p : trainer.model().parameters()) {
-        matching(file, contents, p.name, p.value);
-        if (!p.master.empty()) matching(file, contents, "master/" + p.name, p.master);
-        known += p.master.empty() ? 1 : 2;
-        const std::string prefix = "optimizer/" + p.name + "/";
-        for (auto entry = contents.tensors.lower_bound(prefix);
-             entry != contents.tensors.end() && entry->first.starts_with(prefix); ++entry, ++known) {
-            state[p.name][entry->first.substr(prefix.size())] = entry->second;
-        }
-    }
-    for (const auto& [name, statistics] : trainer.model().statistics()) {
-        matching(file, contents, "statistics/" + name + "/mean", statistics.mean);
-        matching(file, contents, "statistics/" + name + "/variance", statistics.variance);
-        known += 2;
+    for (const Parameter& p : trainer.model().parameters()) {
+        each_behind(contents, "optimizer/" + p.name + "/", [&](const std::string& name, const Tensor& tensor) {
+            state[p.name][name] = tensor;
+            ++known;
+        });
     }
     ScalingHistory history;
-    for (const auto& [name, tensor] : contents.tensors) {
-        if (!name.starts_with("scaling/")) continue;
-        const std::string place = name.substr(std::string_view("scaling/").size());
+    each_behind(contents, "scaling/", [&](const std::string& place, const Tensor& tensor) {
         history[place].assign(tensor.values().begin(), tensor.values().end());
         ++known;
-    }
+    });
     if (const std::size_t all = contents.tensors.size() + contents.skipped.size(); known != all) {
-        throw DataError(fmt::format("{}: {} of its tensors are not of this net; it is a checkpoint of another net",
-                                    file.string(), all - known));
+        refuse(file,
+               fmt::format("{} of its tensors are not of this net; it is a checkpoint of another net", all - known));
     }
     std::map<std::string, double> scaler = trainer.scaler().rule().state();
-    for (auto& [name, value] : scaler) value = number_of(file, contents, "scaler/" + name);
-    const auto steps = count_of(file, contents, "step");
-    const auto optimizer_steps = count_of(file, contents, "optimizer_steps");
-
+    for (auto& [name, value] : scaler) value = number_of(file, metadata, "scaler/" + name);
+    const auto steps = count_of(file, metadata, "step");
+    const auto optimizer_steps = count_of(file, metadata, "optimizer_steps");
+    const double learning_rate = number_of(file, metadata, "learning_rate");
+    Trace trace = trace_before(file, metadata, steps);
+    LossScale rule = trainer.scaler().rule();
     try {
+        rule.load(scaler);
         trainer.optimizer().load(std::move(state), optimizer_steps);
-        trainer.scaler().rule().load(scaler);
     } catch (const std::invalid_argument& error) {
-        throw DataError(fmt::format("{}: {}", file.string(), error.what()));
+        refuse(file, error.what());
     }
-    for (Parameter& p : trainer.model().parameters()) {
-        p.value = contents.tensors.at(p.name);
-        if (!p.master.empty()) p.master = contents.tensors.at("master/" + p.name);
-    }
-    for (auto& [name, statistics] : trainer.model().statistics()) {
-        statistics.mean = contents.tensors.at("statistics/" + name + "/mean");
-        statistics.variance = contents.tensors.at("statistics/" + name + "/variance");
-    }
-    trainer.continue_at(steps, std::move(history));
+    trainer.optimizer().set_learning_rate(learning_rate);
+    trainer.scaler().rule() = rule;
+    each_tensor(trainer.model(), [&](const std::string& name, Tensor& tensor) { tensor = contents.tensors.at(name); });
+    trainer.continue_at(steps, std::move(history), std::move(trace));
 }
 
 }  // namespace ulp

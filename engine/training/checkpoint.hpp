@@ -3,23 +3,32 @@
 //     fc1.weight              as the model sees it          optimizer/fc1.weight/momentum   the optimizer's tensors
 //     master/fc1.weight       its fp32 master               statistics/bn/mean, /variance   of batch normalisations
 //     scaling/...             largest magnitudes that delayed scales remember
-//     metadata                recipe, seed, step, optimizer steps, scaler state
+//     metadata                run/...: what the run's bits depend on (run_identity.hpp); step, optimizer steps,
+//     learning
+//                             rate, scaler state; trace: where the digest of the trace stands; sha256: of all the rest
 //
 // Random numbers need no state (they are functions of seed, name and step), and batches are functions of the step.
 #pragma once
 
 #include <filesystem>
+#include <string>
 
+#include "engine/files/safetensors.hpp"
+#include "engine/training/run_identity.hpp"
 #include "engine/training/trainer.hpp"
 
 namespace ulp {
 
-/// Throws DataError where the file cannot be written. Killed at any moment, the old file or the new one is whole.
-void save_checkpoint(const std::filesystem::path& file, Trainer& trainer);
+/// `more`: what the run's bits depend on beside what the trainer knows (net, data, batch, schedule). Throws DataError
+/// where the file cannot be written. Killed at any moment, the old file or the new one is whole.
+void save_checkpoint(const std::filesystem::path& file, Trainer& trainer, const RunIdentity& more = {});
 
-/// Puts a trainer of the same net, recipe, optimizer and seed where the saved one stood; training on gives the same
-/// bits as never having stopped. Throws DataError, and leaves the trainer as it was, if the file is of another net,
-/// recipe, optimizer or seed, or not whole.
-void load_checkpoint(const std::filesystem::path& file, Trainer& trainer);
+/// Puts a trainer of the same run where the saved one stood; training on gives the same bits as never having stopped,
+/// and the same digest of the trace. Throws DataError that names the difference, and leaves the trainer as it was, if
+/// the file is of another run (`more` is compared first) or net, of weights alone, or damaged.
+void load_checkpoint(const std::filesystem::path& file, Trainer& trainer, const RunIdentity& more = {});
+
+/// SHA-256 of a checkpoint's tensors and metadata, its own entry "sha256" left out.
+std::string checksum_of(const Safetensors& contents);
 
 }  // namespace ulp

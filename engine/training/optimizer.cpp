@@ -273,6 +273,9 @@ void BasicOptimizer<Real>::load(State state, std::int64_t steps) {
                                                     text_of(tensor.shape()), text_of(shape)));
         }
     }
+    if (state.empty() && steps > 0 && !tensor_names().empty()) {
+        throw std::invalid_argument(fmt::format("after {} steps the optimizer's tensors are missing", steps));
+    }
     state_ = std::move(state);
     steps_ = steps;
 }

@@ -89,7 +89,7 @@ class BasicOptimizer {
     /// What the state takes once every parameter has been updated.
     [[nodiscard]] ByteCount state_bytes() const;
     /// Takes the place of the state: as it was after `steps` steps. Throws std::invalid_argument for a parameter that
-    /// the model does not have or of another shape.
+    /// the model does not have or of another shape, and where there is no tensor though steps were taken.
     void load(State state, std::int64_t steps);
 
   private:

@@ -2,18 +2,17 @@
 
 #include <fmt/format.h>
 
-#include "engine/files/sha256.hpp"
-
 namespace ulp {
 
-std::string Trace::digest() const {
-    std::string text;
+Sha256 Trace::taken() const {
+    Sha256 sha = before;
     for (const TraceStep& step : steps) {
-        text += fmt::format("{} {:x} {} {}", step.step, step.loss_bits, step.loss_scale, step.skipped);
+        std::string text = fmt::format("{} {:x} {} {}", step.step, step.loss_bits, step.loss_scale, step.skipped);
         for (const std::string& digest : step.digests) text += " " + digest;
         text += "\n";
+        sha.add(std::as_bytes(std::span(text)));
     }
-    return Sha256().add(std::as_bytes(std::span(text.data(), text.size()))).hex();
+    return sha;
 }
 
 template <class Real>
@@ -29,6 +28,10 @@ template std::vector<std::string> digests_of(const BasicModel<double>&);
 
 std::optional<std::string> first_difference(const Trace& a, const Trace& b) {
     if (a.parameters != b.parameters) return "the parameters differ";
+    if (a.steps_before != b.steps_before) {
+        return fmt::format("one begins at step {}, the other at step {}", a.steps_before, b.steps_before);
+    }
+    if (a.before.state() != b.before.state()) return fmt::format("they differ before step {}", a.steps_before);
     for (std::size_t i = 0; i < a.steps.size() && i < b.steps.size(); ++i) {
         const TraceStep& x = a.steps[i];
         const TraceStep& y = b.steps[i];

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/files/sha256.hpp"
 #include "engine/tape/parameter.hpp"
 
 namespace ulp {
@@ -23,9 +24,14 @@ struct TraceStep {
 struct Trace {
     std::vector<std::string> parameters;  // their names
     std::vector<TraceStep> steps;
+    /// Of a run that was resumed: so many steps came before these, and the digest has taken them.
+    std::int64_t steps_before = 0;
+    Sha256 before{};
 
-    /// SHA-256 over all of it.
-    [[nodiscard]] std::string digest() const;
+    /// The digest as it stands after the last step.
+    [[nodiscard]] Sha256 taken() const;
+    /// SHA-256 over all steps, those before these included: that of the run as if it had never stopped.
+    [[nodiscard]] std::string digest() const { return taken().hex(); }
 };
 
 /// The digests of a model's parameters now.

@@ -36,6 +36,7 @@ BasicTrainer<Real>::BasicTrainer(Engine engine, std::uint64_t seed)
 
 template <class Real>
 void BasicTrainer<Real>::optimize(OptimizerOptions options) {
+    optimizer_options_ = options;
     optimizer_.emplace(model_, std::move(options));
 }
 

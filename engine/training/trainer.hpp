@@ -94,12 +94,15 @@ class BasicTrainer {
     [[nodiscard]] BasicGradScaler<Real>& scaler() { return scaler_; }
     [[nodiscard]] const Trace& trace() const { return trace_; }
     [[nodiscard]] std::int64_t steps() const { return run_.step; }
-    /// The next step is number `step`, and delayed scales remember `history` (checkpoints). The trace starts anew.
-    void continue_at(std::int64_t step, ScalingHistory history) {
+    /// The next step is number `step`, delayed scales remember `history`, and the trace goes on behind `before`
+    /// (checkpoints).
+    void continue_at(std::int64_t step, ScalingHistory history, Trace before) {
         run_.step = step;
         run_.scaling_history = std::move(history);
-        trace_ = {};
+        trace_ = std::move(before);
     }
+    /// As optimize() got them: a schedule moves the learning rate of the optimizer's own.
+    [[nodiscard]] const OptimizerOptions& optimizer_options() const { return optimizer_options_; }
 
     /// What a training takes, by role. Activation gradients and workspace (what an operation needs beside its operands
     /// and results) are the most of a step.
@@ -123,6 +126,7 @@ class BasicTrainer {
     Run run_;
     BasicModel<Real> model_;
     BasicGradScaler<Real> scaler_;
+    OptimizerOptions optimizer_options_;
     std::optional<BasicOptimizer<Real>> optimizer_;
     std::function<bool(std::int64_t)> when_;
     Tap tap_;

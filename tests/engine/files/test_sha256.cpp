@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <limits>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,22 @@ TEST_CASE("numbers are hashed as little-endian words, and every NaN alike") {
     std::string one_bytes;
     for (int i = 0; i < 5000; ++i) one_bytes += std::string("\0\0\x80\x3f", 4);
     CHECK(Sha256().add(std::span<const float>(ones)).hex() == hash_text(one_bytes));
+}
+
+TEST_CASE("a SHA-256 goes on from its state as if it had not stopped") {
+    const std::string text(300, 'x');
+    for (const std::size_t part : {0, 1, 63, 64, 65, 128, 299, 300}) {
+        CAPTURE(part);
+        const auto bytes = std::as_bytes(std::span(text));
+        const std::string state = Sha256().add(bytes.first(part)).state();
+        Sha256 other = Sha256::at_state(state);
+        CHECK(other.state() == state);
+        CHECK(other.add(bytes.subspan(part)).hex() == hash_text(text));
+    }
+    const std::string state = Sha256().state();
+    for (const std::string& wrong : {std::string(), state + "0", state.substr(1), "g" + state.substr(1)}) {
+        CHECK_THROWS_AS((void)Sha256::at_state(wrong), std::invalid_argument);
+    }
 }
 
 }  // namespace

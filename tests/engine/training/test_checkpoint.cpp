@@ -133,6 +133,7 @@ TEST_CASE("a checkpoint with a number that no run has is refused, and the run st
         Safetensors damaged = sound;
         REQUIRE(damaged.metadata.contains(name));
         damaged.metadata[name] = value;
+        damaged.metadata["sha256"] = checksum_of(damaged);
         write_safetensors(file, damaged);
         CHECK_THROWS_WITH_AS(load_checkpoint(file, run.trainer),
                              doctest::Contains(name.substr(name.find('/') + 1).c_str()), DataError);
@@ -272,11 +273,11 @@ TEST_CASE("a checkpoint of another run is refused, and the trainer stays as it w
         CHECK(other.trainer.steps() == 0);
     };
     ResumeRun other_seed(8);
-    refuses(other_seed, "its seed is '7' where this run has '8'");
+    refuses(other_seed, "the checkpoint was made with seed 7, this run has seed 8");
     ResumeRun other_width(7, 13);
     refuses(other_width, "it is a checkpoint of another net");
     ResumeRun other_optimizer(7, 12, OptimizerKind::sgd);
-    refuses(other_optimizer, "its optimizer is 'adam' where this run has 'sgd'");
+    refuses(other_optimizer, "the checkpoint was made with optimizer.kind adam, this run has optimizer.kind sgd");
     ResumeRun more;
     const Linear extra(more.trainer.model(), "extra", 2, 2);
     refuses(more, "no tensor 'extra.weight'; it is a checkpoint of another net");
@@ -286,6 +287,128 @@ TEST_CASE("a checkpoint of another run is refused, and the trainer stays as it w
     refuses(same, "cut short");
     write(file, "");
     refuses(same, "shorter than a header");
+}
+
+TEST_CASE("a checkpoint is refused with the first difference named, and what the user adds comes first") {
+    const Folder folder;
+    const fs::path file = folder.path / "c";
+    const RunIdentity batch32 = {{"--batch", "32"}};
+    const auto message_of = [&](ResumeRun& run, const RunIdentity& more) -> std::string {
+        try {
+            load_checkpoint(file, run.trainer, more);
+        } catch (const DataError& error) {
+            return error.what();
+        }
+        return "";
+    };
+    ResumeRun run;
+    run.step();
+    save_checkpoint(file, run.trainer, batch32);
+    ResumeRun same;
+    CHECK(message_of(same, batch32).empty());
+    const std::string made = file.string() + ": the checkpoint ";
+    ResumeRun other(8);
+    CHECK(message_of(other, {{"--batch", "64"}}) == made + "was made with --batch 32, this run has --batch 64");
+    CHECK(message_of(other, batch32) == made + "was made with seed 7, this run has seed 8");
+    CHECK(message_of(same, {}) == made + "was made with --batch 32, this run has none");
+    CHECK(message_of(same, {{"--batch", "32"}, {"data", "x"}}) == made + "does not say its data, this run has x");
+    struct Change {
+        const char* sentence;
+        void (*change)(Recipe&);
+    };
+    for (const Change& c :
+         {Change{"recipe.low fp16, this run has recipe.low bf16", [](Recipe& recipe) { recipe.low = formats::bf16; }},
+          {"loss_scale.window 3, this run has loss_scale.window 4",
+           [](Recipe& recipe) { recipe.loss_scale.window = 4; }},
+          {"recipe.fused none, this run has recipe.fused relu", [](Recipe& recipe) { recipe.fused = {"relu"}; }},
+          {"recipe.b_operand none, this run has recipe.b_operand fp16",
+           [](Recipe& recipe) { recipe.b_operand = formats::fp16; }}}) {
+        Recipe recipe = test::resume_recipe();
+        c.change(recipe);
+        ResumeRun changed(7, 12, OptimizerKind::adam, recipe);
+        CHECK(message_of(changed, batch32) == made + "was made with " + c.sentence);
+    }
+    // Every field has a name of its own.
+    std::map<std::string, std::string> names;
+    for (const auto& [name, value] : identity_of(run.trainer)) CHECK(names.emplace(name, value).second);
+}
+
+TEST_CASE("a checkpoint with any byte changed is refused, or is the same") {
+    const Folder folder;
+    const fs::path file = folder.path / "c";
+    ResumeRun run;
+    run.step();
+    save_checkpoint(file, run.trainer);
+    const std::string before = run.digest();
+    const std::string whole = contents_of(file);
+    Random random(1);
+    int refused = 0;
+    for (int i = 0; i < 400; ++i) {
+        std::string text = whole;
+        text[static_cast<std::size_t>(random.below(whole.size()))] ^= static_cast<char>(1 << random.below(8));
+        write(file, text);
+        ResumeRun other;
+        try {
+            load_checkpoint(file, other.trainer);
+            CHECK(other.digest() == before);  // a blank in the header became another
+        } catch (const DataError&) {
+            ++refused;
+        }
+    }
+    CHECK(refused > 390);
+}
+
+TEST_CASE("weights alone, and a run without its optimizer's tensors, are no checkpoint") {
+    const Folder folder;
+    const fs::path file = folder.path / "c";
+    ResumeRun run;
+    while (run.trainer.optimizer().steps() == 0) run.step();  // the first are skipped
+    Safetensors weights;
+    for (const Parameter& p : run.trainer.model().parameters()) weights.tensors.emplace(p.name, p.value);
+    write_safetensors(file, weights);
+    ResumeRun same;
+    CHECK_THROWS_WITH_AS(load_checkpoint(file, same.trainer), doctest::Contains("--weights"), DataError);
+    save_checkpoint(file, run.trainer);
+    Safetensors contents = read_safetensors(file);
+    std::erase_if(contents.tensors, [](const auto& entry) { return entry.first.starts_with("optimizer/"); });
+    write_safetensors(file, contents);
+    CHECK_THROWS_WITH_AS(load_checkpoint(file, same.trainer), doctest::Contains("is damaged"), DataError);
+    contents.metadata["sha256"] = checksum_of(contents);
+    write_safetensors(file, contents);
+    CHECK_THROWS_WITH_AS(load_checkpoint(file, same.trainer), doctest::Contains("optimizer's tensors are missing"),
+                         DataError);
+}
+
+TEST_CASE("the trace of a run that was resumed has the digest of one that never stopped") {
+    const Folder folder;
+    const fs::path file = folder.path / "c";
+    ResumeRun straight;
+    straight.trainer.keep_trace = true;
+    for (int i = 0; i < 6; ++i) straight.step();
+    for (int stop = 0; stop <= 6; stop += 2) {
+        ResumeRun before;
+        before.trainer.keep_trace = true;
+        for (int i = 0; i < stop; ++i) before.step();
+        save_checkpoint(file, before.trainer);
+        ResumeRun after;
+        after.trainer.keep_trace = true;
+        load_checkpoint(file, after.trainer);
+        CHECK(after.trainer.trace().steps_before == stop);
+        for (int i = stop; i < 6; ++i) after.step();
+        CHECK(after.trainer.trace().digest() == straight.trainer.trace().digest());
+        CHECK(first_difference(after.trainer.trace(), straight.trainer.trace()).has_value() == (stop > 0));
+    }
+}
+
+TEST_CASE("a learning rate that a schedule moved is that of the checkpoint") {
+    const Folder folder;
+    ResumeRun run;
+    run.step();
+    run.trainer.optimizer().set_learning_rate(0.001);
+    save_checkpoint(folder.path / "c", run.trainer);
+    ResumeRun other;
+    load_checkpoint(folder.path / "c", other.trainer);
+    CHECK(other.trainer.optimizer().options().learning_rate == 0.001);
 }
 
 /// Starts the program; returns its process id.
