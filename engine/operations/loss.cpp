@@ -28,11 +28,10 @@ void require_labels(const BasicTensor<Real>& logits, const std::vector<int>& lab
 template <class Real, class Steps>
 Real row_loss(const Steps& s, std::span<const Real> x, std::size_t label, std::span<Real> p) {
     const Real top = *std::max_element(x.begin(), x.end());
+    for (std::size_t j = 0; j < x.size(); ++j) p[j] = s.sub(x[j], top);
+    s.exp(p, p);
     Real sum = 0;
-    for (std::size_t j = 0; j < x.size(); ++j) {
-        p[j] = s.exp(s.sub(x[j], top));
-        sum = s.add(sum, p[j]);
-    }
+    for (const Real term : p) sum = s.add(sum, term);
     for (Real& probability : p) probability = s.div(probability, sum);
     return s.sub(s.log(sum), s.sub(x[label], top));
 }

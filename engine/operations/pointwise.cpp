@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 
 #include "engine/operations/ops.hpp"
@@ -32,28 +33,46 @@ BasicVar<Real> leaky_relu(BasicVar<Real> x, double slope) {
 template <class Real>
 BasicVar<Real> sigmoid(BasicVar<Real> x) {
     return pointwise(
-        "sigmoid", x, [](const auto& s, Real v) { return s.sigmoid(v); },
+        "sigmoid", x, [](const auto& s, std::span<const Real> v, std::span<Real> y) { s.sigmoid(v, y); },
         [](const auto& s, Real, Real y, Real dy) { return s.mul(dy, s.mul(y, s.sub(1, y))); });
 }
 
 template <class Real>
 BasicVar<Real> tanh(BasicVar<Real> x) {
     return pointwise(
-        "tanh", x, [](const auto& s, Real v) { return s.tanh(v); },
+        "tanh", x, [](const auto& s, std::span<const Real> v, std::span<Real> y) { s.tanh(v, y); },
         [](const auto& s, Real, Real y, Real dy) { return s.mul(dy, s.sub(1, s.mul(y, y))); });
 }
 
 template <class Real>
 BasicVar<Real> gelu(BasicVar<Real> x) {
-    // The normal distribution function at v.
-    const auto below = [](const auto& s, Real v) {
-        return s.mul(s.round(0.5), s.add(1, s.erf(s.mul(v, s.round(root_half)))));
+    using In = std::span<const Real>;
+    using Out = std::span<Real>;
+    // out = the normal distribution function at v, (1 + erf(v / sqrt(2))) / 2.
+    const auto below = [](const auto& s, In v, Out out) {
+        const Real scale = s.round(root_half);
+        const Real half = s.round(0.5);
+        for (std::size_t i = 0; i < v.size(); ++i) out[i] = s.mul(v[i], scale);
+        s.erf(out, out);
+        for (Real& y : out) y = s.mul(half, s.add(1, y));
     };
     return pointwise(
-        "gelu", x, [=](const auto& s, Real v) { return s.mul(v, below(s, v)); },
-        [=](const auto& s, Real v, Real, Real dy) {
-            const Real density = s.mul(s.round(density_at_0), s.exp(s.mul(s.round(-0.5), s.mul(v, v))));
-            return s.mul(dy, s.add(below(s, v), s.mul(v, density)));
+        "gelu", x,
+        [=](const auto& s, In v, Out y) {
+            below(s, v, y);
+            for (std::size_t i = 0; i < v.size(); ++i) y[i] = s.mul(v[i], y[i]);
+        },
+        [=](const auto& s, In v, In, In dy, Out dx) {
+            std::array<Real, largest_piece> memory;
+            const Out density = Out(memory).first(v.size());
+            const Real minus_half = s.round(-0.5);
+            const Real at_0 = s.round(density_at_0);
+            for (std::size_t i = 0; i < v.size(); ++i) density[i] = s.mul(minus_half, s.mul(v[i], v[i]));
+            s.exp(density, density);
+            below(s, v, dx);
+            for (std::size_t i = 0; i < v.size(); ++i) {
+                dx[i] = s.mul(dy[i], s.add(dx[i], s.mul(v[i], s.mul(at_0, density[i]))));
+            }
         });
 }
 

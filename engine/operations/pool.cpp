@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
@@ -36,6 +37,29 @@ void each_pooled(const Shape& in, const Shape& out, Index window, const Function
     }
 }
 
+/// The windows of one row of outputs, `count` beside each other: top receives the largest of each (the first of equal
+/// ones, or the first NaN), best its place in the plane, where the windows' first row begins at `start`. Window by
+/// window the processor could not foresee which number wins.
+template <class Real>
+void pool_row(const Real* from, Index width, Index window, Index count, Index start, Real* top, std::int32_t* best) {
+    for (Index o = 0; o < count; ++o) {
+        top[o] = from[o * window];
+        best[o] = static_cast<std::int32_t>(start + o * window);
+    }
+    for (Index ky = 0; ky < window; ++ky) {
+        for (Index kx = ky == 0 ? 1 : 0; kx < window; ++kx) {
+            const Index offset = ky * width + kx;
+            for (Index o = 0; o < count; ++o) {
+                const Real x = from[offset + o * window];
+                const Real old = top[o];
+                const bool wins = (x > old) | ((x != x) & (old == old));  // without a branch
+                top[o] = wins ? x : old;
+                best[o] = wins ? static_cast<std::int32_t>(start + offset + o * window) : best[o];
+            }
+        }
+    }
+}
+
 }  // namespace
 
 template <class Real>
@@ -51,33 +75,21 @@ BasicVar<Real> max_pool2d(BasicVar<Real> x, Index window) {
     const Index pooled = shape[2] * shape[3];
     in_parallel(shape[0] * shape[1], 4 * area, [&](Index first, Index last) {
         for (Index plane = first; plane < last; ++plane) {
-            const Real* from = in.data() + plane * area;
-            Index o = plane * pooled;
             for (Index oy = 0; oy < shape[2]; ++oy) {
-                for (Index ox = 0; ox < shape[3]; ++ox, ++o) {
-                    Index best = oy * window * width + ox * window;
-                    Real top = from[best];
-                    for (Index ky = 0; ky < window; ++ky) {
-                        for (Index kx = 0; kx < window; ++kx) {
-                            const Index i = (oy * window + ky) * width + ox * window + kx;
-                            const bool wins = from[i] > top || (from[i] != from[i] && top == top);
-                            best = wins ? i : best;
-                            top = wins ? from[i] : top;
-                        }
-                    }
-                    y[o] = top;
-                    winner[static_cast<std::size_t>(o)] = static_cast<std::int32_t>(best);
-                }
+                const Index row = oy * window * width;
+                const Index o = plane * pooled + oy * shape[3];
+                pool_row(in.data() + plane * area + row, width, window, shape[3], row, y.data() + o, winner.data() + o);
             }
         }
     });
     BasicTape<Real>* tape = &op.tape();
     return op.finish(std::move(y),
                      [=, winner = std::move(winner)](const BasicTensor<Real>& dy, const BasicTensor<Real>&) {
-                         BasicTensor<Real> dx(x.shape(), dy.format());
+                         auto dx = BasicTensor<Real>::unset(x.shape(), dy.format());
                          in_parallel(dy.size() / pooled, 4 * area, [&](Index first, Index last) {
                              for (Index plane = first; plane < last; ++plane) {
                                  Real* to = dx.data() + plane * area;
+                                 std::fill_n(to, area, Real{0});
                                  for (Index o = plane * pooled; o < (plane + 1) * pooled; ++o) {
                                      to[winner[static_cast<std::size_t>(o)]] = dy[o];  // windows do not overlap
                                  }

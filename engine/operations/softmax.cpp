@@ -1,10 +1,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
+#include <span>
 #include <stdexcept>
+#include <utility>
 
 #include "engine/operations/operation.hpp"
 #include "engine/operations/ops.hpp"
+#include "engine/tensor/parallel.hpp"
 
 namespace ulp {
 namespace {
@@ -15,26 +19,29 @@ void require_rows(std::string_view name, const BasicTensor<Real>& x) {
         throw std::invalid_argument(fmt::format("{}: {} has no rows", name, text_of(x.shape())));
 }
 
-/// A row's maximum m and the sum of exp(x - m), ascending; e receives the exponentials where it is not null.
+/// A row's maximum m and the sum of exp(x - m), ascending; e receives the exponentials.
 template <class Real, class Steps>
-std::pair<Real, Real> max_and_sum(const Steps& s, const Real* x, Index n, Real* e) {
-    const Real top = *std::max_element(x, x + n);
+std::pair<Real, Real> max_and_sum(const Steps& s, std::span<const Real> x, std::span<Real> e) {
+    const Real top = *std::max_element(x.begin(), x.end());
+    for (std::size_t j = 0; j < x.size(); ++j) e[j] = s.sub(x[j], top);
+    s.exp(e, e);
     Real sum = 0;
-    for (Index j = 0; j < n; ++j) {
-        const Real term = s.exp(s.sub(x[j], top));
-        if (e != nullptr) e[j] = term;
-        sum = s.add(sum, term);
-    }
+    for (const Real term : e) sum = s.add(sum, term);
     return {top, sum};
 }
 
-/// Row by row: f(s, row of x, row of y).
+/// Row by row, on all threads: f(s, row of x, row of y, where the rows begin).
 template <class Real, class Function>
 BasicTensor<Real> by_rows(const BasicTensor<Real>& x, const ComputeFormat& compute, const Function& f) {
-    BasicTensor<Real> y(x.shape());
+    auto y = BasicTensor<Real>::unset(x.shape());
     const Index n = x.dim(-1);
+    const auto width = static_cast<std::size_t>(n);
     with_steps<Real>(compute, [&](const auto& s) {
-        for (Index i = 0; i < x.size(); i += n) f(s, x.data() + i, y.data() + i);
+        in_parallel(x.size() / n, 16 * n, [&](Index first, Index last) {
+            for (Index i = first * n; i < last * n; i += n) {
+                f(s, std::span<const Real>(x.data() + i, width), std::span<Real>(y.data() + i, width), i);
+            }
+        });
     });
     y.set_format(compute.format);
     return y;
@@ -47,22 +54,22 @@ BasicVar<Real> softmax(BasicVar<Real> x) {
     require_rows("softmax", x.value());
     const BasicOperation<Real> op("softmax", {x});
     x = op.input(0);
-    const Index n = x.dim(-1);
     const ComputeFormat compute = op.precision().compute;
-    BasicTensor<Real> y = by_rows(x.value(), compute, [n](const auto& s, const Real* in, Real* out) {
-        const Real sum = max_and_sum(s, in, n, out).second;
-        for (Index j = 0; j < n; ++j) out[j] = s.div(out[j], sum);
-    });
+    BasicTensor<Real> y =
+        by_rows(x.value(), compute, [](const auto& s, std::span<const Real> in, std::span<Real> out, Index) {
+            const Real sum = max_and_sum(s, in, out).second;
+            for (Real& p : out) p = s.div(p, sum);
+        });
     BasicTape<Real>* tape = &op.tape();
     return op.finish(std::move(y), [=](const BasicTensor<Real>& dy, const BasicTensor<Real>& result) {
         // dx = y (dy - sum of y dy)
-        BasicTensor<Real> dx = by_rows(dy, compute, [&](const auto& s, const Real* g, Real* out) {
-            const Real* p = result.data() + (g - dy.data());
+        const auto gradient = [&](const auto& s, std::span<const Real> g, std::span<Real> out, Index start) {
+            const Real* p = result.data() + start;
             Real sum = 0;
-            for (Index j = 0; j < n; ++j) sum = s.add(sum, s.mul(p[j], g[j]));
-            for (Index j = 0; j < n; ++j) out[j] = s.mul(p[j], s.sub(g[j], sum));
-        });
-        tape->accumulate(x, std::move(dx));
+            for (std::size_t j = 0; j < g.size(); ++j) sum = s.add(sum, s.mul(p[j], g[j]));
+            for (std::size_t j = 0; j < g.size(); ++j) out[j] = s.mul(p[j], s.sub(g[j], sum));
+        };
+        tape->accumulate(x, by_rows(dy, compute, gradient));
     });
 }
 
@@ -71,25 +78,38 @@ BasicVar<Real> log_softmax(BasicVar<Real> x) {
     require_rows("log_softmax", x.value());
     const BasicOperation<Real> op("log_softmax", {x});
     x = op.input(0);
-    const Index n = x.dim(-1);
     const ComputeFormat compute = op.precision().compute;
-    BasicTensor<Real> y = by_rows(x.value(), compute, [n](const auto& s, const Real* in, Real* out) {
-        const auto [top, sum] = max_and_sum(s, in, n, static_cast<Real*>(nullptr));
-        const Real log_sum = s.log(sum);
-        for (Index j = 0; j < n; ++j) out[j] = s.sub(s.sub(in[j], top), log_sum);
-    });
+    BasicTensor<Real> y =
+        by_rows(x.value(), compute, [](const auto& s, std::span<const Real> in, std::span<Real> out, Index) {
+            const auto [top, sum] = max_and_sum(s, in, out);
+            const Real log_sum = s.log(sum);
+            for (std::size_t j = 0; j < in.size(); ++j) out[j] = s.sub(s.sub(in[j], top), log_sum);
+        });
     BasicTape<Real>* tape = &op.tape();
     return op.finish(std::move(y), [=](const BasicTensor<Real>& dy, const BasicTensor<Real>& result) {
         // dx = dy - exp(y) sum of dy
-        BasicTensor<Real> dx = by_rows(dy, compute, [&](const auto& s, const Real* g, Real* out) {
-            const Real* log_p = result.data() + (g - dy.data());
+        const auto gradient = [&](const auto& s, std::span<const Real> g, std::span<Real> out, Index start) {
+            s.exp(result.values().subspan(static_cast<std::size_t>(start), g.size()), out);
             Real sum = 0;
-            for (Index j = 0; j < n; ++j) sum = s.add(sum, g[j]);
-            for (Index j = 0; j < n; ++j) out[j] = s.sub(g[j], s.mul(s.exp(log_p[j]), sum));
-        });
-        tape->accumulate(x, std::move(dx));
+            for (const Real upstream : g) sum = s.add(sum, upstream);
+            for (std::size_t j = 0; j < g.size(); ++j) out[j] = s.sub(g[j], s.mul(out[j], sum));
+        };
+        tape->accumulate(x, by_rows(dy, compute, gradient));
     });
 }
+
+namespace {
+
+/// Sets what the mask hides: row i of each square shows places up to i.
+template <class Real>
+void hide_later(BasicTensor<Real>& squares, Real with) {
+    const Index n = squares.dim(-1);
+    for (Index row = 0; n > 0 && row < squares.size() / n; ++row) {
+        std::fill(squares.data() + row * n + row % n + 1, squares.data() + (row + 1) * n, with);
+    }
+}
+
+}  // namespace
 
 template <class Real>
 BasicVar<Real> causal_mask(BasicVar<Real> scores) {
@@ -99,17 +119,12 @@ BasicVar<Real> causal_mask(BasicVar<Real> scores) {
         throw std::invalid_argument(fmt::format("causal_mask: {} does not end in a square", text_of(scores.shape())));
     }
     BasicTensor<Real> y = scores.value();
-    const auto later = [n](Index i) { return i % n > i / n % n; };
-    for (Index i = 0; i < y.size(); ++i) {
-        if (later(i)) y[i] = -std::numeric_limits<Real>::infinity();
-    }
+    hide_later(y, -std::numeric_limits<Real>::infinity());
     BasicTape<Real>* tape = scores.tape;
     return tape->push("causal_mask", std::move(y), tape->needs_gradient(scores),
                       [=](const BasicTensor<Real>& dy, const BasicTensor<Real>&) {
                           BasicTensor<Real> dx = dy;
-                          for (Index i = 0; i < dx.size(); ++i) {
-                              if (later(i)) dx[i] = 0;
-                          }
+                          hide_later(dx, Real{0});
                           tape->accumulate(scores, std::move(dx));
                       });
 }

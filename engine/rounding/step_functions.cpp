@@ -3,6 +3,7 @@
 #include <bit>
 #include <type_traits>
 
+#include "softfloat/array/functions.hpp"
 #include "softfloat/functions/cr.hpp"
 
 namespace ulp::step {
@@ -44,7 +45,11 @@ double in_fp64(double x) {
 #define ULPLAB_FUNCTION(name, Function)                                                          \
     float name(float x) { return cr::name(x); }                                                  \
     float name(const Target& target, float x) { return narrow<functions::Function>(target, x); } \
-    double name(double x) { return in_fp64<functions::Function>(x); }
+    double name(double x) { return in_fp64<functions::Function>(x); }                            \
+    void name(std::span<const float> x, std::span<float> out) { name##_array<float>(x, out); }   \
+    void name(std::span<const double> x, std::span<double> out) {                                \
+        for (std::size_t i = 0; i < x.size(); ++i) out[i] = name(x[i]);                          \
+    }
 ULPLAB_FUNCTIONS(ULPLAB_FUNCTION)
 #undef ULPLAB_FUNCTION
 

@@ -2,6 +2,8 @@
 // everywhere.
 #pragma once
 
+#include <span>
+
 #include "engine/rounding/rounder.hpp"
 #include "softfloat/functions/list.hpp"
 
@@ -17,11 +19,13 @@ struct Target {
 
 /// Three ways for each function: in fp32, correctly rounded; in a narrower format (or one that flushes), correctly
 /// rounded from an operand on the format's grid; in fp64 within 2^-40 of the result, for gradient checks (operands in
-/// fp32's range).
-#define ULPLAB_FUNCTION(name, Function)        \
-    float name(float x);                       \
-    float name(const Target& target, float x); \
-    double name(double x);
+/// fp32's range). Those in fp32 and in fp64 also on arrays of the same size, element by element.
+#define ULPLAB_FUNCTION(name, Function)                        \
+    float name(float x);                                       \
+    float name(const Target& target, float x);                 \
+    double name(double x);                                     \
+    void name(std::span<const float> x, std::span<float> out); \
+    void name(std::span<const double> x, std::span<double> out);
 ULPLAB_FUNCTIONS(ULPLAB_FUNCTION)
 #undef ULPLAB_FUNCTION
 

@@ -89,6 +89,26 @@ void add_ends(FunctionPlan& plan, const FloatFormat& format, Function function, 
     plan.end_of_ends = infinities_too ? std::numeric_limits<double>::infinity() : 0x1.FFFFFEp127;
 }
 
+/// The constants of the kernel where choose_path() names it.
+FunctionPlan plan_of(const FloatFormat& format, Function function, const Context& context) {
+    FunctionPlan plan = *function_plan(format, context.rounding);
+    add_ends(plan, format, function, context);
+    if (context.flush_outputs) plan.to_subnormal_grid = 0;
+    return plan;
+}
+
+/// The same in fp32 with default options, made once: a plan takes longer than a short array.
+const FunctionPlan& plain_plan_of(Function function) {
+    static const std::array<FunctionPlan, functions> plans = [] {
+        std::array<FunctionPlan, functions> all;
+        for (int i = 0; i < functions; ++i) {
+            all[static_cast<std::size_t>(i)] = plan_of(formats::fp32, static_cast<Function>(i), {});
+        }
+        return all;
+    }();
+    return plans[static_cast<std::size_t>(function)];
+}
+
 /// By a kernel, chunk after chunk; what the kernel leaves undecided by the scalar function.
 void evaluate_by_kernel(const FloatFormat& format, Function function, const FunctionPlan& plan, const void* in,
                         void* out, std::size_t count, const Context& context, Simd simd) {
@@ -134,10 +154,11 @@ void evaluate_words(const FloatFormat& format, Function function, const void* in
         const auto table = function_table(format, function, context);
         bytes == 1 ? look_up<std::uint8_t>(*table, in, out, count) : look_up<std::uint16_t>(*table, in, out, count);
     } else if (path.kernel == Kernel::quick_phase) {
-        auto plan = function_plan(format, context.rounding);
-        add_ends(*plan, format, function, context);
-        if (context.flush_outputs) plan->to_subnormal_grid = 0;
-        evaluate_by_kernel(format, function, *plan, in, out, count, context, simd);
+        if (format == formats::fp32 && is_plain(context)) {
+            evaluate_by_kernel(format, function, plain_plan_of(function), in, out, count, context, simd);
+        } else {
+            evaluate_by_kernel(format, function, plan_of(format, function, context), in, out, count, context, simd);
+        }
     } else {
         const BitsFunction evaluate = scalar_function(function);
         for (std::size_t i = 0; i < count; ++i) {

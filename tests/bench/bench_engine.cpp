@@ -134,6 +134,7 @@ void add_net(const std::string& net) {
     add<Net>(net, "fp32", "soft:ieee");
     add<Net>(net, "bf16", "soft:h100");
     add<Net>(net, "fp8", "soft:h100");
+    add<Net>(net, "mxfp8", "soft:b200");
     for (const auto& [recipe, backend] : {std::pair{"fp32", "eigen"}, std::pair{"mixed_fp16", "soft:h100"}}) {
         if (backend != std::string("eigen")) add<Net>(net, recipe, backend);
         add<Net>(net, recipe, backend, "/histograms", {.histograms = true});
@@ -150,6 +151,7 @@ void add_net(const std::string& net) {
 int main(int argc, char** argv) {
     add_net<Cnn>("cnn");
     add_net<LstmNet>("lstm");
+    add_net<Transformer>("transformer");
     benchmark::Initialize(&argc, argv);
     if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
     benchmark::RunSpecifiedBenchmarks();

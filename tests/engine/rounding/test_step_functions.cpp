@@ -4,7 +4,10 @@
 #include <boost/math/special_functions/erf.hpp>
 #include <boost/multiprecision/cpp_bin_float.hpp>
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "engine/rounding/steps.hpp"
@@ -55,6 +58,35 @@ TEST_CASE("functions of fp32 steps have the bits of softfloat's functions") {
         }
         CHECK(wrong == 0);
     }
+}
+
+TEST_CASE("functions of steps take arrays with the bits of one operand after the other") {
+    Random random(6, "arrays");
+    std::vector<float> x(1000);
+    for (float& v : x) v = static_cast<float>(8 * random.normal());
+    const std::vector<double> wide(x.begin(), x.end());
+    const auto same = [](const auto& s, const auto& in) {
+        int wrong = 0;
+#define ULPLAB_FUNCTION(name, Function)                                   \
+    {                                                                     \
+        auto out = in;                                                    \
+        s.name(std::span(std::as_const(out)), std::span(out));            \
+        for (std::size_t i = 0; i < in.size(); ++i) {                     \
+            const auto one = s.name(in[i]);                               \
+            wrong += std::memcmp(&one, &out[i], sizeof one) == 0 ? 0 : 1; \
+        }                                                                 \
+    }
+        ULPLAB_FUNCTIONS(ULPLAB_FUNCTION)
+#undef ULPLAB_FUNCTION
+        return wrong;
+    };
+    with_steps<float>(formats::fp32, [&](const auto& s) { CHECK(same(s, x) == 0); });
+    with_steps<float>(formats::bf16, [&](const auto& s) {
+        std::vector<float> on_grid = x;
+        round_all(formats::bf16, std::span(on_grid));
+        CHECK(same(s, on_grid) == 0);
+    });
+    with_steps<double>(formats::fp64, [&](const auto& s) { CHECK(same(s, wide) == 0); });
 }
 
 TEST_CASE("functions of steps in 16 bits have the bits of softfloat's functions, for every operand") {
