@@ -16,6 +16,7 @@ import statistics
 import subprocess
 import sys
 
+NETS = ("cnn", "lstm", "transformer")
 TORCH_STEPS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "torch_steps.py")
 
 
@@ -57,15 +58,15 @@ def least(best, new):
 
 
 def measure(arguments):
-    engine = [f"{net}/{rest}" for net in ("cnn", "lstm") for rest in (
-        "fp32/eigen", "fp32/soft:ieee", "bf16/soft:h100", "fp8/soft:h100", "mixed_fp16/soft:h100")]
-    watched = [f"{net}/{rest}" for net in ("cnn", "lstm") for rest in ("fp32/eigen", "mixed_fp16/soft:h100")]
+    engine = [f"{net}/{rest}" for net in NETS for rest in (
+        "fp32/eigen", "fp32/soft:ieee", "bf16/soft:h100", "mixed_fp16/soft:h100", "fp8/soft:h100", "mxfp8/soft:b200")]
+    watched = [f"{net}/{rest}" for net in NETS for rest in ("fp32/eigen", "mixed_fp16/soft:h100")]
     best = {}
     watching = {}
     for turn in range(arguments.rounds):
         for name in engine:
             least(best.setdefault(name, {}), run_engine(arguments.program, name, arguments))
-        for net in ("cnn", "lstm"):
+        for net in NETS:
             least(best.setdefault(f"{net}/PyTorch", {}), run_torch(net, arguments))
             if arguments.blas:
                 least(best.setdefault(f"{net}/PyTorch with {os.path.basename(arguments.blas)}", {}),
@@ -77,18 +78,20 @@ def measure(arguments):
 
 
 def ratios(best, watching):
-    """The bars, each with its ratios of processor time and of wall time (which says little on a busy machine)."""
+    """What is asked, each with its ratios of processor time and of wall time (which says little on a busy machine)."""
     def ratio(a, b):
         return a["cpu"] / b["cpu"], a["wall"] / b["wall"]
 
-    for net in ("cnn", "lstm"):
+    for net in NETS:
         fp32 = best[f"{net}/fp32/eigen"]
         for other in [name for name in best if name.startswith(f"{net}/PyTorch")]:
-            yield f"{net}: fp32 on eigen to {other.split('/', 1)[1]}", 2.0, *ratio(fp32, best[other])
-        yield (f"{net}: mixed_fp16 on soft:h100 to fp32 on eigen", 6.0,
-               *ratio(best[f"{net}/mixed_fp16/soft:h100"], fp32))
+            bar = 1.2 if net == "transformer" else 1.0
+            yield f"{net}: fp32 on eigen to {other.split('/', 1)[1]}", bar, *ratio(fp32, best[other])
+        for recipe, backend, bar in (("mixed_fp16", "soft:h100", 2.0), ("fp8", "soft:h100", 3.0),
+                                     ("mxfp8", "soft:b200", 3.0)):
+            yield f"{net}: {recipe} on {backend} to fp32 on eigen", bar, *ratio(best[f"{net}/{recipe}/{backend}"], fp32)
     for name, rounds in watching.items():
-        yield (f"{name} with histograms and counters to without, median", 1.1,
+        yield (f"{name} with histograms and counters to without, median", 1.05,
                *(statistics.median(one[key] for one in rounds) for key in ("cpu", "wall")))
 
 
