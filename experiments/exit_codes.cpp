@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <exception>
 #include <new>
+#include <string_view>
 
 #include "softfloat/errors.hpp"
 
@@ -56,8 +57,11 @@ ExitCode guarded(const std::function<ExitCode()>& action) {
         return report(ExitCode::bits_differ, error);
     } catch (const std::invalid_argument& error) {
         return report(ExitCode::usage, error);
-    } catch (const std::bad_alloc&) {
-        return report(ExitCode::data, DataError("out of memory; use smaller sizes (--quick, --set)"));
+    } catch (const std::bad_alloc& error) {
+        const bool says_more = std::string_view(error.what()) != std::bad_alloc().what();
+        if (says_more) return report(ExitCode::data, error);
+        return report(ExitCode::data,
+                      DataError("out of memory; use smaller sizes (--quick, --set, --batch, --images)"));
     } catch (const std::exception& error) {
         return report(ExitCode::data, error);
     }

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "engine/tensor/memory.hpp"
 #include "engine/tensor/random.hpp"
 
 namespace ulp {
@@ -116,6 +117,7 @@ Dataset digits_of_stream(const DigitOptions& options, std::string_view stream) {
     if (options.count < 0) throw std::invalid_argument("the number of digits cannot be negative");
     if (options.noise < 0 || options.noise > 255) throw std::invalid_argument("the noise of digits lies in 0..255");
     Dataset data{1, options.side, options.side, 10, {}, {}};
+    require_memory(static_cast<double>(options.count) * static_cast<double>(data.features() + 1), "the digits");
     data.pixels.resize(static_cast<std::size_t>(options.count * data.features()));
     for (Index i = 0; i < options.count; ++i) {
         Random random(options.seed, hash_of(stream) + static_cast<std::uint64_t>(i));

@@ -7,6 +7,8 @@
 #include <map>
 #include <mutex>
 
+#include "engine/tensor/memory.hpp"
+
 namespace ulp {
 namespace {
 
@@ -64,6 +66,7 @@ class Pool {
         const std::size_t size = block_size(bytes);
         {
             const std::lock_guard lock(mutex_);
+            require_memory(static_cast<double>(size), "a tensor", static_cast<double>(bytes_.live));
             bytes_.live += static_cast<std::int64_t>(size);
             bytes_.peak = std::max(bytes_.peak, bytes_.live);
             const auto blocks = kept_.find(size);
@@ -78,7 +81,14 @@ class Pool {
             drop_kept(limit);
             if (memory != nullptr) return memory;
         }
-        return new_block(size, bytes);
+        try {
+            return new_block(size, bytes);
+        } catch (const std::bad_alloc&) {
+            const std::lock_guard lock(mutex_);
+            bytes_.live -= static_cast<std::int64_t>(size);
+            require_memory(static_cast<double>(size), "a tensor", static_cast<double>(bytes_.live), true);
+            throw;  // is not reached
+        }
     }
 
     void give_back(void* memory, std::size_t bytes) noexcept {

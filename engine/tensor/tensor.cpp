@@ -12,10 +12,14 @@ namespace ulp {
 std::string text_of(const Shape& shape) { return fmt::format("({})", fmt::join(shape, ", ")); }
 
 Index volume(const Shape& shape) {
+    constexpr Index most = Index{1} << 48;
     Index product = 1;
     for (const Index extent : shape) {
         if (extent < 0) throw std::invalid_argument(fmt::format("a tensor cannot have the shape {}", text_of(shape)));
-        product *= extent;
+        if (__builtin_mul_overflow(product, extent, &product) || product > most) {
+            throw std::invalid_argument(
+                fmt::format("a tensor of the shape {} has more than 2^48 numbers", text_of(shape)));
+        }
     }
     return product;
 }

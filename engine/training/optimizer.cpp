@@ -23,6 +23,21 @@ std::string_view name_of(OptimizerKind kind) {
     return "";
 }
 
+std::span<const OptimizerKind> optimizer_kinds() {
+    using enum OptimizerKind;
+    static constexpr OptimizerKind all[] = {sgd, adam, adamw, adagrad, rmsprop, sophia};
+    return all;
+}
+
+OptimizerKind optimizer_by_name(std::string_view name) {
+    std::string known;
+    for (const OptimizerKind kind : optimizer_kinds()) {
+        if (name_of(kind) == name) return kind;
+        known += fmt::format("{}{}", known.empty() ? "" : ", ", name_of(kind));
+    }
+    throw std::invalid_argument(fmt::format("no optimizer '{}'; there are {}", name, known));
+}
+
 std::vector<std::string> state_names(const OptimizerOptions& options) {
     std::vector<std::string> names;
     switch (options.kind) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,10 @@ namespace ulp {
 
 enum class OptimizerKind : std::uint8_t { sgd, adam, adamw, adagrad, rmsprop, sophia };
 std::string_view name_of(OptimizerKind kind);
+/// All of them.
+std::span<const OptimizerKind> optimizer_kinds();
+/// Throws std::invalid_argument that lists the names.
+OptimizerKind optimizer_by_name(std::string_view name);
 
 /// How a new weight gets onto its format's grid where that is narrower than the update's steps.
 enum class UpdateRounding : std::uint8_t {

@@ -80,7 +80,9 @@ constexpr const char* exit_codes[][2] = {{"0", "good"},
                                          {"1", "a claim failed"},
                                          {"2", "wrong usage"},
                                          {"3", "missing or bad data, or a place that cannot be written"},
-                                         {"4", "bits differ"}};
+                                         {"4", "bits differ"},
+                                         {"130", "ended by Ctrl-C"},
+                                         {"143", "ended by SIGTERM"}};
 
 /// Text for roff: hyphens that stay what they are, no line that starts as a request.
 std::string roff(std::string_view text) {

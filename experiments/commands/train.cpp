@@ -1,5 +1,6 @@
 // `ulplab train`: one net under one recipe and matrix unit, with everything that can be watched of it.
 #include <fmt/format.h>
+#include <signal.h>
 
 #include <cmath>
 #include <cstdio>
@@ -9,12 +10,14 @@
 
 #include "engine/data/digits.hpp"
 #include "engine/data/idx.hpp"
-#include "engine/files/whole_file.hpp"
+#include "engine/files/file_lock.hpp"
 #include "engine/recipes/levels.hpp"
 #include "engine/training/checkpoint.hpp"
 #include "engine/training/images.hpp"
 #include "engine/training/trainer.hpp"
 #include "experiments/commands/command.hpp"
+#include "experiments/commands/train_report.hpp"
+#include "experiments/framework/interruption.hpp"
 #include "experiments/training/nets.hpp"
 #include "softfloat/errors.hpp"
 
@@ -27,6 +30,8 @@ struct Options {
     std::string level;
     std::vector<std::string> overrides;
     std::string backend;
+    std::string optimizer = "sgd";
+    std::string scaler;
     std::string mnist, products, checkpoint;
     double learning_rate = 0.05;
     std::optional<double> loss_scale;
@@ -60,53 +65,16 @@ Recipe recipe_of(const Options& options) {
             fmt::format("recipe {} is for gradient checks; train in fp32 or narrower formats", recipe.name));
     }
     if (options.loss_scale) recipe.loss_scale = constant_loss_scale(*options.loss_scale);
+    if (!options.scaler.empty()) recipe.loss_scale = loss_scale_dialect(options.scaler);
     return recipe;
 }
 
-void print_bytes(const char* when, const Trainer::Bytes& bytes) {
-    fmt::print("bytes {:<9} {:>12} {:>12}\n", when, "as stored", "in memory");
-    const auto row = [](const char* name, const ByteCount& count) {
-        if (count.held != 0) fmt::print("  {:<13} {:>12} {:>12}\n", name, count.stored, count.held);
-    };
-    row("weights", bytes.weights);
-    row("masters", bytes.masters);
-    row("gradients", bytes.gradients);
-    row("optimizer", bytes.optimizer);
-    row("activations", bytes.activations);
-    row("their grads", bytes.activation_gradients);
-    row("workspace", bytes.workspace);
-    row("all", bytes.total());
-}
-
-void print_counts(const Watch& watch) {
-    fmt::print("{:<60} {:>10} {:>10} {:>10} {:>10}\n", "stored", "elements", "overflows", "underflows", "zeros");
-    const std::map<std::string, RoundingCounts> by_name(watch.rounding.begin(), watch.rounding.end());
-    for (const auto& [place, counts] : by_name) {
-        fmt::print("{:<60} {:>10} {:>10} {:>10} {:>10}\n", place, counts.elements, counts.overflows, counts.underflows,
-                   counts.zeros);
-    }
-}
-
-/// One line for every product, tab-separated.
-class ProductLog {
-  public:
-    ProductLog(Trainer& trainer, std::string backend) : trainer_(&trainer), backend_(std::move(backend)) {
-        trainer.observers().product_tap = [this](const ProductRecord& p) {
-            text_ += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", trainer_->steps(), p.layer, p.pass,
-                                 name_of(p.types), p.m, p.n, p.k, backend_, p.path);
-        };
-    }
-    void write(const std::string& file) const { replace_whole_file(file, text_); }
-
-  private:
-    Trainer* trainer_;
-    std::string backend_;
-    std::string text_ = "step\tlayer\tpass\ttypes\tm\tn\tk\tbackend\tpath\n";
-};
-
 void require_sensible(const Options& options) {
     if (options.steps < 1 || options.batch < 1) throw UsageError("--steps and --batch are at least 1");
-    if (options.images < options.batch) throw UsageError("--images holds no batch of --batch");
+    if (options.mnist.empty() && options.images < options.batch) {
+        throw UsageError(fmt::format("--images ({}) is less than --batch ({}); give at least as many", options.images,
+                                     options.batch));
+    }
     for (const auto& [name, given] :
          {std::pair{"--loss-scale", options.loss_scale.value_or(1)}, {"--learning-rate", options.learning_rate}}) {
         if (!(given > 0) || std::isinf(given))
@@ -114,80 +82,173 @@ void require_sensible(const Options& options) {
     }
 }
 
-struct NamedBackend {
-    std::string spec;
-    std::unique_ptr<MatmulBackend> backend;
-};
 /// The backend that was named, or one that has the recipe's products: H100's Tensor Core, or the processor's fp32.
-NamedBackend backend_of(const Options& options, const Recipe& recipe) {
-    const std::string spec = options.backend.empty() ? "soft:h100" : options.backend;
-    std::unique_ptr<MatmulBackend> backend = make_backend(spec);
-    if (options.backend.empty() && !backend->has_product(recipe.product_types()))
-        return {"eigen", make_backend("eigen")};
-    return {spec, std::move(backend)};
+std::unique_ptr<MatmulBackend> backend_of(const Options& options, const Recipe& recipe) {
+    if (!options.backend.empty()) return make_backend(options.backend);
+    std::unique_ptr<MatmulBackend> tensor_core = make_backend("soft:h100");
+    return tensor_core->has_product(recipe.product_types()) ? std::move(tensor_core) : make_backend("eigen");
 }
 
-ExitCode train(const Options& options) {
-    require_sensible(options);
+Engine engine_of(const Options& options) {
     const Recipe recipe = recipe_of(options);
-    NamedBackend backend = backend_of(options, recipe);
-    Trainer trainer(Engine(recipe, std::move(backend.backend)), options.seed);
-    const NamedNet& named = net_by_name(options.net);
-    const Net net(trainer.model(), named.layers(named.width), {1, 28, 28}, 10);
-    trainer.optimize({.learning_rate = options.learning_rate, .momentum = 0.9});
-    const DataSplit data = options.mnist.empty() ? generated_digit_split(options.images, 500, 28, options.seed)
-                                                 : read_mnist(options.mnist);
-    BatchSchedule batches(data.train.size(), options.batch, options.seed);
-    if (!options.checkpoint.empty() && std::filesystem::exists(options.checkpoint)) {
-        load_checkpoint(options.checkpoint, trainer);
-        fmt::print("{}: goes on at step {}\n", options.checkpoint, trainer.steps());
+    return {recipe, backend_of(options, recipe)};
+}
+
+OptimizerOptions optimizer_of(const Options& options) {
+    OptimizerOptions optimizer{.kind = optimizer_by_name(options.optimizer), .learning_rate = options.learning_rate};
+    if (optimizer.kind == OptimizerKind::sgd) optimizer.momentum = 0.9;
+    return optimizer;
+}
+
+/// One run of this command: what it trains, on what, and who watches.
+class Session {
+  public:
+    explicit Session(const Options& options)
+        : options_(options),
+          data_(options.mnist.empty() ? generated_digit_split(options.images, 500, 28, options.seed)
+                                      : read_mnist(options.mnist)),
+          batches_(data_.train.size(), options.batch, options.seed),
+          trainer_(engine_of(options), options.seed),
+          net_(trainer_.model(), net_by_name(options.net).layers(net_by_name(options.net).width), {1, 28, 28}, 10) {
+        trainer_.optimize(optimizer_of(options));
+        if (options.counts || options.why_nan) trainer_.observers().watch = &watch_;
+        if (!options.products.empty()) products_.emplace(trainer_, trainer_.engine().backend->name());
     }
-    Watch watch;
-    if (options.counts || options.why_nan) trainer.observers().watch = &watch;
-    std::optional<ProductLog> log;
-    const auto forward_on = [&](const Batch& batch) {
-        return [&](Tape& tape) { return cross_entropy(net(images_on(tape, batch.images)), batch.labels); };
+
+    ExitCode run();
+
+  private:
+    /// What the run's bits depend on and an option says; --steps may grow.
+    [[nodiscard]] RunIdentity identity() const;
+    void resume();
+    void train();
+    void save();
+    ExitCode interrupted(int signal);
+    ExitCode report();
+    [[nodiscard]] Trainer::Forward forward_at(std::int64_t step);
+
+    const Options options_;
+    const DataSplit data_;
+    BatchSchedule batches_;
+    Trainer trainer_;
+    const Net net_;
+    std::optional<FileLock> lock_;
+    Watch watch_;
+    std::optional<ProductLog> products_;
+    std::int64_t first_ = 0;  // step of this session
+    std::int64_t skipped_ = 0;
+    double loss_ = 0;
+};
+
+RunIdentity Session::identity() const {
+    return {{"--net", options_.net},
+            {"--recipe", trainer_.engine().recipe.name},
+            {"--backend", trainer_.engine().backend->name()},
+            {"--optimizer", options_.optimizer},
+            {"--learning-rate", fmt::format("{}", options_.learning_rate)},
+            {"--batch", fmt::format("{}", options_.batch)},
+            {"--seed", fmt::format("{}", options_.seed)},
+            {"data", fmt::format("of SHA-256 {}, {} images", data_.train.digest(), data_.train.size())}};
+}
+
+Trainer::Forward Session::forward_at(std::int64_t step) {
+    return [this, batch = batch_of(data_.train, batches_.at(step))](Tape& tape) {
+        return cross_entropy(net_(images_on(tape, batch.images)), batch.labels);
     };
-    if (options.bytes) {
-        const Batch batch = batch_of(data.train, batches.at(trainer.steps()));
-        print_bytes("planned", trainer.planned_bytes(forward_on(batch)));
+}
+
+void Session::resume() {
+    if (options_.checkpoint.empty()) return;
+    lock_.emplace(options_.checkpoint);
+    if (!std::filesystem::exists(options_.checkpoint)) return;
+    load_checkpoint(options_.checkpoint, trainer_, identity());
+    first_ = trainer_.steps();
+    if (first_ < options_.steps) {
+        fmt::print("{}: resumed at step {}\n", options_.checkpoint, first_);
+    } else {
+        fmt::print("{}: this run is finished, {} steps of {}; a larger --steps continues it\n", options_.checkpoint,
+                   first_, options_.steps);
     }
-    if (!options.products.empty()) log.emplace(trainer, backend.spec);
-    const std::int64_t every = std::max<std::int64_t>(1, options.steps / 10);
-    std::int64_t skipped = 0;
-    double loss = 0;
-    while (trainer.steps() < options.steps && !(options.why_nan && watch.first_nonfinite)) {
-        const Batch batch = batch_of(data.train, batches.at(trainer.steps()));
-        const StepResult done = trainer.step(forward_on(batch));
-        skipped += done.skipped ? 1 : 0;
-        loss = done.loss;
-        if (done.step % every == 0 || trainer.steps() == options.steps) {
+}
+
+void Session::save() {
+    if (!options_.checkpoint.empty()) save_checkpoint(options_.checkpoint, trainer_, identity());
+}
+
+void Session::train() {
+    const std::int64_t every = std::max<std::int64_t>(1, options_.steps / 10);
+    while (trainer_.steps() < options_.steps && !(options_.why_nan && watch_.first_nonfinite) &&
+           Interruption::signal() == 0) {
+        const StepResult done = trainer_.step(forward_at(trainer_.steps()));
+        skipped_ += done.skipped ? 1 : 0;
+        loss_ = done.loss;
+        if (done.step % every == 0 || trainer_.steps() == options_.steps) {
             fmt::print("step {:>5}  loss {:<10.6g} scale {:g}{}\n", done.step, done.loss, done.loss_scale,
                        done.skipped ? "  skipped" : "");
             std::fflush(stdout);  // line by line through a pipe, too
         }
-        if (!options.checkpoint.empty() && trainer.steps() % every == 0) save_checkpoint(options.checkpoint, trainer);
+        if (trainer_.steps() % every == 0) save();
     }
-    if (!options.checkpoint.empty()) save_checkpoint(options.checkpoint, trainer);
-    fmt::print("right {:.1f}%, {} steps skipped, trace {}\n", 100 * accuracy(trainer.evaluation(), net, data.test),
-               skipped, trainer.trace().digest());
-    if (options.bytes) print_bytes("used", trainer.bytes());
-    if (options.counts) print_counts(watch);
-    if (options.why_nan) {
-        fmt::print("{}", watch.first_nonfinite ? watch.first_nonfinite->text() : "every number was finite\n");
+    if (trainer_.steps() > first_) save();
+}
+
+ExitCode Session::interrupted(int signal) {
+    const std::int64_t steps = trainer_.steps();
+    if (options_.checkpoint.empty()) {
+        fmt::print(stderr, "ulplab: interrupted after {} of {} steps, which are lost; --checkpoint FILE keeps them\n",
+                   steps, options_.steps);
+    } else {
+        fmt::print(stderr, "ulplab: interrupted after {} of {} steps, saved in {}; to go on:\n    {}\n", steps,
+                   options_.steps, options_.checkpoint, command_line());
     }
-    if (log) log->write(options.products);
-    if (!std::isnan(loss)) return ExitCode::good;
-    fmt::print(stderr, "ulplab: the loss of step {} is NaN; --why-nan says where it comes from\n", trainer.steps() - 1);
+    return signal == SIGINT ? ExitCode::interrupted : ExitCode::terminated;
+}
+
+ExitCode Session::report() {
+    const std::string since = first_ == 0 ? "" : fmt::format(" since step {}", first_);
+    fmt::print("right {:.1f}%, {} steps skipped{}, trace {}\n", 100 * accuracy(trainer_.evaluation(), net_, data_.test),
+               skipped_, since, trainer_.trace().digest());
+    if (options_.bytes) print_bytes("used", trainer_.bytes());
+    if (options_.counts) print_counts(watch_);
+    if (options_.why_nan) {
+        fmt::print("{}", watch_.first_nonfinite ? watch_.first_nonfinite->text() : "every number was finite\n");
+    }
+    if (products_) products_->write(options_.products);
+    if (!std::isnan(loss_)) return ExitCode::good;
+    fmt::print(stderr, "ulplab: the loss of step {} is NaN; --why-nan says where it comes from\n",
+               trainer_.steps() - 1);
     return ExitCode::claim_failed;
 }
 
-std::string recipe_names() {
+ExitCode Session::run() {
+    resume();
+    if (options_.bytes) print_bytes("planned", trainer_.planned_bytes(forward_at(trainer_.steps())));
+    const Interruption interruption;
+    train();
+    if (const int signal = Interruption::signal(); signal != 0 && trainer_.steps() < options_.steps) {
+        return interrupted(signal);
+    }
+    return report();
+}
+
+ExitCode train(const Options& options) {
+    require_sensible(options);
+    return Session(options).run();
+}
+
+/// "a, b, c" of the names of rows.
+template <class Rows, class Name>
+std::string listed(const Rows& rows, const Name& name_of_row) {
     std::string names;
-    for (const Recipe& recipe : recipes()) {
-        if (recipe.weights != formats::fp64) names += (names.empty() ? "" : ", ") + recipe.name;
+    for (const auto& row : rows) {
+        const std::string name(name_of_row(row));
+        if (!name.empty()) names += (names.empty() ? "" : ", ") + name;
     }
     return names;
+}
+
+std::string recipe_names() {
+    return listed(recipes(), [](const Recipe& r) { return r.weights == formats::fp64 ? std::string() : r.name; });
 }
 
 Action declare(OptionParser& app) {
@@ -207,14 +268,24 @@ Action declare(OptionParser& app) {
     app.add_option("--override", o->overrides, "PROPERTY=VALUE of the level, any number of times");
     app.add_option("--backend", o->backend,
                    "what multiplies; default soft:h100, and eigen for recipes whose products it lacks");
-    app.add_option("--loss-scale", o->loss_scale, "a constant one, in the place of the recipe's; positive");
-    app.add_option("--learning-rate", o->learning_rate, "of SGD with momentum 0.9").capture_default_str();
+    const DeclaredOption constant =
+        app.add_option("--loss-scale", o->loss_scale, "constant loss scale instead of the recipe's; positive");
+    app.add_option("--scaler", o->scaler,
+                   "rule of a dynamic loss scale instead of the recipe's: " +
+                       listed(loss_scale_dialects(), [](const auto& row) { return row.dynamic ? row.dialect : ""; }))
+        .excludes(constant);
+    app.add_option("--optimizer", o->optimizer,
+                   listed(optimizer_kinds(), [](OptimizerKind kind) { return name_of(kind); }) +
+                       "; sgd has momentum 0.9, the others PyTorch's defaults")
+        .capture_default_str();
+    app.add_option("--learning-rate", o->learning_rate, "learning rate of the optimizer").capture_default_str();
     app.add_option("--steps", o->steps, "of training, counted from the first").capture_default_str();
     app.add_option("--batch", o->batch, "images a step").capture_default_str();
     app.add_option("--images", o->images, "generated digits to train on").capture_default_str();
     app.add_option("--mnist", o->mnist, "folder of the real digits");
     app.add_option("--seed", o->seed, "of data and weights").capture_default_str();
-    app.add_option("--checkpoint", o->checkpoint, "saved there ten times; goes on from it where it exists");
+    app.add_option("--checkpoint", o->checkpoint,
+                   "file that is saved ten times and at Ctrl-C, and resumed from where it exists; locked meanwhile");
     app.add_option("--products", o->products, "file for the log of every product: shape, backend, path and why");
     app.add_flag("--bytes", o->bytes, "what it takes, by role, before and while training");
     app.add_flag("--counts", o->counts, "overflows, underflows and zeros of every stored result");

@@ -6,6 +6,7 @@
 #include <set>
 #include <sstream>
 
+#include "engine/files/file_lock.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/subprocess.hpp"
 #include "softfloat/vector/simd_choice.hpp"
@@ -159,16 +160,95 @@ TEST_CASE("ulplab train takes a level with overrides, prints its table, and refu
     CHECK(train({}, 0).exit_code == 2);
 }
 
-TEST_CASE("ulplab train goes on from its checkpoint to the same numbers, and refuses another net's") {
+TEST_CASE("ulplab train goes on from its checkpoint to the same numbers and digest, and refuses another run's") {
     const test::TemporaryFolder folder;
-    const std::string file = "--checkpoint=" + (folder.path() / "run.safetensors").string();
+    const std::string path = (folder.path() / "run.safetensors").string();
+    const std::string file = "--checkpoint=" + path;
     REQUIRE(train({file}, 2).exit_code == 0);
     const Finished resumed = train({file}, 4);
-    CHECK(contains(resumed.output, "goes on at step 2"));
+    CHECK(contains(resumed.output, "resumed at step 2"));
     const Finished straight = train({}, 4);
-    const auto last_loss = [](const std::string& text) { return text.substr(text.find("step     3  loss"), 40); };
-    CHECK(last_loss(resumed.output) == last_loss(straight.output));
-    const Finished other = train({"--net=cnn", file});
-    CHECK(other.exit_code == 3);
-    CHECK(contains(other.output, "another net"));
+    const auto last_line = [](const std::string& text) { return text.substr(text.find("step     3  loss")); };
+    const auto digest = [](const std::string& text) { return text.substr(text.find("trace "), 70); };
+    CHECK(last_line(resumed.output).substr(0, 40) == last_line(straight.output).substr(0, 40));
+    CHECK(digest(resumed.output) == digest(straight.output));
+    CHECK(contains(resumed.output, "skipped since step 2"));
+    const Finished again = train({file}, 4);
+    CHECK(again.exit_code == 0);
+    CHECK(contains(again.output, "this run is finished, 4 steps of 4"));
+    CHECK(digest(again.output) == digest(straight.output));
+    struct Case {
+        const char* option;
+        const char* difference;
+    };
+    for (const Case& c : {Case{"--net=cnn", "--net mlp, this run has --net cnn"},
+                          {"--batch=16", "--batch 8, this run has --batch 16"},
+                          {"--learning-rate=0.1", "--learning-rate 0.05, this run has --learning-rate 0.1"},
+                          {"--backend=soft:ieee", "--backend soft:h100, this run has --backend soft:ieee"},
+                          {"--recipe=bf16", "--recipe mixed_fp16, this run has --recipe bf16"},
+                          {"--loss-scale=8", "loss_scale.dialect pytorch, this run has loss_scale.dialect constant"},
+                          {"--optimizer=adam", "--optimizer sgd, this run has --optimizer adam"},
+                          {"--seed=2", "--seed 1, this run has --seed 2"},
+                          {"--images=65", "data of SHA-256 "}}) {
+        CAPTURE(c.option);
+        std::vector<std::string> command = {ULPLAB_PROGRAM, "train", "--images=64", "--batch=8", "--steps=4", file};
+        const std::string option = c.option;
+        const auto same = [&](const std::string& given) {
+            return given.starts_with(option.substr(0, option.find('=')));
+        };
+        std::erase_if(command, same);
+        command.push_back(option);
+        const Finished other = run_program(command);
+        CHECK(other.exit_code == 3);
+        CHECK(contains(other.output, std::string("the checkpoint was made with ") + c.difference));
+    }
+}
+
+TEST_CASE("two trainings on one checkpoint: the second is refused") {
+    const test::TemporaryFolder folder;
+    const std::filesystem::path file = folder.path() / "c";
+    const FileLock first(file);
+    const Finished second = train({"--checkpoint=" + file.string()});
+    CHECK(second.exit_code == 3);
+    CHECK(contains(second.output, "another process is working on it"));
+}
+
+TEST_CASE("Ctrl-C ends a training after its step, with a checkpoint and the command that goes on") {
+    const test::TemporaryFolder folder;
+    const std::string file = "--checkpoint=" + (folder.path() / "c").string();
+    // Under `timeout` a program hears SIGINT, which a shell's background programs ignore.
+    const auto ended_by = [](const char* signal, const std::vector<std::string>& more) {
+        std::vector<std::string> command = {"timeout",   "--preserve-status", "-s",    signal,
+                                            "3",         ULPLAB_PROGRAM,      "train", "--images=64",
+                                            "--batch=8", "--steps=1000000"};
+        command.insert(command.end(), more.begin(), more.end());
+        return run_program(command);
+    };
+    const Finished saved = ended_by("INT", {file});
+    INFO(saved.output);
+    CHECK(saved.exit_code == 130);
+    CHECK(contains(saved.output, "of 1000000 steps, saved in "));
+    CHECK(contains(saved.output, "train --images=64 --batch=8 --steps=1000000 " + file));
+    const Finished resumed = ended_by("TERM", {file});
+    CHECK(resumed.exit_code == 143);
+    CHECK(contains(resumed.output, "resumed at step "));
+    const Finished lost = ended_by("INT", {});
+    CHECK(lost.exit_code == 130);
+    CHECK(contains(lost.output, "which are lost; --checkpoint FILE keeps them"));
+}
+
+TEST_CASE("sizes that no machine has are a sentence with their gigabytes") {
+    const Finished refused = run_program({ULPLAB_PROGRAM, "train", "--images=99999999999"});
+    CHECK(refused.exit_code == 3);
+    CHECK(contains(refused.output, "out of memory: the digits of 78500.0 GB"));
+}
+
+TEST_CASE("train --help lists recipes, optimizers and loss scalers") {
+    const Finished help = run_program({ULPLAB_PROGRAM, "train", "--help"});
+    for (const char* name : {"mixed_fp16", "mxfp8", "adamw", "sophia", "megatron", "deepspeed"}) {
+        CHECK(contains(help.output, name));
+    }
+    CHECK(train({"--optimizer=adam", "--scaler=apex", "--learning-rate=0.001"}).exit_code == 0);
+    CHECK(contains(train({"--optimizer=adan"}).output, "no optimizer 'adan'; there are sgd, adam"));
+    CHECK(contains(train({"--scaler=apx"}).output, "no loss scaler 'apx'; there are "));
 }
