@@ -68,19 +68,8 @@ Recipe recipe_of(const Variant& variant) {
     Recipe recipe = recipe_by_name(half ? "mixed_fp16" : "bf16");
     recipe.master_weights = variant.masters;
     recipe.loss_scale = constant_loss_scale(half ? 0x1p10 : 1);
+    if (variant.bf16_moments) recipe.state.m = recipe.state.v = {formats::bf16};
     return recipe;
-}
-
-/// Adam's state rounded to bf16 after each step; the steps themselves stay in fp32.
-void round_moments(Optimizer& optimizer) {
-    Optimizer::State state = optimizer.state();
-    for (auto& [parameter, tensors] : state) {
-        for (auto& [kind, tensor] : tensors) {
-            tensor.round_to_format(formats::bf16);
-            tensor.set_format(formats::fp32);
-        }
-    }
-    optimizer.load(std::move(state), optimizer.steps());
 }
 
 /// Updates that should have moved a weight and did not, by parameter.
@@ -124,14 +113,6 @@ TaskBuilder counting_lost(const TaskBuilder& task) {
     };
 }
 
-TaskBuilder with_bf16_moments(const TaskBuilder& task) {
-    return [task](Model& model, std::uint64_t seed) {
-        Task result = task(model, seed);
-        result.after_step = [](Trainer& trainer, const StepResult&) { round_moments(trainer.optimizer()); };
-        return result;
-    };
-}
-
 struct Study {
     int first_exponent = 0;  // of the learning rates
     int last_exponent = 0;
@@ -165,7 +146,7 @@ Study study_of(const RunContext& context, const DataSplit& data) {
             const Variant variant = under_control(context, chosen);
             arms.push_back(
                 {.arithmetic = {variant.name, recipe_of(variant), backend_or_ieee(context)},
-                 .task = variant.bf16_moments ? with_bf16_moments(task) : counting_lost(task),
+                 .task = counting_lost(task),
                  .optimizer = {.kind = OptimizerKind::adam, .learning_rate = rate, .rounding = variant.rounding},
                  .steps = context.settings.integer("steps")});
         }

@@ -45,6 +45,14 @@ Recipe pure(std::string name, const FloatFormat& format, const FloatFormat& accu
             .update = format};
 }
 
+/// 16-bit weights that the optimizer updates themselves.
+Recipe without_masters(std::string name, const FloatFormat& low, LossScaleOptions loss_scale, UpdateRounding rounding) {
+    Recipe recipe = mixed(std::move(name), low, std::move(loss_scale));
+    recipe.master_weights = false;
+    recipe.update_rounding = rounding;
+    return recipe;
+}
+
 }  // namespace
 
 FloatFormat widest(const FloatFormat& a, const FloatFormat& b) {
@@ -78,16 +86,32 @@ const std::vector<Recipe>& recipes() {
         fp8.scaling = OperandScaling::delayed;
         Recipe mxfp8 = mixed("mxfp8", formats::bf16, constant_loss_scale(1));
         mxfp8.scaling = OperandScaling::blocks;
-        return std::vector<Recipe>{{.name = "fp32"},
-                                   tf32,
-                                   mixed("bf16", formats::bf16, constant_loss_scale(1)),
-                                   mixed("mixed_fp16", formats::fp16, loss_scale_dialect("pytorch")),
-                                   fp16_loss,
-                                   pure("fp16", formats::fp16, formats::fp16),
-                                   pure("pure_bf16", formats::bf16, formats::fp32),
-                                   fp8,
-                                   mxfp8,
-                                   fp64};
+        Recipe bf16_moments = mixed("bf16_moments", formats::bf16, constant_loss_scale(1));
+        bf16_moments.state.m = bf16_moments.state.v = {formats::bf16};
+        Recipe msamp = mixed("msamp_o2", formats::bf16, constant_loss_scale(1));
+        msamp.scaling = OperandScaling::delayed;
+        msamp.state = {.master = StateFormat{formats::fp16, true},
+                       .gradient = StateFormat{formats::e4m3, true},
+                       .m = StateFormat{formats::e4m3, true},
+                       .v = StateFormat{formats::fp16, true}};
+        using enum UpdateRounding;
+        return std::vector<Recipe>{
+            {.name = "fp32"},
+            tf32,
+            mixed("bf16", formats::bf16, constant_loss_scale(1)),
+            mixed("mixed_fp16", formats::fp16, loss_scale_dialect("pytorch")),
+            fp16_loss,
+            pure("fp16", formats::fp16, formats::fp16),
+            pure("pure_bf16", formats::bf16, formats::fp32),
+            fp8,
+            mxfp8,
+            without_masters("bf16_weights", formats::bf16, constant_loss_scale(1), nearest),
+            without_masters("fp16_weights", formats::fp16, loss_scale_dialect("pytorch"), nearest),
+            without_masters("bf16_sr", formats::bf16, constant_loss_scale(1), stochastic),
+            without_masters("bf16_kahan", formats::bf16, constant_loss_scale(1), kahan),
+            bf16_moments,
+            msamp,
+            fp64};
     }();
     return rows;
 }

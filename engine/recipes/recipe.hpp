@@ -10,6 +10,7 @@
 
 #include "engine/products/matmul.hpp"
 #include "engine/recipes/loss_scale.hpp"
+#include "engine/recipes/optimizer_state.hpp"
 #include "engine/rounding/compute_format.hpp"
 
 namespace ulp {
@@ -49,10 +50,12 @@ struct Recipe {
     FloatFormat inputs = formats::fp32;   // a batch is cast to it
     FloatFormat compute =
         formats::fp32;  // elementary operations round to the wider of this and the operation's input format
-    FloatFormat operand = formats::fp32;            // products round fp32 operands to this grid (TF32 mode)
-    std::optional<FloatFormat> b_operand{};         // the same for the right operand where it has another grid
-    FloatFormat accumulator = formats::fp32;        // of products
-    FloatFormat update = formats::fp32;             // steps of the optimizer, and its state
+    FloatFormat operand = formats::fp32;      // products round fp32 operands to this grid (TF32 mode)
+    std::optional<FloatFormat> b_operand{};   // the same for the right operand where it has another grid
+    FloatFormat accumulator = formats::fp32;  // of products
+    FloatFormat update = formats::fp32;       // steps of the optimizer, and its tensors
+    OptimizerState state{};                   // formats of those tensors, where they are others
+    UpdateRounding update_rounding = UpdateRounding::nearest;
     OperandScaling scaling = OperandScaling::none;  // the next three count where this is not none
     FloatFormat scaled_operand = formats::e4m3;     // of weights and activations
     FloatFormat scaled_gradient = formats::e5m2;    // of gradients (delayed)
@@ -92,6 +95,13 @@ struct Recipe {
 ///     fp8         as bf16, but products take E4M3 (gradients E5M2) with delayed scales, and accumulate in fp32
 ///     mxfp8       as bf16, but products take blocks of 32 E4M3 with a shared power of two: block-scaled products where
 ///                 the backend has them (soft:b200), elsewhere products of what the blocks stand for, in bf16
+///     bf16_weights, fp16_weights   as bf16 and mixed_fp16 without masters: updates are computed in fp32, new weights
+///                 rounded to nearest
+///     bf16_sr     as bf16_weights, new weights rounded stochastically
+///     bf16_kahan  as bf16_weights, with Kahan's compensation in bf16
+///     bf16_moments   as bf16, the optimizer's moments kept in bf16 (DeepSeek-V3, arXiv 2412.19437, 3.3)
+///     msamp_o2    as fp8, the optimizer's tensors as in FP8-LM (arXiv 2310.18313, 2.2): masters in fp16, gradients and
+///                 first moments in E4M3, second moments in fp16, each tensor with a power of two as its scale
 ///     fp64        for gradient checks, with Real = double
 ///
 /// A name may carry options, as in "bf16+ftz+fused":

@@ -18,6 +18,24 @@ void BasicParameter<Real>::publish(const Context& rounding) {
     value.round_to_format({format, rounding});
 }
 
+template <class Real>
+void BasicParameter<Real>::assign(const BasicTensor<Real>& numbers) {
+    if (numbers.shape() != value.shape()) {
+        throw std::invalid_argument(
+            fmt::format("{} has the shape {}, not {}", name, text_of(value.shape()), text_of(numbers.shape())));
+    }
+    const auto take = [&](BasicTensor<Real>& tensor, FloatFormat format) {
+        tensor = numbers;
+        tensor.set_format(container_format<Real>);  // what they are is not known
+        tensor.round_to_format(recipe->stored(format));
+    };
+    if (!master.empty()) {
+        take(master, recipe->update);
+        if (recipe->state.master) keep_in(*recipe->state.master, recipe->rounding, master);
+    }
+    take(value, value.format());
+}
+
 Init Init::fan_in(Index inputs) { return uniform(1 / std::sqrt(static_cast<double>(inputs))); }
 
 namespace {
@@ -44,14 +62,13 @@ BasicParameter<Real>& BasicModel<Real>::add(const std::string& name, Shape shape
     }
     BasicParameter<Real>& parameter = parameters_.emplace_back();
     parameter.name = name;
-    parameter.value = drawn<Real>(std::move(shape), init, Random(seed_, name));
+    parameter.recipe = &recipe_;
     const bool fp32 = kind == ParameterKind::batch_norm && recipe_.keep_batchnorm_fp32;
     const FloatFormat format = fp32 ? container_format<Real> : recipe_.weights;
-    if (recipe_.master_weights && format != recipe_.update) {
-        parameter.master = parameter.value;
-        parameter.master.round_to_format(recipe_.stored(recipe_.update));
-    }
-    parameter.value.round_to_format(recipe_.stored(format));
+    const BasicTensor<Real> numbers = drawn<Real>(shape, init, Random(seed_, name));
+    parameter.value = BasicTensor<Real>(shape, format);
+    if (recipe_.master_weights && format != recipe_.update) parameter.master = numbers;
+    parameter.assign(numbers);
     return parameter;
 }
 

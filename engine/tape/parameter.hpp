@@ -13,10 +13,16 @@ namespace ulp {
 
 template <class Real>
 struct BasicParameter {
-    std::string name;            // "fc1.weight"
-    BasicTensor<Real> value;     // as the model sees it, in the recipe's weight format
-    BasicTensor<Real> gradient;  // in the value's format, still scaled; empty before the first backward pass
-    BasicTensor<Real> master;    // in the recipe's update format; empty without master weights
+    std::string name;                // "fc1.weight"
+    BasicTensor<Real> value;         // as the model sees it, in the recipe's weight format
+    BasicTensor<Real> gradient;      // in the value's format, still scaled; empty before the first backward pass
+    BasicTensor<Real> master;        // as the recipe keeps masters; empty without master weights
+    const Recipe* recipe = nullptr;  // the model's
+
+    /// Takes these numbers: rounded to the value's format, and to the master's where there is one. Numbers written
+    /// straight into `value` must lie on its format's grid; the tape refuses others. Throws std::invalid_argument for
+    /// another shape.
+    void assign(const BasicTensor<Real>& numbers);
 
     /// What the optimizer updates.
     [[nodiscard]] BasicTensor<Real>& updated() { return master.empty() ? value : master; }

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <stdexcept>
 
+#include "engine/rounding/rounder.hpp"
 #include "engine/tensor/rounded_sums.hpp"
+#include "softfloat/format_names.hpp"
 
 namespace ulp {
 
@@ -53,10 +56,34 @@ BasicVar<Real> BasicTape<Real>::stored(BasicVar<Real> x) {
     return result;
 }
 
+namespace {
+
+/// Throws std::invalid_argument, naming the place, unless every number of the parameter lies on its format's grid.
+template <class Real>
+void require_on_grid(const BasicParameter<Real>& parameter) {
+    const FloatFormat& format = parameter.value.format();
+    if (format == container_format<Real>) return;
+    using Word = std::conditional_t<std::is_same_v<Real, float>, std::uint32_t, std::uint64_t>;
+    const Rounder<Real> round(format);
+    const auto off = [&](Real x) { return std::bit_cast<Word>(round(x)) != std::bit_cast<Word>(x) ? 1 : 0; };
+    std::int64_t suspects = 0;
+    for (const Real x : parameter.value.values()) suspects += off(x);
+    for (Index i = 0; suspects > 0 && i < parameter.value.size(); ++i) {
+        const Real x = parameter.value[i];
+        if (off(x) == 0 || std::isnan(x)) continue;  // a NaN may have any payload
+        throw std::invalid_argument(
+            fmt::format("{}: element {} is {}, which is not a number of {}; use assign(), which rounds", parameter.name,
+                        i, x, name_of(format)));
+    }
+}
+
+}  // namespace
+
 template <class Real>
 BasicVar<Real> BasicTape<Real>::parameter(BasicParameter<Real>& parameter) {
     const auto known = parameters_.find(&parameter);
     if (known != parameters_.end()) return {this, known->second};
+    require_on_grid(parameter);
     nodes_.push_back({parameter.value, {}, {}, parameter.name, true, true, true, parameter.value.format()});
     const std::size_t id = nodes_.size() - 1;
     show(TensorRole::weight, nodes_.back(), nodes_.back().value);
@@ -65,6 +92,8 @@ BasicVar<Real> BasicTape<Real>::parameter(BasicParameter<Real>& parameter) {
         show(TensorRole::weight_gradient, nodes_[id], gradient);
         if (parameter.gradient.empty()) {
             parameter.gradient = gradient;
+            const std::optional<StateFormat>& sums = engine_->recipe.state.gradient;
+            if (sums && !sums->scaled) parameter.gradient.round_to_format(engine_->recipe.stored(sums->format));
         } else {
             add_rounded(std::span<const Real>(gradient.values()), engine_->recipe.stored(parameter.gradient.format()),
                         parameter.gradient.data());

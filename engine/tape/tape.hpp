@@ -68,6 +68,7 @@ class BasicTape {
     /// A value whose gradient is kept.
     BasicVar<Real> leaf(BasicTensor<Real> value) { return push("leaf", std::move(value), true, {}); }
     /// A parameter as the model sees it; backward() adds to its gradient. The same parameter gives the same Var.
+    /// Throws std::invalid_argument for a number that lies off the grid of the parameter's format.
     BasicVar<Real> parameter(BasicParameter<Real>& parameter);
     /// An operation's result. `backward` is dropped where no input needs a gradient.
     BasicVar<Real> push(std::string_view op, BasicTensor<Real> value, bool needs_gradient, Backward backward);

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <stdexcept>
 
 #include "engine/tensor/random.hpp"
 #include "engine/training/optimizer_rules.hpp"
+#include "engine/training/update.hpp"
+#include "softfloat/format_names.hpp"
 
 namespace ulp {
 
@@ -72,15 +72,31 @@ BasicOptimizer<Real>::BasicOptimizer(BasicModel<Real>& model, OptimizerOptions o
     for (const auto& [name, x] : {std::pair{"beta1", o.beta1}, {"beta2", o.beta2}, {"alpha", o.alpha}}) {
         require(name, x, 1, "a number from 0 to 1");
     }
+    require_rounding();
+}
+
+template <class Real>
+void BasicOptimizer<Real>::require_rounding() const {
+    if (rounding() != UpdateRounding::stochastic) return;
+    const Recipe& recipe = model_->recipe();
+    const StateFormat master = recipe.state.master.value_or(StateFormat{recipe.update});
+    const FloatFormat weights = !recipe.master_weights ? recipe.weights : master.scaled ? recipe.update : master.format;
+    if (weights != recipe.update) return;
+    throw std::invalid_argument(
+        fmt::format("stochastic rounding of updates changes nothing in recipe {}: its {} are {}, as the steps of the "
+                    "update are; take weights narrower than the update, without masters (such as recipe bf16_sr)",
+                    recipe.name, recipe.master_weights ? "masters" : "weights", name_of(weights)));
 }
 
 template <class Real>
 void BasicOptimizer<Real>::collect_gradients() {
+    const Recipe& recipe = model_->recipe();
     gradients_.clear();
     for (const BasicParameter<Real>& parameter : model_->parameters()) {
-        gradients_.push_back(parameter.gradient);
-        if (!parameter.gradient.empty())
-            gradients_.back().round_to_format(model_->recipe().stored(model_->recipe().update));
+        BasicTensor<Real>& gradient = gradients_.emplace_back(parameter.gradient);
+        if (gradient.empty()) continue;
+        if (recipe.state.gradient) keep_in(*recipe.state.gradient, recipe.rounding, gradient);
+        gradient.round_to_format(recipe.stored(recipe.update));
     }
 }
 
@@ -132,7 +148,7 @@ void BasicOptimizer<Real>::step() {
     for (BasicParameter<Real>& parameter : model_->parameters()) {
         const BasicTensor<Real>& gradient = gradients_[i++];
         if (gradient.empty()) continue;
-        update(parameter, gradient);
+        update_parameter(parameter, gradient);
         parameter.publish(model_->recipe().rounding);
     }
     skip();
@@ -144,116 +160,70 @@ void BasicOptimizer<Real>::skip() {
     model_->clear_gradients();
 }
 
-namespace {
-
-/// Puts w - update on the weight's grid, to nearest, with what was lost kept in `lost` and added to the next update.
-template <class Real, class Steps>
-Real compensated(const Steps& s, Real w, Real update, Real& lost) {
-    const Real wanted = s.sub(-update, lost);
-    const Real next = s.add(w, wanted);
-    lost = s.sub(s.sub(next, w), wanted);
-    return next;
-}
-
-/// Rounds up or down with the probability of the dropped fraction, to 24 bits.
-template <class Real>
-Real stochastic(const ComputeFormat& format, Real x, std::uint64_t random) {
-    Context context = results_of(format.options);
-    context.rounding = Rounding::stochastic;
-    context.random_bits = 24;
-    context.random = random >> 40;
-    return round_to(format.format, x, context);
-}
-
-}  // namespace
-
 template <class Real>
 std::vector<std::string> BasicOptimizer<Real>::tensor_names() const {
     std::vector<std::string> names = state_names(options_);
-    if (options_.rounding == UpdateRounding::kahan) names.emplace_back("compensation");
+    if (rounding() == UpdateRounding::kahan) names.emplace_back("compensation");
     return names;
+}
+
+template <class Real>
+StateFormat BasicOptimizer<Real>::kept_format(std::string_view tensor, const BasicParameter<Real>& parameter) const {
+    const Recipe& recipe = model_->recipe();
+    if (tensor == "compensation") return {parameter.updated().format()};
+    const bool first = tensor == "mean" || tensor == "momentum";
+    return (first ? recipe.state.m : recipe.state.v).value_or(StateFormat{recipe.update});
 }
 
 template <class Real>
 ByteCount BasicOptimizer<Real>::state_bytes() const {
     ByteCount bytes;
     for (const BasicParameter<Real>& parameter : model_->parameters()) {
-        const BasicTensor<Real>& weights = parameter.updated();
+        const Index size = parameter.value.size();
         for (const std::string& name : tensor_names()) {
-            const FloatFormat format = name == "compensation" ? weights.format() : model_->recipe().update;
-            bytes += {weights.size() * format.storage_bits() / 8, weights.size() * static_cast<Index>(sizeof(Real))};
+            bytes += {kept_format(name, parameter).bytes(size), size * static_cast<Index>(sizeof(Real))};
         }
     }
     return bytes;
 }
 
 template <class Real>
-void BasicOptimizer<Real>::update(BasicParameter<Real>& parameter, const BasicTensor<Real>& gradient) {
+void BasicOptimizer<Real>::update_parameter(BasicParameter<Real>& parameter, const BasicTensor<Real>& gradient) {
     BasicTensor<Real>& weights = parameter.updated();
     const Recipe& recipe = model_->recipe();
-    const ComputeFormat steps_in = recipe.stored(recipe.update);
-    const ComputeFormat stored_in = recipe.stored(weights.format());
-    std::vector<BasicTensor<Real>*> state;
+    const bool kahan = rounding() == UpdateRounding::kahan;
+    std::vector<Real*> rows;
     for (const std::string& name : tensor_names()) {
         BasicTensor<Real>& tensor = state_[parameter.name][name];
-        if (tensor.empty())
-            tensor = BasicTensor<Real>(weights.shape(), (name == "compensation" ? stored_in : steps_in).format);
-        state.push_back(&tensor);
+        if (tensor.empty()) tensor = BasicTensor<Real>(weights.shape(), container_format<Real>);
+        rows.push_back(tensor.data());
     }
-    const std::size_t own = state_names(options_).size();
-    const RuleContext context{options_, steps_, 1 - power(options_.beta1, steps_), 1 - power(options_.beta2, steps_),
-                              &counts_};
-    const Random random(options_.seed, hash_of(parameter.name) + static_cast<std::uint64_t>(steps_));
-    const Rounder<Real> to_nearest(stored_in.format, results_of(recipe.rounding));
-    const bool narrower = stored_in != steps_in && stored_in.format != container_format<Real>;
-    const bool random_rounding = options_.rounding == UpdateRounding::stochastic;
-    // Kahan's sums run on the weights' own grid.
-    const bool kahan = options_.rounding == UpdateRounding::kahan;
-    const ComputeFormat sums_in = kahan ? stored_in : steps_in;
-    std::vector<Real*> rows;
-    for (BasicTensor<Real>* tensor : state) rows.push_back(tensor->data());
-    const StateRows<Real> kept = std::span(rows).first(own);
-    Real* const lost = kahan ? rows[own] : nullptr;
-    Real* const w = weights.data();
-    const Real* const g = gradient.data();
-    std::int64_t zeros = 0;
-    std::int64_t swamped = 0;
-    constexpr Index part = 1024;  // what is computed in between stays in the nearest cache
-    std::array<Real, part> changes;
-    std::array<Real, part> results;
-    for (Index first = 0; first < weights.size(); first += part) {
-        const Index last = std::min(first + part, weights.size());
-        const auto change = [&](Index i) -> Real& { return changes[static_cast<std::size_t>(i - first)]; };
-        const auto next = [&](Index i) -> Real& { return results[static_cast<std::size_t>(i - first)]; };
-        with_steps<Real>(steps_in, [&](const auto& s) {
-            with_rule(options_.kind, [&](const auto& rule) {
-                for (Index i = first; i < last; ++i) change(i) = rule(s, context, w[i], g[i], kept, i);
-            });
-        });
-        if (kahan && narrower) {
-            for (Index i = first; i < last; ++i) change(i) = to_nearest(change(i));
-        }
-        with_steps<Real>(sums_in, [&](const auto& s) {
-            for (Index i = first; i < last; ++i) {
-                next(i) = kahan ? compensated(s, w[i], change(i), lost[i]) : s.sub(w[i], change(i));
-            }
-        });
-        if (!kahan && narrower && random_rounding) {
-            for (Index i = first; i < last; ++i) {
-                next(i) = stochastic(stored_in, next(i), random.at(static_cast<std::uint64_t>(i)));
-            }
-        } else if (!kahan && narrower) {
-            for (Index i = first; i < last; ++i) next(i) = to_nearest(next(i));
-        }
-        for (Index i = first; i < last; ++i) {
-            zeros += g[i] == 0 ? 1 : 0;
-            swamped += change(i) != 0 && next(i) == w[i] ? 1 : 0;
-            w[i] = next(i);
-        }
-    }
-    counts_.zero_gradients += zeros;
-    counts_.swamped += swamped;
-    counts_.weights += weights.size();
+    Real* const compensation = kahan ? rows.back() : nullptr;
+    if (kahan) rows.pop_back();
+    const ParameterUpdate<Real> all{.options = options_,
+                                    .step = steps_,
+                                    .steps_in = recipe.stored(recipe.update),
+                                    .stored_in = recipe.stored(weights.format()),
+                                    .rounding = rounding(),
+                                    .stream = hash_of(parameter.name) + static_cast<std::uint64_t>(steps_),
+                                    .state = rows,
+                                    .compensation = compensation,
+                                    .gradient = gradient.values(),
+                                    .weights = weights.values(),
+                                    .search = false};
+    update(all, counts_);
+    for (const std::string& name : tensor_names()) keep(name, parameter);
+    if (recipe.state.master && !parameter.master.empty()) keep_in(*recipe.state.master, recipe.rounding, weights);
+}
+
+/// As computed, the numbers lie on the grid of the update's steps.
+template <class Real>
+void BasicOptimizer<Real>::keep(const std::string& name, const BasicParameter<Real>& parameter) {
+    BasicTensor<Real>& tensor = state_[parameter.name][name];
+    const StateFormat kept = kept_format(name, parameter);
+    const FloatFormat computed = name == "compensation" ? kept.format : model_->recipe().update;
+    tensor.set_format(computed);
+    if (kept.scaled || kept.format != computed) keep_in(kept, model_->recipe().rounding, tensor);
 }
 
 template <class Real>
@@ -265,15 +235,16 @@ void BasicOptimizer<Real>::update_curvature(double batch_size) {
         const BasicTensor<Real>& gradient = gradients_[i++];
         if (gradient.empty()) continue;
         BasicTensor<Real>& curvature = state_[parameter.name]["curvature"];
-        if (curvature.empty()) curvature = BasicTensor<Real>(gradient.shape(), model_->recipe().update);
+        if (curvature.empty()) curvature = BasicTensor<Real>(gradient.shape());
         with_steps<Real>(model_->recipe().stored(model_->recipe().update), [&](const auto& s) {
-            const Real keep = s.round(options_.beta2);
+            const Real old = s.round(options_.beta2);
             const Real take = s.round((1 - options_.beta2) * batch_size);
             for (Index j = 0; j < gradient.size(); ++j) {
                 const Real square = s.mul(gradient[j], gradient[j]);
-                curvature[j] = s.add(s.mul(keep, curvature[j]), s.mul(take, square));
+                curvature[j] = s.add(s.mul(old, curvature[j]), s.mul(take, square));
             }
         });
+        keep("curvature", parameter);
     }
     skip();
 }

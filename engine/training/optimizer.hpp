@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,27 +21,20 @@ std::span<const OptimizerKind> optimizer_kinds();
 /// Throws std::invalid_argument that lists the names.
 OptimizerKind optimizer_by_name(std::string_view name);
 
-/// How a new weight gets onto its format's grid where that is narrower than the update's steps.
-enum class UpdateRounding : std::uint8_t {
-    nearest,
-    stochastic,  // up with the probability of the dropped fraction, by counter-based random numbers
-    kahan        // to nearest, and what was lost is kept and added to the next update (one more number a weight)
-};
-
 /// As PyTorch's optimizers define them, with its defaults; Sophia-G as in Liu et al., arXiv 2305.14342.
 struct OptimizerOptions {
     OptimizerKind kind = OptimizerKind::sgd;
     double learning_rate = 0.1;
     double momentum = 0;  // sgd: v = momentum v + g (the first v is g); rmsprop
     bool nesterov = false;
-    double beta1 = 0.9;       // adam, adamw; sophia usually 0.965
-    double beta2 = 0.999;     // sophia usually 0.99
-    double alpha = 0.99;      // rmsprop
-    double eps = 1e-8;        // adagrad usually 1e-10
-    double rho = 0.04;        // sophia
-    double weight_decay = 0;  // times the weight into the gradient; adamw, sophia: into the update
-    UpdateRounding rounding = UpdateRounding::nearest;
-    std::uint64_t seed = 0;  // of stochastic rounding
+    double beta1 = 0.9;                        // adam, adamw; sophia usually 0.965
+    double beta2 = 0.999;                      // sophia usually 0.99
+    double alpha = 0.99;                       // rmsprop
+    double eps = 1e-8;                         // adagrad usually 1e-10
+    double rho = 0.04;                         // sophia
+    double weight_decay = 0;                   // times the weight into the gradient; adamw, sophia: into the update
+    std::optional<UpdateRounding> rounding{};  // of new weights; none: the recipe's
+    std::uint64_t seed = 0;                    // of stochastic rounding
 };
 
 /// What became of the weights in a step.
@@ -55,8 +49,8 @@ struct UpdateCounts {
 template <class Real>
 class BasicOptimizer {
   public:
-    /// Throws std::invalid_argument, naming the option, for one that is negative, infinite or NaN, or a mean's factor
-    /// above 1.
+    /// Throws std::invalid_argument, naming the option, for one that is negative, infinite or NaN, for a mean's factor
+    /// above 1, and for stochastic rounding where no new weight needs rounding.
     BasicOptimizer(BasicModel<Real>& model, OptimizerOptions options);
 
     /// Copies the parameters' gradients (step 6 of the eleven) into the update's format. Parameters without a gradient
@@ -83,6 +77,9 @@ class BasicOptimizer {
     [[nodiscard]] BasicModel<Real>& model() { return *model_; }
     [[nodiscard]] const OptimizerOptions& options() const { return options_; }
     void set_learning_rate(double rate) { options_.learning_rate = rate; }
+    [[nodiscard]] UpdateRounding rounding() const {
+        return options_.rounding.value_or(model_->recipe().update_rounding);
+    }
     /// Steps taken (skipped ones do not count).
     [[nodiscard]] std::int64_t steps() const { return steps_; }
     /// Of the last step.
@@ -99,7 +96,10 @@ class BasicOptimizer {
 
   private:
     [[nodiscard]] std::vector<std::string> tensor_names() const;
-    void update(BasicParameter<Real>& parameter, const BasicTensor<Real>& gradient);
+    [[nodiscard]] StateFormat kept_format(std::string_view tensor, const BasicParameter<Real>& parameter) const;
+    void require_rounding() const;
+    void keep(const std::string& name, const BasicParameter<Real>& parameter);
+    void update_parameter(BasicParameter<Real>& parameter, const BasicTensor<Real>& gradient);
     void require_collected(const char* call) const;
 
     BasicModel<Real>* model_;

@@ -31,6 +31,7 @@ std::string text_of(const Context& c) {
                        text_of(c.tininess), c.flush_inputs, c.flush_outputs, c.saturate, c.random_bits, c.random,
                        c.seed, c.stream, c.first);
 }
+std::string text_of(const StateFormat& kept) { return text_of(kept.format) + (kept.scaled ? " scaled" : ""); }
 template <class T>
 std::string text_of(const std::optional<T>& value) {
     return value ? text_of(*value) : "none";
@@ -86,9 +87,9 @@ RunIdentity identity_of(const LossScaleOptions& options) {
 }  // namespace
 
 RunIdentity identity_of(const Recipe& recipe) {
-    const auto& [name, low, weights, inputs, compute, operand, b_operand, accumulator, update, scaling, scaled_operand,
-                 scaled_gradient, scaling_history, master_weights, keep_batchnorm_fp32, cast_rules, loss_scale,
-                 rounding, fused] = recipe;
+    const auto& [name, low, weights, inputs, compute, operand, b_operand, accumulator, update, state, update_rounding,
+                 scaling, scaled_operand, scaled_gradient, scaling_history, master_weights, keep_batchnorm_fp32,
+                 cast_rules, loss_scale, rounding, fused] = recipe;
     return Fields("recipe.")
         .add("name", name)
         .add("low", low)
@@ -99,6 +100,11 @@ RunIdentity identity_of(const Recipe& recipe) {
         .add("b_operand", b_operand)
         .add("accumulator", accumulator)
         .add("update", update)
+        .add("state.master", state.master)
+        .add("state.gradient", state.gradient)
+        .add("state.m", state.m)
+        .add("state.v", state.v)
+        .add("update_rounding", update_rounding)
         .add("scaling", scaling)
         .add("scaled_operand", scaled_operand)
         .add("scaled_gradient", scaled_gradient)

@@ -1,0 +1,176 @@
+#include "engine/training/update.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "engine/rounding/rounder.hpp"
+#include "engine/rounding/stochastic.hpp"
+#include "engine/training/optimizer_rules.hpp"
+
+namespace ulp {
+namespace {
+
+constexpr Index part_size = 1024;
+template <class Real>
+using Part = std::array<Real, static_cast<std::size_t>(part_size)>;
+
+/// Puts w - update on the weight's grid, to nearest, with what was lost kept in `lost` and added to the next update.
+template <class Real, class Steps>
+Real compensated(const Steps& s, Real w, Real update, Real& lost) {
+    const Real wanted = s.sub(-update, lost);
+    const Real next = s.add(w, wanted);
+    lost = s.sub(s.sub(next, w), wanted);
+    return next;
+}
+
+/// One part of a parameter: weights first .. last - 1.
+template <class Real>
+class PartUpdate {
+  public:
+    PartUpdate(const ParameterUpdate<Real>& of, const RuleContext& rule, Index first)
+        : of_(of),
+          rule_(rule),
+          first_(first),
+          size_(std::min(part_size, static_cast<Index>(of.weights.size()) - first)),
+          w_(of.weights.data() + first),
+          g_(of.gradient.data() + first),
+          narrower_(of.stored_in != of.steps_in && of.stored_in.format != container_format<Real>) {
+        for (Real* row : of.state) rows_.push_back(row + first);
+        if (of.search) before_ = rows_before();
+    }
+
+    void compute() {
+        with_steps<Real>(of_.steps_in, [&](const auto& s) {
+            with_rule(of_.options.kind, [&](const auto& rule) {
+                const StateRows<Real> kept(rows_);
+                const Real* const w = w_;
+                const Real* const g = g_;
+                Real* const out = changes_.data();
+                for (Index i = 0, n = size_; i < n; ++i) out[i] = rule(s, rule_, w[i], g[i], kept, i);
+            });
+        });
+        if (of_.rounding == UpdateRounding::kahan) {
+            add_compensated();
+        } else {
+            add_rounded();
+        }
+    }
+
+    /// Counts, and puts the new weights in their place.
+    void finish(UpdateCounts& counts) {
+        std::int64_t zeros = 0;
+        std::int64_t swamped = 0;
+        Real* const w = w_;
+        const Real* const g = g_;
+        for (Index i = 0, n = size_; i < n; ++i) {
+            zeros += g[i] == 0 ? 1 : 0;
+            swamped += change(i) != 0 && next(i) == w[i] ? 1 : 0;
+            w[i] = next(i);
+        }
+        counts.zero_gradients += zeros;
+        counts.swamped += swamped;
+    }
+
+    /// Before finish(): the first element that turned bad.
+    [[nodiscard]] std::optional<BadUpdate> found() const {
+        for (Index i = 0; i < size_; ++i) {
+            const auto at = static_cast<std::size_t>(i);
+            bool was_finite = std::isfinite(w_[i]) && std::isfinite(g_[i]);
+            Real bad = std::isfinite(results_[at]) ? changes_[at] : results_[at];
+            for (std::size_t r = 0; r < rows_.size(); ++r) {
+                was_finite = was_finite && std::isfinite(before_[r][at]);
+                if (std::isfinite(bad)) bad = rows_[r][i];
+            }
+            if (was_finite && !std::isfinite(bad)) return described(i, bad);
+        }
+        return std::nullopt;
+    }
+
+  private:
+    Real& change(Index i) { return changes_[static_cast<std::size_t>(i)]; }
+    Real& next(Index i) { return results_[static_cast<std::size_t>(i)]; }
+
+    /// Kahan's sums run on the weights' own grid.
+    void add_compensated() {
+        if (narrower_) round_to_nearest(changes_);
+        with_steps<Real>(of_.stored_in, [&](const auto& s) {
+            Real* const lost = of_.compensation + first_;
+            for (Index i = 0; i < size_; ++i) next(i) = compensated(s, w_[i], change(i), lost[i]);
+        });
+    }
+
+    void add_rounded() {
+        with_steps<Real>(of_.steps_in, [&](const auto& s) {
+            const Real* const w = w_;
+            for (Index i = 0, n = size_; i < n; ++i) next(i) = s.sub(w[i], change(i));
+        });
+        if (!narrower_) return;
+        if (of_.rounding == UpdateRounding::stochastic) {
+            round_stochastically(of_.stored_in, of_.options.seed, of_.stream, static_cast<std::uint64_t>(first_),
+                                 std::span(results_).first(static_cast<std::size_t>(size_)));
+        } else {
+            round_to_nearest(results_);
+        }
+    }
+
+    void round_to_nearest(Part<Real>& numbers) const {
+        round_all(of_.stored_in.format, std::span(numbers).first(static_cast<std::size_t>(size_)),
+                  results_of(of_.stored_in.options));
+    }
+
+    [[nodiscard]] std::vector<std::vector<Real>> rows_before() const {
+        std::vector<std::vector<Real>> rows;
+        for (const Real* row : rows_) rows.emplace_back(row, row + size_);
+        return rows;
+    }
+
+    [[nodiscard]] BadUpdate described(Index i, Real bad) const {
+        const auto at = static_cast<std::size_t>(i);
+        BadUpdate found{first_ + i, static_cast<float>(bad), {}};
+        const auto add = [&](const std::string& name, Real x) {
+            found.numbers.emplace_back(name, static_cast<float>(x));
+        };
+        add("weight", w_[i]);
+        add("gradient", g_[i]);
+        const std::vector<std::string> names = state_names(of_.options);
+        for (std::size_t r = 0; r < rows_.size(); ++r) {
+            add(names[r] + " before", before_[r][at]);
+            add(names[r], rows_[r][i]);
+        }
+        add("update", changes_[at]);
+        return found;
+    }
+
+    const ParameterUpdate<Real>& of_;
+    const RuleContext& rule_;
+    Index first_, size_;
+    Real* w_;
+    const Real* g_;
+    std::vector<Real*> rows_;
+    bool narrower_;
+    std::vector<std::vector<Real>> before_;
+    Part<Real> changes_, results_;
+};
+
+}  // namespace
+
+template <class Real>
+std::optional<BadUpdate> update(const ParameterUpdate<Real>& of, UpdateCounts& counts) {
+    const RuleContext rule{of.options, of.step, 1 - power(of.options.beta1, of.step),
+                           1 - power(of.options.beta2, of.step), &counts};
+    std::optional<BadUpdate> bad;
+    const auto size = static_cast<Index>(of.weights.size());
+    for (Index first = 0; first < size; first += part_size) {
+        PartUpdate<Real> part(of, rule, first);
+        part.compute();
+        if (of.search && !bad) bad = part.found();
+        part.finish(counts);
+    }
+    counts.weights += size;
+    return bad;
+}
+template std::optional<BadUpdate> update(const ParameterUpdate<float>&, UpdateCounts&);
+template std::optional<BadUpdate> update(const ParameterUpdate<double>&, UpdateCounts&);
+
+}  // namespace ulp
