@@ -142,17 +142,23 @@ std::int64_t Array::size() const {
 
 std::size_t Array::item_size() const { return static_cast<std::size_t>(dtype.at(2) - '0'); }
 
-Array read(const fs::path& path) {
-    const std::string file = read_whole_file(path);
+Beginning parse_beginning(const fs::path& path, std::string_view file) {
     const Header header = header_of(path, file);
-    Array array{dtype_of(path, header.text), shape_of(path, header.text), fortran_order_of(path, header.text), {}};
+    return {{dtype_of(path, header.text), shape_of(path, header.text), fortran_order_of(path, header.text), {}},
+            header.data_at};
+}
+
+Array read(const fs::path& path) { return parse(path, read_whole_file(path)); }
+
+Array parse(const fs::path& path, std::string_view file) {
+    auto [array, data_at] = parse_beginning(path, file);
     const auto expected = static_cast<std::uint64_t>(array.size()) * array.item_size();
-    const std::uint64_t found = file.size() - header.data_at;
+    const std::uint64_t found = file.size() - data_at;
     if (found != expected) {
         refuse(path, "has " + std::to_string(found) + " bytes of elements, its shape says " + std::to_string(expected) +
                          (found < expected ? "; the file is truncated" : ""));
     }
-    const auto bytes = std::as_bytes(std::span(file)).subspan(header.data_at);
+    const auto bytes = std::as_bytes(std::span(file)).subspan(data_at);
     array.data.assign(bytes.begin(), bytes.end());
     return array;
 }
@@ -176,9 +182,7 @@ void write(const fs::path& path, const Array& array) {
     replace_whole_file(path, file);
 }
 
-namespace {
-
-/// The little-endian word at `at`, as a number of the array's type. Nothing for an integer that a double cannot hold.
+/// From the little-endian word.
 std::optional<double> number_at(const Array& array, std::size_t at) {
     const std::size_t size = array.item_size();
     std::uint64_t word = 0;
@@ -193,8 +197,6 @@ std::optional<double> number_at(const Array& array, std::size_t at) {
     const std::int64_t value = static_cast<std::int64_t>(word << unused) >> unused;
     return -limit <= value && value <= limit ? std::optional(static_cast<double>(value)) : std::nullopt;
 }
-
-}  // namespace
 
 Numbers read_numbers(const fs::path& path) {
     const Array array = read(path);

@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ulp::npy {
@@ -27,6 +29,15 @@ struct Array {
 /// with bytes left over.
 Array read(const std::filesystem::path& path);
 
+/// The same of bytes in memory; `name` stands in messages.
+Array parse(const std::filesystem::path& name, std::string_view bytes);
+/// Dtype, shape and order of an array of which only the beginning is there, and the bytes before its elements.
+struct Beginning {
+    Array array;  // without data
+    std::size_t header_size;
+};
+Beginning parse_beginning(const std::filesystem::path& name, std::string_view bytes);
+
 /// Writes version 1.0, under a temporary name that is then renamed. Throws DataError if it cannot, and if the array's
 /// type is not one that `read` knows or its bytes do not fill its shape.
 void write(const std::filesystem::path& path, const Array& array);
@@ -39,6 +50,8 @@ struct Numbers {
     /// The numbers as indices. Throws DataError if one is not an int.
     [[nodiscard]] std::vector<int> integers() const;
 };
+/// Element i, in the order of the file. Nothing for an integer beyond 2^53, which a double cannot hold.
+std::optional<double> number_at(const Array& array, std::size_t i);
 /// Throws DataError, too, for Fortran order and for integers beyond 2^53, which a double cannot hold.
 Numbers read_numbers(const std::filesystem::path& path);
 

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <nlohmann/json.hpp>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
 
+#include "engine/files/checked_json.hpp"
+#include "engine/files/stored_arrays.hpp"
 #include "engine/files/whole_file.hpp"
 #include "softfloat/matrix_units/nan_payload.hpp"
 
@@ -112,7 +114,7 @@ std::uint64_t whole_number(const fs::path& file, const std::string& name, const 
 
 /// Extents whose product of bits does not overflow.
 Shape shape_of(const fs::path& file, const std::string& name, const Json& json) {
-    constexpr std::uint64_t limit = std::uint64_t{1} << 50;
+    constexpr std::uint64_t limit = std::uint64_t{1} << 48;
     Shape shape;
     std::uint64_t count = 1;
     for (const Json& each : json) {
@@ -156,38 +158,90 @@ void require_whole(const fs::path& file, std::vector<Entry> entries, std::uint64
     if (at != size) refuse(file, fmt::format("it has {} bytes after its last tensor", size - at));
 }
 
-Tensor tensor_at(const Entry& entry, std::string_view data) {
-    const FloatFormat& format = *entry.type->format;
-    const auto each = static_cast<std::size_t>(entry.type->bits) / 8;
-    std::vector<float> values(static_cast<std::size_t>(volume(entry.shape)));
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        Context exact;
-        const std::uint64_t code = word_at(data.substr(static_cast<std::size_t>(entry.begin) + i * each), each);
-        const std::uint64_t word = convert_keeping_nan(formats::fp32, format, code, exact);
-        values[i] = std::bit_cast<float>(static_cast<std::uint32_t>(word));
-    }
-    return {entry.shape, values, format};
+std::string_view bytes_of(const Entry& entry, std::string_view data) {
+    return data.substr(static_cast<std::size_t>(entry.begin), static_cast<std::size_t>(entry.end - entry.begin));
 }
 
-Safetensors contents_of(const fs::path& file, const Json& header, std::string_view data) {
-    Safetensors contents;
-    std::vector<Entry> entries;
+/// Calls set(i, the code of element i).
+template <class Function>
+void each_code(const Entry& entry, std::string_view data, const Function& set) {
+    const auto each = static_cast<std::size_t>(entry.type->bits) / 8;
+    const std::string_view bytes = bytes_of(entry, data);
+    for (std::size_t i = 0; i < bytes.size() / each; ++i) set(i, word_at(bytes.substr(i * each), each));
+}
+
+std::vector<float> floats_at(const Entry& entry, std::string_view data) {
+    std::vector<float> values(static_cast<std::size_t>(volume(entry.shape)));
+    each_code(entry, data, [&](std::size_t i, std::uint64_t code) {
+        Context exact;
+        const std::uint64_t word = convert_keeping_nan(formats::fp32, *entry.type->format, code, exact);
+        values[i] = std::bit_cast<float>(static_cast<std::uint32_t>(word));
+    });
+    return values;
+}
+
+/// Of the types that no format of this project stores.
+float nearest_float(std::string_view type, int bits, std::uint64_t word) {
+    if (type == "F64") return static_cast<float>(std::bit_cast<double>(word));
+    if (type.front() == 'U' || type == "BOOL") return static_cast<float>(word);
+    const int unused = 64 - bits;
+    return static_cast<float>(static_cast<std::int64_t>(word << unused) >> unused);
+}
+
+std::vector<float> numbers_at(const fs::path& file, const Entry& entry, std::string_view data) {
+    if (entry.type->format) return floats_at(entry, data);
+    if (entry.type->name.front() == 'C' || entry.type->bits < 8) {
+        throw DataError(fmt::format("{}: {} is of type {}, which is not converted; save it as F32", file.string(),
+                                    entry.name, entry.type->name));
+    }
+    std::vector<float> values(static_cast<std::size_t>(volume(entry.shape)));
+    each_code(entry, data, [&](std::size_t i, std::uint64_t word) {
+        values[i] = nearest_float(entry.type->name, entry.type->bits, word);
+    });
+    return values;
+}
+
+/// A file's bytes, taken apart.
+struct Parsed {
+    std::string bytes;
+    std::size_t data_at = 0;
+    std::vector<Entry> entries{};
+    std::map<std::string, std::string> metadata{};
+
+    [[nodiscard]] std::string_view data() const { return std::string_view(bytes).substr(data_at); }
+};
+
+void take_header(const fs::path& file, const Json& header, Parsed& parsed) {
     for (const auto& [name, json] : header.items()) {
         if (name == "__metadata__") {
-            contents.metadata = json.get<std::map<std::string, std::string>>();
+            parsed.metadata = json.get<std::map<std::string, std::string>>();
         } else {
-            entries.push_back(entry_of(file, name, json));
+            parsed.entries.push_back(entry_of(file, name, json));
         }
     }
-    require_whole(file, entries, data.size());
-    for (const Entry& entry : entries) {
-        if (entry.type->format) {
-            contents.tensors.emplace(entry.name, tensor_at(entry, data));
-        } else {
-            contents.skipped.emplace(entry.name, entry.type->name);
-        }
+    require_whole(file, parsed.entries, parsed.data().size());
+}
+
+Parsed parsed_file(const fs::path& file) {
+    constexpr std::uint64_t longest_header = 100'000'000;  // as safetensors itself has it
+    Parsed parsed{read_whole_file(file)};
+    if (parsed.bytes.size() < 8) refuse(file, "shorter than a header");
+    const std::uint64_t length = word_at(parsed.bytes, 8);
+    if (length > parsed.bytes.size() - 8 || length > longest_header) refuse(file, "its header is cut short");
+    parsed.data_at = 8 + static_cast<std::size_t>(length);
+    Json header;
+    try {
+        header = checked_json(std::string_view(parsed.bytes).substr(8, static_cast<std::size_t>(length)), 4);
+    } catch (const std::invalid_argument& error) {
+        refuse(file, fmt::format("its header is not JSON ({})", error.what()));
     }
-    return contents;
+    if (!header.is_object()) refuse(file, "its header is not JSON");
+    try {
+        take_header(file, header, parsed);
+    } catch (const Json::exception& error) {
+        refuse(file, fmt::format("its header is malformed ({})", error.what()));
+    }
+    return parsed;
 }
 
 }  // namespace
@@ -207,19 +261,30 @@ void write_safetensors(const fs::path& file, const Safetensors& contents) {
 }
 
 Safetensors read_safetensors(const fs::path& file) {
-    constexpr std::uint64_t longest_header = 100'000'000;  // as safetensors itself has it
-    const std::string bytes = read_whole_file(file);
-    if (bytes.size() < 8) refuse(file, "shorter than a header");
-    const std::uint64_t length = word_at(bytes, 8);
-    if (length > bytes.size() - 8 || length > longest_header) refuse(file, "its header is cut short");
-    const std::string_view text = std::string_view(bytes).substr(8, static_cast<std::size_t>(length));
-    const Json header = Json::parse(text.begin(), text.end(), nullptr, false);
-    if (!header.is_object()) refuse(file, "its header is not JSON");
-    try {
-        return contents_of(file, header, std::string_view(bytes).substr(8 + text.size()));
-    } catch (const Json::exception& error) {
-        refuse(file, fmt::format("its header is malformed ({})", error.what()));
+    Parsed parsed = parsed_file(file);
+    Safetensors contents;
+    contents.metadata = std::move(parsed.metadata);
+    for (const Entry& entry : parsed.entries) {
+        if (entry.type->format) {
+            contents.tensors.emplace(entry.name,
+                                     Tensor(entry.shape, floats_at(entry, parsed.data()), *entry.type->format));
+        } else {
+            contents.skipped.emplace(entry.name, entry.type->name);
+        }
     }
+    return contents;
+}
+
+StoredArrays safetensors_arrays(const fs::path& file) {
+    const auto parsed = std::make_shared<const Parsed>(parsed_file(file));
+    StoredArrays arrays;
+    for (const Entry& entry : parsed->entries) {
+        const bool exact = entry.type->format.has_value() || (entry.type->bits <= 16 && entry.type->bits >= 8);
+        arrays.emplace(entry.name,
+                       StoredArray{std::string(entry.type->name), entry.shape, exact,
+                                   [file, parsed, &entry] { return numbers_at(file, entry, parsed->data()); }});
+    }
+    return arrays;
 }
 
 }  // namespace ulp

@@ -11,10 +11,13 @@
 #include "engine/data/digits.hpp"
 #include "engine/data/idx.hpp"
 #include "engine/files/file_lock.hpp"
+#include "engine/files/sha256.hpp"
+#include "engine/files/whole_file.hpp"
 #include "engine/recipes/levels.hpp"
 #include "engine/training/checkpoint.hpp"
 #include "engine/training/images.hpp"
 #include "engine/training/trainer.hpp"
+#include "engine/training/weights.hpp"
 #include "experiments/commands/command.hpp"
 #include "experiments/commands/train_report.hpp"
 #include "experiments/framework/interruption.hpp"
@@ -32,7 +35,7 @@ struct Options {
     std::string backend;
     std::string optimizer = "sgd";
     std::string scaler;
-    std::string mnist, products, checkpoint;
+    std::string mnist, products, checkpoint, weights, save_weights;
     double learning_rate = 0.05;
     std::optional<double> loss_scale;
     std::int64_t steps = 100;
@@ -100,6 +103,11 @@ OptimizerOptions optimizer_of(const Options& options) {
     return optimizer;
 }
 
+std::string sha256_of_file(const std::string& file) {
+    const std::string bytes = read_whole_file(file);
+    return Sha256().add(std::as_bytes(std::span(bytes))).hex();
+}
+
 /// One run of this command: what it trains, on what, and who watches.
 class Session {
   public:
@@ -120,6 +128,7 @@ class Session {
   private:
     /// What the run's bits depend on and an option says; --steps may grow.
     [[nodiscard]] RunIdentity identity() const;
+    void start_from_weights();
     void resume();
     void train();
     void save();
@@ -148,6 +157,7 @@ RunIdentity Session::identity() const {
             {"--learning-rate", fmt::format("{}", options_.learning_rate)},
             {"--batch", fmt::format("{}", options_.batch)},
             {"--seed", fmt::format("{}", options_.seed)},
+            {"--weights", options_.weights.empty() ? "none" : "of SHA-256 " + sha256_of_file(options_.weights)},
             {"data", fmt::format("of SHA-256 {}, {} images", data_.train.digest(), data_.train.size())}};
 }
 
@@ -155,6 +165,13 @@ Trainer::Forward Session::forward_at(std::int64_t step) {
     return [this, batch = batch_of(data_.train, batches_.at(step))](Tape& tape) {
         return cross_entropy(net_(images_on(tape, batch.images)), batch.labels);
     };
+}
+
+void Session::start_from_weights() {
+    if (options_.weights.empty()) return;
+    for (const std::string& remark : load_weights(options_.weights, trainer_.model())) {
+        fmt::print(stderr, "ulplab: {}: {}\n", options_.weights, remark);
+    }
 }
 
 void Session::resume() {
@@ -214,6 +231,7 @@ ExitCode Session::report() {
         fmt::print("{}", watch_.first_nonfinite ? watch_.first_nonfinite->text() : "every number was finite\n");
     }
     if (products_) products_->write(options_.products);
+    if (!options_.save_weights.empty()) save_weights(options_.save_weights, trainer_.model());
     if (!std::isnan(loss_)) return ExitCode::good;
     fmt::print(stderr, "ulplab: the loss of step {} is NaN; --why-nan says where it comes from\n",
                trainer_.steps() - 1);
@@ -221,6 +239,7 @@ ExitCode Session::report() {
 }
 
 ExitCode Session::run() {
+    start_from_weights();
     resume();
     if (options_.bytes) print_bytes("planned", trainer_.planned_bytes(forward_at(trainer_.steps())));
     const Interruption interruption;
@@ -286,6 +305,9 @@ Action declare(OptionParser& app) {
     app.add_option("--seed", o->seed, "of data and weights").capture_default_str();
     app.add_option("--checkpoint", o->checkpoint,
                    "file that is saved ten times and at Ctrl-C, and resumed from where it exists; locked meanwhile");
+    app.add_option("--weights", o->weights,
+                   "file of initial weights, .safetensors or .npz, with PyTorch's names for the layers");
+    app.add_option("--save-weights", o->save_weights, "file for the trained weights, .safetensors with the same names");
     app.add_option("--products", o->products, "file for the log of every product: shape, backend, path and why");
     app.add_flag("--bytes", o->bytes, "what it takes, by role, before and while training");
     app.add_flag("--counts", o->counts, "overflows, underflows and zeros of every stored result");

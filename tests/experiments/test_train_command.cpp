@@ -252,3 +252,22 @@ TEST_CASE("train --help lists recipes, optimizers and loss scalers") {
     CHECK(contains(train({"--optimizer=adan"}).output, "no optimizer 'adan'; there are sgd, adam"));
     CHECK(contains(train({"--scaler=apx"}).output, "no loss scaler 'apx'; there are "));
 }
+
+TEST_CASE("train starts from weights and saves them; a file of weights is no checkpoint") {
+    const test::TemporaryFolder folder;
+    const std::string weights = (folder.path() / "w.safetensors").string();
+    const Finished first = train({"--save-weights=" + weights});
+    REQUIRE(first.exit_code == 0);
+    const Finished second = train({"--weights=" + weights, "--save-weights=" + weights + "2"});
+    CHECK(second.exit_code == 0);
+    CHECK(read_file(weights) != read_file(weights + "2"));
+    const Finished other = train({"--weights=" + weights, "--net=cnn"});
+    CHECK(other.exit_code == 3);
+    CHECK(contains(other.output, "missing: conv1.weight"));
+    CHECK(contains(other.output, "unexpected: fc1.bias"));
+    const Finished checkpoint = train({"--checkpoint=" + weights});
+    CHECK(checkpoint.exit_code == 3);
+    CHECK(contains(checkpoint.output, "holds weights, not a training run"));
+    CHECK(contains(checkpoint.output, "--weights FILE"));
+    CHECK(train({"--weights=/no/such/file"}).exit_code == 3);
+}

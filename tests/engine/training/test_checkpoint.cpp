@@ -115,6 +115,13 @@ TEST_CASE("a safetensors file that is cut short anywhere, or damaged, is refused
     CHECK_THROWS_WITH_AS((void)read_safetensors(file), doctest::Contains("the place of b is malformed"), DataError);
     write(file, whole + "more");
     CHECK_THROWS_WITH_AS((void)read_safetensors(file), doctest::Contains("4 bytes after its last tensor"), DataError);
+    const std::string twice =
+        R"({"x":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"x":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})";
+    write(file, std::string(1, static_cast<char>(twice.size())) + std::string(7, '\0') + twice + "!");
+    CHECK_THROWS_WITH_AS((void)read_safetensors(file), doctest::Contains("the name \"x\" stands twice"), DataError);
+    const std::string deep(200, '[');
+    write(file, std::string(1, static_cast<char>(deep.size())) + std::string(7, '\0') + deep);
+    CHECK_THROWS_WITH_AS((void)read_safetensors(file), doctest::Contains("brackets"), DataError);
     write(file, std::string("\x10\0\0\0\0\0\0\0not json at all!", 24));
     CHECK_THROWS_WITH_AS((void)read_safetensors(file), doctest::Contains("its header is not JSON"), DataError);
     CHECK_THROWS_AS((void)read_safetensors(folder.path / "missing"), DataError);
