@@ -13,6 +13,30 @@ int main(int argc, char** argv) { return ulp::experiment_main("@name@", argc, ar
   target_link_libraries(${name} PRIVATE ulplab::experiments ulplab_options)
 endfunction()
 
+# Writes the digests of the sources behind each experiment's result, anew whenever one of them changes.
+function(ulplab_sources_digest output)
+  set(patterns "")
+  foreach(folder softfloat engine gpu experiments/shared experiments/training)
+    foreach(ending cpp hpp ipp cu cuh)
+      list(APPEND patterns ${PROJECT_SOURCE_DIR}/${folder}/*.${ending})
+    endforeach()
+  endforeach()
+  foreach(part claim control record result settings values)
+    list(APPEND patterns ${PROJECT_SOURCE_DIR}/experiments/framework/${part}.*)
+  endforeach()
+  file(GLOB_RECURSE common CONFIGURE_DEPENDS ${patterns})
+  string(REPLACE ";" "\n" lines "${common}")
+  file(CONFIGURE OUTPUT ${output}.files CONTENT "${lines}\n")
+  get_property(names GLOBAL PROPERTY ULPLAB_EXPERIMENTS)
+  list(TRANSFORM names REPLACE "(.+)" "${CMAKE_CURRENT_SOURCE_DIR}/\\1.cpp" OUTPUT_VARIABLE own)
+  list(JOIN names "," names)
+  set(script ${PROJECT_SOURCE_DIR}/cmake/SourcesDigest.cmake)
+  add_custom_command(OUTPUT ${output} DEPENDS ${common} ${own} ${output}.files ${script}
+    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${output} -DCOMMON=${output}.files -DEXPERIMENTS=${names}
+      -DFOLDER=${CMAKE_CURRENT_SOURCE_DIR} -P ${script}
+    VERBATIM)
+endfunction()
+
 # Writes the table of all experiments that were declared, chapter by chapter, and there as they were declared.
 function(ulplab_experiment_table output)
   get_property(names GLOBAL PROPERTY ULPLAB_EXPERIMENTS)

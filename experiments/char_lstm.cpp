@@ -180,7 +180,7 @@ void run(const RunContext& context, Result& result) {
                     "below 1", fmt::format("{:.3f}", largest));
     const auto curves = [&](const Comparison& comparison, const char* name, const char* title, const char* meaning) {
         Figure figure = figure_of_losses(comparison, 5, name, title, meaning, evidence, false);
-        figure.axes = "set xlabel 'step'\nset ylabel 'bits a character'";
+        figure.axes = {.x = "step", .y = "bits a character"};
         result.figure(std::move(figure));
     };
     curves(lstm, "lstm_loss", "LSTM: bits a character while it learns",

@@ -186,7 +186,7 @@ Figure figure_of_scenes(const Scenery& scenery, const Comparison& comparison, st
         }
         figure.series.push_back(std::move(found));
     }
-    figure.axes = fmt::format("side = {}\nscenes = {}", side, count);
+    figure.variables = {{"side", static_cast<double>(side)}, {"scenes", static_cast<double>(count)}};
     return figure;
 }
 

@@ -9,6 +9,7 @@
 #include <exception>
 #include <new>
 #include <string_view>
+#include <system_error>
 
 #include "softfloat/errors.hpp"
 
@@ -37,6 +38,12 @@ void require_sensible_threads() {
     throw UsageError(fmt::format("OMP_NUM_THREADS asks for {} threads; give 1 to {}", omp_get_max_threads(), most));
 }
 
+/// Throws DataError where what was printed is lost: the device is full, or the output was closed.
+void require_printed() {
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
+    throw DataError("the results could not be written to the standard output");
+}
+
 /// One action, with what happens before and behind it.
 ExitCode watched(const std::function<ExitCode()>& action) {
     [[maybe_unused]] static const int installed = on_exit(change_code_of_libraries, nullptr);
@@ -45,7 +52,9 @@ ExitCode watched(const std::function<ExitCode()>& action) {
         Inside() { inside = true; }
         ~Inside() { inside = false; }
     } const now;
-    return action();
+    const ExitCode code = action();
+    require_printed();
+    return code;
 }
 
 }  // namespace
@@ -57,6 +66,9 @@ ExitCode guarded(const std::function<ExitCode()>& action) {
         return report(ExitCode::bits_differ, error);
     } catch (const std::invalid_argument& error) {
         return report(ExitCode::usage, error);
+    } catch (const std::system_error& error) {
+        if (std::ferror(stdout) == 0) return report(ExitCode::data, error);
+        return report(ExitCode::data, DataError("the results could not be written to the standard output"));
     } catch (const std::bad_alloc& error) {
         const bool says_more = std::string_view(error.what()) != std::bad_alloc().what();
         if (says_more) return report(ExitCode::data, error);

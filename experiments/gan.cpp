@@ -270,7 +270,7 @@ void claim_scales(const std::vector<Learned>& mixed, Result& result) {
 }
 
 Figure figure_of_traces(const GanRun& run, std::string evidence, std::string name, std::string title,
-                        std::string meaning, std::vector<double> Trace::*what, std::string axes) {
+                        std::string meaning, std::vector<double> Trace::*what, Axes axes) {
     Figure figure{std::move(name), std::move(title),
                   "First seed in mixed precision. Grey lines: 8 to 16, 16 to 32 pixels a side.", std::move(meaning),
                   std::move(evidence)};
@@ -283,8 +283,9 @@ Figure figure_of_traces(const GanRun& run, std::string evidence, std::string nam
         figure.series.push_back(std::move(series));
     }
     figure.plot = "gan_trace";
-    const std::size_t steps = run.generator.scales.size();
-    figure.axes = axes + fmt::format("\ngrowth1 = {}\ngrowth2 = {}", steps / stages, 2 * (steps / stages));
+    const std::size_t each = run.generator.scales.size() / stages;
+    figure.axes = std::move(axes);
+    figure.variables = {{"growth1", static_cast<double>(each)}, {"growth2", static_cast<double>(2 * each)}};
     return figure;
 }
 
@@ -336,11 +337,11 @@ void run(const RunContext& context, Result& result) {
         mixed, evidence, "scales", "Two nets, two loss scales",
         "The scales of generator and discriminator go their own ways, and each finds another height after the pictures "
         "grow: one constant for both would be wrong for one of them, and later for both.",
-        &Trace::scales, "set ylabel 'loss scale'\nset logscale y 2\nset format y '2^{%L}'"));
-    result.figure(figure_of_traces(
-        mixed, evidence, "gradients", "Largest gradient of each step",
-        "Where the resolution doubles, new layers begin to learn and the gradients jump.", &Trace::largest,
-        "set ylabel 'largest gradient, unscaled'\nset logscale y 10\nset format y '10^{%L}'"));
+        &Trace::scales, {.y = "loss scale", .log_base = 2, .powers = true}));
+    result.figure(figure_of_traces(mixed, evidence, "gradients", "Largest gradient of each step",
+                                   "Where the resolution doubles, new layers begin to learn and the gradients jump.",
+                                   &Trace::largest,
+                                   {.y = "largest gradient, unscaled", .log_base = 10, .powers = true}));
     Figure pictures{"faces", "Faces: real, made in fp32, made in mixed precision",
                     fmt::format("32 x 32 pixels, after {} steps at each of three sizes; first seed.", options.steps),
                     "After the few steps of a quick run both rows show a bright blob where a face will be; a full run "

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <optional>
 
 #include "engine/data/digits.hpp"
 #include "engine/data/idx.hpp"
@@ -81,14 +83,16 @@ void claim_gradients(const Probes& probes, Result& result) {
         lost > 0 && lost_scaled * 10 <= lost, "lost", cite(sources::amp_slides, "Gradient underflow; loss scaling"),
         "Small gradients underflow in fp16, and a loss scale brings them back: nine tenths of them at least.",
         fmt::format("at most a tenth of {} gradients lost", lost), fmt::format("{} lost", lost_scaled));
-    int largest = -200;
+    std::optional<int> largest;
     for (std::size_t i = 0; i < std::size(watched); ++i) {
         if (is_gradient(watched[i].role)) largest = std::max(largest, plain[i].largest_exponent());
     }
-    result.claim_if(formats::fp16.emax() - largest >= 10, "unused_range",
+    result.claim_if(largest && formats::fp16.emax() - *largest >= 10, "unused_range",
                     cite(sources::volta_talk, "FP16 range not used by gradients: ~15 powers of 2"),
                     "Gradients leave the top of fp16's range unused: ten powers of two and more in this net.",
-                    "10 or more powers of two", fmt::format("{} powers of two", formats::fp16.emax() - largest));
+                    "10 or more powers of two",
+                    largest ? fmt::format("{} powers of two", formats::fp16.emax() - *largest)
+                            : "no gradient is finite and not zero");
     const int tenths = 668 + 310 + 53;
     result.claim("published_split",
                  cite(sources::notebook, "histogram of activation gradients, from NVIDIA's documentation"),
@@ -199,9 +203,12 @@ constexpr TensorRole roles[] = {TensorRole::weight, TensorRole::activation, Tens
                                 TensorRole::activation_gradient};
 
 /// By how many binades the median of a gradient fell from the second frame to the last (the first is before any step).
-int fall_of(const WatchedNet& net, TensorRole role) {
+/// A fall without end where no gradient is left.
+double fall_of(const WatchedNet& net, TensorRole role) {
     const NetFrame& early = net.frames[std::min<std::size_t>(1, net.frames.size() - 1)];
-    return median_exponent(early.of(role)) - median_exponent(net.frames.back().of(role));
+    const std::optional<int> first = median_exponent(early.of(role));
+    const std::optional<int> last = median_exponent(net.frames.back().of(role));
+    return first && last ? *first - *last : std::numeric_limits<double>::infinity();
 }
 
 void claim_nets(const std::vector<WatchedNet>& nets, Result& result) {
@@ -209,8 +216,8 @@ void claim_nets(const std::vector<WatchedNet>& nets, Result& result) {
     std::string falls;
     int steady = 0;
     for (const WatchedNet& net : nets) {
-        const int fall = fall_of(net, TensorRole::weight_gradient);
-        falls += fmt::format("{}{} {}", falls.empty() ? "" : ", ", net.name, -fall);
+        const double fall = fall_of(net, TensorRole::weight_gradient);
+        falls += fmt::format("{}{} {}", falls.empty() ? "" : ", ", net.name, 0 - fall);
         steady += fall <= 0 ? 1 : 0;
     }
     result.claim_if(
@@ -218,8 +225,8 @@ void claim_nets(const std::vector<WatchedNet>& nets, Result& result) {
         "\"Gradient magnitudes become smaller during training\" is a popular belief and not true for a number "
         "of networks: in one or more of the four here the median weight gradient does not fall.",
         "no fall in 1 net or more", fmt::format("change in binades: {}", falls));
-    const int plain = fall_of(nets[0], TensorRole::activation_gradient);
-    const int normalised = fall_of(nets[1], TensorRole::activation_gradient);
+    const double plain = fall_of(nets[0], TensorRole::activation_gradient);
+    const double normalised = fall_of(nets[1], TensorRole::activation_gradient);
     result.claim_if(normalised <= plain, "normalisation_keeps", note,
                     "Normalisations tend to keep the distributions: with batch normalisation the median activation "
                     "gradient of the convolutional net falls no more than without.",

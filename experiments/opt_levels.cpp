@@ -102,7 +102,7 @@ void regression(const RunContext& context, Result& result) {
     }
     figure.caption =
         "Change of the loss since the start, in thousandths; plain gradient descent of rate 0.001; first seed.";
-    figure.axes = "set xlabel 'step'\nset ylabel 'change of the loss, thousandths'";
+    figure.axes = {.x = "step", .y = "change of the loss, thousandths"};
     figure.plot = "opt_levels_regression";
     result.figure(std::move(figure));
 }
@@ -148,7 +148,7 @@ Figure figure_of_differences(const std::vector<Comparison>& nets, std::string ev
     std::string names;
     for (const Quoted& row : quoted) names += fmt::format("\"{}\" ", row.net);
     for (const std::string_view name : classifiers) names += fmt::format("{} ", name);
-    figure.axes = fmt::format("names = '{}'", names);
+    figure.variables = {{"names", names}};
     return figure;
 }
 

@@ -220,7 +220,7 @@ Figure figure_by_bits(const Comparison& runs, std::size_t score, const ScoreText
     const Spread reference = spread(fp32);
     figure.series.push_back({"fp32", formats::fp64, {{0, reference.least}, {0, reference.largest}}});
     figure.plot = "speech_bits";
-    figure.axes = fmt::format("set ylabel '{}'", text.name);
+    figure.axes = {.y = text.name};
     return figure;
 }
 
@@ -253,7 +253,7 @@ void run(const RunContext& context, Result& result) {
         "fp16 with masters and without cannot be told from fp32: the updates of so short a training are large. With "
         "three fraction bits masters still follow fp32; without them the net keeps answering with blanks alone.",
         evidence);
-    losses.axes += "\nset yrange [*:50]";
+    losses.axes.y_top = 50;
     result.figure(std::move(losses));
     result.figure(
         figure_by_bits(runs, errors, {"errors a phoneme, %", "%", 100, 1}, "errors",

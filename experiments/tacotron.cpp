@@ -158,7 +158,8 @@ Figure figure_of_attention(const SpeechBatch& unseen, const std::vector<std::pai
         }
         figure.series.push_back(std::move(series));
     }
-    figure.axes = fmt::format("phonemes = {}\nsteps = {}", spoken, unseen.lengths.front());
+    figure.variables = {{"phonemes", static_cast<double>(spoken)},
+                        {"steps", static_cast<double>(unseen.lengths.front())}};
     return figure;
 }
 

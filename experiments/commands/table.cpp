@@ -12,6 +12,7 @@ Command course_command();
 Command digests_command();
 Command discover_command();
 Command doctor_command();
+Command draw_command();
 Command formats_command();
 Command explain_command();
 Command compare_command();
@@ -36,6 +37,7 @@ std::span<const Command> commands() {
         list_command(),
         run_command(),
         sweep_command(),
+        draw_command(),
         report_command(),
         claims_command(),
         // Numbers.

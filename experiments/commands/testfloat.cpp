@@ -25,6 +25,7 @@ ExitCode filter(const Options& options) {
     const Tininess tininess = options.tininess == "before" ? Tininess::before_rounding : Tininess::after_rounding;
     std::ios::sync_with_stdio(false);
     testfloat::filter(operation, {rounding, tininess, !options.not_exact}, std::cin, std::cout);
+    if (std::cin.bad()) throw DataError("the operands could not be read from the standard input");
     std::cout.flush();
     if (!std::cout) throw DataError("the results could not be written to the standard output");
     return ExitCode::good;

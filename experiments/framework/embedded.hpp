@@ -11,7 +11,6 @@ struct EmbeddedFile {
     std::string_view content;
 };
 
-extern const std::span<const EmbeddedFile> embedded_plots;   // plots/
 extern const std::span<const EmbeddedFile> embedded_course;  // docs/exercises/, what students see
 
 }  // namespace ulp

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <stdexcept>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <variant>
 #include <vector>
 
 #include "experiments/framework/animation.hpp"
-#include "experiments/framework/embedded.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/machine.hpp"
 #include "experiments/framework/side_by_side.hpp"
@@ -18,6 +18,8 @@
 namespace ulp {
 namespace fs = std::filesystem;
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 /// A gnuplot string constant: in single quotes nothing is special but the quote itself, which is doubled.
 std::string gnuplot_string(std::string_view text) {
@@ -61,94 +63,199 @@ std::string caption(const std::vector<std::string>& lines) {
 }
 
 /// The names as one gnuplot string for `words` and `word`, which take double-quoted parts as one word.
-std::string series_list(const Figure& figure) {
+std::string series_list(const std::vector<std::string>& names) {
     std::string list;
-    for (const Series& series : figure.series) list += fmt::format("\"{}\" ", series.name);
+    for (const std::string& name : names) list += fmt::format("\"{}\" ", name);
     return list;
 }
 
-std::string template_of(const Result& result, const Figure& figure) {
-    return figure.plot.empty() ? fmt::format("{}_{}.gp", result.experiment(), figure.name) : figure.plot + ".gp";
+/// What is drawn beside data.csv, as figures.json keeps it. Nothing in it is a command: a script is the template and
+/// the text that this program makes of these values.
+struct Drawing {
+    std::string name, title, caption, plot;
+    std::vector<std::string> series;
+    Axes axes;
+    std::vector<PlotVariable> variables;
+    int frames = 0;
+};
+
+Drawing drawing_of(const Result& result, const Figure& figure) {
+    Drawing drawing{figure.name,
+                    figure.title,
+                    figure.caption,
+                    figure.plot.empty() ? fmt::format("{}_{}", result.experiment(), figure.name) : figure.plot,
+                    {},
+                    figure.axes,
+                    figure.variables,
+                    figure.frames};
+    for (const Series& series : figure.series) drawing.series.push_back(series.name);
+    return drawing;
 }
 
-std::string script(const Result& result, const Figure& figure) {
-    const std::vector<std::string> lines = wrapped(figure.caption, caption_width);
+Json json_of(const Drawing& drawing) {
+    Json variables = Json::object();
+    for (const auto& [name, value] : drawing.variables) {
+        std::visit([&, key = name](const auto& v) { variables[key] = v; }, value);
+    }
+    Json axes = {{"x", drawing.axes.x},
+                 {"y", drawing.axes.y},
+                 {"log_base", drawing.axes.log_base},
+                 {"powers", drawing.axes.powers}};
+    if (drawing.axes.y_top) axes["y_top"] = *drawing.axes.y_top;
+    return {{"name", drawing.name},   {"title", drawing.title},   {"caption", drawing.caption},
+            {"plot", drawing.plot},   {"series", drawing.series}, {"axes", axes},
+            {"variables", variables}, {"frames", drawing.frames}};
+}
+
+Drawing drawing_from(const Json& row) {
+    Drawing drawing{plain_name(row.at("name")),
+                    row.at("title"),
+                    row.at("caption"),
+                    plain_name(row.at("plot")),
+                    row.at("series"),
+                    {},
+                    {},
+                    row.at("frames")};
+    const Json& axes = row.at("axes");
+    drawing.axes = {axes.at("x"), axes.at("y"), axes.at("log_base"), axes.at("powers"), {}};
+    if (axes.contains("y_top")) drawing.axes.y_top = axes.at("y_top").get<double>();
+    for (const auto& [key, value] : row.at("variables").items()) {
+        PlotVariable variable{plain_name(key), 0.0};
+        value.is_string() ? variable.second = value.get<std::string>() : variable.second = value.get<double>();
+        drawing.variables.push_back(std::move(variable));
+    }
+    return drawing;
+}
+
+/// Those of the result in the folder; none where it has none.
+std::vector<Drawing> drawings_in(const fs::path& folder) {
+    const fs::path file = folder / "figures.json";
+    if (!fs::exists(file)) return {};
+    try {
+        std::vector<Drawing> drawings;
+        for (const Json& row : Json::parse(read_file(file))) drawings.push_back(drawing_from(row));
+        return drawings;
+    } catch (const nlohmann::json::exception& error) {
+        throw DataError(
+            fmt::format("{} is damaged ({}); run the experiment again with --force", file.string(), error.what()));
+    }
+}
+
+std::string settings_of(const Drawing& drawing) {
+    const Axes& axes = drawing.axes;
+    std::string text;
+    if (!axes.x.empty()) text += fmt::format("set xlabel {}\n", gnuplot_string(axes.x));
+    if (!axes.y.empty()) text += fmt::format("set ylabel {}\n", gnuplot_string(axes.y));
+    if (axes.log_base > 1) text += fmt::format("set logscale y {}\n", axes.log_base);
+    if (axes.powers) text += fmt::format("set format y '{}^{{%L}}'\n", axes.log_base);
+    if (axes.y_top) text += fmt::format("set yrange [*:{}]\n", *axes.y_top);
+    for (const auto& [name, value] : drawing.variables) {
+        const auto* number = std::get_if<double>(&value);
+        text +=
+            fmt::format("{} = {}\n", name,
+                        number != nullptr ? fmt::format("{}", *number) : gnuplot_string(std::get<std::string>(value)));
+    }
+    return text;
+}
+
+std::string script(const Drawing& drawing) {
+    const std::vector<std::string> lines = wrapped(drawing.caption, caption_width);
     return fmt::format(
         "# Draws {0}.svg and {0}.png from data.csv: gnuplot {0}.gp\n"
         "figure = {1}\ntitle_text = {2}\ncaption_text = {3}\ncaption_lines = {6}\nseries_names = {4}\nframes = {7}\ndo "
         "for "
         "[format in \"svg png\"] "
         "{{\nload 'style.gp'\n{8}{5}}}\n",
-        figure.name, gnuplot_string(figure.name), gnuplot_string(figure.title), caption(lines),
-        gnuplot_string(series_list(figure)), plot_template(template_of(result, figure)), lines.size(), figure.frames,
-        figure.axes.empty() ? "" : figure.axes + "\n");
-}
-
-/// The names of the figures whose scripts stand in the folder, in alphabetical order.
-std::vector<std::string> scripts_in(const fs::path& folder) {
-    std::vector<std::string> names;
-    for (const auto& entry : fs::directory_iterator(folder)) {
-        const fs::path& file = entry.path();
-        if (file.extension() == ".gp" && file.stem() != "style") names.push_back(file.stem().string());
-    }
-    std::sort(names.begin(), names.end());
-    return names;
+        drawing.name, gnuplot_string(drawing.name), gnuplot_string(drawing.title), caption(lines),
+        gnuplot_string(series_list(drawing.series)), plot_template(drawing.plot + ".gp"), lines.size(), drawing.frames,
+        settings_of(drawing));
 }
 
 bool is_drawn(const fs::path& folder, const std::string& name) {
     return fs::exists(folder / (name + ".svg")) && fs::exists(folder / (name + ".png"));
 }
 
-/// The number of frames that a script states, 0 where the drawing stands still.
-int frames_of(std::string_view text) {
-    constexpr std::string_view start = "\nframes = ";
-    const std::size_t at = text.find(start);
-    return at == std::string_view::npos ? 0 : std::atoi(text.substr(at + start.size()).data());
+void draw(const fs::path& folder, const Drawing& drawing) {
+    const Finished finished = run_program({"gnuplot", drawing.name + ".gp"}, folder);
+    if (finished.exit_code != 0 || !is_drawn(folder, drawing.name)) {
+        throw DataError(fmt::format("gnuplot cannot draw {}: {}", drawing.name, finished.output));
+    }
+    if (drawing.frames > 1) {
+        const fs::path svg = folder / (drawing.name + ".svg");
+        write_file(svg, animated(read_file(svg), drawing.frames));
+    }
 }
 
-void draw(const fs::path& folder, const std::string& name) {
-    const Finished finished = run_program({"gnuplot", name + ".gp"}, folder);
-    if (finished.exit_code != 0 || !is_drawn(folder, name)) {
-        throw DataError(fmt::format("gnuplot cannot draw {}: {}", name, finished.output));
+/// The folder "plots" of the installation or of the tree that this program lies in, or of the tree it was built from.
+fs::path template_folder() {
+    const fs::path program = fs::canonical("/proc/self/exe");
+    for (fs::path above = program.parent_path(); above != above.parent_path(); above = above.parent_path()) {
+        for (const char* place : {"plots", "share/ulplab/plots"}) {
+            if (fs::exists(above / place / "style.gp")) return above / place;
+        }
     }
-    const int frames = frames_of(read_file(folder / (name + ".gp")));
-    if (frames > 1) {
-        const fs::path svg = folder / (name + ".svg");
-        write_file(svg, animated(read_file(svg), frames));
+    if (fs::exists(fs::path(ULPLAB_PLOTS) / "style.gp")) return ULPLAB_PLOTS;
+    throw DataError(fmt::format("the templates of the figures, plots/ or share/ulplab/plots, lie in no folder above {}",
+                                program.string()));
+}
+
+/// Puts files from one folder into another, each as a whole.
+void hand_over(const fs::path& from, const fs::path& to, const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
+        std::error_code error;
+        fs::rename(from / name, to / name, error);
+        if (error) throw DataError(fmt::format("cannot write {}: {}", (to / name).string(), error.message()));
     }
 }
 
 }  // namespace
 
-std::string_view plot_template(std::string_view name) {
-    for (const auto& file : embedded_plots) {
-        if (file.name == name) return file.content;
-    }
-    throw std::logic_error(fmt::format("plots/ has no {}", name));
+std::string plot_template(std::string_view name) { return read_file(template_folder() / name); }
+
+void write_figures(const Result& result, const fs::path& folder) {
+    if (result.figures().empty()) return;
+    Json list = Json::array();
+    for (const Figure& figure : result.figures()) list.push_back(json_of(drawing_of(result, figure)));
+    write_file(folder / "figures.json", list.dump(2) + "\n");
 }
 
-void write_scripts(const Result& result, const fs::path& folder) {
-    if (result.figures().empty()) return;
-    write_file(folder / "style.gp", plot_template("style.gp"));
-    for (const Figure& figure : result.figures()) write_file(folder / (figure.name + ".gp"), script(result, figure));
+std::vector<std::string> files_of_figures(const fs::path& folder) {
+    std::vector<std::string> files = {"figures.json", "style.gp"};
+    for (const Drawing& drawing : drawings_in(folder)) {
+        for (const char* ending : {".gp", ".svg", ".png"}) files.push_back(drawing.name + ending);
+    }
+    return files;
 }
 
 bool lacks_drawings(const fs::path& folder) {
-    const auto names = scripts_in(folder);
-    return !std::all_of(names.begin(), names.end(), [&](const auto& name) { return is_drawn(folder, name); }) &&
-           find_program("gnuplot");
+    const auto drawings = drawings_in(folder);
+    return std::any_of(drawings.begin(), drawings.end(), [&](const Drawing& d) { return !is_drawn(folder, d.name); });
 }
 
-std::string draw_figures(const fs::path& folder, const fs::path& place) {
-    const std::vector<std::string> names = scripts_in(folder);
-    if (names.empty()) return "";
-    if (!find_program("gnuplot")) {
-        return fmt::format(
-            "gnuplot is not installed, so no figure was drawn; apt-get install gnuplot-nox, then: cd {} && gnuplot "
-            "{}.gp",
-            place.string(), fmt::join(names, ".gp "));
+std::string draw_figures(const fs::path& parent, const std::string& name) {
+    const fs::path place = parent / name;
+    const std::vector<Drawing> drawings = drawings_in(place);
+    if (drawings.empty()) return "";
+    const StagedFolder work(parent, name + ".drawing");
+    fs::create_symlink(fs::absolute(place / "data.csv"), work.path() / "data.csv");
+    write_file(work.path() / "style.gp", plot_template("style.gp"));
+    std::vector<std::string> scripts = {"style.gp"};
+    for (const Drawing& drawing : drawings) {
+        scripts.push_back(drawing.name + ".gp");
+        write_file(work.path() / scripts.back(), script(drawing));
     }
-    run_side_by_side(names.size(), true, [&](std::size_t i) { draw(folder, names[i]); });
+    if (!find_program("gnuplot")) {
+        hand_over(work.path(), place, scripts);
+        return fmt::format(
+            "gnuplot is not installed, so no figure was drawn; apt-get install gnuplot-nox, then: ulplab "
+            "draw {} --out {}",
+            name, parent.string());
+    }
+    run_side_by_side(drawings.size(), true, [&](std::size_t i) {
+        draw(work.path(), drawings[i]);
+        hand_over(work.path(), place, {drawings[i].name + ".svg", drawings[i].name + ".png"});
+    });
+    hand_over(work.path(), place, scripts);
     return "";
 }
 

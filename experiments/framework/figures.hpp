@@ -1,26 +1,32 @@
-// Draws figures with gnuplot from the templates in plots/, which are compiled into the program.
+// Draws figures with gnuplot from the templates in plots/ (share/ulplab/plots where installed): computing, publishing
+// and drawing are three steps, and a result is safe before the third begins.
 #pragma once
 
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "experiments/framework/result.hpp"
 
 namespace ulp {
 
-/// The content of a file of plots/ by its name; nothing there: std::logic_error.
-std::string_view plot_template(std::string_view name);
+/// The content of a file of plots/. Throws DataError where there is none.
+std::string plot_template(std::string_view name);
 
-/// Writes for each figure <name>.gp, which needs only data.csv and style.gp beside it, and style.gp itself:
-/// `gnuplot <name>.gp` in the folder draws <name>.svg and <name>.png.
-void write_scripts(const Result& result, const std::filesystem::path& folder);
+/// Writes figures.json: what the templates need beside data.csv. It holds names, texts and numbers, and no commands.
+void write_figures(const Result& result, const std::filesystem::path& folder);
 
-/// Draws all scripts of the folder, two at a time. Gives "" or, without gnuplot, the sentence that says how to draw
-/// them later, with `place` as the folder. Throws DataError with gnuplot's own words where it fails.
-std::string draw_figures(const std::filesystem::path& folder, const std::filesystem::path& place);
+/// Draws the figures of the result in <parent>/<name>: for each <figure>.gp, which needs only data.csv and style.gp
+/// beside it, <figure>.svg and <figure>.png, two figures at a time. Scripts are made anew and never read. Gives "" or,
+/// without gnuplot, the sentence that says how to draw them later. Throws DataError with gnuplot's own words where it
+/// fails; the other files stay.
+std::string draw_figures(const std::filesystem::path& parent, const std::string& name);
 
-/// Whether a script of the folder has not been drawn and gnuplot is there to draw it.
+/// Whether a figure of the result in the folder has not been drawn.
 bool lacks_drawings(const std::filesystem::path& folder);
+
+/// The names of the files that a result's figures have in its folder, there or not.
+std::vector<std::string> files_of_figures(const std::filesystem::path& folder);
 
 }  // namespace ulp

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <fstream>
@@ -46,6 +47,12 @@ void write_file(const fs::path& path, std::string_view content) {
     file.write(content.data(), static_cast<std::streamsize>(content.size()));
     file.close();
     if (!file) throw DataError(fmt::format("cannot write {}: {}", path.string(), last_error()));
+}
+
+std::string plain_name(std::string name) {
+    const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
+    if (!name.empty() && std::all_of(name.begin(), name.end(), plain)) return name;
+    throw DataError(fmt::format("\"{}\" is no name of an experiment, a figure or a variable: [a-z0-9_]+", name));
 }
 
 void make_writable_folder(const fs::path& folder) {

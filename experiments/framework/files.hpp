@@ -13,6 +13,9 @@ namespace ulp {
 std::string read_file(const std::filesystem::path& path);
 void write_file(const std::filesystem::path& path, std::string_view content);
 
+/// The name, [a-z0-9_]+, that may be part of a file's name, a script and a page. Throws DataError for any other.
+std::string plain_name(std::string name);
+
 /// Creates the folder with its parents. Throws DataError where that fails or nothing can be written in it.
 void make_writable_folder(const std::filesystem::path& folder);
 

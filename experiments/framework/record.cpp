@@ -2,12 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "engine/files/sha256.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/machine.hpp"
+#include "experiments/framework/sources_digest.hpp"
 #include "softfloat/format_names.hpp"
 
 namespace ulp {
@@ -112,20 +113,46 @@ std::string case_digest(const Experiment& experiment, const RunContext& context)
     return sha256(request.dump());
 }
 
+namespace {
+
+/// SHA-256 of what lies at a path: a file, or the files of a folder with their names; empty where there is nothing.
+std::string content_digest(const std::filesystem::path& path) {
+    if (std::filesystem::is_regular_file(path)) return sha256(read_file(path));
+    if (!std::filesystem::is_directory(path)) return {};
+    std::map<std::string, std::string> files;
+    for (const auto& entry : std::filesystem::directory_iterator(path)) {
+        if (entry.is_regular_file()) files[entry.path().filename().string()] = sha256(read_file(entry.path()));
+    }
+    std::string all;
+    for (const auto& [name, digest] : files) all += name + digest;
+    return sha256(all);
+}
+
+}  // namespace
+
 std::string request_digest(const Experiment& experiment, const RunContext& context) {
-    static const std::string program = sha256(read_file("/proc/self/exe"));
-    return sha256(program + program_version() + case_digest(experiment, context));
+    std::string inputs;
+    for (const std::string& path : context.settings.paths()) inputs += content_digest(path);
+    return sha256(sources_digest(experiment.name) + program_version() + case_digest(experiment, context) + inputs);
+}
+
+bool has_its_digests(const std::filesystem::path& folder) {
+    const std::filesystem::path file = folder / "manifest.json";
+    if (!std::filesystem::is_regular_file(file)) return false;
+    const Json manifest = Json::parse(read_file(file), nullptr, false);
+    const auto is_recorded = [&](const char* name) {
+        const Json::json_pointer place = Json::json_pointer("/results") / name;
+        const auto stored = folder / name;
+        return manifest.contains(place) && std::filesystem::is_regular_file(stored) &&
+               manifest.at(place) == sha256(read_file(stored));
+    };
+    return is_recorded("result.json") && is_recorded("data.csv");
 }
 
 bool is_complete(const std::filesystem::path& folder, const std::string& request) {
-    if (!std::filesystem::exists(folder / "manifest.json")) return false;
+    if (!has_its_digests(folder)) return false;
     const Json manifest = Json::parse(read_file(folder / "manifest.json"), nullptr, false);
-    if (manifest.is_discarded() || manifest.value("request", "") != request) return false;
-    const Json& files = manifest.at("results");
-    return std::all_of(files.items().begin(), files.items().end(), [&](const auto& item) {
-        const auto file = folder / item.key();
-        return std::filesystem::exists(file) && sha256(read_file(file)) == item.value();
-    });
+    return manifest.contains("request") && manifest.at("request") == request;
 }
 
 void write_record(const Experiment& experiment, const RunContext& context, const Result& result, double seconds,

@@ -20,8 +20,12 @@ std::string result_digest(std::string_view result_json, std::string_view data_cs
 /// Names the experiment, mode, seed, backend and settings.
 std::string case_digest(const Experiment& experiment, const RunContext& context);
 
-/// Names these and the program, by its version and its own bytes: two runs with the same request have the same result.
+/// Names these, the sources that decide the experiment's result, and the content of the files that it reads: two runs
+/// with the same request have the same result.
 std::string request_digest(const Experiment& experiment, const RunContext& context);
+
+/// Whether result.json and data.csv in the folder are those that its manifest names by their SHA-256.
+bool has_its_digests(const std::filesystem::path& folder);
 
 /// Whether the folder holds a whole result of this request.
 bool is_complete(const std::filesystem::path& folder, const std::string& request);

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
+#include <functional>
 #include <map>
 
 #include "experiments/framework/experiment.hpp"
@@ -31,11 +33,22 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
     }
 }
 
+/// A drawing holds shapes and text; what could run or load is none of gnuplot's.
+bool is_drawing(std::string_view svg) {
+    const auto has = [&](std::string_view part) {
+        return std::search(svg.begin(), svg.end(), part.begin(), part.end(), [](char a, char b) {
+                   return std::tolower(static_cast<unsigned char>(a)) == b;
+               }) != svg.end();
+    };
+    return !has("<script") && !has("<foreignobject") && !has("javascript:") && !has(" onload") && !has("<iframe");
+}
+
 /// The drawing without its XML prologue, scaled to the page's width, and with the page's text colour for its black.
 std::string inline_svg(std::string svg, const std::string& name, const std::string& title) {
     const std::size_t start = svg.find("<svg");
-    if (start == std::string::npos) return "";
-    svg.erase(0, start);
+    const std::size_t end = svg.find("</svg>", start);
+    if (end == std::string::npos || !is_drawing(svg)) return "<p class=\"missing\">This file holds no drawing.</p>";
+    svg = svg.substr(start, end + 6 - start);
     const std::size_t end_of_tag = svg.find('>');
     std::string tag = svg.substr(0, end_of_tag);
     const std::size_t box = tag.find("viewBox=\"");
@@ -145,9 +158,10 @@ std::string run_html(const StoredResult& result) {
         "s; "
         "finished {}. Digest of the results: <code>{}</code>. Again: <code>ulplab run {}{} --seed {}</code>. "
         "<a href=\"{}/result.json\">record</a> <a href=\"{}/manifest.json\">manifest</a></p>\n</details>\n",
-        result.version, result.mode, result.seed, result.backend.empty() ? "default backends" : escaped(result.backend),
+        escaped(result.version), escaped(result.mode), result.seed,
+        result.backend.empty() ? "default backends" : escaped(result.backend),
         settings.empty() ? "No settings." : "Settings: " + escaped(settings) + ".", escaped(result.compiler),
-        escaped(result.cpu), result.seconds, result.finished, result.digest, result.experiment,
+        escaped(result.cpu), result.seconds, escaped(result.finished), escaped(result.digest), result.experiment,
         result.mode == "full" ? " --full" : "", result.seed, result.experiment, result.experiment);
 }
 
@@ -273,17 +287,27 @@ Counts counts_of(const std::vector<StoredResult>& results) {
     return counts;
 }
 
+/// The template with each {{mark}} replaced by its value; marks in a value stay as they are.
+std::string filled(std::string_view page, const std::map<std::string, std::string, std::less<>>& values) {
+    std::string result;
+    for (std::size_t mark = 0; (mark = page.find("{{")) != std::string_view::npos;) {
+        const std::size_t end = page.find("}}", mark);
+        result += page.substr(0, mark);
+        result += values.at(std::string(page.substr(mark + 2, end - mark - 2)));
+        page.remove_prefix(end + 2);
+    }
+    return result + std::string(page);
+}
+
 }  // namespace
 
 std::string report_html(const std::vector<StoredResult>& results) {
-    std::string page(plot_template("report.html"));
-    replace_all(page, "{{style}}", plot_template("report.css"));
-    replace_all(page, "{{summary}}", counts_html(counts_of(results)));
-    replace_all(page, "{{contents}}", contents_html(results));
-    replace_all(page, "{{sections}}", chapters_html(results));
-    replace_all(page, "{{errata}}", errata_html(results));
-    replace_all(page, "{{register}}", register_html(results));
-    return page;
+    return filled(plot_template("report.html"), {{"style", plot_template("report.css")},
+                                                 {"summary", counts_html(counts_of(results))},
+                                                 {"contents", contents_html(results)},
+                                                 {"sections", chapters_html(results)},
+                                                 {"errata", errata_html(results)},
+                                                 {"register", register_html(results)}});
 }
 
 }  // namespace ulp

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "experiments/framework/claim.hpp"
@@ -22,6 +25,16 @@ struct Series {
     std::vector<Point> points{};
 };
 
+/// What a template is told beside the data.
+struct Axes {
+    std::string x{}, y{};           // labels
+    int log_base = 0;               // of y; 0: linear
+    bool powers = false;            // y's marks are labelled as powers of the base
+    std::optional<double> y_top{};  // y's upper end
+};
+/// A number or a text that a template reads by its name, [a-z][a-z0-9_]*.
+using PlotVariable = std::pair<std::string, std::variant<double, std::string>>;
+
 struct Figure {
     std::string name;      // file name without ending; the template is plots/<experiment>_<name>.gp
     std::string title;     // one line, on the figure
@@ -30,8 +43,9 @@ struct Figure {
     std::string evidence;  // for the report: what stands behind the hardware's arithmetic; empty: no hardware model
     std::vector<Series> series{};
     std::string plot{};  // the template plots/<plot>.gp, where several figures share one
-    std::string axes{};  // lines of gnuplot before the template: labels, ranges
-    int frames = 0;      // of a moving drawing (framework/animation.hpp); 0: it stands still
+    Axes axes{};
+    std::vector<PlotVariable> variables{};
+    int frames = 0;  // of a moving drawing (framework/animation.hpp); 0: it stands still
 };
 
 /// A file or generated data set that went into the result.

@@ -38,6 +38,10 @@ std::string shortened(const std::string& text, std::size_t width) {
 void print_finding(const Request& request, const Finding& finding, const std::filesystem::path& out) {
     fmt::print("{}: {}\n", request.experiment->name, request.experiment->question);
     print_claims(finding.claims);
+    const std::vector<std::string> changed = request.settings.changed();
+    if (!all_hold(finding.claims) && !changed.empty()) {
+        fmt::print("The claims are made for the experiment's own settings; here {}.\n", fmt::join(changed, ", "));
+    }
     fmt::print("results: {}{}\n\n", (out / request.experiment->name).string(),
                finding.skipped ? " (complete already, not run again; --force runs it)" : "");
     std::fflush(stdout);
@@ -84,6 +88,7 @@ ExitCode run_experiments(const std::vector<const Experiment*>& chosen, const Run
     Progress progress(requests.size());
     auto records = nlohmann::ordered_json::array();
     bool good = true;
+    bool drawn = true;
     for (const Request& request : requests) {
         const std::string& name = request.experiment->name;
         progress.next(name);
@@ -91,6 +96,7 @@ ExitCode run_experiments(const std::vector<const Experiment*>& chosen, const Run
                                            [&](double fraction) { progress.update(fraction); });
         progress.clear();
         good = good && all_hold(finding.claims);
+        drawn = drawn && !finding.undrawn;
         if (!finding.note.empty()) fmt::print(stderr, "ulplab: {}\n", finding.note);
         if (console) {
             print_finding(request, finding, options.out);
@@ -99,6 +105,7 @@ ExitCode run_experiments(const std::vector<const Experiment*>& chosen, const Run
         }
     }
     if (!console) fmt::print("{}\n", records.dump(2));
+    if (!drawn) return ExitCode::data;
     return good ? ExitCode::good : ExitCode::claim_failed;
 }
 

@@ -87,7 +87,7 @@ std::string describe(const std::vector<Setting>& settings) {
     return text.empty() ? "  none\n" : text;
 }
 
-Settings::Settings(std::vector<Setting> declared, bool quick) : declared_(std::move(declared)) {
+Settings::Settings(std::vector<Setting> declared, bool quick) : declared_(std::move(declared)), quick_(quick) {
     for (const Setting& setting : declared_) values_[setting.name] = quick ? setting.quick : setting.full;
 }
 
@@ -97,6 +97,23 @@ Settings::Values Settings::values_without_paths() const {
         if (setting.path) values.erase(setting.name);
     }
     return values;
+}
+
+std::vector<std::string> Settings::paths() const {
+    std::vector<std::string> paths;
+    for (const Setting& setting : declared_) {
+        if (setting.path && !text(setting.name).empty()) paths.push_back(text(setting.name));
+    }
+    return paths;
+}
+
+std::vector<std::string> Settings::changed() const {
+    std::vector<std::string> changed;
+    for (const Setting& setting : declared_) {
+        const SettingValue& value = values_.at(setting.name);
+        if (value != (quick_ ? setting.quick : setting.full)) changed.push_back(setting.name + "=" + to_text(value));
+    }
+    return changed;
 }
 
 bool Settings::knows(std::string_view key) const { return values_.contains(key); }

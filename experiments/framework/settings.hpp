@@ -54,9 +54,14 @@ class Settings {
     [[nodiscard]] const Values& values() const { return values_; }
     /// Those that decide the result: all but the paths.
     [[nodiscard]] Values values_without_paths() const;
+    /// The places on this machine that were given, in the order of their settings.
+    [[nodiscard]] std::vector<std::string> paths() const;
+    /// "key=value" of those that are not the mode's defaults.
+    [[nodiscard]] std::vector<std::string> changed() const;
 
   private:
     std::vector<Setting> declared_;
+    bool quick_;
     Values values_;
 };
 

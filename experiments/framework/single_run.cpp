@@ -1,27 +1,56 @@
 #include "experiments/framework/single_run.hpp"
 
+#include <fmt/core.h>
+
+#include <algorithm>
 #include <chrono>
 
 #include "experiments/framework/figures.hpp"
 #include "experiments/framework/files.hpp"
+#include "experiments/framework/machine.hpp"
 #include "experiments/framework/record.hpp"
 #include "experiments/framework/stored_results.hpp"
+#include "softfloat/errors.hpp"
 
 namespace ulp {
 namespace fs = std::filesystem;
 namespace {
 
+/// Draws the figures of a published result; what goes wrong does not touch the result.
+void draw(const fs::path& parent, const std::string& name, Finding& finding) {
+    try {
+        finding.note = draw_figures(parent, name);
+    } catch (const DataError& error) {
+        finding.undrawn = true;
+        finding.note = fmt::format(
+            "the result is complete, but a figure is missing: {}; when that is mended: ulplab draw "
+            "{} --out {}",
+            error.what(), name, parent.string());
+    }
+}
+
 /// The finding that the folder holds; figures that were left out, for want of gnuplot, are drawn now.
 Finding stored_finding(const fs::path& parent, const std::string& name, const RunPolicy& policy) {
     const fs::path place = parent / name;
-    std::string note;
-    if (policy.figures && lacks_drawings(place)) {
-        StagedFolder folder(parent, name);
-        fs::copy(place, folder.path());
-        note = draw_figures(folder.path(), place);
-        folder.publish();
+    Finding finding{read_result(parent, name).claims, read_file(place / "result.json"), {}, true, false};
+    if (policy.figures && lacks_drawings(place) && find_program("gnuplot")) draw(parent, name, finding);
+    return finding;
+}
+
+/// Copies what somebody put beside an earlier result into the folder that takes its place.
+void keep_others_files(const fs::path& earlier, const fs::path& staged) {
+    if (!fs::is_directory(earlier)) return;
+    std::vector<std::string> ours = {"result.json", "data.csv", "manifest.json"};
+    try {
+        for (std::string& name : files_of_figures(earlier)) ours.push_back(std::move(name));
+    } catch (const DataError&) {
+        // Damaged: what its figures were called is not known, so their files stay.
     }
-    return {read_result(parent, name).claims, read_file(place / "result.json"), std::move(note), true};
+    for (const auto& entry : fs::directory_iterator(earlier)) {
+        const std::string name = entry.path().filename().string();
+        const bool own = std::find(ours.begin(), ours.end(), name) != ours.end() || fs::exists(staged / name);
+        if (!own) fs::copy(entry.path(), staged / name, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+    }
 }
 
 }  // namespace
@@ -45,13 +74,12 @@ Finding run_single(const Request& request, const fs::path& parent, const std::st
     experiment.run(context, result);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     write_record(experiment, context, result, seconds.count(), folder.path());
-    std::string note;
-    if (policy.figures) {
-        write_scripts(result, folder.path());
-        note = draw_figures(folder.path(), parent / name);
-    }
+    write_figures(result, folder.path());
+    keep_others_files(parent / name, folder.path());
     folder.publish();
-    return {result.claims(), result_json(experiment, context, result), std::move(note), false};
+    Finding finding{result.claims(), result_json(experiment, context, result), {}, false, false};
+    if (policy.figures) draw(parent, name, finding);
+    return finding;
 }
 
 }  // namespace ulp

@@ -26,9 +26,10 @@ struct RunPolicy {
 
 struct Finding {
     std::vector<Claim> claims;
-    std::string record;  // result.json
-    std::string note;    // about figures that were not drawn
-    bool skipped = false;
+    std::string record;    // result.json
+    std::string note;      // about figures that were not drawn
+    bool skipped = false;  // complete already
+    bool undrawn = false;  // a figure could not be drawn
 };
 
 /// The context of the request, with a function that is told the progress from 0 to 1.
@@ -37,7 +38,8 @@ RunContext context_of(const Request& request, std::function<void(double)> progre
 /// Whether the folder holds a whole result of this very request.
 bool is_complete(const std::filesystem::path& folder, const Request& request);
 
-/// Runs into <parent>/<name>, which appears whole or not at all; `parent` must exist. Throws DataError.
+/// Runs into <parent>/<name>, which appears whole or not at all, and then draws its figures; `parent` must exist. Files
+/// there that are not an earlier result's stay. Throws DataError.
 Finding run_single(const Request& request, const std::filesystem::path& parent, const std::string& name,
                    const RunPolicy& policy, const std::function<void(double)>& progress);
 

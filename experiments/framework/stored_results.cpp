@@ -6,6 +6,7 @@
 
 #include "experiments/framework/experiment.hpp"
 #include "experiments/framework/files.hpp"
+#include "experiments/framework/record.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {
@@ -26,7 +27,7 @@ std::vector<Claim> claims_from(const Json& list) {
 std::vector<StoredFigure> figures_from(const Json& list, const fs::path& folder) {
     std::vector<StoredFigure> figures;
     for (const Json& row : list) {
-        const fs::path svg = folder / (row.at("name").get<std::string>() + ".svg");
+        const fs::path svg = folder / (plain_name(row.at("name")) + ".svg");
         figures.push_back({row.at("name"), row.at("title"), row.at("caption"), row.at("meaning"), row.at("evidence"),
                            fs::exists(svg) ? read_file(svg) : ""});
     }
@@ -37,7 +38,7 @@ StoredResult parse_result(const fs::path& folder) {
     const Json record = Json::parse(read_file(folder / "result.json"));
     const Json manifest = Json::parse(read_file(folder / "manifest.json"));
     StoredResult result;
-    result.experiment = record.at("experiment");
+    result.experiment = plain_name(record.at("experiment"));
     result.title = record.at("title");
     result.question = record.at("question");
     result.chapter = record.at("chapter");
@@ -64,7 +65,12 @@ StoredResult parse_result(const fs::path& folder) {
 StoredResult read_result(const fs::path& out, const std::string& name) {
     const fs::path folder = out / name;
     try {
-        return parse_result(folder);
+        StoredResult result = parse_result(folder);
+        if (has_its_digests(folder)) return result;
+        throw DataError(
+            fmt::format("the files in {} are not those that its manifest names by their SHA-256; run `ulplab "
+                        "run {}` again",
+                        folder.string(), name));
     } catch (const nlohmann::json::exception& error) {
         throw DataError(fmt::format("the record in {} is damaged ({}); run `ulplab run {}` again", folder.string(),
                                     error.what(), name));

@@ -24,7 +24,12 @@ constexpr std::size_t most_cases = 1'000'000;
 }
 
 Json parse(std::string_view description, const std::string& place) {
-    Json grid = Json::parse(description, nullptr, false);
+    constexpr int deepest = 8;  // a list in an object in an object is 3
+    const auto not_deep = [&](int depth, Json::parse_event_t, Json&) {
+        if (depth > deepest) refuse(place, fmt::format("this is nested more than {} deep", deepest));
+        return true;
+    };
+    Json grid = Json::parse(description, not_deep, false);
     if (grid.is_discarded() || !grid.is_object()) refuse(place, "this is not a JSON object; see `ulplab sweep --help`");
     static const std::set<std::string> known = {"experiment", "mode", "seeds", "backends", "settings"};
     for (const auto& [key, value] : grid.items()) {
@@ -43,14 +48,12 @@ std::vector<Json> values_of(const Json& grid, const std::string& key, Json other
     const Json value = grid.contains(key) ? grid[key] : std::move(otherwise);
     std::vector<Json> values = value.is_array() ? value.get<std::vector<Json>>() : std::vector<Json>{value};
     if (values.empty()) refuse(place, fmt::format("the list \"{}\" is empty", key));
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        if (values[i].is_structured() || values[i].is_null()) {
-            refuse(place, fmt::format("\"{}\" must hold numbers or texts, not {}", key, values[i].dump()));
+    std::set<Json> seen;
+    for (const Json& one : values) {
+        if (one.is_structured() || one.is_null()) {
+            refuse(place, fmt::format("\"{}\" must hold numbers or texts, not {}", key, one.dump()));
         }
-        if (std::find(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(i), values[i]) !=
-            values.begin() + static_cast<std::ptrdiff_t>(i)) {
-            refuse(place, fmt::format("\"{}\" holds {} twice", key, values[i].dump()));
-        }
+        if (!seen.insert(one).second) refuse(place, fmt::format("\"{}\" holds {} twice", key, one.dump()));
     }
     return values;
 }
@@ -137,10 +140,11 @@ std::vector<SweepCase> sweep_cases(std::string_view description, const std::stri
     for (const Json& backend : backends) {
         if (!text_of(backend).empty()) make_backend(text_of(backend));  // throws for one that does not exist
     }
+    const std::vector<Json> seeds = values_of(grid, "seeds", 1U, place);
     std::vector<SweepCase> cases;
     for (const Json& backend : backends) {
         for (const Settings& settings : combinations(experiment, !full, lists, place)) {
-            for (const Json& seed : values_of(grid, "seeds", 1U, place)) {
+            for (const Json& seed : seeds) {
                 cases.push_back(make_case({&experiment, seed_of(seed, place), full, text_of(backend), settings}));
                 if (cases.size() > most_cases) refuse(place, "the grid has more than a million cases");
             }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 
 #include "experiments/framework/result.hpp"
@@ -24,8 +25,10 @@ class BinadeHistogram {
     [[nodiscard]] std::int64_t subnormal_in_fp16() const { return subnormal_; }
     /// Nonzero values smaller than 2^exponent.
     [[nodiscard]] std::int64_t below(int exponent) const;
-    /// The exponent of the largest finite value. Meaningful where there is one that is not zero.
-    [[nodiscard]] int largest_exponent() const { return bins_.rbegin()->first; }
+    /// The exponent of the largest finite value; nothing where none is finite and not zero.
+    [[nodiscard]] std::optional<int> largest_exponent() const {
+        return bins_.empty() ? std::nullopt : std::optional(bins_.rbegin()->first);
+    }
 
     /// A share of all values, zeros included.
     [[nodiscard]] double share(std::int64_t count) const {

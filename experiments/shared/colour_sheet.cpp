@@ -20,9 +20,10 @@ Series colour_sheet(std::string name, std::span<const std::uint8_t> pictures, In
 
 void show_as_rows(Figure& figure, Index side) {
     figure.plot = "picture_rows";
-    figure.axes =
-        fmt::format("pixels = {}\npictures = {}\nrows = {}", side,
-                    static_cast<Index>(figure.series.front().points.size()) / (side * side), figure.series.size());
+    figure.variables = {
+        {"pixels", static_cast<double>(side)},
+        {"pictures", static_cast<double>(static_cast<Index>(figure.series.front().points.size()) / (side * side))},
+        {"rows", static_cast<double>(figure.series.size())}};
 }
 
 }  // namespace ulp

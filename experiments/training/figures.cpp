@@ -62,7 +62,7 @@ Figure figure_of_seeds(const Comparison& comparison, std::size_t score, const Sc
         figure.series.push_back(std::move(series));
     }
     figure.plot = "seeds";
-    figure.axes = fmt::format("set ylabel '{}{}'", text.name, text.unit.empty() ? "" : ", " + text.unit);
+    figure.axes = {.y = text.name + (text.unit.empty() ? "" : ", " + text.unit)};
     return figure;
 }
 
@@ -87,7 +87,7 @@ Figure figure_of_losses(const Comparison& comparison, std::size_t window, std::s
             {comparison.arithmetics[a].name, formats::fp64, smoothed(comparison.runs[a], window, mean_of)});
     }
     figure.plot = "losses";
-    figure.axes = std::string("set xlabel 'step'\nset ylabel 'loss'") + (logarithmic ? "\nset logscale y 10" : "");
+    figure.axes = {.x = "step", .y = "loss", .log_base = logarithmic ? 10 : 0};
     return figure;
 }
 
@@ -105,7 +105,7 @@ Figure figure_of_scales(const Comparison& comparison, std::string name, std::str
         figure.series.push_back(std::move(series));
     }
     figure.plot = "scales";
-    figure.axes = "set xlabel 'step'\nset ylabel 'loss scale'";
+    figure.axes = {.x = "step", .y = "loss scale"};
     return figure;
 }
 

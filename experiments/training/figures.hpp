@@ -11,7 +11,7 @@ Figure figure_of_seeds(const Comparison& comparison, std::size_t score, const Sc
 /// Losses: the band of fp32's seeds, and the mean over the seeds of the others, both averaged over `window` steps.
 Figure figure_of_losses(const Comparison& comparison, std::size_t window, std::string name, std::string title,
                         std::string meaning, std::string evidence, bool logarithmic = true);
-/// log2 of the loss scale over the steps of the first seed, of the arithmetics whose scale moves.
+/// The loss scale over the steps of the first seed, of the arithmetics whose scale moves.
 Figure figure_of_scales(const Comparison& comparison, std::string name, std::string title, std::string meaning,
                         std::string evidence);
 

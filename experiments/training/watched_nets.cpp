@@ -117,7 +117,7 @@ std::vector<WatchedNet> train_watched_nets(const RunContext& context, const Watc
     return nets;
 }
 
-int median_exponent(const BinadeHistogram& histogram) {
+std::optional<int> median_exponent(const BinadeHistogram& histogram) {
     const std::int64_t half = (histogram.total() - histogram.zeros()) / 2;
     std::int64_t below = 0;
     for (const auto& [exponent, count] : histogram.bins()) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,8 +38,8 @@ struct WatchedNetOptions {
 std::vector<WatchedNet> train_watched_nets(const RunContext& context, const WatchedNetOptions& options,
                                            ProgressPart part);
 
-/// The exponent that half of the numbers of a histogram lie below (zeros left out). Needs one that is not 0.
-int median_exponent(const BinadeHistogram& histogram);
+/// The exponent that half of the finite numbers of a histogram lie below (zeros left out), where there is one.
+std::optional<int> median_exponent(const BinadeHistogram& histogram);
 
 /// A gradient histogram made after the published one of a detection net: `count` numbers, of which 66.8% are 0, and of
 /// the others as many lie below what fp16 holds as the source's 31% and 5.3% say.

@@ -119,6 +119,8 @@ TEST_CASE("a net trains on the real MNIST files, and the result does not depend 
     CHECK(digests[0] == digests[1]);
 }
 
+const std::vector<std::string> no_gnuplot = {"PATH=/nonexistent"};
+
 TEST_CASE("a damaged record is named") {
     const test::TemporaryFolder out;
     fs::create_directory(out / "overflow");
@@ -156,12 +158,111 @@ TEST_CASE("an experiment leaves a whole record, its figures and a report") {
 
 TEST_CASE("a claim that failed is told by the exit code") {
     const test::TemporaryFolder out;
-    REQUIRE(ulplab({"run", "swamping", "--set", "samples=100", "--out", out.path().string()}).exit_code == 0);
+    const Finished run = ulplab(
+        {"run", "swamping", "--set", "samples=100", "--set", "control=wide", "--out", out.path().string()}, no_gnuplot);
+    CHECK(run.exit_code == 1);
+    CHECK(run.output.find("made for the experiment's own settings; here ") !=
+          std::string::npos);
+    CHECK(ulplab({"claims", "--out", out.path().string()}).exit_code == 1);
+}
+
+TEST_CASE("a record that was changed after its run is refused, and computed again by run") {
+    const test::TemporaryFolder out;
+    const auto run = [&] {
+        return ulplab({"run", "swamping", "--set", "samples=100", "--out", out.path().string()}, no_gnuplot);
+    };
+    REQUIRE(run().exit_code == 0);
     std::string record = read_file(out / "swamping/result.json");
     const std::string verdict = "\"verdict\": \"reproduced\"";
-    record.replace(record.find(verdict), verdict.size(), "\"verdict\": \"failed\"");
+    record.replace(record.find(verdict), verdict.size(), "\"verdict\": \"refuted\"");
     write_file(out / "swamping/result.json", record);
-    CHECK(ulplab({"claims", "--out", out.path().string()}).exit_code == 1);
+    for (const char* command : {"claims", "report", "draw"}) {
+        check_refused({command, "--out", out.path().string()}, 3, "are not those that its manifest names");
+    }
+    for (const char* manifest : {"[]", "1", "null", "{\"results\": 3}", "", "a folder"}) {
+        INFO(manifest);
+        fs::remove_all(out / "swamping/manifest.json");
+        if (manifest == std::string("a folder")) {
+            fs::create_directory(out / "swamping/manifest.json");
+        } else {
+            write_file(out / "swamping/manifest.json", manifest);
+        }
+        const Finished again = run();
+        CHECK(again.exit_code == 0);
+        CHECK(again.output.find("complete already") == std::string::npos);
+    }
+    CHECK(run().output.find("complete already") != std::string::npos);
+}
+
+TEST_CASE("a result is safe from gnuplot, and drawn when gnuplot works") {
+    const test::TemporaryFolder out;
+    fs::create_directory(out / "bin");
+    write_file(out / "bin/gnuplot", "#!/bin/sh\necho no fonts\nexit 1\n");
+    fs::permissions(out / "bin/gnuplot", fs::perms::owner_all);
+    const std::vector<std::string> arguments = {"run",         "swamping", "--set",
+                                                "samples=100", "--out",    out.path().string()};
+    const Finished run = ulplab(arguments, {"PATH=" + (out / "bin").string()});
+    CHECK(run.exit_code == 3);
+    CHECK(run.output.find("no fonts") != std::string::npos);
+    CHECK(run.output.find("ulplab draw swamping --out") != std::string::npos);
+    CHECK(ulplab({"claims", "--out", out.path().string()}).exit_code == 0);
+    check_refused({"draw", "overflow", "--out", out.path().string()}, 3, "overflow");
+    if (run_program({"sh", "-c", "command -v gnuplot"}).exit_code != 0) return;
+    // A script that somebody put there is neither run nor touched by drawing, and survives another run.
+    const std::string evil = "system('touch " + (out / "ran").string() + "')\n";
+    write_file(out / "swamping/evil.gp", evil);
+    write_file(out / "swamping/block.gp", evil);
+    CHECK(ulplab({"draw", "--out", out.path().string()}).exit_code == 0);
+    CHECK(fs::exists(out / "swamping/block.svg"));
+    CHECK(read_file(out / "swamping/block.gp") != evil);
+    CHECK(ulplab({"run", "swamping", "--seed", "2", "--out", out.path().string()}).exit_code == 0);
+    CHECK(read_file(out / "swamping/evil.gp") == evil);
+    CHECK_FALSE(fs::exists(out / "ran"));
+}
+
+TEST_CASE("another file under the same path is another request") {
+    const test::TemporaryFolder out;
+    const fs::path text = out / "text";
+    const auto skipped = [&](const std::string& content) {
+        write_file(text, content);
+        const Finished run = ulplab({"run", "char_lstm", "--set", "text=" + text.string(), "--set", "steps=2", "--set",
+                                     "seeds=1", "--out", out.path().string()},
+                                    no_gnuplot);
+        INFO(run.output);
+        REQUIRE(run.exit_code <= 1);  // two steps do not train
+        return run.output.find("complete already") != std::string::npos;
+    };
+    std::string story;
+    for (int i = 0; i < 400; ++i) story += "the cat sat on the mat " + std::to_string(i * i) + " ";
+    CHECK_FALSE(skipped(story));
+    CHECK(skipped(story));
+    CHECK_FALSE(skipped(story + "."));
+}
+
+TEST_CASE("output that cannot be written is told") {
+    for (const char* command : {"list", "models --format json", "show 1", "formats"}) {
+        INFO(command);
+        const Finished run =
+            run_program({"sh", "-c", std::string(ULPLAB_PROGRAM) + " " + command + " 2>&1 >/dev/full"});
+        CHECK(run.exit_code == 3);
+        CHECK(run.output.find("could not be written to the standard output") != std::string::npos);
+    }
+    CHECK(run_program({"sh", "-c", std::string(ULPLAB_PROGRAM) + " testfloat f16_add <&-"}).exit_code == 3);
+}
+
+TEST_CASE("settings under which nothing can be said are told, not crashed on") {
+    const test::TemporaryFolder out;
+    const Finished diverged = ulplab({"run", "gradient_histogram", "--set", "learning_rate=1", "--set", "steps=8",
+                                      "--set", "hidden=16", "--set", "net_steps=8", "--out", out.path().string()},
+                                     no_gnuplot);
+    INFO(diverged.output);
+    CHECK(diverged.exit_code <= 1);
+    const Finished one_seed =
+        ulplab({"run", "wavenet", "--set", "seeds=1", "--set", "steps=2", "--out", out.path().string()}, no_gnuplot);
+    CHECK(one_seed.output.find("quoted only  wavenet.curves_overlap") != std::string::npos);
+    std::string deep(100000, '[');
+    write_file(out / "deep.json", deep);
+    check_refused({"sweep", (out / "deep.json").string()}, 3, "nested more than");
 }
 
 TEST_CASE("without gnuplot the data and the templates stay, with the command to draw them") {

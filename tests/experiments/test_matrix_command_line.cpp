@@ -277,7 +277,8 @@ TEST_CASE("explain shows every kind of unit that models lists") {
     check_ends(explained("sm_90:mma.fp16.fp32", "1", "1", {"--a-scales", "1"}), 2, "has no scales");
     check_ends(explained("gfx908:mfma.fp16.fp32", "1,2", "3,4"), 0, "added in pairs");
     check_ends(explained("gfx942:mfma.fp16.fp32", "1,2", "3,4"), 0, "c aligned to their sum");
-    check_ends(explained("sm_90:mma.fp64.fp64", "1,0x1p-53,0.1", "1,1,0", {"--round"}), 0, "result 3FF0000000000000 (1)");
+    check_ends(explained("sm_90:mma.fp64.fp64", "1,0x1p-53,0.1", "1,1,0", {"--round"}), 0,
+               "result 3FF0000000000000 (1)");
     check_ends(explained("sm_90:mma.fp64.fp64", "#7FF4000000000001", "1"), 0, "result 7FFC000000000001");
     check_ends(explained("x86:vdpbf16ps.bf16.fp32", "1,2", "3,4"), 0, "k1   fma(2, 4, 0) = 41000000 (8)");
     check_ends(explained("sm_80:mma.s8.s32", "128", "1"), 2, "a[0]: '128' is not a whole number from -128 to 127");

@@ -115,6 +115,21 @@ TEST_CASE("the report escapes text and shows what was not drawn") {
     CHECK(page.find("src=\"http") == std::string::npos);
 }
 
+TEST_CASE("the report takes nothing from a record for more than text") {
+    StoredResult result;
+    result.experiment = "sample";
+    result.title = "{{register}}";
+    result.version = result.mode = result.finished = result.digest = "<i>";
+    result.figures = {{"a", "A", "", "", "", "<svg viewBox=\"0 0 9 6\"><script>x()</script></svg>"},
+                      {"b", "B", "", "", "", "<svg viewBox=\"0 0 9 6\"></svg><form>"}};
+    const std::string page = report_html({result});
+    CHECK(page.find("<h3>{{register}}</h3>") != std::string::npos);
+    CHECK(page.find("<i>") == std::string::npos);
+    CHECK(page.find("<script") == std::string::npos);
+    CHECK(page.find("<form") == std::string::npos);
+    CHECK(page.find("Content-Security-Policy") != std::string::npos);
+}
+
 TEST_CASE("the report has the chapters' texts and a register of all claims by document") {
     StoredResult first;
     first.experiment = "first";

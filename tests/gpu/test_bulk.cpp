@@ -10,7 +10,7 @@ using namespace ulp::gpu;
 
 namespace {
 
-/// A device with a fault: it lacks one fraction bit.
+/// A device with a fault: the last bit of one element is wrong.
 class FaultyDevice final : public Executor {
   public:
     [[nodiscard]] const DeviceInfo& info() const override { return good_->info(); }

@@ -16,14 +16,14 @@ namespace ulp::sweep {
 namespace {
 
 constexpr const char* usage =
-    "  --shard i/n    the part i of n, 0 <= i < n <= 4096\n"
+    "  --shard i/n    the part i of n, 1 <= i <= n <= 4096\n"
     "  --state FILE   remember the chunks done: the same command resumes after an interruption\n"
     "  --only TEXT    only the task of this name, or all whose names contain TEXT\n"
     "  --list         the tasks\n"
     "  --help         this\n";
 
 struct Options {
-    int shard = 0;
+    int shard = 1;
     int shards = 1;
     std::string state;
     std::string only;
@@ -51,8 +51,8 @@ Options parse(const std::vector<std::string>& arguments) {
         std::istringstream text(value);
         text >> options.shard >> slash >> options.shards;
         const bool whole = !text.fail() && (text >> std::ws).eof() && slash == '/';
-        if (!whole || options.shard < 0 || options.shard >= options.shards || options.shards > chunks_in_task) {
-            throw UsageError("--shard takes i/n with 0 <= i < n <= 4096, not '" + value + "'");
+        if (!whole || options.shard < 1 || options.shard > options.shards || options.shards > chunks_in_task) {
+            throw UsageError("--shard takes i/n with 1 <= i <= n <= 4096, not '" + value + "'");
         }
     }
     return options;
@@ -90,8 +90,9 @@ std::uint64_t run(const Task& task, const Options& options, State& state) {
     Difference total;
     int done = 0;
     int resumed = 0;
-    const int chunks = (chunks_in_task - options.shard + options.shards - 1) / options.shards;
-    for (int chunk = options.shard; chunk < chunks_in_task; chunk += options.shards) {
+    const int first = options.shard - 1;
+    const int chunks = (chunks_in_task - first + options.shards - 1) / options.shards;
+    for (int chunk = first; chunk < chunks_in_task; chunk += options.shards) {
         const std::string name = task.name + " " + std::to_string(chunk);
         if (state.has(name)) {
             ++resumed;

@@ -1,7 +1,7 @@
 // Long exhaustive checks as programs: tasks cut into chunks, for several machines, with progress, resumable.
 //
 //     sweep_pairs                        all of it, on all threads
-//     sweep_pairs --shard 2/8            the third of eight parts, for eight machines
+//     sweep_pairs --shard 2/8            the second of eight parts, for eight machines
 //     sweep_pairs --state FILE           remember what is done: the same command resumes after an interruption
 //     sweep_pairs --only "bf16 add"      the task of this name, or all whose names contain it
 //     sweep_pairs --list                 the tasks

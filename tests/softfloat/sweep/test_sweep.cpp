@@ -72,8 +72,9 @@ TEST_CASE("a sweep runs its shard, resumes from its state, does wrong chunks aga
     CHECK(runs == 4);
     CHECK(run_tasks({"--only", "goo", "--shard", "1/1024"}, runs) == 0);
     CHECK(runs == 12);
-    CHECK(run_tasks({"--shard", "7/4096"}, runs) == 4);
-    CHECK(run_tasks({"--shard", "8/8"}, runs) == 2);
+    CHECK(run_tasks({"--shard", "8/4096"}, runs) == 4);
+    CHECK(run_tasks({"--shard", "9/8"}, runs) == 2);
+    CHECK(run_tasks({"--shard", "0/8"}, runs) == 2);
     CHECK(run_tasks({"--shard"}, runs) == 2);
     CHECK(run_tasks({"--only", "none"}, runs) == 2);
     CHECK(run_tasks({"--stat", "x"}, runs) == 2);
@@ -82,9 +83,9 @@ TEST_CASE("a sweep runs its shard, resumes from its state, does wrong chunks aga
     std::filesystem::remove(state);
     const std::string file = state.string();
     runs = 0;
-    CHECK(run_tasks({"--shard", "7/1024", "--state", file.c_str()}, runs) == 4);
+    CHECK(run_tasks({"--shard", "8/1024", "--state", file.c_str()}, runs) == 4);
     CHECK(runs == 12);
-    CHECK(run_tasks({"--shard", "7/1024", "--state", file.c_str()}, runs) == 4);
+    CHECK(run_tasks({"--shard", "8/1024", "--state", file.c_str()}, runs) == 4);
     CHECK(runs == 13);
     std::filesystem::remove(state);
 }
