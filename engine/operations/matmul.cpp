@@ -26,6 +26,12 @@ void matmul_into(BasicTape<Real>& tape, const ProductTypes& types, ProductPurpos
     tape.note_workspace(scaled_matmul<Real>(tape.engine(), tape.run(), types, purpose, a, b, d));
 }
 
+/// A tensor's numbers as rows x cols, for ProductTerms.
+template <class Real>
+BasicMatrixView<const Real> view_of(const BasicTensor<Real>& tensor, Index rows, Index cols) {
+    return {tensor.data(), rows, cols};
+}
+
 }  // namespace
 
 template <class Real>
@@ -47,23 +53,28 @@ BasicVar<Real> linear(BasicVar<Real> x, BasicVar<Real> weight, BasicVar<Real> bi
                       Operand(weight.value(), types.b_input).matrix(out, in).transposed(), {y.data(), rows, out});
     add_bias(y, bias.value(), precision);
 
-    return op.finish(std::move(y), [=, label = op.label()](const BasicTensor<Real>& dy, const BasicTensor<Real>&) {
-        const Operand<Real> gradient(dy, types.input);
-        if (tape->needs_gradient(x)) {
-            auto dx = BasicTensor<Real>::unset(x.shape());
-            matmul_into<Real>(*tape, types, {label, "input gradient", Gradient::a}, gradient.matrix(rows, out),
-                              Operand(weight.value(), types.b_input).matrix(out, in), {dx.data(), rows, in});
-            tape->accumulate(x, std::move(dx));
-        }
-        if (tape->needs_gradient(weight)) {
-            auto dw = BasicTensor<Real>::unset(weight.shape());
-            matmul_into<Real>(*tape, types, {label, "weight gradient", Gradient::a},
-                              gradient.matrix(rows, out).transposed(),
-                              Operand(x.value(), types.b_input).matrix(rows, in), {dw.data(), out, in});
-            tape->accumulate(weight, std::move(dw));
-        }
-        if (tape->needs_gradient(bias)) tape->accumulate(bias, column_sums(dy, out, precision.compute));
-    });
+    return op.finish(
+        std::move(y),
+        [=, label = op.label()](const BasicTensor<Real>& dy, const BasicTensor<Real>&) {
+            const Operand<Real> gradient(dy, types.input);
+            if (tape->needs_gradient(x)) {
+                auto dx = BasicTensor<Real>::unset(x.shape());
+                matmul_into<Real>(*tape, types, {label, "input gradient", Gradient::a}, gradient.matrix(rows, out),
+                                  Operand(weight.value(), types.b_input).matrix(out, in), {dx.data(), rows, in});
+                tape->accumulate(x, std::move(dx),
+                                 ProductTerms<Real>{view_of(dy, rows, out), view_of(weight.value(), out, in)});
+            }
+            if (tape->needs_gradient(weight)) {
+                auto dw = BasicTensor<Real>::unset(weight.shape());
+                matmul_into<Real>(*tape, types, {label, "weight gradient", Gradient::a},
+                                  gradient.matrix(rows, out).transposed(),
+                                  Operand(x.value(), types.b_input).matrix(rows, in), {dw.data(), out, in});
+                tape->accumulate(weight, std::move(dw),
+                                 ProductTerms<Real>{view_of(dy, rows, out).transposed(), view_of(x.value(), rows, in)});
+            }
+            if (tape->needs_gradient(bias)) tape->accumulate(bias, column_sums(dy, out, precision.compute));
+        },
+        ProductTerms<Real>{view_of(x.value(), rows, in), view_of(weight.value(), out, in).transposed()});
 }
 
 namespace {
@@ -113,36 +124,41 @@ BasicVar<Real> matmul(BasicVar<Real> a, BasicVar<Real> b, bool transpose_b) {
     }
     y.set_format(types.accumulator);
     y.round_to_format(op.precision().compute);
-    return op.finish(std::move(y), [=, label = op.label()](const BasicTensor<Real>& dy, const BasicTensor<Real>&) {
-        if (tape->needs_gradient(a)) {
-            const Operand<Real> g(dy, types.input);
-            const Operand<Real> w(b.value(), types.b_input);
-            BasicTensor<Real> da(a.shape());
-            for (Index i = 0; i < s.count; ++i) {
-                matmul_into<Real>(*tape, types, {label, "input gradient", Gradient::a}, d_of(g, i),
-                                  b_of(w, i).transposed(), {da.data() + i * s.m * s.k, s.m, s.k});
-            }
-            tape->accumulate(a, std::move(da));
-        }
-        if (tape->needs_gradient(b)) {
-            // Each on the grid of the side that it is on: dy^T a, or a^T dy.
-            const Operand<Real> g(dy, transpose_b ? types.input : types.b_input);
-            const Operand<Real> x(a.value(), transpose_b ? types.b_input : types.input);
-            BasicTensor<Real> db(b.shape());
-            for (Index i = 0; i < s.count; ++i) {
-                // a^T dy is k x n; stored transposed it is dy^T a.
-                Real* to = db.data() + i * s.k * s.n;
-                if (transpose_b) {
-                    matmul_into<Real>(*tape, types, {label, "weight gradient", Gradient::a}, d_of(g, i).transposed(),
-                                      a_of(x, i), {to, s.n, s.k});
-                } else {
-                    matmul_into<Real>(*tape, types, {label, "weight gradient", Gradient::b}, a_of(x, i).transposed(),
-                                      d_of(g, i), {to, s.k, s.n});
+    return op.finish(
+        std::move(y),
+        [=, label = op.label()](const BasicTensor<Real>& dy, const BasicTensor<Real>&) {
+            if (tape->needs_gradient(a)) {
+                const Operand<Real> g(dy, types.input);
+                const Operand<Real> w(b.value(), types.b_input);
+                BasicTensor<Real> da(a.shape());
+                for (Index i = 0; i < s.count; ++i) {
+                    matmul_into<Real>(*tape, types, {label, "input gradient", Gradient::a}, d_of(g, i),
+                                      b_of(w, i).transposed(), {da.data() + i * s.m * s.k, s.m, s.k});
                 }
+                tape->accumulate(a, std::move(da));
             }
-            tape->accumulate(b, std::move(db));
-        }
-    });
+            if (tape->needs_gradient(b)) {
+                // Each on the grid of the side that it is on: dy^T a, or a^T dy.
+                const Operand<Real> g(dy, transpose_b ? types.input : types.b_input);
+                const Operand<Real> x(a.value(), transpose_b ? types.b_input : types.input);
+                BasicTensor<Real> db(b.shape());
+                for (Index i = 0; i < s.count; ++i) {
+                    // a^T dy is k x n; stored transposed it is dy^T a.
+                    Real* to = db.data() + i * s.k * s.n;
+                    if (transpose_b) {
+                        matmul_into<Real>(*tape, types, {label, "weight gradient", Gradient::a},
+                                          d_of(g, i).transposed(), a_of(x, i), {to, s.n, s.k});
+                    } else {
+                        matmul_into<Real>(*tape, types, {label, "weight gradient", Gradient::b},
+                                          a_of(x, i).transposed(), d_of(g, i), {to, s.k, s.n});
+                    }
+                }
+                tape->accumulate(b, std::move(db));
+            }
+        },
+        ProductTerms<Real>{view_of(a.value(), s.m, s.k),
+                           transpose_b ? view_of(b.value(), s.n, s.k).transposed() : view_of(b.value(), s.k, s.n),
+                           s.m * s.k, s.k * s.n});
 }
 
 #define ULP_INSTANTIATE(Real)                                                       \

@@ -34,10 +34,10 @@ BasicOperation<Real>::BasicOperation(std::string_view name, std::vector<BasicVar
 }
 
 template <class Real>
-BasicVar<Real> BasicOperation<Real>::finish(BasicTensor<Real> result,
-                                            typename BasicTape<Real>::Backward backward) const {
+BasicVar<Real> BasicOperation<Real>::finish(BasicTensor<Real> result, typename BasicTape<Real>::Backward backward,
+                                            const typename BasicTape<Real>::Terms& terms) const {
     result.set_format(precision_.compute.format);
-    tape_->store(label_, {"forward"}, result, fused_ ? precision_.compute.format : precision_.output, inputs_);
+    tape_->store(label_, {"forward"}, result, fused_ ? precision_.compute.format : precision_.output, inputs_, terms);
     bool needs_gradient = false;
     for (const BasicVar<Real>& input : inputs_) needs_gradient = needs_gradient || tape_->needs_gradient(input);
     if (fused_) {

@@ -40,7 +40,9 @@ class BasicOperation {
     [[nodiscard]] const std::string& label() const { return label_; }
 
     /// Puts the result on the tape, rounded to the output format (its entries lie on the compute format's grid).
-    BasicVar<Real> finish(BasicTensor<Real> result, typename BasicTape<Real>::Backward backward) const;
+    /// `terms`, where it is a product of matrices: what the search for the first infinity shows of it.
+    BasicVar<Real> finish(BasicTensor<Real> result, typename BasicTape<Real>::Backward backward,
+                          const typename BasicTape<Real>::Terms& terms = std::nullopt) const;
 
   private:
     std::string name_;

@@ -9,6 +9,7 @@
 
 #include "engine/rounding/rounder.hpp"
 #include "engine/tensor/rounded_sums.hpp"
+#include "engine/watching/exponent_counts.hpp"
 #include "softfloat/format_names.hpp"
 
 namespace ulp {
@@ -30,6 +31,8 @@ BasicVar<Real> BasicTape<Real>::push(std::string_view op, BasicTensor<Real> valu
     const FloatFormat format = value.format();
     nodes_.push_back(
         {std::move(value), {}, std::move(backward), std::move(label), needs_gradient, leaf, false, format});
+    nodes_.back().inputs = std::move(pending_);
+    pending_.clear();
     if (!leaf) show(TensorRole::activation, nodes_.back(), nodes_.back().value);
     return {this, nodes_.size() - 1};
 }
@@ -57,6 +60,11 @@ BasicVar<Real> BasicTape<Real>::stored(BasicVar<Real> x) {
 }
 
 namespace {
+
+template <class Real>
+bool all_finite(const BasicTensor<Real>& tensor) {
+    return tally_of(std::span<const Real>(tensor.values())).finite == tensor.size();
+}
 
 /// Throws std::invalid_argument, naming the place, unless every number of the parameter lies on its format's grid.
 template <class Real>
@@ -95,8 +103,10 @@ BasicVar<Real> BasicTape<Real>::parameter(BasicParameter<Real>& parameter) {
             const std::optional<StateFormat>& sums = engine_->recipe.state.gradient;
             if (sums && !sums->scaled) parameter.gradient.round_to_format(engine_->recipe.stored(sums->format));
         } else {
+            const bool finite = searches() && all_finite(parameter.gradient) && all_finite(gradient);
             add_rounded(std::span<const Real>(gradient.values()), engine_->recipe.stored(parameter.gradient.format()),
                         parameter.gradient.data());
+            search_sum(parameter.name, parameter.gradient, finite);
         }
     };
     parameters_.emplace(&parameter, id);
@@ -104,11 +114,11 @@ BasicVar<Real> BasicTape<Real>::parameter(BasicParameter<Real>& parameter) {
 }
 
 template <class Real>
-void BasicTape<Real>::store_gradient(const Node& node, BasicTensor<Real>& gradient) {
+void BasicTape<Real>::store_gradient(const Node& node, BasicTensor<Real>& gradient, const Terms& terms) {
     const ComputeFormat format = engine_->recipe.stored(node.value.format());
     if (run_->observers.watch != nullptr) {
         store(nodes_[running_].label, {"backward, gradient of ", node.label}, gradient, format.format,
-              {{this, running_}});
+              {{this, running_}}, terms);
     } else {
         gradient.round_to_format(format);
     }
@@ -128,10 +138,10 @@ void BasicTape<Real>::drop_gradient(Node& node) {
 }
 
 template <class Real>
-void BasicTape<Real>::accumulate(BasicVar<Real> input, BasicTensor<Real> gradient) {
+void BasicTape<Real>::accumulate(BasicVar<Real> input, BasicTensor<Real> gradient, const Terms& terms) {
     Node& node = nodes_[input.id];
     if (!node.needs_gradient) return;
-    store_gradient(node, gradient);
+    store_gradient(node, gradient, terms);
     add_gradient(node, std::move(gradient));
 }
 
@@ -149,8 +159,10 @@ void BasicTape<Real>::add_gradient(Node& node, BasicTensor<Real> gradient) {
         node.gradient = std::move(gradient);
         count_gradient(node.gradient);
     } else {
+        const bool finite = searches() && all_finite(node.gradient) && all_finite(gradient);
         add_rounded(std::span<const Real>(gradient.values()), engine_->recipe.stored(node.value.format()),
                     node.gradient.data());
+        search_sum(node.label, node.gradient, finite);
     }
 }
 
@@ -169,11 +181,13 @@ void BasicTape<Real>::pass_on_part(BasicVar<Real> input, BasicTensor<Real> gradi
     const Index part = gradient.dim(dimension) * inner;
     const Index whole = node.value.dim(dimension) * inner;
     if (part == 0) return;
+    const bool finite = searches() && all_finite(node.gradient) && all_finite(gradient);
     for (Index outer = 0; outer < gradient.size() / part; ++outer) {
         const auto from =
             gradient.values().subspan(static_cast<std::size_t>(outer * part), static_cast<std::size_t>(part));
         add_rounded(std::span<const Real>(from), format, node.gradient.data() + outer * whole + start * inner);
     }
+    search_sum(node.label, node.gradient, finite);
 }
 
 template <class Real>
@@ -208,38 +222,14 @@ const BasicTensor<Real>& BasicTape<Real>::gradient(BasicVar<Real> var) const {
 
 template <class Real>
 void BasicTape<Real>::store(const std::string& label, const Pass& pass, BasicTensor<Real>& result,
-                            const FloatFormat& format, const std::vector<BasicVar<Real>>& operands) const {
+                            const FloatFormat& format, const std::vector<BasicVar<Real>>& operands,
+                            const Terms& terms) {
     Watch* watch = run_->observers.watch;
     const ComputeFormat target = engine_->recipe.stored(format);
     if (watch == nullptr) return result.round_to_format(target);
-    const bool all_finite = watch->store(label, pass, result, target);
-    if (!all_finite && watch->find_nonfinite && !watch->first_nonfinite) {
-        search(label, pass, result, operands);
-    }
-}
-
-template <class Real>
-void BasicTape<Real>::search(const std::string& label, const Pass& pass, const BasicTensor<Real>& result,
-                             const std::vector<BasicVar<Real>>& operands) const {
-    Index bad = 0;
-    while (bad < result.size() && std::isfinite(result[bad])) ++bad;
-    if (bad == result.size()) return;
-    NonFinite found{label, std::string(pass.name).append(pass.of), run_->step,
-                    bad,   static_cast<float>(result[bad]),        result.format(),
-                    {}};
-    for (const BasicVar<Real>& var : operands) {
-        const Node& node = nodes_[var.id];
-        // Backward, what is turned into gradients of inputs is the gradient of the result.
-        const BasicTensor<Real>& tensor = pass.of.empty() ? node.value : node.gradient;
-        SuspectOperand operand{node.label, tensor.shape(), std::nullopt, 0, 0};
-        for (const Real x : tensor.values()) {
-            operand.not_finite += std::isfinite(x) ? 0 : 1;
-            operand.largest = std::max(operand.largest, static_cast<float>(std::abs(x)));
-        }
-        if (tensor.shape() == result.shape()) operand.value = static_cast<float>(tensor[bad]);
-        found.operands.push_back(std::move(operand));
-    }
-    run_->observers.watch->first_nonfinite = std::move(found);
+    if (pass.of.empty()) pending_ = operands;
+    const bool finite = watch->store(label, pass, result, target);
+    if (!finite && watch->searches()) search(label, pass, result, operands, terms);
 }
 
 template <class Real>

@@ -12,6 +12,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -42,9 +43,20 @@ struct BasicVar {
 };
 using Var = BasicVar<float>;
 
+/// How each element of a result is a sum of products, for the search: element e of matrix e / (m n) is the sum over k
+/// of a(i, k) b(k, j), with the matrices of a batch a_step and b_step numbers apart.
+template <class Real>
+struct ProductTerms {
+    BasicMatrixView<const Real> a;  // m x k
+    BasicMatrixView<const Real> b;  // k x n
+    Index a_step = 0;
+    Index b_step = 0;
+};
+
 template <class Real>
 class BasicTape {
   public:
+    using Terms = std::optional<ProductTerms<Real>>;
     /// Receives the gradient of the operation's result, in the result's format, and the result.
     using Backward = std::function<void(const BasicTensor<Real>& gradient, const BasicTensor<Real>& result)>;
 
@@ -76,7 +88,7 @@ class BasicTape {
     /// Gradients of `root`, which must hold one number, times `seed`.
     void backward(BasicVar<Real> root, Real seed = 1);
     /// Adds to the gradient of an input: called by operations during backward(). Rounds to the input's format.
-    void accumulate(BasicVar<Real> input, BasicTensor<Real> gradient);
+    void accumulate(BasicVar<Real> input, BasicTensor<Real> gradient, const Terms& terms = std::nullopt);
     /// The same for an operation that moves numbers: `gradient` is its own, in the shape of the input. Where both have
     /// one format nothing is rounded, and nothing counted again.
     void pass_on(BasicVar<Real> input, BasicTensor<Real> gradient);
@@ -93,7 +105,7 @@ class BasicTape {
 
     /// Rounds a result into its format under the eyes of the run's watch.
     void store(const std::string& label, const Pass& pass, BasicTensor<Real>& result, const FloatFormat& format,
-               const std::vector<BasicVar<Real>>& operands) const;
+               const std::vector<BasicVar<Real>>& operands, const Terms& terms = std::nullopt);
     /// What the values on the tape take (parameters left out; inner values of fused chains are held, but not stored).
     [[nodiscard]] ByteCount activation_bytes() const;
     /// The most that gradients of values took at once during backward().
@@ -141,13 +153,26 @@ class BasicTape {
         bool leaf;
         bool parameter;
         FloatFormat stored_format;
-        std::size_t stored_as = none;  // the node that holds the value in its storage format, once there is one
+        std::size_t stored_as = none;          // the node that holds the value in its storage format, once there is one
+        std::vector<BasicVar<Real>> inputs{};  // of an operation that was stored under the eyes of a watch
     };
     static constexpr std::size_t none = ~std::size_t{0};
+    /// A tensor that an operation read.
+    struct Read {
+        const Node* node;
+        const BasicTensor<Real>* tensor;
+        bool given;  // as a value; else a gradient
+    };
 
+    // In search.cpp.
     void search(const std::string& label, const Pass& pass, const BasicTensor<Real>& result,
-                const std::vector<BasicVar<Real>>& operands) const;
-    void store_gradient(const Node& node, BasicTensor<Real>& gradient);
+                const std::vector<BasicVar<Real>>& operands, const Terms& terms);
+    void report_given(const std::vector<Read>& reads);
+    void search_sum(const std::string& label, const BasicTensor<Real>& sum, bool parts_are_finite);
+    [[nodiscard]] bool searches() const {
+        return run_->observers.watch != nullptr && run_->observers.watch->searches();
+    }
+    void store_gradient(const Node& node, BasicTensor<Real>& gradient, const Terms& terms = std::nullopt);
     void add_gradient(Node& node, BasicTensor<Real> gradient);
     void count_gradient(const BasicTensor<Real>& gradient);
     void drop_gradient(Node& node);
@@ -160,7 +185,8 @@ class BasicTape {
     std::unordered_map<const BasicParameter<Real>*, std::size_t> parameters_;
     std::unordered_map<std::string, int> labels_;
     std::string scope_;
-    std::size_t running_ = 0;  // the node whose backward function runs
+    std::size_t running_ = 0;              // the node whose backward function runs
+    std::vector<BasicVar<Real>> pending_;  // inputs of the operation that is to be pushed next
     ByteCount gradients_, most_gradients_, most_workspace_;
 };
 using Tape = BasicTape<float>;

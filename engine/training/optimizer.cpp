@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <stdexcept>
 
 #include "engine/tensor/random.hpp"
 #include "engine/training/optimizer_rules.hpp"
 #include "engine/training/update.hpp"
+#include "engine/watching/exponent_counts.hpp"
 #include "softfloat/format_names.hpp"
 
 namespace ulp {
@@ -75,6 +77,31 @@ BasicOptimizer<Real>::BasicOptimizer(BasicModel<Real>& model, OptimizerOptions o
     require_rounding();
 }
 
+namespace {
+
+template <class Real>
+bool all_finite(const BasicTensor<Real>& tensor) {
+    return tally_of(std::span<const Real>(tensor.values())).finite == tensor.size();
+}
+
+}  // namespace
+
+/// Reports the first infinity or NaN of what finite numbers gave.
+template <class Real>
+void BasicOptimizer<Real>::search(const std::string& label, const char* pass, const BasicTensor<Real>& made) {
+    for (Index i = 0; i < made.size(); ++i) {
+        if (std::isfinite(made[i])) continue;
+        return on_nonfinite({.label = label,
+                             .pass = pass,
+                             .step = 0,
+                             .element = i,
+                             .shape = made.shape(),
+                             .value = static_cast<float>(made[i]),
+                             .format = made.format(),
+                             .operands = {}});
+    }
+}
+
 template <class Real>
 void BasicOptimizer<Real>::require_rounding() const {
     if (rounding() != UpdateRounding::stochastic) return;
@@ -97,6 +124,7 @@ void BasicOptimizer<Real>::collect_gradients() {
         if (gradient.empty()) continue;
         if (recipe.state.gradient) keep_in(*recipe.state.gradient, recipe.rounding, gradient);
         gradient.round_to_format(recipe.stored(recipe.update));
+        if (on_nonfinite && all_finite(parameter.gradient)) search(parameter.name, "unscale", gradient);
     }
 }
 
@@ -150,6 +178,8 @@ void BasicOptimizer<Real>::step() {
         if (gradient.empty()) continue;
         update_parameter(parameter, gradient);
         parameter.publish(model_->recipe().rounding);
+        if (on_nonfinite && all_finite(parameter.updated()))
+            search(parameter.name, "update, rounded into the model", parameter.value);
     }
     skip();
 }
@@ -210,8 +240,18 @@ void BasicOptimizer<Real>::update_parameter(BasicParameter<Real>& parameter, con
                                     .compensation = compensation,
                                     .gradient = gradient.values(),
                                     .weights = weights.values(),
-                                    .search = false};
-    update(all, counts_);
+                                    .search = static_cast<bool>(on_nonfinite)};
+    if (const std::optional<BadUpdate> bad = update(all, counts_)) {
+        on_nonfinite({.label = parameter.name,
+                      .pass = "update",
+                      .step = 0,
+                      .element = bad->element,
+                      .shape = weights.shape(),
+                      .value = bad->value,
+                      .format = recipe.update,
+                      .operands = {},
+                      .numbers = bad->numbers});
+    }
     for (const std::string& name : tensor_names()) keep(name, parameter);
     if (recipe.state.master && !parameter.master.empty()) keep_in(*recipe.state.master, recipe.rounding, weights);
 }
@@ -223,7 +263,10 @@ void BasicOptimizer<Real>::keep(const std::string& name, const BasicParameter<Re
     const StateFormat kept = kept_format(name, parameter);
     const FloatFormat computed = name == "compensation" ? kept.format : model_->recipe().update;
     tensor.set_format(computed);
-    if (kept.scaled || kept.format != computed) keep_in(kept, model_->recipe().rounding, tensor);
+    if (!kept.scaled && kept.format == computed) return;
+    const bool finite = on_nonfinite && all_finite(tensor);
+    keep_in(kept, model_->recipe().rounding, tensor);
+    if (finite) search(parameter.name, ("update, " + name + " as it is kept").c_str(), tensor);
 }
 
 template <class Real>
@@ -264,6 +307,16 @@ void BasicOptimizer<Real>::load(State state, std::int64_t steps) {
     }
     state_ = std::move(state);
     steps_ = steps;
+}
+
+template <class Real>
+void BasicOptimizer<Real>::restore(const Snapshot& snapshot) {
+    auto from = snapshot.parameters.begin();
+    for (BasicParameter<Real>& parameter : model_->parameters()) parameter = *from++;
+    gradients_ = snapshot.gradients;
+    state_ = snapshot.state;
+    steps_ = snapshot.steps;
+    options_ = snapshot.options;
 }
 
 template class BasicOptimizer<float>;

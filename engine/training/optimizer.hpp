@@ -2,6 +2,8 @@
 // written once, and a rule an optimizer.
 #pragma once
 
+#include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -43,7 +45,11 @@ struct UpdateCounts {
     std::int64_t zero_gradients = 0;  // +0 and -0
     std::int64_t swamped = 0;         // an update that is not zero left the weight as it was
     std::int64_t clipped = 0;         // sophia: updates that met the clip
+    double largest = 0;               // magnitude of an update, while a watch searches
 };
+
+/// The first finite numbers of an update that gave one that is not.
+using FoundInUpdate = std::function<void(NonFinite)>;
 
 /// Updates the parameters of a model. Every step of a rule is rounded to the recipe's update format.
 template <class Real>
@@ -82,6 +88,9 @@ class BasicOptimizer {
     }
     /// Steps taken (skipped ones do not count).
     [[nodiscard]] std::int64_t steps() const { return steps_; }
+    /// Where set, step() and collect_gradients() look for the first number that is not finite though all that it was
+    /// made from is, and report it here (its step is left 0).
+    FoundInUpdate on_nonfinite;
     /// Of the last step.
     [[nodiscard]] const UpdateCounts& counts() const { return counts_; }
 
@@ -94,6 +103,18 @@ class BasicOptimizer {
     /// the model does not have or of another shape, and where there is no tensor though steps were taken.
     void load(State state, std::int64_t steps);
 
+    /// Everything that step() changes, so that one can be tried and taken back.
+    struct Snapshot {
+        std::deque<BasicParameter<Real>> parameters;
+        std::vector<BasicTensor<Real>> gradients;
+        State state;
+        std::int64_t steps;
+        OptimizerOptions options;
+    };
+    [[nodiscard]] Snapshot snapshot() const { return {model_->parameters(), gradients_, state_, steps_, options_}; }
+    void restore(const Snapshot& snapshot);
+    void set_eps(double eps) { options_.eps = eps; }
+
   private:
     [[nodiscard]] std::vector<std::string> tensor_names() const;
     [[nodiscard]] StateFormat kept_format(std::string_view tensor, const BasicParameter<Real>& parameter) const;
@@ -101,6 +122,7 @@ class BasicOptimizer {
     void keep(const std::string& name, const BasicParameter<Real>& parameter);
     void update_parameter(BasicParameter<Real>& parameter, const BasicTensor<Real>& gradient);
     void require_collected(const char* call) const;
+    void search(const std::string& label, const char* pass, const BasicTensor<Real>& made);
 
     BasicModel<Real>* model_;
     OptimizerOptions options_;

@@ -6,8 +6,11 @@
 #include <bit>
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 
 #include "engine/data/dataset.hpp"
+#include "engine/operations/operation.hpp"
+#include "engine/training/remedy.hpp"
 
 namespace ulp {
 
@@ -27,6 +30,32 @@ std::vector<Index> BatchSchedule::at(std::int64_t step) {
     const auto first = order_.begin() + (step % steps_per_epoch()) * batch_size_;
     return {first, first + batch_size_};
 }
+
+namespace {
+
+/// Puts back what a forward and a backward pass move of a model: statistics and gradients.
+template <class Real>
+class Unmoved {
+  public:
+    explicit Unmoved(BasicModel<Real>& model) : model_(&model), statistics_(model.statistics()) {
+        for (BasicParameter<Real>& p : model.parameters()) gradients_.push_back(std::exchange(p.gradient, {}));
+    }
+    ~Unmoved() {
+        // In place: layers hold their addresses.
+        for (std::size_t i = 0; i < statistics_.size(); ++i) model_->statistics()[i].second = statistics_[i].second;
+        std::size_t i = 0;
+        for (BasicParameter<Real>& p : model_->parameters()) p.gradient = std::move(gradients_[i++]);
+    }
+    Unmoved(const Unmoved&) = delete;
+    Unmoved& operator=(const Unmoved&) = delete;
+
+  private:
+    BasicModel<Real>* model_;
+    std::deque<std::pair<std::string, BasicBatchStatistics<Real>>> statistics_;
+    std::vector<BasicTensor<Real>> gradients_;
+};
+
+}  // namespace
 
 template <class Real>
 BasicTrainer<Real>::BasicTrainer(Engine engine, std::uint64_t seed)
@@ -52,6 +81,8 @@ StepResult BasicTrainer<Real>::step(const std::vector<Forward>& micro_batches) {
     if (micro_batches.empty()) throw std::invalid_argument("a step needs at least one batch");
     run_.observers.tap = when_ && when_(run_.step) ? tap_ : Tap{};
     run_.loss_scale = scaler_.value();
+    Watch* const watch = run_.observers.watch;
+    const bool searches = watch != nullptr && watch->searches();
     Real value = 0;
     const double share = 1.0 / static_cast<double>(micro_batches.size());
     for (const Forward& forward : micro_batches) {
@@ -62,15 +93,78 @@ StepResult BasicTrainer<Real>::step(const std::vector<Forward>& micro_batches) {
         count_bytes(tape);
     }
     if (micro_batches.size() > 1) value *= static_cast<Real>(share);
-    scaler_.unscale(*optimizer_);
-    if (before_update) before_update(*optimizer_);
-    const bool stepped = scaler_.step(*optimizer_);
+    if (searches && watch->first_nonfinite) judge(*watch, micro_batches);
+    const bool stepped = searches && !watch->first_nonfinite ? searched_update(*watch) : update();
     scaler_.update();
     run_.observers.tap = {};
     const StepResult result{run_.step, static_cast<double>(value), run_.loss_scale, !stepped};
     if (keep_trace) record(result, value);
     ++run_.step;
     return result;
+}
+
+template <class Real>
+bool BasicTrainer<Real>::update() {
+    scaler_.unscale(*optimizer_);
+    if (before_update) before_update(*optimizer_);
+    return scaler_.step(*optimizer_);
+}
+
+/// The same, and looks for the first number that is not finite.
+template <class Real>
+bool BasicTrainer<Real>::searched_update(Watch& watch) {
+    optimizer_->on_nonfinite = [&](NonFinite found) {
+        if (watch.first_nonfinite) return;
+        found.step = run_.step;
+        watch.first_nonfinite = std::move(found);
+    };
+    scaler_.unscale(*optimizer_);
+    if (before_update) before_update(*optimizer_);
+    const auto before = optimizer_->snapshot();
+    const bool stepped = scaler_.step(*optimizer_);
+    watch.skips += stepped ? 0 : 1;
+    if (watch.first_nonfinite && stepped) {
+        watch.first_nonfinite->remedy = remedy_of_update(*optimizer_, before);
+        optimizer_->step();  // as it was
+    }
+    optimizer_->on_nonfinite = {};
+    return stepped;
+}
+
+/// What was found in the step's passes: an ordinary overflow of a dynamic scale is forgotten (it costs the step, and
+/// the scale falls), anything else gets its remedy.
+template <class Real>
+void BasicTrainer<Real>::judge(Watch& watch, const std::vector<Forward>& micro_batches) {
+    const auto again = [&](const Recipe& recipe, double scale) { return step_again(micro_batches, recipe, scale); };
+    const double scale = scaler_.value();
+    const bool dynamic = scaler_.rule().options().dynamic;
+    const double after_many_skips = scale * 0x1p-40;
+    NonFinite& found = *watch.first_nonfinite;
+    if (dynamic && depends_on_scale(found) && !again(engine_.recipe, after_many_skips)) {
+        watch.first_nonfinite.reset();
+    } else {
+        found.remedy = remedy_of_step(found, engine_, dynamic ? after_many_skips : scale, again);
+    }
+}
+
+template <class Real>
+std::optional<NonFinite> BasicTrainer<Real>::step_again(const std::vector<Forward>& micro_batches, const Recipe& recipe,
+                                                        double scale) {
+    const Unmoved unmoved(model_);
+    Watch watch;
+    watch.count_rounding = false;
+    Run quiet = run_;
+    quiet.observers = {.watch = &watch};
+    quiet.loss_scale = scale;
+    const Engine engine(recipe, engine_.backend);
+    const BasicGradScaler<Real> scaler(constant_loss_scale(scale));
+    const double share = 1.0 / static_cast<double>(micro_batches.size());
+    for (const Forward& forward : micro_batches) {
+        BasicTape<Real> tape(engine, quiet);
+        const BasicVar<Real> loss = forward(tape);
+        tape.backward(scaler.scaled_loss(micro_batches.size() == 1 ? loss : scaled(loss, share)));
+    }
+    return watch.first_nonfinite;
 }
 
 template <class Real>
@@ -123,15 +217,13 @@ template <class Real>
 typename BasicTrainer<Real>::Bytes BasicTrainer<Real>::planned_bytes(const Forward& forward) {
     Run quiet = run_;
     quiet.observers = {};
-    const auto statistics = model_.statistics();
     const Bytes before = of_step_;
     {
+        const Unmoved unmoved(model_);
         BasicTape<Real> tape(engine_, quiet);
         tape.backward(scaler_.scaled_loss(forward(tape)));
         count_bytes(tape);
     }
-    model_.clear_gradients();
-    for (std::size_t i = 0; i < statistics.size(); ++i) model_.statistics()[i].second = statistics[i].second;
     const Bytes planned = bytes();
     of_step_ = before;
     return planned;

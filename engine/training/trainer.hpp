@@ -119,6 +119,10 @@ class BasicTrainer {
     std::function<void(BasicOptimizer<Real>&)> before_update;
 
   private:
+    bool update();
+    bool searched_update(Watch& watch);
+    void judge(Watch& watch, const std::vector<Forward>& micro_batches);
+    std::optional<NonFinite> step_again(const std::vector<Forward>& micro_batches, const Recipe& recipe, double scale);
     void record(const StepResult& result, Real loss);
     void count_bytes(const BasicTape<Real>& tape);
 

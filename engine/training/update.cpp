@@ -70,6 +70,9 @@ class PartUpdate {
         }
         counts.zero_gradients += zeros;
         counts.swamped += swamped;
+        if (!of_.search) return;
+        for (Index i = 0; i < size_; ++i)
+            counts.largest = std::max(counts.largest, static_cast<double>(std::abs(change(i))));
     }
 
     /// Before finish(): the first element that turned bad.

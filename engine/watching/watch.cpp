@@ -1,6 +1,7 @@
 #include "engine/watching/watch.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
@@ -111,8 +112,51 @@ bool Watch::store(std::string_view label, const Pass& pass, BasicTensor<Real>& r
 template bool Watch::store(std::string_view, const Pass&, Tensor&, const ComputeFormat&);
 template bool Watch::store(std::string_view, const Pass&, BasicTensor<double>&, const ComputeFormat&);
 
+namespace {
+
+/// "element 7", or "element 7 (1, 3)" in more than one dimension.
+std::string place_of(Index element, const Shape& shape) {
+    if (shape.size() < 2) return fmt::format("element {}", element);
+    std::string places;
+    Index volume = 1;
+    for (const Index extent : shape) volume *= extent;
+    Index rest = element;
+    for (const Index extent : shape) {
+        volume /= extent;
+        places += fmt::format("{}{}", places.empty() ? "" : ", ", rest / volume);
+        rest %= volume;
+    }
+    return fmt::format("element {} ({})", element, places);
+}
+
+/// "2^-10", or nothing for another number.
+std::string power_text(double x) {
+    int exponent = 0;
+    return std::frexp(x, &exponent) == 0.5 ? fmt::format(" (2^{})", exponent - 1) : "";
+}
+
+}  // namespace
+
+std::string Remedy::text() const {
+    switch (kind) {
+        case Kind::none: return "no smaller loss scale, no operation in fp32 and no larger eps makes this step finite";
+        case Kind::loss_scale:
+            return fmt::format("a loss scale of at most {:g}{}: with it every number of this step is finite", limit,
+                               power_text(limit));
+        case Kind::in_fp32:
+            return fmt::format("in fp32: {}{}; then every number of this step is finite", fmt::join(operations, ", "),
+                               products ? ", and operands and sums of products" : "");
+        case Kind::eps:
+            return fmt::format(
+                "eps of at least {:g}{}: with it every update of this step is finite, and at most {:.3g} "
+                "learning rates",
+                limit, power_text(limit), largest_update);
+    }
+    return "";
+}
+
 std::string NonFinite::text() const {
-    std::string text = fmt::format("step {}, {}, {}: element {} became {} in {}\n", step, label, pass, element,
+    std::string text = fmt::format("step {}, {}, {}: {} became {} in {}\n", step, label, pass, place_of(element, shape),
                                    bits_text(value), name_of(format));
     for (const SuspectOperand& operand : operands) {
         text += fmt::format("  {} {}: largest magnitude {}", operand.label, text_of(operand.shape),
@@ -121,6 +165,12 @@ std::string NonFinite::text() const {
         if (operand.not_finite > 0) text += fmt::format(", {} infinities or NaNs of its own", operand.not_finite);
         text += "\n";
     }
+    if (term) {
+        text += fmt::format("  the sum of {} products is {:g}; the largest, number {}, is {} times {}\n", term->count,
+                            term->sum, term->k, bits_text(term->a), bits_text(term->b));
+    }
+    for (const auto& [name, number] : numbers) text += fmt::format("  {}: {}\n", name, bits_text(number));
+    if (remedy) text += fmt::format("  remedy: {}\n", remedy->text());
     return text;
 }
 

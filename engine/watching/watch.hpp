@@ -63,22 +63,46 @@ struct RoundingCounts {
 struct SuspectOperand {
     std::string label;
     Shape shape;
-    std::optional<float> value;  // at the place of the bad result, where the two correspond
+    std::optional<float> value;  // at the place of the bad result, where the operation works element by element
     float largest = 0;           // magnitude
     std::int64_t not_finite = 0;
 };
 
-/// The first infinity or NaN, and what it was made from.
+/// Where the operation is a product of matrices: the term of the bad element's sum with the largest magnitude.
+struct LargestTerm {
+    Index k = 0;
+    Index count = 0;  // of terms
+    float a = 0;
+    float b = 0;
+    double sum = 0;  // of all terms, in fp64
+};
+
+/// What keeps the step finite. Each was tried: the step was computed again with it.
+struct Remedy {
+    enum class Kind : std::uint8_t { none, loss_scale, in_fp32, eps } kind = Kind::none;
+    double limit = 0;                       // the loss scale at most this; eps at least this
+    std::vector<std::string> operations{};  // in_fp32: that are to be computed and stored in it
+    bool products = false;                  // in_fp32: their operands and sums, too
+    double largest_update = 0;              // eps: with it, in learning rates
+    /// One line, empty where nothing was tried.
+    [[nodiscard]] std::string text() const;
+};
+
+/// The first infinity or NaN that finite numbers gave, and what it was made from.
 struct NonFinite {
-    std::string label;  // "fc1/linear"
-    std::string pass;   // "forward", or "backward, gradient of relu"
+    std::string label;  // "fc1/linear"; of an update, the parameter
+    std::string pass;   // "forward", "backward, gradient of relu", "unscale", "update", "given"
     std::int64_t step;
     Index element;
+    Shape shape;  // of the tensor that holds the element
     float value;
     FloatFormat format;
     std::vector<SuspectOperand> operands;
+    std::optional<LargestTerm> term{};
+    std::vector<std::pair<std::string, float>> numbers{};  // of an update, at the element: weight, gradient, state
+    std::optional<Remedy> remedy{};
 
-    /// Several lines: where, which bits, from what.
+    /// Several lines: where, which bits, from what, and the remedy.
     [[nodiscard]] std::string text() const;
 };
 
@@ -89,11 +113,14 @@ struct Watch {
     bool histograms = false;  // in the pass that counts: of results, and of gradients as each operation gives them
     std::unordered_map<std::string, RoundingCounts> rounding;  // "fc1/linear forward"
     std::optional<NonFinite> first_nonfinite;
+    std::int64_t skips = 0;  // steps that a dynamic loss scale skipped, and that are finite with a smaller one
 
     /// Rounds a result into its format, and counts under the operation's label and the pass. Returns whether all of it
     /// is finite (true where nothing asks).
     template <class Real>
     bool store(std::string_view label, const Pass& pass, BasicTensor<Real>& result, const ComputeFormat& format);
+
+    [[nodiscard]] bool searches() const { return find_nonfinite && !first_nonfinite; }
 
   private:
     std::string place_;  // of the last result: its memory serves the next

@@ -37,7 +37,7 @@ struct Options {
     std::string scaler;
     std::string mnist, products, checkpoint, weights, save_weights;
     double learning_rate = 0.05;
-    std::optional<double> loss_scale;
+    std::optional<double> loss_scale, eps;
     std::int64_t steps = 100;
     std::int64_t batch = 64;
     std::int64_t images = 2000;
@@ -100,6 +100,7 @@ Engine engine_of(const Options& options) {
 OptimizerOptions optimizer_of(const Options& options) {
     OptimizerOptions optimizer{.kind = optimizer_by_name(options.optimizer), .learning_rate = options.learning_rate};
     if (optimizer.kind == OptimizerKind::sgd) optimizer.momentum = 0.9;
+    if (options.eps) optimizer.eps = *options.eps;
     return optimizer;
 }
 
@@ -228,6 +229,10 @@ ExitCode Session::report() {
     if (options_.bytes) print_bytes("used", trainer_.bytes());
     if (options_.counts) print_counts(watch_);
     if (options_.why_nan) {
+        if (watch_.skips > 0) {
+            fmt::print("{} steps skipped by the loss scale passed over: with a smaller one they are finite\n",
+                       watch_.skips);
+        }
         fmt::print("{}", watch_.first_nonfinite ? watch_.first_nonfinite->text() : "every number was finite\n");
     }
     if (products_) products_->write(options_.products);
@@ -298,6 +303,7 @@ Action declare(OptionParser& app) {
                        "; sgd has momentum 0.9, the others PyTorch's defaults")
         .capture_default_str();
     app.add_option("--learning-rate", o->learning_rate, "learning rate of the optimizer").capture_default_str();
+    app.add_option("--eps", o->eps, "what the optimizer adds to its divisor; default 1e-8");
     app.add_option("--steps", o->steps, "of training, counted from the first").capture_default_str();
     app.add_option("--batch", o->batch, "images a step").capture_default_str();
     app.add_option("--images", o->images, "generated digits to train on").capture_default_str();
@@ -311,7 +317,9 @@ Action declare(OptionParser& app) {
     app.add_option("--products", o->products, "file for the log of every product: shape, backend, path and why");
     app.add_flag("--bytes", o->bytes, "what it takes, by role, before and while training");
     app.add_flag("--counts", o->counts, "overflows, underflows and zeros of every stored result");
-    app.add_flag("--why-nan", o->why_nan, "stops at the first infinity or NaN and says where it came from");
+    app.add_flag("--why-nan", o->why_nan,
+                 "stops at the first infinity or NaN that finite numbers gave; says which operation or update gave it, "
+                 "of what, and the remedy");
     return [o] { return train(*o); };
 }
 

@@ -143,7 +143,15 @@ TEST_CASE("ulplab train --why-nan names the operation, the element and the opera
     CHECK(contains(found.output, "backward, gradient of "));
     CHECK(contains(found.output, "f800000) in fp16"));
     CHECK(contains(found.output, "largest magnitude "));
+    CHECK(contains(found.output, "remedy: a loss scale of at most "));
     CHECK(contains(train({"--why-nan", "--recipe=fp32", "--backend=soft:ieee"}).output, "every number was finite"));
+    const Finished skips = train({"--why-nan", "--recipe=mixed_fp16_fp16_loss"});
+    CHECK(contains(skips.output, "steps skipped by the loss scale passed over"));
+    CHECK(contains(skips.output, "every number was finite"));
+    const std::vector<std::string> adam = {"--why-nan", "--recipe=fp16", "--optimizer=adam", "--learning-rate=1e-3"};
+    const Finished update = train(adam);
+    CHECK(contains(update.output, "step 0, fc1.weight, update: element "));
+    CHECK(contains(update.output, "remedy: eps of at least "));
 }
 
 TEST_CASE("ulplab train takes a level with overrides, prints its table, and refuses senseless ones") {

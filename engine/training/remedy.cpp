@@ -1,0 +1,125 @@
+#include "engine/training/remedy.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ulp {
+namespace {
+
+constexpr int most_trials = 64;
+constexpr std::size_t most_operations = 8;
+
+/// "multiply" of "block/multiply_3".
+std::string operation_of(const std::string& label) {
+    std::string name = label.substr(label.rfind('/') + 1);
+    const std::size_t underscore = name.rfind('_');
+    const bool numbered = underscore != std::string::npos && underscore + 1 < name.size() &&
+                          name.find_first_not_of("0123456789", underscore + 1) == std::string::npos;
+    return numbered ? name.substr(0, underscore) : name;
+}
+
+/// The largest power of two below x.
+double power_below(double x) {
+    int exponent = 0;
+    std::frexp(x, &exponent);
+    const double power = std::ldexp(1.0, exponent - 1);
+    return power < x ? power : power / 2;
+}
+
+std::optional<Remedy> smaller_scale(const Recipe& recipe, double scale, const StepAgain& again) {
+    for (int i = 0; i < most_trials; ++i) {
+        scale = power_below(scale);
+        if (!again(recipe, scale)) return Remedy{.kind = Remedy::Kind::loss_scale, .limit = scale};
+    }
+    return std::nullopt;
+}
+
+std::optional<Remedy> in_fp32(const NonFinite& found, const Engine& engine, double scale, const StepAgain& again) {
+    Remedy remedy{.kind = Remedy::Kind::in_fp32};
+    std::optional<NonFinite> next = found;
+    while (next && remedy.operations.size() < most_operations) {
+        const std::string op = operation_of(next->label);
+        if (std::ranges::count(remedy.operations, op) == 0) {
+            remedy.operations.push_back(op);
+        } else if (!remedy.products && engine.backend->has_product({formats::fp32, formats::fp32})) {
+            remedy.products = true;
+        } else {
+            return std::nullopt;
+        }
+        next = again(with_remedy(engine.recipe, remedy), scale);
+    }
+    if (next) return std::nullopt;
+    return remedy;
+}
+
+/// What the optimizer's updates are at most by its own rule, in learning rates; 0 where eps plays no part.
+double own_bound(const OptimizerOptions& o) {
+    switch (o.kind) {
+        case OptimizerKind::adam:
+        case OptimizerKind::adamw: return std::max(1.0, (1 - o.beta1) / std::sqrt(1 - o.beta2));
+        case OptimizerKind::adagrad: return 1;
+        case OptimizerKind::rmsprop: return 1 / (std::sqrt(1 - o.alpha) * (1 - o.momentum));
+        case OptimizerKind::sgd:
+        case OptimizerKind::sophia: break;
+    }
+    return 0;
+}
+
+}  // namespace
+
+bool depends_on_scale(const NonFinite& found) {
+    return found.pass.starts_with("backward") || found.pass == "unscale" || operation_of(found.label) == "scale";
+}
+
+Recipe with_remedy(Recipe recipe, const Remedy& remedy) {
+    if (remedy.kind == Remedy::Kind::loss_scale) recipe.loss_scale = constant_loss_scale(remedy.limit);
+    for (const std::string& op : remedy.operations) {
+        std::erase_if(recipe.cast_rules, [&](const CastRule& rule) { return rule.op == op; });
+        recipe.cast_rules.push_back({op, Cast::single});
+    }
+    if (remedy.products) recipe.operand = recipe.accumulator = formats::fp32;
+    return recipe;
+}
+
+Remedy remedy_of_step(const NonFinite& found, const Engine& engine, double loss_scale, const StepAgain& again) {
+    std::optional<Remedy> remedy;
+    const bool dynamic = engine.recipe.loss_scale.dynamic;  // then smaller scales were tried
+    if (depends_on_scale(found) && !dynamic) remedy = smaller_scale(engine.recipe, loss_scale, again);
+    if (!remedy && found.pass != "given") remedy = in_fp32(found, engine, loss_scale, again);
+    return remedy.value_or(Remedy{});
+}
+
+template <class Real>
+Remedy remedy_of_update(BasicOptimizer<Real>& optimizer, const typename BasicOptimizer<Real>::Snapshot& before) {
+    const OptimizerOptions& options = before.options;
+    const double bound = own_bound(options);
+    double largest_weight = 0;
+    for (const BasicParameter<Real>& parameter : before.parameters) {
+        for (const Real w : parameter.updated().values()) {
+            largest_weight = std::max(largest_weight, static_cast<double>(std::abs(w)));
+        }
+    }
+    const double decay = options.kind == OptimizerKind::adamw ? options.weight_decay * largest_weight : 0;
+    const FloatFormat& format = optimizer.model().recipe().update;
+    const FoundInUpdate reported = optimizer.on_nonfinite;
+    Remedy remedy;
+    for (int exponent = format.smallest_exponent(); bound > 0 && exponent <= format.emax(); ++exponent) {
+        const double eps = std::ldexp(1.0, exponent);
+        bool finite = true;
+        optimizer.restore(before);
+        optimizer.set_eps(eps);
+        optimizer.on_nonfinite = [&](const NonFinite&) { finite = false; };
+        optimizer.step();
+        const double largest = optimizer.counts().largest / options.learning_rate;
+        if (!finite || !(largest <= bound + decay)) continue;
+        remedy = {.kind = Remedy::Kind::eps, .limit = eps, .operations = {}, .largest_update = largest};
+        break;
+    }
+    optimizer.restore(before);
+    optimizer.on_nonfinite = reported;
+    return remedy;
+}
+template Remedy remedy_of_update(Optimizer&, const Optimizer::Snapshot&);
+template Remedy remedy_of_update(BasicOptimizer<double>&, const BasicOptimizer<double>::Snapshot&);
+
+}  // namespace ulp
