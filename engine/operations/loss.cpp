@@ -24,6 +24,12 @@ void require_labels(const BasicTensor<Real>& logits, const std::vector<int>& lab
     }
 }
 
+/// x divided by the number of terms, where the loss is their mean.
+template <class Real, class Steps>
+Real reduced(const Steps& s, Real x, Index terms, Reduction reduction) {
+    return reduction == Reduction::mean ? s.div(x, s.round(static_cast<double>(terms))) : x;
+}
+
 /// One row: its probabilities into p; returns its loss.
 template <class Real, class Steps>
 Real row_loss(const Steps& s, std::span<const Real> x, std::size_t label, std::span<Real> p) {
@@ -38,8 +44,14 @@ Real row_loss(const Steps& s, std::span<const Real> x, std::size_t label, std::s
 
 }  // namespace
 
+Reduction reduction_by_name(std::string_view name) {
+    if (name == "mean") return Reduction::mean;
+    if (name == "sum") return Reduction::sum;
+    throw std::invalid_argument(fmt::format("no reduction '{}' of a loss; there are mean, sum", name));
+}
+
 template <class Real>
-BasicVar<Real> cross_entropy(BasicVar<Real> logits, const std::vector<int>& labels) {
+BasicVar<Real> cross_entropy(BasicVar<Real> logits, const std::vector<int>& labels, Reduction reduction) {
     require_labels(logits.value(), labels);
     const BasicOperation<Real> op("cross_entropy", {logits});
     logits = op.input(0);
@@ -57,14 +69,14 @@ BasicVar<Real> cross_entropy(BasicVar<Real> logits, const std::vector<int>& labe
             const auto label = static_cast<std::size_t>(labels[static_cast<std::size_t>(i)]);
             sum = s.add(sum, row_loss<Real>(s, row_of(logits.value(), i), label, row_of(probabilities, i)));
         }
-        loss[0] = s.div(sum, s.round(static_cast<double>(rows)));
+        loss[0] = reduced(s, sum, rows, reduction);
     });
     BasicTape<Real>* tape = &op.tape();
     return op.finish(std::move(loss),
                      [=, p = std::move(probabilities)](const BasicTensor<Real>& dy, const BasicTensor<Real>&) {
                          BasicTensor<Real> dx(p.shape());
                          with_steps<Real>(compute, [&](const auto& s) {
-                             const Real upstream = s.div(dy[0], s.round(static_cast<double>(rows)));
+                             const Real upstream = reduced(s, dy[0], rows, reduction);
                              for (Index i = 0; i < rows; ++i) {
                                  for (Index j = 0; j < classes; ++j) {
                                      const bool hit = labels[static_cast<std::size_t>(i)] == j;
@@ -79,7 +91,7 @@ BasicVar<Real> cross_entropy(BasicVar<Real> logits, const std::vector<int>& labe
 }
 
 template <class Real>
-BasicVar<Real> mse(BasicVar<Real> x, const BasicTensor<Real>& target) {
+BasicVar<Real> mse(BasicVar<Real> x, const BasicTensor<Real>& target, Reduction reduction) {
     if (x.shape() != target.shape() || target.empty()) {
         throw std::invalid_argument(
             fmt::format("mse: x {} needs a target of its own shape, which holds something, not {}", text_of(x.shape()),
@@ -95,13 +107,13 @@ BasicVar<Real> mse(BasicVar<Real> x, const BasicTensor<Real>& target) {
             const Real d = s.sub(x.value()[i], s.round(static_cast<double>(target[i])));
             sum = s.add(sum, s.mul(d, d));
         }
-        loss[0] = s.div(sum, s.round(static_cast<double>(target.size())));
+        loss[0] = reduced(s, sum, target.size(), reduction);
     });
     BasicTape<Real>* tape = &op.tape();
     return op.finish(std::move(loss), [=](const BasicTensor<Real>& dy, const BasicTensor<Real>&) {
         BasicTensor<Real> dx(x.shape());
         with_steps<Real>(compute, [&](const auto& s) {
-            const Real upstream = s.div(s.mul(dy[0], 2), s.round(static_cast<double>(target.size())));
+            const Real upstream = reduced(s, s.mul(dy[0], 2), target.size(), reduction);
             for (Index i = 0; i < dx.size(); ++i) {
                 dx[i] = s.mul(s.sub(x.value()[i], s.round(static_cast<double>(target[i]))), upstream);
             }
@@ -112,7 +124,7 @@ BasicVar<Real> mse(BasicVar<Real> x, const BasicTensor<Real>& target) {
 }
 
 template <class Real>
-BasicVar<Real> bce_with_logits(BasicVar<Real> x, const BasicTensor<Real>& target) {
+BasicVar<Real> bce_with_logits(BasicVar<Real> x, const BasicTensor<Real>& target, Reduction reduction) {
     if (x.shape() != target.shape() || target.empty()) {
         throw std::invalid_argument(
             fmt::format("bce_with_logits: x {} needs a target of its own shape, which holds "
@@ -131,13 +143,13 @@ BasicVar<Real> bce_with_logits(BasicVar<Real> x, const BasicTensor<Real>& target
             const Real linear_part = s.sub(v > 0 ? v : Real{0}, s.mul(v, s.round(static_cast<double>(target[i]))));
             sum = s.add(sum, s.add(linear_part, s.log1p(s.exp(v > 0 ? -v : v))));
         }
-        loss[0] = s.div(sum, s.round(static_cast<double>(target.size())));
+        loss[0] = reduced(s, sum, target.size(), reduction);
     });
     BasicTape<Real>* tape = &op.tape();
     return op.finish(std::move(loss), [=](const BasicTensor<Real>& dy, const BasicTensor<Real>&) {
         BasicTensor<Real> dx(x.shape());
         with_steps<Real>(compute, [&](const auto& s) {
-            const Real upstream = s.div(dy[0], s.round(static_cast<double>(target.size())));
+            const Real upstream = reduced(s, dy[0], target.size(), reduction);
             for (Index i = 0; i < dx.size(); ++i) {
                 const Real t = s.round(static_cast<double>(target[i]));
                 dx[i] = s.mul(s.sub(s.sigmoid(x.value()[i]), t), upstream);
@@ -148,10 +160,10 @@ BasicVar<Real> bce_with_logits(BasicVar<Real> x, const BasicTensor<Real>& target
     });
 }
 
-#define ULP_INSTANTIATE(Real)                                                       \
-    template BasicVar<Real> cross_entropy(BasicVar<Real>, const std::vector<int>&); \
-    template BasicVar<Real> mse(BasicVar<Real>, const BasicTensor<Real>&);          \
-    template BasicVar<Real> bce_with_logits(BasicVar<Real>, const BasicTensor<Real>&);
+#define ULP_INSTANTIATE(Real)                                                                  \
+    template BasicVar<Real> cross_entropy(BasicVar<Real>, const std::vector<int>&, Reduction); \
+    template BasicVar<Real> mse(BasicVar<Real>, const BasicTensor<Real>&, Reduction);          \
+    template BasicVar<Real> bce_with_logits(BasicVar<Real>, const BasicTensor<Real>&, Reduction);
 ULP_INSTANTIATE(float)
 ULP_INSTANTIATE(double)
 #undef ULP_INSTANTIATE

@@ -240,7 +240,9 @@ BasicVar<Real> batch_norm(BasicVar<Real> x, BasicVar<Real> weight, BasicVar<Real
     if (!x.tape->run().training) return normalize_by_running(x, weight, bias, layout, statistics, options.eps);
     return normalize("batch_norm", x, weight, bias, layout, options.eps,
                      [&](const Moments<Real>& m, const ComputeFormat& compute) {
-                         update_running(statistics, m, layout.size(), options.momentum, compute);
+                         const Recipe& recipe = x.tape->engine().recipe;
+                         const ComputeFormat steps = recipe.statistics ? recipe.stored(*recipe.statistics) : compute;
+                         update_running(statistics, m, layout.size(), options.momentum, steps);
                      });
 }
 

@@ -135,20 +135,27 @@ BasicVar<Real> causal_mask(BasicVar<Real> scores);
 
 // ---- Losses: one number each ----
 
-/// Mean over the rows of -log softmax(logits)[label]: logits (rows, classes). With m the row's maximum,
+/// What becomes of the terms of a loss. The sum leaves out the division, forward and backward.
+enum class Reduction : std::uint8_t { mean, sum };
+/// mean, sum. Throws std::invalid_argument that lists them.
+Reduction reduction_by_name(std::string_view name);
+
+/// Mean over the rows (or the sum) of -log softmax(logits)[label]: logits (rows, classes). With m the row's maximum,
 ///
 ///     loss(row) = log(sum of exp(x_j - m), j ascending) - (x_label - m)
 ///     gradient  = (exp(x_j - m) / sum - [j = label]) * (upstream / rows)
 ///
 /// Throws std::invalid_argument for an empty batch or a label outside the classes.
 template <class Real>
-BasicVar<Real> cross_entropy(BasicVar<Real> logits, const std::vector<int>& labels);
-/// Mean of the squared differences.
+BasicVar<Real> cross_entropy(BasicVar<Real> logits, const std::vector<int>& labels,
+                             Reduction reduction = Reduction::mean);
+/// Mean (or sum) of the squared differences.
 template <class Real>
-BasicVar<Real> mse(BasicVar<Real> x, const BasicTensor<Real>& target);
-/// Mean of max(x, 0) - x t + log(1 + exp(-|x|)).
+BasicVar<Real> mse(BasicVar<Real> x, const BasicTensor<Real>& target, Reduction reduction = Reduction::mean);
+/// Mean (or sum) of max(x, 0) - x t + log(1 + exp(-|x|)).
 template <class Real>
-BasicVar<Real> bce_with_logits(BasicVar<Real> x, const BasicTensor<Real>& target);
+BasicVar<Real> bce_with_logits(BasicVar<Real> x, const BasicTensor<Real>& target,
+                               Reduction reduction = Reduction::mean);
 /// What one sequence of a batch should read: labels without blanks.
 struct CtcTarget {
     std::vector<int> labels;

@@ -62,6 +62,9 @@ struct Recipe {
     int scaling_history = 16;                       // uses that a delayed scale looks back on
     /// The optimizer updates copies in the update's format, then rounds them into the model.
     bool master_weights = false;
+    /// Running statistics of batch normalisations: how they are kept, and the steps that move them. None: fp32, moved
+    /// in the format in which the normalisation computes.
+    std::optional<FloatFormat> statistics{};
     bool keep_batchnorm_fp32 = false;    // batch normalisations keep fp32 parameters and compute in them
     std::vector<CastRule> cast_rules{};  // by operation; others are Cast::as_stored
     LossScaleOptions loss_scale{};

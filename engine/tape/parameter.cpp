@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cmath>
 #include <stdexcept>
 
@@ -36,6 +37,54 @@ void BasicParameter<Real>::assign(const BasicTensor<Real>& numbers) {
     take(value, value.format());
 }
 
+struct Initialisation::Row {
+    std::string_view name;
+    Init::Kind kind;
+    double numerator;  // of the squared bound or deviation; 0: the number is given, or 0
+    bool both_fans;
+};
+
+std::span<const Initialisation::Row> Initialisation::rows() {
+    static constexpr Row table[] = {
+        {"kaiming_uniform", Init::Kind::uniform, 6, false}, {"kaiming_normal", Init::Kind::normal, 2, false},
+        {"xavier_uniform", Init::Kind::uniform, 6, true},   {"xavier_normal", Init::Kind::normal, 2, true},
+        {"normal", Init::Kind::normal, 0, false},           {"zeros", Init::Kind::constant, 0, false}};
+    return table;
+}
+
+std::string Initialisation::names() {
+    std::string names = "default";
+    for (const Row& row : rows()) names.append(", ").append(row.name).append(row.name == "normal" ? ":DEVIATION" : "");
+    return names;
+}
+
+Initialisation::Initialisation(std::string_view name) {
+    if (name == "default") return;
+    const std::string_view word = name.substr(0, name.find(':'));
+    for (const Row& row : rows()) {
+        if (row.name == word) row_ = &row;
+    }
+    const std::string number(name.size() > word.size() ? name.substr(word.size() + 1) : "");
+    if (row_ != nullptr && row_->name == "normal") {
+        const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), deviation_);
+        const bool whole = error == std::errc() && end == number.data() + number.size();
+        if (whole && deviation_ >= 0 && std::isfinite(deviation_)) return;
+    } else if (row_ != nullptr && word.size() == name.size()) {
+        return;
+    }
+    throw std::invalid_argument(fmt::format("no initialisation '{}'; there are {}", name, names()));
+}
+
+Init Initialisation::of(const Shape& shape, const Init& asked) const {
+    if (row_ == nullptr || asked.kind == Init::Kind::constant) return asked;
+    if (shape.size() < 2) return Init::constant(0);
+    if (row_->numerator == 0) return {row_->kind, deviation_};
+    const double behind = static_cast<double>(volume(shape)) / static_cast<double>(shape[0] * shape[1]);
+    const double fan_in = static_cast<double>(shape[1]) * behind;
+    const double fan_out = static_cast<double>(shape[0]) * behind;
+    return {row_->kind, std::sqrt(row_->numerator / (row_->both_fans ? fan_in + fan_out : fan_in))};
+}
+
 Init Init::fan_in(Index inputs) { return uniform(1 / std::sqrt(static_cast<double>(inputs))); }
 
 namespace {
@@ -65,7 +114,7 @@ BasicParameter<Real>& BasicModel<Real>::add(const std::string& name, Shape shape
     parameter.recipe = &recipe_;
     const bool fp32 = kind == ParameterKind::batch_norm && recipe_.keep_batchnorm_fp32;
     const FloatFormat format = fp32 ? container_format<Real> : recipe_.weights;
-    const BasicTensor<Real> numbers = drawn<Real>(shape, init, Random(seed_, name));
+    const BasicTensor<Real> numbers = drawn<Real>(shape, initialisation_.of(shape, init), Random(seed_, name));
     parameter.value = BasicTensor<Real>(shape, format);
     if (recipe_.master_weights && format != recipe_.update) parameter.master = numbers;
     parameter.assign(numbers);
@@ -74,7 +123,8 @@ BasicParameter<Real>& BasicModel<Real>::add(const std::string& name, Shape shape
 
 template <class Real>
 BasicBatchStatistics<Real>& BasicModel<Real>::add_statistics(const std::string& name, Index channels) {
-    BasicBatchStatistics<Real> fresh{BasicTensor<Real>({channels}), BasicTensor<Real>({channels})};
+    const FloatFormat format = recipe_.statistics.value_or(container_format<Real>);
+    BasicBatchStatistics<Real> fresh{BasicTensor<Real>({channels}, format), BasicTensor<Real>({channels}, format)};
     for (Real& x : fresh.variance.values()) x = 1;
     return statistics_.emplace_back(name, std::move(fresh)).second;
 }

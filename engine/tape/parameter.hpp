@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "engine/recipes/recipe.hpp"
@@ -44,6 +46,29 @@ struct Init {
     static Init fan_in(Index inputs);
 };
 
+/// A choice of initialisation for a whole net, in the place of what its layers ask for: weights of two and more
+/// dimensions start so, biases at 0; scales and shifts of normalisations stay. fan_in is the extent of dimension 1 and
+/// fan_out that of dimension 0, each times the extents behind (torch.nn.init, _calculate_fan_in_and_fan_out).
+///
+///     kaiming_uniform  within sqrt(6 / fan_in)               kaiming_normal  deviation sqrt(2 / fan_in)
+///     xavier_uniform   within sqrt(6 / (fan_in + fan_out))   xavier_normal   deviation sqrt(2 / (fan_in + fan_out))
+///     normal:0.02      deviation 0.02                        zeros
+///
+/// He et al., arXiv 1502.01852; Glorot and Bengio, AISTATS 2010.
+class Initialisation {
+  public:
+    /// "default": what the layers ask for. Throws std::invalid_argument that lists the names.
+    explicit Initialisation(std::string_view name = "default");
+    [[nodiscard]] Init of(const Shape& shape, const Init& asked) const;
+    static std::string names();
+
+  private:
+    struct Row;
+    static std::span<const Row> rows();
+    const Row* row_ = nullptr;  // none: default
+    double deviation_ = 0;
+};
+
 /// Batch normalisations may keep fp32 parameters in a 16-bit model (keep_batchnorm_fp32).
 enum class ParameterKind : std::uint8_t { ordinary, batch_norm };
 
@@ -64,10 +89,12 @@ class BasicModel {
     BasicModel(const BasicModel&) = delete;
     BasicModel& operator=(const BasicModel&) = delete;
 
+    /// How parameters that are added from now on start.
+    void initialise_by(const Initialisation& initialisation) { initialisation_ = initialisation; }
     /// Throws std::invalid_argument if the name is taken.
     BasicParameter<Real>& add(const std::string& name, Shape shape, Init init,
                               ParameterKind kind = ParameterKind::ordinary);
-    /// Means of 0 and variances of 1, in the container's format.
+    /// Means of 0 and variances of 1, in the recipe's format for statistics, else the container's.
     BasicBatchStatistics<Real>& add_statistics(const std::string& name, Index channels);
     [[nodiscard]] std::deque<std::pair<std::string, BasicBatchStatistics<Real>>>& statistics() { return statistics_; }
     [[nodiscard]] std::deque<BasicParameter<Real>>& parameters() { return parameters_; }
@@ -81,6 +108,7 @@ class BasicModel {
   private:
     Recipe recipe_;
     std::uint64_t seed_;
+    Initialisation initialisation_;
     std::deque<BasicParameter<Real>> parameters_;
     std::deque<std::pair<std::string, BasicBatchStatistics<Real>>> statistics_;
 };

@@ -2,9 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
 
 #include "engine/recipes/operand_scaling.hpp"
 #include "engine/tape/engine.hpp"
+#include "engine/tensor/tensor.hpp"
 #include "engine/watching/watch.hpp"
 
 namespace ulp {
@@ -16,6 +21,9 @@ struct Observers {
     Watch* watch = nullptr;    // counts, and finds the first infinity, where set
 };
 
+/// Numbers in the place of parameters, by the parameters' names; exact.
+using WeightsByName = std::map<std::string, BasicTensor<double>, std::less<>>;
+
 /// Where a training is, what its delayed scales remember, and who looks on. A run outlives the tapes that use it.
 struct Run {
     bool training = true;    // dropout drops, batch norm uses and collects the batch's statistics, scales remember
@@ -24,6 +32,9 @@ struct Run {
     double loss_scale = 1;  // what the gradients of the current step carry (told to the tap)
     ScalingHistory scaling_history{};
     Observers observers{};
+    /// Where set, parameters come onto tapes with these numbers, rounded to their formats; not at all in a recipe whose
+    /// weights are fp32.
+    std::shared_ptr<const WeightsByName> weights{};
 };
 
 /// An engine, and a run of its own that evaluates: nothing is dropped, batch norm uses its running statistics, delayed

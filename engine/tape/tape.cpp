@@ -88,11 +88,25 @@ void require_on_grid(const BasicParameter<Real>& parameter) {
 }  // namespace
 
 template <class Real>
+BasicTensor<Real> BasicTape<Real>::value_of(const BasicParameter<Real>& parameter) const {
+    if (!run_->weights) return parameter.value;
+    const auto found = run_->weights->find(parameter.name);
+    if (found == run_->weights->end()) return parameter.value;
+    BasicTensor<Real> value(parameter.value.shape());
+    for (Index i = 0; i < value.size(); ++i) value[i] = static_cast<Real>(found->second[i]);
+    const Recipe& recipe = engine_->recipe;
+    if (recipe.weights != container_format<Real>) value.round_to_format(recipe.stored(parameter.value.format()));
+    return value;
+}
+
+template <class Real>
 BasicVar<Real> BasicTape<Real>::parameter(BasicParameter<Real>& parameter) {
     const auto known = parameters_.find(&parameter);
     if (known != parameters_.end()) return {this, known->second};
     require_on_grid(parameter);
-    nodes_.push_back({parameter.value, {}, {}, parameter.name, true, true, true, parameter.value.format()});
+    BasicTensor<Real> value = value_of(parameter);
+    const FloatFormat format = value.format();
+    nodes_.push_back({std::move(value), {}, {}, parameter.name, true, true, true, format});
     const std::size_t id = nodes_.size() - 1;
     show(TensorRole::weight, nodes_.back(), nodes_.back().value);
     // The node's gradient is handed to the parameter when backward() reaches it.

@@ -164,6 +164,7 @@ class BasicTape {
         bool given;  // as a value; else a gradient
     };
 
+    [[nodiscard]] BasicTensor<Real> value_of(const BasicParameter<Real>& parameter) const;
     // In search.cpp.
     void search(const std::string& label, const Pass& pass, const BasicTensor<Real>& result,
                 const std::vector<BasicVar<Real>>& operands, const Terms& terms);

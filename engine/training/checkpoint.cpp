@@ -86,14 +86,17 @@ const Tensor& matching(const fs::path& file, const Safetensors& contents, const 
                              name, text_of(tensor.shape()), text_of(like.shape())));
 }
 
-/// Calls f(name in the file, tensor) for all that a model holds.
+/// Calls f(name in the file, tensor) for all that a model holds, and for the averages of its weights.
 template <class Function>
-void each_tensor(Model& model, const Function& f) {
-    for (Parameter& p : model.parameters()) {
+void each_tensor(Trainer& trainer, const Function& f) {
+    if (trainer.averages()) {
+        for (auto& [name, average] : trainer.averages()->tensors()) f("average/" + name, average);
+    }
+    for (Parameter& p : trainer.model().parameters()) {
         f(p.name, p.value);
         if (!p.master.empty()) f("master/" + p.name, p.master);
     }
-    for (auto& [name, statistics] : model.statistics()) {
+    for (auto& [name, statistics] : trainer.model().statistics()) {
         f("statistics/" + name + "/mean", statistics.mean);
         f("statistics/" + name + "/variance", statistics.variance);
     }
@@ -158,7 +161,7 @@ void save_checkpoint(const fs::path& file, Trainer& trainer, const RunIdentity& 
     for (const auto& [name, value] : trainer.scaler().rule().state()) {
         metadata["scaler/" + name] = text_of_number(value);
     }
-    each_tensor(trainer.model(),
+    each_tensor(trainer,
                 [&](const std::string& name, const Tensor& tensor) { contents.tensors.emplace(name, tensor); });
     for (const auto& [parameter, tensors] : trainer.optimizer().state()) {
         for (const auto& [name, tensor] : tensors) {
@@ -180,7 +183,7 @@ void load_checkpoint(const fs::path& file, Trainer& trainer, const RunIdentity& 
     require_same_run(file, metadata, identity_with(trainer, more));
     // First everything that can fail, then the changes.
     std::size_t known = 0;
-    each_tensor(trainer.model(), [&](const std::string& name, const Tensor& tensor) {
+    each_tensor(trainer, [&](const std::string& name, const Tensor& tensor) {
         matching(file, contents, name, tensor);
         ++known;
     });
@@ -215,7 +218,7 @@ void load_checkpoint(const fs::path& file, Trainer& trainer, const RunIdentity& 
     }
     trainer.optimizer().set_learning_rate(learning_rate);
     trainer.scaler().rule() = rule;
-    each_tensor(trainer.model(), [&](const std::string& name, Tensor& tensor) { tensor = contents.tensors.at(name); });
+    each_tensor(trainer, [&](const std::string& name, Tensor& tensor) { tensor = contents.tensors.at(name); });
     trainer.continue_at(steps, std::move(history), std::move(trace));
 }
 

@@ -2,6 +2,7 @@
 //
 //     fc1.weight              as the model sees it          optimizer/fc1.weight/momentum   the optimizer's tensors
 //     master/fc1.weight       its fp32 master               statistics/bn/mean, /variance   of batch normalisations
+//     average/fc1.weight      averages of the weights, where they are kept
 //     scaling/...             largest magnitudes that delayed scales remember
 //     metadata                run/...: what the run's bits depend on (run_identity.hpp); step, optimizer steps,
 //     learning

@@ -88,8 +88,8 @@ RunIdentity identity_of(const LossScaleOptions& options) {
 
 RunIdentity identity_of(const Recipe& recipe) {
     const auto& [name, low, weights, inputs, compute, operand, b_operand, accumulator, update, state, update_rounding,
-                 scaling, scaled_operand, scaled_gradient, scaling_history, master_weights, keep_batchnorm_fp32,
-                 cast_rules, loss_scale, rounding, fused] = recipe;
+                 scaling, scaled_operand, scaled_gradient, scaling_history, master_weights, statistics,
+                 keep_batchnorm_fp32, cast_rules, loss_scale, rounding, fused] = recipe;
     return Fields("recipe.")
         .add("name", name)
         .add("low", low)
@@ -110,6 +110,7 @@ RunIdentity identity_of(const Recipe& recipe) {
         .add("scaled_gradient", scaled_gradient)
         .add("scaling_history", scaling_history)
         .add("master_weights", master_weights)
+        .add("statistics", statistics)
         .add("keep_batchnorm_fp32", keep_batchnorm_fp32)
         .add("cast_rules", cast_rules)
         .add("rounding", rounding)
@@ -137,6 +138,17 @@ RunIdentity identity_of(const OptimizerOptions& options) {
         .rows();
 }
 
+RunIdentity identity_of(const std::optional<AverageOptions>& options) {
+    if (!options) return Fields("average.").add("decay", std::string("none")).rows();
+    const auto& [decay, format, rounding, seed] = *options;
+    return Fields("average.")
+        .add("decay", decay)
+        .add("format", format)
+        .add("rounding", rounding)
+        .add("seed", seed)
+        .rows();
+}
+
 RunIdentity identity_of(const Trainer& trainer) {
     return Fields("")
         .add("ulplab", std::string(ULPLAB_VERSION))
@@ -144,6 +156,7 @@ RunIdentity identity_of(const Trainer& trainer) {
         .add("backend", trainer.engine().backend->name())
         .add(identity_of(trainer.engine().recipe))
         .add(identity_of(trainer.optimizer_options()))
+        .add(identity_of(trainer.averages() ? std::optional(trainer.averages()->options()) : std::nullopt))
         .rows();
 }
 

@@ -96,11 +96,33 @@ StepResult BasicTrainer<Real>::step(const std::vector<Forward>& micro_batches) {
     if (searches && watch->first_nonfinite) judge(*watch, micro_batches);
     const bool stepped = searches && !watch->first_nonfinite ? searched_update(*watch) : update();
     scaler_.update();
+    if (averages_ && stepped) averages_->update(model_, optimizer_->steps());
     run_.observers.tap = {};
     const StepResult result{run_.step, static_cast<double>(value), run_.loss_scale, !stepped};
     if (keep_trace) record(result, value);
     ++run_.step;
     return result;
+}
+
+template <class Real>
+Evaluation BasicTrainer<Real>::evaluation(const EvaluationOptions& options) const {
+    const bool own = engine_.backend->has_product({formats::fp32, formats::fp32});
+    const Recipe plain = recipe_by_name("fp32");
+    Evaluation evaluation(!options.fp32 ? engine_
+                          : own         ? Engine(plain, engine_.backend)
+                                        : Engine(plain, make_backend("eigen")),
+                          run_);
+    if (options.weights == EvaluatedWeights::model) return evaluation;
+    const bool averages = options.weights == EvaluatedWeights::averages;
+    if (averages && !averages_) throw std::logic_error("call average() before an evaluation of averages");
+    const auto weights = std::make_shared<WeightsByName>();
+    for (const BasicParameter<Real>& parameter : model_.parameters()) {
+        const BasicTensor<Real>& from = averages ? averages_->tensors().at(parameter.name) : parameter.updated();
+        BasicTensor<double>& to = (*weights)[parameter.name] = BasicTensor<double>(from.shape());
+        std::ranges::copy(from.values(), to.data());
+    }
+    evaluation.run.weights = weights;
+    return evaluation;
 }
 
 template <class Real>

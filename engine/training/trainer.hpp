@@ -25,6 +25,7 @@
 
 #include "engine/layers/layers.hpp"
 #include "engine/tape/engine.hpp"
+#include "engine/training/averages.hpp"
 #include "engine/training/grad_scaler.hpp"
 #include "engine/training/optimizer.hpp"
 #include "engine/training/trace.hpp"
@@ -60,6 +61,19 @@ struct StepResult {
     bool skipped;       // an infinite or NaN gradient kept the optimizer from stepping
 };
 
+/// Which numbers stand for the parameters in an evaluation.
+enum class EvaluatedWeights : std::uint8_t {
+    model,    // as the model sees them
+    masters,  // what the optimizer updates
+    averages  // of average()
+};
+
+/// How to evaluate. In fp32, products are the backend's where it has them in fp32, else Eigen's.
+struct EvaluationOptions {
+    EvaluatedWeights weights = EvaluatedWeights::model;
+    bool fp32 = false;  // whatever the recipe
+};
+
 /// A model, its optimizer and its loss scaler under one recipe and backend.
 template <class Real>
 class BasicTrainer {
@@ -89,6 +103,13 @@ class BasicTrainer {
     /// The only way to evaluate: the training as it is now, in its own arithmetic or in another.
     [[nodiscard]] Evaluation evaluation() const { return {engine_, run_}; }
     [[nodiscard]] Evaluation evaluation(const Engine& arithmetic) const { return {arithmetic, run_}; }
+    /// With other weights, or in fp32. Throws std::logic_error for averages before average().
+    [[nodiscard]] Evaluation evaluation(const EvaluationOptions& options) const;
+    /// Keeps averages of the weights, which start as the weights are now.
+    void average(const AverageOptions& options) { averages_.emplace(model_, options); }
+    /// None before average().
+    [[nodiscard]] std::optional<BasicAverages<Real>>& averages() { return averages_; }
+    [[nodiscard]] const std::optional<BasicAverages<Real>>& averages() const { return averages_; }
     [[nodiscard]] BasicModel<Real>& model() { return model_; }
     [[nodiscard]] BasicOptimizer<Real>& optimizer() { return *optimizer_; }
     [[nodiscard]] BasicGradScaler<Real>& scaler() { return scaler_; }
@@ -132,6 +153,7 @@ class BasicTrainer {
     BasicGradScaler<Real> scaler_;
     OptimizerOptions optimizer_options_;
     std::optional<BasicOptimizer<Real>> optimizer_;
+    std::optional<BasicAverages<Real>> averages_;
     std::function<bool(std::int64_t)> when_;
     Tap tap_;
     Trace trace_;

@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 #include <signal.h>
 
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <sstream>
 
 #include "engine/data/digits.hpp"
 #include "engine/data/idx.hpp"
@@ -23,6 +25,7 @@
 #include "experiments/framework/interruption.hpp"
 #include "experiments/training/nets.hpp"
 #include "softfloat/errors.hpp"
+#include "softfloat/format_names.hpp"
 
 namespace ulp {
 namespace {
@@ -38,6 +41,9 @@ struct Options {
     std::string mnist, products, checkpoint, weights, save_weights;
     double learning_rate = 0.05;
     std::optional<double> loss_scale, eps;
+    std::string init = "default";
+    std::string reduction = "mean";
+    std::string statistics, average;
     std::int64_t steps = 100;
     std::int64_t batch = 64;
     std::int64_t images = 2000;
@@ -45,6 +51,7 @@ struct Options {
     bool bytes = false;
     bool counts = false;
     bool why_nan = false;
+    bool evaluate_fp32 = false;
 };
 
 Recipe recipe_of(const Options& options) {
@@ -69,7 +76,35 @@ Recipe recipe_of(const Options& options) {
     }
     if (options.loss_scale) recipe.loss_scale = constant_loss_scale(*options.loss_scale);
     if (!options.scaler.empty()) recipe.loss_scale = loss_scale_dialect(options.scaler);
+    if (!options.statistics.empty()) recipe.statistics = format_by_name(options.statistics);
     return recipe;
+}
+
+/// DECAY, DECAY:FORMAT or DECAY:FORMAT:stochastic.
+std::optional<AverageOptions> averages_of(const Options& options) {
+    if (options.average.empty()) return std::nullopt;
+    std::istringstream words(options.average);
+    std::string decay, format, rounding, more;
+    std::getline(words, decay, ':');
+    std::getline(words, format, ':');
+    std::getline(words, rounding, ':');
+    AverageOptions average{.seed = options.seed};
+    const auto [end, error] = std::from_chars(decay.data(), decay.data() + decay.size(), average.decay);
+    const bool known = rounding.empty() || rounding == "nearest" || rounding == "stochastic";
+    if (error != std::errc() || end != decay.data() + decay.size() || !known || std::getline(words, more)) {
+        throw UsageError(
+            fmt::format("--ema takes DECAY, DECAY:FORMAT or DECAY:FORMAT:stochastic, such as 0.999:bf16, not '{}'",
+                        options.average));
+    }
+    if (!format.empty()) average.format = format_by_name(format);
+    if (rounding == "stochastic") average.rounding = UpdateRounding::stochastic;
+    return average;
+}
+
+/// The model, before a net asks it for parameters.
+Model& initialised(Model& model, const Options& options) {
+    model.initialise_by(Initialisation(options.init));
+    return model;
 }
 
 void require_sensible(const Options& options) {
@@ -118,8 +153,10 @@ class Session {
                                       : read_mnist(options.mnist)),
           batches_(data_.train.size(), options.batch, options.seed),
           trainer_(engine_of(options), options.seed),
-          net_(trainer_.model(), net_by_name(options.net).layers(net_by_name(options.net).width), {1, 28, 28}, 10) {
+          net_(initialised(trainer_.model(), options), net_by_name(options.net).layers(net_by_name(options.net).width),
+               {1, 28, 28}, 10) {
         trainer_.optimize(optimizer_of(options));
+        if (const auto average = averages_of(options)) trainer_.average(*average);
         if (options.counts || options.why_nan) trainer_.observers().watch = &watch_;
         if (!options.products.empty()) products_.emplace(trainer_, trainer_.engine().backend->name());
     }
@@ -159,12 +196,14 @@ RunIdentity Session::identity() const {
             {"--batch", fmt::format("{}", options_.batch)},
             {"--seed", fmt::format("{}", options_.seed)},
             {"--weights", options_.weights.empty() ? "none" : "of SHA-256 " + sha256_of_file(options_.weights)},
+            {"--init", options_.init},
+            {"--loss-reduction", options_.reduction},
             {"data", fmt::format("of SHA-256 {}, {} images", data_.train.digest(), data_.train.size())}};
 }
 
 Trainer::Forward Session::forward_at(std::int64_t step) {
     return [this, batch = batch_of(data_.train, batches_.at(step))](Tape& tape) {
-        return cross_entropy(net_(images_on(tape, batch.images)), batch.labels);
+        return cross_entropy(net_(images_on(tape, batch.images)), batch.labels, reduction_by_name(options_.reduction));
     };
 }
 
@@ -173,6 +212,7 @@ void Session::start_from_weights() {
     for (const std::string& remark : load_weights(options_.weights, trainer_.model())) {
         fmt::print(stderr, "ulplab: {}: {}\n", options_.weights, remark);
     }
+    if (const auto average = averages_of(options_)) trainer_.average(*average);  // they start as these
 }
 
 void Session::resume() {
@@ -224,8 +264,13 @@ ExitCode Session::interrupted(int signal) {
 
 ExitCode Session::report() {
     const std::string since = first_ == 0 ? "" : fmt::format(" since step {}", first_);
-    fmt::print("right {:.1f}%, {} steps skipped{}, trace {}\n", 100 * accuracy(trainer_.evaluation(), net_, data_.test),
-               skipped_, since, trainer_.trace().digest());
+    const auto right = [&](EvaluatedWeights weights) {
+        const EvaluationOptions how{.weights = weights, .fp32 = options_.evaluate_fp32};
+        return 100 * accuracy(trainer_.evaluation(how), net_, data_.test);
+    };
+    fmt::print("right {:.1f}%, {} steps skipped{}, trace {}\n", right(EvaluatedWeights::model), skipped_, since,
+               trainer_.trace().digest());
+    if (trainer_.averages()) fmt::print("right {:.1f}% with the averages\n", right(EvaluatedWeights::averages));
     if (options_.bytes) print_bytes("used", trainer_.bytes());
     if (options_.counts) print_counts(watch_);
     if (options_.why_nan) {
@@ -304,6 +349,14 @@ Action declare(OptionParser& app) {
         .capture_default_str();
     app.add_option("--learning-rate", o->learning_rate, "learning rate of the optimizer").capture_default_str();
     app.add_option("--eps", o->eps, "what the optimizer adds to its divisor; default 1e-8");
+    app.add_option("--init", o->init, "how weights start: " + Initialisation::names()).capture_default_str();
+    app.add_option("--loss-reduction", o->reduction, "of the batch's losses")
+        .one_of({"mean", "sum"})
+        .capture_default_str();
+    app.add_option("--ema", o->average,
+                   "DECAY[:FORMAT[:stochastic]]: keeps averages of the weights, and evaluates them, too");
+    app.add_option("--statistics", o->statistics, "format of batch normalisations' running mean and variance");
+    app.add_flag("--evaluate-fp32", o->evaluate_fp32, "evaluates in fp32, whatever the recipe");
     app.add_option("--steps", o->steps, "of training, counted from the first").capture_default_str();
     app.add_option("--batch", o->batch, "images a step").capture_default_str();
     app.add_option("--images", o->images, "generated digits to train on").capture_default_str();

@@ -55,6 +55,7 @@ TEST_CASE("evaluating after any step changes no bit of the training, no statisti
         const Seen evaluated = train(recipe, [](ResumeRun& run) {
             (void)evaluate(run, run.trainer.evaluation());
             (void)evaluate(run, run.trainer.evaluation(Engine("fp32", "soft:ieee")));
+            (void)evaluate(run, run.trainer.evaluation({.weights = EvaluatedWeights::masters, .fp32 = true}));
         });
         CHECK(alone.digests == evaluated.digests);
         CHECK(alone.losses == evaluated.losses);
