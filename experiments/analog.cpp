@@ -258,7 +258,8 @@ Experiment analog_experiment() {
          integer_setting("seeds", "runs of each kind", 3, 5, 1, 100),
          real_setting("learning_rate", "of SGD at the start; it falls to 0", 0.2, 0.2, 0, 10),
          control_setting("fine gives the devices 2^40 steps and no noise", {"fine"})},
-        run};
+        run,
+        {{{"seeds=1", "steps=100", "most_bits=1"}, {"control=fine"}, {"without_accumulator", "updates_lost"}}}};
 }
 
 }  // namespace ulp

@@ -372,7 +372,11 @@ Experiment cast_policy_experiment() {
             Chapter::remedies,
             {integer_setting("steps", "training steps", 200, 1500, 20, 1000000),
              integer_setting("seeds", "runs with weights and order of their own", 3, 5, 1, 100), wide_control()},
-            run};
+            run,
+            {{{"steps=40", "seeds=1"},
+              {"control=wide"},
+              {"norm", "loss", "update", "exp", "square", "square_underflow", "reciprocal", "softmax_long_fp16",
+               "gradient_norm", "smallest_list", "smallest_is_minimal"}}}};
 }
 
 }  // namespace ulp

@@ -208,7 +208,10 @@ Experiment char_lstm_experiment() {
              integer_setting("scale_window", "clean steps until the dynamic scale grows", 25, 500, 1, 1000000),
              real_setting("learning_rate", "of Adam", 1e-2, 2e-3, 0, 10), pure_fp16_control(),
              path_setting("text", "a text file in UTF-8, instead of the generated text")},
-            run};
+            run,
+            {{{"seeds=1", "steps=12", "hidden=16", "characters=6000"},
+              {"control=pure_fp16"},
+              {"lstm_1", "mlstm_1", "mlstm_train_1"}}}};
 }
 
 }  // namespace ulp

@@ -264,7 +264,13 @@ Experiment detection_experiment() {
              integer_setting("scale_window", "clean steps until the dynamic scale grows", 30, 200, 1, 1000000),
              real_setting("learning_rate", "of Adam, falling linearly to 0", 8e-3, 4e-3, 0, 10),
              control_setting("unscaled trains with a scale of 1 in the place of any other", {"unscaled"})},
-            run};
+            run,
+            {{{"seeds=2", "steps=100", "train_images=400", "test_images=50", "loss_exponent=-18"},
+              {"control=unscaled"},
+              {"scale_8", "dynamic", "lost_8", "irrelevant", "scale_is_weight"}},
+             {{"seeds=2", "steps=100", "train_images=400", "test_images=50", "loss_exponent=-18"},
+              {"loss_exponent=0"},
+              {"unscaled", "irrelevant"}}}};
 }
 
 }  // namespace ulp

@@ -234,15 +234,20 @@ void run(const RunContext& context, Result& result) {
 }  // namespace
 
 Experiment formats_experiment() {
-    return {"formats",
-            "Formats: the same nets from fp32 down to 8 bits",
-            "Which formats train a net as fp32 does, and which need scales for it?",
-            Chapter::formats,
-            {integer_setting("steps", "training steps", 200, 1500, 20, 1000000),
-             integer_setting("seeds", "runs with weights and order of their own", 3, 5, 1, 100),
-             control_setting("wide puts fp32 in the place of the other formats, unscaled leaves all scales out",
-                             {"wide", "unscaled"})},
-            run};
+    return {
+        "formats",
+        "Formats: the same nets from fp32 down to 8 bits",
+        "Which formats train a net as fp32 does, and which need scales for it?",
+        Chapter::formats,
+        {integer_setting("steps", "training steps", 200, 1500, 20, 1000000),
+         integer_setting("seeds", "runs with weights and order of their own", 3, 5, 1, 100),
+         control_setting("wide puts fp32 in the place of the other formats, unscaled leaves all scales out",
+                         {"wide", "unscaled"})},
+        run,
+        {{{"steps=30", "seeds=1"}, {"control=wide"}, {"fp16_needs_scale", "fp8_needs_scales", "identity_tf32"}},
+         {{"steps=30", "seeds=1"},
+          {"control=unscaled"},
+          {"fp16_small_gradients", "fp8_small_gradients", "mx_small_gradients", "fp8_transformer", "mx_transformer"}}}};
 }
 
 }  // namespace ulp

@@ -158,7 +158,11 @@ Experiment fusion_experiment() {
             "Which bits change when a compiler fuses pointwise operations, and are they better?",
             Chapter::systems,
             {integer_setting("samples", "random inputs a chain", 50000, 1000000, 1000, 100000000), wide_control()},
-            run};
+            run,
+            {{{"samples=2000"},
+              {"control=wide"},
+              {"chain_fp16_1", "chain_fp16_2", "chain_fp16_3", "chain_fp16_4", "chain_fp16_5", "chain_bf16_1",
+               "chain_bf16_2", "chain_bf16_3", "chain_bf16_4", "chain_bf16_5"}}}};
 }
 
 }  // namespace ulp

@@ -361,19 +361,21 @@ void run(const RunContext& context, Result& result) {
 }  // namespace
 
 Experiment gan_experiment() {
-    return {"gan",
-            "Growing pictures: two nets, two loss scales",
-            "Do the two nets of a growing GAN need loss scales of their own?",
-            Chapter::systems,
-            {integer_setting("steps", "at each of three sizes", 60, 300, 4, 1000000),
-             integer_setting("batch", "faces a step", 8, 16, 1, 1024),
-             integer_setting("channels", "of every layer", 8, 16, 2, 256),
-             integer_setting("train_images", "generated faces", 300, 3000, 1, 1000000),
-             integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100),
-             integer_setting("scale_window", "clean steps until a scale grows", 12, 50, 1, 1000000),
-             real_setting("learning_rate", "of Adam", 2e-3, 1e-3, 0, 10),
-             control_setting("one_scaler gives both nets the same", {"one_scaler"})},
-            run};
+    return {
+        "gan",
+        "Growing pictures: two nets, two loss scales",
+        "Do the two nets of a growing GAN need loss scales of their own?",
+        Chapter::systems,
+        {integer_setting("steps", "at each of three sizes", 60, 300, 4, 1000000),
+         integer_setting("batch", "faces a step", 8, 16, 1, 1024),
+         integer_setting("channels", "of every layer", 8, 16, 2, 256),
+         integer_setting("train_images", "generated faces", 300, 3000, 1, 1000000),
+         integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100),
+         integer_setting("scale_window", "clean steps until a scale grows", 12, 50, 1, 1000000),
+         real_setting("learning_rate", "of Adam", 2e-3, 1e-3, 0, 10),
+         control_setting("one_scaler gives both nets the same", {"one_scaler"})},
+        run,
+        {{{"seeds=1", "steps=12", "channels=2", "train_images=16"}, {"control=one_scaler"}, {"two_scales", "adapts"}}}};
 }
 
 }  // namespace ulp

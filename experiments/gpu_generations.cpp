@@ -301,7 +301,11 @@ Experiment gpu_generations_experiment() {
              integer_setting("longest_k", "longest products, a power of two", 16384, 131072, 4096, 1 << 20),
              integer_setting("promote_every", "products between promotions of FP8 sums; 0: none", 128, 128, 0, 1 << 20),
              text_setting("units", "ieee: all units compute alike, a control", "models", {"models", "ieee"})},
-            run};
+            run,
+            {{{"steps=10", "hidden=16", "train_images=200", "test_images=50", "longest_k=4096", "seeds=2"},
+              {"promote_every=0", "units=ieee"},
+              {"first_bit_V100_A100", "first_bit_A100_H100", "first_bit_V100_IEEE", "drift_V100", "drift_A100",
+               "drift_H100", "drift_B200", "fp8_promotion"}}}};
 }
 
 }  // namespace ulp

@@ -356,7 +356,10 @@ Experiment gradient_histogram_experiment() {
              text_setting("recipe", "how to train", "mixed_fp16", {"fp32", "tf32", "bf16", "mixed_fp16", "fp16"}),
              control_setting("unscaled looks at gradients without the loss scale", {"unscaled"}),
              path_setting("mnist", "folder with the MNIST idx files, instead of generated digits")},
-            run};
+            run,
+            {{{"steps=24", "train_images=600", "test_images=100", "hidden=16", "net_steps=8", "frames=2"},
+              {"control=unscaled"},
+              {"shift", "replica_x8"}}}};
 }
 
 }  // namespace ulp

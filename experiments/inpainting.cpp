@@ -353,7 +353,14 @@ Experiment inpainting_experiment() {
          control_setting("wide puts fp32 in the place of fp16 in the Gram matrix, pure_fp16 trains without masters "
                          "and scaling",
                          {"wide", "pure_fp16"})},
-        run};
+        run,
+        {{{"seeds=1", "steps=16", "train_images=64", "test_images=20", "gram_images=512"},
+          {"control=wide"},
+          {"gram_stored", "gram_bytes", "gram_swamps_V100", "gram_swamps_A100", "gram_swamps_H100",
+           "order_fp16_after"}},
+         {{"seeds=1", "steps=2", "train_images=16", "test_images=10", "gram_images=4"},
+          {"control=pure_fp16"},
+          {"parity"}}}};
 }
 
 }  // namespace ulp

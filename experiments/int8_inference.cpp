@@ -412,7 +412,11 @@ Experiment int8_inference_experiment() {
          integer_setting("seeds", "trained nets", 3, 5, 1, 100),
          real_setting("learning_rate", "of Adam", 3e-3, 1e-3, 0, 10),
          control_setting("saturate clips at a 32nd of the range", {"saturate"})},
-        run};
+        run,
+        {{{"seeds=1", "steps=80", "train_images=320", "test_images=60"},
+          {"control=saturate"},
+          {"maximum_5", "percentile_5", "entropy_5", "maximum_10", "percentile_10", "entropy_10", "maximum_50",
+           "percentile_50", "entropy_50"}}}};
 }
 
 }  // namespace ulp

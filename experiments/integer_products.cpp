@@ -181,7 +181,11 @@ Experiment integer_products_experiment() {
         Chapter::hardware,
         {integer_setting("samples", "random products of length 256", 2000, 100000, 10, 10000000),
          integer_setting("accumulator_bits", "bits of the accumulators; fewer than 32 is a control", 32, 32, 8, 32)},
-        run};
+        run,
+        {{{"samples=50"},
+          {"accumulator_bits=20"},
+          {"exhaustive_s8", "exhaustive_u8", "exhaustive_s8_u8", "exhaustive_s4", "exhaustive_u4", "exhaustive_s4_u4",
+           "int32_holds", "int32_wraps", "int32_saturates"}}}};
 }
 
 }  // namespace ulp

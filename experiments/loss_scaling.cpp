@@ -452,7 +452,13 @@ Experiment loss_scaling_experiment() {
                              -20, 0),
              integer_setting("window", "clean steps until a moving scale grows", 20, 100, 1, 1000000),
              control_setting("unscaled trains with a scale of 1 in the place of any other", {"unscaled"})},
-            run};
+            run,
+            {{{"steps=100", "translation_steps=20", "seeds=1", "exponent_step=10"},
+              {"feature_exponent=0", "loss_exponent=0"},
+              {"too_small"}},
+             {{"steps=100", "translation_steps=200", "seeds=1", "exponent_step=10", "window=10"},
+              {"control=unscaled"},
+              {"too_large", "predicted_overflow", "predicted_window", "predicted_share", "dynamic", "sawtooth"}}}};
 }
 
 }  // namespace ulp

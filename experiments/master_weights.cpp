@@ -334,7 +334,13 @@ Experiment master_weights_experiment() {
                          0),
          control_setting("masters updates fp32 masters in every way, nearest 16-bit weights rounded to nearest",
                          {"masters", "nearest"})},
-        run};
+        run,
+        {{{"steps=150", "seeds=1", "least_rate_exponent=-12", "largest_rate_exponent=-12"},
+          {"control=masters"},
+          {"fp16_updates_collapse", "bf16_updates_collapse", "swamped"}},
+         {{"steps=150", "seeds=1", "least_rate_exponent=-12", "largest_rate_exponent=-12"},
+          {"control=nearest"},
+          {"fp16_masters", "bf16_masters", "fp16_stochastic", "fp16_kahan"}}}};
 }
 
 }  // namespace ulp

@@ -286,7 +286,11 @@ Experiment memory_experiment() {
             "How many bytes does training take in fp32 and in mixed precision, and what decides the gain?",
             Chapter::hardware,
             {integer_setting("low_bytes", "bytes of a low-precision number; 4 switches the saving off", 2, 2, 1, 4)},
-            run};
+            run,
+            {{{},
+              {"low_bytes=4"},
+              {"gpt2_fp16", "gpt2_fp16_mebibytes", "gpt2_int8", "gpt2_int8_mebibytes", "cnn_batch_planned",
+               "unet_gains_more"}}}};
 }
 
 }  // namespace ulp

@@ -111,7 +111,10 @@ Experiment mnist_cnn_experiment() {
              integer_setting("scale_window", "clean steps until the dynamic scale grows", 30, 500, 1, 1000000),
              real_setting("learning_rate", "of Adam", 1e-3, 1e-3, 0, 10), pure_fp16_control(),
              path_setting("mnist", "folder with the MNIST idx files, instead of generated digits")},
-            run};
+            run,
+            {{{"seeds=1", "epochs=1", "train_images=250", "test_images=100"},
+              {"control=pure_fp16"},
+              {"parity_1", "parity_2"}}}};
 }
 
 }  // namespace ulp

@@ -211,7 +211,11 @@ Experiment opt_levels_experiment() {
              real_setting("learning_rate", "of gradient descent with momentum 0.9, falling linearly to 0", 0.05, 0.05,
                           0, 10),
              control_setting("all_O3 puts O3 in the place of O1 and O2", {"all_O3"})},
-            run};
+            run,
+            {{{"seeds=1", "regression_seeds=1", "regression_steps=6", "steps=2", "train_images=64", "test_images=20",
+               "hidden=2"},
+              {"control=all_O3"},
+              {"regression_O1", "regression_O2"}}}};
 }
 
 }  // namespace ulp

@@ -275,7 +275,11 @@ Experiment optimizers_experiment() {
             {integer_setting("steps", "training steps", 300, 2000, 20, 1000000),
              integer_setting("seeds", "runs with weights and order of their own", 3, 5, 1, 100),
              control_setting("fp16_update computes and keeps the optimizer's numbers in fp16", {"fp16_update"})},
-            run};
+            run,
+            {{{"steps=200", "seeds=1"},
+              {"control=fp16_update"},
+              {"sgd", "momentum", "adam", "adagrad", "sophia_clipped", "sophia", "Adam_bf16", "Adam_fp16",
+               "Adagrad_bf16", "Adagrad_fp16", "Sophia_bf16", "Sophia_fp16", "sophia_clipped_share"}}}};
 }
 
 }  // namespace ulp

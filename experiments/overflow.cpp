@@ -216,7 +216,32 @@ Experiment overflow_experiment() {
             Chapter::overflow,
             {integer_setting("length", "longest sum of the figure of partial sums", 16384, 65536, 64, 1 << 20),
              wide_control()},
-            run};
+            run,
+            {{{},
+              {"control=wide"},
+              {"sum_fp32_stored_fp16",
+               "sum_fp16_pairwise",
+               "sum_fp16_one_by_one",
+               "sum_fp16_swamps_at",
+               "sum_bf16_one_by_one",
+               "boundary_4095",
+               "loss_scale_65536",
+               "unit_fp32_stored_fp16_v100",
+               "unit_fp16_v100",
+               "unit_fp16_4095_v100",
+               "unit_fp32_stored_fp16_a100",
+               "unit_fp16_a100",
+               "unit_fp16_4095_a100",
+               "unit_fp32_stored_fp16_h100",
+               "unit_fp16_h100",
+               "unit_fp16_4095_h100",
+               "norm_fp32_4094",
+               "norm_fp32_4095",
+               "norm_fp32_4097",
+               "norm_fp16_overflow",
+               "exp_fp16",
+               "softmax_fp16_zero",
+               "softmax_fp16_nan"}}}};
 }
 
 }  // namespace ulp

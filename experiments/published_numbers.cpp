@@ -222,7 +222,10 @@ Experiment published_numbers_experiment() {
             "Which numbers of the sources follow from arithmetic, and which can only be quoted here?",
             Chapter::hardware,
             {wide_control()},
-            run};
+            run,
+            {{{},
+              {"control=wide"},
+              {"eight_bit_multiplier", "tf32_mantissa", "linear_256", "bytes", "token_ids", "first_lost_integer"}}}};
 }
 
 }  // namespace ulp

@@ -366,7 +366,11 @@ Experiment roofline_experiment() {
         "Which published speed-ups follow from the counts of operations and bytes, and which shapes get them?",
         Chapter::hardware,
         {real_setting("tensor_core_factor", "Tensor Cores' rate over fp32's; 1 switches the gain off", 8, 8, 1, 64)},
-        run};
+        run,
+        {{{},
+          {"tensor_core_factor=1"},
+          {"peak", "factor", "amdahl_ResNet-50", "amdahl_DS2", "memory_limited_too", "amortised_write",
+           "concatenation"}}}};
 }
 
 }  // namespace ulp

@@ -363,7 +363,13 @@ Experiment scaler_arena_experiment() {
              integer_setting("seeds", "runs with weights and sequences of their own", 3, 5, 1, 100),
              integer_setting("window_divisor", "the dialects' windows are divided by this", 100, 10, 1, 1000),
              control_setting("constant keeps every scale as it began", {"constant"})},
-            run};
+            run,
+            {{{"steps=200", "seeds=1"},
+              {"control=constant"},
+              {"growth_pytorch", "growth_apex", "growth_fairseq", "growth_deepspeed", "growth_hysteresis",
+               "forced_pytorch", "forced_apex", "forced_fairseq", "forced_megatron", "forced_deepspeed",
+               "forced_tolerant", "skips_2000", "endless_apex", "endless_pytorch", "endless_megatron",
+               "endless_fairseq", "all_settle", "moving_is_closer", "random_skips"}}}};
 }
 
 }  // namespace ulp

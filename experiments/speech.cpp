@@ -289,7 +289,11 @@ Experiment speech_experiment() {
              real_setting("learning_rate", "of Adam", 4e-3, 2e-3, 0, 10),
              control_setting("pure_fp16 trains all but fp32 in fp16 throughout; masters gives masters to all",
                              {"pure_fp16", "masters"})},
-            run};
+            run,
+            {{{"seeds=1", "steps=90", "test_utterances=40"},
+              {"control=pure_fp16"},
+              {"parity", "ten_bits_suffice", "masters_mend", "updates_lost"}},
+             {{"seeds=1", "steps=90", "test_utterances=40"}, {"control=masters"}, {"collapse", "updates_lost"}}}};
 }
 
 }  // namespace ulp

@@ -276,7 +276,12 @@ Experiment swamping_experiment() {
             Chapter::swamping,
             {integer_setting("samples", "random additions for each ratio", 20000, 1000000, 100, 100000000),
              integer_setting("updates", "updates of 0.0001 in the figure", 10000, 10000, 100, 1000000), wide_control()},
-            run};
+            run,
+            {{{"samples=100"},
+              {"control=wide"},
+              {"one_plus_small_fp16", "one_plus_small_bf16", "one_plus_larger_fp16", "rule_1.9", "rule_minus",
+               "rule_plus", "rule_odd", "rule_safe", "ratio_2^11", "updates_onto_1_fp16", "updates_onto_1_bf16",
+               "updates_from_0_fp16", "updates_from_0_bf16", "ones_fp16", "ones_bf16"}}}};
 }
 
 }  // namespace ulp

@@ -433,7 +433,12 @@ Experiment training_step_experiment() {
             Chapter::remedies,
             {control_setting("wide puts fp32 in the place of the 16-bit formats, unscaled leaves the loss scale out",
                              {"wide", "unscaled"})},
-            run};
+            run,
+            {{{},
+              {"control=wide"},
+              {"formats_a", "formats_b", "control_loss", "autocast", "cast_list_printed", "integer_ids",
+               "integer_ids_first", "scale_in_fp32"}},
+             {{}, {"control=unscaled"}, {"scale_squared", "scale_squared_training"}}}};
 }
 
 }  // namespace ulp

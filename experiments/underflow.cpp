@@ -228,7 +228,11 @@ Experiment underflow_experiment() {
             {integer_setting("samples", "random gradients", 100000, 1000000, 1000, 100000000),
              real_setting("median_exponent", "exponent of the median gradient", -20, -20, -60, 0),
              real_setting("spread", "standard deviation of the exponents", 4, 4, 0.1, 20), wide_control()},
-            run};
+            run,
+            {{{"samples=2000"},
+              {"control=wide"},
+              {"tie", "above_tie", "below_2^-24", "threshold", "threshold_flushed", "largest_flushed", "scale_2^20",
+               "threshold_moves", "scale_1024"}}}};
 }
 
 }  // namespace ulp

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/commands/command.hpp"
+#include "experiments/framework/experiment.hpp"
 #include "experiments/framework/markdown.hpp"
 #include "experiments/framework/runner.hpp"
 #include "experiments/framework/stored_results.hpp"
@@ -26,7 +27,8 @@ void print_json(const std::vector<Claim>& claims) {
                         {"statement", claim.statement},
                         {"expected", claim.expected},
                         {"measured", claim.measured},
-                        {"verdict", verdict_name(claim.verdict)}});
+                        {"verdict", verdict_name(claim.verdict)},
+                        {"controls", controls_of(claim.id)}});
     }
     fmt::print("{}\n", list.dump(2));
 }

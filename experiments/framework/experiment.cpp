@@ -60,6 +60,21 @@ std::vector<Experiment> in_order_of_argument(std::vector<Experiment> experiments
     return experiments;
 }
 
+std::vector<std::string> controls_of(std::string_view claim_id) {
+    const std::size_t dot = claim_id.find('.');
+    const auto all = experiments();
+    const auto owner =
+        std::find_if(all.begin(), all.end(), [&](const Experiment& e) { return e.name == claim_id.substr(0, dot); });
+    std::vector<std::string> found;
+    if (owner == all.end() || dot == std::string_view::npos) return found;
+    for (const Control& control : owner->controls) {
+        const bool names =
+            std::find(control.fail.begin(), control.fail.end(), claim_id.substr(dot + 1)) != control.fail.end();
+        if (names) found.push_back(fmt::format("{}", fmt::join(control.off, " ")));
+    }
+    return found;
+}
+
 const Experiment& experiment_by_name(std::string_view name) {
     const auto all = experiments();
     const auto found = std::find_if(all.begin(), all.end(), [&](const Experiment& e) { return e.name == name; });

@@ -34,6 +34,14 @@ struct RunContext {
     std::function<void(double)> progress;  // from 0 to 1
 };
 
+/// A run with the effect switched off: the claims about it must fail, and no others. The rest are the names of claims
+/// and settings as `--set` takes them.
+struct Control {
+    std::vector<std::string> small;  // settings of a short run, with the effect and without
+    std::vector<std::string> off;    // settings that switch it off
+    std::vector<std::string> fail;   // the claims that then fail
+};
+
 struct Experiment {
     std::string name;      // [a-z0-9_]+
     std::string title;     // for people
@@ -42,7 +50,11 @@ struct Experiment {
     std::vector<Setting> settings;
     /// Computes everything; the same result, bit for bit, for the same context on every machine.
     void (*run)(const RunContext& context, Result& result);
+    std::vector<Control> controls{};
 };
+
+/// The controls that name a claim by its whole id, as the settings that switch its effect off: "control=wide".
+std::vector<std::string> controls_of(std::string_view claim_id);
 
 /// Chapter by chapter; within a chapter in the order given.
 std::vector<Experiment> in_order_of_argument(std::vector<Experiment> experiments);

@@ -151,9 +151,10 @@ TEST_CASE("an experiment leaves a whole record, its figures and a report") {
     CHECK(ulplab({"claims", "--out", out.path().string()}).exit_code == 0);
     const auto claims =
         nlohmann::json::parse(ulplab({"claims", "--format", "json", "--out", out.path().string()}).output);
-    for (const char* key : {"id", "source", "statement", "expected", "measured", "verdict"}) {
+    for (const char* key : {"id", "source", "statement", "expected", "measured", "verdict", "controls"}) {
         CHECK(claims.at(0).contains(key));
     }
+    CHECK(claims.at(0).at("controls") == nlohmann::json::array({"control=wide"}));
 }
 
 TEST_CASE("a claim that failed is told by the exit code") {
