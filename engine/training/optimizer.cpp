@@ -89,6 +89,7 @@ bool all_finite(const BasicTensor<Real>& tensor) {
 /// Reports the first infinity or NaN of what finite numbers gave.
 template <class Real>
 void BasicOptimizer<Real>::search(const std::string& label, const char* pass, const BasicTensor<Real>& made) {
+    if (all_finite(made)) return;
     for (Index i = 0; i < made.size(); ++i) {
         if (std::isfinite(made[i])) continue;
         return on_nonfinite({.label = label,

@@ -90,9 +90,11 @@ Remedy remedy_of_step(const NonFinite& found, const Engine& engine, double loss_
 }
 
 template <class Real>
-Remedy remedy_of_update(BasicOptimizer<Real>& optimizer, const typename BasicOptimizer<Real>::Snapshot& before) {
+std::optional<Remedy> remedy_of_update(BasicOptimizer<Real>& optimizer,
+                                       const typename BasicOptimizer<Real>::Snapshot& before) {
     const OptimizerOptions& options = before.options;
     const double bound = own_bound(options);
+    if (bound == 0) return std::nullopt;
     double largest_weight = 0;
     for (const BasicParameter<Real>& parameter : before.parameters) {
         for (const Real w : parameter.updated().values()) {
@@ -103,7 +105,7 @@ Remedy remedy_of_update(BasicOptimizer<Real>& optimizer, const typename BasicOpt
     const FloatFormat& format = optimizer.model().recipe().update;
     const FoundInUpdate reported = optimizer.on_nonfinite;
     Remedy remedy;
-    for (int exponent = format.smallest_exponent(); bound > 0 && exponent <= format.emax(); ++exponent) {
+    for (int exponent = format.smallest_exponent(); exponent <= format.emax(); ++exponent) {
         const double eps = std::ldexp(1.0, exponent);
         bool finite = true;
         optimizer.restore(before);
@@ -119,7 +121,7 @@ Remedy remedy_of_update(BasicOptimizer<Real>& optimizer, const typename BasicOpt
     optimizer.on_nonfinite = reported;
     return remedy;
 }
-template Remedy remedy_of_update(Optimizer&, const Optimizer::Snapshot&);
-template Remedy remedy_of_update(BasicOptimizer<double>&, const BasicOptimizer<double>::Snapshot&);
+template std::optional<Remedy> remedy_of_update(Optimizer&, const Optimizer::Snapshot&);
+template std::optional<Remedy> remedy_of_update(BasicOptimizer<double>&, const BasicOptimizer<double>::Snapshot&);
 
 }  // namespace ulp

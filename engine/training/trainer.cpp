@@ -145,7 +145,8 @@ bool BasicTrainer<Real>::searched_update(Watch& watch) {
     const auto before = optimizer_->snapshot();
     const bool stepped = scaler_.step(*optimizer_);
     watch.skips += stepped ? 0 : 1;
-    if (watch.first_nonfinite && stepped) {
+    if (watch.first_nonfinite && watch.first_nonfinite->pass.starts_with("update")) {
+        optimizer_->restore(before);
         watch.first_nonfinite->remedy = remedy_of_update(*optimizer_, before);
         optimizer_->step();  // as it was
     }

@@ -139,7 +139,8 @@ std::string power_text(double x) {
 
 std::string Remedy::text() const {
     switch (kind) {
-        case Kind::none: return "no smaller loss scale, no operation in fp32 and no larger eps makes this step finite";
+        case Kind::none:
+            return "none of the loss scales, operations in fp32 and eps that could help makes this step finite";
         case Kind::loss_scale:
             return fmt::format("a loss scale of at most {:g}{}: with it every number of this step is finite", limit,
                                power_text(limit));

@@ -122,6 +122,17 @@ TEST_CASE("averages and masters are evaluated in the place of the weights, in th
     CHECK(loss_of(run, {.weights = EvaluatedWeights::masters, .fp32 = true}) == average_fp32);
 }
 
+TEST_CASE("a pure fp16 loss of many terms sticks, and is right in an evaluation in fp32") {
+    Trainer trainer(Engine("fp16", "soft:ieee"), 1);
+    const auto loss = [&](const EvaluationOptions& options) {
+        Evaluation evaluation = trainer.evaluation(options);
+        Tape tape(evaluation);
+        return cross_entropy(tape.input(Tensor({8192, 2})), std::vector<int>(8192, 1)).value()[0];
+    };
+    CHECK(loss({}) < 0.3F);  // the sum of terms of log 2 stops near 2048
+    CHECK(loss({.fp32 = true}) == doctest::Approx(std::log(2.0)).epsilon(1e-3));
+}
+
 TEST_CASE("averages and statistics in a format of their own go on from a checkpoint bit for bit") {
     const auto file = std::filesystem::temp_directory_path() / ("ulplab_averages_" + std::to_string(::getpid()));
     Recipe recipe = test::resume_recipe();

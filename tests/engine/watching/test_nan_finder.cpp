@@ -173,6 +173,47 @@ TEST_CASE("Adam's eps of 1e-8 is 0 in fp16: the update of step 0, its parameter,
     CHECK(run.trainer.trace().digest() == alone.trainer.trace().digest());
 }
 
+TEST_CASE("an update that overflows without an eps to blame is named, with its numbers and without a remedy") {
+    // The rate is infinite in fp16.
+    Digits run(recipe_by_name("fp16"), {.learning_rate = 1e6, .momentum = 0.9});
+    run.train(3);
+    REQUIRE(run.watch.first_nonfinite);
+    CHECK(run.watch.first_nonfinite->pass == "update");
+    CHECK(run.watch.first_nonfinite->numbers.size() == 5);  // weight, gradient, momentum before and after, update
+    CHECK(!run.watch.first_nonfinite->remedy);
+    CHECK(run.watch.first_nonfinite->text().find("remedy") == std::string::npos);
+}
+
+TEST_CASE("a moment that overflows its format is named, and a weight that its 16 bits cannot hold") {
+    const auto found = [](Recipe recipe, float gradient, float weight, const OptimizerOptions& options) {
+        Model model(recipe, 1);
+        Parameter& w = model.add("w", {2}, Init::constant(1));
+        w.assign(Tensor({2}, std::vector<float>{1, weight}));
+        Optimizer optimizer(model, options);
+        std::optional<NonFinite> first;
+        optimizer.on_nonfinite = [&](NonFinite each) {
+            if (!first) first = std::move(each);
+        };
+        w.gradient = Tensor({2}, std::vector<float>{0, gradient}, recipe.weights);
+        optimizer.step();
+        return first;
+    };
+    Recipe recipe = recipe_by_name("bf16");
+    recipe.state.v = StateFormat{formats::fp16};
+    const auto square = found(recipe, 0x1p14F, 1, {.kind = OptimizerKind::adam, .learning_rate = 1e-3});
+    REQUIRE(square);
+    CHECK(square->label == "w");
+    CHECK(square->pass == "update, square as it is kept");
+    CHECK(square->element == 1);
+    recipe.state.v = StateFormat{formats::fp16, true};
+    CHECK(!found(recipe, 0x1p14F, 1, {.kind = OptimizerKind::adam, .learning_rate = 1e-3}));
+    const auto published = found(recipe_by_name("mixed_fp16"), -10000, 60000, {.learning_rate = 1});
+    REQUIRE(published);
+    CHECK(published->pass == "update, rounded into the model");
+    CHECK(published->element == 1);
+    CHECK(published->value == infinity);
+}
+
 /// One step of a loss on a leaf of ones, in this recipe.
 template <class Loss>
 Watch after_one_step(Recipe recipe, const Loss& loss) {
