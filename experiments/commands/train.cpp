@@ -10,20 +10,17 @@
 #include <optional>
 #include <sstream>
 
-#include "engine/data/digits.hpp"
-#include "engine/data/idx.hpp"
 #include "engine/files/file_lock.hpp"
 #include "engine/files/sha256.hpp"
 #include "engine/files/whole_file.hpp"
 #include "engine/recipes/levels.hpp"
 #include "engine/training/checkpoint.hpp"
-#include "engine/training/images.hpp"
 #include "engine/training/trainer.hpp"
 #include "engine/training/weights.hpp"
 #include "experiments/commands/command.hpp"
 #include "experiments/commands/train_report.hpp"
 #include "experiments/framework/interruption.hpp"
-#include "experiments/training/nets.hpp"
+#include "experiments/training/net_tasks.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
 
@@ -48,6 +45,8 @@ struct Options {
     std::int64_t batch = 64;
     std::int64_t images = 2000;
     std::uint64_t seed = 1;
+    std::string data, labels;
+    bool print_net = false;
     bool bytes = false;
     bool counts = false;
     bool why_nan = false;
@@ -109,7 +108,7 @@ Model& initialised(Model& model, const Options& options) {
 
 void require_sensible(const Options& options) {
     if (options.steps < 1 || options.batch < 1) throw UsageError("--steps and --batch are at least 1");
-    if (options.mnist.empty() && options.images < options.batch) {
+    if (options.mnist.empty() && options.data.empty() && options.images < options.batch) {
         throw UsageError(fmt::format("--images ({}) is less than --batch ({}); give at least as many", options.images,
                                      options.batch));
     }
@@ -139,9 +138,17 @@ OptimizerOptions optimizer_of(const Options& options) {
     return optimizer;
 }
 
-std::string sha256_of_file(const std::string& file) {
-    const std::string bytes = read_whole_file(file);
-    return Sha256().add(std::as_bytes(std::span(bytes))).hex();
+std::string sha256_of_text(const std::string& text) { return Sha256().add(std::as_bytes(std::span(text))).hex(); }
+
+/// Of a name in the table, or of a file.
+NetDescription net_of(const std::string& net) {
+    if (!net.ends_with(".json")) return description_of(net_by_name(net));
+    const std::string text = read_whole_file(net);
+    try {
+        return net_from_json(text);
+    } catch (const DataError& error) {
+        throw DataError(fmt::format("{}: {}", net, error.what()));
+    }
 }
 
 /// One run of this command: what it trains, on what, and who watches.
@@ -149,12 +156,12 @@ class Session {
   public:
     explicit Session(const Options& options)
         : options_(options),
-          data_(options.mnist.empty() ? generated_digit_split(options.images, 500, 28, options.seed)
-                                      : read_mnist(options.mnist)),
-          batches_(data_.train.size(), options.batch, options.seed),
+          description_(net_of(options.net)),
+          task_(task_of(description_, {options.images, options.batch, options.seed, options.mnist, options.data,
+                                       options.labels, reduction_by_name(options.reduction)})),
           trainer_(engine_of(options), options.seed),
-          net_(initialised(trainer_.model(), options), net_by_name(options.net).layers(net_by_name(options.net).width),
-               {1, 28, 28}, 10) {
+          net_(initialised(trainer_.model(), options), description_.layers, description_.input.shape,
+               description_.outputs) {
         trainer_.optimize(optimizer_of(options));
         if (const auto average = averages_of(options)) trainer_.average(*average);
         if (options.counts || options.why_nan) trainer_.observers().watch = &watch_;
@@ -175,8 +182,8 @@ class Session {
     [[nodiscard]] Trainer::Forward forward_at(std::int64_t step);
 
     const Options options_;
-    const DataSplit data_;
-    BatchSchedule batches_;
+    const NetDescription description_;
+    const NetTask task_;
     Trainer trainer_;
     const Net net_;
     std::optional<FileLock> lock_;
@@ -188,23 +195,23 @@ class Session {
 };
 
 RunIdentity Session::identity() const {
-    return {{"--net", options_.net},
+    return {{"--net", description_.name},
+            {"net", "of SHA-256 " + sha256_of_text(json_of(description_))},
             {"--recipe", trainer_.engine().recipe.name},
             {"--backend", trainer_.engine().backend->name()},
             {"--optimizer", options_.optimizer},
             {"--learning-rate", fmt::format("{}", options_.learning_rate)},
             {"--batch", fmt::format("{}", options_.batch)},
             {"--seed", fmt::format("{}", options_.seed)},
-            {"--weights", options_.weights.empty() ? "none" : "of SHA-256 " + sha256_of_file(options_.weights)},
+            {"--weights",
+             options_.weights.empty() ? "none" : "of SHA-256 " + sha256_of_text(read_whole_file(options_.weights))},
             {"--init", options_.init},
             {"--loss-reduction", options_.reduction},
-            {"data", fmt::format("of SHA-256 {}, {} images", data_.train.digest(), data_.train.size())}};
+            {"data", task_.data}};
 }
 
 Trainer::Forward Session::forward_at(std::int64_t step) {
-    return [this, batch = batch_of(data_.train, batches_.at(step))](Tape& tape) {
-        return cross_entropy(net_(images_on(tape, batch.images)), batch.labels, reduction_by_name(options_.reduction));
-    };
+    return [this, step](Tape& tape) { return task_.loss(tape, net_, step); };
 }
 
 void Session::start_from_weights() {
@@ -266,7 +273,7 @@ ExitCode Session::report() {
     const std::string since = first_ == 0 ? "" : fmt::format(" since step {}", first_);
     const auto right = [&](EvaluatedWeights weights) {
         const EvaluationOptions how{.weights = weights, .fp32 = options_.evaluate_fp32};
-        return 100 * accuracy(trainer_.evaluation(how), net_, data_.test);
+        return 100 * task_.right(trainer_.evaluation(how), net_);
     };
     fmt::print("right {:.1f}%, {} steps skipped{}, trace {}\n", right(EvaluatedWeights::model), skipped_, since,
                trainer_.trace().digest());
@@ -301,6 +308,10 @@ ExitCode Session::run() {
 }
 
 ExitCode train(const Options& options) {
+    if (options.print_net) {
+        fmt::print("{}", json_of(net_of(options.net)));
+        return ExitCode::good;
+    }
     require_sensible(options);
     return Session(options).run();
 }
@@ -322,13 +333,15 @@ std::string recipe_names() {
 
 Action declare(OptionParser& app) {
     const auto o = std::make_shared<Options>();
-    std::string nets;
-    std::vector<std::string> names;
-    for (const NamedNet& net : named_nets()) {
-        nets += fmt::format("{}{}: {}", nets.empty() ? "" : "; ", net.name, net.what);
-        names.emplace_back(net.name);
-    }
-    app.add_option("--net", o->net, nets).one_of(names).capture_default_str();
+    app.add_option(
+           "--net", o->net,
+           "a net of the table, or a file FILE.json (see --print-net): " +
+               listed(named_nets(), [](const NamedNet& net) { return fmt::format("{} ({})", net.name, net.what); }))
+        .capture_default_str();
+    app.add_flag("--print-net", o->print_net,
+                 "prints the net as JSON, to change and give to --net. Tasks: " +
+                     listed(task_kinds(), [](const TaskKind& k) { return fmt::format("{} ({})", k.name, k.what); }) +
+                     ". Layers: " + layer_kinds());
     const DeclaredOption recipe =
         app.add_option("--recipe", o->recipe,
                        "which formats: " + recipe_names() + "; +ftz and +fused may follow the name")
@@ -358,9 +371,12 @@ Action declare(OptionParser& app) {
     app.add_option("--statistics", o->statistics, "format of batch normalisations' running mean and variance");
     app.add_flag("--evaluate-fp32", o->evaluate_fp32, "evaluates in fp32, whatever the recipe");
     app.add_option("--steps", o->steps, "of training, counted from the first").capture_default_str();
-    app.add_option("--batch", o->batch, "images a step").capture_default_str();
-    app.add_option("--images", o->images, "generated digits to train on").capture_default_str();
+    app.add_option("--batch", o->batch, "examples a step").capture_default_str();
+    app.add_option("--images", o->images, "generated examples to train on").capture_default_str();
     app.add_option("--mnist", o->mnist, "folder of the real digits");
+    app.add_option("--data", o->data,
+                   "examples of the task images, .npy of any shape of the net's size; a tenth is for testing");
+    app.add_option("--labels", o->labels, "their classes, .npy of whole numbers from 0 on");
     app.add_option("--seed", o->seed, "of data and weights").capture_default_str();
     app.add_option("--checkpoint", o->checkpoint,
                    "file that is saved ten times and at Ctrl-C, and resumed from where it exists; locked meanwhile");

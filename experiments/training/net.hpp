@@ -19,14 +19,20 @@ enum class LayerKind : std::uint8_t {
     conv,        // square kernel, zero padding of half of it
     batch_norm,  // momentum 0.3: runs are short, the running statistics must follow in tens of steps
     layer_norm,  // over the last dimension
-    attention,   // over tokens
+    attention,   // over the rows of an example
     relu,
     gelu,
+    tanh,
+    dropout,         // with the rate `factor`
     pool,            // maximum of a square window
     global_average,  // over the pixels
     scale,           // times a constant
     tokens,          // the numbers of an example in rows
     flatten,
+    embedding,  // tokens to rows of a table
+    places,     // adds a learned row for each place of a sequence
+    lstm,       // over the rows of an example, from a zero state
+    gru,
     sequence,  // what is inside, one after the other
     residual,  // x plus what is inside makes of x
     branches   // what the lists inside make of x, side by side as channels
@@ -35,10 +41,12 @@ enum class LayerKind : std::uint8_t {
 struct Layer {
     LayerKind kind;
     std::string name{};  // of its parameters
-    Index size = 0;      // outputs, channels, heads, window or rows; 0: as many as there are classes
+    Index size = 0;      // outputs, channels, heads, window, rows or width; 0: as many as there are classes
     Index kernel = 0;
     Index stride = 1;
     double factor = 1;
+    Index words = 0;      // of an embedding
+    bool causal = false;  // attention to the rows before alone
     std::vector<std::vector<Layer>> inside{};
 };
 using Layers = std::vector<Layer>;
@@ -48,7 +56,10 @@ Layer linear(std::string name, Index outputs = 0);
 Layer conv(std::string name, Index channels, Index kernel, Index stride = 1);
 Layer batch_norm(std::string name);
 Layer layer_norm(std::string name);
-Layer attention(std::string name, Index heads);
+Layer attention(std::string name, Index heads, bool causal = false);
+Layer embedding(std::string name, Index words, Index width);
+Layer places(std::string name);
+Layer lstm(std::string name, Index width);
 Layer relu();
 Layer gelu();
 Layer pool(Index window);
@@ -62,18 +73,21 @@ Layer branches(std::vector<Layers> inside);
 Layer conv_unit(const std::string& name, Index channels, Index kernel, Index stride = 1, bool activate = true);
 }  // namespace layers
 
-/// The shape of an example behind a layer: (channels, height, width), (rows, width) or (numbers). Throws
+/// The shape of an example behind a layer: (channels, height, width), (rows, width), (numbers) or (tokens). Throws
 /// std::invalid_argument where the layer does not take `in`. A group of layers counts as one.
 Shape shape_behind(const Layer& layer, const Shape& in, Index classes);
 /// What a layer learns, its groups included.
 Index parameters_of(const Layer& layer, const Shape& in, Index classes);
 Index parameters_of(const Layers& net, Shape in, Index classes);
 
+/// What a linear layer sees of an example: an image is flattened.
+Index inputs_of(const Shape& in);
+
 /// A net with its parameters in a model. Copies share them.
 class Net {
   public:
     Net(Model& model, const Layers& net, Shape in, Index classes);
-    /// Examples in rows, or in their shape.
+    /// Examples in rows, or in their shape; tokens as numbers that are no input of the recipe (Tape::constant).
     Var operator()(Var x) const { return until(x, steps_.size()); }
     /// What the first `count` layers make of it.
     [[nodiscard]] Var until(Var x, std::size_t count) const;

@@ -83,6 +83,29 @@ Layers residual_net(Index width) {
             linear("fc")};
 }
 
+/// A block as TransformerBlock (blocks.hpp) has it, which looks at what came before alone.
+void add_block(Layers& net, const std::string& name, Index width) {
+    for (Layer& layer : Layers{residual({attention(name + ".attention", 2, true)}), layer_norm(name + ".norm1"),
+                               residual({linear(name + ".wide", 2 * width), relu(), linear(name + ".narrow", width)}),
+                               layer_norm(name + ".norm2")}) {
+        net.push_back(std::move(layer));
+    }
+}
+
+Layers transformer_over(Index words, Index width) {
+    Layers net = {embedding("words", words, width), places("places")};
+    add_block(net, "block1", width);
+    add_block(net, "block2", width);
+    net.push_back(linear("out"));
+    return net;
+}
+Layers text_transformer(Index width) { return transformer_over(ascii_tokens, width); }
+Layers translating_transformer(Index width) { return transformer_over(translation_tokens, width); }
+
+Layers text_lstm(Index width) {
+    return {embedding("words", ascii_tokens, width / 2), lstm("lstm", width), linear("out")};
+}
+
 constexpr NamedNet table[] = {
     {"mlp", "two linear layers", mlp, 128},
     {"cnn", "two convolutions, each with a pool, and a linear layer", cnn, 8},
@@ -90,6 +113,10 @@ constexpr NamedNet table[] = {
     {"vgg", "pairs of convolutions between pools", vgg, 8},
     {"inception", "convolutions of 1 x 1 and 3 x 3 side by side", inception, 8},
     {"residual", "pairs of convolutions with a way around", residual_net, 8},
+    {"lstm", "the next character of a text, by an LSTM", text_lstm, 48, "text"},
+    {"transformer", "the next character of a text, by two blocks of causal attention", text_transformer, 32, "text"},
+    {"seq2seq", "a sequence and then its translation, by two blocks of causal attention", translating_transformer, 32,
+     "translation"},
 };
 
 }  // namespace

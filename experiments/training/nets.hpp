@@ -25,12 +25,17 @@ struct NamedNet {
     std::string_view name;
     std::string_view what;
     Layers (*layers)(Index width);
-    Index width;  // the usual one
+    Index width;                       // the usual one
+    std::string_view task = "images";  // what it learns (net_tasks.hpp)
 };
-/// mlp, cnn; plain, vgg, inception and residual: all four on batch normalisation, about 10,000 parameters at width 8.
+/// mlp, cnn; plain, vgg, inception and residual: all four on batch normalisation, about 10,000 parameters at width 8;
+/// lstm, transformer and seq2seq: on sequences.
 std::span<const NamedNet> named_nets();
 /// Throws std::invalid_argument that lists the names.
 const NamedNet& net_by_name(std::string_view name);
+
+inline constexpr Index ascii_tokens = 128;
+inline constexpr Index translation_tokens = 19;  // 16 letters, padding, start and end
 
 /// Linear layers of these widths and one for the classes, "fc1", "fc2" ..., with relu between them.
 Layers dense_net(const std::vector<Index>& hidden);

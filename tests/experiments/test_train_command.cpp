@@ -279,3 +279,20 @@ TEST_CASE("train starts from weights and saves them; a file of weights is no che
     CHECK(contains(checkpoint.output, "--weights FILE"));
     CHECK(train({"--weights=/no/such/file"}).exit_code == 3);
 }
+
+TEST_CASE("train prints a net as JSON, and the file trains to the same bits") {
+    const test::TemporaryFolder folder;
+    const std::filesystem::path file = folder.path() / "net.json";
+    const Finished printed = run_program({ULPLAB_PROGRAM, "train", "--net=cnn", "--print-net"});
+    REQUIRE(printed.exit_code == 0);
+    write_file(file, printed.output);
+    const auto digest = [](const Finished& run) { return run.output.substr(run.output.find("trace ")); };
+    CHECK(digest(train({"--net=" + file.string()})) == digest(train({"--net=cnn"})));
+    write_file(file, "{\"name\": 3}");
+    const Finished refused = train({"--net=" + file.string()});
+    CHECK(refused.exit_code == 3);
+    CHECK(contains(refused.output, file.string() + ": /name is 3; give a name of letters"));
+    const Finished unknown = train({"--net=lenet"});
+    CHECK(unknown.exit_code == 2);
+    CHECK(contains(unknown.output, "there are mlp, cnn,"));
+}

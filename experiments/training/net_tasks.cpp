@@ -1,0 +1,250 @@
+#include "experiments/training/net_tasks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "engine/data/digits.hpp"
+#include "engine/data/idx.hpp"
+#include "engine/data/topic_text.hpp"
+#include "engine/data/translation.hpp"
+#include "engine/files/npy.hpp"
+#include "engine/files/sha256.hpp"
+#include "engine/tensor/random.hpp"
+#include "engine/training/images.hpp"
+#include "softfloat/errors.hpp"
+
+namespace ulp {
+namespace {
+
+/// Examples in rows, and their answers: one each, or one for each place; -1 where none is asked for.
+struct Examples {
+    Matrix inputs;
+    std::vector<int> answers;
+    [[nodiscard]] std::size_t answers_each() const { return answers.size() / static_cast<std::size_t>(inputs.rows()); }
+};
+
+/// The scores at the places where an answer is asked for, and the answers.
+struct Asked {
+    std::vector<int> places, answers;
+    explicit Asked(const std::vector<int>& all) {
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            if (all[i] < 0) continue;
+            places.push_back(static_cast<int>(i));
+            answers.push_back(all[i]);
+        }
+    }
+};
+
+Examples rows_of(const Examples& all, const std::vector<Index>& which) {
+    Examples some{Matrix(static_cast<Index>(which.size()), all.inputs.cols()), {}};
+    const std::size_t each = all.answers_each();
+    for (std::size_t i = 0; i < which.size(); ++i) {
+        some.inputs.row(static_cast<Index>(i)) = all.inputs.row(which[i]);
+        const auto* first = all.answers.data() + static_cast<std::size_t>(which[i]) * each;
+        some.answers.insert(some.answers.end(), first, first + each);
+    }
+    return some;
+}
+
+/// Examples on the tape, as the net takes them, and the scores in rows.
+Var scores_of(Tape& tape, const Net& net, const Matrix& inputs, bool tokens) {
+    const Var x = tokens ? tape.constant(tensor_of(inputs)) : images_on(tape, inputs);
+    const Var scores = net(x);
+    const Index outputs = scores.dim(-1);
+    return scores.value().rank() == 2 ? scores : reshape(scores, {scores.value().size() / outputs, outputs});
+}
+
+Var loss_of(Tape& tape, const Net& net, const Examples& batch, bool tokens, Reduction reduction) {
+    const Var scores = scores_of(tape, net, batch.inputs, tokens);
+    const Asked asked(batch.answers);
+    if (asked.answers.size() == batch.answers.size()) return cross_entropy(scores, batch.answers, reduction);
+    return cross_entropy(embedding(scores, asked.places, {static_cast<Index>(asked.places.size())}), asked.answers,
+                         reduction);
+}
+
+double right_of(Evaluation evaluation, const Net& net, const Examples& test, bool tokens) {
+    constexpr Index at_once = 256;
+    std::size_t right = 0;
+    std::size_t count = 0;
+    for (Index first = 0; first < test.inputs.rows(); first += at_once) {
+        const Examples some = rows_of(test, index_range(first, std::min(first + at_once, test.inputs.rows())));
+        Tape tape(evaluation);
+        const Tensor& scores = scores_of(tape, net, some.inputs, tokens).value();
+        const Asked asked(some.answers);
+        for (std::size_t i = 0; i < asked.places.size(); ++i) {
+            const float* row = scores.data() + asked.places[i] * scores.dim(1);
+            right += std::max_element(row, row + scores.dim(1)) - row == asked.answers[i] ? 1 : 0;
+        }
+        count += asked.places.size();
+    }
+    return count == 0 ? 0 : static_cast<double>(right) / static_cast<double>(count);
+}
+
+void require_answers(const NetDescription& net, const Examples& examples, const std::string& whose) {
+    for (const int answer : examples.answers) {
+        if (answer < net.outputs) continue;
+        throw DataError(
+            fmt::format("{}: a class is {}, the net \"{}\" has {} outputs", whose, answer, net.name, net.outputs));
+    }
+    if (examples.inputs.cols() == volume(net.input.shape)) return;
+    throw DataError(fmt::format("{}: an example has {} numbers, the net \"{}\" takes {}", whose, examples.inputs.cols(),
+                                net.name, text_of(net.input.shape)));
+}
+
+/// Minibatches of examples that lie in memory.
+NetTask task_over(const NetDescription& net, const TaskData& data, const std::string& whose, Examples train,
+                  Examples test, const std::string& digest) {
+    require_answers(net, train, whose);
+    if (train.inputs.rows() < data.batch) {
+        throw DataError(
+            fmt::format("{}: {} examples are less than --batch {}", whose, train.inputs.rows(), data.batch));
+    }
+    const bool tokens = net.input.tokens > 0;
+    const auto order = std::make_shared<BatchSchedule>(train.inputs.rows(), data.batch, data.seed);
+    const auto learned = std::make_shared<const Examples>(std::move(train));
+    const auto unseen = std::make_shared<const Examples>(std::move(test));
+    return {fmt::format("of SHA-256 {}, {} examples", digest, learned->inputs.rows()),
+            [=, reduction = data.reduction](Tape& tape, const Net& f, std::int64_t step) {
+                return loss_of(tape, f, rows_of(*learned, order->at(step)), tokens, reduction);
+            },
+            [=](const Evaluation& evaluation, const Net& f) { return right_of(evaluation, f, *unseen, tokens); }};
+}
+
+std::string digest_of(const Examples& examples) {
+    const std::span<const float> inputs(examples.inputs.data(), static_cast<std::size_t>(examples.inputs.size()));
+    return Sha256().add(inputs).add(std::as_bytes(std::span(examples.answers))).hex();
+}
+
+Examples examples_of(const Dataset& data) {
+    Batch all = batch_of(data, index_range(0, data.size()));
+    return {std::move(all.images), std::move(all.labels)};
+}
+
+/// Of a user's file: the last tenth is for testing.
+NetTask of_files(const NetDescription& net, const TaskData& data) {
+    const npy::Numbers inputs = npy::read_numbers(data.data);
+    const npy::Numbers labels = npy::read_numbers(data.labels);
+    const Index count = inputs.shape.empty() ? 0 : inputs.shape.front();
+    if (count == 0 || labels.shape != std::vector<std::int64_t>{count}) {
+        throw DataError(fmt::format("{} has {} examples of --data {}; give a class for each", data.labels,
+                                    labels.values.size(), count));
+    }
+    Examples all{Matrix(count, static_cast<Index>(inputs.values.size()) / count), labels.integers()};
+    std::ranges::transform(inputs.values, all.inputs.data(), [](double x) { return static_cast<float>(x); });
+    if (std::ranges::any_of(all.answers, [](int label) { return label < 0; })) {
+        throw DataError(data.labels + ": a class is negative");
+    }
+    const Index tests = std::max<Index>(1, count / 10);
+    return task_over(net, data, data.data, rows_of(all, index_range(0, count - tests)),
+                     rows_of(all, index_range(count - tests, count)), digest_of(all));
+}
+
+NetTask images(const NetDescription& net, const TaskData& data) {
+    if (data.data.empty() != data.labels.empty()) throw UsageError("--data and --labels go together");
+    if (!data.data.empty()) return of_files(net, data);
+    const Index side = net.input.shape.back();
+    const DataSplit digits =
+        data.mnist.empty() ? generated_digit_split(data.examples, 500, side, data.seed) : read_mnist(data.mnist);
+    return task_over(net, data, data.mnist.empty() ? "the generated digits" : data.mnist, examples_of(digits.train),
+                     examples_of(digits.test), digits.train.digest());
+}
+
+void require_generated(const NetDescription& net, const TaskData& data) {
+    if (data.mnist.empty() && data.data.empty() && data.labels.empty()) return;
+    throw UsageError(
+        fmt::format("the task \"{}\" makes its own examples; leave --mnist, --data and --labels out", net.task));
+}
+
+/// Pieces of a text and, for each place, what comes next.
+Examples pieces_of(std::string_view text, Index length) {
+    const Index count = (static_cast<Index>(text.size()) - 1) / length;
+    Examples pieces{Matrix(count, length), {}};
+    for (Index i = 0; i < count * length; ++i) {
+        pieces.inputs.data()[i] = static_cast<float>(text[static_cast<std::size_t>(i)]);
+        pieces.answers.push_back(text[static_cast<std::size_t>(i) + 1]);
+    }
+    return pieces;
+}
+
+NetTask text(const NetDescription& net, const TaskData& data) {
+    require_generated(net, data);
+    const Index length = net.input.shape[0];
+    const std::string all = generated_text((data.examples + 200) * length + 1, data.seed);
+    const auto cut = static_cast<std::size_t>(data.examples * length);
+    Examples train = pieces_of(std::string_view(all).substr(0, cut + 1), length);
+    const std::string digest = digest_of(train);
+    return task_over(net, data, "the generated text", std::move(train),
+                     pieces_of(std::string_view(all).substr(cut), length), digest);
+}
+
+/// "source start target end": of the target and its end each token is asked for.
+Examples sequences_of(const TranslationData& data, Index length) {
+    Examples all{Matrix::Zero(static_cast<Index>(data.pairs.size()), length), {}};
+    for (std::size_t i = 0; i < data.pairs.size(); ++i) {
+        std::vector<int> tokens = data.pairs[i].source;
+        const std::size_t start = tokens.size();
+        tokens.push_back(start_token);
+        tokens.insert(tokens.end(), data.pairs[i].target.begin(), data.pairs[i].target.end());
+        tokens.push_back(end_token);
+        for (std::size_t at = 0; at < static_cast<std::size_t>(length); ++at) {
+            const bool inside = at + 1 < tokens.size();
+            if (inside) all.inputs(static_cast<Index>(i), static_cast<Index>(at)) = static_cast<float>(tokens[at]);
+            all.answers.push_back(inside && at >= start ? tokens[at + 1] : -1);
+        }
+    }
+    return all;
+}
+
+NetTask translation(const NetDescription& net, const TaskData& data) {
+    require_generated(net, data);
+    const Index length = net.input.shape[0];
+    constexpr Index shortest = 9;  // four letters, twice, and a mark between
+    if (length < shortest)
+        throw DataError(fmt::format("/input/shape is ({}); translation takes {} or more", length, shortest));
+    TranslationOptions options{.count = data.examples, .seed = data.seed};
+    options.max_length = static_cast<int>(std::min<Index>((length - 1) / 2, 64));
+    Examples train = sequences_of(generated_translation(options), length);
+    options.count = 200;
+    Examples test = sequences_of(generated_translation(options, "test"), length);
+    const std::string digest = digest_of(train);
+    return task_over(net, data, "the generated sequences", std::move(train), std::move(test), digest);
+}
+
+const TaskKind kinds[] = {
+    {"images", "tell images apart: generated digits, --mnist, or --data and --labels", {{1, 28, 28}}, 10, images},
+    {"text", "say the next character of a generated text, at each place", {{32}, ascii_tokens}, ascii_tokens, text},
+    {"translation", "say a sequence of letters backwards", {{21}, translation_tokens}, translation_tokens, translation},
+};
+
+const TaskKind& kind_of(std::string_view name) {
+    const auto* kind = std::ranges::find(kinds, name, &TaskKind::name);
+    if (kind != std::end(kinds)) return *kind;
+    std::string names;
+    for (const TaskKind& each : kinds) names += fmt::format("{}{}", names.empty() ? "" : ", ", each.name);
+    throw DataError(fmt::format("/task is \"{}\"; there are {}", name, names));
+}
+
+}  // namespace
+
+std::span<const TaskKind> task_kinds() { return kinds; }
+
+NetTask task_of(const NetDescription& net, const TaskData& data) {
+    const TaskKind& kind = kind_of(net.task);
+    if (net.input.tokens < kind.input.tokens || (kind.input.tokens == 0) != (net.input.tokens == 0)) {
+        throw DataError(
+            fmt::format("/input/tokens is {}; the task \"{}\" has {}", net.input.tokens, net.task, kind.input.tokens));
+    }
+    if (net.input.tokens > 0 && net.outputs < net.input.tokens) {
+        throw DataError(fmt::format("/outputs is {}, less than the {} tokens", net.outputs, net.input.tokens));
+    }
+    return kind.make(net, data);
+}
+
+NetDescription description_of(const NamedNet& named) {
+    const TaskKind& kind = kind_of(named.task);
+    return {std::string(named.name), std::string(named.task), kind.input, kind.outputs, named.layers(named.width)};
+}
+
+}  // namespace ulp
