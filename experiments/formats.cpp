@@ -22,8 +22,8 @@ using sources::cite;
 /// The loss and the operands of 8 bits as they are; gradients in E4M3 like all else.
 Recipe without_scales(Recipe recipe) {
     recipe.loss_scale = constant_loss_scale(1);
-    if (recipe.scaling != OperandScaling::none) recipe.operand = formats::e4m3;
-    recipe.scaling = OperandScaling::none;
+    if (recipe.products.quantised()) recipe.operand = formats::e4m3;
+    recipe.products = {};
     return recipe;
 }
 

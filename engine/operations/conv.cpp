@@ -203,40 +203,42 @@ struct ConvPass {
     Geometry g;
     OpPrecision precision;
     std::string label;
+    const ProductRules* rules;
 
     /// A group's rows of the weight: group_out x patch.
     [[nodiscard]] BasicMatrixView<const Real> group_weight(const Operand<Real>& w, Index group) const {
         return w.matrix(g.group_out(), g.patch(), group * g.group_out() * g.patch());
     }
     /// d = a * b. Patches and maps live beside the images, and so does what the product copies.
-    void matmul_into(std::string_view pass, Gradient gradient, const BasicTensor<Real>& patches,
-                     const BasicTensor<Real>& maps, const BasicMatrixView<const Real>& a,
-                     const BasicMatrixView<const Real>& b, const BasicMatrixView<Real>& d) const {
-        ByteCount bytes =
-            scaled_matmul<Real>(tape->engine(), tape->run(), precision.product, {label, pass, gradient}, a, b, d);
+    void matmul_into(ProductPass pass, Gradient gradient, bool gradient_used_before, Index group,
+                     const BasicTensor<Real>& patches, const BasicTensor<Real>& maps,
+                     const BasicMatrixView<const Real>& a, const BasicMatrixView<const Real>& b,
+                     const BasicMatrixView<Real>& d) const {
+        ByteCount bytes = scaled_matmul<Real>(tape->engine(), tape->run(), precision.product,
+                                              {label, pass, gradient, rules, gradient_used_before, group}, a, b, d);
         bytes += bytes_of(patches);
         tape->note_workspace(bytes += bytes_of(maps));
     }
     /// patches -> maps of outputs, in the accumulator's format.
-    BasicTensor<Real> forward(Index group, const BasicTensor<Real>& x, const BasicTensor<Real>& w,
-                              std::string_view pass, Gradient gradient) const {
+    BasicTensor<Real> forward(Index group, const BasicTensor<Real>& x, const BasicTensor<Real>& w, ProductPass pass,
+                              Gradient gradient) const {
         const ProductTypes& types = precision.product;
         const BasicTensor<Real> patches = unfold(g, group, x);
         auto maps = BasicTensor<Real>::unset({g.group_out(), g.pixels()}, types.accumulator);
-        matmul_into(pass, gradient, patches, maps,
+        matmul_into(pass, gradient, false, group, patches, maps,
                     Operand(patches, types.input).matrix(g.patch(), g.pixels()).transposed(),
                     group_weight(Operand(w, types.b_input), group).transposed(),
                     BasicMatrixView<Real>(maps.data(), g.group_out(), g.pixels()).transposed());
         return maps;
     }
     /// maps of outputs -> patches, folded into x.
-    void transposed(Index group, const BasicTensor<Real>& y, const BasicTensor<Real>& w, std::string_view pass,
+    void transposed(Index group, const BasicTensor<Real>& y, const BasicTensor<Real>& w, ProductPass pass,
                     Gradient gradient, BasicTensor<Real>& x) const {
         const ProductTypes& types = precision.product;
         auto patches = BasicTensor<Real>::unset({g.patch(), g.pixels()}, types.accumulator);
         {
             const BasicTensor<Real> maps = maps_of_group(g, group, y);
-            matmul_into(pass, gradient, patches, maps,
+            matmul_into(pass, gradient, false, group, patches, maps,
                         Operand(maps, types.input).matrix(g.group_out(), g.pixels()).transposed(),
                         group_weight(Operand(w, types.b_input), group),
                         BasicMatrixView<Real>(patches.data(), g.patch(), g.pixels()).transposed());
@@ -246,11 +248,11 @@ struct ConvPass {
     }
     /// The gradient of a group's weight from outputs (or what stands for them) and inputs.
     void weight_gradient(Index group, const BasicTensor<Real>& y, const BasicTensor<Real>& x, Gradient gradient,
-                         BasicTensor<Real>& dw) const {
+                         bool gradient_used_before, BasicTensor<Real>& dw) const {
         const ProductTypes& types = precision.product;
         const BasicTensor<Real> maps = maps_of_group(g, group, y);
         const BasicTensor<Real> patches = unfold(g, group, x);
-        matmul_into("weight gradient", gradient, patches, maps,
+        matmul_into(ProductPass::weight_gradient, gradient, gradient_used_before, group, patches, maps,
                     Operand(maps, types.input).matrix(g.group_out(), g.pixels()),
                     Operand(patches, types.b_input).matrix(g.patch(), g.pixels()).transposed(),
                     BasicMatrixView<Real>(dw.data() + group * g.group_out() * g.patch(), g.group_out(), g.patch()));
@@ -296,10 +298,11 @@ BasicVar<Real> conv2d(BasicVar<Real> x, BasicVar<Real> weight, BasicVar<Real> bi
     const Geometry g = conv_geometry(x.value(), weight.value(), bias.value(), options);
     const BasicOperation<Real> op("conv2d", {x, weight, bias});
     x = op.input(0), weight = op.input(1), bias = op.input(2);
-    const ConvPass<Real> pass{&op.tape(), g, op.precision(), op.label()};
+    const ConvPass<Real> pass{&op.tape(), g, op.precision(), op.label(), op.rules()};
     BasicTensor<Real> y;
     for (Index group = 0; group < options.groups; ++group) {
-        const BasicTensor<Real> maps = pass.forward(group, x.value(), weight.value(), "forward", Gradient::none);
+        const BasicTensor<Real> maps =
+            pass.forward(group, x.value(), weight.value(), ProductPass::forward, Gradient::none);
         if (group == 0) y = BasicTensor<Real>::unset({g.images, g.out_channels, g.out_h, g.out_w}, maps.format());
         put_maps(g, group, maps, y);
     }
@@ -311,7 +314,7 @@ BasicVar<Real> conv2d(BasicVar<Real> x, BasicVar<Real> weight, BasicVar<Real> bi
         if (tape->needs_gradient(x)) {
             BasicTensor<Real> dx(x.shape());
             for (Index group = 0; group < g.options.groups; ++group) {
-                pass.transposed(group, dy, weight.value(), "input gradient", Gradient::a, dx);
+                pass.transposed(group, dy, weight.value(), ProductPass::input_gradient, Gradient::a, dx);
             }
             dx.set_format(compute.format);
             tape->accumulate(x, std::move(dx));
@@ -319,7 +322,7 @@ BasicVar<Real> conv2d(BasicVar<Real> x, BasicVar<Real> weight, BasicVar<Real> bi
         if (tape->needs_gradient(weight)) {
             BasicTensor<Real> dw(weight.shape());
             for (Index group = 0; group < g.options.groups; ++group)
-                pass.weight_gradient(group, dy, x.value(), Gradient::a, dw);
+                pass.weight_gradient(group, dy, x.value(), Gradient::a, tape->needs_gradient(x), dw);
             tape->accumulate(weight, std::move(dw));
         }
         if (tape->needs_gradient(bias)) tape->accumulate(bias, channel_sums(dy, compute));
@@ -342,18 +345,19 @@ BasicVar<Real> conv_transpose2d(BasicVar<Real> x, BasicVar<Real> weight, BasicVa
     if (!fits) refuse("conv_transpose2d", x.value(), w, bias.value());
     const BasicOperation<Real> op("conv_transpose2d", {x, weight, bias});
     x = op.input(0), weight = op.input(1), bias = op.input(2);
-    const ConvPass<Real> pass{&op.tape(), g, op.precision(), op.label()};
+    const ConvPass<Real> pass{&op.tape(), g, op.precision(), op.label(), op.rules()};
     const ComputeFormat compute = pass.precision.compute;
     BasicTensor<Real> y({g.images, g.in_channels, g.in_h, g.in_w});
     for (Index group = 0; group < o.groups; ++group)
-        pass.transposed(group, x.value(), weight.value(), "forward", Gradient::none, y);
+        pass.transposed(group, x.value(), weight.value(), ProductPass::forward, Gradient::none, y);
     add_channel_bias(y, bias.value(), compute);
     BasicTape<Real>* tape = &op.tape();
     return op.finish(std::move(y), [=](const BasicTensor<Real>& dy, const BasicTensor<Real>&) {
         if (tape->needs_gradient(x)) {
             BasicTensor<Real> dx(x.shape());
             for (Index group = 0; group < g.options.groups; ++group) {
-                put_maps(g, group, pass.forward(group, dy, weight.value(), "input gradient", Gradient::a), dx);
+                put_maps(g, group, pass.forward(group, dy, weight.value(), ProductPass::input_gradient, Gradient::a),
+                         dx);
             }
             dx.set_format(pass.precision.product.accumulator);
             tape->accumulate(x, std::move(dx));
@@ -361,7 +365,7 @@ BasicVar<Real> conv_transpose2d(BasicVar<Real> x, BasicVar<Real> weight, BasicVa
         if (tape->needs_gradient(weight)) {
             BasicTensor<Real> dw(weight.shape());
             for (Index group = 0; group < g.options.groups; ++group)
-                pass.weight_gradient(group, x.value(), dy, Gradient::b, dw);
+                pass.weight_gradient(group, x.value(), dy, Gradient::b, tape->needs_gradient(x), dw);
             tape->accumulate(weight, std::move(dw));
         }
         if (tape->needs_gradient(bias)) tape->accumulate(bias, channel_sums(dy, compute));

@@ -10,6 +10,7 @@ namespace ulp {
 namespace {
 
 using Gradient = ProductPurpose::Gradient;
+using enum ProductPass;
 
 template <class Real>
 void require_linear_shapes(const BasicTensor<Real>& x, const BasicTensor<Real>& w, const BasicTensor<Real>& b) {
@@ -49,24 +50,25 @@ BasicVar<Real> linear(BasicVar<Real> x, BasicVar<Real> weight, BasicVar<Real> bi
     Shape shape = x.shape();
     shape.back() = out;
     auto y = BasicTensor<Real>::unset(shape);
-    matmul_into<Real>(*tape, types, {op.label(), "forward"}, Operand(x.value(), types.input).matrix(rows, in),
+    matmul_into<Real>(*tape, types, {op.label(), forward, Gradient::none, op.rules()},
+                      Operand(x.value(), types.input).matrix(rows, in),
                       Operand(weight.value(), types.b_input).matrix(out, in).transposed(), {y.data(), rows, out});
     add_bias(y, bias.value(), precision);
 
     return op.finish(
         std::move(y),
-        [=, label = op.label()](const BasicTensor<Real>& dy, const BasicTensor<Real>&) {
+        [=, label = op.label(), rules = op.rules()](const BasicTensor<Real>& dy, const BasicTensor<Real>&) {
             const Operand<Real> gradient(dy, types.input);
             if (tape->needs_gradient(x)) {
                 auto dx = BasicTensor<Real>::unset(x.shape());
-                matmul_into<Real>(*tape, types, {label, "input gradient", Gradient::a}, gradient.matrix(rows, out),
+                matmul_into<Real>(*tape, types, {label, input_gradient, Gradient::a, rules}, gradient.matrix(rows, out),
                                   Operand(weight.value(), types.b_input).matrix(out, in), {dx.data(), rows, in});
                 tape->accumulate(x, std::move(dx),
                                  ProductTerms<Real>{view_of(dy, rows, out), view_of(weight.value(), out, in)});
             }
             if (tape->needs_gradient(weight)) {
                 auto dw = BasicTensor<Real>::unset(weight.shape());
-                matmul_into<Real>(*tape, types, {label, "weight gradient", Gradient::a},
+                matmul_into<Real>(*tape, types, {label, weight_gradient, Gradient::a, rules, tape->needs_gradient(x)},
                                   gradient.matrix(rows, out).transposed(),
                                   Operand(x.value(), types.b_input).matrix(rows, in), {dw.data(), out, in});
                 tape->accumulate(weight, std::move(dw),
@@ -118,21 +120,21 @@ BasicVar<Real> matmul(BasicVar<Real> a, BasicVar<Real> b, bool transpose_b) {
         const Operand<Real> x(a.value(), types.input);
         const Operand<Real> w(b.value(), types.b_input);
         for (Index i = 0; i < s.count; ++i) {
-            matmul_into<Real>(*tape, types, {op.label(), "forward"}, a_of(x, i), b_of(w, i),
-                              {y.data() + i * s.m * s.n, s.m, s.n});
+            matmul_into<Real>(*tape, types, {op.label(), forward, Gradient::none, op.rules(), false, i}, a_of(x, i),
+                              b_of(w, i), {y.data() + i * s.m * s.n, s.m, s.n});
         }
     }
     y.set_format(types.accumulator);
     y.round_to_format(op.precision().compute);
     return op.finish(
         std::move(y),
-        [=, label = op.label()](const BasicTensor<Real>& dy, const BasicTensor<Real>&) {
+        [=, label = op.label(), rules = op.rules()](const BasicTensor<Real>& dy, const BasicTensor<Real>&) {
             if (tape->needs_gradient(a)) {
                 const Operand<Real> g(dy, types.input);
                 const Operand<Real> w(b.value(), types.b_input);
                 BasicTensor<Real> da(a.shape());
                 for (Index i = 0; i < s.count; ++i) {
-                    matmul_into<Real>(*tape, types, {label, "input gradient", Gradient::a}, d_of(g, i),
+                    matmul_into<Real>(*tape, types, {label, input_gradient, Gradient::a, rules, false, i}, d_of(g, i),
                                       b_of(w, i).transposed(), {da.data() + i * s.m * s.k, s.m, s.k});
                 }
                 tape->accumulate(a, std::move(da));
@@ -146,10 +148,12 @@ BasicVar<Real> matmul(BasicVar<Real> a, BasicVar<Real> b, bool transpose_b) {
                     // a^T dy is k x n; stored transposed it is dy^T a.
                     Real* to = db.data() + i * s.k * s.n;
                     if (transpose_b) {
-                        matmul_into<Real>(*tape, types, {label, "weight gradient", Gradient::a},
+                        matmul_into<Real>(*tape, types,
+                                          {label, weight_gradient, Gradient::a, rules, tape->needs_gradient(a), i},
                                           d_of(g, i).transposed(), a_of(x, i), {to, s.n, s.k});
                     } else {
-                        matmul_into<Real>(*tape, types, {label, "weight gradient", Gradient::b},
+                        matmul_into<Real>(*tape, types,
+                                          {label, weight_gradient, Gradient::b, rules, tape->needs_gradient(a), i},
                                           a_of(x, i).transposed(), d_of(g, i), {to, s.k, s.n});
                     }
                 }

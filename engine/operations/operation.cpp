@@ -24,6 +24,9 @@ BasicOperation<Real>::BasicOperation(std::string_view name, std::vector<BasicVar
     for (const BasicVar<Real>& input : inputs_) formats.push_back(input.format());
     precision_ = tape_->engine().recipe.precision_of(name, formats);
     const Recipe& recipe = tape_->engine().recipe;
+    const Recipe& of_products = tape_->recipe_of_products(name);
+    rules_ = &of_products.products;
+    if (&of_products != &recipe) precision_.product = of_products.precision_of(name, formats).product;
     fused_ = recipe.fuses(name);
     const bool reads_unstored =
         fused_ && std::ranges::find(pointwise_operations(), name) != pointwise_operations().end();

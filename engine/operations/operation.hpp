@@ -36,6 +36,9 @@ class BasicOperation {
     [[nodiscard]] BasicTape<Real>& tape() const { return *tape_; }
     [[nodiscard]] const OpPrecision& precision() const { return precision_; }
     [[nodiscard]] BasicVar<Real> input(std::size_t i) const { return inputs_[i]; }
+    /// How its products quantise their operands: the recipe's rules, or those of the recipe that computes this layer's
+    /// products in its place. They live as long as the engine and the run.
+    [[nodiscard]] const ProductRules* rules() const { return rules_; }
     /// The label that the result will have: "fc1/linear".
     [[nodiscard]] const std::string& label() const { return label_; }
 
@@ -49,6 +52,7 @@ class BasicOperation {
     BasicTape<Real>* tape_;
     std::vector<BasicVar<Real>> inputs_;
     OpPrecision precision_;
+    const ProductRules* rules_ = nullptr;
     bool fused_ = false;
     std::string label_;
 };

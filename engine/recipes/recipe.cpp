@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "engine/recipes/quantized_recipes.hpp"
+
 namespace ulp {
 namespace {
 
@@ -21,8 +23,9 @@ std::vector<CastRule> losses_in_fp32() {
 }
 
 /// Weights, activations and gradients in a 16-bit format, fp32 masters, the loss in fp32.
-Recipe mixed(std::string name, const FloatFormat& low, LossScaleOptions loss_scale) {
+Recipe mixed(std::string name, std::string what, const FloatFormat& low, LossScaleOptions loss_scale) {
     return {.name = std::move(name),
+            .what = std::move(what),
             .low = low,
             .weights = low,
             .inputs = low,
@@ -34,8 +37,9 @@ Recipe mixed(std::string name, const FloatFormat& low, LossScaleOptions loss_sca
 }
 
 /// Everything in the format, each step rounded to it.
-Recipe pure(std::string name, const FloatFormat& format, const FloatFormat& accumulator) {
+Recipe pure(std::string name, std::string what, const FloatFormat& format, const FloatFormat& accumulator) {
     return {.name = std::move(name),
+            .what = std::move(what),
             .low = format,
             .weights = format,
             .inputs = format,
@@ -46,8 +50,9 @@ Recipe pure(std::string name, const FloatFormat& format, const FloatFormat& accu
 }
 
 /// 16-bit weights that the optimizer updates themselves.
-Recipe without_masters(std::string name, const FloatFormat& low, LossScaleOptions loss_scale, UpdateRounding rounding) {
-    Recipe recipe = mixed(std::move(name), low, std::move(loss_scale));
+Recipe without_masters(std::string name, std::string what, const FloatFormat& low, LossScaleOptions loss_scale,
+                       UpdateRounding rounding) {
+    Recipe recipe = mixed(std::move(name), std::move(what), low, std::move(loss_scale));
     recipe.master_weights = false;
     recipe.update_rounding = rounding;
     return recipe;
@@ -78,40 +83,45 @@ OpPrecision Recipe::precision_of(std::string_view op, std::span<const FloatForma
 
 const std::vector<Recipe>& recipes() {
     static const std::vector<Recipe> rows = [] {
-        Recipe tf32{.name = "tf32", .operand = formats::tf32};
-        Recipe fp64 = pure("fp64", formats::fp64, formats::fp64);
-        Recipe fp16_loss = mixed("mixed_fp16_fp16_loss", formats::fp16, loss_scale_dialect("pytorch"));
+        Recipe tf32{
+            .name = "tf32", .what = "fp32, but products round their operands to tf32", .operand = formats::tf32};
+        Recipe fp64 = pure("fp64", "everything in fp64, for gradient checks", formats::fp64, formats::fp64);
+        Recipe fp16_loss = mixed("mixed_fp16_fp16_loss", "mixed_fp16 with the loss in fp16, then scaled", formats::fp16,
+                                 loss_scale_dialect("pytorch"));
         fp16_loss.cast_rules.clear();
-        Recipe fp8 = mixed("fp8", formats::bf16, constant_loss_scale(1));
-        fp8.scaling = OperandScaling::delayed;
-        Recipe mxfp8 = mixed("mxfp8", formats::bf16, constant_loss_scale(1));
-        mxfp8.scaling = OperandScaling::blocks;
-        Recipe bf16_moments = mixed("bf16_moments", formats::bf16, constant_loss_scale(1));
+        Recipe bf16_moments = mixed("bf16_moments", "as bf16, the optimizer's moments kept in bf16 (DeepSeek-V3)",
+                                    formats::bf16, constant_loss_scale(1));
         bf16_moments.state.m = bf16_moments.state.v = {formats::bf16};
-        Recipe msamp = mixed("msamp_o2", formats::bf16, constant_loss_scale(1));
-        msamp.scaling = OperandScaling::delayed;
-        msamp.state = {.master = StateFormat{formats::fp16, true},
-                       .gradient = StateFormat{formats::e4m3, true},
-                       .m = StateFormat{formats::e4m3, true},
-                       .v = StateFormat{formats::fp16, true}};
         using enum UpdateRounding;
-        return std::vector<Recipe>{
-            {.name = "fp32"},
+        std::vector<Recipe> all = {
+            {.name = "fp32", .what = "everything in fp32; with soft:ieee in a written order"},
             tf32,
-            mixed("bf16", formats::bf16, constant_loss_scale(1)),
-            mixed("mixed_fp16", formats::fp16, loss_scale_dialect("pytorch")),
+            mixed("bf16", "weights, activations and gradients in bf16, fp32 masters", formats::bf16,
+                  constant_loss_scale(1)),
+            mixed("mixed_fp16", "weights, activations and gradients in fp16, fp32 masters, a dynamic loss scale",
+                  formats::fp16, loss_scale_dialect("pytorch")),
             fp16_loss,
-            pure("fp16", formats::fp16, formats::fp16),
-            pure("pure_bf16", formats::bf16, formats::fp32),
-            fp8,
-            mxfp8,
-            without_masters("bf16_weights", formats::bf16, constant_loss_scale(1), nearest),
-            without_masters("fp16_weights", formats::fp16, loss_scale_dialect("pytorch"), nearest),
-            without_masters("bf16_sr", formats::bf16, constant_loss_scale(1), stochastic),
-            without_masters("bf16_kahan", formats::bf16, constant_loss_scale(1), kahan),
-            bf16_moments,
-            msamp,
-            fp64};
+            pure("fp16", "all in fp16, products accumulated in it, no masters, no loss scale", formats::fp16,
+                 formats::fp16),
+            pure("pure_bf16", "all in bf16, products accumulated in fp32, no masters", formats::bf16, formats::fp32),
+            without_masters("bf16_weights", "as bf16 without masters: updates in fp32, new weights rounded to nearest",
+                            formats::bf16, constant_loss_scale(1), nearest),
+            without_masters("fp16_weights", "as mixed_fp16 without masters", formats::fp16,
+                            loss_scale_dialect("pytorch"), nearest),
+            without_masters("bf16_sr", "as bf16_weights, new weights rounded stochastically", formats::bf16,
+                            constant_loss_scale(1), stochastic),
+            without_masters("bf16_kahan", "as bf16_weights, with Kahan's compensation in bf16", formats::bf16,
+                            constant_loss_scale(1), kahan),
+            bf16_moments};
+        for (const QuantizedRecipe& row : quantized_recipes()) {
+            Recipe recipe = mixed(row.name, row.what, formats::bf16, constant_loss_scale(1));
+            recipe.products = row.products;
+            recipe.excluded = row.excluded;
+            recipe.state = row.state;
+            all.push_back(std::move(recipe));
+        }
+        all.push_back(fp64);
+        return all;
     }();
     return rows;
 }

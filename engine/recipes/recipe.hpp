@@ -11,6 +11,7 @@
 #include "engine/products/matmul.hpp"
 #include "engine/recipes/loss_scale.hpp"
 #include "engine/recipes/optimizer_state.hpp"
+#include "engine/recipes/product_rules.hpp"
 #include "engine/rounding/compute_format.hpp"
 
 namespace ulp {
@@ -35,16 +36,10 @@ struct CastRule {
     Cast cast;
 };
 
-/// How products bring their operands to 8 bits and less.
-enum class OperandScaling : std::uint8_t {
-    none,
-    delayed,  // a power of two a tensor, from the largest magnitudes of the last uses (FP8 training)
-    blocks    // a power of two for every 32 numbers along the summation (MX)
-};
-
 /// A way to train. The fields are independent: start from a named recipe and change what the experiment is about.
 struct Recipe {
     std::string name;
+    std::string what{};                   // one line
     FloatFormat low = formats::fp32;      // the narrow format in play
     FloatFormat weights = formats::fp32;  // parameters as the model sees them
     FloatFormat inputs = formats::fp32;   // a batch is cast to it
@@ -56,10 +51,8 @@ struct Recipe {
     FloatFormat update = formats::fp32;       // steps of the optimizer, and its tensors
     OptimizerState state{};                   // formats of those tensors, where they are others
     UpdateRounding update_rounding = UpdateRounding::nearest;
-    OperandScaling scaling = OperandScaling::none;  // the next three count where this is not none
-    FloatFormat scaled_operand = formats::e4m3;     // of weights and activations
-    FloatFormat scaled_gradient = formats::e5m2;    // of gradients (delayed)
-    int scaling_history = 16;                       // uses that a delayed scale looks back on
+    ProductRules products{};            // how products quantise their operands
+    std::vector<Exclusion> excluded{};  // layers whose products another recipe computes
     /// The optimizer updates copies in the update's format, then rounds them into the model.
     bool master_weights = false;
     /// Running statistics of batch normalisations: how they are kept, and the steps that move them. None: fp32, moved
@@ -85,27 +78,7 @@ struct Recipe {
     [[nodiscard]] ProductTypes product_types() const;
 };
 
-/// The recipe of that name. Throws std::invalid_argument that lists the names there are.
-///
-///     fp32        everything; with backend soft:ieee the reference with a written order
-///     tf32        fp32, but products round their operands to tf32
-///     bf16        weights, activations and gradients in bf16, fp32 masters
-///     mixed_fp16  the same in fp16, the loss in fp32, a dynamic loss scale (set loss_scale for a constant one): the
-///                 eleven steps, variant B
-///     mixed_fp16_fp16_loss   variant A: the loss is computed in fp16, then cast to fp32 and scaled
-///     fp16        everything in it, each step rounded, products accumulated in it, no masters, no scale
-///     pure_bf16   the same in bf16, products accumulated in fp32 (no matrix unit accumulates in bf16)
-///     fp8         as bf16, but products take E4M3 (gradients E5M2) with delayed scales, and accumulate in fp32
-///     mxfp8       as bf16, but products take blocks of 32 E4M3 with a shared power of two: block-scaled products where
-///                 the backend has them (soft:b200), elsewhere products of what the blocks stand for, in bf16
-///     bf16_weights, fp16_weights   as bf16 and mixed_fp16 without masters: updates are computed in fp32, new weights
-///                 rounded to nearest
-///     bf16_sr     as bf16_weights, new weights rounded stochastically
-///     bf16_kahan  as bf16_weights, with Kahan's compensation in bf16
-///     bf16_moments   as bf16, the optimizer's moments kept in bf16 (DeepSeek-V3, arXiv 2412.19437, 3.3)
-///     msamp_o2    as fp8, the optimizer's tensors as in FP8-LM (arXiv 2310.18313, 2.2): masters in fp16, gradients and
-///                 first moments in E4M3, second moments in fp16, each tensor with a power of two as its scale
-///     fp64        for gradient checks, with Real = double
+/// The recipe of that name; recipes() says what each is. Throws std::invalid_argument that lists the names there are.
 ///
 /// A name may carry options, as in "bf16+ftz+fused":
 ///

@@ -7,8 +7,9 @@
 #include <memory>
 #include <string>
 
-#include "engine/recipes/operand_scaling.hpp"
+#include "engine/recipes/delayed_scale.hpp"
 #include "engine/tape/engine.hpp"
+#include "engine/tape/layer_recipes.hpp"
 #include "engine/tensor/tensor.hpp"
 #include "engine/watching/watch.hpp"
 
@@ -31,6 +32,7 @@ struct Run {
     std::int64_t step = 0;
     double loss_scale = 1;  // what the gradients of the current step carry (told to the tap)
     ScalingHistory scaling_history{};
+    LayerRecipes layers{};  // what the recipe leaves out of the model
     Observers observers{};
     /// Where set, parameters come onto tapes with these numbers, rounded to their formats; not at all in a recipe whose
     /// weights are fp32.
@@ -50,7 +52,8 @@ struct Evaluation {
           run{.training = false,
               .seed = training.seed,
               .step = training.step,
-              .scaling_history = training.scaling_history} {}
+              .scaling_history = training.scaling_history,
+              .layers = LayerRecipes(how.recipe, training.layers.linear_layers())} {}
 };
 
 }  // namespace ulp

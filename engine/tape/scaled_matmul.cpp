@@ -1,73 +1,73 @@
 #include "engine/tape/scaled_matmul.hpp"
 
+#include <fmt/format.h>
+
+#include <optional>
 #include <vector>
 
+#include "engine/recipes/product_plan.hpp"
 #include "engine/rounding/rounder.hpp"
-#include "softfloat/quantization/block_scaled.hpp"
+#include "engine/tape/quantized_product.hpp"
+#include "engine/tensor/random.hpp"
 
 namespace ulp {
 
+std::string_view name_of(ProductPass pass) {
+    constexpr std::string_view names[] = {"forward", "input gradient", "weight gradient"};
+    return names[static_cast<std::size_t>(pass)];
+}
+
 namespace {
 
-void dispatch(const Engine& engine, const Run& run, ProductPurpose purpose, const Product& p) {
-    if (run.observers.product_tap) {
-        run.observers.product_tap({purpose.layer, purpose.pass, p.types, p.a.rows, p.b.cols, p.a.cols,
-                                   engine.backend->path(p.types, p.a.rows, p.b.cols, p.a.cols)});
-    }
-    engine.backend->matmul(p);
+const ProductRule& rule_of(const ProductRules& rules, ProductPass pass) {
+    constexpr ProductRule ProductRules::*by_pass[] = {&ProductRules::fprop, &ProductRules::dgrad, &ProductRules::wgrad};
+    return rules.*by_pass[static_cast<std::size_t>(pass)];
 }
 
-/// What a copy of an operand takes: in the narrow format, and in the fp32 container.
-ByteCount bytes_of_copy(const MatrixView& operand, const FloatFormat& narrow) {
-    const std::int64_t size = operand.rows * operand.cols;
-    return {size * narrow.storage_bits() / 8, size * static_cast<std::int64_t>(sizeof(float))};
+/// x, w and dy by their side in the rules (A, B) of each pass.
+std::string_view tensor_of(ProductPass pass, bool right) {
+    constexpr std::string_view tensors[][2] = {{"x", "w"}, {"dy", "w"}, {"dy", "x"}};
+    return tensors[static_cast<std::size_t>(pass)][right ? 1 : 0];
 }
 
-/// Operands in 8 bits with a scale each; the scales, powers of two, are taken out of the result again.
-ByteCount matmul_with_delayed_scales(const Engine& engine, Run& run, const ProductTypes& types, ProductPurpose purpose,
-                                     const MatrixView& a, const MatrixView& b, const MutableMatrixView& d) {
-    const Recipe& recipe = engine.recipe;
-    const auto format_of = [&](ProductPurpose::Gradient which) {
-        return purpose.gradient == which ? recipe.scaled_gradient : recipe.scaled_operand;
-    };
-    const ProductTypes narrow{format_of(ProductPurpose::Gradient::a), types.accumulator,
-                              format_of(ProductPurpose::Gradient::b)};
-    const std::string place = std::string(purpose.layer) + ", " + std::string(purpose.pass);
-    const auto scaled = [&](const MatrixView& operand, const FloatFormat& format, const std::string& name) {
-        const std::string of = place + ", " + name;
-        if (run.training) return with_delayed_scale(operand, format, of, recipe.scaling_history, run.scaling_history);
-        return with_remembered_scale(operand, format, of, run.scaling_history);
-    };
-    const ScaledMatrix x = scaled(a, narrow.input, "a");
-    const ScaledMatrix y = scaled(b, narrow.b_input, "b");
-    dispatch(engine, run, purpose, {narrow, x.matrix, y.matrix, std::nullopt, d});
-    const float back = x.inverse_scale * y.inverse_scale;
-    for (Index i = 0; i < d.rows; ++i) {
-        for (Index j = 0; j < d.cols; ++j) d(i, j) *= back;
-    }
-    ByteCount bytes = bytes_of_copy(a, narrow.input);
-    return bytes += bytes_of_copy(b, narrow.b_input);
-}
+/// What a product is asked for, and by whom.
+struct Request {
+    const Engine& engine;
+    Run& run;
+    const ProductPurpose& purpose;
 
-/// Operands as blocks along k: elements and scales where the backend has such a product. Elsewhere it multiplies the
-/// numbers that they stand for, which, a power of two times 8 bits or less, are numbers of bf16.
-ByteCount matmul_of_blocks(const Engine& engine, const Run& run, const ProductTypes& types, ProductPurpose purpose,
-                           const MatrixView& a, const MatrixView& b, const MutableMatrixView& d) {
-    const FloatFormat& element = engine.recipe.scaled_operand;
-    const ProductTypes scaled{element, types.accumulator, element,
-                              BlockScaling{formats::e8m0, static_cast<int>(mx_block_size)}};
-    if (engine.backend->has_product(scaled)) {
-        const BlockScaledMatrix x = block_scaled(a, element);
-        const BlockScaledMatrix y = block_scaled(b.transposed(), element);
-        dispatch(engine, run, purpose,
-                 {scaled, x.elements, transposed(y.elements), std::nullopt, d, x.scales, transposed(y.scales)});
-    } else {
-        const Matrix x = in_blocks(a, element);
-        const Matrix y = in_blocks(b.transposed(), element);
-        dispatch(engine, run, purpose, {{formats::bf16, types.accumulator}, x, transposed(y), std::nullopt, d});
+    /// A stream of random numbers of its own: by layer, pass, part, step and `what`.
+    [[nodiscard]] std::uint64_t stream(std::string_view what) const {
+        return hash_of(
+            fmt::format("{}, {}, {}, {}, {}", purpose.layer, name_of(purpose.pass), purpose.part, run.step, what));
     }
-    ByteCount bytes = bytes_of_copy(a, element);
-    return bytes += bytes_of_copy(b, element);
+    void dispatch(const ProductPlan& plan, const ProductRule& rule, const Product& p) const {
+        if (run.observers.product_tap) {
+            const Index m = p.a.rows, n = p.b.cols, k = p.a.cols;
+            run.observers.product_tap({purpose.layer, name_of(purpose.pass), p.types, m, n, k,
+                                       engine.backend->path(p.types, m, n, k) + text_of(plan, rule)});
+        }
+        engine.backend->matmul(p);
+    }
+    /// An operand by its rule: `right` counts in the rules, `side` is where it stands in this product.
+    [[nodiscard]] std::optional<Quantized> quantized(const OperandRule& rule, bool right, std::string_view side,
+                                                     const MatrixView& lines) const {
+        if (!rule.how) return std::nullopt;
+        const std::string_view tensor = tensor_of(purpose.pass, right);
+        const bool of_forward = purpose.pass != ProductPass::forward && tensor != "dy";
+        const OperandPlace place{fmt::format("{}, {}, {}", purpose.layer, name_of(purpose.pass), side),
+                                 fmt::format("{}, {}", purpose.layer, tensor),
+                                 of_forward || (tensor == "dy" && purpose.gradient_used_before)};
+        return quantized_operand(rule, lines, place, run.scaling_history, run.training,
+                                 {.seed = run.seed, .stream = stream(side), .signs_stream = stream("signs")});
+    }
+};
+
+/// What a copy of an operand takes: in its element format, and in the fp32 container.
+ByteCount bytes_of_copy(const std::optional<Quantized>& operand) {
+    if (!operand) return {};
+    const std::int64_t size = operand->lines * operand->k;
+    return {size * operand->how.element.storage_bits() / 8, size * static_cast<std::int64_t>(sizeof(float))};
 }
 
 }  // namespace
@@ -76,13 +76,25 @@ template <>
 ByteCount scaled_matmul(const Engine& engine, Run& run, const ProductTypes& types, ProductPurpose purpose,
                         const BasicMatrixView<const float>& a, const BasicMatrixView<const float>& b,
                         const BasicMatrixView<float>& d) {
-    switch (engine.recipe.scaling) {
-        case OperandScaling::delayed: return matmul_with_delayed_scales(engine, run, types, purpose, a, b, d);
-        case OperandScaling::blocks: return matmul_of_blocks(engine, run, types, purpose, a, b, d);
-        case OperandScaling::none: break;
+    const Request request{engine, run, purpose};
+    const ProductRule& rule = rule_of(purpose.rules != nullptr ? *purpose.rules : engine.recipe.products, purpose.pass);
+    // The rules name dy first; a product may have it on its right.
+    const bool swapped = purpose.gradient == ProductPurpose::Gradient::b;
+    ProductRule sided = rule;
+    if (swapped) std::swap(sided.a, sided.b);
+    const ProductPlan plan = plan_product(sided, types, *engine.backend);
+    const auto dispatch = [&](const Product& p) { request.dispatch(plan, sided, p); };
+    if (plan.way == ProductWay::plain) {
+        dispatch({types, a, b, std::nullopt, d});
+        return {};
     }
-    dispatch(engine, run, purpose, {types, a, b, std::nullopt, d});
-    return {};
+    QuantizedOperands operands{a, b, request.quantized(sided.a, swapped, "a", a),
+                               request.quantized(sided.b, !swapped, "b", b.transposed())};
+    ByteCount bytes = bytes_of_copy(operands.left);
+    bytes += bytes_of_copy(operands.right);
+    quantized_product(plan, sided, std::move(operands), d, dispatch);
+    if (sided.output) round_rows(*sided.output, d);
+    return bytes;
 }
 
 template <>

@@ -1,4 +1,4 @@
-// Products as a recipe has them: its operands scaled, its backend asked.
+// Products as a recipe has them: its operands quantised, its backend asked.
 #pragma once
 
 #include <string_view>
@@ -8,17 +8,25 @@
 
 namespace ulp {
 
-/// What a product is for: named in records, and which operand is a gradient (FP8 gives gradients more range).
+/// The products of a layer: y = x w, dx = dy w, dw = dy^T x.
+enum class ProductPass : std::uint8_t { forward, input_gradient, weight_gradient };
+/// "forward", "input gradient", "weight gradient"
+std::string_view name_of(ProductPass pass);
+
+/// What a product is for: named in records, and what picks the rules of its operands.
 struct ProductPurpose {
-    std::string_view layer;
-    std::string_view pass;
-    enum class Gradient : std::uint8_t { none, a, b } gradient = Gradient::none;
+    std::string_view layer;  // "fc1/linear"
+    ProductPass pass;
+    enum class Gradient : std::uint8_t { none, a, b } gradient = Gradient::none;  // which operand is dy
+    const ProductRules* rules = nullptr;                                          // none: the recipe's
+    bool gradient_used_before = false;  // dy was an operand of another product in this backward pass
+    Index part = 0;                     // of products with the same layer and pass: groups, a batch of matrices
 };
 
-/// D = A * B by the engine's backend, with operand scales where the recipe has them (delayed ones from the run, which
-/// remembers the operands' magnitudes while it trains); operands lie on the types' grid.
-/// In fp64 mode a plain loop over ascending k replaces the backend (whose container is fp32). Returns the bytes of the
-/// operands' scaled copies.
+/// D = A * B by the engine's backend, operands quantised as the rules say (delayed scales from the run, which remembers
+/// the operands' magnitudes while it trains); operands lie on the types' grid. Stochastic rounding and fresh signs draw
+/// from the run's seed by step, layer, pass and operand. In fp64 mode a plain loop over ascending k replaces the
+/// backend (whose container is fp32). Returns the bytes of the operands' quantised copies.
 template <class Real>
 ByteCount scaled_matmul(const Engine& engine, Run& run, const ProductTypes& types, ProductPurpose purpose,
                         const BasicMatrixView<const Real>& a, const BasicMatrixView<const Real>& b,

@@ -69,6 +69,10 @@ class BasicTape {
 
     [[nodiscard]] const Engine& engine() const { return *engine_; }
     [[nodiscard]] Run& run() { return *run_; }
+    /// The recipe of the next operation's products: the engine's, unless it leaves the layer or the operation out.
+    [[nodiscard]] const Recipe& recipe_of_products(std::string_view op) const {
+        return run_->layers.recipe_for(engine_->recipe, scope_, op);
+    }
 
     /// A value that needs no gradient.
     BasicVar<Real> constant(BasicTensor<Real> value) { return push("constant", std::move(value), false, {}); }

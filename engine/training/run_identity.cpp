@@ -87,9 +87,10 @@ RunIdentity identity_of(const LossScaleOptions& options) {
 }  // namespace
 
 RunIdentity identity_of(const Recipe& recipe) {
-    const auto& [name, low, weights, inputs, compute, operand, b_operand, accumulator, update, state, update_rounding,
-                 scaling, scaled_operand, scaled_gradient, scaling_history, master_weights, statistics,
-                 keep_batchnorm_fp32, cast_rules, loss_scale, rounding, fused] = recipe;
+    const auto& [name, what, low, weights, inputs, compute, operand, b_operand, accumulator, update, state,
+                 update_rounding, products, excluded, master_weights, statistics, keep_batchnorm_fp32, cast_rules,
+                 loss_scale, rounding, fused] = recipe;
+    static_cast<void>(what);  // says nothing of the bits
     return Fields("recipe.")
         .add("name", name)
         .add("low", low)
@@ -105,10 +106,10 @@ RunIdentity identity_of(const Recipe& recipe) {
         .add("state.m", state.m)
         .add("state.v", state.v)
         .add("update_rounding", update_rounding)
-        .add("scaling", scaling)
-        .add("scaled_operand", scaled_operand)
-        .add("scaled_gradient", scaled_gradient)
-        .add("scaling_history", scaling_history)
+        .add("fprop", products.fprop)
+        .add("dgrad", products.dgrad)
+        .add("wgrad", products.wgrad)
+        .add("excluded", excluded)
         .add("master_weights", master_weights)
         .add("statistics", statistics)
         .add("keep_batchnorm_fp32", keep_batchnorm_fp32)

@@ -66,6 +66,7 @@ BasicTrainer<Real>::BasicTrainer(Engine engine, std::uint64_t seed)
 template <class Real>
 void BasicTrainer<Real>::optimize(OptimizerOptions options) {
     optimizer_options_ = options;
+    run_.layers = LayerRecipes(engine_.recipe, linear_layers_of(model_));
     optimizer_.emplace(model_, std::move(options));
 }
 

@@ -6,6 +6,7 @@
 #include "engine/layers/attention.hpp"
 #include "engine/layers/recurrent.hpp"
 #include "engine/recipes/levels.hpp"
+#include "engine/recipes/product_plan.hpp"
 #include "engine/tensor/random.hpp"
 #include "engine/training/images.hpp"
 #include "engine/training/trainer.hpp"
@@ -78,7 +79,7 @@ std::string backend_for(const Recipe& recipe) {
     if (recipe.name.starts_with("fp32") || recipe.low == formats::fp32) {
         return recipe.operand == formats::tf32 ? "soft:a100" : "soft:ieee";
     }
-    return "soft:h100";
+    return refusal_of(recipe, *make_backend("soft:h100")) ? "soft:ieee" : "soft:h100";
 }
 
 std::vector<Row> rows() {

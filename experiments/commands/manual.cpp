@@ -156,7 +156,12 @@ std::string markdown_section(const Page& page) {
         rows.push_back({fmt::format("`{}{}{}`", option.names, option.value.empty() ? "" : " ", option.value),
                         prose(option.explanation)});
     }
-    return rows.empty() ? text : text + markdown_table({"option", "meaning"}, rows) + "\n";
+    if (!rows.empty()) text += markdown_table({"option", "meaning"}, rows) + "\n";
+    // A footer of several lines is a list.
+    std::string footer = page.app->get_footer();
+    if (footer.find('\n') == std::string::npos) return text;
+    if (footer.back() != '\n') footer += '\n';
+    return text + fmt::format("```text\n{}```\n\n", footer);
 }
 
 std::string markdown_document(const std::vector<Page>& pages) {

@@ -14,6 +14,7 @@
 #include "engine/files/sha256.hpp"
 #include "engine/files/whole_file.hpp"
 #include "engine/recipes/levels.hpp"
+#include "engine/recipes/product_plan.hpp"
 #include "engine/training/checkpoint.hpp"
 #include "engine/training/trainer.hpp"
 #include "engine/training/weights.hpp"
@@ -121,9 +122,12 @@ void require_sensible(const Options& options) {
 
 /// The backend that was named, or one that has the recipe's products: H100's Tensor Core, or the processor's fp32.
 std::unique_ptr<MatmulBackend> backend_of(const Options& options, const Recipe& recipe) {
-    if (!options.backend.empty()) return make_backend(options.backend);
-    std::unique_ptr<MatmulBackend> tensor_core = make_backend("soft:h100");
-    return tensor_core->has_product(recipe.product_types()) ? std::move(tensor_core) : make_backend("eigen");
+    std::unique_ptr<MatmulBackend> backend = make_backend(options.backend.empty() ? "soft:h100" : options.backend);
+    const std::optional<std::string> refusal = refusal_of(recipe, *backend);
+    if (options.backend.empty() && (refusal || !backend->has_product(recipe.product_types())))
+        return make_backend("eigen");
+    if (refusal) throw UsageError(*refusal);
+    return backend;
 }
 
 Engine engine_of(const Options& options) {
@@ -327,8 +331,13 @@ std::string listed(const Rows& rows, const Name& name_of_row) {
     return names;
 }
 
-std::string recipe_names() {
-    return listed(recipes(), [](const Recipe& r) { return r.weights == formats::fp64 ? std::string() : r.name; });
+/// Each recipe to train with and what it is, a line each.
+std::string recipe_lines() {
+    std::string lines;
+    for (const Recipe& recipe : recipes()) {
+        if (recipe.weights != formats::fp64) lines += fmt::format("  {:<22}{}\n", recipe.name, recipe.what);
+    }
+    return lines;
 }
 
 Action declare(OptionParser& app) {
@@ -343,8 +352,7 @@ Action declare(OptionParser& app) {
                      listed(task_kinds(), [](const TaskKind& k) { return fmt::format("{} ({})", k.name, k.what); }) +
                      ". Layers: " + layer_kinds());
     const DeclaredOption recipe =
-        app.add_option("--recipe", o->recipe,
-                       "which formats: " + recipe_names() + "; +ftz and +fused may follow the name")
+        app.add_option("--recipe", o->recipe, "a recipe of the list below; +ftz and +fused may follow its name")
             .capture_default_str();
     app.add_option("--level", o->level, "O0 to O3 as apex has them, in the place of a recipe").excludes(recipe);
     app.add_option("--override", o->overrides, "PROPERTY=VALUE of the level, any number of times");
@@ -389,6 +397,7 @@ Action declare(OptionParser& app) {
     app.add_flag("--why-nan", o->why_nan,
                  "stops at the first infinity or NaN that finite numbers gave; says which operation or update gave it, "
                  "of what, and the remedy");
+    app.footer("Recipes:\n" + recipe_lines());
     return [o] { return train(*o); };
 }
 

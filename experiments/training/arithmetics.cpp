@@ -45,7 +45,7 @@ Recipe under_wide_control(const RunContext& context, Recipe recipe) {
                                 &recipe.accumulator, &recipe.update}) {
         *format = formats::fp32;
     }
-    recipe.scaling = OperandScaling::none;
+    recipe.products = {};
     return recipe;
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 
 #include "softfloat/format_names.hpp"
 #include "softfloat/quantization/layout.hpp"
@@ -28,8 +29,8 @@ std::vector<std::uint8_t> codes_of(const FloatFormat& format, std::span<const fl
 
 }  // namespace
 
-std::vector<float> dequantize_blocks(const Quantized& q) {
-    std::vector<float> numbers = gathered(q.elements(), q.k);
+std::vector<float> dequantize_blocks(Quantized q) {
+    std::vector<float> numbers = q.by_columns ? gathered(q.elements(), q.k) : std::move(q.numbers);
     const Index lines = std::max<Index>(1, q.block_lines());
     const Index width = std::max<Index>(1, q.block_k());
     each_part(q.lines, q.k, [&](Index first, Index last) {
@@ -48,10 +49,11 @@ std::vector<float> dequantize_blocks(const Quantized& q) {
     return numbers;
 }
 
-std::vector<float> dequantize(const Quantized& q) {
-    std::vector<float> numbers = dequantize_blocks(q);
+std::vector<float> dequantize(Quantized q) {
+    const float tensor_scale = q.tensor_scale;
+    std::vector<float> numbers = dequantize_blocks(std::move(q));
     const support::FloatEnvironment own;
-    for (float& x : numbers) x *= q.tensor_scale;
+    for (float& x : numbers) x *= tensor_scale;
     return numbers;
 }
 

@@ -69,6 +69,7 @@ struct ScaleRule {
     Rounding rounding = Rounding::nearest_even;
     double floor = 0;                 // the statistic is at least this
     bool statistic_on_grid = false;   // the statistic is first rounded half up to the element's fraction bits
+    int margin = 0;                   // M is divided by 2^margin first
     float ratio = 1, offset = 0;      // of ScaleStep::affine
     float least = 0, most = FLT_MAX;  // what the step gives is kept between them
     float factor = 1;                 // multiplies dec once it is rounded
@@ -111,6 +112,9 @@ struct Quantization {
     SpecialScale nan = SpecialScale::nan;
     bool operator==(const Quantization&) const = default;
 };
+
+/// Every field as text, for the identity of a run: equal texts are equal rows.
+std::string text_of(const Quantization& how);
 
 /// A row with its name, and where its arithmetic is stated.
 struct NamedQuantization {

@@ -78,7 +78,7 @@ float largest_number(const FloatFormat& format) { return value_of(format, format
 ScaleOfBlock::ScaleOfBlock(const Quantization& how, const QuantizedUse& use, float largest_of_operand)
     : how_(&how),
       old_encode_(use.old_encode),
-      largest_element_(largest_number(how.element)),
+      largest_element_(std::ldexp(largest_number(how.element), -how.scale.margin)),
       smallest_scale_(value_of(how.scale.format, how.scale.format.has_subnormals ? 1 : 0)),
       largest_scale_(largest_number(how.scale.format)) {
     const float most = how.scale.tensor_scale_max;

@@ -33,7 +33,7 @@ class ScaleOfBlock {
 
     const Quantization* how_;
     float old_encode_;
-    float largest_element_;
+    float largest_element_;  // M, less the margin
     float smallest_scale_;
     float largest_scale_;
     float factor_ = 1;  // S

@@ -1,6 +1,7 @@
 // Training with 8-bit operands: delayed scales and MX blocks.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <filesystem>
@@ -8,7 +9,7 @@
 #include <vector>
 
 #include "engine/data/digits.hpp"
-#include "engine/recipes/operand_scaling.hpp"
+#include "engine/recipes/delayed_scale.hpp"
 #include "engine/tape/scaled_matmul.hpp"
 #include "engine/tensor/random.hpp"
 #include "engine/training/checkpoint.hpp"
@@ -27,30 +28,76 @@ Matrix row_of(const std::vector<float>& values) {
     return row;
 }
 
+/// The rule of fp8's operands with another window.
+OperandRule delayed(int length, const FloatFormat& element) {
+    OperandRule rule = recipe_by_name("fp8").products.fprop.a;
+    rule.how->element = element;
+    rule.history.length = length;
+    return rule;
+}
+
 TEST_CASE("a delayed scale is the largest power of two that would have fitted the uses before") {
     ScalingHistory history;
+    const OperandRule rule = delayed(2, formats::e4m3);
     const auto use = [&](float magnitude) {
-        return with_delayed_scale(row_of({magnitude, -1.0F}), formats::e4m3, "place", 2, history);
+        return quantized_operand(rule, row_of({magnitude, -1.0F}), {"place", "tensor"}, history, true);
     };
-    const ScaledMatrix first = use(1000.0F);  // nothing known: the scale is 1, and 1000 saturates at 448
-    CHECK(first.inverse_scale == 1);
-    CHECK(first.matrix(0, 0) == 448.0F);
-    const ScaledMatrix second = use(1000.0F);  // 1000 / 4 = 250 fits below 448, 1000 / 2 = 500 does not
-    CHECK(second.inverse_scale == 4);
-    CHECK(second.matrix(0, 0) == 256.0F);  // 250 on E4M3's grid of 16s, a tie apart
-    CHECK(second.matrix(0, 1) == -0.25F);
-    CHECK(use(3.0F).inverse_scale == 4);
-    CHECK(use(3.0F).inverse_scale == 4);        // 1000 is still remembered
-    CHECK(use(3.0F).inverse_scale == 0x1p-7F);  // 3 * 128 = 384
+    const Quantized first = use(1000.0F);  // nothing known: the scale is 1, and 1000 saturates at 448
+    CHECK(first.scales[0] == 1);
+    CHECK(first.elements()(0, 0) == 448.0F);
+    const Quantized second = use(1000.0F);  // 1000 / 4 = 250 fits below 448, 1000 / 2 = 500 does not
+    CHECK(second.scales[0] == 4);
+    CHECK(second.elements()(0, 0) == 256.0F);  // 250 on E4M3's grid of 16s, a tie apart
+    CHECK(second.elements()(0, 1) == -0.25F);
+    CHECK(use(3.0F).scales[0] == 4);
+    CHECK(use(3.0F).scales[0] == 4);        // 1000 is still remembered
+    CHECK(use(3.0F).scales[0] == 0x1p-7F);  // 3 * 128 = 384
     CHECK(history.at("place") == std::vector<float>{3.0F, 3.0F});
 }
 
-TEST_CASE("infinities and NaNs do not enter the history") {
+TEST_CASE("infinities and NaNs do not enter fp8's history") {
     ScalingHistory history;
-    (void)with_delayed_scale(row_of({INFINITY, 2.0F, NAN}), formats::e5m2, "p", 4, history);
+    const OperandRule rule = delayed(4, formats::e5m2);
+    const auto use = [&](const char* place, const std::vector<float>& x) {
+        return quantized_operand(rule, row_of(x), {place, place}, history, true);
+    };
+    (void)use("p", {INFINITY, 2.0F, NAN});
     CHECK(history.at("p") == std::vector<float>{2.0F});
-    (void)with_delayed_scale(row_of({0.0F}), formats::e5m2, "q", 4, history);
-    CHECK(with_delayed_scale(row_of({1.0F}), formats::e5m2, "q", 4, history).inverse_scale == 1);
+    (void)use("q", {0.0F});
+    CHECK(use("q", {1.0F}).scales[0] == 1);
+    (void)use("r", {1e-42F});  // the scale stays within 2^-60 and 2^60
+    CHECK(use("r", {1.0F}).encode == 0x1p60F);
+    (void)use("s", {3e38F});
+    CHECK(use("s", {1.0F}).encode == 0x1p-60F);
+}
+
+TEST_CASE("Transformer Engine's delayed scale: one for each tensor, and an infinity freezes it until it rolls out") {
+    ScalingHistory history;
+    OperandRule rule = recipe_by_name("te_delayed").products.fprop.a;
+    rule.history.length = 3;
+    const auto use = [&](float largest, bool used_before = false) {
+        return quantized_operand(rule, row_of({largest, 1.0F}), {"forward a", "x", used_before}, history, true).encode;
+    };
+    CHECK(use(7.0F) == 1);          // nothing known
+    CHECK(use(100.0F, true) == 1);  // the same tensor in another product: the same scale, and no entry
+    CHECK(use(14.0F) == 448.0F / 7);
+    CHECK(use(3.0F) == 448.0F / 14);
+    CHECK(use(INFINITY) == 448.0F / 14);
+    for (int i = 0; i < 3; ++i) CHECK(use(1.0F) == 448.0F / 14);  // an infinity in the window
+    CHECK(use(1.0F) == 448.0F);
+    CHECK(history.at("x, scale") == std::vector<float>{448.0F});
+    // Evaluation reads, and changes nothing.
+    const ScalingHistory before = history;
+    CHECK(quantized_operand(rule, row_of({5.0F}), {"forward a", "x"}, history, false).encode == 448.0F);
+    CHECK(history == before);
+}
+
+/// What MX blocks of E4M3 leave of a matrix.
+Matrix in_blocks(const MatrixView& rows) {
+    const std::vector<float> numbers = dequantize(quantize(quantization_by_name("mxfp8"), rows));
+    Matrix result(rows.rows, rows.cols);
+    std::ranges::copy(numbers, result.data());
+    return result;
 }
 
 TEST_CASE("MX blocks keep a power of two for each 32 numbers along a row") {
@@ -59,7 +106,7 @@ TEST_CASE("MX blocks keep a power of two for each 32 numbers along a row") {
     for (Index i = 0; i < rows.size(); ++i) {
         rows.data()[i] = static_cast<float>(std::ldexp(random.normal(), static_cast<int>(random.below(20)) - 10));
     }
-    const Matrix blocks = in_blocks(rows, formats::e4m3);
+    const Matrix blocks = in_blocks(rows);
     int wrong = 0;
     for (Index i = 0; i < 3; ++i) {
         for (Index first = 0; first < 70; first += 32) {
@@ -235,9 +282,9 @@ TEST_CASE("the block-scaled row has other bits than a product of the blocks in b
     const ProductTypes types{formats::bf16, formats::fp32};
     Matrix scaled(16, 16);
     Run once;
-    scaled_matmul<float>(engine, once, types, {"layer", "forward"}, a, b, scaled);
-    const Matrix columns = in_blocks(transposed(b), formats::e4m3);
-    const Matrix in_bf16 = matmul(*engine.backend, types, in_blocks(a, formats::e4m3), transposed(columns));
+    scaled_matmul<float>(engine, once, types, {"layer", ProductPass::forward}, a, b, scaled);
+    const Matrix columns = in_blocks(transposed(b));
+    const Matrix in_bf16 = matmul(*engine.backend, types, in_blocks(a), transposed(columns));
     CHECK(scaled != in_bf16);
     const std::vector<double> losses = run("mxfp8", "soft:b200", 10).second;
     CHECK(losses.back() < losses.front());

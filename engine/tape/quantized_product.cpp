@@ -1,0 +1,132 @@
+#include "engine/tape/quantized_product.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "engine/rounding/rounder.hpp"
+#include "engine/tensor/parallel.hpp"
+
+namespace ulp {
+namespace {
+
+using Dispatch = std::function<void(const Product&)>;
+
+/// An operand's elements as lines along k, or the operand itself.
+MatrixView elements_of(const std::optional<Quantized>& q, const MatrixView& plain) { return q ? q->elements() : plain; }
+float tensor_scale_of(const std::optional<Quantized>& q) { return q ? q->tensor_scale : 1; }
+
+/// The scale of each line for the block that holds place k, tensor scales not included; empty for 1.
+std::vector<float> scales_at(const std::optional<Quantized>& q, Index k) {
+    if (!q) return {};
+    std::vector<float> scales(static_cast<std::size_t>(q->lines));
+    for (Index i = 0; i < q->lines; ++i) {
+        scales[static_cast<std::size_t>(i)] = q->scale(i / q->block_lines(), k / q->block_k());
+    }
+    return scales;
+}
+float scale_of(const std::vector<float>& scales, Index i) {
+    return scales.empty() ? 1 : scales[static_cast<std::size_t>(i)];
+}
+
+/// f(d(i, j), i, j) for all numbers, along rows or columns as they lie.
+template <class Function>
+void each_number(const MutableMatrixView& d, const Function& f) {
+    const bool by_columns = d.col_major() && !d.row_major();
+    const MutableMatrixView lines = by_columns ? d.transposed() : d;
+    in_parallel(lines.rows, lines.cols, [&](Index first, Index last) {
+        for (Index i = first; i < last; ++i) {
+            for (Index j = 0; j < lines.cols; ++j) by_columns ? f(lines(i, j), j, i) : f(lines(i, j), i, j);
+        }
+    });
+}
+
+/// What multiplies D at the end: the tensor scales of both operands.
+void multiply_tensor_scales(const QuantizedOperands& o, const MutableMatrixView& d) {
+    const float both = tensor_scale_of(o.left) * tensor_scale_of(o.right);
+    if (both != 1) each_number(d, [&](float& x, Index, Index) { x *= both; });
+}
+
+/// The scales of an operand's blocks, one line each where a block spans several.
+Matrix line_scales(const Quantized& q) {
+    Matrix scales(q.lines, q.blocks_along_k);
+    for (Index i = 0; i < q.lines; ++i) {
+        for (Index j = 0; j < q.blocks_along_k; ++j) scales(i, j) = q.scale(i / q.block_lines(), j);
+    }
+    return scales;
+}
+
+void block_scaled(const ProductPlan& plan, const QuantizedOperands& o, const MutableMatrixView& d,
+                  const Dispatch& dispatch) {
+    const Matrix x = line_scales(*o.left);
+    const Matrix y = line_scales(*o.right);
+    dispatch({plan.types, o.left->elements(), o.right->elements().transposed(), std::nullopt, d, x,
+              MatrixView(y).transposed()});
+    multiply_tensor_scales(o, d);
+}
+
+void scaled_after(const ProductPlan& plan, const QuantizedOperands& o, const MutableMatrixView& d,
+                  const Dispatch& dispatch) {
+    dispatch(
+        {plan.types, elements_of(o.left, o.a), elements_of(o.right, o.b.transposed()).transposed(), std::nullopt, d});
+    const std::vector<float> x = scales_at(o.left, 0);
+    const std::vector<float> y = scales_at(o.right, 0);
+    each_number(d, [&](float& value, Index i, Index j) { value *= scale_of(x, i) * scale_of(y, j); });
+    multiply_tensor_scales(o, d);
+}
+
+void promoted(const ProductPlan& plan, const ProductRule& rule, const QuantizedOperands& o, const MutableMatrixView& d,
+              const Dispatch& dispatch) {
+    const MatrixView a = elements_of(o.left, o.a);
+    const MatrixView b = elements_of(o.right, o.b.transposed()).transposed();
+    Matrix partial(d.rows, d.cols);
+    each_number(d, [](float& sum, Index, Index) { sum = 0; });
+    for (Index k = 0; k < a.cols; k += rule.promote_every) {
+        const Index count = std::min<Index>(rule.promote_every, a.cols - k);
+        dispatch({plan.types, a.part(0, k, a.rows, count), b.part(k, 0, count, b.cols), std::nullopt, partial});
+        const std::vector<float> x = scales_at(o.left, k);
+        const std::vector<float> y = scales_at(o.right, k);
+        each_number(d, [&](float& sum, Index i, Index j) { sum += partial(i, j) * (scale_of(x, i) * scale_of(y, j)); });
+        if (rule.promote_to != formats::fp32) round_rows(rule.promote_to, d);
+    }
+    multiply_tensor_scales(o, d);
+}
+
+/// What an operand's elements and scales stand for, on the product's grid, without the tensor scale; takes the
+/// elements' memory.
+std::vector<float> meant(std::optional<Quantized>& q, const FloatFormat& grid) {
+    if (!q) return {};
+    std::vector<float> numbers = dequantize_blocks(std::move(*q));
+    round_all(grid, numbers);
+    return numbers;
+}
+MatrixView lines_of(const std::vector<float>& numbers, const std::optional<Quantized>& q, const MatrixView& plain) {
+    return q ? MatrixView(numbers.data(), q->lines, q->k) : plain;
+}
+
+void dequantised(const ProductPlan& plan, QuantizedOperands& o, const MutableMatrixView& d, const Dispatch& dispatch) {
+    const std::vector<float> x = meant(o.left, plan.types.input);
+    const std::vector<float> y = meant(o.right, plan.types.b_input);
+    dispatch(
+        {plan.types, lines_of(x, o.left, o.a), lines_of(y, o.right, o.b.transposed()).transposed(), std::nullopt, d});
+    multiply_tensor_scales(o, d);
+}
+
+}  // namespace
+
+void round_rows(const FloatFormat& format, const MutableMatrixView& d) {
+    const Rounder<float> rounder(format);
+    each_number(d, [&](float& x, Index, Index) { x = rounder(x); });
+}
+
+void quantized_product(const ProductPlan& plan, const ProductRule& rule, QuantizedOperands operands,
+                       const MutableMatrixView& d, const Dispatch& dispatch) {
+    switch (plan.way) {
+        case ProductWay::plain: return dispatch({plan.types, operands.a, operands.b, std::nullopt, d});
+        case ProductWay::promoted: return promoted(plan, rule, operands, d, dispatch);
+        case ProductWay::block_scaled: return block_scaled(plan, operands, d, dispatch);
+        case ProductWay::scaled_after: return scaled_after(plan, operands, d, dispatch);
+        case ProductWay::dequantised: return dequantised(plan, operands, d, dispatch);
+    }
+}
+
+}  // namespace ulp
