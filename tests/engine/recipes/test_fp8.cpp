@@ -220,8 +220,10 @@ TEST_CASE("mxfp8 on a Blackwell unit is its block-scaled row, forward and backwa
         const char* backend;
         const char* key;
     };
-    for (const auto& [spec, key] : {Case{"soft:b200", "sm_100:tcgen05.mxf8f6f4.e4m3.fp32"},
-                                    Case{"soft:rtx5090", "sm_120:mma.mxf8f6f4.e4m3.fp32"}}) {
+    for (const Case& unit : {Case{"soft:b200", "sm_100:tcgen05.mxf8f6f4.e4m3.fp32"},
+                             Case{"soft:rtx5090", "sm_120:mma.mxf8f6f4.e4m3.fp32"}}) {
+        const char* spec = unit.backend;
+        const char* key = unit.key;
         CAPTURE(std::string(spec));
         const BlockScaledModel& model = unit_model<BlockScaledModel>(key);
         constexpr Index rows = 37, in = 70, out = 41;
