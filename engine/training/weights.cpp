@@ -6,7 +6,7 @@
 #include <array>
 #include <map>
 #include <optional>
-#include <ranges>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -72,7 +72,7 @@ std::optional<std::string> nearest(const std::string& name, const std::vector<st
 std::string listed(const std::vector<std::string>& names, const std::vector<std::string>& others) {
     constexpr std::size_t most = 10;
     std::string text;
-    for (const std::string& name : names | std::views::take(most)) {
+    for (const std::string& name : std::span(names).first(std::min(most, names.size()))) {
         const std::optional<std::string> near = nearest(name, others);
         text += (text.empty() ? "" : ", ") + name + (near ? " (" + *near + "?)" : "");
     }
@@ -165,9 +165,7 @@ std::vector<std::string> load_weights(const fs::path& file, Model& model) {
     }
     std::vector<std::string> remarks;
     for (const auto& [what, names] : changed) remarks.push_back(remark(what, names));
-    if (all.size() > arrays.size()) {
-        remarks.push_back(fmt::format("{} counters of batches were passed over", all.size() - arrays.size()));
-    }
+    if (all.size() > arrays.size()) remarks.emplace_back("num_batches_tracked was passed over");
     return remarks;
 }
 

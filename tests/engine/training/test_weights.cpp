@@ -114,7 +114,7 @@ TEST_CASE("doubles, transposed matrices, wrapped names and counters are taken, w
         REQUIRE(remarks.size() == 3);
         CHECK(remarks[0] == "1 tensor was of type <f8, rounded to fp32 (fc.weight)");
         CHECK(remarks[1] == "1 tensor was transposed (fc.weight)");
-        CHECK(remarks[2] == "1 counters of batches were passed over");
+        CHECK(remarks[2] == "num_batches_tracked was passed over");
         const std::vector<float> expected = {1, 2, 3, 4, 5, 0.1F};
         CHECK(std::equal(expected.begin(), expected.end(), fc.weight->master.data()));
         CHECK(fc.weight->value[5] == round_to(formats::fp16, 0.1F));
