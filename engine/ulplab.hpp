@@ -41,6 +41,8 @@
 #include "engine/watching/watch.hpp"
 #include "softfloat/array/array.hpp"
 #include "softfloat/array/functions.hpp"
+#include "softfloat/bounds/apriori.hpp"
+#include "softfloat/bounds/operands.hpp"
 #include "softfloat/describe.hpp"
 #include "softfloat/eigen.hpp"
 #include "softfloat/format_names.hpp"

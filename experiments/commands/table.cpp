@@ -6,6 +6,7 @@
 namespace ulp {
 
 Command bench_command();
+Command bound_command();
 Command claims_command();
 Command codes_command();
 Command course_command();
@@ -50,6 +51,7 @@ std::span<const Command> commands() {
         verify_command(),
         matmul_command(),
         explain_command(),
+        bound_command(),
         probe_table_command(),
         discover_command(),
         bench_command(),

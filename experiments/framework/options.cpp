@@ -58,6 +58,7 @@ template DeclaredOption OptionParser::add_option(const std::string&, std::filesy
 template DeclaredOption OptionParser::add_option(const std::string&, int&, const std::string&);
 template DeclaredOption OptionParser::add_option(const std::string&, unsigned&, const std::string&);
 template DeclaredOption OptionParser::add_option(const std::string&, std::int64_t&, const std::string&);
+template DeclaredOption OptionParser::add_option(const std::string&, std::optional<std::int64_t>&, const std::string&);
 template DeclaredOption OptionParser::add_option(const std::string&, std::uint64_t&, const std::string&);
 template DeclaredOption OptionParser::add_option(const std::string&, double&, const std::string&);
 template DeclaredOption OptionParser::add_option(const std::string&, std::optional<float>&, const std::string&);

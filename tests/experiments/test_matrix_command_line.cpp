@@ -1,7 +1,9 @@
 // The subcommands on matrix units as a user meets them: exit codes and sentences.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -314,4 +316,52 @@ TEST_CASE("every row that models lists is recovered by discover, whatever its ki
         ++rows;
     }
     CHECK(rows > 200);
+}
+
+TEST_CASE("bound says how far a product can be off, and finds one that is another unit's") {
+    const test::TemporaryFolder folder;
+    const auto at = [&](const char* name) { return (folder / name).string(); };
+    std::vector<float> a(4 * 512), b(512 * 4);
+    for (std::size_t i = 0; i < a.size(); ++i) a[i] = 1 + static_cast<float>(i * 389 % 1024) * 0x1p-10F;
+    for (std::size_t i = 0; i < b.size(); ++i) b[i] = 1 + static_cast<float>(i * 619 % 1024) * 0x1p-10F;
+    npy::write(at("a.npy"), npy::matrix("<f4", 4, 512, a));
+    npy::write(at("b.npy"), npy::matrix("<f4", 512, 4, b));
+    const auto bound = [&](const std::vector<std::string>& more) {
+        std::vector<std::string> arguments = {"bound",     "--model",   "sm_90:mma.fp16.fp32",
+                                              "--a-file",  at("a.npy"), "--b-file",
+                                              at("b.npy"), "--format",  "json"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return ulplab(arguments);
+    };
+    for (const auto& [unit, violations] : {std::pair{"sm_90:mma.fp16.fp32", false}, {"sm_70:mma.fp16.fp32", true}}) {
+        INFO(unit);
+        REQUIRE(ulplab({"matmul", "--model", unit, at("a.npy"), at("b.npy"), "-o", at("d.npy")}).exit_code == 0);
+        const Finished run = bound({"--d-file", at("d.npy"), "-o", at("e.npy")});
+        const auto json = nlohmann::json::parse(run.output);
+        CHECK(json.at("level") == "running");
+        CHECK(json.at("k") == 512);
+        CHECK(json.at("groups") == 32);
+        CHECK((json.at("violations") > 0) == violations);
+        CHECK(run.exit_code == (violations ? 1 : 0));
+        const npy::Numbers bounds = npy::read_numbers(at("e.npy"));
+        CHECK(*std::max_element(bounds.values.begin(), bounds.values.end()) == json.at("max_absolute"));
+        CHECK(json.at("max_absolute") < json.at("gamma").get<double>() * 1e6);
+        for (const char* key : {"eta", "shares", "max_relative", "at", "expected_bias", "overflow", "atol", "rtol"}) {
+            CHECK(json.contains(key));
+        }
+    }
+    // Each level sees more than the one before.
+    const auto largest = [&](const char* level) {
+        return nlohmann::json::parse(bound({"--level", level}).output).at("max_absolute").get<double>();
+    };
+    CHECK(largest("running") <= largest("magnitudes"));
+    CHECK(largest("magnitudes") < largest("apriori"));
+    check_ends({"bound", "--model", "sm_90:mma.fp16.fp32", "-k", "64", "--max-a", "1e30", "--max-b", "1e30"}, 0,
+               "overflow   possible");
+    check_ends({"bound", "--model", "sm_90:mma.fp16.fp32"}, 2, "either -k or --a-file and --b-file");
+    check_ends({"bound", "--model", "sm_90:mma.fp16.fp32", "-k", "1048576"}, 2, "k from 0 to 1048575");
+    check_ends({"bound", "--model", "sm_80:mma.s8.s32", "-k", "16"}, 2, "exact until they wrap");
+    check_ends({"bound", "--model", "sm_90:mma.fp16.fp32", "-k", "16", "--level", "running"}, 2,
+               "--a-file and --b-file");
+    check_ends({"bound", "--model", "sm_90:mma.fp16.fp32", "-k", "16", "--max-a", "-1"}, 2, "a magnitude, 0 or more");
 }

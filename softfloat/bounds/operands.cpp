@@ -1,0 +1,255 @@
+#include "softfloat/bounds/operands.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "softfloat/bounds/rounded_up.hpp"
+#include "softfloat/matrix_units/chain_dot.hpp"
+#include "softfloat/matrix_units/exact_sum.hpp"
+
+namespace ulp {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+bool aligns_operands(const TensorCoreModel& model) {
+    return is_fused(model) || model.summation == Summation::late_addend ||
+           model.summation == Summation::late_addend_even_odd;
+}
+
+/// The format whose exponents an operand aligns by: FP8 by way of fp16 has fp16's.
+FloatFormat aligned_format(const TensorCoreModel& model, const FloatFormat& format) {
+    return model.summation == Summation::fp8_by_hmma ? formats::fp16 : format;
+}
+
+/// What an operand of a product with a zero counts as.
+double counted(const FloatFormat& format, double x, ZeroProduct policy) {
+    if (x != 0) return std::max(std::abs(x), std::ldexp(1.0, format.emin()));
+    return std::ldexp(1.0, zero_operand_exponent(format, policy));
+}
+
+double lifted_product(const TensorCoreModel& model, double x, double y) {
+    if (!aligns_operands(model)) return std::abs(x * y);
+    const ZeroProduct policy = model.policies.zero_product;
+    if ((x == 0 || y == 0) && policy == ZeroProduct::ignored) return 0;
+    return counted(aligned_format(model, model.a_format), x, policy) *
+           counted(aligned_format(model, model.b_format), y, policy);
+}
+
+double lifted_addend(const TensorCoreModel& model, double c) {
+    if (!aligns_operands(model)) return std::abs(c);
+    const BlockPolicies& policies = model.policies;
+    double lifted = std::abs(c);
+    if (c == 0) {
+        if (policies.zero_addend == ZeroAddend::at_fp32_emin) lifted = std::ldexp(1.0, formats::fp32.emin());
+        if (policies.zero_addend == ZeroAddend::at_accumulator_emin) lifted = std::ldexp(1.0, model.accumulator.emin());
+    } else if (policies.subnormal_addend == SubnormalAddend::at_emin) {
+        lifted = std::max(lifted, std::ldexp(1.0, model.accumulator.emin()));
+    }
+    return policies.exponent_floor > no_exponent_floor ? lifted + std::ldexp(1.0, policies.exponent_floor) : lifted;
+}
+
+bool is_flushed(const TensorCoreModel& model, const FloatFormat& format, double x) {
+    return model.flush_subnormals && x != 0 && std::abs(x) < std::ldexp(1.0, format.emin());
+}
+
+/// The group's terms and what follows from them: products and, last, c.
+struct Group {
+    std::array<BlockTerm, max_group + 1> terms;
+    int products = 0;
+    bool any_product = false;  // one that is not zero
+    int largest = 0;           // M
+    BlockSpecials specials;
+
+    [[nodiscard]] const BlockTerm& addend() const { return terms[static_cast<std::size_t>(products)]; }
+};
+
+/// f(the group's operands, how many, whether c comes from an earlier group) for the groups of a chain, in order.
+template <class Function>
+void each_group(const TensorCoreModel& model, std::span<const std::uint32_t> a, std::span<const std::uint32_t> b,
+                const Function& f) {
+    const auto k = static_cast<std::int64_t>(a.size());
+    bool later = false;
+    for (std::int64_t first = 0; first < k; first += model.instruction_k) {
+        std::array<std::uint32_t, max_instruction_k> x{};
+        std::array<std::uint32_t, max_instruction_k> y{};
+        const auto count = static_cast<std::size_t>(std::min<std::int64_t>(model.instruction_k, k - first));
+        std::copy_n(a.begin() + first, count, x.begin());
+        std::copy_n(b.begin() + first, count, y.begin());
+        for (int g = 0; g < model.instruction_k; g += model.group_size) {
+            f(x.data() + g, y.data() + g, std::min(model.group_size, model.instruction_k - g), later);
+            later = true;
+        }
+    }
+}
+
+Group group_of(const TensorCoreModel& model, const std::uint32_t* a, const std::uint32_t* b, int count) {
+    Group group;
+    group.products = count;
+    group.largest = model.policies.exponent_floor;
+    for (int i = 0; i < count; ++i) {
+        BlockTerm& term = group.terms[static_cast<std::size_t>(i)];
+        term = product_term(model, decoded(model.a_format, a[i]), decoded(model.b_format, b[i]), group.specials);
+        group.any_product = group.any_product || term.significand != 0;
+        group.largest = std::max(group.largest, term.exponent);
+    }
+    return group;
+}
+
+double value_of(const BlockTerm& term) {
+    return std::ldexp(static_cast<double>(term.significand), term.exponent - term.point);
+}
+
+/// At most so much of a term is cut away by an alignment to multiples of w.
+double loss_of(double size, double lsb, double w) { return lsb >= w ? 0 : std::min(size, w - lsb); }
+
+void require_fused(const TensorCoreModel& model) {
+    if (model.summation == Summation::fused && model.mutation == BlockMutation{}) return;
+    throw std::invalid_argument("bounds from operands are of rows that align and add groups of products with c");
+}
+
+/// 2^128 in fp32; what rounds to infinity in narrower accumulators.
+double overflow_of(const TensorCoreModel& model) {
+    if (model.rounding == Rounding::toward_zero) return std::ldexp(1.0, model.accumulator.emax() + 1);
+    return std::ldexp(2.0 - std::ldexp(1.0, -model.output_fraction_bits - 1), model.accumulator.emax());
+}
+
+}  // namespace
+
+Magnitude magnitude_of(const TensorCoreModel& model, std::span<const double> a, std::span<const double> b, double c) {
+    Magnitude sum{std::abs(c), lifted_addend(model, c), 0};
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        const double product = std::abs(a[i] * b[i]);
+        sum.plain += product;
+        sum.lifted += lifted_product(model, a[i], b[i]);
+        const bool flushed = is_flushed(model, model.a_format, a[i]) || is_flushed(model, model.b_format, b[i]);
+        sum.flushed += flushed ? product : 0;
+    }
+    // The last instruction is filled up with zeros.
+    const auto padding =
+        (model.instruction_k - static_cast<std::int64_t>(a.size()) % model.instruction_k) % model.instruction_k;
+    sum.lifted += static_cast<double>(padding) * lifted_product(model, 0, 0);
+    const auto operations = static_cast<double>(2 * a.size() + 2);
+    return {rounded_up(sum.plain, operations), rounded_up(sum.lifted, operations), rounded_up(sum.flushed, operations)};
+}
+
+ErrorInterval running_interval(const TensorCoreModel& model, std::span<const std::uint32_t> a,
+                               std::span<const std::uint32_t> b, std::uint32_t c) {
+    require_fused(model);
+    ErrorInterval error;
+    const int f = model.output_fraction_bits;
+    const int emin = model.accumulator.emin();
+    const bool truncates = model.rounding == Rounding::toward_zero;
+    const auto lose = [&](bool negative, double most, double usual) {
+        (negative ? error.above : error.below) += most;
+        error.expected += negative ? usual : -usual;
+    };
+    each_group(model, a, b, [&](const std::uint32_t* x, const std::uint32_t* y, int count, bool later) {
+        if (!error.finite) return;
+        Group group = group_of(model, x, y, count);
+        group.terms[static_cast<std::size_t>(count)] = addend_term(model, c, group.specials);
+        if (group.specials.any()) {
+            error.finite = false;
+            return;
+        }
+        const BlockTerm& addend = group.addend();
+        const int largest = std::max(group.largest, addend.exponent);
+        const double w = std::ldexp(1.0, largest - model.fraction_bits);
+        std::int64_t sum = 0;
+        for (int i = 0; i <= count; ++i) {
+            const BlockTerm& term = group.terms[static_cast<std::size_t>(i)];
+            sum += aligned_term(model, term, largest);
+            if (term.significand == 0) continue;
+            const bool of_group = i == count && later;  // a sum of an earlier group has f bits
+            const double lsb = std::ldexp(1.0, of_group ? term.exponent - f : term.exponent - term.point);
+            const double size = value_of(term);
+            const double most = loss_of(size, lsb, w);
+            if (most > 0) lose(term.sign, most, size >= w ? (w - lsb) / 2 : size);
+        }
+        const bool keeps_c = !group.any_product && (later || model.accumulator.fraction_bits <= f);
+        if (sum != 0 && !keeps_c) {
+            const auto magnitude = static_cast<std::uint64_t>(sum < 0 ? -sum : sum);
+            const int exponent = bit_length(magnitude) - 1 + largest - model.fraction_bits;
+            const double q = std::ldexp(1.0, std::max(exponent, emin) - f);
+            if (truncates) {
+                lose(sum < 0, std::max(0.0, q - w), std::max(0.0, q - w) / 2);
+            } else if (q > w) {
+                error.below += q / 2;
+                error.above += q / 2;
+            }
+        }
+        c = block_dot(model, x, y, c, count);
+        const auto result = decode<std::uint64_t>(model.accumulator, c);
+        error.finite = result.kind == Kind::finite || result.kind == Kind::zero;
+    });
+    if (!error.finite) return {infinity, infinity, 0, false};
+    const auto operations = 2 * static_cast<double>(a.size()) + 4 * static_cast<double>(model.instruction_k);
+    error.below = rounded_up(error.below, operations);
+    error.above = rounded_up(error.above, operations);
+    return error;
+}
+
+double magnitudes_bound(const TensorCoreModel& model, std::span<const std::uint32_t> a,
+                        std::span<const std::uint32_t> b, std::uint32_t c) {
+    require_fused(model);
+    const int f = model.output_fraction_bits;
+    const int emin = model.accumulator.emin();
+    const bool truncates = model.rounding == Rounding::toward_zero;
+    BlockSpecials specials;
+    const BlockTerm first = addend_term(model, c, specials);
+    double partial = value_of(first);  // not less than any partial sum so far
+    double bound = 0;
+    const auto exponent_of = [&](double x) { return std::max(std::ilogb(x), emin); };
+    each_group(model, a, b, [&](const std::uint32_t* x, const std::uint32_t* y, int count, bool later) {
+        const Group group = group_of(model, x, y, count);
+        if (specials.any() || group.specials.any()) {
+            bound = infinity;
+            return;
+        }
+        const int of_c = partial == 0 ? first.exponent : exponent_of(partial);
+        const int largest = std::max(group.largest, of_c);
+        const double w = std::ldexp(1.0, largest - model.fraction_bits);
+        double products = 0;
+        for (int i = 0; i < count; ++i) {
+            const BlockTerm& term = group.terms[static_cast<std::size_t>(i)];
+            if (term.significand == 0) continue;
+            const double size = value_of(term);
+            products += size;
+            if (std::ldexp(1.0, term.exponent - term.point) < w) bound += std::min(size, w);
+        }
+        const int bits_of_c = later ? f : model.accumulator.fraction_bits;
+        if (group.largest > of_c || model.fraction_bits < bits_of_c) bound += std::min(partial, w);
+        partial += products;
+        if (!truncates) {
+            partial = partial * (1 + std::ldexp(1.0, -f - 1)) + std::ldexp(1.0, emin - f);
+        }
+        partial = rounded_up(partial, count + 2);
+        if (partial >= overflow_of(model)) bound = infinity;
+        if (partial > 0) bound += std::ldexp(truncates ? 1.0 : 0.5, exponent_of(partial) - f);
+    });
+    return rounded_up(bound, 2 * static_cast<double>(a.size()) + 4 * static_cast<double>(model.instruction_k));
+}
+
+double exact_error(const TensorCoreModel& model, std::span<const std::uint32_t> a, std::span<const std::uint32_t> b,
+                   std::uint32_t c, std::uint32_t d) {
+    ExactSum sum;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        const auto x = decode<std::uint64_t>(model.a_format, a[i]);
+        const auto y = decode<std::uint64_t>(model.b_format, b[i]);
+        if (x.kind != Kind::finite || y.kind != Kind::finite) continue;
+        sum.add(x.sign == y.sign, x.exponent + y.exponent, x.significand * y.significand);  // less the products
+    }
+    auto addend = decode<std::uint64_t>(model.accumulator, c);
+    addend.sign = !addend.sign;
+    sum.add(addend);
+    sum.add(decode<std::uint64_t>(model.accumulator, d));
+    const auto value = sum.value();
+    if (value.kind == Kind::zero) return 0;
+    const double size = std::ldexp(static_cast<double>(value.significand), value.exponent);
+    return value.sign ? -size : size;
+}
+
+}  // namespace ulp

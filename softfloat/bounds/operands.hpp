@@ -1,0 +1,46 @@
+// Bounds that look at the operands of one dot product c + a[0] b[0] + ... + a[k-1] b[k-1].
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "softfloat/matrix_units/model.hpp"
+
+namespace ulp {
+
+/// S = |c| + sum of |a[i] b[i]|, and S lifted: operands that align as larger ones than they are count as these. A
+/// subnormal counts at its format's emin, and a zero where the row's policies let it set the largest exponent. Rounded
+/// up. For any model; the values are those of the operands.
+struct Magnitude {
+    double plain = 0;
+    double lifted = 0;
+    double flushed = 0;  // the part of `plain` that a unit which flushes subnormal operands does not see
+};
+Magnitude magnitude_of(const TensorCoreModel& model, std::span<const double> a, std::span<const double> b, double c);
+
+/// -below <= D - s <= above, and what D - s is on average if the bits that are lost are as good as random.
+struct ErrorInterval {
+    double below = 0;
+    double above = 0;
+    double expected = 0;
+    bool finite = true;  // else a sum left the range or an operand was not finite, and nothing is bounded
+
+    [[nodiscard]] double bound() const { return below > above ? below : above; }
+};
+
+/// By the unit's own partial sums. Fused rows alone (Summation::fused) in ascending k; operands are storage words.
+/// Throws std::invalid_argument for other models.
+ErrorInterval running_interval(const TensorCoreModel& model, std::span<const std::uint32_t> a,
+                               std::span<const std::uint32_t> b, std::uint32_t c);
+
+/// By the magnitudes of the operands in their order, signs left aside: between the a-priori and the running bound. For
+/// the same rows; a sum that may leave the range gives infinity.
+double magnitudes_bound(const TensorCoreModel& model, std::span<const std::uint32_t> a,
+                        std::span<const std::uint32_t> b, std::uint32_t c);
+
+/// D - s exactly where fp64 holds it, else its nearest fp64 number; D and c are numbers of the accumulator's format. Up
+/// to 2^20 - 1 products of operands of up to fp32.
+double exact_error(const TensorCoreModel& model, std::span<const std::uint32_t> a, std::span<const std::uint32_t> b,
+                   std::uint32_t c, std::uint32_t d);
+
+}  // namespace ulp
