@@ -208,9 +208,15 @@ TEST_CASE("promotion adds partial sums of 128 k in fp32, times their blocks' sca
         }
     }
     CHECK(product("deepseek_v3", "soft:h100", ProductPass::forward, a, b) == expected);
-    // The unit alone keeps 13 fraction bits of each sum.
+    // Without promotion the same operands give other bits: the unit adds what they stand for.
     Recipe unpromoted = recipe_by_name("deepseek_v3");
-    CHECK(unpromoted.products.fprop.promote_every == 128);
+    unpromoted.products.fprop.promote_every = 0;
+    const Engine engine(unpromoted, make_backend("with_ieee(soft:h100)"));
+    Run run;
+    Matrix d(9, 7);
+    scaled_matmul<float>(engine, run, {formats::bf16, formats::fp32}, {"layer", ProductPass::forward}, a, b, d);
+    CHECK(d != expected);
+    CHECK((d - expected).norm() < 0.01F * expected.norm());  // the unit's sums keep 13 fraction bits
 }
 
 TEST_CASE("NVFP4 on a Blackwell unit: codes and scales of the operands, tensor scales at the end") {
