@@ -207,6 +207,8 @@ TEST_CASE("a moment that overflows its format is named, and a weight that its 16
     CHECK(square->element == 1);
     recipe.state.v = StateFormat{formats::fp16, true};
     CHECK(!found(recipe, 0x1p14F, 1, {.kind = OptimizerKind::adam, .learning_rate = 1e-3}));
+    // What an infinite gradient does is not the update's fault.
+    CHECK(!found(recipe_by_name("fp32"), infinity, 1, {.kind = OptimizerKind::adam, .learning_rate = 1e-3}));
     const auto published = found(recipe_by_name("mixed_fp16"), -10000, 60000, {.learning_rate = 1});
     REQUIRE(published);
     CHECK(published->pass == "update, rounded into the model");
