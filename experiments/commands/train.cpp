@@ -54,6 +54,13 @@ struct Options {
     bool evaluate_fp32 = false;
 };
 
+/// A format that fp32's container holds, for numbers of both signs.
+FloatFormat kept_format(const char* option, const std::string& name) {
+    const FloatFormat format = format_by_name(name);
+    if (format != formats::fp64 && format.has_sign) return format;
+    throw UsageError(fmt::format("{} keeps numbers of both signs in at most 32 bits, not in {}", option, name));
+}
+
 Recipe recipe_of(const Options& options) {
     Recipe recipe;
     if (options.level.empty()) {
@@ -76,7 +83,7 @@ Recipe recipe_of(const Options& options) {
     }
     if (options.loss_scale) recipe.loss_scale = constant_loss_scale(*options.loss_scale);
     if (!options.scaler.empty()) recipe.loss_scale = loss_scale_dialect(options.scaler);
-    if (!options.statistics.empty()) recipe.statistics = format_by_name(options.statistics);
+    if (!options.statistics.empty()) recipe.statistics = kept_format("--statistics", options.statistics);
     return recipe;
 }
 
@@ -96,7 +103,7 @@ std::optional<AverageOptions> averages_of(const Options& options) {
             fmt::format("--ema takes DECAY, DECAY:FORMAT or DECAY:FORMAT:stochastic, such as 0.999:bf16, not '{}'",
                         options.average));
     }
-    if (!format.empty()) average.format = format_by_name(format);
+    if (!format.empty()) average.format = kept_format("--ema", format);
     if (rounding == "stochastic") average.rounding = UpdateRounding::stochastic;
     return average;
 }

@@ -135,6 +135,27 @@ TEST_CASE("ulplab train tells bytes, counts and every product") {
     CHECK(std::count(text.begin(), text.end(), '\n') == 1 + 3 * 8);
 }
 
+TEST_CASE("ulplab train keeps averages and statistics, starts and reduces as told, and refuses what makes no sense") {
+    const Finished done = train({"--net=residual", "--recipe=bf16_sr", "--ema=0.9:bf16:stochastic", "--statistics=bf16",
+                                 "--init=kaiming_normal", "--loss-reduction=sum", "--evaluate-fp32"});
+    INFO(done.output);
+    CHECK(done.exit_code == 0);
+    CHECK(contains(done.output, "% with the averages"));
+    for (const auto& [option, message] : {std::pair{"--ema=2", "the decay of averages is 2"},
+                                          {"--ema=x", "--ema takes DECAY"},
+                                          {"--ema=0.9:fp64", "at most 32 bits, not in fp64"},
+                                          {"--ema=0.9::stochastic", "fp32 are not rounded"},
+                                          {"--statistics=e8m0", "numbers of both signs"},
+                                          {"--init=he", "there are default, kaiming_uniform"},
+                                          {"--loss-reduction=none", "not in {mean,sum}"},
+                                          {"--eps=-1", "eps is -1"}}) {
+        CAPTURE(option);
+        const Finished refused = train({option});
+        CHECK(refused.exit_code == 2);
+        CHECK(contains(refused.output, message));
+    }
+}
+
 TEST_CASE("ulplab train --why-nan names the operation, the element and the operands' bits") {
     const Finished found = train({"--why-nan", "--loss-scale=1e9"});
     INFO(found.output);
