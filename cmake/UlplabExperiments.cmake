@@ -16,7 +16,7 @@ endfunction()
 # Writes the digests of the sources behind each experiment's result, anew whenever one of them changes.
 function(ulplab_sources_digest output)
   set(patterns "")
-  foreach(folder softfloat engine gpu experiments/shared experiments/training)
+  foreach(folder softfloat engine gpu experiments/nets experiments/shared experiments/training)
     foreach(ending cpp hpp ipp cu cuh)
       list(APPEND patterns ${PROJECT_SOURCE_DIR}/${folder}/*.${ending})
     endforeach()

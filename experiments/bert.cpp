@@ -9,8 +9,8 @@
 #include "engine/data/topic_text.hpp"
 #include "engine/rounding/step_functions.hpp"
 #include "engine/tensor/random.hpp"
+#include "experiments/nets/blocks.hpp"
 #include "experiments/shared/sources.hpp"
-#include "experiments/training/blocks.hpp"
 #include "experiments/training/figures.hpp"
 
 namespace ulp {

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "experiments/nets/shape_detector.hpp"
 #include "experiments/shared/binade_histogram.hpp"
 #include "experiments/shared/colour_sheet.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
-#include "experiments/training/shape_detector.hpp"
 
 namespace ulp {
 namespace {

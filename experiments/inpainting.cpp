@@ -7,12 +7,12 @@
 
 #include "engine/data/shapes.hpp"
 #include "engine/tensor/random.hpp"
+#include "experiments/nets/blocks.hpp"
+#include "experiments/nets/partial_convolution.hpp"
 #include "experiments/shared/colour_sheet.hpp"
 #include "experiments/shared/gram_matrix.hpp"
 #include "experiments/shared/sources.hpp"
-#include "experiments/training/blocks.hpp"
 #include "experiments/training/figures.hpp"
-#include "experiments/training/partial_convolution.hpp"
 #include "softfloat/round.hpp"
 
 namespace ulp {

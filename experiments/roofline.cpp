@@ -8,10 +8,10 @@
 #include "engine/rounding/rounder.hpp"
 #include "engine/tensor/random.hpp"
 #include "engine/training/images.hpp"
+#include "experiments/nets/nets.hpp"
 #include "experiments/shared/matrix_units.hpp"
 #include "experiments/shared/roofline_model.hpp"
 #include "experiments/shared/sources.hpp"
-#include "experiments/training/nets.hpp"
 #include "experiments/training/training.hpp"
 #include "softfloat/functions/quick_exp_log.hpp"
 

@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "engine/data/dataset.hpp"
+#include "experiments/nets/translators.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
-#include "experiments/training/translators.hpp"
 
 namespace ulp {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "engine/data/sounds.hpp"
 #include "engine/training/images.hpp"
+#include "experiments/nets/blocks.hpp"
 #include "experiments/shared/sources.hpp"
-#include "experiments/training/blocks.hpp"
 #include "experiments/training/figures.hpp"
 
 namespace ulp {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "experiments/training/net_json.hpp"
+#include "experiments/nets/net_json.hpp"
 
 namespace ulp {
 

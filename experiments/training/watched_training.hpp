@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "engine/data/dataset.hpp"
+#include "experiments/nets/nets.hpp"
 #include "experiments/shared/binade_histogram.hpp"
-#include "experiments/training/nets.hpp"
 #include "experiments/training/training.hpp"
 
 namespace ulp {

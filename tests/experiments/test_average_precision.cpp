@@ -3,7 +3,7 @@
 
 #include <stdexcept>
 
-#include "experiments/training/shape_detector.hpp"
+#include "experiments/nets/shape_detector.hpp"
 
 namespace {
 

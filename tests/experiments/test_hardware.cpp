@@ -2,9 +2,9 @@
 #include <doctest/doctest.h>
 
 #include "experiments/framework/experiment.hpp"
+#include "experiments/nets/nets.hpp"
 #include "experiments/shared/byte_planner.hpp"
 #include "experiments/shared/roofline_model.hpp"
-#include "experiments/training/nets.hpp"
 
 using namespace ulp;
 

@@ -6,9 +6,9 @@
 
 #include "engine/tensor/random.hpp"
 #include "engine/training/images.hpp"
+#include "experiments/nets/partial_convolution.hpp"
 #include "experiments/shared/colour_sheet.hpp"
 #include "experiments/shared/gram_matrix.hpp"
-#include "experiments/training/partial_convolution.hpp"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "experiments/training/net_json.hpp"
+#include "experiments/nets/net_json.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {

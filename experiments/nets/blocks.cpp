@@ -1,4 +1,4 @@
-#include "experiments/training/blocks.hpp"
+#include "experiments/nets/blocks.hpp"
 
 #include <cmath>
 

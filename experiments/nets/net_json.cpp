@@ -1,4 +1,4 @@
-#include "experiments/training/net_json.hpp"
+#include "experiments/nets/net_json.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/data/dataset.hpp"
-#include "experiments/training/net.hpp"
+#include "experiments/nets/net.hpp"
 
 namespace ulp {
 

@@ -1,4 +1,4 @@
-#include "experiments/training/net.hpp"
+#include "experiments/nets/net.hpp"
 
 #include <numeric>
 

@@ -1,4 +1,4 @@
-#include "experiments/training/nets.hpp"
+#include "experiments/nets/nets.hpp"
 
 #include <fmt/format.h>
 

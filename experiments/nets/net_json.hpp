@@ -16,7 +16,7 @@
 #include <string>
 #include <string_view>
 
-#include "experiments/training/nets.hpp"
+#include "experiments/nets/nets.hpp"
 
 namespace ulp {
 

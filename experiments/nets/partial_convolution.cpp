@@ -1,4 +1,4 @@
-#include "experiments/training/partial_convolution.hpp"
+#include "experiments/nets/partial_convolution.hpp"
 
 #include <fmt/format.h>
 

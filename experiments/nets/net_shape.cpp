@@ -3,7 +3,7 @@
 
 #include <stdexcept>
 
-#include "experiments/training/net.hpp"
+#include "experiments/nets/net.hpp"
 
 namespace ulp {
 namespace layers {

@@ -1,4 +1,4 @@
-#include "experiments/training/translators.hpp"
+#include "experiments/nets/translators.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <memory>
 #include <stdexcept>
 
-#include "experiments/training/blocks.hpp"
+#include "experiments/nets/blocks.hpp"
 
 namespace ulp {
 

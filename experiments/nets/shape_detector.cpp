@@ -1,4 +1,4 @@
-#include "experiments/training/shape_detector.hpp"
+#include "experiments/nets/shape_detector.hpp"
 
 #include <algorithm>
 #include <array>

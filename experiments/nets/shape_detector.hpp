@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "engine/data/shapes.hpp"
+#include "experiments/nets/blocks.hpp"
 #include "experiments/shared/average_precision.hpp"
-#include "experiments/training/blocks.hpp"
 
 namespace ulp {
 
