@@ -34,6 +34,7 @@
 #include "engine/tensor/random.hpp"
 #include "engine/training/checkpoint.hpp"
 #include "engine/training/images.hpp"
+#include "engine/training/remedy.hpp"
 #include "engine/training/schedule.hpp"
 #include "engine/training/trainer.hpp"
 #include "engine/training/weights.hpp"
