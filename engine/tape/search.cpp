@@ -132,10 +132,9 @@ void BasicTape<Real>::report_given(const std::vector<Read>& reads) {
     }
 }
 
-/// Of a sum of gradients whose parts were finite.
+/// Of a sum of gradients whose parts were finite and which is not.
 template <class Real>
-void BasicTape<Real>::search_sum(const std::string& label, const BasicTensor<Real>& sum, bool parts_are_finite) {
-    if (!parts_are_finite) return;
+void BasicTape<Real>::search_sum(const std::string& label, const BasicTensor<Real>& sum) {
     for (Index i = 0; i < sum.size(); ++i) {
         if (std::isfinite(sum[i])) continue;
         run_->observers.watch->first_nonfinite = NonFinite{.label = label,
@@ -156,7 +155,7 @@ template void BasicTape<double>::search(const std::string&, const Pass&, const B
                                         const std::vector<BasicVar<double>>&, const Terms&);
 template void BasicTape<float>::report_given(const std::vector<Read>&);
 template void BasicTape<double>::report_given(const std::vector<Read>&);
-template void BasicTape<float>::search_sum(const std::string&, const Tensor&, bool);
-template void BasicTape<double>::search_sum(const std::string&, const BasicTensor<double>&, bool);
+template void BasicTape<float>::search_sum(const std::string&, const Tensor&);
+template void BasicTape<double>::search_sum(const std::string&, const BasicTensor<double>&);
 
 }  // namespace ulp

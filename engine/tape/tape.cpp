@@ -62,8 +62,12 @@ BasicVar<Real> BasicTape<Real>::stored(BasicVar<Real> x) {
 namespace {
 
 template <class Real>
+bool all_finite(std::span<const Real> numbers) {
+    return tally_of(numbers).finite == static_cast<std::int64_t>(numbers.size());
+}
+template <class Real>
 bool all_finite(const BasicTensor<Real>& tensor) {
-    return tally_of(std::span<const Real>(tensor.values())).finite == tensor.size();
+    return all_finite(tensor.values());
 }
 
 /// Throws std::invalid_argument, naming the place, unless every number of the parameter lies on its format's grid.
@@ -120,7 +124,7 @@ BasicVar<Real> BasicTape<Real>::parameter(BasicParameter<Real>& parameter) {
             const bool finite = searches() && all_finite(parameter.gradient) && all_finite(gradient);
             add_rounded(std::span<const Real>(gradient.values()), engine_->recipe.stored(parameter.gradient.format()),
                         parameter.gradient.data());
-            search_sum(parameter.name, parameter.gradient, finite);
+            if (finite && !all_finite(parameter.gradient)) search_sum(parameter.name, parameter.gradient);
         }
     };
     parameters_.emplace(&parameter, id);
@@ -176,7 +180,7 @@ void BasicTape<Real>::add_gradient(Node& node, BasicTensor<Real> gradient) {
         const bool finite = searches() && all_finite(node.gradient) && all_finite(gradient);
         add_rounded(std::span<const Real>(gradient.values()), engine_->recipe.stored(node.value.format()),
                     node.gradient.data());
-        search_sum(node.label, node.gradient, finite);
+        if (finite && !all_finite(node.gradient)) search_sum(node.label, node.gradient);
     }
 }
 
@@ -195,13 +199,15 @@ void BasicTape<Real>::pass_on_part(BasicVar<Real> input, BasicTensor<Real> gradi
     const Index part = gradient.dim(dimension) * inner;
     const Index whole = node.value.dim(dimension) * inner;
     if (part == 0) return;
-    const bool finite = searches() && all_finite(node.gradient) && all_finite(gradient);
+    const bool searching = searches() && all_finite(gradient);
+    const auto size = static_cast<std::size_t>(part);
     for (Index outer = 0; outer < gradient.size() / part; ++outer) {
-        const auto from =
-            gradient.values().subspan(static_cast<std::size_t>(outer * part), static_cast<std::size_t>(part));
-        add_rounded(std::span<const Real>(from), format, node.gradient.data() + outer * whole + start * inner);
+        const std::span<const Real> from(gradient.data() + outer * part, size);
+        const std::span<const Real> to(node.gradient.data() + outer * whole + start * inner, size);
+        const bool finite = searching && all_finite(to);
+        add_rounded(from, format, node.gradient.data() + outer * whole + start * inner);
+        if (finite && !all_finite(to)) search_sum(node.label, node.gradient);
     }
-    search_sum(node.label, node.gradient, finite);
 }
 
 template <class Real>

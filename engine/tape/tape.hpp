@@ -173,7 +173,7 @@ class BasicTape {
     void search(const std::string& label, const Pass& pass, const BasicTensor<Real>& result,
                 const std::vector<BasicVar<Real>>& operands, const Terms& terms);
     void report_given(const std::vector<Read>& reads);
-    void search_sum(const std::string& label, const BasicTensor<Real>& sum, bool parts_are_finite);
+    void search_sum(const std::string& label, const BasicTensor<Real>& sum);
     [[nodiscard]] bool searches() const {
         return run_->observers.watch != nullptr && run_->observers.watch->searches();
     }
