@@ -163,9 +163,9 @@ NetDescription net_of(const std::string& net) {
 }
 
 /// One run of this command: what it trains, on what, and who watches.
-class Session {
+class NetRun {
   public:
-    explicit Session(const Options& options)
+    explicit NetRun(const Options& options)
         : options_(options),
           description_(net_of(options.net)),
           task_(task_of(description_, {options.images, options.batch, options.seed, options.mnist, options.data,
@@ -200,12 +200,12 @@ class Session {
     std::optional<FileLock> lock_;
     Watch watch_;
     std::optional<ProductLog> products_;
-    std::int64_t first_ = 0;  // step of this session
+    std::int64_t first_ = 0;  // step that this process began with
     std::int64_t skipped_ = 0;
     double loss_ = 0;
 };
 
-RunIdentity Session::identity() const {
+RunIdentity NetRun::identity() const {
     return {{"--net", description_.name},
             {"net", "of SHA-256 " + sha256_of_text(json_of(description_))},
             {"--recipe", trainer_.engine().recipe.name},
@@ -221,11 +221,11 @@ RunIdentity Session::identity() const {
             {"data", task_.data}};
 }
 
-Trainer::Forward Session::forward_at(std::int64_t step) {
+Trainer::Forward NetRun::forward_at(std::int64_t step) {
     return [this, step](Tape& tape) { return task_.loss(tape, net_, step); };
 }
 
-void Session::start_from_weights() {
+void NetRun::start_from_weights() {
     if (options_.weights.empty()) return;
     for (const std::string& remark : load_weights(options_.weights, trainer_.model())) {
         fmt::print(stderr, "ulplab: {}: {}\n", options_.weights, remark);
@@ -233,7 +233,7 @@ void Session::start_from_weights() {
     if (const auto average = averages_of(options_)) trainer_.average(*average);  // they start as these
 }
 
-void Session::resume() {
+void NetRun::resume() {
     if (options_.checkpoint.empty()) return;
     lock_.emplace(options_.checkpoint);
     if (!std::filesystem::exists(options_.checkpoint)) return;
@@ -247,11 +247,11 @@ void Session::resume() {
     }
 }
 
-void Session::save() {
+void NetRun::save() {
     if (!options_.checkpoint.empty()) save_checkpoint(options_.checkpoint, trainer_, identity());
 }
 
-void Session::train() {
+void NetRun::train() {
     const std::int64_t every = std::max<std::int64_t>(1, options_.steps / 10);
     while (trainer_.steps() < options_.steps && !(options_.why_nan && watch_.first_nonfinite) &&
            Interruption::signal() == 0) {
@@ -268,7 +268,7 @@ void Session::train() {
     if (trainer_.steps() > first_) save();
 }
 
-ExitCode Session::interrupted(int signal) {
+ExitCode NetRun::interrupted(int signal) {
     const std::int64_t steps = trainer_.steps();
     if (options_.checkpoint.empty()) {
         fmt::print(stderr, "ulplab: interrupted after {} of {} steps, which are lost; --checkpoint FILE keeps them\n",
@@ -280,7 +280,7 @@ ExitCode Session::interrupted(int signal) {
     return signal == SIGINT ? ExitCode::interrupted : ExitCode::terminated;
 }
 
-ExitCode Session::report() {
+ExitCode NetRun::report() {
     const std::string since = first_ == 0 ? "" : fmt::format(" since step {}", first_);
     const auto right = [&](EvaluatedWeights weights) {
         const EvaluationOptions how{.weights = weights, .fp32 = options_.evaluate_fp32};
@@ -306,7 +306,7 @@ ExitCode Session::report() {
     return ExitCode::claim_failed;
 }
 
-ExitCode Session::run() {
+ExitCode NetRun::run() {
     start_from_weights();
     resume();
     if (options_.bytes) print_bytes("planned", trainer_.planned_bytes(forward_at(trainer_.steps())));
@@ -324,7 +324,7 @@ ExitCode train(const Options& options) {
         return ExitCode::good;
     }
     require_sensible(options);
-    return Session(options).run();
+    return NetRun(options).run();
 }
 
 /// "a, b, c" of the names of rows.
