@@ -198,6 +198,7 @@ class NetRun {
     Trainer trainer_;
     const Net net_;
     std::optional<FileLock> lock_;
+    RunIdentity identity_;  // of the checkpoint's run, where there is one
     Watch watch_;
     std::optional<ProductLog> products_;
     std::int64_t first_ = 0;  // step that this process began with
@@ -236,8 +237,9 @@ void NetRun::start_from_weights() {
 void NetRun::resume() {
     if (options_.checkpoint.empty()) return;
     lock_.emplace(options_.checkpoint);
+    identity_ = identity();
     if (!std::filesystem::exists(options_.checkpoint)) return;
-    load_checkpoint(options_.checkpoint, trainer_, identity());
+    load_checkpoint(options_.checkpoint, trainer_, identity_);
     first_ = trainer_.steps();
     if (first_ < options_.steps) {
         fmt::print("{}: resumed at step {}\n", options_.checkpoint, first_);
@@ -248,7 +250,7 @@ void NetRun::resume() {
 }
 
 void NetRun::save() {
-    if (!options_.checkpoint.empty()) save_checkpoint(options_.checkpoint, trainer_, identity());
+    if (!options_.checkpoint.empty()) save_checkpoint(options_.checkpoint, trainer_, identity_);
 }
 
 void NetRun::train() {
