@@ -35,7 +35,7 @@ Characters load_text(const RunContext& context, Result& result) {
     const std::string text = file.empty()
                                  ? generated_text(static_cast<Index>(settings.integer("characters")), context.seed)
                                  : read_file(file);
-    result.input({file.empty() ? "generated text" : "text", Sha256().add(std::as_bytes(std::span(text))).hex()});
+    result.input({file.empty() ? "generated text" : "text", sha256_of(text)});
     const std::string name = file.empty() ? "the generated text" : file;
     const std::vector<std::uint32_t> points = code_points(text, name);
     const std::int64_t needed = 20 * (settings.integer("piece") + 1);

@@ -70,7 +70,7 @@ std::string SalesData::csv() const {
 
 std::string SalesData::digest() const {
     const std::string text = csv();
-    return Sha256().add(std::as_bytes(std::span(text))).hex();
+    return sha256_of(text);
 }
 
 SalesData generated_sales(const SalesOptions& options) {

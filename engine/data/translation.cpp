@@ -228,7 +228,7 @@ std::string TranslationData::target_text(std::size_t i) const { return text_of(p
 std::string TranslationData::digest() const {
     std::string all;
     for (std::size_t i = 0; i < pairs.size(); ++i) all += source_text(i) + "\t" + target_text(i) + "\n";
-    return Sha256().add(std::as_bytes(std::span(all))).hex();
+    return sha256_of(all);
 }
 
 TranslationData generated_translation(const TranslationOptions& options, std::string_view stream) {

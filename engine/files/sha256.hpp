@@ -39,5 +39,6 @@ template <class Number>
 std::string sha256_of(std::span<const Number> values) {
     return Sha256().add(values).hex();
 }
+inline std::string sha256_of(std::string_view text) { return sha256_of(std::as_bytes(std::span(text))); }
 
 }  // namespace ulp

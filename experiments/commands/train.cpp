@@ -149,8 +149,6 @@ OptimizerOptions optimizer_of(const Options& options) {
     return optimizer;
 }
 
-std::string sha256_of_text(const std::string& text) { return Sha256().add(std::as_bytes(std::span(text))).hex(); }
-
 /// Of a name in the table, or of a file.
 NetDescription net_of(const std::string& net) {
     if (!net.ends_with(".json")) return description_of(net_by_name(net));
@@ -207,19 +205,19 @@ class NetRun {
 };
 
 RunIdentity NetRun::identity() const {
-    return {{"--net", description_.name},
-            {"net", "of SHA-256 " + sha256_of_text(json_of(description_))},
-            {"--recipe", trainer_.engine().recipe.name},
-            {"--backend", trainer_.engine().backend->name()},
-            {"--optimizer", options_.optimizer},
-            {"--learning-rate", fmt::format("{}", options_.learning_rate)},
-            {"--batch", fmt::format("{}", options_.batch)},
-            {"--seed", fmt::format("{}", options_.seed)},
-            {"--weights",
-             options_.weights.empty() ? "none" : "of SHA-256 " + sha256_of_text(read_whole_file(options_.weights))},
-            {"--init", options_.init},
-            {"--loss-reduction", options_.reduction},
-            {"data", task_.data}};
+    return {
+        {"--net", description_.name},
+        {"net", "of SHA-256 " + sha256_of(json_of(description_))},
+        {"--recipe", trainer_.engine().recipe.name},
+        {"--backend", trainer_.engine().backend->name()},
+        {"--optimizer", options_.optimizer},
+        {"--learning-rate", fmt::format("{}", options_.learning_rate)},
+        {"--batch", fmt::format("{}", options_.batch)},
+        {"--seed", fmt::format("{}", options_.seed)},
+        {"--weights", options_.weights.empty() ? "none" : "of SHA-256 " + sha256_of(read_whole_file(options_.weights))},
+        {"--init", options_.init},
+        {"--loss-reduction", options_.reduction},
+        {"data", task_.data}};
 }
 
 Trainer::Forward NetRun::forward_at(std::int64_t step) {

@@ -16,10 +16,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string sha256(std::string_view text) {
-    return Sha256().add(std::as_bytes(std::span(text.data(), text.size()))).hex();
-}
-
 Json settings_json(const Settings::Values& values) {
     Json object = Json::object();
     for (const auto& [key, value] : values) {
@@ -101,7 +97,7 @@ std::string data_csv(const Result& result) {
 }
 
 std::string result_digest(std::string_view result_json, std::string_view data_csv) {
-    return sha256(sha256(result_json) + sha256(data_csv));
+    return sha256_of(sha256_of(result_json) + sha256_of(data_csv));
 }
 
 std::string case_digest(const Experiment& experiment, const RunContext& context) {
@@ -110,22 +106,22 @@ std::string case_digest(const Experiment& experiment, const RunContext& context)
                           {"seed", context.seed},
                           {"backend", context.backend},
                           {"settings", settings_json(context.settings.values())}};
-    return sha256(request.dump());
+    return sha256_of(request.dump());
 }
 
 namespace {
 
 /// SHA-256 of what lies at a path: a file, or the files of a folder with their names; empty where there is nothing.
 std::string content_digest(const std::filesystem::path& path) {
-    if (std::filesystem::is_regular_file(path)) return sha256(read_file(path));
+    if (std::filesystem::is_regular_file(path)) return sha256_of(read_file(path));
     if (!std::filesystem::is_directory(path)) return {};
     std::map<std::string, std::string> files;
     for (const auto& entry : std::filesystem::directory_iterator(path)) {
-        if (entry.is_regular_file()) files[entry.path().filename().string()] = sha256(read_file(entry.path()));
+        if (entry.is_regular_file()) files[entry.path().filename().string()] = sha256_of(read_file(entry.path()));
     }
     std::string all;
     for (const auto& [name, digest] : files) all += name + digest;
-    return sha256(all);
+    return sha256_of(all);
 }
 
 }  // namespace
@@ -133,7 +129,7 @@ std::string content_digest(const std::filesystem::path& path) {
 std::string request_digest(const Experiment& experiment, const RunContext& context) {
     std::string inputs;
     for (const std::string& path : context.settings.paths()) inputs += content_digest(path);
-    return sha256(sources_digest(experiment.name) + program_version() + case_digest(experiment, context) + inputs);
+    return sha256_of(sources_digest(experiment.name) + program_version() + case_digest(experiment, context) + inputs);
 }
 
 bool has_its_digests(const std::filesystem::path& folder) {
@@ -144,7 +140,7 @@ bool has_its_digests(const std::filesystem::path& folder) {
         const Json::json_pointer place = Json::json_pointer("/results") / name;
         const auto stored = folder / name;
         return manifest.contains(place) && std::filesystem::is_regular_file(stored) &&
-               manifest.at(place) == sha256(read_file(stored));
+               manifest.at(place) == sha256_of(read_file(stored));
     };
     return is_recorded("result.json") && is_recorded("data.csv");
 }
@@ -174,7 +170,7 @@ void write_record(const Experiment& experiment, const RunContext& context, const
                            {"finished", utc_now()},
                            {"seconds", seconds},
                            {"inputs", inputs_json(result)},
-                           {"results", {{"result.json", sha256(result_text)}, {"data.csv", sha256(data_text)}}},
+                           {"results", {{"result.json", sha256_of(result_text)}, {"data.csv", sha256_of(data_text)}}},
                            {"digest", result_digest(result_text, data_text)}};
     write_file(folder / "result.json", result_text);
     write_file(folder / "data.csv", data_text);

@@ -21,8 +21,6 @@ namespace {
 
 using namespace ulp;
 
-std::string sha256(const std::string& text) { return Sha256().add(std::as_bytes(std::span(text))).hex(); }
-
 TEST_CASE("what the generators make is the same on every machine") {
     // The published digests: they change only when a generator is changed on purpose.
     CHECK(generated_shapes({.count = 200, .side = 32, .seed = 1}).digest() ==
@@ -46,12 +44,12 @@ TEST_CASE("what the generators make is the same on every machine") {
     CHECK(translation(TranslationTask::reverse) == "47ed71eb9332bc0a3ca8fc3a2678be0cd0464fedc2f8c7c465d189749afec412");
     CHECK(translation(TranslationTask::words) == "bdc46d340497558f99d5dcff39ed3352567f71d6fb6ab07f197fe8441cfd72de");
     CHECK(translation(TranslationTask::grammar) == "8ef110938fbf34bad2bee2de30fe86b3f23f6c81f39acf16b0503fafb30c31f6");
-    CHECK(sha256(generated_text(20000, 1)) == "c52f6df97cc6fc462e26931a2407006deb93156f281854edea3b025bbf8f161b");
+    CHECK(sha256_of(generated_text(20000, 1)) == "c52f6df97cc6fc462e26931a2407006deb93156f281854edea3b025bbf8f161b");
     std::string pairs;
     for (const auto& p : generated_sentence_pairs(200, 1)) {
         pairs += p.first + "\t" + p.second + "\t" + std::to_string(p.label) + "\n";
     }
-    CHECK(sha256(pairs) == "d9f401436ac11508669236cfb9d67b954d271b46845df79625810131428f068e");
+    CHECK(sha256_of(pairs) == "d9f401436ac11508669236cfb9d67b954d271b46845df79625810131428f068e");
     CHECK(generated_speech({.count = 100, .seed = 1}).digest() ==
           "430333265f0cace2c11c920eac949f0dd039e91c8e13cd04f540d1c851846d34");
     CHECK(generated_tones({.count = 20, .seed = 1}).digest() ==
