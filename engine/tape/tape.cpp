@@ -61,15 +61,6 @@ BasicVar<Real> BasicTape<Real>::stored(BasicVar<Real> x) {
 
 namespace {
 
-template <class Real>
-bool all_finite(std::span<const Real> numbers) {
-    return tally_of(numbers).finite == static_cast<std::int64_t>(numbers.size());
-}
-template <class Real>
-bool all_finite(const BasicTensor<Real>& tensor) {
-    return all_finite(tensor.values());
-}
-
 /// Throws std::invalid_argument, naming the place, unless every number of the parameter lies on its format's grid.
 template <class Real>
 void require_on_grid(const BasicParameter<Real>& parameter) {

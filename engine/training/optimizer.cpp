@@ -77,15 +77,6 @@ BasicOptimizer<Real>::BasicOptimizer(BasicModel<Real>& model, OptimizerOptions o
     require_rounding();
 }
 
-namespace {
-
-template <class Real>
-bool all_finite(const BasicTensor<Real>& tensor) {
-    return tally_of(std::span<const Real>(tensor.values())).finite == tensor.size();
-}
-
-}  // namespace
-
 /// Reports the first infinity or NaN of what finite numbers gave.
 template <class Real>
 void BasicOptimizer<Real>::search(const std::string& label, const char* pass, const BasicTensor<Real>& made) {

@@ -138,7 +138,7 @@ class PartUpdate {
 
     [[nodiscard]] bool made_finite() const {
         const auto finite = [&](const Real* numbers) {
-            return tally_of(std::span(numbers, static_cast<std::size_t>(size_))).finite == size_;
+            return all_finite(std::span<const Real>(numbers, static_cast<std::size_t>(size_)));
         };
         return finite(changes_.data()) && finite(results_.data()) && std::ranges::all_of(rows_, finite);
     }
