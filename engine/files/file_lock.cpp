@@ -80,7 +80,8 @@ void remove_leftovers(const fs::path& folder, const std::string& prefix, const s
         if (!is_of_a_writer(entry.path().filename().string(), prefix, suffix)) continue;
         const int descriptor = ::open(entry.path().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
         if (descriptor < 0) continue;
-        if (try_lock(descriptor)) fs::remove_all(entry.path(), ignored);
+        // A writer that published meanwhile freed its lock, and its name may be another's by now.
+        if (try_lock(descriptor) && is_at(descriptor, entry.path())) fs::remove_all(entry.path(), ignored);
         ::close(descriptor);
     }
 }

@@ -106,9 +106,9 @@ TEST_CASE("many writers of one file leave one of their files whole") {
     const Folder folder;
     const fs::path file = folder.path / "f";
     std::vector<std::thread> writers;
-    for (char letter = 'a'; letter < 'e'; ++letter) {
+    for (char letter = 'a'; letter < 'i'; ++letter) {
         writers.emplace_back([&file, letter] {
-            for (int i = 0; i < 25; ++i) replace_whole_file(file, std::string(10000, letter));
+            for (int i = 0; i < 40; ++i) replace_whole_file(file, std::string(10000, letter));
         });
     }
     for (std::thread& writer : writers) writer.join();
