@@ -318,8 +318,8 @@ void run(const RunContext& context, Result& result) {
 
     const std::string evidence = evidence_of(comparison, result);
     const std::string place = cite(sources::round_table, "Training BERT: MLM, NSP");
-    const ScoreText next{"next sentence right", "%", 100, 1};
-    const ScoreText loss{"loss of the masked words", "", 1, 3};
+    const Quantity next{"next sentence right", "%", 100, 1};
+    const Quantity loss{"loss of the masked words", "", 1, 3};
     const double fp32 = comparison.mean(0, next_right);
     result.claim_if(fp32 >= 0.9, "next_sentence", place,
                     "The net learns to tell whether a sentence follows: more than 90 % of unseen pairs.",

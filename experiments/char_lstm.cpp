@@ -163,7 +163,7 @@ void run(const RunContext& context, Result& result) {
 
     const std::string evidence = evidence_of(lstm, result);
     const std::string place = cite(sources::volta_talk, "Sentiment analysis: multiplicative LSTM");
-    const ScoreText bpc{"bits a character", "", 1, 3};
+    const Quantity bpc{"bits a character", "", 1, 3};
     const double chance = bits(step::log(static_cast<double>(text.alphabet.size())));
     result.claim_if(lstm.mean(0, test_bits) < 0.75 * chance, "learns", place,
                     "The LSTM learns the text: it needs less than three quarters of the bits of a guess.",

@@ -18,7 +18,7 @@ using sources::cite;
 constexpr std::size_t shown_scenes = 5;
 constexpr std::size_t precision = 0;
 constexpr std::size_t zero_share = 1;  // of the gradients of the convolutions' results
-const ScoreText precision_text{"mean average precision", "%", 100, 1};
+const Quantity precision_text{"mean average precision", "%", 100, 1};
 
 /// What a run keeps.
 struct Seen {
@@ -105,7 +105,7 @@ void claim_scales(const Comparison& comparison, int exponent, Result& result) {
 
     const double predicted = predicted_loss(comparison.runs[0], 3);
     const double measured = measured_loss(comparison, 2);
-    const ScoreText share{"", "%", 100, 1};
+    const Quantity share{"", "%", 100, 1};
     result.claim_if(std::fabs(predicted - measured) < 0.05, "lost_8", place,
                     "As many gradients of the convolutions' results are lost at a scale of 8 as fp32's histogram says, "
                     "within 5 points of those that are not 0.",

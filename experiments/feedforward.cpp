@@ -120,7 +120,7 @@ void run(const RunContext& context, Result& result) {
 
     const std::string evidence = evidence_of(comparison, result);
     const std::string place = cite(sources::paperspace, "Real world performance benchmarks: feedforward");
-    const ScoreText error{"error of the sales of unseen days", "%", 100, 2};
+    const Quantity error{"error of the sales of unseen days", "%", 100, 2};
     result.claim_if(comparison.mean(0, 0) <= 0.2, "learns", place,
                     "The net learns the seasons, weekdays and promotions: its error on days that it has not seen is "
                     "below 20 % (the noise in the data alone is 4.6 %).",

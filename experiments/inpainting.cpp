@@ -66,7 +66,7 @@ Var loss_of(const InpaintingNet& net, Var images, const Matrix& there, std::uint
 }
 
 constexpr std::size_t hole_error = 0;
-const ScoreText error_text{"error in the holes, grey levels of 256", "", 1, 2};
+const Quantity error_text{"error in the holes, grey levels of 256", "", 1, 2};
 
 /// What a run keeps.
 struct Seen {

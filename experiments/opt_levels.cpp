@@ -68,7 +68,7 @@ void regression(const RunContext& context, Result& result) {
         compare(context, arithmetics_of(context), training, context.settings.integer("regression_seeds"), {0, 0.4});
     const std::string evidence = evidence_of(comparison, result);
     const std::string place = cite(sources::amp_slides, "Example: N, D_in, D_out = 64, 1024, 512");
-    const ScoreText fall{"fall of the loss", "", 1, 6};
+    const Quantity fall{"fall of the loss", "", 1, 6};
     for (std::size_t level = 1; level <= 2; ++level) {
         claim_parity(result, comparison, fall_of_loss, fall, 0.02 * comparison.mean(0, fall_of_loss),
                      fmt::format("regression_O{}", level), place,
@@ -80,7 +80,7 @@ void regression(const RunContext& context, Result& result) {
         "At O3 hardly anything is learned: nearly all updates of learning rate 1e-3 are smaller than half the distance "
         "between neighbouring fp16 weights, so that the weights stay where they are.",
         fmt::format("below a quarter of {}", fall.text(fp32)), fall.text(comparison.mean(3, fall_of_loss)));
-    const ScoreText share{"updates that changed nothing", "%", 100, 1};
+    const Quantity share{"updates that changed nothing", "%", 100, 1};
     result.claim_if(
         comparison.mean(3, swamped_share) > 0.8 && comparison.mean(0, swamped_share) < 0.5, "regression_swamped", place,
         "The reason is swamping: nearly every update at O3 leaves its weight as it was.", "above 80 % at O3",

@@ -21,7 +21,7 @@ using sources::cite;
 constexpr Index classes = 2;  // the ground and the shape
 constexpr std::size_t overlap = 0;
 constexpr std::size_t shown = 8;
-const ScoreText overlap_text{"overlap of what is said with what is there", "%", 100, 1};
+const Quantity overlap_text{"overlap of what is said with what is there", "%", 100, 1};
 
 /// What the pixels of some scenes are, image by image: 0 the ground, 1 the shape.
 std::vector<int> labels_of(const Scenes& scenes, const std::vector<Index>& which) {
@@ -100,7 +100,7 @@ void claim_pixels(const Comparison& comparison, const std::string& place, Result
     }
     if (by_chance.empty()) return;
     const double chance = mean_of(by_chance);
-    const ScoreText share{"", "%", 100, 2};
+    const Quantity share{"", "%", 100, 2};
     result.claim_if(by_rounding <= chance, "pixels", place,
                     "Nets of one seed in fp32 and in mixed precision disagree on no more pixels than two fp32 nets of "
                     "different seeds do.",

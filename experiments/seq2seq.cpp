@@ -132,7 +132,7 @@ void run(const RunContext& context, Result& result) {
     result.input({"generated sentence pairs for testing", corpus.test.digest()});
     const std::vector<Arithmetic> arithmetics = under_control(context, {fp32_arithmetic(), dynamic_fp16(context)});
     const std::string place = cite(sources::volta_talk, "Mixed precision: not just for ImageNet; language translation");
-    const ScoreText right{"words right", "%", 100, 1};
+    const Quantity right{"words right", "%", 100, 1};
     const double share = 1.0 / static_cast<double>(std::size(nets));
     double from = 0;
     for (const Net& net : nets) {

@@ -150,7 +150,7 @@ std::vector<Arithmetic> arithmetics_of(const RunContext& context) {
 
 void claim_recognition(const Comparison& runs, Result& result) {
     const std::string place = cite(sources::volta_talk, "Speech: character error rate");
-    const ScoreText rate{"errors a phoneme", "%", 100, 1};
+    const Quantity rate{"errors a phoneme", "%", 100, 1};
     result.claim_if(runs.mean(fp32, errors) <= 0.25, "learns", place, "The net learns to hear phonemes in fp32.",
                     "25 % errors or fewer", rate.text(runs.mean(fp32, errors)));
     claim_parity(result, runs, errors, rate, 0.01, "parity", place,
@@ -169,7 +169,7 @@ void claim_recognition(const Comparison& runs, Result& result) {
 void claim_masters(const Comparison& runs, Result& result) {
     const std::string talk =
         cite(sources::volta_talk, "FP16 mantissa is sufficient for some networks, some require FP32");
-    const ScoreText rate{"errors a phoneme", "%", 100, 1};
+    const Quantity rate{"errors a phoneme", "%", 100, 1};
     claim_parity(result, runs, errors, rate, 0.01, "ten_bits_suffice", talk,
                  "A training of so few steps takes steps so large that fp16's ten fraction bits are enough without "
                  "masters.",
@@ -189,7 +189,7 @@ void claim_masters(const Comparison& runs, Result& result) {
     claim_parity(result, runs, errors, rate, 0.02, "masters_mend",
                  cite(sources::volta_talk, "FP32 Master weights and update"),
                  narrow + ", fp32 masters give fp32's error rate back.", masters_fewest);
-    const ScoreText share{"updates lost", "%", 100, 1};
+    const Quantity share{"updates lost", "%", 100, 1};
     result.claim_if(runs.mean(bare_fewest, lost) > 0.8 && runs.mean(masters_fewest, lost) < 0.01, "updates_lost",
                     cite(sources::volta_talk, "Weight update: if w >> lr * dw then update doesn't change w"),
                     narrow + ", most updates leave their weight as it was; on masters next to none does.",
@@ -199,7 +199,7 @@ void claim_masters(const Comparison& runs, Result& result) {
 }
 
 /// A score by fraction bits: the middle of the seeds, and their range.
-Figure figure_by_bits(const Comparison& runs, std::size_t score, const ScoreText& text, std::string name,
+Figure figure_by_bits(const Comparison& runs, std::size_t score, const Quantity& text, std::string name,
                       std::string title, std::string meaning, std::string evidence) {
     Figure figure{std::move(name), std::move(title),
                   fmt::format("Lines from the least to the largest of {} seeds. Grey: fp32's least and largest.",

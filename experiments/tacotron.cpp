@@ -189,7 +189,7 @@ void run(const RunContext& context, Result& result) {
     const std::string evidence = evidence_of(runs, result);
     const std::string place = cite(sources::volta_talk, "Text to speech synthesis: results");
     const double even = on_diagonal(unseen, Attention(in_fp32.size(), 1.0 / spoken));
-    const ScoreText share{"attention on the diagonal", "%", 100, 1};
+    const Quantity share{"attention on the diagonal", "%", 100, 1};
     for (std::size_t a = 0; a < 2; ++a) {
         result.claim_if(
             runs.mean(a, diagonal) > 2 * even, fmt::format("diagonal_{}", a == 0 ? "fp32" : "mixed"), place,

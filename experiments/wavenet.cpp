@@ -216,7 +216,7 @@ void run(const RunContext& context, Result& result) {
                  cite(sources::volta_talk, "12 layers of dilated convolutions, reset every 6 layers"),
                  "With dilations 1, 2, 4, ... 32, twice over, a score hears its own place and the 126 before it.",
                  "74 to 200", heard_at(200));
-    const ScoreText nats{"loss", "", 1, 3};
+    const Quantity nats{"loss", "", 1, 3};
     const double by_frequency = frequency_loss(corpus);
     result.claim_if(
         runs.mean(0, unseen_loss) < 0.95 * by_frequency, "learns", place,

@@ -6,8 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/commands/command.hpp"
+#include "experiments/framework/claim_json.hpp"
 #include "experiments/framework/experiment.hpp"
 #include "experiments/framework/markdown.hpp"
+#include "experiments/framework/register.hpp"
 #include "experiments/framework/runner.hpp"
 #include "experiments/framework/stored_results.hpp"
 
@@ -17,28 +19,29 @@ namespace {
 struct Options {
     std::string out = "out";
     std::string format = "console";
+    std::string from;  // the name of a register
 };
 
 void print_json(const std::vector<Claim>& claims) {
     auto list = nlohmann::ordered_json::array();
     for (const Claim& claim : claims) {
-        list.push_back({{"id", claim.id},
-                        {"source", claim.source},
-                        {"statement", claim.statement},
-                        {"expected", claim.expected},
-                        {"measured", claim.measured},
-                        {"verdict", verdict_name(claim.verdict)},
-                        {"controls", controls_of(claim.id)}});
+        list.push_back(claim_json(claim));
+        if (claim.kind == ClaimKind::measured) list.back()["controls"] = controls_of(claim.id);
     }
     fmt::print("{}\n", list.dump(2));
 }
 
 std::string counts(const std::vector<Claim>& claims) {
-    std::map<Verdict, int> counts;
-    for (const Claim& claim : claims) ++counts[claim.verdict];
-    std::string line = fmt::format("{} claims:", claims.size());
-    for (const auto& [verdict, count] : counts) line += fmt::format(" {} {},", count, verdict_name(verdict));
-    line.pop_back();
+    std::string line = fmt::format("{} claims.", claims.size());
+    for (const ClaimKind kind : claim_kinds) {
+        std::map<Verdict, int> counts;
+        for (const Claim& claim : claims) counts[claim.verdict] += claim.kind == kind ? 1 : 0;
+        std::string row;
+        for (const auto& [verdict, count] : counts) {
+            if (count != 0) row += fmt::format("{} {} {}", row.empty() ? "" : ",", count, verdict_name(verdict));
+        }
+        if (!row.empty()) line += fmt::format(" {}:{}.", name_of(kind), row);
+    }
     return line;
 }
 
@@ -46,35 +49,52 @@ void print_markdown(const std::vector<Claim>& claims) {
     std::vector<std::vector<std::string>> rows;
     for (const Claim& claim : claims) {
         rows.push_back({fmt::format("`{}`", claim.id), claim.source, claim.statement, claim.expected, claim.measured,
-                        std::string(verdict_name(claim.verdict))});
+                        std::string(name_of(claim.kind)), std::string(verdict_name(claim.verdict))});
     }
-    fmt::print("{}",
-               generated_document(
-                   "Claims", "ulplab claims --format markdown",
-                   counts(claims) + ".\n\n" +
-                       markdown_table({"claim", "source", "statement", "expected", "measured", "verdict"}, rows)));
+    fmt::print("{}", generated_document(
+                         "Claims", "ulplab claims --format markdown",
+                         counts(claims) + "\n\n" +
+                             markdown_table({"claim", "source", "statement", "expected", "measured", "kind", "verdict"},
+                                            rows)));
 }
 
-ExitCode show_claims(const Options& options) {
-    std::vector<Claim> claims;
-    for (const StoredResult& result : read_results(options.out)) {
-        claims.insert(claims.end(), result.claims.begin(), result.claims.end());
-    }
-    if (options.format == "json") {
+void print(const std::vector<Claim>& claims, const std::string& format) {
+    if (format == "json") {
         print_json(claims);
-    } else if (options.format == "markdown") {
+    } else if (format == "markdown") {
         print_markdown(claims);
     } else {
         print_claims(claims);
         fmt::print("{}\n", counts(claims));
     }
-    return all_hold(claims) ? ExitCode::good : ExitCode::claim_failed;
+}
+
+ExitCode show_claims(const Options& options) {
+    if (!options.from.empty()) {
+        print(read_register(run_size_by_name(options.from)).claims, options.format);
+        return ExitCode::good;
+    }
+    const std::vector<StoredResult> results = read_results(options.out);
+    if (options.format == "register") {
+        fmt::print("{}", register_json(register_of(results)));
+        return ExitCode::good;
+    }
+    std::vector<Claim> claims;
+    for (const StoredResult& result : results) {
+        claims.insert(claims.end(), result.claims.begin(), result.claims.end());
+    }
+    print(claims, options.format);
+    const bool as_registered = report_deviations(results);
+    return all_hold(claims) && as_registered ? ExitCode::good : ExitCode::claim_failed;
 }
 
 Action declare(OptionParser& app) {
     const auto options = std::make_shared<Options>();
     app.add_option("--out", options->out, "folder of the results").capture_default_str().type_name("DIR");
-    app.add_option("--format", options->format, "console, json or markdown").one_of({"console", "json", "markdown"});
+    app.add_option("--format", options->format, "console, json, markdown or register")
+        .one_of({"console", "json", "markdown", "register"});
+    app.add_option("--register", options->from, "the committed register of these runs in the place of results")
+        .one_of({"quick", "full"});
     return [options] { return show_claims(*options); };
 }
 

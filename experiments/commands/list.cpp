@@ -21,6 +21,7 @@ nlohmann::ordered_json settings_json(const Experiment& experiment) {
     for (const Setting& setting : experiment.settings) {
         list.push_back({{"name", setting.name},
                         {"help", setting.help},
+                        {"smoke", to_text(setting.at(RunSize::smoke))},
                         {"quick", to_text(setting.quick)},
                         {"full", to_text(setting.full)}});
     }

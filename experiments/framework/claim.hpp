@@ -1,20 +1,37 @@
 // A claim: something that a source document or a standard says, what was expected, what was measured, and the verdict.
 #pragma once
 
+#include <array>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "experiments/framework/check.hpp"
+
 namespace ulp {
+
+/// What a claim rests on.
+enum class ClaimKind : std::uint8_t {
+    measured,    // on what a run showed; a control of the experiment makes it fail
+    arithmetic,  // on an exact fact, which is computed
+    quoted       // on the source alone: nothing here can measure it
+};
+inline constexpr std::array claim_kinds = {ClaimKind::measured, ClaimKind::arithmetic, ClaimKind::quoted};
+std::string_view name_of(ClaimKind kind);
+/// Throws DataError for a name that is none.
+ClaimKind claim_kind_by_name(std::string_view name);
 
 enum class Verdict {
     reproduced,    // measured as the source says
-    refuted,       // the source is wrong: the counter-example was computed
+    refuted,       // the source is wrong: the counter-example was computed; or a difference lies outside its margin
     inconsistent,  // the source contradicts itself: the arithmetic was redone
+    undecided,     // the interval of a difference straddles its margin: more seeds would decide
     quoted,        // needs hardware or data that is not here: nothing was measured
     failed         // not measured as expected: something is wrong here
 };
-
+inline constexpr std::array verdicts = {Verdict::reproduced, Verdict::refuted, Verdict::inconsistent,
+                                        Verdict::undecided,  Verdict::quoted,  Verdict::failed};
 std::string_view verdict_name(Verdict verdict);
 /// Throws DataError for a name that is none.
 Verdict verdict_by_name(std::string_view name);
@@ -26,6 +43,8 @@ struct Claim {
     std::string expected;   // floats as decimal and bits
     std::string measured;
     Verdict verdict = Verdict::quoted;
+    ClaimKind kind = ClaimKind::quoted;
+    std::optional<ParityInterval> parity{};
 };
 
 /// Whether all claims hold, that is, none failed.

@@ -28,7 +28,7 @@ Chapter chapter_by_name(std::string_view name);
 /// What a run is given.
 struct RunContext {
     std::uint64_t seed;
-    bool quick;
+    RunSize size;
     std::string backend;  // as on the command line; empty: the experiment's own choice
     Settings settings;
     std::function<void(double)> progress;  // from 0 to 1
@@ -37,9 +37,10 @@ struct RunContext {
 /// A run with the effect switched off: the claims about it must fail, and no others. The rest are the names of claims
 /// and settings as `--set` takes them.
 struct Control {
-    std::vector<std::string> small;  // settings of a short run, with the effect and without
+    std::vector<std::string> small;  // settings of both runs, with the effect and without, beside the size's own
     std::vector<std::string> off;    // settings that switch it off
-    std::vector<std::string> fail;   // the claims that then fail
+    std::vector<std::string> fail;   // the claims whose verdict then is another one
+    RunSize size = RunSize::smoke;   // quick where a mild control needs the power of several seeds
 };
 
 struct Experiment {

@@ -11,6 +11,7 @@
 #include "experiments/framework/animation.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/machine.hpp"
+#include "experiments/framework/shared_files.hpp"
 #include "experiments/framework/side_by_side.hpp"
 #include "experiments/framework/subprocess.hpp"
 #include "softfloat/errors.hpp"
@@ -186,19 +187,6 @@ void draw(const fs::path& folder, const Drawing& drawing) {
     }
 }
 
-/// The folder "plots" of the installation or of the tree that this program lies in, or of the tree it was built from.
-fs::path template_folder() {
-    const fs::path program = fs::canonical("/proc/self/exe");
-    for (fs::path above = program.parent_path(); above != above.parent_path(); above = above.parent_path()) {
-        for (const char* place : {"plots", "share/ulplab/plots"}) {
-            if (fs::exists(above / place / "style.gp")) return above / place;
-        }
-    }
-    if (fs::exists(fs::path(ULPLAB_PLOTS) / "style.gp")) return ULPLAB_PLOTS;
-    throw DataError(fmt::format("the templates of the figures, plots/ or share/ulplab/plots, lie in no folder above {}",
-                                program.string()));
-}
-
 /// Puts files from one folder into another, each as a whole.
 void hand_over(const fs::path& from, const fs::path& to, const std::vector<std::string>& names) {
     for (const std::string& name : names) {
@@ -210,7 +198,7 @@ void hand_over(const fs::path& from, const fs::path& to, const std::vector<std::
 
 }  // namespace
 
-std::string plot_template(std::string_view name) { return read_file(template_folder() / name); }
+std::string plot_template(std::string_view name) { return read_file(shared_file("plots") / name); }
 
 void write_figures(const Result& result, const fs::path& folder) {
     if (result.figures().empty()) return;

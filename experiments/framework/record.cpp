@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/files/sha256.hpp"
+#include "experiments/framework/claim_json.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/machine.hpp"
 #include "experiments/framework/sources_digest.hpp"
@@ -16,24 +17,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json settings_json(const Settings::Values& values) {
-    Json object = Json::object();
-    for (const auto& [key, value] : values) {
-        std::visit([&, name = key](const auto& v) { object[name] = v; }, value);
-    }
-    return object;
-}
-
 Json claims_json(const Result& result) {
     Json list = Json::array();
-    for (const Claim& claim : result.claims()) {
-        list.push_back({{"id", claim.id},
-                        {"source", claim.source},
-                        {"statement", claim.statement},
-                        {"expected", claim.expected},
-                        {"measured", claim.measured},
-                        {"verdict", verdict_name(claim.verdict)}});
-    }
+    for (const Claim& claim : result.claims()) list.push_back(claim_json(claim));
     return list;
 }
 
@@ -68,13 +54,21 @@ std::string point_row(const std::string& prefix, const Series& series, const Poi
 
 }  // namespace
 
+Json settings_json(const Settings::Values& values) {
+    Json object = Json::object();
+    for (const auto& [key, value] : values) {
+        std::visit([&, name = key](const auto& v) { object[name] = v; }, value);
+    }
+    return object;
+}
+
 std::string result_json(const Experiment& experiment, const RunContext& context, const Result& result) {
     const Json record = {{"experiment", experiment.name},
                          {"title", experiment.title},
                          {"question", experiment.question},
                          {"chapter", chapter_name(experiment.chapter)},
                          {"version", program_version()},
-                         {"mode", context.quick ? "quick" : "full"},
+                         {"mode", name_of(context.size)},
                          {"seed", context.seed},
                          {"backend", context.backend},
                          {"settings", settings_json(context.settings.values_without_paths())},
@@ -102,7 +96,7 @@ std::string result_digest(std::string_view result_json, std::string_view data_cs
 
 std::string case_digest(const Experiment& experiment, const RunContext& context) {
     const Json request = {{"experiment", experiment.name},
-                          {"quick", context.quick},
+                          {"mode", name_of(context.size)},
                           {"seed", context.seed},
                           {"backend", context.backend},
                           {"settings", settings_json(context.settings.values())}};
@@ -157,7 +151,7 @@ void write_record(const Experiment& experiment, const RunContext& context, const
     const std::string data_text = data_csv(result);
     const Json manifest = {{"experiment", experiment.name},
                            {"version", program_version()},
-                           {"mode", context.quick ? "quick" : "full"},
+                           {"mode", name_of(context.size)},
                            {"seed", context.seed},
                            {"backend", context.backend},
                            {"settings", settings_json(context.settings.values())},

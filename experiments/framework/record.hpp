@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "experiments/framework/experiment.hpp"
@@ -10,6 +11,9 @@ namespace ulp {
 
 /// Claims, figures' texts, evidence, settings. Pretty-printed.
 std::string result_json(const Experiment& experiment, const RunContext& context, const Result& result);
+
+/// By their names.
+nlohmann::ordered_json settings_json(const Settings::Values& values);
 
 /// One row a point: figure, series, x and y as decimal and bits. x_bits are fp64's, y_bits those of y_format.
 std::string data_csv(const Result& result);

@@ -3,9 +3,28 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 
 namespace ulp {
+
+void Result::judge(ClaimKind kind, std::string_view id, std::string_view source, std::string_view statement,
+                   Check check, Verdict agrees) {
+    // In the order of Outcome.
+    const std::array verdict = {agrees, Verdict::failed, Verdict::refuted, Verdict::undecided};
+    add(id, {"", std::string(source), std::string(statement), std::move(check.expected), std::move(check.measured),
+             verdict.at(static_cast<std::size_t>(check.outcome)), kind, check.parity});
+}
+
+void Result::measured(std::string_view id, std::string_view source, std::string_view statement, Check check,
+                      Verdict agrees) {
+    judge(ClaimKind::measured, id, source, statement, std::move(check), agrees);
+}
+
+void Result::arithmetic(std::string_view id, std::string_view source, std::string_view statement, Check check,
+                        Verdict agrees) {
+    judge(ClaimKind::arithmetic, id, source, statement, std::move(check), agrees);
+}
 
 void Result::claim(std::string_view id, std::string_view source, std::string_view statement, std::string expected,
                    std::string measured, Verdict agrees) {
@@ -15,8 +34,7 @@ void Result::claim(std::string_view id, std::string_view source, std::string_vie
 
 void Result::claim_if(bool holds, std::string_view id, std::string_view source, std::string_view statement,
                       std::string expected, std::string measured, Verdict agrees) {
-    add(id, {"", std::string(source), std::string(statement), std::move(expected), std::move(measured),
-             holds ? agrees : Verdict::failed});
+    this->measured(id, source, statement, is(holds, std::move(expected), std::move(measured)), agrees);
 }
 
 void Result::quoted(std::string_view id, std::string_view source, std::string_view statement, std::string value,

@@ -58,6 +58,13 @@ class Result {
   public:
     explicit Result(std::string experiment) : experiment_(std::move(experiment)) {}
 
+    /// A claim about what the run showed: `agrees` where the check holds. A control of the experiment names it.
+    void measured(std::string_view id, std::string_view source, std::string_view statement, Check check,
+                  Verdict agrees = Verdict::reproduced);
+    /// A claim about an exact fact, which the check computed: `agrees` where it holds.
+    void arithmetic(std::string_view id, std::string_view source, std::string_view statement, Check check,
+                    Verdict agrees = Verdict::reproduced);
+
     /// Judged by equality of the texts, which hold the bits: `agrees` if they are equal, else failed.
     void claim(std::string_view id, std::string_view source, std::string_view statement, std::string expected,
                std::string measured, Verdict agrees = Verdict::reproduced);
@@ -88,6 +95,8 @@ class Result {
 
   private:
     void add(std::string_view id, Claim claim);
+    void judge(ClaimKind kind, std::string_view id, std::string_view source, std::string_view statement, Check check,
+               Verdict agrees);
 
     std::string experiment_;
     std::vector<Claim> claims_;

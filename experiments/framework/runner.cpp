@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "engine/products/matmul.hpp"
 #include "experiments/framework/experiment_main.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/progress.hpp"
+#include "experiments/framework/register.hpp"
 #include "experiments/framework/single_run.hpp"
 #include "gpu/backends.hpp"
 #include "softfloat/errors.hpp"
@@ -19,11 +21,11 @@ namespace {
 /// Each --set must be known to one of the chosen experiments at least; it is applied to those that know it.
 Settings settings_for(const Experiment& experiment, const std::vector<const Experiment*>& chosen,
                       const RunOptions& options) {
-    Settings settings(experiment.settings, !options.full);
+    Settings settings(experiment.settings, options.size());
     for (const std::string& assignment : options.assignments) {
         const std::string key = assignment.substr(0, assignment.find('='));
         const bool elsewhere = std::any_of(chosen.begin(), chosen.end(), [&](const Experiment* other) {
-            return other != &experiment && Settings(other->settings, true).knows(key);
+            return other != &experiment && Settings(other->settings, RunSize::quick).knows(key);
         });
         if (settings.knows(key) || !elsewhere) settings.set(assignment);
     }
@@ -54,6 +56,7 @@ void declare_run_options(OptionParser& app, RunOptions& options) {
     app.add_option("--out", options.out, "folder for the results").capture_default_str().type_name("DIR");
     const DeclaredOption full = app.add_flag("--full", options.full, "the long version: more samples, more steps");
     app.add_flag("!--quick", options.full, "the short version (default)").excludes(full);
+    app.add_flag("--smoke", options.smoke, "as short as can be: to compare bits, not to judge claims").excludes(full);
     app.add_option("--set", options.assignments, "change a setting; may be repeated").type_name("KEY=VALUE").repeated();
     app.add_option("--backend", options.backend, "matrix unit: soft:v100, soft:a100, soft:h100, soft:ieee, eigen ...")
         .type_name("SPEC");
@@ -76,11 +79,26 @@ void print_claims(const std::vector<Claim>& claims) {
     }
 }
 
+bool report_deviations(const std::vector<StoredResult>& results) {
+    std::map<std::string, std::optional<Register>> registers;
+    bool none = true;
+    for (const StoredResult& result : results) {
+        if (!registers.contains(result.mode)) registers[result.mode] = find_register(run_size_by_name(result.mode));
+        const std::optional<Register>& all = registers[result.mode];
+        if (!all) continue;
+        for (const Deviation& deviation : deviations(result, *all)) {
+            fmt::print(stderr, "ulplab: {}\n", text_of(deviation, all->size));
+            none = false;
+        }
+    }
+    return none;
+}
+
 ExitCode run_experiments(const std::vector<const Experiment*>& chosen, const RunOptions& options) {
     std::vector<Request> requests;
     for (const Experiment* experiment : chosen) {
         requests.push_back(
-            {experiment, options.seed, options.full, options.backend, settings_for(*experiment, chosen, options)});
+            {experiment, options.seed, options.size(), options.backend, settings_for(*experiment, chosen, options)});
     }
     if (!options.backend.empty()) make_backend(options.backend);  // throws for one that does not exist
     make_writable_folder(options.out);
@@ -95,7 +113,7 @@ ExitCode run_experiments(const std::vector<const Experiment*>& chosen, const Run
         const Finding finding = run_single(request, options.out, name, {.force = options.force},
                                            [&](double fraction) { progress.update(fraction); });
         progress.clear();
-        good = good && all_hold(finding.claims);
+        good = good && all_hold(finding.claims) && report_deviations({read_result(options.out, name)});
         drawn = drawn && !finding.undrawn;
         if (!finding.note.empty()) fmt::print(stderr, "ulplab: {}\n", finding.note);
         if (console) {

@@ -8,6 +8,7 @@
 #include "experiments/exit_codes.hpp"
 #include "experiments/framework/experiment.hpp"
 #include "experiments/framework/options.hpp"
+#include "experiments/framework/stored_results.hpp"
 
 namespace ulp {
 
@@ -17,12 +18,15 @@ enum class OutputFormat { console, json };
 struct RunOptions {
     std::uint64_t seed = 1;
     std::filesystem::path out = "out";
-    bool full = false;
+    bool full = false;                     // --full
+    bool smoke = false;                    // --smoke
     std::vector<std::string> assignments;  // --set key=value
     std::string backend;                   // --backend SPEC
     std::string mnist;                     // --mnist DIR: the setting "mnist" where an experiment has it
     std::string format = "console";
     bool force = false;  // --force: run again what is complete
+
+    [[nodiscard]] RunSize size() const { return full ? RunSize::full : smoke ? RunSize::smoke : RunSize::quick; }
 };
 
 void declare_run_options(OptionParser& app, RunOptions& options);
@@ -34,6 +38,10 @@ OutputFormat output_format(const RunOptions& options);
 /// list of their result records. Checks all options before the first one starts. Throws as the errors of
 /// softfloat/errors.hpp say.
 ExitCode run_experiments(const std::vector<const Experiment*>& chosen, const RunOptions& options);
+
+/// Says on stderr where results with the experiments' own settings have other verdicts than the register, and gives
+/// whether there is none. A size of run without a register has nothing to differ from.
+bool report_deviations(const std::vector<StoredResult>& results);
 
 /// A table for the terminal: a verdict, an id, expected and measured a line.
 void print_claims(const std::vector<Claim>& claims);

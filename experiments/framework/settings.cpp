@@ -49,6 +49,18 @@ SettingValue parse(const Setting& setting, std::string_view text) {
 
 }  // namespace
 
+namespace {
+constexpr std::array<std::string_view, run_sizes.size()> size_names = {"smoke", "quick", "full"};
+}  // namespace
+
+std::string_view name_of(RunSize size) { return size_names.at(static_cast<std::size_t>(size)); }
+
+RunSize run_size_by_name(std::string_view name) {
+    const auto found = std::ranges::find(size_names, name);
+    if (found == size_names.end()) throw DataError(fmt::format("there is no size of run \"{}\"", name));
+    return run_sizes.at(static_cast<std::size_t>(found - size_names.begin()));
+}
+
 Setting integer_setting(std::string name, std::string help, std::int64_t quick, std::int64_t full, std::int64_t min,
                         std::int64_t max) {
     return {std::move(name),          std::move(help),           quick, full, static_cast<double>(min),
@@ -87,8 +99,8 @@ std::string describe(const std::vector<Setting>& settings) {
     return text.empty() ? "  none\n" : text;
 }
 
-Settings::Settings(std::vector<Setting> declared, bool quick) : declared_(std::move(declared)), quick_(quick) {
-    for (const Setting& setting : declared_) values_[setting.name] = quick ? setting.quick : setting.full;
+Settings::Settings(std::vector<Setting> declared, RunSize size) : declared_(std::move(declared)), size_(size) {
+    for (const Setting& setting : declared_) values_[setting.name] = setting.at(size);
 }
 
 Settings::Values Settings::values_without_paths() const {
@@ -111,7 +123,7 @@ std::vector<std::string> Settings::changed() const {
     std::vector<std::string> changed;
     for (const Setting& setting : declared_) {
         const SettingValue& value = values_.at(setting.name);
-        if (value != (quick_ ? setting.quick : setting.full)) changed.push_back(setting.name + "=" + to_text(value));
+        if (value != setting.at(size_)) changed.push_back(setting.name + "=" + to_text(value));
     }
     return changed;
 }

@@ -1,16 +1,31 @@
-// The settings of an experiment: typed, with a default for quick and for full runs, a range and a help text.
+// The settings of an experiment: typed, with a default for each size of run, a range and a help text.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
 namespace ulp {
 
 using SettingValue = std::variant<std::int64_t, double, std::string>;
+
+/// How long a run is.
+enum class RunSize : std::uint8_t {
+    smoke,  // seconds in all, to compare bits: too short for most claims
+    quick,  // the default
+    full    // what the register of claims rests on
+};
+inline constexpr std::array run_sizes = {RunSize::smoke, RunSize::quick, RunSize::full};
+std::string_view name_of(RunSize size);
+/// Throws DataError for a name that is none.
+RunSize run_size_by_name(std::string_view name);
 
 struct Setting {
     std::string name;
@@ -19,8 +34,23 @@ struct Setting {
     SettingValue full;   // default with --full
     double min = 0;      // of numbers, inclusive
     double max = 0;
-    std::vector<std::string> choices;  // of texts: what is allowed; empty: anything
-    bool path = false;                 // a place on this machine: it stands in the manifest, not in the result
+    std::vector<std::string> choices;              // of texts: what is allowed; empty: anything
+    bool path = false;                             // a place on this machine: in the manifest, not in the result
+    std::optional<SettingValue> smoke_value = {};  // default with --smoke; none: that of quick
+
+    /// The same with another default for --smoke: integer_setting("steps", ...).smoke(2).
+    template <class Value>
+    [[nodiscard]] Setting smoke(Value value) && {
+        if constexpr (std::is_integral_v<Value>) {
+            smoke_value = static_cast<std::int64_t>(value);
+        } else {
+            smoke_value = value;
+        }
+        return std::move(*this);
+    }
+    [[nodiscard]] const SettingValue& at(RunSize size) const {
+        return size == RunSize::full ? full : size == RunSize::smoke && smoke_value ? *smoke_value : quick;
+    }
 };
 
 Setting integer_setting(std::string name, std::string help, std::int64_t quick, std::int64_t full, std::int64_t min,
@@ -39,7 +69,7 @@ std::string to_text(const SettingValue& value);
 /// The values that hold in one run.
 class Settings {
   public:
-    Settings(std::vector<Setting> declared, bool quick);
+    Settings(std::vector<Setting> declared, RunSize size);
 
     /// Applies "key=value". Throws UsageError: no "=", an unknown key (lists the keys), a wrong type or range.
     void set(std::string_view assignment);
@@ -56,12 +86,12 @@ class Settings {
     [[nodiscard]] Values values_without_paths() const;
     /// The places on this machine that were given, in the order of their settings.
     [[nodiscard]] std::vector<std::string> paths() const;
-    /// "key=value" of those that are not the mode's defaults.
+    /// "key=value" of those that are not the size's defaults.
     [[nodiscard]] std::vector<std::string> changed() const;
 
   private:
     std::vector<Setting> declared_;
-    bool quick_;
+    RunSize size_;
     Values values_;
 };
 

@@ -56,7 +56,7 @@ void keep_others_files(const fs::path& earlier, const fs::path& staged) {
 }  // namespace
 
 RunContext context_of(const Request& request, std::function<void(double)> progress) {
-    return {request.seed, !request.full, request.backend, request.settings, std::move(progress)};
+    return {request.seed, request.size, request.backend, request.settings, std::move(progress)};
 }
 
 bool is_complete(const fs::path& folder, const Request& request) {

@@ -14,7 +14,7 @@ namespace ulp {
 struct Request {
     const Experiment* experiment;
     std::uint64_t seed;
-    bool full;
+    RunSize size;
     std::string backend;
     Settings settings;
 };

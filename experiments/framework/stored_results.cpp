@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "experiments/framework/claim_json.hpp"
 #include "experiments/framework/experiment.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/record.hpp"
@@ -17,10 +18,7 @@ using Json = nlohmann::ordered_json;
 
 std::vector<Claim> claims_from(const Json& list) {
     std::vector<Claim> claims;
-    for (const Json& row : list) {
-        claims.push_back({row.at("id"), row.at("source"), row.at("statement"), row.at("expected"), row.at("measured"),
-                          verdict_by_name(row.at("verdict").get<std::string>())});
-    }
+    for (const Json& row : list) claims.push_back(claim_from(row));
     return claims;
 }
 
@@ -32,6 +30,12 @@ std::vector<StoredFigure> figures_from(const Json& list, const fs::path& folder)
                            fs::exists(svg) ? read_file(svg) : ""});
     }
     return figures;
+}
+
+/// What the experiment's settings are where nobody changed them.
+Json own_settings(const StoredResult& result) {
+    const Experiment& experiment = experiment_by_name(result.experiment);
+    return settings_json(Settings(experiment.settings, run_size_by_name(result.mode)).values());
 }
 
 StoredResult parse_result(const fs::path& folder) {
@@ -57,6 +61,7 @@ StoredResult parse_result(const fs::path& folder) {
     result.finished = manifest.at("finished");
     result.digest = manifest.at("digest");
     result.seconds = manifest.at("seconds");
+    result.own_settings = result.backend.empty() && manifest.at("settings") == own_settings(result);
     return result;
 }
 

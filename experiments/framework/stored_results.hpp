@@ -23,6 +23,7 @@ struct StoredResult {
     std::vector<std::string> evidence;
     std::string compiler, cpu, finished, digest;  // from the manifest
     double seconds = 0;
+    bool own_settings = false;  // with the experiment's own settings and backend, and no files of the user
 };
 
 /// The one in <out>/<name>. Throws DataError where the record is malformed.

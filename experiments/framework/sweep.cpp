@@ -66,9 +66,9 @@ std::uint64_t seed_of(const Json& value, const std::string& place) {
 std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
 /// All combinations of the settings' values, the last setting fastest.
-std::vector<Settings> combinations(const Experiment& experiment, bool quick, const Json& lists,
+std::vector<Settings> combinations(const Experiment& experiment, RunSize size, const Json& lists,
                                    const std::string& place) {
-    std::vector<Settings> result = {Settings(experiment.settings, quick)};
+    std::vector<Settings> result = {Settings(experiment.settings, size)};
     for (const auto& [name, unused] : lists.items()) {
         const std::vector<Json> values = values_of(lists, name, {}, place);
         if (result.size() * values.size() > most_cases) refuse(place, "the grid has more than a million cases");
@@ -104,7 +104,7 @@ std::string header(const SweepCase& first) {
 
 std::string first_columns(const SweepCase& sweep_case) {
     const Request& request = sweep_case.request;
-    std::string line = fmt::format("{},{},{},{},", request.experiment->name, request.full ? "full" : "quick",
+    std::string line = fmt::format("{},{},{},{},", request.experiment->name, name_of(request.size),
                                    quoted_field(request.backend), request.seed);
     for (const auto& [name, value] : request.settings.values_without_paths()) {
         line += quoted_field(to_text(value)) + ",";
@@ -131,9 +131,11 @@ std::string_view first_line(std::string_view text) { return text.substr(0, text.
 std::vector<SweepCase> sweep_cases(std::string_view description, const std::string& place) {
     const Json grid = parse(description, place);
     const Experiment& experiment = experiment_by_name(grid["experiment"].get<std::string>());
-    const std::string mode = grid.value("mode", Json("quick")).dump();
-    if (mode != "\"quick\"" && mode != "\"full\"") refuse(place, "\"mode\" is \"quick\" or \"full\", not " + mode);
-    const bool full = mode == "\"full\"";
+    const Json mode = grid.value("mode", Json("quick"));
+    const auto named = std::ranges::find_if(run_sizes, [&](RunSize size) { return mode == name_of(size); });
+    if (named == run_sizes.end()) {
+        refuse(place, "\"mode\" is \"smoke\", \"quick\" or \"full\", not " + mode.dump());
+    }
     const Json lists = grid.value("settings", Json::object());
     if (!lists.is_object()) refuse(place, "\"settings\" must be an object: a name, and a value or a list of values");
     const std::vector<Json> backends = values_of(grid, "backends", "", place);
@@ -143,9 +145,9 @@ std::vector<SweepCase> sweep_cases(std::string_view description, const std::stri
     const std::vector<Json> seeds = values_of(grid, "seeds", 1U, place);
     std::vector<SweepCase> cases;
     for (const Json& backend : backends) {
-        for (const Settings& settings : combinations(experiment, !full, lists, place)) {
+        for (const Settings& settings : combinations(experiment, *named, lists, place)) {
             for (const Json& seed : seeds) {
-                cases.push_back(make_case({&experiment, seed_of(seed, place), full, text_of(backend), settings}));
+                cases.push_back(make_case({&experiment, seed_of(seed, place), *named, text_of(backend), settings}));
                 if (cases.size() > most_cases) refuse(place, "the grid has more than a million cases");
             }
         }

@@ -9,10 +9,14 @@
 
 namespace ulp {
 
-Spread Comparison::spread(std::size_t arithmetic, std::size_t score) const {
+std::vector<double> Comparison::scores(std::size_t arithmetic, std::size_t score) const {
     std::vector<double> values;
     for (const Learned& run : runs.at(arithmetic)) values.push_back(run.scores.at(score));
-    return spread_of(std::move(values));
+    return values;
+}
+
+Spread Comparison::spread(std::size_t arithmetic, std::size_t score) const {
+    return spread_of(scores(arithmetic, score));
 }
 
 double Comparison::mean(std::size_t arithmetic, std::size_t score) const { return spread(arithmetic, score).mean; }
@@ -50,7 +54,19 @@ Comparison compare(const RunContext& context, const std::vector<Arithmetic>& ari
     return compare(context, arms, seeds, part);
 }
 
-void claim_parity(Result& result, const Comparison& comparison, std::size_t score, const ScoreText& text, double floor,
+void claim_parity(Result& result, const Comparison& comparison, std::size_t score, const Quantity& quantity,
+                  const Margin& margin, const std::string& id, const std::string& source, const std::string& statement,
+                  std::size_t only) {
+    const std::vector<double> reference = comparison.scores(0, score);
+    for (std::size_t a = 1; a < comparison.arithmetics.size(); ++a) {
+        if (only != 0 && a != only) continue;
+        result.measured(only == 0 ? fmt::format("{}_{}", id, a) : id, source,
+                        fmt::format("{} Here: {}.", statement, comparison.arithmetics[a].name),
+                        as_good(comparison.scores(a, score), reference, margin, quantity));
+    }
+}
+
+void claim_parity(Result& result, const Comparison& comparison, std::size_t score, const Quantity& text, double floor,
                   const std::string& id, const std::string& source, const std::string& statement, std::size_t only) {
     const Spread reference = comparison.spread(0, score);
     for (std::size_t a = 1; a < comparison.arithmetics.size(); ++a) {

@@ -13,6 +13,8 @@ struct Comparison {
     std::vector<Arithmetic> arithmetics;     // the first is the reference
     std::vector<std::vector<Learned>> runs;  // [arithmetic][seed]
 
+    /// A score, a number a seed.
+    [[nodiscard]] std::vector<double> scores(std::size_t arithmetic, std::size_t score = 0) const;
     /// Of a score over the seeds.
     [[nodiscard]] Spread spread(std::size_t arithmetic, std::size_t score = 0) const;
     [[nodiscard]] double mean(std::size_t arithmetic, std::size_t score = 0) const;
@@ -37,9 +39,16 @@ Comparison compare(const RunContext& context, std::vector<Arithmetic> arithmetic
                    const std::function<Learned(std::size_t arm, std::uint64_t seed)>& run, std::int64_t seeds,
                    ProgressPart part = {});
 
-/// Claims of each arithmetic but the first, and of `only` alone if it is not 0, that it is as good as the first by
-/// Parity::Rule::mean_within_spread with the margin `floor`. The id gets "_" and the arithmetic's number behind it.
-void claim_parity(Result& result, const Comparison& comparison, std::size_t score, const ScoreText& text, double floor,
+/// Claims of each arithmetic but the first, and of `only` alone if it is not 0, that it is as good as the first. The id
+/// gets "_" and the arithmetic's number behind it where there are several.
+void claim_parity(Result& result, const Comparison& comparison, std::size_t score, const Quantity& quantity,
+                  const Margin& margin, const std::string& id, const std::string& source, const std::string& statement,
+                  std::size_t only = 0);
+
+/// The rule of before. Claims of each arithmetic but the first, and of `only` alone if it is not 0, that it is as good
+/// as the first by Parity::Rule::mean_within_spread with the margin `floor`. The id gets "_" and the arithmetic's
+/// number behind it.
+void claim_parity(Result& result, const Comparison& comparison, std::size_t score, const Quantity& text, double floor,
                   const std::string& id, const std::string& source, const std::string& statement, std::size_t only = 0);
 
 /// What stands behind the matrix arithmetic of the mixed runs; also added to the result's evidence.

@@ -44,7 +44,7 @@ std::vector<Point> window_means(const std::vector<double>& values, std::size_t w
     return points_of(means, window, shift);
 }
 
-Figure figure_of_seeds(const Comparison& comparison, std::size_t score, const ScoreText& text, std::string name,
+Figure figure_of_seeds(const Comparison& comparison, std::size_t score, const Quantity& text, std::string name,
                        std::string title, std::string meaning, std::string evidence) {
     Figure figure{std::move(name), std::move(title),
                   fmt::format("A mark is a run: {} seeds each. The band is what chance alone does in fp32.",

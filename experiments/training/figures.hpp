@@ -6,7 +6,7 @@
 namespace ulp {
 
 /// Every seed's score by arithmetic, over the band of fp32's seeds.
-Figure figure_of_seeds(const Comparison& comparison, std::size_t score, const ScoreText& text, std::string name,
+Figure figure_of_seeds(const Comparison& comparison, std::size_t score, const Quantity& text, std::string name,
                        std::string title, std::string meaning, std::string evidence);
 /// Losses: the band of fp32's seeds, and the mean over the seeds of the others, both averaged over `window` steps.
 Figure figure_of_losses(const Comparison& comparison, std::size_t window, std::string name, std::string title,

@@ -3,11 +3,53 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <stdexcept>
 
 namespace ulp {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// How far the difference may go down and up.
+std::pair<double, double> limits_of(const Margin& margin) {
+    return {margin.side == Margin::Side::not_above ? -infinity : -margin.size,
+            margin.side == Margin::Side::not_below ? infinity : margin.size};
+}
+
+Outcome judge(const PairedDifference& difference, const Margin& margin) {
+    const auto [down, up] = limits_of(margin);
+    if (difference.low >= down && difference.high <= up) return Outcome::holds;
+    const bool apart = difference.high < down || difference.low > up;
+    return apart || !std::isfinite(difference.mean) ? Outcome::refuted : Outcome::undecided;
+}
+
+std::string expected_text(const Margin& margin, const Quantity& quantity) {
+    constexpr std::array words = {"from", "below", "above"};  // in the order of Side
+    return fmt::format("at most {} {} the reference ({})", quantity.text(margin.size),
+                       words.at(static_cast<std::size_t>(margin.side)), margin.why);
+}
+
+std::string interval_text(const PairedDifference& difference, const Quantity& quantity) {
+    if (!std::isfinite(difference.mean)) return "not finite";
+    Quantity finer = quantity;
+    ++finer.decimals;
+    if (difference.seeds == 1) return fmt::format("difference {}, of one seed", finer.text(difference.mean));
+    return fmt::format("difference {}, 95 % interval {} to {}, of {} pairs", finer.text(difference.mean),
+                       finer.text(difference.low), finer.text(difference.high), difference.seeds);
+}
+
+std::string advice(const PairedDifference& difference, const Margin& margin) {
+    if (difference.seeds == 1) return "; at least 2 seeds would tell";
+    const std::int64_t seeds = seeds_needed(difference, margin);
+    return seeds == 0 ? "; the mean lies outside the margin: more seeds would tell"
+                      : fmt::format("; about {} seeds would decide", seeds);
+}
+
+}  // namespace
 
 double mean_of(const std::vector<double>& values) {
     return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
@@ -20,18 +62,64 @@ Spread spread_of(std::vector<double> values) {
     return {values.front(), values[(values.size() - 1) / 2], values.back(), mean};
 }
 
-bool as_good(const Spread& arm, const Spread& reference, const Parity& parity) {
-    if (parity.rule == Parity::Rule::median_not_below) return arm.middle >= reference.least - parity.margin;
-    return std::fabs(arm.mean - reference.mean) <= std::max(reference.width(), parity.margin);
+double t_quantile(std::int64_t degrees_of_freedom) {
+    // NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.2, column 0.975.
+    constexpr std::array upto30 = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
+                                   2.201,  2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
+                                   2.080,  2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042};
+    if (degrees_of_freedom < 1) throw std::invalid_argument("Student's t needs a degree of freedom");
+    const auto row = static_cast<std::size_t>(degrees_of_freedom - 1);
+    if (row < upto30.size()) return upto30[row];
+    if (degrees_of_freedom < 40) return upto30.back();
+    return degrees_of_freedom < 60 ? 2.021 : degrees_of_freedom < 100 ? 2.000 : 1.984;
 }
 
-std::string ScoreText::text(double value) const {
-    if (std::isnan(value)) return "NaN";
-    return fmt::format("{:.{}f}{}", factor * value, decimals, unit.empty() ? "" : " " + unit);
+PairedDifference paired_difference(std::span<const double> arm, std::span<const double> reference) {
+    if (arm.empty() || arm.size() != reference.size()) {
+        throw std::invalid_argument(fmt::format("{} and {} scores are no pairs", arm.size(), reference.size()));
+    }
+    const auto count = static_cast<double>(arm.size());
+    std::vector<double> differences;
+    for (std::size_t i = 0; i < arm.size(); ++i) differences.push_back(arm[i] - reference[i]);
+    const double mean = mean_of(differences);
+    if (arm.size() == 1) return {mean, -infinity, infinity, std::numeric_limits<double>::quiet_NaN(), 1};
+    double squares = 0;
+    for (const double difference : differences) squares += (difference - mean) * (difference - mean);
+    const double deviation = std::sqrt(squares / (count - 1));
+    const auto seeds = static_cast<std::int64_t>(arm.size());
+    const double reach = t_quantile(seeds - 1) * deviation / std::sqrt(count);
+    return {mean, mean - reach, mean + reach, deviation, seeds};
+}
+
+std::int64_t seeds_needed(const PairedDifference& difference, const Margin& margin) {
+    const auto [down, up] = limits_of(margin);
+    const double room = std::min(difference.mean - down, up - difference.mean);
+    if (!(room > 0)) return 0;
+    std::int64_t seeds = 2;
+    while (t_quantile(seeds - 1) * difference.deviation / std::sqrt(static_cast<double>(seeds)) > room) ++seeds;
+    return seeds;
+}
+
+Check as_good(std::span<const double> arm, std::span<const double> reference, const Margin& margin,
+              const Quantity& quantity) {
+    const PairedDifference difference = paired_difference(arm, reference);
+    const Outcome outcome = judge(difference, margin);
+    const std::vector<double> arms(arm.begin(), arm.end());
+    const std::vector<double> references(reference.begin(), reference.end());
+    std::string measured = fmt::format("{}, the reference {}: {}", quantity.text(mean_of(arms)),
+                                       quantity.text(mean_of(references)), interval_text(difference, quantity));
+    if (outcome == Outcome::undecided) measured += advice(difference, margin);
+    return {expected_text(margin, quantity), std::move(measured), outcome,
+            ParityInterval{margin.size, difference.low, difference.high, difference.seeds}};
 }
 
 std::string percent_text(const Spread& spread) {
     return fmt::format("{:.1f} % ({:.1f} to {:.1f})", 100 * spread.middle, 100 * spread.least, 100 * spread.largest);
+}
+
+bool as_good(const Spread& arm, const Spread& reference, const Parity& parity) {
+    if (parity.rule == Parity::Rule::median_not_below) return arm.middle >= reference.least - parity.margin;
+    return std::fabs(arm.mean - reference.mean) <= std::max(reference.width(), parity.margin);
 }
 
 void claim_not_below(Result& result, const Spread& arm, const Spread& reference, double margin, std::string_view id,

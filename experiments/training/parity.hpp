@@ -1,6 +1,8 @@
-// When one way to train is as good as another: what differs by rounding is judged beside what differs by chance.
+// When one way to train is as good as another: the differences of runs with the same seed (same data, order and first
+// weights) are judged by their interval against a margin that is fixed beforehand.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,8 +21,42 @@ struct Spread {
 Spread spread_of(std::vector<double> values);
 double mean_of(const std::vector<double>& values);
 
-/// A rule by which an arm is as good as the reference. Both rules are in use: which one a claim rests on belongs to the
-/// claim, and another rule could change its verdict.
+/// The mean of paired differences, and where it lies with a confidence of 95 % by Student's t: infinitely wide for one
+/// pair. Differences that are all equal have no width.
+struct PairedDifference {
+    double mean, low, high;
+    double deviation;  // sample standard deviation of a difference; NaN for one pair
+    std::int64_t seeds;
+};
+/// arm[i] - reference[i]. Throws std::invalid_argument for none, or unequally many.
+PairedDifference paired_difference(std::span<const double> arm, std::span<const double> reference);
+/// The two-sided 95 % quantile of Student's t; above 30 degrees of freedom that of the next lower row of the usual
+/// table, which is the wider. Throws std::invalid_argument below 1.
+double t_quantile(std::int64_t degrees_of_freedom);
+
+/// How far an arm may lie from the reference and still be as good.
+struct Margin {
+    enum class Side : std::uint8_t {
+        either,     // no further above or below
+        not_below,  // of scores that should be high: better is as good
+        not_above   // of scores that should be low
+    };
+    double size;      // as the score is measured
+    std::string why;  // what the size stands for: "5 of 500 test images"
+    Side side = Side::either;
+};
+/// Holds where the interval lies inside the margin; refuted where it lies outside, or the arm's score is not finite;
+/// undecided where it straddles the margin, and then the text says how many seeds would probably decide. `arm` and
+/// `reference` are the scores, a number a seed.
+Check as_good(std::span<const double> arm, std::span<const double> reference, const Margin& margin,
+              const Quantity& quantity);
+/// The number of seeds at which an interval as wide a seed lies inside the margin; 0 where the mean itself does not.
+std::int64_t seeds_needed(const PairedDifference& difference, const Margin& margin);
+
+/// "93.1 % (92.0 to 94.5)" of accuracies.
+std::string percent_text(const Spread& spread);
+
+/// The rules of before, by the spreads of unpaired seeds. They go when the last experiment judges by `as_good` above.
 struct Parity {
     enum class Rule : std::uint8_t {
         mean_within_spread,  // the means differ, either way, by at most the reference's own width or the margin
@@ -29,19 +65,6 @@ struct Parity {
     double margin;  // as the score is measured
 };
 bool as_good(const Spread& arm, const Spread& reference, const Parity& parity);
-
-/// How a score is told: "accuracy", "%", 100 (1 is shown as 100), 1 decimal.
-struct ScoreText {
-    std::string name;
-    std::string unit;
-    double factor = 1;
-    int decimals = 3;
-    [[nodiscard]] std::string text(double value) const;
-};
-/// "93.1 % (92.0 to 94.5)" of accuracies.
-std::string percent_text(const Spread& spread);
-
-/// The claim that an accuracy is as good as the reference's: its median at most `margin` below the reference's least.
 void claim_not_below(Result& result, const Spread& arm, const Spread& reference, double margin, std::string_view id,
                      std::string_view source, std::string_view statement);
 

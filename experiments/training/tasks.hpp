@@ -16,7 +16,7 @@ double last_tenth(const std::vector<double>& losses);
 TaskBuilder images_task(const NetBuilder& net, const DataSplit& data, Index batch, double loss_weight = 1);
 TaskBuilder images_task(const Layers& net, const DataSplit& data, Index batch, double loss_weight = 1);
 inline constexpr std::size_t test_accuracy = 0;
-inline const ScoreText accuracy_text{"right on the test set", "%", 100, 1};
+inline const Quantity accuracy_text{"right on the test set", "%", 100, 1};
 
 /// Score: the share of words that come out right. The net says a random sequence of `length` words out of `words`
 /// backwards: embeddings of words and places, attention, a hidden layer. A translation net in small; sequences are

@@ -5,7 +5,7 @@
 //                             .optimizer = {.learning_rate = 0.1},
 //                             .steps = 200};
 //     const Comparison runs = compare(context, {fp32_arithmetic(), ...}, training, seeds);       // comparison.hpp
-//     claim_parity(result, runs, test_accuracy, accuracy_text, 0.005, "parity", source, text);   // parity.hpp
+//     claim_parity(result, runs, test_accuracy, accuracy_text, margin, "parity", source, text);  // comparison.hpp
 #pragma once
 
 #include <any>

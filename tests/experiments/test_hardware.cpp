@@ -11,7 +11,7 @@ using namespace ulp;
 TEST_CASE("published_numbers: all that is arithmetic holds, the rest says what it would need") {
     const Experiment& experiment = experiment_by_name("published_numbers");
     Result result(experiment.name);
-    experiment.run({1, true, "", Settings(experiment.settings, true), [](double) {}}, result);
+    experiment.run({1, RunSize::quick, "", Settings(experiment.settings, RunSize::quick), [](double) {}}, result);
     for (const Claim& claim : result.claims()) {
         INFO(claim.id);
         CHECK(claim.verdict != Verdict::failed);

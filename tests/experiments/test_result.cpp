@@ -3,6 +3,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "experiments/framework/claim_json.hpp"
 #include "experiments/framework/record.hpp"
 #include "experiments/framework/report.hpp"
 
@@ -15,7 +16,7 @@ void run_nothing(const RunContext&, Result&) {}
 const Experiment sample{"sample", "A sample", "What is 1?", Chapter::formats, {}, run_nothing};
 
 RunContext context() {
-    return {1, true, "", Settings({}, true), [](double) {}};
+    return {1, RunSize::quick, "", Settings({}, RunSize::quick), [](double) {}};
 }
 
 Result sample_result() {
@@ -41,6 +42,38 @@ TEST_CASE("a value is judged by its bits") {
     result.claim_value("wrong", "s", "a refutation that fails", 2, fp16(1), Verdict::refuted);
     CHECK(result.claims().back().verdict == Verdict::failed);
     CHECK_FALSE(all_hold(result.claims()));
+}
+
+TEST_CASE("a check and its words are made from the same numbers") {
+    const Quantity share{"share", "%", 100, 1};
+    CHECK(at_most(0.05, 0.04, share).expected == "at most 5.0 %");
+    CHECK(at_most(0.05, 0.05, share).outcome == Outcome::holds);
+    CHECK(below(0.05, 0.05, share).outcome == Outcome::fails);
+    CHECK(at_least(0.05, 0.05, share).outcome == Outcome::holds);
+    CHECK(above(0.05, 0.05, share).outcome == Outcome::fails);
+    CHECK(between(0, 1, std::nan(""), share).outcome == Outcome::fails);
+    CHECK(near(1.77, 0.05, 1.7, {"gain", "", 1, 2}).expected == "1.77 +- 0.05");
+    CHECK(near(1.77, 0.05, 1.7, {"gain", "", 1, 2}).outcome == Outcome::fails);
+    CHECK(equal(2049, 2049, "steps").measured == "2049 steps");
+    CHECK(equal(2.0, fp16(1)).outcome == Outcome::fails);
+    // Rounded to one decimal both would read 5.0 %.
+    const Check close = at_most(0.05, 0.05004, share);
+    CHECK(close.expected == "at most 5.000 %");
+    CHECK(close.measured == "5.004 %");
+    const Check both = above(0.8, 0.9, share).at("at O3") && below(0.5, 0.6, share).at("at O0");
+    CHECK(both.expected == "above 80.0 % at O3, below 50.0 % at O0");
+    CHECK(both.measured == "90.0 % at O3, 60.0 % at O0");
+    CHECK(both.outcome == Outcome::fails);
+}
+
+TEST_CASE("a claim comes back from its JSON as it was") {
+    const Claim claim{"a.b", "source", "statement", "1", "2", Verdict::undecided, ClaimKind::measured,
+                      ParityInterval{0.01, -std::numeric_limits<double>::infinity(),
+                                     std::numeric_limits<double>::infinity(), 1}};
+    const Claim back = claim_from(nlohmann::ordered_json::parse(claim_json(claim).dump()));
+    CHECK(claim_json(back).dump() == claim_json(claim).dump());
+    CHECK(back.parity.value().low == claim.parity.value().low);
+    CHECK(back.kind == ClaimKind::measured);
 }
 
 TEST_CASE("what was only quoted is neither right nor wrong") {

@@ -15,7 +15,7 @@ std::vector<Setting> declared() {
 }
 
 std::string refusal(const std::string& assignment) {
-    Settings settings(declared(), true);
+    Settings settings(declared(), RunSize::quick);
     try {
         settings.set(assignment);
     } catch (const UsageError& error) {
@@ -27,12 +27,12 @@ std::string refusal(const std::string& assignment) {
 }  // namespace
 
 TEST_CASE("defaults are those of the mode") {
-    CHECK(Settings(declared(), true).integer("steps") == 100);
-    CHECK(Settings(declared(), false).integer("steps") == 5000);
+    CHECK(Settings(declared(), RunSize::quick).integer("steps") == 100);
+    CHECK(Settings(declared(), RunSize::full).integer("steps") == 5000);
 }
 
 TEST_CASE("each type of setting can be set, up to the ends of its range") {
-    Settings settings(declared(), true);
+    Settings settings(declared(), RunSize::quick);
     settings.set("steps=10000");
     settings.set("rate=0");
     settings.set("recipe=bf16");
@@ -63,13 +63,13 @@ TEST_CASE("an unknown key lists the keys there are") {
 }
 
 TEST_CASE("asking for a setting that was not declared is a mistake in the program") {
-    const Settings settings(declared(), true);
+    const Settings settings(declared(), RunSize::quick);
     CHECK_THROWS_AS((void)settings.integer("rate"), std::logic_error);
     CHECK_THROWS_AS((void)settings.real("nothing"), std::logic_error);
 }
 
 TEST_CASE("paths are values of the run, not of the result") {
-    Settings settings({path_setting("data", "where the data lie"), text_setting("recipe", "how", "fp32")}, true);
+    Settings settings({path_setting("data", "where the data lie"), text_setting("recipe", "how", "fp32")}, RunSize::quick);
     settings.set("data=/some/where");
     CHECK(settings.text("data") == "/some/where");
     CHECK(settings.values().size() == 2);

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "engine/data/digits.hpp"
+#include "engine/tensor/random.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/tasks.hpp"
 
@@ -13,27 +14,89 @@ namespace {
 using namespace ulp;
 
 RunContext context_with_seed(std::uint64_t seed) {
-    return {seed, true, "", Settings({}, true), [](double) {}};
+    return {seed, RunSize::quick, "", Settings({}, RunSize::quick), [](double) {}};
 }
 
-TEST_CASE("the two rules of parity differ where the arm is better, and where the reference scatters") {
-    const Parity two_sided{Parity::Rule::mean_within_spread, 0.01};
-    const Parity one_sided{Parity::Rule::median_not_below, 0.01};
-    const Spread narrow = spread_of({0.900, 0.902, 0.904});
-    const Spread better = spread_of({0.95, 0.96, 0.97});
-    CHECK_FALSE(as_good(better, narrow, two_sided));
-    CHECK(as_good(better, narrow, one_sided));
-    const Spread worse = spread_of({0.87, 0.88, 0.88});
-    CHECK_FALSE(as_good(worse, narrow, two_sided));
-    CHECK_FALSE(as_good(worse, narrow, one_sided));
-    const Spread wide = spread_of({0.70, 0.90, 0.95});
-    const Spread far_above = spread_of({0.99, 0.99, 0.99});
-    CHECK(as_good(far_above, wide, two_sided));  // the reference's own width is allowed
-    const Spread lost = spread_of({std::nan(""), 0.9, 0.9});
-    CHECK(std::isnan(lost.mean));
-    CHECK(lost.least == 0.9);
-    CHECK_FALSE(as_good(lost, narrow, two_sided));
+TEST_CASE("parity is judged by the interval of paired differences") {
+    const Quantity score{"score", "%", 100, 1};
+    const std::vector<double> fp32 = {0.90, 0.94, 0.92, 0.91};
+    const auto moved = [&](double by, double spread) {
+        std::vector<double> arm = fp32;
+        for (std::size_t i = 0; i < arm.size(); ++i) arm[i] += by + (i % 2 == 0 ? spread : -spread);
+        return arm;
+    };
+    const Margin either{0.01, "one image in a hundred"};
+    const Margin not_below{0.01, "", Margin::Side::not_below};
+    const Margin not_above{0.01, "", Margin::Side::not_above};
+    const auto outcome = [&](double by, double spread, const Margin& margin) {
+        return as_good(moved(by, spread), fp32, margin, score).outcome;
+    };
+    CHECK(outcome(0.002, 0.001, either) == Outcome::holds);
+    CHECK(outcome(0.02, 0.001, either) == Outcome::refuted);
+    CHECK(outcome(0.02, 0.001, not_below) == Outcome::holds);
+    CHECK(outcome(0.02, 0.001, not_above) == Outcome::refuted);
+    CHECK(outcome(-0.02, 0.001, not_below) == Outcome::refuted);
+    CHECK(outcome(0.009, 0.01, either) == Outcome::undecided);
+    CHECK(outcome(0, 0.05, either) == Outcome::undecided);
+    CHECK(outcome(std::nan(""), 0, either) == Outcome::refuted);
+    CHECK(outcome(std::numeric_limits<double>::infinity(), 0, not_above) == Outcome::refuted);
+
+    const Check check = as_good(moved(0.002, 0.001), fp32, either, score);
+    CHECK(check.expected == "at most 1.0 % from the reference (one image in a hundred)");
+    CHECK(check.measured == "92.0 %, the reference 91.8 %: difference 0.20 %, 95 % interval 0.02 % to 0.38 %, of 4 pairs");
+    CHECK(check.parity.value().seeds == 4);
+    const std::vector<double> one = {0.9};
+    CHECK(as_good(one, one, either, score).outcome == Outcome::undecided);
+    CHECK(as_good(one, one, either, score).measured.ends_with("of one seed; at least 2 seeds would tell"));
+    CHECK_THROWS_AS(as_good(one, fp32, either, score), std::invalid_argument);
     CHECK_THROWS_AS(spread_of({}), std::invalid_argument);
+}
+
+TEST_CASE("the seeds that an undecided claim asks for decide it, if they scatter as before") {
+    const Margin margin{0.01, ""};
+    const std::vector<double> reference(4, 0.0);
+    const std::vector<double> arm = {0.02, -0.01, 0.015, -0.013};
+    const PairedDifference difference = paired_difference(arm, reference);
+    const std::int64_t seeds = seeds_needed(difference, margin);
+    const auto reach = [&](std::int64_t n) {
+        return std::fabs(difference.mean) + t_quantile(n - 1) * difference.deviation / std::sqrt(static_cast<double>(n));
+    };
+    CHECK(reach(seeds) <= margin.size);
+    CHECK(reach(seeds - 1) > margin.size);
+    CHECK(seeds_needed({0.02, 0, 0.04, 0.01, 4}, margin) == 0);
+}
+
+TEST_CASE("the quantiles of Student's t leave 2.5 % above them") {
+    constexpr double rounding = 0.0005 * 0.065;  // half of the table's last digit, times the density there
+    for (std::int64_t degrees = 1; degrees <= 200; ++degrees) {
+        const auto n = static_cast<double>(degrees);
+        // The density's integral from 0 to t, by Simpson's rule in t = sqrt(n) tan(u).
+        const double end = std::atan(t_quantile(degrees) / std::sqrt(n));
+        const double scale = std::exp(std::lgamma((n + 1) / 2) - std::lgamma(n / 2)) / std::sqrt(std::acos(-1));
+        constexpr int steps = 2000;
+        double sum = 0;
+        for (int i = 0; i <= steps; ++i) {
+            sum += (i == 0 || i == steps ? 1 : i % 2 == 1 ? 4 : 2) * std::pow(std::cos(end * i / steps), n - 1);
+        }
+        const double above = 0.5 - scale * sum * end / steps / 3;
+        INFO(degrees);
+        CHECK(above <= 0.025 + rounding);
+        if (degrees <= 30) CHECK(std::fabs(above - 0.025) <= rounding);
+    }
+}
+
+TEST_CASE("a confidence of 95 % is one: of 4000 intervals about as many hold the true mean") {
+    Random random(1, "intervals");
+    constexpr int intervals = 4000;
+    int held = 0;
+    for (int i = 0; i < intervals; ++i) {
+        std::vector<double> arm;
+        for (int seed = 0; seed < 5; ++seed) arm.push_back(0.3 + random.normal());
+        const PairedDifference difference = paired_difference(arm, std::vector<double>(5, 0.0));
+        held += difference.low <= 0.3 && 0.3 <= difference.high ? 1 : 0;
+    }
+    // Five standard deviations of the binomial distribution.
+    CHECK(std::fabs(held - 0.95 * intervals) < 5 * std::sqrt(intervals * 0.95 * 0.05));
 }
 
 TEST_CASE("means of windows leave out what is not finite, and a window that is not full") {

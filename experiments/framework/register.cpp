@@ -1,0 +1,101 @@
+#include "experiments/framework/register.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "experiments/framework/claim_json.hpp"
+#include "experiments/framework/files.hpp"
+#include "experiments/framework/shared_files.hpp"
+#include "softfloat/errors.hpp"
+
+namespace ulp {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::uint64_t registered_seed = 1;
+
+std::string file_name(RunSize size) { return fmt::format("experiments/registers/{}.json", name_of(size)); }
+
+bool is_registered_case(const StoredResult& result) { return result.own_settings && result.seed == registered_seed; }
+
+}  // namespace
+
+Register read_register(RunSize size) {
+    const std::filesystem::path file = shared_file(file_name(size));
+    try {
+        const Json json = Json::parse(read_file(file));
+        Register all{run_size_by_name(json.at("mode").get<std::string>()),
+                     json.at("seed"),
+                     json.at("date"),
+                     json.at("machine"),
+                     json.at("version"),
+                     {}};
+        for (const Json& row : json.at("claims")) all.claims.push_back(claim_from(row));
+        return all;
+    } catch (const nlohmann::json::exception& error) {
+        throw DataError(fmt::format("{} is damaged: {}", file.string(), error.what()));
+    }
+}
+
+std::optional<Register> find_register(RunSize size) {
+    if (!has_shared_file(file_name(size))) return {};
+    return read_register(size);
+}
+
+Register register_of(const std::vector<StoredResult>& results) {
+    const StoredResult& first = results.front();
+    Register all{run_size_by_name(first.mode), first.seed, "", first.cpu, first.version, {}};
+    for (const StoredResult& result : results) {
+        if (!is_registered_case(result) || result.mode != first.mode) {
+            throw DataError(
+                fmt::format("the result of {} is no {} run with seed {} and the experiment's own settings; a "
+                            "register is made of nothing else",
+                            result.experiment, first.mode, registered_seed));
+        }
+        all.date = std::max(all.date, result.finished.substr(0, std::string_view("2000-01-01").size()));
+        all.claims.insert(all.claims.end(), result.claims.begin(), result.claims.end());
+    }
+    return all;
+}
+
+std::string register_json(const Register& all) {
+    const Json head = {{"mode", name_of(all.size)},
+                       {"seed", all.seed},
+                       {"date", all.date},
+                       {"machine", all.machine},
+                       {"version", all.version}};
+    std::string text = head.dump();
+    text.back() = ',';
+    text += "\n\"claims\": [\n";
+    for (const Claim& claim : all.claims) {
+        text += claim_json(claim).dump() + (&claim == &all.claims.back() ? "\n" : ",\n");
+    }
+    return text + "]}\n";
+}
+
+std::vector<Deviation> deviations(const StoredResult& result, const Register& all) {
+    if (!is_registered_case(result) || result.mode != name_of(all.size)) return {};
+    std::vector<Deviation> list;
+    for (const Claim& claim : result.claims) {
+        const auto row = std::ranges::find(all.claims, claim.id, &Claim::id);
+        if (row == all.claims.end()) {
+            list.push_back({claim.id, claim.verdict, {}});
+        } else if (row->verdict != claim.verdict) {
+            list.push_back({claim.id, claim.verdict, row->verdict});
+        }
+    }
+    return list;
+}
+
+std::string text_of(const Deviation& deviation, RunSize size) {
+    if (!deviation.registered) {
+        return fmt::format("{}: the register of {} runs does not have this claim", deviation.id, name_of(size));
+    }
+    return fmt::format("{}: {}, where the register of {} runs says {}", deviation.id, verdict_name(deviation.verdict),
+                       name_of(size), verdict_name(*deviation.registered));
+}
+
+}  // namespace ulp

@@ -1,0 +1,45 @@
+// The register: the verdicts of all claims in runs with the experiments' own settings and seed 1, committed as
+// experiments/registers/quick.json and full.json. A run with these settings whose verdict is another one has failed.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/framework/settings.hpp"
+#include "experiments/framework/stored_results.hpp"
+
+namespace ulp {
+
+struct Register {
+    RunSize size;
+    std::uint64_t seed;
+    std::string date;     // of the last run, year-month-day
+    std::string machine;  // its processor
+    std::string version;  // of the program
+    std::vector<Claim> claims;
+};
+
+/// Throws DataError where there is none of that size, or it is damaged.
+Register read_register(RunSize size);
+/// None where there is none of that size.
+std::optional<Register> find_register(RunSize size);
+
+/// The register that these results make. Throws DataError where they are not of one size and seed, with the
+/// experiments' own settings and backends.
+Register register_of(const std::vector<StoredResult>& results);
+/// A claim a line.
+std::string register_json(const Register& all);
+
+/// A verdict that is not the register's.
+struct Deviation {
+    std::string id;
+    Verdict verdict;
+    std::optional<Verdict> registered;  // none: the register does not have the claim
+};
+/// Of a run with the experiment's own settings and seed; none where it has others, or for smoke runs.
+std::vector<Deviation> deviations(const StoredResult& result, const Register& all);
+/// "overflow.tie: refuted, where the register of quick runs says reproduced".
+std::string text_of(const Deviation& deviation, RunSize size);
+
+}  // namespace ulp

@@ -1,0 +1,66 @@
+// The register of claims, and results beside it.
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include "experiments/framework/experiment.hpp"
+#include "experiments/framework/register.hpp"
+#include "softfloat/errors.hpp"
+
+namespace {
+
+using namespace ulp;
+
+StoredResult result_with(Verdict verdict) {
+    StoredResult result;
+    result.experiment = "sample";
+    result.mode = "quick";
+    result.seed = 1;
+    result.own_settings = true;
+    result.cpu = "a processor";
+    result.finished = "2030-01-02T03:04:05Z";
+    result.claims = {{"sample.a", "source", "statement", "1", "1", verdict, ClaimKind::arithmetic}};
+    return result;
+}
+
+}  // namespace
+
+TEST_CASE("a verdict that is not the register's is told; other settings and seeds are not judged by it") {
+    const Register all = register_of({result_with(Verdict::reproduced)});
+    CHECK(all.date == "2030-01-02");
+    CHECK(deviations(result_with(Verdict::reproduced), all).empty());
+    StoredResult other = result_with(Verdict::undecided);
+    const std::vector<Deviation> found = deviations(other, all);
+    REQUIRE(found.size() == 1);
+    CHECK(text_of(found.front(), all.size) == "sample.a: undecided, where the register of quick runs says reproduced");
+    other.claims.front().id = "sample.b";
+    CHECK(text_of(deviations(other, all).at(0), all.size) ==
+          "sample.b: the register of quick runs does not have this claim");
+    other.own_settings = false;
+    CHECK(deviations(other, all).empty());
+    other = result_with(Verdict::undecided);
+    other.seed = 2;
+    CHECK(deviations(other, all).empty());
+    CHECK_THROWS_WITH_AS(register_of({other}), doctest::Contains("is no quick run with seed 1"), DataError);
+}
+
+TEST_CASE("each measured claim of the register has a control, and each control names claims that there are") {
+    const std::optional<Register> all = find_register(RunSize::quick);
+    if (!all) return;
+    std::set<std::string> ids;
+    for (const Claim& claim : all->claims) {
+        INFO(claim.id);
+        CHECK(ids.insert(claim.id).second);
+        CHECK(claim.verdict != Verdict::failed);
+        CHECK((claim.kind == ClaimKind::quoted) == (claim.verdict == Verdict::quoted));
+        if (claim.kind == ClaimKind::measured) CHECK_FALSE(controls_of(claim.id).empty());
+    }
+    for (const Experiment& experiment : experiments()) {
+        for (const Control& control : experiment.controls) {
+            for (const std::string& name : control.fail) {
+                INFO(experiment.name << "." << name);
+                CHECK(ids.contains(experiment.name + "." + name));
+            }
+        }
+    }
+}
