@@ -13,6 +13,20 @@ if(ULPLAB_NATIVE)
   target_compile_options(ulplab_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-march=native>)
 endif()
 
+# Precompiled headers save a quarter of the time to compile. A compiler cache does without them: it would not find its
+# entries again. Each source includes what it uses, which builds without them show (the preset debug, for one). g++ takes
+# the optimisation from the precompiled headers: a source with options of its own needs SKIP_PRECOMPILE_HEADERS.
+if(CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
+endif()
+if(NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
+  # g++ 12 then also sees overflows in concatenations of std::string, as in bug 105651.
+  target_compile_options(ulplab_options INTERFACE
+    $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-Wno-stringop-overflow;-Wno-array-bounds>)
+endif()
+set(ULPLAB_STANDARD_HEADERS <algorithm> <array> <bit> <cmath> <filesystem> <functional> <map> <memory> <optional> <set>
+  <span> <stdexcept> <string> <vector>)
+
 # ulplab_library(NAME PUBLIC_LIBRARY... ): the static library ulplab_NAME, also called ulplab::NAME, from the sources
 # that follow SOURCES. Headers are included from the root of the project ("softfloat/round.hpp").
 function(ulplab_library name)
@@ -48,7 +62,7 @@ function(ulplab_simd_source file simd)
   if(ARGC GREATER 2)
     set(where TARGET_DIRECTORY ${ARGV2})
   endif()
-  set_source_files_properties(${file} ${where} PROPERTIES COMPILE_OPTIONS "${flags}")
+  set_source_files_properties(${file} ${where} PROPERTIES COMPILE_OPTIONS "${flags}" SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
 
 # ulplab_test(NAME LABEL <fast|replay|exhaustive|gpu> SOURCES ... LINK ...): the doctest program test_NAME. Each of its
@@ -61,8 +75,12 @@ function(ulplab_test name)
   add_executable(test_${name} ${ARG_SOURCES})
   set_target_properties(test_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   target_link_libraries(test_${name} PRIVATE ulplab_test_main ${ARG_LINK} ulplab_options)
-  # What a test computes is mostly in the libraries; optimised further, its own loops take longer to compile than to run.
-  target_compile_options(test_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  target_compile_options(test_${name} PRIVATE ${ULPLAB_TEST_OPTIMISATION})
+  if("${ARG_LINK}" MATCHES "ulplab::(engine|gpu|experiments)")
+    target_precompile_headers(test_${name} REUSE_FROM ulplab_engine_test_headers)
+  else()
+    target_precompile_headers(test_${name} REUSE_FROM ulplab_test_main)
+  endif()
   doctest_discover_tests(test_${name} TEST_PREFIX "${name}: "
     PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT} SKIP_REGULAR_EXPRESSION "skipped: no ")
 endfunction()
