@@ -184,25 +184,44 @@ std::vector<Operand> operands_along_k(const FloatFormat& format, const float* fi
     return operands;
 }
 
-/// Computes the marked elements of a tile by the definition.
+/// Whether one of the operands is a NaN and therefore the result, too: a fused unit makes one NaN of all and keeps it.
+template <class Operand>
+bool make_nan(const Plan& plan, const std::vector<Operand>& operands) {
+    if constexpr (std::is_same_v<Operand, DecodedOperand>) {
+        const auto is_nan = [](const DecodedOperand& x) { return x.kind == Kind::nan; };
+        return plan.choice.family == Family::fused && std::ranges::any_of(operands, is_nan);
+    } else {
+        return false;
+    }
+}
+
+/// Computes the marked elements of a tile by the definition, or by what a NaN among the operands does: nets that have
+/// become NaN would otherwise train many times as slowly.
 template <class Operand>
 void settle_suspects(const Plan& plan, Tile& tile) {
     const GemmProblem& p = plan.problem;
+    const FloatFormat& accumulator = plan.model.accumulator;
+    const float nan = in_fp32_container(accumulator, static_cast<std::uint32_t>(tensor_core_nan(accumulator)));
     const std::uint64_t used = tile.cols == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << tile.cols) - 1;
     std::vector<std::vector<Operand>> columns(static_cast<std::size_t>(tile.cols));
     for (std::int64_t i = 0; i < tile.rows; ++i) {
         std::uint64_t suspects = tile.suspects[static_cast<std::size_t>(i)] & used;
         if (suspects == 0) continue;
         const auto row = operands_along_k<Operand>(plan.model.a_format, &p.a(tile.row + i, 0), p.a.col_stride, p.k());
+        const bool row_makes_nan = make_nan(plan, row);
         for (; suspects != 0; suspects &= suspects - 1) {
             const int j = std::countr_zero(suspects);
+            float& d = tile.c[static_cast<std::size_t>(i * plan.width + j)];
             auto& column = columns[static_cast<std::size_t>(j)];
-            if (column.empty())
+            if (column.empty() && !row_makes_nan)
                 column = operands_along_k<Operand>(plan.model.b_format, &p.b(0, tile.col + j), p.b.row_stride, p.k());
+            if (row_makes_nan || make_nan(plan, column)) {
+                d = nan;
+                continue;
+            }
             const float addend = !p.has_c() ? 0.0F : p.c(tile.row + i, tile.col + j);
-            const std::uint32_t c = operand_code(plan.model.accumulator, addend);
-            const std::uint32_t d = chain_dot(plan.model, row.data(), column.data(), c, p.k());
-            tile.c[static_cast<std::size_t>(i * plan.width + j)] = in_fp32_container(plan.model.accumulator, d);
+            const std::uint32_t c = operand_code(accumulator, addend);
+            d = in_fp32_container(accumulator, chain_dot(plan.model, row.data(), column.data(), c, p.k()));
         }
     }
 }

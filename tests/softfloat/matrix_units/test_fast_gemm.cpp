@@ -9,8 +9,10 @@
 #include <cmath>
 #include <cstring>
 #include <ios>
+#include <limits>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "softfloat/lab/random_codes.hpp"
@@ -134,6 +136,32 @@ TEST_CASE("every model's fast product equals the plain one on every class of dat
             if (mixed && data != DataClass::full_range) continue;
             check_equal(row.key(), model, data, {9, 70, 75, false, false, true}, seed += 10);
             check_equal(row.key(), model, data, {35, 20, 32, true, true, false}, seed += 10);
+        }
+    }
+}
+
+TEST_CASE("one NaN in a row of A and one in a column of B, at any k, give the plain bits") {
+    const std::int64_t m = 4, n = 5, k = 75;  // fills no instruction
+    for (const auto& [row, model] : ulp::rows_of<TensorCoreModel>()) {
+        if (!has_fast_path(model)) continue;
+        CAPTURE(row.key());
+        const float nan = std::numeric_limits<float>::quiet_NaN();
+        auto a = random_floats(model.a_format, DataClass::ordinary, m * k, 1);
+        auto b = random_floats(model.b_format, DataClass::ordinary, k * n, 2);
+        auto nan_a = a, nan_b = b;
+        for (const std::size_t at : {std::size_t{0}, std::size_t{41}, std::size_t{74}}) {
+            nan_a[75 + at] = nan;
+            nan_b[5 * at + 3] = nan;
+            for (const auto& [x, y] : {std::pair{&nan_a, &b}, std::pair{&a, &nan_b}, std::pair{&nan_a, &nan_b}}) {
+                std::vector<float> plain(m * n), fast(m * n);
+                GemmProblem p{{x->data(), m, k}, {y->data(), k, n}, {}, {plain.data(), m, n}};
+                ulp::gemm_plain(model, p);
+                p.d.data = fast.data();
+                ulp::gemm_kernels::fast_gemm(*all_kernels().back(), model, p);
+                CHECK(differences(plain, fast) == 0);
+                CHECK_FALSE(std::isnan(fast.front()));  // row 0 and column 0 hold none
+            }
+            nan_a = a, nan_b = b;
         }
     }
 }
