@@ -67,6 +67,7 @@ endfunction()
 
 # ulplab_test(NAME LABEL <fast|replay|exhaustive|gpu> SOURCES ... LINK ...): the doctest program test_NAME. Each of its
 # test cases becomes a ctest test "NAME: case" with the label. A case that prints "skipped: no ..." counts as skipped.
+# Where several tests run at once, those with a long time limit start first, so that none is left to run alone.
 function(ulplab_test name)
   cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;LINK" ${ARGN})
   if(NOT ARG_TIMEOUT)
@@ -82,5 +83,5 @@ function(ulplab_test name)
     target_precompile_headers(test_${name} REUSE_FROM ulplab_test_main)
   endif()
   doctest_discover_tests(test_${name} TEST_PREFIX "${name}: "
-    PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT} SKIP_REGULAR_EXPRESSION "skipped: no ")
+    PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT} COST ${ARG_TIMEOUT} SKIP_REGULAR_EXPRESSION "skipped: no ")
 endfunction()

@@ -144,7 +144,8 @@ TEST_CASE("one NaN in a row of A and one in a column of B, at any k, give the pl
     const std::int64_t m = 4, n = 5, k = 75;  // fills no instruction
     for (const auto& [row, model] : ulp::rows_of<TensorCoreModel>()) {
         if (!has_fast_path(model)) continue;
-        CAPTURE(row.key());
+        const std::string key = row.key();
+        CAPTURE(key);
         const float nan = std::numeric_limits<float>::quiet_NaN();
         auto a = random_floats(model.a_format, DataClass::ordinary, m * k, 1);
         auto b = random_floats(model.b_format, DataClass::ordinary, k * n, 2);
