@@ -9,6 +9,7 @@
 
 #include "softfloat/context.hpp"
 #include "softfloat/format.hpp"
+#include "softfloat/matrix_view.hpp"
 
 namespace ulp {
 
@@ -20,6 +21,13 @@ struct LoadedMatrix {
     std::vector<Real> values;
     std::int64_t overflows = 0;  // finite elements that rounding made infinite, or NaN where the format has no infinity
 };
+
+/// The matrix, or its transpose, where it lies.
+template <class Real>
+BasicMatrixView<const Real> view_of(const LoadedMatrix<Real>& matrix, bool transposed = false) {
+    const BasicMatrixView<const Real> rows(matrix.values.data(), matrix.rows, matrix.cols);
+    return transposed ? rows.transposed() : rows;
+}
 
 /// How elements are rounded to a format.
 struct OperandRounding {

@@ -13,6 +13,7 @@
 #include "experiments/commands/command.hpp"
 #include "experiments/matrix_files.hpp"
 #include "experiments/model_keys.hpp"
+#include "experiments/product_bound.hpp"
 #include "softfloat/bounds/apriori.hpp"
 #include "softfloat/bounds/operands.hpp"
 #include "softfloat/errors.hpp"
@@ -45,16 +46,8 @@ const TensorCoreModel& bounded_model(const std::string& key) {
     throw UsageError(key + " has no bound: integer units are exact until they wrap, and block scales are not covered");
 }
 
-/// A unit in an order of summation, and the level at which it is bounded.
-struct Question {
-    TensorCoreModel model;
-    ProductOrder order;
-    bool ordered = false;  // by more than a chain of instructions
-    std::string level;
-};
-
-Question question_of(const Options& options, const std::string& key, bool arrays) {
-    Question q{bounded_model(key), {}, false, options.level};
+BoundQuestion question_of(const Options& options, const std::string& key, bool arrays) {
+    BoundQuestion q{bounded_model(key), {}, false, options.level};
     if (!options.policy.empty()) q.model = with_policies(q.model, policy_set(options.policy));
     q.order.split_k = options.split_k;
     q.order.promote_every = options.promote;
@@ -77,56 +70,6 @@ Question question_of(const Options& options, const std::string& key, bool arrays
     return q;
 }
 
-/// The bound of one element.
-struct ElementBound {
-    double absolute = 0;       // |D - s|
-    ErrorInterval interval{};  // at level running
-    double magnitude = 0;      // S
-};
-
-ElementBound whatever_the_operands(const Question& q, const AprioriBound& bound, const Magnitude& m, double c) {
-    ElementBound element{0, {}, m.plain};
-    if (q.order.epilogue) {
-        const double products = std::max(0.0, m.lifted - std::abs(c));
-        element.absolute = epilogue_bound(*q.order.epilogue, bound, products, std::abs(c)) + m.flushed;
-    } else {
-        element.absolute = bound.gamma * m.lifted + bound.eta + m.flushed;
-    }
-    // A sum of such magnitudes might leave the range, and an infinity has no error.
-    const double top = static_cast<double>(std::ldexp(1.0, q.model.accumulator.emax() + 1)) *
-                       (q.model.rounding == Rounding::toward_zero ? 1.0 : 1.0 - 0x1p-12);
-    const bool fits = m.lifted * (1 + bound.gamma) + bound.eta < top;
-    element.absolute = fits && std::isfinite(m.lifted) ? element.absolute : infinity;
-    return element;
-}
-
-struct Dot {
-    std::vector<double> a, b;
-    std::vector<std::uint32_t> a_codes, b_codes;
-    double c = 0;
-    std::uint32_t c_code = 0;
-};
-
-ElementBound bound_of(const Question& q, const AprioriBound& bound, const Dot& dot) {
-    const Magnitude m = magnitude_of(q.model, dot.a, dot.b, dot.c);
-    ElementBound element = whatever_the_operands(q, bound, m, dot.c);
-    if (q.level == "magnitudes") element.absolute = magnitudes_bound(q.model, dot.a_codes, dot.b_codes, dot.c_code);
-    if (q.level == "running") {
-        element.interval = running_interval(q.model, dot.a_codes, dot.b_codes, dot.c_code);
-        element.absolute = element.interval.bound();
-    }
-    return element;
-}
-
-/// A factor of S that a truncating unit loses on average from numbers of one sign; 0 for units that round to nearest.
-double usual_loss(const TensorCoreModel& model, const AprioriBound& bound) {
-    if (model.summation != Summation::fused || model.rounding != Rounding::toward_zero) return 0;
-    const double kappa = 1 / (8 * std::log(2.0));
-    const double cut = std::ldexp(1.0, -model.fraction_bits);
-    const double kept = std::ldexp(1.0, -model.output_fraction_bits);
-    return -kappa * static_cast<double>(bound.groups) * (kept - cut + model.group_size * cut);
-}
-
 struct Answer {
     std::string model, level;
     std::int64_t k = 0;
@@ -141,29 +84,20 @@ struct Answer {
 };
 
 /// What |D - reference| may be beside the unit's own bound, from the reference's side.
-double of_reference(const Options& options, const Question& other, const AprioriBound& bound, const Dot& dot,
-                    ErrorInterval* interval) {
+double of_reference(const Options& options, const BoundQuestion& other, const AprioriBound& bound,
+                    const BoundedDot& dot, double magnitude, ErrorInterval* interval) {
     if (options.against == "exact") return 0;
     if (options.against == "fp64") {
         const double k = static_cast<double>(dot.a.size()) * 0x1p-53;
-        return k * magnitude_of(other.model, dot.a, dot.b, dot.c).plain / (1 - k);
+        return k * magnitude / (1 - k);
     }
     const ElementBound element = bound_of(other, bound, dot);
     *interval = element.interval;
     return element.absolute;
 }
 
-double relative_tolerance(const TensorCoreModel& model) {
-    return std::ldexp(1.0, -model.output_fraction_bits - (model.rounding == Rounding::toward_zero ? 0 : 1));
-}
-
 LoadedMatrix<float> loaded(const Options& options, const std::string& path, const FloatFormat& format) {
     return load_matrix(path, format, options.round ? std::optional(OperandRounding{}) : std::nullopt);
-}
-
-MatrixView view(const LoadedMatrix<float>& matrix, bool transposed) {
-    const MatrixView rows(matrix.values.data(), matrix.rows, matrix.cols);
-    return transposed ? rows.transposed() : rows;
 }
 
 void require_shape(const std::string& path, const LoadedMatrix<float>& matrix, std::int64_t m, std::int64_t n) {
@@ -171,25 +105,11 @@ void require_shape(const std::string& path, const LoadedMatrix<float>& matrix, s
     throw DataError(fmt::format("{} is {} x {}, the product is {} x {}", path, matrix.rows, matrix.cols, m, n));
 }
 
-Dot dot_of(const TensorCoreModel& model, const MatrixView& a, const MatrixView& b, const std::optional<MatrixView>& c,
-           std::int64_t i, std::int64_t j) {
-    Dot dot;
-    for (std::int64_t x = 0; x < a.cols; ++x) {
-        dot.a.push_back(static_cast<double>(a(i, x)));
-        dot.b.push_back(static_cast<double>(b(x, j)));
-        dot.a_codes.push_back(operand_code(model.a_format, a(i, x)));
-        dot.b_codes.push_back(operand_code(model.b_format, b(x, j)));
-    }
-    if (c) dot.c = static_cast<double>((*c)(i, j));
-    if (c) dot.c_code = operand_code(model.accumulator, (*c)(i, j));
-    return dot;
-}
-
-Answer from_arrays(const Options& options, const Question& q) {
+Answer from_arrays(const Options& options, const BoundQuestion& q) {
     const auto a_matrix = loaded(options, options.a, q.model.a_format);
     const auto b_matrix = loaded(options, options.b, q.model.b_format);
-    const MatrixView a = view(a_matrix, options.transpose_a);
-    const MatrixView b = view(b_matrix, options.transpose_b);
+    const MatrixView a = view_of(a_matrix, options.transpose_a);
+    const MatrixView b = view_of(b_matrix, options.transpose_b);
     if (a.cols != b.rows) {
         throw DataError(
             fmt::format("A is {} x {} and B is {} x {}: the inner sizes differ (--transpose-a, "
@@ -204,10 +124,10 @@ Answer from_arrays(const Options& options, const Question& q) {
     if (c_matrix) require_shape(options.c, *c_matrix, a.rows, b.cols);
     if (d_matrix) require_shape(options.d, *d_matrix, a.rows, b.cols);
     if (d_matrix && q.order.epilogue) throw UsageError("--d-file is compared with products without --alpha and --beta");
-    const std::optional<MatrixView> c = c_matrix ? std::optional(view(*c_matrix, false)) : std::nullopt;
+    const std::optional<MatrixView> c = c_matrix ? std::optional(view_of(*c_matrix)) : std::nullopt;
 
     const bool another = options.against != "exact" && options.against != "fp64";
-    const Question other = another ? question_of(options, options.against, true) : q;
+    const BoundQuestion other = another ? question_of(options, options.against, true) : q;
     const AprioriBound apriori = apriori_bound(q.model, a.cols, q.order);
     const AprioriBound apriori_of_other = apriori_bound(other.model, a.cols, other.order);
     const auto n = static_cast<std::size_t>(b.cols);
@@ -217,13 +137,13 @@ Answer from_arrays(const Options& options, const Question& q) {
     for_each_index(a.rows, worth_threads(a.rows > 1), [&](std::int64_t i) {
         for (std::int64_t j = 0; j < b.cols; ++j) {
             const std::size_t e = static_cast<std::size_t>(i) * n + static_cast<std::size_t>(j);
-            const Dot dot = dot_of(q.model, a, b, c, i, j);
+            const BoundedDot dot = bounded_dot(q.model, a, b, c, i, j);
             const ElementBound element = bound_of(q, apriori, dot);
             bounds[e] = element.absolute;
             magnitudes[e] = element.magnitude;
             biases[e] = element.interval.expected;
             ErrorInterval theirs;
-            const double reference = of_reference(options, other, apriori_of_other, dot, &theirs);
+            const double reference = of_reference(options, other, apriori_of_other, dot, element.magnitude, &theirs);
             double apart = element.absolute + reference;
             if (another && q.level == "running" && other.level == "running") {
                 apart = std::max(element.interval.below + theirs.above, element.interval.above + theirs.below);
@@ -273,7 +193,7 @@ Answer from_arrays(const Options& options, const Question& q) {
     return answer;
 }
 
-Answer from_sizes(const Options& options, const Question& q) {
+Answer from_sizes(const Options& options, const BoundQuestion& q) {
     for (const auto& [name, value] :
          {std::pair{"--max-a", options.max_a}, {"--max-b", options.max_b}, {"--max-c", options.max_c}}) {
         if (value && !(*value >= 0 && std::isfinite(*value))) {
@@ -383,7 +303,7 @@ ExitCode bound(const Options& options) {
     if (!arrays && (!options.c.empty() || !options.d.empty() || !options.output.empty())) {
         throw UsageError("--c-file, --d-file and -o belong to --a-file and --b-file");
     }
-    const Question q = question_of(options, options.model, arrays);
+    const BoundQuestion q = question_of(options, options.model, arrays);
     if (arrays && q.model.accumulator == formats::fp64) {
         throw UsageError(options.model + " has fp64 operands; its bounds are of -k alone");
     }

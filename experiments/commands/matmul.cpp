@@ -43,12 +43,6 @@ std::optional<OperandRounding> rounding_of(const Options& options) {
                      "' for operands; choose nearest_even, nearest_away (cvt.rna.tf32) or toward_zero");
 }
 
-template <class Real>
-BasicMatrixView<const Real> view(const LoadedMatrix<Real>& matrix, bool transposed) {
-    const BasicMatrixView<const Real> rows(matrix.values.data(), matrix.rows, matrix.cols);
-    return transposed ? rows.transposed() : rows;
-}
-
 /// Sizes of op(A) * op(B), checked, with C's.
 template <class Real>
 ProductProblem<Real> problem_of(const Options& options, const LoadedMatrix<Real>& a, const LoadedMatrix<Real>& b,
@@ -62,8 +56,8 @@ ProductProblem<Real> problem_of(const Options& options, const LoadedMatrix<Real>
     if (c && (c->rows != m || c->cols != n)) {
         throw DataError(fmt::format("{}: C is {} x {}, the product is {} x {}", options.c, c->rows, c->cols, m, n));
     }
-    ProductProblem<Real> problem{view(a, options.transpose_a), view(b, options.transpose_b), {}, {nullptr, m, n}};
-    if (c) problem.c = view(*c, false);
+    ProductProblem<Real> problem{view_of(a, options.transpose_a), view_of(b, options.transpose_b), {}, {nullptr, m, n}};
+    if (c) problem.c = view_of(*c);
     return problem;
 }
 
@@ -173,7 +167,7 @@ MatrixView scales_view(const std::optional<LoadedMatrix<float>>& scales, const s
         throw DataError(fmt::format("{}: the scales are {} x {}, the blocks {} x {}", path, scales->rows, scales->cols,
                                     rows, cols));
     }
-    return view(*scales, false);
+    return view_of(*scales);
 }
 
 void multiply_block_scaled(const Options& options, const UnitRow& row, const BlockScaledModel& model) {

@@ -1,0 +1,54 @@
+// The bound of one element of a product, at the level that is asked for (softfloat/bounds).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "softfloat/bounds/apriori.hpp"
+#include "softfloat/bounds/operands.hpp"
+#include "softfloat/matrix_view.hpp"
+
+namespace ulp {
+
+/// A unit in an order of summation, and the level at which it is bounded.
+struct BoundQuestion {
+    TensorCoreModel model;
+    ProductOrder order;
+    bool ordered = false;  // by more than a chain of instructions
+    std::string level;     // apriori, magnitudes or running
+};
+
+/// The operands of one element, as numbers and as storage words.
+struct BoundedDot {
+    std::vector<double> a, b;
+    std::vector<std::uint32_t> a_codes, b_codes;
+    double c = 0;
+    std::uint32_t c_code = 0;
+};
+
+/// Those of element (i, j) of A * B + C.
+BoundedDot bounded_dot(const TensorCoreModel& model, const MatrixView& a, const MatrixView& b,
+                       const std::optional<MatrixView>& c, std::int64_t i, std::int64_t j);
+
+/// The bound of one element.
+struct ElementBound {
+    double absolute = 0;       // |D - s|
+    ErrorInterval interval{};  // at level running
+    double magnitude = 0;      // S
+};
+
+/// For any operands of these magnitudes; infinite where the sum might leave the range.
+ElementBound whatever_the_operands(const BoundQuestion& q, const AprioriBound& bound, const Magnitude& m, double c);
+
+/// At the question's level.
+ElementBound bound_of(const BoundQuestion& q, const AprioriBound& bound, const BoundedDot& dot);
+
+/// A factor of S that a truncating unit loses on average from numbers of one sign; 0 for units that round to nearest.
+double usual_loss(const TensorCoreModel& model, const AprioriBound& bound);
+
+/// The rtol of a tolerance: what the last rounding of the model may change.
+double relative_tolerance(const TensorCoreModel& model);
+
+}  // namespace ulp
