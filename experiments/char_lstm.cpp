@@ -10,7 +10,7 @@
 #include "engine/layers/recurrent.hpp"
 #include "engine/rounding/step_functions.hpp"
 #include "engine/tensor/random.hpp"
-#include "experiments/framework/files.hpp"
+#include "experiments/program/files.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/shared/utf8.hpp"
 #include "experiments/training/figures.hpp"

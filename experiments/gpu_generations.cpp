@@ -8,7 +8,7 @@
 
 #include "engine/data/digits.hpp"
 #include "engine/products/decorators.hpp"
-#include "experiments/framework/side_by_side.hpp"
+#include "experiments/program/side_by_side.hpp"
 #include "experiments/shared/product_errors.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"

@@ -24,8 +24,8 @@
 #include <string_view>
 #include <vector>
 
-#include "experiments/exit_codes.hpp"
-#include "experiments/framework/options.hpp"
+#include "experiments/program/exit_codes.hpp"
+#include "experiments/program/options.hpp"
 
 namespace ulp {
 

@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "experiments/commands/command.hpp"
-#include "experiments/framework/files.hpp"
-#include "experiments/framework/machine.hpp"
+#include "experiments/program/files.hpp"
+#include "experiments/program/machine.hpp"
 
 namespace ulp {
 namespace {

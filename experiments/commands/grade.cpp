@@ -8,7 +8,7 @@
 #include "experiments/commands/command.hpp"
 #include "experiments/course/grade_report.hpp"
 #include "experiments/course/grader.hpp"
-#include "experiments/framework/files.hpp"
+#include "experiments/program/files.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {

@@ -1,7 +1,7 @@
 // The whole command line, declared but not run: to be described (manual.cpp).
 #pragma once
 
-#include "experiments/framework/options.hpp"
+#include "experiments/program/options.hpp"
 
 namespace ulp {
 

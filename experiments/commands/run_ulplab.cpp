@@ -6,7 +6,7 @@
 
 #include "experiments/commands/command.hpp"
 #include "experiments/commands/program.hpp"
-#include "experiments/framework/machine.hpp"
+#include "experiments/program/machine.hpp"
 #include "gpu/backends.hpp"
 #include "softfloat/errors.hpp"
 

@@ -8,8 +8,8 @@
 
 #include "engine/files/whole_file.hpp"
 #include "experiments/commands/command.hpp"
-#include "experiments/framework/files.hpp"
-#include "experiments/framework/progress.hpp"
+#include "experiments/program/files.hpp"
+#include "experiments/program/progress.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {

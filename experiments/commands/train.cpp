@@ -20,7 +20,7 @@
 #include "engine/training/weights.hpp"
 #include "experiments/commands/command.hpp"
 #include "experiments/commands/train_report.hpp"
-#include "experiments/framework/interruption.hpp"
+#include "experiments/program/interruption.hpp"
 #include "experiments/training/net_tasks.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"

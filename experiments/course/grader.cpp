@@ -12,7 +12,7 @@
 #include <system_error>
 
 #include "experiments/course/course_files.hpp"
-#include "experiments/framework/files.hpp"
+#include "experiments/program/files.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp::course {

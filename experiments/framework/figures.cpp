@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "experiments/framework/animation.hpp"
-#include "experiments/framework/files.hpp"
-#include "experiments/framework/machine.hpp"
-#include "experiments/framework/shared_files.hpp"
-#include "experiments/framework/side_by_side.hpp"
-#include "experiments/framework/subprocess.hpp"
+#include "experiments/program/files.hpp"
+#include "experiments/program/machine.hpp"
+#include "experiments/program/shared_files.hpp"
+#include "experiments/program/side_by_side.hpp"
+#include "experiments/program/subprocess.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {

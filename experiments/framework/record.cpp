@@ -7,9 +7,9 @@
 
 #include "engine/files/sha256.hpp"
 #include "experiments/framework/claim_json.hpp"
-#include "experiments/framework/files.hpp"
-#include "experiments/framework/machine.hpp"
 #include "experiments/framework/sources_digest.hpp"
+#include "experiments/program/files.hpp"
+#include "experiments/program/machine.hpp"
 #include "softfloat/format_names.hpp"
 
 namespace ulp {

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/framework/claim_json.hpp"
-#include "experiments/framework/files.hpp"
-#include "experiments/framework/shared_files.hpp"
+#include "experiments/program/files.hpp"
+#include "experiments/program/shared_files.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "experiments/exit_codes.hpp"
 #include "experiments/framework/experiment.hpp"
-#include "experiments/framework/options.hpp"
 #include "experiments/framework/stored_results.hpp"
+#include "experiments/program/exit_codes.hpp"
+#include "experiments/program/options.hpp"
 
 namespace ulp {
 

@@ -6,10 +6,10 @@
 #include <chrono>
 
 #include "experiments/framework/figures.hpp"
-#include "experiments/framework/files.hpp"
-#include "experiments/framework/machine.hpp"
 #include "experiments/framework/record.hpp"
 #include "experiments/framework/stored_results.hpp"
+#include "experiments/program/files.hpp"
+#include "experiments/program/machine.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {

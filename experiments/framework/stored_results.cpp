@@ -6,8 +6,8 @@
 
 #include "experiments/framework/claim_json.hpp"
 #include "experiments/framework/experiment.hpp"
-#include "experiments/framework/files.hpp"
 #include "experiments/framework/record.hpp"
+#include "experiments/program/files.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {

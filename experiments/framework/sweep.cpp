@@ -7,9 +7,9 @@
 #include <set>
 
 #include "engine/products/matmul.hpp"
-#include "experiments/framework/files.hpp"
 #include "experiments/framework/record.hpp"
 #include "experiments/framework/stored_results.hpp"
+#include "experiments/program/files.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {

@@ -7,8 +7,8 @@
 #include <sstream>
 
 #include "experiments/framework/experiment.hpp"
-#include "experiments/framework/files.hpp"
-#include "experiments/framework/subprocess.hpp"
+#include "experiments/program/files.hpp"
+#include "experiments/program/subprocess.hpp"
 #include "softfloat/format_names.hpp"
 #include "tests/experiments/temporary_folder.hpp"
 #include "tests/shared_data.hpp"
@@ -162,8 +162,7 @@ TEST_CASE("a claim that failed is told by the exit code") {
     const Finished run = ulplab(
         {"run", "swamping", "--set", "samples=100", "--set", "control=wide", "--out", out.path().string()}, no_gnuplot);
     CHECK(run.exit_code == 1);
-    CHECK(run.output.find("made for the experiment's own settings; here ") !=
-          std::string::npos);
+    CHECK(run.output.find("made for the experiment's own settings; here ") != std::string::npos);
     CHECK(ulplab({"claims", "--out", out.path().string()}).exit_code == 1);
 }
 

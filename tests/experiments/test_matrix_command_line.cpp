@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "engine/files/npy.hpp"
-#include "experiments/framework/files.hpp"
-#include "experiments/framework/subprocess.hpp"
+#include "experiments/program/files.hpp"
+#include "experiments/program/subprocess.hpp"
 #include "softfloat/matrix_units/table/units.hpp"
 #include "tests/experiments/temporary_folder.hpp"
 

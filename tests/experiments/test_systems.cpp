@@ -6,8 +6,8 @@
 
 #include "engine/training/images.hpp"
 #include "experiments/framework/animation.hpp"
-#include "experiments/framework/side_by_side.hpp"
 #include "experiments/nets/nets.hpp"
+#include "experiments/program/side_by_side.hpp"
 #include "experiments/shared/utf8.hpp"
 #include "experiments/training/comparison.hpp"
 #include "experiments/training/watched_nets.hpp"

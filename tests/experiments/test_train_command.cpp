@@ -7,8 +7,8 @@
 #include <sstream>
 
 #include "engine/files/file_lock.hpp"
-#include "experiments/framework/files.hpp"
-#include "experiments/framework/subprocess.hpp"
+#include "experiments/program/files.hpp"
+#include "experiments/program/subprocess.hpp"
 #include "softfloat/vector/simd_choice.hpp"
 #include "tests/experiments/temporary_folder.hpp"
 

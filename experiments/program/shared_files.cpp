@@ -1,4 +1,4 @@
-#include "experiments/framework/shared_files.hpp"
+#include "experiments/program/shared_files.hpp"
 
 #include <fmt/core.h>
 

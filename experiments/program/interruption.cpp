@@ -1,4 +1,4 @@
-#include "experiments/framework/interruption.hpp"
+#include "experiments/program/interruption.hpp"
 
 #include <signal.h>
 
@@ -7,7 +7,7 @@
 #include <cctype>
 #include <sstream>
 
-#include "experiments/framework/files.hpp"
+#include "experiments/program/files.hpp"
 
 namespace ulp {
 namespace {

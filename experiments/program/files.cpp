@@ -1,4 +1,4 @@
-#include "experiments/framework/files.hpp"
+#include "experiments/program/files.hpp"
 
 #include <fcntl.h>
 #include <fmt/core.h>

@@ -1,4 +1,4 @@
-#include "experiments/framework/subprocess.hpp"
+#include "experiments/program/subprocess.hpp"
 
 #include <fcntl.h>
 #include <fmt/core.h>

@@ -1,4 +1,4 @@
-#include "experiments/framework/progress.hpp"
+#include "experiments/program/progress.hpp"
 
 #include <fmt/core.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "experiments/framework/machine.hpp"
+#include "experiments/program/machine.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/core.h>
@@ -11,7 +11,7 @@
 #include <sstream>
 #include <thread>
 
-#include "experiments/framework/subprocess.hpp"
+#include "experiments/program/subprocess.hpp"
 
 namespace ulp {
 namespace {

@@ -1,4 +1,4 @@
-#include "experiments/exit_codes.hpp"
+#include "experiments/program/exit_codes.hpp"
 
 #include <fmt/core.h>
 #include <omp.h>

@@ -1,4 +1,4 @@
-#include "experiments/framework/side_by_side.hpp"
+#include "experiments/program/side_by_side.hpp"
 
 #include <exception>
 

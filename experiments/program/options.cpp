@@ -1,4 +1,4 @@
-#include "experiments/framework/options.hpp"
+#include "experiments/program/options.hpp"
 
 #include <CLI/CLI.hpp>
 #include <charconv>
