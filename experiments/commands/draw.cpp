@@ -5,8 +5,8 @@
 
 #include "experiments/commands/command.hpp"
 #include "experiments/framework/experiment.hpp"
-#include "experiments/framework/figures.hpp"
-#include "experiments/framework/stored_results.hpp"
+#include "experiments/results/figures.hpp"
+#include "experiments/results/stored_results.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/commands/command.hpp"
-#include "experiments/framework/markdown.hpp"
+#include "experiments/results/markdown.hpp"
 #include "softfloat/describe.hpp"
 
 namespace ulp {

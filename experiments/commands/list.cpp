@@ -6,7 +6,7 @@
 
 #include "experiments/commands/command.hpp"
 #include "experiments/framework/experiment.hpp"
-#include "experiments/framework/markdown.hpp"
+#include "experiments/results/markdown.hpp"
 
 namespace ulp {
 namespace {

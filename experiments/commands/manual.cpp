@@ -7,9 +7,9 @@
 #include "engine/files/whole_file.hpp"
 #include "experiments/commands/command.hpp"
 #include "experiments/commands/program.hpp"
-#include "experiments/framework/markdown.hpp"
 #include "experiments/program/files.hpp"
 #include "experiments/program/machine.hpp"
+#include "experiments/results/markdown.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {

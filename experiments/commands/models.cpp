@@ -6,7 +6,7 @@
 
 #include "engine/products/matmul.hpp"
 #include "experiments/commands/command.hpp"
-#include "experiments/framework/markdown.hpp"
+#include "experiments/results/markdown.hpp"
 #include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/table/gpus.hpp"
 #include "softfloat/matrix_units/table/units.hpp"

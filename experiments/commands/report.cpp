@@ -1,5 +1,5 @@
 // `ulplab report`: one page of all results.
-#include "experiments/framework/report.hpp"
+#include "experiments/results/report.hpp"
 
 #include <fmt/core.h>
 

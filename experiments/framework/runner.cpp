@@ -8,10 +8,10 @@
 
 #include "engine/products/matmul.hpp"
 #include "experiments/framework/experiment_main.hpp"
-#include "experiments/framework/register.hpp"
 #include "experiments/framework/single_run.hpp"
 #include "experiments/program/files.hpp"
 #include "experiments/program/progress.hpp"
+#include "experiments/results/register.hpp"
 #include "gpu/backends.hpp"
 #include "softfloat/errors.hpp"
 

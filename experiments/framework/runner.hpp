@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "experiments/framework/experiment.hpp"
-#include "experiments/framework/stored_results.hpp"
 #include "experiments/program/exit_codes.hpp"
 #include "experiments/program/options.hpp"
+#include "experiments/results/stored_results.hpp"
 
 namespace ulp {
 

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <chrono>
 
-#include "experiments/framework/figures.hpp"
-#include "experiments/framework/record.hpp"
-#include "experiments/framework/stored_results.hpp"
 #include "experiments/program/files.hpp"
 #include "experiments/program/machine.hpp"
+#include "experiments/results/figures.hpp"
+#include "experiments/results/record.hpp"
+#include "experiments/results/stored_results.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {

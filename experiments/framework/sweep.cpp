@@ -7,9 +7,9 @@
 #include <set>
 
 #include "engine/products/matmul.hpp"
-#include "experiments/framework/record.hpp"
-#include "experiments/framework/stored_results.hpp"
 #include "experiments/program/files.hpp"
+#include "experiments/results/record.hpp"
+#include "experiments/results/stored_results.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "experiments/framework/experiment.hpp"
-#include "experiments/framework/register.hpp"
+#include "experiments/results/register.hpp"
 #include "softfloat/errors.hpp"
 
 namespace {

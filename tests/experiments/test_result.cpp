@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/framework/claim_json.hpp"
-#include "experiments/framework/record.hpp"
-#include "experiments/framework/report.hpp"
+#include "experiments/results/record.hpp"
+#include "experiments/results/report.hpp"
 
 namespace {
 
@@ -67,9 +67,15 @@ TEST_CASE("a check and its words are made from the same numbers") {
 }
 
 TEST_CASE("a claim comes back from its JSON as it was") {
-    const Claim claim{"a.b", "source", "statement", "1", "2", Verdict::undecided, ClaimKind::measured,
-                      ParityInterval{0.01, -std::numeric_limits<double>::infinity(),
-                                     std::numeric_limits<double>::infinity(), 1}};
+    const Claim claim{
+        "a.b",
+        "source",
+        "statement",
+        "1",
+        "2",
+        Verdict::undecided,
+        ClaimKind::measured,
+        ParityInterval{0.01, -std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity(), 1}};
     const Claim back = claim_from(nlohmann::ordered_json::parse(claim_json(claim).dump()));
     CHECK(claim_json(back).dump() == claim_json(claim).dump());
     CHECK(back.parity.value().low == claim.parity.value().low);

@@ -1,4 +1,4 @@
-#include "experiments/framework/report.hpp"
+#include "experiments/results/report.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <map>
 
 #include "experiments/framework/experiment.hpp"
-#include "experiments/framework/figures.hpp"
+#include "experiments/results/figures.hpp"
 
 namespace ulp {
 namespace {

@@ -1,4 +1,4 @@
-#include "experiments/framework/register.hpp"
+#include "experiments/results/register.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "experiments/framework/markdown.hpp"
+#include "experiments/results/markdown.hpp"
 
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-#include "experiments/framework/figures.hpp"
+#include "experiments/results/figures.hpp"
 
 #include <fmt/format.h>
 
@@ -8,12 +8,12 @@
 #include <variant>
 #include <vector>
 
-#include "experiments/framework/animation.hpp"
 #include "experiments/program/files.hpp"
 #include "experiments/program/machine.hpp"
 #include "experiments/program/shared_files.hpp"
 #include "experiments/program/side_by_side.hpp"
 #include "experiments/program/subprocess.hpp"
+#include "experiments/results/animation.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {

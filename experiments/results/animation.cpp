@@ -1,4 +1,4 @@
-#include "experiments/framework/animation.hpp"
+#include "experiments/results/animation.hpp"
 
 #include <fmt/format.h>
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "experiments/framework/settings.hpp"
-#include "experiments/framework/stored_results.hpp"
+#include "experiments/results/stored_results.hpp"
 
 namespace ulp {
 

@@ -1,4 +1,4 @@
-#include "experiments/framework/stored_results.hpp"
+#include "experiments/results/stored_results.hpp"
 
 #include <fmt/core.h>
 
@@ -6,8 +6,8 @@
 
 #include "experiments/framework/claim_json.hpp"
 #include "experiments/framework/experiment.hpp"
-#include "experiments/framework/record.hpp"
 #include "experiments/program/files.hpp"
+#include "experiments/results/record.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {

@@ -1,4 +1,4 @@
-#include "experiments/framework/record.hpp"
+#include "experiments/results/record.hpp"
 
 #include <fmt/format.h>
 
@@ -7,9 +7,9 @@
 
 #include "engine/files/sha256.hpp"
 #include "experiments/framework/claim_json.hpp"
-#include "experiments/framework/sources_digest.hpp"
 #include "experiments/program/files.hpp"
 #include "experiments/program/machine.hpp"
+#include "experiments/results/sources_digest.hpp"
 #include "softfloat/format_names.hpp"
 
 namespace ulp {
