@@ -8,10 +8,10 @@
 #include "experiments/commands/command.hpp"
 #include "experiments/framework/claim_json.hpp"
 #include "experiments/framework/experiment.hpp"
-#include "experiments/framework/runner.hpp"
 #include "experiments/results/markdown.hpp"
 #include "experiments/results/register.hpp"
 #include "experiments/results/stored_results.hpp"
+#include "experiments/running/runner.hpp"
 
 namespace ulp {
 namespace {

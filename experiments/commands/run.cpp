@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "experiments/commands/command.hpp"
-#include "experiments/framework/runner.hpp"
+#include "experiments/running/runner.hpp"
 
 namespace ulp {
 namespace {

@@ -1,5 +1,5 @@
 // `ulplab sweep FILE`: a grid of settings, in shards if wanted, and one table of all results.
-#include "experiments/framework/sweep.hpp"
+#include "experiments/running/sweep.hpp"
 
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-#include "experiments/framework/single_run.hpp"
+#include "experiments/running/single_run.hpp"
 
 #include <fmt/core.h>
 

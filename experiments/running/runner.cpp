@@ -1,4 +1,4 @@
-#include "experiments/framework/runner.hpp"
+#include "experiments/running/runner.hpp"
 
 #include <fmt/format.h>
 
@@ -7,11 +7,11 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/products/matmul.hpp"
-#include "experiments/framework/experiment_main.hpp"
-#include "experiments/framework/single_run.hpp"
 #include "experiments/program/files.hpp"
 #include "experiments/program/progress.hpp"
 #include "experiments/results/register.hpp"
+#include "experiments/running/experiment_main.hpp"
+#include "experiments/running/single_run.hpp"
 #include "gpu/backends.hpp"
 #include "softfloat/errors.hpp"
 

@@ -1,4 +1,4 @@
-#include "experiments/framework/sweep.hpp"
+#include "experiments/running/sweep.hpp"
 
 #include <fmt/format.h>
 
