@@ -4,8 +4,8 @@
 #include "engine/layers/attention.hpp"
 #include "experiments/framework/experiment.hpp"
 #include "experiments/nets/blocks.hpp"
+#include "experiments/nets/byte_planner.hpp"
 #include "experiments/nets/nets.hpp"
-#include "experiments/shared/byte_planner.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/training.hpp"
 

@@ -4,7 +4,7 @@
 
 #include "engine/data/digits.hpp"
 #include "engine/data/idx.hpp"
-#include "experiments/shared/byte_planner.hpp"
+#include "experiments/nets/byte_planner.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/tasks.hpp"

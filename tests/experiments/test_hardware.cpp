@@ -2,8 +2,8 @@
 #include <doctest/doctest.h>
 
 #include "experiments/framework/experiment.hpp"
+#include "experiments/nets/byte_planner.hpp"
 #include "experiments/nets/nets.hpp"
-#include "experiments/shared/byte_planner.hpp"
 #include "experiments/shared/roofline_model.hpp"
 
 using namespace ulp;

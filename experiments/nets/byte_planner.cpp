@@ -1,4 +1,4 @@
-#include "experiments/shared/byte_planner.hpp"
+#include "experiments/nets/byte_planner.hpp"
 
 #include <algorithm>
 #include <stdexcept>
