@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "engine/files/npy.hpp"
-#include "experiments/dot_explanation.hpp"
-#include "experiments/matrix_files.hpp"
+#include "experiments/commands/units/dot_explanation.hpp"
+#include "experiments/commands/units/matrix_files.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/table/units.hpp"

@@ -1,4 +1,4 @@
-#include "experiments/unit_explanation.hpp"
+#include "experiments/commands/units/unit_explanation.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "experiments/product_bound.hpp"
+#include "experiments/commands/units/product_bound.hpp"
 
 #include <algorithm>
 #include <cmath>

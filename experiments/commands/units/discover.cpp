@@ -7,7 +7,7 @@
 
 #include "engine/products/matmul.hpp"
 #include "experiments/commands/command.hpp"
-#include "experiments/model_keys.hpp"
+#include "experiments/commands/units/model_keys.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
 #include "softfloat/lab/block_scaled_discovery.hpp"

@@ -11,9 +11,9 @@
 
 #include "engine/files/npy.hpp"
 #include "experiments/commands/command.hpp"
-#include "experiments/matrix_files.hpp"
-#include "experiments/model_keys.hpp"
-#include "experiments/product_bound.hpp"
+#include "experiments/commands/units/matrix_files.hpp"
+#include "experiments/commands/units/model_keys.hpp"
+#include "experiments/commands/units/product_bound.hpp"
 #include "softfloat/bounds/apriori.hpp"
 #include "softfloat/bounds/operands.hpp"
 #include "softfloat/errors.hpp"

@@ -9,8 +9,8 @@
 
 #include "engine/files/npy.hpp"
 #include "experiments/commands/command.hpp"
-#include "experiments/matrix_files.hpp"
-#include "experiments/model_keys.hpp"
+#include "experiments/commands/units/matrix_files.hpp"
+#include "experiments/commands/units/model_keys.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/block_scaled.hpp"

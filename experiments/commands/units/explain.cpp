@@ -8,9 +8,9 @@
 #include <optional>
 
 #include "experiments/commands/command.hpp"
-#include "experiments/dot_explanation.hpp"
-#include "experiments/matrix_files.hpp"
-#include "experiments/unit_explanation.hpp"
+#include "experiments/commands/units/dot_explanation.hpp"
+#include "experiments/commands/units/matrix_files.hpp"
+#include "experiments/commands/units/unit_explanation.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/gemm.hpp"

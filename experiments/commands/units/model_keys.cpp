@@ -1,4 +1,4 @@
-#include "experiments/model_keys.hpp"
+#include "experiments/commands/units/model_keys.hpp"
 
 #include "softfloat/errors.hpp"
 #include "softfloat/matrix_units/table/units.hpp"

@@ -1,4 +1,4 @@
-#include "experiments/matrix_files.hpp"
+#include "experiments/commands/units/matrix_files.hpp"
 
 #include <fmt/format.h>
 
