@@ -1,4 +1,4 @@
-#include "experiments/commands/train_report.hpp"
+#include "experiments/commands/training/train_report.hpp"
 
 #include <fmt/format.h>
 

@@ -19,7 +19,7 @@
 #include "engine/training/trainer.hpp"
 #include "engine/training/weights.hpp"
 #include "experiments/commands/command.hpp"
-#include "experiments/commands/train_report.hpp"
+#include "experiments/commands/training/train_report.hpp"
 #include "experiments/program/interruption.hpp"
 #include "experiments/training/net_tasks.hpp"
 #include "softfloat/errors.hpp"
