@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "engine/files/whole_file.hpp"
-#include "experiments/commands/gpu_commands.hpp"
+#include "experiments/commands/gpu/gpu_commands.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {

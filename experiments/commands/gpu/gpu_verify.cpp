@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "experiments/commands/gpu_commands.hpp"
+#include "experiments/commands/gpu/gpu_commands.hpp"
 #include "gpu/live_verify.hpp"
 #include "gpu/recording.hpp"
 #include "softfloat/errors.hpp"

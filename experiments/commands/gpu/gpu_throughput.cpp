@@ -5,7 +5,7 @@
 #include <memory>
 #include <set>
 
-#include "experiments/commands/gpu_commands.hpp"
+#include "experiments/commands/gpu/gpu_commands.hpp"
 #include "gpu/cublas.hpp"
 #include "gpu/kernel_names.hpp"
 #include "softfloat/errors.hpp"

@@ -4,7 +4,7 @@
 #include <map>
 #include <memory>
 
-#include "experiments/commands/gpu_commands.hpp"
+#include "experiments/commands/gpu/gpu_commands.hpp"
 #include "gpu/reference.hpp"
 
 namespace ulp {

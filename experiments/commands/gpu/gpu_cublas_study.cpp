@@ -6,7 +6,7 @@
 #include <map>
 #include <memory>
 
-#include "experiments/commands/gpu_commands.hpp"
+#include "experiments/commands/gpu/gpu_commands.hpp"
 #include "gpu/cublas_study.hpp"
 #include "gpu/kernel_names.hpp"
 
