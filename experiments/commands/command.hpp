@@ -1,6 +1,6 @@
 // The convention for subcommands of the program `ulplab`.
 //
-// One file a subcommand, experiments/commands/<name>.cpp, that ends with a definition like
+// One file a subcommand, experiments/commands/<room>/<name>.cpp, that ends with a definition like
 //
 //     Command verify_command() { return {"verify", "replay recordings of GPUs against the models", declare}; }
 //

@@ -47,14 +47,21 @@ status=0
 wrong=$(forbidden docs/architecture.md .)
 [ -z "$wrong" ] || { echo "docs/architecture.md does not allow:"; echo "$wrong"; status=1; } >&2
 
-# The rooms of softfloat/ and engine/ are those of the table, and a reader sees each at a glance.
-for room in $(find softfloat engine -type d | LC_ALL=C sort); do
+# The rooms are those of the table, and a reader sees each at a glance. experiments/ itself holds experiments alone.
+for room in $(find softfloat engine experiments -name '*.[ch]pp' -printf '%h\n' | LC_ALL=C sort -u); do
     grep -qF "| \`$room\` |" docs/architecture.md || { echo "docs/architecture.md has no row for $room" >&2; status=1; }
     files=$(find "$room" -maxdepth 1 -type f | wc -l)
-    [ "$files" -le 25 ] || { echo "$room holds $files files; at most 25" >&2; status=1; }
+    [ "$room" = experiments ] || [ "$files" -le 25 ] || { echo "$room holds $files files; at most 25" >&2; status=1; }
+done
+for file in experiments/*.[ch]pp; do
+    name=$(basename "$file")
+    case $name in main.cpp | train_digits.cpp) continue ;; esac
+    grep -qE "^ulplab_experiment\(${name%.cpp}[ )]" experiments/CMakeLists.txt ||
+        { echo "$file is not an experiment: move it to a room of experiments/" >&2; status=1; }
 done
 
-# The rooms of engine/ stand in the order of their includes: the table allows them no room below.
+# The rooms of engine/ stand in the order of their includes: the table allows them no room below. Those of
+# experiments/ do by "all of the above".
 upwards() {
     awk -F '|' '/^\| `/ { room = $2; gsub(/[ `]/, "", room); n = split($4, names, ",")
         for (i = 1; i <= n; ++i) { gsub(/[ `]/, "", names[i])
