@@ -333,11 +333,11 @@ void run(const RunContext& context, Result& result) {
     claim_parity(result, comparison, next_right, next, 0.02, "next", place,
                  "bf16 without scaling and fp16 with scale 128 tell the next sentence as fp32 does.");
     result.figure(figure_of_losses(comparison, 5, "loss", "Small BERT: masked words and next sentence, training loss",
-                                   "Three formats, one curve. The step down is the moment when the net finds out what "
-                                   "makes two sentences belong together.",
+                                   "Where the loss steps down the net finds out what makes two sentences belong "
+                                   "together.",
                                    evidence, false));
     result.figure(figure_of_seeds(comparison, next_right, next, "next", "Small BERT: next sentence told right",
-                                  "bf16 needs no loss scale; fp16 takes the slides' 128.", evidence));
+                                  "bf16 trains without a loss scale, fp16 with the slides' 128.", evidence));
 }
 
 }  // namespace

@@ -179,17 +179,17 @@ void run(const RunContext& context, Result& result) {
                     "of the largest).",
                     "below 1", fmt::format("{:.3f}", largest));
     const auto curves = [&](const Comparison& comparison, const char* name, const char* title, const char* meaning) {
-        Figure figure = figure_of_losses(comparison, 5, name, title, meaning, evidence, false);
-        figure.axes = {.x = "step", .y = "bits a character"};
-        result.figure(std::move(figure));
+        result.figure(
+            figure_of_curves(losses_of(comparison, bits(1)),
+                             {.window = 5, .what = "Bits per character of a batch", .label = "bits per character"},
+                             {name, title, meaning, evidence}));
     };
-    curves(lstm, "lstm_loss", "LSTM: bits a character while it learns",
-           "The mixed curve runs inside the band of the fp32 seeds.");
-    curves(mlstm, "mlstm_loss", "Multiplicative LSTM: bits a character while it learns",
-           "Products of two learned factors could overflow in fp16; with the loss scaled dynamically they do no harm.");
+    curves(lstm, "lstm_loss", "LSTM: bits per character while it learns",
+           "The cells' products are in fp16, their sums, state and loss in fp32.");
+    curves(mlstm, "mlstm_loss", "Multiplicative LSTM: bits per character while it learns",
+           "Products of two learned factors could overflow in fp16; the loss is scaled dynamically.");
     result.figure(figure_of_seeds(mlstm, test_bits, bpc, "mlstm_bits",
-                                  "Multiplicative LSTM: bits a character, unseen text",
-                                  "Mixed precision stays within the spread of the seeds.", evidence));
+                                  "Multiplicative LSTM: bits per character, unseen text", "", evidence));
 }
 
 }  // namespace

@@ -131,10 +131,8 @@ void run(const RunContext& context, Result& result) {
                   "Mixed precision saves 50 to 60 % of the training time of big models; small feed-forward nets gain "
                   "little.",
                   "50 to 60 %", "it takes a GPU and a clock");
-    result.figure(figure_of_losses(comparison, 20, "loss", "Sales: training loss",
-                                   "Three arithmetics, one curve: the band is what the seeds differ by.", evidence));
-    result.figure(figure_of_seeds(comparison, 0, error, "error", "Sales: error on the last 60 days",
-                                  "The mixed runs scatter as the fp32 runs do.", evidence));
+    result.figure(figure_of_losses(comparison, 20, "loss", "Sales: training loss", "", evidence));
+    result.figure(figure_of_seeds(comparison, 0, error, "error", "Sales: error on the last 60 days", "", evidence));
 }
 
 }  // namespace

@@ -243,27 +243,27 @@ void figure_drift(const Study& study, const std::string& evidence, Result& resul
     const double seeds = study.seed_distance;
     const auto steps = static_cast<double>(study.races[0].distances[0].size());
     figure.series.push_back({"another seed", formats::fp64, {{1, seeds}, {steps, seeds}}});
+    figure.headline = fmt::format(
+        "The same {:g} steps on {} and with IEEE sums: parameters {:.2g} apart, relative to their "
+        "size; another seed {:.2g}.",
+        steps, study.units[0].name, study.races[0].distances[0].back(), seeds);
     result.figure(std::move(figure));
-}
-
-/// Means over ten steps.
-Series loss_series(std::string name, const TrainingRun& run) {
-    return {std::move(name), formats::fp64, window_means(run.learned().losses, 10, 5)};
 }
 
 void figure_losses(const Study& study, const std::string& evidence, Result& result) {
-    Figure figure{"losses", "The loss on five matrix units, and what another seed changes",
-                  "Mean loss of ten steps. Grey: fp32 with other seeds of the weights and of the batches' order.",
-                  "The curves of all units lie on each other; a change of the seed moves the curve by more than a "
-                  "change of the GPU. Different bits, the same training.",
-                  evidence};
-    for (std::size_t i = 0; i < study.races.size(); ++i) {
-        figure.series.push_back(loss_series(fmt::format("fp32 seed {}", i + 1), study.races[i].fp32()));
+    Curves curves{{"fp32"}, std::vector<std::vector<std::vector<double>>>(1 + study.units.size())};
+    for (const MatrixUnit& unit : study.units) curves.names.push_back(unit.name);
+    for (const Race& race : study.races) {
+        curves.values[0].push_back(race.fp32().learned().losses);
+        for (std::size_t i = 0; i < study.units.size(); ++i) {
+            curves.values[i + 1].push_back(race.lanes[i].learned().losses);
+        }
     }
-    for (std::size_t i = 0; i < study.units.size(); ++i) {
-        figure.series.push_back(loss_series(study.units[i].name, study.races[0].lanes[i]));
-    }
-    result.figure(std::move(figure));
+    result.figure(figure_of_curves(
+        curves, {.window = 10, .logarithmic = true, .what = "Loss of a batch before the step", .label = "loss"},
+        {"losses", "The loss on five matrix units, and what another seed changes",
+         "Other bits are the same training where a change of the GPU moves the loss by less than a change of the seed.",
+         evidence}));
 }
 
 void run(const RunContext& context, Result& result) {

@@ -252,18 +252,49 @@ void claim_prediction(const Study& study, const Prediction& prediction, Result& 
         fmt::format("{}, scale 2^{:.0f} at the end", percent_text(dynamic), step::log(last_scale) / step::log(2.0)));
 }
 
+/// The exponents of the sweep whose scales train to within 2 points of fp32.
+std::vector<int> good_exponents(const Study& study) {
+    const Spread reference = accuracy_of(study.fp32);
+    std::vector<int> good;
+    for (std::size_t i = 0; i < study.exponents.size(); ++i) {
+        if (as_good(accuracy_of(study.constant[i]), reference, {Parity::Rule::median_not_below, 0.02})) {
+            good.push_back(study.exponents[i]);
+        }
+    }
+    return good;
+}
+
+/// Where the scales that train as fp32 does begin and end, beside the prediction.
+std::string text_of_ends(const Study& study, int first, int last) {
+    const std::vector<int> good = good_exponents(study);
+    std::string text = fmt::format(
+        "The prediction, from 2^{} to 2^{}, asks that no tensor loses more than half of its "
+        "gradients and that none overflows. ",
+        first, last);
+    if (good.empty()) return text + "No scale of the sweep trains as fp32 does.";
+    text += fmt::format("The scales of the sweep that train to within 2 points of fp32 lie between 2^{} and 2^{}.",
+                        good.front(), good.back());
+    return good.front() < first ? text + " At the lower end the prediction asks for more than the net needs." : text;
+}
+
 void figure_accuracy(const Study& study, const Prediction& prediction, Result& result) {
     const int first = prediction.first_exponent();
     const int last = prediction.last_exponent();
     Figure figure{
         "accuracy", "Accuracy against the loss scale",
-        fmt::format("Digits in fp16 with fp32 masters; middle of {} seeds, bars from least to largest. Shaded: "
-                    "predicted from one fp32 run's exponents.",
+        fmt::format("Digits in fp16 with fp32 masters; median of {} seeds, bars: minimum to maximum. Shaded: "
+                    "predicted from the exponents of the fp32 runs.",
                     study.fp32.size()),
-        "Too small a scale loses the gradients inside the net, too large a one makes the first ones infinite. "
-        "Between the ends any power of two will do: choosing the scale is not a matter of fine tuning. The "
-        "histogram of an fp32 run says where the ends are without training again.",
+        "Too small a scale loses the gradients inside the net, too large a one makes the first ones infinite. " +
+            text_of_ends(study, first, last),
         ""};
+    if (const std::vector<int> good = good_exponents(study); !good.empty()) {
+        figure.headline = fmt::format(
+            "{} of the {} loss scales train fp16 as fp32, from 2^{} to 2^{}; unscaled the net reads {:.0f} % of the "
+            "digits.",
+            good.size(), study.exponents.size(), good.front(), good.back(),
+            100 * accuracy_of(study.constant.front()).middle);
+    }
     const auto level = [&](const std::string& name, double value) {
         figure.series.push_back(
             {name, formats::fp64, {{0, value}, {static_cast<double>(study.exponents.back()), value}}});

@@ -269,17 +269,16 @@ void figure_swamped(const Study& study, Result& result) {
 }
 
 void figure_loss(const Study& study, int exponent, Result& result) {
-    Figure figure{
-        "loss", fmt::format("Training loss at a learning rate of {}", power_of_two_text(exponent)),
-        "The same net, data and order; only what becomes of the updates differs. First seed, means of 20 steps.",
-        "To nearest the net stands still: the loss stays where it began but for the biases. The other curves "
-        "cannot be told from fp32's.",
-        ""};
+    Comparison shown;
     for (const std::size_t v : {fp32, fp16_masters, fp16_stochastic, fp16_kahan, fp16_nearest, bf16_nearest}) {
-        figure.series.push_back(
-            {variants[v].name, formats::fp64, window_means(study.at(exponent, v).front().losses, 20)});
+        shown.arithmetics.push_back({variants[v].name, {}, {}});
+        shown.runs.push_back(study.at(exponent, v));
     }
-    result.figure(std::move(figure));
+    result.figure(figure_of_curves(
+        losses_of(shown),
+        {.window = 20, .what = "Loss of a batch; only what becomes of the updates differs", .label = "loss"},
+        {"loss", fmt::format("Training loss at a learning rate of {}", power_of_two_text(exponent)),
+         "An update that is rounded away leaves the loss where it was.", ""}));
 }
 
 /// Both nets side by side: 0 the ordinary one, 1 the one of signs.
@@ -298,6 +297,11 @@ void figure_ablation(const Study& study, int exponent, Result& result) {
         bars.add(1, study.accuracy(exponent, v));
         bars.move_into(figure);
     }
+    const auto percent = [&](std::size_t v) { return 100 * study.accuracy(exponent, v).middle; };
+    figure.headline = fmt::format(
+        "Weights of size 1, small updates: fp16 weights read {:.0f} % of the digits, fp16 with "
+        "fp32 masters {:.0f} %, fp32 {:.0f} %.",
+        percent(fp16_nearest), percent(fp16_masters), percent(fp32));
     result.figure(std::move(figure));
 }
 

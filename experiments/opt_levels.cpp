@@ -86,25 +86,23 @@ void regression(const RunContext& context, Result& result) {
         "The reason is swamping: nearly every update at O3 leaves its weight as it was.", "above 80 % at O3",
         fmt::format("{} at O3, {} at O0", share.text(comparison.mean(3, swamped_share)),
                     share.text(comparison.mean(0, swamped_share))));
-    Figure figure =
-        figure_of_losses(comparison, 1, "regression", "The slides' regression, 64 x 1024 to 512, at the four levels",
-                         "O0, O1 and O2 fall together. O3 keeps its weights in fp16, where nearly every update is "
-                         "rounded away; its loss, "
-                         "in fp16 too, moves in steps of a thousandth.",
-                         evidence, false);
-    figure.series.erase(figure.series.begin());  // levels are compared seed by seed here: first seed, no band
-    for (std::size_t a = 0; a < comparison.arithmetics.size(); ++a) {
-        figure.series[a].points.clear();
-        const std::vector<double>& losses = comparison.runs[a].front().losses;
-        for (std::size_t i = 0; i < losses.size(); ++i) {
-            figure.series[a].points.push_back({static_cast<double>(i), 1000 * (losses[i] - losses.front())});
+    Curves changes = losses_of(comparison, 1000);
+    for (auto& level : changes.values) {
+        for (std::vector<double>& losses : level) {
+            const double start = losses.front();
+            for (double& loss : losses) loss -= start;
         }
     }
-    figure.caption =
-        "Change of the loss since the start, in thousandths; plain gradient descent of rate 0.001; first seed.";
-    figure.axes = {.x = "step", .y = "change of the loss, thousandths"};
-    figure.plot = "opt_levels_regression";
-    result.figure(std::move(figure));
+    result.figure(figure_of_curves(changes,
+                                   {.relative = false,
+                                    .what = "Change of the loss since the start, in thousandths; learning rate 0.001",
+                                    .label = "change, thousandths",
+                                    .unit = "thousandths",
+                                    .key_outside = true},
+                                   {"regression", "The slides' regression, 64 x 1024 to 512, at the four levels",
+                                    "O3 keeps its weights in fp16, where most of these updates are rounded away; its "
+                                    "loss, in fp16 too, moves in steps of about a thousandth.",
+                                    evidence}));
 }
 
 /// Top-1 accuracies on ILSVRC12 in fp32 and mixed precision, in per cent (Carilli and Ruberry, "Mixed precision in
@@ -118,38 +116,30 @@ constexpr Quoted quoted[] = {{"AlexNet", 56.77, 56.93},      {"VGG-D", 65.40, 65
                              {"GoogLeNet", 68.33, 68.43},    {"Inception v2", 70.03, 70.02},
                              {"Inception v3", 73.85, 74.13}, {"ResNet-50", 75.92, 76.04}};
 
-/// Differences to fp32 in points: the sources' networks, then the nets here at O1 to O3, with fp32's spread.
+/// Differences from fp32 in points: the sources' networks, then the nets here at O1 to O3.
 Figure figure_of_differences(const std::vector<Comparison>& nets, std::string evidence) {
-    Figure figure{
-        "differences", "Mixed precision less fp32, in points of accuracy",
-        "Left: ImageNet, quoted from the sources. Right: nets trained here on generated digits; bars: fp32's spread.",
-        "Whatever the net, the difference is a fraction of a point on ImageNet and of either sign. Here the "
-        "test set is small, so chance alone moves fp32 by as much as the grey bars show; the levels lie within.",
-        std::move(evidence)};
-    Series source{"quoted", formats::fp64, {}};
-    for (std::size_t i = 0; i < std::size(quoted); ++i) {
-        source.points.push_back({static_cast<double>(i), quoted[i].mixed - quoted[i].fp32});
+    std::vector<std::string> arms(std::begin(levels), std::end(levels));
+    arms.emplace_back("quoted");
+    std::vector<ScoredCase> cases;
+    for (const Quoted& row : quoted) {
+        cases.push_back({std::string(row.net), std::vector<std::vector<double>>(arms.size())});
+        cases.back().scores.front() = {row.fp32 / 100};
+        cases.back().scores.back() = {row.mixed / 100};
     }
-    Series spread{"spread", formats::fp64, {}};
-    figure.series.push_back(std::move(source));
     for (std::size_t net = 0; net < nets.size(); ++net) {
-        spread.points.push_back(
-            {static_cast<double>(std::size(quoted) + net), 100 * nets[net].spread(0, test_accuracy).width()});
-    }
-    figure.series.push_back(std::move(spread));
-    for (std::size_t level = 1; level < std::size(levels); ++level) {
-        Series series{std::string(levels[level]), formats::fp64, {}};
-        for (std::size_t net = 0; net < nets.size(); ++net) {
-            series.points.push_back({static_cast<double>(std::size(quoted) + net),
-                                     100 * (nets[net].mean(level, test_accuracy) - nets[net].mean(0, test_accuracy))});
+        cases.push_back({std::string(classifiers[net]), std::vector<std::vector<double>>(arms.size())});
+        for (std::size_t level = 0; level < std::size(levels); ++level) {
+            for (const Learned& run : nets[net].runs[level]) {
+                cases.back().scores[level].push_back(run.scores.at(test_accuracy));
+            }
         }
-        figure.series.push_back(std::move(series));
     }
-    std::string names;
-    for (const Quoted& row : quoted) names += fmt::format("\"{}\" ", row.net);
-    for (const std::string_view name : classifiers) names += fmt::format("{} ", name);
-    figure.variables = {{"names", names}};
-    return figure;
+    return figure_of_cases(
+        cases, arms, 100, "points",
+        {"differences", "Mixed precision minus fp32, in points of accuracy",
+         "The first six nets are the sources', on ImageNet; the others are trained here on generated "
+         "digits. Their test set is small, so that another seed alone changes much.",
+         std::move(evidence)});
 }
 
 void classify(const RunContext& context, Result& result) {
@@ -183,8 +173,7 @@ void classify(const RunContext& context, Result& result) {
     }
     result.figure(figure_of_differences(nets, evidence));
     result.figure(figure_of_losses(nets.back(), 5, "residual_loss", "Residual net: training loss at the four levels",
-                                   "The levels follow each other more closely than one seed follows another.", evidence,
-                                   false));
+                                   "", evidence, false));
 }
 
 void run(const RunContext& context, Result& result) {

@@ -224,34 +224,44 @@ void claim_training(const Study& study, Result& result) {
 }
 
 void figure_accuracy(const Study& study, Result& result) {
-    Figure figure{
-        "accuracy", "Four optimizers in fp32 and in mixed precision",
-        fmt::format("Digits, a dense net; middle of {} seeds, lines from least to largest. 16-bit weights and "
-                    "gradients, fp32 masters and optimizer state.",
-                    study.runs.runs.front().size()),
-        "With fp32 masters the optimizer does not notice in which format the gradients were computed: what "
-        "differs between the bars of one optimizer is less than what another seed changes.",
-        ""};
-    for (std::size_t w = 0; w < study.ways.size(); ++w) {
-        Bars bars(study.ways[w].name);
-        for (std::size_t m = 0; m < methods.size(); ++m) bars.add(static_cast<double>(m), study.accuracy(m, w));
-        bars.move_into(figure);
+    std::vector<std::string> arms;
+    for (const Arithmetic& way : study.ways) arms.push_back(way.name);
+    std::vector<ScoredCase> cases;
+    for (std::size_t m = 0; m < methods.size(); ++m) {
+        cases.push_back({methods[m].name, std::vector<std::vector<double>>(arms.size())});
+        for (std::size_t w = 0; w < arms.size(); ++w) {
+            for (const Learned& run : study.runs.runs[study.at(m, w)]) {
+                cases.back().scores[w].push_back(run.scores.at(test_accuracy));
+            }
+        }
     }
-    result.figure(std::move(figure));
+    result.figure(figure_of_cases(
+        cases, arms, 100, "points",
+        {"accuracy", "Accuracy of four optimizers in mixed precision, minus fp32",
+         "A dense net reads digits with 16-bit weights and gradients; masters and the optimizer's state are fp32.",
+         ""}));
 }
 
 void figure_clipped(const Study& study, Result& result) {
-    Figure figure{
-        "clipped", "Sophia: updates that meet the clip",
-        "Share of the weights whose update was clipped, each step; first seed. The curvature is estimated every "
-        "10 steps.",
-        "At first the curvature is not known and nearly everything is clipped: Sophia then steps by sign. As it "
-        "is learned fewer are. The formats agree.",
-        ""};
+    Curves curves;
     for (std::size_t w = 0; w < study.ways.size(); ++w) {
-        figure.series.push_back({study.ways[w].name, formats::fp64, points_of(study.clipped(w))});
+        curves.names.push_back(study.ways[w].name);
+        curves.values.emplace_back();
+        for (const Learned& run : study.runs.runs[study.at(sophia, w)]) {
+            curves.values.back().push_back(run.kept<Shares>());
+            for (double& share : curves.values.back().back()) share *= 100;
+        }
     }
-    result.figure(std::move(figure));
+    result.figure(figure_of_curves(
+        curves,
+        {.relative = false,
+         .what = "Share of the weights whose update was clipped",
+         .label = "clipped updates, %",
+         .unit = "points"},
+        {"clipped", "Sophia: updates that meet the clip",
+         "Where the curvature is not known yet, an update is clipped: Sophia then steps by sign. The curvature is "
+         "estimated every 10 steps.",
+         ""}));
 }
 
 void run(const RunContext& context, Result& result) {

@@ -149,7 +149,8 @@ Series sum_series(std::string name, const FloatFormat& format, const std::vector
 void figure_partial_sums(const RunContext& context, const std::vector<MatrixUnit>& units, Result& result) {
     Figure figure{
         "partial_sums", "Adding sixteens: how far each way of summing gets",
-        "Left: each sum rounded to the format. Right: dot products with ones on matrix units. Crosses: infinity.",
+        "Left: each sum rounded to the format. Right: dot products with ones on matrix units. Discs: exact. Crosses: "
+        "infinite. Squares: anything else.",
         "The exact sum is the diagonal. One by one, a sum stops growing once 16 is at most half a unit in its last "
         "place: "
         "bf16 at 4096, fp16 and tf32 at 32768. Summed pairwise, fp16 stays exact and leaves its range instead. A "
@@ -166,6 +167,10 @@ void figure_partial_sums(const RunContext& context, const std::vector<MatrixUnit
     series.push_back(sum_series("tf32 one by one", formats::tf32, at, sixteens_one_by_one<tf32>));
     series.push_back(sum_series("bf16 pairwise", formats::bf16, at, sixteens_pairwise<bf16>));
     series.push_back(sum_series("fp16 pairwise", formats::fp16, at, sixteens_pairwise<fp16>));
+    const auto last = [&](std::size_t i) { return series[i].points.back().y; };
+    figure.headline = fmt::format(
+        "{} sixteens, added one by one, give {:g} in bf16 and {:g} in fp16; pairwise in fp16 {:g}; exactly {:g}.",
+        at.back(), last(2), last(3), last(6), last(0));
     context.progress(0.3);
     for (const MatrixUnit& unit : units) {
         for (const ProductTypes& types : {fp16_to_fp32, fp16_to_fp16}) {

@@ -201,10 +201,7 @@ void claim_masters(const Comparison& runs, Result& result) {
 /// A score by fraction bits: the middle of the seeds, and their range.
 Figure figure_by_bits(const Comparison& runs, std::size_t score, const Quantity& text, std::string name,
                       std::string title, std::string meaning, std::string evidence) {
-    Figure figure{std::move(name), std::move(title),
-                  fmt::format("Lines from the least to the largest of {} seeds. Grey: fp32's least and largest.",
-                              runs.runs.front().size()),
-                  std::move(meaning), std::move(evidence)};
+    Figure figure{std::move(name), std::move(title), "", std::move(meaning), std::move(evidence)};
     const auto spread = [&](std::size_t arithmetic) {
         std::vector<double> values;
         for (const Learned& run : runs.runs[arithmetic]) values.push_back(text.factor * run.scores[score]);
@@ -218,6 +215,16 @@ Figure figure_by_bits(const Comparison& runs, std::size_t score, const Quantity&
     with.move_into(figure);
     without.move_into(figure);
     const Spread reference = spread(fp32);
+    figure.caption = fmt::format("Marks: median of {} seeds; lines, where longer than a mark: minimum to maximum. {}.",
+                                 runs.runs.front().size(),
+                                 reference.width() > 0 ? "Grey: fp32's minimum to maximum"
+                                                       : fmt::format("fp32: {:g} % with every seed", reference.least));
+    figure.meaning += " Medians without masters:";
+    for (std::size_t i = 0; i < std::size(fraction_bits); ++i) {
+        figure.meaning +=
+            fmt::format(" {} bits {:.1f} %,", static_cast<int>(fraction_bits[i]), spread(bare + i).middle);
+    }
+    figure.meaning += fmt::format(" fp32 {:.1f} %.", reference.middle);
     figure.series.push_back({"fp32", formats::fp64, {{0, reference.least}, {0, reference.largest}}});
     figure.plot = "speech_bits";
     figure.axes = {.y = text.name};
@@ -250,22 +257,18 @@ void run(const RunContext& context, Result& result) {
     }
     Figure losses = figure_of_losses(
         shown, 5, "loss", "Small Deep Speech 2: loss of connectionist temporal classification",
-        "fp16 with masters and without cannot be told from fp32: the updates of so short a training are large. With "
-        "three fraction bits masters still follow fp32; without them the net keeps answering with blanks alone.",
+        "fp16 has 10 fraction bits. With fewer the weights lie further apart, as they do beside smaller updates.",
         evidence);
     losses.axes.y_top = 50;
     result.figure(std::move(losses));
-    result.figure(
-        figure_by_bits(runs, errors, {"errors a phoneme, %", "%", 100, 1}, "errors",
-                       "Errors on unseen utterances, by the fraction bits of the weights",
-                       "Each bit less doubles the weights' spacing beside their updates, as halved updates would. "
-                       "With masters three bits train as well as fp32; without them the error rate rises until "
-                       "nothing is heard.",
-                       evidence));
+    result.figure(figure_by_bits(
+        runs, errors, {"errors a phoneme, %", "%", 100, 1}, "errors",
+        "Errors on unseen utterances, by the fraction bits of the weights",
+        "Each bit less doubles the weights' spacing beside their updates, as halved updates would.", evidence));
     result.figure(figure_by_bits(runs, lost, {"updates that change nothing, %", "%", 100, 1}, "lost",
                                  "Updates that leave their weight as it was",
-                                 "What fp16 loses of these large updates does no harm. Nets that train for weeks have "
-                                 "updates many times as small, and stand further to the right.",
+                                 "Nets that train for weeks have updates many times as small, and stand further to the "
+                                 "right.",
                                  evidence));
 }
 

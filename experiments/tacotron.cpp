@@ -202,12 +202,9 @@ void run(const RunContext& context, Result& result) {
     claim_parity(result, runs, unseen_loss, {"loss", "", 1, 4}, 0.002, "unseen", place,
                  "Unseen utterances are spoken as well in mixed precision.", 1);
     result.figure(figure_of_attention(unseen, {{"fp32", in_fp32}, {"mixed fp16", in_fp16}}, evidence));
-    result.figure(figure_of_losses(runs, 5, "loss", "Toy Tacotron: training loss",
-                                   "The mixed curve cannot be told from fp32's, and lies inside the band of its seeds.",
-                                   evidence, false));
-    result.figure(figure_of_seeds(runs, diagonal, share, "diagonal", "Attention within a phoneme of the diagonal",
-                                  "How sharp the diagonal is depends on the first weights, not on the arithmetic.",
-                                  evidence));
+    result.figure(figure_of_losses(runs, 5, "loss", "Toy Tacotron: training loss", "", evidence, false));
+    result.figure(
+        figure_of_seeds(runs, diagonal, share, "diagonal", "Attention within a phoneme of the diagonal", "", evidence));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Which small gradients survive in each format, where the threshold lies, and what a loss scale recovers.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -157,6 +158,13 @@ void figure_threshold(Result& result) {
         }
         figure.series.push_back(std::move(series));
     }
+    const auto first_kept = [&](std::size_t i) {
+        const auto& points = figure.series[i].points;
+        return quick_phase::log2(std::ranges::find_if(points, [](const Point& p) { return p.y > 0; })->x);
+    };
+    figure.headline =
+        fmt::format("fp16 keeps numbers from 2^{:.2f} on, not from 2^-24; flushing subnormals, from 2^{:.2f}.",
+                    first_kept(0), first_kept(1));
     result.figure(std::move(figure));
 }
 

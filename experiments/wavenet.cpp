@@ -175,14 +175,14 @@ Figure figure_of_distances(const std::vector<std::pair<std::string, std::vector<
                   fmt::format("Mean over the seeds of the difference to fp32's loss on the same batch, whatever its "
                               "sign; mean of {} steps.",
                               window),
-                  "From the same first weights mixed precision stays nearer to fp32 than fp32 with other first weights "
-                  "does. Where gradients are lost the distance shows it.",
-                  std::move(evidence)};
+                  "Means over all steps:", std::move(evidence)};
     for (const auto& [name, values] : curves) {
         Series series{name, formats::fp64, window_means(values, window, 0.5 * static_cast<double>(window - 1))};
         std::erase_if(series.points, [](const Point& point) { return !(point.y > 0); });  // the axis is logarithmic
+        figure.meaning += fmt::format(" {} {:.4f},", name, mean_of(values));
         figure.series.push_back(std::move(series));
     }
+    figure.meaning.back() = '.';
     return figure;
 }
 
@@ -249,8 +249,8 @@ void run(const RunContext& context, Result& result) {
     claim_parity(result, runs, unseen_loss, nats, 0.01, "unseen", place, "Unseen tones are continued as well.", 1);
     result.figure(
         figure_of_losses(runs, 5, "loss", "WaveNet: training loss",
-                         "The mixed curve lies on fp32's, as on the source's slide. It is no matter of course: "
-                         "gradients that fp16 loses move the curve.",
+                         "The source's slide shows two curves that lie on each other. The third curve here tells "
+                         "what gradients that fp16 loses would do.",
                          evidence, false));
     result.figure(figure_of_distances({{"fp32 from other first weights", of_seeds},
                                        {"mixed fp16", of_mixed},

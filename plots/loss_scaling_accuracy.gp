@@ -4,7 +4,7 @@ set format x '2^{%g}'
 set format y '%g %%'
 set xrange [-0.7:*]
 set offsets 0, 0.7, 0, 0
-set yrange [0:106]
+set yrange [0:100]
 set xtics 4
 set key at graph 0.80,0.62 right
 stats 'data.csv' using (x_of('predicted window')) nooutput name 'window'

@@ -18,9 +18,21 @@ plot 'data.csv' using (x_of('exact')):5 with lines linewidth 1 linecolor rgb mar
 unset label 1000
 unset label 1
 set title 'matrix units, by accumulator' font small offset 0,-0.3
+# A row for each unit, as the sums lie on each other. Rows of data.csv: an exact sum, an infinite one, any other.
 set ylabel ''
-plot 'data.csv' using (x_of('exact')):5 with lines linewidth 1 linecolor rgb mark_colour title 'exact', \
-    for [i=8:series_count] '' using (x_of(series(i))):5 with lines linetype i-7 \
-        linewidth (13 - 1.6*(i-7)) title series(i), \
-    for [i=8:series_count] '' using 3:(infinite(series(i), i - 8)) with points linetype i-7 pointtype 2 pointsize 0.6 notitle
+unset logscale y
+units = series_count - 7
+set yrange [units+0.7:0.3]
+set ytics () scale 0 font tiny
+short(name) = name[1:strstrt(name, ' acc') - 1]
+set for [i=1:units] ytics add (short(series(i + 7)) i)
+set lmargin at screen 0.62
+set key off
+is_of(i) = strcol(1) eq figure && strcol(2) eq series(i + 7)
+exact(i) = is_of(i) && column(5) == 16 * column(3) ? i : NaN
+infinite_at(i) = is_of(i) && strcol(5) eq 'inf' ? i : NaN
+other(i) = is_of(i) && strcol(5) ne 'inf' && column(5) != 16 * column(3) ? i : NaN
+plot for [i=1:units] 'data.csv' using 3:(exact(i)) with points linetype i pointtype 7 pointsize 0.5 title series(i + 7), \
+    for [i=1:units] '' using 3:(infinite_at(i)) with points linetype i pointtype 2 pointsize 0.6 title series(i + 7), \
+    for [i=1:units] '' using 3:(other(i)) with points linetype i pointtype 5 pointsize 0.6 title series(i + 7)
 unset multiplot

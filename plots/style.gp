@@ -31,7 +31,7 @@ set linetype cycle 8
 mark_colour = 0x777777   # lines that mark a limit
 
 set border 3 linewidth 1
-set tics nomirror out
+set tics nomirror out textcolor rgb 0x000001   # a colour of their own, by which the report's script knows them
 set grid back linecolor rgb 0xBBBBBB linewidth 0.5 dashtype 3
 set style fill solid 0.75 noborder
 set key top left Left reverse samplen 2 spacing key_spacing font small

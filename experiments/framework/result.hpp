@@ -45,7 +45,8 @@ struct Figure {
     std::string plot{};  // the template plots/<plot>.gp, where several figures share one
     Axes axes{};
     std::vector<PlotVariable> variables{};
-    int frames = 0;  // of a moving drawing (results/animation.hpp); 0: it stands still
+    int frames = 0;          // of a moving drawing (results/animation.hpp); 0: it stands still
+    std::string headline{};  // a sentence for the report's opening page; empty: the figure is not shown there
 };
 
 /// A file or generated data set that went into the result.

@@ -34,6 +34,7 @@ Json figures_json(const Result& result) {
                         {"meaning", figure.meaning},
                         {"evidence", figure.evidence},
                         {"series", names}});
+        if (!figure.headline.empty()) list.back()["headline"] = figure.headline;
     }
     return list;
 }

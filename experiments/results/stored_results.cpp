@@ -27,7 +27,7 @@ std::vector<StoredFigure> figures_from(const Json& list, const fs::path& folder)
     for (const Json& row : list) {
         const fs::path svg = folder / (plain_name(row.at("name")) + ".svg");
         figures.push_back({row.at("name"), row.at("title"), row.at("caption"), row.at("meaning"), row.at("evidence"),
-                           fs::exists(svg) ? read_file(svg) : ""});
+                           fs::exists(svg) ? read_file(svg) : "", row.value("headline", "")});
     }
     return figures;
 }

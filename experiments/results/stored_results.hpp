@@ -11,7 +11,8 @@ namespace ulp {
 
 struct StoredFigure {
     std::string name, title, caption, meaning, evidence;
-    std::string svg;  // the file's content; empty where it was not drawn
+    std::string svg;         // the file's content; empty where it was not drawn
+    std::string headline{};  // for the report's opening page; empty: not shown there
 };
 
 struct StoredResult {

@@ -22,18 +22,6 @@ double mean_from(const std::vector<double>& values, std::size_t first, std::size
     return mean_of({at, at + static_cast<std::ptrdiff_t>(count)});
 }
 
-/// Mean over windows of steps, then over the seeds.
-std::vector<Point> smoothed(const std::vector<Learned>& runs, std::size_t window,
-                            const std::function<double(const std::vector<double>&)>& over_seeds) {
-    std::vector<double> means;
-    for (std::size_t first = 0; first + window <= runs.front().losses.size(); first += window) {
-        std::vector<double> of_seed;
-        for (const Learned& run : runs) of_seed.push_back(mean_from(run.losses, first, window));
-        means.push_back(over_seeds(of_seed));
-    }
-    return points_of(means, window, 0.5 * static_cast<double>(window - 1));
-}
-
 }  // namespace
 
 std::vector<Point> window_means(const std::vector<double>& values, std::size_t window, double shift) {
@@ -46,49 +34,90 @@ std::vector<Point> window_means(const std::vector<double>& values, std::size_t w
 
 Figure figure_of_seeds(const Comparison& comparison, std::size_t score, const Quantity& text, std::string name,
                        std::string title, std::string meaning, std::string evidence) {
-    Figure figure{std::move(name), std::move(title),
-                  fmt::format("A mark is a run: {} seeds each. The band is what chance alone does in fp32.",
-                              comparison.runs.front().size()),
-                  std::move(meaning), std::move(evidence)};
+    const std::string& reference = comparison.arithmetics.front().name;
+    const std::vector<Learned>& pairs = comparison.runs.front();
+    const Spread spread = comparison.spread(0, score);
+    Figure figure{
+        std::move(name), std::move(title),
+        fmt::format("A mark is a run, minus {0} with the same seed: {1} seeds. The band, from the runs of {0}, "
+                    "is what another seed changes; their mean is {2}.",
+                    reference, pairs.size(), text.text(spread.mean)),
+        std::move(meaning), std::move(evidence)};
+    figure.meaning += fmt::format("{}The seeds of {} span {}; the largest differences with the same seed:",
+                                  figure.meaning.empty() ? "" : " ", reference, text.text(spread.width()));
     for (std::size_t a = 0; a < comparison.arithmetics.size(); ++a) {
         Series series{comparison.arithmetics[a].name, formats::fp64, {}};
         const std::vector<Learned>& runs = comparison.runs[a];
+        double largest = 0;
         for (std::size_t i = 0; i < runs.size(); ++i) {
-            const double value = text.factor * runs[i].scores.at(score);
+            const double value =
+                text.factor * (runs[i].scores.at(score) - (a == 0 ? spread.mean : pairs[i].scores.at(score)));
             // Side by side, so that equal scores stay apart.
             const double place = static_cast<double>(i) - 0.5 * static_cast<double>(runs.size() - 1);
+            largest = std::isfinite(value) ? std::max(largest, std::fabs(value)) : value;
             if (std::isfinite(value)) series.points.push_back({static_cast<double>(a) + 0.0625 * place, value});
         }
+        if (a > 0)
+            figure.meaning += fmt::format("{} {} {}", a > 1 ? "," : "", series.name, text.text(largest / text.factor));
         figure.series.push_back(std::move(series));
     }
+    figure.meaning += ".";
     figure.plot = "seeds";
-    figure.axes = {.y = text.name + (text.unit.empty() ? "" : ", " + text.unit)};
+    figure.axes = {.y = fmt::format("{}{}, minus {}", text.name, text.unit.empty() ? "" : ", " + text.unit, reference)};
+    return figure;
+}
+
+Figure figure_of_cases(const std::vector<ScoredCase>& cases, const std::vector<std::string>& arms, double factor,
+                       const std::string& unit, FigureText text) {
+    Figure figure{
+        std::move(text.name), std::move(text.title),
+        fmt::format("A mark is a run, minus {0} with the same seed. Grey: the seeds of {0} about their mean, cut "
+                    "off at the panel's edge.",
+                    arms.front()),
+        std::move(text.meaning), std::move(text.evidence)};
+    Series band{fmt::format("seeds of {}", arms.front()), formats::fp64, {}};
+    std::vector<Series> series;
+    for (std::size_t a = 1; a < arms.size(); ++a) series.push_back({arms[a], formats::fp64, {}});
+    std::vector<double> largest(arms.size());
+    for (std::size_t c = 0; c < cases.size(); ++c) {
+        const std::vector<double>& reference = cases[c].scores.front();
+        const Spread spread = spread_of(reference);
+        for (const double edge : {spread.least, spread.largest}) {
+            band.points.push_back({static_cast<double>(c), factor * (edge - spread.mean)});
+            largest.front() = std::max(largest.front(), std::fabs(band.points.back().y));
+        }
+        for (std::size_t a = 1; a < arms.size(); ++a) {
+            const std::vector<double>& scores = cases[c].scores[a];
+            for (std::size_t i = 0; i < scores.size(); ++i) {
+                const double value = factor * (scores[i] - reference[i]);
+                const double place = static_cast<double>(a) - 0.5 * static_cast<double>(arms.size()) +
+                                     0.2 * (static_cast<double>(i) - 0.5 * static_cast<double>(scores.size() - 1));
+                if (!std::isfinite(value)) continue;
+                series[a - 1].points.push_back({static_cast<double>(c) + 0.2 * place, value});
+                largest[a] = std::max(largest[a], std::fabs(value));
+            }
+        }
+    }
+    figure.meaning += fmt::format("{}Largest differences, {}:", figure.meaning.empty() ? "" : " ", unit);
+    for (std::size_t a = 1; a < arms.size(); ++a) figure.meaning += fmt::format(" {} {:.2g},", arms[a], largest[a]);
+    figure.meaning += fmt::format(" a seed of {} from their mean {:.2g}.", arms.front(), largest.front());
+    std::string names;
+    for (const ScoredCase& one : cases) names += fmt::format("\"{}\" ", one.name);
+    const double reach = 1.15 * *std::max_element(largest.begin() + 1, largest.end());
+    figure.series.push_back(std::move(band));
+    figure.series.insert(figure.series.end(), series.begin(), series.end());
+    figure.plot = "differences";
+    figure.axes = {.y = fmt::format("{}, minus {}", unit, arms.front())};
+    figure.variables = {{"names", names}, {"reach", reach > 0 ? reach : 1}};
     return figure;
 }
 
 Figure figure_of_losses(const Comparison& comparison, std::size_t window, std::string name, std::string title,
                         std::string meaning, std::string evidence, bool logarithmic) {
-    window = std::max<std::size_t>(1, std::min(window, comparison.runs.front().front().losses.size()));
-    Figure figure{
-        std::move(name), std::move(title),
-        fmt::format("Loss of a batch before the step, mean of {} steps. Same data, order and hyperparameters; "
-                    "{} seeds.",
-                    window, comparison.runs.front().size()),
-        std::move(meaning), std::move(evidence)};
-    const auto low = [](const std::vector<double>& v) { return *std::min_element(v.begin(), v.end()); };
-    const auto high = [](const std::vector<double>& v) { return *std::max_element(v.begin(), v.end()); };
-    // The band as one outline: along the highest losses, back along the lowest.
-    Series band{"fp32 of all seeds", formats::fp64, smoothed(comparison.runs[0], window, high)};
-    const std::vector<Point> lowest = smoothed(comparison.runs[0], window, low);
-    band.points.insert(band.points.end(), lowest.rbegin(), lowest.rend());
-    figure.series.push_back(std::move(band));
-    for (std::size_t a = 0; a < comparison.arithmetics.size(); ++a) {
-        figure.series.push_back(
-            {comparison.arithmetics[a].name, formats::fp64, smoothed(comparison.runs[a], window, mean_of)});
-    }
-    figure.plot = "losses";
-    figure.axes = {.x = "step", .y = "loss", .log_base = logarithmic ? 10 : 0};
-    return figure;
+    return figure_of_curves(
+        losses_of(comparison),
+        {.window = window, .logarithmic = logarithmic, .what = "Loss of a batch before the step", .label = "loss"},
+        {std::move(name), std::move(title), std::move(meaning), std::move(evidence)});
 }
 
 Figure figure_of_scales(const Comparison& comparison, std::string name, std::string title, std::string meaning,

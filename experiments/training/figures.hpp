@@ -1,14 +1,24 @@
 // The figures that experiments on training share.
 #pragma once
 
-#include "experiments/training/comparison.hpp"
+#include "experiments/training/curves.hpp"
 
 namespace ulp {
 
-/// Every seed's score by arithmetic, over the band of fp32's seeds.
+/// Every seed's score by arithmetic, minus that of the first arithmetic with the same seed; the band is that of the
+/// first one's seeds about their mean. What is to be seen ends with the largest differences.
 Figure figure_of_seeds(const Comparison& comparison, std::size_t score, const Quantity& text, std::string name,
                        std::string title, std::string meaning, std::string evidence);
-/// Losses: the band of fp32's seeds, and the mean over the seeds of the others, both averaged over `window` steps.
+/// A case in which all arms are scored; an arm may lack scores, and its seeds are the first arm's first ones.
+struct ScoredCase {
+    std::string name;
+    std::vector<std::vector<double>> scores;  // [arm][seed]; the first arm is the reference
+};
+/// Cases side by side: every score minus the reference's with the same seed, over the reference's seeds about their
+/// mean (plots/differences.gp). What is to be seen ends with the largest differences, in `unit` after `factor`.
+Figure figure_of_cases(const std::vector<ScoredCase>& cases, const std::vector<std::string>& arms, double factor,
+                       const std::string& unit, FigureText text);
+/// The losses as curves, averaged over `window` steps, with their differences from the first arithmetic's below.
 Figure figure_of_losses(const Comparison& comparison, std::size_t window, std::string name, std::string title,
                         std::string meaning, std::string evidence, bool logarithmic = true);
 /// The loss scale over the steps of the first seed, of the arithmetics whose scale moves.

@@ -145,9 +145,12 @@ TEST_CASE("an experiment leaves a whole record, its figures and a report") {
     CHECK(manifest.at("settings").at("samples") == 100);
     const Finished report = ulplab({"report", "--out", out.path().string()});
     CHECK(report.exit_code == 0);
-    const std::string page = read_file(out / "report.html");
+    const std::string page = read_file(out / "report-swamping.html");
     CHECK(page.find("swamping.rule_safe") != std::string::npos);
     CHECK(page.find("<svg viewBox=") != std::string::npos);
+    CHECK(page.find("class=\"tick\"") != std::string::npos);  // what the page's script reads
+    CHECK(page.find("_gnuplot_plot_1\"") != std::string::npos);
+    CHECK(read_file(out / "report.html").find("report-swamping.html") != std::string::npos);
     CHECK(ulplab({"claims", "--out", out.path().string()}).exit_code == 0);
     const auto claims =
         nlohmann::json::parse(ulplab({"claims", "--format", "json", "--out", out.path().string()}).output);

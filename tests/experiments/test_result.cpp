@@ -5,7 +5,6 @@
 
 #include "experiments/framework/claim_json.hpp"
 #include "experiments/results/record.hpp"
-#include "experiments/results/report.hpp"
 
 namespace {
 
@@ -138,71 +137,4 @@ TEST_CASE("the digest sees every part of the result") {
     CHECK(digest == result_digest(json, csv));
     CHECK(digest != result_digest(json + " ", csv));
     CHECK(digest != result_digest(json, csv + " "));
-}
-
-TEST_CASE("the report escapes text and shows what was not drawn") {
-    StoredResult result;
-    result.experiment = "sample";
-    result.title = "<b>A & B</b>";
-    result.claims = {{"sample.a", "source", "1 < 2", "yes", "yes", Verdict::reproduced}};
-    result.figures = {{"curve", "A curve", "", "see", "", ""}};
-    const std::string page = report_html({result});
-    CHECK(page.find("&lt;b&gt;A &amp; B&lt;/b&gt;") != std::string::npos);
-    CHECK(page.find("1 &lt; 2") != std::string::npos);
-    CHECK(page.find("gnuplot curve.gp") != std::string::npos);
-    CHECK(page.find("{{") == std::string::npos);  // every mark is filled in
-    CHECK(page.find("src=\"http") == std::string::npos);
-}
-
-TEST_CASE("the report takes nothing from a record for more than text") {
-    StoredResult result;
-    result.experiment = "sample";
-    result.title = "{{register}}";
-    result.version = result.mode = result.finished = result.digest = "<i>";
-    result.figures = {{"a", "A", "", "", "", "<svg viewBox=\"0 0 9 6\"><script>x()</script></svg>"},
-                      {"b", "B", "", "", "", "<svg viewBox=\"0 0 9 6\"></svg><form>"}};
-    const std::string page = report_html({result});
-    CHECK(page.find("<h3>{{register}}</h3>") != std::string::npos);
-    CHECK(page.find("<i>") == std::string::npos);
-    CHECK(page.find("<script") == std::string::npos);
-    CHECK(page.find("<form") == std::string::npos);
-    CHECK(page.find("Content-Security-Policy") != std::string::npos);
-}
-
-TEST_CASE("the report has the chapters' texts and a register of all claims by document") {
-    StoredResult first;
-    first.experiment = "first";
-    first.chapter = "Overflow";
-    first.claims = {{"first.a", "Talk (2019), \"slide <7>\"", "s1", "1", "1", Verdict::reproduced},
-                    {"first.b", "Paper (2020), section 2", "s2", "2", "3", Verdict::refuted}};
-    StoredResult second = first;
-    second.experiment = "second";
-    second.chapter = "Hardware";
-    second.claims = {{"second.c", "Talk (2019), \"slide 8\"", "s3", "8x", "not measured: x", Verdict::quoted}};
-    const std::string page = report_html({first, second});
-    CHECK(page.find("does not come back") != std::string::npos);
-    CHECK(page.find("id=\"chapter-hardware\"") != std::string::npos);
-    const std::string table = page.substr(page.find("id=\"register\""));
-    CHECK(table.find("<h3>Talk (2019)</h3>") < table.find("id=\"second.c\""));
-    CHECK(table.find("id=\"second.c\"") < table.find("<h3>Paper (2020)</h3>"));
-    CHECK(table.find("&quot;slide &lt;7&gt;&quot; &middot; <a href=\"#first\">") != std::string::npos);
-    CHECK(table.find("class=\"verdict quoted\">quoted only") != std::string::npos);
-    CHECK(table.find("section 2 &middot;") != std::string::npos);
-    const std::size_t errata = page.find("id=\"errata\"");
-    const std::string wrong = page.substr(errata, page.find("id=\"register\"") - errata);
-    CHECK(wrong.find("href=\"#first.b\"") != std::string::npos);
-    CHECK(wrong.find("first.a") == std::string::npos);
-}
-
-TEST_CASE("a drawing in the report takes the page's text colour and ids of its own") {
-    StoredResult result;
-    result.experiment = "sample";
-    result.figures = {
-        {"one", "One", "", "", "", "<?xml?><svg viewBox=\"0 0 9 6\"><g id='gpDot' stroke=\"black\"/></svg>"},
-        {"two", "Two", "", "", "", "<?xml?><svg viewBox=\"0 0 9 6\"><g id='gpDot' stroke=\"black\"/></svg>"}};
-    const std::string page = report_html({result});
-    CHECK(page.find("id='sample_one_gpDot' stroke=\"currentColor\"") != std::string::npos);
-    CHECK(page.find("id='sample_two_gpDot'") != std::string::npos);
-    CHECK(page.find("viewBox=\"0 0 9 6\"") != std::string::npos);
-    CHECK(page.find("<?xml") == std::string::npos);
 }

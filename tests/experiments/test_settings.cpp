@@ -69,7 +69,8 @@ TEST_CASE("asking for a setting that was not declared is a mistake in the progra
 }
 
 TEST_CASE("paths are values of the run, not of the result") {
-    Settings settings({path_setting("data", "where the data lie"), text_setting("recipe", "how", "fp32")}, RunSize::quick);
+    Settings settings({path_setting("data", "where the data lie"), text_setting("recipe", "how", "fp32")},
+                      RunSize::quick);
     settings.set("data=/some/where");
     CHECK(settings.text("data") == "/some/where");
     CHECK(settings.values().size() == 2);

@@ -43,7 +43,8 @@ TEST_CASE("parity is judged by the interval of paired differences") {
 
     const Check check = as_good(moved(0.002, 0.001), fp32, either, score);
     CHECK(check.expected == "at most 1.0 % from the reference (one image in a hundred)");
-    CHECK(check.measured == "92.0 %, the reference 91.8 %: difference 0.20 %, 95 % interval 0.02 % to 0.38 %, of 4 pairs");
+    CHECK(check.measured ==
+          "92.0 %, the reference 91.8 %: difference 0.20 %, 95 % interval 0.02 % to 0.38 %, of 4 pairs");
     CHECK(check.parity.value().seeds == 4);
     const std::vector<double> one = {0.9};
     CHECK(as_good(one, one, either, score).outcome == Outcome::undecided);
@@ -59,7 +60,8 @@ TEST_CASE("the seeds that an undecided claim asks for decide it, if they scatter
     const PairedDifference difference = paired_difference(arm, reference);
     const std::int64_t seeds = seeds_needed(difference, margin);
     const auto reach = [&](std::int64_t n) {
-        return std::fabs(difference.mean) + t_quantile(n - 1) * difference.deviation / std::sqrt(static_cast<double>(n));
+        return std::fabs(difference.mean) +
+               t_quantile(n - 1) * difference.deviation / std::sqrt(static_cast<double>(n));
     };
     CHECK(reach(seeds) <= margin.size);
     CHECK(reach(seeds - 1) > margin.size);

@@ -1,5 +1,5 @@
-// `ulplab report`: one page of all results.
-#include "experiments/results/report.hpp"
+// `ulplab report`: pages of all results.
+#include "experiments/report/report.hpp"
 
 #include <fmt/core.h>
 
@@ -12,9 +12,10 @@ namespace ulp {
 namespace {
 
 ExitCode report(const std::string& out) {
-    const std::filesystem::path place = std::filesystem::path(out) / "report.html";
-    replace_whole_file(place, report_html(read_results(out)));
-    fmt::print("{}\n", place.string());
+    const std::vector<ReportPage> pages = report_pages(read_results(out));
+    const std::filesystem::path folder(out);
+    for (const ReportPage& page : pages) replace_whole_file(folder / page.file, page.html);
+    fmt::print("{}\n", (folder / pages.front().file).string());
     return ExitCode::good;
 }
 
@@ -26,6 +27,8 @@ Action declare(OptionParser& app) {
 
 }  // namespace
 
-Command report_command() { return {"report", "write report.html, one self-contained page of all results", declare}; }
+Command report_command() {
+    return {"report", "write report.html and a page for each chapter, from all results", declare};
+}
 
 }  // namespace ulp

@@ -1,0 +1,31 @@
+# Above: the outline of the reference's seeds, then a mean curve for each arm. Below, in a panel of -reach to reach: the
+# outline once more, about its mean, and the arms but the first, minus the reference.
+arms = (series_count - 1) / 2
+width(i) = i == 1 ? 4 : 1.5 + 2.0 * (arms - i) / arms   # of curves on each other the first ones show at the edges
+set multiplot title title_text noenhanced font large
+unset title
+set lmargin at screen 0.13
+set rmargin at screen (key_outside ? 0.72 : 0.97)
+set tmargin at screen 0.89
+set bmargin at screen 0.53
+set xrange [0:*]
+set format x ''
+unset xlabel
+set key top right
+if (key_outside) { set key at screen 0.735,0.88 left top Left reverse font tiny }
+plot 'data.csv' using (x_of(series(1))):5 with filledcurves closed linecolor rgb 0x0072B2 fillstyle solid 0.18 noborder title series(1) noenhanced, \
+    for [i=1:arms] '' using (x_of(series(i + 1))):5 with lines linetype i linewidth width(i) title series(i + 1) noenhanced
+unset label 1000
+unset logscale y
+set format x '% h'
+set format y '% h'
+set tmargin at screen 0.49
+set bmargin at screen (0.165 + 0.027 * caption_lines)
+set xlabel 'step'
+set ylabel difference_label noenhanced font small
+set yrange [-reach:reach]
+set key off
+plot 'data.csv' using (x_of(series(arms + 2))):5 with filledcurves closed linecolor rgb 0x0072B2 fillstyle solid 0.18 noborder title series(arms + 2) noenhanced, \
+    0 with lines linecolor rgb 0x0072B2 linewidth 2 title series(2) noenhanced, \
+    for [i=2:arms] '' using (x_of(series(arms + 1 + i))):5 with lines linetype i linewidth width(i) title series(arms + 1 + i) noenhanced
+unset multiplot

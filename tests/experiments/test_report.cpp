@@ -1,0 +1,138 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "engine/files/sha256.hpp"
+#include "experiments/report/html.hpp"
+#include "experiments/report/report.hpp"
+
+namespace {
+
+using namespace ulp;
+
+StoredResult sample() {
+    StoredResult result;
+    result.experiment = "sample";
+    result.chapter = "Overflow";
+    return result;
+}
+
+std::string page_of(const std::vector<StoredResult>& results, const std::string& file) {
+    const std::vector<ReportPage> pages = report_pages(results);
+    const auto found = std::ranges::find(pages, file, &ReportPage::file);
+    REQUIRE(found != pages.end());
+    return found->html;
+}
+
+bool has(const std::string& page, std::string_view text) { return page.find(text) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("the report escapes text and shows what was not drawn") {
+    StoredResult result = sample();
+    result.title = "<b>A & B</b>";
+    result.claims = {{"sample.a", "source", "1 < 2", "yes", "yes", Verdict::reproduced}};
+    result.figures = {{"curve", "A curve", "", "see", "", ""}};
+    const std::string page = page_of({result}, "report-overflow.html");
+    CHECK(has(page, "&lt;b&gt;A &amp; B&lt;/b&gt;"));
+    CHECK(has(page, "1 &lt; 2"));
+    CHECK(has(page, "gnuplot curve.gp"));
+    for (const ReportPage& one : report_pages({result})) {
+        CHECK_FALSE(has(one.html, "{{"));  // every mark is filled in
+        CHECK_FALSE(has(one.html, "src="));
+        CHECK_FALSE(has(one.html, "href=\"http"));
+    }
+}
+
+TEST_CASE("the report takes nothing from a record for more than text") {
+    StoredResult result = sample();
+    result.title = "{{register}}";
+    result.version = result.mode = result.finished = result.digest = "<i>";
+    result.claims = {{"<i>", "<i>", "<i>", "<i>", "<i>", Verdict::refuted}};
+    result.figures = {{"a", "A", "", "<i>", "<i>", "<svg viewBox=\"0 0 9 6\"><script>x()</script></svg>", "<i>"},
+                      {"b", "B", "", "", "", "<svg viewBox=\"0 0 9 6\"></svg><form>"}};
+    CHECK(has(page_of({result}, "report-overflow.html"), "<h2>{{register}}</h2>"));
+    for (const ReportPage& page : report_pages({result})) {
+        CHECK_FALSE(has(page.html, "<i>"));
+        CHECK_FALSE(has(page.html, "<form"));
+        CHECK_FALSE(has(page.html, "x()"));
+    }
+}
+
+TEST_CASE("a page runs its own script and no other") {
+    CHECK(script_hash("abc") == "sha256-ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=");
+    for (const ReportPage& page : report_pages({sample()})) {
+        const std::size_t start = page.html.find("<script>") + 8;
+        const std::string script = page.html.substr(start, page.html.find("</script>") - start);
+        CHECK(has(page.html, "default-src 'none'"));
+        CHECK(has(page.html, "script-src '" + script_hash(script) + "'"));
+        CHECK(page.html.find("<script", start) == std::string::npos);
+    }
+}
+
+TEST_CASE("the report opens with counts, figures that have a sentence, and what the sources get wrong") {
+    StoredResult first = sample();
+    first.experiment = "first";
+    first.figures = {{"one", "One", "", "", "", "<svg viewBox=\"0 0 9 6\"></svg>", "Sums stop at 2048."},
+                     {"two", "Two", "", "", "", "<svg viewBox=\"0 0 9 6\"></svg>"}};
+    first.claims = {{"first.a", "Talk (2019), \"less than 1\"", "s1", "1", "1", Verdict::refuted},
+                    {"first.b", "Talk (2019), \"more than 2\"", "s2", "1", "1", Verdict::refuted},
+                    {"first.c", "Talk (2019), \"more than 2\"", "s3", "1", "1", Verdict::inconsistent},
+                    {"first.d", "Talk (2019), \"more than 3\"", "s4", "1", "1", Verdict::reproduced}};
+    first.claims.front().kind = ClaimKind::measured;
+    const std::string page = page_of({first}, "report.html");
+    CHECK(has(page, "href=\"report-overflow.html#first-one\""));
+    CHECK(has(page, "Sums stop at 2048."));
+    CHECK_FALSE(has(page, "first-two"));
+    CHECK(has(page, "<tr><th><span class=\"verdict refuted\">refuted</span></th><td>1</td><td>1</td><td>2</td></tr>"));
+    CHECK(page.find("more than 2") < page.find("less than 1"));  // two counter-examples before one
+    CHECK_FALSE(has(page, "more than 3"));
+    const std::string wrong = page_of({first}, "report-sources.html");
+    CHECK(wrong.find("<h2>&quot;more than 2&quot;</h2>") < wrong.find("s2"));
+    CHECK(wrong.find("s3") < wrong.find("<h2>&quot;less than 1&quot;</h2>"));
+    CHECK(has(wrong, "href=\"report-register.html#first.c\""));
+    CHECK_FALSE(has(wrong, "first.d"));
+}
+
+TEST_CASE("the report has a page for each chapter and a register of all claims by document") {
+    StoredResult first = sample();
+    first.experiment = "first";
+    first.claims = {{"first.a", "Talk (2019), \"slide <7>\"", "s1", "1", "1", Verdict::reproduced},
+                    {"first.b", "Paper (2020), section 2", "s2", "2", "3", Verdict::refuted}};
+    StoredResult second = first;
+    second.experiment = "second";
+    second.chapter = "Hardware";
+    second.claims = {{"second.c", "Talk (2019), \"slide 8\"", "s3", "8x", "not measured: x", Verdict::quoted}};
+    CHECK(has(page_of({first, second}, "report-overflow.html"), "does not come back"));
+    CHECK(has(page_of({first, second}, "report-overflow.html"), "href=\"report-hardware.html\""));
+    CHECK(has(page_of({first, second}, "report-hardware.html"), "<section id=\"second\">"));
+    const std::string table = page_of({first, second}, "report-register.html");
+    CHECK(table.find("<summary>Talk (2019)") < table.find("id=\"second.c\""));
+    CHECK(table.find("id=\"second.c\"") < table.find("<summary>Paper (2020)"));
+    CHECK(has(table, "&quot;slide &lt;7&gt;&quot; &middot; <a href=\"report-overflow.html#first\">"));
+    CHECK(has(table, "class=\"verdict quoted\">quoted only"));
+    CHECK(has(table, "section 2 &middot;"));
+}
+
+TEST_CASE("a chapter of many figures folds all but the first of each experiment") {
+    StoredResult result = sample();
+    for (int i = 0; i < 21; ++i) result.figures.push_back({"f" + std::to_string(i), "T", "", "", "", ""});
+    CHECK(has(page_of({result}, "report-overflow.html"), "<summary>20 more: T; T"));
+    result.figures.pop_back();
+    CHECK_FALSE(has(page_of({result}, "report-overflow.html"), "more: T"));
+}
+
+TEST_CASE("a drawing in the report takes the page's text colour and ids of its own") {
+    StoredResult result = sample();
+    const std::string svg =
+        "<?xml?><svg viewBox=\"0 0 9 6\"><g id='gpDot' stroke=\"black\"/><g fill=\"rgb(0,0,1)\"/>"
+        "<g id=\"gnuplot_plot_1\"/></svg>";
+    result.figures = {{"one", "One", "", "", "", svg}, {"two", "Two", "", "", "", svg}};
+    const std::string page = page_of({result}, "report-overflow.html");
+    CHECK(has(page, "id='sample_one_gpDot' stroke=\"currentColor\""));
+    CHECK(has(page, "id='sample_two_gpDot'"));
+    CHECK(has(page, "id=\"sample_two_gnuplot_plot_1\""));
+    CHECK(has(page, "fill=\"currentColor\" class=\"tick\""));
+    CHECK(has(page, "viewBox=\"0 0 9 6\""));
+    CHECK_FALSE(has(page, "<?xml"));
+}
