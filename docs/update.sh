@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Writes what is generated in the documents: the tables of docs/reference, the table of experiments in README.md, and,
-# where out/ holds results (after ./run.sh), the claims and the figures.
+# where out/ holds results (after ./run.sh), the figures.
 # Usage: docs/update.sh [ULPLAB_PROGRAM [OUTPUT_FOLDER]]; the test of stale tables gives another output folder.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -16,6 +16,7 @@ docs/hardware.sh | write docs/hardware.md
 "$ulplab" formats --format markdown | write docs/reference/formats.md
 "$ulplab" models --format markdown | write docs/reference/models.md
 "$ulplab" manual --format markdown | write docs/reference/commands.md
+"$ulplab" claims --register quick --format markdown | write docs/reference/claims.md
 "$ulplab" list --format markdown >"$to/table.part"
 awk -v table="$to/table.part" '
     /^<!-- end of table -->/ { inside = 0 }
@@ -36,7 +37,6 @@ if command -v gnuplot >/dev/null; then
 fi
 
 if ls out/*/result.json >/dev/null 2>&1; then
-    "$ulplab" claims --format markdown | write docs/reference/claims.md
     cp out/gradient_histogram/shift.svg docs/figures/loss_scale_shift.svg
     # Those of the lessons: <experiment>_<figure>.svg.
     for figure in $(grep -ho 'figures/lessons/[a-z_]*' docs/lessons/*.md | sort -u); do
@@ -49,5 +49,5 @@ if ls out/*/result.json >/dev/null 2>&1; then
         done
     done
 else
-    echo "update.sh: there are no results in out/; claims.md and the figures stay as they are (see ./run.sh)" >&2
+    echo "update.sh: there are no results in out/; the figures stay as they are (see ./run.sh)" >&2
 fi

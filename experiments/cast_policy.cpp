@@ -173,22 +173,23 @@ template <class Half>
 void claim_ranges(std::uint64_t seed, Result& result) {
     const std::string slide =
         cite(sources::volta_talk, "FP32 is recommended for f where |f(x)| >> |x|: exp, square, log");
-    result.claim_value(
-        "exp", slide, "exp overflows fp16 from 11.09375 on: logits are that large.", 11.09375,
-        Half(first_infinite<Half>(1, [](double x) { return static_cast<double>(cr::exp(static_cast<float>(x))); })));
-    result.claim_value("square", slide, "The square overflows fp16 from 256 on.", 256,
-                       Half(first_infinite<Half>(1, [](double x) { return x * x; })));
-    result.claim_value("square_underflow", slide, "And 2^-13 squared is 0: gradients are that small.", 0,
-                       Half(0x1p-13) * Half(0x1p-13));
-    result.claim_value("reciprocal", slide, "1 / x overflows fp16 at 2^-16, a number it holds.",
-                       std::numeric_limits<double>::infinity(), Half(1) / Half(0x1p-16));
+    result.arithmetic("exp", slide, "exp overflows fp16 from 11.09375 on: logits are that large.",
+                      equal(11.09375, Half(first_infinite<Half>(1, [](double x) {
+                                return static_cast<double>(cr::exp(static_cast<float>(x)));
+                            }))));
+    result.arithmetic("square", slide, "The square overflows fp16 from 256 on.",
+                      equal(256, Half(first_infinite<Half>(1, [](double x) { return x * x; }))));
+    result.arithmetic("square_underflow", slide, "And 2^-13 squared is 0: gradients are that small.",
+                      equal(0, Half(0x1p-13) * Half(0x1p-13)));
+    result.arithmetic("reciprocal", slide, "1 / x overflows fp16 at 2^-16, a number it holds.",
+                      equal(std::numeric_limits<double>::infinity(), Half(1) / Half(0x1p-16)));
     const std::string rows = cite(sources::volta_talk, "Reductions: large sums of values: L1 norm, L2 norm, softmax");
-    result.claim_value("softmax_long_fp16", rows,
-                       "Softmax of 4096 equal scores with steps in fp16: the sum of exponentials stops at 2048, the "
-                       "probabilities add up to 2.",
-                       2, ulp::fp32(sum_of_equal_softmax(Half::format, 4096)));
-    result.claim_value("softmax_long_fp32", rows, "In fp32 they add up to 1.", 1,
-                       ulp::fp32(sum_of_equal_softmax(formats::fp32, 4096)));
+    result.arithmetic("softmax_long_fp16", rows,
+                      "Softmax of 4096 equal scores with steps in fp16: the sum of exponentials stops at 2048, the "
+                      "probabilities add up to 2.",
+                      equal(2, ulp::fp32(sum_of_equal_softmax(Half::format, 4096))));
+    result.arithmetic("softmax_long_fp32", rows, "In fp32 they add up to 1.",
+                      equal(1, ulp::fp32(sum_of_equal_softmax(formats::fp32, 4096))));
     Random random(seed, "gradient");
     std::vector<float> gradient(10000);
     for (float& g : gradient) g = static_cast<float>(0x1p-14 * random.normal());

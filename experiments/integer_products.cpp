@@ -60,10 +60,11 @@ void claim_exhaustive(const RunContext& context, Result& result) {
         const std::string key = fmt::format("sm_75:mma.{}.s32", types);
         evidence_of_row(key, result);
         const Exhaustive count = all_pairs(unit_of(context, key));
-        result.claim(fmt::format("exhaustive_{}", types), slide,
-                     fmt::format("Every one of the {} pairs of {} operands gives the exact product, added to an int32.",
-                                 count.pairs, types),
-                     "0 wrong results", fmt::format("{} wrong results", count.wrong));
+        result.arithmetic(
+            fmt::format("exhaustive_{}", types), slide,
+            fmt::format("Every one of the {} pairs of {} operands gives the exact product, added to an int32.",
+                        count.pairs, types),
+            equal("0 wrong results", fmt::format("{} wrong results", count.wrong)));
     }
 }
 
@@ -89,11 +90,12 @@ void claim_bits(const RunContext& context, Result& result) {
         }
     }
     const std::string slide = cite(sources::volta_talk, "Int1 (XOR followed by popcount)");
-    result.claim("xor_popcount", slide, "A 1-bit product counts the ones of a xor b: all 65536 pairs of eight bits.",
-                 "0 wrong results", fmt::format("{} wrong results", wrong_count));
-    result.claim("binary_net", slide,
-                 "With bits for +1 and -1 that count is a dot product: k - 2 * popcount(a xor b), on all pairs.",
-                 "0 wrong results", fmt::format("{} wrong results", wrong_sign));
+    result.arithmetic("xor_popcount", slide,
+                      "A 1-bit product counts the ones of a xor b: all 65536 pairs of eight bits.",
+                      equal("0 wrong results", fmt::format("{} wrong results", wrong_count)));
+    result.arithmetic("binary_net", slide,
+                      "With bits for +1 and -1 that count is a dot product: k - 2 * popcount(a xor b), on all pairs.",
+                      equal("0 wrong results", fmt::format("{} wrong results", wrong_sign)));
 }
 
 /// k products of -128 * -128.
@@ -107,12 +109,12 @@ void claim_overflow(const RunContext& context, Result& result) {
     const Unit clamps = unit_of(context, "sm_75:mma.s8.s32.satfinite");
     evidence_of_row("sm_75:mma.s8.s32.satfinite", result);
     const std::string place = cite(sources::ptx, "mma, .satfinite");
-    result.claim("int32_holds", place, "int32 holds 131071 products of -128 * -128.", "2147467264",
-                 fmt::format("{}", largest_products(wraps, 131071)));
-    result.claim("int32_wraps", place, "One more wraps to the most negative number.", "-2147483648",
-                 fmt::format("{}", largest_products(wraps, 131072)));
-    result.claim("int32_saturates", place, "With .satfinite it stays at the largest.", "2147483647",
-                 fmt::format("{}", largest_products(clamps, 131072)));
+    result.arithmetic("int32_holds", place, "int32 holds 131071 products of -128 * -128.",
+                      equal("2147467264", fmt::format("{}", largest_products(wraps, 131071))));
+    result.arithmetic("int32_wraps", place, "One more wraps to the most negative number.",
+                      equal("-2147483648", fmt::format("{}", largest_products(wraps, 131072))));
+    result.arithmetic("int32_saturates", place, "With .satfinite it stays at the largest.",
+                      equal("2147483647", fmt::format("{}", largest_products(clamps, 131072))));
 }
 
 /// Random int8 vectors in two orders.
@@ -134,10 +136,10 @@ void claim_order(const RunContext& context, Result& result) {
         std::vector<std::int32_t> back_b(b.rbegin(), b.rend());
         differ += forward == unit.dot(back_a.data(), back_b.data(), 0, k) ? 0 : 1;
     }
-    result.claim(
+    result.measured(
         "no_order", cite(sources::ptx, "mma, integer types"),
         fmt::format("Integer sums have no order: {} random products of length 256, forwards and backwards.", samples),
-        "0 differ", fmt::format("{} differ", differ));
+        equal("0 differ", fmt::format("{} differ", differ)));
 }
 
 void figure_overflow(const RunContext& context, Result& result) {

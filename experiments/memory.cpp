@@ -22,12 +22,13 @@ void claim_gpt2(const RunContext& context, Result& result) {
     const Gpt2Plan plan = gpt2_plan();
     const std::int64_t low = context.settings.integer("low_bytes");
     const std::string cell = cite(sources::notebook, "get_memory_footprint");
-    result.claim("gpt2_parameters", cell, "GPT-2 has 124,439,808 parameters.", "124439808",
-                 fmt::format("{}", plan.parameters));
-    result.claim("gpt2_int8_weights", cell, "84,934,656 of them are the matrices of the twelve blocks, kept in int8.",
-                 "84934656", fmt::format("{}", plan.block_matrices));
-    result.claim("gpt2_masks", cell, "Twelve causal masks of 1024 x 1024 bytes count as well, in every format.",
-                 bytes_text(12 * 1048576), bytes_text(plan.mask_bytes));
+    result.arithmetic("gpt2_parameters", cell, "GPT-2 has 124,439,808 parameters.",
+                      equal("124439808", fmt::format("{}", plan.parameters)));
+    result.arithmetic("gpt2_int8_weights", cell,
+                      "84,934,656 of them are the matrices of the twelve blocks, kept in int8.",
+                      equal("84934656", fmt::format("{}", plan.block_matrices)));
+    result.arithmetic("gpt2_masks", cell, "Twelve causal masks of 1024 x 1024 bytes count as well, in every format.",
+                      equal(bytes_text(12 * 1048576), bytes_text(plan.mask_bytes)));
     struct Row {
         std::string format;
         std::int64_t bytes, expected;
@@ -37,22 +38,22 @@ void claim_gpt2(const RunContext& context, Result& result) {
          {Row{"fp32", gpt2_bytes(plan, 4, 4), 510342192, "486.7002410888672"},
           {"fp16", gpt2_bytes(plan, low, low), 261462552, "249.3501205444336"},
           {"int8", gpt2_bytes(plan, low, 1), 176527896, "168.3501205444336"}}) {
-        result.claim("gpt2_" + format, cell,
-                     fmt::format("GPT-2 takes {} MiB in {}: exactly {} bytes with masks and scalars.", mebibytes,
-                                 format == "int8" ? "fp16 with int8 matrices" : format, expected),
-                     bytes_text(expected), bytes_text(bytes));
+        result.arithmetic("gpt2_" + format, cell,
+                          fmt::format("GPT-2 takes {} MiB in {}: exactly {} bytes with masks and scalars.", mebibytes,
+                                      format == "int8" ? "fp16 with int8 matrices" : format, expected),
+                          equal(bytes_text(expected), bytes_text(bytes)));
         // Bytes over 2^20 is exact in fp64, and so is its shortest decimal.
-        result.claim("gpt2_" + format + "_mebibytes", cell,
-                     fmt::format("The notebook prints {} for {}.", mebibytes, format), mebibytes,
-                     fmt::format("{}", static_cast<double>(bytes) / 0x1p20));
+        result.arithmetic("gpt2_" + format + "_mebibytes", cell,
+                          fmt::format("The notebook prints {} for {}.", mebibytes, format),
+                          equal(mebibytes, fmt::format("{}", static_cast<double>(bytes) / 0x1p20)));
     }
     Gpt2Plan listed = plan;
     listed.block_matrices -= 12 * 4 * 768 * 768;  // the second matrix of each block's mlp
-    result.claim(
+    result.arithmetic(
         "gpt2_list", cite(sources::notebook, "dtype of the parameters"),
         "The list of the notebook has c_attn, c_proj and c_fc in int8, but not the mlp's c_proj; its own total "
         "(176,527,896 bytes) needs that one too. As listed the sum would be another.",
-        bytes_text(204839448), bytes_text(gpt2_bytes(listed, 2, 1)), Verdict::inconsistent);
+        equal(bytes_text(204839448), bytes_text(gpt2_bytes(listed, 2, 1))), Verdict::inconsistent);
     result.claim_if(gpt2_bytes(plan, low, low) * 2 > gpt2_bytes(plan, 4, 4), "gpt2_not_half",
                     cite(sources::amp_slides, "FP16: 1/2X memory storage"),
                     "fp16 halves the storage: of the parameters it does; the table's whole is more than half, because "
@@ -89,10 +90,8 @@ constexpr std::int64_t published_fp16_batch = 1000;
 void claim_planner(const RunContext& context, Result& result) {
     const std::string step = cite(sources::paperspace, "batch_size of 590 for a float32 or 1000 for a float16");
     const NetPlan plan{digit_cnn(420, 1000)};
-    result.claim("cnn_parameters", cite(sources::paperspace, "Simple CNN with 420 and 1000 channels"),
-                 "The net has 4,275,210 parameters.", "4275210", fmt::format("{}", plan.parameters()));
-    result.claim("cnn_batch_ratio", step, "A batch of 1000 instead of 590 is 1.695 times as large.", "1.695",
-                 fmt::format("{:.3f}", static_cast<double>(published_fp16_batch) / published_fp32_batch));
+    result.arithmetic("cnn_parameters", cite(sources::paperspace, "Simple CNN with 420 and 1000 channels"),
+                      "The net has 4,275,210 parameters.", equal("4275210", fmt::format("{}", plan.parameters())));
     const std::int64_t budget = plan.training_bytes(published_fp32_batch, 4);
     const std::int64_t batch = plan.largest_batch(budget, context.settings.integer("low_bytes"));
     result.claim_if(batch >= 900 && batch <= 1100, "cnn_batch_planned", step,
@@ -223,12 +222,13 @@ void claim_trainer(Result& result) {
     const NetPlan plan{digit_cnn(8, 16)};
     for (const auto& [recipe, low] : {std::pair{"fp32", 4}, {"mixed_fp16", 2}}) {
         const Measured measured = measure_cnn(recipe, 4);
-        result.claim(fmt::format("trainer_{}", recipe),
-                     cite(sources::volta_talk, "Halve the size of activation and gradient tensors"),
-                     fmt::format("The trainer holds as many bytes as the planner says: the net with 8 and 16 channels, "
-                                 "4 images, Adam, {}.",
-                                 recipe),
-                     bytes_text(plan.tape_bytes(4, low)), bytes_text(measured.total()));
+        result.measured(
+            fmt::format("trainer_{}", recipe),
+            cite(sources::volta_talk, "Halve the size of activation and gradient tensors"),
+            fmt::format("The trainer holds as many bytes as the planner says: the net with 8 and 16 channels, "
+                        "4 images, Adam, {}.",
+                        recipe),
+            equal(bytes_text(plan.tape_bytes(4, low)), bytes_text(measured.total())));
     }
 }
 

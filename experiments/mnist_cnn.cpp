@@ -30,17 +30,15 @@ DataSplit load_data(const RunContext& context, Result& result) {
 void planner(Result& result) {
     const std::string place = cite(sources::paperspace, "Code walkthrough: steps 8 and 11");
     const NetPlan plan{digit_cnn(420, 1000)};
-    result.claim("parameters", place, "The net with 420 and 1000 channels has 4,275,210 parameters.", "4275210",
-                 fmt::format("{}", plan.parameters()));
-    result.claim("batch_ratio", place, "A card that holds batches of 590 in fp32 holds 1000 in fp16: a ratio of 1.695.",
-                 "1.695", fmt::format("{:.3f}", 1000.0 / 590.0));
+    result.arithmetic("parameters", place, "The net with 420 and 1000 channels has 4,275,210 parameters.",
+                      equal("4275210", fmt::format("{}", plan.parameters())));
     const std::int64_t memory = plan.tape_bytes(590, 4);
     std::int64_t fits = 0;
     while (plan.tape_bytes(fits + 1, 2) <= memory) ++fits;
-    result.claim_if(fits >= 1000 && fits <= 1180, "planned_batch", place,
-                    "By bytes alone the same memory holds at least the 1000 images of the article, and at most twice "
-                    "590: activations halve, weights and optimizer do not.",
-                    "1000 to 1180 images", fmt::format("{} images", fits));
+    result.arithmetic("planned_batch", place,
+                      "By bytes alone the same memory holds at least the 1000 images of the article, and at most twice "
+                      "590: activations halve, weights and optimizer do not.",
+                      between(1000, 1180, static_cast<double>(fits), {"batch", "images", 1, 0}));
     Figure figure{
         "memory", "Memory of the net with 420 and 1000 channels",
         "Weights, gradients, Adam's moments and activations, counted byte by byte. Dots: the article's batches.",
@@ -75,9 +73,10 @@ void run(const RunContext& context, Result& result) {
 
     const std::string evidence = evidence_of(comparison, result);
     const std::string place = cite(sources::paperspace, "Code walkthrough with PyTorch");
-    result.claim_if(comparison.mean(0, test_accuracy) >= 0.9, "learns", place, "The net learns to read digits in fp32.",
-                    "90 % or more", accuracy_text.text(comparison.mean(0, test_accuracy)));
-    claim_parity(result, comparison, test_accuracy, accuracy_text, 0.005, "parity", place,
+    result.measured("learns", place, "The net learns to read digits in fp32.",
+                    at_least(0.9, comparison.mean(0, test_accuracy), accuracy_text));
+    const Margin margin{0.01, "a tenth of the errors that the claim above allows", Margin::Side::not_below};
+    claim_parity(result, comparison, test_accuracy, accuracy_text, margin, "parity", place,
                  "Trained in fp16 with the same hyperparameters the net is as good as in fp32.");
     planner(result);
     result.figure(figure_of_losses(comparison, 10, "loss", "Digit classifier: training loss", "", evidence)).headline =
@@ -110,9 +109,7 @@ Experiment mnist_cnn_experiment() {
              real_setting("learning_rate", "of Adam", 1e-3, 1e-3, 0, 10), pure_fp16_control(),
              path_setting("mnist", "folder with the MNIST idx files, instead of generated digits")},
             run,
-            {{{"seeds=1", "epochs=1", "train_images=250", "test_images=100"},
-              {"control=pure_fp16"},
-              {"parity_1", "parity_2"}}}};
+            {{{}, {"control=pure_fp16"}, {"parity_1", "parity_2"}, RunSize::quick}}};
 }
 
 }  // namespace ulp

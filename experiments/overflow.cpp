@@ -30,18 +30,22 @@ std::string range_text() {
 void claim_formats(Result& result) {
     const std::string slide = cite(sources::amp_slides, "FP32 and FP16");
     const std::string table = cite(sources::round_table, "FP32, TF32, FP16, BF16");
-    result.claim("fields_fp32", slide, "fp32 has 8 exponent and 23 fraction bits.", "8/23", fields_text(formats::fp32));
-    result.claim("fields_fp16", slide, "fp16 has 5 exponent and 10 fraction bits.", "5/10", fields_text(formats::fp16));
-    result.claim("fields_tf32", table, "tf32 has fp32's 8 exponent and fp16's 10 fraction bits.", "8/10",
-                 fields_text(formats::tf32));
-    result.claim("fields_bf16", table, "bf16 has 8 exponent and 7 fraction bits.", "8/7", fields_text(formats::bf16));
-    result.claim("range_fp32", slide, "fp32 reaches from 1.4e-45 to 3.4e38.", "1.4e-45 .. 3.4e+38", range_text<fp32>());
-    result.claim_value("smallest_fp16", slide, "The smallest positive fp16 number is 5.96e-8, that is 2^-24.", 0x1p-24,
-                       std::numeric_limits<fp16>::denorm_min());
-    result.claim_value("largest_fp16", slide, "The largest fp16 number is 65504.", 65504,
-                       std::numeric_limits<fp16>::max());
-    result.claim("binades_fp16", cite(sources::volta_talk, "Loss scaling"), "fp16 spans about 40 powers of two.", "40",
-                 fmt::format("{}", formats::fp16.emax() - formats::fp16.smallest_exponent() + 1));
+    result.arithmetic("fields_fp32", slide, "fp32 has 8 exponent and 23 fraction bits.",
+                      equal("8/23", fields_text(formats::fp32)));
+    result.arithmetic("fields_fp16", slide, "fp16 has 5 exponent and 10 fraction bits.",
+                      equal("5/10", fields_text(formats::fp16)));
+    result.arithmetic("fields_tf32", table, "tf32 has fp32's 8 exponent and fp16's 10 fraction bits.",
+                      equal("8/10", fields_text(formats::tf32)));
+    result.arithmetic("fields_bf16", table, "bf16 has 8 exponent and 7 fraction bits.",
+                      equal("8/7", fields_text(formats::bf16)));
+    result.arithmetic("range_fp32", slide, "fp32 reaches from 1.4e-45 to 3.4e38.",
+                      equal("1.4e-45 .. 3.4e+38", range_text<fp32>()));
+    result.arithmetic("smallest_fp16", slide, "The smallest positive fp16 number is 5.96e-8, that is 2^-24.",
+                      equal(0x1p-24, std::numeric_limits<fp16>::denorm_min()));
+    result.arithmetic("largest_fp16", slide, "The largest fp16 number is 65504.",
+                      equal(65504, std::numeric_limits<fp16>::max()));
+    result.arithmetic("binades_fp16", cite(sources::volta_talk, "Loss scaling"), "fp16 spans about 40 powers of two.",
+                      equal("40", fmt::format("{}", formats::fp16.emax() - formats::fp16.smallest_exponent() + 1)));
 }
 
 template <class T>
@@ -58,45 +62,45 @@ void claim_sums(Result& result) {
     const std::string slide = cite(sources::amp_slides, "Certain ops require FP32 dynamic range");
     const std::string cell = cite(sources::notebook, "a = torch.cuda.HalfTensor(4096); a.sum()");
     const auto fp32_sum = sixteens_one_by_one<fp32>(4096);
-    result.claim_value("sum_fp32", slide, "4096 sixteens summed in fp32 give 65536.", 65536, fp32_sum);
-    result.claim_value("sum_fp32_stored_fp16", slide,
-                       "The same sum accumulated in fp32 and stored in fp16 is infinite.", INFINITY, Half(fp32_sum));
-    result.claim_value("sum_fp16_pairwise", cell, "4096 sixteens summed pairwise in fp16 give infinity.", INFINITY,
-                       sixteens_pairwise<Half>(4096));
-    result.claim_value("sum_fp16_one_by_one", cite(sources::arithmetic, "4.3.1 rounding to nearest"),
-                       "Summed one by one in fp16 they do not overflow: from 32768 on 16 is half an ulp and is lost.",
-                       32768, sixteens_one_by_one<Half>(4096));
-    result.claim("sum_fp16_swamps_at", cite(sources::arithmetic, "4.3.1 rounding to nearest"),
-                 "That sum stops at element 2048: the first element that changes nothing is the next one.",
-                 "2048 elements count", [] {
-                     std::size_t count = 1;
-                     while (count < 4096 &&
-                            sixteens_one_by_one<Half>(count).bits() != sixteens_one_by_one<Half>(count + 1).bits()) {
-                         ++count;
-                     }
-                     return fmt::format("{} elements count", count);
-                 }());
-    result.claim_value("sum_bf16_one_by_one", cite(sources::arithmetic, "4.3.1 rounding to nearest"),
-                       "One by one in bf16 the sum stops at 4096.", 4096, sixteens_one_by_one<Brain>(4096));
-    result.claim_value("sum_bf16_pairwise", cite(sources::arithmetic, "4.3.1 rounding to nearest"),
-                       "Pairwise in bf16 the sum is exact.", 65536, sixteens_pairwise<Brain>(4096));
-    result.claim_value("sum_tf32_one_by_one", cite(sources::arithmetic, "4.3.1 rounding to nearest"),
-                       "One by one, rounded to tf32, the sum stops at 32768 as fp16's does: the precision is the same.",
-                       32768, sixteens_one_by_one<tf32>(4096));
+    result.arithmetic("sum_fp32", slide, "4096 sixteens summed in fp32 give 65536.", equal(65536, fp32_sum));
+    result.arithmetic("sum_fp32_stored_fp16", slide, "The same sum accumulated in fp32 and stored in fp16 is infinite.",
+                      equal(INFINITY, Half(fp32_sum)));
+    result.arithmetic("sum_fp16_pairwise", cell, "4096 sixteens summed pairwise in fp16 give infinity.",
+                      equal(INFINITY, sixteens_pairwise<Half>(4096)));
+    result.arithmetic("sum_fp16_one_by_one", cite(sources::arithmetic, "4.3.1 rounding to nearest"),
+                      "Summed one by one in fp16 they do not overflow: from 32768 on 16 is half an ulp and is lost.",
+                      equal(32768, sixteens_one_by_one<Half>(4096)));
+    result.arithmetic("sum_fp16_swamps_at", cite(sources::arithmetic, "4.3.1 rounding to nearest"),
+                      "That sum stops at element 2048: the first element that changes nothing is the next one.",
+                      equal("2048 elements count", [] {
+                          std::size_t count = 1;
+                          while (count < 4096 && sixteens_one_by_one<Half>(count).bits() !=
+                                                     sixteens_one_by_one<Half>(count + 1).bits()) {
+                              ++count;
+                          }
+                          return fmt::format("{} elements count", count);
+                      }()));
+    result.arithmetic("sum_bf16_one_by_one", cite(sources::arithmetic, "4.3.1 rounding to nearest"),
+                      "One by one in bf16 the sum stops at 4096.", equal(4096, sixteens_one_by_one<Brain>(4096)));
+    result.arithmetic("sum_bf16_pairwise", cite(sources::arithmetic, "4.3.1 rounding to nearest"),
+                      "Pairwise in bf16 the sum is exact.", equal(65536, sixteens_pairwise<Brain>(4096)));
+    result.arithmetic("sum_tf32_one_by_one", cite(sources::arithmetic, "4.3.1 rounding to nearest"),
+                      "One by one, rounded to tf32, the sum stops at 32768 as fp16's does: the precision is the same.",
+                      equal(32768, sixteens_one_by_one<tf32>(4096)));
 }
 
 template <class Half>
 void claim_boundary(Result& result) {
     const std::string place = cite(sources::arithmetic, "4.3.1 rounding to nearest");
-    result.claim_value("boundary_4094", place, "4094 sixteens are 65504, the largest fp16 number.", 65504,
-                       Half(sixteens_one_by_one<fp32>(4094)));
-    result.claim_value("boundary_4095", place,
-                       "4095 sixteens are 65520, half way to 65536: the tie goes to the even neighbour, infinity.",
-                       INFINITY, Half(sixteens_one_by_one<fp32>(4095)));
-    result.claim_value(
+    result.arithmetic("boundary_4094", place, "4094 sixteens are 65504, the largest fp16 number.",
+                      equal(65504, Half(sixteens_one_by_one<fp32>(4094))));
+    result.arithmetic("boundary_4095", place,
+                      "4095 sixteens are 65520, half way to 65536: the tie goes to the even neighbour, infinity.",
+                      equal(INFINITY, Half(sixteens_one_by_one<fp32>(4095))));
+    result.arithmetic(
         "loss_scale_65536", cite(sources::round_table, "Convert loss fp16 to fp32 just for scaling"),
-        "A loss scale of 65536 is infinite in fp16, so the loss is converted to fp32 before it is scaled.", INFINITY,
-        Half(65536));
+        "A loss scale of 65536 is infinite in fp16, so the loss is converted to fp32 before it is scaled.",
+        equal(INFINITY, Half(65536)));
 }
 
 /// `count` sixteens as a dot product with ones.
@@ -115,17 +119,17 @@ void claim_units(const std::vector<MatrixUnit>& units, Result& result) {
         const auto id = [&](const char* name) { return fmt::format("{}_{}", name, unit.spec.substr(5)); };
         const auto in_fp16 = [&](std::size_t count) { return Half(unit_sum(unit, narrow, count)); };
         const fp32 wide(unit_sum(unit, fp16_to_fp32, 4096));
-        result.claim_value(id("unit_fp32"), slide, unit.name + " with an fp32 accumulator sums 4096 sixteens exactly.",
-                           65536, wide);
-        result.claim_value(id("unit_fp32_stored_fp16"), slide, unit.name + ": that sum stored in fp16 is infinite.",
-                           INFINITY, Half(wide));
-        result.claim_value(id("unit_fp16"), slide, unit.name + " with an fp16 accumulator overflows.", INFINITY,
-                           in_fp16(4096));
-        result.claim_value(id("unit_fp16_4094"), slide,
-                           unit.name + " with an fp16 accumulator still holds 4094 sixteens: a group is added exactly.",
-                           65504, in_fp16(4094));
-        result.claim_value(id("unit_fp16_4095"), slide, unit.name + " with an fp16 accumulator overflows at 4095.",
-                           INFINITY, in_fp16(4095));
+        result.measured(id("unit_fp32"), slide, unit.name + " with an fp32 accumulator sums 4096 sixteens exactly.",
+                        equal(65536, wide));
+        result.measured(id("unit_fp32_stored_fp16"), slide, unit.name + ": that sum stored in fp16 is infinite.",
+                        equal(INFINITY, Half(wide)));
+        result.measured(id("unit_fp16"), slide, unit.name + " with an fp16 accumulator overflows.",
+                        equal(INFINITY, in_fp16(4096)));
+        result.measured(id("unit_fp16_4094"), slide,
+                        unit.name + " with an fp16 accumulator still holds 4094 sixteens: a group is added exactly.",
+                        equal(65504, in_fp16(4094)));
+        result.measured(id("unit_fp16_4095"), slide, unit.name + " with an fp16 accumulator overflows at 4095.",
+                        equal(INFINITY, in_fp16(4095)));
     }
 }
 

@@ -31,14 +31,14 @@ Gpu gpu_of(const RunContext& context) {
 
 void claim_rates(const Gpu& gpu, Result& result) {
     const std::string slide = cite(sources::volta_talk, "GV100; Tensor Core throughputs");
-    result.claim("peak", slide, "80 x 512 fp16 multiply-adds a clock at 1.53 GHz are 125 TFLOPS: 125.3e12.", "125.3e12",
-                 fmt::format("{:.1f}e12", gpu.tensor_core_rate() / 1e12));
-    result.claim("factor", cite(sources::amp_slides, "125 TFlops throughput: 8X more than FP32 on Volta V100"),
-                 "Tensor Cores have 8 times the fp32 throughput.", "8",
-                 fmt::format("{}", gpu.tensor_core_rate() / gpu.fp32_rate()));
-    result.claim("balance", cite(sources::volta_talk, "125 Tflops: 900 GB/s -> 138 flops/B"),
-                 "125e12 operations a second against 900e9 bytes a second: 138 operations a byte keep both busy.",
-                 "138", fmt::format("{}", static_cast<int>(125e12 / gpu.bandwidth)));
+    result.arithmetic("peak", slide, "80 x 512 fp16 multiply-adds a clock at 1.53 GHz are 125 TFLOPS: 125.3e12.",
+                      equal("125.3e12", fmt::format("{:.1f}e12", gpu.tensor_core_rate() / 1e12)));
+    result.arithmetic("factor", cite(sources::amp_slides, "125 TFlops throughput: 8X more than FP32 on Volta V100"),
+                      "Tensor Cores have 8 times the fp32 throughput.",
+                      equal("8", fmt::format("{}", gpu.tensor_core_rate() / gpu.fp32_rate())));
+    result.arithmetic("balance", cite(sources::volta_talk, "125 Tflops: 900 GB/s -> 138 flops/B"),
+                      "125e12 operations a second against 900e9 bytes a second: 138 operations a byte keep both busy.",
+                      equal("138", fmt::format("{}", static_cast<int>(125e12 / gpu.bandwidth))));
     const std::string table = cite(sources::volta_talk, "Tensor Core throughputs: Turing");
     for (const auto& [name, rate, factor] : {std::tuple{"INT8", 1024, 2}, {"INT4", 2048, 4}, {"INT1", 8192, 16}}) {
         result.quoted(fmt::format("rate_{}", name), table,
@@ -63,11 +63,12 @@ void claim_splits(const Gpu& gpu, Result& result) {
     const std::string slide = cite(sources::volta_talk, "Example layer time breakdowns for FP32-only training");
     const double factor = gpu.tensor_core_rate() / gpu.fp32_rate();
     for (const Split& split : splits()) {
-        result.claim("amdahl_" + split.name, slide,
-                     fmt::format("{}: {:.0f}% products, {:.0f}% other. If only the products become 8 times as fast the "
-                                 "whole becomes {} times as fast (quoted: {}).",
-                                 split.name, 100 * split.share, 100 * (1 - split.share), split.speed_up, split.quoted),
-                     split.speed_up + "x", fmt::format("{:.2f}x", amdahl(split.share, factor)));
+        result.arithmetic(
+            "amdahl_" + split.name, slide,
+            fmt::format("{}: {:.0f}% products, {:.0f}% other. If only the products become 8 times as fast the "
+                        "whole becomes {} times as fast (quoted: {}).",
+                        split.name, 100 * split.share, 100 * (1 - split.share), split.speed_up, split.quoted),
+            equal(split.speed_up + "x", fmt::format("{:.2f}x", amdahl(split.share, factor))));
     }
     const double both = amdahl(0.73, factor, 2);
     result.claim_if(both > 4.3 && both < 4.5, "memory_limited_too",
@@ -78,9 +79,9 @@ void claim_splits(const Gpu& gpu, Result& result) {
     const GemmShape pointwise{1, 1, 1};  // one operation on two numbers, one number out: limited by memory
     const double before = least_seconds(pointwise, fp32_bytes, gpu.fp32_rate(), gpu.bandwidth);
     const double after = least_seconds(pointwise, fp16_bytes, gpu.fp32_rate(), gpu.bandwidth);
-    result.claim("memory_limited", cite(sources::volta_talk, "Memory limited ops: should see ~2x speedup"),
-                 "An operation that is limited by memory becomes twice as fast with half the bytes.", "2x",
-                 fmt::format("{}x", before / after));
+    result.arithmetic("memory_limited", cite(sources::volta_talk, "Memory limited ops: should see ~2x speedup"),
+                      "An operation that is limited by memory becomes twice as fast with half the bytes.",
+                      equal("2x", fmt::format("{}x", before / after)));
 }
 
 void figure_splits(const Gpu& gpu, Result& result) {
@@ -162,9 +163,9 @@ void claim_larger_k(const Gpu& gpu, Result& result) {
         last = intensity;
         ++lengths;
     }
-    result.claim("larger_k", slide, "The longer k, the more operations a byte: 512 x 512 results, k = 8 to 8192.",
-                 fmt::format("{} of {} steps rise", lengths, lengths),
-                 fmt::format("{} of {} steps rise", rising, lengths));
+    result.arithmetic("larger_k", slide, "The longer k, the more operations a byte: 512 x 512 results, k = 8 to 8192.",
+                      equal(fmt::format("{} of {} steps rise", lengths, lengths),
+                            fmt::format("{} of {} steps rise", rising, lengths)));
     const auto efficiency = [&](std::int64_t k) {
         const GemmShape shape{512, 512, k};
         return shape.operations() / gpu.tensor_core_rate() /
@@ -181,10 +182,11 @@ void claim_larger_k(const Gpu& gpu, Result& result) {
 
 void claim_padding(Result& result) {
     const std::string slide = cite(sources::volta_talk, "Pad input/output dictionaries to multiples of 8");
-    result.claim("vocabulary", slide, "GPT-2's vocabulary of 50257 is padded to 50264.", "50264",
-                 fmt::format("{}", padded(50257)));
-    result.claim("vocabulary_cost", slide, "The padding costs 0.014% more columns.", "0.014 %",
-                 fmt::format("{:.3f} %", 100 * (static_cast<double>(padded(50257)) / 50257 - 1)));
+    result.arithmetic("vocabulary", slide, "GPT-2's vocabulary of 50257 is padded to 50264.",
+                      equal("50264", fmt::format("{}", padded(50257))));
+    result.arithmetic(
+        "vocabulary_cost", slide, "The padding costs 0.014% more columns.",
+        equal("0.014 %", fmt::format("{:.3f} %", 100 * (static_cast<double>(padded(50257)) / 50257 - 1))));
     const GemmShape as_it_is{1024, 50257, 768};
     const GemmShape as_padded{1024, 50264, 768};
     const Gpu gpu;
@@ -232,20 +234,22 @@ void claim_bits(const RunContext& context, const std::vector<MatrixUnit>& units,
         const std::string id = unit.spec.substr(5);
         const auto times = [&](const Matrix& a, const Matrix& b) { return matmul(*unit.backend, fp16_to_fp32, a, b); };
         const Matrix whole = times(x, w);
-        result.claim("padding_bits_" + id, cite(sources::volta_talk, "M, N, K sizes should be multiples of 8"),
-                     fmt::format("{}: padding k from 100 to 104 with zeros changes no bit of the product.", unit.name),
-                     "0 of 6400 elements differ",
-                     fmt::format("{} of 6400 elements differ", elements_that_differ(whole, times(x_padded, w_padded))));
+        result.measured(
+            "padding_bits_" + id, cite(sources::volta_talk, "M, N, K sizes should be multiples of 8"),
+            fmt::format("{}: padding k from 100 to 104 with zeros changes no bit of the product.", unit.name),
+            equal("0 of 6400 elements differ",
+                  fmt::format("{} of 6400 elements differ", elements_that_differ(whole, times(x_padded, w_padded)))));
         Matrix gates(rows, 4 * width);
         for (Index gate = 0; gate < 4; ++gate) {
             const Matrix part = w.middleCols(gate * width, width);
             gates.middleCols(gate * width, width) = times(x, part);
         }
         const std::string advice = cite(sources::volta_talk, "Concatenate cell matrix ops into a single call");
-        result.claim(
+        result.measured(
             "gates_bits_" + id, advice,
             fmt::format("{}: the four gates' matrices side by side in one product: no bit changes.", unit.name),
-            "0 of 6400 elements differ", fmt::format("{} of 6400 elements differ", elements_that_differ(whole, gates)));
+            equal("0 of 6400 elements differ",
+                  fmt::format("{} of 6400 elements differ", elements_that_differ(whole, gates))));
         Matrix sum = times(x, w);
         const Matrix second = times(h, u);
         for (Index i = 0; i < sum.size(); ++i) sum.data()[i] += second.data()[i];

@@ -20,21 +20,22 @@ constexpr double tenth_of_thousandth = 1e-4;
 template <class Half, class Brain>
 void claim_additions(Result& result) {
     const std::string slide = cite(sources::amp_slides, "1 + 0.0001 = ??");
-    result.claim_value("one_plus_small_fp16", slide, "1 + 0.0001 is 1 in fp16.", 1, Half(1) + Half(1e-4));
-    result.claim_value("one_plus_small_bf16", slide, "1 + 0.0001 is 1 in bf16.", 1, Brain(1) + Brain(1e-4));
-    result.claim_value("one_plus_small_fp32", slide, "1 + 0.0001 is 1.0001 in fp32.", 1.0001, fp32(1) + fp32(1e-4));
-    result.claim_value("one_plus_larger_fp16", cite(sources::arithmetic, "5.4.1 addition"),
-                       "1 + 0.0005 is 1.0009765625 in fp16: more than half an ulp, so a whole one.", 1.0009765625,
-                       Half(1) + Half(5e-4));
-    result.claim_value("one_plus_smallest_fp16", cite(sources::notebook, "torch.cuda.HalfTensor([2**-24]) + 1."),
-                       "1 plus the smallest fp16 number, 2^-24, is 1.", 1, Half(1) + Half(0x1p-24));
+    result.arithmetic("one_plus_small_fp16", slide, "1 + 0.0001 is 1 in fp16.", equal(1, Half(1) + Half(1e-4)));
+    result.arithmetic("one_plus_small_bf16", slide, "1 + 0.0001 is 1 in bf16.", equal(1, Brain(1) + Brain(1e-4)));
+    result.arithmetic("one_plus_small_fp32", slide, "1 + 0.0001 is 1.0001 in fp32.",
+                      equal(1.0001, fp32(1) + fp32(1e-4)));
+    result.arithmetic("one_plus_larger_fp16", cite(sources::arithmetic, "5.4.1 addition"),
+                      "1 + 0.0005 is 1.0009765625 in fp16: more than half an ulp, so a whole one.",
+                      equal(1.0009765625, Half(1) + Half(5e-4)));
+    result.arithmetic("one_plus_smallest_fp16", cite(sources::notebook, "torch.cuda.HalfTensor([2**-24]) + 1."),
+                      "1 plus the smallest fp16 number, 2^-24, is 1.", equal(1, Half(1) + Half(0x1p-24)));
 }
 
 void claim_decimals(Result& result) {
     const std::string place = cite(sources::round_table, "FP32, TF32, FP16, BF16");
     const auto claim = [&]<class T>(const char* name, T, double decimal, double expected) {
-        result.claim_value(fmt::format("{}_{}", name, decimal), place,
-                           fmt::format("{} in {} is {}.", decimal, name, expected), expected, T(decimal));
+        result.arithmetic(fmt::format("{}_{}", name, decimal), place,
+                          fmt::format("{} in {} is {}.", decimal, name, expected), equal(expected, T(decimal)));
     };
     claim("fp16", fp16{}, 1.1, 1.099609375);
     claim("bf16", bf16{}, 1.1, 1.1015625);
@@ -69,36 +70,37 @@ template <class Half>
 void claim_rule(Result& result) {
     const std::string slide = cite(sources::amp_slides, "In FP16, when update/param < 2^-11, update has no effect");
     const std::string statement = "Update/parameter below 2^-11 has no effect in fp16: ";
-    result.claim_value("rule_1.9", slide, statement + "1.9 + 0.0006 (ratio 2^-11.6) changes.", 1.9013671875,
-                       Half(1.9) + Half(0.0006), Verdict::refuted);
-    result.claim_value("rule_minus", slide, statement + "1 - 0.0003 (ratio 2^-11.7) changes, to 1 - 2^-11.",
-                       1 - 0x1p-11, Half(1) - Half(0.0003), Verdict::refuted);
-    result.claim_value("rule_plus", slide, statement + "so it is with 1 + 0.0003, the same ratio.", 1,
-                       Half(1) + Half(0.0003));
+    result.arithmetic("rule_1.9", slide, statement + "1.9 + 0.0006 (ratio 2^-11.6) changes.",
+                      equal(1.9013671875, Half(1.9) + Half(0.0006)), Verdict::refuted);
+    result.arithmetic("rule_minus", slide, statement + "1 - 0.0003 (ratio 2^-11.7) changes, to 1 - 2^-11.",
+                      equal(1 - 0x1p-11, Half(1) - Half(0.0003)), Verdict::refuted);
+    result.arithmetic("rule_plus", slide, statement + "so it is with 1 + 0.0003, the same ratio.",
+                      equal(1, Half(1) + Half(0.0003)));
     const Half odd = Half(1) + std::numeric_limits<Half>::epsilon();
-    result.claim_value("rule_odd", slide,
-                       "At exactly 2^-11 of the binade a tie decides: an odd significand, 1 + 2^-10, is rounded up.",
-                       1 + 0x1p-9, odd + Half(0x1p-11), Verdict::refuted);
-    result.claim("rule_safe", slide, "The bound that holds for every normal fp16 parameter and both signs is 2^-12.",
-                 "0 parameters change", fmt::format("{} parameters change", parameters_changed_within<Half>(0x1p-12)));
+    result.arithmetic("rule_odd", slide,
+                      "At exactly 2^-11 of the binade a tie decides: an odd significand, 1 + 2^-10, is rounded up.",
+                      equal(1 + 0x1p-9, odd + Half(0x1p-11)), Verdict::refuted);
+    result.arithmetic(
+        "rule_safe", slide, "The bound that holds for every normal fp16 parameter and both signs is 2^-12.",
+        equal("0 parameters change", fmt::format("{} parameters change", parameters_changed_within<Half>(0x1p-12))));
     const int changed = parameters_changed_within<Half>(0x1p-11);
     result.claim_if(changed > 0, "rule_counted", slide,
                     "Counted over all normal fp16 parameters, some updates up to a ratio of 2^-11 do have an effect.",
                     "more than 0 of 30720 parameters change", fmt::format("{} of 30720 parameters change", changed),
                     Verdict::refuted);
-    result.claim_value(
+    result.arithmetic(
         "ratio_2^11", cite(sources::volta_talk, "Weight update"),
         "The sum of fp16 values whose ratio exceeds 2^11 is the larger value: 1 - 0.0003 (ratio 3333) is not.",
-        1 - 0x1p-11, Half(1) + Half(-0.0003), Verdict::refuted);
+        equal(1 - 0x1p-11, Half(1) + Half(-0.0003)), Verdict::refuted);
 }
 
 void claim_learning_rates(Result& result) {
     const std::string slide = cite(sources::volta_talk, "Weight update: 0.01 leads to 2^7 ratio, 0.001 leads to 2^10");
     const auto log2 = [](double x) { return cr::log2(static_cast<float>(x)); };
-    result.claim("ratio_0.01", slide, "A factor of 0.01 is a ratio of 2^7: it is 2^6.64.", "2^6.64",
-                 fmt::format("2^{:.2f}", log2(1 / 0.01)), Verdict::refuted);
-    result.claim("ratio_0.001", slide, "A factor of 0.001 is a ratio of 2^10: it is 2^9.97.", "2^9.97",
-                 fmt::format("2^{:.2f}", log2(1 / 0.001)), Verdict::refuted);
+    result.arithmetic("ratio_0.01", slide, "A factor of 0.01 is a ratio of 2^7: it is 2^6.64.",
+                      equal("2^6.64", fmt::format("2^{:.2f}", log2(1 / 0.01))), Verdict::refuted);
+    result.arithmetic("ratio_0.001", slide, "A factor of 0.001 is a ratio of 2^10: it is 2^9.97.",
+                      equal("2^9.97", fmt::format("2^{:.2f}", log2(1 / 0.001))), Verdict::refuted);
 }
 
 /// The parameter after each of `count` updates.
@@ -116,21 +118,21 @@ void claim_updates(Result& result) {
     const auto last = []<class T>(T, double start) {
         return after_updates<T>(start, tenth_of_thousandth, 10000).back();
     };
-    result.claim_value("updates_onto_1_fp16", slide, "10,000 updates of 0.0001 onto 1 leave 1 in fp16.", 1,
-                       last(Half{}, 1));
-    result.claim_value("updates_onto_1_bf16", slide, "10,000 updates of 0.0001 onto 1 leave 1 in bf16.", 1,
-                       last(Brain{}, 1));
-    result.claim_value("updates_onto_1_fp32", slide, "10,000 updates of 0.0001 onto 1 give 2.0001657 in fp32.",
-                       2.00016570, last(fp32{}, 1));
-    result.claim_value("updates_from_0_fp16", slide, "10,000 updates of 0.0001 from 0 stop at 0.25 in fp16.", 0.25,
-                       last(Half{}, 0));
-    result.claim_value("updates_from_0_bf16", slide, "10,000 updates of 0.0001 from 0 stop at 0.03125 in bf16.",
-                       0.03125, last(Brain{}, 0));
+    result.arithmetic("updates_onto_1_fp16", slide, "10,000 updates of 0.0001 onto 1 leave 1 in fp16.",
+                      equal(1, last(Half{}, 1)));
+    result.arithmetic("updates_onto_1_bf16", slide, "10,000 updates of 0.0001 onto 1 leave 1 in bf16.",
+                      equal(1, last(Brain{}, 1)));
+    result.arithmetic("updates_onto_1_fp32", slide, "10,000 updates of 0.0001 onto 1 give 2.0001657 in fp32.",
+                      equal(2.00016570, last(fp32{}, 1)));
+    result.arithmetic("updates_from_0_fp16", slide, "10,000 updates of 0.0001 from 0 stop at 0.25 in fp16.",
+                      equal(0.25, last(Half{}, 0)));
+    result.arithmetic("updates_from_0_bf16", slide, "10,000 updates of 0.0001 from 0 stop at 0.03125 in bf16.",
+                      equal(0.03125, last(Brain{}, 0)));
     const std::string place = cite(sources::arithmetic, "4.3.1 rounding to nearest");
-    result.claim_value("ones_fp16", place, "Adding ones stops at 2048 in fp16.", 2048,
-                       after_updates<Half>(0, 1, 4096).back());
-    result.claim_value("ones_bf16", place, "Adding ones stops at 256 in bf16.", 256,
-                       after_updates<Brain>(0, 1, 4096).back());
+    result.arithmetic("ones_fp16", place, "Adding ones stops at 2048 in fp16.",
+                      equal(2048, after_updates<Half>(0, 1, 4096).back()));
+    result.arithmetic("ones_bf16", place, "Adding ones stops at 256 in bf16.",
+                      equal(256, after_updates<Brain>(0, 1, 4096).back()));
 }
 
 /// The share of random parameters in [1, 2) that an update of the given ratio and a random sign leaves unchanged.
@@ -225,10 +227,10 @@ void claim_blocks(const std::vector<MatrixUnit>& units, Result& result) {
     for (const auto& [spec, exponent] : {std::pair{"soft:v100", -23}, {"soft:a100", -24}, {"soft:h100", -25}}) {
         for (const MatrixUnit& unit : units) {
             if (unit.spec != spec) continue;
-            result.claim(
+            result.arithmetic(
                 fmt::format("block_{}", unit.spec.substr(5)), paper,
                 fmt::format("{}: beside c = 1 a product counts if its exponent is at least {}.", unit.name, exponent),
-                fmt::format("2^{}", exponent), fmt::format("2^{}", smallest_exponent_seen(unit, fp16_to_fp32)));
+                equal(fmt::format("2^{}", exponent), fmt::format("2^{}", smallest_exponent_seen(unit, fp16_to_fp32))));
         }
     }
 }

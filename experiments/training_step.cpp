@@ -147,8 +147,8 @@ void claim_eleven_steps(const RunContext& context, Result& result) {
     };
     compare("bits_a", a, "mixed_fp16_fp16_loss", variant_a);
     compare("bits_b", b, "mixed_fp16", variant_b);
-    result.claim_value("loss_a", a, "Variant A's loss is variant B's rounded to fp16.",
-                       static_cast<double>(fp16(variant_b.loss)), fp16(variant_a.loss));
+    result.arithmetic("loss_a", a, "Variant A's loss is variant B's rounded to fp16.",
+                      equal(static_cast<double>(fp16(variant_b.loss)), fp16(variant_a.loss)));
     result.claim_if(variant_a.loss != variant_b.loss, "control_loss", b, "And that is another number.",
                     fmt::format("not {}", variant_b.loss), fmt::format("{}", variant_a.loss));
     result.claim(
@@ -301,11 +301,11 @@ void claim_cast_list(const RunContext& context, Result& result) {
     for (CastRule& rule : printed.cast_rules) rule.cast = rule.cast == Cast::single ? Cast::low : rule.cast;
     printed.compute = formats::fp16;
     mended.compute = formats::fp16;
-    result.claim_value("cast_list_printed", slide,
-                       "As printed the fp32 list casts to fp16: the squared error of 300 is infinite.",
-                       std::numeric_limits<double>::infinity(), fp32(loss_of_300(printed)), Verdict::refuted);
-    result.claim_value("cast_list_mended", slide, "With .float() in its place it is 90000.", 90000,
-                       fp32(loss_of_300(mended)));
+    result.arithmetic("cast_list_printed", slide,
+                      "As printed the fp32 list casts to fp16: the squared error of 300 is infinite.",
+                      equal(std::numeric_limits<double>::infinity(), fp32(loss_of_300(printed))), Verdict::refuted);
+    result.arithmetic("cast_list_mended", slide, "With .float() in its place it is 90000.",
+                      equal(90000, fp32(loss_of_300(mended))));
 }
 
 void claim_override(Result& result) {
@@ -342,16 +342,16 @@ void claim_tips(const RunContext& context, Result& result) {
                     cite(sources::round_table, "Input tensors are integer: not possible to convert INT32 to fp16"),
                     "Token ids stay integers: of GPT-2's 50257 most are not numbers of fp16.", "more than half",
                     fmt::format("{} of {}", wrong, vocabulary));
-    result.claim_value("integer_ids_first", tips, "The first id that fp16 does not hold is 2049: it becomes 2048.",
-                       2048, Half(2049.0F));
+    result.arithmetic("integer_ids_first", tips, "The first id that fp16 does not hold is 2049: it becomes 2048.",
+                      equal(2048, Half(2049.0F)));
     const int padded = (vocabulary + 7) / 8 * 8;
     result.claim("padded_vocabulary", cite(sources::volta_talk, "Pad input/output dictionaries to multiples of 8"),
                  "GPT-2's vocabulary of 50257 is padded to the next multiple of 8.", "50264",
                  fmt::format("{}", padded));
     // A scale of 2^16 does not survive in fp16; 2^16 in fp32 does: why step 3 comes before step 4.
-    result.claim_value("scale_in_fp32", cite(sources::round_table, "Convert loss to fp32 just for scaling"),
-                       "A loss of 1 times 65536 is infinite in fp16: the loss becomes fp32 before it is scaled.",
-                       std::numeric_limits<double>::infinity(), Half(1.0F) * Half(65536.0F));
+    result.arithmetic("scale_in_fp32", cite(sources::round_table, "Convert loss to fp32 just for scaling"),
+                      "A loss of 1 times 65536 is infinite in fp16: the loss becomes fp32 before it is scaled.",
+                      equal(std::numeric_limits<double>::infinity(), Half(1.0F) * Half(65536.0F)));
     // Four products of a cell in one, bit by bit.
     const Engine engine("mixed_fp16", backend_or_ieee(context));
     Random random(context.seed, "cell");

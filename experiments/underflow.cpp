@@ -83,19 +83,18 @@ template <class Half>
 void claim_thresholds(Result& result) {
     const std::string cell = cite(sources::notebook, "amp: in FP16, values smaller than 2^(-24) are set to 0");
     const std::string place = cite(sources::arithmetic, "4.3.1 rounding to nearest");
-    result.claim_value("tie", place, "2^-25 lies half way between 0 and the smallest fp16 number and becomes 0.", 0,
-                       Half(0x1p-25));
-    result.claim_value("above_tie", place, "Anything above 2^-25 becomes 2^-24.", 0x1p-24, Half(0x1.000002p-25F));
-    result.claim_value("below_2^-24", cell, "Values below 2^-24 become zero: 1.5 * 2^-25 does not.", 0x1p-24,
-                       Half(0x1.8p-25), Verdict::refuted);
-    result.claim_value("threshold", cell,
-                       "The smallest fp32 number that survives in fp16 is the one after 2^-25, not 2^-24.",
-                       static_cast<double>(0x1.000002p-25F), smallest_survivor(gradual<Half>), Verdict::refuted);
+    result.arithmetic("tie", place, "2^-25 lies half way between 0 and the smallest fp16 number and becomes 0.",
+                      equal(0, Half(0x1p-25)));
+    result.arithmetic("above_tie", place, "Anything above 2^-25 becomes 2^-24.", equal(0x1p-24, Half(0x1.000002p-25F)));
+    result.arithmetic("below_2^-24", cell, "Values below 2^-24 become zero: 1.5 * 2^-25 does not.",
+                      equal(0x1p-24, Half(0x1.8p-25)), Verdict::refuted);
+    result.arithmetic("threshold", cell,
+                      "The smallest fp32 number that survives in fp16 is the one after 2^-25, not 2^-24.",
+                      equal(static_cast<double>(0x1.000002p-25F), smallest_survivor(gradual<Half>)), Verdict::refuted);
     const auto least = stored(flushing<Half>, static_cast<float>(smallest_survivor(flushing<Half>)));
-    result.claim_value("threshold_flushed", cell, "With flush to zero the smallest result is 2^-14, not 2^-24.",
-                       0x1p-14, Half(least), Verdict::refuted);
-    result.claim_value("largest_flushed", cell, "With flush to zero even 2^-15, which is 512 times 2^-24, is lost.", 0,
-                       Half(stored(flushing<Half>, 0x1p-15F)), Verdict::refuted);
+    result.arithmetic("threshold_flushed", cite(sources::arithmetic, "3.3 sets of floating-point data: emin"),
+                      "Where subnormal results are flushed to zero the smallest one left is 2^-14, and 2^-15 is lost.",
+                      equal(0x1p-14, Half(least)) && equal(0, Half(stored(flushing<Half>, 0x1p-15F))));
 }
 
 template <class Half>
@@ -103,11 +102,11 @@ void claim_largest_gradient(Result& result) {
     const std::string slide =
         cite(sources::volta_talk, "Smallest scaling factor = 2^20 -> max dw magnitude didn't exceed 2^-5");
     const double bound = static_cast<double>(std::numeric_limits<Half>::max()) / 0x1p20;
-    result.claim("scale_2^20", slide, "A gradient that does not overflow at scale 2^20 is at most 65504 / 2^20.",
-                 "2^-4.0007", fmt::format("2^{:.4f}", quick_phase::log2(bound)), Verdict::refuted);
-    result.claim_if(isfinite(Half(0.06 * 0x1p20)), "scale_2^20_example", slide,
-                    "A gradient of 0.06 exceeds 2^-5 and is finite at scale 2^20.", "a finite number",
-                    value_text(Half(0.06 * 0x1p20)), Verdict::refuted);
+    result.arithmetic("scale_2^20", slide, "A gradient that does not overflow at scale 2^20 is at most 65504 / 2^20.",
+                      equal("2^-4.0007", fmt::format("2^{:.4f}", quick_phase::log2(bound))), Verdict::refuted);
+    const Half example(0.06 * 0x1p20);
+    result.arithmetic("scale_2^20_example", slide, "A gradient of 0.06 exceeds 2^-5 and is finite at scale 2^20.",
+                      at_most(65504, static_cast<double>(example), {"loss gradient", "", 1, 0}), Verdict::refuted);
 }
 
 /// Over all scales 2^0 to 2^24: gradients whose loss at that scale is not what the threshold 2^-25 / scale predicts.
@@ -126,21 +125,21 @@ int wrong_predictions(const std::vector<float>& gradients) {
 }
 
 template <class Half>
-void claim_scaling(const std::vector<float>& gradients, Result& result) {
-    result.claim(
+void claim_scaling(const FloatFormat& brain, const std::vector<float>& gradients, Result& result) {
+    result.measured(
         "threshold_moves", cite(sources::amp_slides, "Loss scaling brings gradients into the FP16 dynamic range"),
         "A loss scale of 2^n moves the threshold to 2^(-25-n), exactly: counted over all gradients and n = 0 to 24.",
-        "0 wrong predictions", fmt::format("{} wrong predictions", wrong_predictions<Half>(gradients)));
-    const double lost = shares({"bf16", formats::bf16}, gradients, 1)[static_cast<std::size_t>(Fate::lost)];
-    result.claim("bf16", cite(sources::round_table, "BFP16: no need for scaling loss"),
-                 "bf16 (called BFP16 there) needs no loss scale: none of the gradients is lost.", "0 % lost",
-                 fmt::format("{} % lost", 100 * lost));
-    const std::array at_1 = shares(gradual<Half>, gradients, 1);
-    const std::array at_2_10 = shares(gradual<Half>, gradients, 0x1p10F);
-    const auto text = [](const std::array<double, 4>& s) { return fmt::format("{:.4f} % lost", 100 * s[2]); };
-    result.claim_if(at_2_10[2] < at_1[2] / 10, "scale_1024", cite(sources::volta_talk, "Loss scaling"),
+        equal(0, wrong_predictions<Half>(gradients), "wrong predictions"));
+    const Quantity share{"lost", "% lost", 100, 4};
+    const auto lost = [&](const Storage& storage, float scale) {
+        return shares(storage, gradients, scale)[static_cast<std::size_t>(Fate::lost)];
+    };
+    result.measured("bf16", cite(sources::round_table, "BFP16: no need for scaling loss"),
+                    "bf16 (called BFP16 there) needs no loss scale: none of the gradients is lost.",
+                    at_most(0, lost({"bf16", brain}, 1), {"lost", "% lost", 100, 0}));
+    result.measured("scale_1024", cite(sources::volta_talk, "Loss scaling"),
                     "A loss scale preserves small gradients: 2^10 recovers more than nine tenths of the lost ones.",
-                    fmt::format("less than a tenth of {}", text(at_1)), text(at_2_10));
+                    below(lost(gradual<Half>, 1) / 10, lost(gradual<Half>, 0x1p10F), share));
 }
 
 void figure_threshold(Result& result) {
@@ -219,7 +218,7 @@ void run(const RunContext& context, Result& result) {
     with_16_bit_formats(context, [&]<class Half, class>() {
         claim_thresholds<Half>(result);
         claim_largest_gradient<Half>(result);
-        claim_scaling<Half>(gradients, result);
+        claim_scaling<Half>(has_control(context, "bf16_as_fp16") ? formats::fp16 : formats::bf16, gradients, result);
     });
     figure_threshold(result);
     figure_survival(context, gradients, result);
@@ -233,14 +232,17 @@ Experiment underflow_experiment() {
             "Underflow: gradients too small for the format",
             "Which gradients are lost in each format, and which does a loss scale recover?",
             Chapter::underflow,
-            {integer_setting("samples", "random gradients", 100000, 1000000, 1000, 100000000),
+            {integer_setting("samples", "random gradients", 100000, 1000000, 1000, 100000000).smoke(1000),
              real_setting("median_exponent", "exponent of the median gradient", -20, -20, -60, 0),
-             real_setting("spread", "standard deviation of the exponents", 4, 4, 0.1, 20), wide_control()},
+             real_setting("spread", "standard deviation of the exponents", 4, 4, 0.1, 20),
+             control_setting("wide puts fp32 in the place of fp16; bf16_as_fp16 takes fp16 for what is called BFP16",
+                             {"wide", "bf16_as_fp16"})},
             run,
             {{{"samples=2000"},
               {"control=wide"},
-              {"tie", "above_tie", "below_2^-24", "threshold", "threshold_flushed", "largest_flushed", "scale_2^20",
-               "threshold_moves", "scale_1024"}}}};
+              {"tie", "above_tie", "below_2^-24", "threshold", "threshold_flushed", "scale_2^20", "threshold_moves",
+               "scale_1024"}},
+             {{"samples=2000"}, {"control=bf16_as_fp16"}, {"bf16"}}}};
 }
 
 }  // namespace ulp

@@ -72,12 +72,6 @@ class Result {
     /// Judged by the caller.
     void claim_if(bool holds, std::string_view id, std::string_view source, std::string_view statement,
                   std::string expected, std::string measured, Verdict agrees = Verdict::reproduced);
-    /// An expected value of the format (decimal, exact) against a measured one, bit by bit.
-    template <FloatFormat F>
-    void claim_value(std::string_view id, std::string_view source, std::string_view statement, double expected,
-                     Float<F> measured, Verdict agrees = Verdict::reproduced) {
-        claim(id, source, statement, value_text(Float<F>(expected)), value_text(measured), agrees);
-    }
 
     /// What cannot be measured here: `value` stands in the source, `reason` says what it would need.
     void quoted(std::string_view id, std::string_view source, std::string_view statement, std::string value,

@@ -28,17 +28,17 @@ template <class Half>
 void claim_norms(Result& result) {
     const std::string slide = cite(sources::volta_talk, "Reductions: large sums of values: L1 norm, L2 norm, softmax");
     for (const auto& [count, norm] : {std::pair{4094, 255.875}, {4095, 256.0}, {4096, 256.0}, {4097, 256.0}}) {
-        result.claim_value(
+        result.arithmetic(
             fmt::format("norm_fp32_{}", count), slide,
-            fmt::format("The L2 norm of {} fours, accumulated in fp32 and stored in fp16, is {}.", count, norm), norm,
-            norm_of_fours<fp32, Half>(static_cast<std::size_t>(count), false));
+            fmt::format("The L2 norm of {} fours, accumulated in fp32 and stored in fp16, is {}.", count, norm),
+            equal(norm, norm_of_fours<fp32, Half>(static_cast<std::size_t>(count), false)));
     }
-    result.claim("norm_fp16_overflow", slide, "With the sum of squares in fp16 the norm is infinite from N = 4095 on.",
-                 "N = 4095", [] {
-                     std::size_t count = 4000;
-                     while (count < 5000 && !isinf(norm_of_fours<Half, Half>(count, true))) ++count;
-                     return fmt::format("N = {}", count);
-                 }());
+    result.arithmetic("norm_fp16_overflow", slide,
+                      "With the sum of squares in fp16 the norm is infinite from N = 4095 on.", equal("N = 4095", [] {
+                          std::size_t count = 4000;
+                          while (count < 5000 && !isinf(norm_of_fours<Half, Half>(count, true))) ++count;
+                          return fmt::format("N = {}", count);
+                      }()));
 }
 
 void figure_norms(Result& result) {
@@ -84,22 +84,22 @@ template <class Half>
 void claim_exponentials(Result& result) {
     const std::string slide = cite(sources::volta_talk, "Pointwise operations: |f(x)| >> |x|: exp, square, log");
     // ln 65520 = 11.0899 lies between the fp16 neighbours 11.0859375 and 11.09375; ln 3.4e38 = 88.72 below 88.75.
-    result.claim_value("exp_fp16", slide,
-                       "e^x overflows in fp16 from x = 11.09375 on, the first fp16 number above ln 65520.", 11.09375,
-                       exp_overflows_at<Half>());
-    result.claim_value("exp_fp32", slide,
-                       "e^x overflows in fp32 from x = 88.75 on (x in fp16): a range wider by a factor 8 only.", 88.75,
-                       exp_overflows_at<fp32>());
-    result.claim_value("softmax_fp16_zero", cite(sources::volta_talk, "Loss, probability layers: FP32 math"),
-                       "Ten equal logits of 10: e^x is finite in fp16 but the sum is not, and every probability is 0.",
-                       0, softmax_sum<Half>(10, 10, false));
-    result.claim("softmax_fp16_nan", cite(sources::volta_talk, "Loss, probability layers: FP32 math"),
-                 "Ten equal logits of 12: e^x is infinite in fp16, and every probability is NaN.", "NaN",
-                 isnan(softmax_sum<Half>(12, 10, false)) ? "NaN" : "a number");
-    result.claim_value(
+    result.arithmetic("exp_fp16", slide,
+                      "e^x overflows in fp16 from x = 11.09375 on, the first fp16 number above ln 65520.",
+                      equal(11.09375, exp_overflows_at<Half>()));
+    result.arithmetic("exp_fp32", slide,
+                      "e^x overflows in fp32 from x = 88.75 on (x in fp16): a range wider by a factor 8 only.",
+                      equal(88.75, exp_overflows_at<fp32>()));
+    result.arithmetic("softmax_fp16_zero", cite(sources::volta_talk, "Loss, probability layers: FP32 math"),
+                      "Ten equal logits of 10: e^x is finite in fp16 but the sum is not, and every probability is 0.",
+                      equal(0, softmax_sum<Half>(10, 10, false)));
+    result.arithmetic("softmax_fp16_nan", cite(sources::volta_talk, "Loss, probability layers: FP32 math"),
+                      "Ten equal logits of 12: e^x is infinite in fp16, and every probability is NaN.",
+                      equal("NaN", isnan(softmax_sum<Half>(12, 10, false)) ? "NaN" : "a number"));
+    result.arithmetic(
         "softmax_fp16_shifted", cite(sources::volta_talk, "Loss, probability layers: FP32 math"),
         "With the maximum subtracted first, the same probabilities in fp16 add up to 1, within an ulp or two.",
-        static_cast<double>(softmax_sum<Half>(0, 10, false)), softmax_sum<Half>(12, 10, true));
+        equal(static_cast<double>(softmax_sum<Half>(0, 10, false)), softmax_sum<Half>(12, 10, true)));
 }
 
 void figure_softmax(Result& result) {

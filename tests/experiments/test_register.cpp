@@ -44,16 +44,15 @@ TEST_CASE("a verdict that is not the register's is told; other settings and seed
     CHECK_THROWS_WITH_AS(register_of({other}), doctest::Contains("is no quick run with seed 1"), DataError);
 }
 
-TEST_CASE("each measured claim of the register has a control, and each control names claims that there are") {
+TEST_CASE("the register has each claim once, none failed, and each control names claims that there are") {
     const std::optional<Register> all = find_register(RunSize::quick);
-    if (!all) return;
+    REQUIRE(all);
     std::set<std::string> ids;
     for (const Claim& claim : all->claims) {
         INFO(claim.id);
         CHECK(ids.insert(claim.id).second);
         CHECK(claim.verdict != Verdict::failed);
         CHECK((claim.kind == ClaimKind::quoted) == (claim.verdict == Verdict::quoted));
-        if (claim.kind == ClaimKind::measured) CHECK_FALSE(controls_of(claim.id).empty());
     }
     for (const Experiment& experiment : experiments()) {
         for (const Control& control : experiment.controls) {

@@ -20,7 +20,7 @@ RunContext context() {
 
 Result sample_result() {
     Result result("sample");
-    result.claim_value("one", "a source", "1 is 1", 1, fp16(1));
+    result.arithmetic("one", "a source", "1 is 1", equal(1, fp16(1)));
     Figure figure{"curve", "A curve", "caption", "what to see", ""};
     figure.series = {{"fp16", formats::fp16, {{1, 0.5}, {2, std::numeric_limits<double>::infinity()}}},
                      {"plain", formats::fp64, {{0.1, -0.0}}}};
@@ -32,13 +32,13 @@ Result sample_result() {
 
 TEST_CASE("a value is judged by its bits") {
     Result result("sample");
-    result.claim_value("zero", "s", "signed zeros differ", 0.0, -fp16(0));
+    result.arithmetic("zero", "s", "signed zeros differ", equal(0.0, -fp16(0)));
     CHECK(result.claims().back().verdict == Verdict::failed);
     CHECK(result.claims().back().expected == "0 (0x0000)");
     CHECK(result.claims().back().measured == "-0 (0x8000)");
-    result.claim_value("nan", "s", "NaN is NaN", std::numeric_limits<double>::quiet_NaN(), fp16(0) / fp16(0));
+    result.arithmetic("nan", "s", "NaN is NaN", equal(std::numeric_limits<double>::quiet_NaN(), fp16(0) / fp16(0)));
     CHECK(result.claims().back().verdict == Verdict::reproduced);
-    result.claim_value("wrong", "s", "a refutation that fails", 2, fp16(1), Verdict::refuted);
+    result.arithmetic("wrong", "s", "a refutation that fails", equal(2, fp16(1)), Verdict::refuted);
     CHECK(result.claims().back().verdict == Verdict::failed);
     CHECK_FALSE(all_hold(result.claims()));
 }

@@ -45,7 +45,7 @@ std::string counts(const std::vector<Claim>& claims) {
     return line;
 }
 
-void print_markdown(const std::vector<Claim>& claims) {
+void print_markdown(const std::vector<Claim>& claims, const std::string& origin) {
     std::vector<std::vector<std::string>> rows;
     for (const Claim& claim : claims) {
         rows.push_back({fmt::format("`{}`", claim.id), claim.source, claim.statement, claim.expected, claim.measured,
@@ -53,16 +53,17 @@ void print_markdown(const std::vector<Claim>& claims) {
     }
     fmt::print("{}", generated_document(
                          "Claims", "ulplab claims --format markdown",
-                         counts(claims) + "\n\n" +
+                         origin + counts(claims) + "\n\n" +
                              markdown_table({"claim", "source", "statement", "expected", "measured", "kind", "verdict"},
                                             rows)));
 }
 
-void print(const std::vector<Claim>& claims, const std::string& format) {
+/// `origin`: what the claims are of, in a document.
+void print(const std::vector<Claim>& claims, const std::string& format, const std::string& origin = "") {
     if (format == "json") {
         print_json(claims);
     } else if (format == "markdown") {
-        print_markdown(claims);
+        print_markdown(claims, origin);
     } else {
         print_claims(claims);
         fmt::print("{}\n", counts(claims));
@@ -71,7 +72,10 @@ void print(const std::vector<Claim>& claims, const std::string& format) {
 
 ExitCode show_claims(const Options& options) {
     if (!options.from.empty()) {
-        print(read_register(run_size_by_name(options.from)).claims, options.format);
+        const Register all = read_register(run_size_by_name(options.from));
+        print(all.claims, options.format,
+              fmt::format("The register of {} runs, seed {}: made by ulplab {} on {}, {}.\n\n", name_of(all.size),
+                          all.seed, all.version, all.date, all.machine));
         return ExitCode::good;
     }
     const std::vector<StoredResult> results = read_results(options.out);
