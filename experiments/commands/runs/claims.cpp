@@ -26,7 +26,7 @@ void print_json(const std::vector<Claim>& claims) {
     auto list = nlohmann::ordered_json::array();
     for (const Claim& claim : claims) {
         list.push_back(claim_json(claim));
-        if (claim.kind == ClaimKind::measured) list.back()["controls"] = controls_of(claim.id);
+        list.back()["controls"] = controls_of(claim.id);
     }
     fmt::print("{}\n", list.dump(2));
 }
