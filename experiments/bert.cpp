@@ -353,7 +353,7 @@ Experiment bert_experiment() {
              integer_setting("pairs", "generated sentence pairs to train on", 4000, 40000, 4, 10000000),
              integer_setting("test_pairs", "generated sentence pairs to test on", 200, 1000, 1, 100000),
              integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100),
-             real_setting("learning_rate", "of Adam", 3e-3, 1e-3, 0, 10), pure_fp16_control()},
+             real_setting("learning_rate", "of Adam", 3e-3, 1e-3, 0, 10), mixed_control()},
             run,
             {{{"seeds=1", "steps=2", "pairs=100", "test_pairs=20"},
               {"control=pure_fp16"},

@@ -206,7 +206,7 @@ Experiment char_lstm_experiment() {
              integer_setting("characters", "of the generated text", 40000, 400000, 1000, 100000000),
              integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100),
              integer_setting("scale_window", "clean steps until the dynamic scale grows", 25, 500, 1, 1000000),
-             real_setting("learning_rate", "of Adam", 1e-2, 2e-3, 0, 10), pure_fp16_control(),
+             real_setting("learning_rate", "of Adam", 1e-2, 2e-3, 0, 10), mixed_control(),
              path_setting("text", "a text file in UTF-8, instead of the generated text")},
             run,
             {{{"seeds=1", "steps=12", "hidden=16", "characters=6000"},

@@ -150,7 +150,7 @@ Experiment feedforward_experiment() {
              integer_setting("days", "in the table; the last 60 are for testing", 420, 780, 70, 100000),
              integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100),
              integer_setting("scale_window", "clean steps until the dynamic scale grows", 50, 500, 1, 1000000),
-             real_setting("learning_rate", "of Adam", 5e-3, 2e-3, 0, 10), pure_fp16_control()},
+             real_setting("learning_rate", "of Adam", 5e-3, 2e-3, 0, 10), mixed_control()},
             run,
             {{{"seeds=2", "steps=40", "batch=32", "days=90"}, {"control=pure_fp16"}, {"parity_1", "parity_2"}}}};
 }

@@ -106,7 +106,7 @@ Experiment mnist_cnn_experiment() {
              integer_setting("side", "pixels a side of generated digits", 14, 28, 8, 64),
              integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100),
              integer_setting("scale_window", "clean steps until the dynamic scale grows", 30, 500, 1, 1000000),
-             real_setting("learning_rate", "of Adam", 1e-3, 1e-3, 0, 10), pure_fp16_control(),
+             real_setting("learning_rate", "of Adam", 1e-3, 1e-3, 0, 10), mixed_control(),
              path_setting("mnist", "folder with the MNIST idx files, instead of generated digits")},
             run,
             {{{}, {"control=pure_fp16"}, {"parity_1", "parity_2"}, RunSize::quick}}};

@@ -194,7 +194,7 @@ Experiment segmentation_experiment() {
              integer_setting("test_images", "generated scenes to test on", 100, 400, 1, 100000),
              integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100),
              integer_setting("scale_window", "clean steps until the loss scale grows", 30, 100, 1, 1000000),
-             real_setting("learning_rate", "of Adam, falling linearly to 0", 1e-2, 1e-2, 0, 10), pure_fp16_control()},
+             real_setting("learning_rate", "of Adam, falling linearly to 0", 1e-2, 1e-2, 0, 10), mixed_control()},
             run,
             {{{"seeds=1", "steps=24", "train_images=200", "test_images=20"}, {"control=pure_fp16"}, {"parity"}}}};
 }

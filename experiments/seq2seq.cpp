@@ -174,7 +174,7 @@ Experiment seq2seq_experiment() {
              integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100),
              integer_setting("scale_window", "clean steps until the scale grows", 6, 100, 1, 1000000),
              real_setting("learning_rate", "of Adam", 1e-2, 2e-3, 0, 10),
-             text_setting("task", "what to translate", "grammar", translation_task_names()), pure_fp16_control()},
+             text_setting("task", "what to translate", "grammar", translation_task_names()), mixed_control()},
             run,
             {{{"seeds=1", "steps=8", "hidden=8", "sentences=100", "test_sentences=20"},
               {"control=pure_fp16"},

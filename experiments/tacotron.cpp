@@ -221,7 +221,7 @@ Experiment tacotron_experiment() {
              integer_setting("test_utterances", "generated, to test on", 40, 200, 1, 10000),
              integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100),
              integer_setting("scale_window", "clean steps until the loss scale grows", 20, 200, 1, 1000000),
-             real_setting("learning_rate", "of Adam", 1e-2, 3e-3, 0, 10), pure_fp16_control()},
+             real_setting("learning_rate", "of Adam", 1e-2, 3e-3, 0, 10), mixed_control()},
             run,
             {{{"seeds=1", "steps=50", "test_utterances=10"},
               {"control=pure_fp16"},

@@ -31,11 +31,44 @@ LossScaleOptions dynamic_loss_scale(std::int64_t window, double initial) {
     return options;
 }
 
-Setting pure_fp16_control() { return control_setting("pure_fp16 trains without masters and scaling", {"pure_fp16"}); }
+namespace {
+
+/// What a control makes of a recipe of mixed precision.
+struct Spoiling {
+    std::string name;
+    std::string what;
+    void (*spoil)(Recipe& recipe);
+};
+const std::vector<Spoiling> spoilings = {
+    {"pure_fp16", "trains in fp16 without masters and scaling", [](Recipe& r) { r = recipe_by_name("fp16"); }},
+    {"no_masters", "trains without fp32 masters", [](Recipe& r) { r.master_weights = false; }},
+    {"bf16_weights", "keeps weights of 7 fraction bits without masters",
+     [](Recipe& r) {
+         r.weights = formats::bf16;
+         r.master_weights = false;
+     }},
+    {"scale_1", "trains without a loss scale", [](Recipe& r) { r.loss_scale = constant_loss_scale(1); }},
+    {"scale_2^-12", "scales the loss by 2^-12, as if gradients were that much smaller",
+     [](Recipe& r) { r.loss_scale = constant_loss_scale(0x1p-12); }},
+};
+
+}  // namespace
+
+Setting mixed_control() {
+    std::string help;
+    std::vector<std::string> names;
+    for (const Spoiling& spoiling : spoilings) {
+        help += (help.empty() ? "" : "; ") + spoiling.name + " " + spoiling.what;
+        names.push_back(spoiling.name);
+    }
+    return control_setting(help, std::move(names));
+}
 
 std::vector<Arithmetic> under_control(const RunContext& context, std::vector<Arithmetic> arithmetics) {
-    if (!has_control(context, "pure_fp16")) return arithmetics;
-    for (std::size_t i = 1; i < arithmetics.size(); ++i) arithmetics[i].recipe = recipe_by_name("fp16");
+    for (const Spoiling& spoiling : spoilings) {
+        if (!has_control(context, spoiling.name)) continue;
+        for (std::size_t i = 1; i < arithmetics.size(); ++i) spoiling.spoil(arithmetics[i].recipe);
+    }
     return arithmetics;
 }
 

@@ -28,9 +28,10 @@ LossScaleOptions dynamic_loss_scale(std::int64_t window, double initial = 0x1p16
 /// Adam at the rate of the setting "learning_rate".
 OptimizerOptions adam_of(const Settings& settings);
 
-/// The control "pure_fp16", with which the claims about mixed precision must fail.
-Setting pure_fp16_control();
-/// The same arithmetics; under the control all but the first store, update and accumulate in fp16, without a scale.
+/// The setting "control" of experiments that compare mixed precision with fp32: each value spoils one thing, from
+/// all of fp16 ("pure_fp16") to no masters or no loss scale.
+Setting mixed_control();
+/// The same arithmetics; under a control of mixed_control() all but the first are spoilt.
 std::vector<Arithmetic> under_control(const RunContext& context, std::vector<Arithmetic> arithmetics);
 /// The recipe; under the control "wide" with fp32 in the place of its formats and without operand scales.
 Recipe under_wide_control(const RunContext& context, Recipe recipe);
