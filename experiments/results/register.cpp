@@ -19,8 +19,6 @@ constexpr std::uint64_t registered_seed = 1;
 
 std::string file_name(RunSize size) { return fmt::format("experiments/registers/{}.json", name_of(size)); }
 
-bool is_registered_case(const StoredResult& result) { return result.own_settings && result.seed == registered_seed; }
-
 }  // namespace
 
 Register read_register(RunSize size) {
@@ -49,7 +47,7 @@ Register register_of(const std::vector<StoredResult>& results) {
     const StoredResult& first = results.front();
     Register all{run_size_by_name(first.mode), first.seed, "", first.cpu, first.version, {}};
     for (const StoredResult& result : results) {
-        if (!is_registered_case(result) || result.mode != first.mode) {
+        if (!is_registered_case(result.seed, result.own_settings) || result.mode != first.mode) {
             throw DataError(
                 fmt::format("the result of {} is no {} run with seed {} and the experiment's own settings; a "
                             "register is made of nothing else",
@@ -76,16 +74,22 @@ std::string register_json(const Register& all) {
     return text + "]}\n";
 }
 
-std::vector<Deviation> deviations(const StoredResult& result, const Register& all) {
-    if (!is_registered_case(result) || result.mode != name_of(all.size)) return {};
+bool is_registered_case(std::uint64_t seed, bool own_settings) { return own_settings && seed == registered_seed; }
+
+std::vector<Deviation> deviations(std::string_view experiment, std::span<const Claim> claims, const Register& all) {
     std::vector<Deviation> list;
-    for (const Claim& claim : result.claims) {
+    for (const Claim& claim : claims) {
         const auto row = std::ranges::find(all.claims, claim.id, &Claim::id);
         if (row == all.claims.end()) {
             list.push_back({claim.id, claim.verdict, {}});
         } else if (row->verdict != claim.verdict) {
             list.push_back({claim.id, claim.verdict, row->verdict});
         }
+    }
+    const std::string prefix = fmt::format("{}.", experiment);
+    for (const Claim& row : all.claims) {
+        if (!row.id.starts_with(prefix) || std::ranges::find(claims, row.id, &Claim::id) != claims.end()) continue;
+        list.push_back({row.id, {}, row.verdict});
     }
     return list;
 }
@@ -94,8 +98,9 @@ std::string text_of(const Deviation& deviation, RunSize size) {
     if (!deviation.registered) {
         return fmt::format("{}: the register of {} runs does not have this claim", deviation.id, name_of(size));
     }
-    return fmt::format("{}: {}, where the register of {} runs says {}", deviation.id, verdict_name(deviation.verdict),
-                       name_of(size), verdict_name(*deviation.registered));
+    const std::string_view found = deviation.found ? verdict_name(*deviation.found) : "not claimed in this run";
+    return fmt::format("{}: {}, where the register of {} runs says {}", deviation.id, found, name_of(size),
+                       verdict_name(*deviation.registered));
 }
 
 }  // namespace ulp

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "experiments/framework/settings.hpp"
@@ -31,14 +33,17 @@ Register register_of(const std::vector<StoredResult>& results);
 /// A claim a line.
 std::string register_json(const Register& all);
 
-/// A verdict that is not the register's.
+/// Whether the register judges a run: only those with the experiment's own settings and backend and its seed.
+bool is_registered_case(std::uint64_t seed, bool own_settings);
+
+/// A claim that the register has with another verdict, or a run without the claim.
 struct Deviation {
     std::string id;
-    Verdict verdict;
+    std::optional<Verdict> found;       // none: the run does not make the claim
     std::optional<Verdict> registered;  // none: the register does not have the claim
 };
-/// Of a run with the experiment's own settings and seed; none where it has others, or for smoke runs.
-std::vector<Deviation> deviations(const StoredResult& result, const Register& all);
+/// All claims of one run of an experiment beside the register's.
+std::vector<Deviation> deviations(std::string_view experiment, std::span<const Claim> claims, const Register& all);
 /// "overflow.tie: refuted, where the register of quick runs says reproduced".
 std::string text_of(const Deviation& deviation, RunSize size);
 

@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "engine/products/matmul.hpp"
 #include "experiments/program/files.hpp"
 #include "experiments/program/progress.hpp"
-#include "experiments/results/register.hpp"
 #include "experiments/running/experiment_main.hpp"
+#include "experiments/running/judgement.hpp"
 #include "experiments/running/single_run.hpp"
 #include "gpu/backends.hpp"
 #include "softfloat/errors.hpp"
@@ -33,17 +32,28 @@ Settings settings_for(const Experiment& experiment, const std::vector<const Expe
     return settings;
 }
 
-std::string shortened(const std::string& text, std::size_t width) {
-    return text.size() <= width ? text : fmt::format("{:.{}}...", text, width - 3);
+bool has_own_settings(const Request& request) { return request.backend.empty() && request.settings.changed().empty(); }
+
+/// What to do about claims that failed.
+std::string remedy(const Request& request) {
+    std::vector<std::string> changed = request.settings.changed();
+    if (!request.backend.empty()) changed.push_back("backend=" + request.backend);
+    if (request.size == RunSize::smoke) changed.emplace_back("a run as short as can be (--smoke)");
+    const std::string& name = request.experiment->name;
+    if (changed.empty()) {
+        return fmt::format(
+            "Own settings, and a claim failed: another build or machine gave other bits. `ulplab run {} --force` tells "
+            "whether it stays; ./check.sh tells which arithmetic differs.",
+            name);
+    }
+    return fmt::format("The claims are made for the experiment's own settings; here {}. `ulplab run {}` has its own.",
+                       fmt::join(changed, ", "), name);
 }
 
 void print_finding(const Request& request, const Finding& finding, const std::filesystem::path& out) {
     fmt::print("{}: {}\n", request.experiment->name, request.experiment->question);
-    print_claims(finding.claims);
-    const std::vector<std::string> changed = request.settings.changed();
-    if (!all_hold(finding.claims) && !changed.empty()) {
-        fmt::print("The claims are made for the experiment's own settings; here {}.\n", fmt::join(changed, ", "));
-    }
+    print_claim_sentences(finding.claims);
+    if (!all_hold(finding.claims)) fmt::print("{}\n", remedy(request));
     fmt::print("results: {}{}\n\n", (out / request.experiment->name).string(),
                finding.skipped ? " (complete already, not run again; --force runs it)" : "");
     std::fflush(stdout);
@@ -72,28 +82,6 @@ OutputFormat output_format(const RunOptions& options) {
     return options.format == "json" ? OutputFormat::json : OutputFormat::console;
 }
 
-void print_claims(const std::vector<Claim>& claims) {
-    for (const Claim& claim : claims) {
-        fmt::print("{:<12} {:<44} {}\n", verdict_name(claim.verdict), claim.id, shortened(claim.measured, 62));
-        if (claim.verdict == Verdict::failed) fmt::print("{:<12} expected {}\n", "", claim.expected);
-    }
-}
-
-bool report_deviations(const std::vector<StoredResult>& results) {
-    std::map<std::string, std::optional<Register>> registers;
-    bool none = true;
-    for (const StoredResult& result : results) {
-        if (!registers.contains(result.mode)) registers[result.mode] = find_register(run_size_by_name(result.mode));
-        const std::optional<Register>& all = registers[result.mode];
-        if (!all) continue;
-        for (const Deviation& deviation : deviations(result, *all)) {
-            fmt::print(stderr, "ulplab: {}\n", text_of(deviation, all->size));
-            none = false;
-        }
-    }
-    return none;
-}
-
 ExitCode run_experiments(const std::vector<const Experiment*>& chosen, const RunOptions& options) {
     std::vector<Request> requests;
     for (const Experiment* experiment : chosen) {
@@ -105,6 +93,7 @@ ExitCode run_experiments(const std::vector<const Experiment*>& chosen, const Run
     const bool console = output_format(options) == OutputFormat::console;
     Progress progress(requests.size());
     auto records = nlohmann::ordered_json::array();
+    RegisterJudge judge;
     bool good = true;
     bool drawn = true;
     for (const Request& request : requests) {
@@ -113,7 +102,11 @@ ExitCode run_experiments(const std::vector<const Experiment*>& chosen, const Run
         const Finding finding = run_single(request, options.out, name, {.force = options.force},
                                            [&](double fraction) { progress.update(fraction); });
         progress.clear();
-        good = good && all_hold(finding.claims) && report_deviations({read_result(options.out, name)});
+        if (!all_hold(finding.claims)) good = false;
+        if (is_registered_case(request.seed, has_own_settings(request)) &&
+            !judge.agrees(name, request.size, finding.claims)) {
+            good = false;
+        }
         drawn = drawn && !finding.undrawn;
         if (!finding.note.empty()) fmt::print(stderr, "ulplab: {}\n", finding.note);
         if (console) {

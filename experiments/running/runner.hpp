@@ -8,7 +8,6 @@
 #include "experiments/framework/experiment.hpp"
 #include "experiments/program/exit_codes.hpp"
 #include "experiments/program/options.hpp"
-#include "experiments/results/stored_results.hpp"
 
 namespace ulp {
 
@@ -38,12 +37,5 @@ OutputFormat output_format(const RunOptions& options);
 /// list of their result records. Checks all options before the first one starts. Throws as the errors of
 /// softfloat/errors.hpp say.
 ExitCode run_experiments(const std::vector<const Experiment*>& chosen, const RunOptions& options);
-
-/// Says on stderr where results with the experiments' own settings have other verdicts than the register, and gives
-/// whether there is none. A size of run without a register has nothing to differ from.
-bool report_deviations(const std::vector<StoredResult>& results);
-
-/// A table for the terminal: a verdict, an id, expected and measured a line.
-void print_claims(const std::vector<Claim>& claims);
 
 }  // namespace ulp

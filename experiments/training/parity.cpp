@@ -51,7 +51,7 @@ std::string advice(const PairedDifference& difference, const Margin& margin) {
 
 }  // namespace
 
-double mean_of(const std::vector<double>& values) {
+double mean_of(std::span<const double> values) {
     return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
@@ -104,10 +104,8 @@ Check as_good(std::span<const double> arm, std::span<const double> reference, co
               const Quantity& quantity) {
     const PairedDifference difference = paired_difference(arm, reference);
     const Outcome outcome = judge(difference, margin);
-    const std::vector<double> arms(arm.begin(), arm.end());
-    const std::vector<double> references(reference.begin(), reference.end());
-    std::string measured = fmt::format("{}, the reference {}: {}", quantity.text(mean_of(arms)),
-                                       quantity.text(mean_of(references)), interval_text(difference, quantity));
+    std::string measured = fmt::format("{}, the reference {}: {}", quantity.text(mean_of(arm)),
+                                       quantity.text(mean_of(reference)), interval_text(difference, quantity));
     if (outcome == Outcome::undecided) measured += advice(difference, margin);
     return {expected_text(margin, quantity), std::move(measured), outcome,
             ParityInterval{margin.size, difference.low, difference.high, difference.seeds}};

@@ -19,7 +19,7 @@ struct Spread {
 };
 /// Throws std::invalid_argument for no values.
 Spread spread_of(std::vector<double> values);
-double mean_of(const std::vector<double>& values);
+double mean_of(std::span<const double> values);
 
 /// The mean of paired differences, and where it lies with a confidence of 95 % by Student's t: infinitely wide for one
 /// pair. Differences that are all equal have no width.

@@ -262,7 +262,7 @@ TEST_CASE("settings under which nothing can be said are told, not crashed on") {
     CHECK(diverged.exit_code <= 1);
     const Finished one_seed =
         ulplab({"run", "wavenet", "--set", "seeds=1", "--set", "steps=2", "--out", out.path().string()}, no_gnuplot);
-    CHECK(one_seed.output.find("quoted only  wavenet.curves_overlap") != std::string::npos);
+    CHECK(one_seed.output.find("wavenet.curves_overlap: ") != std::string::npos);
     std::string deep(100000, '[');
     write_file(out / "deep.json", deep);
     check_refused({"sweep", (out / "deep.json").string()}, 3, "nested more than");

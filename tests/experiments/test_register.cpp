@@ -25,22 +25,26 @@ StoredResult result_with(Verdict verdict) {
 
 }  // namespace
 
-TEST_CASE("a verdict that is not the register's is told; other settings and seeds are not judged by it") {
+TEST_CASE(
+    "a verdict that is not the register's and a claim that is missing are told, other settings and seeds are not "
+    "judged") {
     const Register all = register_of({result_with(Verdict::reproduced)});
     CHECK(all.date == "2030-01-02");
-    CHECK(deviations(result_with(Verdict::reproduced), all).empty());
+    const std::vector<Claim> same = result_with(Verdict::reproduced).claims;
+    CHECK(deviations("sample", same, all).empty());
     StoredResult other = result_with(Verdict::undecided);
-    const std::vector<Deviation> found = deviations(other, all);
+    const std::vector<Deviation> found = deviations("sample", other.claims, all);
     REQUIRE(found.size() == 1);
     CHECK(text_of(found.front(), all.size) == "sample.a: undecided, where the register of quick runs says reproduced");
     other.claims.front().id = "sample.b";
-    CHECK(text_of(deviations(other, all).at(0), all.size) ==
+    CHECK(text_of(deviations("sample", other.claims, all).at(0), all.size) ==
           "sample.b: the register of quick runs does not have this claim");
-    other.own_settings = false;
-    CHECK(deviations(other, all).empty());
-    other = result_with(Verdict::undecided);
+    CHECK(text_of(deviations("sample", {}, all).at(0), all.size) ==
+          "sample.a: not claimed in this run, where the register of quick runs says reproduced");
+    CHECK(deviations("samp", {}, all).empty());
+    CHECK_FALSE(is_registered_case(1, false));
+    CHECK_FALSE(is_registered_case(2, true));
     other.seed = 2;
-    CHECK(deviations(other, all).empty());
     CHECK_THROWS_WITH_AS(register_of({other}), doctest::Contains("is no quick run with seed 1"), DataError);
 }
 

@@ -282,7 +282,7 @@ TEST_CASE("train --help lists recipes, optimizers and loss scalers") {
     CHECK(contains(train({"--scaler=apx"}).output, "no loss scaler 'apx'; there are "));
 }
 
-TEST_CASE("train starts from weights and saves them; a file of weights is no checkpoint") {
+TEST_CASE("train starts from weights and saves them, a file of weights is no checkpoint") {
     const test::TemporaryFolder folder;
     const std::string weights = (folder.path() / "w.safetensors").string();
     const Finished first = train({"--save-weights=" + weights});

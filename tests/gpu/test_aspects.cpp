@@ -169,7 +169,7 @@ TEST_CASE("the table claims of a row what the published recordings decide, aspec
     compare(found, "decided_published.inc");
 }
 
-TEST_CASE("a recording of ordinary numbers decides ordinary values alone; one of probes decides its policies") {
+TEST_CASE("a recording of ordinary numbers decides ordinary values alone, one of probes decides its policies") {
     const UnitModel& model = find_unit("sm_90:mma.bf16.fp32").model;
     const auto dot = [](std::initializer_list<std::pair<std::uint64_t, std::uint64_t>> lanes, std::uint64_t c,
                         std::uint64_t d) {

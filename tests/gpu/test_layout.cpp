@@ -124,7 +124,7 @@ TEST_CASE("the accumulator of wgmma is laid out as the manual says, for every n"
     }
 }
 
-TEST_CASE("core matrices of wgmma: 8 rows of 16 bytes, contiguous; then 8 rows on; then 16 bytes of k on") {
+TEST_CASE("core matrices of wgmma: 8 rows of 16 bytes, contiguous, then 8 rows on, then 16 bytes of k on") {
     for (const int rows : {8, 64}) {
         CAPTURE(rows);
         std::set<int> seen;

@@ -67,7 +67,7 @@ TEST_CASE("what a file is written through is no symbolic link") {
     CHECK_FALSE(fs::is_symlink(folder.path / "f"));
 }
 
-TEST_CASE("what a killed writer left is removed; what another writes, and what has another name, is not") {
+TEST_CASE("what a killed writer left is removed, what another writes, and what has another name, is not") {
     const Folder folder;
     const fs::path file = folder.path / "f";
     for (const char* name : {"f.1.0.tmp", "f.backup.tmp", "f.12.tmp.old"}) std::ofstream(folder.path / name) << "?";

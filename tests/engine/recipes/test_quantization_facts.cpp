@@ -103,7 +103,7 @@ TEST_CASE("for every significand: scales rounded up are the exact ceiling, scale
 }
 
 TEST_CASE(
-    "blocks of 16 with fp32 scales: E2M1 shrinks normal numbers, INT4 does not; outliers and a transform turn it") {
+    "blocks of 16 with fp32 scales: E2M1 shrinks normal numbers, INT4 does not, outliers and a transform turn it") {
     Quantization e2m1{.element = formats::e2m1, .block = {1, 16}};
     Quantization int4{.element = formats::e1m2, .block = {1, 16}};
     const Kept plain = kept(e2m1, normals());

@@ -260,7 +260,7 @@ TEST_CASE("scales that do not vary along k multiply the result") {
     CHECK(product("ao_rowwise", "soft:h100", ProductPass::forward, a, b) == expected);
 }
 
-TEST_CASE("gradients are stochastic by seed, step and place; a Hadamard transform of both operands keeps the product") {
+TEST_CASE("gradients are stochastic by seed, step and place, a Hadamard transform of both operands keeps the product") {
     const Matrix a = random_matrix(16, 64, 7);
     const Matrix b = random_matrix(64, 16, 8);
     const Engine engine("nvfp4", "soft:b200");

@@ -94,7 +94,7 @@ TEST_CASE("flushing in fp32 changes fp32's own subnormals alone") {
 }
 
 /// A chain by hand: tanh(0.3 x + y) with x and y in bf16 and steps in fp32.
-TEST_CASE("a fused chain rounds at its end; an unfused one after every operation") {
+TEST_CASE("a fused chain rounds at its end, an unfused one after every operation") {
     const auto run = [](const char* recipe) {
         const Engine engine(recipe, "soft:h100");
         Tape tape(engine);

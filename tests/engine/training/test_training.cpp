@@ -320,7 +320,7 @@ TEST_CASE("two backends give traces whose first difference is named") {
     CHECK(first_difference(h100, shorter) == "one has 12 steps, the other 11");
 }
 
-TEST_CASE("an overflowing gradient skips the step and halves the scale; the weights stay") {
+TEST_CASE("an overflowing gradient skips the step and halves the scale, the weights stay") {
     Recipe recipe = recipe_by_name("mixed_fp16");
     recipe.loss_scale.initial = 0x1p24;
     Trainer trainer(Engine(recipe, make_backend("soft:ieee")), 1);

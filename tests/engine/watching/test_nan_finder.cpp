@@ -298,7 +298,7 @@ struct Watched {
     explicit Watched(std::string_view recipe) : engine(recipe, "soft:ieee") { run.observers.watch = &watch; }
 };
 
-TEST_CASE("a mask's infinities are no fault; a row of nothing but masks is softmax's, which makes NaN of it") {
+TEST_CASE("a mask's infinities are no fault, a row of nothing but masks is softmax's, which makes NaN of it") {
     Watched w("fp32");
     {
         Tape tape(w.engine, w.run);

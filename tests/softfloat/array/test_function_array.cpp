@@ -193,7 +193,7 @@ Words near_midpoints(std::size_t count, std::uint64_t within) {
     return words;
 }
 
-TEST_CASE("the rounding test catches results near a boundary; one that tests another boundary does not") {
+TEST_CASE("the rounding test catches results near a boundary, one that tests another boundary does not") {
     const Words words = near_midpoints(1000, 1 << 15);
     const auto plan = ulp::array::function_plan(ulp::formats::fp32, Rounding::nearest_even);
     REQUIRE(plan);
