@@ -17,6 +17,21 @@ std::vector<double> at_step(const std::vector<std::vector<double>>& arm, std::si
     return values;
 }
 
+/// Of one arm's seeds at each step.
+struct Band {
+    std::vector<double> low, high, mean;
+};
+Band band_of(const std::vector<std::vector<double>>& arm, std::size_t steps) {
+    Band band;
+    for (std::size_t step = 0; step < steps; ++step) {
+        const std::vector<double> seeds = at_step(arm, step, arm.size());
+        band.low.push_back(*std::ranges::min_element(seeds));
+        band.high.push_back(*std::ranges::max_element(seeds));
+        band.mean.push_back(mean_of(seeds));
+    }
+    return band;
+}
+
 std::size_t steps_of(const Curves& curves) { return curves.values.front().front().size(); }
 
 double largest_of(const std::vector<double>& values) {
@@ -75,6 +90,42 @@ struct Placed {
     }
 };
 
+/// What follows the quantity's name in the caption.
+std::string caption_end(const Curves& curves, std::size_t window, bool leaves_panel,
+                        const std::vector<std::string>& left_out) {
+    std::string end = window > 1 ? fmt::format(", mean of {} steps", window) : "";
+    end += fmt::format("; mean of {} seeds. Below: minus {} with the same data and seed.", curves.values.front().size(),
+                       curves.names.front());
+    if (leaves_panel) end += " What leaves the lower panel differs by more.";
+    if (!left_out.empty()) end += fmt::format(" Not shown, as never finite: {}.", fmt::join(left_out, ", "));
+    return end;
+}
+
+/// The reference's band, and the mean of each arm over the seeds that all arms have.
+void add_upper_panel(Figure& figure, const Curves& curves, const Placed& placed) {
+    const std::size_t paired = std::ranges::min(curves.values, {}, &std::vector<std::vector<double>>::size).size();
+    const Band band = band_of(curves.values.front(), steps_of(curves));
+    figure.series.push_back(placed.band(fmt::format("{} of all seeds", curves.names.front()), band.low, band.high));
+    for (std::size_t a = 0; a < curves.names.size(); ++a) {
+        std::vector<double> means;
+        for (std::size_t step = 0; step < steps_of(curves); ++step) {
+            means.push_back(mean_of(at_step(curves.values[a], step, paired)));
+        }
+        figure.series.push_back({curves.names[a], formats::fp64, placed(means)});
+    }
+}
+
+/// The band and the other arms minus the reference.
+void add_lower_panel(Figure& figure, const Curves& curves, const Differences& differences, const Placed& placed) {
+    const std::string& reference = curves.names.front();
+    figure.series.push_back(
+        placed.band(fmt::format("seeds of {} minus their mean", reference), differences.low, differences.high));
+    for (std::size_t a = 1; a < curves.names.size(); ++a) {
+        figure.series.push_back(
+            {fmt::format("{} minus {}", curves.names[a], reference), formats::fp64, placed(differences.arms[a - 1])});
+    }
+}
+
 }  // namespace
 
 Curves losses_of(const Comparison& comparison, double factor) {
@@ -108,12 +159,11 @@ Curves window_means(Curves curves, std::size_t window) {
 Differences differences_of(const Curves& curves, bool relative) {
     Differences differences{{}, {}, std::vector<std::vector<double>>(curves.values.size() - 1)};
     const auto& reference = curves.values.front();
+    const Band band = band_of(reference, steps_of(curves));
     for (std::size_t step = 0; step < steps_of(curves); ++step) {
-        const std::vector<double> seeds = at_step(reference, step, reference.size());
-        const double mean = mean_of(seeds);
-        const double unit = relative ? mean / 100 : 1;
-        differences.low.push_back((*std::ranges::min_element(seeds) - mean) / unit);
-        differences.high.push_back((*std::ranges::max_element(seeds) - mean) / unit);
+        const double unit = relative ? band.mean[step] / 100 : 1;
+        differences.low.push_back((band.low[step] - band.mean[step]) / unit);
+        differences.high.push_back((band.high[step] - band.mean[step]) / unit);
         for (std::size_t a = 1; a < curves.values.size(); ++a) {
             const auto& arm = curves.values[a];
             const double paired =
@@ -150,40 +200,14 @@ Figure figure_of_curves(const Curves& all, const CurveOptions& options, FigureTe
     const std::vector<std::string> left_out = leave_out_infinite(curves);
     const Differences differences = differences_of(curves, options.relative);
     const double reach = reach_of(differences);
-    const std::size_t paired = std::ranges::min(curves.values, {}, &std::vector<std::vector<double>>::size).size();
     const std::string& reference = curves.names.front();
     const Placed placed{window, 0.5 * static_cast<double>(window - 1)};
-    Figure figure{std::move(text.name), std::move(text.title), options.what, std::move(text.meaning),
-                  std::move(text.evidence)};
-    if (window > 1) figure.caption += fmt::format(", mean of {} steps", window);
-    figure.caption +=
-        fmt::format("; mean of {} seeds. Below: minus {} with the same data and seed.{}", curves.values.front().size(),
-                    reference, leaves(differences, reach) ? " What leaves the lower panel differs by more." : "");
-    if (!left_out.empty()) {
-        figure.caption += fmt::format(" Not shown, as never finite: {}.", fmt::join(left_out, ", "));
-    }
+    Figure figure{std::move(text.name), std::move(text.title),
+                  options.what + caption_end(curves, window, leaves(differences, reach), left_out),
+                  std::move(text.meaning), std::move(text.evidence)};
     figure.meaning += (figure.meaning.empty() ? "" : " ") + closeness(curves, differences, options.unit);
-
-    std::vector<std::vector<double>> edges(2);
-    for (std::size_t step = 0; step < steps_of(curves); ++step) {
-        const std::vector<double> seeds = at_step(curves.values.front(), step, curves.values.front().size());
-        edges[0].push_back(*std::ranges::min_element(seeds));
-        edges[1].push_back(*std::ranges::max_element(seeds));
-    }
-    figure.series.push_back(placed.band(fmt::format("{} of all seeds", reference), edges[0], edges[1]));
-    for (std::size_t a = 0; a < curves.names.size(); ++a) {
-        std::vector<double> means;
-        for (std::size_t step = 0; step < steps_of(curves); ++step) {
-            means.push_back(mean_of(at_step(curves.values[a], step, paired)));
-        }
-        figure.series.push_back({curves.names[a], formats::fp64, placed(means)});
-    }
-    figure.series.push_back(
-        placed.band(fmt::format("seeds of {} minus their mean", reference), differences.low, differences.high));
-    for (std::size_t a = 1; a < curves.names.size(); ++a) {
-        figure.series.push_back(
-            {fmt::format("{} minus {}", curves.names[a], reference), formats::fp64, placed(differences.arms[a - 1])});
-    }
+    add_upper_panel(figure, curves, placed);
+    add_lower_panel(figure, curves, differences, placed);
     figure.plot = "curves";
     figure.axes = {.x = "step", .y = options.label, .log_base = options.logarithmic ? 10 : 0};
     figure.variables = {
