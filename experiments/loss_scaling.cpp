@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <memory>
 
@@ -62,16 +63,20 @@ TaskBuilder looking_at_gradients(const TaskBuilder& task) {
 /// All seeds of one way to train.
 using Runs = std::vector<Learned>;
 
-Spread accuracy_of(const Runs& runs) {
+std::vector<double> accuracies_of(const Runs& runs) {
     std::vector<double> values;
     for (const Learned& run : runs) values.push_back(run.scores.at(test_accuracy));
-    return spread_of(std::move(values));
+    return values;
 }
+Spread accuracy_of(const Runs& runs) { return spread_of(accuracies_of(runs)); }
 
-/// Under the control "unscaled" the scale is 1.
+/// Under the control "unscaled" the scale is 1; under "stuck" a moving one is 2^24 and stays there.
 Recipe scaled_fp16(const RunContext& context, LossScaleOptions scale) {
     Recipe recipe = recipe_by_name("mixed_fp16");
-    recipe.loss_scale = has_control(context, "unscaled") ? constant_loss_scale(1) : std::move(scale);
+    const bool stuck = scale.dynamic && has_control(context, "stuck");
+    recipe.loss_scale = has_control(context, "unscaled") ? constant_loss_scale(1)
+                        : stuck                          ? constant_loss_scale(0x1p24)
+                                                         : std::move(scale);
     return recipe;
 }
 
@@ -79,19 +84,29 @@ struct Study {
     std::vector<int> exponents;  // of the constant scales
     Runs fp32, bf16, dynamic, ordinary, ordinary_unscaled;
     std::vector<Runs> constant;  // by exponent
+    std::string evidence{};
+
+    /// By how much a constant scale lies below fp32, mean over the seeds.
+    [[nodiscard]] double loss_of_accuracy(std::size_t i) const {
+        return accuracy_of(fp32).mean - accuracy_of(constant[i]).mean;
+    }
 };
 
-Study study_of(const RunContext& context, const DataSplit& data) {
+/// What still counts as fp32's accuracy, for every net here.
+constexpr double accuracy_margin = 0.02;
+const Margin as_fp32{accuracy_margin, "10 of the 500 test images", Margin::Side::not_below};
+
+Study study_of(const RunContext& context, const DataSplit& data, Result& result) {
     const Settings& settings = context.settings;
     const double weight = std::ldexp(1.0, static_cast<int>(settings.integer("loss_exponent")));
     const TaskBuilder unbalanced =
         images_task(unbalanced_net(static_cast<int>(settings.integer("feature_exponent"))), data, 32, weight);
-    const TaskBuilder ordinary = images_task(dense_net({32}), data, 32);
+    const TaskBuilder ordinary = has_control(context, "same_net") ? unbalanced : images_task(dense_net({32}), data, 32);
     Study study;
     std::vector<Training> arms;
     std::vector<Runs*> owners;
     const auto add = [&](Runs& runs, const Recipe& recipe, const TaskBuilder& task) {
-        arms.push_back({.arithmetic = {recipe.name, recipe, backend_or_ieee(context)},
+        arms.push_back({.arithmetic = arithmetic_of(context, recipe.name, recipe),
                         .task = looking_at_gradients(task),
                         .optimizer = {.kind = OptimizerKind::adam, .learning_rate = 0x1p-7},
                         .steps = settings.integer("steps")});
@@ -101,7 +116,8 @@ Study study_of(const RunContext& context, const DataSplit& data) {
         study.exponents.push_back(n);
     study.constant.resize(study.exponents.size());
     add(study.fp32, recipe_by_name("fp32"), unbalanced);
-    add(study.bf16, recipe_by_name("bf16"), unbalanced);
+    const bool as_fp16 = has_control(context, "bf16_as_fp16");
+    add(study.bf16, as_fp16 ? scaled_fp16(context, constant_loss_scale(1)) : recipe_by_name("bf16"), unbalanced);
     add(study.dynamic, scaled_fp16(context, dynamic_loss_scale(settings.integer("window"))), unbalanced);
     add(study.ordinary, recipe_by_name("fp32"), ordinary);
     add(study.ordinary_unscaled, scaled_fp16(context, constant_loss_scale(1)), ordinary);
@@ -110,6 +126,7 @@ Study study_of(const RunContext& context, const DataSplit& data) {
         add(study.constant[i], scaled_fp16(context, constant_loss_scale(scale)), unbalanced);
     }
     Comparison comparison = compare(context, arms, settings.integer("seeds"), {0, 0.85});
+    study.evidence = evidence_of(comparison, result);
     for (std::size_t i = 0; i < owners.size(); ++i) *owners[i] = std::move(comparison.runs[i]);
     return study;
 }
@@ -181,85 +198,74 @@ bool overflowed(const Runs& runs) {
 }
 
 void claim_ends(const Study& study, Result& result) {
-    const Spread reference = accuracy_of(study.fp32);
-    const Spread unscaled = accuracy_of(study.constant.front());
-    result.claim_if(unscaled.largest < reference.least - 0.05, "too_small",
-                    cite(sources::volta_talk, "Too small a factor doesn't retain enough small values"),
-                    "Unscaled, this net loses so many gradients that its accuracy falls by more than 5 points.",
-                    fmt::format("more than 5 points below {}", percent_text(reference)), percent_text(unscaled));
+    const double ruined = accuracy_of(study.fp32).least - 0.05;
+    result.measured("too_small", cite(sources::volta_talk, "Too small a factor doesn't retain enough small values"),
+                    "Unscaled, this net loses so many gradients that its best seed falls more than 5 points below "
+                    "fp32's worst.",
+                    below(ruined, accuracy_of(study.constant.front()).largest, accuracy_text));
     const Runs& last = study.constant.back();
     std::int64_t infinite = 0;
     for (const Learned& run : last) infinite += run.kept<Gradients>().infinite;
-    result.claim_if(infinite > 0 && accuracy_of(last).largest < reference.least - 0.05, "too_large",
-                    cite(sources::volta_talk, "Too large a factor causes overflows"),
-                    fmt::format("A constant scale of 2^{} overflows and ruins the net.", study.exponents.back()),
-                    fmt::format("infinite gradients; more than 5 points below {}", percent_text(reference)),
-                    fmt::format("{} steps with infinite gradients; {}", infinite, percent_text(accuracy_of(last))));
-    claim_not_below(result, accuracy_of(study.bf16), reference, 0.02, "bf16_needs_none",
-                    cite(sources::round_table, "BFP16: no need for scaling loss"),
-                    "The same net trains in bf16 (called BFP16 there) without a scale.");
-    claim_not_below(result, accuracy_of(study.ordinary_unscaled), accuracy_of(study.ordinary), 0.02,
-                    "control_ordinary_net", cite(sources::paper, "3.2: many networks match fp32 without loss scaling"),
-                    "A net without the imbalance trains in fp16 without a scale.");
+    result.measured("too_large", cite(sources::volta_talk, "Too large a factor causes overflows"),
+                    fmt::format("A constant scale of 2^{} overflows and ruins the net: its best seed falls more than 5 "
+                                "points below fp32's worst.",
+                                study.exponents.back()),
+                    at_least(1, static_cast<double>(infinite), {"steps", "steps with infinite gradients", 1, 0}) &&
+                        below(ruined, accuracy_of(last).largest, accuracy_text));
+    const auto parity = [&](const char* id, const std::string& source, const char* statement, const Runs& runs,
+                            const Runs& reference) {
+        result.measured(id, source, statement,
+                        as_good(accuracies_of(runs), accuracies_of(reference), as_fp32, accuracy_text));
+    };
+    parity("bf16_needs_none", cite(sources::round_table, "BFP16: no need for scaling loss"),
+           "A net that fp16 ruins without a scale trains in bf16 (called BFP16 there) without one.", study.bf16,
+           study.fp32);
+    parity("control_ordinary_net", cite(sources::paper, "3.2: many networks match fp32 without loss scaling"),
+           "A net without the imbalance trains in fp16 without a scale.", study.ordinary_unscaled, study.ordinary);
+    parity("dynamic", cite(sources::volta_talk, "Automatic loss scaling frees users from choosing a scaling factor"),
+           "A moving scale that starts at 2^16 trains the net to fp32's accuracy.", study.dynamic, study.fp32);
 }
 
 void claim_prediction(const Study& study, const Prediction& prediction, Result& result) {
     const std::string algorithm = cite(sources::paper,
                                        "3.2: choose a factor so that its product with the maximum "
                                        "absolute gradient value is below 65,504");
-    int last_clean = -1;
-    for (std::size_t i = 0; i < study.exponents.size(); ++i) {
-        if (!overflowed(study.constant[i])) last_clean = study.exponents[i];
-    }
-    int last_predicted = -1;
-    for (const int n : study.exponents) last_predicted = n <= prediction.last_exponent() ? n : last_predicted;
-    result.claim("predicted_overflow", algorithm,
-                 "The largest scale of the sweep without an infinite gradient is the one that the fp32 run's largest "
-                 "gradient predicts.",
-                 fmt::format("2^{}", last_predicted), fmt::format("2^{}", last_clean));
-    const Spread reference = accuracy_of(study.fp32);
-    const Parity as_fp32{Parity::Rule::median_not_below, 0.02};
     const int first = prediction.first_exponent();
-    int good = 0;
-    int between = 0;
+    const int last = prediction.last_exponent();
+    int last_clean = -1;
+    int last_predicted = -1;
+    double worst = -std::numeric_limits<double>::infinity();
+    double error = 0;
     for (std::size_t i = 0; i < study.exponents.size(); ++i) {
-        if (study.exponents[i] < first || study.exponents[i] > prediction.last_exponent()) continue;
-        ++between;
-        good += as_good(accuracy_of(study.constant[i]), reference, as_fp32) ? 1 : 0;
+        const int n = study.exponents[i];
+        const bool clean = !overflowed(study.constant[i]);
+        if (clean) last_clean = n;
+        if (n <= last) last_predicted = n;
+        if (n >= first && n <= last) worst = std::max(worst, study.loss_of_accuracy(i));
+        const double lost = prediction.lost(n);
+        if (clean && lost <= 0.03) {
+            error = std::max(error, std::fabs(measured_lost(study.constant[i], study.fp32) - lost));
+        }
     }
-    result.claim_if(
-        between > 0 && good == between, "predicted_window", algorithm,
-        fmt::format("Every scale of the sweep from 2^{} (no tensor loses more than half of its gradients) to "
-                    "2^{} trains to fp32's accuracy, within 2 points.",
-                    first, prediction.last_exponent()),
-        fmt::format("{} of {} scales", between, between), fmt::format("{} of {} scales", good, between));
-    double worst = 0;
-    for (std::size_t i = 0; i < study.exponents.size(); ++i) {
-        if (prediction.lost(study.exponents[i]) > 0.03 || overflowed(study.constant[i])) continue;
-        const double error = measured_lost(study.constant[i], study.fp32) - prediction.lost(study.exponents[i]);
-        worst = std::max(worst, std::fabs(error));
-    }
-    result.claim_if(worst < 0.02, "predicted_share", algorithm,
+    result.measured("predicted_overflow", algorithm,
+                    "The largest scale of the sweep without an infinite gradient is the one that the fp32 run's "
+                    "largest gradient predicts; its exponent is given.",
+                    equal(last_predicted, last_clean));
+    result.measured("predicted_window", algorithm,
+                    fmt::format("Every scale of the sweep from 2^{} (no tensor loses more than half of its gradients) "
+                                "to 2^{} trains to within 2 points of fp32's accuracy, mean over the seeds.",
+                                first, last),
+                    at_most(accuracy_margin, std::isfinite(worst) ? worst : 1, {"loss", "% below fp32", 100, 1}));
+    result.measured("predicted_share", algorithm,
                     "Where the histogram predicts a loss of at most 3% of the gradients, the runs lose as many.",
-                    "within 2 points", fmt::format("within {:.2f} points", 100 * worst));
-    const Spread dynamic = accuracy_of(study.dynamic);
-    const double last_scale = study.dynamic.front().scales.back();
-    result.claim_if(
-        as_good(dynamic, reference, as_fp32), "dynamic",
-        cite(sources::volta_talk, "Automatic loss scaling frees users from choosing a scaling factor"),
-        "A moving scale that starts at 2^16 trains the net to fp32's accuracy.",
-        fmt::format("at most 2 points below {}", percent_text(reference)),
-        fmt::format("{}, scale 2^{:.0f} at the end", percent_text(dynamic), step::log(last_scale) / step::log(2.0)));
+                    at_most(0.02, error, {"difference", "% of the gradients from it", 100, 2}));
 }
 
 /// The exponents of the sweep whose scales train to within 2 points of fp32.
 std::vector<int> good_exponents(const Study& study) {
-    const Spread reference = accuracy_of(study.fp32);
     std::vector<int> good;
     for (std::size_t i = 0; i < study.exponents.size(); ++i) {
-        if (as_good(accuracy_of(study.constant[i]), reference, {Parity::Rule::median_not_below, 0.02})) {
-            good.push_back(study.exponents[i]);
-        }
+        if (study.loss_of_accuracy(i) <= accuracy_margin) good.push_back(study.exponents[i]);
     }
     return good;
 }
@@ -287,7 +293,7 @@ void figure_accuracy(const Study& study, const Prediction& prediction, Result& r
                     study.fp32.size()),
         "Too small a scale loses the gradients inside the net, too large a one makes the first ones infinite. " +
             text_of_ends(study, first, last),
-        ""};
+        study.evidence};
     if (const std::vector<int> good = good_exponents(study); !good.empty()) {
         figure.headline = fmt::format(
             "{} of the {} loss scales train fp16 as fp32, from 2^{} to 2^{}; unscaled the net reads {:.0f} % of the "
@@ -327,7 +333,7 @@ void figure_lost(const Study& study, const Prediction& prediction, Result& resul
         "The histogram of an fp32 run, moved by n places, tells what a scale of 2^n loses. With small scales the runs "
         "lose more: a gradient that vanishes inside the net leaves nothing for the layers before it, and a net "
         "that does not learn loses nearly all.",
-        ""};
+        study.evidence};
     Series predicted{"predicted", formats::fp64, {}};
     for (int n = 0; n <= study.exponents.back(); ++n)
         predicted.points.push_back({static_cast<double>(n), prediction.lost(n)});
@@ -372,25 +378,25 @@ TaskBuilder with_largest(const TaskBuilder& task) {
 /// A net that reverses sequences, with a moving scale: what its gradients and its scale did.
 struct Sawtooth {
     Learned fp16;  // of the first seed
-    Spread fp32_accuracy, accuracy;
+    Comparison runs{};
+    std::string evidence{};
 
     [[nodiscard]] const Largest& largest() const { return fp16.kept<Largest>(); }
 };
 
-Sawtooth sawtooth_of(const RunContext& context) {
+Sawtooth sawtooth_of(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
-    const std::string backend = backend_or_ieee(context);
     const Recipe fp16 = scaled_fp16(context, dynamic_loss_scale(settings.integer("window")));
     const Training reversal{.task = with_largest(reversal_task({})),
                             .optimizer = {.kind = OptimizerKind::adam, .learning_rate = 0x1p-7},
                             .steps = settings.integer("translation_steps")};
-    const Comparison runs = compare(context, {{"fp32", recipe_by_name("fp32"), backend}, {"fp16", fp16, backend}},
-                                    reversal, settings.integer("seeds"), {0.85, 1});
-    return {runs.runs[1].front(), runs.spread(0), runs.spread(1)};
+    Comparison runs = compare(context, {fp32_arithmetic(), arithmetic_of(context, "fp16", fp16)}, reversal,
+                              settings.integer("seeds"), {0.85, 1});
+    const std::string evidence = evidence_of(runs, result);
+    return {runs.runs[1].front(), std::move(runs), evidence};
 }
 
 void claim_sawtooth(const Sawtooth& saw, std::int64_t window, Result& result) {
-    const std::string slide = cite(sources::volta_talk, "Automatic Loss Scale Factor for a Translation Net");
     const std::vector<double>& scales = saw.fp16.scales;
     std::int64_t wrong = 0;
     std::int64_t clean = 0;
@@ -400,30 +406,16 @@ void claim_sawtooth(const Sawtooth& saw, std::int64_t window, Result& result) {
         if (clean == window) clean = 0;
         wrong += scales[i + 1] == expected ? 0 : 1;
     }
-    result.claim_if(wrong == 0 && saw.fp16.skips() >= 3, "sawtooth", slide,
+    result.measured("sawtooth", cite(sources::volta_talk, "Automatic Loss Scale Factor for a Translation Net"),
                     fmt::format("The scale of a net that reverses sequences is a sawtooth: halved by every overflow, "
                                 "doubled after {} clean steps, and by nothing else.",
                                 window),
-                    "0 other changes, 3 or more overflows",
-                    fmt::format("{} other changes, {} overflows", wrong, saw.fp16.skips()));
-    double least = scales.front();
-    double largest = 0;
-    std::int64_t beyond = 0;
-    for (std::size_t i = 0; i < scales.size(); ++i) {
-        if (saw.fp16.skipped[i]) continue;
-        least = std::min(least, scales[i]);
-        largest = std::max(largest, saw.largest().weights[i]);
-        beyond += saw.largest().weights[i] > 65504 / scales[i] ? 1 : 0;
-    }
-    result.claim_if(beyond == 0 && largest <= 65504 / least, "scale_bounds_gradients",
-                    cite(sources::volta_talk, "Smallest scaling factor = 2^20 -> max dw magnitude didn't exceed 2^-5"),
-                    "A scale bounds the gradients that it did not overflow on by 65504 / scale; so the smallest scale "
-                    "bounds them all.",
-                    fmt::format("at most 65504 / 2^{:.0f} = {:.4g}", step::log(least) / step::log(2.0), 65504 / least),
-                    fmt::format("{:.4g}", largest));
-    claim_not_below(result, saw.accuracy, saw.fp32_accuracy, 0.02, "translation",
-                    cite(sources::volta_talk, "Trained to the same accuracy as the FP32 model"),
-                    "In fp16 with the moving scale the net learns to reverse sequences as in fp32.");
+                    equal(0, wrong, "other changes") &&
+                        at_least(3, static_cast<double>(saw.fp16.skips()), {"overflows", "overflows", 1, 0}));
+    const Margin margin{0.01, "one word of a hundred", Margin::Side::not_below};
+    result.measured("translation", cite(sources::volta_talk, "Trained to the same accuracy as the FP32 model"),
+                    "In fp16 with the moving scale a net learns to reverse sequences as in fp32.",
+                    as_good(saw.runs.scores(1), saw.runs.scores(0), margin, {"words right", "%", 100, 1}));
 }
 
 void figure_sawtooth(const Sawtooth& saw, std::int64_t window, Result& result) {
@@ -435,7 +427,7 @@ void figure_sawtooth(const Sawtooth& saw, std::int64_t window, Result& result) {
         "The scale climbs until the next doubling overflows, falls back by one power of two, and tries again: "
         "it follows the largest gradient at a distance of one or two powers of two. Each tooth costs one "
         "skipped step.",
-        ""};
+        saw.evidence};
     Series ceiling{"largest scale without overflow", formats::fp64, {}};
     Series scale{"loss scale", formats::fp64, {}};
     Series skipped{"skipped steps", formats::fp64, {}};
@@ -454,11 +446,11 @@ void run(const RunContext& context, Result& result) {
     const DataSplit data = generated_digit_split(2000, 500, 14, context.seed);
     result.input({"generated digits for training", data.train.digest()});
     result.input({"generated digits for testing", data.test.digest()});
-    const Study study = study_of(context, data);
+    const Study study = study_of(context, data, result);
     const Prediction prediction(study.fp32);
     claim_ends(study, result);
     claim_prediction(study, prediction, result);
-    const Sawtooth saw = sawtooth_of(context);
+    const Sawtooth saw = sawtooth_of(context, result);
     claim_sawtooth(saw, window, result);
     figure_accuracy(study, prediction, result);
     figure_lost(study, prediction, result);
@@ -468,28 +460,34 @@ void run(const RunContext& context, Result& result) {
 }  // namespace
 
 Experiment loss_scaling_experiment() {
-    return {"loss_scaling",
-            "Loss scaling: which scales work, and how to know before",
-            "Between which ends may the loss scale lie, and does one look at the exponents predict them?",
-            Chapter::remedies,
-            {integer_setting("steps", "training steps of the digits net", 300, 1500, 20, 1000000),
-             integer_setting("translation_steps", "training steps of the net that reverses sequences", 400, 3000, 20,
-                             1000000),
-             integer_setting("seeds", "runs with weights and order of their own", 3, 5, 1, 100),
-             integer_setting("last_exponent", "the largest constant scale is 2 to this power", 30, 30, 8, 100),
-             integer_setting("exponent_step", "distance of the constant scales in powers of two", 2, 1, 1, 12),
-             integer_setting("feature_exponent", "features are too large by 2 to this power", 8, 8, 0, 10),
-             integer_setting("loss_exponent", "the loss is one of many terms: its weight is 2 to this power", -12, -12,
-                             -20, 0),
-             integer_setting("window", "clean steps until a moving scale grows", 20, 100, 1, 1000000),
-             control_setting("unscaled trains with a scale of 1 in the place of any other", {"unscaled"})},
-            run,
-            {{{"steps=100", "translation_steps=20", "seeds=1", "exponent_step=10"},
-              {"feature_exponent=0", "loss_exponent=0"},
-              {"too_small"}},
-             {{"steps=100", "translation_steps=200", "seeds=1", "exponent_step=10", "window=10"},
-              {"control=unscaled"},
-              {"too_large", "predicted_overflow", "predicted_window", "predicted_share", "dynamic", "sawtooth"}}}};
+    return {
+        "loss_scaling",
+        "Loss scaling: which scales work, and how to know before",
+        "Between which ends may the loss scale lie, and does one look at the exponents predict them?",
+        Chapter::remedies,
+        {integer_setting("steps", "training steps of the digits net", 300, 1500, 20, 1000000).smoke(60),
+         integer_setting("translation_steps", "training steps of the net that reverses sequences", 400, 3000, 20,
+                         1000000)
+             .smoke(100),
+         integer_setting("seeds", "runs with weights and order of their own", 3, 5, 1, 100).smoke(2),
+         integer_setting("last_exponent", "the largest constant scale is 2 to this power", 30, 30, 8, 100),
+         integer_setting("exponent_step", "distance of the constant scales in powers of two", 2, 1, 1, 15).smoke(15),
+         integer_setting("feature_exponent", "features are too large by 2 to this power", 8, 8, 0, 10),
+         integer_setting("loss_exponent", "the loss is one of many terms: its weight is 2 to this power", -12, -12, -20,
+                         0),
+         integer_setting("window", "clean steps until a moving scale grows", 20, 100, 1, 1000000).smoke(5),
+         control_setting("unscaled trains with a scale of 1 in the place of any other; stuck holds moving scales at "
+                         "2^24; bf16_as_fp16 takes fp16 for bf16; same_net takes the unbalanced net for the "
+                         "ordinary one",
+                         {"unscaled", "stuck", "bf16_as_fp16", "same_net"})},
+        run,
+        {{{}, {"feature_exponent=4"}, {"too_small"}},
+         {{},
+          {"control=unscaled"},
+          {"too_large", "dynamic", "predicted_overflow", "predicted_window", "predicted_share", "sawtooth"}},
+         {{}, {"control=stuck"}, {"sawtooth", "translation"}},
+         {{}, {"control=bf16_as_fp16"}, {"bf16_needs_none"}},
+         {{}, {"control=same_net"}, {"control_ordinary_net"}}}};
 }
 
 }  // namespace ulp

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "engine/recipes/loss_scale.hpp"
 #include "engine/tensor/random.hpp"
@@ -54,13 +55,6 @@ LossScaleOptions under_control(const RunContext& context, LossScaleOptions optio
 
 // ---- The golden traces ----
 
-LossScaleOptions at_64k(const RunContext& context, std::string_view dialect, std::int64_t window) {
-    LossScaleOptions options = under_control(context, loss_scale_dialect(dialect));
-    options.initial = 0x1p16;
-    options.window = window;
-    return options;
-}
-
 /// "64K x4, 128K x4, 256K*": runs of equal scales in K = 1024; a star marks overflows.
 std::string text_of(const Replay& replay) {
     std::string text;
@@ -82,24 +76,6 @@ std::string text_of(const Replay& replay) {
     return text;
 }
 
-void claim_growth(const RunContext& context, Result& result) {
-    const std::vector<double> quarter(19, 0.25);
-    const std::string expected = "64K x4, 128K x4, 256K*, 128K x4, 256K*, 128K x4, 256K*";
-    const auto claim = [&](std::string_view id, std::string_view who, LossScaleOptions options, std::string text) {
-        result.claim(id, who,
-                     "A gradient of 1/4 in fp16, a window of 4 steps: the scales, * where the step is skipped.",
-                     std::move(text), text_of(replay("", options, quarter)));
-    };
-    claim("growth_pytorch", "PyTorch, GradScaler", at_64k(context, "pytorch", 4), expected);
-    claim("growth_apex", "NVIDIA apex, LossScaler", at_64k(context, "apex", 4), expected);
-    claim("growth_fairseq", "fairseq, DynamicLossScaler", at_64k(context, "fairseq", 4), expected);
-    LossScaleOptions deepspeed = at_64k(context, "deepspeed", 4);
-    deepspeed.hysteresis = 1;
-    claim("growth_deepspeed", "DeepSpeed, DynamicLossScaler with hysteresis 1", deepspeed, expected);
-    claim("growth_hysteresis", "Megatron, DynamicGradScaler with hysteresis 2", at_64k(context, "megatron", 4),
-          "64K x4, 128K x4, 256K*, 256K*, 128K x4, 256K*, 256K*, 128K x3");
-}
-
 /// The scale after each of the overflows at steps 3, 6, 9 and 12, counted from 0.
 std::string forced(const LossScaleOptions& options) {
     LossScale scale(options);
@@ -112,38 +88,72 @@ std::string forced(const LossScaleOptions& options) {
     return text;
 }
 
-void claim_forced(const RunContext& context, Result& result) {
-    const auto claim = [&](std::string_view id, std::string_view who, const LossScaleOptions& options,
-                           std::string text) {
-        result.claim(id, who, "Overflows at steps 3, 6, 9 and 12, counted from 0: the scale after each.",
-                     std::move(text), forced(options));
-    };
-    claim("forced_pytorch", "PyTorch, GradScaler", at_64k(context, "pytorch", 100), "32K 16K 8K 4K");
-    claim("forced_apex", "NVIDIA apex, LossScaler", at_64k(context, "apex", 100), "32K 16K 8K 4K");
-    claim("forced_fairseq", "fairseq, tolerance 0", at_64k(context, "fairseq", 100), "32K 16K 8K 4K");
-    claim("forced_megatron", "Megatron, hysteresis 2", at_64k(context, "megatron", 100), "64K 32K 16K 8K");
-    claim("forced_deepspeed", "DeepSpeed, hysteresis 2", at_64k(context, "deepspeed", 100), "64K 32K 16K 8K");
-    LossScaleOptions consecutive = at_64k(context, "deepspeed", 100);
-    consecutive.consecutive_hysteresis = true;
-    claim("forced_consecutive", "DeepSpeed, consecutive hysteresis 2", consecutive, "64K 64K 64K 64K");
-    LossScaleOptions tolerant = at_64k(context, "fairseq", 100);
-    tolerant.tolerance = 0.3;
-    claim("forced_tolerant", "fairseq, tolerance 0.3", tolerant, "64K 64K 32K 16K");
+struct Golden {
+    std::string_view id, who, dialect;
+    std::string_view expected;
+    int hysteresis = 0;        // 0: the dialect's own
+    bool consecutive = false;  // hysteresis
+    double tolerance = 0;
+};
+
+constexpr std::string_view halving_at_256k = "64K x4, 128K x4, 256K*, 128K x4, 256K*, 128K x4, 256K*";
+constexpr Golden growth[] = {
+    {"growth_pytorch", "PyTorch, GradScaler", "pytorch", halving_at_256k},
+    {"growth_apex", "NVIDIA apex, LossScaler", "apex", halving_at_256k},
+    {"growth_fairseq", "fairseq, DynamicLossScaler", "fairseq", halving_at_256k},
+    {"growth_deepspeed", "DeepSpeed, DynamicLossScaler with hysteresis 1", "deepspeed", halving_at_256k, 1},
+    {"growth_hysteresis", "Megatron, DynamicGradScaler with hysteresis 2", "megatron",
+     "64K x4, 128K x4, 256K*, 256K*, 128K x4, 256K*, 256K*, 128K x3"}};
+constexpr std::string_view halving = "32K 16K 8K 4K";
+constexpr Golden overflows_forced[] = {
+    {"forced_pytorch", "PyTorch, GradScaler", "pytorch", halving},
+    {"forced_apex", "NVIDIA apex, LossScaler", "apex", halving},
+    {"forced_fairseq", "fairseq, tolerance 0", "fairseq", halving},
+    {"forced_megatron", "Megatron, hysteresis 2", "megatron", "64K 32K 16K 8K"},
+    {"forced_deepspeed", "DeepSpeed, hysteresis 2", "deepspeed", "64K 32K 16K 8K"},
+    {"forced_consecutive", "DeepSpeed, consecutive hysteresis 2", "deepspeed", "64K 64K 64K 64K", 0, true},
+    {"forced_tolerant", "fairseq, tolerance 0.3", "fairseq", "64K 64K 32K 16K", 0, false, 0.3}};
+
+LossScaleOptions options_of(const RunContext& context, const Golden& row, std::int64_t window) {
+    LossScaleOptions options = under_control(context, loss_scale_dialect(row.dialect));
+    options.initial = 0x1p16;
+    options.window = window;
+    if (row.hysteresis > 0) options.hysteresis = row.hysteresis;
+    if (row.consecutive) options.consecutive_hysteresis = true;
+    if (row.tolerance > 0) options.tolerance = row.tolerance;
+    return options;
+}
+
+void claim_golden_traces(const RunContext& context, Result& result) {
+    const std::vector<double> quarter(19, 0.25);
+    for (const Golden& row : growth) {
+        result.arithmetic(row.id, row.who,
+                          fmt::format("{}, constant gradient 1/4 in fp16, growth interval 4: the scale takes the "
+                                      "values listed (* = step skipped).",
+                                      row.who),
+                          equal(std::string(row.expected), text_of(replay("", options_of(context, row, 4), quarter))));
+    }
+    for (const Golden& row : overflows_forced) {
+        result.arithmetic(
+            row.id, row.who,
+            fmt::format("{}, overflows at steps 3, 6, 9 and 12, counted from 0: the scale after each.", row.who),
+            equal(std::string(row.expected), forced(options_of(context, row, 100))));
+    }
 }
 
 void claim_skips(const RunContext& context, Result& result) {
     const std::vector<double> quarter(30000, 0.25);
     const Replay steady = replay("", under_control(context, loss_scale_dialect("pytorch")), quarter);
-    std::vector<std::size_t> at;
+    std::vector<std::int64_t> at;
     for (std::size_t i = 0; i < steady.skipped.size(); ++i) {
-        if (steady.skipped[i]) at.push_back(i);
+        if (steady.skipped[i]) at.push_back(static_cast<std::int64_t>(i));
     }
-    const std::size_t distance = at.size() < 2 ? 0 : at.back() - at[at.size() - 2];
-    result.claim(
-        "skips_2000", cite(sources::volta_talk, "N = 2,000: skipping at most 0.05% of updates in steady state"),
-        "In steady state one step of 2001 is skipped, 0.04998%: the slide's number is rounded up.",
-        "1 of 2001, 0.04998 %",
-        distance == 0 ? "none" : fmt::format("1 of {}, {:.5f} %", distance, 100 / static_cast<double>(distance)));
+    const std::int64_t distance = at.size() < 2 ? 0 : at.back() - at[at.size() - 2];
+    result.arithmetic("skips_2000",
+                      cite(sources::volta_talk, "N = 2,000: skipping at most 0.05% of updates in steady state"),
+                      "In steady state one step of 2001 is skipped, 0.04998%.",
+                      equal(2001, distance, "steps from skip to skip") &&
+                          at_most(0.0005, 1 / static_cast<double>(distance), {"skipped", "% of the steps", 100, 5}));
 }
 
 /// What users meet when the loss itself is infinite: every step overflows.
@@ -154,28 +164,30 @@ void claim_endless_overflow(const RunContext& context, Result& result) {
         for (int i = 0; i < steps; ++i) scale.update(true);
         return scale.value();
     };
-    result.claim_if(after("apex", 1023) < 1e-300, "endless_apex", question,
-                    "If every step overflows, a scaler without a floor halves a double for ever.",
-                    "below 1e-300 after 1023 steps", fmt::format("{:.3g}", after("apex", 1023)));
-    result.claim("endless_pytorch", question, "PyTorch's scale is an fp32 number: it reaches 0, and never comes back.",
-                 "0", fmt::format("{}", after("pytorch", 200)));
-    result.claim("endless_megatron", question, "A floor of 1 stops the fall, not the overflows.", "1",
-                 fmt::format("{}", after("megatron", 200)));
-    std::string message;
+    const auto scale_text = [](double scale) { return fmt::format("{:.3g}", scale); };
+    result.arithmetic("endless_apex", question,
+                      "If every step overflows, apex's scaler, which has no floor, halves a double for ever: after "
+                      "1023 steps from 2^16 it is 2^-1007.",
+                      equal(scale_text(0x1p-1007), scale_text(after("apex", 1023))));
+    result.arithmetic("endless_pytorch", question,
+                      "PyTorch's scale is an fp32 number: it reaches 0, and never comes back.",
+                      equal("0", scale_text(after("pytorch", 200))));
+    result.arithmetic("endless_megatron", question, "Megatron's floor of 1 stops the scale's fall, not the overflows.",
+                      equal("1", scale_text(after("megatron", 200))));
+    std::string message = "no error";
     try {
         after("fairseq", 200);
     } catch (const std::runtime_error& error) {
         message = error.what();
     }
-    result.claim_if(message.find("infinite") != std::string::npos, "endless_fairseq", question,
-                    "fairseq ends the training and says why.", "an error that names the cause",
-                    message.empty() ? "no error" : message);
+    result.arithmetic("endless_fairseq", question, "If every step overflows, fairseq ends the training and says why.",
+                      is(message.find("infinite") != std::string::npos, "an error that names the cause", message));
 }
 
 // ---- The recorded trace ----
 
 Training reversal(const RunContext& context) {
-    return {.arithmetic = {"fp32", recipe_by_name("fp32"), backend_or_ieee(context)},
+    return {.arithmetic = fp32_arithmetic(),
             .task = reversal_task({}),
             .optimizer = {.kind = OptimizerKind::adam, .learning_rate = 0x1p-7},
             .steps = context.settings.integer("steps")};
@@ -218,17 +230,21 @@ Training with_skips(const RunContext& context, Training training) {
 }
 
 struct Recorded {
-    std::vector<double> largest;  // of the first seed
-    Spread accuracy, accuracy_with_skips;
-    std::int64_t skips = 0;
+    std::vector<double> largest{};  // of the first seed
+    Comparison runs{};              // without and with skips
+    double skipped_share = 0;       // of the updates of the latter
 };
 
 Recorded record(const RunContext& context) {
     std::vector<Training> arms = {reversal(context), with_skips(context, reversal(context))};
     arms.front().task = recorded(arms.front().task);
-    const Comparison runs = compare(context, arms, context.settings.integer("seeds"));
-    Recorded result{runs.runs[0].front().kept<std::vector<double>>(), runs.spread(0), runs.spread(1)};
-    for (const Learned& run : runs.runs[1]) result.skips += run.skips();
+    Recorded result{.runs = compare(context, arms, context.settings.integer("seeds"))};
+    result.largest = result.runs.runs[0].front().kept<std::vector<double>>();
+    std::vector<double> shares;
+    for (const Learned& run : result.runs.runs[1]) {
+        shares.push_back(static_cast<double>(run.skips()) / static_cast<double>(run.skipped.size()));
+    }
+    result.skipped_share = mean_of(shares);
     return result;
 }
 
@@ -266,44 +282,30 @@ std::vector<Replay> replays_of(const RunContext& context, const std::vector<doub
 }
 
 void claim_arena(const Recorded& recorded, const std::vector<Replay>& replays, Result& result) {
+    const std::span<const Replay> dialects(replays.data(), replays.size() - 2);
     const Replay& hindsight = replays[replays.size() - 2];
-    int better = 0;
-    int dialects = 0;
-    for (const Replay& r : replays) {
-        if (&r >= &hindsight) break;
-        ++dialects;
-        better += r.skipped_share() < 0.15 ? 1 : 0;
-    }
-    result.claim("all_settle", cite(sources::volta_talk, "Automatic loss scaling frees users from choosing a factor"),
-                 "Every dialect, from its own first scale, finds the range and skips fewer than 15% of the steps of a "
-                 "trace with a hundredth of the usual windows.",
-                 fmt::format("{} of {} dialects", dialects, dialects),
-                 fmt::format("{} of {} dialects", better, dialects));
-    result.claim("hindsight_never_skips", cite(sources::paper, "3.2: a constant factor chosen by gradient statistics"),
-                 "The best constant scale in hindsight skips nothing.", "0 skipped",
-                 fmt::format("{} skipped", std::count(hindsight.skipped.begin(), hindsight.skipped.end(), true)));
-    const auto by_name = [&](std::string_view name) {
-        return *std::find_if(replays.begin(), replays.end(), [&](const Replay& r) { return r.name == name; });
-    };
-    const double most = *std::max_element(recorded.largest.begin(), recorded.largest.end());
-    const Replay doubled = replay("", constant_loss_scale(2 * best_scale(most)), recorded.largest);
-    result.claim_if(std::count(doubled.skipped.begin(), doubled.skipped.end(), true) > 0, "control_twice_hindsight",
-                    cite(sources::paper, "3.2: a constant factor chosen by gradient statistics"),
-                    "Twice that scale overflows: it is the best.", "1 or more overflows",
-                    fmt::format("{} overflows", std::count(doubled.skipped.begin(), doubled.skipped.end(), true)));
-    const double moving = unused_binades(by_name("pytorch"), recorded.largest);
-    const double constant = unused_binades(hindsight, recorded.largest);
-    result.claim_if(
-        moving < constant, "moving_is_closer",
-        cite(sources::volta_talk, "Automatic loss scaling: start with a large factor"),
-        "A moving scale stays closer to the largest that fits than the best constant one, in powers of two.",
-        fmt::format("less than {:.2f}", constant), fmt::format("{:.2f}", moving));
-    const Parity unharmed{Parity::Rule::median_not_below, 0.02};
-    result.claim_if(as_good(recorded.accuracy_with_skips, recorded.accuracy, unharmed) && recorded.skips > 0,
-                    "random_skips", cite(sources::volta_talk, "randomly skipping 0.1% of updates didn't affect result"),
-                    "Skipping 1% of the updates at random, ten times as many, does not harm the net.",
-                    fmt::format("at most 2 points below {}", percent_text(recorded.accuracy)),
-                    fmt::format("{}, {} updates skipped", percent_text(recorded.accuracy_with_skips), recorded.skips));
+    double worst = 0;
+    for (const Replay& r : dialects) worst = std::max(worst, r.skipped_share());
+    result.measured("all_settle",
+                    cite(sources::volta_talk, "Automatic loss scaling frees users from choosing a factor"),
+                    fmt::format("Each of {} dialects, from its own first scale, finds the range: with shortened "
+                                "windows it skips at most 15% of the steps.",
+                                dialects.size()),
+                    at_most(0.15, worst, {"largest share of steps skipped", "%", 100, 1}));
+    const Replay& pytorch = *std::ranges::find(dialects, "pytorch", &Replay::name);
+    result.measured("moving_is_closer", cite(sources::volta_talk, "Automatic loss scaling: start with a large factor"),
+                    "PyTorch's moving scale stays closer to the largest that fits than the best constant scale, chosen "
+                    "in hindsight, in powers of two.",
+                    below(unused_binades(hindsight, recorded.largest), unused_binades(pytorch, recorded.largest),
+                          {"unused range", "powers of two", 1, 2}));
+    const Margin margin{0.01, "one word of a hundred", Margin::Side::not_below};
+    const Quantity words{"words right", "%", 100, 1};
+    result.measured(
+        "random_skips", cite(sources::volta_talk, "randomly skipping 0.1% of updates didn't affect result"),
+        "Skipping 1% of the updates at random, ten times as many as the slide, does not harm a net that "
+        "reverses sequences.",
+        as_good(recorded.runs.scores(1), recorded.runs.scores(0), margin, words) &&
+            between(0.005, 0.02, recorded.skipped_share, {"skipped", "%", 100, 2}).at("of the updates skipped"));
 }
 
 void figure_scales(const Recorded& recorded, const std::vector<Replay>& replays, Result& result) {
@@ -341,8 +343,7 @@ void figure_score(const Recorded& recorded, const std::vector<Replay>& replays, 
 }
 
 void run(const RunContext& context, Result& result) {
-    claim_growth(context, result);
-    claim_forced(context, result);
+    claim_golden_traces(context, result);
     claim_skips(context, result);
     claim_endless_overflow(context, result);
     const Recorded recorded = record(context);
@@ -356,20 +357,22 @@ void run(const RunContext& context, Result& result) {
 
 Experiment scaler_arena_experiment() {
     return {"scaler_arena",
-            "The scalers' arena: one trace, every dialect",
+            "Seven published loss scalers on one gradient trace",
             "How do the published loss scalers differ on the same gradients?",
             Chapter::remedies,
-            {integer_setting("steps", "training steps that are recorded", 600, 6000, 4, 1000000),
-             integer_setting("seeds", "runs with weights and sequences of their own", 3, 5, 1, 100),
+            {integer_setting("steps", "training steps that are recorded", 600, 6000, 4, 1000000).smoke(150),
+             integer_setting("seeds", "runs with weights and sequences of their own", 3, 5, 1, 100).smoke(2),
              integer_setting("window_divisor", "the dialects' windows are divided by this", 100, 10, 1, 1000),
              control_setting("constant keeps every scale as it began", {"constant"})},
             run,
-            {{{"steps=200", "seeds=1"},
+            {{{},
               {"control=constant"},
               {"growth_pytorch", "growth_apex", "growth_fairseq", "growth_deepspeed", "growth_hysteresis",
                "forced_pytorch", "forced_apex", "forced_fairseq", "forced_megatron", "forced_deepspeed",
                "forced_tolerant", "skips_2000", "endless_apex", "endless_pytorch", "endless_megatron",
-               "endless_fairseq", "all_settle", "moving_is_closer", "random_skips"}}}};
+               "endless_fairseq", "all_settle", "moving_is_closer", "random_skips"}},
+             {{}, {"window_divisor=1000"}, {"all_settle"}},
+             {{}, {"window_divisor=1"}, {"moving_is_closer"}}}};
 }
 
 }  // namespace ulp

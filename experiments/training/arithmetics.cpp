@@ -10,6 +10,11 @@ std::string backend_or_ieee(const RunContext& context) {
 
 Arithmetic fp32_arithmetic() { return {"fp32", recipe_by_name("fp32"), "soft:ieee"}; }
 
+Arithmetic arithmetic_of(const RunContext& context, std::string name, Recipe recipe) {
+    const bool wide = recipe.product_types().input == formats::fp32;
+    return {std::move(name), std::move(recipe), wide ? "soft:ieee" : mixed_backend(context)};
+}
+
 Arithmetic mixed_arithmetic(const RunContext& context, std::string name, LossScaleOptions loss_scale) {
     Arithmetic arithmetic{std::move(name), recipe_by_name("mixed_fp16"), mixed_backend(context)};
     arithmetic.recipe.loss_scale = std::move(loss_scale);

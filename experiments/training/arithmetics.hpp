@@ -18,6 +18,8 @@ std::string backend_or_ieee(const RunContext& context);
 
 /// fp32 on soft:ieee: the reference.
 Arithmetic fp32_arithmetic();
+/// A recipe on mixed_backend(), or on soft:ieee where its products are of fp32, which matrix units lack.
+Arithmetic arithmetic_of(const RunContext& context, std::string name, Recipe recipe);
 /// fp16 storage, fp32 masters and loss, on mixed_backend().
 Arithmetic mixed_arithmetic(const RunContext& context, std::string name, LossScaleOptions loss_scale);
 /// The same with the dynamic scale of the setting "scale_window", called "fp16 dynamic".
