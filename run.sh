@@ -13,20 +13,39 @@ for argument in "$@"; do
         --no-install) install=no ;;
         -h | --help)
             echo "Usage: ./run.sh [--quick|--full] [--no-install] [NAME...]"
-            echo "Installs missing Debian packages, builds into build/release, runs the experiments named (all of them"
-            echo "by default) and writes out/report.html. --no-install stops where a package is missing."
+            echo "Installs missing Debian packages and builds into build/release. Without names it runs all experiments"
+            echo "and writes out/report.html; with names it builds and runs these alone, in less time, and leaves their"
+            echo "figures in out/NAME. --no-install stops where a package is missing."
             exit 0 ;;
         -*) echo "run.sh: unknown option $argument; see ./run.sh --help" >&2; exit 2 ;;
         *) names+=("$argument") ;;
     esac
 done
-[ ${#names[@]} -gt 0 ] || names=(all)
+[ "${names[*]}" != all ] || names=()
+mapfile -t experiments < <(sed -n 's/^ulplab_experiment(\([a-z0-9_]*\).*/\1/p' experiments/CMakeLists.txt)
+for name in "${names[@]}"; do
+    if [[ " ${experiments[*]} " != *" $name "* ]]; then
+        echo "run.sh: there is no experiment \"$name\"; choose from ${experiments[*]}" >&2
+        exit 2
+    fi
+done
 
 install_packages "$install"
 configure release
-build release programs
 failed=0
-build/release/bin/ulplab run "$mode" "${names[@]}" >build/release/run.log || failed=$?
+if [ ${#names[@]} -gt 0 ]; then
+    build release "${names[@]}"
+    for name in "${names[@]}"; do
+        status=0
+        "build/release/single/$name" "$mode" || status=$?
+        [ "$status" -le 1 ] || exit "$status"
+        [ "$status" -eq 0 ] || failed=1
+        printf 'Figure: %s\n' "$PWD/out/$name"/*.png
+    done
+    exit "$failed"
+fi
+build release programs
+build/release/bin/ulplab run "$mode" all >build/release/run.log || failed=$?
 if [ "$failed" -gt 1 ]; then exit "$failed"; fi
 report=$(build/release/bin/ulplab report)
 build/release/bin/ulplab claims || failed=$?

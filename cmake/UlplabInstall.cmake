@@ -21,10 +21,15 @@ set(ULPLAB_PRIVATE_HEADERS
 function(ulplab_shared_library name)
   set(static ulplab_${name})
   set(shared ulplab_${name}_shared)
-  set_target_properties(${static} PROPERTIES POSITION_INDEPENDENT_CODE ON)
-  # Nobody replaces single functions of the library from outside: calls within it may be inlined.
-  target_compile_options(${static} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-semantic-interposition>)
-  add_library(${shared} SHARED $<TARGET_OBJECTS:${static}>)
+  get_target_property(parts ${static} ULPLAB_PARTS)
+  set(objects "")
+  foreach(target IN LISTS static parts)
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    # Nobody replaces single functions of the library from outside: calls within it may be inlined.
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-semantic-interposition>)
+    list(APPEND objects $<TARGET_OBJECTS:${target}>)
+  endforeach()
+  add_library(${shared} SHARED ${objects})
   set(exports ${PROJECT_SOURCE_DIR}/cmake/exports.map)
   set_target_properties(${shared} PROPERTIES OUTPUT_NAME ${static} LINKER_LANGUAGE CXX LINK_DEPENDS ${exports}
     VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} INSTALL_RPATH "$ORIGIN")

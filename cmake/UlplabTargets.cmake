@@ -28,14 +28,26 @@ endif()
 set(ULPLAB_STANDARD_HEADERS <algorithm> <array> <bit> <cmath> <filesystem> <functional> <map> <memory> <optional> <set>
   <span> <stdexcept> <string> <vector>)
 
-# ulplab_library(NAME PUBLIC_LIBRARY... ): the static library ulplab_NAME, also called ulplab::NAME, from the sources
-# that follow SOURCES. Headers are included from the root of the project ("softfloat/round.hpp").
+# ulplab_library(NAME [PARTS NAME...] SOURCES ... LINK ...): the static library ulplab_NAME, also called ulplab::NAME.
+# Headers are included from the root of the project ("softfloat/round.hpp").
 function(ulplab_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
-  add_library(ulplab_${name} STATIC ${ARG_SOURCES})
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK;PARTS" ${ARGN})
+  list(TRANSFORM ARG_PARTS PREPEND ulplab_${name}_)
+  list(TRANSFORM ARG_PARTS REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>" OUTPUT_VARIABLE objects)
+  add_library(ulplab_${name} STATIC ${ARG_SOURCES} ${objects})
+  set_target_properties(ulplab_${name} PROPERTIES ULPLAB_PARTS "${ARG_PARTS}")
   add_library(ulplab::${name} ALIAS ulplab_${name})
   target_include_directories(ulplab_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
   target_link_libraries(ulplab_${name} PUBLIC ${ARG_LINK} PRIVATE $<BUILD_INTERFACE:ulplab_options>)
+endfunction()
+
+# ulplab_part(LIBRARY NAME SOURCES ... LINK ...): the objects ulplab_LIBRARY_NAME, for PARTS of ulplab_library. A program
+# that links them alone needs no other source of the library compiled.
+function(ulplab_part library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_library(ulplab_${library}_${name} OBJECT ${ARG_SOURCES})
+  target_include_directories(ulplab_${library}_${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(ulplab_${library}_${name} PRIVATE ${ARG_LINK} ulplab_options)
 endfunction()
 
 # ulplab_simd_source(FILE <avx2|avx512|avx512_fp16> [TARGET]): compiles FILE, a source of a target of this folder or of

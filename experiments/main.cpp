@@ -1,5 +1,17 @@
+// The program `ulplab`, and under the name of an experiment, by a link, the program of that one.
+#include <algorithm>
+#include <filesystem>
+
 #include "experiments/commands/command.hpp"
+#include "experiments/running/experiment_main.hpp"
+#include "gpu/backends.hpp"
 
 int main(int argc, char** argv) {
-    return static_cast<int>(ulp::run_ulplab(std::vector<std::string>(argv + 1, argv + argc)));
+    const std::vector<std::string> arguments(argv + 1, argv + argc);
+    const std::string name = std::filesystem::path(argv[0]).filename().string();
+    ulp::gpu::register_gpu_backends();
+    const auto experiments = ulp::experiments();
+    const auto own = std::ranges::find(experiments, name, &ulp::Experiment::name);
+    if (own != experiments.end()) return ulp::experiment_main(*own, arguments);
+    return static_cast<int>(ulp::run_ulplab(arguments));
 }

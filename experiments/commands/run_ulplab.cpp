@@ -7,7 +7,6 @@
 #include "experiments/commands/command.hpp"
 #include "experiments/commands/program.hpp"
 #include "experiments/program/machine.hpp"
-#include "gpu/backends.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {
@@ -47,7 +46,6 @@ OptionParser declared_program() {
 }
 
 ExitCode run_ulplab(const std::vector<std::string>& arguments) {
-    gpu::register_gpu_backends();
     return guarded([&] {
         OptionParser program(description, "ulplab");
         program.require_subcommand();

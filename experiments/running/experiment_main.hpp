@@ -1,11 +1,14 @@
-// What the program of one experiment calls; it includes nothing else, and so compiles at once.
+// The program of one experiment: `overflow --out DIR` is `ulplab run overflow --out DIR`.
 #pragma once
 
-#include <string_view>
+#include <string>
+#include <vector>
+
+#include "experiments/framework/experiment.hpp"
 
 namespace ulp {
 
-/// The main function of the program of the experiment of that name.
-int experiment_main(std::string_view name, int argc, const char* const* argv);
+/// `arguments` are those behind the program's name. Gives the exit code.
+int experiment_main(const Experiment& experiment, const std::vector<std::string>& arguments);
 
 }  // namespace ulp

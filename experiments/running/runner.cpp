@@ -11,7 +11,6 @@
 #include "experiments/running/experiment_main.hpp"
 #include "experiments/running/judgement.hpp"
 #include "experiments/running/single_run.hpp"
-#include "gpu/backends.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {
@@ -120,10 +119,7 @@ ExitCode run_experiments(const std::vector<const Experiment*>& chosen, const Run
     return good ? ExitCode::good : ExitCode::claim_failed;
 }
 
-int experiment_main(std::string_view name, int argc, const char* const* argv) {
-    const Experiment& experiment = experiment_by_name(name);
-    gpu::register_gpu_backends();
-    const std::vector<std::string> arguments(argv + 1, argv + argc);
+int experiment_main(const Experiment& experiment, const std::vector<std::string>& arguments) {
     return static_cast<int>(guarded([&] {
         OptionParser app(experiment.title + ". " + experiment.question, experiment.name);
         app.footer("Settings, for --set KEY=VALUE:\n" + describe(experiment.settings));

@@ -33,6 +33,14 @@ for script in run.sh check.sh; do
     [ "$status" -eq 2 ] || fail "$script --nonsense ended with $status"
 done
 
+# An experiment that does not exist is named before anything is installed or built.
+mkdir -p "$work/experiments"
+cp "$source_folder/experiments/CMakeLists.txt" "$work/experiments/"
+status=0
+"$work/run.sh" --no-install overflw >"$work/printed" 2>&1 || status=$?
+[ "$status" -eq 2 ] || fail "run.sh overflw ended with $status"
+grep -q 'no experiment "overflw"; choose from .*overflow' "$work/printed" || fail "run.sh overflw names no experiment"
+
 # The comparison of digests finds a difference, and none where there is none.
 # The stand-in builds write one manifest each, with the digest that stands in the file beside them.
 for build in a b; do
