@@ -78,9 +78,10 @@ make_root() {
         case ${entry##*/} in build | out) ;; *) ln -s "$entry" "$1/" ;; esac
     done
     for entry in "$build"/*; do
-        case ${entry##*/} in bin | Testing | _CPack_Packages) ;; *) ln -s "$entry" "$1/build/release/" ;; esac
+        case ${entry##*/} in bin | single | Testing | _CPack_Packages) ;; *) ln -s "$entry" "$1/build/release/" ;; esac
     done
     ln -s "$work/bin" "$1/build/release/bin"
+    ln -s "$work/bin" "$1/build/release/single"
     echo '{"experiment": "swamping", "settings": {"samples": [100, 200]}}' >"$1/grid.json"
     echo 'int main() {}' >"$1/example.cpp"
 }
