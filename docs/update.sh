@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 ulplab=${1:-build/release/bin/ulplab}
 to=${2:-.}
-[ -x "$ulplab" ] || { echo "update.sh: there is no program $ulplab; build it: ./run.sh --quick overflow" >&2; exit 3; }
+[ -x "$ulplab" ] || { echo "update.sh: there is no program $ulplab; build it: ./run.sh" >&2; exit 3; }
 
 # Standard input becomes FILE once it is complete.
 write() { cat >"$to/$1.part" && mv "$to/$1.part" "$to/$1"; }

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <stdexcept>
 
 #include "engine/products/backends.hpp"
+#include "engine/products/observed.hpp"
 #include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/gemm_problem.hpp"
 #include "softfloat/support/nearest_names.hpp"
@@ -50,7 +52,29 @@ void require_scales(const Product& p) {
     require_scales(p.b_scales, blocks, p.d.cols, format, "B's scales");
 }
 
+std::atomic<ProductObserver*> observer_of_all = nullptr;
+ReplacedBackends::Replace replacement;
+
+/// How many products of this thread are inside each other.
+class Nesting {
+  public:
+    Nesting() { ++depth; }
+    ~Nesting() { --depth; }
+    Nesting(const Nesting&) = delete;
+    Nesting& operator=(const Nesting&) = delete;
+    [[nodiscard]] static bool outermost() { return depth == 1; }
+
+  private:
+    static thread_local int depth;
+};
+thread_local int Nesting::depth = 0;
+
 }  // namespace
+
+ObservedProducts::ObservedProducts(ProductObserver& observer) { observer_of_all = &observer; }
+ObservedProducts::~ObservedProducts() { observer_of_all = nullptr; }
+ReplacedBackends::ReplacedBackends(Replace replace) { replacement = std::move(replace); }
+ReplacedBackends::~ReplacedBackends() { replacement = nullptr; }
 
 void MatmulBackend::matmul(const Product& product) const {
     require_shapes(GemmProblem{product.a, product.b, product.c.value_or(MatrixView()), product.d});
@@ -64,7 +88,12 @@ void MatmulBackend::matmul(const Product& product) const {
     require_on_grid(product.a, product.types.input, "A");
     require_on_grid(product.b, product.types.b_input, "B");
     if (product.c) require_on_grid(*product.c, product.types.accumulator, "C");
+    const Nesting nesting;
+    ProductObserver* const observer = Nesting::outermost() ? observer_of_all.load() : nullptr;
+    if (observer == nullptr) return compute(product);
+    const std::uint64_t noted = observer->before(*this, product);
     compute(product);
+    observer->after(*this, product, noted);
 }
 
 Matrix matmul(const MatmulBackend& backend, const ProductTypes& types, const MatrixView& a, const MatrixView& b) {
@@ -111,7 +140,10 @@ std::vector<std::pair<std::string, std::string>> wrapper_specs() {
     return specs;
 }
 
-std::unique_ptr<MatmulBackend> make_backend(std::string_view spec) {
+namespace {
+
+/// Nothing where there is none of that name.
+std::unique_ptr<MatmulBackend> made(std::string_view spec) {
     for (const BackendFamily& family : families()) {
         const std::string_view rest = spec.starts_with(family.prefix) ? spec.substr(family.prefix.size()) : "?";
         if (!family.usage.empty()) {
@@ -123,6 +155,13 @@ std::unique_ptr<MatmulBackend> make_backend(std::string_view spec) {
             if (rest == ":" + argument) return family.make(argument);
         }
     }
+    return nullptr;
+}
+
+}  // namespace
+
+std::unique_ptr<MatmulBackend> make_backend(std::string_view spec) {
+    if (auto backend = made(spec)) return replacement ? replacement(std::move(backend)) : std::move(backend);
     std::vector<std::string> names;
     for (const auto& row : backend_specs()) names.push_back(row.first);
     for (const auto& row : wrapper_specs()) names.push_back(row.first);

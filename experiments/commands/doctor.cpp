@@ -1,11 +1,15 @@
 // `ulplab doctor`: what this machine has, and what is missing.
 #include <fmt/format.h>
 
+#include <map>
 #include <memory>
 
 #include "experiments/commands/command.hpp"
 #include "experiments/program/files.hpp"
 #include "experiments/program/machine.hpp"
+#include "experiments/results/card_evidence.hpp"
+#include "experiments/results/stored_results.hpp"
+#include "softfloat/errors.hpp"
 
 namespace ulp {
 namespace {
@@ -28,6 +32,30 @@ std::string packages() {
     return missing.empty() ? "all there" : "missing; apt-get install" + missing;
 }
 
+/// Which of the results' products no card has computed yet.
+std::string waiting_for_cards(const std::string& out) {
+    std::vector<StoredResult> results;
+    try {
+        results = read_results(out);
+    } catch (const DataError&) {
+        return fmt::format("no results in {}: `ulplab run all` tells which products no card has computed", out);
+    }
+    const std::vector<CardEvidence> evidence = committed_card_evidence();
+    std::map<std::string, std::vector<std::string>> waiting;  // by architecture: experiments
+    for (const StoredResult& result : results) {
+        for (const UnitProducts& row : result.products) {
+            if (is_seen_on_card(evidence, result.experiment, row)) continue;
+            std::vector<std::string>& names = waiting[row.unit.substr(0, row.unit.find(':'))];
+            if (names.empty() || names.back() != result.experiment) names.push_back(result.experiment);
+        }
+    }
+    std::string text;
+    for (const auto& [architecture, names] : waiting) {
+        text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", architecture, fmt::join(names, " "));
+    }
+    return text.empty() ? "nothing" : text + " (`ulplab gpu experiments` on such a card)";
+}
+
 ExitCode doctor(const std::string& out) {
     const auto line = [](const char* what, const std::string& value) { fmt::print("{:<10} {}\n", what, value); };
     line("ulplab", program_version());
@@ -40,6 +68,7 @@ ExitCode doctor(const std::string& out) {
     line("GPU", answer({"nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"}, "none found"));
     make_writable_folder(out);
     line("output", fmt::format("{} is writable", out));
+    line("waits for", waiting_for_cards(out));
     return ExitCode::good;
 }
 

@@ -55,6 +55,13 @@ struct Input {
     std::string sha256;
 };
 
+/// The products that a run computed on one matrix unit.
+struct UnitProducts {
+    std::string unit;  // the key of its row: "sm_90:wgmma.fp16.fp32"
+    std::int64_t products;
+    std::string digest;  // of all operands and results, 16 hexadecimal digits
+};
+
 class Result {
   public:
     explicit Result(std::string experiment) : experiment_(std::move(experiment)) {}
@@ -81,12 +88,15 @@ class Result {
     Figure& figure(Figure figure);
     void evidence(std::string text);
     void input(Input input) { inputs_.push_back(std::move(input)); }
+    /// Who runs the experiment counts them (results/product_ledger.hpp).
+    void products(std::vector<UnitProducts> products) { products_ = std::move(products); }
 
     [[nodiscard]] const std::string& experiment() const { return experiment_; }
     [[nodiscard]] const std::vector<Claim>& claims() const { return claims_; }
     [[nodiscard]] const std::vector<Figure>& figures() const { return figures_; }
     [[nodiscard]] const std::vector<std::string>& evidence() const { return evidence_; }
     [[nodiscard]] const std::vector<Input>& inputs() const { return inputs_; }
+    [[nodiscard]] const std::vector<UnitProducts>& products() const { return products_; }
 
   private:
     void add(std::string_view id, Claim claim);
@@ -98,6 +108,7 @@ class Result {
     std::vector<Figure> figures_;
     std::vector<std::string> evidence_;
     std::vector<Input> inputs_;
+    std::vector<UnitProducts> products_;
 };
 
 }  // namespace ulp

@@ -8,6 +8,7 @@
 #include "experiments/report/claims.hpp"
 #include "experiments/report/drawings.hpp"
 #include "experiments/report/html.hpp"
+#include "experiments/results/card_evidence.hpp"
 #include "experiments/results/figures.hpp"
 
 namespace ulp {
@@ -43,6 +44,22 @@ std::string evidence_html(const StoredResult& result) {
     return html + "</ul>\n</details>\n";
 }
 
+/// What a real card computed of this result: it holds for all its claims and figures.
+std::string seen_html(const StoredResult& result) {
+    if (result.products.empty()) return "<p>Seen on a Tensor Core: no product of a matrix unit is in it.</p>\n";
+    static const std::vector<CardEvidence> evidence = committed_card_evidence();
+    std::size_t seen = 0;
+    std::string lines;
+    for (const UnitProducts& row : result.products) {
+        seen += is_seen_on_card(evidence, result.experiment, row) ? 1 : 0;
+        lines += fmt::format("<li>{}</li>\n", escaped(seen_on_card(evidence, result.experiment, row)));
+    }
+    return fmt::format(
+        "<details><summary>Seen on a Tensor Core: the products of {} of {} matrix units</summary>\n<ul>\n{}</ul>\n"
+        "</details>\n",
+        seen, result.products.size(), lines);
+}
+
 std::string figures_html(const StoredResult& result, bool fold) {
     std::string html;
     for (std::size_t i = 0; i < result.figures.size(); ++i) {
@@ -61,9 +78,9 @@ std::string figures_html(const StoredResult& result, bool fold) {
 std::string section_html(const StoredResult& result, bool fold) {
     return fmt::format(
         "<section id=\"{}\">\n<h2>{}</h2>\n<p class=\"question\">{}</p>\n{}<div "
-        "class=\"folded\">{}{}{}</div>\n</section>\n",
+        "class=\"folded\">{}{}{}{}</div>\n</section>\n",
         result.experiment, escaped(result.title), escaped(result.question), figures_html(result, fold),
-        claims_html(result.claims), evidence_html(result), run_html(result));
+        claims_html(result.claims), seen_html(result), evidence_html(result), run_html(result));
 }
 
 std::string chapter_html(const Results& results, const std::string& chapter) {

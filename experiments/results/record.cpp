@@ -45,6 +45,14 @@ Json inputs_json(const Result& result) {
     return object;
 }
 
+Json products_json(const Result& result) {
+    Json list = Json::array();
+    for (const UnitProducts& row : result.products()) {
+        list.push_back({{"unit", row.unit}, {"products", row.products}, {"digest", row.digest}});
+    }
+    return list;
+}
+
 std::string point_row(const std::string& prefix, const Series& series, const Point& point) {
     Context exact;
     const std::uint64_t bits = convert_bits(series.format, formats::fp64, std::bit_cast<std::uint64_t>(point.y), exact);
@@ -76,7 +84,8 @@ std::string result_json(const Experiment& experiment, const RunContext& context,
                          {"inputs", inputs_json(result)},
                          {"claims", claims_json(result)},
                          {"figures", figures_json(result)},
-                         {"evidence", result.evidence()}};
+                         {"evidence", result.evidence()},
+                         {"products", products_json(result)}};
     return record.dump(2) + "\n";
 }
 

@@ -56,6 +56,9 @@ StoredResult parse_result(const fs::path& folder) {
     result.claims = claims_from(record.at("claims"));
     result.figures = figures_from(record.at("figures"), folder);
     result.evidence = record.at("evidence").get<std::vector<std::string>>();
+    for (const Json& row : record.value("products", Json::array())) {
+        result.products.push_back({row.at("unit"), row.at("products"), row.at("digest")});
+    }
     result.compiler = manifest.at("compiler");
     result.cpu = manifest.at("cpu");
     result.finished = manifest.at("finished");

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/framework/claim.hpp"
+#include "experiments/framework/result.hpp"
 
 namespace ulp {
 
@@ -22,6 +22,7 @@ struct StoredResult {
     std::vector<Claim> claims;
     std::vector<StoredFigure> figures;
     std::vector<std::string> evidence;
+    std::vector<UnitProducts> products{};
     std::string compiler, cpu, finished, digest;  // from the manifest
     double seconds = 0;
     bool own_settings = false;  // with the experiment's own settings and backend, and no files of the user

@@ -8,6 +8,7 @@
 #include "engine/products/matmul.hpp"
 #include "experiments/program/files.hpp"
 #include "experiments/program/progress.hpp"
+#include "experiments/results/card_evidence.hpp"
 #include "experiments/running/experiment_main.hpp"
 #include "experiments/running/judgement.hpp"
 #include "experiments/running/single_run.hpp"
@@ -53,6 +54,10 @@ void print_finding(const Request& request, const Finding& finding, const std::fi
     fmt::print("{}: {}\n", request.experiment->name, request.experiment->question);
     print_claim_sentences(finding.claims);
     if (!all_hold(finding.claims)) fmt::print("{}\n", remedy(request));
+    static const std::vector<CardEvidence> evidence = committed_card_evidence();
+    for (const UnitProducts& row : finding.products) {
+        fmt::print("{}\n", seen_on_card(evidence, request.experiment->name, row));
+    }
     fmt::print("results: {}{}\n\n", (out / request.experiment->name).string(),
                finding.skipped ? " (complete already, not run again; --force runs it)" : "");
     std::fflush(stdout);

@@ -8,6 +8,7 @@
 #include "experiments/program/files.hpp"
 #include "experiments/program/machine.hpp"
 #include "experiments/results/figures.hpp"
+#include "experiments/results/product_ledger.hpp"
 #include "experiments/results/record.hpp"
 #include "experiments/results/stored_results.hpp"
 #include "softfloat/errors.hpp"
@@ -32,7 +33,9 @@ void draw(const fs::path& parent, const std::string& name, Finding& finding) {
 /// The finding that the folder holds; figures that were left out, for want of gnuplot, are drawn now.
 Finding stored_finding(const fs::path& parent, const std::string& name, const RunPolicy& policy) {
     const fs::path place = parent / name;
-    Finding finding{read_result(parent, name).claims, read_file(place / "result.json"), {}, true, false};
+    StoredResult stored = read_result(parent, name);
+    Finding finding{
+        std::move(stored.claims), std::move(stored.products), read_file(place / "result.json"), {}, true, false};
     if (policy.figures && lacks_drawings(place) && find_program("gnuplot")) draw(parent, name, finding);
     return finding;
 }
@@ -71,13 +74,18 @@ Finding run_single(const Request& request, const fs::path& parent, const std::st
     const RunContext context = context_of(request, progress);
     StagedFolder folder(parent, name);
     Result result(experiment.name);
-    experiment.run(context, result);
+    ProductLedger ledger;
+    {
+        const ObservedProducts observed(ledger);
+        experiment.run(context, result);
+    }
+    result.products(ledger.products());
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     write_record(experiment, context, result, seconds.count(), folder.path());
     write_figures(result, folder.path());
     keep_others_files(parent / name, folder.path());
     folder.publish();
-    Finding finding{result.claims(), result_json(experiment, context, result), {}, false, false};
+    Finding finding{result.claims(), result.products(), result_json(experiment, context, result), {}, false, false};
     if (policy.figures) draw(parent, name, finding);
     return finding;
 }

@@ -26,6 +26,7 @@ struct RunPolicy {
 
 struct Finding {
     std::vector<Claim> claims;
+    std::vector<UnitProducts> products;
     std::string record;    // result.json
     std::string note;      // about figures that were not drawn
     bool skipped = false;  // complete already

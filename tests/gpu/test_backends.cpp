@@ -6,7 +6,9 @@
 #include <string>
 
 #include "engine/products/matmul.hpp"
+#include "engine/products/observed.hpp"
 #include "gpu/backends.hpp"
+#include "gpu/card_products.hpp"
 #include "gpu/cublas_backend.hpp"
 #include "gpu/input_classes.hpp"
 #include "softfloat/errors.hpp"
@@ -36,6 +38,19 @@ std::unique_ptr<ulp::MatmulBackend> backend_of(int architecture, const std::stri
                                     instruction_choice(argument));
 }
 std::unique_ptr<ulp::MatmulBackend> hopper(const std::string& argument) { return backend_of(90, argument); }
+
+/// A card whose results have one bit wrong.
+class WrongCard final : public Executor {
+  public:
+    [[nodiscard]] const DeviceInfo& info() const override { return right_->info(); }
+
+  private:
+    void compute(HostProduct& product) const override {
+        right_->run(product);
+        product.d.set(0, 0, product.d.get(0, 0) ^ 1);
+    }
+    std::unique_ptr<Executor> right_ = open_software_device(90);
+};
 
 bool same_bits(const Matrix& x, const Matrix& y) {
     for (Index i = 0; i < x.size(); ++i) {
@@ -127,4 +142,29 @@ TEST_CASE("registered backends are known by name, and say what they need") {
             CHECK(std::string(error.what()).find("; ") != std::string::npos);
         }
     }
+}
+
+TEST_CASE("beside a card the same products have the same bits, and a card that differs is found") {
+    using namespace ulp::formats;
+    const Matrix a = random_matrix(20, 33, fp16, 1);
+    const Matrix b = random_matrix(33, 9, fp16, 2);
+    const ProductTypes types{fp16, fp32};
+    const Matrix alone = ulp::matmul(*ulp::make_backend("soft:h100"), types, a, b);
+    CardProducts card(open_software_device(90));
+    const auto beside = card.beside(ulp::make_backend("soft:h100"));
+    CHECK(beside->name() == "soft:h100");
+    CHECK(same_bits(ulp::matmul(*beside, types, a, b), alone));
+    CHECK(card.counts() == std::map<std::string, std::int64_t>{{"sm_90:mma.fp16.fp32", 1}});
+    // Another generation's products, and those of no unit, are not the card's.
+    ulp::matmul(*card.beside(ulp::make_backend("soft:v100")), types, a, b);
+    CHECK(card.beside(ulp::make_backend("soft:ieee"))->name() == "soft:ieee");
+    CHECK(card.counts().size() == 1);
+    CardProducts wrong(std::make_shared<WrongCard>());
+    CHECK_THROWS_WITH_AS(ulp::matmul(*wrong.beside(ulp::make_backend("soft:h100")), types, a, b),
+                         doctest::Contains("element (0, 0)"), ulp::BitsDiffer);
+    CHECK(wrong.counts().empty());
+    // While backends are replaced, all that is made is beside the card, inside of others too.
+    const ulp::ReplacedBackends replaced([&](auto backend) { return card.beside(std::move(backend)); });
+    ulp::matmul(*ulp::make_backend("with_ieee(soft:h100)"), types, a, b);
+    CHECK(card.counts().at("sm_90:mma.fp16.fp32") == 2);
 }

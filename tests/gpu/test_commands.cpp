@@ -132,3 +132,28 @@ TEST_CASE("traces of two generations part, and the place is named") {
     std::filesystem::remove(a);
     std::filesystem::remove(b);
 }
+
+TEST_CASE("the products of an experiment have the same digest beside a card and without one") {
+    const auto file = temporary("experiments.csv");
+    const auto out = temporary("experiments");
+    const Outcome beside = ulplab("gpu experiments swamping --smoke --device software:sm_90 --out " + file.string());
+    CHECK(beside.code == 0);
+    CHECK(contains(beside.output, "none differs"));
+    CHECK(ulplab("run swamping --smoke --out " + out.string()).code <= 1);
+    const std::string result = read(out / "swamping" / "result.json");
+    std::istringstream lines(read(file));
+    int compared = 0;
+    for (std::string line; std::getline(lines, line);) {
+        if (!line.starts_with("swamping,")) continue;
+        ++compared;
+        CHECK(contains(line, ",sm_90:"));
+        std::string digest = line.substr(0, line.rfind(','));
+        digest = digest.substr(digest.rfind(',') + 1);
+        CHECK(contains(result, "\"digest\": \"" + digest + "\""));
+    }
+    CHECK(compared > 0);
+    // What a model made is no evidence.
+    CHECK(contains(read(file), "# source software"));
+    std::filesystem::remove(file);
+    std::filesystem::remove_all(out);
+}

@@ -73,6 +73,7 @@ constexpr std::array parts{
     Part{"throughput", "time the libraries' products, and say which kernels ran", declare_gpu_throughput},
     Part{"cublas-study", "predict cuBLAS's products bit for bit", declare_gpu_cublas_study},
     Part{"train", "train a net on a backend and keep its trace", declare_gpu_train},
+    Part{"experiments", "compare the experiments' own products with the card's", declare_gpu_experiments},
 };
 
 Action declare(OptionParser& app) {

@@ -18,6 +18,7 @@ Action declare_gpu_record(OptionParser& app);
 Action declare_gpu_throughput(OptionParser& app);
 Action declare_gpu_cublas_study(OptionParser& app);
 Action declare_gpu_train(OptionParser& app);
+Action declare_gpu_experiments(OptionParser& app);
 
 /// Adds --device to the parser.
 void add_device_option(OptionParser& app, std::string& device);

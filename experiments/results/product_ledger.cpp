@@ -1,0 +1,66 @@
+#include "experiments/results/product_ledger.hpp"
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include "engine/tensor/matrix.hpp"
+#include "softfloat/matrix_units/table/units.hpp"
+
+namespace ulp {
+namespace {
+
+/// CRC-32 of the words, in the order of memory where that has no gaps: the order is the program's, on any machine.
+uLong crc_of(uLong crc, const MatrixView& matrix) {
+    const bool by_rows = matrix.col_stride == 1 && matrix.row_stride == matrix.cols;
+    const bool by_cols = matrix.row_stride == 1 && matrix.col_stride == matrix.rows;
+    const auto bytes = static_cast<std::size_t>(matrix.rows * matrix.cols) * sizeof(float);
+    if (bytes == 0) return crc;
+    if (by_rows || by_cols) return crc32_z(crc, reinterpret_cast<const Bytef*>(matrix.data), bytes);
+    const Matrix copy = packed(matrix);
+    return crc32_z(crc, reinterpret_cast<const Bytef*>(copy.data()), bytes);
+}
+
+/// Spreads a product's two checksums over all bits, so that sums of them tell sets of products apart (splitmix64).
+std::uint64_t spread(std::uint64_t x) {
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
+    return x ^ (x >> 31);
+}
+
+/// The row that the product is promised to be computed as; empty where it is no matrix unit's.
+std::string row_of(const MatmulBackend& backend, const Product& product) {
+    std::string key = backend.promised_model(product.types);
+    return unit_or_null(key) == nullptr ? std::string() : key;
+}
+
+}  // namespace
+
+std::uint64_t ProductLedger::before(const MatmulBackend& backend, const Product& product) {
+    if (row_of(backend, product).empty()) return 0;
+    const std::string shape =
+        fmt::format("{} {} {} {}", name_of(product.types), product.d.rows, product.d.cols, product.a.cols);
+    uLong crc = crc32_z(0, reinterpret_cast<const Bytef*>(shape.data()), shape.size());
+    crc = crc_of(crc_of(crc, product.a), product.b);
+    if (product.c) crc = crc_of(crc, *product.c);
+    if (product.types.scaling) crc = crc_of(crc_of(crc, product.a_scales), product.b_scales);
+    return crc;
+}
+
+void ProductLedger::after(const MatmulBackend& backend, const Product& product, std::uint64_t noted) {
+    const std::string unit = row_of(backend, product);
+    if (unit.empty()) return;
+    const std::uint64_t digest = spread((noted << 32) | crc_of(0, product.d));
+    const std::lock_guard lock(mutex_);
+    Sum& sum = sums_[unit];
+    ++sum.products;
+    sum.digest += digest;
+}
+
+std::vector<UnitProducts> ProductLedger::products() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<UnitProducts> list;
+    for (const auto& [unit, sum] : sums_) list.push_back({unit, sum.products, fmt::format("{:016x}", sum.digest)});
+    return list;
+}
+
+}  // namespace ulp

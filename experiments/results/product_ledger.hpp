@@ -1,0 +1,34 @@
+// The matrix products of a run: how many each matrix unit computed, and a digest of their operands and results, by
+// which a run with a real card in the unit's place is known to have computed the same.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "engine/products/observed.hpp"
+#include "experiments/framework/result.hpp"
+
+namespace ulp {
+
+class ProductLedger final : public ProductObserver {
+  public:
+    std::uint64_t before(const MatmulBackend& backend, const Product& product) override;
+    void after(const MatmulBackend& backend, const Product& product, std::uint64_t noted) override;
+
+    /// By the row of the table of units that the backends promised, in the order of their keys; products of backends
+    /// that promise none (eigen, soft:ieee) are not counted. The digest does not depend on the order of the products,
+    /// so not on threads.
+    [[nodiscard]] std::vector<UnitProducts> products() const;
+
+  private:
+    struct Sum {
+        std::int64_t products = 0;
+        std::uint64_t digest = 0;
+    };
+    mutable std::mutex mutex_;
+    std::map<std::string, Sum> sums_;
+};
+
+}  // namespace ulp
