@@ -40,7 +40,7 @@ const std::vector<Variant> variants = {
     {"fp16 with fp32 masters and bf16 moments", formats::fp16, true, UpdateRounding::nearest, true},
 };
 enum : std::size_t {
-    fp32,
+    reference,
     fp16_masters,
     fp16_nearest,
     fp16_stochastic,
@@ -52,23 +52,30 @@ enum : std::size_t {
     moments
 };
 
-/// Under the control "masters" updates go into fp32 masters everywhere, under "nearest" nowhere but in fp32.
+/// Under the control "masters" updates rounded to nearest go into fp32 masters, under "nearest" none do but
+/// in fp32.
 Variant under_control(const RunContext& context, Variant variant) {
     if (variant.weights == formats::fp32) return variant;
-    if (has_control(context, "masters")) variant.masters = true;
-    if (has_control(context, "nearest")) variant.masters = false;
-    if (!has_control(context, "none")) variant.rounding = UpdateRounding::nearest;
+    if (has_control(context, "masters") && variant.rounding == UpdateRounding::nearest) variant.masters = true;
+    if (has_control(context, "nearest")) {
+        variant.masters = false;
+        variant.rounding = UpdateRounding::nearest;
+    }
     return variant;
 }
 
-/// Only where the updates go differs: products and steps are fp32's, the loss scale is in the middle of what works.
-Recipe recipe_of(const Variant& variant) {
+/// Only where the updates go differs; the loss scale is in the middle of what works.
+Recipe recipe_of(const RunContext& context, const Variant& variant) {
     if (variant.weights == formats::fp32) return recipe_by_name("fp32");
     const bool half = variant.weights == formats::fp16;
     Recipe recipe = recipe_by_name(half ? "mixed_fp16" : "bf16");
     recipe.master_weights = variant.masters;
+    const bool nearest = !variant.masters && variant.rounding == UpdateRounding::nearest;
+    if (half && nearest && has_control(context, "coarse")) recipe.weights = formats::e5m2;
     recipe.loss_scale = constant_loss_scale(half ? 0x1p10 : 1);
-    if (variant.bf16_moments) recipe.state.m = recipe.state.v = {formats::bf16};
+    if (variant.bf16_moments) {
+        recipe.state.m = recipe.state.v = {has_control(context, "fp16_moments") ? formats::fp16 : formats::bf16};
+    }
     return recipe;
 }
 
@@ -116,17 +123,20 @@ TaskBuilder counting_lost(const TaskBuilder& task) {
 struct Study {
     int first_exponent = 0;  // of the learning rates
     int last_exponent = 0;
+    std::string evidence{};
     Comparison runs{};  // of the net of signs by learning rate and variant; of the ordinary net by variant
 
     [[nodiscard]] const std::vector<Learned>& at(int exponent, std::size_t variant) const {
         return runs.runs.at(place(exponent, variant));
     }
+    [[nodiscard]] std::vector<double> accuracies(int exponent, std::size_t variant) const {
+        return runs.scores(place(exponent, variant));
+    }
     [[nodiscard]] Spread accuracy(int exponent, std::size_t variant) const {
         return runs.spread(place(exponent, variant));
     }
-    [[nodiscard]] Spread ordinary_accuracy(std::size_t variant) const {
-        return runs.spread(place(last_exponent + 1, variant));
-    }
+    /// Where accuracies of the ordinary net are found.
+    [[nodiscard]] int ordinary() const { return last_exponent + 1; }
     [[nodiscard]] double lost_share(int exponent, std::size_t variant, const std::string& parameter) const {
         return at(exponent, variant).front().kept<Swamped>().share(parameter);
     }
@@ -137,7 +147,7 @@ struct Study {
     }
 };
 
-Study study_of(const RunContext& context, const DataSplit& data) {
+Study study_of(const RunContext& context, const DataSplit& data, Result& result) {
     Study study{.first_exponent = static_cast<int>(context.settings.integer("least_rate_exponent")),
                 .last_exponent = static_cast<int>(context.settings.integer("largest_rate_exponent"))};
     std::vector<Training> arms;
@@ -145,7 +155,7 @@ Study study_of(const RunContext& context, const DataSplit& data) {
         for (const Variant& chosen : variants) {
             const Variant variant = under_control(context, chosen);
             arms.push_back(
-                {.arithmetic = {variant.name, recipe_of(variant), backend_or_ieee(context)},
+                {.arithmetic = arithmetic_of(context, variant.name, recipe_of(context, variant)),
                  .task = counting_lost(task),
                  .optimizer = {.kind = OptimizerKind::adam, .learning_rate = rate, .rounding = variant.rounding},
                  .steps = context.settings.integer("steps")});
@@ -157,53 +167,73 @@ Study study_of(const RunContext& context, const DataSplit& data) {
     }
     add(0x1p-8, images_task(dense_net({32}), data, 32));
     study.runs = compare(context, arms, context.settings.integer("seeds"));
+    study.evidence = evidence_of(study.runs, result);
     return study;
 }
 
+struct Statement {
+    std::string_view id;
+    std::string source;
+    std::string text;
+    std::size_t variant;
+};
+
+/// That the variant is as good as fp32 at the same rate.
+void claim_parity(const Study& study, int exponent, const Statement& claim, Result& result) {
+    const Margin margin{0.02, "10 of the 500 test images", Margin::Side::not_below};
+    result.measured(claim.id, claim.source, claim.text,
+                    as_good(study.accuracies(exponent, claim.variant), study.accuracies(exponent, reference), margin,
+                            accuracy_text));
+}
+
 void claim_collapse(const Study& study, int exponent, Result& result) {
-    const Spread reference = study.accuracy(exponent, fp32);
+    const double half = study.accuracy(exponent, reference).least / 2;
     const std::string at = fmt::format("With Adam at a rate of 2^{} on weights of size 1, ", exponent);
-    const std::string half = fmt::format("less than half of {}", percent_text(reference));
-    const std::string talk = cite(sources::volta_talk, "Weight update: if w >> lr * dw then update doesn't change w");
-    const Spread nearest = study.accuracy(exponent, fp16_nearest);
-    result.claim_if(nearest.largest < reference.least / 2, "fp16_updates_collapse",
+    const std::string bf16_nearest_place = cite(sources::bf16_paper, "Nearest rounding of weight updates");
+    result.measured("fp16_updates_collapse",
                     cite(sources::paper, "3.1: updating fp16 weights results in 80% relative accuracy loss"),
-                    at + "a net whose fp16 weights are rounded to nearest loses more than half of fp32's accuracy.",
-                    half, percent_text(nearest));
-    const Spread bf16_result = study.accuracy(exponent, bf16_nearest);
-    result.claim_if(bf16_result.largest < reference.least / 2, "bf16_updates_collapse",
-                    cite(sources::bf16_paper, "Nearest rounding of weight updates"), at + "bf16 weights lose it too.",
-                    half, percent_text(bf16_result));
-    const auto remedy = [&](std::string_view id, std::string_view source, std::string_view what, std::size_t variant) {
-        claim_not_below(result, study.accuracy(exponent, variant), reference, 0.02, id, source, at + std::string(what));
-    };
-    remedy("fp16_masters", cite(sources::volta_talk, "FP32 Master weights and update"),
-           "fp32 masters give fp32's accuracy back.", fp16_masters);
-    remedy("bf16_masters", cite(sources::volta_talk, "FP32 Master weights and update"),
-           "fp32 masters give it back to bf16 weights.", bf16_masters);
+                    at + "the best seed of a net whose fp16 weights are rounded to nearest reads less than half of "
+                         "what fp32's worst reads.",
+                    below(half, study.accuracy(exponent, fp16_nearest).largest, accuracy_text));
+    result.measured("bf16_updates_collapse", bf16_nearest_place,
+                    at + "the best seed with bf16 weights rounded to nearest reads less than half of what fp32's worst "
+                         "reads.",
+                    below(half, study.accuracy(exponent, bf16_nearest).largest, accuracy_text));
+    const std::string masters = cite(sources::volta_talk, "FP32 Master weights and update");
     const std::string remedies = cite(sources::bf16_paper, "Stochastic rounding and Kahan summation");
-    remedy("fp16_stochastic", remedies, "so does stochastic rounding of fp16 weights.", fp16_stochastic);
-    remedy("fp16_kahan", remedies, "so do fp16 weights with Kahan's compensation.", fp16_kahan);
-    remedy("bf16_stochastic", remedies, "so does stochastic rounding of bf16 weights.", bf16_stochastic);
-    remedy("bf16_kahan", remedies, "so do bf16 weights with Kahan's compensation.", bf16_kahan);
-    const double share = study.lost_share(exponent, fp16_nearest, "fc1.weight");
-    result.claim_if(share > 0.95, "swamped", talk, at + "nearly all updates of the first layer change nothing.",
-                    "more than 95 % of the updates", fmt::format("{:.2f} %", 100 * share));
+    for (const Statement& remedy :
+         {Statement{"fp16_masters", masters, "fp16 weights with fp32 masters", fp16_masters},
+          {"bf16_masters", masters, "bf16 weights with fp32 masters", bf16_masters},
+          {"fp16_stochastic", remedies, "stochastic rounding of fp16 weights", fp16_stochastic},
+          {"fp16_kahan", remedies, "fp16 weights with Kahan's compensation", fp16_kahan},
+          {"bf16_stochastic", remedies, "stochastic rounding of bf16 weights", bf16_stochastic},
+          {"bf16_kahan", remedies, "bf16 weights with Kahan's compensation", bf16_kahan}}) {
+        Statement whole = remedy;
+        whole.text = at + remedy.text + " reaches fp32's accuracy.";
+        claim_parity(study, exponent, whole, result);
+    }
+    result.measured("swamped", cite(sources::volta_talk, "Weight update: if w >> lr * dw then update doesn't change w"),
+                    at + "nearly all updates of the first layer's fp16 weights change nothing.",
+                    above(0.95, study.lost_share(exponent, fp16_nearest, "fc1.weight"),
+                          {"updates that change nothing", "% of the updates", 100, 2}));
 }
 
 /// With the cause taken away, the effect is gone.
 void claim_controls(const Study& study, Result& result) {
     const int large = study.last_exponent;
-    const std::string talk = cite(sources::volta_talk, "Weight update: if w >> lr * dw then update doesn't change w");
-    claim_not_below(result, study.accuracy(large, fp16_nearest), study.accuracy(large, fp32), 0.02,
-                    "control_large_rate", talk,
-                    fmt::format("The same net at a rate of 2^{}, where updates exceed half a unit in the last place, "
-                                "trains without masters.",
-                                large));
-    claim_not_below(result, study.ordinary_accuracy(fp16_nearest), study.ordinary_accuracy(fp32), 0.02,
-                    "some_nets_need_none",
-                    cite(sources::volta_talk, "FP16 mantissa is sufficient for some networks, some require FP32"),
-                    "A net with PyTorch's small first weights trains with fp16 updates at a rate of 2^-8.");
+    claim_parity(
+        study, large,
+        {"control_large_rate", cite(sources::volta_talk, "Weight update: if w >> lr * dw then update doesn't change w"),
+         fmt::format("A net with weights of size 1 at a rate of 2^{}, where updates exceed half a unit in the "
+                     "last place, trains without masters.",
+                     large),
+         fp16_nearest},
+        result);
+    claim_parity(study, study.ordinary(),
+                 {"some_nets_need_none",
+                  cite(sources::volta_talk, "FP16 mantissa is sufficient for some networks, some require FP32"),
+                  "A net with PyTorch's small first weights trains with fp16 updates, without masters.", fp16_nearest},
+                 result);
 }
 
 /// How many of the 128 significands of bf16 change when they are multiplied by 0.999 and rounded back.
@@ -219,11 +249,12 @@ int decaying_significands() {
 
 void claim_moments(const Study& study, Result& result) {
     const std::string place = cite(sources::bf16_paper, "Optimizer state in 16 bits");
-    result.claim("bf16_moment_never_decays", place,
-                 "Rounded to bf16, 0.999 v is v for every significand: Adam's second moment never falls.",
-                 "0 of 128 significands change", fmt::format("{} of 128 significands change", decaying_significands()));
-    claim_not_below(result, study.ordinary_accuracy(moments), study.ordinary_accuracy(fp32), 0.02, "bf16_moments",
-                    place, "A net as short as this one trains with bf16 moments all the same.");
+    result.arithmetic("bf16_moment_never_decays", place,
+                      "Rounded to bf16, 0.999 v is v for every significand: Adam's second moment never falls.",
+                      equal(0, decaying_significands(), "of 128 significands change"));
+    claim_parity(study, study.ordinary(),
+                 {"bf16_moments", place, "A net as short as this one trains with bf16 moments all the same.", moments},
+                 result);
 }
 
 void figure_accuracy(const Study& study, Result& result) {
@@ -235,7 +266,7 @@ void figure_accuracy(const Study& study, Result& result) {
         "Rounded to nearest, an update below half a unit in the last place is lost, and each halving of the "
         "rate loses more of them until nothing is learned. bf16 with 3 bits less meets that end 3 powers of "
         "two earlier. Masters, stochastic rounding and Kahan's compensation lie on fp32's line.",
-        ""};
+        study.evidence};
     const auto add = [&](const std::string& name, std::size_t variant, double Spread::*which) {
         Series series{name, formats::fp64, {}};
         for (int e = study.first_exponent; e <= study.last_exponent; ++e) {
@@ -243,8 +274,8 @@ void figure_accuracy(const Study& study, Result& result) {
         }
         figure.series.push_back(std::move(series));
     };
-    add("fp32 least", fp32, &Spread::least);
-    add("fp32 largest", fp32, &Spread::largest);
+    add("fp32 least", reference, &Spread::least);
+    add("fp32 largest", reference, &Spread::largest);
     for (std::size_t v = 0; v < moments; ++v) add(variants[v].name, v, &Spread::middle);
     result.figure(std::move(figure));
 }
@@ -255,7 +286,7 @@ void figure_swamped(const Study& study, Result& result) {
         "Share of the updates with a gradient that is not zero that leave their weight as it was; first seed.",
         "Weights of size 1 lose their updates together, biases, which start at 0, keep theirs: the spacing of "
         "the format around the weight decides, not the update alone.",
-        ""};
+        study.evidence};
     for (const std::size_t v : {fp16_nearest, bf16_nearest}) {
         for (const char* layer : {"fc1.weight", "fc2.weight", "fc1.bias"}) {
             Series series{fmt::format("{}: {}", variants[v].name, layer), formats::fp64, {}};
@@ -270,7 +301,7 @@ void figure_swamped(const Study& study, Result& result) {
 
 void figure_loss(const Study& study, int exponent, Result& result) {
     Comparison shown;
-    for (const std::size_t v : {fp32, fp16_masters, fp16_stochastic, fp16_kahan, fp16_nearest, bf16_nearest}) {
+    for (const std::size_t v : {reference, fp16_masters, fp16_stochastic, fp16_kahan, fp16_nearest, bf16_nearest}) {
         shown.arithmetics.push_back({variants[v].name, {}, {}});
         shown.runs.push_back(study.at(exponent, v));
     }
@@ -278,7 +309,7 @@ void figure_loss(const Study& study, int exponent, Result& result) {
         losses_of(shown),
         {.window = 20, .what = "Loss of a batch; only what becomes of the updates differs", .label = "loss"},
         {"loss", fmt::format("Training loss at a learning rate of {}", power_of_two_text(exponent)),
-         "An update that is rounded away leaves the loss where it was.", ""}));
+         "An update that is rounded away leaves the loss where it was.", study.evidence}));
 }
 
 /// Both nets side by side: 0 the ordinary one, 1 the one of signs.
@@ -290,10 +321,10 @@ void figure_ablation(const Study& study, int exponent, Result& result) {
                     study.runs.runs.front().size(), power_of_two_text(exponent)),
         "Whether 16-bit updates work depends on the net: where weights are small beside their updates nothing "
         "is lost, where they are large everything is. What keeps the lost bits somewhere works on both.",
-        ""};
+        study.evidence};
     for (std::size_t v = 0; v < variants.size(); ++v) {
         Bars bars(variants[v].name);
-        bars.add(0, study.ordinary_accuracy(v));
+        bars.add(0, study.accuracy(study.ordinary(), v));
         bars.add(1, study.accuracy(exponent, v));
         bars.move_into(figure);
     }
@@ -301,7 +332,7 @@ void figure_ablation(const Study& study, int exponent, Result& result) {
     figure.headline = fmt::format(
         "Weights of size 1, small updates: fp16 weights read {:.0f} % of the digits, fp16 with "
         "fp32 masters {:.0f} %, fp32 {:.0f} %.",
-        percent(fp16_nearest), percent(fp16_masters), percent(fp32));
+        percent(fp16_nearest), percent(fp16_masters), percent(reference));
     result.figure(std::move(figure));
 }
 
@@ -310,7 +341,7 @@ void run(const RunContext& context, Result& result) {
     const DataSplit data = generated_digit_split(2000, 500, 14, context.seed);
     result.input({"generated digits for training", data.train.digest()});
     result.input({"generated digits for testing", data.test.digest()});
-    const Study study = study_of(context, data);
+    const Study study = study_of(context, data, result);
     const int shown = std::clamp(exponent, study.first_exponent, study.last_exponent);
     claim_collapse(study, shown, result);
     claim_controls(study, result);
@@ -329,22 +360,29 @@ Experiment master_weights_experiment() {
         "Master weights: where the updates go",
         "Which nets need fp32 master weights, and what else keeps small updates from being lost?",
         Chapter::remedies,
-        {integer_setting("steps", "training steps", 300, 3000, 20, 1000000),
-         integer_setting("seeds", "runs with weights and order of their own", 3, 5, 1, 100),
-         integer_setting("least_rate_exponent", "the least learning rate is 2 to this power", -13, -15, -20, -6),
-         integer_setting("largest_rate_exponent", "the largest learning rate is 2 to this power", -9, -6, -12, 0),
+        {integer_setting("steps", "training steps", 300, 3000, 20, 1000000).smoke(60),
+         integer_setting("seeds", "runs with weights and order of their own", 3, 9, 1, 100).smoke(3),
+         integer_setting("least_rate_exponent", "the least learning rate is 2 to this power", -13, -15, -20, -6)
+             .smoke(-12),
+         integer_setting("largest_rate_exponent", "the largest learning rate is 2 to this power", -9, -6, -12, 0)
+             .smoke(-12),
          // In ten times the steps the few updates that still count at 2^-12 add up: 38 to 46 % are right in the end.
          integer_setting("collapse_exponent", "the learning rate of the comparison is 2 to this power", -12, -13, -20,
                          0),
-         control_setting("masters updates fp32 masters in every way, nearest 16-bit weights rounded to nearest",
-                         {"masters", "nearest"})},
+         control_setting("masters updates fp32 masters in the place of rounding to nearest, nearest 16-bit weights "
+                         "rounded to nearest; coarse "
+                         "leaves 2 fraction bits to fp16 weights that are rounded to nearest; fp16_moments keeps "
+                         "Adam's moments in fp16 instead of bf16",
+                         {"masters", "nearest", "coarse", "fp16_moments"})},
         run,
-        {{{"steps=150", "seeds=1", "least_rate_exponent=-12", "largest_rate_exponent=-12"},
-          {"control=masters"},
-          {"fp16_updates_collapse", "bf16_updates_collapse", "swamped"}},
-         {{"steps=150", "seeds=1", "least_rate_exponent=-12", "largest_rate_exponent=-12"},
+        {{{}, {"control=masters"}, {"fp16_updates_collapse", "bf16_updates_collapse", "swamped", "control_large_rate"}},
+         {{},
           {"control=nearest"},
-          {"fp16_masters", "bf16_masters", "fp16_stochastic", "fp16_kahan"}}}};
+          {"fp16_masters", "bf16_masters", "fp16_stochastic", "fp16_kahan", "bf16_stochastic", "bf16_kahan"}},
+         {{"least_rate_exponent=-9", "largest_rate_exponent=-9"},
+          {"control=coarse"},
+          {"control_large_rate", "some_nets_need_none"}},
+         {{}, {"control=fp16_moments"}, {"bf16_moments"}}}};
 }
 
 }  // namespace ulp

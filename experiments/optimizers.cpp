@@ -31,6 +31,14 @@ Recipe under_control(const RunContext& context, Recipe recipe) {
     return has_control(context, "fp16_update") ? with_fp16_update(std::move(recipe)) : recipe;
 }
 
+/// Adam's state is computed and kept in fp16; under the control "fp32_state" in fp32.
+Recipe fp16_state(const RunContext& context) {
+    Recipe recipe = recipe_by_name("mixed_fp16");
+    if (!has_control(context, "fp32_state")) return with_fp16_update(std::move(recipe));
+    recipe.loss_scale = constant_loss_scale(1);
+    return recipe;
+}
+
 /// The weight after steps with these gradients, from 1, on an fp32 master of an fp16 weight.
 float after_steps(const RunContext& context, const OptimizerOptions& options, const std::vector<float>& gradients,
                   double curvature = 0) {
@@ -51,41 +59,41 @@ float after_steps(const RunContext& context, const OptimizerOptions& options, co
     return w.updated()[0];
 }
 
-void claim_step(std::string_view id, std::string_view source, std::string_view statement, double closed, float measured,
-                Result& result) {
-    // A handful of fp32 roundings; the closed form is exact.
-    result.claim_if(std::fabs(closed - static_cast<double>(measured)) <= 4 * 0x1p-24, id, source, statement,
-                    fmt::format("{:.9f} within 4 units of 2^-24", closed), fmt::format("{:.9f}", measured));
+/// A handful of fp32 roundings away from the closed form, which is exact.
+Check closed_form(double closed, float measured) {
+    return near(closed, 4 * 0x1p-24, static_cast<double>(measured), {"weight", "", 1, 9});
 }
 
 void claim_closed_forms(const RunContext& context, Result& result) {
     const float g = 0.5F;
     const std::string pytorch = "PyTorch, documentation of torch.optim";
-    claim_step("sgd", pytorch, "SGD: w = 1 - 0.1 g after a step.", 1 - 0.1 * 0.5,
-               after_steps(context, {.learning_rate = 0.1}, {g}), result);
-    claim_step("momentum", pytorch, "SGD with momentum 0.9: the third velocity is (1 + 0.9 + 0.81) g.",
-               1 - 0.1 * 0.5 * (1 + 1.9 + 2.71),
-               after_steps(context, {.learning_rate = 0.1, .momentum = 0.9}, {g, g, g}), result);
-    claim_step("adam", "Kingma and Ba, Adam (2015), section 2.1: the step is about the rate",
-               "Adam: with equal gradients every step is rate g / (|g| + eps), whatever g.",
-               1 - 3 * 0.01 * 0.5 / (0.5 + 1e-8),
-               after_steps(context, {.kind = OptimizerKind::adam, .learning_rate = 0.01}, {g, g, g}), result);
-    claim_step("adagrad", "Duchi et al., Adaptive subgradient methods (2011)",
-               "Adagrad: equal gradients give rate / sqrt(n) in step n.",
-               1 - 0.1 * (1 + 1 / std::sqrt(2.0) + 1 / std::sqrt(3.0) + 0.5),
-               after_steps(context, {.kind = OptimizerKind::adagrad, .learning_rate = 0.1, .eps = 1e-10}, {g, g, g, g}),
-               result);
-    OptimizerOptions sophia{.kind = OptimizerKind::sophia,
-                            .learning_rate = 0.01,
-                            .beta1 = 0.965,
-                            .beta2 = 0.99,
-                            .eps = 1e-15,
-                            .weight_decay = 0.1};
+    const auto claim = [&](std::string_view id, std::string_view source, std::string_view statement, double closed,
+                           const OptimizerOptions& options, std::size_t steps, double curvature = 0) {
+        const std::vector<float> gradients(steps, g);
+        result.arithmetic(id, source, statement,
+                          closed_form(closed, after_steps(context, options, gradients, curvature)));
+    };
+    claim("sgd", pytorch, "SGD: w = 1 - 0.1 g after a step.", 1 - 0.1 * 0.5, {.learning_rate = 0.1}, 1);
+    claim("momentum", pytorch, "SGD with momentum 0.9: the third velocity is (1 + 0.9 + 0.81) g.",
+          1 - 0.1 * 0.5 * (1 + 1.9 + 2.71), {.learning_rate = 0.1, .momentum = 0.9}, 3);
+    claim("adam", "Kingma and Ba, Adam (2015), section 2.1: the step is about the rate",
+          "Adam: with equal gradients every step is rate g / (|g| + eps), whatever g.",
+          1 - 3 * 0.01 * 0.5 / (0.5 + 1e-8), {.kind = OptimizerKind::adam, .learning_rate = 0.01}, 3);
+    claim("adagrad", "Duchi et al., Adaptive subgradient methods (2011)",
+          "Adagrad: equal gradients give rate / sqrt(n) in step n.",
+          1 - 0.1 * (1 + 1 / std::sqrt(2.0) + 1 / std::sqrt(3.0) + 0.5),
+          {.kind = OptimizerKind::adagrad, .learning_rate = 0.1, .eps = 1e-10}, 4);
+    const OptimizerOptions sophia{.kind = OptimizerKind::sophia,
+                                  .learning_rate = 0.01,
+                                  .beta1 = 0.965,
+                                  .beta2 = 0.99,
+                                  .eps = 1e-15,
+                                  .weight_decay = 0.1};
     const std::string paper = "Liu et al., Sophia (2023), algorithm 3";
-    claim_step("sophia_clipped", paper, "Sophia: where the curvature is 0 the step is clipped to the rate.",
-               1 - 0.01 * (1 + 0.1), after_steps(context, sophia, {g}), result);
-    claim_step("sophia", paper, "Sophia: unclipped it is rate m / (rho h), with m = (1 - beta1) g.",
-               1 - 0.01 * (0.035 * 0.5 / (0.04 * 2) + 0.1), after_steps(context, sophia, {g}, 2), result);
+    claim("sophia_clipped", paper, "Sophia: where the curvature is 0 the step is clipped to the rate.",
+          1 - 0.01 * (1 + 0.1), sophia, 1);
+    claim("sophia", paper, "Sophia: unclipped it is rate m / (rho h), with m = (1 - beta1) g.",
+          1 - 0.01 * (0.035 * 0.5 / (0.04 * 2) + 0.1), sophia, 1, 2);
 }
 
 // ---- Training ----
@@ -162,9 +170,14 @@ TaskBuilder with_curvature(const DataSplit& data) {
 struct Study {
     std::vector<Arithmetic> ways;
     Comparison runs;  // by method and way; last Adam with its state in fp16
+    std::string evidence{};
 
     [[nodiscard]] std::size_t at(std::size_t method, std::size_t way) const { return method * ways.size() + way; }
     [[nodiscard]] Spread accuracy(std::size_t method, std::size_t way) const { return runs.spread(at(method, way)); }
+    [[nodiscard]] Check parity(std::size_t method, std::size_t way) const {
+        const Margin margin{0.02, "10 of the 500 test images", Margin::Side::not_below};
+        return as_good(runs.scores(at(method, way)), runs.scores(at(method, 0)), margin, accuracy_text);
+    }
     [[nodiscard]] Spread fp16_state() const { return runs.spread(runs.runs.size() - 1); }
     /// Sophia's, of the first seed.
     [[nodiscard]] const Shares& clipped(std::size_t way) const {
@@ -172,12 +185,18 @@ struct Study {
     }
 };
 
-Study study_of(const RunContext& context, const DataSplit& data) {
+Study study_of(const RunContext& context, const DataSplit& data, Result& result) {
     Study study;
-    const std::string backend = backend_or_ieee(context);
-    study.ways = {{"fp32", recipe_by_name("fp32"), backend},
-                  {"bf16", under_control(context, recipe_by_name("bf16")), backend},
-                  {"fp16", under_control(context, scaled_fp16(0x1p10)), backend}};
+    const bool coarse = has_control(context, "coarse");
+    const auto spoilt = [&](const char* name, Recipe recipe) {
+        recipe = under_control(context, std::move(recipe));
+        if (coarse) {
+            recipe.weights = formats::e3m2;
+            recipe.master_weights = false;
+        }
+        return arithmetic_of(context, name, std::move(recipe));
+    };
+    study.ways = {fp32_arithmetic(), spoilt("bf16", recipe_by_name("bf16")), spoilt("fp16", scaled_fp16(0x1p10))};
     const TaskBuilder digits = images_task(dense_net({32}), data, 32);
     std::vector<Training> arms;
     const auto add = [&](const Method& method, const Arithmetic& way) {
@@ -190,8 +209,9 @@ Study study_of(const RunContext& context, const DataSplit& data) {
     for (const Method& method : methods) {
         for (const Arithmetic& way : study.ways) add(method, way);
     }
-    add(methods[adam], {"fp16 state", with_fp16_update(recipe_by_name("mixed_fp16")), backend});
+    add(methods[adam], arithmetic_of(context, "fp16 state", fp16_state(context)));
     study.runs = compare(context, arms, context.settings.integer("seeds"));
+    study.evidence = evidence_of(study.runs, result);
     return study;
 }
 
@@ -199,28 +219,28 @@ void claim_training(const Study& study, Result& result) {
     const std::string talk =
         cite(sources::volta_talk, "Mixed precision matches FP32 for optimizers: SGD, Adagrad, Adam");
     const std::string slides = cite(sources::round_table, "Sophia optimizer");
+    double worst = 1;
     for (std::size_t m = 0; m < methods.size(); ++m) {
-        const Spread reference = study.accuracy(m, 0);
+        worst = std::min(worst, study.accuracy(m, 0).least);
         for (std::size_t w = 1; w < study.ways.size(); ++w) {
-            const Spread spread = study.accuracy(m, w);
-            result.claim_if(as_good(spread, reference, {Parity::Rule::median_not_below, 0.02}) && reference.least > 0.8,
-                            fmt::format("{}_{}", methods[m].name, study.ways[w].name), m == sophia ? slides : talk,
+            result.measured(fmt::format("{}_{}", methods[m].name, study.ways[w].name), m == sophia ? slides : talk,
                             fmt::format("{} with {} weights and fp32 masters reaches fp32's accuracy.", methods[m].name,
                                         study.ways[w].name),
-                            fmt::format("at most 2 points below {}", percent_text(reference)), percent_text(spread));
+                            study.parity(m, w));
         }
     }
-    const Spread narrow = study.fp16_state();
-    result.claim_if(narrow.largest < study.accuracy(adam, 0).least - 0.2, "control_fp16_state",
-                    cite(sources::volta_talk, "Weight update: compute in FP32"),
-                    "Adam with steps and state in fp16 fails: squares of gradients and eps are 0 there.",
-                    fmt::format("more than 20 points below {}", percent_text(study.accuracy(adam, 0))),
-                    percent_text(narrow));
+    result.measured("learns", talk, "The net learns to read digits in fp32 with every optimizer and seed.",
+                    at_least(0.8, worst, accuracy_text));
+    result.measured("control_fp16_state", cite(sources::volta_talk, "Weight update: compute in FP32"),
+                    "Adam with steps and state in fp16 fails, by more than 20 points: squares of gradients and eps are "
+                    "0 there.",
+                    below(study.accuracy(adam, 0).least - 0.2, study.fp16_state().largest, accuracy_text));
+    const Quantity share{"clipped", "%", 100, 1};
     const double fp32 = mean_of(study.clipped(0));
-    const double fp16 = mean_of(study.clipped(2));
-    result.claim_if(fp32 > 0 && fp32 < 1 && std::fabs(fp32 - fp16) < 0.05, "sophia_clipped_share", slides,
-                    "Sophia clips some of its updates and not all, as many in fp16 as in fp32.",
-                    fmt::format("within 5 points of {:.1f} %", 100 * fp32), fmt::format("{:.1f} %", 100 * fp16));
+    result.measured("sophia_clipped_share", slides,
+                    "Sophia clips some of its updates and not all, as many in fp16 as in fp32, within 5 points.",
+                    between(0.01, 0.99, fp32, share).at("of the updates in fp32") &&
+                        near(fp32, 0.05, mean_of(study.clipped(2)), share).at("of them in fp16"));
 }
 
 void figure_accuracy(const Study& study, Result& result) {
@@ -239,7 +259,7 @@ void figure_accuracy(const Study& study, Result& result) {
         cases, arms, 100, "points",
         {"accuracy", "Accuracy of four optimizers in mixed precision, minus fp32",
          "A dense net reads digits with 16-bit weights and gradients; masters and the optimizer's state are fp32.",
-         ""}));
+         study.evidence}));
 }
 
 void figure_clipped(const Study& study, Result& result) {
@@ -261,7 +281,7 @@ void figure_clipped(const Study& study, Result& result) {
         {"clipped", "Sophia: updates that meet the clip",
          "Where the curvature is not known yet, an update is clipped: Sophia then steps by sign. The curvature is "
          "estimated every 10 steps.",
-         ""}));
+         study.evidence}));
 }
 
 void run(const RunContext& context, Result& result) {
@@ -269,7 +289,7 @@ void run(const RunContext& context, Result& result) {
     result.input({"generated digits for training", data.train.digest()});
     result.input({"generated digits for testing", data.test.digest()});
     claim_closed_forms(context, result);
-    const Study study = study_of(context, data);
+    const Study study = study_of(context, data, result);
     claim_training(study, result);
     figure_accuracy(study, result);
     figure_clipped(study, result);
@@ -282,14 +302,23 @@ Experiment optimizers_experiment() {
             "Optimizers in mixed precision",
             "Do SGD, Adam, Adagrad and Sophia train in 16 bits as they do in fp32?",
             Chapter::systems,
-            {integer_setting("steps", "training steps", 300, 2000, 20, 1000000),
-             integer_setting("seeds", "runs with weights and order of their own", 3, 5, 1, 100),
-             control_setting("fp16_update computes and keeps the optimizer's numbers in fp16", {"fp16_update"})},
+            {integer_setting("steps", "training steps", 300, 2000, 5, 1000000).smoke(100),
+             integer_setting("seeds", "runs with weights and order of their own", 5, 9, 1, 100).smoke(3),
+             control_setting("fp16_update computes and keeps the optimizer's numbers in fp16; coarse keeps weights in "
+                             "FP6 E3M2, without masters; fp32_state gives Adam with its state in fp16 its fp32 state "
+                             "back",
+                             {"fp16_update", "coarse", "fp32_state"})},
             run,
-            {{{"steps=200", "seeds=1"},
+            {{{},
               {"control=fp16_update"},
-              {"sgd", "momentum", "adam", "adagrad", "sophia_clipped", "sophia", "Adam_bf16", "Adam_fp16",
-               "Adagrad_bf16", "Adagrad_fp16", "Sophia_bf16", "Sophia_fp16", "sophia_clipped_share"}}}};
+              {"sgd", "momentum", "adam", "adagrad", "sophia_clipped", "sophia", "SGD_bf16", "Adam_bf16", "Adam_fp16",
+               "Adagrad_bf16", "Adagrad_fp16", "Sophia_bf16", "Sophia_fp16", "sophia_clipped_share"}},
+             {{},
+              {"control=coarse"},
+              {"SGD_bf16", "SGD_fp16", "Adam_bf16", "Adam_fp16", "Adagrad_bf16", "Adagrad_fp16", "Sophia_bf16",
+               "Sophia_fp16"}},
+             {{}, {"control=fp32_state"}, {"control_fp16_state"}},
+             {{"steps=200", "seeds=1"}, {"steps=10"}, {"learns"}}}};
 }
 
 }  // namespace ulp
