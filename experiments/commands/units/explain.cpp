@@ -1,4 +1,5 @@
-// `ulplab explain --model KEY`: one dot product of a matrix unit, step by step, beside other orders and other units.
+// `ulplab explain --model KEY`: one dot product of a matrix unit, step by step, beside other orders and other units; or
+// which unit, order, epilogue and output format gave a whole product.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <optional>
 
 #include "experiments/commands/command.hpp"
+#include "experiments/commands/explaining/product_explanation.hpp"
 #include "experiments/commands/units/dot_explanation.hpp"
 #include "experiments/commands/units/matrix_files.hpp"
 #include "experiments/commands/units/unit_explanation.hpp"
@@ -27,8 +29,15 @@ struct Options {
     std::vector<std::string> a, b, a_scales, b_scales;
     std::string c = "0", result;
     std::string a_file, b_file, c_file, d_file;
-    std::int64_t row = 0, column = 0;
+    std::optional<std::int64_t> row, column;
+    std::optional<float> alpha, beta;
+    std::string format = "console", separate;
     bool round = false;
+
+    /// All of D is asked for: it is given, and no element is named.
+    [[nodiscard]] bool whole() const {
+        return !a_file.empty() && !b_file.empty() && !d_file.empty() && !row && !column;
+    }
 };
 
 /// A value or, after a '#', a storage word in hexadecimal.
@@ -97,13 +106,13 @@ DotOperands operands_from_files(const Options& options, const TensorCoreModel& m
     }
     DotOperands operands;
     for (std::int64_t k = 0; k < a.cols; ++k) {
-        operands.a.push_back(element(a, model.a_format, options.row, k, options.a_file));
-        operands.b.push_back(element(b, model.b_format, k, options.column, options.b_file));
+        operands.a.push_back(element(a, model.a_format, options.row.value_or(0), k, options.a_file));
+        operands.b.push_back(element(b, model.b_format, k, options.column.value_or(0), options.b_file));
     }
     operands.c = static_cast<std::uint32_t>(code_of(model.accumulator, options.c, options.round, "c"));
     if (!options.c_file.empty()) {
         const auto c = load_matrix(options.c_file, model.accumulator, rounding);
-        operands.c = element(c, model.accumulator, options.row, options.column, options.c_file);
+        operands.c = element(c, model.accumulator, options.row.value_or(0), options.column.value_or(0), options.c_file);
     }
     return operands;
 }
@@ -115,7 +124,7 @@ std::optional<std::uint32_t> given_result(const Options& options, const TensorCo
     }
     if (options.d_file.empty()) return std::nullopt;
     const auto d = load_matrix(options.d_file, model.accumulator, std::nullopt);
-    return element(d, model.accumulator, options.row, options.column, options.d_file);
+    return element(d, model.accumulator, options.row.value_or(0), options.column.value_or(0), options.d_file);
 }
 
 void print_candidates(const TensorCoreModel& model, const std::vector<DotCandidate>& candidates,
@@ -214,10 +223,67 @@ void explain_model(const Options& options, const UnitRow& row, const BlockScaled
                                                   scale_codes(model, options.b_scales, "b-scales")}));
 }
 
+ProductQuestion question_of(const Options& options, const UnitRow& row) {
+    const auto* model = row.as<TensorCoreModel>();
+    if (model == nullptr || model->accumulator == formats::fp64) {
+        throw UsageError(row.key() +
+                         ": all of D is explained for units with fp32 or fp16 accumulators; for others give "
+                         "--row and --column, or the values");
+    }
+    const auto rounding = options.round ? std::optional(OperandRounding{}) : std::nullopt;
+    ProductQuestion question{row.key(), *model, load_matrix(options.a_file, model->a_format, rounding),
+                             load_matrix(options.b_file, model->b_format, rounding),
+                             load_matrix(options.d_file, formats::fp32, std::nullopt)};
+    if (!options.policy.empty()) question.model = with_policies(question.model, policy_set(options.policy));
+    if (!options.c_file.empty()) question.c = load_matrix(options.c_file, formats::fp32, std::nullopt);
+    if (options.alpha || options.beta) {
+        question.epilogue = LinearEpilogue{options.alpha.value_or(1.0F), options.beta.value_or(0.0F)};
+        if (question.epilogue->beta != 0 && !question.c) throw UsageError("--beta scales C; give --c-file, too");
+    }
+    return question;
+}
+
+/// Operands that tell the best candidate's ways apart, as files.
+void write_separating_operands(const Options& options, const ProductQuestion& question,
+                               const ProductExplanation& explanation) {
+    const std::vector<ProductWay>& ways = explanation.candidates.front().ways;
+    if (ways.size() < 2) {
+        fmt::print(stderr, "ulplab: one way alone explains D best; there is nothing to tell apart\n");
+        return;
+    }
+    const SeparatingOperands operands = separate(ways, question.a.cols);
+    if (operands.groups.size() < 2) {
+        fmt::print(stderr, "ulplab: 100 random products tell none of the {} ways apart; no operands were written\n",
+                   ways.size());
+        return;
+    }
+    const std::string a = options.separate + "_a.npy";
+    const std::string b = options.separate + "_b.npy";
+    save_matrix(a, question.model.a_format, operands.a.rows, operands.a.cols, operands.a.values);
+    save_matrix(b, question.model.b_format, operands.b.rows, operands.b.cols, operands.b.values);
+    fmt::print(stderr, "ulplab: {} and {} tell {} of the {} ways apart (without C)\n", a, b, operands.groups.size(),
+               ways.size());
+}
+
+ExitCode explain_all_of_d(const Options& options, const UnitRow& row) {
+    const ProductQuestion question = question_of(options, row);
+    const ProductExplanation explanation = explain_product(question);
+    fmt::print("{}", options.format == "json" ? explanation_json(question, explanation)
+                                              : explanation_text(question, explanation));
+    if (!options.separate.empty()) write_separating_operands(options, question, explanation);
+    return ExitCode::good;
+}
+
 ExitCode explain(const Options& options) {
     const UnitRow& row = find_unit(options.model);
     if (row.as<BlockScaledModel>() == nullptr && !(options.a_scales.empty() && options.b_scales.empty())) {
         throw UsageError(options.model + " has no scales; `ulplab models` names the block-scaled models");
+    }
+    if (options.whole()) return explain_all_of_d(options, row);
+    if (options.format == "json" || !options.separate.empty() || options.alpha || options.beta) {
+        throw UsageError(
+            "--format json, --separate, --alpha and --beta are for a whole D: give --a-file, --b-file and "
+            "--d-file without --row and --column");
     }
     fmt::print("{}\nevidence: {}\n\n", row.key(), evidence_text(row));
     std::visit([&](const auto& model) { explain_model(options, row, model); }, row.model);
@@ -240,8 +306,14 @@ Action declare(OptionParser& app) {
     app.add_option("--b-file", options->b_file, "B as .npy; --column chooses the column");
     app.add_option("--c-file", options->c_file, "C as .npy");
     app.add_option("--d-file", options->d_file, "D of the real unit as .npy, to be explained");
-    app.add_option("--row", options->row, "row of A, C and D").capture_default_str();
-    app.add_option("--column", options->column, "column of B, C and D").capture_default_str();
+    app.add_option("--row", options->row, "row of A, C and D; without it and --column all of D is explained");
+    app.add_option("--column", options->column, "column of B, C and D");
+    app.add_option("--alpha", options->alpha, "for all of D: factor of the products' sum; default: estimated");
+    app.add_option("--beta", options->beta, "for all of D: factor of C; default: estimated");
+    app.add_option("--format", options->format, "console, or for all of D json").one_of({"console", "json"});
+    app.add_option("--separate", options->separate,
+                   "for all of D: writes PREFIX_a.npy and PREFIX_b.npy, operands that tell the best ways apart")
+        .type_name("PREFIX");
     app.add_option("--result", options->result, "result of the real unit, to be explained");
     app.add_option("--policy", options->policy, "policy set used instead of the table's: A, B, C, D, E or H");
     app.add_flag("--round", options->round, "round the values to the formats first");
@@ -250,6 +322,8 @@ Action declare(OptionParser& app) {
 
 }  // namespace
 
-Command explain_command() { return {"explain", "one dot product of a matrix unit, step by step", declare}; }
+Command explain_command() {
+    return {"explain", "one dot product of a matrix unit step by step, or who computed a whole product", declare};
+}
 
 }  // namespace ulp

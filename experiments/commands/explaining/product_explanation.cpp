@@ -1,0 +1,457 @@
+#include "experiments/commands/explaining/product_explanation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "gpu/sum_order.hpp"
+#include "softfloat/errors.hpp"
+#include "softfloat/format_names.hpp"
+#include "softfloat/lab/random_codes.hpp"
+#include "softfloat/matrix_units/table/units.hpp"
+#include "softfloat/round.hpp"
+
+namespace ulp {
+namespace {
+
+using Matrix = LoadedMatrix<float>;
+
+constexpr std::int64_t part_rows = 16;      // of D, by which ways are chosen
+constexpr std::size_t computed_whole = 48;  // ways
+
+std::uint32_t bits(float x) { return std::bit_cast<std::uint32_t>(x); }
+bool same(float x, float y) { return bits(x) == bits(y) || (std::isnan(x) && std::isnan(y)); }
+
+std::size_t size_of(const Matrix& matrix) { return static_cast<std::size_t>(matrix.rows * matrix.cols); }
+
+/// The rows and columns named, in that order.
+Matrix picked(const Matrix& from, const std::vector<std::int64_t>& rows, const std::vector<std::int64_t>& cols) {
+    Matrix matrix{static_cast<std::int64_t>(rows.size()), static_cast<std::int64_t>(cols.size()), {}};
+    for (const std::int64_t i : rows) {
+        for (const std::int64_t j : cols)
+            matrix.values.push_back(from.values[static_cast<std::size_t>(i * from.cols + j)]);
+    }
+    return matrix;
+}
+
+std::vector<std::int64_t> all_of(std::int64_t count) {
+    std::vector<std::int64_t> list(static_cast<std::size_t>(count));
+    for (std::size_t i = 0; i < list.size(); ++i) list[i] = static_cast<std::int64_t>(i);
+    return list;
+}
+
+/// At most `most` of them, evenly spread.
+std::vector<std::int64_t> spread_over(std::int64_t count, std::int64_t most) {
+    if (count <= most) return all_of(count);
+    std::vector<std::int64_t> list;
+    for (std::int64_t i = 0; i < most; ++i) list.push_back(i * count / most);
+    return list;
+}
+
+std::vector<std::int64_t> walked(WalkOfK walk, std::int64_t k) {
+    std::vector<std::int64_t> list = all_of(k);
+    if (walk == WalkOfK::descending) std::ranges::reverse(list);
+    if (walk == WalkOfK::even_first) std::ranges::stable_partition(list, [](std::int64_t i) { return i % 2 == 0; });
+    return list;
+}
+
+struct NamedModel {
+    std::string name;
+    TensorCoreModel model;
+    std::vector<std::string> others{};  // rows of the same model
+};
+
+/// The question's unit, all rows with its input formats whose numbers fp32 holds, and loops of an ordinary processor.
+std::vector<NamedModel> units_for(const ProductQuestion& question) {
+    std::vector<NamedModel> units = {{question.unit, question.model}};
+    for (const UnitRow& row : unit_table()) {
+        const auto* model = row.as<TensorCoreModel>();
+        const bool fits = model != nullptr && model->a_format == question.model.a_format &&
+                          model->b_format == question.model.b_format && model->accumulator != formats::fp64;
+        if (!fits || row.key() == question.unit) continue;
+        const auto known = std::ranges::find(units, *model, &NamedModel::model);
+        if (known == units.end()) {
+            units.push_back({row.key(), *model});
+        } else {
+            known->others.push_back(row.key());
+        }
+    }
+    TensorCoreModel loop = question.model;
+    loop.accumulator = formats::fp32;
+    loop.output_fraction_bits = formats::fp32.fraction_bits;
+    loop.summation = Summation::fma_chain;
+    loop.rounding = Rounding::nearest_even;
+    loop.instruction_k = 1;
+    loop.group_size = 1;
+    units.push_back({"loop of fused multiply-adds in fp32", loop});
+    return units;
+}
+
+std::vector<ProductOrder> usual_orders(std::int64_t k) {
+    std::vector<ProductOrder> orders = gpu::candidate_orders();
+    for (const std::int64_t every : {32, 64, 256, 512}) orders.push_back({.promote_every = every});
+    std::erase_if(orders, [&](const ProductOrder& order) { return order.promote_every >= k; });
+    return orders;
+}
+
+/// What a BLAS call may do with C, as far as the data allow; alpha and beta are known or estimated.
+struct Epilogue {
+    bool reads_c;
+    std::optional<LinearEpilogue> factors;
+};
+std::vector<Epilogue> epilogues_for(const ProductQuestion& question, const LinearEpilogue& estimated) {
+    if (question.epilogue) return {{question.epilogue->beta != 0, question.epilogue}};
+    std::vector<Epilogue> list = {{question.c.has_value(), {}}};
+    const auto add = [&](const LinearEpilogue& factors) {
+        for (const Epilogue& known : list) {
+            if (known.factors == factors) return;
+        }
+        list.push_back({factors.beta != 0, factors});
+    };
+    if (question.c) {
+        list.push_back({false, {}});
+        add({1, 1});
+    }
+    if (estimated != LinearEpilogue{1, 0}) add(estimated);
+    return list;
+}
+
+/// The number of three decimal digits at `x`, if it is as near as an estimate can be.
+float snapped(double x) {
+    if (!std::isfinite(x) || std::abs(x) < 1e-3) return 0;
+    const double rounded = std::stod(fmt::format("{:.3g}", x));
+    return static_cast<float>(std::abs(rounded - x) < 2e-3 * std::abs(x) ? rounded : x);
+}
+
+/// alpha and beta of D = alpha * A * B + beta * C by least squares over the finite elements.
+LinearEpilogue estimate(const Matrix& a, const Matrix& b, const Matrix* c, const Matrix& d) {
+    double ss = 0, sc = 0, cc = 0, sd = 0, cd = 0;
+    for (std::int64_t i = 0; i < d.rows; ++i) {
+        for (std::int64_t j = 0; j < d.cols; ++j) {
+            const auto at = static_cast<std::size_t>(i * d.cols + j);
+            double sum = 0;
+            for (std::int64_t k = 0; k < a.cols; ++k) {
+                sum += static_cast<double>(a.values[static_cast<std::size_t>(i * a.cols + k)]) *
+                       static_cast<double>(b.values[static_cast<std::size_t>(k * b.cols + j)]);
+            }
+            const double addend = c == nullptr ? 0 : static_cast<double>(c->values[at]);
+            const auto result = static_cast<double>(d.values[at]);
+            if (!std::isfinite(sum) || !std::isfinite(addend) || !std::isfinite(result)) continue;
+            ss += sum * sum;
+            sc += sum * addend;
+            cc += addend * addend;
+            sd += sum * result;
+            cd += addend * result;
+        }
+    }
+    const double determinant = ss * cc - sc * sc;
+    if (cc == 0 || determinant <= 1e-9 * ss * cc) return {ss == 0 ? 1.0F : snapped(sd / ss), 0};
+    return {snapped((sd * cc - cd * sc) / determinant), snapped((cd * ss - sd * sc) / determinant)};
+}
+
+bool lies_on(const Matrix& d, const FloatFormat& format) {
+    return std::ranges::all_of(d.values, [&](float x) { return same(round_to(format, x), x); });
+}
+
+std::vector<FloatFormat> outputs_of(const TensorCoreModel& model, const std::vector<FloatFormat>& narrow) {
+    std::vector<FloatFormat> list = {model.accumulator};
+    for (const FloatFormat& format : narrow) {
+        if (format.storage_bits() < model.accumulator.storage_bits()) list.push_back(format);
+    }
+    return list;
+}
+
+Matrix rounded_to(const FloatFormat& format, Matrix matrix) {
+    for (float& x : matrix.values) x = round_to(format, x);
+    return matrix;
+}
+
+std::int64_t matches_of(const std::vector<float>& d, const Matrix& wanted) {
+    std::int64_t count = 0;
+    for (std::size_t i = 0; i < d.size(); ++i) count += same(d[i], wanted.values[i]) ? 1 : 0;
+    return count;
+}
+
+struct Tried {
+    ProductWay way;
+    std::int64_t matches;
+    std::size_t number;  // simpler ways come first
+};
+
+/// All ways, judged by a part of D.
+class Search {
+  public:
+    Search(const ProductQuestion& question, const LinearEpilogue& estimated)
+        : question_(question), units_(units_for(question)), epilogues_(epilogues_for(question, estimated)) {
+        const auto rows = spread_over(question.d.rows, part_rows);
+        const auto cols = spread_over(question.d.cols, part_rows);
+        const auto inner = all_of(question.a.cols);
+        a_ = picked(question.a, rows, inner);
+        b_ = picked(question.b, inner, cols);
+        d_ = picked(question.d, rows, cols);
+        if (question.c) c_ = picked(*question.c, rows, cols);
+        for (const FloatFormat& format : {formats::fp16, formats::bf16}) {
+            if (lies_on(question.d, format)) narrow_.push_back(format);
+        }
+    }
+
+    void attempt(const std::vector<ProductOrder>& orders) {
+        for (const ProductOrder& order : orders) {
+            for (const WalkOfK walk : {WalkOfK::ascending, WalkOfK::descending, WalkOfK::even_first}) {
+                for (const Epilogue& epilogue : epilogues_) {
+                    for (const NamedModel& unit : units_) attempt(unit, walk, order, epilogue);
+                }
+            }
+        }
+    }
+
+    [[nodiscard]] bool found() const {
+        return std::ranges::any_of(
+            tried_, [&](const Tried& way) { return way.matches == static_cast<std::int64_t>(size_of(d_)); });
+    }
+    [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(tried_.size()); }
+
+    /// The best by the part, simpler ones first.
+    std::vector<ProductWay> best() {
+        std::ranges::stable_sort(tried_, [](const Tried& x, const Tried& y) { return x.matches > y.matches; });
+        std::vector<ProductWay> ways;
+        for (const Tried& way : tried_) {
+            if (ways.size() == computed_whole || (!ways.empty() && way.matches == 0)) break;
+            ways.push_back(way.way);
+        }
+        return ways;
+    }
+
+  private:
+    void attempt(const NamedModel& unit, WalkOfK walk, ProductOrder order, const Epilogue& epilogue) {
+        order.epilogue = epilogue.factors;
+        ProductWay way{unit.name, unit.others, unit.model, walk, order, epilogue.reads_c, unit.model.accumulator};
+        std::vector<float> sums;
+        try {
+            sums = product_of(way, a_, b_, c_ ? &*c_ : nullptr);
+        } catch (const std::exception&) {
+            return;  // the order does not fit the unit, or C its accumulator
+        }
+        for (const FloatFormat& output : outputs_of(unit.model, narrow_)) {
+            way.output = output;
+            const Matrix d = rounded_to(output, {d_.rows, d_.cols, sums});
+            tried_.push_back({way, matches_of(d.values, d_), tried_.size()});
+        }
+    }
+
+    const ProductQuestion& question_;
+    std::vector<NamedModel> units_;
+    std::vector<Epilogue> epilogues_;
+    std::vector<FloatFormat> narrow_;  // that hold all of D
+    Matrix a_, b_, d_;                 // the part
+    std::optional<Matrix> c_;
+    std::vector<Tried> tried_;
+};
+
+void require_shapes(const ProductQuestion& q) {
+    if (q.a.cols != q.b.rows) {
+        throw DataError(fmt::format("A is {} x {} and B is {} x {}: the inner sizes differ", q.a.rows, q.a.cols,
+                                    q.b.rows, q.b.cols));
+    }
+    const auto require = [&](const Matrix& matrix, const char* name) {
+        if (matrix.rows == q.a.rows && matrix.cols == q.b.cols) return;
+        throw DataError(fmt::format("{} is {} x {}, the product of A and B {} x {}", name, matrix.rows, matrix.cols,
+                                    q.a.rows, q.b.cols));
+    };
+    require(q.d, "D");
+    if (q.c) require(*q.c, "C");
+    if (q.d.values.empty()) throw DataError("D has no element: there is nothing to explain");
+}
+
+/// Ways of the same bits together, in the order in which they come.
+std::vector<ProductCandidate> classes_of(const std::vector<ProductWay>& ways, const ProductQuestion& question) {
+    std::vector<ProductCandidate> classes;
+    std::map<std::vector<std::uint32_t>, std::size_t> known;
+    for (const ProductWay& way : ways) {
+        std::vector<float> d = product_of(way, question.a, question.b, question.c ? &*question.c : nullptr);
+        std::vector<std::uint32_t> words;
+        for (const float x : d) words.push_back(std::isnan(x) ? 0x7FFFFFFF : bits(x));
+        const auto [place, is_new] = known.try_emplace(std::move(words), classes.size());
+        if (is_new) classes.push_back({{}, matches_of(d, question.d), std::move(d)});
+        classes[place->second].ways.push_back(way);
+    }
+    std::ranges::stable_sort(classes, [](const auto& x, const auto& y) { return x.matches > y.matches; });
+    return classes;
+}
+
+Matrix random_matrix(const FloatFormat& format, DataClass data, std::int64_t rows, std::int64_t cols,
+                     std::uint64_t seed) {
+    Matrix matrix{rows, cols, {}};
+    for (const std::uint32_t code : random_codes(format, data, rows * cols, seed)) {
+        matrix.values.push_back(in_fp32_container(format, code));
+    }
+    return matrix;
+}
+
+}  // namespace
+
+std::string order_text(const ProductWay& way) {
+    constexpr std::array walks = {"", "descending k; ", "even k first; "};  // in the order of WalkOfK
+    const std::string order = gpu::name_of(way.order);
+    const std::string walk = walks.at(static_cast<std::size_t>(way.walk));
+    if (walk.empty()) return order;
+    // "ascending" is said of the sequence that the walk makes.
+    constexpr std::string_view ascending = "ascending k";
+    const std::string rest = order.starts_with(ascending) ? order.substr(ascending.size()) : order;
+    return rest.empty() ? walk.substr(0, walk.size() - 2) : walk + (rest.starts_with(", ") ? rest.substr(2) : rest);
+}
+
+std::string epilogue_text(const ProductWay& way) {
+    if (way.order.epilogue)
+        return fmt::format("alpha = {}, beta = {}", way.order.epilogue->alpha, way.order.epilogue->beta);
+    return way.reads_c ? "C is the first addend" : "none";
+}
+
+std::vector<float> product_of(const ProductWay& way, const Matrix& a, const Matrix& b, const Matrix* c) {
+    const auto k = walked(way.walk, a.cols);
+    const Matrix left = way.walk == WalkOfK::ascending ? a : picked(a, all_of(a.rows), k);
+    const Matrix right = way.walk == WalkOfK::ascending ? b : picked(b, k, all_of(b.cols));
+    Matrix d{a.rows, b.cols, std::vector<float>(static_cast<std::size_t>(a.rows * b.cols))};
+    if (way.reads_c && c == nullptr) throw std::invalid_argument("the way reads C");
+    if (way.reads_c && !lies_on(*c, way.model.accumulator)) throw std::invalid_argument("C is not the accumulator's");
+    soft_product(
+        way.model, way.order,
+        {view_of(left), view_of(right), way.reads_c ? view_of(*c) : MatrixView(), {d.values.data(), d.rows, d.cols}});
+    return rounded_to(way.output, std::move(d)).values;
+}
+
+ProductExplanation explain_product(const ProductQuestion& question) {
+    require_shapes(question);
+    ProductExplanation explanation;
+    explanation.of = static_cast<std::int64_t>(question.d.values.size());
+    explanation.estimated = estimate(question.a, question.b, question.c ? &*question.c : nullptr, question.d);
+    Search search(question, explanation.estimated);
+    search.attempt(usual_orders(question.a.cols));
+    if (!search.found()) search.attempt(gpu::split_orders(question.a.cols, false));
+    explanation.tried = search.count();
+    explanation.candidates = classes_of(search.best(), question);
+    return explanation;
+}
+
+namespace {
+
+constexpr std::size_t candidates_shown = 8;
+constexpr std::size_t elements_shown = 5;
+
+std::string text_of(const ProductWay& way) {
+    std::string text = fmt::format("{}, {}", way.unit, order_text(way));
+    if (way.reads_c || way.order.epilogue) text += ", " + epilogue_text(way);
+    if (way.output != way.model.accumulator) text += fmt::format(", stored in {}", name_of(way.output));
+    return text;
+}
+
+/// The first elements in which two candidates differ.
+std::vector<std::size_t> differing(const ProductCandidate& x, const ProductCandidate& y) {
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < x.d.size() && places.size() < elements_shown; ++i) {
+        if (!same(x.d[i], y.d[i])) places.push_back(i);
+    }
+    return places;
+}
+
+nlohmann::ordered_json json_of(const ProductWay& way) {
+    return {{"unit", way.unit},
+            {"order", order_text(way)},
+            {"epilogue", epilogue_text(way)},
+            {"output", name_of(way.output)}};
+}
+
+}  // namespace
+
+std::string explanation_text(const ProductQuestion& q, const ProductExplanation& explanation) {
+    std::string text = fmt::format("D is {} x {}, k = {}; {} ways were tried on {} elements or fewer\n\n", q.d.rows,
+                                   q.d.cols, q.a.cols, explanation.tried, part_rows * part_rows);
+    const auto& candidates = explanation.candidates;
+    for (std::size_t i = 0; i < std::min(candidates.size(), candidates_shown); ++i) {
+        text += fmt::format("{} of {} elements\n", candidates[i].matches, explanation.of);
+        for (const ProductWay& way : candidates[i].ways) {
+            text += fmt::format("  {}{}\n", &way == &candidates[i].ways.front() ? "" : "or ", text_of(way));
+            if (!way.same_units.empty()) {
+                text += fmt::format("     (the same model: {})\n", fmt::join(way.same_units, ", "));
+            }
+        }
+    }
+    if (candidates.empty() || candidates.front().matches == 0)
+        return text + "\nNone of the ways gives an element of D.\n";
+    if (candidates.size() > 1) {
+        text += "\nThe first two differ, for one, in\n";
+        for (const std::size_t at : differing(candidates[0], candidates[1])) {
+            const auto cols = static_cast<std::size_t>(q.d.cols);
+            text += fmt::format("  D({}, {}) = {:08x}: {:08x} by the first, {:08x} by the second\n", at / cols,
+                                at % cols, bits(q.d.values[at]), bits(candidates[0].d[at]), bits(candidates[1].d[at]));
+        }
+    }
+    const bool explained = candidates.front().matches == explanation.of;
+    return text + (explained ? "\nThe first explains all of D.\n" : "\nNone of the ways explains all of D.\n");
+}
+
+std::string explanation_json(const ProductQuestion& q, const ProductExplanation& explanation) {
+    using Json = nlohmann::ordered_json;
+    Json list = Json::array();
+    const auto& candidates = explanation.candidates;
+    for (std::size_t i = 0; i < std::min(candidates.size(), candidates_shown); ++i) {
+        Json row = json_of(candidates[i].ways.front());
+        row["matches"] = candidates[i].matches;
+        row["of"] = explanation.of;
+        row["ties"] = Json::array();
+        for (const ProductWay& way : candidates[i].ways) {
+            if (&way != &candidates[i].ways.front()) row["ties"].push_back(json_of(way));
+            for (const std::string& unit : way.same_units) {
+                row["ties"].push_back(json_of(way));
+                row["ties"].back()["unit"] = unit;
+            }
+        }
+        row["separated_from_next"] = Json::array();
+        if (i + 1 < candidates.size()) {
+            for (const std::size_t at : differing(candidates[i], candidates[i + 1])) {
+                const auto cols = static_cast<std::size_t>(q.d.cols);
+                row["separated_from_next"].push_back({at / cols, at % cols});
+            }
+        }
+        list.push_back(std::move(row));
+    }
+    const Json all = {{"unit", q.unit},
+                      {"m", q.d.rows},
+                      {"n", q.d.cols},
+                      {"k", q.a.cols},
+                      {"tried", explanation.tried},
+                      {"candidates", std::move(list)}};
+    return all.dump(2) + "\n";
+}
+
+SeparatingOperands separate(const std::vector<ProductWay>& ways, std::int64_t k) {
+    constexpr std::int64_t side = 16;
+    constexpr std::array data = {DataClass::wide, DataClass::ordinary, DataClass::cancelling, DataClass::subnormal};
+    SeparatingOperands best;
+    for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+        const DataClass kind = data.at(seed % data.size());
+        SeparatingOperands operands{random_matrix(ways.front().model.a_format, kind, side, k, 2 * seed),
+                                    random_matrix(ways.front().model.b_format, kind, k, side, 2 * seed + 1),
+                                    {}};
+        const Matrix c{side, side, std::vector<float>(side * side)};
+        std::map<std::vector<std::uint32_t>, std::vector<std::size_t>> groups;
+        for (std::size_t i = 0; i < ways.size(); ++i) {
+            std::vector<std::uint32_t> words;
+            for (const float x : product_of(ways[i], operands.a, operands.b, &c)) words.push_back(bits(x));
+            groups[std::move(words)].push_back(i);
+        }
+        for (auto& [words, group] : groups) operands.groups.push_back(std::move(group));
+        std::ranges::sort(operands.groups);
+        if (operands.groups.size() > best.groups.size()) best = std::move(operands);
+        if (best.groups.size() == ways.size()) break;
+    }
+    return best;
+}
+
+}  // namespace ulp

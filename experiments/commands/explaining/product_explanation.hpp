@@ -1,0 +1,76 @@
+// Which unit, order of k, epilogue and output format give a whole product D.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/commands/units/matrix_files.hpp"
+#include "softfloat/matrix_units/product.hpp"
+
+namespace ulp {
+
+/// A is m x k, B k x n, C and D m x n; A and B lie on the model's formats.
+struct ProductQuestion {
+    std::string unit;       // what the model is called
+    TensorCoreModel model;  // the first candidate; the others have its input formats
+    LoadedMatrix<float> a, b, d;
+    std::optional<LoadedMatrix<float>> c{};
+    std::optional<LinearEpilogue> epilogue{};  // what the caller knows of alpha and beta
+};
+
+/// How a kernel walks over k.
+enum class WalkOfK : std::uint8_t { ascending, descending, even_first };
+
+/// One way to compute D.
+struct ProductWay {
+    std::string unit;
+    std::vector<std::string> same_units;  // rows of the same model
+    TensorCoreModel model;
+    WalkOfK walk = WalkOfK::ascending;
+    ProductOrder order{};  // with its epilogue
+    bool reads_c = false;
+    FloatFormat output;  // what the accumulator's value is rounded to, to nearest even
+};
+/// "ascending k, split-k 4"; "none", "C is the first addend", "alpha = 0.5, beta = 2".
+std::string order_text(const ProductWay& way);
+std::string epilogue_text(const ProductWay& way);
+
+/// Ways that give the same bits for these operands, the simplest first.
+struct ProductCandidate {
+    std::vector<ProductWay> ways;
+    std::int64_t matches = 0;  // elements of D with the same bits; NaNs count as equal
+    std::vector<float> d;      // what the ways give
+};
+
+struct ProductExplanation {
+    std::vector<ProductCandidate> candidates;  // best first
+    std::int64_t tried = 0;                    // ways
+    std::int64_t of = 0;                       // elements of D
+    LinearEpilogue estimated{};                // alpha and beta as least squares of the exact sums give them
+};
+
+/// Tries units (all rows of these input formats, loops of fused multiply-adds) with orders of k (as it comes, reversed,
+/// even k first; split, sliced, in pieces and tiles, promoted), epilogues and output formats. Where D is large, a part
+/// of it chooses which ways are computed whole. Throws DataError for shapes that do not fit.
+ProductExplanation explain_product(const ProductQuestion& question);
+
+/// The best candidates with their ways, the elements that separate the first two, and what was tried.
+std::string explanation_text(const ProductQuestion& question, const ProductExplanation& explanation);
+/// {"unit", "m", "n", "k", "tried", "candidates": [{"unit", "order", "epilogue", "output", "matches", "of", "ties":
+/// [...], "separated_from_next": [[i, j], ...]}, ...]}: best first, a candidate for each set of bits.
+std::string explanation_json(const ProductQuestion& question, const ProductExplanation& explanation);
+
+/// The product one way.
+std::vector<float> product_of(const ProductWay& way, const LoadedMatrix<float>& a, const LoadedMatrix<float>& b,
+                              const LoadedMatrix<float>* c);
+
+/// Operands, m x k and k x n, for which as many of the ways as 100 tries find give different bits.
+struct SeparatingOperands {
+    LoadedMatrix<float> a, b;
+    std::vector<std::vector<std::size_t>> groups;  // of ways that these operands do not tell apart
+};
+SeparatingOperands separate(const std::vector<ProductWay>& ways, std::int64_t k);
+
+}  // namespace ulp

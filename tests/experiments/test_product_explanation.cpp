@@ -1,0 +1,171 @@
+// Products made in known ways, and what is said of who made them.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "experiments/commands/explaining/product_explanation.hpp"
+#include "softfloat/errors.hpp"
+#include "softfloat/lab/random_codes.hpp"
+#include "softfloat/matrix_units/table/units.hpp"
+#include "softfloat/round.hpp"
+
+namespace {
+
+using namespace ulp;
+using Matrix = LoadedMatrix<float>;
+
+constexpr std::int64_t k = 384;
+
+Matrix random_matrix(std::int64_t rows, std::int64_t cols, std::uint64_t seed) {
+    Matrix matrix{rows, cols, {}};
+    for (const std::uint32_t code : random_codes(formats::fp16, DataClass::ordinary, rows * cols, seed)) {
+        matrix.values.push_back(in_fp32_container(formats::fp16, code));
+    }
+    return matrix;
+}
+const Matrix a = random_matrix(24, k, 1);
+const Matrix b = random_matrix(k, 20, 2);
+const Matrix c = random_matrix(24, 20, 3);
+
+/// k in the order that `from` gives, in A's columns and B's rows.
+std::pair<Matrix, Matrix> reordered(const std::function<std::int64_t(std::int64_t)>& from) {
+    Matrix left = a;
+    Matrix right = b;
+    for (std::int64_t q = 0; q < k; ++q) {
+        const std::int64_t old = from(q);
+        for (std::int64_t i = 0; i < a.rows; ++i) {
+            left.values[static_cast<std::size_t>(i * k + q)] = a.values[static_cast<std::size_t>(i * k + old)];
+        }
+        for (std::int64_t j = 0; j < b.cols; ++j) {
+            right.values[static_cast<std::size_t>(q * b.cols + j)] =
+                b.values[static_cast<std::size_t>(old * b.cols + j)];
+        }
+    }
+    return {left, right};
+}
+
+Matrix product(const std::string& unit, const ProductOrder& order, const Matrix& left = a, const Matrix& right = b,
+               const Matrix* addend = nullptr) {
+    Matrix d{left.rows, right.cols, std::vector<float>(static_cast<std::size_t>(left.rows * right.cols))};
+    soft_product(unit_model<TensorCoreModel>(unit), order,
+                 {view_of(left),
+                  view_of(right),
+                  addend == nullptr ? MatrixView() : view_of(*addend),
+                  {d.values.data(), d.rows, d.cols}});
+    return d;
+}
+
+Matrix stored_in(const FloatFormat& format, Matrix d) {
+    for (float& x : d.values) x = round_to(format, x);
+    return d;
+}
+
+ProductQuestion question_of(const Matrix& d, bool with_c = false) {
+    const std::string unit = "sm_90:mma.fp16.fp32";
+    ProductQuestion question{unit, unit_model<TensorCoreModel>(unit), a, b, d};
+    if (with_c) question.c = c;
+    return question;
+}
+
+/// Whether the best candidate gives all of D, and one of its ways is this one.
+bool found(const ProductExplanation& explanation, const std::string& unit, const std::string& order,
+           const std::string& epilogue = "none", const FloatFormat& output = formats::fp32) {
+    if (explanation.candidates.empty() || explanation.candidates.front().matches != explanation.of) return false;
+    return std::ranges::any_of(explanation.candidates.front().ways, [&](const ProductWay& way) {
+        const bool same_unit = way.unit == unit || std::ranges::count(way.same_units, unit) > 0;
+        return same_unit && order_text(way) == order && epilogue_text(way) == epilogue && way.output == output;
+    });
+}
+
+const std::string hopper = "sm_90:mma.fp16.fp32";
+const std::string ampere = "sm_80:mma.fp16.fp32";
+
+}  // namespace
+
+TEST_CASE("a product is explained by the way in which it was made, whichever unit is asked for first") {
+    const auto explained = [](const Matrix& d, bool with_c = false) { return explain_product(question_of(d, with_c)); };
+    CHECK(found(explained(product(hopper, {})), hopper, "ascending k"));
+    CHECK(found(explained(product("sm_70:mma.fp16.fp32", {})), "sm_70:mma.fp16.fp32", "ascending k"));
+    const auto [left, right] = reordered([](std::int64_t q) { return k - 1 - q; });
+    CHECK(found(explained(product(hopper, {}, left, right)), hopper, "descending k"));
+    const auto [evens, even_rows] = reordered([](std::int64_t q) { return q < k / 2 ? 2 * q : 2 * (q - k / 2) + 1; });
+    CHECK(found(explained(product(ampere, {}, evens, even_rows)), ampere, "even k first"));
+    for (const int pieces : {2, 4, 8}) {
+        CHECK(found(explained(product(hopper, {.split_k = pieces})), hopper, fmt::format("split-k {}", pieces)));
+    }
+    CHECK(found(explained(product(ampere, {.split_k = 4})), ampere, "split-k 4"));
+    CHECK(found(explained(product(hopper, {.split_k = 2, .slice_k = 16})), hopper, "sliced k: 2 x 16"));
+    CHECK(found(explained(product(hopper, {.piece_k = 80})), hopper, "split-k of 80 each"));
+    CHECK(found(explained(product(hopper, {.promote_every = 128})), hopper, "ascending k, promoted every 128"));
+    CHECK(found(explained(product("sm_90:mma.fp16.fp16", {})), "sm_90:mma.fp16.fp16", "ascending k", "none",
+                formats::fp16));
+    CHECK(
+        found(explained(stored_in(formats::fp16, product(hopper, {}))), hopper, "ascending k", "none", formats::fp16));
+    CHECK(
+        found(explained(stored_in(formats::bf16, product(hopper, {}))), hopper, "ascending k", "none", formats::bf16));
+    CHECK(found(explained(product(hopper, {}, a, b, &c), true), hopper, "ascending k", "C is the first addend"));
+    CHECK(found(explained(product(hopper, {.epilogue = LinearEpilogue{0.5F, 2}}, a, b, &c), true), hopper,
+                "ascending k", "alpha = 0.5, beta = 2"));
+    CHECK(found(explained(product(hopper, {.epilogue = LinearEpilogue{0.3F, -1.7F}}, a, b, &c), true), hopper,
+                "ascending k", "alpha = 0.3, beta = -1.7"));
+}
+
+TEST_CASE("a plain loop on a processor is told from matrix units") {
+    Matrix d{a.rows, b.cols, {}};
+    for (std::int64_t i = 0; i < a.rows; ++i) {
+        for (std::int64_t j = 0; j < b.cols; ++j) {
+            float sum = 0;
+            for (std::int64_t q = 0; q < k; ++q) {
+                const float left = a.values[static_cast<std::size_t>(i * k + q)];
+                sum += left * b.values[static_cast<std::size_t>(q * b.cols + j)];  // the product is exact
+            }
+            d.values.push_back(sum);
+        }
+    }
+    CHECK(found(explain_product(question_of(d)), "loop of fused multiply-adds in fp32", "ascending k"));
+}
+
+TEST_CASE("what no way gives is said to be unexplained, and one wrong element is counted") {
+    Matrix d = product(hopper, {});
+    d.values[7] = -d.values[7];
+    const ProductQuestion question = question_of(d);
+    const ProductExplanation one = explain_product(question);
+    CHECK(one.candidates.front().matches == one.of - 1);
+    CHECK(explanation_text(question, one).find("None of the ways explains all of D") != std::string::npos);
+    const auto json = nlohmann::json::parse(explanation_json(question, one));
+    CHECK(json["candidates"][0]["matches"] == one.of - 1);
+    CHECK(json["candidates"][0]["of"] == one.of);
+    for (const char* field : {"unit", "order", "epilogue", "output", "ties", "separated_from_next"}) {
+        CHECK(json["candidates"][0].contains(field));
+    }
+    // The elements said to separate two candidates do.
+    const auto& first = one.candidates[0].d;
+    const auto& second = one.candidates[1].d;
+    for (const auto& place : json["candidates"][0]["separated_from_next"]) {
+        const auto at = place[0].get<std::size_t>() * 20 + place[1].get<std::size_t>();
+        CHECK(first[at] != second[at]);
+    }
+}
+
+TEST_CASE("ways that tie on given operands are told apart by others, except those of one model") {
+    const TensorCoreModel& model = unit_model<TensorCoreModel>(hopper);
+    const std::vector<ProductWay> ways = {{hopper, {}, model, WalkOfK::ascending, {}, false, formats::fp32},
+                                          {hopper, {}, model, WalkOfK::ascending, {.split_k = 2}, false, formats::fp32},
+                                          {"twin", {}, model, WalkOfK::ascending, {}, false, formats::fp32}};
+    const SeparatingOperands operands = separate(ways, 64);
+    CHECK(operands.groups == std::vector<std::vector<std::size_t>>{{0, 2}, {1}});
+}
+
+TEST_CASE("shapes that do not fit are refused") {
+    Matrix d = product(hopper, {});
+    ProductQuestion question = question_of(d);
+    question.d = {20, 24, d.values};
+    CHECK_THROWS_WITH_AS(explain_product(question), doctest::Contains("D is 20 x 24, the product of A and B 24 x 20"),
+                         DataError);
+    question = question_of(d);
+    question.b = c;
+    CHECK_THROWS_WITH_AS(explain_product(question), doctest::Contains("inner sizes"), DataError);
+}
