@@ -15,15 +15,12 @@
 namespace {
 
 using namespace ulp;
-using Matrix = LoadedMatrix<float>;
+constexpr Index k = 384;
 
-constexpr std::int64_t k = 384;
-
-Matrix random_matrix(std::int64_t rows, std::int64_t cols, std::uint64_t seed) {
-    Matrix matrix{rows, cols, {}};
-    for (const std::uint32_t code : random_codes(formats::fp16, DataClass::ordinary, rows * cols, seed)) {
-        matrix.values.push_back(in_fp32_container(formats::fp16, code));
-    }
+Matrix random_matrix(Index rows, Index cols, std::uint64_t seed) {
+    Matrix matrix(rows, cols);
+    const auto codes = random_codes(formats::fp16, DataClass::ordinary, rows * cols, seed);
+    for (std::size_t i = 0; i < codes.size(); ++i) matrix.data()[i] = in_fp32_container(formats::fp16, codes[i]);
     return matrix;
 }
 const Matrix a = random_matrix(24, k, 1);
@@ -31,36 +28,26 @@ const Matrix b = random_matrix(k, 20, 2);
 const Matrix c = random_matrix(24, 20, 3);
 
 /// k in the order that `from` gives, in A's columns and B's rows.
-std::pair<Matrix, Matrix> reordered(const std::function<std::int64_t(std::int64_t)>& from) {
+std::pair<Matrix, Matrix> reordered(const std::function<Index(Index)>& from) {
     Matrix left = a;
     Matrix right = b;
-    for (std::int64_t q = 0; q < k; ++q) {
-        const std::int64_t old = from(q);
-        for (std::int64_t i = 0; i < a.rows; ++i) {
-            left.values[static_cast<std::size_t>(i * k + q)] = a.values[static_cast<std::size_t>(i * k + old)];
-        }
-        for (std::int64_t j = 0; j < b.cols; ++j) {
-            right.values[static_cast<std::size_t>(q * b.cols + j)] =
-                b.values[static_cast<std::size_t>(old * b.cols + j)];
-        }
+    for (Index q = 0; q < k; ++q) {
+        left.col(q) = a.col(from(q));
+        right.row(q) = b.row(from(q));
     }
     return {left, right};
 }
 
 Matrix product(const std::string& unit, const ProductOrder& order, const Matrix& left = a, const Matrix& right = b,
                const Matrix* addend = nullptr) {
-    Matrix d{left.rows, right.cols, std::vector<float>(static_cast<std::size_t>(left.rows * right.cols))};
+    Matrix d(left.rows(), right.cols());
     soft_product(unit_model<TensorCoreModel>(unit), order,
-                 {view_of(left),
-                  view_of(right),
-                  addend == nullptr ? MatrixView() : view_of(*addend),
-                  {d.values.data(), d.rows, d.cols}});
+                 {left, right, addend == nullptr ? MatrixView() : MatrixView(*addend), d});
     return d;
 }
 
-Matrix stored_in(const FloatFormat& format, Matrix d) {
-    for (float& x : d.values) x = round_to(format, x);
-    return d;
+Matrix stored_in(const FloatFormat& format, const Matrix& d) {
+    return d.unaryExpr([&](float x) { return round_to(format, x); });
 }
 
 ProductQuestion question_of(const Matrix& d, bool with_c = false) {
@@ -89,9 +76,9 @@ TEST_CASE("a product is explained by the way in which it was made, whichever uni
     const auto explained = [](const Matrix& d, bool with_c = false) { return explain_product(question_of(d, with_c)); };
     CHECK(found(explained(product(hopper, {})), hopper, "ascending k"));
     CHECK(found(explained(product("sm_70:mma.fp16.fp32", {})), "sm_70:mma.fp16.fp32", "ascending k"));
-    const auto [left, right] = reordered([](std::int64_t q) { return k - 1 - q; });
+    const auto [left, right] = reordered([](Index q) { return k - 1 - q; });
     CHECK(found(explained(product(hopper, {}, left, right)), hopper, "descending k"));
-    const auto [evens, even_rows] = reordered([](std::int64_t q) { return q < k / 2 ? 2 * q : 2 * (q - k / 2) + 1; });
+    const auto [evens, even_rows] = reordered([](Index q) { return q < k / 2 ? 2 * q : 2 * (q - k / 2) + 1; });
     CHECK(found(explained(product(ampere, {}, evens, even_rows)), ampere, "even k first"));
     for (const int pieces : {2, 4, 8}) {
         CHECK(found(explained(product(hopper, {.split_k = pieces})), hopper, fmt::format("split-k {}", pieces)));
@@ -114,15 +101,10 @@ TEST_CASE("a product is explained by the way in which it was made, whichever uni
 }
 
 TEST_CASE("a plain loop on a processor is told from matrix units") {
-    Matrix d{a.rows, b.cols, {}};
-    for (std::int64_t i = 0; i < a.rows; ++i) {
-        for (std::int64_t j = 0; j < b.cols; ++j) {
-            float sum = 0;
-            for (std::int64_t q = 0; q < k; ++q) {
-                const float left = a.values[static_cast<std::size_t>(i * k + q)];
-                sum += left * b.values[static_cast<std::size_t>(q * b.cols + j)];  // the product is exact
-            }
-            d.values.push_back(sum);
+    Matrix d = Matrix::Zero(a.rows(), b.cols());
+    for (Index i = 0; i < d.rows(); ++i) {
+        for (Index j = 0; j < d.cols(); ++j) {
+            for (Index q = 0; q < k; ++q) d(i, j) += a(i, q) * b(q, j);  // the products are exact
         }
     }
     CHECK(found(explain_product(question_of(d)), "loop of fused multiply-adds in fp32", "ascending k"));
@@ -130,7 +112,7 @@ TEST_CASE("a plain loop on a processor is told from matrix units") {
 
 TEST_CASE("what no way gives is said to be unexplained, and one wrong element is counted") {
     Matrix d = product(hopper, {});
-    d.values[7] = -d.values[7];
+    d(0, 7) = -d(0, 7);
     const ProductQuestion question = question_of(d);
     const ProductExplanation one = explain_product(question);
     CHECK(one.candidates.front().matches == one.of - 1);
@@ -145,8 +127,9 @@ TEST_CASE("what no way gives is said to be unexplained, and one wrong element is
     const auto& first = one.candidates[0].d;
     const auto& second = one.candidates[1].d;
     for (const auto& place : json["candidates"][0]["separated_from_next"]) {
-        const auto at = place[0].get<std::size_t>() * 20 + place[1].get<std::size_t>();
-        CHECK(first[at] != second[at]);
+        const auto i = place[0].get<Index>();
+        const auto j = place[1].get<Index>();
+        CHECK(first(i, j) != second(i, j));
     }
 }
 
@@ -162,7 +145,7 @@ TEST_CASE("ways that tie on given operands are told apart by others, except thos
 TEST_CASE("shapes that do not fit are refused") {
     Matrix d = product(hopper, {});
     ProductQuestion question = question_of(d);
-    question.d = {20, 24, d.values};
+    question.d = d.transpose();
     CHECK_THROWS_WITH_AS(explain_product(question), doctest::Contains("D is 20 x 24, the product of A and B 24 x 20"),
                          DataError);
     question = question_of(d);

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <stdexcept>
 
 #include "gpu/sum_order.hpp"
@@ -20,44 +21,40 @@
 namespace ulp {
 namespace {
 
-using Matrix = LoadedMatrix<float>;
-
-constexpr std::int64_t part_rows = 16;      // of D, by which ways are chosen
+constexpr Index part_rows = 16;             // of D, by which ways are chosen
 constexpr std::size_t computed_whole = 48;  // ways
 
 std::uint32_t bits(float x) { return std::bit_cast<std::uint32_t>(x); }
 bool same(float x, float y) { return bits(x) == bits(y) || (std::isnan(x) && std::isnan(y)); }
 
-std::size_t size_of(const Matrix& matrix) { return static_cast<std::size_t>(matrix.rows * matrix.cols); }
-
-/// The rows and columns named, in that order.
-Matrix picked(const Matrix& from, const std::vector<std::int64_t>& rows, const std::vector<std::int64_t>& cols) {
-    Matrix matrix{static_cast<std::int64_t>(rows.size()), static_cast<std::int64_t>(cols.size()), {}};
-    for (const std::int64_t i : rows) {
-        for (const std::int64_t j : cols)
-            matrix.values.push_back(from.values[static_cast<std::size_t>(i * from.cols + j)]);
-    }
-    return matrix;
+/// The elements row by row.
+std::span<const float> elements(const Matrix& matrix) {
+    return {matrix.data(), static_cast<std::size_t>(matrix.size())};
 }
 
-std::vector<std::int64_t> all_of(std::int64_t count) {
-    std::vector<std::int64_t> list(static_cast<std::size_t>(count));
-    for (std::size_t i = 0; i < list.size(); ++i) list[i] = static_cast<std::int64_t>(i);
+/// The rows and columns named, in that order.
+Matrix picked(const Matrix& from, const std::vector<Index>& rows, const std::vector<Index>& cols) {
+    return from(rows, cols);
+}
+
+std::vector<Index> all_of(Index count) {
+    std::vector<Index> list(static_cast<std::size_t>(count));
+    for (std::size_t i = 0; i < list.size(); ++i) list[i] = static_cast<Index>(i);
     return list;
 }
 
 /// At most `most` of them, evenly spread.
-std::vector<std::int64_t> spread_over(std::int64_t count, std::int64_t most) {
+std::vector<Index> spread_over(Index count, Index most) {
     if (count <= most) return all_of(count);
-    std::vector<std::int64_t> list;
-    for (std::int64_t i = 0; i < most; ++i) list.push_back(i * count / most);
+    std::vector<Index> list;
+    for (Index i = 0; i < most; ++i) list.push_back(i * count / most);
     return list;
 }
 
-std::vector<std::int64_t> walked(WalkOfK walk, std::int64_t k) {
-    std::vector<std::int64_t> list = all_of(k);
+std::vector<Index> walked(WalkOfK walk, Index k) {
+    std::vector<Index> list = all_of(k);
     if (walk == WalkOfK::descending) std::ranges::reverse(list);
-    if (walk == WalkOfK::even_first) std::ranges::stable_partition(list, [](std::int64_t i) { return i % 2 == 0; });
+    if (walk == WalkOfK::even_first) std::ranges::stable_partition(list, [](Index i) { return i % 2 == 0; });
     return list;
 }
 
@@ -132,16 +129,12 @@ float snapped(double x) {
 /// alpha and beta of D = alpha * A * B + beta * C by least squares over the finite elements.
 LinearEpilogue estimate(const Matrix& a, const Matrix& b, const Matrix* c, const Matrix& d) {
     double ss = 0, sc = 0, cc = 0, sd = 0, cd = 0;
-    for (std::int64_t i = 0; i < d.rows; ++i) {
-        for (std::int64_t j = 0; j < d.cols; ++j) {
-            const auto at = static_cast<std::size_t>(i * d.cols + j);
+    for (Index i = 0; i < d.rows(); ++i) {
+        for (Index j = 0; j < d.cols(); ++j) {
             double sum = 0;
-            for (std::int64_t k = 0; k < a.cols; ++k) {
-                sum += static_cast<double>(a.values[static_cast<std::size_t>(i * a.cols + k)]) *
-                       static_cast<double>(b.values[static_cast<std::size_t>(k * b.cols + j)]);
-            }
-            const double addend = c == nullptr ? 0 : static_cast<double>(c->values[at]);
-            const auto result = static_cast<double>(d.values[at]);
+            for (Index k = 0; k < a.cols(); ++k) sum += static_cast<double>(a(i, k)) * static_cast<double>(b(k, j));
+            const double addend = c == nullptr ? 0 : static_cast<double>((*c)(i, j));
+            const auto result = static_cast<double>(d(i, j));
             if (!std::isfinite(sum) || !std::isfinite(addend) || !std::isfinite(result)) continue;
             ss += sum * sum;
             sc += sum * addend;
@@ -156,7 +149,7 @@ LinearEpilogue estimate(const Matrix& a, const Matrix& b, const Matrix* c, const
 }
 
 bool lies_on(const Matrix& d, const FloatFormat& format) {
-    return std::ranges::all_of(d.values, [&](float x) { return same(round_to(format, x), x); });
+    return std::ranges::all_of(elements(d), [&](float x) { return same(round_to(format, x), x); });
 }
 
 std::vector<FloatFormat> outputs_of(const TensorCoreModel& model, const std::vector<FloatFormat>& narrow) {
@@ -167,15 +160,21 @@ std::vector<FloatFormat> outputs_of(const TensorCoreModel& model, const std::vec
     return list;
 }
 
-Matrix rounded_to(const FloatFormat& format, Matrix matrix) {
-    for (float& x : matrix.values) x = round_to(format, x);
-    return matrix;
+Matrix rounded_to(const FloatFormat& format, const Matrix& matrix) {
+    return matrix.unaryExpr([&](float x) { return round_to(format, x); });
 }
 
-std::int64_t matches_of(const std::vector<float>& d, const Matrix& wanted) {
+std::int64_t matches_of(const Matrix& d, const Matrix& wanted) {
     std::int64_t count = 0;
-    for (std::size_t i = 0; i < d.size(); ++i) count += same(d[i], wanted.values[i]) ? 1 : 0;
+    for (Index i = 0; i < d.size(); ++i) count += same(d.data()[i], wanted.data()[i]) ? 1 : 0;
     return count;
+}
+
+/// The bits row by row; all NaNs are one.
+std::vector<std::uint32_t> words_of(const Matrix& d) {
+    std::vector<std::uint32_t> words;
+    for (const float x : elements(d)) words.push_back(std::isnan(x) ? 0x7FFFFFFF : bits(x));
+    return words;
 }
 
 struct Tried {
@@ -189,9 +188,9 @@ class Search {
   public:
     Search(const ProductQuestion& question, const LinearEpilogue& estimated)
         : question_(question), units_(units_for(question)), epilogues_(epilogues_for(question, estimated)) {
-        const auto rows = spread_over(question.d.rows, part_rows);
-        const auto cols = spread_over(question.d.cols, part_rows);
-        const auto inner = all_of(question.a.cols);
+        const auto rows = spread_over(question.d.rows(), part_rows);
+        const auto cols = spread_over(question.d.cols(), part_rows);
+        const auto inner = all_of(question.a.cols());
         a_ = picked(question.a, rows, inner);
         b_ = picked(question.b, inner, cols);
         d_ = picked(question.d, rows, cols);
@@ -212,8 +211,7 @@ class Search {
     }
 
     [[nodiscard]] bool found() const {
-        return std::ranges::any_of(
-            tried_, [&](const Tried& way) { return way.matches == static_cast<std::int64_t>(size_of(d_)); });
+        return std::ranges::any_of(tried_, [&](const Tried& way) { return way.matches == d_.size(); });
     }
     [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(tried_.size()); }
 
@@ -232,7 +230,7 @@ class Search {
     void attempt(const NamedModel& unit, WalkOfK walk, ProductOrder order, const Epilogue& epilogue) {
         order.epilogue = epilogue.factors;
         ProductWay way{unit.name, unit.others, unit.model, walk, order, epilogue.reads_c, unit.model.accumulator};
-        std::vector<float> sums;
+        Matrix sums;
         try {
             sums = product_of(way, a_, b_, c_ ? &*c_ : nullptr);
         } catch (const std::exception&) {
@@ -240,8 +238,7 @@ class Search {
         }
         for (const FloatFormat& output : outputs_of(unit.model, narrow_)) {
             way.output = output;
-            const Matrix d = rounded_to(output, {d_.rows, d_.cols, sums});
-            tried_.push_back({way, matches_of(d.values, d_), tried_.size()});
+            tried_.push_back({way, matches_of(rounded_to(output, sums), d_), tried_.size()});
         }
     }
 
@@ -255,18 +252,18 @@ class Search {
 };
 
 void require_shapes(const ProductQuestion& q) {
-    if (q.a.cols != q.b.rows) {
-        throw DataError(fmt::format("A is {} x {} and B is {} x {}: the inner sizes differ", q.a.rows, q.a.cols,
-                                    q.b.rows, q.b.cols));
+    if (q.a.cols() != q.b.rows()) {
+        throw DataError(fmt::format("A is {} x {} and B is {} x {}: the inner sizes differ", q.a.rows(), q.a.cols(),
+                                    q.b.rows(), q.b.cols()));
     }
     const auto require = [&](const Matrix& matrix, const char* name) {
-        if (matrix.rows == q.a.rows && matrix.cols == q.b.cols) return;
-        throw DataError(fmt::format("{} is {} x {}, the product of A and B {} x {}", name, matrix.rows, matrix.cols,
-                                    q.a.rows, q.b.cols));
+        if (matrix.rows() == q.a.rows() && matrix.cols() == q.b.cols()) return;
+        throw DataError(fmt::format("{} is {} x {}, the product of A and B {} x {}", name, matrix.rows(), matrix.cols(),
+                                    q.a.rows(), q.b.cols()));
     };
     require(q.d, "D");
     if (q.c) require(*q.c, "C");
-    if (q.d.values.empty()) throw DataError("D has no element: there is nothing to explain");
+    if (q.d.size() == 0) throw DataError("D has no element: there is nothing to explain");
 }
 
 /// Ways of the same bits together, in the order in which they come.
@@ -274,10 +271,8 @@ std::vector<ProductCandidate> classes_of(const std::vector<ProductWay>& ways, co
     std::vector<ProductCandidate> classes;
     std::map<std::vector<std::uint32_t>, std::size_t> known;
     for (const ProductWay& way : ways) {
-        std::vector<float> d = product_of(way, question.a, question.b, question.c ? &*question.c : nullptr);
-        std::vector<std::uint32_t> words;
-        for (const float x : d) words.push_back(std::isnan(x) ? 0x7FFFFFFF : bits(x));
-        const auto [place, is_new] = known.try_emplace(std::move(words), classes.size());
+        Matrix d = product_of(way, question.a, question.b, question.c ? &*question.c : nullptr);
+        const auto [place, is_new] = known.try_emplace(words_of(d), classes.size());
         if (is_new) classes.push_back({{}, matches_of(d, question.d), std::move(d)});
         classes[place->second].ways.push_back(way);
     }
@@ -285,11 +280,11 @@ std::vector<ProductCandidate> classes_of(const std::vector<ProductWay>& ways, co
     return classes;
 }
 
-Matrix random_matrix(const FloatFormat& format, DataClass data, std::int64_t rows, std::int64_t cols,
-                     std::uint64_t seed) {
-    Matrix matrix{rows, cols, {}};
-    for (const std::uint32_t code : random_codes(format, data, rows * cols, seed)) {
-        matrix.values.push_back(in_fp32_container(format, code));
+Matrix random_matrix(const FloatFormat& format, DataClass data, Index rows, Index cols, std::uint64_t seed) {
+    Matrix matrix(rows, cols);
+    const std::vector<std::uint32_t> codes = random_codes(format, data, rows * cols, seed);
+    for (Index i = 0; i < matrix.size(); ++i) {
+        matrix.data()[i] = in_fp32_container(format, codes[static_cast<std::size_t>(i)]);
     }
     return matrix;
 }
@@ -313,27 +308,26 @@ std::string epilogue_text(const ProductWay& way) {
     return way.reads_c ? "C is the first addend" : "none";
 }
 
-std::vector<float> product_of(const ProductWay& way, const Matrix& a, const Matrix& b, const Matrix* c) {
-    const auto k = walked(way.walk, a.cols);
-    const Matrix left = way.walk == WalkOfK::ascending ? a : picked(a, all_of(a.rows), k);
-    const Matrix right = way.walk == WalkOfK::ascending ? b : picked(b, k, all_of(b.cols));
-    Matrix d{a.rows, b.cols, std::vector<float>(static_cast<std::size_t>(a.rows * b.cols))};
+Matrix product_of(const ProductWay& way, const Matrix& a, const Matrix& b, const Matrix* c) {
+    const bool reordered = way.walk != WalkOfK::ascending;
+    const std::vector<Index> k = walked(way.walk, a.cols());
+    const Matrix left = reordered ? Matrix(a(Eigen::all, k)) : a;
+    const Matrix right = reordered ? Matrix(b(k, Eigen::all)) : b;
     if (way.reads_c && c == nullptr) throw std::invalid_argument("the way reads C");
     if (way.reads_c && !lies_on(*c, way.model.accumulator)) throw std::invalid_argument("C is not the accumulator's");
-    soft_product(
-        way.model, way.order,
-        {view_of(left), view_of(right), way.reads_c ? view_of(*c) : MatrixView(), {d.values.data(), d.rows, d.cols}});
-    return rounded_to(way.output, std::move(d)).values;
+    Matrix d(a.rows(), b.cols());
+    soft_product(way.model, way.order, {left, right, way.reads_c ? MatrixView(*c) : MatrixView(), d});
+    return rounded_to(way.output, d);
 }
 
 ProductExplanation explain_product(const ProductQuestion& question) {
     require_shapes(question);
     ProductExplanation explanation;
-    explanation.of = static_cast<std::int64_t>(question.d.values.size());
+    explanation.of = question.d.size();
     explanation.estimated = estimate(question.a, question.b, question.c ? &*question.c : nullptr, question.d);
     Search search(question, explanation.estimated);
-    search.attempt(usual_orders(question.a.cols));
-    if (!search.found()) search.attempt(gpu::split_orders(question.a.cols, false));
+    search.attempt(usual_orders(question.a.cols()));
+    if (!search.found()) search.attempt(gpu::split_orders(question.a.cols(), false));
     explanation.tried = search.count();
     explanation.candidates = classes_of(search.best(), question);
     return explanation;
@@ -352,10 +346,10 @@ std::string text_of(const ProductWay& way) {
 }
 
 /// The first elements in which two candidates differ.
-std::vector<std::size_t> differing(const ProductCandidate& x, const ProductCandidate& y) {
-    std::vector<std::size_t> places;
-    for (std::size_t i = 0; i < x.d.size() && places.size() < elements_shown; ++i) {
-        if (!same(x.d[i], y.d[i])) places.push_back(i);
+std::vector<Index> differing(const ProductCandidate& x, const ProductCandidate& y) {
+    std::vector<Index> places;
+    for (Index i = 0; i < x.d.size() && places.size() < elements_shown; ++i) {
+        if (!same(x.d.data()[i], y.d.data()[i])) places.push_back(i);
     }
     return places;
 }
@@ -370,8 +364,8 @@ nlohmann::ordered_json json_of(const ProductWay& way) {
 }  // namespace
 
 std::string explanation_text(const ProductQuestion& q, const ProductExplanation& explanation) {
-    std::string text = fmt::format("D is {} x {}, k = {}; {} ways were tried on {} elements or fewer\n\n", q.d.rows,
-                                   q.d.cols, q.a.cols, explanation.tried, part_rows * part_rows);
+    std::string text = fmt::format("D is {} x {}, k = {}; {} ways were tried on {} elements or fewer\n\n", q.d.rows(),
+                                   q.d.cols(), q.a.cols(), explanation.tried, part_rows * part_rows);
     const auto& candidates = explanation.candidates;
     for (std::size_t i = 0; i < std::min(candidates.size(), candidates_shown); ++i) {
         text += fmt::format("{} of {} elements\n", candidates[i].matches, explanation.of);
@@ -386,10 +380,11 @@ std::string explanation_text(const ProductQuestion& q, const ProductExplanation&
         return text + "\nNone of the ways gives an element of D.\n";
     if (candidates.size() > 1) {
         text += "\nThe first two differ, for one, in\n";
-        for (const std::size_t at : differing(candidates[0], candidates[1])) {
-            const auto cols = static_cast<std::size_t>(q.d.cols);
-            text += fmt::format("  D({}, {}) = {:08x}: {:08x} by the first, {:08x} by the second\n", at / cols,
-                                at % cols, bits(q.d.values[at]), bits(candidates[0].d[at]), bits(candidates[1].d[at]));
+        for (const Index at : differing(candidates[0], candidates[1])) {
+            const Index cols = q.d.cols();
+            text +=
+                fmt::format("  D({}, {}) = {:08x}: {:08x} by the first, {:08x} by the second\n", at / cols, at % cols,
+                            bits(q.d.data()[at]), bits(candidates[0].d.data()[at]), bits(candidates[1].d.data()[at]));
         }
     }
     const bool explained = candidates.front().matches == explanation.of;
@@ -414,24 +409,24 @@ std::string explanation_json(const ProductQuestion& q, const ProductExplanation&
         }
         row["separated_from_next"] = Json::array();
         if (i + 1 < candidates.size()) {
-            for (const std::size_t at : differing(candidates[i], candidates[i + 1])) {
-                const auto cols = static_cast<std::size_t>(q.d.cols);
+            for (const Index at : differing(candidates[i], candidates[i + 1])) {
+                const Index cols = q.d.cols();
                 row["separated_from_next"].push_back({at / cols, at % cols});
             }
         }
         list.push_back(std::move(row));
     }
     const Json all = {{"unit", q.unit},
-                      {"m", q.d.rows},
-                      {"n", q.d.cols},
-                      {"k", q.a.cols},
+                      {"m", q.d.rows()},
+                      {"n", q.d.cols()},
+                      {"k", q.a.cols()},
                       {"tried", explanation.tried},
                       {"candidates", std::move(list)}};
     return all.dump(2) + "\n";
 }
 
 SeparatingOperands separate(const std::vector<ProductWay>& ways, std::int64_t k) {
-    constexpr std::int64_t side = 16;
+    constexpr Index side = 16;
     constexpr std::array data = {DataClass::wide, DataClass::ordinary, DataClass::cancelling, DataClass::subnormal};
     SeparatingOperands best;
     for (std::uint64_t seed = 1; seed <= 100; ++seed) {
@@ -439,12 +434,10 @@ SeparatingOperands separate(const std::vector<ProductWay>& ways, std::int64_t k)
         SeparatingOperands operands{random_matrix(ways.front().model.a_format, kind, side, k, 2 * seed),
                                     random_matrix(ways.front().model.b_format, kind, k, side, 2 * seed + 1),
                                     {}};
-        const Matrix c{side, side, std::vector<float>(side * side)};
+        const Matrix c = Matrix::Zero(side, side);
         std::map<std::vector<std::uint32_t>, std::vector<std::size_t>> groups;
         for (std::size_t i = 0; i < ways.size(); ++i) {
-            std::vector<std::uint32_t> words;
-            for (const float x : product_of(ways[i], operands.a, operands.b, &c)) words.push_back(bits(x));
-            groups[std::move(words)].push_back(i);
+            groups[words_of(product_of(ways[i], operands.a, operands.b, &c))].push_back(i);
         }
         for (auto& [words, group] : groups) operands.groups.push_back(std::move(group));
         std::ranges::sort(operands.groups);

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/commands/units/matrix_files.hpp"
+#include "engine/tensor/matrix.hpp"
 #include "softfloat/matrix_units/product.hpp"
 
 namespace ulp {
@@ -15,8 +15,8 @@ namespace ulp {
 struct ProductQuestion {
     std::string unit;       // what the model is called
     TensorCoreModel model;  // the first candidate; the others have its input formats
-    LoadedMatrix<float> a, b, d;
-    std::optional<LoadedMatrix<float>> c{};
+    Matrix a, b, d;
+    std::optional<Matrix> c{};
     std::optional<LinearEpilogue> epilogue{};  // what the caller knows of alpha and beta
 };
 
@@ -41,7 +41,7 @@ std::string epilogue_text(const ProductWay& way);
 struct ProductCandidate {
     std::vector<ProductWay> ways;
     std::int64_t matches = 0;  // elements of D with the same bits; NaNs count as equal
-    std::vector<float> d;      // what the ways give
+    Matrix d;                  // what the ways give
 };
 
 struct ProductExplanation {
@@ -63,12 +63,11 @@ std::string explanation_text(const ProductQuestion& question, const ProductExpla
 std::string explanation_json(const ProductQuestion& question, const ProductExplanation& explanation);
 
 /// The product one way.
-std::vector<float> product_of(const ProductWay& way, const LoadedMatrix<float>& a, const LoadedMatrix<float>& b,
-                              const LoadedMatrix<float>* c);
+Matrix product_of(const ProductWay& way, const Matrix& a, const Matrix& b, const Matrix* c);
 
 /// Operands, m x k and k x n, for which as many of the ways as 100 tries find give different bits.
 struct SeparatingOperands {
-    LoadedMatrix<float> a, b;
+    Matrix a, b;
     std::vector<std::vector<std::size_t>> groups;  // of ways that these operands do not tell apart
 };
 SeparatingOperands separate(const std::vector<ProductWay>& ways, std::int64_t k);

@@ -223,6 +223,12 @@ void explain_model(const Options& options, const UnitRow& row, const BlockScaled
                                                   scale_codes(model, options.b_scales, "b-scales")}));
 }
 
+Matrix owned(const LoadedMatrix<float>& matrix) {
+    return Eigen::Map<const Matrix>(matrix.values.data(), matrix.rows, matrix.cols);
+}
+
+std::vector<float> values_of(const Matrix& matrix) { return {matrix.data(), matrix.data() + matrix.size()}; }
+
 ProductQuestion question_of(const Options& options, const UnitRow& row) {
     const auto* model = row.as<TensorCoreModel>();
     if (model == nullptr || model->accumulator == formats::fp64) {
@@ -231,11 +237,11 @@ ProductQuestion question_of(const Options& options, const UnitRow& row) {
                          "--row and --column, or the values");
     }
     const auto rounding = options.round ? std::optional(OperandRounding{}) : std::nullopt;
-    ProductQuestion question{row.key(), *model, load_matrix(options.a_file, model->a_format, rounding),
-                             load_matrix(options.b_file, model->b_format, rounding),
-                             load_matrix(options.d_file, formats::fp32, std::nullopt)};
+    ProductQuestion question{row.key(), *model, owned(load_matrix(options.a_file, model->a_format, rounding)),
+                             owned(load_matrix(options.b_file, model->b_format, rounding)),
+                             owned(load_matrix(options.d_file, formats::fp32, std::nullopt))};
     if (!options.policy.empty()) question.model = with_policies(question.model, policy_set(options.policy));
-    if (!options.c_file.empty()) question.c = load_matrix(options.c_file, formats::fp32, std::nullopt);
+    if (!options.c_file.empty()) question.c = owned(load_matrix(options.c_file, formats::fp32, std::nullopt));
     if (options.alpha || options.beta) {
         question.epilogue = LinearEpilogue{options.alpha.value_or(1.0F), options.beta.value_or(0.0F)};
         if (question.epilogue->beta != 0 && !question.c) throw UsageError("--beta scales C; give --c-file, too");
@@ -251,7 +257,7 @@ void write_separating_operands(const Options& options, const ProductQuestion& qu
         fmt::print(stderr, "ulplab: one way alone explains D best; there is nothing to tell apart\n");
         return;
     }
-    const SeparatingOperands operands = separate(ways, question.a.cols);
+    const SeparatingOperands operands = separate(ways, question.a.cols());
     if (operands.groups.size() < 2) {
         fmt::print(stderr, "ulplab: 100 random products tell none of the {} ways apart; no operands were written\n",
                    ways.size());
@@ -259,8 +265,8 @@ void write_separating_operands(const Options& options, const ProductQuestion& qu
     }
     const std::string a = options.separate + "_a.npy";
     const std::string b = options.separate + "_b.npy";
-    save_matrix(a, question.model.a_format, operands.a.rows, operands.a.cols, operands.a.values);
-    save_matrix(b, question.model.b_format, operands.b.rows, operands.b.cols, operands.b.values);
+    save_matrix(a, question.model.a_format, operands.a.rows(), operands.a.cols(), values_of(operands.a));
+    save_matrix(b, question.model.b_format, operands.b.rows(), operands.b.cols(), values_of(operands.b));
     fmt::print(stderr, "ulplab: {} and {} tell {} of the {} ways apart (without C)\n", a, b, operands.groups.size(),
                ways.size());
 }
