@@ -144,6 +144,7 @@ AprioriBound piece(const TensorCoreModel& model, std::int64_t k, const ProductOr
     bound.shares.addend = 0;  // c enters the fp32 accumulator
     bound.shares.pieces += stretches * u * (1 + sum_of(bound.shares)) * (1 + compound(u, stretches));
     bound.eta = stretches * (bound.eta + power_of_two(-149)) * (1 + compound(u, stretches));
+    bound.sums = static_cast<std::int64_t>(std::max(1.0, stretches));
     return bound;
 }
 
@@ -162,6 +163,7 @@ AprioriBound apriori_bound(const TensorCoreModel& model, std::int64_t k, const P
     const auto pieces = static_cast<double>(order.piece_k > 0 ? (k + order.piece_k - 1) / order.piece_k
                                                               : static_cast<std::int64_t>(order.split_k));
     AprioriBound bound = piece(model, longest, order);
+    bound.sums *= static_cast<std::int64_t>(pieces);
     if (pieces > 1) {
         const double u = order.narrow_sums ? unit_roundoff(model) : power_of_two(-24);
         const double tiny = order.narrow_sums ? least(model) : power_of_two(-149);

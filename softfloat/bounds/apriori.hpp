@@ -27,6 +27,7 @@ struct AprioriBound {
     double gamma = 0;         // relative to S
     double eta = 0;           // absolute: what underflow may add
     std::int64_t groups = 0;  // of products that are rounded together, in the longest chain
+    std::int64_t sums = 1;    // that start at zero: pieces of k and promoted stretches
     BoundShares shares{};
 };
 

@@ -6,6 +6,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "softfloat/bounds/apriori.hpp"
 #include "softfloat/bounds/rounded_up.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/exact_sum.hpp"
@@ -39,17 +40,28 @@ double lifted_product(const TensorCoreModel& model, double x, double y) {
            counted(aligned_format(model, model.b_format), y, policy);
 }
 
+/// What c counts as: a zero or a subnormal number as a larger one.
 double lifted_addend(const TensorCoreModel& model, double c) {
     if (!aligns_operands(model)) return std::abs(c);
     const BlockPolicies& policies = model.policies;
-    double lifted = std::abs(c);
     if (c == 0) {
-        if (policies.zero_addend == ZeroAddend::at_fp32_emin) lifted = std::ldexp(1.0, formats::fp32.emin());
-        if (policies.zero_addend == ZeroAddend::at_accumulator_emin) lifted = std::ldexp(1.0, model.accumulator.emin());
-    } else if (policies.subnormal_addend == SubnormalAddend::at_emin) {
-        lifted = std::max(lifted, std::ldexp(1.0, model.accumulator.emin()));
+        if (policies.zero_addend == ZeroAddend::at_fp32_emin) return std::ldexp(1.0, formats::fp32.emin());
+        const bool at_emin = policies.zero_addend == ZeroAddend::at_accumulator_emin;
+        return at_emin ? std::ldexp(1.0, model.accumulator.emin()) : 0;
     }
-    return policies.exponent_floor > no_exponent_floor ? lifted + std::ldexp(1.0, policies.exponent_floor) : lifted;
+    const bool at_emin = policies.subnormal_addend == SubnormalAddend::at_emin;
+    return at_emin ? std::max(std::abs(c), std::ldexp(1.0, model.accumulator.emin())) : std::abs(c);
+}
+
+/// The same of the sum that a group hands to the next one, if it is smaller than any bound says.
+double lifted_partial_sum(const TensorCoreModel& model) {
+    const double subnormal = std::ldexp(1.0, model.accumulator.emin() - model.accumulator.fraction_bits);
+    return std::max(lifted_addend(model, 0), lifted_addend(model, subnormal));
+}
+
+double floor_of(const TensorCoreModel& model) {
+    const int floor = model.policies.exponent_floor;
+    return aligns_operands(model) && floor > no_exponent_floor ? std::ldexp(1.0, floor) : 0;
 }
 
 bool is_flushed(const TensorCoreModel& model, const FloatFormat& format, double x) {
@@ -120,7 +132,11 @@ double overflow_of(const TensorCoreModel& model) {
 }  // namespace
 
 Magnitude magnitude_of(const TensorCoreModel& model, std::span<const double> a, std::span<const double> b, double c) {
+    const auto k = static_cast<std::int64_t>(a.size());
     Magnitude sum{std::abs(c), lifted_addend(model, c), 0};
+    if (groups_of(model, k) > 1) sum.lifted = std::max(sum.lifted, lifted_partial_sum(model));
+    sum.lifted += floor_of(model);
+    sum.another_sum = lifted_partial_sum(model) + floor_of(model);
     for (std::size_t i = 0; i < a.size(); ++i) {
         const double product = std::abs(a[i] * b[i]);
         sum.plain += product;
@@ -129,11 +145,11 @@ Magnitude magnitude_of(const TensorCoreModel& model, std::span<const double> a, 
         sum.flushed += flushed ? product : 0;
     }
     // The last instruction is filled up with zeros.
-    const auto padding =
-        (model.instruction_k - static_cast<std::int64_t>(a.size()) % model.instruction_k) % model.instruction_k;
+    const auto padding = (model.instruction_k - k % model.instruction_k) % model.instruction_k;
     sum.lifted += static_cast<double>(padding) * lifted_product(model, 0, 0);
     const auto operations = static_cast<double>(2 * a.size() + 2);
-    return {rounded_up(sum.plain, operations), rounded_up(sum.lifted, operations), rounded_up(sum.flushed, operations)};
+    return {rounded_up(sum.plain, operations), rounded_up(sum.lifted, operations), rounded_up(sum.flushed, operations),
+            sum.another_sum};
 }
 
 ErrorInterval running_interval(const TensorCoreModel& model, std::span<const std::uint32_t> a,

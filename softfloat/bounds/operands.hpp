@@ -9,12 +9,13 @@
 namespace ulp {
 
 /// S = |c| + sum of |a[i] b[i]|, and S lifted: operands that align as larger ones than they are count as these. A
-/// subnormal counts at its format's emin, and a zero where the row's policies let it set the largest exponent. Rounded
-/// up. For any model; the values are those of the operands.
+/// subnormal counts at its format's emin, and a zero where the row's policies let it set the largest exponent; so does
+/// a partial sum, where there are two groups or more. Rounded up. For any model; the values are those of the operands.
 struct Magnitude {
     double plain = 0;
     double lifted = 0;
-    double flushed = 0;  // the part of `plain` that a unit which flushes subnormal operands does not see
+    double flushed = 0;      // the part of `plain` that a unit which flushes subnormal operands does not see
+    double another_sum = 0;  // what each further sum that starts at zero (a piece of k) adds to `lifted`
 };
 Magnitude magnitude_of(const TensorCoreModel& model, std::span<const double> a, std::span<const double> b, double c);
 

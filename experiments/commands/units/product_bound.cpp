@@ -15,17 +15,18 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 ElementBound whatever_the_operands(const BoundQuestion& q, const AprioriBound& bound, const Magnitude& m, double c) {
     ElementBound element{0, {}, m.plain};
+    const double lifted = m.lifted + static_cast<double>(bound.sums - 1) * m.another_sum;
     if (q.order.epilogue) {
-        const double products = std::max(0.0, m.lifted - std::abs(c));
+        const double products = std::max(0.0, lifted - std::abs(c));
         element.absolute = epilogue_bound(*q.order.epilogue, bound, products, std::abs(c)) + m.flushed;
     } else {
-        element.absolute = bound.gamma * m.lifted + bound.eta + m.flushed;
+        element.absolute = bound.gamma * lifted + bound.eta + m.flushed;
     }
     // A sum of such magnitudes might leave the range, and an infinity has no error.
     const double top = static_cast<double>(std::ldexp(1.0, q.model.accumulator.emax() + 1)) *
                        (q.model.rounding == Rounding::toward_zero ? 1.0 : 1.0 - 0x1p-12);
-    const bool fits = m.lifted * (1 + bound.gamma) + bound.eta < top;
-    element.absolute = fits && std::isfinite(m.lifted) ? element.absolute : infinity;
+    const bool fits = lifted * (1 + bound.gamma) + bound.eta < top;
+    element.absolute = fits && std::isfinite(lifted) ? element.absolute : infinity;
     return element;
 }
 

@@ -140,6 +140,22 @@ TEST_CASE("no product of any row leaves a bound") {
     CHECK(compared > 20000);
 }
 
+TEST_CASE("a subnormal partial sum aligns the next group as a normal number would") {
+    const TensorCoreModel& model = unit_model<TensorCoreModel>("sm_90:wgmma.e5m2.fp16");
+    const AprioriBound bound = apriori_bound(model, 64);
+    int beyond_operands = 0;  // errors that the magnitudes of the operands alone do not explain
+    for (std::uint64_t seed = 1; seed <= 4000; ++seed) {
+        const Dot dot = random_dot(model, DataClass::subnormal, 64, 7 * seed);
+        const Measured m = measure(model, dot);
+        if (!m.finite) continue;
+        CHECK(m.error <= apriori_at(bound, m.magnitude));
+        CHECK(m.error <= magnitudes_bound(model, dot.a, dot.b, dot.c));
+        const double without = m.magnitude.lifted - std::ldexp(1.0, model.accumulator.emin());
+        beyond_operands += m.error > bound.gamma * without + bound.eta ? 1 : 0;
+    }
+    CHECK(beyond_operands > 0);
+}
+
 TEST_CASE("operands chosen for it reach the bound of units that truncate to a thousandth") {
     for (const WorstCase& worst : worst_cases) {
         for (const int k : {worst.group, 64, 1024}) {
