@@ -18,6 +18,9 @@ inline constexpr std::string_view sage_attention = "Zhang et al., SageAttention2
 inline constexpr std::string_view ptx = "NVIDIA, PTX ISA";
 inline constexpr std::string_view paper = "Micikevicius et al., Mixed precision training (ICLR 2018)";
 inline constexpr std::string_view bf16_paper = "Zamirai et al., Revisiting BFloat16 training (2020)";
+inline constexpr std::string_view pytorch_testing = "PyTorch manual, torch.testing";
+inline constexpr std::string_view numpy_manual = "NumPy manual";
+inline constexpr std::string_view cuda_samples = "NVIDIA CUDA samples";
 inline constexpr std::string_view arithmetic = "IEEE 754-2019";
 
 /// cite(amp_slides, "FP32 and FP16"): document and slide, cell or section.
