@@ -227,8 +227,7 @@ void claim_bounds(const RunContext& context, const Study& study, const Doubt& do
     const Quantity share{"share of the bound", "%", 100, 1};
     result.measured("attained", derivation,
                     "Operands chosen for V100, A100 and H100 take all of the bound but for a five-hundredth, up to k = "
-                    "4096: it "
-                    "cannot be tightened without looking at the operands.",
+                    "4096: it cannot be tightened without looking at the operands.",
                     at_least(0.998, least, share));
     double climbs = 1;
     for (const Unit& unit : units) {
