@@ -2,7 +2,7 @@
 set xlabel 'bits of a device'
 set ylabel 'accuracy'
 set format y '%g %%'
-set yrange [0:106]
+set yrange [0:100]
 set xtics 1
 set autoscale xfix
 set offsets 0.3, 0.3, 0, 0

@@ -1,7 +1,7 @@
 # Bars; x is the number of the way to update. After each series, its range.
 ways = series_count / 2
 set xrange [-0.6:ways - 0.4]
-set yrange [0:110]
+set yrange [0:100]
 set format y '%g %%'
 set ylabel 'accuracy'
 set ytics 0,20,100

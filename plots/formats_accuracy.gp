@@ -2,7 +2,7 @@
 names = '"fp32" "tf32" "bf16" "fp16, scaled" "fp16, not scaled" "fp16 throughout" "fp8, scaled" "fp8, not scaled" "mxfp8"'
 nets = series_count / 2
 set xrange [-0.6:8.6]
-set yrange [0:118]
+set yrange [0:100]
 set ytics 0,20,100
 set format y '%g %%'
 set ylabel 'accuracy'
@@ -11,7 +11,7 @@ do for [i=1:words(names)] { set xtics add (word(names, i) i - 1) }
 set bmargin 7
 set boxwidth 0.25
 set grid noxtics
-set key top right horizontal width -4
+set key outside top center horizontal
 plot for [i=1:nets] 'data.csv' using (x_of(series(2 * i - 1)) + 0.27 * (i - 2)):(100 * column(5)) \
         with boxes linetype i title series(2 * i - 1), \
     for [i=1:nets] for [w=0:8] '' using (x_of(series(2 * i)) == w ? w + 0.27 * (i - 2) : NaN):(100 * column(5)) \

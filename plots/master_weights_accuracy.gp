@@ -4,7 +4,7 @@ set xlabel 'learning rate'
 set ylabel 'accuracy'
 set format x '2^{%g}'
 set format y '%g %%'
-set yrange [0:105]
+set yrange [0:100]
 set key bottom right font tiny samplen 2 spacing 1.1
 set xtics 1
 do for [panel=0:1] {

@@ -2,7 +2,7 @@ set xlabel 'learning rate'
 set ylabel 'share of the updates'
 set format x '2^{%g}'
 set format y '%g %%'
-set yrange [-3:105]
+set yrange [0:100]
 set xtics 1
 set key at graph 0.98,0.62 right font small
 plot for [i=1:series_count] 'data.csv' using (x_of(series(i))):(100 * column(5)) with linespoints \
