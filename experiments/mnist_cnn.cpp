@@ -99,17 +99,18 @@ Experiment mnist_cnn_experiment() {
             "A convolutional net that reads digits",
             "Does the sources' first example reach the same accuracy in mixed precision, and what does it save?",
             Chapter::systems,
-            {integer_setting("epochs", "passes over the training images", 3, 3, 1, 1000),
+            {integer_setting("epochs", "passes over the training images", 3, 3, 1, 1000).smoke(1),
              integer_setting("batch", "images a step", 25, 100, 1, 4096),
-             integer_setting("train_images", "generated digits to train on", 3000, 20000, 1, 1000000),
-             integer_setting("test_images", "generated digits to test on", 1000, 4000, 1, 1000000),
+             integer_setting("train_images", "generated digits to train on", 3000, 20000, 1, 1000000).smoke(100),
+             integer_setting("test_images", "generated digits to test on", 1000, 4000, 1, 1000000).smoke(50),
              integer_setting("side", "pixels a side of generated digits", 14, 28, 8, 64),
-             integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100),
+             integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100).smoke(2),
              integer_setting("scale_window", "clean steps until the dynamic scale grows", 30, 500, 1, 1000000),
              real_setting("learning_rate", "of Adam", 1e-3, 1e-3, 0, 10), mixed_control(),
              path_setting("mnist", "folder with the MNIST idx files, instead of generated digits")},
             run,
-            {{{}, {"control=pure_fp16"}, {"parity_1", "parity_2"}, RunSize::quick}}};
+            {{{}, {"control=pure_fp16"}, {"parity_1", "parity_2"}, RunSize::quick},
+             {{"seeds=1"}, {"epochs=1", "train_images=100"}, {"learns"}, RunSize::quick}}};
 }
 
 }  // namespace ulp
