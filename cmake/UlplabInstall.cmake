@@ -59,7 +59,8 @@ endfunction()
 function(ulplab_install_library name)
   cmake_parse_arguments(ARG "SHARED" "SUMMARY;PC_REQUIRES;PC_LIBS;PC_SHARED_REQUIRES" "" ${ARGN})
   set(target ulplab_${name})
-  file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/${name}/*.hpp)
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
+    ${PROJECT_SOURCE_DIR}/${name}/*.hpp ${PROJECT_SOURCE_DIR}/${name}/*.h)
   list(FILTER headers EXCLUDE REGEX "${ULPLAB_PRIVATE_HEADERS}")
   install(CODE "
     set(ulplab_source \"${PROJECT_SOURCE_DIR}\")

@@ -36,7 +36,7 @@ constexpr bool has_decoded_path(const TensorCoreModel& model) {
     const FloatFormat factor = model.summation == Summation::fp8_by_hmma ? formats::fp16 : model.a_format;
     const int point = 2 * factor.fraction_bits;
     // Aligned products stay below 2^30, so that 32-bit words hold them.
-    return fused && model.mutation == BlockMutation{} && !model.flush_subnormals && point <= model.fraction_bits &&
+    return fused && !is_varied(model) && !model.flush_subnormals && point <= model.fraction_bits &&
            model.fraction_bits <= 28 && model.a_format.fraction_bits <= 10 && model.b_format.fraction_bits <= 10;
 }
 

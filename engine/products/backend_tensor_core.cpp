@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "engine/products/backends.hpp"
+#include "engine/products/unit_file.hpp"
 #include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
 #include "softfloat/matrix_units/gemm_path.hpp"
@@ -49,6 +50,19 @@ bool computes(const UnitRow& row, const ProductTypes& types) {
            model->accumulator == types.accumulator;
 }
 
+void compute_by(const UnitRow& row, const Product& p) {
+    const GemmProblem problem{p.a, p.b, p.c.value_or(MatrixView()), p.d};
+    if (const auto* scaled = row.as<BlockScaledModel>()) return gemm(*scaled, {problem, p.a_scales, p.b_scales});
+    gemm(*row.as<TensorCoreModel>(), problem);
+}
+
+std::string path_of(const UnitRow& row, Index m, Index n, Index k) {
+    const Index step = unscaled(row)->instruction_k;
+    const GemmPath way = std::visit([&](const auto& model) { return choose_path(model, m, n, k); }, row.model);
+    return fmt::format("{}, {} chained instructions of k{}{}, kernel {}", row.key(), (k + step - 1) / step, step,
+                       k % step == 0 ? "" : ", the last filled up with zeros", name_of(way.kernel));
+}
+
 class TensorCoreBackend final : public MatmulBackend {
   public:
     explicit TensorCoreBackend(std::string_view argument)
@@ -61,22 +75,11 @@ class TensorCoreBackend final : public MatmulBackend {
         return row == nullptr ? std::string() : row->key();
     }
     [[nodiscard]] std::string path(const ProductTypes& types, Index m, Index n, Index k) const override {
-        const UnitRow& row = row_of(types);
-        const Index step = unscaled(row)->instruction_k;
-        const GemmPath way = std::visit([&](const auto& model) { return choose_path(model, m, n, k); }, row.model);
-        return fmt::format("{}, {} chained instructions of k{}{}, kernel {}", row.key(), (k + step - 1) / step, step,
-                           k % step == 0 ? "" : ", the last filled up with zeros", name_of(way.kernel));
+        return path_of(row_of(types), m, n, k);
     }
 
   private:
-    void compute(const Product& p) const override {
-        const GemmProblem problem{p.a, p.b, p.c.value_or(MatrixView()), p.d};
-        const UnitRow& row = row_of(p.types);
-        if (const auto* scaled = row.as<BlockScaledModel>()) {
-            return gemm(*scaled, {problem, p.a_scales, p.b_scales});
-        }
-        gemm(*row.as<TensorCoreModel>(), problem);
-    }
+    void compute(const Product& p) const override { compute_by(row_of(p.types), p); }
 
     /// Kinds of an instruction count as it: "tcgen05.mxf8f6f4" as tcgen05.
     [[nodiscard]] bool is_of_unit(const UnitRow& row) const {
@@ -106,7 +109,48 @@ class TensorCoreBackend final : public MatmulBackend {
     std::string architecture_;
 };
 
+/// The one unit that a file describes.
+class UnitFileBackend final : public MatmulBackend {
+  public:
+    explicit UnitFileBackend(std::string_view file) : row_(read_unit_file(std::string(file))) {
+        const TensorCoreModel* model = unscaled(row_);
+        if (model == nullptr || model->accumulator == formats::fp64) {
+            throw std::invalid_argument(fmt::format(
+                "{} has {} operands; a backend's unit has floating-point formats that fit fp32", file, row_.input));
+        }
+    }
+
+    [[nodiscard]] std::string name() const override { return "soft:" + row_.file; }
+    [[nodiscard]] bool has_product(const ProductTypes& types) const override { return computes(row_, types); }
+    [[nodiscard]] std::string promised_model(const ProductTypes& types) const override {
+        return has_product(types) ? row_.key() : std::string();
+    }
+    [[nodiscard]] std::string path(const ProductTypes& types, Index m, Index n, Index k) const override {
+        require(types);
+        return path_of(row_, m, n, k);
+    }
+
+  private:
+    void compute(const Product& p) const override {
+        require(p.types);
+        compute_by(row_, p);
+    }
+    void require(const ProductTypes& types) const {
+        if (has_product(types)) return;
+        throw std::invalid_argument(
+            fmt::format("{} has no {} product (it has {}->{}); choose another recipe, or "
+                        "soft:ieee",
+                        name(), name_of(types), row_.input, row_.output));
+    }
+
+    UnitRow row_;
+};
+
 }  // namespace
+
+std::unique_ptr<MatmulBackend> make_unit_file_backend(std::string_view file) {
+    return std::make_unique<UnitFileBackend>(file);
+}
 
 std::unique_ptr<MatmulBackend> make_tensor_core_backend(std::string_view argument) {
     return std::make_unique<TensorCoreBackend>(argument);

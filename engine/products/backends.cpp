@@ -8,6 +8,11 @@ std::vector<BackendFamily> built_in_backends() {
     std::vector<BackendFamily> families = {
         {"soft", tensor_core_arguments(), "a GPU's matrix unit, bit for bit as its model says",
          make_tensor_core_backend},
+        {"soft",
+         {"FILE.json"},
+         "a matrix unit that a file describes (docs/unit_files.md)",
+         make_unit_file_backend,
+         ".json"},
         {"soft", {"ieee"}, "each step rounded, ascending k", [](std::string_view) { return make_ieee_backend(); }},
         {"eigen",
          {},

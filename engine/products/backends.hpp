@@ -26,6 +26,9 @@ std::unique_ptr<MatmulBackend> make_eigen_backend();
 std::unique_ptr<MatmulBackend> make_tensor_core_backend(std::string_view argument);
 std::vector<std::string> tensor_core_arguments();
 
+/// The unit that a file describes (unit_file.hpp). It has the products of its formats alone; integers have none.
+std::unique_ptr<MatmulBackend> make_unit_file_backend(std::string_view file);
+
 std::vector<BackendFamily> built_in_backends();
 
 }  // namespace ulp

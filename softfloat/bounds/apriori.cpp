@@ -114,6 +114,15 @@ double sum_of(const BoundShares& s) { return s.alignment + s.rounding + s.addend
 
 void check(const TensorCoreModel& model, std::int64_t k, const ProductOrder& order) {
     if (k < 0) throw std::invalid_argument("k is " + std::to_string(k) + "; give 0 or more");
+    GroupVariation bounded;
+    bounded.order = model.variation.order;
+    bounded.negative_zeros = model.variation.negative_zeros;
+    const bool known_rounding = model.rounding == Rounding::toward_zero || model.rounding == Rounding::nearest_even ||
+                                model.rounding == Rounding::nearest_away;
+    if (model.variation != bounded || !known_rounding) {
+        throw std::invalid_argument(
+            "no bound is derived for units that cut, round, flush, saturate or take c otherwise than the table's rows");
+    }
     if (order.split_k < 1) throw std::invalid_argument("split-k needs 1 piece or more");
     if (order.promote_every < 0 || order.promote_every % model.instruction_k != 0) {
         throw std::invalid_argument("sums are promoted between instructions; choose a multiple of " +

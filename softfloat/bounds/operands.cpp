@@ -119,7 +119,8 @@ double value_of(const BlockTerm& term) {
 double loss_of(double size, double lsb, double w) { return lsb >= w ? 0 : std::min(size, w - lsb); }
 
 void require_fused(const TensorCoreModel& model) {
-    if (model.summation == Summation::fused && model.mutation == BlockMutation{}) return;
+    const bool rounding = model.rounding == Rounding::toward_zero || model.rounding == Rounding::nearest_even;
+    if (model.summation == Summation::fused && !is_varied(model) && rounding) return;
     throw std::invalid_argument("bounds from operands are of rows that align and add groups of products with c");
 }
 

@@ -249,11 +249,11 @@ bool agrees(const Discovery& found, const TensorCoreModel& model, int exact_prod
     const bool aligned = takes_decoded(model);
     const bool alignment = aligned
                                ? found.fraction_bits == model.fraction_bits &&
-                                     found.alignment.value_or(model.mutation.alignment) == model.mutation.alignment &&
-                                     found.normalises_products == model.mutation.normalise_products
+                                     found.alignment.value_or(model.variation.alignment) == model.variation.alignment &&
+                                     found.normalises_products == model.variation.normalise_products
                                : !found.fraction_bits.has_value();
     const bool late = model.summation == Summation::late_addend || model.summation == Summation::late_addend_even_odd;
-    const Rounding of_c = late ? Rounding::down : model.mutation.alignment;
+    const Rounding of_c = late ? Rounding::down : model.variation.alignment;
     const bool addend = found.addend_alignment.value_or(of_c) == of_c;
     const bool exact = (model.summation == Summation::exact) == found.exact_alignment;
     return found.tree.text() == tree_of(model).text() && alignment && addend && exact &&

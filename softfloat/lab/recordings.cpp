@@ -240,13 +240,16 @@ bool recorded_with_zero_c(const RecordedSet& set) {
     return set.key.empty() && is_fp8(set) && set.output == "fp32" && (set.gpu == "H100" || set.gpu == "H200");
 }
 
-ReplayResult replay(const RecordedSet& set, const TensorCoreModel& model, bool zero_c) {
+ReplayResult replay(const RecordedSet& set, const DotUnit& unit, bool zero_c) {
     ReplayResult result{.rows = set.rows, .equal = 0, .first = std::nullopt};
     for (std::int64_t row = 0; row < set.rows; ++row) {
         const auto index = static_cast<std::size_t>(row);
-        const std::uint32_t* a = set.a.data() + row * set.products;
-        const std::uint32_t* b = set.b.data() + row * set.products;
-        const std::uint32_t got = chain_dot(model, a, b, zero_c ? 0U : set.c[index], set.products);
+        const auto operands = [&](const std::vector<std::uint32_t>& all) {
+            const auto first = all.begin() + row * set.products;
+            return std::vector<std::uint64_t>(first, first + set.products);
+        };
+        const auto got =
+            static_cast<std::uint32_t>(unit.dot(operands(set.a), operands(set.b), zero_c ? 0 : set.c[index]));
         if (got == set.d[index]) {
             ++result.equal;
         } else if (!result.first) {
@@ -254,6 +257,10 @@ ReplayResult replay(const RecordedSet& set, const TensorCoreModel& model, bool z
         }
     }
     return result;
+}
+
+ReplayResult replay(const RecordedSet& set, const TensorCoreModel& model, bool zero_c) {
+    return replay(set, unit_of(model), zero_c);
 }
 
 }  // namespace ulp

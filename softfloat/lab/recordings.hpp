@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "softfloat/lab/discovery.hpp"
 #include "softfloat/matrix_units/model.hpp"
 #include "softfloat/matrix_units/table/units.hpp"
 
@@ -63,6 +64,9 @@ struct ReplayResult {
 
 /// Computes every row of the set with the model and compares bits. With `zero_c` every c counts as +0.
 ReplayResult replay(const RecordedSet& set, const TensorCoreModel& model, bool zero_c);
+
+/// The same by a unit, whose k is the set's number of products.
+ReplayResult replay(const RecordedSet& set, const DotUnit& unit, bool zero_c);
 
 /// Whether a set was recorded with c = 0 whatever its file of c says: FP8 to fp32 on Hopper, made through wgmma.
 bool recorded_with_zero_c(const RecordedSet& set);

@@ -30,6 +30,11 @@ struct BlockTerm {
     int point;
     std::uint64_t significand;
 };
+/// Its significand in [1, 2).
+constexpr BlockTerm normalised(const BlockTerm& term) {
+    const int last = bit_length(term.significand) - 1;
+    return {term.sign, term.exponent + last - term.point, last, term.significand};
+}
 constexpr BlockTerm absent_term() { return {false, no_exponent_floor, 0, 0}; }
 
 /// Which special values a group holds.
@@ -85,14 +90,9 @@ constexpr BlockTerm product_term(const TensorCoreModel& model, const DecodedOper
             y.kind == Kind::zero ? zero_operand_exponent(model.b_format, policy) : unit_exponent(model.b_format, y);
         return {sign, ex + ey, point, 0};
     }
-    BlockTerm term{sign, unit_exponent(model.a_format, x) + unit_exponent(model.b_format, y), point,
-                   x.significand * y.significand};
-    if (model.mutation.normalise_products) {
-        const int length = bit_length(term.significand);
-        term.exponent += length - 1 - point;
-        term.point = length - 1;
-    }
-    return term;
+    const BlockTerm term{sign, unit_exponent(model.a_format, x) + unit_exponent(model.b_format, y), point,
+                         x.significand * y.significand};
+    return model.variation.normalise_products ? normalised(term) : term;
 }
 
 /// c as a term.
@@ -128,14 +128,14 @@ constexpr std::int64_t aligned_term(const TensorCoreModel& model, const BlockTer
     const int down = up - wanted < 63 ? up - wanted : 63;
     const std::uint64_t raised = term.significand << up;
     std::uint64_t magnitude = raised >> down;
-    if (model.mutation.alignment == Rounding::down && term.sign) magnitude += (magnitude << down) != raised ? 1 : 0;
+    if (model.variation.alignment == Rounding::down && term.sign) magnitude += (magnitude << down) != raised ? 1 : 0;
     const auto negate = -static_cast<std::int64_t>(term.sign);
     return (static_cast<std::int64_t>(magnitude) ^ negate) - negate;
 }
 
 /// (-1)^sign * magnitude * 2^exponent in the accumulator's format, rounded as the model's groups are.
-constexpr std::uint64_t round_block_sum(const TensorCoreModel& model, bool sign, std::uint64_t magnitude,
-                                        int exponent) {
+template <class Word>
+constexpr std::uint64_t round_block_sum(const TensorCoreModel& model, bool sign, Word magnitude, int exponent) {
     if (magnitude == 0) return 0;
     const FloatFormat format = model.sum_format();
     // Toward zero, too, a sum beyond the range is an infinity, not the largest finite number.
@@ -149,11 +149,16 @@ constexpr std::uint64_t round_block_sum(const TensorCoreModel& model, bool sign,
 /// Most products that any model fuses.
 inline constexpr int max_group = 64;
 
+/// varied_group.hpp, included below.
+template <class Operand, class Code>
+constexpr Code varied_group(const TensorCoreModel& model, const Operand* a, const Operand* b, Code c, int count);
+
 /// A fused group: products a[k] * b[k], k < count <= max_group, and c, a storage word of the accumulator. Operands are
 /// storage words of the model's formats or decoded ones. Products beyond `count` are absent: they add nothing and
-/// cannot set the largest exponent.
+/// cannot set the largest exponent. A varied unit's group is that of varied_group.hpp.
 template <class Operand, class Code>
 constexpr Code block_dot(const TensorCoreModel& model, const Operand* a, const Operand* b, Code c, int count) {
+    if (is_varied(model)) return varied_group(model, a, b, c, count);
     BlockSpecials specials;
     BlockTerm terms[max_group + 1];
     for (int k = 0; k < count; ++k) {
@@ -171,3 +176,5 @@ constexpr Code block_dot(const TensorCoreModel& model, const Operand* a, const O
 }
 
 }  // namespace ulp
+
+#include "softfloat/matrix_units/varied_group.hpp"

@@ -18,10 +18,12 @@
 namespace ulp {
 
 struct BlockScaledModel {
-    TensorCoreModel unscaled;  // elements, accumulator, k, F and rounding of the fused sum
-    FloatFormat scale_format;  // E8M0 or E4M3
-    int scale_block = 32;      // elements that share a scale
-    int exact_products = 1;    // products added exactly before they are scaled and aligned: 1 or 16
+    TensorCoreModel unscaled;                  // elements, accumulator, k, F and rounding of the fused sum
+    FloatFormat scale_format = formats::e8m0;  // E8M0 or E4M3
+    int scale_block = 32;                      // elements that share a scale
+    int exact_products = 1;                    // products added exactly before they are scaled and aligned: 1 or 16
+
+    constexpr bool operator==(const BlockScaledModel&) const = default;
 };
 
 /// A scale without its sign: significand * 2^(exponent - fraction bits), with the exponent of its unit digit.

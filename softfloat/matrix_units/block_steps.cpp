@@ -85,6 +85,7 @@ std::vector<GroupSteps> steps_of_dot(const TensorCoreModel& model, std::span<con
                                      std::span<const std::uint32_t> b, std::uint32_t c) {
     if (a.size() != b.size()) throw std::invalid_argument("a and b of a dot product have different lengths");
     if (!is_fused(model)) throw std::invalid_argument("this model adds its products one by one, not in groups");
+    if (is_varied(model)) throw std::invalid_argument("these steps are those of the table's rows alone");
     std::vector<GroupSteps> steps;
     for (int first = 0; first < static_cast<int>(a.size()); first += model.instruction_k) {
         const int instruction = first / model.instruction_k;

@@ -9,6 +9,7 @@
 #include "softfloat/matrix_units/chained_units.hpp"
 #include "softfloat/matrix_units/late_addend.hpp"
 #include "softfloat/matrix_units/model.hpp"
+#include "softfloat/matrix_units/varied_group.hpp"
 
 namespace ulp {
 
@@ -95,13 +96,9 @@ constexpr bool takes_decoded(const TensorCoreModel& model) {
            model.summation == Summation::late_addend || model.summation == Summation::late_addend_even_odd;
 }
 
-/// One instruction: a and b hold instruction_k operands, c is a storage word of the accumulator. Decoded operands only
-/// where takes_decoded(model).
+/// The instruction without what its variation does to its operands as a whole.
 template <class Operand, class Code>
-constexpr Code instruction_dot(const TensorCoreModel& model, const Operand* a, const Operand* b, Code c) {
-    if (model.mutation.late_addend) {
-        return static_cast<Code>(add_nearest(model.accumulator, fused_instruction(model, a, b, Code{0}), c));
-    }
+constexpr Code plain_instruction(const TensorCoreModel& model, const Operand* a, const Operand* b, Code c) {
     switch (model.summation) {
         case Summation::fused: return fused_instruction(model, a, b, c);
         case Summation::fp8_by_hmma: return fp8_by_hmma_instruction(model, a, b, c);
@@ -114,6 +111,58 @@ constexpr Code instruction_dot(const TensorCoreModel& model, const Operand* a, c
     } else {
         return static_cast<Code>(tensor_core_nan(model.accumulator));  // broken precondition
     }
+}
+
+/// The k that an instruction takes as its i-th product.
+constexpr int lane_at(LaneOrder order, int k, int i) {
+    if (order == LaneOrder::descending) return k - 1 - i;
+    if (order == LaneOrder::ascending) return i;
+    const int evens = (k + 1) / 2;
+    return i < evens ? 2 * i : 2 * (i - evens) + 1;
+}
+
+/// Whether a product counts as not zero for a c that is dropped beside products.
+template <class Operand>
+constexpr bool is_product(const TensorCoreModel& model, const Operand& a, const Operand& b) {
+    BlockSpecials specials;
+    const BlockTerm term = varied_product(model, decoded(model.a_format, a), decoded(model.b_format, b), specials);
+    return specials.any() || term.significand != 0;
+}
+
+/// c + the sum of an instruction's products, to nearest even.
+constexpr std::uint64_t add_late(const TensorCoreModel& model, std::uint64_t products, std::uint64_t c) {
+    const FloatFormat& format = model.accumulator;
+    const GroupVariation& variation = model.variation;
+    const std::uint64_t sum = add_nearest(format, products, variation.flush_addend ? flushed(format, c) : c);
+    if (is_nan(format, sum)) return varied_nan(model);
+    return variation.flush_results ? flushed(format, sum) : sum;
+}
+
+/// An instruction that takes its products in another order, or c at another time.
+template <class Operand, class Code>
+constexpr Code varied_instruction(const TensorCoreModel& model, const Operand* a, const Operand* b, Code c) {
+    Operand x[max_instruction_k] = {};
+    Operand y[max_instruction_k] = {};
+    const AddendEntry entry = model.variation.addend;
+    bool products = false;
+    for (int i = 0; i < model.instruction_k; ++i) {
+        const int k = lane_at(model.variation.order, model.instruction_k, i);
+        x[i] = a[k];
+        y[i] = b[k];
+        if (entry == AddendEntry::beside_zeros_alone) products = products || is_product(model, x[i], y[i]);
+    }
+    if (entry == AddendEntry::after_products) {
+        return static_cast<Code>(add_late(model, plain_instruction(model, x, y, Code{0}), c));
+    }
+    const bool drops = entry == AddendEntry::never || (entry == AddendEntry::beside_zeros_alone && products);
+    return plain_instruction(model, x, y, drops ? Code{0} : c);
+}
+
+/// One instruction: a and b hold instruction_k operands, c is a storage word of the accumulator. Decoded operands only
+/// where takes_decoded(model).
+template <class Operand, class Code>
+constexpr Code instruction_dot(const TensorCoreModel& model, const Operand* a, const Operand* b, Code c) {
+    return model.variation.of_instruction() ? varied_instruction(model, a, b, c) : plain_instruction(model, a, b, c);
 }
 
 /// a[0] b[0] + ... + a[k-1] b[k-1] + c by instructions in ascending k; the last one is filled up with zeros, as a

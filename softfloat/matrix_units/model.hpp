@@ -60,13 +60,42 @@ struct BlockPolicies {
     constexpr bool operator==(const BlockPolicies&) const = default;
 };
 
-/// Deliberate faults for mutation testing; no hardware has them.
-struct BlockMutation {
-    bool normalise_products = false;             // products brought to [1, 2) before the largest exponent is sought
-    Rounding alignment = Rounding::toward_zero;  // or down: how aligned terms are cut
-    bool late_addend = false;                    // c added to the rounded sum of the products
+/// When c enters an instruction.
+enum class AddendEntry : std::uint8_t {
+    with_products,       // aligned and added with those of the first group
+    after_products,      // added to the sum of the instruction's products, to nearest even
+    beside_zeros_alone,  // as with_products, but it is dropped where a product of the instruction is not zero
+    never
+};
 
-    constexpr bool operator==(const BlockMutation&) const = default;
+/// The order in which an instruction takes its products.
+enum class LaneOrder : std::uint8_t {
+    ascending,
+    descending,
+    even_first  // the products with even k, then those with odd k
+};
+
+/// What units described in files, black boxes and mutation tests do otherwise than the rows of the table do
+/// (varied_group.hpp). All but `order` belongs to fused groups.
+struct GroupVariation {
+    bool normalise_products = false;             // products brought to [1, 2) before the largest exponent is sought
+    FloatFormat product_format{0, 0, 0};         // to which products are rounded, to nearest even; 0 bits: exact
+    Rounding alignment = Rounding::toward_zero;  // how aligned terms are cut
+    bool sticky = false;                         // an aligned term has one more bit, set if a bit below it was cut
+    AddendEntry addend = AddendEntry::with_products;
+    LaneOrder order = LaneOrder::ascending;
+    bool flush_operands = false;  // subnormal ones count as zeros of their sign
+    bool flush_addend = false;    // a subnormal c counts as a zero of its sign
+    bool flush_results = false;   // of groups: a subnormal one underflows to zero
+    bool saturate = false;        // a sum beyond the range gives the largest finite number
+    bool negative_zeros = false;  // a sum of nothing but negative zeros is -0; else every sum of zeros is +0
+
+    constexpr bool operator==(const GroupVariation&) const = default;
+    [[nodiscard]] constexpr bool rounds_products() const { return product_format.exponent_bits > 0; }
+    /// Whether an instruction gives its groups other operands than it was given.
+    [[nodiscard]] constexpr bool of_instruction() const {
+        return order != LaneOrder::ascending || addend != AddendEntry::with_products;
+    }
 };
 
 /// One matrix instruction. c and d have the accumulator's format.
@@ -84,7 +113,7 @@ struct TensorCoreModel {
     bool positive_input_zeros = false;          // zeros among inputs and c, flushed ones too, count as +0
     NanStyle nan = NanStyle::all_ones;
     BlockPolicies policies{};
-    BlockMutation mutation{};
+    GroupVariation variation{};
 
     constexpr bool operator==(const TensorCoreModel&) const = default;
 
@@ -100,6 +129,15 @@ struct TensorCoreModel {
 /// Whether the unit aligns the products of a group and c and adds them as integers, by way of fp16 instructions too.
 constexpr bool is_fused(const TensorCoreModel& model) {
     return model.summation == Summation::fused || model.summation == Summation::fp8_by_hmma;
+}
+
+/// Whether the unit does anything that the rows of the table do not do, or its terms do not fit 64 bits: then the plain
+/// definition of varied_group.hpp holds, and no kernel.
+constexpr bool is_varied(const TensorCoreModel& model) {
+    if (model.variation != GroupVariation{}) return true;
+    if (model.summation != Summation::fused) return false;
+    return model.fraction_bits > 35 || model.a_format.fraction_bits + model.b_format.fraction_bits > 20 ||
+           model.accumulator.fraction_bits > 23 || model.nan != NanStyle::all_ones;
 }
 
 static_assert(TensorCoreModel{.output_fraction_bits = 13}.sum_format() == ieee_format(8, 13, 10));

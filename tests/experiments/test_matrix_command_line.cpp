@@ -365,3 +365,59 @@ TEST_CASE("bound says how far a product can be off, and finds one that is anothe
                "--a-file and --b-file");
     check_ends({"bound", "--model", "sm_90:mma.fp16.fp32", "-k", "16", "--max-a", "-1"}, 2, "a magnitude, 0 or more");
 }
+
+TEST_CASE("a file that describes a unit stands for a row") {
+    const test::TemporaryFolder folder;
+    const auto at = [&](const char* name) { return (folder / name).string(); };
+    const std::string row = ulplab({"models", "--model", "sm_90:mma.fp16.fp32", "--format", "json"}).output;
+    write_file(at("row.json"), row);
+    std::string sticky = row;
+    sticky.replace(sticky.find("\"sticky\": false"), 15, "\"sticky\": true");
+    write_file(at("sticky.json"), sticky);
+    std::string misspelt = row;
+    misspelt.replace(misspelt.find("\"sticky\""), 8, "\"stiky\"");
+    write_file(at("misspelt.json"), misspelt);
+    std::vector<float> a(4 * 64), b(64 * 4);
+    for (std::size_t i = 0; i < a.size(); ++i) a[i] = 1 + static_cast<float>(i * 389 % 1024) * 0x1p-10F;
+    for (std::size_t i = 0; i < b.size(); ++i) b[i] = 1 - static_cast<float>(i * 619 % 1024) * 0x1p-11F;
+    npy::write(at("a.npy"), npy::matrix("<f4", 4, 64, a));
+    npy::write(at("b.npy"), npy::matrix("<f4", 64, 4, b));
+    const auto product = [&](const std::string& model, const char* d) {
+        check_ends({"matmul", "--model", model, at("a.npy"), at("b.npy"), "-o", at(d)}, 0, model);
+        return read_file(at(d));
+    };
+    CHECK(product(at("row.json"), "d1.npy") == product("sm_90:mma.fp16.fp32", "d2.npy"));
+    check_ends({"matmul", "--model", at("misspelt.json"), at("a.npy"), at("b.npy"), "-o", at("d.npy")}, 3,
+               "\"stiky\" is not known here; there are ulplab_unit, name, kind, summation");
+    check_ends({"matmul", "--model", at("missing.json"), at("a.npy"), at("b.npy"), "-o", at("d.npy")}, 3,
+               "there is no such file");
+    check_ends({"explain", "--model", at("sticky.json"), "--a", "1,-1,0x1.8p-13", "--b", "1,1,0x1p-13"}, 0,
+               "result 32800000");
+    check_ends({"explain", "--model", at("row.json"), "--a", "1,-1,0x1.8p-13", "--b", "1,1,0x1p-13"}, 0,
+               "result 00000000");
+    check_ends({"bound", "--model", at("row.json"), "-k", "64"}, 0, "4 groups in a chain");
+    check_ends({"bound", "--model", at("sticky.json"), "-k", "64"}, 2, "no bound is derived");
+    check_ends({"discover", "--backend", at("row.json"), "--blocks", "700"}, 0, "sm_90:mma.fp16.fp32: none differs");
+    check_ends({"discover", "--backend", at("sticky.json"), "--against", "sm_90:mma.fp16.fp32"}, 4, "differ (");
+    check_ends({"discover", "--backend", "soft:" + at("row.json"), "--against", at("row.json"), "--blocks", "7000"}, 0,
+               "none differs");
+    check_ends({"models", "--model", "sm_90:mma.fp16.fp32"}, 2, "give --format json");
+    check_ends({"probe-table", "--unit", at("row.json")}, 0, "P2   400FFFFF");
+    write_set(folder.path(), "H100", "01000000101000000000000000000000");
+    check_ends({"verify", folder.path().string(), "--unit", at("sticky.json")}, 0, "H100 fp16 fp16->fp32 1/1\n");
+}
+
+TEST_CASE("discover, verify and probe-table ask black boxes") {
+    const test::TemporaryFolder folder;
+    const std::string found = (folder / "found.json").string();
+    const std::string box = std::string("program:") + ULPLAB_BOX_PROGRAM + " ";
+    check_ends({"discover", "--backend", box + "plain", "-k", "8", "--blocks", "3000", "-o", found}, 0,
+               "this description: none differs");
+    check_ends({"discover", "--backend", box + "plain", "-k", "8", "--against", found, "--blocks", "3000"}, 0,
+               "none differs");
+    check_ends({"discover", "--backend", box + "unstable", "-k", "8", "--blocks", "3000"}, 4, "not deterministic");
+    check_ends({"discover", "--backend", box + "dies", "-k", "8"}, 3, "ended after 5 answers");
+    check_ends({"discover", "--backend", box + "plain", "-k", "65"}, 2, "1 to 64 products");
+    check_ends({"probe-table", "--unit", box + "plain", "-k", "8"}, 0, "as ");
+    check_ends({"probe-table", "--unit", box + "plain", "-k", "8", "--input", "e4m3"}, 2, "there is no probe");
+}

@@ -101,7 +101,7 @@ TEST_CASE("models that the decoded path does not know are not taken for ones it 
     model.summation = ulp::Summation::fma_chain;
     CHECK_FALSE(has_decoded_path(model));
     model = {};
-    model.mutation.normalise_products = true;
+    model.variation.normalise_products = true;
     CHECK_FALSE(has_decoded_path(model));
     model = {};
     model.fraction_bits = 18;  // products of fp16 have 20

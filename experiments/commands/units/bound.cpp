@@ -38,10 +38,9 @@ struct Options {
     std::optional<float> alpha, beta;
 };
 
-const TensorCoreModel& bounded_model(const std::string& key) {
-    const auto keys = model_keys();
-    if (std::find(keys.begin(), keys.end(), key) == keys.end()) throw_no_model(key);
-    const auto* model = find_unit(key).as<TensorCoreModel>();
+TensorCoreModel bounded_model(const std::string& key) {
+    const UnitRow row = unit_named(key);
+    const auto* model = row.as<TensorCoreModel>();
     if (model != nullptr) return *model;
     throw UsageError(key + " has no bound: integer units are exact until they wrap, and block scales are not covered");
 }
@@ -59,7 +58,7 @@ BoundQuestion question_of(const Options& options, const std::string& key, bool a
         }
     }
     q.ordered = q.order != ProductOrder{};
-    const bool looks = q.model.summation == Summation::fused && !q.ordered;
+    const bool looks = q.model.summation == Summation::fused && !is_varied(q.model) && !q.ordered;
     if (q.level.empty()) q.level = arrays && looks ? "running" : "apriori";
     if (q.level == "apriori") return q;
     if (!arrays) throw UsageError("--level " + q.level + " looks at operands; give --a-file and --b-file");
@@ -314,7 +313,9 @@ ExitCode bound(const Options& options) {
 
 Action declare(OptionParser& app) {
     const auto o = std::make_shared<Options>();
-    app.add_option("--model", o->model, "row of the model table, such as sm_90:wgmma.fp16.fp32").required();
+    app.add_option("--model", o->model,
+                   fmt::format("row of the model table, such as sm_90:wgmma.fp16.fp32{}", or_unit_file))
+        .required();
     app.add_option("-k", o->k, "length of the sums, for a bound whatever the operands are");
     app.add_option("--max-a", o->max_a, "with -k: largest magnitude in A");
     app.add_option("--max-b", o->max_b, "with -k: largest magnitude in B");
@@ -333,7 +334,7 @@ Action declare(OptionParser& app) {
            "partial sums (default with files)")
         .one_of({"apriori", "magnitudes", "running"});
     app.add_option("--against", o->against,
-                   "what D is compared with in the tolerance: exact, fp64 (any order) or another row")
+                   "what D is compared with in the tolerance: exact, fp64 (any order) or another row or file")
         .capture_default_str();
     app.add_option("--policy", o->policy, "policy set used instead of the table's: A, B, C, D, E or H");
     app.add_option("--split-k", o->split_k, "number of pieces of k, summed separately and added in fp32");

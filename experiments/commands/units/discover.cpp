@@ -2,11 +2,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <bit>
 #include <memory>
 
 #include "engine/products/matmul.hpp"
+#include "engine/products/unit_file.hpp"
 #include "experiments/commands/command.hpp"
+#include "experiments/commands/units/black_box.hpp"
+#include "experiments/commands/units/fitted_unit.hpp"
 #include "experiments/commands/units/model_keys.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
@@ -18,7 +20,6 @@
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
 #include "softfloat/matrix_units/policies.hpp"
-#include "softfloat/text.hpp"
 
 namespace ulp {
 namespace {
@@ -30,6 +31,8 @@ struct Options {
     int k = 16;
     int blocks = 100'000;
     std::uint64_t seed = 1;
+    bool fit = false;
+    std::string against, write;
 };
 
 /// A backend of the trainer's seam as a black box of one dot product.
@@ -58,7 +61,14 @@ DotUnit unit_of_backend(const Options& options) {
             }};
 }
 
-DotUnit unit_named(const Options& options) {
+DotUnit dot_unit_named(const Options& options) {
+    if (is_black_box(options.backend)) {
+        const FloatFormat input = format_by_name(options.input);
+        if (options.k < 1 || options.k > max_instruction_k) {
+            throw UsageError(fmt::format("-k is {}; models have 1 to {} products", options.k, max_instruction_k));
+        }
+        return open_black_box(options.backend, input, input, format_by_name(options.output), options.k);
+    }
     if (options.backend == "x86:vdpbf16ps" || options.backend == "x86:tdpbf16ps") {
         const bool tile = options.backend == "x86:tdpbf16ps";
         if (tile ? !x86::has_tdpbf16ps() : !x86::has_vdpbf16ps()) {
@@ -88,36 +98,13 @@ std::string_view name_of_rounding(const std::optional<Rounding>& rounding) {
 
 /// Policy sets whose answers, with the found parameters of a fused unit, are the unit's on the deciding kinds of input.
 std::string consistent_policies(const DotUnit& unit, const TensorCoreModel& model) {
-    std::vector<std::vector<std::uint64_t>> a, b;
-    std::vector<std::uint64_t> c;
-    const auto count = static_cast<std::size_t>(unit.k);
-    const auto add = [&](std::vector<std::pair<std::uint64_t, std::uint64_t>> lanes, std::uint64_t addend) {
-        a.emplace_back(count);
-        b.emplace_back(count);
-        for (std::size_t i = 0; i < lanes.size(); ++i) std::tie(a.back()[i], b.back()[i]) = lanes[i];
-        c.push_back(addend);
-    };
-    const std::uint64_t big_a = pack(unit.a_format, false, unit.a_format.max_finite_magnitude());
-    const std::uint64_t big_b = pack(unit.b_format, false, unit.b_format.max_finite_magnitude());
-    const std::uint64_t least_a = pack(unit.a_format, false, 1);
-    const std::uint64_t least_b = pack(unit.b_format, false, 1);
-    const std::uint64_t normal_a = pack(unit.a_format, false, std::uint64_t{1} << unit.a_format.fraction_bits);
-    const std::uint64_t normal_b = pack(unit.b_format, false, std::uint64_t{1} << unit.b_format.fraction_bits);
-    for (std::uint64_t addend = 0; addend <= 4; ++addend) {
-        add({{0, big_b}}, addend);
-        add({{0, big_b}, {least_a, least_b}}, addend);
-        add({{normal_a, normal_b}, {least_a, least_b}}, addend);
-        add({{normal_a, least_b}, {least_a, least_b}}, addend);
-        add({{big_a, 0}}, pack(unit.accumulator, false, std::uint64_t{10} << unit.accumulator.fraction_bits) + addend);
-        add({{pack(unit.a_format, true, 1), least_b}}, addend == 0 ? 0 : pack(unit.accumulator, false, addend));
-    }
+    const std::vector<RandomBlock> blocks = deciding_blocks(unit);
     std::string names;
     for (const PolicySet& set : policy_sets) {
         const TensorCoreModel tried = with_policies(model, set);
-        bool same = true;
-        for (std::size_t i = 0; i < c.size(); ++i) {
-            same = same && unit.dot(a[i], b[i], c[i]) == chain_dot(tried, a[i].data(), b[i].data(), c[i], unit.k);
-        }
+        const bool same = std::all_of(blocks.begin(), blocks.end(), [&](const RandomBlock& each) {
+            return unit.dot(each.a, each.b, each.c) == chain_dot(tried, each.a.data(), each.b.data(), each.c, unit.k);
+        });
         if (same) names += (names.empty() ? "" : ", ") + std::string(set.name);
     }
     return names.empty() ? "none" : names;
@@ -152,39 +139,35 @@ void print_rows(const std::vector<const UnitRow*>& rows) {
     for (const UnitRow* row : rows) fmt::print("  {}  ({}: {})\n", row->key(), name_of(row->evidence), row->proof);
 }
 
-std::string codes(const FloatFormat& format, const std::vector<std::uint64_t>& words) {
-    std::string text;
-    for (const std::uint64_t word : words) text += (text.empty() ? "#" : ",#") + to_hex_bits(format, word);
-    return text;
-}
+/// How the unit compares with the rows that have the parameters found.
+struct RowChecks {
+    std::vector<const UnitRow*> rows;
+    std::vector<MatchCheck> checks;
 
-void print_check(const DotUnit& unit, const std::string& key, const MatchCheck& check) {
-    if (check.differ == 0) return fmt::print("  {}: none differs\n", key);
-    fmt::print("  {}: {} differ (", key, check.differ);
-    for (std::size_t i = 0, shown = 0; i < check.differ_by_class.size(); ++i) {
-        if (check.differ_by_class[i] == 0) continue;
-        fmt::print("{}{} {}", shown++ == 0 ? "" : ", ", name_of(all_classes[i]), check.differ_by_class[i]);
+    [[nodiscard]] const UnitRow* agreeing() const {
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            if (checks[i].agrees()) return rows[i];
+        }
+        return nullptr;
     }
-    const Contradiction& first = *check.first;
-    fmt::print(")\n    the first, {}: unit {}, row {}: --a {} --b {} --c #{}\n", name_of(first.data),
-               to_hex_bits(unit.accumulator, first.unit), to_hex_bits(unit.accumulator, first.model),
-               codes(unit.a_format, first.a), codes(unit.b_format, first.b), to_hex_bits(unit.accumulator, first.c));
-}
+};
 
-/// Compares the unit with each row that has the parameters found. A row that differs anywhere is not the unit's.
-ExitCode check_rows(const Options& options, const DotUnit& unit, const std::vector<const UnitRow*>& rows) {
-    if (rows.empty() || options.blocks == 0) return ExitCode::good;
-    fmt::print("\n{} random dot products of all classes, each asked twice\n", options.blocks);
+RowChecks check_rows(const Options& options, const DotUnit& unit, std::vector<const UnitRow*> rows) {
     std::vector<const TensorCoreModel*> models;
     for (const UnitRow* row : rows) models.push_back(row->as<TensorCoreModel>());
-    const std::vector<MatchCheck> checks = check_matches(unit, models, options.blocks, options.seed);
-    for (std::size_t i = 0; i < rows.size(); ++i) print_check(unit, rows[i]->key(), checks[i]);
-    const bool one_agrees = std::any_of(checks.begin(), checks.end(), [](const auto& check) { return check.agrees(); });
-    const std::int64_t unstable = checks.front().unstable;
+    return {std::move(rows), check_matches(unit, models, options.blocks, options.seed)};
+}
+
+void print_checks(const Options& options, const DotUnit& unit, const RowChecks& checked) {
+    if (checked.rows.empty() || options.blocks == 0) return;
+    fmt::print("\n{} random dot products of all classes, each asked twice\n", options.blocks);
+    for (std::size_t i = 0; i < checked.rows.size(); ++i) {
+        print_check(unit, checked.rows[i]->key(), checked.checks[i]);
+    }
+    const std::int64_t unstable = checked.checks.front().unstable;
     if (unstable > 0) fmt::print("  {} of them gave two different results: the unit is not deterministic\n", unstable);
-    if (one_agrees) return ExitCode::good;
+    if (checked.agreeing() != nullptr) return;
     fmt::print("  so no row of the table computes what this unit computes, though their parameters are those found\n");
-    return ExitCode::bits_differ;
 }
 
 std::string type_of(bool is_signed, int bits) { return (is_signed ? "s" : "u") + std::to_string(bits); }
@@ -225,19 +208,32 @@ ExitCode discover_model(const Options& options, const BlockScaledModel& asked) {
     return ExitCode::good;
 }
 
-ExitCode discover_dots(const Options& options, const DotUnit& unit) {
-    fmt::print("{}: {} x {} -> {}, k = {}\n\n", options.backend, name_of(unit.a_format), name_of(unit.b_format),
-               name_of(unit.accumulator), unit.k);
-    const Discovery found = discover(unit);
+void print_findings(const DotUnit& unit, const Discovery& found, const std::vector<const UnitRow*>& rows) {
     print(unit.a_format, found);
-    const auto rows = matching_rows(unit, found);
     const TensorCoreModel* first = rows.empty() ? nullptr : rows.front()->as<TensorCoreModel>();
     if (first != nullptr && takes_decoded(*first)) {
         fmt::print("matching policy sets  {}\n", consistent_policies(unit, *first));
     }
     print_evidence(found.evidence);
     print_rows(rows);
-    return check_rows(options, unit, rows);
+}
+
+ExitCode discover_dots(const Options& options, const DotUnit& unit) {
+    const FitRequest request{options.backend, options.blocks, options.seed, options.write};
+    if (!options.against.empty()) return check_against(unit, options.against, request);
+    fmt::print("{}: {} x {} -> {}, k = {}\n\n", options.backend, name_of(unit.a_format), name_of(unit.b_format),
+               name_of(unit.accumulator), unit.k);
+    const Discovery found = discover(unit);
+    const RowChecks checked = check_rows(options, unit, matching_rows(unit, found));
+    const UnitRow* row = checked.agreeing();
+    const bool is_foreign = is_black_box(options.backend) || is_unit_file(options.backend);
+    // What single questions tell of a unit that no row matches may be wrong: a description is sought instead.
+    const bool seeks = row == nullptr && options.blocks > 0 && (is_foreign || options.fit || !checked.rows.empty());
+    if (!seeks || !checked.rows.empty()) print_findings(unit, found, checked.rows);
+    print_checks(options, unit, checked);
+    if (seeks) return fit_unit(unit, request);
+    if (row != nullptr) write_description(options.write, row->key(), row->model);
+    return ExitCode::good;
 }
 
 ExitCode discover_model(const Options& options, const TensorCoreModel& asked) {
@@ -245,25 +241,35 @@ ExitCode discover_model(const Options& options, const TensorCoreModel& asked) {
 }
 
 ExitCode discover_unit(const Options& options) {
-    const UnitRow* row = unit_or_null(options.backend);
-    if (row == nullptr) return discover_dots(options, unit_named(options));
-    return std::visit([&](const auto& model) { return discover_model(options, model); }, row->model);
+    const bool is_file = is_unit_file(options.backend) && options.backend.find(':') == std::string::npos;
+    if (!is_file && unit_or_null(options.backend) == nullptr) return discover_dots(options, dot_unit_named(options));
+    const UnitRow row = unit_named(options.backend);
+    return std::visit([&](const auto& model) { return discover_model(options, model); }, row.model);
 }
 
 Action declare(OptionParser& app) {
     const auto options = std::make_shared<Options>();
-    app.add_option("--backend", options->backend,
-                   "what to ask: a backend (soft:h100, eigen, soft:ieee), a row of the model table "
-                   "(sm_90:wgmma.fp16.fp32), or a unit of this processor (x86:vdpbf16ps, x86:tdpbf16ps)")
+    app.add_option(
+           "--backend", options->backend,
+           "what to ask: a backend (soft:h100, eigen, soft:ieee), a row of the model table "
+           "(sm_90:wgmma.fp16.fp32), the description of one (FILE.json), a unit of this processor (x86:vdpbf16ps, "
+           "x86:tdpbf16ps), or a black box: " +
+               std::string(black_box_forms))
         .required();
-    app.add_option("--input", options->input, "format of A and B, for backends").capture_default_str();
-    app.add_option("--output", options->output, "format of C and D, for backends").capture_default_str();
-    app.add_option("-k", options->k, "length of the dot product, for backends").capture_default_str();
+    app.add_option("--input", options->input, "format of A and B, for backends and black boxes").capture_default_str();
+    app.add_option("--output", options->output, "format of C and D, for backends and black boxes")
+        .capture_default_str();
+    app.add_option("-k", options->k, "length of the dot product, for backends and black boxes").capture_default_str();
     app.add_option("--blocks", options->blocks,
                    "number of random dot products on which each matching floating-point row is checked; 0 for none")
         .range(0, 1'000'000'000)
         .capture_default_str();
     app.add_option("--seed", options->seed, "seed of these dot products").capture_default_str();
+    app.add_flag("--fit", options->fit,
+                 "seek a description where no row matches, for backends, too; for black boxes that is always done");
+    app.add_option("--against", options->against,
+                   "only compare the unit with this row or FILE.json on the random dot products");
+    app.add_option("-o,--write", options->write, "file for the description of what was found, as FILE.json");
     return [options] { return discover_unit(*options); };
 }
 

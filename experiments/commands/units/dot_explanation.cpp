@@ -247,7 +247,10 @@ std::uint32_t balanced_tree(const TensorCoreModel& model, const DotOperands& ope
 }  // namespace
 
 std::string explain_dot(const TensorCoreModel& model, const DotOperands& operands) {
-    const std::string text = is_fused(model) ? explain_groups(model, operands) : explain_chained(model, operands);
+    const bool varied = is_varied(model) && model.summation == Summation::fused;
+    const std::string text = varied            ? explain_varied(model, operands)
+                             : is_fused(model) ? explain_groups(model, operands)
+                                               : explain_chained(model, operands);
     return text + "result " + number(model.accumulator, chained(model, operands)) + "\n";
 }
 

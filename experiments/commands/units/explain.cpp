@@ -12,6 +12,7 @@
 #include "experiments/commands/explaining/product_explanation.hpp"
 #include "experiments/commands/units/dot_explanation.hpp"
 #include "experiments/commands/units/matrix_files.hpp"
+#include "experiments/commands/units/model_keys.hpp"
 #include "experiments/commands/units/unit_explanation.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
@@ -281,7 +282,7 @@ ExitCode explain_all_of_d(const Options& options, const UnitRow& row) {
 }
 
 ExitCode explain(const Options& options) {
-    const UnitRow& row = find_unit(options.model);
+    const UnitRow row = unit_named(options.model);
     if (row.as<BlockScaledModel>() == nullptr && !(options.a_scales.empty() && options.b_scales.empty())) {
         throw UsageError(options.model + " has no scales; `ulplab models` names the block-scaled models");
     }

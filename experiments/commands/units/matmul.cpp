@@ -198,9 +198,7 @@ void multiply_block_scaled(const Options& options, const UnitRow& row, const Blo
 }
 
 ExitCode matmul(const Options& options) {
-    const auto keys = model_keys();
-    if (std::find(keys.begin(), keys.end(), options.model) == keys.end()) throw_no_model(options.model);
-    const UnitRow& row = find_unit(options.model);
+    const UnitRow row = unit_named(options.model);
     const auto* scaled = row.as<BlockScaledModel>();
     if (scaled == nullptr && (!options.a_scales.empty() || !options.b_scales.empty())) {
         throw UsageError(options.model + " has no scales; `ulplab models` names the block-scaled models");
@@ -219,7 +217,9 @@ ExitCode matmul(const Options& options) {
 
 Action declare(OptionParser& app) {
     const auto options = std::make_shared<Options>();
-    app.add_option("--model", options->model, "row of the model table, such as sm_90:wgmma.fp16.fp32").required();
+    app.add_option("--model", options->model,
+                   fmt::format("row of the model table, such as sm_90:wgmma.fp16.fp32{}", or_unit_file))
+        .required();
     app.add_option("A", options->a, "m x k, .npy of float16, float32 or codes as unsigned integers").required();
     app.add_option("B", options->b, "k x n").required();
     app.add_option("C", options->c,

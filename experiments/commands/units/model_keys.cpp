@@ -1,7 +1,7 @@
 #include "experiments/commands/units/model_keys.hpp"
 
+#include "engine/products/unit_file.hpp"
 #include "softfloat/errors.hpp"
-#include "softfloat/matrix_units/table/units.hpp"
 #include "softfloat/support/nearest_names.hpp"
 
 namespace ulp {
@@ -10,6 +10,13 @@ std::vector<std::string> model_keys() {
     std::vector<std::string> keys;
     for (const UnitRow& row : unit_table()) keys.push_back(row.key());
     return keys;
+}
+
+UnitRow unit_named(const std::string& key_or_file) {
+    if (is_unit_file(key_or_file)) return read_unit_file(key_or_file);
+    const UnitRow* row = unit_or_null(key_or_file);
+    if (row == nullptr) throw_no_model(key_or_file);
+    return *row;
 }
 
 void throw_no_model(std::string_view key) {

@@ -1,9 +1,11 @@
-// The keys of all model tables: floating point, integers and block-scaled.
+// The keys of all model tables: floating point, integers and block-scaled; and units by key or file.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "softfloat/matrix_units/table/units.hpp"
 
 namespace ulp {
 
@@ -11,5 +13,12 @@ std::vector<std::string> model_keys();
 
 /// Throws UsageError that names the keys nearest to `key`.
 [[noreturn]] void throw_no_model(std::string_view key);
+
+/// The row of the table with that key, or the unit of a file whose name ends in .json. Throws as throw_no_model does,
+/// and DataError for a file that does not describe a unit.
+UnitRow unit_named(const std::string& key_or_file);
+
+/// For --help, after what the option names.
+inline constexpr std::string_view or_unit_file = ", or a file that describes a unit (FILE.json)";
 
 }  // namespace ulp

@@ -5,8 +5,11 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/products/matmul.hpp"
+#include "engine/products/unit_file.hpp"
 #include "experiments/commands/command.hpp"
+#include "experiments/commands/units/model_keys.hpp"
 #include "experiments/results/markdown.hpp"
+#include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/table/gpus.hpp"
 #include "softfloat/matrix_units/table/units.hpp"
@@ -16,7 +19,7 @@ namespace ulp {
 namespace {
 
 struct Options {
-    std::string gpu;
+    std::string gpu, model;
     std::string format = "console";
 };
 
@@ -157,7 +160,18 @@ void print_console(const std::vector<const UnitRow*>& rows) {
         "L verified live, R recorded, p published, - not an aspect of this unit\n");
 }
 
+/// A row in the form of unit files.
+ExitCode print_unit(const Options& options) {
+    if (options.format != "json" || !options.gpu.empty()) {
+        throw UsageError("--model writes one unit as a file; give --format json with it, and no --gpu");
+    }
+    const UnitRow row = unit_named(options.model);
+    fmt::print("{}", unit_json({row.file.empty() ? row.key() : row.proof, row.model}));
+    return ExitCode::good;
+}
+
 ExitCode print_models(const Options& options) {
+    if (!options.model.empty()) return print_unit(options);
     std::vector<const UnitRow*> rows;
     const std::string architecture = options.gpu.empty() ? "" : architecture_of(options.gpu);
     for (const UnitRow& row : unit_table()) {
@@ -179,6 +193,8 @@ ExitCode print_models(const Options& options) {
 Action declare(OptionParser& app) {
     const auto options = std::make_shared<Options>();
     app.add_option("--gpu", options->gpu, "only those of a GPU, generation or architecture: H100, Ampere, sm_100");
+    app.add_option("--model", options->model,
+                   "with --format json: this row alone, in the form that --model FILE.json reads");
     app.add_option("--format", options->format, "console, json or markdown").one_of({"console", "json", "markdown"});
     return [options] { return print_models(*options); };
 }

@@ -1,23 +1,29 @@
 // `ulplab probe-table`: what every hypothesis and every model predicts for the inputs that decide between them.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <set>
 
 #include "experiments/commands/command.hpp"
+#include "experiments/commands/units/black_box.hpp"
+#include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
 #include "softfloat/lab/probes.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/policies.hpp"
 #include "softfloat/matrix_units/table/gpus.hpp"
 #include "softfloat/matrix_units/table/units.hpp"
+#include "softfloat/text.hpp"
 
 namespace ulp {
 namespace {
 
 struct Options {
     std::string architecture = "sm_90";
+    std::string unit, input = "fp16", output = "fp32";
+    int k = 16;
 };
 
 /// The model's answer to a probe; probes fit instructions of their k or more.
@@ -85,7 +91,46 @@ void print_probe(const std::string& architecture, const Probe& probe) {
     for (const auto& row : rows) print_row(row, probe);
 }
 
+/// The unit's answer to a probe, and which of the predictions it is.
+void print_answer(const DotUnit& unit, const Probe& probe) {
+    std::vector<std::uint64_t> a(static_cast<std::size_t>(unit.k)), b(a.size());
+    for (const ProbeLane& lane : probe.lanes) {
+        a[static_cast<std::size_t>(lane.k)] = lane.a;
+        b[static_cast<std::size_t>(lane.k)] = lane.b;
+    }
+    const std::uint64_t d = unit.dot(a, b, probe.c);
+    std::string agreeing;
+    for (const ProbePrediction& prediction : probe.predictions) {
+        if (prediction.result == d) agreeing += (agreeing.empty() ? "" : ", ") + std::string(prediction.hypothesis);
+    }
+    const bool stable = unit.dot(a, b, probe.c) == d;
+    fmt::print("{:<4} {}  as {}{}\n     {}\n", probe.id, to_hex_bits(unit.accumulator, d),
+               agreeing.empty() ? "none of the predictions" : agreeing,
+               stable ? "" : "; another result when asked again", probe.question);
+}
+
+/// The probes of the unit's formats that its k holds.
+ExitCode probe_unit(const Options& options) {
+    const FloatFormat input = format_by_name(options.input);
+    if (options.k < 1 || options.k > max_instruction_k) {
+        throw UsageError(fmt::format("-k is {}; probes have 1 to {} products", options.k, max_instruction_k));
+    }
+    const DotUnit unit = open_unit(options.unit, input, input, format_by_name(options.output), options.k);
+    fmt::print("Answers of {}, {} -> {}, k = {}\n", options.unit, options.input, options.output, options.k);
+    int asked = 0;
+    for (const Probe& probe : all_probes()) {
+        const bool fits = std::ranges::all_of(probe.lanes, [&](const ProbeLane& lane) { return lane.k < unit.k; });
+        if (probe.input != options.input || probe.output != options.output || !fits) continue;
+        print_answer(unit, probe);
+        ++asked;
+    }
+    if (asked > 0) return ExitCode::good;
+    throw UsageError(
+        fmt::format("there is no probe of {} -> {} with k = {} or less", options.input, options.output, options.k));
+}
+
 ExitCode probe_table(const Options& options) {
+    if (!options.unit.empty()) return probe_unit(options);
     const std::string architecture = architecture_of(options.architecture);
     fmt::print("Answers of the models of {} under the policy sets\n", architecture);
     for (const PolicySet& set : policy_sets) fmt::print("  {}: {}\n", set.name, set.meaning);
@@ -100,6 +145,11 @@ Action declare(OptionParser& app) {
     const auto options = std::make_shared<Options>();
     app.add_option("--gpu", options->architecture, "GPU, generation or architecture: H100, Ampere, sm_100")
         .capture_default_str();
+    app.add_option("--unit", options->unit,
+                   fmt::format("unit that answers the probes instead: a row, FILE.json, {}", black_box_forms));
+    app.add_option("--input", options->input, "with --unit: format of A and B").capture_default_str();
+    app.add_option("--output", options->output, "with --unit: format of C and D").capture_default_str();
+    app.add_option("-k", options->k, "with --unit: products of its instruction").capture_default_str();
     return [options] { return probe_table(*options); };
 }
 

@@ -79,8 +79,17 @@ std::string explain_groups_of(const TensorCoreModel& model, const BasicDotOperan
 
 /// One instruction of a unit of ordinary operations.
 template <class Code>
-std::string explain_instruction(const TensorCoreModel& model, const BasicDotOperands<Code>& in) {
+std::string explain_instruction(const TensorCoreModel& given, const BasicDotOperands<Code>& operands) {
+    TensorCoreModel model = given;
+    model.variation.order = LaneOrder::ascending;
+    BasicDotOperands<Code> in{{}, {}, operands.c};
+    for (int i = 0; i < model.instruction_k; ++i) {
+        const auto k = static_cast<std::size_t>(lane_at(given.variation.order, model.instruction_k, i));
+        in.a.push_back(operands.a[k]);
+        in.b.push_back(operands.b[k]);
+    }
     std::string text;
+    if (model != given) text += "  the products in the unit's own order\n";
     Chain chain(model, in, text);
     std::uint64_t sum = in.c;
     const auto k = static_cast<std::size_t>(model.instruction_k);
@@ -99,6 +108,72 @@ std::string explain_instruction(const TensorCoreModel& model, const BasicDotOper
         text += fmt::format("  c + that = {}\n", number(model.accumulator, chained_add(model, in.c, both)));
     } else {
         text += explain_groups_of(model, in, in.c);
+    }
+    return text;
+}
+
+/// A group of a varied unit: each term in units of 2^(M - F), their sum and what becomes of it.
+std::uint32_t explain_varied_group(const TensorCoreModel& model, const DotOperands& in, int first, std::uint32_t c,
+                                   std::string& text) {
+    const int count = std::min(model.group_size, model.instruction_k - first);
+    BlockSpecials specials;
+    std::vector<std::pair<std::string, BlockTerm>> terms;
+    for (int k = first; k < first + count; ++k) {
+        const auto at = static_cast<std::size_t>(k);
+        const DecodedOperand x = decoded(model.a_format, in.a[at]);
+        const DecodedOperand y = decoded(model.b_format, in.b[at]);
+        terms.emplace_back(
+            fmt::format("{} * {}", to_decimal(model.a_format, in.a[at]), to_decimal(model.b_format, in.b[at])),
+            varied_product(model, x, y, specials));
+    }
+    const std::uint64_t addend = model.variation.flush_addend ? flushed(model.accumulator, std::uint64_t{c}) : c;
+    terms.emplace_back("c = " + to_decimal(model.accumulator, addend), addend_term(model, addend, specials));
+    const std::uint32_t d = varied_group(model, in.a.data() + first, in.b.data() + first, c, count);
+    if (!specials.any()) {
+        int largest = model.policies.exponent_floor;
+        for (const auto& [name, term] : terms) largest = std::max(largest, term.exponent);
+        const int last = largest - model.fraction_bits - (model.variation.sticky ? 1 : 0);
+        text += fmt::format("  largest exponent {}; terms in units of 2^{}{}\n", largest, last,
+                            model.variation.sticky ? ", the last bit sticky" : "");
+        for (const auto& [name, term] : terms) {
+            if (term.significand == 0) continue;
+            text +=
+                fmt::format("    {:<30} {}{}\n", name, term.sign ? '-' : '+', aligned_magnitude(model, term, largest));
+        }
+    }
+    text += fmt::format("  {}: {}\n", specials.any() ? "an infinity or a NaN decides" : "their sum, rounded",
+                        number(model.accumulator, d));
+    return d;
+}
+
+/// What a varied unit does with c and with the order of its products, then its groups.
+std::string explain_varied_instruction(const TensorCoreModel& model, const DotOperands& given) {
+    DotOperands in{{}, {}, given.c};
+    bool products = false;
+    for (int i = 0; i < model.instruction_k; ++i) {
+        const auto k = static_cast<std::size_t>(lane_at(model.variation.order, model.instruction_k, i));
+        in.a.push_back(given.a[k]);
+        in.b.push_back(given.b[k]);
+        products = products || is_product(model, given.a[k], given.b[k]);
+    }
+    const AddendEntry entry = model.variation.addend;
+    const bool late = entry == AddendEntry::after_products;
+    const bool drops = entry == AddendEntry::never || (entry == AddendEntry::beside_zeros_alone && products);
+    std::string text;
+    if (model.variation.order != LaneOrder::ascending) {
+        text += model.variation.order == LaneOrder::descending ? "  products in descending k\n"
+                                                               : "  products with even k first\n";
+    }
+    if (drops) text += "  c is dropped\n";
+    std::uint32_t sum = late || drops ? 0 : in.c;
+    for (int first = 0; first < model.instruction_k; first += model.group_size) {
+        text += fmt::format("group of {} products, F = {}\n", std::min(model.group_size, model.instruction_k - first),
+                            model.fraction_bits);
+        sum = explain_varied_group(model, in, first, sum, text);
+    }
+    if (late) {
+        text += fmt::format("then c is added, to nearest even: {}\n",
+                            number(model.accumulator, add_late(model, sum, in.c)));
     }
     return text;
 }
@@ -178,6 +253,19 @@ std::string explain_instructions(const TensorCoreModel& model, const BasicDotOpe
 }
 
 }  // namespace
+
+std::string explain_varied(const TensorCoreModel& model, const DotOperands& operands) {
+    std::string text;
+    std::uint32_t c = operands.c;
+    const auto step = static_cast<std::size_t>(model.instruction_k);
+    for (std::size_t first = 0; first < operands.a.size(); first += step) {
+        const DotOperands in{padded(operands.a, first, step), padded(operands.b, first, step), c};
+        c = chain_dot(model, in.a.data(), in.b.data(), in.c, model.instruction_k);
+        text += instruction_header(operands.a.size(), model.instruction_k, first);
+        text += explain_varied_instruction(model, in) + "  result " + number(model.accumulator, c) + "\n";
+    }
+    return text;
+}
 
 std::string explain_chained(const TensorCoreModel& model, const DotOperands& operands) {
     std::uint32_t c = operands.c;

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "experiments/commands/command.hpp"
+#include "experiments/commands/units/black_box.hpp"
 #include "gpu/recording.hpp"
 #include "gpu/reference.hpp"
 #include "softfloat/errors.hpp"
@@ -21,7 +22,7 @@ namespace {
 
 struct Options {
     std::vector<std::string> paths;
-    std::string policy;
+    std::string policy, unit;
 };
 
 std::string formatted(std::uint32_t code, const FloatFormat& format) {
@@ -48,7 +49,7 @@ void print_mismatch(const RecordedSet& set, const std::string& key, const Tensor
 /// How one recording compares with its model.
 enum class Comparison { equal, different, no_model };
 
-Comparison verify_set(const RecordedFiles& files, const PolicySet* policies) {
+Comparison verify_set(const RecordedFiles& files, const PolicySet* policies, const std::string& unit) {
     const RecordedSet set = read_recording(files);
     const std::string name = fmt::format("{} {} {}->{}", set.gpu, set.input, set.input, set.output);
     const auto row = model_of(set);
@@ -57,9 +58,12 @@ Comparison verify_set(const RecordedFiles& files, const PolicySet* policies) {
         return Comparison::no_model;
     }
     const TensorCoreModel model = policies == nullptr ? row->model : with_policies(row->model, *policies);
-    const ReplayResult result = replay(set, model, recorded_with_zero_c(set));
+    const DotUnit answering = unit.empty() ? unit_of(model)
+                                           : open_unit(unit, model.a_format, model.b_format, model.accumulator,
+                                                       static_cast<int>(set.products));
+    const ReplayResult result = replay(set, answering, recorded_with_zero_c(set));
     fmt::print("{} {}/{}\n", name, result.equal, result.rows);
-    if (result.first) print_mismatch(set, row->row.key(), model, *result.first);
+    if (result.first) print_mismatch(set, unit.empty() ? row->row.key() : unit, model, *result.first);
     return result.first ? Comparison::different : Comparison::equal;
 }
 
@@ -82,14 +86,21 @@ Comparison verify_own(const std::filesystem::path& path, const PolicySet* polici
 }
 
 ExitCode verify(const Options& options) {
+    if (!options.unit.empty() && !options.policy.empty())
+        throw UsageError("--policy is of the table's models, not of --unit");
     const PolicySet* policies = options.policy.empty() ? nullptr : &policy_set(options.policy);
     std::map<Comparison, int> counts;
     for (const std::string& path : options.paths) {
         const auto own = gpu::find_recording_files(path);
+        if (!own.empty() && !options.unit.empty()) {
+            throw UsageError(path +
+                             " holds .recording files, whose bulk no unit of --unit can answer; give folders in the "
+                             "published layout");
+        }
         for (const auto& file : own) ++counts[verify_own(file, policies)];
         // Of neither kind: find_recordings says what is missing.
         const auto published = own.empty() ? find_recordings(path) : list_recordings(path);
-        for (const RecordedFiles& files : published) ++counts[verify_set(files, policies)];
+        for (const RecordedFiles& files : published) ++counts[verify_set(files, policies, options.unit)];
     }
     if (counts[Comparison::different] > 0) return ExitCode::bits_differ;
     if (const int none = counts[Comparison::no_model]; none > 0) {
@@ -108,6 +119,8 @@ Action declare(OptionParser& app) {
                    "layout, of several GPUs, of one, or of one format")
         .required();
     app.add_option("--policy", options->policy, "policy set used instead of the table's: A, B, C, D, E or H");
+    app.add_option("--unit", options->unit,
+                   fmt::format("unit compared in place of the table's model: a row, FILE.json, {}", black_box_forms));
     app.footer(
         "Prints a line per recording; of a folder with both kinds, both. Exit code 4 when a bit differs from the "
         "model, 3 "

@@ -30,8 +30,8 @@ Words solve(const Words& question, std::string_view mistake) {
                           .group_size = static_cast<int>(n),
                           .fraction_bits = static_cast<int>(question[1])};
     if (mistake == "fp32_sum") return {bits(fp32_sum(question, n))};
-    if (mistake == "normalised_products") model.mutation.normalise_products = true;
-    if (mistake == "floored") model.mutation.alignment = Rounding::down;
+    if (mistake == "normalised_products") model.variation.normalise_products = true;
+    if (mistake == "floored") model.variation.alignment = Rounding::down;
     if (mistake == "nearest") model.rounding = Rounding::nearest_even;
     if (mistake == "one_bit_less") model.fraction_bits -= 1;
     if (mistake == "one_bit_more") model.fraction_bits += 1;

@@ -286,7 +286,7 @@ Scales for_terms(const Scales& scales, std::int64_t rows, int repeats) {
 ScaledKernel choose_scaled_kernel(const BlockScaledModel& model) {
     const TensorCoreModel& unscaled = model.unscaled;
     const bool rounding = unscaled.accumulator == formats::fp32 && unscaled.rounding == Rounding::toward_zero &&
-                          unscaled.output_fraction_bits == 23 && unscaled.mutation == BlockMutation{};
+                          unscaled.output_fraction_bits == 23 && !is_varied(unscaled);
     const bool policies = unscaled.policies.subnormal_addend == SubnormalAddend::at_emin &&
                           unscaled.policies.exponent_floor + 127 <= lowest_field;
     if (!rounding || !policies || unscaled.flush_subnormals) return ScaledKernel::none;

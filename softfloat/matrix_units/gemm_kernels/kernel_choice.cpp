@@ -24,6 +24,9 @@ KernelChoice choose_fused(const TensorCoreModel& model) {
                         model.output_fraction_bits == 10;
     if (!wide && !narrow) return none("No kernel rounds a group's sum as this model does.");
     if (!narrow_operands(model)) return none("No kernel holds operands of these formats.");
+    if (model.fraction_bits < model.output_fraction_bits) {
+        return none("The kernels' sums have at least as many fraction bits as the result.");
+    }
     if (model.fraction_bits > 25 || model.group_size % 4 != 0 || model.instruction_k % model.group_size != 0) {
         return none("No kernel takes groups of this size or that many fraction bits.");
     }
@@ -77,7 +80,7 @@ KernelChoice choose_groups(const TensorCoreModel& model, ChainKind of_two, Chain
 }  // namespace
 
 KernelChoice choose_kernel(const TensorCoreModel& model) {
-    if (model.mutation != BlockMutation{}) return none("A deliberate fault is computed by the definition.");
+    if (is_varied(model)) return none("A unit that no row of the table describes is computed by the definition.");
     switch (model.summation) {
         case Summation::fused:
         case Summation::fp8_by_hmma: return choose_fused(model);

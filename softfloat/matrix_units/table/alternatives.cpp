@@ -33,11 +33,6 @@ DotHypothesis dot_of(const IntegerModel& model) {
     };
 }
 
-std::uint64_t flushed(const FloatFormat& format, std::uint64_t code) {
-    const std::uint64_t magnitude = magnitude_of(format, code);
-    return magnitude >> format.fraction_bits == 0 ? pack(format, sign_of(format, code), 0) : code;
-}
-
 /// Collects alternatives to one floating-point model.
 class FloatAlternatives {
   public:
@@ -78,8 +73,8 @@ class FloatAlternatives {
             const bool cuts = m.rounding == Rounding::toward_zero;
             m.rounding = cuts ? Rounding::nearest_even : Rounding::toward_zero;
         });
-        add_model(ordinary, "products normalised", [](auto& m) { m.mutation.normalise_products = true; });
-        add_model(ordinary, "terms rounded down", [](auto& m) { m.mutation.alignment = Rounding::down; });
+        add_model(ordinary, "products normalised", [](auto& m) { m.variation.normalise_products = true; });
+        add_model(ordinary, "terms rounded down", [](auto& m) { m.variation.alignment = Rounding::down; });
     }
 
     void add_policies() {

@@ -13,7 +13,8 @@ namespace ulp {
 enum class Evidence : std::uint8_t {
     recorded,       // recordings of the GPU agree with it, bit for bit
     verified_live,  // compared with the unit itself on a machine that has it
-    published       // stated by a published model or paper, not checked here
+    published,      // stated by a published model or paper, not checked here
+    described       // stated by a file, not checked here
 };
 std::string_view name_of(Evidence evidence);
 

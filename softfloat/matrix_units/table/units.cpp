@@ -52,7 +52,9 @@ std::string evidence_text(const UnitRow& row) {
     return text + (row.policies.empty() ? "" : "; policy set " + row.policies);
 }
 
-std::string UnitName::key() const { return architecture + ":" + instruction + "." + input + "." + output; }
+std::string UnitName::key() const {
+    return file.empty() ? architecture + ":" + instruction + "." + input + "." + output : file;
+}
 
 std::span<const UnitRow> unit_table() {
     static const std::vector<UnitRow> table = build_table();

@@ -24,6 +24,7 @@ struct UnitName {
     std::string instruction;   // "mma", "wmma", "wgmma", "tcgen05", "tcgen05.mxf4"
     std::string input;         // "fp16"; "e4m3_e5m2" where a and b differ
     std::string output;        // "fp32", "s32.satfinite": the accumulator
+    std::string file{};        // of a unit that a file describes: its name, which is the key then
 
     [[nodiscard]] std::string key() const;
 };

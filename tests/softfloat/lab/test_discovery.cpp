@@ -83,13 +83,13 @@ TEST_CASE("FP6 and FP4 units with other parameters are told apart, as far as the
         CHECK(is_found([](auto& m) { m.fraction_bits = 26; }));
         CHECK(is_found([](auto& m) { m.group_size = 16; }));
         CHECK(is_found([](auto& m) { m.group_size = 8; }));
-        CHECK(is_found([](auto& m) { m.mutation.normalise_products = true; }));
+        CHECK(is_found([](auto& m) { m.variation.normalise_products = true; }));
         CHECK(is_found(
             [&](auto& m) { m.rounding = narrow_sum ? ulp::Rounding::toward_zero : ulp::Rounding::nearest_even; }));
-        CHECK(is_found([](auto& m) { m.mutation.alignment = ulp::Rounding::down; }));
+        CHECK(is_found([](auto& m) { m.variation.alignment = ulp::Rounding::down; }));
         if (!narrow_sum) CHECK(is_found([](auto& m) { m.output_fraction_bits = 13; }));
         ulp::TensorCoreModel late = model;
-        late.mutation.late_addend = true;
+        late.variation.addend = ulp::AddendEntry::after_products;
         CHECK_FALSE(ulp::agrees(ulp::discover(ulp::unit_of(late)), model));
         // In fp16 no c is large enough to cut a product.
         CHECK(ulp::discover(ulp::unit_of(model)).alignment.has_value() == !narrow_sum);
@@ -167,8 +167,8 @@ TEST_CASE("block-scaled units with other parameters are told apart") {
         CHECK(is_found([](auto&, auto& m) { m.fraction_bits -= 1; }));
         CHECK(is_found([](auto&, auto& m) { m.rounding = ulp::Rounding::nearest_even; }));
         CHECK(is_found([](auto&, auto& m) { m.output_fraction_bits = 13; }));
-        CHECK(is_found([](auto&, auto& m) { m.mutation.alignment = ulp::Rounding::down; }));
-        if (!exact) CHECK(is_found([](auto&, auto& m) { m.mutation.normalise_products = true; }));
+        CHECK(is_found([](auto&, auto& m) { m.variation.alignment = ulp::Rounding::down; }));
+        if (!exact) CHECK(is_found([](auto&, auto& m) { m.variation.normalise_products = true; }));
         CHECK(is_found([](auto& m, auto&) { m.scale_block = m.scale_block == 32 ? 16 : 32; }));
         const auto& other_scale = powers ? ulp::formats::e4m3 : ulp::formats::e8m0;
         if (exact) CHECK(is_found([&](auto& m, auto&) { m.scale_format = other_scale; }));
@@ -216,9 +216,9 @@ TEST_CASE("a row with another parameter is not taken for the right one") {
     CHECK_FALSE(ulp::agrees(changed([](auto& m) { m.group_size = 4; }), model));
     CHECK_FALSE(ulp::agrees(changed([](auto& m) { m.rounding = ulp::Rounding::nearest_even; }), model));
     CHECK_FALSE(ulp::agrees(changed([](auto& m) { m.output_fraction_bits = 13; }), model));
-    CHECK_FALSE(ulp::agrees(changed([](auto& m) { m.mutation.normalise_products = true; }), model));
-    CHECK_FALSE(ulp::agrees(changed([](auto& m) { m.mutation.alignment = ulp::Rounding::down; }), model));
-    CHECK_FALSE(ulp::agrees(changed([](auto& m) { m.mutation.late_addend = true; }), model));
+    CHECK_FALSE(ulp::agrees(changed([](auto& m) { m.variation.normalise_products = true; }), model));
+    CHECK_FALSE(ulp::agrees(changed([](auto& m) { m.variation.alignment = ulp::Rounding::down; }), model));
+    CHECK_FALSE(ulp::agrees(changed([](auto& m) { m.variation.addend = ulp::AddendEntry::after_products; }), model));
 }
 
 TEST_CASE("loops show their trees") {

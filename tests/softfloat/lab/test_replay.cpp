@@ -10,7 +10,7 @@
 
 namespace {
 
-using ulp::BlockMutation;
+using ulp::GroupVariation;
 using ulp::RecordedSet;
 using ulp::Rounding;
 using ulp::TensorCoreModel;
@@ -54,10 +54,10 @@ TEST_CASE("wrong models are caught, each on as many rows as it should be") {
     };
     const Wrong wrong_models[] = {
         {"products normalised first",
-         [](TensorCoreModel& m) { m.mutation.normalise_products = true; },
+         [](TensorCoreModel& m) { m.variation.normalise_products = true; },
          {4374, 4588, 4453, 4538}},
         {"alignment rounds down",
-         [](TensorCoreModel& m) { m.mutation.alignment = Rounding::down; },
+         [](TensorCoreModel& m) { m.variation.alignment = Rounding::down; },
          {4153, 4220, 3683, 3970}},
         {"sum rounded to nearest",
          [](TensorCoreModel& m) { m.rounding = Rounding::nearest_even; },
@@ -66,7 +66,9 @@ TEST_CASE("wrong models are caught, each on as many rows as it should be") {
         {"one fraction bit more", [](TensorCoreModel& m) { ++m.fraction_bits; }, {4234, 4464, 3462, 4133}},
         {"half groups", [](TensorCoreModel& m) { m.group_size /= 2; }, {3739, 3467, 4001, 4186}},
         // On H100 with FP8 c is 0: nothing is late.
-        {"c added after the sum", [](TensorCoreModel& m) { m.mutation.late_addend = true; }, {3413, 3505, 0, 5000}},
+        {"c added after the sum",
+         [](TensorCoreModel& m) { m.variation.addend = ulp::AddendEntry::after_products; },
+         {3413, 3505, 0, 5000}},
     };
     const RecordedSet sets[] = {read(*root, "A100", "fp16", "fp32"), read(*root, "H100", "fp16", "fp32"),
                                 read(*root, "Ada", "E4M3", "fp32"), read(*root, "H100", "E4M3", "fp32")};

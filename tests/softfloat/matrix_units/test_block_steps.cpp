@@ -68,7 +68,7 @@ int wrong_groups(const std::vector<GroupSteps>& steps) {
 
 TEST_CASE("the steps of every fused unit add up to its result, for every class of data") {
     for (const auto& [row, model] : rows_of<TensorCoreModel>()) {
-        if (!is_fused(model) || model.mutation != BlockMutation{}) continue;
+        if (!is_fused(model) || model.variation != GroupVariation{}) continue;
         int wrong = 0;
         int of_mutant = 0;
         for (const DataClass data : all_classes) {

@@ -498,7 +498,7 @@ TEST_CASE("choose_path says which kernel runs and why") {
     CHECK(name_of(path("sm_90:mma.fp64.fp64").kernel) == "ieee_chain");
     CHECK(choose_path(ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.fp16.fp32"), 64, 64, 0).kernel == definition);
     TensorCoreModel mutant = ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.fp16.fp32");
-    mutant.mutation.late_addend = true;
+    mutant.variation.addend = ulp::AddendEntry::after_products;
     CHECK(choose_path(mutant, 64, 64, 64).reason == "A deliberate fault is computed by the definition.");
     CHECK(choose_path(ulp::unit_model<ulp::IntegerModel>("sm_80:mma.s8.s32"), 8, 8, 8).kernel == integers);
     const auto scaled = [](const char* key) {

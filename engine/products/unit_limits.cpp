@@ -1,0 +1,187 @@
+#include "engine/products/unit_limits.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "softfloat/format_names.hpp"
+#include "softfloat/matrix_units/chain_dot.hpp"
+
+namespace ulp {
+namespace {
+
+bool fits_fp32(const FloatFormat& format) {
+    return format.has_sign && format.fraction_bits <= 23 && format.emax() <= formats::fp32.emax() &&
+           format.smallest_exponent() >= formats::fp32.smallest_exponent();
+}
+
+bool is_exact_in(const FloatFormat& wide, const FloatFormat& format) {
+    return format.fraction_bits <= wide.fraction_bits && format.emax() <= wide.emax() &&
+           format.smallest_exponent() >= wide.smallest_exponent();
+}
+
+std::string limit_of_formats(const TensorCoreModel& m) {
+    const bool all_fp64 = m.a_format == formats::fp64 && m.b_format == formats::fp64 && m.accumulator == formats::fp64;
+    for (const auto& [key, format] :
+         {std::pair{"a_format", m.a_format}, {"b_format", m.b_format}, {"accumulator", m.accumulator}}) {
+        if (all_fp64 || fits_fp32(format)) continue;
+        return fmt::format("\"{}\" is {}; each format must be signed and fit fp32, or all three are fp64", key,
+                           name_of(format));
+    }
+    if (!m.accumulator.has_infinity()) {
+        return fmt::format("\"accumulator\" is {}; choose a format with infinities, such as fp16 or fp32",
+                           name_of(m.accumulator));
+    }
+    return "";
+}
+
+std::string limit_of_groups(const TensorCoreModel& m) {
+    const bool whole = m.summation == Summation::fused || m.instruction_k % m.group_size == 0;
+    if (m.group_size > m.instruction_k || !whole) {
+        return fmt::format("\"group_size\" is {}; choose {} of \"instruction_k\" ({})", m.group_size,
+                           m.summation == Summation::fused ? "a part" : "a divisor", m.instruction_k);
+    }
+    return "";
+}
+
+std::string limit_of_fused(const TensorCoreModel& m) {
+    const int significands = m.a_format.precision() + m.b_format.precision();
+    if (significands > 64) {
+        return fmt::format("products of {} and {} have {} bits; fused groups hold 64", name_of(m.a_format),
+                           name_of(m.b_format), significands);
+    }
+    if (!fits_128_bits(m)) {
+        return fmt::format(
+            "\"fraction_bits\" is {}; sums of {} products and c would need {} bits, and they are kept in integers of "
+            "128 bits; choose at most {}",
+            m.fraction_bits, m.group_size, bits_of_sums(m), m.fraction_bits - (bits_of_sums(m) - 128));
+    }
+    if (m.output_fraction_bits > m.accumulator.fraction_bits) {
+        return fmt::format("\"output_fraction_bits\" is {}; {} has {}", m.output_fraction_bits, name_of(m.accumulator),
+                           m.accumulator.fraction_bits);
+    }
+    if (m.nan != NanStyle::all_ones && m.nan != NanStyle::quiet) {
+        return "\"nan\" is x86 or dmma; a fused group has all_ones or quiet";
+    }
+    if (m.variation.sticky && m.variation.alignment != Rounding::toward_zero) {
+        return "\"sticky\" is true; \"alignment\" must then be toward_zero";
+    }
+    const FloatFormat& product = m.variation.product_format;
+    if (m.variation.rounds_products() && !fits_fp32(product)) {
+        return fmt::format("\"product_format\" is {}; choose a format that fits fp32", name_of(product));
+    }
+    return "";
+}
+
+/// The 64-bit sums of block_dot.hpp, late_addend.hpp and block_scaled.hpp.
+std::string limit_of_64_bits(const TensorCoreModel& m, int most_fraction_bits) {
+    if (m.a_format.fraction_bits + m.b_format.fraction_bits > 20 || m.accumulator != formats::fp32) {
+        return "a unit of this kind has operands of at most 10 fraction bits and the accumulator fp32";
+    }
+    if (m.fraction_bits > most_fraction_bits) {
+        return fmt::format("\"fraction_bits\" is {}; choose at most {}", m.fraction_bits, most_fraction_bits);
+    }
+    return "";
+}
+
+std::string limit_of_hmma(const TensorCoreModel& m) {
+    if (m.instruction_k % 4 != 0)
+        return fmt::format("\"instruction_k\" is {}; choose a multiple of 4", m.instruction_k);
+    if (!is_exact_in(formats::fp16, m.a_format) || !is_exact_in(formats::fp16, m.b_format)) {
+        return "\"summation\" is fp8_by_hmma; \"a_format\" and \"b_format\" must fit fp16";
+    }
+    TensorCoreModel hmma = emulating_hmma(m);
+    if (is_varied(hmma)) return "\"summation\" is fp8_by_hmma; \"fraction_bits\" must be at most 35, \"nan\" all_ones";
+    return limit_of_fused(m);
+}
+
+std::string limit_of_chain(const TensorCoreModel& m) {
+    for (const FloatFormat& format : {m.a_format, m.b_format}) {
+        if (is_exact_in(m.accumulator, format)) continue;
+        return fmt::format("operands of {} do not fit the accumulator {}, in which a chain computes", name_of(format),
+                           name_of(m.accumulator));
+    }
+    if (m.summation == Summation::fma_pairs && m.instruction_k % 2 != 0) {
+        return fmt::format("\"instruction_k\" is {}; fma_pairs needs an even one", m.instruction_k);
+    }
+    if (m.summation == Summation::exact && m.accumulator == formats::fp64) {
+        return "\"summation\" is exact; the accumulator must fit fp32";
+    }
+    return "";
+}
+
+/// Fields that a file of this kind cannot have.
+std::string limit_of_kind(const TensorCoreModel& m) {
+    GroupVariation order;
+    order.order = m.variation.order;
+    if (m.summation != Summation::fused && m.variation != order) {
+        return "only \"summation\": \"fused\" varies how terms are rounded, flushed and added";
+    }
+    const bool chain = !takes_decoded(m);
+    if (!chain && (m.flush_subnormals || m.positive_input_zeros)) return "only chains flush every operation";
+    const bool nearest = m.rounding == Rounding::nearest_even && m.output_fraction_bits == m.accumulator.fraction_bits;
+    if ((chain || m.summation == Summation::late_addend || m.summation == Summation::late_addend_even_odd) &&
+        !nearest) {
+        return "only fused groups round otherwise than to nearest even";
+    }
+    return "";
+}
+
+std::string limit_of_model(const TensorCoreModel& m) {
+    if (const std::string limit = limit_of_formats(m); !limit.empty()) return limit;
+    if (const std::string limit = limit_of_kind(m); !limit.empty()) return limit;
+    switch (m.summation) {
+        case Summation::fused:
+            if (const std::string limit = limit_of_groups(m); !limit.empty()) return limit;
+            return limit_of_fused(m);
+        case Summation::fp8_by_hmma: return limit_of_hmma(m);
+        case Summation::late_addend:
+        case Summation::late_addend_even_odd:
+            if (const std::string limit = limit_of_groups(m); !limit.empty()) return limit;
+            return limit_of_64_bits(m, 31);
+        case Summation::pairwise:
+        case Summation::exact:
+            if (const std::string limit = limit_of_groups(m); !limit.empty()) return limit;
+            return limit_of_chain(m);
+        default: return limit_of_chain(m);
+    }
+}
+
+std::string limit_of_model(const IntegerModel& m) {
+    if (m.product != IntegerProduct::multiply && m.bits != 1) {
+        return fmt::format("\"product\" is of single bits; \"bits\" is {}", m.bits);
+    }
+    return "";
+}
+
+std::string limit_of_model(const BlockScaledModel& m) {
+    const TensorCoreModel& unscaled = m.unscaled;
+    if (const std::string limit = limit_of_formats(unscaled); !limit.empty()) return limit;
+    if (m.scale_format != formats::e8m0 && m.scale_format != formats::e4m3) {
+        return fmt::format("\"scale_format\" is {}; choose e8m0 or e4m3", name_of(m.scale_format));
+    }
+    const bool fp4 = unscaled.a_format == formats::e2m1 && unscaled.b_format == formats::e2m1;
+    if (m.exact_products != 1 && (!fp4 || m.scale_block % m.exact_products != 0)) {
+        return fmt::format(
+            "\"exact_products\" is {}; choose 1, or with e2m1 operands a divisor of \"scale_block\" ({})",
+            m.exact_products, m.scale_block);
+    }
+    if (unscaled.instruction_k % m.scale_block != 0) {
+        return fmt::format("\"scale_block\" is {}; choose a divisor of \"instruction_k\" ({})", m.scale_block,
+                           unscaled.instruction_k);
+    }
+    if (m.scale_format != formats::e8m0 && m.exact_products == 1) {
+        return "\"scale_format\" is e4m3; \"exact_products\" must be more than 1, since a term of one product takes "
+               "the scales' exponents alone";
+    }
+    if (unscaled.nan != NanStyle::all_ones) return "\"nan\" must be all_ones in a block-scaled unit";
+    return limit_of_64_bits(unscaled, 35);
+}
+
+}  // namespace
+
+std::string limit_of(const UnitModel& model) {
+    return std::visit([](const auto& m) { return limit_of_model(m); }, model);
+}
+
+}  // namespace ulp
