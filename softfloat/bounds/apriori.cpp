@@ -168,7 +168,11 @@ AprioriBound apriori_bound(const TensorCoreModel& model, std::int64_t k, const P
     check(model, k, order);
     const std::int64_t instructions = (k + model.instruction_k - 1) / model.instruction_k;
     const std::int64_t equal = (instructions + order.split_k - 1) / order.split_k * model.instruction_k;
-    const std::int64_t longest = std::min(k, order.piece_k > 0 ? order.piece_k : equal);
+    std::int64_t longest = std::min(k, order.piece_k > 0 ? order.piece_k : equal);
+    if (order.slice_k > 0) {  // the first piece has the most slices
+        const std::int64_t slices = (k + order.slice_k - 1) / order.slice_k;
+        longest = std::min(k, (slices + order.split_k - 1) / order.split_k * order.slice_k);
+    }
     const auto pieces = static_cast<double>(order.piece_k > 0 ? (k + order.piece_k - 1) / order.piece_k
                                                               : static_cast<std::int64_t>(order.split_k));
     AprioriBound bound = piece(model, longest, order);

@@ -8,8 +8,8 @@
 
 #include "engine/products/unit_limits.hpp"
 #include "experiments/commands/units/black_box.hpp"
+#include "softfloat/black_boxes/model_fit.hpp"
 #include "softfloat/errors.hpp"
-#include "softfloat/lab/model_fit.hpp"
 
 namespace {
 

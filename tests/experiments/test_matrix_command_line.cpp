@@ -387,6 +387,22 @@ TEST_CASE("a file that describes a unit stands for a row") {
         return read_file(at(d));
     };
     CHECK(product(at("row.json"), "d1.npy") == product("sm_90:mma.fp16.fp32", "d2.npy"));
+    const auto ordered = [&](const std::vector<std::string>& order, int exit_code, const char* text) {
+        std::vector<std::string> arguments = {"matmul",    "--model", "sm_80:mma.fp16.fp16", at("a.npy"),
+                                              at("b.npy"), "-o",      at("d3.npy")};
+        arguments.insert(arguments.end(), order.begin(), order.end());
+        check_ends(arguments, exit_code, text);
+        return exit_code == 0 ? read_file(at("d3.npy")) : std::string();
+    };
+    const std::string chain = ordered({}, 0, "products");
+    CHECK(ordered({"--piece-k", "32"}, 0, "products") == ordered({"--split-k", "2"}, 0, "products"));
+    CHECK(ordered({"--split-k", "2"}, 0, "products") != chain);
+    CHECK(ordered({"--split-k", "2", "--narrow-sums"}, 0, "products") != chain);
+    CHECK(ordered({"--split-k", "2", "--slice-k", "16"}, 0, "products") != chain);
+    CHECK(ordered({"--tile-k", "32"}, 0, "products") == chain);
+    CHECK(ordered({"--tile-k", "37"}, 0, "products") != chain);
+    ordered({"--slice-k", "16"}, 2, "give that, too");
+    ordered({"--piece-k", "16", "--split-k", "2"}, 2, "exclude each other");
     check_ends({"matmul", "--model", at("misspelt.json"), at("a.npy"), at("b.npy"), "-o", at("d.npy")}, 3,
                "\"stiky\" is not known here; there are ulplab_unit, name, kind, summation");
     check_ends({"matmul", "--model", at("missing.json"), at("a.npy"), at("b.npy"), "-o", at("d.npy")}, 3,
@@ -419,5 +435,5 @@ TEST_CASE("discover, verify and probe-table ask black boxes") {
     check_ends({"discover", "--backend", box + "dies", "-k", "8"}, 3, "ended after 5 answers");
     check_ends({"discover", "--backend", box + "plain", "-k", "65"}, 2, "1 to 64 products");
     check_ends({"probe-table", "--unit", box + "plain", "-k", "8"}, 0, "as ");
-    check_ends({"probe-table", "--unit", box + "plain", "-k", "8", "--input", "e4m3"}, 2, "there is no probe");
+    check_ends({"probe-table", "--unit", box + "plain", "-k", "8", "--input", "e2m1"}, 2, "there is no probe");
 }

@@ -16,9 +16,9 @@
 #include <memory>
 
 #include "experiments/commands/units/model_keys.hpp"
+#include "softfloat/black_boxes/ulplab_unit.h"
 #include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
-#include "softfloat/lab/ulplab_unit.h"
 
 extern char** environ;
 
@@ -45,7 +45,7 @@ class Library {
         dot_ = reinterpret_cast<Dot>(dlsym(handle_, "ulplab_unit_dot"));
         if (dot_ != nullptr) return;
         dlclose(handle_);
-        throw DataError(path + " has no function ulplab_unit_dot; softfloat/lab/ulplab_unit.h declares it");
+        throw DataError(path + " has no function ulplab_unit_dot; softfloat/black_boxes/ulplab_unit.h declares it");
     }
     ~Library() { dlclose(handle_); }
     Library(const Library&) = delete;

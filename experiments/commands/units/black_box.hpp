@@ -1,5 +1,5 @@
-// Matrix units that are not this program's: a shared library with one C function (softfloat/lab/ulplab_unit.h), or a
-// program that answers on its standard output.
+// Matrix units that are not this program's: a shared library with one C function (softfloat/black_boxes/ulplab_unit.h),
+// or a program that answers on its standard output.
 //
 // Such a program is given one dot product a line, in the text form that Berkeley TestFloat's tools use for operands:
 // storage words in hexadecimal, a[0] to a[k-1], then b[0] to b[k-1], then c, separated by spaces. It answers each line

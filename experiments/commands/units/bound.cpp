@@ -13,6 +13,7 @@
 #include "experiments/commands/command.hpp"
 #include "experiments/commands/units/matrix_files.hpp"
 #include "experiments/commands/units/model_keys.hpp"
+#include "experiments/commands/units/order_options.hpp"
 #include "experiments/commands/units/product_bound.hpp"
 #include "softfloat/bounds/apriori.hpp"
 #include "softfloat/bounds/operands.hpp"
@@ -33,8 +34,7 @@ struct Options {
     std::optional<std::int64_t> k;
     std::optional<double> max_a, max_b, max_c;
     bool nonnegative = false, transpose_a = false, transpose_b = false, round = false;
-    int split_k = 1;
-    std::int64_t promote = 0;
+    OrderOptions order;
     std::optional<float> alpha, beta;
 };
 
@@ -48,8 +48,7 @@ TensorCoreModel bounded_model(const std::string& key) {
 BoundQuestion question_of(const Options& options, const std::string& key, bool arrays) {
     BoundQuestion q{bounded_model(key), {}, false, options.level};
     if (!options.policy.empty()) q.model = with_policies(q.model, policy_set(options.policy));
-    q.order.split_k = options.split_k;
-    q.order.promote_every = options.promote;
+    q.order = options.order.order();
     if (options.alpha || options.beta) {
         const bool has_c = !options.c.empty() || options.max_c;
         q.order.epilogue = {options.alpha.value_or(1.0F), options.beta.value_or(has_c ? 1.0F : 0.0F)};
@@ -337,8 +336,7 @@ Action declare(OptionParser& app) {
                    "what D is compared with in the tolerance: exact, fp64 (any order) or another row or file")
         .capture_default_str();
     app.add_option("--policy", o->policy, "policy set used instead of the table's: A, B, C, D, E or H");
-    app.add_option("--split-k", o->split_k, "number of pieces of k, summed separately and added in fp32");
-    app.add_option("--promote", o->promote, "number of k after which the running sum goes to an fp32 accumulator");
+    o->order.declare(app);
     app.add_option("--alpha", o->alpha, "factor of the products' sum in an fp32 epilogue");
     app.add_option("--beta", o->beta, "factor of C in the epilogue");
     app.add_option("-o,--output", o->output, "file for the bound of every element, .npy of float64");

@@ -10,9 +10,9 @@
 #include "engine/products/unit_file.hpp"
 #include "engine/products/unit_limits.hpp"
 #include "experiments/commands/units/model_keys.hpp"
+#include "softfloat/black_boxes/model_fit.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
-#include "softfloat/lab/model_fit.hpp"
 #include "softfloat/text.hpp"
 
 namespace ulp {

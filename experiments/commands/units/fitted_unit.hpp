@@ -5,7 +5,7 @@
 #include <string>
 
 #include "experiments/program/exit_codes.hpp"
-#include "softfloat/lab/match_check.hpp"
+#include "softfloat/black_boxes/match_check.hpp"
 #include "softfloat/matrix_units/table/units.hpp"
 
 namespace ulp {

@@ -11,6 +11,7 @@
 #include "experiments/commands/command.hpp"
 #include "experiments/commands/units/matrix_files.hpp"
 #include "experiments/commands/units/model_keys.hpp"
+#include "experiments/commands/units/order_options.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/block_scaled.hpp"
@@ -27,8 +28,7 @@ struct Options {
     std::string model, a, b, c, output, policy, a_scales, b_scales;
     bool transpose_a = false, transpose_b = false;
     std::optional<float> alpha, beta;
-    int split_k = 1;
-    std::int64_t promote = 0;
+    OrderOptions order;
     bool round = false, saturate = false;
     std::string rounding = "nearest_even";
 };
@@ -78,13 +78,6 @@ std::optional<LinearEpilogue> epilogue_of(const Options& options) {
     return epilogue;
 }
 
-void require_pieces(int split_k, std::int64_t k, int instruction_k) {
-    const std::int64_t most = std::max<std::int64_t>((k + instruction_k - 1) / instruction_k, 1);
-    if (split_k >= 1 && split_k <= most) return;
-    throw UsageError(fmt::format("--split-k is {}; k = {} has {} instructions of {}, so choose 1 to {} pieces", split_k,
-                                 k, most, instruction_k, most));
-}
-
 /// What overflow made of the product, in one sentence on standard error.
 void report_overflows(const FloatFormat& input, const LoadedMatrix<float>& a, const LoadedMatrix<float>& b,
                       const std::vector<float>& d) {
@@ -104,7 +97,8 @@ void report_overflows(const FloatFormat& input, const LoadedMatrix<float>& a, co
 
 void multiply_floats(const Options& options, const UnitRow& row, TensorCoreModel model) {
     if (!options.policy.empty()) model = with_policies(model, policy_set(options.policy));
-    ProductOrder order{.split_k = options.split_k, .promote_every = options.promote, .epilogue = epilogue_of(options)};
+    ProductOrder order = options.order.order();
+    order.epilogue = epilogue_of(options);
     const bool reads_c = !order.epilogue || order.epilogue->beta != 0;
     const auto rounding = rounding_of(options);
     const auto a = load_matrix(options.a, model.a_format, rounding);
@@ -114,7 +108,7 @@ void multiply_floats(const Options& options, const UnitRow& row, TensorCoreModel
     GemmProblem problem = problem_of(options, a, b, c);
     std::vector<float> d(static_cast<std::size_t>(problem.m() * problem.n()));
     problem.d.data = d.data();
-    require_pieces(options.split_k, problem.k(), model.instruction_k);
+    options.order.require_pieces(problem.k(), model.instruction_k);
     soft_product(model, order, problem);
     save_matrix(options.output, model.accumulator, problem.m(), problem.n(), d);
     report_overflows(model.a_format, a, b, d);
@@ -124,8 +118,8 @@ void multiply_floats(const Options& options, const UnitRow& row, TensorCoreModel
 }
 
 void require_plain_order(const Options& options, const std::string& key) {
-    if (options.alpha || options.beta || options.split_k != 1 || options.promote != 0 || !options.policy.empty()) {
-        throw UsageError(key + " has no --alpha, --beta, --split-k, --promote or --policy");
+    if (options.alpha || options.beta || options.order.order() != ProductOrder{} || !options.policy.empty()) {
+        throw UsageError(key + " has no --alpha, --beta, --split-k, --promote, other orders of k, or --policy");
     }
 }
 
@@ -234,10 +228,7 @@ Action declare(OptionParser& app) {
                    "factor of the products' sum in D = alpha * sum + beta * C, an fp32 epilogue; default 1");
     app.add_option("--beta", options->beta,
                    "factor of C in the epilogue; 0: C is not read, as in BLAS; default 1 with C");
-    app.add_option("--split-k", options->split_k,
-                   "number of pieces of k, summed separately and added in fp32; at most one piece per instruction");
-    app.add_option("--promote", options->promote,
-                   "number of k after which the running sum is added to an fp32 accumulator, again and again");
+    options->order.declare(app);
     app.add_option("--policy", options->policy, "policy set used instead of the table's: A, B, C, D, E or H");
     app.add_flag("--round", options->round, "round the operands to the input format first");
     app.add_option("--rounding", options->rounding, "rounding of --round: nearest_even, nearest_away or toward_zero");

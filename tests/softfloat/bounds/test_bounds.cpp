@@ -211,8 +211,12 @@ TEST_CASE("bounds follow the order of the sum") {
     CHECK(promoted == doctest::Approx(0.0158).epsilon(0.01));
     CHECK(promoted < plain / 20);
     const auto& half = unit_model<TensorCoreModel>("sm_80:mma.fp16.fp32");
+    // Of three slices of 32 the first piece has two: 8 groups of 8.
+    CHECK(apriori_bound(half, 96, {.split_k = 2, .slice_k = 32}).groups == 8);
     for (const ProductOrder& order : {ProductOrder{.split_k = 4}, ProductOrder{.promote_every = 32},
-                                      ProductOrder{.split_k = 2, .promote_every = 16}}) {
+                                      ProductOrder{.split_k = 2, .promote_every = 16}, ProductOrder{.piece_k = 48},
+                                      ProductOrder{.split_k = 2, .slice_k = 32}, ProductOrder{.tile_k = 48},
+                                      ProductOrder{.split_k = 4, .narrow_sums = true}}) {
         const std::int64_t k = 128;
         const AprioriBound bound = apriori_bound(half, k, order);
         for (const DataClass data : {DataClass::ordinary, DataClass::wide, DataClass::cancelling}) {
@@ -259,6 +263,10 @@ TEST_CASE("bounds refuse what they are not about") {
     const auto& fused = unit_model<TensorCoreModel>("sm_90:mma.fp16.fp32");
     CHECK_THROWS_AS((void)apriori_bound(fused, -1), std::invalid_argument);
     CHECK_THROWS_AS((void)apriori_bound(fused, 16, {.promote_every = 8}), std::invalid_argument);
+    TensorCoreModel sticky = fused;
+    sticky.variation.sticky = true;
+    CHECK_THROWS_AS((void)apriori_bound(sticky, 16), std::invalid_argument);
+    CHECK_THROWS_AS((void)running_interval(sticky, Codes{0x3C00}, Codes{0x3C00}, 0), std::invalid_argument);
     const Codes infinite{0x7C00};
     CHECK_FALSE(running_interval(fused, infinite, Codes{0x3C00}, 0).finite);
 }

@@ -418,7 +418,8 @@ TEST_CASE("every block-scaled row's fast product equals the plain one on every c
 }
 
 TEST_CASE("a block-scaled product with few fraction bits differs from the plain one") {
-    for (const char* key : {"sm_100:tcgen05.mxf8f6f4.e4m3.fp32", "sm_100:tcgen05.nvf4.e2m1.fp32"}) {
+    for (const auto& [key, fraction_bits] :
+         {std::pair{"sm_100:tcgen05.mxf8f6f4.e4m3.fp32", 23}, {"sm_100:tcgen05.nvf4.e2m1.fp32", 6}}) {
         ulp::BlockScaledModel model = ulp::unit_model<ulp::BlockScaledModel>(key);
         const auto a = random_floats(model.unscaled.a_format, DataClass::wide, 40 * 64, 1);
         const std::int64_t count = 64 / model.scale_block;
@@ -429,7 +430,7 @@ TEST_CASE("a block-scaled product with few fraction bits differs from the plain 
                                   {x.data(), count, 40, 1, count}};
         ulp::gemm_plain(model, p);
         p.product.d.data = fast.data();
-        model.unscaled.fraction_bits = 6;
+        model.unscaled.fraction_bits = fraction_bits;
         ulp::gemm_kernels::fast_scaled_gemm(*all_kernels().back(), model, p);
         CHECK(differences(plain, fast) != 0);
     }
@@ -499,7 +500,8 @@ TEST_CASE("choose_path says which kernel runs and why") {
     CHECK(choose_path(ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.fp16.fp32"), 64, 64, 0).kernel == definition);
     TensorCoreModel mutant = ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.fp16.fp32");
     mutant.variation.addend = ulp::AddendEntry::after_products;
-    CHECK(choose_path(mutant, 64, 64, 64).reason == "A deliberate fault is computed by the definition.");
+    CHECK(choose_path(mutant, 64, 64, 64).reason ==
+          "A unit that no row of the table describes is computed by the definition.");
     CHECK(choose_path(ulp::unit_model<ulp::IntegerModel>("sm_80:mma.s8.s32"), 8, 8, 8).kernel == integers);
     const auto scaled = [](const char* key) {
         return choose_path(ulp::unit_model<ulp::BlockScaledModel>(key), 8, 8, 8).kernel;

@@ -47,7 +47,9 @@ constexpr std::uint32_t fp32_one = 0x3F800000, infinity = 0x7F800000;
 }  // namespace
 
 TEST_CASE("the general definition gives the bits of every fused row") {
-    for (const auto& [row, model] : ulp::rows_of<TensorCoreModel>()) {
+    for (const auto& each : ulp::rows_of<TensorCoreModel>()) {
+        const ulp::UnitRow& row = each.row;
+        const TensorCoreModel& model = each.model;
         if (model.summation != ulp::Summation::fused) continue;
         CAPTURE(row.key());
         std::int64_t differ = 0;

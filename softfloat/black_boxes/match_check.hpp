@@ -63,8 +63,8 @@ struct MatchCheck {
     [[nodiscard]] bool agrees() const { return differ == 0 && unstable == 0; }
 };
 
-/// Compares `blocks` dot products of a BlockSource. The unit is asked once for all
-/// models; the answer has one entry for each. Formats of the unit and the models must be equal.
+/// Compares `blocks` dot products of a BlockSource, after the deciding ones, which `blocks` does not count. The unit is
+/// asked twice for all models; the answer has one entry for each. Formats of the unit and the models must be equal.
 std::vector<MatchCheck> check_matches(const DotUnit& unit, std::span<const TensorCoreModel* const> models,
                                       std::int64_t blocks, std::uint64_t seed);
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "softfloat/black_boxes/match_check.hpp"
 #include "softfloat/lab/discovery.hpp"
-#include "softfloat/lab/match_check.hpp"
 
 namespace ulp {
 

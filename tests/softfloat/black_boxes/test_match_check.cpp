@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "softfloat/lab/match_check.hpp"
+#include "softfloat/black_boxes/match_check.hpp"
 #include "softfloat/matrix_units/table/units.hpp"
 #include "softfloat/round.hpp"
 
@@ -35,9 +35,9 @@ bool is_subnormal(std::uint64_t word) {
 }  // namespace
 
 TEST_CASE("the unit of each floating-point row agrees with the row, and answers alike when asked again") {
-    for (const auto& [row, model] : ulp::rows_of<ulp::TensorCoreModel>()) {
-        CAPTURE(row.key());
-        const MatchCheck check = ulp::check_match(ulp::unit_of(model), model, 70, seed);
+    for (const auto& each : ulp::rows_of<ulp::TensorCoreModel>()) {
+        CAPTURE(each.row.key());
+        const MatchCheck check = ulp::check_match(ulp::unit_of(each.model), each.model, 70, seed);
         CHECK(check.blocks == 70);
         CHECK(check.agrees());
         CHECK_FALSE(check.first.has_value());

@@ -1,4 +1,4 @@
-#include "softfloat/lab/match_check.hpp"
+#include "softfloat/black_boxes/match_check.hpp"
 
 #include <algorithm>
 #include <tuple>
@@ -62,14 +62,11 @@ std::vector<RandomBlock> deciding_blocks(const DotUnit& unit) {
 std::vector<MatchCheck> check_matches(const DotUnit& unit, std::span<const TensorCoreModel* const> models,
                                       std::int64_t blocks, std::uint64_t seed) {
     std::vector<MatchCheck> checks(models.size());
-    BlockSource source(unit, seed);
-    for (std::int64_t i = 0; i < blocks; ++i) {
-        const RandomBlock& block = source.next();
+    const auto compare = [&](const RandomBlock& block) {
         const std::uint64_t answer = unit.dot(block.a, block.b, block.c);
         const bool repeats = unit.dot(block.a, block.b, block.c) == answer;
         for (std::size_t m = 0; m < models.size(); ++m) {
             MatchCheck& check = checks[m];
-            ++check.blocks;
             check.unstable += repeats ? 0 : 1;
             const std::uint64_t expected = chain_dot(*models[m], block.a.data(), block.b.data(), block.c, unit.k);
             if (answer == expected) continue;
@@ -79,7 +76,13 @@ std::vector<MatchCheck> check_matches(const DotUnit& unit, std::span<const Tenso
             if (++of_class <= MatchCheck::most_examples) check.examples.push_back(found);
             if (!check.first) check.first = found;
         }
+    };
+    if (blocks > 0) {
+        for (const RandomBlock& block : deciding_blocks(unit)) compare(block);
     }
+    BlockSource source(unit, seed);
+    for (std::int64_t i = 0; i < blocks; ++i) compare(source.next());
+    for (MatchCheck& check : checks) check.blocks = blocks;
     return checks;
 }
 

@@ -1,7 +1,7 @@
 /* A matrix unit of your own as a shared library: one C function. `ulplab discover --backend library:./unit.so` loads it
  * and asks it.
  *
- *     #include <ulplab/softfloat/lab/ulplab_unit.h>
+ *     #include <ulplab/softfloat/black_boxes/ulplab_unit.h>
  *
  *     int ulplab_unit_dot(int k, const uint64_t* a, const uint64_t* b, uint64_t c, uint64_t* d) {
  *         *d = ...;

@@ -1,4 +1,4 @@
-#include "softfloat/lab/model_fit.hpp"
+#include "softfloat/black_boxes/model_fit.hpp"
 
 #include <algorithm>
 #include <limits>
