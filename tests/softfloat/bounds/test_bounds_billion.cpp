@@ -104,7 +104,8 @@ TEST_CASE("no product of a billion leaves its a-priori bound") {
     }
     constexpr std::int64_t lengths[] = {16, 37, 64, 256};
     const double batch = side * side * std::size(lengths) * std::size(all_classes);
-    const auto rounds = static_cast<std::int64_t>(std::ceil(products / batch / static_cast<double>(rows.size())));
+    // About a ninth of the random products is not finite and bounds nothing.
+    const auto rounds = static_cast<std::int64_t>(std::ceil(1.2 * products / batch / static_cast<double>(rows.size())));
     std::int64_t total = 0;
     for (const auto& [key, model] : rows) {
         Count count;
@@ -129,6 +130,6 @@ TEST_CASE("no product of a billion leaves its a-priori bound") {
                     << count.reached << " of the bound");
         total += count.compared;
     }
-    CHECK(static_cast<double>(total) >= 0.5 * products);  // the others are not finite
+    CHECK(static_cast<double>(total) >= products);
     MESSAGE(total << " products in all");
 }
