@@ -64,6 +64,13 @@ TEST_CASE("train checks what it takes before it starts, picks a backend that has
     const Finished nan = train({"--recipe", "fp16", "--learning-rate", "1e6"});
     CHECK(nan.exit_code == 1);
     CHECK(nan.output.find("is NaN; --why-nan") != std::string::npos);
+    // A finished run says so again.
+    const test::TemporaryFolder folder;
+    const std::string checkpoint = "--checkpoint=" + (folder / "nan.safetensors").string();
+    CHECK(train({"--recipe", "fp16", "--learning-rate", "1e6", checkpoint}).exit_code == 1);
+    const Finished finished = train({"--recipe", "fp16", "--learning-rate", "1e6", checkpoint});
+    CHECK(finished.exit_code == 1);
+    CHECK(finished.output.find("this run is finished") != std::string::npos);
     for (const char* recipe : {"mixed_fp16", "mxfp8", "fp8"}) {
         CHECK(run_program({ULPLAB_PROGRAM, "train", "--help"}).output.find(recipe) != std::string::npos);
     }

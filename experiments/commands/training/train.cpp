@@ -189,6 +189,8 @@ class NetRun {
     ExitCode interrupted(int signal);
     ExitCode report();
     [[nodiscard]] Trainer::Forward forward_at(std::int64_t step);
+    /// Of the last step's batch, with the weights as they are.
+    [[nodiscard]] double loss_now();
 
     const Options options_;
     const NetDescription description_;
@@ -244,7 +246,14 @@ void NetRun::resume() {
     } else {
         fmt::print("{}: this run is finished, {} steps of {}; a larger --steps continues it\n", options_.checkpoint,
                    first_, options_.steps);
+        loss_ = loss_now();
     }
+}
+
+double NetRun::loss_now() {
+    Evaluation evaluation = trainer_.evaluation();
+    Tape tape(evaluation);
+    return static_cast<double>(task_.loss(tape, net_, trainer_.steps() - 1).value()[0]);
 }
 
 void NetRun::save() {
