@@ -1,7 +1,11 @@
 // Training from the command line: the same bits under every vector width and number of threads, and what is watched.
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <map>
 #include <set>
 #include <sstream>
@@ -21,6 +25,29 @@ std::string digests(const std::string& simd, int threads) {
                                            "OMP_WAIT_POLICY=passive", ULPLAB_PROGRAM, "digests"});
     REQUIRE(finished.exit_code == 0);
     return finished.output;
+}
+
+/// Runs a training until it has told of a step, sends the signal, and waits for its end.
+Finished signalled_after_a_step(std::vector<std::string> command, int signal, const std::filesystem::path& output) {
+    std::vector<char*> arguments;
+    for (std::string& argument : command) arguments.push_back(argument.data());
+    arguments.push_back(nullptr);
+    std::filesystem::remove(output);
+    const pid_t child = fork();
+    if (child == 0) {
+        for (const int each : {SIGINT, SIGTERM}) std::signal(each, SIG_DFL);  // a shell may have had them ignored
+        const int file = open(output.c_str(), O_CREAT | O_WRONLY | O_TRUNC, 0600);
+        dup2(file, STDOUT_FILENO);
+        dup2(file, STDERR_FILENO);
+        execv(arguments.front(), arguments.data());
+        _exit(127);
+    }
+    int status = 0;
+    const auto printed = [&] { return std::filesystem::exists(output) ? read_file(output) : std::string(); };
+    while (printed().find("step ") == std::string::npos && waitpid(child, &status, WNOHANG) == 0) usleep(10000);
+    kill(child, signal);
+    waitpid(child, &status, 0);
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), printed()};
 }
 
 }  // namespace
@@ -252,23 +279,20 @@ TEST_CASE("two trainings on one checkpoint: the second is refused") {
 TEST_CASE("Ctrl-C ends a training after its step, with a checkpoint and the command that goes on") {
     const test::TemporaryFolder folder;
     const std::string file = "--checkpoint=" + (folder.path() / "c").string();
-    // Under `timeout` a program hears SIGINT, which a shell's background programs ignore.
-    const auto ended_by = [](const char* signal, const std::vector<std::string>& more) {
-        std::vector<std::string> command = {"timeout",   "--preserve-status", "-s",    signal,
-                                            "3",         ULPLAB_PROGRAM,      "train", "--images=64",
-                                            "--batch=8", "--steps=1000000"};
+    const auto ended_by = [&](int signal, const std::vector<std::string>& more) {
+        std::vector<std::string> command = {ULPLAB_PROGRAM, "train", "--images=64", "--batch=8", "--steps=1000000"};
         command.insert(command.end(), more.begin(), more.end());
-        return run_program(command);
+        return signalled_after_a_step(command, signal, folder / "printed");
     };
-    const Finished saved = ended_by("INT", {file});
+    const Finished saved = ended_by(SIGINT, {file});
     INFO(saved.output);
     CHECK(saved.exit_code == 130);
     CHECK(contains(saved.output, "of 1000000 steps, saved in "));
     CHECK(contains(saved.output, "train --images=64 --batch=8 --steps=1000000 " + file));
-    const Finished resumed = ended_by("TERM", {file});
+    const Finished resumed = ended_by(SIGTERM, {file});
     CHECK(resumed.exit_code == 143);
     CHECK(contains(resumed.output, "resumed at step "));
-    const Finished lost = ended_by("INT", {});
+    const Finished lost = ended_by(SIGINT, {});
     CHECK(lost.exit_code == 130);
     CHECK(contains(lost.output, "which are lost; --checkpoint FILE keeps them"));
 }

@@ -243,6 +243,7 @@ void NetRun::resume() {
     first_ = trainer_.steps();
     if (first_ < options_.steps) {
         fmt::print("{}: resumed at step {}\n", options_.checkpoint, first_);
+        std::fflush(stdout);
     } else {
         fmt::print("{}: this run is finished, {} steps of {}; a larger --steps continues it\n", options_.checkpoint,
                    first_, options_.steps);
@@ -316,10 +317,10 @@ ExitCode NetRun::report() {
 }
 
 ExitCode NetRun::run() {
+    const Interruption interruption;
     start_from_weights();
     resume();
     if (options_.bytes) print_bytes("planned", trainer_.planned_bytes(forward_at(trainer_.steps())));
-    const Interruption interruption;
     train();
     if (const int signal = Interruption::signal(); signal != 0 && trainer_.steps() < options_.steps) {
         return interrupted(signal);
