@@ -111,11 +111,11 @@ struct Encoded {
 
 bool is_special(int id) { return id == padding || id == start_of_text || id == separator; }
 
-/// Puts the mask in the place of 15% of the words, never of a special token; the places.
-std::vector<std::size_t> mask_words(std::vector<int>& ids, Random& random) {
+/// Puts the mask in the place of 15% of the words, never of a special token unless the control asks for it; the places.
+std::vector<std::size_t> mask_words(std::vector<int>& ids, Random& random, bool special_too = false) {
     std::vector<std::size_t> places;
     for (std::size_t i = 0; i < ids.size(); ++i) {
-        if (is_special(ids[i]) || random.below(100) >= 15) continue;
+        if ((is_special(ids[i]) && !special_too) || random.below(100) >= 15) continue;
         ids[i] = mask;
         places.push_back(i);
     }
@@ -257,55 +257,49 @@ TaskBuilder text_task(const RunContext& context, const WordPieces& pieces) {
     };
 }
 
-void claim_tokens(const WordPieces& pieces, Result& result) {
-    const std::string place = cite(sources::round_table, "Masked language model");
-    const Encoded encoded(pieces, "AI RoundTable is fantastic.", "", 9);
-    result.claim("ids", place, "\"AI RoundTable is fantastic.\" becomes these numbers, with [CLS], [SEP] and padding.",
-                 "101 9932 2461 10880 2003 10392 1012 102 0", fmt::format("{}", fmt::join(encoded.ids, " ")));
-    result.claim("attention_mask", place, "The attention mask is 1 for text and 0 for padding.", "1 1 1 1 1 1 1 1 0",
-                 fmt::format("{}", fmt::join(encoded.attention, " ")));
-    result.claim("token_types", place, "All token types of a single sentence are 0.", "0 0 0 0 0 0 0 0 0",
-                 fmt::format("{}", fmt::join(encoded.types, " ")));
-    // The first stream that masks the source's word and no other.
-    std::vector<int> ids;
-    for (std::uint64_t stream = 0; stream < 10000; ++stream) {
-        ids = encoded.ids;
-        Random random(1, stream);
-        if (mask_words(ids, random) == std::vector<std::size_t>{4}) break;
-    }
-    result.claim("masked", place, "With \"is\" masked the input reads 103 in its place.",
-                 "101 9932 2461 10880 103 10392 1012 102 0", fmt::format("{}", fmt::join(ids, " ")));
-    std::int64_t words = 0;
-    std::int64_t masked = 0;
-    std::int64_t special = 0;
-    for (const SentencePair& pair : generated_sentence_pairs(1000, 1)) {
-        const Encoded plain(pieces, pair.first, pair.second, 40);
-        std::vector<int> hidden = plain.ids;
-        Random random(7, hash_of(pair.first + pair.second));
-        for (const std::size_t at : mask_words(hidden, random)) special += is_special(plain.ids[at]) ? 1 : 0;
-        for (std::size_t i = 0; i < hidden.size(); ++i) {
-            words += is_special(plain.ids[i]) ? 0 : 1;
-            masked += hidden[i] == mask ? 1 : 0;
+/// What the masking of many pairs does.
+struct MaskCounts {
+    std::int64_t words = 0, masked = 0, special = 0;  // of the masked places, how many hold special tokens
+
+    MaskCounts(const WordPieces& pieces, bool special_too) {
+        for (const SentencePair& pair : generated_sentence_pairs(1000, 1)) {
+            const Encoded plain(pieces, pair.first, pair.second, 40);
+            std::vector<int> hidden = plain.ids;
+            Random random(7, hash_of(pair.first + pair.second));
+            for (const std::size_t at : mask_words(hidden, random, special_too)) {
+                ++(is_special(plain.ids[at]) ? special : masked);
+            }
+            for (const int id : plain.ids) words += is_special(id) ? 0 : 1;
         }
     }
-    const double share = static_cast<double>(masked) / static_cast<double>(words);
-    result.claim_if(share > 0.14 && share < 0.16 && special == 0, "mask_share", place,
-                    "15% of the words are masked, special tokens never.", "14 to 16 %, 0 special tokens",
-                    fmt::format("{:.2f} %, {} special tokens", 100 * share, special));
-    const std::string next = cite(sources::round_table, "Next sentence prediction");
+};
+
+void claim_tokens(const RunContext& context, const WordPieces& pieces, Result& result) {
+    const std::string place = cite(sources::round_table, "Masked language model");
+    const auto text = [](const std::vector<int>& numbers) { return fmt::format("{}", fmt::join(numbers, " ")); };
+    const Encoded encoded(pieces, "AI RoundTable is fantastic.", "", 9);
+    result.arithmetic("ids", place,
+                      "\"AI RoundTable is fantastic.\" becomes these numbers, with [CLS], [SEP] and padding.",
+                      equal("101 9932 2461 10880 2003 10392 1012 102 0", text(encoded.ids)));
+    result.arithmetic("attention_mask", place, "The attention mask is 1 for text and 0 for padding.",
+                      equal("1 1 1 1 1 1 1 1 0", text(encoded.attention)));
+    result.arithmetic("token_types", place, "All token types of a single sentence are 0.",
+                      equal("0 0 0 0 0 0 0 0 0", text(encoded.types)));
+    const MaskCounts counts(pieces, has_control(context, "mask_special"));
+    const double share = static_cast<double>(counts.masked) / static_cast<double>(counts.words);
+    result.measured("mask_share", place, "15% of the words are masked, special tokens never.",
+                    near(0.15, 0.01, share, {"masked", "%", 100, 2}) && equal(0, counts.special, "special tokens"));
     const Encoded pair(pieces, "AI RoundTable is fantastic.", "the weather is sunny.", 0);
-    result.claim_if(pair.types.front() == 0 && pair.types.back() == 1 &&
-                        std::count(pair.ids.begin(), pair.ids.end(), separator) == 2,
-                    "pair", next, "A pair is [CLS] first [SEP] second [SEP], with token types 0 and 1.",
-                    "types 0 to 1, two [SEP]",
-                    fmt::format("types {} to {}, {} [SEP]", pair.types.front(), pair.types.back(),
-                                std::count(pair.ids.begin(), pair.ids.end(), separator)));
+    result.arithmetic("pair", cite(sources::round_table, "Next sentence prediction"),
+                      "A pair is [CLS] first [SEP] second [SEP], with token types 0 and 1.",
+                      equal(2, std::ranges::count(pair.ids, separator), "[SEP]") &&
+                          equal("types 0 to 1", fmt::format("types {} to {}", pair.types.front(), pair.types.back())));
 }
 
 void run(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
     const WordPieces pieces;
-    claim_tokens(pieces, result);
+    claim_tokens(context, pieces, result);
     Arithmetic bf16{"bf16 unscaled", recipe_by_name("bf16"), mixed_backend(context)};
     const std::vector<Arithmetic> arithmetics = under_control(
         context,
@@ -320,17 +314,17 @@ void run(const RunContext& context, Result& result) {
     const std::string place = cite(sources::round_table, "Training BERT: MLM, NSP");
     const Quantity next{"next sentence right", "%", 100, 1};
     const Quantity loss{"loss of the masked words", "", 1, 3};
-    const double fp32 = comparison.mean(0, next_right);
-    result.claim_if(fp32 >= 0.9, "next_sentence", place,
-                    "The net learns to tell whether a sentence follows: more than 90 % of unseen pairs.",
-                    "90 % or more", next.text(fp32));
+    result.measured("next_sentence", place,
+                    "The net learns to tell whether a sentence follows: at least 90 % of unseen pairs.",
+                    at_least(0.9, comparison.mean(0, next_right), next));
     const double guess = step::log(static_cast<double>(pieces.rows()));
-    result.claim_if(comparison.mean(0, words_loss) < 0.75 * guess, "masked_words", place,
-                    "The loss of the masked words falls to less than three quarters of a guess.",
-                    fmt::format("below {}", loss.text(0.75 * guess)), loss.text(comparison.mean(0, words_loss)));
-    claim_parity(result, comparison, words_loss, loss, 0.02, "words", place,
+    result.measured("masked_words", place, "The loss of the masked words falls to less than three quarters of a guess.",
+                    below(0.75 * guess, comparison.mean(0, words_loss), loss));
+    claim_parity(result, comparison, words_loss, loss,
+                 {0.05, "the masked word's probability falls by a twentieth", Margin::Side::not_above}, "words", place,
                  "bf16 without scaling and fp16 with scale 128 learn the masked words as fp32 does.");
-    claim_parity(result, comparison, next_right, next, 0.02, "next", place,
+    claim_parity(result, comparison, next_right, next,
+                 {0.02, "a fifth of the errors that next_sentence allows", Margin::Side::not_below}, "next", place,
                  "bf16 without scaling and fp16 with scale 128 tell the next sentence as fp32 does.");
     result.figure(figure_of_losses(comparison, 5, "loss", "Small BERT: masked words and next sentence, training loss",
                                    "Where the loss steps down the net finds out what makes two sentences belong "
@@ -347,17 +341,20 @@ Experiment bert_experiment() {
             "Small BERT: masked words and next sentence",
             "Do BERT's two tasks train as well in bf16 and in fp16 with a scale of 128?",
             Chapter::systems,
-            {integer_setting("steps", "training steps", 450, 2000, 2, 1000000),
+            {integer_setting("steps", "training steps", 450, 2000, 2, 1000000).smoke(2),
              integer_setting("batch", "sentence pairs a step", 16, 32, 4, 4096),
              integer_setting("hidden", "width of the net", 32, 64, 4, 1024),
-             integer_setting("pairs", "generated sentence pairs to train on", 4000, 40000, 4, 10000000),
-             integer_setting("test_pairs", "generated sentence pairs to test on", 200, 1000, 1, 100000),
-             integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100),
-             real_setting("learning_rate", "of Adam", 3e-3, 1e-3, 0, 10), mixed_control()},
+             integer_setting("pairs", "generated sentence pairs to train on", 4000, 40000, 4, 10000000).smoke(100),
+             integer_setting("test_pairs", "generated sentence pairs to test on", 200, 1000, 1, 100000).smoke(20),
+             integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100).smoke(1),
+             real_setting("learning_rate", "of Adam", 3e-3, 1e-3, 0, 10),
+             mixed_control("mask_special masks special tokens too", {"mask_special"})},
             run,
-            {{{"seeds=1", "steps=2", "pairs=100", "test_pairs=20"},
-              {"control=pure_fp16"},
-              {"words_1", "words_2", "next_1", "next_2"}}}};
+            {{{}, {"control=mask_special"}, {"mask_share"}},
+             {{}, {"control=pure_fp16"}, {"words_1", "words_2"}},
+             {{}, {"control=no_masters"}, {"words_1", "next_1"}, RunSize::quick},
+             {{}, {"control=scale_2^-16"}, {"words_2", "next_2"}, RunSize::quick},
+             {{"seeds=1"}, {"learning_rate=0"}, {"next_sentence", "masked_words"}, RunSize::quick}}};
 }
 
 }  // namespace ulp

@@ -57,7 +57,7 @@ Training training_of(const Settings& settings, const Scenery& scenery, double we
     return {.task = shapes_task(settings, scenery, weight),
             .optimizer = {.kind = OptimizerKind::adam,
                           .learning_rate = settings.real("learning_rate"),
-                          .eps = 1e-8 * weight},
+                          .eps = settings.text("control") == "eps" ? 1e-8 : 1e-8 * weight},
             .steps = settings.integer("steps"),
             .decay = true};
 }
@@ -84,48 +84,46 @@ void claim_scales(const Comparison& comparison, int exponent, Result& result) {
     const std::string place = cite(sources::paper, "3.2 and 4.2: Multibox SSD");
     const std::string talk = cite(sources::volta_talk, "Detection networks, mAP");
     const double reference = comparison.mean(0, precision);
-    const double unscaled = comparison.spread(1, precision).largest;
-    result.claim_if(reference >= 0.25, "learns", talk, "The detector learns to find and to name shapes in fp32.",
-                    "25 % or more", precision_text.text(reference));
-    result.claim_if(
-        unscaled < 0.5 * reference, "unscaled", place,
+    result.measured("learns", talk, "The detector learns to find and to name shapes in fp32.",
+                    at_least(0.25, reference, precision_text));
+    result.measured(
+        "unscaled", place,
         fmt::format(
             "Where gradients are small, a detector does not train in fp16 without a loss scale: no run gets half "
             "as far. Here a weight of the loss, {}, makes them small; the source does not say what does in SSD.",
             power_of_two_text(exponent)),
-        fmt::format("below {}", precision_text.text(0.5 * reference)),
-        fmt::format("{} at best", precision_text.text(unscaled)));
-    claim_parity(result, comparison, precision, precision_text, 0.02, "scale_8", place,
+        below(0.5 * reference, comparison.spread(1, precision).largest, precision_text));
+    const Margin margin{0.025, "a tenth of what a detector that learns reaches at least", Margin::Side::not_below};
+    claim_parity(result, comparison, precision, precision_text, margin, "scale_8", place,
                  "A scale of 8 is enough for it to find as much as in fp32.", 2);
-    claim_parity(result, comparison, precision, precision_text, 0.02, "dynamic", talk,
+    claim_parity(result, comparison, precision, precision_text, margin, "dynamic", talk,
                  "With a scale that is found automatically it finds as much as in fp32.", 3);
-    claim_parity(result, comparison, precision, precision_text, 0.02, "ordinary_loss",
+    claim_parity(result, comparison, precision, precision_text, margin, "ordinary_loss",
                  cite(sources::paper, "4.2: Faster R-CNN, 68.6% unscaled, 69.1% in fp32"),
                  "With the same loss at its ordinary weight the same net needs no scale.", 4);
 
-    const double predicted = predicted_loss(comparison.runs[0], 3);
     const double measured = measured_loss(comparison, 2);
-    const Quantity share{"", "%", 100, 1};
-    result.claim_if(std::fabs(predicted - measured) < 0.05, "lost_8", place,
+    const Quantity share{"lost", "%", 100, 1};
+    result.measured("lost_8", place,
                     "As many gradients of the convolutions' results are lost at a scale of 8 as fp32's histogram says, "
                     "within 5 points of those that are not 0.",
-                    share.text(predicted), share.text(measured));
-    result.claim_if(
-        measured > 0.1 && comparison.mean(2, precision) > 0.5 * reference, "irrelevant", place,
-        "The smallest gradients are irrelevant to the training: the net learns with a scale of 8, which still loses "
-        "more than a tenth of those that are not 0.",
-        "above 10 %", fmt::format("{}; unscaled {}", share.text(measured), share.text(measured_loss(comparison, 1))));
+                    near(predicted_loss(comparison.runs[0], 3), 0.05, measured, share));
+    result.measured(
+        "irrelevant", place,
+        "The smallest gradients are irrelevant to the training: the net gets more than half as far as in "
+        "fp32 with a scale of 8, which still loses more than a tenth of the gradients that are not 0.",
+        above(0.1, measured, share) && above(0.5 * reference, comparison.mean(2, precision), precision_text));
 }
 
 /// The losses of two runs of which the first has a loss `factor` times the other's.
 void claim_same(const Learned& weighted, const Learned& plain, double factor, std::string_view id,
                 std::string_view statement, Result& result) {
-    std::size_t same = 0;
+    std::int64_t others = 0;
     for (std::size_t i = 0; i < plain.losses.size(); ++i)
-        same += weighted.losses[i] == factor * plain.losses[i] ? 1 : 0;
-    const auto steps = [&](std::size_t count) { return fmt::format("{} of {} steps", count, plain.losses.size()); };
-    result.claim(id, cite(sources::amp_slides, "Loss scaling: by the chain rule, gradients will also be scaled by S"),
-                 statement, steps(plain.losses.size()), steps(same));
+        others += weighted.losses[i] != factor * plain.losses[i] ? 1 : 0;
+    result.measured(id,
+                    cite(sources::amp_slides, "Loss scaling: by the chain rule, gradients will also be scaled by S"),
+                    statement, equal(0, others, fmt::format("of {} steps differ", plain.losses.size())));
 }
 
 Figure figure_of_gradients(const Comparison& comparison, int exponent) {
@@ -215,7 +213,7 @@ void run(const RunContext& context, Result& result) {
     add(fp16("fp16 scale 1", constant_loss_scale(1)), weight);
     add(fp16("fp16 scale 8", constant_loss_scale(8)), weight);
     add(fp16("fp16 dynamic", dynamic_loss_scale(settings.integer("scale_window"))), weight);
-    add(fp16("fp16 ordinary loss", constant_loss_scale(1)), 1);
+    add(fp16("fp16 ordinary loss", constant_loss_scale(1)), has_control(context, "weighted") ? weight : 1);
     const Comparison comparison = compare(context, arms, seeds, {0, 0.95});
     claim_scales(comparison, exponent, result);
     const auto once = [&](const Arithmetic& arithmetic, double loss_weight) {
@@ -224,8 +222,8 @@ void run(const RunContext& context, Result& result) {
         return train(training, context.seed);
     };
     claim_same(comparison.runs[0].front(), once(comparison.arithmetics[0], 1), weight, "weight_fp32",
-               "In fp32 the weight of the loss changes nothing: with or without it each step has the same loss, up to "
-               "the weight, bit for bit.",
+               "In fp32 the weight of the loss changes nothing, because Adam's eps is weighted too: each step has the "
+               "same loss as without it, up to the weight, bit for bit.",
                result);
     claim_same(comparison.runs[2].front(), once(fp16("fp16 scale 1", constant_loss_scale(1)), 8 * weight), 0.125,
                "scale_is_weight",
@@ -246,31 +244,43 @@ void run(const RunContext& context, Result& result) {
 }  // namespace
 
 Experiment detection_experiment() {
-    return {"detection",
-            "A single-shot detector of shapes",
-            "Why does a detector need a loss scale, and is 8 enough?",
-            Chapter::systems,
-            {integer_setting("steps", "training steps", 300, 2000, 2, 1000000),
-             integer_setting("batch", "scenes a step", 8, 16, 1, 4096),
-             integer_setting("channels", "of the first convolution", 8, 12, 1, 256),
-             integer_setting("train_images", "generated scenes to train on", 2000, 20000, 1, 1000000),
-             integer_setting("test_images", "generated scenes to test on", 200, 1000, 5, 100000),
-             integer_setting("side", "pixels a side", 16, 16, 8, 64),
-             integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100),
-             integer_setting("loss_exponent",
-                             "the loss is weighted by 2 to this power, as if it were divided by many more boxes: the "
-                             "source does not say what makes its gradients small",
-                             -17, -17, -40, 0),
-             integer_setting("scale_window", "clean steps until the dynamic scale grows", 30, 200, 1, 1000000),
-             real_setting("learning_rate", "of Adam, falling linearly to 0", 8e-3, 4e-3, 0, 10),
-             control_setting("unscaled trains with a scale of 1 in the place of any other", {"unscaled"})},
-            run,
-            {{{"seeds=2", "steps=100", "train_images=400", "test_images=50", "loss_exponent=-18"},
-              {"control=unscaled"},
-              {"scale_8", "dynamic", "lost_8", "irrelevant", "scale_is_weight"}},
-             {{"seeds=2", "steps=100", "train_images=400", "test_images=50", "loss_exponent=-18"},
-              {"loss_exponent=0"},
-              {"unscaled", "irrelevant"}}}};
+    return {
+        "detection",
+        "A single-shot detector of shapes",
+        "Why does a detector need a loss scale, and is 8 enough?",
+        Chapter::systems,
+        {integer_setting("steps", "training steps", 300, 2000, 2, 1000000).smoke(4),
+         integer_setting("batch", "scenes a step", 8, 16, 1, 4096),
+         integer_setting("channels", "of the first convolution", 8, 12, 1, 256).smoke(4),
+         integer_setting("train_images", "generated scenes to train on", 2000, 20000, 1, 1000000).smoke(100),
+         integer_setting("test_images", "generated scenes to test on", 200, 1000, 5, 100000).smoke(5),
+         integer_setting("side", "pixels a side", 16, 16, 8, 64),
+         integer_setting("seeds", "runs of each arithmetic", 3, 8, 1, 100).smoke(1),
+         integer_setting("loss_exponent",
+                         "the loss is weighted by 2 to this power, as if it were divided by many more boxes: the "
+                         "source does not say what makes its gradients small",
+                         -17, -17, -40, 0),
+         integer_setting("scale_window", "clean steps until the dynamic scale grows", 30, 200, 1, 1000000),
+         real_setting("learning_rate", "of Adam, falling linearly to 0", 8e-3, 4e-3, 0, 10),
+         control_setting("unscaled trains with a scale of 1 in the place of any other; weighted weights the ordinary "
+                         "loss too; eps leaves Adam's eps as it is",
+                         {"unscaled", "weighted", "eps"})},
+        run,
+        {{{}, {"control=unscaled"}, {"lost_8", "scale_is_weight"}},
+         {{}, {"control=eps"}, {"weight_fp32", "scale_is_weight"}},
+         {{"seeds=5", "steps=100", "channels=4", "train_images=400", "loss_exponent=-18"},
+          {"control=unscaled"},
+          {"scale_8", "dynamic", "lost_8", "irrelevant", "scale_is_weight"},
+          RunSize::quick},
+         {{"seeds=5", "steps=100", "channels=4", "train_images=400", "loss_exponent=-18"},
+          {"control=weighted"},
+          {"ordinary_loss"},
+          RunSize::quick},
+         {{"seeds=5", "steps=100", "channels=4", "train_images=400", "loss_exponent=-18"},
+          {"loss_exponent=0"},
+          {"unscaled", "dynamic", "irrelevant"},
+          RunSize::quick},
+         {{"seeds=1"}, {"learning_rate=0"}, {"learns"}, RunSize::quick}}};
 }
 
 }  // namespace ulp

@@ -185,12 +185,12 @@ Series partial_sums(std::string name, std::size_t most, const std::function<doub
 void gram_matrices(const RunContext& context, const Seen& seen, Result& result) {
     const bool wide = has_control(context, "wide");
     const std::vector<MatrixUnit> units = matrix_units(context);
-    const std::vector<MatrixUnit> hopper = {units[2]};
+    const auto asked = std::ranges::find(units, mixed_backend(context), &MatrixUnit::spec);
     const std::vector<MatrixUnit> all = {units[0], units[1], units[2]};
-    std::string evidence = evidence_of(hopper, {fp16_to_fp32}, result);  // in this order, on any compiler
+    std::string evidence = evidence_of({*asked}, {fp16_to_fp32}, result);  // in this order, on any compiler
     evidence += " " + evidence_of(all, {fp16_to_fp16}, result);
     const ProductTypes narrow = wide ? fp16_to_fp32 : fp16_to_fp16;
-    const GramEntry trained{seen.trained_map, hopper[0].backend.get(), wide ? formats::fp32 : formats::fp16};
+    const GramEntry trained{seen.trained_map, asked->backend.get(), wide ? formats::fp32 : formats::fp16};
     const GramEntry bytes{seen.byte_map, trained.unit, trained.stored};
     const std::size_t pixels = trained.map.size();
     const std::string place = cite(sources::volta_talk, "Image inpainting: U-Net with partial convolution, style loss");
@@ -199,40 +199,40 @@ void gram_matrices(const RunContext& context, const Seen& seen, Result& result) 
     const auto beyond = [](const GramEntry& gram) {
         return gram.first([&](std::size_t n) { return gram.exact(n) >= 65520; });
     };
-    result.claim_if(
-        std::isfinite(in_fp32) && std::isinf(trained.in_storage(pixels)), "gram_stored", place,
+    const Quantity pixel{"pixel", "pixels", 1, 0};
+    result.measured(
+        "gram_stored", place,
         fmt::format("The Gram matrix of the trained net's first layer over {} pixels is infinite where it is stored in "
-                    "fp16 before it is divided, and not in fp32.",
-                    pixels),
-        fmt::format("infinite where the sum reaches 65520; exactly summed at pixel {}", beyond(trained)),
-        fmt::format("{:.0f} in fp32, infinite in fp16 from pixel {} on", in_fp32, trained.first_infinite()));
-    result.claim_if(bytes.first_infinite() <= 256, "gram_bytes", place,
+                    "fp16 before it is divided, and not in fp32. Exactly summed it reaches 65520 at pixel {}.",
+                    pixels, beyond(trained)),
+        is(std::isfinite(in_fp32), "finite in fp32", fmt::format("{:.0f} in fp32", in_fp32)) &&
+            at_most(static_cast<double>(pixels), static_cast<double>(trained.first_infinite()), pixel).at("in fp16"));
+    result.measured("gram_bytes", place,
                     "Made from pixels as bytes, as VGG16 of Caffe takes them, it overflows within one texture of "
                     "32 x 32 pixels, which is 256 behind the first layer.",
-                    fmt::format("at pixel {}, as summed exactly", beyond(bytes)),
-                    fmt::format("at pixel {}", bytes.first_infinite()));
+                    at_most(256, static_cast<double>(bytes.first_infinite()), pixel));
     // At 1.5 * 2^15 the numbers of fp16 lie 32 apart: most addends are less than half of that.
-    const std::size_t near = std::min(pixels, trained.first([&](std::size_t n) { return trained.exact(n) >= 49152; }));
+    const std::size_t near_end =
+        std::min(pixels, trained.first([&](std::size_t n) { return trained.exact(n) >= 49152; }));
     for (const MatrixUnit& unit : all) {
         const GramEntry gram{trained.map, unit.backend.get(), trained.stored};
-        const double share = static_cast<double>(gram.summed(near, narrow)) / trained.exact(near);
-        result.claim_if(share < 0.99, "gram_swamps_" + unit.name, place,
+        const double sum = trained.exact(near_end);
+        result.measured("gram_swamps_" + unit.name, place,
                         fmt::format("Accumulated in fp16 on {} the sum falls short long before it overflows: small "
-                                    "addends are swamped.",
-                                    unit.name),
-                        fmt::format("below 99 % of {:.0f}", trained.exact(near)), fmt::format("{:.1f} %", 100 * share));
+                                    "addends are swamped. Share of {:.0f}.",
+                                    unit.name, sum),
+                        below(0.99, static_cast<double>(gram.summed(near_end, narrow)) / sum, {"share", "%", 100, 1}));
     }
+    const double factor = has_control(context, "after") ? 1 : 1 / std::sqrt(static_cast<double>(pixels));
     std::vector<float> divided(trained.map.begin(), trained.map.end());
-    for (float& f : divided)
-        f = round_to(formats::fp16, f * static_cast<float>(1 / std::sqrt(static_cast<double>(pixels))));
+    for (float& f : divided) f = round_to(formats::fp16, f * static_cast<float>(factor));
     const double mean = trained.exact(pixels) / static_cast<double>(pixels);
     const float after = GramEntry{divided, trained.unit, trained.stored}.in_storage(pixels);
-    const double error = std::fabs(static_cast<double>(after) / mean - 1);
-    result.claim_if(
-        error < 0x1p-9, "gram_divided", place,
+    result.measured(
+        "gram_divided", place,
         "Divided before the product, by the root of the number of pixels, it stays in fp16's range and is as "
         "exact as fp16 allows: to 2^-9.",
-        fmt::format("{:.5f}", mean), fmt::format("{:.5f}", after));
+        near(mean, mean * 0x1p-9, static_cast<double>(after), {"entry", "", 1, 5}));
 
     Figure figure{"gram", "The largest entry of a Gram matrix, as pixels are added up",
                   "Sum of squares of one map, not yet divided by the number of pixels. Crosses: infinite.",
@@ -270,16 +270,18 @@ void claim_order(const RunContext& context, const Textures& textures, Options op
         return std::count_if(run.losses.begin(), run.losses.end(), [](double loss) { return !std::isfinite(loss); });
     };
     const std::string place = cite(sources::volta_talk, "Reductions: FP32 math avoids overflows");
-    const auto steps = [&](std::int64_t count) { return fmt::format("{} of {} steps", count, options.steps); };
-    result.claim(
-        "order_fp16_after", place,
-        "With a style loss from bytes whose Gram matrix is divided after the product, no step of a training in "
-        "fp16 has a finite loss, whatever the loss scale.",
-        steps(options.steps), steps(infinite_steps(mixed, Division::after_product)));
-    result.claim("order_fp16_before", place, "Divided before the product, every step has one.", steps(0),
-                 steps(infinite_steps(mixed, Division::before_product)));
-    result.claim("order_fp32_after", place, "In fp32 the order does not matter.", steps(0),
-                 steps(infinite_steps(fp32_arithmetic(), Division::after_product)));
+    const std::string steps = fmt::format("of {} steps with an infinite loss", options.steps);
+    const Division before = has_control(context, "after") ? Division::after_product : Division::before_product;
+    result.measured("order_fp16_after", place,
+                    "With a style loss from bytes whose Gram matrix is divided after the product, no step of a "
+                    "training in fp16 has a finite loss, whatever the loss scale.",
+                    equal(options.steps, infinite_steps(mixed, Division::after_product), steps));
+    result.measured("order_fp16_before", place, "Divided before the product, every step in fp16 has a finite loss.",
+                    equal(0, infinite_steps(mixed, before), steps));
+    result.measured(
+        "order_fp32_after", place, "In fp32 the order does not matter: every step has a finite loss.",
+        equal(0, infinite_steps(has_control(context, "narrow") ? mixed : fp32_arithmetic(), Division::after_product),
+              steps));
 }
 
 /// Mean of the differences whatever their sign; the pictures are of one size.
@@ -317,11 +319,11 @@ void run(const RunContext& context, Result& result) {
     const double means = error_of(
         textures.test, [](const auto&, const auto& wanted, const Matrix& there) { return with_means(wanted, there); },
         unused);
-    result.claim_if(comparison.mean(0, hole_error) < 0.85 * means, "learns", place,
-                    "The net fills holes in fp32 better than the mean of what is there does.",
-                    fmt::format("below {}", error_text.text(0.85 * means)),
-                    error_text.text(comparison.mean(0, hole_error)));
-    claim_parity(result, comparison, hole_error, error_text, 0.01 * means, "parity", place,
+    result.measured("learns", place,
+                    "The net fills holes in fp32 better than the mean of what is there does, by 15 % or more.",
+                    at_most(0.85 * means, comparison.mean(0, hole_error), error_text));
+    claim_parity(result, comparison, hole_error, error_text,
+                 {0.5, "half of the step between grey levels", Margin::Side::not_above}, "parity", place,
                  "Trained in mixed precision it fills them as well.", 1);
     gram_matrices(context, fp32, result);
     claim_order(context, textures, options, result);
@@ -350,27 +352,33 @@ Experiment inpainting_experiment() {
         "Holes in textures, filled by a net",
         "Does a net that fills holes train as well in mixed precision, and where does its Gram matrix overflow?",
         Chapter::systems,
-        {integer_setting("steps", "training steps", 80, 600, 2, 1000000),
-         integer_setting("batch", "textures a step", 4, 8, 1, 4096),
-         integer_setting("channels", "of the first layer", 8, 12, 1, 256),
-         integer_setting("train_images", "generated textures to train on", 480, 5000, 1, 1000000),
-         integer_setting("test_images", "generated textures to test on", 40, 400, 4, 100000),
+        {integer_setting("steps", "training steps", 80, 600, 2, 1000000).smoke(16),
+         integer_setting("batch", "textures a step", 4, 8, 1, 4096).smoke(2),
+         integer_setting("channels", "of the first layer", 8, 12, 1, 256).smoke(4),
+         integer_setting("train_images", "generated textures to train on", 480, 5000, 1, 1000000).smoke(32),
+         integer_setting("test_images", "generated textures to test on", 40, 400, 4, 100000).smoke(10),
          integer_setting("gram_images", "generated textures whose features the Gram matrix sums up, 256 pixels each",
-                         1024, 1024, 1, 100000),
-         integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100),
+                         1024, 1024, 1, 100000)
+             .smoke(512),
+         integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100).smoke(1),
          integer_setting("scale_window", "clean steps until the loss scale grows", 30, 100, 1, 1000000),
          real_setting("learning_rate", "of Adam, falling linearly to 0", 1e-2, 6e-3, 0, 10),
-         control_setting("wide puts fp32 in the place of fp16 in the Gram matrix, pure_fp16 trains without masters "
-                         "and scaling",
-                         {"wide", "pure_fp16"})},
+         mixed_control("wide puts fp32 in the place of fp16 in the Gram matrix, narrow fp16 in the place of fp32; "
+                       "after divides the Gram matrix after the product wherever it is divided before",
+                       {"wide", "narrow", "after"})},
         run,
-        {{{"seeds=1", "steps=16", "train_images=64", "test_images=20", "gram_images=512"},
+        {{{},
           {"control=wide"},
           {"gram_stored", "gram_bytes", "gram_swamps_V100", "gram_swamps_A100", "gram_swamps_H100",
            "order_fp16_after"}},
-         {{"seeds=1", "steps=2", "train_images=16", "test_images=10", "gram_images=4"},
-          {"control=pure_fp16"},
-          {"parity"}}}};
+         {{}, {"control=after"}, {"gram_divided", "order_fp16_before"}},
+         {{}, {"control=narrow"}, {"order_fp32_after"}},
+         {{"gram_images=4"}, {"control=pure_fp16"}, {"parity"}},
+         {{"seeds=3", "steps=24", "train_images=96", "test_images=10", "gram_images=4"},
+          {"control=scale_2^-16"},
+          {"parity"},
+          RunSize::quick},
+         {{"seeds=1", "gram_images=4"}, {"learning_rate=0"}, {"learns"}, RunSize::quick}}};
 }
 
 }  // namespace ulp

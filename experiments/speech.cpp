@@ -148,54 +148,48 @@ std::vector<Arithmetic> arithmetics_of(const RunContext& context) {
     return under_control(context, std::move(all));
 }
 
+const Quantity error_rates{"errors a phoneme", "%", 100, 1};
+const Margin margin{0.01, "one phoneme in a hundred; the source's own nets differ by 0.2 and 0.8",
+                    Margin::Side::not_above};
+
 void claim_recognition(const Comparison& runs, Result& result) {
     const std::string place = cite(sources::volta_talk, "Speech: character error rate");
-    const Quantity rate{"errors a phoneme", "%", 100, 1};
-    result.claim_if(runs.mean(fp32, errors) <= 0.25, "learns", place, "The net learns to hear phonemes in fp32.",
-                    "25 % errors or fewer", rate.text(runs.mean(fp32, errors)));
-    claim_parity(result, runs, errors, rate, 0.01, "parity", place,
+    result.measured("learns", place, "The net learns to hear phonemes in fp32.",
+                    at_most(0.25, runs.mean(fp32, errors), error_rates));
+    claim_parity(result, runs, errors, error_rates, margin, "parity", place,
                  "In mixed precision the error rate is fp32's (Deep Speech 2: 2.20 and 1.99 in English, 15.82 and "
                  "15.01 in Mandarin).",
                  masters);
-    const double gain = std::max((2.20 - 1.99) / 2.20, (15.82 - 15.01) / 15.82);
-    const double chance = runs.spread(fp32, errors).width() / runs.mean(fp32, errors);
-    result.claim_if(
-        chance > gain, "gain_may_be_chance", place,
-        "That mixed precision came out better there, in one run a language, need not be its merit: here nets "
-        "that differ in their first weights and order alone lie further apart.",
-        fmt::format("more than {:.1f} % of the error", 100 * gain), fmt::format("{:.1f} %", 100 * chance));
 }
 
 void claim_masters(const Comparison& runs, Result& result) {
     const std::string talk =
         cite(sources::volta_talk, "FP16 mantissa is sufficient for some networks, some require FP32");
-    const Quantity rate{"errors a phoneme", "%", 100, 1};
-    claim_parity(result, runs, errors, rate, 0.01, "ten_bits_suffice", talk,
+    claim_parity(result, runs, errors, error_rates, margin, "ten_bits_suffice", talk,
                  "A training of so few steps takes steps so large that fp16's ten fraction bits are enough without "
                  "masters.",
                  bare);
     // Relative loss of accuracy, which is 1 less the errors.
     const double loss = 1 - (1 - runs.mean(bare_fewest, errors)) / (1 - runs.mean(fp32, errors));
     const std::string narrow = fmt::format(
-        "Where the weights' spacing is {} times as wide ({} fraction bits in the place of 10), as it would be beside "
-        "updates {} times as small",
-        1 << (10 - fewest), fewest, 1 << (10 - fewest));
-    result.claim_if(loss >= 0.5, "collapse",
+        "Where the weights' spacing is {0} times as wide ({1} fraction bits in the place of 10), as it would be beside "
+        "updates {0} times as small",
+        1 << (10 - fewest), fewest);
+    result.measured("collapse",
                     cite(sources::paper, "3.1: updating fp16 weights results in 80% relative accuracy loss"),
                     narrow +
                         ", training without masters fails: the speech net there lost 80 % of its accuracy, this one "
-                        "more than half.",
-                    "50 % or more of the accuracy", fmt::format("{:.0f} %", 100 * loss));
-    claim_parity(result, runs, errors, rate, 0.02, "masters_mend",
+                        "at least half.",
+                    at_least(0.5, loss, {"accuracy lost", "%", 100, 0}));
+    claim_parity(result, runs, errors, error_rates, margin, "masters_mend",
                  cite(sources::volta_talk, "FP32 Master weights and update"),
                  narrow + ", fp32 masters give fp32's error rate back.", masters_fewest);
     const Quantity share{"updates lost", "%", 100, 1};
-    result.claim_if(runs.mean(bare_fewest, lost) > 0.8 && runs.mean(masters_fewest, lost) < 0.01, "updates_lost",
+    result.measured("updates_lost",
                     cite(sources::volta_talk, "Weight update: if w >> lr * dw then update doesn't change w"),
                     narrow + ", most updates leave their weight as it was; on masters next to none does.",
-                    "above 80 % and below 1 %",
-                    fmt::format("{} and {}", share.text(runs.mean(bare_fewest, lost)),
-                                share.text(runs.mean(masters_fewest, lost))));
+                    above(0.8, runs.mean(bare_fewest, lost), share).at("without masters") &&
+                        below(0.01, runs.mean(masters_fewest, lost), share).at("with masters"));
 }
 
 /// A score by fraction bits: the middle of the seeds, and their range.
@@ -275,28 +269,32 @@ void run(const RunContext& context, Result& result) {
 }  // namespace
 
 Experiment speech_experiment() {
-    return {"speech",
-            "Speech recognition with and without master weights",
-            "Does a small Deep Speech 2 hear as well in mixed precision, and when does it need fp32 masters?",
-            Chapter::systems,
-            {integer_setting("steps", "training steps", 120, 800, 2, 1000000),
-             integer_setting("batch", "utterances a step", 8, 16, 1, 4096),
-             integer_setting("channels", "of the convolution", 8, 8, 1, 256),
-             integer_setting("hidden", "gated recurrent units a layer", 32, 48, 2, 1024),
-             integer_setting("layers", "of gated recurrent units", 1, 2, 1, 8),
-             integer_setting("most_phonemes", "of an utterance", 3, 5, 2, 40),
-             integer_setting("utterances", "generated, to train on", 500, 5000, 1, 1000000),
-             integer_setting("test_utterances", "generated, to test on", 100, 500, 1, 100000),
-             integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100),
-             integer_setting("scale_window", "clean steps until the loss scale grows", 20, 200, 1, 1000000),
-             real_setting("learning_rate", "of Adam", 4e-3, 2e-3, 0, 10),
-             control_setting("pure_fp16 trains all but fp32 in fp16 throughout; masters gives masters to all",
-                             {"pure_fp16", "masters"})},
-            run,
-            {{{"seeds=1", "steps=90", "test_utterances=40"},
-              {"control=pure_fp16"},
-              {"parity", "ten_bits_suffice", "masters_mend", "updates_lost"}},
-             {{"seeds=1", "steps=90", "test_utterances=40"}, {"control=masters"}, {"collapse", "updates_lost"}}}};
+    return {
+        "speech",
+        "Speech recognition with and without master weights",
+        "Does a small Deep Speech 2 hear as well in mixed precision, and when does it need fp32 masters?",
+        Chapter::systems,
+        {integer_setting("steps", "training steps", 120, 800, 2, 1000000).smoke(40),
+         integer_setting("batch", "utterances a step", 8, 16, 1, 4096),
+         integer_setting("channels", "of the convolution", 8, 8, 1, 256),
+         integer_setting("hidden", "gated recurrent units a layer", 32, 48, 2, 1024),
+         integer_setting("layers", "of gated recurrent units", 1, 2, 1, 8),
+         integer_setting("most_phonemes", "of an utterance", 3, 5, 2, 40),
+         integer_setting("utterances", "generated, to train on", 500, 5000, 1, 1000000).smoke(50),
+         integer_setting("test_utterances", "generated, to test on", 100, 500, 1, 100000).smoke(10),
+         integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100).smoke(1),
+         integer_setting("scale_window", "clean steps until the loss scale grows", 20, 200, 1, 1000000),
+         real_setting("learning_rate", "of Adam", 4e-3, 2e-3, 0, 10),
+         mixed_control("masters gives masters to all", {"masters"})},
+        run,
+        {{{}, {"control=masters"}, {"collapse", "updates_lost"}},
+         {{"seeds=2"}, {"control=masters"}, {"collapse", "updates_lost"}, RunSize::quick},
+         {{"seeds=2"}, {"control=no_masters"}, {"masters_mend", "updates_lost"}, RunSize::quick},
+         {{"seeds=2"},
+          {"control=scale_2^-16"},
+          {"parity", "ten_bits_suffice", "masters_mend", "updates_lost"},
+          RunSize::quick},
+         {{"seeds=2"}, {"learning_rate=0"}, {"learns", "collapse", "masters_mend", "updates_lost"}, RunSize::quick}}};
 }
 
 }  // namespace ulp

@@ -137,7 +137,7 @@ std::vector<double> distances(const std::vector<Learned>& a, const std::vector<L
 
 /// The first and the last place that the scores at a place depend on: every place says a code of its own, so that the
 /// gradient of the codes' table tells which were heard.
-std::string heard_at(Index place) {
+std::pair<Index, Index> heard_at(Index place) {
     Model model(recipe_by_name("fp32"), 1);
     const WaveNet net(model);
     std::vector<int> ids(codes);
@@ -153,7 +153,7 @@ std::string heard_at(Index place) {
         first = std::min(first, i / residual_channels);
         last = std::max(last, i / residual_channels);
     }
-    return fmt::format("{} to {}", first, last);
+    return {first, last};
 }
 
 /// The loss on unseen clips of one who knows how often each code was heard, and nothing else.
@@ -204,6 +204,7 @@ void run(const RunContext& context, Result& result) {
     Arithmetic mixed = mixed_arithmetic(context, "mixed fp16", dynamic_loss_scale(settings.integer("scale_window")));
     Arithmetic unscaled = mixed_arithmetic(context, "fp16 unscaled at 131072 samples", many_samples);
     if (has_control(context, "unscaled")) mixed.recipe.loss_scale = many_samples;
+    if (has_control(context, "scaled")) unscaled.recipe.loss_scale = mixed.recipe.loss_scale;
     const Training training{.task = tones_task(corpus, batch, context.seed),
                             .optimizer = adam_of(settings),
                             .steps = settings.integer("steps")};
@@ -212,41 +213,36 @@ void run(const RunContext& context, Result& result) {
 
     const std::string evidence = evidence_of(runs, result);
     const std::string place = cite(sources::volta_talk, "WaveNet: mixed precision and fp32");
-    result.claim("receptive_field",
-                 cite(sources::volta_talk, "12 layers of dilated convolutions, reset every 6 layers"),
-                 "With dilations 1, 2, 4, ... 32, twice over, a score hears its own place and the 126 before it.",
-                 "74 to 200", heard_at(200));
+    const auto [first, last] = heard_at(200);
+    result.arithmetic("receptive_field",
+                      cite(sources::volta_talk, "12 layers of dilated convolutions, reset every 6 layers"),
+                      "With dilations 1, 2, 4, ... 32, twice over, a score hears its own place and the 126 before it.",
+                      equal(126, 200 - first, "places before") && equal(0, last - 200, "behind"));
     const Quantity nats{"loss", "", 1, 3};
     const double by_frequency = frequency_loss(corpus);
-    result.claim_if(
-        runs.mean(0, unseen_loss) < 0.95 * by_frequency, "learns", place,
-        "The net learns to continue tones in fp32: on unseen clips it needs less than the codes' frequencies "
-        "alone would, by a twentieth or more.",
-        fmt::format("below {}", nats.text(0.95 * by_frequency)), nats.text(runs.mean(0, unseen_loss)));
+    result.measured("learns", place,
+                    "The net learns to continue tones in fp32: on unseen clips it needs less than the codes' "
+                    "frequencies alone would, by a twentieth or more.",
+                    at_most(0.95 * by_frequency, runs.mean(0, unseen_loss), nats));
     const std::vector<double> of_seeds = distances(runs.runs[0], runs.runs[0], 1);
     const std::vector<double> of_mixed = distances(runs.runs[1], runs.runs[0], 0);
     const std::vector<double> of_unscaled = distances(runs.runs[2], runs.runs[0], 0);
-    const std::string apart = fmt::format("{:.4f}", mean_of(of_seeds));
-    const auto against_seeds = [&](bool holds, std::string_view id, const std::string& source,
-                                   std::string_view statement, std::string_view side,
-                                   const std::vector<double>& measured) {
-        const std::string expected = fmt::format("a mean distance {} {}", side, apart);
-        if (settings.integer("seeds") < 2) {
-            result.quoted(id, source, statement, "nearer or farther than two seeds", "one seed has no other: seeds=2");
-        } else {
-            result.claim_if(holds, id, source, statement, expected, fmt::format("{:.4f}", mean_of(measured)));
-        }
+    const Quantity distance{"mean distance", "", 1, 4};
+    const auto against_seeds = [&](const auto& check, const std::vector<double>& measured) {
+        if (settings.integer("seeds") > 1) return check(mean_of(of_seeds), mean_of(measured), distance);
+        return Check{"the mean distance of two seeds",
+                     distance.text(mean_of(measured)) + "; at least 2 seeds would tell", Outcome::undecided};
     };
-    against_seeds(mean_of(of_mixed) < mean_of(of_seeds), "curves_overlap", place,
-                  "The loss curves of mixed precision and fp32 overlap: over all steps and seeds they lie nearer to "
-                  "each other, batch by batch, than two fp32 curves from other first weights.",
-                  "below", of_mixed);
-    against_seeds(mean_of(of_unscaled) > mean_of(of_seeds), "unscaled_leaves",
-                  cite(sources::volta_talk, "Loss scaling"),
-                  "Without a loss scale they would not: gradients as small as a batch of 131072 samples makes them "
-                  "(the mean divides by it) take the curve away from fp32's.",
-                  "above", of_unscaled);
-    claim_parity(result, runs, unseen_loss, nats, 0.01, "unseen", place, "Unseen tones are continued as well.", 1);
+    result.measured("curves_overlap", place,
+                    "The loss curves of mixed precision and fp32 overlap: over all steps and seeds they lie nearer to "
+                    "each other, batch by batch, than two fp32 curves from other first weights.",
+                    against_seeds(below, of_mixed));
+    result.measured("unscaled_leaves", cite(sources::volta_talk, "Loss scaling"),
+                    "Without a loss scale they would not: gradients as small as a batch of 131072 samples makes them "
+                    "(the mean divides by it) take the curve further away than another seed does.",
+                    against_seeds(above, of_unscaled));
+    const Margin margin{0.02, "the right code's probability falls by 2 %", Margin::Side::not_above};
+    claim_parity(result, runs, unseen_loss, nats, margin, "unseen", place, "Unseen tones are continued as well.", 1);
     result.figure(
         figure_of_losses(runs, 5, "loss", "WaveNet: training loss",
                          "The source's slide shows two curves that lie on each other. The third curve here tells "
@@ -265,17 +261,21 @@ Experiment wavenet_experiment() {
             "WaveNet: loss curves that overlap",
             "Does the loss of a WaveNet in mixed precision follow the one in fp32?",
             Chapter::systems,
-            {integer_setting("steps", "training steps", 80, 1000, 2, 1000000),
+            {integer_setting("steps", "training steps", 80, 1000, 2, 1000000).smoke(24),
              integer_setting("batch", "clips a step", 2, 4, 1, 4096),
              integer_setting("clip_samples", "of a clip", 128, 256, 16, 100000),
-             integer_setting("clips", "generated, to train on", 200, 2000, 1, 1000000),
-             integer_setting("test_clips", "generated, to test on", 10, 50, 1, 100000),
-             integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100),
+             integer_setting("clips", "generated, to train on", 200, 2000, 1, 1000000).smoke(20),
+             integer_setting("test_clips", "generated, to test on", 10, 50, 1, 100000).smoke(2),
+             integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100).smoke(2),
              integer_setting("scale_window", "clean steps until the loss scale grows", 20, 200, 1, 1000000),
              real_setting("learning_rate", "of Adam", 2e-2, 5e-3, 0, 10),
-             control_setting("unscaled takes the loss scale of mixed precision away", {"unscaled"})},
+             control_setting("unscaled takes the loss scale of mixed precision away, scaled gives one to the third run",
+                             {"unscaled", "scaled"})},
             run,
-            {{{"seeds=2", "steps=24", "test_clips=2"}, {"control=unscaled"}, {"curves_overlap", "unseen"}}}};
+            {{{}, {"control=unscaled"}, {"curves_overlap"}},
+             {{}, {"control=scaled"}, {"unscaled_leaves"}},
+             {{"seeds=2"}, {"control=unscaled"}, {"curves_overlap", "unseen"}, RunSize::quick},
+             {{"seeds=2"}, {"learning_rate=0"}, {"learns", "unscaled_leaves"}, RunSize::quick}}};
 }
 
 }  // namespace ulp

@@ -47,26 +47,19 @@ struct Spoiling {
 const std::vector<Spoiling> spoilings = {
     {"pure_fp16", "trains in fp16 without masters and scaling", [](Recipe& r) { r = recipe_by_name("fp16"); }},
     {"no_masters", "trains without fp32 masters", [](Recipe& r) { r.master_weights = false; }},
-    {"bf16_weights", "keeps weights of 7 fraction bits without masters",
-     [](Recipe& r) {
-         r.weights = formats::bf16;
-         r.master_weights = false;
-     }},
     {"scale_1", "trains without a loss scale", [](Recipe& r) { r.loss_scale = constant_loss_scale(1); }},
-    {"scale_2^-12", "scales the loss by 2^-12, as if gradients were that much smaller",
-     [](Recipe& r) { r.loss_scale = constant_loss_scale(0x1p-12); }},
+    {"scale_2^-16", "scales the loss by 2^-16, as if gradients were that much smaller",
+     [](Recipe& r) { r.loss_scale = constant_loss_scale(0x1p-16); }},
 };
 
 }  // namespace
 
-Setting mixed_control() {
-    std::string help;
-    std::vector<std::string> names;
+Setting mixed_control(std::string help, std::vector<std::string> more) {
     for (const Spoiling& spoiling : spoilings) {
         help += (help.empty() ? "" : "; ") + spoiling.name + " " + spoiling.what;
-        names.push_back(spoiling.name);
+        more.push_back(spoiling.name);
     }
-    return control_setting(help, std::move(names));
+    return control_setting(help, std::move(more));
 }
 
 std::vector<Arithmetic> under_control(const RunContext& context, std::vector<Arithmetic> arithmetics) {

@@ -31,8 +31,9 @@ LossScaleOptions dynamic_loss_scale(std::int64_t window, double initial = 0x1p16
 OptimizerOptions adam_of(const Settings& settings);
 
 /// The setting "control" of experiments that compare mixed precision with fp32: each value spoils one thing, from
-/// all of fp16 ("pure_fp16") to no masters or no loss scale.
-Setting mixed_control();
+/// all of fp16 ("pure_fp16") to no masters or no loss scale. `more` are controls of the experiment's own, which `help`
+/// tells of.
+Setting mixed_control(std::string help = "", std::vector<std::string> more = {});
 /// The same arithmetics; under a control of mixed_control() all but the first are spoilt.
 std::vector<Arithmetic> under_control(const RunContext& context, std::vector<Arithmetic> arithmetics);
 /// The recipe; under the control "wide" with fp32 in the place of its formats and without operand scales.
