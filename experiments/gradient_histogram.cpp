@@ -8,7 +8,6 @@
 
 #include "engine/data/digits.hpp"
 #include "engine/data/idx.hpp"
-#include "experiments/shared/matrix_units.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/tasks.hpp"
@@ -41,30 +40,17 @@ DataSplit load_data(const RunContext& context, Result& result) {
     return data;
 }
 
-void claim_shift(const Probes& probes, int binades, Result& result) {
-    const std::string slide =
-        cite(sources::amp_slides, "Loss scaling: by the chain rule, gradients will also be scaled by S");
+/// How many of the histograms of gradients, or of the others, a loss scale moves by so many binades.
+Check moved(const Probes& probes, bool gradients, int binades, const std::string& unit) {
     const Histograms& plain = probes.snapshots.back().histograms;
-    int exact = 0;
-    int gradients = 0;
+    std::int64_t all = 0;
+    std::int64_t exact = 0;
     for (std::size_t i = 0; i < std::size(watched); ++i) {
-        if (!is_gradient(watched[i].role)) continue;
-        ++gradients;
+        if (is_gradient(watched[i].role) != gradients) continue;
+        ++all;
         exact += plain[i].equals_shifted(probes.fp32_scaled[i], binades) ? 1 : 0;
     }
-    result.claim("shift", slide,
-                 fmt::format("A loss scale of 2^{} shifts the histogram of every gradient by exactly {} bins.", binades,
-                             binades),
-                 fmt::format("{} of {} histograms", gradients, gradients),
-                 fmt::format("{} of {} histograms", exact, gradients));
-    int unmoved = 0;
-    for (std::size_t i = 0; i < std::size(watched); ++i) {
-        if (!is_gradient(watched[i].role)) unmoved += plain[i].equals_shifted(probes.fp32_scaled[i], 0) ? 1 : 0;
-    }
-    const int others = static_cast<int>(std::size(watched)) - gradients;
-    result.claim("shift_gradients_only", slide, "Weights and activations do not change with the loss scale.",
-                 fmt::format("{} of {} histograms", others, others),
-                 fmt::format("{} of {} histograms", unmoved, others));
+    return equal(all, exact, unit);
 }
 
 std::int64_t sum_over_gradients(const Histograms& histograms, std::int64_t (BinadeHistogram::*count)() const) {
@@ -75,57 +61,47 @@ std::int64_t sum_over_gradients(const Histograms& histograms, std::int64_t (Bina
     return sum;
 }
 
-void claim_gradients(const Probes& probes, Result& result) {
+void claim_gradients(const Probes& probes, int binades, Result& result) {
+    const std::string slide =
+        cite(sources::amp_slides, "Loss scaling: by the chain rule, gradients will also be scaled by S");
+    result.measured("shift", slide,
+                    fmt::format("A loss scale of 2^{} shifts the histogram of every gradient by exactly {} bins, and "
+                                "moves no weight and no activation.",
+                                binades, binades),
+                    moved(probes, true, binades, "gradients shifted") && moved(probes, false, 0, "others unmoved"));
     const Histograms& plain = probes.snapshots.back().histograms;
-    const std::int64_t lost = sum_over_gradients(plain, &BinadeHistogram::lost_in_fp16);
-    const std::int64_t lost_scaled = sum_over_gradients(probes.fp32_scaled, &BinadeHistogram::lost_in_fp16);
-    result.claim_if(
-        lost > 0 && lost_scaled * 10 <= lost, "lost", cite(sources::amp_slides, "Gradient underflow; loss scaling"),
-        "Small gradients underflow in fp16, and a loss scale brings them back: nine tenths of them at least.",
-        fmt::format("at most a tenth of {} gradients lost", lost), fmt::format("{} lost", lost_scaled));
+    const auto lost = static_cast<double>(sum_over_gradients(plain, &BinadeHistogram::lost_in_fp16));
+    const auto lost_scaled =
+        static_cast<double>(sum_over_gradients(probes.fp32_scaled, &BinadeHistogram::lost_in_fp16));
+    result.measured("lost", cite(sources::amp_slides, "Gradient underflow; loss scaling"),
+                    "Small gradients underflow in fp16, and a loss scale brings them back: nine tenths of them at "
+                    "least.",
+                    above(0, lost, {"", "gradients lost", 1, 0}) &&
+                        below(lost / 10, lost_scaled, {"", "lost with the scale", 1, 0}));
     std::optional<int> largest;
     for (std::size_t i = 0; i < std::size(watched); ++i) {
         if (is_gradient(watched[i].role)) largest = std::max(largest, plain[i].largest_exponent());
     }
-    result.claim_if(largest && formats::fp16.emax() - *largest >= 10, "unused_range",
-                    cite(sources::volta_talk, "FP16 range not used by gradients: ~15 powers of 2"),
-                    "Gradients leave the top of fp16's range unused: ten powers of two and more in this net.",
-                    "10 or more powers of two",
-                    largest ? fmt::format("{} powers of two", formats::fp16.emax() - *largest)
-                            : "no gradient is finite and not zero");
-    const int tenths = 668 + 310 + 53;
-    result.claim("published_split",
-                 cite(sources::notebook, "histogram of activation gradients, from NVIDIA's documentation"),
-                 "The published shares 66.8%, 31% and 5.3% are parts of one whole; they add up to more than 100%.",
-                 "103.1 %", fmt::format("{}.{} %", tenths / 10, tenths % 10), Verdict::inconsistent);
+    const double unused = largest ? formats::fp16.emax() - *largest : std::numeric_limits<double>::quiet_NaN();
+    result.measured("unused_range", cite(sources::volta_talk, "FP16 range not used by gradients: ~15 powers of 2"),
+                    "Gradients leave the top of fp16's range unused: about 15 powers of two in the talk's net, in this "
+                    "one as many at least.",
+                    at_least(15, unused, {"", "powers of two", 1, 0}));
+    result.arithmetic(
+        "published_split", cite(sources::notebook, "histogram of activation gradients, from NVIDIA's documentation"),
+        "The published shares, 66.8 % zeros, 31 % lost and 5.3 % kept, are parts of one whole. They add "
+        "up to more than 100 %.",
+        above(1, published_shares.zeros + published_shares.lost + published_shares.kept, {"", "%", 100, 1}),
+        Verdict::inconsistent);
 }
 
-void claim_training(const Learned& training, const Learned& reference, Result& result) {
+void claim_training(const Comparison& runs, Result& result) {
     const std::string place = cite(sources::volta_talk, "Mixed precision matches FP32-trained accuracy");
-    const double right = training.scores[test_accuracy];
-    const double fp32 = reference.scores[test_accuracy];
-    result.claim_if(right >= 0.9, "accuracy", place,
-                    "The net learns in this arithmetic: at least 90% of unseen digits are right.", "90 % or more",
-                    fmt::format("{:.1f} %", 100 * right));
-    result.claim_if(std::fabs(right - fp32) <= 0.02, "parity", place,
-                    "Trained with the same hyperparameters in fp32 it reaches the same accuracy, within 2 points.",
-                    fmt::format("{:.1f} % to {:.1f} %", 100 * fp32 - 2, 100 * fp32 + 2),
-                    fmt::format("{:.1f} %", 100 * right));
-    result.claim_if(training.losses.back() < training.losses.front(), "loss_falls", place, "The loss falls.",
-                    fmt::format("below {:.3f}", training.losses.front()),
-                    fmt::format("{:.3f}", training.losses.back()));
-}
-
-/// Beside fp32 of several seeds; the arithmetic has the first one's.
-void figure_loss(const Learned& training, const std::vector<Learned>& references, const std::string& arithmetic,
-                 const std::string& evidence, Result& result) {
-    Curves curves{{"fp32", arithmetic}, {{}, {training.losses}}};
-    for (const Learned& run : references) curves.values.front().push_back(run.losses);
-    result.figure(figure_of_curves(
-        curves, {.window = 5, .logarithmic = true, .what = "Loss of a batch before the step", .label = "loss"},
-        {"loss", "Training loss",
-         "Every product and every rounding is another. What rounding changes stands beside what another seed changes.",
-         evidence}));
+    result.measured("accuracy", place, "The net learns in this arithmetic: at least 90 % of unseen digits are right.",
+                    at_least(0.9, runs.mean(1, test_accuracy), accuracy_text));
+    claim_parity(result, runs, test_accuracy, accuracy_text,
+                 {0.01, "one test image in a hundred", Margin::Side::not_below}, "parity", place,
+                 "Trained with the same hyperparameters as in fp32, the net reaches the same accuracy.", 1);
 }
 
 void figure_by_layer(const Probes& probes, const std::string& evidence, Result& result) {
@@ -222,23 +198,29 @@ double fall_of(const WatchedNet& net, TensorRole role) {
 void claim_nets(const std::vector<WatchedNet>& nets, Result& result) {
     const std::string note = cite(sources::volta_talk, "A note on gradients during training");
     std::string falls;
-    int steady = 0;
+    double steady = 0;
     for (const WatchedNet& net : nets) {
         const double fall = fall_of(net, TensorRole::weight_gradient);
         falls += fmt::format("{}{} {}", falls.empty() ? "" : ", ", net.name, 0 - fall);
         steady += fall <= 0 ? 1 : 0;
     }
-    result.claim_if(
-        steady >= 1, "gradients_shrink", note,
-        "\"Gradient magnitudes become smaller during training\" is a popular belief and not true for a number "
-        "of networks: in one or more of the four here the median weight gradient does not fall.",
-        "no fall in 1 net or more", fmt::format("change in binades: {}", falls));
+    result.measured("gradients_shrink", note,
+                    fmt::format("\"Gradient magnitudes become smaller during training\" is a popular belief and not "
+                                "true for a number of networks. Of the four here the median weight gradient changes by "
+                                "these powers of two: {}.",
+                                falls),
+                    at_least(1, steady, {"", "nets in which it does not fall", 1, 0}));
     const double plain = fall_of(nets[0], TensorRole::activation_gradient);
     const double normalised = fall_of(nets[1], TensorRole::activation_gradient);
-    result.claim_if(normalised <= plain, "normalisation_keeps", note,
+    result.measured("normalisation_keeps", note,
                     "Normalisations tend to keep the distributions: with batch normalisation the median activation "
                     "gradient of the convolutional net falls no more than without.",
-                    fmt::format("a fall of at most {} binades", plain), fmt::format("{} binades", normalised));
+                    at_most(plain, normalised, {"a fall", "binades", 1, 0}));
+    const BinadeHistogram& emergent = nets[0].frames.back().of(TensorRole::activation_gradient);
+    result.measured("emergent_zeros", cite(sources::notebook, "histogram of activation gradients of a detection net"),
+                    "Most activation gradients of a net with relu and pools are exactly 0 by themselves: in the "
+                    "trained convolutional net here more than half (67 % in the source's).",
+                    above(0.5, emergent.share(emergent.zeros()), {"", "%", 100, 1}));
 }
 
 void figure_nets(const std::vector<WatchedNet>& nets, Result& result) {
@@ -262,32 +244,21 @@ void figure_nets(const std::vector<WatchedNet>& nets, Result& result) {
 }
 
 void replica(const RunContext& context, const std::vector<WatchedNet>& nets, Result& result) {
-    const std::string paper =
-        cite(sources::notebook, "histogram of activation gradients of a detection net, from NVIDIA's documentation");
     constexpr std::int64_t count = 200000;
     const BinadeHistogram plain = published_replica(count, 1, context.seed);
     const BinadeHistogram scaled = published_replica(count, has_control(context, "unscaled") ? 1 : 8, context.seed);
-    const auto kept = [](const BinadeHistogram& h) { return h.total() - h.zeros() - h.lost_in_fp16(); };
-    const double zeros = 100 * plain.share(plain.zeros());
-    const double lost_of_nonzero =
-        100 * static_cast<double>(plain.lost_in_fp16()) / static_cast<double>(plain.total() - plain.zeros());
-    result.claim_if(zeros > 66.3 && zeros < 67.3 && lost_of_nonzero > 84.4 && lost_of_nonzero < 86.4, "replica", paper,
-                    "A replica with the published shares: 66.8 % zeros, and of the others 31 parts lost in fp16 to 5.3 "
-                    "parts kept (calibrated to the source, not trained).",
-                    "66.8 % zeros, 85.4 % of the others lost",
-                    fmt::format("{:.1f} % zeros, {:.1f} % of the others lost", zeros, lost_of_nonzero));
-    result.claim_if(
-        scaled.equals_shifted(plain, -3) && kept(scaled) > kept(plain) * 3 / 2, "replica_x8", paper,
-        "A scale of 8, which sufficed for that net, moves all by three binades: in the replica half as many "
-        "again and more of the numbers survive.",
-        fmt::format("above {:.1f} %", 150 * plain.share(kept(plain))),
-        fmt::format("{:.1f} %", 100 * scaled.share(kept(scaled))));
+    const auto kept = [](const BinadeHistogram& h) {
+        return static_cast<double>(h.total() - h.zeros() - h.lost_in_fp16());
+    };
+    result.measured(
+        "replica_x8",
+        cite(sources::notebook, "histogram of activation gradients of a detection net, from NVIDIA's documentation"),
+        "A scale of 8, which sufficed for that net, moves all by three binades: in a replica with the "
+        "published shares (calibrated to the source, not trained) half as many again and more survive.",
+        near(published_shares.zeros, 0.005, plain.share(plain.zeros()), {"", "% zeros", 100, 1}) &&
+            above(1.5, kept(scaled) / kept(plain), {"", "times as many kept", 1, 2}) &&
+            equal(1, scaled.equals_shifted(plain, -3) ? 1 : 0, "histogram moved by 3 binades"));
     const BinadeHistogram& emergent = nets[0].frames.back().of(TensorRole::activation_gradient);
-    result.claim_if(
-        2 * emergent.zeros() > emergent.total(), "emergent_zeros", paper,
-        "Most activation gradients of a net with relu and pools are exactly 0 by themselves: in the trained "
-        "convolutional net here more than half (67 % in the source's).",
-        "more than 50 %", fmt::format("{:.1f} %", 100 * emergent.share(emergent.zeros())));
     result.figure(
         {"replica",
          "The published histogram: what a scale of 8 does",
@@ -299,46 +270,50 @@ void replica(const RunContext& context, const std::vector<WatchedNet>& nets, Res
 }
 
 void run(const RunContext& context, Result& result) {
-    const std::string backend = context.backend.empty() ? "soft:h100" : context.backend;
-    const MatrixUnit unit{backend, backend, make_backend(backend)};
     const auto binades = static_cast<int>(context.settings.integer("scale_exponent"));
     const DataSplit data = load_data(context, result);
     const Settings& settings = context.settings;
-    const Arithmetic low{settings.text("recipe") + " on " + backend, recipe_by_name(settings.text("recipe")), backend};
+    const std::string backend = mixed_backend(context);
+    Arithmetic low{settings.text("recipe") + " on " + backend, recipe_by_name(settings.text("recipe")), backend};
     const ProbeOptions probing{.net = dense_net({static_cast<Index>(settings.integer("hidden"))}),
                                .batch = static_cast<Index>(settings.integer("batch")),
                                .steps = settings.integer("steps"),
                                .trained = low,
                                .scale = has_control(context, "unscaled") ? 1 : std::ldexp(1.0, binades)};
+    if (has_control(context, "coarse_weights")) {
+        low.recipe.weights = low.recipe.update = formats::e4m3;
+        low.recipe.master_weights = false;
+        low.recipe.loss_scale = constant_loss_scale(1);
+    }
     const auto training_of = [&](const Arithmetic& arithmetic, const TaskBuilder& task) -> Training {
         return {.arithmetic = arithmetic,
                 .task = task,
                 .optimizer = {.learning_rate = settings.real("learning_rate"), .momentum = 0.9},
                 .steps = probing.steps};
     };
-    const Comparison probed = compare(context, {training_of(low, probed_task(probing, data))}, 1, {0, 0.3});
-    constexpr std::int64_t seeds = 3;  // of fp32: the band of the losses
-    const Comparison references = compare(
-        context, {training_of(fp32_arithmetic(), images_task(probing.net, data, probing.batch))}, seeds, {0.3, 0.6});
-    const Learned& training = probed.runs[0].front();
-    const Learned& reference = references.runs[0].front();
-    const Probes& probes = training.kept<Probes>();
+    const Comparison runs = compare(context,
+                                    {training_of(fp32_arithmetic(), images_task(probing.net, data, probing.batch)),
+                                     training_of(low, probed_task(probing, data))},
+                                    settings.integer("seeds"), {0, 0.6});
+    Probes probes = runs.runs[1].front().kept<Probes>();
+    if (has_control(context, "scaled_first")) probes.snapshots.back().histograms = probes.fp32_scaled;
 
-    const ProductTypes types{low.recipe.low, formats::fp32};
-    const std::string evidence = evidence_of({unit}, {types}, result);
+    const std::string evidence = evidence_of(runs, result);
     const std::string trained =
         "The weights were trained through " + evidence + " The histograms are computed in fp32.";
-    claim_training(training, reference, result);
-    claim_shift(probes, binades, result);
-    claim_gradients(probes, result);
+    claim_training(runs, result);
+    claim_gradients(probes, binades, result);
     figure_by_layer(probes, trained, result);
     figure_by_step(probes, trained, result);
     figure_shift(probes, binades, low.name, evidence, result);
     figure_shares(probes, binades, trained, result);
-    figure_loss(training, references.runs[0], low.name, evidence, result);
+    result.figure(
+        figure_of_losses(runs, 5, "loss", "Training loss", "Every product and every rounding is another.", evidence));
 
-    const std::vector<WatchedNet> nets = train_watched_nets(
+    std::vector<WatchedNet> nets = train_watched_nets(
         context, {settings.integer("net_steps"), static_cast<int>(settings.integer("frames"))}, {0.6, 1});
+    if (has_control(context, "lstm")) nets.assign(nets.size(), nets[2]);
+    if (has_control(context, "swapped")) std::swap(nets[0], nets[1]);
     claim_nets(nets, result);
     replica(context, nets, result);
     figure_nets(nets, result);
@@ -347,27 +322,42 @@ void run(const RunContext& context, Result& result) {
 }  // namespace
 
 Experiment gradient_histogram_experiment() {
-    return {"gradient_histogram",
-            "Gradient histograms: where the numbers of a training run lie",
-            "Which exponents do weights, activations and gradients have, and which of them does fp16 lose?",
-            Chapter::underflow,
-            {integer_setting("steps", "training steps", 240, 4000, 8, 1000000),
-             integer_setting("batch", "images a step", 64, 64, 1, 4096),
-             integer_setting("hidden", "width of the hidden layer", 128, 128, 8, 4096),
-             integer_setting("train_images", "generated digits to train on", 4000, 20000, 1, 1000000),
-             integer_setting("test_images", "generated digits to test on", 1000, 2000, 1, 1000000),
-             real_setting("learning_rate", "of stochastic gradient descent with momentum 0.9", 0.05, 0.05, 0, 10),
-             integer_setting("scale_exponent", "the loss scale of the figures is 2 to this power", 16, 16, 1, 24),
-             integer_setting("net_steps", "training steps of the CNNs, the LSTM and the Transformer", 100, 2000, 8,
-                             1000000),
-             integer_setting("frames", "of the moving figure", 8, 16, 2, 100),
-             text_setting("recipe", "how to train", "mixed_fp16", {"fp32", "tf32", "bf16", "mixed_fp16", "fp16"}),
-             control_setting("unscaled looks at gradients without the loss scale", {"unscaled"}),
-             path_setting("mnist", "folder with the MNIST idx files, instead of generated digits")},
-            run,
-            {{{"steps=24", "train_images=600", "test_images=100", "hidden=16", "net_steps=8", "frames=2"},
-              {"control=unscaled"},
-              {"shift", "replica_x8"}}}};
+    return {
+        "gradient_histogram",
+        "Gradient histograms: where the numbers of a training run lie",
+        "Which exponents do weights, activations and gradients have, and which of them does fp16 lose?",
+        Chapter::underflow,
+        {integer_setting("steps", "training steps", 240, 4000, 8, 1000000).smoke(24),
+         integer_setting("batch", "images a step", 64, 64, 1, 4096),
+         integer_setting("hidden", "width of the hidden layer", 128, 128, 8, 4096).smoke(16),
+         integer_setting("train_images", "generated digits to train on", 4000, 20000, 1, 1000000).smoke(600),
+         integer_setting("test_images", "generated digits to test on", 1000, 2000, 1, 1000000).smoke(100),
+         integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100),
+         real_setting("learning_rate", "of stochastic gradient descent with momentum 0.9", 0.05, 0.05, 0, 10),
+         integer_setting("scale_exponent", "the loss scale of the figures is 2 to this power", 16, 16, 1, 24),
+         integer_setting("net_steps", "training steps of the CNNs, the LSTM and the Transformer", 100, 2000, 8, 1000000)
+             .smoke(8),
+         integer_setting("frames", "of the moving figure", 8, 16, 2, 100).smoke(2),
+         text_setting("recipe", "how to train", "mixed_fp16", {"fp32", "tf32", "bf16", "mixed_fp16", "fp16"}),
+         control_setting("unscaled looks at gradients without the loss scale, scaled_first with it from the start; "
+                         "coarse_weights trains E4M3 weights without masters and scale; lstm takes the LSTM in each "
+                         "watched net's place, "
+                         "swapped the normalised net for the plain one",
+                         {"unscaled", "scaled_first", "coarse_weights", "lstm", "swapped"}),
+         path_setting("mnist", "folder with the MNIST idx files, instead of generated digits")},
+        run,
+        {{{}, {"control=unscaled"}, {"shift", "replica_x8"}},
+         {{}, {"control=lstm"}, {"emergent_zeros"}},
+         {{"steps=80", "hidden=32"}, {"control=coarse_weights"}, {"accuracy", "parity"}},
+         {{"seeds=1", "net_steps=8"}, {"control=scaled_first"}, {"shift", "lost", "unused_range"}, RunSize::quick},
+         {{"seeds=1", "steps=8", "train_images=600", "test_images=50"},
+          {"control=lstm"},
+          {"gradients_shrink", "emergent_zeros"},
+          RunSize::quick},
+         {{"seeds=1", "steps=8", "train_images=600", "test_images=50"},
+          {"control=swapped"},
+          {"normalisation_keeps", "emergent_zeros"},
+          RunSize::quick}}};
 }
 
 }  // namespace ulp

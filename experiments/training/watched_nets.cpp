@@ -130,7 +130,7 @@ std::optional<int> median_exponent(const BinadeHistogram& histogram) {
 BinadeHistogram published_replica(std::int64_t count, double scale, std::uint64_t seed) {
     // Exponents are normal with a deviation of 6 binades. 31 of 31 + 5.3 lie below fp16's threshold 2^-25: that is
     // 1.0545 deviations below the threshold's place, so the mean is 2^-31.3.
-    constexpr double share_of_zeros = 0.668;
+    constexpr double share_of_zeros = published_shares.zeros;
     constexpr double deviation = 6;
     constexpr double mean = -25 - 1.0545 * deviation;
     BinadeHistogram histogram;

@@ -41,8 +41,17 @@ std::vector<WatchedNet> train_watched_nets(const RunContext& context, const Watc
 /// The exponent that half of the finite numbers of a histogram lie below (zeros left out), where there is one.
 std::optional<int> median_exponent(const BinadeHistogram& histogram);
 
-/// A gradient histogram made after the published one of a detection net: `count` numbers, of which 66.8% are 0, and of
-/// the others as many lie below what fp16 holds as the source's 31% and 5.3% say.
+/// The published histogram of a detection net's activation gradients (NVIDIA's documentation, as the notebook quotes
+/// it), as shares: zeros, numbers that fp16 makes 0, and the rest.
+struct PublishedShares {
+    double zeros = 0.668;
+    double lost = 0.31;
+    double kept = 0.053;
+};
+inline constexpr PublishedShares published_shares;
+
+/// A histogram made after the published one: `count` numbers with the published share of zeros; of the others as many
+/// are lost in fp16 and kept as the source's shares say.
 BinadeHistogram published_replica(std::int64_t count, double scale, std::uint64_t seed);
 
 }  // namespace ulp
