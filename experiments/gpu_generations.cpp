@@ -19,15 +19,14 @@ namespace {
 
 using sources::cite;
 
-/// The units of the comparison: four generations, the backend of the command line, and IEEE arithmetic last, to which
-/// the others are compared. With the setting units=ieee all of them compute in IEEE arithmetic: a control.
+/// The units of the comparison: three generations, the backend of the command line, and IEEE arithmetic last, to which
+/// the others are compared. (B200's mma.sync has the parameters of H100's.) With the setting units=ieee all of them
+/// compute in IEEE arithmetic: a control.
 std::vector<MatrixUnit> compared_units(const RunContext& context) {
     std::vector<MatrixUnit> units = matrix_units(context);
-    if (context.backend != "soft:b200") units.insert(units.begin() + 3, {"B200", "soft:b200", nullptr});
     std::erase_if(units, [](const MatrixUnit& unit) { return unit.spec == "soft:ieee"; });
     units.push_back({"IEEE", "soft:ieee", nullptr});
     for (MatrixUnit& unit : units) {
-        if (unit.spec == "soft:b200") unit.name = "B200";
         if (context.settings.text("units") == "ieee") unit.spec = "soft:ieee";
         unit.backend = make_backend(unit.spec);
     }
@@ -50,24 +49,27 @@ double distance(const Model& x, const Model& y) {
     return std::sqrt(difference / size);
 }
 
-/// One seed: the units in step with each other, on the same batches from the same start; and the same in fp32.
+/// One seed: fp32 and the units in step with each other, on the same batches from the same start.
 struct Race {
-    std::deque<TrainingRun> lanes;               // one a unit, and fp32's
+    std::deque<TrainingRun> lanes;               // of fp32, and one a unit
     std::vector<std::vector<double>> distances;  // of each unit's parameters from the last unit's, after each step
 
-    [[nodiscard]] const TrainingRun& fp32() const { return lanes.back(); }
+    [[nodiscard]] const TrainingRun& lane(std::size_t unit) const { return lanes[unit + 1]; }
 };
 
 struct Study {
     std::vector<MatrixUnit> units;
-    std::deque<Race> races;    // one a seed
-    double seed_distance = 0;  // of the parameters in fp32 of two seeds
+    std::vector<Arithmetic> arithmetics;  // fp32, and each unit's
+    std::deque<Race> races;               // one a seed
+    double seed_distance = 0;             // of the parameters in fp32 of two seeds
     DataSplit data;
 };
 
-Training training_of(const RunContext& context, const DataSplit& data, const char* recipe, const std::string& backend) {
+Arithmetic mixed_on(const std::string& backend) { return {backend, recipe_by_name("mixed_fp16"), backend}; }
+
+Training training_of(const RunContext& context, const DataSplit& data, const Arithmetic& arithmetic) {
     const Layers net = dense_net({static_cast<Index>(context.settings.integer("hidden"))});
-    return {.arithmetic = {recipe, recipe_by_name(recipe), backend},
+    return {.arithmetic = arithmetic,
             .task = images_task(net, data, static_cast<Index>(context.settings.integer("batch"))),
             .optimizer = {.learning_rate = 0.05, .momentum = 0.9},
             .steps = context.settings.integer("steps"),
@@ -75,18 +77,17 @@ Training training_of(const RunContext& context, const DataSplit& data, const cha
 }
 
 void run_race(const RunContext& context, std::uint64_t seed, const Study& study, Race& race) {
-    for (const MatrixUnit& unit : study.units) {
-        race.lanes.emplace_back(training_of(context, study.data, "mixed_fp16", unit.spec), seed);
+    for (const Arithmetic& arithmetic : study.arithmetics) {
+        race.lanes.emplace_back(training_of(context, study.data, arithmetic), seed);
     }
-    race.lanes.emplace_back(training_of(context, study.data, "fp32", "soft:ieee"), seed);
     race.distances.resize(study.units.size());
     const bool software =
         std::ranges::all_of(study.units, [](const MatrixUnit& unit) { return may_run_side_by_side(unit.spec); });
     for (std::int64_t step = 0; step < context.settings.integer("steps"); ++step) {
         run_side_by_side(race.lanes.size(), software, [&](std::size_t i) { race.lanes[i].step(); });
-        TrainingRun& ieee = race.lanes[study.units.size() - 1];
         for (std::size_t i = 0; i < study.units.size(); ++i) {
-            race.distances[i].push_back(distance(race.lanes[i].trainer().model(), ieee.trainer().model()));
+            race.distances[i].push_back(
+                distance(race.lanes[i + 1].trainer().model(), race.lanes.back().trainer().model()));
         }
     }
 }
@@ -100,13 +101,13 @@ void run_races(const RunContext& context, Study& study) {
     }
     if (seeds < 2) return;  // one seed has no spread to compare with
     study.seed_distance =
-        distance(study.races[1].lanes.back().trainer().model(), study.races[0].lanes.back().trainer().model());
+        distance(study.races[1].lanes.front().trainer().model(), study.races[0].lanes.front().trainer().model());
 }
 
 /// The first product of the training that comes out differently on two units: product, element and both bit patterns.
 std::string first_difference(const std::string& one, const std::string& other, const RunContext& context,
                              const Study& study) {
-    const Training training = training_of(context, study.data, "mixed_fp16", fmt::format("checked({},{})", one, other));
+    const Training training = training_of(context, study.data, mixed_on(fmt::format("checked({},{})", one, other)));
     TrainingRun run(training, context.seed);
     try {
         for (std::int64_t step = 0; step < training.steps; ++step) run.step();
@@ -128,7 +129,7 @@ std::size_t place_of(const Study& study, std::string_view name) {
 /// In how many seeds the traces of two units are equal: the bits of every loss and parameter, step for step.
 std::size_t equal_trainings(const Study& study, std::size_t one, std::size_t other) {
     return static_cast<std::size_t>(std::count_if(study.races.begin(), study.races.end(), [&](const Race& race) {
-        return race.lanes[one].trainer().trace().digest() == race.lanes[other].trainer().trace().digest();
+        return race.lane(one).trainer().trace().digest() == race.lane(other).trainer().trace().digest();
     }));
 }
 
@@ -138,75 +139,48 @@ void claim_bits(const RunContext& context, const Study& study, Result& result) {
         const std::size_t x = place_of(study, one);
         const std::size_t y = place_of(study, other);
         const std::string difference = first_difference(study.units[x].spec, study.units[y].spec, context, study);
-        result.claim_if(
-            difference != "no difference" && equal_trainings(study, x, y) == 0,
-            fmt::format("first_bit_{}_{}", one, other), place,
-            fmt::format("{} and {} do not train with the same bits; the first product that differs:", one, other),
-            "a product that differs", difference);
+        const std::string id = fmt::format("first_bit_{}_{}", one, other);
+        result.measured(id, place,
+                        fmt::format("{} and {} do not train with the same bits. The first product that differs: {}.",
+                                    one, other, difference),
+                        equal(0, static_cast<std::int64_t>(equal_trainings(study, x, y)), "seeds with equal traces"));
     }
-    const std::size_t all = study.races.size();
-    result.claim("same_bits_H100_B200", cite("Xie et al., MMA-Sim (2025), arXiv 2511.10909", "Hopper and Blackwell"),
-                 "H100 and B200 (mma.sync) train with the same bits: their fp16 units have the same parameters.",
-                 fmt::format("the same traces with {} of {} seeds", all, all),
-                 fmt::format("the same traces with {} of {} seeds",
-                             equal_trainings(study, place_of(study, "H100"), place_of(study, "B200")), all));
 }
 
-/// The mean over the seeds of the accuracy of the nets of a unit, computed with this engine.
-double mean_accuracy(const Study& study, const Engine& engine, std::size_t unit) {
-    double sum = 0;
-    for (const Race& race : study.races) sum += race.lanes[unit].measured(engine).scores[test_accuracy];
-    return sum / static_cast<double>(study.races.size());
+/// The accuracy of the nets of a unit, computed with this engine: a number a seed.
+std::vector<double> accuracies(const Study& study, const Engine& engine, std::size_t unit) {
+    std::vector<double> values;
+    for (const Race& race : study.races) values.push_back(race.lane(unit).measured(engine).scores[test_accuracy]);
+    return values;
 }
 
-/// Of a mean accuracy: what another choice of the test's images would change. By Laplace's rule of succession, which
-/// does not take a net for infallible that knows all of these images.
-double noise_of(double right, const Study& study) {
-    const auto images = static_cast<double>(study.data.test.size());
-    const double share = (right * images + 1) / (images + 2);
-    return std::sqrt(share * (1 - share) / images);
-}
+const Margin one_point{0.01, "one test image in a hundred", Margin::Side::not_below};
 
-void claim_parity(const Study& study, Result& result) {
-    const Engine fp32("fp32", "soft:ieee");
-    double least = 1;
-    double most = 0;
-    for (const Race& race : study.races) {
-        const double right = race.fp32().measured(fp32).scores[test_accuracy];
-        least = std::min(least, right);
-        most = std::max(most, right);
-    }
-    const double bound = least - 2 * noise_of(most, study);
+void claim_accuracy(const Study& study, Result& result) {
+    std::vector<double> fp32;
+    for (const Race& race : study.races) fp32.push_back(race.lanes.front().measured().scores[test_accuracy]);
     for (std::size_t i = 0; i < study.units.size(); ++i) {
         const MatrixUnit& unit = study.units[i];
-        const double right = mean_accuracy(study, Engine("mixed_fp16", unit.spec), i);
-        result.claim_if(
-            right >= bound, "accuracy_" + unit.name,
-            cite(sources::volta_talk, "Mixed precision matches FP32-trained accuracy"),
-            fmt::format("Trained with {}'s fp16 products the net is as good as in fp32, within the spread "
-                        "of {} seeds and twice the test's own noise.",
-                        unit.name, study.races.size()),
-            fmt::format("{:.1f} % or more (fp32: {:.1f} to {:.1f} %)", 100 * bound, 100 * least, 100 * most),
-            fmt::format("{:.1f} %", 100 * right));
+        result.measured("accuracy_" + unit.name,
+                        cite(sources::volta_talk, "Mixed precision matches FP32-trained accuracy"),
+                        fmt::format("Trained with {}'s fp16 products the net is as good as in fp32.", unit.name),
+                        as_good(accuracies(study, Engine("mixed_fp16", unit.spec), i), fp32, one_point, accuracy_text));
     }
 }
 
-/// The trained nets once more, with sums in fp16.
-void claim_inference(const Study& study, Result& result) {
+/// The trained nets once more, with sums in fp16; under the control "coarse_sums" with sums of 2 fraction bits.
+void claim_inference(const RunContext& context, const Study& study, Result& result) {
+    const bool coarse = has_control(context, "coarse_sums");
     Recipe narrow = recipe_by_name("mixed_fp16");
-    narrow.accumulator = formats::fp16;
+    narrow.accumulator = coarse ? formats::e5m2 : formats::fp16;
     for (std::size_t i = 0; i + 1 < study.units.size(); ++i) {
         const MatrixUnit& unit = study.units[i];
-        const double with_fp32 = mean_accuracy(study, Engine("mixed_fp16", unit.spec), i);
-        const double with_fp16 = mean_accuracy(study, Engine(narrow, make_backend(unit.spec)), i);
-        const double noise = 2 * noise_of(with_fp32, study);
-        result.claim_if(std::fabs(with_fp16 - with_fp32) <= noise, "inference_fp16_" + unit.name,
-                        cite(sources::volta_talk, "Inference: FP16 accumulation can be used"),
-                        fmt::format("{}: for inference fp16 accumulators do; the accuracy stays within twice the "
-                                    "test's own noise.",
-                                    unit.name),
-                        fmt::format("{:.1f} to {:.1f} %", 100 * (with_fp32 - noise), 100 * (with_fp32 + noise)),
-                        fmt::format("{:.1f} %", 100 * with_fp16));
+        const Engine with_fp32("mixed_fp16", unit.spec);
+        const Engine with_fp16(narrow, make_backend(coarse ? "soft:ieee" : unit.spec));
+        result.measured(
+            "inference_fp16_" + unit.name, cite(sources::volta_talk, "Inference: FP16 accumulation can be used"),
+            fmt::format("{}: the trained nets read as many digits with fp16 accumulators.", unit.name),
+            as_good(accuracies(study, with_fp16, i), accuracies(study, with_fp32, i), one_point, accuracy_text));
     }
 }
 
@@ -218,24 +192,23 @@ void claim_drift(const Study& study, Result& result) {
             least = std::min(least, race.distances[i].back());
             most = std::max(most, race.distances[i].back());
         }
-        result.claim_if(
-            least > 0 && most < study.seed_distance / 3, "drift_" + study.units[i].name,
-            cite(sources::numerical_behavior, "generations of tensor cores differ"),
-            fmt::format("{}'s parameters drift from those of IEEE arithmetic by rounding alone; after {} "
-                        "steps they are still far closer than those of another seed.",
-                        study.units[i].name, study.races[0].distances[i].size()),
-            fmt::format("above 0 and below a third of the distance between seeds, {:.3f}", study.seed_distance),
-            fmt::format("{:.3g} to {:.3g}", least, most));
+        const Quantity apart{"distance", "", 1, 5};
+        result.measured("drift_" + study.units[i].name,
+                        cite(sources::numerical_behavior, "generations of tensor cores differ"),
+                        fmt::format("{}'s parameters drift from those of IEEE arithmetic by rounding alone. After {} "
+                                    "steps they are less than a third as far away as those of another seed.",
+                                    study.units[i].name, study.races[0].distances[i].size()),
+                        above(0, least, apart) && below(study.seed_distance / 3, most, apart));
     }
 }
 
 void figure_drift(const Study& study, const std::string& evidence, Result& result) {
-    Figure figure{"drift", "One training, five arithmetics: how far the parameters drift apart",
+    Figure figure{"drift", "One training, four arithmetics: how far the parameters drift apart",
                   "Distance of all parameters from those trained with IEEE additions, relative to their size. fp16 "
                   "products, fp32 masters.",
                   "From the first step the units give other bits, so the trainings part; rounding errors of 2^-24 grow "
-                  "with every step. H100 and B200 lie on each other: they give the same bits. The dashed line is what "
-                  "another seed changes: the generations differ by far less.",
+                  "with every step. B200's mma.sync has H100's parameters, so H100's line is B200's too. The dashed "
+                  "line is what another seed changes: the generations differ by far less.",
                   evidence};
     for (std::size_t i = 0; i + 1 < study.units.size(); ++i) {
         figure.series.push_back({study.units[i].name, formats::fp64, points_of(study.races[0].distances[i], 1, 1)});
@@ -254,14 +227,14 @@ void figure_losses(const Study& study, const std::string& evidence, Result& resu
     Curves curves{{"fp32"}, std::vector<std::vector<std::vector<double>>>(1 + study.units.size())};
     for (const MatrixUnit& unit : study.units) curves.names.push_back(unit.name);
     for (const Race& race : study.races) {
-        curves.values[0].push_back(race.fp32().learned().losses);
+        curves.values[0].push_back(race.lanes.front().learned().losses);
         for (std::size_t i = 0; i < study.units.size(); ++i) {
-            curves.values[i + 1].push_back(race.lanes[i].learned().losses);
+            curves.values[i + 1].push_back(race.lane(i).learned().losses);
         }
     }
     result.figure(figure_of_curves(
         curves, {.window = 10, .logarithmic = true, .what = "Loss of a batch before the step", .label = "loss"},
-        {"losses", "The loss on five matrix units, and what another seed changes",
+        {"losses", "The loss on the matrix units, and what another seed changes",
          "Other bits are the same training where a change of the GPU moves the loss by less than a change of the seed.",
          evidence}));
 }
@@ -274,11 +247,16 @@ void run(const RunContext& context, Result& result) {
                                        static_cast<Index>(settings.integer("test_images")), 28, context.seed);
     result.input({"generated digits for training", study.data.train.digest()});
     result.input({"generated digits for testing", study.data.test.digest()});
+    study.arithmetics = {fp32_arithmetic()};
+    for (const MatrixUnit& unit : study.units) study.arithmetics.push_back(mixed_on(unit.spec));
+    if (has_control(context, "scale_2^-24")) {
+        for (Arithmetic& arithmetic : study.arithmetics) arithmetic.recipe.loss_scale = constant_loss_scale(0x1p-24);
+    }
     run_races(context, study);
     claim_bits(context, study, result);
     claim_drift(study, result);
-    claim_parity(study, result);
-    claim_inference(study, result);
+    claim_accuracy(study, result);
+    claim_inference(context, study, result);
     const std::string evidence = evidence_of(study.units, {fp16_to_fp32}, result);
     figure_drift(study, evidence, result);
     figure_losses(study, evidence, result);
@@ -292,20 +270,30 @@ Experiment gpu_generations_experiment() {
             "Generations of matrix units: other bits, the same training",
             "Does it matter for a training, and for a long product, which generation of GPU computes it?",
             Chapter::hardware,
-            {integer_setting("steps", "steps of training", 200, 2000, 2, 1000000),
+            {integer_setting("steps", "steps of training", 200, 2000, 2, 1000000).smoke(10),
              integer_setting("batch", "images in a batch", 64, 64, 1, 10000),
-             integer_setting("hidden", "width of the hidden layer", 96, 256, 8, 4096),
-             integer_setting("train_images", "generated digits to train on", 2000, 20000, 64, 1000000),
-             integer_setting("test_images", "generated digits to test on", 500, 4000, 50, 1000000),
-             integer_setting("seeds", "seeds, each trained on all units and in fp32", 3, 5, 1, 20),
-             integer_setting("longest_k", "longest products, a power of two", 16384, 131072, 4096, 1 << 20),
+             integer_setting("hidden", "width of the hidden layer", 96, 256, 8, 4096).smoke(16),
+             integer_setting("train_images", "generated digits to train on", 2000, 20000, 64, 1000000).smoke(200),
+             integer_setting("test_images", "generated digits to test on", 500, 4000, 50, 1000000).smoke(50),
+             integer_setting("seeds", "seeds, each trained on all units and in fp32", 3, 5, 1, 20).smoke(2),
+             integer_setting("longest_k", "longest products, a power of two", 16384, 131072, 1024, 1 << 20).smoke(1024),
              integer_setting("promote_every", "products between promotions of FP8 sums; 0: none", 128, 128, 0, 1 << 20),
-             text_setting("units", "ieee: all units compute alike, a control", "models", {"models", "ieee"})},
+             text_setting("units", "ieee: all units compute alike, a control", "models", {"models", "ieee"}),
+             control_setting("scale_2^-24 makes gradients too small for fp16; coarse_sums keeps 2 fraction bits of "
+                             "sums in inference; wide_sums takes fp32 accumulators for those of fp16",
+                             {"scale_2^-24", "coarse_sums", "wide_sums"})},
             run,
-            {{{"steps=10", "hidden=16", "train_images=200", "test_images=50", "longest_k=4096", "seeds=2"},
-              {"promote_every=0", "units=ieee"},
+            {{{},
+              {"units=ieee"},
               {"first_bit_V100_A100", "first_bit_A100_H100", "first_bit_V100_IEEE", "drift_V100", "drift_A100",
-               "drift_H100", "drift_B200", "fp8_promotion"}}}};
+               "drift_H100", "truncates_v100", "truncates_a100", "truncates_h100"}},
+             {{}, {"promote_every=0"}, {"fp8_promotion"}},
+             {{}, {"control=wide_sums"}, {"accumulate_fp32_v100", "accumulate_fp32_a100", "accumulate_fp32_h100"}},
+             {{}, {"control=coarse_sums"}, {"inference_fp16_V100", "inference_fp16_A100", "inference_fp16_H100"}},
+             {{},
+              {"control=scale_2^-24"},
+              {"first_bit_A100_H100", "drift_V100", "drift_A100", "drift_H100", "accuracy_V100", "accuracy_A100",
+               "accuracy_H100", "accuracy_IEEE"}}}};
 }
 
 }  // namespace ulp

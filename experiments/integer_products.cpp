@@ -4,10 +4,11 @@
 
 #include <array>
 #include <bit>
+#include <limits>
 #include <stdexcept>
 
 #include "engine/tensor/random.hpp"
-#include "experiments/framework/experiment.hpp"
+#include "experiments/framework/control.hpp"
 #include "experiments/shared/matrix_units.hpp"
 #include "experiments/shared/sources.hpp"
 #include "softfloat/matrix_units/table/units.hpp"
@@ -64,7 +65,7 @@ void claim_exhaustive(const RunContext& context, Result& result) {
             fmt::format("exhaustive_{}", types), slide,
             fmt::format("Every one of the {} pairs of {} operands gives the exact product, added to an int32.",
                         count.pairs, types),
-            equal("0 wrong results", fmt::format("{} wrong results", count.wrong)));
+            equal(0, count.wrong, "wrong results"));
     }
 }
 
@@ -92,10 +93,10 @@ void claim_bits(const RunContext& context, Result& result) {
     const std::string slide = cite(sources::volta_talk, "Int1 (XOR followed by popcount)");
     result.arithmetic("xor_popcount", slide,
                       "A 1-bit product counts the ones of a xor b: all 65536 pairs of eight bits.",
-                      equal("0 wrong results", fmt::format("{} wrong results", wrong_count)));
+                      equal(0, wrong_count, "wrong results"));
     result.arithmetic("binary_net", slide,
                       "With bits for +1 and -1 that count is a dot product: k - 2 * popcount(a xor b), on all pairs.",
-                      equal("0 wrong results", fmt::format("{} wrong results", wrong_sign)));
+                      equal(0, wrong_sign, "wrong results"));
 }
 
 /// k products of -128 * -128.
@@ -110,11 +111,18 @@ void claim_overflow(const RunContext& context, Result& result) {
     evidence_of_row("sm_75:mma.s8.s32.satfinite", result);
     const std::string place = cite(sources::ptx, "mma, .satfinite");
     result.arithmetic("int32_holds", place, "int32 holds 131071 products of -128 * -128.",
-                      equal("2147467264", fmt::format("{}", largest_products(wraps, 131071))));
+                      equal(2147467264, largest_products(wraps, 131071)));
     result.arithmetic("int32_wraps", place, "One more wraps to the most negative number.",
-                      equal("-2147483648", fmt::format("{}", largest_products(wraps, 131072))));
+                      equal(std::numeric_limits<std::int32_t>::min(), largest_products(wraps, 131072)));
     result.arithmetic("int32_saturates", place, "With .satfinite it stays at the largest.",
-                      equal("2147483647", fmt::format("{}", largest_products(clamps, 131072))));
+                      equal(2147483647, largest_products(clamps, 131072)));
+}
+
+/// The same products added in bf16: a control, in which the order matters.
+std::int32_t dot_in_bf16(const std::vector<std::int32_t>& a, const std::vector<std::int32_t>& b) {
+    bf16 sum{};
+    for (std::size_t i = 0; i < a.size(); ++i) sum += bf16(static_cast<double>(a[i] * b[i]));
+    return static_cast<std::int32_t>(static_cast<double>(sum));
 }
 
 /// Random int8 vectors in two orders.
@@ -123,6 +131,9 @@ void claim_order(const RunContext& context, Result& result) {
     Random random(context.seed, "integer operands");
     const auto samples = context.settings.integer("samples");
     constexpr std::int64_t k = 256;
+    const auto dot = [&](const std::vector<std::int32_t>& a, const std::vector<std::int32_t>& b) {
+        return has_control(context, "bf16_sums") ? dot_in_bf16(a, b) : unit.dot(a.data(), b.data(), 0, k);
+    };
     std::int64_t differ = 0;
     for (std::int64_t i = 0; i < samples; ++i) {
         std::vector<std::int32_t> a;
@@ -131,15 +142,12 @@ void claim_order(const RunContext& context, Result& result) {
             a.push_back(static_cast<std::int32_t>(random.between(-128, 127)));
             b.push_back(static_cast<std::int32_t>(random.between(-128, 127)));
         }
-        const std::int32_t forward = unit.dot(a.data(), b.data(), 0, k);
-        std::vector<std::int32_t> back_a(a.rbegin(), a.rend());
-        std::vector<std::int32_t> back_b(b.rbegin(), b.rend());
-        differ += forward == unit.dot(back_a.data(), back_b.data(), 0, k) ? 0 : 1;
+        differ += dot(a, b) == dot({a.rbegin(), a.rend()}, {b.rbegin(), b.rend()}) ? 0 : 1;
     }
     result.measured(
         "no_order", cite(sources::ptx, "mma, integer types"),
         fmt::format("Integer sums have no order: {} random products of length 256, forwards and backwards.", samples),
-        equal("0 differ", fmt::format("{} differ", differ)));
+        equal(0, differ, "differ"));
 }
 
 void figure_overflow(const RunContext& context, Result& result) {
@@ -176,18 +184,19 @@ void run(const RunContext& context, Result& result) {
 }  // namespace
 
 Experiment integer_products_experiment() {
-    return {
-        "integer_products",
-        "Integer matrix products: exact until int32 ends",
-        "Are int8, int4 and 1-bit products on matrix units exact, and where do their sums end?",
-        Chapter::hardware,
-        {integer_setting("samples", "random products of length 256", 2000, 100000, 10, 10000000),
-         integer_setting("accumulator_bits", "bits of the accumulators; fewer than 32 is a control", 32, 32, 8, 32)},
-        run,
-        {{{"samples=50"},
-          {"accumulator_bits=20"},
-          {"exhaustive_s8", "exhaustive_u8", "exhaustive_s8_u8", "exhaustive_s4", "exhaustive_u4", "exhaustive_s4_u4",
-           "int32_holds", "int32_wraps", "int32_saturates"}}}};
+    return {"integer_products",
+            "Integer matrix products: exact until int32 ends",
+            "Are int8, int4 and 1-bit products on matrix units exact, and where do their sums end?",
+            Chapter::hardware,
+            {integer_setting("samples", "random products of length 256", 2000, 100000, 10, 10000000).smoke(50),
+             integer_setting("accumulator_bits", "bits of the accumulators; fewer than 32 is a control", 32, 32, 8, 32),
+             control_setting("bf16_sums adds the products of random vectors in bf16", {"bf16_sums"})},
+            run,
+            {{{},
+              {"accumulator_bits=20"},
+              {"exhaustive_s8", "exhaustive_u8", "exhaustive_s8_u8", "exhaustive_s4", "exhaustive_u4",
+               "exhaustive_s4_u4", "int32_holds", "int32_wraps", "int32_saturates"}},
+             {{}, {"control=bf16_sums"}, {"no_order"}}}};
 }
 
 }  // namespace ulp

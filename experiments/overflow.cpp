@@ -45,7 +45,7 @@ void claim_formats(Result& result) {
     result.arithmetic("largest_fp16", slide, "The largest fp16 number is 65504.",
                       equal(65504, std::numeric_limits<fp16>::max()));
     result.arithmetic("binades_fp16", cite(sources::volta_talk, "Loss scaling"), "fp16 spans about 40 powers of two.",
-                      equal("40", fmt::format("{}", formats::fp16.emax() - formats::fp16.smallest_exponent() + 1)));
+                      equal(40, formats::fp16.emax() - formats::fp16.smallest_exponent() + 1, "powers of two"));
 }
 
 template <class T>
@@ -72,14 +72,17 @@ void claim_sums(Result& result) {
                       equal(32768, sixteens_one_by_one<Half>(4096)));
     result.arithmetic("sum_fp16_swamps_at", cite(sources::arithmetic, "4.3.1 rounding to nearest"),
                       "That sum stops at element 2048: the first element that changes nothing is the next one.",
-                      equal("2048 elements count", [] {
-                          std::size_t count = 1;
-                          while (count < 4096 && sixteens_one_by_one<Half>(count).bits() !=
-                                                     sixteens_one_by_one<Half>(count + 1).bits()) {
-                              ++count;
-                          }
-                          return fmt::format("{} elements count", count);
-                      }()));
+                      equal(
+                          2048,
+                          [] {
+                              std::int64_t count = 1;
+                              const auto sum = [](std::int64_t n) {
+                                  return sixteens_one_by_one<Half>(static_cast<std::size_t>(n)).bits();
+                              };
+                              while (count < 4096 && sum(count) != sum(count + 1)) ++count;
+                              return count;
+                          }(),
+                          "elements count"));
     result.arithmetic("sum_bf16_one_by_one", cite(sources::arithmetic, "4.3.1 rounding to nearest"),
                       "One by one in bf16 the sum stops at 4096.", equal(4096, sixteens_one_by_one<Brain>(4096)));
     result.arithmetic("sum_bf16_pairwise", cite(sources::arithmetic, "4.3.1 rounding to nearest"),
@@ -111,25 +114,25 @@ float unit_sum(const MatrixUnit& unit, const ProductTypes& types, std::size_t co
 }
 
 template <class Half>
-void claim_units(const std::vector<MatrixUnit>& units, Result& result) {
+void claim_units(const RunContext& context, const std::vector<MatrixUnit>& units, Result& result) {
     const std::string slide = cite(sources::volta_talk, "Convolution, matrix multiply");
     const ProductTypes narrow{formats::fp16, Half::format};
-    for (const MatrixUnit& unit : units) {
-        if (!unit.spec.starts_with("soft:") || unit.spec == "soft:ieee") continue;  // no claim about other backends
-        const auto id = [&](const char* name) { return fmt::format("{}_{}", name, unit.spec.substr(5)); };
+    const ProductTypes wide = has_control(context, "narrow_sums") ? fp16_to_fp16 : fp16_to_fp32;
+    for (MatrixUnit unit : units) {
+        if (!is_matrix_unit(unit)) continue;
+        if (has_control(context, "one_by_one")) unit.backend = make_backend("soft:ieee");
         const auto in_fp16 = [&](std::size_t count) { return Half(unit_sum(unit, narrow, count)); };
-        const fp32 wide(unit_sum(unit, fp16_to_fp32, 4096));
-        result.measured(id("unit_fp32"), slide, unit.name + " with an fp32 accumulator sums 4096 sixteens exactly.",
-                        equal(65536, wide));
-        result.measured(id("unit_fp32_stored_fp16"), slide, unit.name + ": that sum stored in fp16 is infinite.",
-                        equal(INFINITY, Half(wide)));
-        result.measured(id("unit_fp16"), slide, unit.name + " with an fp16 accumulator overflows.",
-                        equal(INFINITY, in_fp16(4096)));
-        result.measured(id("unit_fp16_4094"), slide,
-                        unit.name + " with an fp16 accumulator still holds 4094 sixteens: a group is added exactly.",
-                        equal(65504, in_fp16(4094)));
-        result.measured(id("unit_fp16_4095"), slide, unit.name + " with an fp16 accumulator overflows at 4095.",
-                        equal(INFINITY, in_fp16(4095)));
+        const fp32 sum(unit_sum(unit, wide, 4096));
+        result.measured("unit_fp32_" + id_of(unit), slide,
+                        unit.name +
+                            " with an fp32 accumulator sums 4096 sixteens exactly. Stored in fp16 that sum is "
+                            "infinite.",
+                        equal(65536, sum) && equal(INFINITY, Half(sum)));
+        result.measured("unit_fp16_" + id_of(unit), slide,
+                        unit.name +
+                            " with an fp16 accumulator adds a group exactly: it holds 4094 sixteens, and "
+                            "overflows at 4095.",
+                        equal(65504, in_fp16(4094)) && equal(INFINITY, in_fp16(4095)));
     }
 }
 
@@ -209,7 +212,7 @@ void run(const RunContext& context, Result& result) {
     with_16_bit_formats(context, [&]<class Half, class Brain>() {
         claim_sums<Half, Brain>(result);
         claim_boundary<Half>(result);
-        claim_units<Half>(units, result);
+        claim_units<Half>(context, units, result);
     });
     figure_partial_sums(context, units, result);
     figure_boundary(result);
@@ -219,38 +222,25 @@ void run(const RunContext& context, Result& result) {
 }  // namespace
 
 Experiment overflow_experiment() {
-    return {"overflow",
-            "Overflow: sums, norms and exponentials that leave the range",
-            "Which ways of adding up, squaring and exponentiating leave fp16's range, and which do not?",
-            Chapter::overflow,
-            {integer_setting("length", "longest sum of the figure of partial sums", 16384, 65536, 64, 1 << 20),
-             wide_control()},
-            run,
-            {{{},
-              {"control=wide"},
-              {"sum_fp32_stored_fp16",
-               "sum_fp16_pairwise",
-               "sum_fp16_one_by_one",
-               "sum_fp16_swamps_at",
-               "sum_bf16_one_by_one",
-               "boundary_4095",
-               "loss_scale_65536",
-               "unit_fp32_stored_fp16_v100",
-               "unit_fp16_v100",
-               "unit_fp16_4095_v100",
-               "unit_fp32_stored_fp16_a100",
-               "unit_fp16_a100",
-               "unit_fp16_4095_a100",
-               "unit_fp32_stored_fp16_h100",
-               "unit_fp16_h100",
-               "unit_fp16_4095_h100",
-               "norm_fp32_4094",
-               "norm_fp32_4095",
-               "norm_fp32_4097",
-               "norm_fp16_overflow",
-               "exp_fp16",
-               "softmax_fp16_zero",
-               "softmax_fp16_nan"}}}};
+    return {
+        "overflow",
+        "Overflow: sums, norms and exponentials that leave the range",
+        "Which ways of adding up, squaring and exponentiating leave fp16's range, and which do not?",
+        Chapter::overflow,
+        {integer_setting("length", "longest sum of the figure of partial sums", 16384, 65536, 64, 1 << 20).smoke(512),
+         control_setting("wide puts fp32 in the place of the 16-bit formats; narrow_sums gives units fp16 "
+                         "accumulators, one_by_one rounds after each addition",
+                         {"wide", "narrow_sums", "one_by_one"})},
+        run,
+        {{{},
+          {"control=wide"},
+          {"sum_fp32_stored_fp16", "sum_fp16_pairwise", "sum_fp16_one_by_one", "sum_fp16_swamps_at",
+           "sum_bf16_one_by_one",  "boundary_4095",     "loss_scale_65536",    "unit_fp32_v100",
+           "unit_fp16_v100",       "unit_fp32_a100",    "unit_fp16_a100",      "unit_fp32_h100",
+           "unit_fp16_h100",       "norm_fp32_4094",    "norm_fp32_4095",      "norm_fp32_4097",
+           "norm_fp16_overflow",   "exp_fp16",          "softmax_fp16_zero",   "softmax_fp16_nan"}},
+         {{}, {"control=narrow_sums"}, {"unit_fp32_v100", "unit_fp32_a100", "unit_fp32_h100"}},
+         {{}, {"control=one_by_one"}, {"unit_fp16_v100", "unit_fp16_a100", "unit_fp16_h100"}}}};
 }
 
 }  // namespace ulp

@@ -38,8 +38,15 @@ struct RandomBatch {
     }
 };
 
+/// The recipe under the controls. With "fp16_loss_steps" every step of every operation is in fp16.
+Recipe recipe_of(std::string_view name, const RunContext& context) {
+    Recipe recipe = under_wide_control(context, recipe_by_name(name));
+    if (has_control(context, "fp16_loss_steps")) recipe.compute = formats::fp16;
+    return recipe;
+}
+
 Engine engine_of(Recipe recipe, const RunContext& context) {
-    return {under_wide_control(context, std::move(recipe)), make_backend(backend_or_ieee(context))};
+    return {under_wide_control(context, std::move(recipe)), make_backend(unit_or_ieee(context))};
 }
 
 std::string text_of(const FloatFormat& format) { return std::string(ulp::name_of(format)); }
@@ -55,7 +62,7 @@ struct Step {
 /// The eleven steps written out on the tape, without trainer, scaler and optimizer.
 Step eleven_steps(std::string_view recipe, const RunContext& context) {
     const RandomBatch batch(context.seed);
-    const Engine engine = engine_of(recipe_by_name(recipe), context);
+    const Engine engine(recipe_of(recipe, context), make_backend(unit_or_ieee(context)));
     const double scale = scale_of(context);
     Model model(engine.recipe, context.seed);
     const Mlp net(model, widths);  // 1: fp16 weights (the masters beside them)
@@ -79,6 +86,7 @@ Step eleven_steps(std::string_view recipe, const RunContext& context) {
         for (Index i = 0; i < gradient.size(); ++i) {
             p.updated()[i] -= static_cast<float>(rate) * gradient[i];  // 9: onto fp32 masters
         }
+        if (has_control(context, "fp16_masters")) p.updated().round_to_format(formats::fp16);
         step.masters.push_back(p.updated());
         p.publish(engine.recipe.rounding);  // 10, 11: fp16 into the model
         step.weights.push_back(p.value);
@@ -96,7 +104,7 @@ Training training_of(const RunContext& context, const Recipe& recipe,
         };
         return {.loss = loss, .before_update = before_update};
     };
-    return {.arithmetic = {recipe.name, recipe, backend_or_ieee(context)},
+    return {.arithmetic = {recipe.name, recipe, unit_or_ieee(context)},
             .task = task,
             .optimizer = {.learning_rate = rate},
             .steps = 60};
@@ -104,7 +112,7 @@ Training training_of(const RunContext& context, const Recipe& recipe,
 
 /// The same step by the trainer.
 Step trainer_step(std::string_view name, const RunContext& context) {
-    Recipe recipe = under_wide_control(context, recipe_by_name(name));
+    Recipe recipe = recipe_of(name, context);
     recipe.loss_scale = constant_loss_scale(scale_of(context));
     TrainingRun run(training_of(context, recipe, [](Optimizer& optimizer) { optimizer.clip_by_value(1); }),
                     context.seed);
@@ -117,8 +125,8 @@ Step trainer_step(std::string_view name, const RunContext& context) {
     return step;
 }
 
-int different(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
-    int count = 0;
+std::int64_t different(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+    std::int64_t count = 0;
     for (std::size_t t = 0; t < a.size(); ++t) {
         for (Index i = 0; i < a[t].size(); ++i) {
             count += std::bit_cast<std::uint32_t>(a[t][i]) != std::bit_cast<std::uint32_t>(b[t][i]) ? 1 : 0;
@@ -132,56 +140,28 @@ void claim_eleven_steps(const RunContext& context, Result& result) {
     const std::string b = cite(sources::round_table, "Mixed precision process: logits to fp32, loss in fp32");
     const Step variant_a = eleven_steps("mixed_fp16_fp16_loss", context);
     const Step variant_b = eleven_steps("mixed_fp16", context);
-    result.claim("formats_a", a, "Variant A: the formats that the numbers pass through in the eleven steps.",
-                 "weights fp16, logits fp16, loss fp16, scaled loss fp32, gradients fp16, masters fp32",
-                 variant_a.formats);
-    result.claim("formats_b", b, "Variant B: logits become fp32 before the loss.",
-                 "weights fp16, logits fp16, loss fp32, scaled loss fp32, gradients fp16, masters fp32",
-                 variant_b.formats);
+    result.measured("formats_a", a, "Variant A: the formats that the numbers pass through in the eleven steps.",
+                    equal("weights fp16, logits fp16, loss fp16, scaled loss fp32, gradients fp16, masters fp32",
+                          variant_a.formats));
+    result.measured("formats_b", b, "Variant B: logits become fp32 before the loss.",
+                    equal("weights fp16, logits fp16, loss fp32, scaled loss fp32, gradients fp16, masters fp32",
+                          variant_b.formats));
     const auto compare = [&](std::string_view id, std::string_view source, const char* recipe, const Step& by_hand) {
         const Step trained = trainer_step(recipe, context);
-        result.claim(id, source, "The steps written out give the bits that the trainer gives.",
-                     "0 masters and 0 weights differ",
-                     fmt::format("{} masters and {} weights differ", different(by_hand.masters, trained.masters),
-                                 different(by_hand.weights, trained.weights)));
+        result.measured(id, source, "The steps written out give the bits that the trainer gives.",
+                        equal(0, different(by_hand.masters, trained.masters), "masters differ") &&
+                            equal(0, different(by_hand.weights, trained.weights), "weights differ"));
     };
     compare("bits_a", a, "mixed_fp16_fp16_loss", variant_a);
     compare("bits_b", b, "mixed_fp16", variant_b);
-    result.arithmetic("loss_a", a, "Variant A's loss is variant B's rounded to fp16.",
-                      equal(static_cast<double>(fp16(variant_b.loss)), fp16(variant_a.loss)));
-    result.claim_if(variant_a.loss != variant_b.loss, "control_loss", b, "And that is another number.",
-                    fmt::format("not {}", variant_b.loss), fmt::format("{}", variant_a.loss));
-    result.claim(
-        "variants_masters", b,
-        "Where the steps inside the loss are fp32 the two variants update alike: the loss's own value does not "
-        "enter its gradient.",
-        "0 masters differ", fmt::format("{} masters differ", different(variant_a.masters, variant_b.masters)));
-}
-
-/// The notebook multiplies by the scale where it must divide.
-void claim_scale_squared(const RunContext& context, Result& result) {
-    const std::string cell = cite(sources::notebook, "param_float32.grad = param.grad.float() * scale_factor");
-    const RandomBatch batch(context.seed);
-    // Small updates, so that clipping does not hide the factor: one weight's gradient is enough.
-    const Engine engine("mixed_fp16", backend_or_ieee(context));
-    const double scale = scale_of(context);
-    Model model(engine.recipe, context.seed);
-    const Mlp net(model, widths);
-    Tape tape(engine);
-    tape.backward(scaled(cross_entropy(net(images_on(tape, batch.x)), batch.labels), scale));
-    int squared = 0;
-    int all = 0;
-    for (const Parameter& p : model.parameters()) {
-        for (const float g : p.gradient.values()) {
-            if (g == 0) continue;
-            ++all;
-            squared += (g * static_cast<float>(scale)) / (g / static_cast<float>(scale)) == 16384.0F ? 1 : 0;
-        }
-    }
-    result.claim("scale_squared", cell,
-                 "Multiplied by the scale instead of divided, every update is too large by its square, 2^14.",
-                 fmt::format("{} of {} updates by 16384", all, all),
-                 fmt::format("{} of {} updates by 16384", squared, all), Verdict::refuted);
+    result.measured("loss_a", a, "Variant A's loss is variant B's rounded to fp16, which is another number.",
+                    equal(static_cast<double>(fp16(variant_b.loss)), fp16(variant_a.loss)) &&
+                        is(variant_a.loss != variant_b.loss, fmt::format("not {}", variant_b.loss),
+                           fmt::format("{}", variant_a.loss)));
+    result.measured("variants_masters", b,
+                    "Where the steps inside the loss are fp32 the two variants update alike: the loss's own value does "
+                    "not enter its gradient.",
+                    equal(0, different(variant_a.masters, variant_b.masters), "masters differ"));
 }
 
 /// Loss curves of the notebook's loop, as printed and mended, by the trainer: the factor is applied after unscaling.
@@ -201,11 +181,13 @@ void show_scale_squared(const RunContext& context, Result& result) {
     const std::vector<double> printed = losses_with_factor(context, scale * scale);
     const std::vector<double> mended = losses_with_factor(context, 1);
     const std::string cell = cite(sources::notebook, "param_float32.grad = param.grad.float() * scale_factor");
-    result.claim_if(!(printed.back() < printed.front()) && mended.back() < mended.front(), "scale_squared_training",
-                    cell, "With that line the loss does not fall; with a division it does.",
-                    "as printed: not below its start; mended: below it",
-                    fmt::format("as printed: {:.3g} to {:.3g}; mended: {:.3g} to {:.3g}", printed.front(),
-                                printed.back(), mended.front(), mended.back()),
+    const Quantity loss{"loss", "", 1, 3};
+    result.measured("scale_squared_training", cell,
+                    "The line multiplies the gradients by the scale where it must divide. Every update is too large by "
+                    "the scale's square, 2^14, and the loss does not fall; with a division it does.",
+                    is(!(printed.back() < printed.front()),
+                       fmt::format("as printed not below {}", loss.text(printed.front())), loss.text(printed.back())) &&
+                        below(mended.front(), mended.back(), loss).at("mended"),
                     Verdict::refuted);
     Figure figure{
         "scale_squared", "A published training loop, as printed and mended",
@@ -233,7 +215,7 @@ void claim_autocast(const RunContext& context, Result& result) {
             return t;
         };
         const Engine in = engine_of(inside, context);
-        const Engine out("fp32", backend_or_ieee(context));
+        const Engine out("fp32", unit_or_ieee(context));
         Tape tape(in);
         const Tensor d = draw();
         const Var e = matmul(tape.constant(draw()), tape.constant(draw()));
@@ -242,16 +224,18 @@ void claim_autocast(const RunContext& context, Result& result) {
         const Var g = matmul(outside.constant(d), cast(outside.constant(f.value()), formats::fp32));
         return fmt::format("{} {} {}", text_of(e.format()), text_of(f.format()), text_of(g.format()));
     };
-    result.claim("autocast", cell, "Inside autocast products give fp16, of mixed inputs too; outside, fp32.",
-                 "fp16 fp16 fp32", sequence(Level("O1", {{"cast_list", "pytorch_cuda"}}).recipe()));
-    result.claim("control_autocast", cell, "Without autocast all three are fp32.", "fp32 fp32 fp32",
-                 sequence(recipe_by_name("fp32")));
+    result.measured(
+        "autocast", cell,
+        "Inside autocast products give fp16, of mixed inputs too; outside, fp32. Without autocast all three "
+        "are fp32.",
+        equal("fp16 fp16 fp32", sequence(Level("O1", {{"cast_list", "pytorch_cuda"}}).recipe())) &&
+            equal("fp32 fp32 fp32", sequence(recipe_by_name("fp32"))).at("without"));
 }
 
 /// The notebook's chain rule of two layers, multiplied out in fp64, beside the tape's gradients.
-void claim_chain_rule(std::uint64_t seed, Result& result) {
+void claim_chain_rule(const RunContext& context, Result& result) {
     const Engine engine("fp64", "soft:ieee");
-    Random random(seed, "chain rule");
+    Random random(context.seed, "chain rule");
     const auto draw = [&random](Shape shape) {
         BasicTensor<double> t(std::move(shape));
         for (double& x : t.values()) x = random.uniform(-1, 1);
@@ -276,16 +260,17 @@ void claim_chain_rule(std::uint64_t seed, Result& result) {
     for (Index j = 0; j < n; ++j) {
         double da1 = 0;
         for (Index k = 0; k < n; ++k) da1 += 2 * (a2.value()[k] - target[k]) / n * w2.value()[k * n + j];
-        const double dz1 = da1 * (1 - a1.value()[j] * a1.value()[j]);
+        const double slope = has_control(context, "no_tanh") ? 1 : 1 - a1.value()[j] * a1.value()[j];
+        const double dz1 = da1 * slope;
         for (Index i = 0; i < n; ++i) {
             worst = std::max(worst, std::fabs(dz1 * x[i] - w1.gradient()[j * n + i]));
         }
     }
-    result.claim_if(
-        worst < 1e-15, "chain_rule",
-        cite(sources::notebook, "2-level NN: dL/dW2 = dL/da2 da2/dW2, dL/dW1 = dL/da1 da1/dW1"),
-        "The two layers' chain rule multiplied out in fp64 gives the tape's gradients (orders of sums differ).",
-        "within 1e-15", fmt::format("within {:.1e}", worst));
+    result.measured("chain_rule",
+                    cite(sources::notebook, "2-level NN: dL/dW2 = dL/da2 da2/dW2, dL/dW1 = dL/da1 da1/dW1"),
+                    "The two layers' chain rule multiplied out in fp64 gives the tape's gradients (orders of sums "
+                    "differ).",
+                    at_most(1e-15, worst, {"largest difference", "", 1, 15}));
 }
 
 /// The slide's pseudo-code casts with .half() for both lists.
@@ -315,65 +300,26 @@ void claim_override(Result& result) {
     } catch (const std::invalid_argument& error) {
         message = error.what();
     }
-    result.claim_if(
-        message.find("master_weights has no meaning") != std::string::npos, "override",
+    const bool refused = message.find("master_weights has no meaning") != std::string::npos;
+    result.arithmetic(
+        "override",
         cite(sources::amp_slides, "AMP will issue a warning if you override a property that makes no sense"),
-        "O1 with master_weights=True is an error with an explanation, in apex as here, not a warning.", "an error",
-        message, Verdict::refuted);
-    const Level sensible("O1", {{"loss_scale", "128.0"}});
-    result.claim("override_loss_scale", cite(sources::amp_slides, "opt_level O1, loss_scale=128.0"),
-                 "A sensible override takes effect: a static scale of 128.", "constant 128",
-                 fmt::format("{} {}", sensible.recipe().loss_scale.dialect, sensible.recipe().loss_scale.initial));
+        "O1 with master_weights=True is an error with an explanation, in apex as here, not a warning.",
+        is(refused, "an error", message), Verdict::refuted);
 }
 
-/// Rules that a program could check.
+/// Integers that fp16 does not hold.
 template <class Half>
-void claim_tips(const RunContext& context, Result& result) {
-    const std::string tips = cite(sources::round_table, "Mixed precision process tips");
-    int wrong = 0;
-    int infinite = 0;
+void claim_ids(Result& result) {
     constexpr int vocabulary = 50257;
+    int wrong = 0;
     for (int id = 0; id < vocabulary; ++id) {
-        const Half half(static_cast<float>(id));
-        wrong += static_cast<float>(half) != static_cast<float>(id) ? 1 : 0;
-        infinite += isfinite(half) ? 0 : 1;
+        wrong += static_cast<float>(Half(static_cast<float>(id))) != static_cast<float>(id) ? 1 : 0;
     }
-    result.claim_if(wrong > vocabulary / 2 && infinite == 0, "integer_ids",
-                    cite(sources::round_table, "Input tensors are integer: not possible to convert INT32 to fp16"),
-                    "Token ids stay integers: of GPT-2's 50257 most are not numbers of fp16.", "more than half",
-                    fmt::format("{} of {}", wrong, vocabulary));
-    result.arithmetic("integer_ids_first", tips, "The first id that fp16 does not hold is 2049: it becomes 2048.",
-                      equal(2048, Half(2049.0F)));
-    const int padded = (vocabulary + 7) / 8 * 8;
-    result.claim("padded_vocabulary", cite(sources::volta_talk, "Pad input/output dictionaries to multiples of 8"),
-                 "GPT-2's vocabulary of 50257 is padded to the next multiple of 8.", "50264",
-                 fmt::format("{}", padded));
-    // A scale of 2^16 does not survive in fp16; 2^16 in fp32 does: why step 3 comes before step 4.
-    result.arithmetic("scale_in_fp32", cite(sources::round_table, "Convert loss to fp32 just for scaling"),
-                      "A loss of 1 times 65536 is infinite in fp16: the loss becomes fp32 before it is scaled.",
-                      equal(std::numeric_limits<double>::infinity(), Half(1.0F) * Half(65536.0F)));
-    // Four products of a cell in one, bit by bit.
-    const Engine engine("mixed_fp16", backend_or_ieee(context));
-    Random random(context.seed, "cell");
-    const auto draw = [&random](Shape shape) {
-        Tensor t(std::move(shape));
-        for (float& x : t.values()) x = static_cast<float>(random.normal());
-        t.round_to_format(formats::fp16);
-        return t;
-    };
-    Tape tape(engine);
-    const Var x = tape.constant(draw({8, 32}));
-    const Var w = tape.constant(draw({64, 32}));
-    const Var b = tape.constant(draw({64}));
-    const Var whole = linear(x, w, b);
-    std::vector<Var> parts;
-    for (Index gate = 0; gate < 4; ++gate) {
-        parts.push_back(linear(x, slice(w, 0, 16 * gate, 16), slice(b, 0, 16 * gate, 16)));
-    }
-    const Var joined = concat(parts, 1);
-    result.claim("concatenated_cell", cite(sources::volta_talk, "Concatenate cell matrix ops into a single call"),
-                 "The four products of an LSTM's gates as one product give the same bits.", "0 of 512 differ",
-                 fmt::format("{} of 512 differ", different({whole.value()}, {joined.value()})));
+    result.arithmetic("integer_ids",
+                      cite(sources::round_table, "Input tensors are integer: not possible to convert INT32 to fp16"),
+                      "Token ids stay integers: of GPT-2's 50257 more than half are not numbers of fp16.",
+                      above(vocabulary / 2.0, wrong, {"", "ids", 1, 0}));
 }
 
 /// Where in fp32 and fp16 the numbers of one step lie, step by step: for the figure.
@@ -387,7 +333,7 @@ void figure_steps(const RunContext& context, Result& result) {
         ""};
     const RandomBatch batch(context.seed);
     const double scale = scale_of(context);
-    const Engine engine("mixed_fp16", backend_or_ieee(context));
+    const Engine engine("mixed_fp16", unit_or_ieee(context));
     Model model(engine.recipe, context.seed);
     const Mlp net(model, widths);
     Tape tape(engine);
@@ -414,31 +360,33 @@ void figure_steps(const RunContext& context, Result& result) {
 
 void run(const RunContext& context, Result& result) {
     claim_eleven_steps(context, result);
-    claim_scale_squared(context, result);
     show_scale_squared(context, result);
     claim_autocast(context, result);
-    claim_chain_rule(context.seed, result);
+    claim_chain_rule(context, result);
     claim_cast_list(context, result);
     claim_override(result);
-    with_16_bit_formats(context, [&]<class Half, class>() { claim_tips<Half>(context, result); });
+    with_16_bit_formats(context, [&]<class Half, class>() { claim_ids<Half>(result); });
     figure_steps(context, result);
 }
 
 }  // namespace
 
 Experiment training_step_experiment() {
-    return {"training_step",
-            "The training step: eleven steps, two variants, three misprints",
-            "What happens to the numbers in one mixed-precision step, and where do the sources get it wrong?",
-            Chapter::remedies,
-            {control_setting("wide puts fp32 in the place of the 16-bit formats, unscaled leaves the loss scale out",
-                             {"wide", "unscaled"})},
-            run,
-            {{{},
-              {"control=wide"},
-              {"formats_a", "formats_b", "control_loss", "autocast", "cast_list_printed", "integer_ids",
-               "integer_ids_first", "scale_in_fp32"}},
-             {{}, {"control=unscaled"}, {"scale_squared", "scale_squared_training"}}}};
+    return {
+        "training_step",
+        "The training step: eleven steps, two variants, three misprints",
+        "What happens to the numbers in one mixed-precision step, and where do the sources get it wrong?",
+        Chapter::remedies,
+        {control_setting("wide puts fp32 in the place of the 16-bit formats, unscaled leaves the loss scale out, "
+                         "fp16_masters rounds the masters of the steps written out, fp16_loss_steps computes every "
+                         "step of the loss in fp16, no_tanh leaves the activation out of the chain rule",
+                         {"wide", "unscaled", "fp16_masters", "fp16_loss_steps", "no_tanh"})},
+        run,
+        {{{}, {"control=wide"}, {"formats_a", "formats_b", "loss_a", "autocast", "cast_list_printed", "integer_ids"}},
+         {{}, {"control=unscaled"}, {"scale_squared_training"}},
+         {{}, {"control=fp16_masters"}, {"formats_a", "formats_b", "bits_a", "bits_b"}},
+         {{}, {"control=fp16_loss_steps"}, {"variants_masters"}},
+         {{}, {"control=no_tanh"}, {"chain_rule"}}}};
 }
 
 }  // namespace ulp

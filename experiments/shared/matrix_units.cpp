@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/table/units.hpp"
@@ -17,6 +18,19 @@ std::vector<MatrixUnit> matrix_units(const RunContext& context) {
     if (!context.backend.empty() && !known) units.push_back({context.backend, context.backend, nullptr});
     for (MatrixUnit& unit : units) unit.backend = make_backend(unit.spec);
     return units;
+}
+
+std::string id_of(const MatrixUnit& unit) {
+    std::string id = unit.name.starts_with("soft:") ? unit.name.substr(5) : unit.name;
+    for (char& c : id) {
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+        if (std::string_view("(,):.-").find(c) != std::string_view::npos) c = '_';
+    }
+    return id;
+}
+
+bool is_matrix_unit(const MatrixUnit& unit) {
+    return unit_or_null(unit.backend->promised_model(fp16_to_fp32)) != nullptr;
 }
 
 float dot(const MatmulBackend& backend, const ProductTypes& types, std::span<const float> a, std::span<const float> b,

@@ -21,6 +21,12 @@ struct MatrixUnit {
 /// Throws UsageError or std::invalid_argument for a backend that does not exist.
 std::vector<MatrixUnit> matrix_units(const RunContext& context);
 
+/// "v100" for ids of claims: the name in small letters, without "soft:", with "_" in the place of signs.
+std::string id_of(const MatrixUnit& unit);
+/// Whether its products of fp16 follow a row of the table of units: software, a real GPU, or one checked with the
+/// other.
+bool is_matrix_unit(const MatrixUnit& unit);
+
 inline constexpr ProductTypes fp16_to_fp32{formats::fp16, formats::fp32};
 inline constexpr ProductTypes fp16_to_fp16{formats::fp16, formats::fp16};
 

@@ -16,6 +16,9 @@ std::string mixed_backend(const RunContext& context);
 /// units have no products of fp32: their fp32 runs take those.
 std::string backend_or_ieee(const RunContext& context);
 
+/// mixed_backend() for the products that it has, IEEE sums for the others (fp32): for runs that mix recipes.
+std::string unit_or_ieee(const RunContext& context);
+
 /// fp32 on soft:ieee: the reference.
 Arithmetic fp32_arithmetic();
 /// A recipe on mixed_backend(), or on soft:ieee where its products are of fp32, which matrix units lack.

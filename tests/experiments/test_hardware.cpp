@@ -1,9 +1,12 @@
 // What the experiments on hardware count with.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "experiments/framework/experiment.hpp"
 #include "experiments/nets/byte_planner.hpp"
 #include "experiments/nets/nets.hpp"
+#include "experiments/program/files.hpp"
+#include "experiments/shared/h100_throughput.hpp"
 #include "experiments/shared/roofline_model.hpp"
 
 using namespace ulp;
@@ -40,4 +43,20 @@ TEST_CASE("products are refused with the reason") {
     CHECK(refusal(half, 64, 1024, 1023) == "k = 1023 is no multiple of 8; pad it to 1024");
     CHECK(refusal({formats::bf16, formats::fp32}, 64, 64, 64) ==
           "the operands are bf16, a V100's Tensor Cores take fp16");
+}
+
+TEST_CASE("the H100's speeds that claims name are those of its file") {
+    const std::string text = read_file(ULPLAB_RECORDINGS "/sm_90/throughput.csv");
+    for (const h100::Row& row : h100::rows) {
+        const std::string line = fmt::format("\n{},{},", row.product, row.library);
+        const std::string end = fmt::format(",{:.2f},", row.rate);
+        bool found = false;
+        for (std::size_t at = text.find(line); at != std::string::npos; at = text.find(line, at + 1)) {
+            const std::string rest = text.substr(at + 1, text.find('\n', at + 1) - at - 1);
+            found = found || (rest.find(fmt::format(",{},", row.shape)) != std::string::npos &&
+                              rest.find(end) != std::string::npos);
+        }
+        INFO(row.product << ' ' << row.library << ' ' << row.shape);
+        CHECK(found);
+    }
 }
