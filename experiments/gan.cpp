@@ -378,7 +378,7 @@ Experiment gan_experiment() {
         run,
         {{{}, {"control=one_scaler"}, {"two_scales", "adapts"}},
          {{}, {"control=pure_fp16"}, {"parity", "two_scales", "adapts", "gradients_shift"}},
-         {{}, {"control=scale_1"}, {"two_scales", "adapts"}, RunSize::quick},
+         {{}, {"control=scale_1"}, {"two_scales", "adapts", "gradients_shift"}, RunSize::quick},
          {{}, {"control=full_size"}, {"gradients_shift"}, RunSize::quick}}};
 }
 
