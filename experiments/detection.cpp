@@ -280,7 +280,7 @@ Experiment detection_experiment() {
           {"loss_exponent=0"},
           {"unscaled", "dynamic", "irrelevant"},
           RunSize::quick},
-         {{"seeds=1"}, {"learning_rate=0"}, {"learns"}, RunSize::quick}}};
+         {{"seeds=1"}, {"learning_rate=0"}, {"learns", "unscaled", "irrelevant"}, RunSize::quick}}};
 }
 
 }  // namespace ulp
