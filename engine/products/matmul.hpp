@@ -95,8 +95,8 @@ struct BackendFamily {
     std::vector<std::string> arguments;  // those there are; empty for a backend that takes none
     std::string description;
     std::function<std::unique_ptr<MatmulBackend>(std::string_view argument)> make;
-    std::string suffix{};  // of further arguments, names of files: ".json"
     std::string usage{};   // of backends that wrap others: "(BACKEND,REFERENCE)"; make gets what is in the parentheses
+    std::string suffix{};  // of further arguments, names of files: ".json"
 };
 /// Adds a family (the GPU library registers "cuda").
 void register_backend_family(BackendFamily family);

@@ -48,7 +48,7 @@ TEST_CASE(
     CHECK_THROWS_WITH_AS(register_of({other}), doctest::Contains("is no quick run with seed 1"), DataError);
 }
 
-TEST_CASE("the register has each claim once, none failed, and each control names claims that there are") {
+TEST_CASE("the register has each claim once, none failed, and each control names claims that there are, each measured claim a control") {
     const std::optional<Register> all = find_register(RunSize::quick);
     REQUIRE(all);
     std::set<std::string> ids;
@@ -57,6 +57,7 @@ TEST_CASE("the register has each claim once, none failed, and each control names
         CHECK(ids.insert(claim.id).second);
         CHECK(claim.verdict != Verdict::failed);
         CHECK((claim.kind == ClaimKind::quoted) == (claim.verdict == Verdict::quoted));
+        CHECK((claim.kind != ClaimKind::measured || !controls_of(claim.id).empty()));
     }
     for (const Experiment& experiment : experiments()) {
         for (const Control& control : experiment.controls) {
