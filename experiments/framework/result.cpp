@@ -26,17 +26,6 @@ void Result::arithmetic(std::string_view id, std::string_view source, std::strin
     judge(ClaimKind::arithmetic, id, source, statement, std::move(check), agrees);
 }
 
-void Result::claim(std::string_view id, std::string_view source, std::string_view statement, std::string expected,
-                   std::string measured, Verdict agrees) {
-    const bool holds = expected == measured;
-    claim_if(holds, id, source, statement, std::move(expected), std::move(measured), agrees);
-}
-
-void Result::claim_if(bool holds, std::string_view id, std::string_view source, std::string_view statement,
-                      std::string expected, std::string measured, Verdict agrees) {
-    this->measured(id, source, statement, is(holds, std::move(expected), std::move(measured)), agrees);
-}
-
 void Result::quoted(std::string_view id, std::string_view source, std::string_view statement, std::string value,
                     std::string_view reason) {
     add(id, {"", std::string(source), std::string(statement), std::move(value), fmt::format("not measured: {}", reason),

@@ -73,13 +73,6 @@ class Result {
     void arithmetic(std::string_view id, std::string_view source, std::string_view statement, Check check,
                     Verdict agrees = Verdict::reproduced);
 
-    /// Judged by equality of the texts, which hold the bits: `agrees` if they are equal, else failed.
-    void claim(std::string_view id, std::string_view source, std::string_view statement, std::string expected,
-               std::string measured, Verdict agrees = Verdict::reproduced);
-    /// Judged by the caller.
-    void claim_if(bool holds, std::string_view id, std::string_view source, std::string_view statement,
-                  std::string expected, std::string measured, Verdict agrees = Verdict::reproduced);
-
     /// What cannot be measured here: `value` stands in the source, `reason` says what it would need.
     void quoted(std::string_view id, std::string_view source, std::string_view statement, std::string value,
                 std::string_view reason);

@@ -66,23 +66,6 @@ void claim_parity(Result& result, const Comparison& comparison, std::size_t scor
     }
 }
 
-void claim_parity(Result& result, const Comparison& comparison, std::size_t score, const Quantity& text, double floor,
-                  const std::string& id, const std::string& source, const std::string& statement, std::size_t only) {
-    const Spread reference = comparison.spread(0, score);
-    for (std::size_t a = 1; a < comparison.arithmetics.size(); ++a) {
-        if (only != 0 && a != only) continue;
-        const Spread arm = comparison.spread(a, score);
-        result.claim_if(
-            as_good(arm, reference, {Parity::Rule::mean_within_spread, floor}),
-            only == 0 ? fmt::format("{}_{}", id, a) : id, source,
-            fmt::format("{} Here: {}, mean of {} seeds; it may differ from fp32 by fp32's own spread over "
-                        "the seeds, or {}.",
-                        statement, comparison.arithmetics[a].name, comparison.runs[a].size(), text.text(floor)),
-            fmt::format("{} within {}", text.text(reference.mean), text.text(std::max(reference.width(), floor))),
-            text.text(arm.mean));
-    }
-}
-
 std::string evidence_of(const Comparison& comparison, Result& result) {
     std::vector<std::string> seen;
     std::string text;

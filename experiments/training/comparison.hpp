@@ -45,12 +45,6 @@ void claim_parity(Result& result, const Comparison& comparison, std::size_t scor
                   const Margin& margin, const std::string& id, const std::string& source, const std::string& statement,
                   std::size_t only = 0);
 
-/// The rule of before. Claims of each arithmetic but the first, and of `only` alone if it is not 0, that it is as good
-/// as the first by Parity::Rule::mean_within_spread with the margin `floor`. The id gets "_" and the arithmetic's
-/// number behind it.
-void claim_parity(Result& result, const Comparison& comparison, std::size_t score, const Quantity& text, double floor,
-                  const std::string& id, const std::string& source, const std::string& statement, std::size_t only = 0);
-
 /// What stands behind the matrix arithmetic of the mixed runs; also added to the result's evidence.
 std::string evidence_of(const Comparison& comparison, Result& result);
 

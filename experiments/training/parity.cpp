@@ -111,20 +111,4 @@ Check as_good(std::span<const double> arm, std::span<const double> reference, co
             ParityInterval{margin.size, difference.low, difference.high, difference.seeds}};
 }
 
-std::string percent_text(const Spread& spread) {
-    return fmt::format("{:.1f} % ({:.1f} to {:.1f})", 100 * spread.middle, 100 * spread.least, 100 * spread.largest);
-}
-
-bool as_good(const Spread& arm, const Spread& reference, const Parity& parity) {
-    if (parity.rule == Parity::Rule::median_not_below) return arm.middle >= reference.least - parity.margin;
-    return std::fabs(arm.mean - reference.mean) <= std::max(reference.width(), parity.margin);
-}
-
-void claim_not_below(Result& result, const Spread& arm, const Spread& reference, double margin, std::string_view id,
-                     std::string_view source, std::string_view statement) {
-    result.claim_if(as_good(arm, reference, {Parity::Rule::median_not_below, margin}), id, source, statement,
-                    fmt::format("at most {:.0f} points below {}", 100 * margin, percent_text(reference)),
-                    percent_text(arm));
-}
-
 }  // namespace ulp

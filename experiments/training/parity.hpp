@@ -53,19 +53,4 @@ Check as_good(std::span<const double> arm, std::span<const double> reference, co
 /// The number of seeds at which an interval as wide a seed lies inside the margin; 0 where the mean itself does not.
 std::int64_t seeds_needed(const PairedDifference& difference, const Margin& margin);
 
-/// "93.1 % (92.0 to 94.5)" of accuracies.
-std::string percent_text(const Spread& spread);
-
-/// The rules of before, by the spreads of unpaired seeds. They go when the last experiment judges by `as_good` above.
-struct Parity {
-    enum class Rule : std::uint8_t {
-        mean_within_spread,  // the means differ, either way, by at most the reference's own width or the margin
-        median_not_below     // the median lies at most the margin below the reference's least; better is as good
-    } rule;
-    double margin;  // as the score is measured
-};
-bool as_good(const Spread& arm, const Spread& reference, const Parity& parity);
-void claim_not_below(Result& result, const Spread& arm, const Spread& reference, double margin, std::string_view id,
-                     std::string_view source, std::string_view statement);
-
 }  // namespace ulp

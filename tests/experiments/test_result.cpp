@@ -108,8 +108,8 @@ TEST_CASE("experiments stand chapter by chapter, and there as they were given") 
 
 TEST_CASE("claims have ids of their own, and series names that gnuplot can select") {
     Result result("sample");
-    result.claim("a", "s", "t", "1", "1");
-    CHECK_THROWS_AS(result.claim("a", "s", "t", "1", "1"), std::logic_error);
+    result.arithmetic("a", "s", "t", equal("1", "1"));
+    CHECK_THROWS_AS(result.arithmetic("a", "s", "t", equal("1", "1")), std::logic_error);
     CHECK_THROWS_AS(result.figure({"f", "", "", "", "", {{"a, b", formats::fp64, {}}}}), std::logic_error);
 }
 
