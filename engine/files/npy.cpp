@@ -11,6 +11,7 @@
 #include <optional>
 #include <system_error>
 
+#include "engine/files/stored_bytes.hpp"
 #include "engine/files/whole_file.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/round.hpp"
@@ -121,6 +122,17 @@ Header header_of(const fs::path& path, std::string_view file) {
     return {file.substr(text_at, length), text_at + length};
 }
 
+void require_size(const fs::path& path, const Array& array, std::uint64_t found) {
+    const auto expected = static_cast<std::uint64_t>(array.size()) * array.item_size();
+    if (found == expected) return;
+    refuse(path, "has " + std::to_string(found) + " bytes of elements, its shape says " + std::to_string(expected) +
+                     (found < expected ? "; the file is truncated" : ""));
+}
+
+void require_c_order(const fs::path& path, const Array& array) {
+    if (array.fortran_order) refuse(path, "is in Fortran order; save numpy.ascontiguousarray(array)");
+}
+
 std::string header_text(const Array& array) {
     std::string shape;
     for (const std::int64_t extent : array.shape) shape += std::to_string(extent) + ", ";
@@ -152,12 +164,7 @@ Array read(const fs::path& path) { return parse(path, read_whole_file(path)); }
 
 Array parse(const fs::path& path, std::string_view file) {
     auto [array, data_at] = parse_beginning(path, file);
-    const auto expected = static_cast<std::uint64_t>(array.size()) * array.item_size();
-    const std::uint64_t found = file.size() - data_at;
-    if (found != expected) {
-        refuse(path, "has " + std::to_string(found) + " bytes of elements, its shape says " + std::to_string(expected) +
-                         (found < expected ? "; the file is truncated" : ""));
-    }
+    require_size(path, array, file.size() - data_at);
     const auto bytes = std::as_bytes(std::span(file)).subspan(data_at);
     array.data.assign(bytes.begin(), bytes.end());
     return array;
@@ -200,7 +207,7 @@ std::optional<double> number_at(const Array& array, std::size_t at) {
 
 Numbers read_numbers(const fs::path& path) {
     const Array array = read(path);
-    if (array.fortran_order) refuse(path, "is in Fortran order; save numpy.ascontiguousarray(array)");
+    require_c_order(path, array);
     Numbers numbers{array.shape, std::vector<double>(static_cast<std::size_t>(array.size()))};
     for (std::size_t i = 0; i < numbers.values.size(); ++i) {
         const std::optional<double> value = number_at(array, i);
@@ -222,3 +229,17 @@ std::vector<int> Numbers::integers() const {
 }
 
 }  // namespace ulp::npy
+
+namespace ulp {
+
+std::vector<StoredBytes> npy_bytes(const std::filesystem::path& path) {
+    const auto file = std::make_shared<const MappedFile>(path);
+    const npy::Beginning beginning = npy::parse_beginning(path, file->bytes());
+    const std::string_view bytes = file->bytes().substr(beginning.header_size);
+    npy::require_c_order(path, beginning.array);
+    npy::require_size(path, beginning.array, bytes.size());
+    return {{"", beginning.array.dtype, beginning.array.shape, bytes.size(),
+             [file, bytes] { return pieces_of(file, bytes); }}};
+}
+
+}  // namespace ulp

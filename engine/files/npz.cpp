@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <fstream>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "engine/files/npy.hpp"
 #include "engine/files/stored_arrays.hpp"
-#include "engine/files/whole_file.hpp"
+#include "engine/files/stored_bytes.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {
@@ -24,7 +25,7 @@ namespace fs = std::filesystem;
 /// Little-endian numbers at places of the archive; beyond its end it is refused.
 class Archive {
   public:
-    explicit Archive(const fs::path& file) : file_(file), bytes_(read_whole_file(file)) {}
+    explicit Archive(const fs::path& file) : file_(file), mapped_(file), bytes_(mapped_.bytes()) {}
 
     [[nodiscard]] std::uint64_t number(std::uint64_t at, std::size_t count) const {
         const std::string_view word = part(at, count);
@@ -34,7 +35,7 @@ class Archive {
     }
     [[nodiscard]] std::string_view part(std::uint64_t at, std::uint64_t size) const {
         if (at > bytes_.size() || size > bytes_.size() - at) refuse(file_, "cut short, or its lengths are wrong");
-        return std::string_view(bytes_).substr(static_cast<std::size_t>(at), static_cast<std::size_t>(size));
+        return bytes_.substr(static_cast<std::size_t>(at), static_cast<std::size_t>(size));
     }
     [[nodiscard]] std::size_t size() const { return bytes_.size(); }
     [[nodiscard]] std::size_t last(std::string_view mark) const { return bytes_.rfind(mark); }
@@ -42,7 +43,8 @@ class Archive {
 
   private:
     fs::path file_;
-    std::string bytes_;
+    MappedFile mapped_;
+    std::string_view bytes_;
 };
 
 constexpr std::uint64_t stored = 0;
@@ -175,18 +177,91 @@ std::vector<float> numbers_of(const Archive& archive, const Member& member) {
     return values;
 }
 
-StoredArray array_of(const std::shared_ptr<const Archive>& archive, const Member& member) {
+npy::Beginning beginning_of(const Archive& archive, const Member& member) {
     constexpr std::uint64_t longest_header = 1 << 17;
-    const fs::path name = archive->file() / member.name;
-    const auto [array, header_size] = npy::parse_beginning(name, contents_of(*archive, member, longest_header));
+    const fs::path name = archive.file() / member.name;
+    npy::Beginning beginning = npy::parse_beginning(name, contents_of(archive, member, longest_header));
+    const npy::Array& array = beginning.array;
     if (array.fortran_order) {
         throw DataError(name.string() + ": is in Fortran order; save numpy.ascontiguousarray(array)");
     }
-    if (member.size - header_size != static_cast<std::uint64_t>(array.size()) * array.item_size()) {
-        refuse(archive->file(), fmt::format("the size of {} does not fit its shape", member.name));
+    if (member.size - beginning.header_size != static_cast<std::uint64_t>(array.size()) * array.item_size()) {
+        refuse(archive.file(), fmt::format("the size of {} does not fit its shape", member.name));
     }
+    return beginning;
+}
+
+StoredArray array_of(const std::shared_ptr<const Archive>& archive, const Member& member) {
+    const npy::Array array = beginning_of(*archive, member).array;
     const bool exact = array.dtype == "<f4" || array.item_size() < 4;
     return {array.dtype, array.shape, exact, [archive, member] { return numbers_of(*archive, member); }};
+}
+
+/// A member from its beginning on, in pieces; its checksum is compared at the end.
+class MemberReader {
+  public:
+    MemberReader(std::shared_ptr<const Archive> archive, const Member& member)
+        : archive_(std::move(archive)), member_(member), left_(member.size) {
+        if (member.method == stored) return;
+        if (inflateInit2(&stream_, -MAX_WBITS) != Z_OK) throw std::bad_alloc();
+    }
+    ~MemberReader() {
+        if (member_.method != stored) inflateEnd(&stream_);
+    }
+    MemberReader(const MemberReader&) = delete;
+    MemberReader& operator=(const MemberReader&) = delete;
+
+    std::string_view next(std::size_t most) {
+        const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(most, left_));
+        if (size == 0) return {};
+        const std::string_view piece =
+            member_.method == stored ? archive_->part(member_.data_at + member_.size - left_, size) : inflated(size);
+        left_ -= size;
+        checksum_ = crc32_z(checksum_, reinterpret_cast<const Bytef*>(piece.data()), piece.size());
+        if (left_ == 0 && checksum_ != member_.crc) {
+            refuse(archive_->file(), fmt::format("the checksum of {} is wrong", member_.name));
+        }
+        return piece;
+    }
+
+  private:
+    std::string_view inflated(std::size_t size) {
+        constexpr std::uint64_t step = 1 << 20;
+        buffer_.resize(size);
+        stream_.next_out = reinterpret_cast<Bytef*>(buffer_.data());
+        stream_.avail_out = static_cast<uInt>(size);
+        while (stream_.avail_out > 0) {
+            if (stream_.avail_in == 0) {
+                const std::uint64_t more = std::min(step, member_.compressed - taken_);
+                const std::string_view data = archive_->part(member_.data_at + taken_, more);
+                stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(data.data()));
+                stream_.avail_in = static_cast<uInt>(more);
+                taken_ += more;
+            }
+            if (inflate(&stream_, Z_NO_FLUSH) != Z_OK) break;
+        }
+        if (stream_.avail_out > 0) refuse(archive_->file(), member_.name + " is damaged");
+        return buffer_;
+    }
+
+    std::shared_ptr<const Archive> archive_;
+    Member member_;
+    std::uint64_t left_;       // bytes of the member that were not handed on
+    std::uint64_t taken_ = 0;  // compressed bytes that the stream has
+    uLong checksum_ = 0;
+    z_stream stream_{};
+    std::string buffer_;
+};
+
+PieceReader pieces_of(const std::shared_ptr<const Archive>& archive, const Member& member, std::size_t header_size) {
+    const auto reader = std::make_shared<MemberReader>(archive, member);
+    (void)reader->next(header_size);
+    return [reader] { return reader->next(piece_size); };
+}
+
+std::string array_name(const fs::path& file, const Member& member) {
+    if (!member.name.ends_with(".npy")) refuse(file, fmt::format("{} is not a .npy file", member.name));
+    return member.name.substr(0, member.name.size() - 4);
 }
 
 }  // namespace
@@ -195,11 +270,26 @@ StoredArrays npz_arrays(const fs::path& file) {
     const auto archive = std::make_shared<const Archive>(file);
     StoredArrays arrays;
     for (const Member& member : members_of(*archive)) {
-        if (!member.name.ends_with(".npy")) refuse(file, fmt::format("{} is not a .npy file", member.name));
-        const std::string name = member.name.substr(0, member.name.size() - 4);
-        if (!arrays.emplace(name, array_of(archive, member)).second) refuse(file, fmt::format("{} stands twice", name));
+        if (!arrays.emplace(array_name(file, member), array_of(archive, member)).second) {
+            refuse(file, fmt::format("{} stands twice", array_name(file, member)));
+        }
     }
     return arrays;
+}
+
+std::vector<StoredBytes> npz_bytes(const fs::path& file) {
+    const auto archive = std::make_shared<const Archive>(file);
+    std::vector<StoredBytes> tensors;
+    std::set<std::string> names;
+    for (const Member& member : members_of(*archive)) {
+        const std::string name = array_name(file, member);
+        if (!names.insert(name).second) refuse(file, fmt::format("{} stands twice", name));
+        const npy::Beginning beginning = beginning_of(*archive, member);
+        tensors.push_back(
+            {name, beginning.array.dtype, beginning.array.shape, member.size - beginning.header_size,
+             [archive, member, size = beginning.header_size] { return pieces_of(archive, member, size); }});
+    }
+    return tensors;
 }
 
 StoredArrays stored_arrays(const fs::path& file) {

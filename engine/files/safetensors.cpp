@@ -8,10 +8,12 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "engine/files/checked_json.hpp"
 #include "engine/files/stored_arrays.hpp"
+#include "engine/files/stored_bytes.hpp"
 #include "engine/files/whole_file.hpp"
 #include "softfloat/matrix_units/nan_payload.hpp"
 
@@ -201,48 +203,54 @@ std::vector<float> numbers_at(const fs::path& file, const Entry& entry, std::str
     return values;
 }
 
-/// A file's bytes, taken apart.
-struct Parsed {
-    std::string bytes;
+/// What a header says.
+struct Layout {
     std::size_t data_at = 0;
     std::vector<Entry> entries{};
     std::map<std::string, std::string> metadata{};
-
-    [[nodiscard]] std::string_view data() const { return std::string_view(bytes).substr(data_at); }
 };
 
-void take_header(const fs::path& file, const Json& header, Parsed& parsed) {
+void take_header(const fs::path& file, const Json& header, std::uint64_t data_size, Layout& layout) {
     for (const auto& [name, json] : header.items()) {
         if (name == "__metadata__") {
-            parsed.metadata = json.get<std::map<std::string, std::string>>();
+            layout.metadata = json.get<std::map<std::string, std::string>>();
         } else {
-            parsed.entries.push_back(entry_of(file, name, json));
+            layout.entries.push_back(entry_of(file, name, json));
         }
     }
-    require_whole(file, parsed.entries, parsed.data().size());
+    require_whole(file, layout.entries, data_size);
 }
 
-Parsed parsed_file(const fs::path& file) {
+Layout layout_of(const fs::path& file, std::string_view bytes) {
     constexpr std::uint64_t longest_header = 100'000'000;  // as safetensors itself has it
-    Parsed parsed{read_whole_file(file)};
-    if (parsed.bytes.size() < 8) refuse(file, "shorter than a header");
-    const std::uint64_t length = word_at(parsed.bytes, 8);
-    if (length > parsed.bytes.size() - 8 || length > longest_header) refuse(file, "its header is cut short");
-    parsed.data_at = 8 + static_cast<std::size_t>(length);
+    if (bytes.size() < 8) refuse(file, "shorter than a header");
+    const std::uint64_t length = word_at(bytes, 8);
+    if (length > bytes.size() - 8 || length > longest_header) refuse(file, "its header is cut short");
+    Layout layout{8 + static_cast<std::size_t>(length)};
     Json header;
     try {
-        header = checked_json(std::string_view(parsed.bytes).substr(8, static_cast<std::size_t>(length)), 4);
+        header = checked_json(bytes.substr(8, static_cast<std::size_t>(length)), 4);
     } catch (const std::invalid_argument& error) {
         refuse(file, fmt::format("its header is not JSON ({})", error.what()));
     }
     if (!header.is_object()) refuse(file, "its header is not JSON");
     try {
-        take_header(file, header, parsed);
+        take_header(file, header, bytes.size() - layout.data_at, layout);
     } catch (const Json::exception& error) {
         refuse(file, fmt::format("its header is malformed ({})", error.what()));
     }
-    return parsed;
+    return layout;
 }
+
+/// A file's bytes, taken apart.
+struct Parsed : Layout {
+    explicit Parsed(const fs::path& file, std::string all) : Layout(layout_of(file, all)), bytes(std::move(all)) {}
+    std::string bytes;
+
+    [[nodiscard]] std::string_view data() const { return std::string_view(bytes).substr(data_at); }
+};
+
+Parsed parsed_file(const fs::path& file) { return Parsed(file, read_whole_file(file)); }
 
 }  // namespace
 
@@ -285,6 +293,19 @@ StoredArrays safetensors_arrays(const fs::path& file) {
                                    [file, parsed, &entry] { return numbers_at(file, entry, parsed->data()); }});
     }
     return arrays;
+}
+
+std::vector<StoredBytes> safetensors_bytes(const fs::path& path) {
+    const auto file = std::make_shared<const MappedFile>(path);
+    Layout layout = layout_of(path, file->bytes());
+    std::ranges::sort(layout.entries, {}, [](const Entry& entry) { return std::tie(entry.begin, entry.name); });
+    std::vector<StoredBytes> tensors;
+    for (const Entry& entry : layout.entries) {
+        const std::string_view bytes = bytes_of(entry, file->bytes().substr(layout.data_at));
+        tensors.push_back({entry.name, std::string(entry.type->name), entry.shape, bytes.size(),
+                           [file, bytes] { return pieces_of(file, bytes); }});
+    }
+    return tensors;
 }
 
 }  // namespace ulp

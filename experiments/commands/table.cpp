@@ -19,6 +19,7 @@ Command explain_command();
 Command compare_command();
 Command gpu_command();
 Command grade_command();
+Command inspect_command();
 Command list_command();
 Command manual_command();
 Command matmul_command();
@@ -46,6 +47,7 @@ std::span<const Command> commands() {
         formats_command(),
         codes_command(),
         testfloat_command(),
+        inspect_command(),
         // Matrix units and their models.
         models_command(),
         verify_command(),

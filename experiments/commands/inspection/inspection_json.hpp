@@ -1,0 +1,29 @@
+// What `ulplab inspect` found, as JSON.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "experiments/commands/inspection/input_files.hpp"
+#include "experiments/commands/inspection/scale_range.hpp"
+#include "experiments/commands/inspection/tensor_counts.hpp"
+
+namespace ulp {
+
+struct Inspection {
+    std::vector<JudgedFormat> formats;
+    std::string target;                // the format of the loss scale
+    std::vector<InputTensor> inputs;   // those that were counted,
+    std::vector<NamedCounts> tensors;  // in the same order
+    std::vector<InputTensor> skipped;  // of types that hold no floating-point numbers
+    TensorCounts all;
+    ScaleRange scale;
+};
+
+/// What a reader must know of every loss scale that comes from dumped gradients.
+extern const std::string loss_scale_caveat;
+
+nlohmann::ordered_json json_of(const Inspection& inspection);
+
+}  // namespace ulp
