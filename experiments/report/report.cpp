@@ -46,7 +46,9 @@ std::string evidence_html(const StoredResult& result) {
 
 /// What a real card computed of this result: it holds for all its claims and figures.
 std::string seen_html(const StoredResult& result) {
-    if (result.products.empty()) return "<p>Seen on a Tensor Core: no product of a matrix unit is in it.</p>\n";
+    if (result.products.empty())
+        return "<p>Seen on a Tensor Core: no; none of its products goes through a backend, for which a card can "
+               "stand.</p>\n";
     static const std::vector<CardEvidence> evidence = committed_card_evidence();
     std::size_t seen = 0;
     std::string lines;
