@@ -9,7 +9,7 @@ std::vector<BackendFamily> built_in_backends() {
         {"soft", tensor_core_arguments(), "a GPU's matrix unit, bit for bit as its model says",
          make_tensor_core_backend},
         {.prefix = "soft",
-         .arguments = {"FILE.json"},
+         .arguments = {},
          .description = "a matrix unit that a file describes (docs/unit_files.md)",
          .make = make_unit_file_backend,
          .suffix = ".json"},

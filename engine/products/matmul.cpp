@@ -123,7 +123,7 @@ void register_backend_family(BackendFamily family) { families().push_back(std::m
 std::vector<std::pair<std::string, std::string>> backend_specs() {
     std::vector<std::pair<std::string, std::string>> specs;
     for (const BackendFamily& family : families()) {
-        if (!family.usage.empty()) continue;
+        if (!family.usage.empty() || !family.suffix.empty()) continue;
         if (family.arguments.empty()) specs.emplace_back(family.prefix, family.description);
         for (const std::string& argument : family.arguments) {
             specs.emplace_back(family.prefix + ":" + argument, family.description);
@@ -136,6 +136,7 @@ std::vector<std::pair<std::string, std::string>> wrapper_specs() {
     std::vector<std::pair<std::string, std::string>> specs;
     for (const BackendFamily& family : families()) {
         if (!family.usage.empty()) specs.emplace_back(family.prefix + family.usage, family.description);
+        if (!family.suffix.empty()) specs.emplace_back(family.prefix + ":FILE" + family.suffix, family.description);
     }
     return specs;
 }
@@ -150,7 +151,7 @@ std::unique_ptr<MatmulBackend> made(std::string_view spec) {
             if (rest.starts_with("(") && rest.ends_with(")")) return family.make(rest.substr(1, rest.size() - 2));
             continue;
         }
-        if (family.arguments.empty() && rest.empty()) return family.make("");
+        if (family.arguments.empty() && family.suffix.empty() && rest.empty()) return family.make("");
         for (const std::string& argument : family.arguments) {
             if (rest == ":" + argument) return family.make(argument);
         }

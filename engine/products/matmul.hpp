@@ -92,7 +92,7 @@ void require_on_grid(const MatrixView& matrix, const FloatFormat& format, std::s
 /// A family of backends under one prefix: "soft:h100" is made by the family "soft" from "h100".
 struct BackendFamily {
     std::string prefix;
-    std::vector<std::string> arguments;  // those there are; empty for a backend that takes none
+    std::vector<std::string> arguments;  // those there are; empty for a backend that takes none, or a file
     std::string description;
     std::function<std::unique_ptr<MatmulBackend>(std::string_view argument)> make;
     std::string usage{};   // of backends that wrap others: "(BACKEND,REFERENCE)"; make gets what is in the parentheses
@@ -102,7 +102,7 @@ struct BackendFamily {
 void register_backend_family(BackendFamily family);
 /// Every specification that make_backend takes, with what it is: for --help and error messages.
 std::vector<std::pair<std::string, std::string>> backend_specs();
-/// The same for backends that wrap others: "checked(BACKEND,REFERENCE)".
+/// The same for backends that wrap others or that a file describes: "checked(BACKEND,REFERENCE)", "soft:FILE.json".
 std::vector<std::pair<std::string, std::string>> wrapper_specs();
 /// Throws std::invalid_argument that lists what there is.
 std::unique_ptr<MatmulBackend> make_backend(std::string_view spec);

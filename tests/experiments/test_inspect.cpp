@@ -260,7 +260,7 @@ TEST_CASE("block-scaled formats lose what their quantised numbers lack") {
     CHECK_THROWS_AS(judged_format("e8m0"), UsageError);
 }
 
-TEST_CASE("files, folders and patterns give the same numbers; steps are the last number of a name") {
+TEST_CASE("files, folders and patterns give the same numbers, steps are the last number of a name") {
     const test::TemporaryFolder folder;
     const std::vector<float> numbers = {1, 2, 3, 4, 5, 6};
     npy::write(folder / "grads_9.npy", npy::matrix("<f4", 2, 3, numbers));

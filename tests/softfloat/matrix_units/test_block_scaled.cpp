@@ -83,7 +83,7 @@ TEST_CASE("FP4 terms are aligned at 35 fraction bits") {
 }
 
 TEST_CASE(
-    "whole block-scaled products chain the instruction over k, the last one filled up; scales of one by default") {
+    "whole block-scaled products chain the instruction over k, the last one filled up, scales of one by default") {
     for (const auto& [row, model] : ulp::rows_of<ulp::BlockScaledModel>()) {
         CAPTURE(row.key());
         const std::int64_t m = 3, n = 4, k = 80, step = model.unscaled.instruction_k;

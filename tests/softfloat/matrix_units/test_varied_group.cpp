@@ -117,7 +117,7 @@ TEST_CASE("products are rounded to a format, and normalised") {
     CHECK(dot(normalised, {{0x3E00, 0x3E00}, {0x8C00, tiny}}) == 0x40100000);
 }
 
-TEST_CASE("subnormal operands, c and results are flushed separately; sums saturate; zeros keep their sign") {
+TEST_CASE("subnormal operands, c and results are flushed separately, sums saturate, zeros keep their sign") {
     const TensorCoreModel operands = varied([](auto& v) { v.flush_operands = true; });
     CHECK(dot(plain(), {{1, one}}) == 0x33800000);
     CHECK(dot(operands, {{1, one}}) == 0);
