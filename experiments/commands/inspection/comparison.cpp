@@ -9,6 +9,7 @@
 
 #include "experiments/commands/inspection/tensor_counts.hpp"
 #include "softfloat/errors.hpp"
+#include "softfloat/round.hpp"
 
 namespace ulp {
 namespace {
@@ -17,16 +18,6 @@ namespace {
 std::int64_t place_of(const FloatFormat& format, std::uint64_t code) {
     const auto magnitude = static_cast<std::int64_t>(code & format.magnitude_mask());
     return format.has_sign && (code >> (format.code_bits() - 1) & 1) != 0 ? -magnitude : magnitude;
-}
-
-bool is_nan(const FloatFormat& format, std::uint64_t code) {
-    const std::uint64_t magnitude = code & format.magnitude_mask();
-    switch (format.specials) {
-        case Specials::ieee: return magnitude > format.infinity_magnitude();
-        case Specials::all_ones_nan: return magnitude == format.magnitude_mask();
-        case Specials::negative_zero_nan: return code == format.nan_code();
-        default: return false;
-    }
 }
 
 void compare_numbers(const FloatFormat& format, std::uint64_t x, std::uint64_t y, TensorDifference& found) {
