@@ -20,7 +20,7 @@ inline constexpr double fp16_lt = 678.94;
 inline constexpr double s8 = 1171.57;
 
 struct Row {
-    std::string_view product, library, shape;  // as in the file
+    std::string_view product, by, shape;  // as in the file; by: cublas or cublasLt
     double rate;
 };
 inline constexpr std::array rows = {

@@ -48,7 +48,7 @@ TEST_CASE("products are refused with the reason") {
 TEST_CASE("the H100's speeds that claims name are those of its file") {
     const std::string text = read_file(ULPLAB_RECORDINGS "/sm_90/throughput.csv");
     for (const h100::Row& row : h100::rows) {
-        const std::string line = fmt::format("\n{},{},", row.product, row.library);
+        const std::string line = fmt::format("\n{},{},", row.product, row.by);
         const std::string end = fmt::format(",{:.2f},", row.rate);
         bool found = false;
         for (std::size_t at = text.find(line); at != std::string::npos; at = text.find(line, at + 1)) {
@@ -56,7 +56,7 @@ TEST_CASE("the H100's speeds that claims name are those of its file") {
             found = found || (rest.find(fmt::format(",{},", row.shape)) != std::string::npos &&
                               rest.find(end) != std::string::npos);
         }
-        INFO(row.product << ' ' << row.library << ' ' << row.shape);
+        INFO(row.product << ' ' << row.by << ' ' << row.shape);
         CHECK(found);
     }
 }
