@@ -27,16 +27,18 @@ std::uint64_t spread(std::uint64_t x) {
     return x ^ (x >> 31);
 }
 
-/// The row that the product is promised to be computed as; empty where it is no matrix unit's.
-std::string row_of(const MatmulBackend& backend, const Product& product) {
-    std::string key = backend.promised_model(product.types);
-    return unit_or_null(key) == nullptr ? std::string() : key;
-}
-
 }  // namespace
 
+ProductLedger::Sum* ProductLedger::sum_of(const MatmulBackend& backend, const Product& product) {
+    const std::string promised = backend.promised_model(product.types);
+    const std::lock_guard lock(mutex_);
+    const auto [place, is_new] = sums_.try_emplace(promised);
+    if (is_new) place->second.is_row = unit_or_null(promised) != nullptr;
+    return place->second.is_row ? &place->second : nullptr;
+}
+
 std::uint64_t ProductLedger::before(const MatmulBackend& backend, const Product& product) {
-    if (row_of(backend, product).empty()) return 0;
+    if (sum_of(backend, product) == nullptr) return 0;
     const std::string shape =
         fmt::format("{} {} {} {}", name_of(product.types), product.d.rows, product.d.cols, product.a.cols);
     uLong crc = crc32_z(0, reinterpret_cast<const Bytef*>(shape.data()), shape.size());
@@ -47,19 +49,20 @@ std::uint64_t ProductLedger::before(const MatmulBackend& backend, const Product&
 }
 
 void ProductLedger::after(const MatmulBackend& backend, const Product& product, std::uint64_t noted) {
-    const std::string unit = row_of(backend, product);
-    if (unit.empty()) return;
+    Sum* const sum = sum_of(backend, product);
+    if (sum == nullptr) return;
     const std::uint64_t digest = spread((noted << 32) | crc_of(0, product.d));
     const std::lock_guard lock(mutex_);
-    Sum& sum = sums_[unit];
-    ++sum.products;
-    sum.digest += digest;
+    ++sum->products;
+    sum->digest += digest;
 }
 
 std::vector<UnitProducts> ProductLedger::products() const {
     const std::lock_guard lock(mutex_);
     std::vector<UnitProducts> list;
-    for (const auto& [unit, sum] : sums_) list.push_back({unit, sum.products, fmt::format("{:016x}", sum.digest)});
+    for (const auto& [unit, sum] : sums_) {
+        if (sum.products > 0) list.push_back({unit, sum.products, fmt::format("{:016x}", sum.digest)});
+    }
     return list;
 }
 

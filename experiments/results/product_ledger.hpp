@@ -26,7 +26,11 @@ class ProductLedger final : public ProductObserver {
     struct Sum {
         std::int64_t products = 0;
         std::uint64_t digest = 0;
+        bool is_row = false;  // of the table of units; it is searched once for each promise
     };
+    /// Of what the backend promises for the product; null where that is no row.
+    Sum* sum_of(const MatmulBackend& backend, const Product& product);
+
     mutable std::mutex mutex_;
     std::map<std::string, Sum> sums_;
 };
