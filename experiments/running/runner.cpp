@@ -65,6 +65,21 @@ void print_finding(const Request& request, const Finding& finding, const std::fi
 
 }  // namespace
 
+std::vector<const Experiment*> chosen_experiments(const std::vector<std::string>& names) {
+    std::vector<const Experiment*> chosen;
+    const auto add = [&](const Experiment& experiment) {
+        if (std::find(chosen.begin(), chosen.end(), &experiment) == chosen.end()) chosen.push_back(&experiment);
+    };
+    for (const std::string& name : names) {
+        if (name == "all") {
+            for (const Experiment& experiment : experiments()) add(experiment);
+        } else {
+            add(experiment_by_name(name));
+        }
+    }
+    return chosen;
+}
+
 void declare_run_options(OptionParser& app, RunOptions& options) {
     app.add_option("--seed", options.seed, "seed of all random numbers").capture_default_str();
     app.add_option("--out", options.out, "folder for the results").capture_default_str().type_name("DIR");

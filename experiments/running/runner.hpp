@@ -28,6 +28,9 @@ struct RunOptions {
     [[nodiscard]] RunSize size() const { return full ? RunSize::full : smoke ? RunSize::smoke : RunSize::quick; }
 };
 
+/// In the order given, each once; "all" stands for every experiment. Throws UsageError for a name that is none.
+std::vector<const Experiment*> chosen_experiments(const std::vector<std::string>& names);
+
 void declare_run_options(OptionParser& app, RunOptions& options);
 
 /// "console" or "json".

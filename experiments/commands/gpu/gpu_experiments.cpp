@@ -11,6 +11,7 @@
 #include "experiments/results/card_evidence.hpp"
 #include "experiments/results/product_ledger.hpp"
 #include "experiments/results/sources_digest.hpp"
+#include "experiments/running/runner.hpp"
 #include "gpu/card_products.hpp"
 #include "softfloat/errors.hpp"
 
@@ -23,18 +24,6 @@ struct Options {
     std::string out = "experiments.csv";
     bool smoke = false;
 };
-
-std::vector<const Experiment*> chosen_experiments(const std::vector<std::string>& names) {
-    std::vector<const Experiment*> chosen;
-    for (const std::string& name : names) {
-        if (name != "all") {
-            chosen.push_back(&experiment_by_name(name));
-            continue;
-        }
-        for (const Experiment& experiment : experiments()) chosen.push_back(&experiment);
-    }
-    return chosen;
-}
 
 /// An experiment's products that the card was asked for as well.
 struct Compared {
