@@ -39,12 +39,13 @@ void print_sentence(const Claim& claim) {
 
 }  // namespace
 
-bool RegisterJudge::agrees(std::string_view experiment, RunSize size, std::span<const Claim> claims) {
-    const auto [place, is_new] = registers_.try_emplace(size);
-    if (is_new) place->second = find_register(size);
+bool RegisterJudge::agrees(const JudgedRun& run) {
+    if (!is_registered_case(run.seed, run.own_settings)) return true;
+    const auto [place, is_new] = registers_.try_emplace(run.size);
+    if (is_new) place->second = find_register(run.size);
     if (!place->second) return true;
-    const std::vector<Deviation> found = deviations(experiment, claims, *place->second);
-    for (const Deviation& deviation : found) fmt::print(stderr, "ulplab: {}\n", text_of(deviation, size));
+    const std::vector<Deviation> found = deviations(run.experiment, run.claims, *place->second);
+    for (const Deviation& deviation : found) fmt::print(stderr, "ulplab: {}\n", text_of(deviation, run.size));
     return found.empty();
 }
 

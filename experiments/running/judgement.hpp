@@ -11,12 +11,22 @@
 
 namespace ulp {
 
+/// A run, as far as the register judges it.
+struct JudgedRun {
+    std::string_view experiment;
+    RunSize size;
+    std::uint64_t seed;
+    bool own_settings;  // and its own backend
+    std::span<const Claim> claims;
+};
+
 /// The committed registers; each is read when the first run of its size is judged, and once.
 class RegisterJudge {
   public:
-    /// Says on stderr where claims of a run that the register judges differ from it, and gives whether none does. A
-    /// size of run without a register has nothing to differ from. Throws DataError where the register is damaged.
-    bool agrees(std::string_view experiment, RunSize size, std::span<const Claim> claims);
+    /// Says on stderr where claims of the run differ from the register, and gives whether none does. A run with other
+    /// settings or another seed than the register's is not judged, and a size of run without a register has nothing to
+    /// differ from. Throws DataError where the register is damaged.
+    bool agrees(const JudgedRun& run);
 
   private:
     std::map<RunSize, std::optional<Register>> registers_;

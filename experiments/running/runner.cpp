@@ -122,10 +122,7 @@ ExitCode run_experiments(const std::vector<const Experiment*>& chosen, const Run
                                            [&](double fraction) { progress.update(fraction); });
         progress.clear();
         if (!all_hold(finding.claims)) good = false;
-        if (is_registered_case(request.seed, has_own_settings(request)) &&
-            !judge.agrees(name, request.size, finding.claims)) {
-            good = false;
-        }
+        if (!judge.agrees({name, request.size, request.seed, has_own_settings(request), finding.claims})) good = false;
         drawn = drawn && !finding.undrawn;
         if (!finding.note.empty()) fmt::print(stderr, "ulplab: {}\n", finding.note);
         if (console) {

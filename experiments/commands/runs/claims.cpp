@@ -91,10 +91,8 @@ ExitCode show_claims(const Options& options) {
     RegisterJudge judge;
     bool good = all_hold(claims);
     for (const StoredResult& result : results) {
-        if (is_registered_case(result.seed, result.own_settings) &&
-            !judge.agrees(result.experiment, run_size_by_name(result.mode), result.claims)) {
-            good = false;
-        }
+        const RunSize size = run_size_by_name(result.mode);
+        if (!judge.agrees({result.experiment, size, result.seed, result.own_settings, result.claims})) good = false;
     }
     return good ? ExitCode::good : ExitCode::claim_failed;
 }
