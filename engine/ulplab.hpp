@@ -17,6 +17,7 @@
 #include "engine/files/sha256.hpp"
 #include "engine/files/stored_arrays.hpp"
 #include "engine/files/whole_file.hpp"
+#include "engine/files/written_arrays.hpp"
 #include "engine/layers/attention.hpp"
 #include "engine/layers/decoding.hpp"
 #include "engine/layers/layers.hpp"

@@ -133,15 +133,25 @@ void require_c_order(const fs::path& path, const Array& array) {
     if (array.fortran_order) refuse(path, "is in Fortran order; save numpy.ascontiguousarray(array)");
 }
 
-std::string header_text(const Array& array) {
+std::string header_text(const std::string& dtype, const std::vector<std::int64_t>& extents, bool fortran_order) {
     std::string shape;
-    for (const std::int64_t extent : array.shape) shape += std::to_string(extent) + ", ";
-    if (array.shape.size() > 1) shape.resize(shape.size() - 2);
-    if (array.shape.size() == 1) shape.resize(shape.size() - 1);
-    std::string text = "{'descr': '" + array.dtype + "', 'fortran_order': " + (array.fortran_order ? "True" : "False") +
+    for (const std::int64_t extent : extents) shape += std::to_string(extent) + ", ";
+    if (extents.size() > 1) shape.resize(shape.size() - 2);
+    if (extents.size() == 1) shape.resize(shape.size() - 1);
+    std::string text = "{'descr': '" + dtype + "', 'fortran_order': " + (fortran_order ? "True" : "False") +
                        ", 'shape': (" + shape + "), }";
     while ((magic.size() + 4 + text.size() + 1) % 64 != 0) text += ' ';
     return text + '\n';
+}
+
+/// All before the elements, version 1.0; nothing for a shape that it cannot say.
+std::string beginning_with(const std::string& text) {
+    if (text.size() > 0xFFFF) return {};
+    std::string bytes(magic);
+    for (const std::size_t byte : {std::size_t{1}, std::size_t{0}, text.size() & 0xFF, text.size() >> 8}) {
+        bytes += static_cast<char>(byte);
+    }
+    return bytes + text;
 }
 
 }  // namespace
@@ -178,15 +188,14 @@ void write(const fs::path& path, const Array& array) {
         refuse(path, fmt::format("cannot be written: {} bytes do not fill the shape ({}) of type '{}'",
                                  array.data.size(), fmt::join(array.shape, ", "), array.dtype));
     }
-    const std::string text = header_text(array);
-    if (text.size() > 0xFFFF) refuse(path, "cannot be written: its shape has too many dimensions");
-    std::string file(magic);
-    for (const std::size_t byte : {std::size_t{1}, std::size_t{0}, text.size() & 0xFF, text.size() >> 8}) {
-        file += static_cast<char>(byte);
-    }
-    file += text;
+    std::string file = beginning_with(header_text(array.dtype, array.shape, array.fortran_order));
+    if (file.empty()) refuse(path, "cannot be written: its shape has too many dimensions");
     file.append(reinterpret_cast<const char*>(array.data.data()), array.data.size());
     replace_whole_file(path, file);
+}
+
+std::string header_for(const std::string& dtype, const std::vector<std::int64_t>& shape) {
+    return beginning_with(header_text(dtype, shape, false));
 }
 
 /// From the little-endian word.

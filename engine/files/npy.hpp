@@ -38,6 +38,10 @@ struct Beginning {
 };
 Beginning parse_beginning(const std::filesystem::path& name, std::string_view bytes);
 
+/// What stands before the elements of an array in C order: magic number, version 1.0 and header. `dtype` is one that
+/// `read` knows; a shape has at most some thousand extents.
+std::string header_for(const std::string& dtype, const std::vector<std::int64_t>& shape);
+
 /// Writes version 1.0, under a temporary name that is then renamed. Throws DataError if it cannot, and if the array's
 /// type is not one that `read` knows or its bytes do not fill its shape.
 void write(const std::filesystem::path& path, const Array& array);

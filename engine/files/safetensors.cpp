@@ -15,6 +15,7 @@
 #include "engine/files/stored_arrays.hpp"
 #include "engine/files/stored_bytes.hpp"
 #include "engine/files/whole_file.hpp"
+#include "engine/files/written_arrays.hpp"
 #include "softfloat/matrix_units/nan_payload.hpp"
 
 namespace ulp {
@@ -71,30 +72,15 @@ std::uint64_t word_at(std::string_view bytes, std::size_t count) {
     return word;
 }
 
-void append_numbers(std::string& bytes, const Tensor& tensor, const StoredType& type) {
+std::string bytes_of(const Tensor& tensor, const StoredType& type) {
+    std::string bytes;
     for (const float x : tensor.values()) {
         Context exact;
         const std::uint64_t code =
             convert_keeping_nan(*type.format, formats::fp32, std::bit_cast<std::uint32_t>(x), exact);
         append_word(bytes, code, static_cast<std::size_t>(type.bits) / 8);
     }
-}
-
-std::string serialized(const Safetensors& contents) {
-    Json header = Json::object();
-    std::string data;
-    for (const auto& [name, tensor] : contents.tensors) {
-        const StoredType& type = type_of(tensor.format());
-        const std::size_t begin = data.size();
-        append_numbers(data, tensor, type);
-        header[name] = {{"dtype", type.name}, {"shape", tensor.shape()}, {"data_offsets", {begin, data.size()}}};
-    }
-    header["__metadata__"] = contents.metadata;
-    std::string text = header.dump();
-    text.resize((text.size() + 7) / 8 * 8, ' ');  // the numbers start at a multiple of eight bytes
-    std::string file;
-    append_word(file, text.size(), 8);
-    return file + text + data;
+    return bytes;
 }
 
 [[noreturn]] void refuse(const fs::path& file, const std::string& why) {
@@ -265,7 +251,12 @@ const Tensor& Safetensors::tensor(const fs::path& file, const std::string& name)
 }
 
 void write_safetensors(const fs::path& file, const Safetensors& contents) {
-    replace_whole_file(file, serialized(contents));
+    WrittenArrays arrays;
+    for (const auto& [name, tensor] : contents.tensors) {
+        const StoredType& type = type_of(tensor.format());
+        arrays.push_back({name, std::string(type.name), tensor.shape(), bytes_of(tensor, type)});
+    }
+    write_safetensors(file, arrays, contents.metadata);
 }
 
 Safetensors read_safetensors(const fs::path& file) {

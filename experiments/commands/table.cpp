@@ -25,6 +25,7 @@ Command manual_command();
 Command matmul_command();
 Command models_command();
 Command probe_table_command();
+Command quantize_command();
 Command report_command();
 Command run_command();
 Command show_command();
@@ -48,6 +49,7 @@ std::span<const Command> commands() {
         codes_command(),
         testfloat_command(),
         inspect_command(),
+        quantize_command(),
         // Matrix units and their models.
         models_command(),
         verify_command(),

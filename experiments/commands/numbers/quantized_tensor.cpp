@@ -1,0 +1,166 @@
+#include "experiments/commands/numbers/quantized_tensor.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "softfloat/array/array.hpp"
+#include "softfloat/matrix_units/nan_payload.hpp"
+#include "softfloat/quantization/scale_of_block.hpp"
+#include "softfloat/support/float_environment.hpp"
+
+namespace ulp {
+namespace {
+
+std::vector<std::uint32_t> codes_in(const FloatFormat& format, std::span<const float> numbers) {
+    std::vector<std::uint32_t> codes;
+    codes.reserve(numbers.size());
+    for (const float x : numbers) {
+        Context exact;
+        const std::uint64_t code = convert_keeping_nan(format, formats::fp32, std::bit_cast<std::uint32_t>(x), exact);
+        codes.push_back(static_cast<std::uint32_t>(code));
+    }
+    return codes;
+}
+
+/// The tensor as lines along which blocks run. A vector is one line.
+MatrixView lines_of(const TensorFormat& how, const Shape& shape, const std::vector<float>& numbers) {
+    const auto count = static_cast<Index>(numbers.size());
+    if (how.along_first) {
+        const Index k = shape.empty() ? 1 : shape.front();
+        return MatrixView(numbers.data(), k, k == 0 ? 0 : count / k).transposed();
+    }
+    const Index k = shape.empty() ? 1 : shape.back();
+    return {numbers.data(), k == 0 ? 0 : count / k, k};
+}
+
+float factor_for(const TensorFormat& how, const std::vector<float>& numbers) {
+    if (!how.scale.by_largest) return how.scale.factor;
+    float largest = 0;
+    for (const float x : numbers) {
+        if (std::isfinite(x)) largest = std::max(largest, std::fabs(x));
+    }
+    if (largest == 0) return 1;
+    return std::min(largest_number(how.format) / largest, std::numeric_limits<float>::max());
+}
+
+QuantizedTensor rounded_one_by_one(const TensorFormat& how, const Shape& shape, const std::vector<float>& numbers,
+                                   std::uint64_t seed, std::uint64_t stream) {
+    const support::FloatEnvironment own;
+    QuantizedTensor result;
+    result.code_shape = shape;
+    result.dequantized = numbers;
+    const float factor = factor_for(how, numbers);
+    const bool scaled = how.scale.by_largest || factor != 1;
+    if (scaled) {
+        for (float& x : result.dequantized) x *= factor;
+        result.scales = {1 / factor};
+        result.scale_shape = {1};
+    }
+    Context context = how.rounding;
+    context.seed = seed;
+    context.stream = stream;
+    round_array(how.format, result.dequantized, context);
+    result.codes = codes_in(how.format, result.dequantized);
+    if (scaled) {
+        for (float& x : result.dequantized) x *= result.scales.front();
+    }
+    return result;
+}
+
+/// y = x diag(signs) H / sqrt(size) again gives x: H is symmetric, and its square is `size` times the identity.
+void undo_transform(std::vector<float>& numbers, const std::vector<float>& signs) {
+    if (signs.empty()) return;
+    hadamard_transform(numbers.data(), static_cast<std::int64_t>(numbers.size()),
+                       std::vector<float>(signs.size(), 1.0F));
+    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] *= signs[i % signs.size()];
+}
+
+/// lines x k numbers in the order of the tensor, without those that filled k up.
+std::vector<float> in_tensor_order(const TensorFormat& how, const MatrixView& tensor, const std::vector<float>& lines,
+                                   Index k) {
+    std::vector<float> numbers(static_cast<std::size_t>(tensor.rows * tensor.cols));
+    for (Index i = 0; i < tensor.rows; ++i) {
+        for (Index j = 0; j < tensor.cols; ++j) {
+            const Index to = how.along_first ? j * tensor.rows + i : i * tensor.cols + j;
+            numbers[static_cast<std::size_t>(to)] = lines[static_cast<std::size_t>(i * k + j)];
+        }
+    }
+    return numbers;
+}
+
+QuantizedTensor quantized_in_blocks(const TensorFormat& how, const Shape& shape, const std::vector<float>& numbers,
+                                    std::uint64_t seed, std::uint64_t stream) {
+    const MatrixView tensor = lines_of(how, shape, numbers);
+    Quantized q = quantize(*how.row, tensor, {.seed = seed, .stream = stream, .signs_stream = stream});
+    QuantizedTensor result;
+    const bool as_tensor = !how.along_first && q.k == tensor.cols;
+    result.code_shape = as_tensor ? shape : Shape{q.lines, q.k};
+    std::vector<float> elements(static_cast<std::size_t>(q.lines * q.k));
+    for (Index i = 0; i < q.lines * q.k; ++i) elements[static_cast<std::size_t>(i)] = q.elements()(i / q.k, i % q.k);
+    result.codes = codes_in(how.format, elements);
+    result.scales = q.scales;
+    const Index along_k = std::max<Index>(1, q.blocks_along_k);
+    result.scale_shape = {static_cast<Index>(q.scales.size()) / along_k, q.blocks_along_k};
+    result.tensor_scale = q.tensor_scale;
+    if (how.row->transform.size > 0) result.signs = hadamard_signs(how.row->transform, seed, stream);
+    const Index k = q.k;
+    const support::FloatEnvironment own;
+    std::vector<float> lines = dequantize(std::move(q));
+    undo_transform(lines, result.signs);
+    result.dequantized = in_tensor_order(how, tensor, lines, k);
+    return result;
+}
+
+}  // namespace
+
+QuantizedTensor quantize_tensor(const TensorFormat& how, const Shape& shape, const std::vector<float>& numbers,
+                                std::uint64_t seed, std::uint64_t stream) {
+    return how.row ? quantized_in_blocks(how, shape, numbers, seed, stream)
+                   : rounded_one_by_one(how, shape, numbers, seed, stream);
+}
+
+std::optional<double> QuantizationError::snr_db() const {
+    if (noise == 0 || compared == 0) return std::nullopt;
+    return 10 * std::log10(signal / noise);
+}
+
+QuantizationError error_of(const std::vector<float>& numbers, const std::vector<float>& dequantized) {
+    QuantizationError error;
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        const double x = static_cast<double>(numbers[i]);
+        const double y = static_cast<double>(dequantized[i]);
+        if (!std::isfinite(y)) ++error.not_finite;
+        if (!std::isfinite(x) || !std::isfinite(y)) continue;
+        ++error.compared;
+        error.lost += x != 0 && y == 0 ? 1 : 0;
+        error.signal += x * x;
+        error.noise += (x - y) * (x - y);
+    }
+    return error;
+}
+
+WrittenArrays arrays_of(const std::string& name, const TensorFormat& how, const Shape& shape,
+                        const QuantizedTensor& quantized) {
+    WrittenArrays arrays;
+    arrays.push_back(array_of_codes(name + ".codes", quantized.code_shape, how.format.storage_bits(), quantized.codes));
+    if (!quantized.scale_shape.empty()) {
+        arrays.push_back(array_of_numbers(name + ".scales", quantized.scale_shape, quantized.scales));
+    }
+    if (how.row && how.row->scale.format.storage_bits() <= 8) {
+        const FloatFormat& format = how.row->scale.format;
+        arrays.push_back(array_of_codes(name + ".scale_codes", quantized.scale_shape, format.storage_bits(),
+                                        codes_in(format, quantized.scales)));
+    }
+    if (how.row) arrays.push_back(array_of_numbers(name + ".tensor_scale", {1}, {&quantized.tensor_scale, 1}));
+    if (!quantized.signs.empty()) {
+        arrays.push_back(
+            array_of_numbers(name + ".signs", {static_cast<Index>(quantized.signs.size())}, quantized.signs));
+    }
+    arrays.push_back(array_of_numbers(name + ".dequantized", shape, quantized.dequantized));
+    return arrays;
+}
+
+}  // namespace ulp
