@@ -55,6 +55,7 @@ function(ulplab_sources_digest output)
     list(APPEND patterns ${PROJECT_SOURCE_DIR}/experiments/${part}.*)
   endforeach()
   file(GLOB_RECURSE common CONFIGURE_DEPENDS ${patterns})
+  list(FILTER common EXCLUDE REGEX "/engine/python/")  # which no experiment calls
   string(REPLACE ";" "\n" lines "${common}")
   file(CONFIGURE OUTPUT ${output}.files CONTENT "${lines}\n")
   get_property(names GLOBAL PROPERTY ULPLAB_EXPERIMENTS)

@@ -1,0 +1,282 @@
+#include "engine/python/array_numbers.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <stdexcept>
+#include <vector>
+
+#include "engine/products/matmul.hpp"
+#include "softfloat/array/array.hpp"
+#include "softfloat/matrix_units/gemm.hpp"
+#include "softfloat/matrix_units/nan_payload.hpp"
+#include "softfloat/support/parallel.hpp"
+
+namespace ulp::python {
+namespace {
+
+constexpr std::int64_t piece = std::int64_t{1} << 16;  // numbers that one thread takes at a time
+
+/// f(first, count) for pieces of [0, count).
+template <class Function>
+void for_pieces(std::int64_t count, const Function& f) {
+    if (count <= piece) return f(std::int64_t{0}, count);
+    for_each_index((count + piece - 1) / piece, worth_threads(true),
+                   [&](std::int64_t i) { f(i * piece, std::min(piece, count - i * piece)); });
+}
+
+/// The numbers of all codes of a format of up to 16 bits. Made once per format and kept.
+const float* decode_table(const FloatFormat& format) {
+    static std::mutex mutex;
+    static std::vector<std::pair<FloatFormat, std::vector<float>>> tables = [] {
+        std::vector<std::pair<FloatFormat, std::vector<float>>> empty;
+        empty.reserve(256);  // the rows stay where they are
+        return empty;
+    }();
+    const std::lock_guard lock(mutex);
+    for (const auto& [known, table] : tables) {
+        if (known == format) return table.data();
+    }
+    if (tables.size() == tables.capacity()) throw std::invalid_argument("more than 256 formats of up to 16 bits");
+    std::vector<float> table(std::size_t{1} << (8 * word_bytes(format)));
+    for (std::size_t code = 0; code < table.size(); ++code) {
+        const std::size_t mask = (std::size_t{1} << format.storage_bits()) - 1;
+        table[code] = in_fp32_container(format, static_cast<std::uint32_t>(code & mask));
+    }
+    return tables.emplace_back(format, std::move(table)).second.data();
+}
+
+std::uint64_t word_at(const void* data, int bytes, std::int64_t i) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, static_cast<const char*>(data) + i * bytes, static_cast<std::size_t>(bytes));
+    return word;
+}
+
+double double_of(const FloatFormat& format, std::uint64_t word) {
+    if (format == formats::fp64) return std::bit_cast<double>(word);
+    Context exact;
+    return std::bit_cast<double>(convert_keeping_nan(formats::fp64, format, word, exact));
+}
+
+/// One number, as the definition has it.
+struct Converted {
+    float number;
+    bool off_grid;
+};
+Converted convert_one(const FloatFormat& to, const FloatFormat& from, std::uint64_t word, const InputRounding& how) {
+    Context context{.rounding = how.rounding, .saturate = how.saturate};
+    const std::uint64_t code = convert_keeping_nan(to, from, word, context);
+    const bool lost_infinity = is_infinity(from, word) && !is_infinity(to, code);
+    const bool flagged = (context.flags & (flag::inexact | flag::overflow | flag::invalid)) != 0;
+    return {in_fp32_container(to, static_cast<std::uint32_t>(code)), flagged || lost_infinity};
+}
+
+/// Number by number; where there is no rounding, up to the first that is off the grid.
+std::optional<OffGrid> convert_each(const Words& words, const FloatFormat& format,
+                                    const std::optional<InputRounding>& rounding, float* to) {
+    const int bytes = word_bytes(words.format);
+    for (std::int64_t i = 0; i < words.count; ++i) {
+        const std::uint64_t word = word_at(words.data, bytes, i);
+        const Converted one = convert_one(format, words.format, word, rounding.value_or(InputRounding{}));
+        if (one.off_grid && !rounding) return OffGrid{i, double_of(words.format, word)};
+        to[i] = one.number;
+    }
+    return std::nullopt;
+}
+
+bool rounds_in_arrays(const FloatFormat& format) {
+    return format.fraction_bits <= formats::fp32.fraction_bits && format.emax() <= formats::fp32.emax() &&
+           format.smallest_exponent() >= formats::fp32.smallest_exponent();
+}
+
+/// round_array of numbers in a container, NaNs as convert_keeping_nan has them.
+template <class Real>
+void round_keeping_nans(const FloatFormat& format, const Real* from, float* to, std::int64_t count,
+                        const InputRounding& how) {
+    using Bits = std::conditional_t<sizeof(Real) == 4, std::uint32_t, std::uint64_t>;
+    const Context context{.rounding = how.rounding, .saturate = how.saturate};
+    const FloatFormat container = array::format_of<Real>();
+    for_pieces(count, [&](std::int64_t first, std::int64_t length) {
+        std::array<Real, 1024> rounded;
+        for (std::int64_t i = first; i < first + length; i += 1024) {
+            const auto n = static_cast<std::size_t>(std::min<std::int64_t>(1024, first + length - i));
+            round_array(format, std::span<const Real>(from + i, n), std::span<Real>(rounded.data(), n), context);
+            bool any_nan = false;
+            for (std::size_t j = 0; j < n; ++j) {
+                to[i + static_cast<std::int64_t>(j)] = static_cast<float>(rounded[j]);
+                any_nan |= std::isnan(from[i + static_cast<std::int64_t>(j)]);
+            }
+            for (std::size_t j = 0; any_nan && j < n; ++j) {
+                const Real x = from[i + static_cast<std::int64_t>(j)];
+                if (!std::isnan(x)) continue;
+                to[i + static_cast<std::int64_t>(j)] =
+                    convert_one(format, container, std::bit_cast<Bits>(x), how).number;
+            }
+        }
+    });
+}
+
+}  // namespace
+
+void decode_words(const Words& words, float* to) {
+    const FloatFormat& format = words.format;
+    const int bytes = word_bytes(format);
+    if (bytes == 8) {
+        const auto* from = static_cast<const double*>(words.data);
+        for_pieces(words.count, [&](std::int64_t first, std::int64_t count) {
+            for (std::int64_t i = first; i < first + count; ++i) to[i] = static_cast<float>(from[i]);
+        });
+        return;
+    }
+    if (bytes == 4) {  // fp32 and what is padded to it carry their own numbers
+        const bool plain = format == formats::fp32;
+        if (plain) std::memcpy(to, words.data, static_cast<std::size_t>(words.count) * sizeof(float));
+        for (std::int64_t i = 0; !plain && i < words.count; ++i) {
+            to[i] = in_fp32_container(format, static_cast<std::uint32_t>(word_at(words.data, 4, i)));
+        }
+        return;
+    }
+    const float* const table = decode_table(format);
+    for_pieces(words.count, [&](std::int64_t first, std::int64_t count) {
+        if (bytes == 1) {
+            const auto* from = static_cast<const std::uint8_t*>(words.data);
+            for (std::int64_t i = first; i < first + count; ++i) to[i] = table[from[i]];
+        } else {
+            const auto* from = static_cast<const std::uint16_t*>(words.data);
+            for (std::int64_t i = first; i < first + count; ++i) to[i] = table[from[i]];
+        }
+    });
+}
+
+bool are_on_grid(const float* numbers, std::int64_t count, const FloatFormat& format) {
+    if (format == formats::fp32) return true;
+    try {
+        require_on_grid(MatrixView(numbers, 1, count), format, "");
+    } catch (const std::logic_error&) {
+        return false;
+    }
+    return format.has_nan() || std::none_of(numbers, numbers + count, [](float x) { return std::isnan(x); });
+}
+
+std::optional<OffGrid> numbers_on_grid(const Words& words, const FloatFormat& format,
+                                       const std::optional<InputRounding>& rounding, float* to) {
+    if (words.format == format && format != formats::fp64) {
+        decode_words(words, to);
+        return std::nullopt;
+    }
+    if (!rounds_in_arrays(format)) return convert_each(words, format, rounding, to);
+    const auto count = static_cast<std::size_t>(words.count);
+    if (words.format == formats::fp64) {
+        const auto* from = static_cast<const double*>(words.data);
+        if (rounding) {
+            round_keeping_nans(format, from, to, words.count, *rounding);
+            return std::nullopt;
+        }
+        std::atomic<bool> exact = true;
+        for_pieces(words.count, [&](std::int64_t first, std::int64_t length) {
+            bool same = true;
+            for (std::int64_t i = first; i < first + length; ++i) {
+                to[i] = static_cast<float>(from[i]);
+                same &= static_cast<double>(to[i]) == from[i];
+            }
+            if (!same) exact = false;
+        });
+        if (exact && are_on_grid(to, words.count, format)) return std::nullopt;
+        return convert_each(words, format, rounding, to);
+    }
+    std::vector<float> decoded;
+    const float* numbers = static_cast<const float*>(words.data);
+    if (words.format != formats::fp32) {
+        decoded.resize(count);
+        decode_words(words, decoded.data());
+        numbers = decoded.data();
+    }
+    if (rounding) {
+        round_keeping_nans(format, numbers, to, words.count, *rounding);
+        return std::nullopt;
+    }
+    if (!are_on_grid(numbers, words.count, format)) return convert_each(words, format, rounding, to);
+    std::copy_n(numbers, count, to);
+    return std::nullopt;
+}
+
+void encode_numbers(const float* numbers, std::int64_t count, const FloatFormat& format, void* to) {
+    const int bytes = word_bytes(format);
+    if (bytes == 8) {
+        for (std::int64_t i = 0; i < count; ++i) static_cast<double*>(to)[i] = static_cast<double>(numbers[i]);
+        return;
+    }
+    for_pieces(count, [&](std::int64_t first, std::int64_t length) {
+        char* const words = static_cast<char*>(to) + first * bytes;
+        const auto n = static_cast<std::size_t>(length);
+        array::convert_words(format, formats::fp32, numbers + first, words, n, {}, simd_choice());
+        const bool truncates = format == formats::tf32;
+        for (std::size_t i = 0; i < n; ++i) {
+            const float x = numbers[first + static_cast<std::int64_t>(i)];
+            if (!truncates && !std::isnan(x)) continue;
+            array::store_word(words, static_cast<std::size_t>(bytes), i, operand_code(format, x));
+        }
+    });
+}
+
+template <class Real>
+void round_numbers(const FloatFormat& format, const Real* from, Real* to, std::int64_t count, const Context& context) {
+    for_pieces(count, [&](std::int64_t first, std::int64_t length) {
+        Context part = context;
+        part.first += static_cast<std::uint64_t>(first);
+        const auto n = static_cast<std::size_t>(length);
+        round_array(format, std::span<const Real>(from + first, n), std::span<Real>(to + first, n), part);
+    });
+}
+template void round_numbers(const FloatFormat&, const float*, float*, std::int64_t, const Context&);
+template void round_numbers(const FloatFormat&, const double*, double*, std::int64_t, const Context&);
+
+RoundingCounts round_and_count(const FloatFormat& format, float* numbers, std::int64_t count, const Context& context) {
+    const std::int64_t pieces = count == 0 ? 0 : (count + piece - 1) / piece;
+    std::vector<RoundingCounts> parts(static_cast<std::size_t>(pieces));
+    for_pieces(count, [&](std::int64_t first, std::int64_t length) {
+        RoundingCounts& counts = parts[static_cast<std::size_t>(first / piece)];
+        std::array<float, 1024> before;
+        for (std::int64_t i = first; i < first + length; i += 1024) {
+            const auto n = static_cast<std::size_t>(std::min<std::int64_t>(1024, first + length - i));
+            float* const x = numbers + i;
+            std::copy_n(x, n, before.begin());
+            Context part = context;
+            part.first += static_cast<std::uint64_t>(i);
+            round_array(format, std::span<float>(x, n), part);
+            std::int32_t lost = 0, left = 0, bad = 0;
+            for (std::size_t j = 0; j < n; ++j) {
+                const std::uint32_t was = std::bit_cast<std::uint32_t>(before[j]) & 0x7FFFFFFFU;
+                const std::uint32_t is = std::bit_cast<std::uint32_t>(x[j]) & 0x7FFFFFFFU;
+                lost += static_cast<int>(was != 0) & static_cast<int>(is == 0);
+                bad += static_cast<int>(is >= 0x7F800000U);
+                left += static_cast<int>(is >= 0x7F800000U) & static_cast<int>(was < 0x7F800000U);
+            }
+            if (bad > 0 && counts.first_not_finite < 0) {
+                for (std::size_t j = 0; j < n && counts.first_not_finite < 0; ++j) {
+                    if (!std::isfinite(x[j])) counts.first_not_finite = i + static_cast<std::int64_t>(j);
+                }
+            }
+            counts.underflows += lost;
+            counts.overflows += left;
+            counts.not_finite += bad;
+        }
+    });
+    RoundingCounts sum;
+    for (const RoundingCounts& part : parts) {
+        if (sum.first_not_finite < 0) sum.first_not_finite = part.first_not_finite;
+        sum.overflows += part.overflows;
+        sum.underflows += part.underflows;
+        sum.not_finite += part.not_finite;
+    }
+    return sum;
+}
+
+}  // namespace ulp::python

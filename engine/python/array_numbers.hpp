@@ -1,0 +1,69 @@
+// The numbers of an array in memory as fp32, which carries the values of every format but fp64, and back. Whole arrays
+// at a time and on all threads; the bits do not depend on their number. Nothing here knows of Python.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "softfloat/context.hpp"
+#include "softfloat/format.hpp"
+
+namespace ulp::python {
+
+/// `count` storage words of a format, without gaps.
+struct Words {
+    const void* data = nullptr;
+    FloatFormat format{};
+    std::int64_t count = 0;
+};
+
+/// How numbers that the format does not have are rounded to it.
+struct InputRounding {
+    Rounding rounding = Rounding::nearest_even;
+    bool saturate = false;  // what is too large becomes the largest finite number
+};
+
+/// The first number that a format does not have.
+struct OffGrid {
+    std::int64_t at = 0;
+    double value = 0;
+};
+
+/// to[i] = the number of words[i], exact where the format is not fp64 (then rounded to fp32). NaNs keep sign and
+/// payload.
+void decode_words(const Words& words, float* to);
+
+/// to[i] = the number of words[i] on the grid of `format`. Without `rounding` the first number that is not on it is
+/// returned, and the rest of `to` is unspecified. NaNs keep sign and payload.
+std::optional<OffGrid> numbers_on_grid(const Words& words, const FloatFormat& format,
+                                       const std::optional<InputRounding>& rounding, float* to);
+
+/// Whether fp32 numbers lie on a format's grid as they are, infinities and NaNs included that the format has.
+bool are_on_grid(const float* numbers, std::int64_t count, const FloatFormat& format);
+
+/// The storage words of numbers of the format, in words of its width: operand_code of each.
+void encode_numbers(const float* numbers, std::int64_t count, const FloatFormat& format, void* to);
+
+/// to[i] = from[i] rounded to the format, in the container: fp32 or fp64.
+template <class Real>
+void round_numbers(const FloatFormat& format, const Real* from, Real* to, std::int64_t count, const Context& context);
+
+/// What rounding did to numbers.
+struct RoundingCounts {
+    std::int64_t overflows = 0;          // finite numbers that became infinite, or NaN where the format has no infinity
+    std::int64_t underflows = 0;         // nonzero numbers that became zero
+    std::int64_t not_finite = 0;         // results
+    std::int64_t first_not_finite = -1;  // the place of the first of these
+};
+
+/// In place, to nearest even unless the context says otherwise, with what became of the numbers.
+RoundingCounts round_and_count(const FloatFormat& format, float* numbers, std::int64_t count, const Context& context);
+
+/// Bytes of the word that holds a value: 1, 2, 4 or 8.
+constexpr int word_bytes(const FloatFormat& format) {
+    const int bits = format.storage_bits();
+    return bits <= 8 ? 1 : bits <= 16 ? 2 : bits <= 32 ? 4 : 8;
+}
+
+}  // namespace ulp::python

@@ -1,0 +1,15 @@
+// The extension module ulplab._core. The package around it (ulplab/) has the documented functions.
+#include <pybind11/pybind11.h>
+
+#include "engine/python/module_parts.hpp"
+#include "softfloat/errors.hpp"
+
+// NOLINTNEXTLINE: pybind11's macro
+PYBIND11_MODULE(_core, module) {
+    module.doc() = "Formats, rounding and matrix units, bit for bit: what the package ulplab is made of.";
+    module.attr("__version__") = ULPLAB_VERSION;
+    pybind11::register_exception<ulp::DataError>(module, "DataError", PyExc_ValueError);
+    pybind11::register_exception<ulp::BitsDiffer>(module, "BitsDiffer", PyExc_ArithmeticError);
+    ulp::python::add_numbers(module);
+    ulp::python::add_products(module);
+}

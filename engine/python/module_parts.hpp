@@ -1,0 +1,11 @@
+// The parts of the extension module ulplab._core, one source each.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace ulp::python {
+
+void add_numbers(pybind11::module_& module);
+void add_products(pybind11::module_& module);
+
+}  // namespace ulp::python

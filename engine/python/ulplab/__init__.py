@@ -1,0 +1,19 @@
+"""ulplab: number formats and matrix units of GPUs, bit for bit as the hardware computes, on any CPU.
+
+    >>> import numpy, ulplab
+    >>> ulplab.round(0.1, "e4m3")                                       # to a format, by any rounding
+    0.1015625
+    >>> a = ulplab.round(numpy.random.rand(64, 64).astype("f4"), "fp16")
+    >>> d = ulplab.matmul(a, a, unit="sm_90:wgmma.fp16.fp32")           # a Hopper Tensor Core's product
+    >>> ulplab.units("sm_90")                                           # which units there are, and what proves them
+
+Arrays are NumPy's or CPU tensors of PyTorch, and results are of the same kind. ulplab.torch runs unmodified PyTorch
+modules in a unit's arithmetic. The C++ library computes everything; docs/python.md is the guide.
+"""
+
+from ._core import BitsDiffer, DataError, __version__
+from . import _numbers, _products
+from ._numbers import *  # noqa: F403
+from ._products import *  # noqa: F403
+
+__all__ = ["BitsDiffer", "DataError"] + _numbers.__all__ + _products.__all__

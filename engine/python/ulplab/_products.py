@@ -1,0 +1,186 @@
+"""The table of matrix units, and their products."""
+
+from typing import NamedTuple
+
+import numpy
+
+from . import _core
+from ._kinds import array_of, like
+
+__all__ = ["Unit", "Units", "units", "unit", "Order", "matmul", "dot"]
+
+
+class Unit:
+    """A row of the table of matrix units, or a unit that a file describes.
+
+    key, architecture, instruction, input, output   "sm_90:wgmma.fp16.fp32" and its parts
+    kind            "floating_point", "integer" or "block_scaled"
+    a_format, b_format, accumulator, instruction_k
+    scale_format, scale_block                       of block-scaled units
+    evidence, proof                                 what proves the row
+    description     its parameters as JSON text, which matmul(unit=...) takes, too
+    """
+
+    def __init__(self, fields):
+        self.__dict__.update(fields)
+
+    def __repr__(self):
+        return f"<Unit {self.key}: {self.evidence}>"
+
+    def __str__(self):
+        return self.key
+
+
+class Units(list):
+    """Units; prints as a table."""
+
+    def __repr__(self):
+        return "\n".join(f"{each.key:<42} {each.kind:<15} k{each.instruction_k:<4} {each.evidence}" for each in self)
+
+
+_all = None
+
+
+def units(contains="", *, kind=None):
+    """The units whose keys contain a text ("sm_90", "fp16.fp32"), all by default; of one kind, if one is named.
+
+    >>> [each.key for each in ulplab.units("sm_80:mma.tf32")]
+    ['sm_80:mma.tf32.fp32']
+    """
+    global _all
+    if _all is None:
+        _all = [Unit(fields) for fields in _core.unit_rows()]
+    return Units(each for each in _all if contains in each.key and kind in (None, each.kind))
+
+
+def unit(name):
+    """The unit of that key, or of a file that describes one (docs/unit_files.md). ValueError with the nearest keys."""
+    return Unit(_core.unit_row(str(name)))
+
+
+class Order(NamedTuple):
+    """In which order a kernel adds the products (softfloat/matrix_units/product.hpp).
+
+    split_k        pieces of k, each summed from zero (the first from c); their sums are added in ascending order in fp32
+    piece_k        > 0: pieces of so many k, the last one the rest, in place of split_k equal ones
+    slice_k        > 0: the pieces take turns, so many k each
+    tile_k         > 0: a piece begins with its remainder modulo tile_k (CUTLASS's kernels for Ampere)
+    narrow_sums    the pieces' sums are added in the accumulator's format
+    promote_every  > 0: after so many k the running sum goes into an fp32 accumulator (FP8 products: 128)
+    """
+
+    split_k: int = 1
+    piece_k: int = 0
+    slice_k: int = 0
+    tile_k: int = 0
+    narrow_sums: bool = False
+    promote_every: int = 0
+
+
+def _order(order):
+    if order is None or type(order) is Order:
+        return order
+    if isinstance(order, dict):
+        try:
+            return Order(**order)
+        except TypeError:
+            unknown = sorted(set(order) - set(Order._fields))
+            raise ValueError(f"an order has no {', '.join(unknown)}; there are {', '.join(Order._fields)}") from None
+    raise TypeError(f"order is {order!r}; give ulplab.Order(...) or a dictionary of its fields")
+
+
+def _rounding(round):
+    if round is False or round is None:
+        return None
+    return "nearest_even" if round is True else round
+
+
+def _batch(x, shape):
+    """x broadcast to the batch's extents and flattened to one."""
+    if x.ndim <= 2 or shape == ():
+        return x
+    wide = numpy.broadcast_to(x, shape + x.shape[-2:])
+    return wide.reshape((-1,) + x.shape[-2:])
+
+
+def matmul(a, b, c=None, *, unit, order=None, alpha=None, beta=None, scales=None, round=False, saturate=False,
+           policy=None):
+    """A * B + C as a matrix unit computes it, bit for bit.
+
+    a, b      m x k and k x n, in any order and with any strides; leading extents are batches and broadcast as
+              numpy.matmul's do, and a vector is a row or a column as there. float16, float32, float64 or the input
+              format's codes as unsigned integers; for integer units int8, uint8, int16 or int32
+    c         m x n (or a batch of it), what the first instruction accumulates to; with alpha or beta the epilogue's C
+    unit      a key ("sm_90:wgmma.fp16.fp32"; ulplab.units() lists them), a Unit, or a file FILE.json that describes one
+    order     ulplab.Order(...) or a dictionary of its fields: split-k, promotion, ... By default one chain in ascending k
+    alpha, beta  D = alpha * sum + beta * C, an fp32 epilogue. beta = 0: C is not read, as in BLAS
+    scales    (scales of a, scales of b) of block-scaled units, m x (k / block) and (k / block) x n, numbers or codes;
+              None: all are 1
+    round     True, or the name of a rounding: operands off the input format's grid are rounded to it first. Otherwise
+              they are a ValueError that names the element
+    saturate  with round: too large operands become the largest finite number
+    policy    a policy set used instead of the table's: "A" to "E" or "H"
+
+    Returns an array of the accumulator's type (float32, float16, float64 or int32), a tensor if a or b is one. The
+    bits are those of `ulplab matmul` and do not depend on the number of threads. Ctrl-C ends it within a second.
+
+    TypeError: arrays of another type. ValueError: shapes that do not fit, an unknown unit, an order that does not fit.
+    """
+    if type(unit) is not str:
+        unit = unit.description if type(unit) is Unit and ":" not in unit.key else str(unit)
+    x = a if type(a) is numpy.ndarray else array_of(a, "a")
+    y = b if type(b) is numpy.ndarray else array_of(b, "b")
+    z = c if c is None or type(c) is numpy.ndarray else array_of(c, "c")
+    a_scales, b_scales = (None, None) if scales is None else (
+        None if each is None else array_of(each, "scales") for each in scales)
+    how = _rounding(round)
+    if order is not None:
+        order = _order(order)
+    if x.ndim == 2 and y.ndim == 2:
+        d = _core.matmul(x, y, z, unit, order, alpha, beta, a_scales, b_scales, how, saturate, policy)
+        return d if x is a and y is b else like(d, a, b)
+    if x.ndim == 0 or y.ndim == 0:
+        raise ValueError("a or b is a single number; matmul takes vectors, matrices and batches of them")
+    row, column = x.ndim == 1, y.ndim == 1
+    x = x[None, :] if row else x
+    y = y[:, None] if column else y
+    shape = numpy.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    if z is not None:
+        if row and z.ndim >= 1 and not column:
+            z = z[..., None, :]
+        elif column and not row:
+            z = z[..., :, None]
+        elif row and column:
+            z = z.reshape(z.shape + (1, 1))
+        if z.ndim > 2:
+            z = _batch(z, shape)
+    wide = [None if each is None or each.ndim <= 2 else _batch(each, shape) for each in (a_scales, b_scales)]
+    if any(each is not None for each in wide) and shape != ():
+        d = numpy.stack([_core.matmul(*(each if each is None or each.ndim <= 2 else each[i] for each in
+                                        (_batch(x, shape), _batch(y, shape), z)), unit, order, alpha, beta,
+                                      *(w[i] if w is not None else s for w, s in zip(wide, (a_scales, b_scales))),
+                                      how, saturate, policy) for i in range(int(numpy.prod(shape)))])
+    else:
+        d = _core.matmul(_batch(x, shape), _batch(y, shape), z, unit, order, alpha, beta, a_scales, b_scales, how,
+                         saturate, policy)
+    d = d.reshape(shape + d.shape[-2:])
+    if column:
+        d = d[..., 0]
+    if row:
+        d = d[..., 0, :] if not column else d[..., 0]
+    return like(d, a, b)
+
+
+def dot(a, b, c=0.0, *, unit, order=None, round=False):
+    """One dot product c + a[0] b[0] + ... as a matrix unit computes it: a number of the accumulator's type.
+
+    a, b  k numbers each, on the input format's grid (or round=True); the other arguments as in :func:`matmul`.
+    """
+    x, y = array_of(a, "a"), array_of(b, "b")
+    if x.ndim != 1 or x.shape != y.shape:
+        raise ValueError(f"a has shape {x.shape} and b {y.shape}; give two vectors of one length")
+    z = numpy.asarray(c).reshape(1, 1)
+    if z.dtype.kind in "iub" and not isinstance(c, (numpy.generic, numpy.ndarray)):
+        row = _core.unit_row(str(unit))
+        z = z.astype(numpy.int32 if row["kind"] == "integer" else numpy.float64)
+    return matmul(x[None, :], y[:, None], z, unit=unit, order=order, round=round)[0, 0]

@@ -1,0 +1,42 @@
+"""What the tests share: the command line beside the package, and random codes of a format."""
+
+import os
+import pathlib
+import subprocess
+
+import numpy
+import pytest
+
+import ulplab
+
+
+@pytest.fixture(scope="session")
+def program():
+    path = os.environ.get("ULPLAB_PROGRAM")
+    if not path:
+        pytest.skip("skipped: no ULPLAB_PROGRAM, the path of the program")
+
+    def run(*arguments):
+        return subprocess.run([path, *map(str, arguments)], check=True, capture_output=True, text=True).stdout
+
+    return run
+
+
+def codes_of(format, shape, seed):
+    """Codes of finite numbers of moderate size: exponents around the format's middle."""
+    f = ulplab.format(format)
+    rng = numpy.random.default_rng(seed)
+    top = min(2.0**4, f.largest)
+    return ulplab.encode(rng.standard_normal(shape) * top / 8, format)
+
+
+def bits(array):
+    """The words of an array."""
+    return numpy.ascontiguousarray(array).view(f"u{array.dtype.itemsize}")
+
+
+def same_bits(x, y):
+    return x.dtype == y.dtype and x.shape == y.shape and bool((bits(x) == bits(y)).all())
+
+
+SHARED = pathlib.Path(os.environ["ULPLAB_SHARED"]) if os.environ.get("ULPLAB_SHARED") else None

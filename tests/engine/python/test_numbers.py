@@ -1,0 +1,129 @@
+"""Rounding, codes, functions and quantisation: the command line's bits, every format."""
+
+import json
+
+import numpy
+import pytest
+
+import ulplab
+from conftest import same_bits
+
+FORMATS = ulplab.formats()
+NARROW = [name for name, f in FORMATS.items() if f.storage_bits <= 16]
+
+
+@pytest.mark.parametrize("name", NARROW)
+def test_every_code_comes_back(name):
+    f = FORMATS[name]
+    codes = numpy.arange(1 << f.storage_bits, dtype=f"u{1 if f.storage_bits <= 8 else 2}")
+    numbers = ulplab.decode(codes, name)
+    assert numbers.dtype == numpy.float32
+    assert same_bits(ulplab.encode(numbers, name), codes)
+    finite = numbers[numpy.isfinite(numbers)]
+    assert same_bits(ulplab.round(finite, name), finite)
+
+
+def test_rounded_numbers_are_those_of_show(program):
+    for text in ("0.1", "-3.14159", "300", "6.1e-5", "1e-9"):
+        rows = {row["format"]: row for row in json.loads(program("show", "--format", "json", text))}
+        for name, f in FORMATS.items():
+            if name not in rows:
+                continue
+            rounded = ulplab.round(float(text), name)
+            code = int(ulplab.encode(numpy.float64(rounded), name))
+            assert code == int(rows[name]["bits"], 16), (text, name)
+            assert ulplab.show(text, name)[0]["bits"] == rows[name]["bits"]
+
+
+def test_rounding_modes_and_options():
+    x = numpy.array([1 + 2**-11, -(1 + 2**-11), 70000.0, 2.0**-26], "f8")
+    assert ulplab.round(x, "fp16").tolist() == [1, -1, numpy.inf, 0]
+    assert ulplab.round(x, "fp16", "up").tolist() == [1 + 2**-10, -1, numpy.inf, 2**-24]
+    assert ulplab.round(x, "fp16", "down").tolist() == [1, -1 - 2**-10, 65504, 0]
+    assert ulplab.round(x, "fp16", saturate=True)[2] == 65504
+    assert ulplab.round(numpy.array([2.0**-24]), "fp16", subnormals=False)[0] == 0
+    with pytest.raises(ValueError, match="needs a seed"):
+        ulplab.round(x, "fp16", "stochastic")
+    with pytest.raises(ValueError, match="nearest_even"):
+        ulplab.round(x, "fp16", "nearest")
+    with pytest.raises(ValueError, match="fp16"):
+        ulplab.round(x, "half")
+
+
+def test_stochastic_rounding_is_a_function_of_seed_and_place():
+    x = numpy.full(300_000, 1 + 2.0**-12, "f4")
+    rounded = ulplab.round(x, "fp16", "stochastic", seed=7)
+    assert set(numpy.unique(rounded)) == {numpy.float32(1), numpy.float32(1 + 2**-10)}
+    assert abs((rounded > 1).mean() - 0.25) < 0.01
+    assert same_bits(rounded, ulplab.round(x, "fp16", "stochastic", seed=7))
+    assert same_bits(rounded[100_000:], ulplab.round(x[100_000:], "fp16", "stochastic", seed=7, first=100_000))
+    assert not same_bits(rounded, ulplab.round(x, "fp16", "stochastic", seed=8))
+
+
+def test_types_shapes_and_orders_of_memory():
+    x = numpy.random.default_rng(1).standard_normal((5, 6, 7))
+    expected = ulplab.round(x, "bf16")
+    assert expected.dtype == numpy.float64 and expected.shape == x.shape
+    assert same_bits(ulplab.round(numpy.asfortranarray(x), "bf16"), expected)
+    assert same_bits(ulplab.round(x[:, ::2], "bf16"), expected[:, ::2].copy())
+    assert same_bits(ulplab.round(x.astype(">f8"), "bf16"), expected)
+    half = x.astype("f2")
+    assert ulplab.round(half, "e4m3").dtype == numpy.float16
+    assert ulplab.round(half, "bf16").dtype == numpy.float32  # 65504 rounds to 65536 there
+    assert ulplab.round(numpy.zeros((0, 3), "f4"), "fp16").shape == (0, 3)
+    assert ulplab.round([0.1, 0.2], "fp16").tolist() == [float(numpy.float16(0.1)), float(numpy.float16(0.2))]
+    y = x.astype("f4")
+    assert ulplab.round(y, "fp16", out=y) is y and same_bits(y, x.astype("f4").astype("f2").astype("f4"))
+    with pytest.raises(ValueError, match="out needs the type"):
+        ulplab.round(x, "fp16", out=y)
+    with pytest.raises(TypeError, match="holds Python objects"):
+        ulplab.round(numpy.array([None]), "fp16")
+
+
+def test_nan_keeps_its_payload_through_codes():
+    codes = numpy.array([0x7E01, 0xFE01, 0x7C01, 0x7FFF], "u2")
+    assert same_bits(ulplab.encode(ulplab.decode(codes, "fp16"), "fp16"), codes)
+    with pytest.raises(TypeError, match="codes of fp16 are uint16"):
+        ulplab.decode(codes.astype("u1"), "fp16")
+
+
+def test_custom_formats():
+    f = ulplab.format(4, -3, 2)
+    assert (f.precision, f.emin, f.emax) == (4, -3, 2)
+    assert ulplab.round(0.3, f) == 0.3125 and ulplab.format(11, -14, 15) == ulplab.format("fp16")
+    with pytest.raises(ValueError, match="precision"):
+        ulplab.format(1, 0, 1)
+
+
+def test_functions_are_correctly_rounded(program):
+    x = numpy.random.default_rng(2).standard_normal(1000).astype("f4")
+    for name in ("exp", "tanh", "erf"):
+        assert getattr(ulplab, name)(x).dtype == numpy.float32
+    assert ulplab.exp(1.0) == float(numpy.float32(numpy.e))
+    assert ulplab.log(numpy.float16(2.0)) == numpy.float16(numpy.log(2.0))
+    with pytest.raises(ValueError, match="x.0. = 0.1.* is not a number of fp16"):
+        ulplab.exp([0.1], "fp16")
+    assert ulplab.exp([0.1], "fp16", round=True).shape == (1,)
+    assert ulplab.tanh(numpy.array([[0.5]], "f4"), "bf16").shape == (1, 1)
+    with pytest.raises(ValueError, match="there is no function 'sinh'"):
+        ulplab.evaluate("sinh", x)
+
+
+def test_quantised_matrices():
+    x = numpy.random.default_rng(3).standard_normal((6, 64)).astype("f4")
+    for name in ulplab.quantizations():
+        q = ulplab.quantize(x, name)
+        values = ulplab.dequantize(q)
+        assert values.shape[0] == 6 and values.dtype == numpy.float32, name
+    q = ulplab.quantize(x, "nvfp4")
+    scale = numpy.repeat(q.scales, 16, axis=1)
+    assert same_bits(ulplab.dequantize(q), (q.elements * scale * numpy.float32(q.tensor_scale)).astype("f4"))
+    assert same_bits(ulplab.decode(q.codes, "e2m1"), q.elements)
+    assert same_bits(ulplab.decode(q.scale_codes, "e4m3"), q.scales)
+    with pytest.raises(ValueError, match="nvfp4"):
+        ulplab.quantize(x, "nvfp5")
+    # Its codes and scales are the block-scaled unit's operands.
+    unit = ulplab.units(kind="block_scaled", contains="nvf4")[0]
+    w = ulplab.quantize(x, "nvfp4")
+    d = ulplab.matmul(q.codes, w.codes.T, unit=unit, scales=(q.scales, w.scales.T))
+    assert d.shape == (6, 6)
