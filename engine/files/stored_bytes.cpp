@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 PieceReader pieces_of(std::shared_ptr<const MappedFile> file, std::string_view bytes) {
     return [file = std::move(file), bytes]() mutable {
-        const std::string_view piece = bytes.substr(0, piece_size);
+        const std::string_view piece = bytes.substr(0, mapped_piece_size);
         bytes.remove_prefix(piece.size());
         return piece;
     };

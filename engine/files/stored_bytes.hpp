@@ -14,10 +14,11 @@
 
 namespace ulp {
 
-/// Each call gives the next bytes, which stay until the call after it: `piece_size` of them, less at the end, then
-/// none. Throws DataError for damage.
+/// Each call gives the next bytes, which stay until the call after it: `piece_size` of them, or `mapped_piece_size`
+/// where that needs no memory, less at the end, then none. Throws DataError for damage.
 using PieceReader = std::function<std::string_view()>;
 inline constexpr std::size_t piece_size = std::size_t{1} << 23;
+inline constexpr std::size_t mapped_piece_size = std::size_t{1} << 26;
 
 /// A tensor that is still in its file. What it claims to be is checked against the size of the file.
 struct StoredBytes {

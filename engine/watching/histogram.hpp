@@ -32,9 +32,11 @@ class ExponentHistogram {
     /// Numbers with an exponent beyond the format's largest.
     [[nodiscard]] std::int64_t above(const FloatFormat& format) const;
 
+    /// Numbers with exponents from `first` to `last`.
+    [[nodiscard]] std::int64_t sum(int first, int last) const;
+
   private:
     void add_chunk(std::span<const float> values);
-    [[nodiscard]] std::int64_t sum(int first, int last) const;
 
     std::array<std::int64_t, highest - lowest + 1> counts_{};
     std::int64_t zeros_ = 0;

@@ -1,5 +1,6 @@
 // ulplab inspect: counts and loss scales against definitions one number at a time, and files that lie.
 #include <doctest/doctest.h>
+#include <omp.h>
 
 #include <bit>
 #include <cmath>
@@ -183,6 +184,31 @@ TEST_CASE("every code of 8 and 16 bits is counted in every format") {
         check_equal(found, count_plain(numbers, formats));
         check_losses(found, numbers, formats);
     }
+}
+
+TEST_CASE("16 bits: a number that occurs more than 65535 times is counted every time") {
+    std::vector<std::uint16_t> codes(500'000, 0x3C01);
+    codes[7] = 0x8000;
+    codes[499'999] = 0xFC00;
+    const TensorCounts found = count_tensor(stored("F16", codes), {judged_format("e4m3")});
+    CHECK(found.count == 500'000);
+    CHECK(found.zeros == 1);
+    CHECK(found.infinities == 1);
+    CHECK(found.binades.at(0).numbers == 499'998);
+    CHECK(found.losses[0]->judged == 499'998);
+}
+
+TEST_CASE("sums of errors have the same bits in any number of threads") {
+    std::vector<float> numbers = varied_floats(300'000);
+    const int before = omp_get_max_threads();
+    std::vector<FormatLoss> found;
+    for (const int threads : {1, 2, 3}) {
+        omp_set_num_threads(threads);
+        found.push_back(*count_tensor(stored("F32", numbers), {judged_format("fp16")}).losses[0]);
+    }
+    omp_set_num_threads(before);
+    CHECK(found[0] == found[1]);
+    CHECK(found[0] == found[2]);
 }
 
 TEST_CASE("loss scales from exponents alone are those of a search by rounding every scaled number") {

@@ -2,13 +2,10 @@
 #include <fmt/ranges.h>
 
 #include <array>
-#include <cmath>
-#include <limits>
 
 #include "experiments/commands/inspection/tensor_counts.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
-#include "softfloat/round.hpp"
 
 namespace ulp {
 namespace {
@@ -53,16 +50,6 @@ std::optional<FloatFormat> format_of_type(const std::string& type) {
         if (row.name == type || row.numpy == type) return row.format;
     }
     return std::nullopt;
-}
-
-double overflow_from(const FloatFormat& format) {
-    if (format == formats::fp64) return std::numeric_limits<double>::infinity();
-    Context exact;
-    const std::uint64_t code = format.max_finite_magnitude() << format.padding_bits;
-    const double largest = std::bit_cast<double>(convert_bits(formats::fp64, format, code, exact));
-    const double middle = largest + std::ldexp(0.5, format.emax() - format.fraction_bits);
-    const bool tie_overflows = (format.max_finite_magnitude() & 1) != 0;
-    return tie_overflows ? middle : std::nextafter(middle, std::numeric_limits<double>::infinity());
 }
 
 }  // namespace ulp

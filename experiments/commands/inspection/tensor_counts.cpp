@@ -5,13 +5,10 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <limits>
+#include <numeric>
 #include <span>
-#include <type_traits>
 
-#include "engine/rounding/step_functions.hpp"
 #include "engine/watching/histogram.hpp"
-#include "softfloat/array/array.hpp"
 #include "softfloat/quantization/quantize.hpp"
 #include "softfloat/round.hpp"
 #include "softfloat/support/parallel.hpp"
@@ -19,75 +16,8 @@
 namespace ulp {
 namespace {
 
-constexpr std::size_t chunk_size = std::size_t{1} << 14;  // numbers that one thread takes at a time
-constexpr std::size_t lanes = 8;                          // partial sums of a chunk, whatever the processor
+constexpr std::size_t chunk_size = std::size_t{1} << 13;  // numbers that one thread takes at a time
 static_assert(piece_size % (8 * chunk_size) == 0);
-
-/// Of a format with the numbers of Real: what is compared with.
-template <class Real>
-struct Limits {
-    explicit Limits(const FloatFormat& format) {
-        const double overflow = overflow_from(format);
-        overflow_at = static_cast<Real>(overflow);
-        if (overflow_at < overflow) {
-            overflow_at = std::nextafter(overflow_at, std::numeric_limits<Real>::infinity());
-        }
-        smallest_normal = static_cast<Real>(std::ldexp(1.0, format.emin()));
-    }
-    Real overflow_at, smallest_normal;
-};
-
-/// x[i] became y[i]; `count` is a multiple of `lanes`. Written so that compilers vectorise it.
-template <class Real>
-FormatLoss losses_of(const Limits<Real>& limits, const Real* x, const Real* y, std::size_t count) {
-    constexpr Real infinity = std::numeric_limits<Real>::infinity();
-    using Count = std::conditional_t<sizeof(Real) == 4, std::int32_t, std::int64_t>;
-    std::array<Count, lanes> lost{}, subnormal{}, overflow{}, judged{};
-    std::array<Real, lanes> worst{};
-    std::array<double, lanes> relative{}, signal{}, noise{};
-    for (std::size_t i = 0; i < count; i += lanes) {
-        for (std::size_t j = 0; j < lanes; ++j) {
-            const Real number = x[i + j];
-            const Real rounded = y[i + j];
-            const Real size = number < 0 ? -number : number;
-            const Real rounded_size = rounded < 0 ? -rounded : rounded;
-            const bool counts = (size > 0) & (size < infinity);
-            const bool over = counts & (size >= limits.overflow_at);
-            const bool inside = counts & (size < limits.overflow_at);
-            lost[j] += static_cast<Count>(counts & (rounded_size == 0));
-            subnormal[j] += static_cast<Count>(counts & (rounded_size > 0) & (rounded_size < limits.smallest_normal));
-            overflow[j] += static_cast<Count>(over);
-            judged[j] += static_cast<Count>(inside);
-            const Real kept = inside ? number : Real(0);
-            const Real difference = number - rounded;
-            const Real error = inside ? (difference < 0 ? -difference : difference) : Real(0);
-            const Real share = error / (inside ? size : Real(1));
-            worst[j] = share > worst[j] ? share : worst[j];
-            relative[j] += static_cast<double>(share);
-            signal[j] += static_cast<double>(kept) * static_cast<double>(kept);
-            noise[j] += static_cast<double>(error) * static_cast<double>(error);
-        }
-    }
-    FormatLoss sum;
-    for (std::size_t j = 0; j < lanes; ++j) {
-        sum.add({lost[j], subnormal[j], overflow[j], judged[j], relative[j], static_cast<double>(worst[j]), signal[j],
-                 noise[j]});
-    }
-    return sum;
-}
-
-/// The same of any count: the rest is filled up with zeros, which count for nothing.
-template <class Real>
-FormatLoss losses_of_all(const Limits<Real>& limits, std::span<const Real> x, std::span<const Real> y) {
-    const std::size_t whole = x.size() / lanes * lanes;
-    FormatLoss sum = losses_of(limits, x.data(), y.data(), whole);
-    if (whole == x.size()) return sum;
-    std::array<Real, lanes> last_x{}, last_y{};
-    std::copy(x.begin() + static_cast<std::ptrdiff_t>(whole), x.end(), last_x.begin());
-    std::copy(y.begin() + static_cast<std::ptrdiff_t>(whole), y.end(), last_y.begin());
-    sum.add(losses_of(limits, last_x.data(), last_y.data(), lanes));
-    return sum;
-}
 
 /// What a thread counts on its own; sums of integers, so the order of threads does not show.
 class Counter {
@@ -114,19 +44,11 @@ class Counter {
         for (const double x : numbers) add(x, 1);
     }
     /// With the vectorised histogram; powers of two are rare, and looked for one by one where there are any.
-    void add(std::span<const float> numbers) {
+    void add(std::span<const float> numbers, const ArrayScan& scan) {
+        const std::int64_t tiny = histogram.sum(ExponentHistogram::lowest, -127);
         histogram.add(numbers);
-        std::int32_t suspects = 0;
-        std::int32_t largest = 0;
-        for (const float x : numbers) {
-            const std::int32_t magnitude = std::bit_cast<std::int32_t>(x) & 0x7FFFFFFF;
-            suspects += static_cast<std::int32_t>((magnitude != 0) &
-                                                  (((magnitude & 0x007FFFFF) == 0) | (magnitude < 0x00800000)));
-            const std::int32_t finite = magnitude < 0x7F800000 ? magnitude : 0;
-            largest = finite > largest ? finite : largest;
-        }
-        counts.absmax = std::max(counts.absmax, static_cast<double>(std::bit_cast<float>(largest)));
-        if (suspects == 0) return;
+        counts.absmax = std::max(counts.absmax, static_cast<double>(scan.largest));
+        if (!scan.any_powers && histogram.sum(ExponentHistogram::lowest, -127) == tiny) return;
         for (const float x : numbers) {
             const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(x) & 0x7FFFFFFF;
             if (magnitude == 0 || magnitude >= 0x7F800000) continue;
@@ -156,16 +78,20 @@ void add_losses(TensorCounts& counts, const std::vector<FormatLoss>& losses, con
     }
 }
 
-template <class Real>
-std::vector<FormatLoss> losses_in(std::span<const Real> numbers, const std::vector<JudgedFormat>& formats) {
-    std::vector<FormatLoss> losses(formats.size());
-    std::vector<Real> rounded(numbers.size());
-    for (std::size_t f = 0; f < formats.size(); ++f) {
-        if (formats[f].blocks) continue;
-        round_array(formats[f].format, numbers, std::span<Real>(rounded));
-        losses[f] = losses_of_all<Real>(Limits<Real>(formats[f].format), numbers, rounded);
+void count_chunk(std::span<const float> numbers, const std::vector<JudgedFormat>& formats, Counter& counter,
+                 std::vector<FormatLoss>& losses) {
+    const ArrayScan scan = scan_array(numbers);
+    counter.add(numbers, scan);
+    for (const JudgedFormat& each : formats) {
+        losses.push_back(each.blocks ? FormatLoss{} : loss_of(each.format, numbers, scan));
     }
-    return losses;
+}
+void count_chunk(std::span<const double> numbers, const std::vector<JudgedFormat>& formats, Counter& counter,
+                 std::vector<FormatLoss>& losses) {
+    counter.add(numbers);
+    for (const JudgedFormat& each : formats) {
+        losses.push_back(each.blocks ? FormatLoss{} : loss_of_plain(each.format, numbers));
+    }
 }
 
 /// Adds a piece's numbers. Threads take chunks; sums of errors are added in the order of the chunks.
@@ -177,11 +103,10 @@ void add_piece(std::span<const Real> numbers, const std::vector<JudgedFormat>& f
 #pragma omp parallel if (worth_threads(chunks > 4))
     {
         Counter own;
-#pragma omp for schedule(static)
+#pragma omp for schedule(dynamic, 16)
         for (std::size_t c = 0; c < chunks; ++c) {
             const auto chunk = numbers.subspan(c * chunk_size, std::min(chunk_size, numbers.size() - c * chunk_size));
-            own.add(chunk);
-            losses[c] = losses_in<Real>(chunk, formats);
+            count_chunk(chunk, formats, own, losses[c]);
         }
 #pragma omp critical
         counted.add(own.result());
@@ -211,20 +136,56 @@ void add_words(const StoredBytes& tensor, const std::vector<JudgedFormat>& forma
     }
 }
 
-/// How often each code of 8 or 16 bits occurs.
+/// How often each code of 8 bits occurs.
+void add_words(std::span<const std::uint8_t> words, std::vector<std::int64_t>& counts) {
+    constexpr std::size_t tables = 4;  // in turn, so that equal neighbours do not wait for each other's count
+    std::array<std::array<std::uint32_t, 256>, tables> own{};
+    for (std::size_t i = 0; i < words.size(); ++i) ++own[i % tables][words[i]];
+    for (const auto& table : own) {
+        for (std::size_t code = 0; code < table.size(); ++code) counts[code] += table[code];
+    }
+}
+
+/// How often each magnitude of 16 bits occurs. One small table keeps close to the processor; where a count in it
+/// overflows, which the sum of all shows, the numbers are counted in two halves.
+void add_words(std::span<const std::uint16_t> words, std::vector<std::int64_t>& counts) {
+    constexpr std::uint16_t magnitude = 0x7FFF;
+    std::vector<std::uint16_t> own(magnitude + 1);
+    std::size_t i = 0;
+    for (; i + 4 <= words.size(); i += 4) {
+        std::uint64_t four;
+        std::memcpy(&four, &words[i], sizeof four);
+        for (int j = 0; j < 4; ++j) ++own[four >> (16 * j) & magnitude];
+    }
+    for (; i < words.size(); ++i) ++own[words[i] & magnitude];
+    const auto counted = std::accumulate(own.begin(), own.end(), std::size_t{0});
+    if (counted != words.size()) {
+        const std::size_t half = words.size() / 2;
+        add_words(words.first(half), counts);
+        add_words(words.subspan(half), counts);
+        return;
+    }
+    for (std::size_t code = 0; code < own.size(); ++code) counts[code] += own[code];
+}
+
+/// How often each code of 8 bits, or each magnitude of 16 bits, occurs.
 template <class Code>
 std::vector<std::int64_t> code_counts(const StoredBytes& tensor) {
     constexpr std::size_t codes = std::size_t{1} << (8 * sizeof(Code));
+    constexpr std::size_t at_a_time = (std::size_t{1} << 17) - 4;
     std::vector<std::int64_t> counts(codes);
     std::vector<Code> copy;
     const PieceReader next = tensor.open();
     for (std::string_view piece = next(); !piece.empty(); piece = next()) {
         const std::span<const Code> words = aligned(piece, copy);
-#pragma omp parallel if (worth_threads(words.size() > (std::size_t{1} << 18)))
+        const std::size_t parts = (words.size() + at_a_time - 1) / at_a_time;
+#pragma omp parallel if (worth_threads(parts > 2))
         {
             std::vector<std::int64_t> own(codes);
-#pragma omp for schedule(static)
-            for (std::size_t i = 0; i < words.size(); ++i) ++own[words[i]];
+#pragma omp for schedule(dynamic, 4)
+            for (std::size_t i = 0; i < parts; ++i) {
+                add_words(words.subspan(i * at_a_time, std::min(at_a_time, words.size() - i * at_a_time)), own);
+            }
 #pragma omp critical
             for (std::size_t code = 0; code < codes; ++code) counts[code] += own[code];
         }
@@ -237,24 +198,18 @@ double value_of(const FloatFormat& format, std::uint64_t code) {
     return std::bit_cast<double>(convert_bits(formats::fp64, format, code, exact));
 }
 
-/// `weight` times a loss of one number.
-FormatLoss repeated(FormatLoss loss, std::int64_t weight) {
-    for (std::int64_t* each : {&loss.lost, &loss.subnormal, &loss.overflow, &loss.judged}) *each *= weight;
-    for (double* each : {&loss.relative_error, &loss.signal, &loss.noise}) *each *= static_cast<double>(weight);
-    return loss;
-}
-
 /// Numbers and how often they occur.
 void add_weighted(const std::vector<double>& numbers, const std::vector<std::int64_t>& weights,
                   const std::vector<JudgedFormat>& formats, TensorCounts& counts) {
     Counter counter;
     for (std::size_t i = 0; i < numbers.size(); ++i) {
-        if (weights[i] == 0) continue;
-        counter.add(numbers[i], weights[i]);
-        std::vector<FormatLoss> losses = losses_in<double>(std::span(&numbers[i], 1), formats);
-        for (FormatLoss& loss : losses) loss = repeated(loss, weights[i]);
-        add_losses(counts, losses, formats);
+        if (weights[i] > 0) counter.add(numbers[i], weights[i]);
     }
+    std::vector<FormatLoss> losses;
+    for (const JudgedFormat& each : formats) {
+        losses.push_back(each.blocks ? FormatLoss{} : loss_of_weighted(each.format, numbers, weights));
+    }
+    add_losses(counts, losses, formats);
     counts.add(counter.result());
 }
 
@@ -298,7 +253,7 @@ FormatLoss losses_in_blocks(const std::vector<float>& numbers, const Shape& shap
         overflow += std::isfinite(kept[i]) && kept[i] != 0 ? 1 : 0;
         kept[i] = values[i] = 0;
     }
-    FormatLoss loss = losses_of_all<float>(Limits<float>(formats::fp64), kept, values);
+    FormatLoss loss = loss_between(kept, values, overflow_from(formats::fp64), 0);
     loss.subnormal = subnormal;
     loss.overflow = overflow;
     return loss;
@@ -324,27 +279,6 @@ TensorCounts nothing_yet(const std::vector<JudgedFormat>& formats) {
 }
 
 }  // namespace
-
-void FormatLoss::add(const FormatLoss& other) {
-    lost += other.lost;
-    subnormal += other.subnormal;
-    overflow += other.overflow;
-    judged += other.judged;
-    relative_error += other.relative_error;
-    worst = std::max(worst, other.worst);
-    signal += other.signal;
-    noise += other.noise;
-}
-
-std::optional<double> FormatLoss::mean_relative_error() const {
-    return judged == 0 ? std::nullopt : std::optional(relative_error / static_cast<double>(judged));
-}
-
-std::optional<double> FormatLoss::snr_db() const {
-    const double ratio = signal / noise;
-    if (!(noise > 0) || !std::isfinite(ratio) || ratio == 0) return std::nullopt;
-    return 10 * step::log(ratio) / step::log(10.0);
-}
 
 void TensorCounts::add(const TensorCounts& other) {
     count += other.count;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/files/stored_bytes.hpp"
+#include "engine/watching/format_loss.hpp"
 #include "softfloat/format.hpp"
 #include "softfloat/quantization/quantization.hpp"
 
@@ -26,22 +27,6 @@ JudgedFormat judged_format(const std::string& name);
 
 /// The format of a tensor type of safetensors or NumPy; nothing for integers and other types.
 std::optional<FloatFormat> format_of_type(const std::string& type);
-
-/// What rounding to nearest (ties to even) does to finite numbers.
-struct FormatLoss {
-    std::int64_t lost = 0;         // nonzero numbers that become zero
-    std::int64_t subnormal = 0;    // those that become subnormal; of block-scaled formats: whose element does
-    std::int64_t overflow = 0;     // those that become infinite or NaN, or lie as far beyond the largest number
-    std::int64_t judged = 0;       // nonzero numbers that do not overflow; the members below are about these
-    double relative_error = 0;     // sum of |error| / |number|; 1 for a lost number
-    double worst = 0;              // the largest of these
-    double signal = 0, noise = 0;  // sums of squares, of the numbers and of their errors
-
-    void add(const FormatLoss& other);
-    [[nodiscard]] std::optional<double> mean_relative_error() const;
-    /// 10 log10(signal / noise); nothing where there is no error or nothing to judge.
-    [[nodiscard]] std::optional<double> snr_db() const;
-};
 
 /// Numbers with magnitude in [2^e, 2^(e+1)), and those of them that are 2^e: a loss scale moves both by its exponent.
 struct Binade {
@@ -68,8 +53,5 @@ TensorCounts count_tensor(const StoredBytes& tensor, const std::vector<JudgedFor
 
 /// The same of numbers one by one, without blocks: the definition that the fast ways are compared with.
 TensorCounts count_plain(const std::vector<double>& numbers, const std::vector<JudgedFormat>& formats);
-
-/// The least magnitude that overflows; infinity where nothing does.
-double overflow_from(const FloatFormat& format);
 
 }  // namespace ulp
