@@ -24,36 +24,6 @@ struct Options {
     std::vector<std::string> against;
 };
 
-Inspection inspect_tensors(const Options& options) {
-    Inspection result;
-    for (const std::string& name : options.formats) result.formats.push_back(judged_format(name));
-    const JudgedFormat target = judged_format(options.target);
-    if (target.blocks) {
-        throw UsageError(fmt::format("--target {} scales its blocks itself; give a format of single numbers, as fp16",
-                                     options.target));
-    }
-    result.target = options.target;
-    for (const JudgedFormat& format : result.formats) {
-        (void)format;
-        result.all.losses.emplace_back(FormatLoss{});
-    }
-    for (InputTensor& input : input_tensors(options.files)) {
-        if (!format_of_type(input.stored.type)) {
-            result.skipped.push_back(std::move(input));
-            continue;
-        }
-        result.tensors.push_back({input.name, count_tensor(input.stored, result.formats)});
-        result.all.add(result.tensors.back().counts);
-        result.inputs.push_back(std::move(input));
-    }
-    if (result.tensors.empty()) {
-        throw DataError(fmt::format("{}: no tensor of floating-point numbers; {} of other types",
-                                    fmt::join(options.files, ", "), result.skipped.size()));
-    }
-    result.scale = scale_range(result.tensors, target.format);
-    return result;
-}
-
 std::string percent(std::int64_t part, std::int64_t all) {
     if (all == 0 || part == 0) return "0";
     return fmt::format("{:.3g}%", 100 * static_cast<double>(part) / static_cast<double>(all));
@@ -178,7 +148,7 @@ ExitCode compare_dumps(const Options& options) {
 
 ExitCode inspect(const Options& options) {
     if (!options.against.empty()) return compare_dumps(options);
-    const Inspection result = inspect_tensors(options);
+    const Inspection result = inspect_tensors({options.files, options.formats, options.target});
     if (options.output == "json") {
         fmt::print("{}\n", json_of(result).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
     } else {

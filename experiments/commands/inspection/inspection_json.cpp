@@ -1,5 +1,10 @@
 #include "experiments/commands/inspection/inspection_json.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "softfloat/errors.hpp"
+
 namespace ulp {
 namespace {
 
@@ -44,6 +49,33 @@ Json header_of(const InputTensor& input) {
 }
 
 }  // namespace
+
+Inspection inspect_tensors(const InspectionRequest& request) {
+    Inspection result;
+    for (const std::string& name : request.formats) result.formats.push_back(judged_format(name));
+    const JudgedFormat target = judged_format(request.target);
+    if (target.blocks) {
+        throw UsageError(fmt::format("--target {} scales its blocks itself; give a format of single numbers, as fp16",
+                                     request.target));
+    }
+    result.target = request.target;
+    result.all.losses.assign(result.formats.size(), FormatLoss{});
+    for (InputTensor& input : input_tensors(request.files)) {
+        if (!format_of_type(input.stored.type)) {
+            result.skipped.push_back(std::move(input));
+            continue;
+        }
+        result.tensors.push_back({input.name, count_tensor(input.stored, result.formats)});
+        result.all.add(result.tensors.back().counts);
+        result.inputs.push_back(std::move(input));
+    }
+    if (result.tensors.empty()) {
+        throw DataError(fmt::format("{}: no tensor of floating-point numbers; {} of other types",
+                                    fmt::join(request.files, ", "), result.skipped.size()));
+    }
+    result.scale = scale_range(result.tensors, target.format);
+    return result;
+}
 
 const std::string loss_scale_caveat =
     "These exponents hold for the dumped gradients. Inside the net more is lost and overflows earlier than a histogram "

@@ -1,4 +1,4 @@
-// What `ulplab inspect` found, as JSON.
+// What `ulplab inspect` finds, and the same as JSON.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -20,6 +20,15 @@ struct Inspection {
     TensorCounts all;
     ScaleRange scale;
 };
+
+/// Files as input_tensors takes them, formats as judged_format does, and the format of the loss scale.
+struct InspectionRequest {
+    std::vector<std::string> files;
+    std::vector<std::string> formats;
+    std::string target;
+};
+/// Throws UsageError for formats and DataError for files, or where no tensor holds floating-point numbers.
+Inspection inspect_tensors(const InspectionRequest& request);
 
 /// What a reader must know of every loss scale that comes from dumped gradients.
 extern const std::string loss_scale_caveat;
