@@ -9,11 +9,11 @@
 #include <optional>
 
 #include "experiments/commands/command.hpp"
+#include "experiments/commands/explaining/dot_explanation.hpp"
 #include "experiments/commands/explaining/product_explanation.hpp"
-#include "experiments/commands/units/dot_explanation.hpp"
+#include "experiments/commands/explaining/unit_explanation.hpp"
 #include "experiments/commands/units/matrix_files.hpp"
 #include "experiments/commands/units/model_keys.hpp"
-#include "experiments/commands/units/unit_explanation.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/gemm.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/commands/units/dot_explanation.hpp"
+#include "experiments/commands/explaining/dot_explanation.hpp"
 #include "softfloat/matrix_units/block_scaled.hpp"
 #include "softfloat/matrix_units/integer_model.hpp"
 

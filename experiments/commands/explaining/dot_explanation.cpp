@@ -1,4 +1,4 @@
-#include "experiments/commands/units/dot_explanation.hpp"
+#include "experiments/commands/explaining/dot_explanation.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "experiments/commands/units/unit_explanation.hpp"
+#include "experiments/commands/explaining/unit_explanation.hpp"
 #include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/block_steps.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"

@@ -1,4 +1,4 @@
-#include "experiments/commands/units/unit_explanation.hpp"
+#include "experiments/commands/explaining/unit_explanation.hpp"
 
 #include <fmt/format.h>
 
