@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstring>
 #include <map>
 
@@ -20,7 +22,14 @@ std::int64_t place_of(const FloatFormat& format, std::uint64_t code) {
     return format.has_sign && (code >> (format.code_bits() - 1) & 1) != 0 ? -magnitude : magnitude;
 }
 
+double number_of(const FloatFormat& format, std::uint64_t code) {
+    Context exact;
+    return std::bit_cast<double>(convert_bits(formats::fp64, format, code, exact));
+}
+
 void compare_numbers(const FloatFormat& format, std::uint64_t x, std::uint64_t y, TensorDifference& found) {
+    const double distance = std::fabs(number_of(format, x) - number_of(format, y));
+    if (std::isfinite(distance)) found.largest_difference = std::max(found.largest_difference, distance);
     if (is_nan(format, x) || is_nan(format, y)) {
         found.only_one_nan += is_nan(format, x) != is_nan(format, y) ? 1 : 0;
         return;
@@ -37,7 +46,7 @@ void compare_numbers(const FloatFormat& format, std::uint64_t x, std::uint64_t y
 TensorDifference difference(const InputTensor& tensor, const InputTensor& other) {
     const std::optional<FloatFormat> format = format_of_type(tensor.stored.type);
     const auto bytes = static_cast<std::size_t>(format ? format->storage_bits() / 8 : 1);
-    TensorDifference found{tensor.name};
+    TensorDifference found{tensor.name, tensor.step};
     const PieceReader next = tensor.stored.open();
     const PieceReader next_other = other.stored.open();
     for (std::string_view x = next(), y = next_other(); !x.empty(); x = next(), y = next_other()) {

@@ -10,7 +10,10 @@
 
 #include "experiments/commands/command.hpp"
 #include "experiments/commands/inspection/comparison.hpp"
+#include "experiments/commands/inspection/drift.hpp"
 #include "experiments/commands/inspection/inspection_json.hpp"
+#include "experiments/commands/inspection/inspection_page.hpp"
+#include "experiments/program/files.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {
@@ -22,6 +25,7 @@ struct Options {
     std::string target = "fp16";
     std::string output = "console";
     std::vector<std::string> against;
+    std::string page;
 };
 
 std::string percent(std::int64_t part, std::int64_t all) {
@@ -110,12 +114,41 @@ void print_console(const Inspection& result) {
     print_scale(result);
 }
 
+nlohmann::ordered_json step_or_null(const std::optional<std::int64_t>& step) {
+    return step ? nlohmann::ordered_json(*step) : nlohmann::ordered_json(nullptr);
+}
+
 nlohmann::ordered_json json_of(const TensorDifference& found) {
-    nlohmann::ordered_json json{{"name", found.name}, {"count", found.count}, {"differ", found.differ}};
+    nlohmann::ordered_json json{{"name", found.name}, {"step", step_or_null(found.step)}, {"count", found.count}};
+    json["differ"] = found.differ;
     json["first"] = found.differ > 0 ? nlohmann::ordered_json(found.first) : nlohmann::ordered_json(nullptr);
     json["largest_ulps"] = found.most_ulps;
+    json["largest_difference"] = found.largest_difference;
     json["only_one_nan"] = found.only_one_nan;
     return json;
+}
+
+nlohmann::ordered_json json_of(const StepDrift& at) {
+    return {{"step", step_or_null(at.step)},
+            {"tensors", at.tensors},
+            {"tensors_differ", at.tensors_differ},
+            {"count", at.count},
+            {"differ", at.differ},
+            {"largest_ulps", at.most_ulps},
+            {"largest_difference", at.largest_difference},
+            {"first", at.first.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(at.first)}};
+}
+
+void print_drift(const std::vector<StepDrift>& drift) {
+    if (drift.size() < 2) return;
+    fmt::print("{:>10} {:>16} {:>14} {:>19} {:>12}\n", "step", "tensors differ", "numbers", "largest difference",
+               "most ulps");
+    for (const StepDrift& each : drift) {
+        fmt::print("{:>10} {:>16} {:>14} {:>19.3g} {:>12}\n", each.step ? fmt::format("{}", *each.step) : "-",
+                   fmt::format("{} of {}", each.tensors_differ, each.tensors), percent(each.differ, each.count),
+                   each.largest_difference, each.most_ulps);
+    }
+    fmt::print("{}\n", drift_sentence(drift));
 }
 
 void print_difference(const TensorDifference& found) {
@@ -130,18 +163,33 @@ void print_difference(const TensorDifference& found) {
     fmt::print("\n");
 }
 
+void write_page(const Options& options, const std::string& page) {
+    write_file(options.page, page);
+    fmt::print(stderr, "Page: {}\n", options.page);
+}
+
 ExitCode compare_dumps(const Options& options) {
     const std::vector<TensorDifference> found =
         differences(input_tensors(options.files), input_tensors(options.against));
+    const std::vector<StepDrift> drift = drift_over_steps(found);
     const auto first = std::ranges::find_if(found, [](const TensorDifference& each) { return each.differ > 0; });
     if (options.output == "json") {
-        nlohmann::ordered_json json{{"tensors", nlohmann::ordered_json::array()}, {"first", nullptr}};
+        nlohmann::ordered_json json{{"tensors", nlohmann::ordered_json::array()},
+                                    {"steps", nlohmann::ordered_json::array()},
+                                    {"first", nullptr}};
         for (const TensorDifference& each : found) json["tensors"].push_back(json_of(each));
+        for (const StepDrift& each : drift) json["steps"].push_back(json_of(each));
         if (first != found.end()) json["first"] = first->name;
         fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
     } else {
         for (const TensorDifference& each : found) print_difference(each);
+        print_drift(drift);
         if (first != found.end()) fmt::print("The first tensor that differs is {}.\n", printable(first->name));
+    }
+    if (!options.page.empty()) {
+        write_page(options, drift_page(found, drift,
+                                       fmt::format("{} against {}", printable(options.files.front()),
+                                                   printable(options.against.front()))));
     }
     return first == found.end() ? ExitCode::good : ExitCode::bits_differ;
 }
@@ -153,6 +201,10 @@ ExitCode inspect(const Options& options) {
         fmt::print("{}\n", json_of(result).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
     } else {
         print_console(result);
+    }
+    if (!options.page.empty()) {
+        write_page(options, inspection_page(
+                                result, "Tensors of " + printable(fmt::format("{}", fmt::join(options.files, ", ")))));
     }
     return ExitCode::good;
 }
@@ -178,6 +230,8 @@ Action declare(OptionParser& app) {
     app.add_option("--output", options->output, "form of the output: console or json")
         .one_of({"console", "json"})
         .capture_default_str();
+    app.add_option("--page", options->page,
+                   "file for one HTML page with the histograms, the losses and the loss scale");
     return [options] { return inspect(*options); };
 }
 
