@@ -1,0 +1,120 @@
+#include "tests/fuzz/loaders.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "engine/files/npy.hpp"
+#include "engine/files/safetensors.hpp"
+#include "engine/files/stored_arrays.hpp"
+#include "engine/files/stored_bytes.hpp"
+#include "engine/products/unit_file.hpp"
+#include "experiments/nets/net_json.hpp"
+#include "gpu/recording.hpp"
+#include "softfloat/errors.hpp"
+#include "softfloat/lab/recordings.hpp"
+
+namespace ulp::fuzz {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A file of this process in memory, if there is such a folder.
+fs::path scratch_file(const std::string& name) {
+    static const fs::path folder = [] {
+        const fs::path memory = "/dev/shm";
+        return fs::exists(memory) ? memory : fs::temp_directory_path();
+    }();
+    return folder / ("ulplab_fuzz_" + std::to_string(getpid()) + name);
+}
+
+/// A file that lives as long as this.
+class ScratchFile {
+  public:
+    ScratchFile(const std::string& name, std::string_view bytes) : path(scratch_file(name)) {
+        std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    }
+    ~ScratchFile() { fs::remove(path); }
+    ScratchFile(const ScratchFile&) = delete;
+    ScratchFile& operator=(const ScratchFile&) = delete;
+
+    const fs::path path;
+};
+
+template <class Function>
+void unless_refused(const Function& load) {
+    try {
+        load();
+    } catch (const DataError&) {  // a sentence, which is what a bad file should get
+    }
+}
+
+void read_pieces(const fs::path& file) {
+    for (const StoredBytes& tensor : stored_bytes(file)) {
+        const PieceReader next = tensor.open();
+        std::uint64_t size = 0;
+        for (std::string_view piece = next(); !piece.empty(); piece = next()) size += piece.size();
+        if (size != tensor.size) std::abort();
+    }
+}
+
+void read_arrays(const fs::path& file) {
+    for (const auto& [name, array] : stored_arrays(file)) {
+        unless_refused([&each = array] { (void)each.numbers(); });
+    }
+}
+
+void load_tensors(std::string_view bytes) {
+    const ScratchFile file("", bytes);
+    unless_refused([&] { read_pieces(file.path); });
+    unless_refused([&] { read_arrays(file.path); });
+}
+void load_npy(std::string_view bytes) {
+    const ScratchFile file(".npy", bytes);
+    unless_refused([&] { read_pieces(file.path); });
+    unless_refused([&] { (void)npy::read_numbers(file.path); });
+}
+void load_safetensors(std::string_view bytes) {
+    const ScratchFile file(".safetensors", bytes);
+    unless_refused([&] { (void)read_safetensors(file.path); });
+    load_tensors(bytes);
+}
+
+void load_net(std::string_view bytes) {
+    unless_refused([&] { (void)json_of(net_from_json(bytes)); });
+}
+void load_unit(std::string_view bytes) {
+    unless_refused([&] { (void)unit_json(unit_from_json(bytes)); });
+}
+void load_recording(std::string_view bytes) {
+    const ScratchFile file(".recording", bytes);
+    unless_refused([&] { (void)gpu::read_recording_file(file.path); });
+}
+
+/// The four files of a set, one after the other with a form feed between.
+void load_recorded_set(std::string_view bytes) {
+    std::array<std::string_view, 4> parts;
+    for (std::string_view& part : parts) {
+        part = bytes.substr(0, bytes.find('\f'));
+        bytes.remove_prefix(std::min(bytes.size(), part.size() + 1));
+    }
+    const ScratchFile a("a", parts[0]), b("b", parts[1]), c("c", parts[2]), d("d", parts[3]);
+    unless_refused([&] { (void)read_recording({"H100", "fp16", "fp32", a.path, b.path, c.path, d.path}); });
+}
+
+constexpr std::array all_loaders = {Loader{"npy", load_npy},
+                                    Loader{"npz", load_tensors},
+                                    Loader{"safetensors", load_safetensors},
+                                    Loader{"net", load_net},
+                                    Loader{"unit", load_unit},
+                                    Loader{"recording", load_recording},
+                                    Loader{"recorded_set", load_recorded_set}};
+
+}  // namespace
+
+std::span<const Loader> loaders() { return all_loaders; }
+
+}  // namespace ulp::fuzz
