@@ -12,4 +12,6 @@ PYBIND11_MODULE(_core, module) {
     pybind11::register_exception<ulp::BitsDiffer>(module, "BitsDiffer", PyExc_ArithmeticError);
     ulp::python::add_numbers(module);
     ulp::python::add_products(module);
+    ulp::python::add_analysis(module);
+    ulp::python::add_laboratory(module);
 }

@@ -12,8 +12,9 @@ modules in a unit's arithmetic. The C++ library computes everything; docs/python
 """
 
 from ._core import BitsDiffer, DataError, __version__
-from . import _numbers, _products
+from . import _analysis, _numbers, _products
+from ._analysis import *  # noqa: F403
 from ._numbers import *  # noqa: F403
 from ._products import *  # noqa: F403
 
-__all__ = ["BitsDiffer", "DataError"] + _numbers.__all__ + _products.__all__
+__all__ = ["BitsDiffer", "DataError"] + _numbers.__all__ + _products.__all__ + _analysis.__all__

@@ -1,0 +1,290 @@
+"""Bounds, explanations, discovery, recordings and inspection: what the commands of these names answer, as objects."""
+
+import html
+import json
+import os
+import pathlib
+import tempfile
+
+import numpy
+
+from . import _core
+from ._kinds import array_of, like
+from ._products import Unit, _order, unit as unit_of
+
+__all__ = ["Bound", "bound", "Explanation", "explain", "ProductExplanation", "Discovery", "discover", "Recording",
+           "recordings", "Inspection", "inspect"]
+
+
+def _spec(unit):
+    return unit.description if isinstance(unit, Unit) and ":" not in unit.key else str(unit)
+
+
+class _Printed:
+    """An object with a text, which notebooks show with fixed width."""
+
+    def _repr_html_(self):
+        return f"<pre>{html.escape(repr(self))}</pre>"
+
+
+class Bound(_Printed):
+    """How far a unit's product D can lie from the exact one, |D - s| <= gamma * S + eta with S = |c| + sum of |a b|.
+
+    model, k, level     what was bounded, and how: "apriori", "magnitudes" or "running"
+    groups, gamma, eta  of the a-priori bound; shares: what gamma is made of
+    max_absolute, max_relative, at   the largest bound, relative to S, and its element
+    expected_bias       D - s relative to S on average, an estimate
+    overflow            "excluded", "possible ...", "unknown ..."
+    atol, rtol          the tolerance that a test of such products may use
+    bounds              with operands: the bound of each element, float64, m x n
+    violations          with d: how many of its elements lie outside; largest_ratio: the largest error / bound
+    """
+
+    def __init__(self, text, bounds=None, largest_ratio=None):
+        self.__dict__.update(json.loads(text))
+        self.bounds = bounds
+        self.largest_ratio = largest_ratio
+
+    def __repr__(self):
+        shares = ", ".join(f"{name} {share / self.gamma:.0%}" for name, share in self.shares.items() if share > 0)
+        lines = [f"{self.model}, k = {self.k}: {self.groups} groups in a chain",
+                 f"gamma      {self.gamma:.4g} ({shares})", f"eta        {self.eta:.4g}", f"level      {self.level}",
+                 f"largest    {_text(self.max_absolute)} absolute, {_text(self.max_relative)} of S"
+                 + (f", at {tuple(self.at)}" if self.at else ""),
+                 f"expected   {self.expected_bias:.4g} of S on average (an estimate)", f"overflow   {self.overflow}",
+                 f"tolerance  atol {_text(self.atol)}, rtol {_text(self.rtol)}"]
+        if self.violations is not None:
+            lines.append(f"D          {self.violations} elements outside their bounds; the largest error is "
+                         f"{self.largest_ratio:.4g} of its bound")
+        return "\n".join(lines)
+
+
+def _text(number):
+    return "unknown" if number is None else f"{number:.4g}"
+
+
+def bound(unit, a=None, b=None, c=None, *, k=None, max_a=None, max_b=None, max_c=None, d=None, level=None,
+          against="exact", order=None, alpha=None, beta=None, nonnegative=False, round=False, policy=None):
+    """How far a unit's product can lie from the exact one: for any operands of a length k, or for these operands.
+
+    unit     a floating-point unit, as in matmul
+    k        with max_a, max_b, max_c where the largest magnitudes are known: a bound for all such operands
+    a, b, c  m x k, k x n, m x n: a bound for each element. level "running" looks at the unit's own partial sums (the
+             default where the unit has it), "magnitudes" at the operands' magnitudes, "apriori" at S alone
+    d        a result to be judged: Bound.violations counts its elements outside their bounds
+    against  what the tolerance compares D with: "exact", "fp64" (sums in any order) or another unit
+
+    ValueError: integer and block-scaled units (exact, or not covered), shapes, numbers off the grid without round.
+
+    >>> ulplab.bound("sm_90:wgmma.fp16.fp32", k=4096).gamma
+    0.00014495849609375
+    """
+    given = _order(order)
+    if (a is None) != (b is None) or (a is None) == (k is None):
+        raise ValueError("give either k or both a and b")
+    if k is not None:
+        if c is not None or d is not None:
+            raise ValueError("c and d belong to a and b")
+        return Bound(_core.bound_of_k(_spec(unit), k, max_a, max_b, max_c, level or "", given, alpha, beta, nonnegative,
+                                      policy))
+    arrays = [None if x is None else array_of(x, name) for x, name in ((a, "a"), (b, "b"), (c, "c"), (d, "d"))]
+    return Bound(*_core.bound_of_arrays(_spec(unit), *arrays, level or "", _spec(against), given, alpha, beta,
+                                        nonnegative, round, policy))
+
+
+class Explanation(_Printed):
+    """One dot product of a unit, step by step. Prints as the picture.
+
+    text        the picture: every group with its aligned terms, what is cut, the sum and its rounding
+    result      the unit's result; exact: the exact value as text
+    steps       fused units: a dictionary for each group: terms (k, sign, significand, exponent, aligned, cut; k = -1 is
+                c), largest_exponent, fraction_bits, sum (in units of 2^(largest_exponent - fraction_bits)), result
+    candidates  other units, orders and loops with their results: (name, value, bits, error in ulps), the unit first
+    matching    of these the names of those that give `given`, where a result was given
+    """
+
+    def __init__(self, fields, unit, given):
+        self.unit = unit
+        self.text = fields["text"]
+        self.evidence = fields["evidence"]
+        self.exact = fields.get("exact")
+        self.steps = fields.get("steps", [])
+        self.candidates = fields.get("candidates", [])
+        self.result = self.candidates[0][1] if self.candidates else None
+        self.given = given
+        self.matching = [] if given is None else [
+            name for name, value, _, _ in self.candidates
+            if value == given or (value != value and given != given)]
+
+    def __repr__(self):
+        text = f"{self.unit}\nevidence: {self.evidence}\n\n{self.text}"
+        if self.exact is not None:
+            text += f"exact  {self.exact}\n"
+        if self.candidates:
+            text += f"\n{'way':<52} {'bits':>10} {'value':>16} {'error/ulp':>10}\n"
+            for name, value, bits, error in self.candidates:
+                mark = "  = the given result" if name in self.matching else ""
+                text += f"{name:<52} {bits:>10} {value:>16.9g} {error:>10.3f}{mark}\n"
+        return text.rstrip("\n")
+
+
+class ProductExplanation(_Printed):
+    """Which units, orders, epilogues and output formats give a whole D. Prints as the command does.
+
+    candidates  best first, a dictionary for each set of bits: unit, order, epilogue, output, matches, of, ties (ways of
+                the same bits), separated_from_next (elements that tell it from the next)
+    tried       ways that were computed
+    """
+
+    def __init__(self, text, fields):
+        self.text = text
+        self.__dict__.update(json.loads(fields))
+
+    def __repr__(self):
+        return self.text.rstrip("\n")
+
+
+def explain(a, b, c=0.0, *, unit, d=None, scales=None, alpha=None, beta=None, round=False, policy=None):
+    """A dot product step by step, or who computed a whole product.
+
+    a, b vectors of k numbers      the picture of c + a[0] b[0] + ... by the unit; with d, a number, also which other
+                                   units, orders and loops give it. Returns an Explanation
+    a, b, d matrices               which unit, order of k, epilogue and output format give D; c is a matrix then, or 0.
+                                   Returns a ProductExplanation
+    The other arguments as in matmul.
+
+    >>> print(ulplab.explain([1, 2**-14], [1, 2**-12], unit="sm_80:mma.fp16.fp16"))
+    """
+    x, y = array_of(a, "a"), array_of(b, "b")
+    if x.ndim == 2:
+        if d is None:
+            raise ValueError("a whole product is explained from its result; give d, or vectors a and b")
+        z = None if not isinstance(c, (numpy.ndarray, list)) and not hasattr(c, "shape") else array_of(c, "c")
+        return ProductExplanation(*_core.explain_product(_spec(unit), x, y, array_of(d, "d"), z, alpha, beta, round,
+                                                         policy))
+    kind = unit_of(unit).kind
+    numbers = (lambda v: v) if kind == "integer" else (lambda v: v.astype("f8") if v.dtype.kind in "ib" else v)
+    z = numbers(numpy.asarray(c).reshape(1))
+    a_scales, b_scales = (None, None) if scales is None else (numbers(array_of(each, "scales")) for each in scales)
+    fields = _core.explain_dot(_spec(unit), numbers(x), numbers(y), z, a_scales, b_scales, round, policy)
+    return Explanation(fields, str(unit), None if d is None else float(d))
+
+
+class Discovery(_Printed):
+    """What was found of a unit.
+
+    summation_tree, fused_terms, fraction_bits, alignment, rounding, output_fraction_bits, uses_subnormal_inputs, ...
+                   each found by a question of its own; None: these formats cannot ask
+    evidence       a sentence for each
+    rows           rows of the table with these parameters; agreeing: those that also agree on random dot products
+    description    the unit as JSON text, which matmul(unit=...) and unit files take, or None
+    undecided      changes of the description that no dot product that was asked tells apart
+    deterministic  whether the unit answered alike when asked twice
+    """
+
+    def __init__(self, fields):
+        self.__dict__.update(fields)
+
+    def __repr__(self):
+        names = ("summation_tree", "fused_terms", "fraction_bits", "alignment", "addend_alignment", "rounding",
+                 "output_fraction_bits", "uses_subnormal_inputs", "rows", "agreeing", "deterministic")
+        lines = [f"{name:<22} {getattr(self, name)}" for name in names]
+        if not self.agreeing:
+            lines.append(f"{'description':<22} {'found' if self.description else 'none'}")
+        return "\n".join(lines)
+
+
+def discover(dot, *, input="fp16", output="fp32", k=16, b_input=None, blocks=2000, seed=1, fit=True):
+    """Finds what a function computes: which terms it adds at once, what it cuts, how it rounds, which unit it is.
+
+    dot     dot(a, b, c): a and b arrays of k numbers (float16 for fp16, else float32, float64 for fp64), c a number;
+            it returns one number of the output's format. An exception that it raises ends the search
+    input, b_input, output   the formats of a, b and c; k: the length
+    blocks  random dot products on which rows, and a description, must agree, each asked twice
+    fit     seek a description where no row agrees
+
+    >>> ulplab.discover(lambda a, b, c: ulplab.dot(a, b, c, unit="sm_80:mma.fp16.fp32")).agreeing
+    ['sm_80:mma.fp16.fp32', 'sm_86:mma.fp16.fp32', 'sm_89:mma.fp16.fp32']
+    """
+    if not callable(dot):
+        raise TypeError(f"dot is a {type(dot).__name__}; give a function of (a, b, c)")
+    function = lambda a, b, c: dot(a, b, c)  # noqa: E731: any callable becomes a function
+    return Discovery(_core.discover(function, input, output, k, b_input, blocks, seed, fit))
+
+
+class Recording:
+    """Dot products and the results that hardware gave.
+
+    path, gpu, input, unit    unit: the key of the row that it is compared with, or None
+    a, b, c, d                of the published layout: storage words, rows x k and one a row
+    equal, of, first_difference   after verify: results (or digests) with the same bits, all of them, and the first that
+                                  differs, as text
+    """
+
+    def __init__(self, fields):
+        self.__dict__.update(fields)
+
+    @property
+    def verified(self):
+        return getattr(self, "of", 0) > 0 and self.equal == self.of
+
+    def __repr__(self):
+        counts = f", {self.equal}/{self.of}" if hasattr(self, "of") else ""
+        return f"<Recording {self.gpu} {self.input}: {self.unit}{counts}>"
+
+
+def recordings(path, *, verify=False):
+    """The recordings below a path: .recording files, or folders in the published layout.
+
+    With verify each is computed again in software and compared: Recording.verified.
+
+    DataError: nothing there, or a file that is cut short or damaged.
+    """
+    return [Recording(fields) for fields in _core.recordings(os.fspath(path), verify)]
+
+
+class Inspection(_Printed):
+    """What tensors hold and what formats lose of them: the fields of `ulplab inspect --output json`.
+
+    tensors, skipped, all, loss_scale
+    """
+
+    def __init__(self, text):
+        self.__dict__.update(json.loads(text))
+
+    def __repr__(self):
+        lines = []
+        for tensor in self.tensors + ([{"name": f"all {len(self.tensors)} tensors", **self.all}]
+                                      if len(self.tensors) > 1 else []):
+            lines.append(f"{tensor['name']}: {tensor['count']} numbers, {tensor['zeros']} zeros, "
+                         f"{tensor['infinities']} infinities, {tensor['nans']} NaNs, absolute maximum "
+                         f"{tensor['absmax']:.6g}")
+            for name, loss in tensor["formats"].items():
+                if loss:
+                    lines.append(f"  {name:<12} {loss['lost']} lost, {loss['subnormal']} subnormal, {loss['overflow']} "
+                                 f"overflow, SNR {_text(loss['snr_db'])} dB")
+        scale = self.loss_scale
+        lines.append(f"loss scale for {scale['target']}: 2^{scale['smallest']} to 2^{scale['largest']}, recommended "
+                     f"2^{scale['recommended']}")
+        return "\n".join(lines)
+
+
+def inspect(*what, formats=("fp16", "bf16", "e4m3", "e5m2", "mxfp8", "nvfp4"), target="fp16"):
+    """What formats lose of tensors, and which loss scales fit (docs/inspect.md).
+
+    what  files and folders (.npy, .npz, .safetensors), arrays, or dictionaries from names to arrays (a state_dict)
+
+    DataError: a file that is missing or damaged, or no tensor of floating-point numbers.
+    """
+    files = [os.fspath(each) for each in what if isinstance(each, (str, os.PathLike))]
+    arrays = {}
+    for index, each in enumerate(x for x in what if not isinstance(x, (str, os.PathLike))):
+        named = each if hasattr(each, "items") else {f"array{index}": each}
+        arrays.update({str(name): numpy.ascontiguousarray(array_of(x, str(name))) for name, x in named.items()})
+    if not arrays:
+        return Inspection(_core.inspect(files, list(formats), target))
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "arrays.npz"
+        with open(file, "wb") as out:
+            numpy.savez(out, **arrays)
+        return Inspection(_core.inspect(files + [str(file)], list(formats), target))
