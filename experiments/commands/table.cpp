@@ -26,6 +26,7 @@ Command matmul_command();
 Command models_command();
 Command probe_table_command();
 Command quantize_command();
+Command recipes_command();
 Command report_command();
 Command run_command();
 Command show_command();
@@ -62,6 +63,7 @@ std::span<const Command> commands() {
         gpu_command(),
         compare_command(),
         train_command(),
+        recipes_command(),
         digests_command(),
         // The course.
         course_command(),

@@ -193,14 +193,14 @@ std::string line_chart(const std::vector<ChartLine>& lines, const ChartAxes& axe
             if (std::isfinite(y_of(line.low[p])))
                 band += fmt::format("{:.1f},{:.1f} ", place_x(line.x[p]), place_y(line.low[p]));
         }
-        svg += fmt::format("<polygon class=\"band c{}\" points=\"{}\"/>\n", i % colours, band);
+        svg += fmt::format("<polygon class=\"band c{}\" points=\"{}\"/>\n", line.colour % colours, band);
         std::vector<std::pair<double, double>> points;
         for (std::size_t p = 0; p < line.x.size(); ++p)
             points.emplace_back(place_x(line.x[p]), place_y(line.middle[p]));
-        svg += polyline(points, i);
+        svg += polyline(points, line.colour);
         const double y = bottom + 34 + row_height * static_cast<double>(i + 1);
-        svg += fmt::format("<rect class=\"c{}\" x=\"{}\" y=\"{}\" width=\"18\" height=\"4\"/>\n", i % colours, left,
-                           y - 6);
+        svg += fmt::format("<rect class=\"c{}\" x=\"{}\" y=\"{}\" width=\"18\" height=\"4\"/>\n", line.colour % colours,
+                           left, y - 6);
         svg += text_at(left + 24, y, "start", line.name);
     }
     return svg + "</svg>\n";

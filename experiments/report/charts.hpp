@@ -23,7 +23,8 @@ std::string exponent_chart(const std::map<int, std::int64_t>& numbers, const std
 /// A line through the medians, in a band from least to largest.
 struct ChartLine {
     std::string name;
-    std::vector<double> x, low, middle, high;  // NaN: not drawn
+    std::vector<double> x{}, low{}, middle{}, high{};  // NaN: not drawn
+    std::size_t colour = 0;                            // of six
 };
 struct ChartAxes {
     std::string title, x, y;

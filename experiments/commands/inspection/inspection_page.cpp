@@ -116,7 +116,7 @@ std::string inspection_page(const Inspection& inspection, const std::string& tit
 std::string drift_page(const std::vector<TensorDifference>& differences, const std::vector<StepDrift>& drift,
                        const std::string& title) {
     std::string body = "<p>" + escaped(drift_sentence(drift)) + "</p>\n";
-    ChartLine line{"largest difference", {}, {}, {}, {}};
+    ChartLine line{"largest difference"};
     std::vector<std::vector<std::string>> steps = {
         {"step", "tensors that differ", "numbers that differ", "largest difference", "most ulps"}};
     for (const StepDrift& each : drift) {
