@@ -1,5 +1,5 @@
 // Runs a program that is not trusted: with limits, in a process group of its own, and on Linux behind a filter of
-// system calls that lets it compute, read its standard input and write to what it was given, and nothing else.
+// system calls and behind rules about files (Landlock).
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,12 @@ struct Limits {
     std::uint64_t answer_bytes = 64 << 20;   // on file descriptor 3
 };
 
-/// How much the program may do.
+/// How much the program may do, apart from computing, reading its standard input and writing to what it was given.
 enum class Confinement {
-    limits,  // files, processes and the network as the user may: for compilers
-    filter   // no files, no processes, no network: for what the compiler made
+    limits,       // files, processes and the network, as the user may
+    compiler,     // starts programs; reads the system's folders; writes in its own folder; no network
+    interpreter,  // reads the system's folders and its own; writes nothing; no processes, no network
+    filter        // no files, no processes, no network
 };
 
 enum class Ending { exited, signalled, took_too_long, printed_too_much };
@@ -36,10 +38,13 @@ struct ConfinedRun {
 
 /// Whether this system has filters of system calls (seccomp), for this processor.
 bool filter_available();
+/// Whether this system's kernel has Landlock, by which `compiler` and `interpreter` keep to their files. Without it
+/// they read what the user may read.
+bool file_rules_available();
 
-/// `command` is the program's path (or its name, searched along PATH, where Confinement::limits) and its arguments. It
-/// runs in `folder`, which is its HOME and TMPDIR too; `input` is its standard input. Threads of the caller may do the
-/// same at the same time. Throws DataError where it cannot be started.
+/// `command` is the program's path (or its name, searched along PATH) and its arguments.
+/// It runs in `folder`, which is its HOME and TMPDIR too; `input` is its standard input. Threads of the caller may do
+/// the same at the same time. Throws DataError where it cannot be started.
 ConfinedRun run_confined(const std::vector<std::string>& command, const std::filesystem::path& folder,
                          const std::string& input, const Limits& limits, Confinement confinement);
 

@@ -22,12 +22,23 @@ std::string_view embedded(const std::string& name) {
 
 /// The list of exercises for the students' README.
 std::string table() {
-    std::string text = "| exercise | what | points |\n|---|---|---|\n";
+    std::string text = "| exercise | what | points | |\n|---|---|---|---|\n";
     for (const Exercise& exercise : exercises()) {
-        text +=
-            fmt::format("| [{0}]({0}/statement.md) | {1} | {2} |\n", exercise.name, exercise.title, exercise.points());
+        text += fmt::format("| [{0}]({0}/statement.md) | {1} | {2} | {3} |\n", exercise.name, exercise.title,
+                            exercise.points(), exercise.in_python ? "also in Python" : "");
     }
     return text;
+}
+
+/// The adapter with a main program around it that reads public.txt.
+std::string public_test_program(const Exercise& exercise) {
+    std::string adapter(course_file(exercise, "adapter.cpp"));
+    const std::string driver = "#include \"driver.hpp\"\n";
+    adapter.erase(adapter.find(driver), driver.size());
+    return fmt::format(
+        "// The public tests of {}: ../public_tests.hpp says how to run them.\n#define QUESTION \"{}\"\n#define ANSWER "
+        "\"{}\"\n#include \"../public_tests.hpp\"\n\n{}",
+        exercise.name, exercise.question, exercise.answer, adapter);
 }
 
 }  // namespace
@@ -38,7 +49,33 @@ std::string_view course_file(const Exercise& exercise, std::string_view file) {
 
 std::string_view shared_course_file(std::string_view file) { return embedded("support/" + std::string(file)); }
 
-void export_course(const fs::path& folder) {
+std::vector<CourseFile> students_files() {
+    std::string readme(shared_course_file("student_readme.md"));
+    const std::string mark = "@exercises@\n";
+    readme.replace(readme.find(mark), mark.size(), table());
+    std::vector<CourseFile> files{{"README.md", readme}};
+    for (const char* file : {"public_tests.hpp", "public_tests.py", "words.py"}) {
+        files.push_back({file, std::string(shared_course_file(file))});
+    }
+    for (const Exercise& exercise : exercises()) {
+        const std::string name(exercise.name);
+        const auto add = [&](const std::string& file, std::string content) {
+            files.push_back({name + "/" + file, std::move(content)});
+        };
+        for (const char* file : {"statement.md", "exercise.hpp", "public.txt"}) {
+            add(file, std::string(course_file(exercise, file)));
+        }
+        add(name + ".cpp", std::string(course_file(exercise, "starter.cpp")));
+        add("test.cpp", public_test_program(exercise));
+        if (!exercise.in_python) continue;
+        for (const char* file : {"exercise.py", "adapter.py"}) add(file, std::string(course_file(exercise, file)));
+        add(name + ".py", std::string(course_file(exercise, "starter.py")));
+        add("notation.py", fmt::format("QUESTION = \"{}\"\nANSWER = \"{}\"\n", exercise.question, exercise.answer));
+    }
+    return files;
+}
+
+void write_course_files(const fs::path& folder, const std::vector<CourseFile>& files) {
     std::error_code error;
     const fs::path place = fs::absolute(folder).lexically_normal();
     const fs::path whole = place.has_filename() ? place : place.parent_path();
@@ -48,18 +85,10 @@ void export_course(const fs::path& folder) {
     fs::create_directories(whole.parent_path(), error);
     if (error) throw DataError(fmt::format("cannot make {}: {}", whole.parent_path().string(), error.message()));
     StagedFolder staged(whole.parent_path(), whole.filename().string());
-    std::string readme(shared_course_file("student_readme.md"));
-    const std::string mark = "@exercises@\n";
-    readme.replace(readme.find(mark), mark.size(), table());
-    write_file(staged.path() / "README.md", readme);
-    write_file(staged.path() / "Makefile", shared_course_file("student_makefile"));
-    for (const Exercise& exercise : exercises()) {
-        const fs::path to = staged.path() / exercise.name;
-        fs::create_directory(to, error);
-        for (const char* file : {"statement.md", "exercise.hpp", "public.txt"}) {
-            write_file(to / file, course_file(exercise, file));
-        }
-        write_file(to / (std::string(exercise.name) + ".cpp"), course_file(exercise, "starter.cpp"));
+    for (const CourseFile& file : files) {
+        fs::create_directories((staged.path() / file.name).parent_path(), error);
+        write_file(staged.path() / file.name, file.content);
+        if (file.executable) fs::permissions(staged.path() / file.name, fs::perms(0755), error);
     }
     staged.publish();
 }

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "experiments/course/exercise.hpp"
 
@@ -13,9 +15,18 @@ std::string_view course_file(const Exercise& exercise, std::string_view file);
 /// docs/exercises/support/<file>.
 std::string_view shared_course_file(std::string_view file);
 
-/// Writes the students' tree: for each exercise its folder with statement, interface, starter and public tests, and how
-/// to begin. Throws UsageError where `folder` exists and is not empty; DataError where it cannot be written, and then
-/// leaves nothing.
-void export_course(const std::filesystem::path& folder);
+struct CourseFile {
+    std::string name;  // with folders: "find_nan/find_nan.cpp"
+    std::string content;
+    bool executable = false;
+};
+
+/// The students' tree: for each exercise its folder with statement, interface, starter and public tests, and how to
+/// begin.
+std::vector<CourseFile> students_files();
+
+/// Writes files below a new folder. Throws UsageError where `folder` exists and is not empty; DataError where it cannot
+/// be written, and then leaves nothing.
+void write_course_files(const std::filesystem::path& folder, const std::vector<CourseFile>& files);
 
 }  // namespace ulp::course

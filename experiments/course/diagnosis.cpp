@@ -17,10 +17,13 @@ struct Candidate {
 
 std::vector<Diagnosis> diagnose(const Exercise& exercise, const std::vector<Words>& questions,
                                 const std::vector<Words>& expected, const std::vector<Words>& answers,
-                                std::size_t& unexplained) {
+                                std::size_t& unexplained, const std::vector<int>& tolerances) {
+    const auto right = [&](std::size_t i, const Words& answer) {
+        return is_right(exercise, questions[i], expected[i], answer, tolerances.empty() ? 0 : tolerances[i]);
+    };
     std::vector<std::size_t> wrong;
     for (std::size_t i = 0; i < questions.size(); ++i) {
-        if (!same_answer(exercise, answers[i], expected[i])) wrong.push_back(i);
+        if (!right(i, answers[i])) wrong.push_back(i);
     }
     unexplained = wrong.size();
     if (wrong.empty()) return {};
@@ -30,7 +33,7 @@ std::vector<Diagnosis> diagnose(const Exercise& exercise, const std::vector<Word
         Candidate candidate{&mistake, {}, 0};
         for (std::size_t i = 0; i < questions.size(); ++i) {
             const Words mistaken = exercise.solve(questions[i], mistake.id);
-            if (same_answer(exercise, mistaken, expected[i])) continue;
+            if (right(i, mistaken)) continue;
             ++candidate.would_be_wrong;
             if (same_answer(exercise, mistaken, answers[i])) candidate.explained.push_back(i);
         }
@@ -58,7 +61,7 @@ std::vector<Diagnosis> diagnose(const Exercise& exercise, const std::vector<Word
             most = std::move(both);
         }
         if (best == nullptr) break;
-        found.push_back({std::string(best->mistake->id), std::string(best->mistake->says), most.size()});
+        found.push_back({std::string(best->mistake->id), std::string(best->mistake->says), most.size(), most});
         std::vector<std::size_t> rest;
         std::set_difference(wrong.begin(), wrong.end(), most.begin(), most.end(), std::back_inserter(rest));
         wrong = std::move(rest);

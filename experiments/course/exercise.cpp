@@ -96,11 +96,36 @@ bool same_answer(const Exercise& exercise, const Words& a, const Words& b) {
     return true;
 }
 
+namespace {
+
+bool is_near(char letter, Word a, Word b, int tolerance) {
+    if (same_word(letter, a, b)) return true;
+    if (tolerance == 0 || letter == 'i' || (letter == 'h' && a >> 16 != 0)) return false;
+    const FloatFormat& format = format_of(letter);
+    if (is_nan(format, a) || is_nan(format, b)) return false;
+    return std::abs(position(format, a) - position(format, b)) <= tolerance;
+}
+
+}  // namespace
+
+bool is_right(const Exercise& exercise, const Words& question, const Words& expected, const Words& answer,
+              int tolerance) {
+    if (answer.size() != expected.size()) return false;
+    bool near = true;
+    for (std::size_t i = 0; i < answer.size() && near; ++i) {
+        near = is_near(letter_at(exercise.answer, i), answer[i], expected[i], tolerance);
+    }
+    return near || std::any_of(exercise.also_right.begin(), exercise.also_right.end(), [&](std::string_view way) {
+               return same_answer(exercise, answer, exercise.solve(question, way));
+           });
+}
+
 std::string word_text(char letter, Word word) {
     if (letter == 'i') return std::to_string(static_cast<std::int32_t>(word));
     const FloatFormat& format = format_of(letter);
     if (letter == 'h' && word >> 16 != 0) return fmt::format("{:08X} (more than 16 bits)", word);
-    return fmt::format("{} ({})", to_hex_bits(format, word), to_decimal(format, word));
+    return fmt::format("{} ({})", to_hex_bits(format, word),
+                       letter == 'h' ? to_exact_decimal(format, word) : to_decimal(format, word));
 }
 
 std::string words_text(Notation notation, const Words& words, std::size_t most) {
@@ -127,6 +152,29 @@ std::string ulps_text(char letter, Word answer, Word expected) {
     }
     const std::int64_t distance = position(format, answer) - position(format, expected);
     return std::abs(distance) > 1000000 ? "" : fmt::format("{:+} ulp", distance);
+}
+
+namespace {
+
+std::string parsable(Notation notation, const Words& words) {
+    std::string text;
+    for (std::size_t i = 0; i < words.size();) {
+        const char letter = letter_at(notation, i);
+        std::size_t end = i + 1;
+        while (end < words.size() && words[end] == words[i] && letter_at(notation, end) == letter) ++end;
+        text += text.empty() ? "" : " ";
+        text += letter == 'i' ? std::to_string(static_cast<std::int32_t>(words[i]))
+                              : fmt::format("{:0{}X}", words[i], letter == 'h' ? 4 : 8);
+        if (end - i > 1) text += fmt::format("*{}", end - i);
+        i = end;
+    }
+    return text;
+}
+
+}  // namespace
+
+std::string public_test_line(const Exercise& exercise, const Words& question, const Words& expected) {
+    return parsable(exercise.question, question) + " -> " + parsable(exercise.answer, expected);
 }
 
 std::vector<PublicTest> parse_public_tests(const Exercise& exercise, std::string_view text) {

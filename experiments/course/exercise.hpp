@@ -28,11 +28,13 @@ struct Mistake {
     std::string_view says;
 };
 
-/// Questions that earn their points together: all right, or none.
+/// Questions that earn their points together: all right, or none. Numbers may lie `tolerance` units in the last place
+/// beside the right one where the exercise leaves the order of operations open.
 struct Group {
     std::string name;
     int points = 0;
     std::vector<Words> questions{};
+    int tolerance = 0;
 };
 
 struct Exercise {
@@ -47,6 +49,10 @@ struct Exercise {
     std::vector<Group> (*hidden)(std::uint64_t seed);
     /// What word `index` of the answer is, for messages: "masters[1]". May be null.
     std::string (*label)(const Words& question, std::size_t index) = nullptr;
+    /// For `solve`: other ways of computing the answer that are as right, such as a division for a multiplication by an
+    /// inverse.
+    std::vector<std::string_view> also_right{};
+    bool in_python = false;  // may be handed in as <name>.py, too
 
     [[nodiscard]] int points() const;
 };
@@ -59,8 +65,11 @@ const Exercise& exercise_by_name(std::string_view name);
 /// Whether two words are the same answer: the same bits, or both NaN where the notation says half or single.
 bool same_word(char letter, Word a, Word b);
 bool same_answer(const Exercise& exercise, const Words& a, const Words& b);
+/// Whether an answer counts as right: the expected one within a tolerance in ulps, or that of another right way.
+bool is_right(const Exercise& exercise, const Words& question, const Words& expected, const Words& answer,
+              int tolerance);
 
-/// "3C00 (1)", "3F800000 (1)", "-7".
+/// "2E66 (0.0999755859375)" with all digits of a half, "3F800000 (1)" with the shortest ones of a single, "-7".
 std::string word_text(char letter, Word word);
 /// The words with single spaces, equal neighbours as "4C00 (16) x 4096", at most `most` of them.
 std::string words_text(Notation notation, const Words& words, std::size_t most = 16);
@@ -75,6 +84,8 @@ struct PublicTest {
     Words expected;
     int line;
 };
+/// A case as a line of such a file.
+std::string public_test_line(const Exercise& exercise, const Words& question, const Words& expected);
 /// Throws DataError with the line for anything else.
 std::vector<PublicTest> parse_public_tests(const Exercise& exercise, std::string_view text);
 

@@ -29,31 +29,25 @@ std::string indented(const std::string& text, const std::string& by) {
     return result;
 }
 
-std::string group_text(const GroupResult& group) {
+std::string group_text(const ExerciseResult& result, const GroupResult& group) {
     std::string text = fmt::format("{} of {} right", group.right, group.questions);
-    for (const std::string& failure : group.failures) text += "\n" + failure;
-    return text;
+    if (!group.failure.empty()) text += "\n" + group.failure;
+    if (!group.diagnosis) return text;
+    const Diagnosis& diagnosis = result.diagnoses[*group.diagnosis];
+    return text + fmt::format("\nIt looks as if the program {} ({}: {} of {} wrong answers here are just that).",
+                              diagnosis.says, diagnosis.id, group.explained, group.questions - group.right);
 }
 
-std::string diagnosis_text(const ExerciseResult& result) {
-    std::string text;
-    for (const Diagnosis& diagnosis : result.diagnoses) {
-        text += fmt::format("{}It looks as if the program {} ({}: {} of {} wrong answers are just that).",
-                            text.empty() ? "" : "\n", diagnosis.says, diagnosis.id, diagnosis.explained, result.wrong);
-    }
-    if (result.outcome == Outcome::judged && result.unexplained != 0) {
-        text += fmt::format("{}{} wrong answers fit no mistake that is known here.", text.empty() ? "" : "\n",
-                            result.unexplained);
-    }
-    return text;
+std::string unexplained_text(const ExerciseResult& result) {
+    if (result.outcome != Outcome::judged || result.unexplained == 0) return "";
+    return fmt::format("{} of {} wrong answers fit no mistake that is known here.", result.unexplained, result.wrong);
 }
 
 /// What the test of a group says, where it failed.
 std::string test_output(const ExerciseResult& result, const GroupResult& group) {
     if (result.outcome != Outcome::judged) return outcome_text(result);
     if (group.passed()) return "";
-    const std::string diagnosis = diagnosis_text(result);
-    return group_text(group) + (diagnosis.empty() ? "" : "\n" + diagnosis);
+    return group_text(result, group);
 }
 
 bool passed(const ExerciseResult& result, const GroupResult& group) {
@@ -82,10 +76,11 @@ std::string console_text(const ExerciseResult& result) {
     std::string text = fmt::format("{:<22} {:>3} of {}\n", result.name, result.score(), result.points());
     if (result.outcome != Outcome::judged) return text + indented(outcome_text(result), "  ") + "\n";
     for (const GroupResult& group : result.groups) {
-        if (!group.passed()) text += indented(fmt::format("{}: {}", group.name, group_text(group)), "  ") + "\n";
+        if (!group.passed())
+            text += indented(fmt::format("{}: {}", group.name, group_text(result, group)), "  ") + "\n";
     }
-    const std::string diagnosis = diagnosis_text(result);
-    if (!diagnosis.empty()) text += indented(diagnosis, "  ") + "\n";
+    const std::string unexplained = unexplained_text(result);
+    if (!unexplained.empty()) text += "  " + unexplained + "\n";
     return text;
 }
 

@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "experiments/course/confinement.hpp"
 #include "experiments/course/exercise.hpp"
+#include "experiments/course/work_folder.hpp"
 
 namespace ulp::course {
 
@@ -19,9 +21,12 @@ enum class Outcome { judged, no_file, refused, does_not_compile, does_not_link, 
 struct GroupResult {
     std::string name;
     int points = 0;
+    int tolerance = 0;  // in ulps
     std::size_t right = 0;
     std::size_t questions = 0;
-    std::vector<std::string> failures{};  // the first few, several lines each
+    std::string failure{};                   // the smallest wrong case, several lines
+    std::optional<std::size_t> diagnosis{};  // of ExerciseResult::diagnoses, the one that explains most here
+    std::size_t explained = 0;               // wrong answers that it explains here
     [[nodiscard]] bool passed() const { return right == questions; }
 };
 
@@ -29,7 +34,8 @@ struct GroupResult {
 struct Diagnosis {
     std::string id;
     std::string says;
-    std::size_t explained = 0;  // wrong answers that are this mistake's, bit for bit
+    std::size_t explained = 0;             // wrong answers that are this mistake's, bit for bit
+    std::vector<std::size_t> questions{};  // which ones
 };
 
 struct ExerciseResult {
@@ -52,50 +58,56 @@ struct GradeOptions {
     bool public_only = false;            // the public tests alone; they bring no points
     std::filesystem::path recordings{};  // of GPUs, for the exercises that can use them; empty: none
     std::vector<std::string> compiler = {"g++"};
+    std::string python = "/usr/bin/python3";
     Limits limits{};
-    bool without_filter = false;  // run where the system has no filter of system calls, or not to use it
+    bool without_filter = false;  // no filter of system calls and no rules about files, for compilers and programs
 };
 
 /// The compiler of the environment variable CXX, in words, or g++.
 std::vector<std::string> compiler_from_environment();
+/// The interpreter of the environment variable PYTHON, or the system's.
+std::string python_from_environment();
 
 class Grader {
   public:
     /// Makes the temporary work folder, which goes with the object. Throws UsageError where there is no filter of
     /// system calls and the options do not say to do without; DataError where the folder cannot be made.
     explicit Grader(GradeOptions options);
-    ~Grader();
-    Grader(const Grader&) = delete;
-    Grader& operator=(const Grader&) = delete;
 
-    /// Grades <folder>/<name>.cpp, or else <folder>/<name>/<name>.cpp. Whatever the student's file does becomes part of
-    /// the result. Throws DataError where the grader itself fails: no compiler, full disk.
+    /// Grades <folder>/<name>.cpp, or else <folder>/<name>/<name>.cpp, or of the exercises that may be written in
+    /// Python the same with .py. Whatever the student's file does becomes part of the result. Throws DataError where
+    /// the grader itself fails: no compiler, full disk.
     ExerciseResult grade(const Exercise& exercise, const std::filesystem::path& student);
     /// The same of one file.
     ExerciseResult grade_file(const Exercise& exercise, const std::filesystem::path& file);
 
-    [[nodiscard]] const std::filesystem::path& work_folder() const { return work_; }
+    [[nodiscard]] const std::filesystem::path& work_folder() const { return work_.path(); }
 
   private:
+    /// What became of the file, and if it is good the command that runs it.
     struct Compiled {
-        bool good;
+        Outcome outcome;
         std::string message;
+        std::vector<std::string> command{};
+        Confinement confinement = Confinement::filter;
     };
     std::filesystem::path adapter_object(const Exercise& exercise);
     Compiled compile(const Exercise& exercise, const std::filesystem::path& folder);
     Compiled link(const std::filesystem::path& adapter, const std::filesystem::path& folder);
+    Compiled build(const Exercise& exercise, const std::filesystem::path& file, const std::filesystem::path& folder);
+    [[nodiscard]] Confinement compiler_confinement() const;
 
     GradeOptions options_;
-    std::filesystem::path work_;
+    WorkFolder work_;
     std::map<std::string, std::filesystem::path, std::less<>> adapters_;  // compiled once
     int runs_ = 0;
 };
 
 /// The mistakes that account for the wrong answers, the one with most first; few rather than many.
-/// `answers` has an entry a question.
+/// `answers` has an entry per question; so have `tolerances`, in ulps, or none.
 std::vector<Diagnosis> diagnose(const Exercise& exercise, const std::vector<Words>& questions,
                                 const std::vector<Words>& expected, const std::vector<Words>& answers,
-                                std::size_t& unexplained);
+                                std::size_t& unexplained, const std::vector<int>& tolerances = {});
 
 /// The questions that recordings of GPUs below a folder ask: their rows as public tests of this exercise.
 /// Empty for the exercises that have none.

@@ -78,7 +78,7 @@ TEST_CASE("a program that loops or waits is stopped") {
 TEST_CASE("a program that eats memory, overflows its stack or crashes is told apart") {
     check_stopped(
         graded("static std::vector<char> v; for (;;) v.resize(v.size() + 1000000, 'x');", "#include <vector>"),
-        "wanted more than 64 MiB of memory");
+        "exceeded the memory limit of 64 MiB");
     check_stopped(graded("volatile char big[10000]; big[0] = 1; return value_of_half(bits) + big[0];"),
                   "crashed: Segmentation fault");
     check_stopped(graded("int* volatile nothing = nullptr; return static_cast<float>(*nothing);"), "question 1 of 12");
@@ -109,7 +109,7 @@ TEST_CASE("a program that opens files, starts processes or connects is stopped")
         "tried to");
     // Before main, too, where nobody catches it.
     check_stopped(graded("return 0;", "#include <fstream>\nstd::ofstream file(\"/tmp/ulplab-test-intruder\");"),
-                  "tried what it must not");
+                  "tried what is not allowed here");
     CHECK_FALSE(fs::exists("/tmp/ulplab-test-intruder"));
 }
 
@@ -119,7 +119,8 @@ TEST_CASE("a file that includes others than the exercise's, or is not a file, is
     const std::string include = "#include \"" + (student / "secret.hpp").string() + "\"";
     const ExerciseResult included = graded("return 0;", include);
     CHECK(included.outcome == Outcome::does_not_compile);
-    CHECK(included.message.find("secret.hpp, which does not belong to the exercise") != std::string::npos);
+    const bool not_opened = included.message.find("Permission denied") != std::string::npos;
+    CHECK((not_opened || included.message.find("which does not belong to the exercise") != std::string::npos));
     ulp::write_file(student / "secret.txt", "the secret words\n");
     const ExerciseResult text = graded("return 0;", "#include \"" + (student / "secret.txt").string() + "\"");
     CHECK(text.outcome == Outcome::does_not_compile);

@@ -39,16 +39,58 @@ TEST_CASE("the students' tree has everything but solutions and mistakes, and rep
         CHECK(text.find("a solution.") == std::string::npos);
         CHECK(text.find("planted mistake") == std::string::npos);
     }
-    CHECK(files == 2 + 4 * exercises().size());
+    std::size_t in_python = 0;
+    for (const Exercise& exercise : exercises()) in_python += exercise.in_python ? 1 : 0;
+    CHECK(in_python == 5);
+    CHECK(files == 4 + 5 * exercises().size() + 4 * in_python);
     CHECK(ulp::read_file(out / "tree/README.md").find("(decode_half/statement.md) | Decode all 65,536 halves | 5 |") !=
           std::string::npos);
     const ulp::Finished again = ulplab({"course", "export", tree});
     CHECK(again.exit_code == 2);
     CHECK(again.output.find("exists already") != std::string::npos);
-    // It compiles without the program.
-    const bool has_make = ulp::run_program({"sh", "-c", "command -v make"}).exit_code == 0;
-    if (has_make)
-        CHECK(ulp::run_program({"make", "-s", "compile", "EXERCISES=decode_half find_nan"}, tree).exit_code == 0);
+}
+
+TEST_CASE("the public tests need a compiler or Python, and nothing else of the project") {
+    const TemporaryFolder out;
+    const fs::path tree = out / "tree";
+    write_course_files(tree, students_files());
+    const auto tried = [&](const std::string& command, const char* exercise) {
+        return ulp::run_program({"sh", "-c", command}, tree / exercise);
+    };
+    const auto solve = [&](const char* exercise, const char* extension) {
+        fs::copy_file(fs::path(ULPLAB_EXERCISES) / exercise / (std::string("solution") + extension),
+                      tree / exercise / (std::string(exercise) + extension), fs::copy_options::overwrite_existing);
+    };
+    const std::string build = "g++ -std=c++20 -Wall -Wextra -Werror *.cpp -o try && ./try";
+    const ulp::Finished before = tried(build, "decode_half");
+    INFO(before.output);
+    CHECK(before.exit_code == 1);
+    CHECK(before.output.find("expected 3F800000 (1), got 00000000 (0)") != std::string::npos);
+    CHECK(before.output.find("\n1 of 12\n") != std::string::npos);  // the starter says 0, which is right once
+    for (const Exercise& exercise : exercises()) {
+        const std::string name(exercise.name);
+        if (name != "decode_half" && name != "grad_scaler") continue;
+        solve(name.c_str(), ".cpp");
+        const ulp::Finished after = tried(build, name.c_str());
+        INFO(after.output);
+        CHECK(after.exit_code == 0);
+        const auto count = parse_public_tests(exercise, course_file(exercise, "public.txt")).size();
+        CHECK(after.output == std::to_string(count) + " of " + std::to_string(count) + "\n");
+    }
+    ulp::write_file(tree / "decode_half/decode_half.cpp",
+                    "#include <iostream>\n#include \"exercise.hpp\"\nfloat value_of_half(std::uint16_t) { std::cerr << "
+                    "\"seen\"; throw 1; }\n");
+    CHECK(tried(build, "decode_half").output.find("seen") != std::string::npos);
+    for (const Exercise& exercise : exercises()) {
+        if (!exercise.in_python) continue;
+        const std::string name(exercise.name);
+        const std::string run = "/usr/bin/python3 -S ../public_tests.py";
+        CHECK(tried(run, name.c_str()).exit_code == 1);
+        solve(name.c_str(), ".py");
+        const ulp::Finished after = tried(run, name.c_str());
+        INFO(name, ": ", after.output);
+        CHECK(after.exit_code == 0);
+    }
 }
 
 TEST_CASE("a student's way: export, write, try, hand in, be graded") {
@@ -64,8 +106,10 @@ TEST_CASE("a student's way: export, write, try, hand in, be graded") {
     CHECK(before.exit_code == 1);
     fs::copy_file(fs::path(ULPLAB_EXERCISES) / "find_nan/solution.cpp", fs::path(tree) / "find_nan/find_nan.cpp",
                   fs::copy_options::overwrite_existing);
-    fs::copy_file(fs::path(ULPLAB_EXERCISES) / "level_table/mistakes/o2_batchnorm.cpp",
-                  fs::path(tree) / "level_table.cpp");
+    std::string mistaken = ulp::read_file(fs::path(ULPLAB_EXERCISES) / "level_table/solution.cpp");
+    const std::string second = "{Cast::fp16, false, Choice::yes, Choice::yes";
+    mistaken.replace(mistaken.find(second), second.size(), "{Cast::fp16, false, Choice::none, Choice::yes");
+    ulp::write_file(fs::path(tree) / "level_table.cpp", mistaken);
     ulp::write_file(fs::path(tree) / "grad_scaler.cpp", "int main( {");
     const ulp::Finished graded = ulplab(
         {"grade", "grad_scaler", "level_table", "find_nan", "--student", tree, "--seed", "99", "--out", results});
@@ -96,7 +140,7 @@ TEST_CASE("wrong usage of grade and course is told") {
         CHECK(finished.exit_code == code);
         CHECK(finished.output.find(sentence) != std::string::npos);
     };
-    refused({"grade"}, 2, "--student is required");
+    refused({"grade"}, 2, "say --student DIR for one student's files, or --class DIR");
     refused({"grade", "decode", "--student", out.path().string()}, 2, "there is no exercise \"decode\"; choose from");
     refused({"grade", "--student", (out / "nobody").string()}, 3, "there is no folder");
     refused({"grade", "--student", out.path().string(), "--memory", "1"}, 2, "--memory");
@@ -136,7 +180,7 @@ TEST_CASE("recordings of GPUs judge the Tensor Core block") {
     Grader grader(GradeOptions{.recordings = *recordings, .without_filter = !filter_available()});
     const fs::path folder = fs::path(ULPLAB_EXERCISES) / "tensor_core_block";
     CHECK(grader.grade_file(exercise, folder / "solution.cpp").full());
-    const ExerciseResult wrong = grader.grade_file(exercise, folder / "mistakes/floored.cpp");
+    const ExerciseResult wrong = grader.grade_file(exercise, folder / "starter.cpp");
     CHECK_FALSE(wrong.groups.back().passed());
     CHECK(wrong.groups.back().name == "recordings of GPUs");
 }

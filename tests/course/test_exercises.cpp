@@ -2,11 +2,14 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
-#include <set>
+#include <map>
+#include <sstream>
 
 #include "experiments/course/course_files.hpp"
 #include "experiments/course/grade_report.hpp"
 #include "experiments/course/grader.hpp"
+#include "experiments/program/files.hpp"
+#include "tests/experiments/temporary_folder.hpp"
 
 namespace {
 
@@ -43,12 +46,45 @@ void check_hidden_tests(const Exercise& exercise) {
     CHECK(changes == !exhaustive);
 }
 
+/// The mistaken programs of mistakes.diff (its head says how they are written), by id.
+std::map<std::string, std::string> mistaken_programs(const fs::path& exercise) {
+    const std::string solution = "\n" + ulp::read_file(exercise / "solution.cpp");
+    std::map<std::string, std::string> programs;
+    std::string id, before = "\n", after = "\n";
+    const auto apply = [&] {
+        if (before != "\n") {
+            std::string& program = programs.at(id);
+            const auto at = program.find(before);
+            INFO(exercise.string(), ", ", id, ":", before);
+            REQUIRE(at != std::string::npos);
+            CHECK(program.find(before, at + 1) == std::string::npos);
+            program.replace(at, before.size(), after);
+        }
+        before = after = "\n";
+    };
+    std::istringstream lines(ulp::read_file(exercise / "mistakes.diff"));
+    for (std::string line; std::getline(lines, line);) {
+        if (line.starts_with("== ")) {
+            apply();
+            id = line.substr(3);
+            CHECK(programs.emplace(id, solution).second);
+        } else if (line == "@@") {
+            apply();
+        } else if (!line.starts_with('#')) {
+            if (line[0] != '+') before += line.substr(1) + "\n";
+            if (line[0] != '-') after += line.substr(1) + "\n";
+        }
+    }
+    apply();
+    return programs;
+}
+
 void check_mistakes(const Exercise& exercise, Grader& grader) {
-    std::set<std::string> planted;
-    for (const auto& entry : fs::directory_iterator(folder / exercise.name / "mistakes")) {
-        const std::string id = entry.path().stem().string();
-        planted.insert(id);
-        const ExerciseResult result = grader.grade_file(exercise, entry.path());
+    const ulp::test::TemporaryFolder work;
+    const auto planted = mistaken_programs(folder / exercise.name);
+    for (const auto& [id, program] : planted) {
+        ulp::write_file(work / "mistaken.cpp", program);
+        const ExerciseResult result = grader.grade_file(exercise, work / "mistaken.cpp");
         INFO(id, ": ", result.message, "\n", console_text(result));
         CHECK(result.outcome == Outcome::judged);
         CHECK_FALSE(result.full());
@@ -57,9 +93,35 @@ void check_mistakes(const Exercise& exercise, Grader& grader) {
         CHECK(result.diagnoses[0].id == id);
         CHECK(result.diagnoses.size() == 1);
         CHECK(result.unexplained == 0);
+        // Each group that it spoils says so, with a case that is a public test as it stands.
+        for (const GroupResult& group : result.groups) {
+            CHECK(group.diagnosis.has_value() == !group.passed());
+            if (group.passed()) continue;
+            const auto at = group.failure.find("for public.txt: ");
+            REQUIRE(at != std::string::npos);
+            const auto test = parse_public_tests(exercise, group.failure.substr(at + 16));
+            REQUIRE(test.size() == 1);
+            CHECK(same_answer(exercise, exercise.solve(test[0].question, ""), test[0].expected));
+            CHECK_FALSE(same_answer(exercise, exercise.solve(test[0].question, id), test[0].expected));
+        }
     }
     for (const Mistake& mistake : exercise.mistakes) CHECK(planted.contains(std::string(mistake.id)));
     CHECK(planted.size() == exercise.mistakes.size());
+}
+
+void check_right(const Exercise& exercise, Grader& grader, const char* file) {
+    const ExerciseResult right = grader.grade_file(exercise, folder / exercise.name / file);
+    INFO(file, ": ", right.message, "\n", console_text(right));
+    CHECK(right.full());
+    CHECK(right.score() == exercise.points());
+    CHECK(right.wrong == 0);
+}
+void check_starter(const Exercise& exercise, Grader& grader, const char* file) {
+    const ExerciseResult starter = grader.grade_file(exercise, folder / exercise.name / file);
+    INFO(file, ": ", starter.message, "\n", console_text(starter));
+    CHECK(starter.outcome == Outcome::judged);
+    CHECK(starter.score() == 0);
+    CHECK(starter.diagnoses.empty());
 }
 
 void check_exercise(const char* name) {
@@ -67,18 +129,12 @@ void check_exercise(const char* name) {
     check_public_tests(exercise);
     check_hidden_tests(exercise);
     Grader grader(GradeOptions{.seed = 20261121, .without_filter = !filter_available()});
-    const ExerciseResult right = grader.grade_file(exercise, folder / name / "solution.cpp");
-    {
-        INFO(console_text(right));
-        CHECK(right.full());
-        CHECK(right.score() == exercise.points());
-        CHECK(right.wrong == 0);
+    check_right(exercise, grader, "solution.cpp");
+    check_starter(exercise, grader, "starter.cpp");
+    if (exercise.in_python) {
+        check_right(exercise, grader, "solution.py");
+        check_starter(exercise, grader, "starter.py");
     }
-    const ExerciseResult starter = grader.grade_file(exercise, folder / name / "starter.cpp");
-    INFO(console_text(starter));
-    CHECK(starter.outcome == Outcome::judged);
-    CHECK(starter.score() == 0);
-    CHECK(starter.diagnoses.empty());
     check_mistakes(exercise, grader);
 }
 

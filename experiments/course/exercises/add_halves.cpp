@@ -1,4 +1,5 @@
 // Exercise: the sum of two halves.
+#include <cmath>
 #include <utility>
 
 #include "experiments/course/exercises/common.hpp"
@@ -35,6 +36,11 @@ Words solve(const Words& question, std::string_view mistake) {
         const Word cut = sum_of(a, b, {.rounding = Rounding::toward_zero});
         return {(right & 0x7FFF) == 0x7C00 && (cut & 0x7FFF) == 0x7BFF ? right : cut};
     }
+    if (mistake == "lost_carry") return {without_carry(right, sum_of(a, b, {.rounding = Rounding::toward_zero}))};
+    if (mistake == "infinity_above_65504" && right == ((right & 0x8000) | 0x7BFF)) {
+        const double exact = static_cast<double>(single(widened(a))) + static_cast<double>(single(widened(b)));
+        return {std::fabs(exact) > 65504 ? right + 1 : right};
+    }
     if (mistake == "ties_away") return {sum_of(a, b, {.rounding = Rounding::nearest_away})};
     if (mistake == "no_guard_bits") return {aligned_sum(a, b, 0)};
     if (mistake == "no_sticky_bit") return {aligned_sum(a, b, 3)};
@@ -70,7 +76,14 @@ std::vector<Group> hidden(std::uint64_t seed) {
                       return Words{a, (a ^ 0x8000) + static_cast<Word>(r.below(3))};
                   }),
             group("subnormals", 1, 600, [&](Random& r) { return pair(r, 0, 2); }),
-            group("the end of the range", 1, 200, [&](Random& r) { return pair(r, 29, 30); }),
+            group("the end of the range", 1, 300,
+                  [&](Random& r) {
+                      // Every other sum lies beside 65504 or beside 65520.
+                      if (r.below(2) == 0) return pair(r, 29, 30);
+                      const Word small = random_half(r, 14, 19) & 0x7FFF;
+                      const Word sign = static_cast<Word>(r.below(2)) << 15;
+                      return Words{(0x7BFF - static_cast<Word>(r.below(2))) | sign, small | sign};
+                  }),
             specials};
 }
 
@@ -82,7 +95,9 @@ Exercise add_halves_exercise() {
         "Add two halves",
         "h",
         "h",
-        {{"truncated", "truncates the sum instead of rounding it to nearest"},
+        {{"lost_carry", "loses the carry where rounding up overflows the fraction"},
+         {"infinity_above_65504", "gives infinity for every sum above 65504; up to 65520 the nearest half is 65504"},
+         {"truncated", "truncates the sum instead of rounding it to nearest"},
          {"ties_away", "rounds ties away from zero; they go to the neighbour with the even significand"},
          {"no_guard_bits", "cuts the smaller operand at the larger one's last place before it adds"},
          {"no_sticky_bit", "keeps a few guard bits but forgets whether anything below them was cut (the sticky bit)"},

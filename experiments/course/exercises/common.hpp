@@ -30,6 +30,13 @@ inline bool is_subnormal_half(Word half) { return (half & 0x7C00) == 0 && (half 
 /// A subnormal half becomes a zero of its sign.
 inline Word flushed_half(Word half) { return is_subnormal_half(half) ? half & 0x8000 : half; }
 
+/// A half rounded up whose fraction overflowed, as one gets it who increments the ten bits alone; `cut` is the half
+/// toward zero.
+inline Word without_carry(Word rounded, Word cut) {
+    const bool carried = rounded != cut && (cut & 0x3FF) == 0x3FF && (rounded & 0x7FFF) != 0x7C00;
+    return carried ? cut & 0xFC00 : rounded;
+}
+
 /// Random numbers of an exercise: their own stream, so that a new exercise changes no other.
 inline Random random_of(std::uint64_t seed, std::string_view exercise, std::string_view group) {
     return Random(seed, hash_of(std::string(exercise) + "/" + std::string(group)));

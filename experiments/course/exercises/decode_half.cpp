@@ -20,6 +20,7 @@ Words solve(const Words& question, std::string_view mistake) {
         if (mistake == "subnormal_exponent") return scaled(fraction, -25);
     }
     if (field == 31 && mistake == "no_specials") return scaled(1024 + fraction, 6);
+    if (field == 31 && mistake == "nan_becomes_infinity") return {sign | 0x7F800000};
     if (field > 0 && field < 31 && mistake == "bias") return scaled(1024 + fraction, field - 26);
     if (mistake == "sign_of_zero" && half == 0x8000) return {0};
     return {widened(half)};
@@ -48,6 +49,7 @@ Exercise decode_half_exercise() {
              {"hidden_one_in_subnormals", "gives subnormals a hidden one, as if their exponent field 0 were ordinary"},
              {"subnormal_exponent", "takes 2^-15 as the exponent of subnormals; it is that of field 1, 2^-14"},
              {"no_specials", "reads the exponent field 31 as an ordinary exponent, not as infinities and NaNs"},
+             {"nan_becomes_infinity", "reads every code with exponent field 31 as infinity; with a fraction it is NaN"},
              {"bias", "takes 16 as the bias; it is 15"},
              {"sign_of_zero", "loses the sign of -0"}},
             solve,

@@ -123,7 +123,9 @@ Exercise exponent_histogram_exercise() {
          {"shift_to_65504", "keeps the shifted numbers up to 65504; rounding is finite up to 65520"}},
         solve,
         hidden,
-        label};
+        label,
+        {},
+        true};
 }
 
 }  // namespace ulp::course

@@ -121,7 +121,9 @@ Exercise find_nan_exercise() {
              {"overflow_always", "calls every cause an overflow"}},
             solve,
             hidden,
-            label};
+            label,
+            {},
+            true};
 }
 
 }  // namespace ulp::course

@@ -24,7 +24,8 @@ bool unscale(const Words& question, std::size_t first, float scale, std::string_
     bool found = false;
     for (std::size_t i = 0; i < gradients_a_step; ++i) {
         const float before = single(question[first + i]);
-        const float after = before * (mistake == "multiplied" ? scale : inverse);
+        const float after =
+            mistake == "divided" ? before / scale : before * (mistake == "multiplied" ? scale : inverse);
         found = found || is_bad(mistake == "judged_after" ? after : before, mistake);
         answer.push_back(bits(after));
     }
@@ -67,15 +68,16 @@ Words solve(const Words& question, std::string_view mistake) {
     OwnScale own{single(question[0]), single(question[1]), single(question[2]), interval, mistake};
     Words answer;
     for (std::size_t at = 4; at + gradients_a_step <= question.size(); at += gradients_a_step) {
-        const float scale = mistake.empty() ? static_cast<float>(right.value()) : own.scale;
+        const bool own_way = !mistake.empty() && mistake != "divided";
+        const float scale = !own_way ? static_cast<float>(right.value()) : own.scale;
         Words unscaled;
         const bool found = unscale(question, at, scale, mistake, unscaled);
         right.update(found);
         own.update(found);
         answer.push_back(found ? 1 : 0);
         answer.insert(answer.end(), unscaled.begin(), unscaled.end());
-        answer.push_back(mistake.empty() ? bits(static_cast<float>(right.value())) : bits(own.scale));
-        answer.push_back(static_cast<Word>(mistake.empty() ? right.growth_tracker() : own.tracker));
+        answer.push_back(!own_way ? bits(static_cast<float>(right.value())) : bits(own.scale));
+        answer.push_back(static_cast<Word>(!own_way ? right.growth_tracker() : own.tracker));
     }
     return answer;
 }
@@ -140,7 +142,9 @@ Exercise grad_scaler_exercise() {
          {"judged_after", "looks for infinities after unscaling; below a scale of 1 that makes new ones"}},
         solve,
         hidden,
-        label};
+        label,
+        {"divided"},
+        true};
 }
 
 }  // namespace ulp::course

@@ -121,7 +121,9 @@ Exercise level_table_exercise() {
              {"o3_dynamic", "gives O3 a dynamic loss scale; it is 1"}},
             solve,
             hidden,
-            label};
+            label,
+            {},
+            true};
 }
 
 }  // namespace ulp::course

@@ -19,7 +19,11 @@ Words solve(const Words& question, std::string_view mistake) {
     const Word value = question[0];
     const float magnitude = std::fabs(single(value));
     const Word sign = value >> 16 & 0x8000;
+    if (std::isnan(magnitude) && mistake == "nan_payload_cut") return {sign | 0x7C00 | (value >> 13 & 0x3FF)};
     if (std::isnan(magnitude)) return {mistake == "nan_becomes_infinity" ? sign | 0x7C00 : 0x7E00};
+    if (mistake == "lost_carry")
+        return {without_carry(half_of(value), half_of(value, {.rounding = Rounding::toward_zero}))};
+    if (mistake == "infinity_above_65504" && magnitude > 65504) return {sign | 0x7C00};
     if (mistake == "truncated" && magnitude < 65536) return {half_of(value, {.rounding = Rounding::toward_zero})};
     if (mistake == "ties_away") return {half_of(value, {.rounding = Rounding::nearest_away})};
     if (mistake == "flushed_subnormals" && magnitude < 0x1p-14F) return {sign};
@@ -66,19 +70,24 @@ std::vector<Group> hidden(std::uint64_t seed) {
 }  // namespace
 
 Exercise round_to_half_exercise() {
-    return {name,
-            "Round to nearest even",
-            "s",
-            "h",
-            {{"truncated", "truncates: it cuts the low bits off instead of rounding to nearest"},
-             {"ties_away", "rounds ties away from zero; they go to the neighbour with the even significand"},
-             {"rounded_twice", "rounds twice among subnormals: to 11 significant bits first, then to the coarser grid"},
-             {"flushed_subnormals", "flushes subnormals: what lies below 2^-14 becomes zero"},
-             {"saturated", "gives 65504 where the result is infinite"},
-             {"overflow_at_65536", "keeps 65504 from 65520 up to 65536; from 65520 on the nearest half is infinity"},
-             {"nan_becomes_infinity", "makes an infinity of a NaN"}},
-            solve,
-            hidden};
+    return {
+        name,
+        "Round to nearest even",
+        "s",
+        "h",
+        {{"truncated", "truncates: it cuts the low bits off instead of rounding to nearest"},
+         {"ties_away", "rounds ties away from zero; they go to the neighbour with the even significand"},
+         {"rounded_twice", "rounds twice among subnormals: to 11 significant bits first, then to the coarser grid"},
+         {"flushed_subnormals", "flushes subnormals: what lies below 2^-14 becomes zero"},
+         {"saturated", "gives 65504 where the result is infinite"},
+         {"overflow_at_65536", "keeps 65504 from 65520 up to 65536; from 65520 on the nearest half is infinity"},
+         {"infinity_above_65504", "gives infinity for everything above 65504; up to 65520 the nearest half is 65504"},
+         {"lost_carry",
+          "loses the carry where rounding up overflows the fraction: 1.1111111111 must become 10.0, not 1.0"},
+         {"nan_payload_cut", "cuts a NaN's fraction to ten bits: a NaN whose upper bits are 0 becomes infinity"},
+         {"nan_becomes_infinity", "makes an infinity of a NaN"}},
+        solve,
+        hidden};
 }
 
 }  // namespace ulp::course

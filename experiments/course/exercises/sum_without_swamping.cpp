@@ -1,27 +1,30 @@
-// Exercise: a sum of halves whose every bit counts.
+// Exercise: a sum of singles whose every bit counts. No type of a compiler holds it: 2^-149 to 2^128 are 277 bits.
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "experiments/course/exercises/common.hpp"
+#include "softfloat/matrix_units/exact_sum.hpp"
 
 namespace ulp::course {
 namespace {
 
 constexpr std::string_view name = "sum_without_swamping";
 
-/// Halves are multiples of 2^-24 below 2^16: sums of 2^20 of them fit into 60 bits.
 float exact_sum(const Words& numbers) {
-    std::int64_t sum = 0;
-    for (const Word word : numbers) {
-        const auto x = decode<std::uint64_t>(formats::fp32, word);
-        if (x.kind != Kind::finite) continue;
-        const int up = x.exponent + 24;
-        const std::uint64_t units = up >= 0 ? x.significand << up : x.significand >> -up;  // trailing zeros only
-        sum += x.sign ? -static_cast<std::int64_t>(units) : static_cast<std::int64_t>(units);
-    }
+    ExactSum sum;
+    for (const Word word : numbers) sum.add(decode<std::uint64_t>(formats::fp32, word));
+    const auto value = sum.value();
+    if (value.kind == Kind::zero) return 0;
     Context context;
-    const auto magnitude = static_cast<std::uint64_t>(sum < 0 ? -sum : sum);
-    if (magnitude == 0) return 0;
-    return single(static_cast<Word>(round_to_bits(formats::fp32, sum < 0, -24, magnitude, context)));
+    return single(
+        static_cast<Word>(round_to_bits(formats::fp32, value.sign, value.exponent, value.significand, context)));
+}
+
+float in_double(const Words& numbers) {
+    double sum = 0;
+    for (const Word word : numbers) sum += static_cast<double>(single(word));
+    return static_cast<float>(sum);
 }
 
 float one_by_one(const Words& numbers, bool in_half) {
@@ -57,6 +60,7 @@ float sorted(Words numbers) {
 Words solve(const Words& question, std::string_view mistake) {
     if (mistake == "half_accumulator") return {bits(one_by_one(question, true))};
     if (mistake == "single_accumulator") return {bits(one_by_one(question, false))};
+    if (mistake == "double_accumulator") return {bits(in_double(question))};
     if (mistake == "pairwise") return {bits(pairwise(question, 0, question.size()))};
     if (mistake == "kahan") return {bits(compensated(question))};
     if (mistake == "sorted") return {bits(sorted(question))};
@@ -65,28 +69,49 @@ Words solve(const Words& question, std::string_view mistake) {
 
 Words random_numbers(Random& random, int count, int low, int high) {
     Words numbers;
-    for (int i = 0; i < count; ++i) numbers.push_back(widened(random_half(random, low, high)));
+    for (int i = 0; i < count; ++i) numbers.push_back(random_single(random, low, high));
     return numbers;
+}
+
+/// The numbers in another order.
+Words shuffled(Random& random, Words numbers) {
+    for (std::size_t i = numbers.size(); i > 1; --i) std::swap(numbers[i - 1], numbers[random.below(i)]);
+    return numbers;
+}
+
+/// A single, half a unit in its last place, and a number so far below that 113 bits do not reach it.
+Words tie_and_a_hair(Random& random) {
+    const auto exponent = static_cast<int>(random.between(0, 100));
+    const Word sign = static_cast<Word>(random.below(2)) << 31;
+    Words numbers{random_single(random, exponent, exponent), bits(std::ldexp(1.F, exponent - 24)) | sign};
+    const auto below = static_cast<int>(random.between(60, 140));
+    numbers.push_back(random_single(random, exponent - below, exponent - below));
+    // Bystanders that cancel.
+    for (const Word x : random_numbers(random, 3, exponent - 10, exponent + 10)) {
+        numbers.push_back(x);
+        numbers.push_back(x ^ 0x80000000);
+    }
+    return shuffled(random, numbers);
+}
+
+/// What is left when the large ones have gone lies 2^120 to 2^200 below them.
+Words cancelling(Random& random) {
+    Words numbers = random_numbers(random, 12, 60, 110);
+    for (std::size_t i = 0, count = numbers.size(); i < count; ++i) numbers.push_back(numbers[i] ^ 0x80000000);
+    for (const Word x : random_numbers(random, 12, -90, -60)) numbers.push_back(x);
+    return shuffled(random, numbers);
 }
 
 std::vector<Group> hidden(std::uint64_t seed) {
     const auto group = [seed](const char* title, int points, int count, auto make) {
         return random_group(name, seed, title, points, count, make);
     };
-    return {group("many equal numbers", 2, 10,
-                  [](Random& r) {
-                      const Word x = widened(random_half(r, 5, 25) | 1);
-                      return Words(static_cast<std::size_t>(r.between(3000, 8000)), x);
-                  }),
-            group("wide exponents", 2, 40, [](Random& r) { return random_numbers(r, 500, 0, 30); }),
-            group("large numbers that cancel", 3, 40, [](Random& r) {
-                Words numbers = random_numbers(r, 20, 25, 30);
-                const Words small = random_numbers(r, 20, 0, 10);
-                const Words first = numbers;
-                numbers.insert(numbers.end(), small.begin(), small.end());
-                for (const Word x : first) numbers.push_back(x ^ 0x80000000);
-                return numbers;
-            })};
+    Group many = group("many equal numbers, to one ulp", 2, 10, [](Random& r) {
+        return Words(static_cast<std::size_t>(r.between(3000, 8000)), random_single(r, -10, 3) & 0x7FFFFFFF);
+    });
+    many.tolerance = 1;
+    return {many, group("ties, and a number far below", 2, 60, tie_and_a_hair),
+            group("large numbers that cancel", 3, 40, cancelling)};
 }
 
 }  // namespace
@@ -96,8 +121,9 @@ Exercise sum_without_swamping_exercise() {
             "Sum without swamping",
             "s",
             "s",
-            {{"half_accumulator", "adds one by one in a half: the sum swamps what is added to it"},
+            {{"half_accumulator", "rounds the sum to a half after each addition: it swamps what is added to it"},
              {"single_accumulator", "adds one by one in a single: better than a half, but its 24 bits are too few"},
+             {"double_accumulator", "adds in double: 53 bits are enough for many sums, not for ties and cancellation"},
              {"pairwise", "adds pairwise in singles: the error grows slowly, but it is there"},
              {"kahan", "uses Kahan's compensated sum in singles, which loses the compensation when numbers cancel"},
              {"sorted", "sorts by magnitude and adds in a single: the order helps, but 24 bits are too few"}},

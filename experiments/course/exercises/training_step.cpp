@@ -25,17 +25,22 @@ Floats on_half_grid_all(Floats values) {
     return values;
 }
 
-float norm_of(const Floats& values) {
+float norm_of(const Floats& values, bool in_double) {
+    double wide = 0;
     float sum = 0;
-    for (const float x : values) sum += x * x;
-    return std::sqrt(sum);
+    for (const float x : values) {
+        sum += x * x;
+        wide += static_cast<double>(x) * static_cast<double>(x);
+    }
+    return in_double ? static_cast<float>(std::sqrt(wide)) : std::sqrt(sum);
 }
-/// By limit / norm where the norm exceeds the limit.
-Floats clipped(Floats values, float limit) {
-    const float norm = norm_of(values);
+/// By limit / norm where the norm exceeds the limit. In which order the three are computed is left open.
+Floats clipped(Floats values, float limit, std::string_view way = "") {
+    const float norm = norm_of(values, way == "norm_in_double");
     if (!(norm > limit)) return values;
-    const float factor = limit / norm;
-    for (float& x : values) x *= factor;
+    for (float& x : values) {
+        x = way == "product_first" ? x * limit / norm : way == "quotient_first" ? x / norm * limit : x * (limit / norm);
+    }
     return values;
 }
 
@@ -65,7 +70,7 @@ bool step(Model& model, const Floats& x, float target, Settings settings, std::s
     for (float& g : gradients) g = mistake == "multiplied" ? g * settings.scale : g / settings.scale;
     if (mistake == "unscaled_in_half") gradients = on_half_grid_all(gradients);
     if (mistake != "clipped_before_unscaling" && mistake != "not_clipped") {
-        gradients = clipped(gradients, settings.limit);
+        gradients = clipped(gradients, settings.limit, mistake);
     }
     for (std::size_t i = 0; i < gradients.size(); ++i) {
         const float from = mistake == "no_masters" ? model.weights[i] : model.masters[i];
@@ -156,7 +161,9 @@ Exercise training_step_exercise() {
          {"model_not_updated", "does not copy the new masters into the model's halves"}},
         solve,
         hidden,
-        label};
+        label,
+        {"product_first", "quotient_first", "norm_in_double"},
+        true};
 }
 
 }  // namespace ulp::course

@@ -1,0 +1,141 @@
+#include "experiments/course/class_grading.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "engine/files/sha256.hpp"
+#include "engine/files/whole_file.hpp"
+#include "experiments/course/grade_report.hpp"
+#include "experiments/program/files.hpp"
+#include "softfloat/errors.hpp"
+
+namespace ulp::course {
+namespace fs = std::filesystem;
+namespace {
+
+std::vector<std::string> students_in(const fs::path& folder) {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(folder)) {
+        const std::string name = entry.path().filename().string();
+        if (entry.is_directory() && !entry.is_symlink() && !name.starts_with('.')) names.push_back(name);
+    }
+    std::sort(names.begin(), names.end());
+    if (names.empty()) throw DataError(fmt::format("{} holds no folders of students", folder.string()));
+    return names;
+}
+
+/// The files that Grader::grade may choose, with their contents, and all that the result depends on.
+std::string digest_of(const ClassOptions& options, const std::string& student) {
+    std::string text = fmt::format("1 {} {} {} {} {}\n", options.grading.seed, options.grading.public_only,
+                                   options.grading.limits.cpu_seconds, options.grading.limits.wall_seconds,
+                                   options.grading.limits.memory_bytes);
+    for (const Exercise* exercise : options.exercises) {
+        const std::string name(exercise->name);
+        for (const std::string& file :
+             {name + ".cpp", name + "/" + name + ".cpp", name + ".py", name + "/" + name + ".py"}) {
+            const fs::path path = options.submissions / student / file;
+            std::error_code error;
+            const fs::file_type type = fs::symlink_status(path, error).type();
+            if (type == fs::file_type::not_found) continue;
+            const bool readable = type == fs::file_type::regular && fs::file_size(path, error) < (1 << 21);
+            text += fmt::format("{} {} {}\n", file, static_cast<int>(type),
+                                readable ? sha256_of(read_file(path)) : "not read");
+        }
+        text += name + "\n";
+    }
+    return sha256_of(text);
+}
+
+StudentGrade grade_student(const ClassOptions& options, const std::string& student, Grader& grader) {
+    const fs::path folder = options.out / student;
+    const std::string digest = digest_of(options, student);
+    StudentGrade grade{student, {}, 0, false};
+    std::error_code error;
+    if (fs::exists(folder / "grade.json", error)) {
+        const auto kept = nlohmann::json::parse(read_file(folder / "grade.json"), nullptr, false);
+        if (kept.is_object() && kept.value("digest", "") == digest) {
+            grade.scores = kept.at("scores").get<std::vector<int>>();
+            for (const int score : grade.scores) grade.total += score;
+            grade.resumed = true;
+            return grade;
+        }
+    }
+    std::vector<ExerciseResult> results;
+    std::string text;
+    for (const Exercise* exercise : options.exercises) {
+        results.push_back(grader.grade(*exercise, options.submissions / student));
+        text += console_text(results.back());
+        grade.scores.push_back(results.back().score());
+        grade.total += results.back().score();
+    }
+    make_writable_folder(folder);
+    replace_whole_file(folder / "results.json", gradescope_json(results));
+    replace_whole_file(folder / "junit.xml", junit_xml(results));
+    replace_whole_file(folder / "grade.txt", text);
+    // Last: what says that the others are complete.
+    replace_whole_file(folder / "grade.json",
+                       nlohmann::ordered_json{{"digest", digest}, {"scores", grade.scores}}.dump() + "\n");
+    return grade;
+}
+
+std::string table_of(const ClassOptions& options, const std::vector<StudentGrade>& grades) {
+    std::string text = "student";
+    for (const Exercise* exercise : options.exercises) text += fmt::format(",{}", exercise->name);
+    text += ",total\n";
+    for (const StudentGrade& grade : grades) {
+        text += fmt::format("{},{},{}\n", csv_field(grade.student), fmt::join(grade.scores, ","), grade.total);
+    }
+    return text;
+}
+
+}  // namespace
+
+std::string csv_field(const std::string& text) {
+    std::string field = !text.empty() && std::string_view("=+-@\t").find(text[0]) != std::string_view::npos ? "'" : "";
+    bool quote = false;
+    for (const char c : text) {
+        quote = quote || c == ',' || c == '"' || c == '\n' || c == '\r';
+        field += c == '"' ? std::string("\"\"") : std::string(1, c);
+    }
+    return quote ? '"' + field + '"' : field;
+}
+
+std::vector<StudentGrade> grade_class(const ClassOptions& options,
+                                      const std::function<void(const StudentGrade&)>& told) {
+    const std::vector<std::string> students = students_in(options.submissions);
+    make_writable_folder(options.out);
+    std::vector<StudentGrade> grades(students.size());
+    std::atomic<std::size_t> next{0};
+    std::mutex telling;
+    std::exception_ptr failure;
+    const auto work = [&] {
+        try {
+            Grader grader(options.grading);  // of this thread: its work folder, its compiled adapters
+            for (std::size_t i = next++; i < students.size(); i = next++) {
+                grades[i] = grade_student(options, students[i], grader);
+                const std::lock_guard lock(telling);
+                told(grades[i]);
+            }
+        } catch (...) {
+            next = students.size();
+            const std::lock_guard lock(telling);
+            failure = std::current_exception();
+        }
+    };
+    {
+        std::vector<std::jthread> threads;
+        const auto count = std::min(static_cast<std::size_t>(std::max(options.jobs, 1)), students.size());
+        for (std::size_t i = 0; i < count; ++i) threads.emplace_back(work);
+    }
+    if (failure) std::rethrow_exception(failure);
+    replace_whole_file(options.out / "grades.csv", table_of(options, grades));
+    return grades;
+}
+
+}  // namespace ulp::course
