@@ -10,6 +10,7 @@ Command bound_command();
 Command claims_command();
 Command codes_command();
 Command course_command();
+Command diagnose_command();
 Command digests_command();
 Command discover_command();
 Command doctor_command();
@@ -64,6 +65,7 @@ std::span<const Command> commands() {
         compare_command(),
         train_command(),
         recipes_command(),
+        diagnose_command(),
         digests_command(),
         // The course.
         course_command(),

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "engine/files/whole_file.hpp"
 #include "engine/recipes/product_plan.hpp"
 #include "experiments/program/side_by_side.hpp"
 #include "softfloat/errors.hpp"
@@ -168,6 +169,16 @@ std::string described(const RecipeStudy& study, std::size_t arm) {
 }
 
 }  // namespace
+
+NetDescription net_description_of(const std::string& net) {
+    if (!net.ends_with(".json")) return description_of(net_by_name(net));
+    const std::string text = read_whole_file(net);
+    try {
+        return net_from_json(text);
+    } catch (const DataError& error) {
+        throw DataError(fmt::format("{}: {}", net, error.what()));
+    }
+}
 
 Arithmetic arithmetic_of_text(const std::string& text, const std::string& backend) {
     const std::size_t at = text.find('@');

@@ -12,6 +12,9 @@
 
 namespace ulp {
 
+/// Of a name in the table, or of a file. Throws DataError that names the file and the place.
+NetDescription net_description_of(const std::string& net);
+
 /// "mixed_fp16", or "mixed_fp16@2^12" with that constant loss scale. Throws UsageError.
 Arithmetic arithmetic_of_text(const std::string& text, const std::string& backend);
 

@@ -7,7 +7,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "engine/files/whole_file.hpp"
 #include "experiments/commands/command.hpp"
 #include "experiments/commands/training/recipe_page.hpp"
 #include "experiments/program/files.hpp"
@@ -27,16 +26,6 @@ struct CompareOptions {
     std::int64_t steps = 100, batch = 64, images = 2000, seeds = 3;
     std::uint64_t seed = 1;
 };
-
-NetDescription described_net(const std::string& net) {
-    if (!net.ends_with(".json")) return description_of(net_by_name(net));
-    const std::string text = read_whole_file(net);
-    try {
-        return net_from_json(text);
-    } catch (const DataError& error) {
-        throw DataError(fmt::format("{}: {}", net, error.what()));
-    }
-}
 
 void require_comparable(const CompareOptions& options) {
     if (options.recipes.size() < 2) {
@@ -130,7 +119,7 @@ void print_study(const RecipeStudy& study, const std::vector<ArmVerdict>& judged
 
 ExitCode compare_recipes(const CompareOptions& options) {
     require_comparable(options);
-    const NetDescription net = described_net(options.net);
+    const NetDescription net = net_description_of(options.net);
     const RecipeStudy study = study_recipes(net, study_options(options), [](double) {});
     const std::vector<ArmVerdict> judged = verdicts_of(study);
     if (options.output == "json") {

@@ -1,0 +1,185 @@
+#include "experiments/commands/inspection/diagnosis.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "experiments/commands/inspection/input_files.hpp"
+
+namespace ulp {
+namespace {
+
+constexpr double growth_told = 100;     // of the largest magnitude, from the first step to the last finite one
+constexpr double subnormal_told = 0.1;  // share of a narrow dump's nonzero numbers
+
+std::int64_t nonzeros(const TensorCounts& counts) {
+    return counts.count - counts.zeros - counts.infinities - counts.nans;
+}
+bool is_finite(const TensorCounts& counts) { return counts.infinities == 0 && counts.nans == 0; }
+
+std::string percent_of(std::int64_t part, std::int64_t all) {
+    return fmt::format("{:.3g} %", all == 0 ? 0.0 : 100 * static_cast<double>(part) / static_cast<double>(all));
+}
+std::string at_step(const InputTensor& input) { return input.step ? fmt::format(" (step {})", *input.step) : ""; }
+
+/// "a, b and 3 more".
+std::string first_names(const std::vector<std::string>& names) {
+    constexpr std::size_t shown = 3;
+    std::string text;
+    for (std::size_t i = 0; i < std::min(shown, names.size()); ++i) text += (i > 0 ? ", " : "") + printable(names[i]);
+    return names.size() > shown ? text + fmt::format(" and {} more", names.size() - shown) : text;
+}
+
+std::optional<Finding> first_not_finite(const Inspection& inspection) {
+    const auto found =
+        std::ranges::find_if(inspection.tensors, [](const NamedCounts& each) { return !is_finite(each.counts); });
+    if (found == inspection.tensors.end()) return std::nullopt;
+    const auto at = static_cast<std::size_t>(found - inspection.tensors.begin());
+    const TensorCounts& counts = found->counts;
+    const std::string what = fmt::format(
+        "The first tensor that is not finite is {}{}: {} infinite and {} NaN among {} numbers.", printable(found->name),
+        at_step(inspection.inputs[at]), counts.infinities, counts.nans, counts.count);
+    if (counts.infinities > 0) {
+        return Finding{
+            what,
+            "An infinity is a number that left the range. If these are scaled gradients, lower the loss scale; to find "
+            "the operation that gave it, train the net: `ulplab diagnose FILES --net NET.json`."};
+    }
+    return Finding{
+        what,
+        "A NaN without an infinity beside it comes from inside the net (infinity minus infinity, 0/0, the root "
+        "of a negative number): find the operation with `ulplab diagnose FILES --net NET.json`."};
+}
+
+/// Of each step with finite tensors alone, the largest magnitude.
+std::vector<std::pair<std::int64_t, double>> largest_by_step(const Inspection& inspection) {
+    std::vector<std::pair<std::int64_t, double>> largest;
+    for (std::size_t i = 0; i < inspection.tensors.size(); ++i) {
+        const std::optional<std::int64_t> step = inspection.inputs[i].step;
+        if (!step) continue;
+        if (largest.empty() || largest.back().first != *step) largest.emplace_back(*step, 0);
+        largest.back().second = std::max(largest.back().second, inspection.tensors[i].counts.absmax);
+    }
+    return largest;
+}
+
+std::optional<Finding> growth(const Inspection& inspection) {
+    const auto largest = largest_by_step(inspection);
+    if (largest.size() < 2 || !(largest.front().second > 0)) return std::nullopt;
+    const auto highest = std::ranges::max_element(largest, {}, [](const auto& each) { return each.second; });
+    const double factor = highest->second / largest.front().second;
+    if (factor < growth_told) return std::nullopt;
+    return Finding{
+        fmt::format("The largest magnitude grew {:.3g} times, from {:.3g} in step {} to {:.3g} in step {}.", factor,
+                    largest.front().second, largest.front().first, highest->second, highest->first),
+        "Numbers that grow so fast leave any format in the end: lower the learning rate, warm it up, or clip "
+        "the gradients, and compare with fp32 (`ulplab recipes compare`) before you change a format."};
+}
+
+std::optional<Finding> rounded_before(const Inspection& inspection) {
+    std::int64_t subnormal = 0;
+    std::int64_t all = 0;
+    std::int64_t zeros = 0;
+    for (std::size_t i = 0; i < inspection.tensors.size(); ++i) {
+        const std::string& type = inspection.inputs[i].stored.type;
+        if (type != "F16" && type != "<f2") continue;
+        const TensorCounts& counts = inspection.tensors[i].counts;
+        for (const auto& [exponent, binade] : counts.binades) {
+            if (exponent < formats::fp16.emin()) subnormal += binade.numbers;
+        }
+        all += nonzeros(counts);
+        zeros += counts.zeros;
+    }
+    if (all == 0 || static_cast<double>(subnormal) < subnormal_told * static_cast<double>(all)) return std::nullopt;
+    return Finding{
+        fmt::format(
+            "{} of the nonzero fp16 numbers in the files are subnormal in it, and {} numbers are zero: what they "
+            "were before they were rounded is lost.",
+            percent_of(subnormal, all), zeros),
+        "Raise the loss scale, or dump gradients in fp32, and look again."};
+}
+
+/// Where infinities came of a loss scale, no finite number is left that would show how large it was.
+bool gave_infinities(const Inspection& inspection, int carried) {
+    return carried != 0 && inspection.all.infinities > 0 && *inspection.scale.largest >= 0;
+}
+
+Finding no_scale(const Inspection& inspection) {
+    const ScaleRange& scale = inspection.scale;
+    return {fmt::format("No loss scale fits {}: below 2^{} more than 0.1 % of the numbers become zero ({}), above 2^{} "
+                        "numbers overflow ({}).",
+                        inspection.target, *scale.smallest, first_names(scale.limits_smallest), *scale.largest,
+                        first_names(scale.limits_largest)),
+            "Use bf16, or scales per tensor or block (fp8, mxfp8), or keep the layers that limit the range in fp32."};
+}
+
+std::optional<Finding> loss_scale(const Inspection& inspection, int carried) {
+    const ScaleRange& scale = inspection.scale;
+    if (!scale.smallest) {
+        return Finding{
+            "Every finite number in the files is zero.",
+            "If these are gradients in fp16, all of them underflowed: use a loss scale, or dump them in fp32."};
+    }
+    if (!scale.recommended) return no_scale(inspection);
+    const int smallest = *scale.smallest + carried;
+    const int largest = *scale.largest + carried;
+    const int recommended = *recommended_scale(inspection, carried);
+    if (gave_infinities(inspection, carried)) {
+        return Finding{fmt::format("With the present loss scale of 2^{} numbers became infinite.", carried),
+                       fmt::format("Lower the loss scale to 2^{}, or use a dynamic one.", recommended)};
+    }
+    const std::string range =
+        fmt::format("In {}, loss scales from 2^{} to 2^{} fit these tensors", inspection.target, smallest, largest);
+    const std::string here = carried == 0 ? "without one" : fmt::format("with the present 2^{}", carried);
+    if (carried < smallest) {
+        return Finding{fmt::format("{}; {}, more than 0.1 % of the numbers become zero, most in {}.", range, here,
+                                   first_names(scale.limits_smallest)),
+                       fmt::format("Use a loss scale of 2^{}, or a dynamic one.", recommended)};
+    }
+    if (carried > largest) {
+        return Finding{fmt::format("{}; {}, numbers overflow in {}.", range, here, first_names(scale.limits_largest)),
+                       fmt::format("Lower the loss scale to 2^{}, or use a dynamic one.", recommended)};
+    }
+    return Finding{fmt::format("{}; the present one, 2^{}, is among them.", range, carried), ""};
+}
+
+/// Formats that keep the numbers as they are: at most one in a thousand lost, none overflows.
+std::optional<Finding> formats_that_do(const Inspection& inspection) {
+    std::string good, bad;
+    for (std::size_t f = 0; f < inspection.formats.size(); ++f) {
+        const std::optional<FormatLoss>& loss = inspection.all.losses[f];
+        if (!loss || loss->judged == 0) continue;
+        const bool keeps = loss->overflow == 0 && loss->lost * 1000 <= nonzeros(inspection.all);
+        const std::string snr = loss->snr_db() ? fmt::format(" ({:.3g} dB)", *loss->snr_db()) : "";
+        std::string& list = keeps ? good : bad;
+        list += (list.empty() ? "" : ", ") + inspection.formats[f].name + snr;
+    }
+    if (good.empty() && bad.empty()) return std::nullopt;
+    std::string what = good.empty() ? "None of the formats tried keeps the numbers as they are in the files"
+                                    : "As they are in the files, the numbers are kept by " + good;
+    if (!bad.empty()) what += "; more than 0.1 % are lost, or some overflow, in " + bad;
+    return Finding{what + ".", ""};
+}
+
+}  // namespace
+
+std::optional<int> recommended_scale(const Inspection& inspection, int carried) {
+    const ScaleRange& scale = inspection.scale;
+    if (!scale.recommended) return std::nullopt;
+    const int largest = gave_infinities(inspection, carried) ? -1 : *scale.largest;
+    return carried + std::max(std::min(*scale.smallest, largest), largest - scale_headroom);
+}
+
+std::vector<Finding> findings_of(const Inspection& inspection, int carried) {
+    std::vector<Finding> findings;
+    for (std::optional<Finding>& each :
+         std::vector{first_not_finite(inspection), growth(inspection), loss_scale(inspection, carried),
+                     rounded_before(inspection), formats_that_do(inspection)}) {
+        if (each) findings.push_back(std::move(*each));
+    }
+    std::stable_partition(findings.begin(), findings.end(), [](const Finding& each) { return !each.remedy.empty(); });
+    return findings;
+}
+
+}  // namespace ulp

@@ -1,0 +1,206 @@
+// ulplab diagnose: dumped tensors of a divergence, and the net if there is one: what to try first.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "engine/training/weights.hpp"
+#include "experiments/commands/command.hpp"
+#include "experiments/commands/inspection/diagnosis.hpp"
+#include "experiments/commands/inspection/inspection_page.hpp"
+#include "experiments/commands/training/recipe_study.hpp"
+#include "experiments/program/files.hpp"
+#include "experiments/report/html.hpp"
+#include "experiments/report/single_page.hpp"
+#include "softfloat/errors.hpp"
+
+namespace ulp {
+namespace {
+
+struct DiagnoseOptions {
+    std::vector<std::string> files;
+    std::string target = "fp16";
+    double loss_scale = 1;
+    std::string net, weights, page;
+    std::string recipe = "mixed_fp16";
+    std::string optimizer = "sgd";
+    std::string output = "console";
+    double learning_rate = 0.05;
+    std::int64_t steps = 50, batch = 64, images = 2000, seeds = 2;
+    std::uint64_t seed = 1;
+};
+
+/// Throws UsageError for what is no power of two.
+int exponent_of(double scale) {
+    const int exponent = scale > 0 && std::isfinite(scale) ? std::ilogb(scale) : 0;
+    if (std::ldexp(1.0, exponent) == scale) return exponent;
+    throw UsageError(fmt::format("--loss-scale is {}; give the power of two that the dumped numbers carry", scale));
+}
+
+/// What a short training of the net shows.
+struct NetDiagnosis {
+    std::string first_nonfinite;  // the report of the watch; empty where every number was finite
+    std::int64_t skips = 0;
+    RecipeStudy study;
+    std::vector<ArmVerdict> judged;
+};
+
+OptimizerOptions optimizer_options(const DiagnoseOptions& options) {
+    OptimizerOptions optimizer{.kind = optimizer_by_name(options.optimizer), .learning_rate = options.learning_rate};
+    if (optimizer.kind == OptimizerKind::sgd) optimizer.momentum = 0.9;
+    return optimizer;
+}
+
+/// The recipe as it is, with the loss scale that the tensors ask for, and in bf16; beside fp32.
+std::vector<std::string> recipes_to_try(const DiagnoseOptions& options, const Inspection& inspection, int carried) {
+    std::vector<std::string> names{"fp32", options.recipe};
+    if (const std::optional<int> scale = recommended_scale(inspection, carried)) {
+        names.push_back(fmt::format("{}@2^{}", options.recipe.substr(0, options.recipe.find('@')), *scale));
+    }
+    if (options.recipe != "bf16") names.emplace_back("bf16");
+    return names;
+}
+
+/// Trains until a number is not finite.
+void watch_a_run(const NetDescription& net, const DiagnoseOptions& options, NetDiagnosis& found) {
+    const NetTask task = task_of(net, {options.images, options.batch, options.seed});
+    const Arithmetic arithmetic = arithmetic_of_text(options.recipe, "");
+    Trainer trainer(Engine(arithmetic.recipe, make_backend(arithmetic.backend)), options.seed);
+    const Net built(trainer.model(), net.layers, net.input.shape, net.outputs);
+    if (!options.weights.empty()) (void)load_weights(options.weights, trainer.model());
+    trainer.optimize(optimizer_options(options));
+    Watch watch;
+    trainer.observers().watch = &watch;
+    while (trainer.steps() < options.steps && !watch.first_nonfinite) {
+        const std::int64_t step = trainer.steps();
+        (void)trainer.step([&](Tape& tape) { return task.loss(tape, built, step); });
+    }
+    found.skips = watch.skips;
+    if (watch.first_nonfinite) found.first_nonfinite = watch.first_nonfinite->text();
+}
+
+NetDiagnosis diagnose_net(const DiagnoseOptions& options, const Inspection& inspection, int carried) {
+    const NetDescription net = net_description_of(options.net);
+    NetDiagnosis found;
+    watch_a_run(net, options, found);
+    RecipeStudyOptions study{.data = {options.images, options.batch, options.seed},
+                             .optimizer = optimizer_options(options),
+                             .steps = options.steps,
+                             .seeds = options.seeds};
+    for (const std::string& name : recipes_to_try(options, inspection, carried)) {
+        study.arithmetics.push_back(arithmetic_of_text(name, ""));
+    }
+    found.study = study_recipes(net, study, [](double) {});
+    found.judged = verdicts_of(found.study);
+    return found;
+}
+
+void print_findings(const std::vector<Finding>& findings) {
+    for (std::size_t i = 0; i < findings.size(); ++i) {
+        fmt::print("{}. {}\n", i + 1, findings[i].what);
+        if (!findings[i].remedy.empty()) fmt::print("   Try: {}\n", findings[i].remedy);
+    }
+}
+
+void print_net(const DiagnoseOptions& options, const NetDiagnosis& found) {
+    fmt::print("\nThe net {} in {}, {} steps:\n", options.net, options.recipe, options.steps);
+    if (found.first_nonfinite.empty()) {
+        fmt::print("every number was finite; {} steps skipped by the loss scale\n", found.skips);
+    } else {
+        fmt::print("{}", found.first_nonfinite);
+    }
+    fmt::print("Tried, {} seeds each:\n", options.seeds);
+    for (std::size_t arm = 0; arm < found.judged.size(); ++arm) {
+        fmt::print("  {:<22} loss {}\n", found.study.options.arithmetics[arm].name, loss_text(found.judged[arm].loss));
+    }
+    fmt::print("Verdict: {}.\n", verdict_sentence(found.study, found.judged));
+}
+
+std::string diagnosis_page(const DiagnoseOptions& options, const Inspection& inspection,
+                           const std::vector<Finding>& findings, const std::optional<NetDiagnosis>& net) {
+    std::string body = "<h2>What to try first</h2>\n<ol>\n";
+    for (const Finding& each : findings) {
+        body += fmt::format("<li>{}{}</li>\n", escaped(each.what),
+                            each.remedy.empty() ? "" : "<br><strong>Try:</strong> " + escaped(each.remedy));
+    }
+    body += "</ol>\n";
+    if (net) {
+        body += fmt::format("<h2>The net in {}</h2>\n<pre>{}</pre>\n", escaped(options.recipe),
+                            net->first_nonfinite.empty() ? "Every number was finite." : escaped(net->first_nonfinite));
+        body +=
+            fmt::format("<p><strong>Verdict: {}.</strong></p>\n", escaped(verdict_sentence(net->study, net->judged)));
+    }
+    return single_page("ulplab diagnose",
+                       "Diagnosis of " + printable(fmt::format("{}", fmt::join(options.files, ", "))),
+                       body + "<h2>The tensors</h2>\n" + inspection_summary_html(inspection));
+}
+
+nlohmann::ordered_json diagnosis_json(const std::vector<Finding>& findings, const std::optional<NetDiagnosis>& net) {
+    nlohmann::ordered_json json{{"findings", nlohmann::ordered_json::array()}};
+    for (const Finding& each : findings) json["findings"].push_back({{"what", each.what}, {"remedy", each.remedy}});
+    if (!net) return json;
+    json["first_nonfinite"] = net->first_nonfinite;
+    json["verdict"] = verdict_sentence(net->study, net->judged);
+    return json;
+}
+
+ExitCode diagnose(const DiagnoseOptions& options) {
+    const int carried = exponent_of(options.loss_scale);
+    if (options.steps < 1 || options.batch < 1 || options.seeds < 1) {
+        throw UsageError("--steps, --batch and --seeds are at least 1");
+    }
+    const Inspection inspection =
+        inspect_tensors({options.files, {"fp16", "bf16", "e4m3", "e5m2", "mxfp8"}, options.target});
+    const std::vector<Finding> findings = findings_of(inspection, carried);
+    std::optional<NetDiagnosis> net;
+    if (!options.net.empty()) net = diagnose_net(options, inspection, carried);
+    if (options.output == "json") {
+        fmt::print("{}\n",
+                   diagnosis_json(findings, net).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    } else {
+        print_findings(findings);
+        if (net) print_net(options, *net);
+    }
+    if (!options.page.empty()) {
+        write_file(options.page, diagnosis_page(options, inspection, findings, net));
+        fmt::print(stderr, "Page: {}\n", options.page);
+    }
+    return ExitCode::good;
+}
+
+Action declare(OptionParser& app) {
+    const auto o = std::make_shared<DiagnoseOptions>();
+    app.add_option("FILES", o->files,
+                   "dumped gradients: files (.npy, .npz, .safetensors), folders of them, and patterns")
+        .required();
+    app.add_option("--loss-scale", o->loss_scale, "loss scale that the dumped numbers still carry; 1 for unscaled ones")
+        .capture_default_str();
+    app.add_option("--target", o->target, "number format for which the loss scale is chosen").capture_default_str();
+    app.add_option("--net", o->net,
+                   "net that diverged, of the table of `ulplab train` or FILE.json: trained for --steps");
+    app.add_option("--recipe", o->recipe, "recipe of that training; RECIPE@2^N has that constant loss scale")
+        .capture_default_str();
+    app.add_option("--weights", o->weights, "file of its initial weights, .safetensors or .npz");
+    app.add_option("--optimizer", o->optimizer, "optimizer, as of `ulplab train`").capture_default_str();
+    app.add_option("--learning-rate", o->learning_rate, "learning rate of the optimizer").capture_default_str();
+    app.add_option("--steps", o->steps, "number of steps of training").capture_default_str();
+    app.add_option("--batch", o->batch, "number of examples in a step").capture_default_str();
+    app.add_option("--images", o->images, "number of generated examples to train on").capture_default_str();
+    app.add_option("--seeds", o->seeds, "number of runs per recipe that is tried").capture_default_str();
+    app.add_option("--seed", o->seed, "seed of the first run's data and weights").capture_default_str();
+    app.add_option("--page", o->page, "file for one HTML page with the findings and the histograms");
+    app.add_option("--output", o->output, "form of the output: console or json")
+        .one_of({"console", "json"})
+        .capture_default_str();
+    return [o] { return diagnose(*o); };
+}
+
+}  // namespace
+
+Command diagnose_command() {
+    return {"diagnose", "why a training diverged, from its tensors and its net: what to try first", declare};
+}
+
+}  // namespace ulp

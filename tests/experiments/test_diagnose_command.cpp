@@ -1,0 +1,128 @@
+// ulplab diagnose and recipes compare as a user calls them.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "engine/files/safetensors.hpp"
+#include "experiments/program/files.hpp"
+#include "experiments/program/subprocess.hpp"
+#include "tests/experiments/temporary_folder.hpp"
+
+namespace {
+
+using namespace ulp;
+using Json = nlohmann::json;
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+
+Finished ulplab(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), ULPLAB_PROGRAM);
+    return run_program(arguments);
+}
+bool says(const Finished& finished, const std::string& part) { return finished.output.find(part) != std::string::npos; }
+
+void dump(const std::filesystem::path& file, const std::vector<float>& numbers,
+          const FloatFormat& format = formats::fp32) {
+    Safetensors contents;
+    contents.tensors.emplace("w", Tensor({static_cast<Index>(numbers.size())}, numbers, format));
+    write_safetensors(file, contents);
+}
+
+}  // namespace
+
+TEST_CASE("diagnose: each way to go wrong is told with its remedy, and healthy gradients with none") {
+    const test::TemporaryFolder folder;
+    struct Case {
+        std::string name;
+        std::vector<float> numbers;
+        std::string loss_scale;
+        std::vector<std::string> sentences;
+    };
+    const std::vector<Case> cases = {
+        {"small",
+         {0x1p-30F, 0x1p-28F},
+         "1",
+         {"more than 0.1 % of the numbers become zero", "Use a loss scale of 2^41"}},
+        {"large", {1e6F, 1}, "1", {"numbers overflow in w", "Lower the loss scale to 2^-6"}},
+        {"wide", {0x1p-60F, 0x1p60F}, "1", {"No loss scale fits fp16", "Use bf16"}},
+        {"fits", {0.5F, 0.25F}, "1024", {"In fp16, loss scales from 2^-12 to 2^26 fit", "2^10, is among them"}},
+        {"infinite", {infinity, 4}, "4096", {"w: 1 infinite and 0 NaN", "Lower the loss scale to 2^9"}},
+        {"nan", {std::nanf(""), 4}, "1", {"0 infinite and 1 NaN", "comes from inside the net"}},
+        {"zeros", {0, 0}, "1", {"Every finite number in the files is zero"}},
+    };
+    for (const Case& each : cases) {
+        CAPTURE(each.name);
+        dump(folder / (each.name + ".safetensors"), each.numbers);
+        const Finished finished =
+            ulplab({"diagnose", folder / (each.name + ".safetensors"), "--loss-scale", each.loss_scale});
+        CHECK(finished.exit_code == 0);
+        for (const std::string& sentence : each.sentences) {
+            CAPTURE(sentence);
+            CAPTURE(finished.output);
+            CHECK(says(finished, sentence));
+        }
+        CHECK(says(finished, "Try: ") == (each.name != "fits"));
+    }
+    dump(folder / "half.safetensors", std::vector<float>(10, 0x1p-20F), formats::fp16);
+    CHECK(says(ulplab({"diagnose", folder / "half.safetensors"}), "100 % of the nonzero fp16 numbers"));
+}
+
+TEST_CASE("diagnose: growth over steps, the net beside its dump, and the page") {
+    const test::TemporaryFolder folder;
+    dump(folder / "g_1.safetensors", {0.01F, 0.5F});
+    dump(folder / "g_2.safetensors", {1, 2});
+    dump(folder / "g_3.safetensors", {100, 900});
+    const Finished finished =
+        ulplab({"diagnose", folder.path().string(), "--net", "mlp", "--recipe", "mixed_fp16@2^40", "--steps", "3",
+                "--images", "64", "--output", "json", "--page", folder / "page.html"});
+    CHECK(finished.exit_code == 0);
+    const Json json = Json::parse(
+        finished.output.substr(finished.output.find('{'), finished.output.rfind('}') + 1 - finished.output.find('{')));
+    CHECK(json.at("findings")
+              .at(0)
+              .at("what")
+              .get<std::string>()
+              .find("grew 1.8e+03 times, from 0.5 in step 1 to 900 in step 3") != std::string::npos);
+    CHECK(json.at("first_nonfinite").get<std::string>().find("step 0") == 0);
+    CHECK(json.at("verdict").get<std::string>().find("mixed_fp16 with 2^40") != std::string::npos);
+    const std::string page = read_file(folder / "page.html");
+    CHECK(page.find("What to try first") != std::string::npos);
+    CHECK(page.find("http://") == std::string::npos);
+}
+
+TEST_CASE("diagnose and recipes compare: wrong options end with 2, bad files with 3, each with a sentence") {
+    const test::TemporaryFolder folder;
+    dump(folder / "g.safetensors", {1, 2});
+    write_file(folder / "net.json", "{\"layers\": 1}");
+    const std::string g = folder / "g.safetensors";
+    struct Case {
+        std::vector<std::string> arguments;
+        int exit_code;
+        std::string sentence;
+    };
+    const std::vector<Case> cases = {
+        {{"diagnose"}, 2, "FILES"},
+        {{"diagnose", g, "--loss-scale", "1000"}, 2, "--loss-scale is 1000; give the power of two"},
+        {{"diagnose", g, "--target", "nvfp4"}, 2, "scales its blocks itself"},
+        {{"diagnose", folder / "none.npz"}, 3, "none.npz"},
+        {{"diagnose", g, "--net", folder / "net.json"}, 3, "net.json"},
+        {{"recipes"}, 2, "subcommand"},
+        {{"recipes", "compare", "--recipes", "fp32"}, 2, "name the reference and one more"},
+        {{"recipes", "compare", "--recipes", "fp32,fp17"}, 2, "fp17"},
+        {{"recipes", "compare", "--recipes", "fp32,bf16@12"}, 2, "write RECIPE@2^N"},
+        {{"recipes", "compare", "--margin", "2"}, 2, "--margin is 2; give a share"},
+        {{"recipes", "compare", "--seeds", "0"}, 2, "at least 1"},
+        {{"recipes", "compare", "--images", "3"}, 2, "--images (3) is less than --batch (64)"},
+        {{"recipes", "compare", "--net", folder / "net.json"}, 3, "net.json"},
+        {{"recipes", "compare", "--net", "nothing"}, 2, "nothing"},
+    };
+    for (const Case& each : cases) {
+        CAPTURE(each.sentence);
+        const Finished finished = ulplab(each.arguments);
+        CAPTURE(finished.output);
+        CHECK(finished.exit_code == each.exit_code);
+        CHECK(says(finished, each.sentence));
+    }
+}
