@@ -1,0 +1,272 @@
+"""ulplab.torch: PyTorch's modules in a unit's arithmetic."""
+
+import json
+
+import numpy
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import ulplab  # noqa: E402
+import ulplab.torch  # noqa: E402
+from conftest import SHARED, same_bits  # noqa: E402
+
+UNIT = "sm_90:mma.fp16.fp32"
+
+
+def rounded(x):
+    return x.half().float()
+
+
+def by_unit(a, b):
+    return torch.from_numpy(ulplab.matmul(a.detach().numpy(), b.detach().numpy(), unit=UNIT))
+
+
+def test_a_linear_layer_has_the_units_bits_forward_and_backward():
+    torch.manual_seed(1)
+    layer = torch.nn.Linear(40, 24)
+    x = rounded(torch.randn(16, 40)).requires_grad_()
+    with ulplab.torch.emulate("h100", "mixed_fp16") as run:
+        y = layer(x)
+        dy = rounded(torch.randn(16, 24))
+        y.backward(dy)
+    w = rounded(layer.weight)
+    expected = rounded(by_unit(x, w.t()) + rounded(layer.bias))
+    assert same_bits(y.detach().numpy(), expected.detach().numpy())
+    assert same_bits(x.grad.numpy(), rounded(by_unit(dy, w)).numpy())
+    assert same_bits(layer.weight.grad.numpy(), rounded(by_unit(dy.t().contiguous(), x)).numpy())
+    products = run.report().modules["Linear"]["products"]
+    assert products == {"forward": 1, "input gradient": 1, "weight gradient": 1}
+
+
+def test_tensors_go_in_and_out():
+    a = rounded(torch.randn(3, 4))
+    d = ulplab.matmul(a, a.t(), unit=UNIT)
+    assert isinstance(d, torch.Tensor) and same_bits(d.numpy(), by_unit(a, a.t()).numpy())
+    assert isinstance(ulplab.round(a, "bf16"), torch.Tensor)
+    assert ulplab.matmul(a.bfloat16(), a.t(), unit=UNIT, round=True).dtype is torch.float32
+    shared = torch.ones(4)
+    ulplab.round(shared, "fp16", out=shared)
+    with pytest.raises(TypeError, match="is on meta; ulplab computes on the CPU"):
+        ulplab.matmul(torch.empty(2, 2, device="meta"), a, unit=UNIT)
+
+
+CONVOLUTIONS = [
+    lambda: (torch.nn.Conv2d(2, 4, 3), (2, 2, 7, 6)),
+    lambda: (torch.nn.Conv2d(4, 6, (3, 2), stride=(2, 1), padding=(1, 2), groups=2), (2, 4, 8, 7)),
+    lambda: (torch.nn.Conv2d(2, 3, 3, dilation=2, bias=False), (1, 2, 9, 9)),
+    lambda: (torch.nn.Conv1d(3, 5, 3, padding=1, stride=2), (2, 3, 11)),
+    lambda: (torch.nn.ConvTranspose2d(4, 6, 3, stride=2, padding=1, output_padding=1, groups=2), (2, 4, 5, 4)),
+]
+
+
+@pytest.mark.parametrize("make", CONVOLUTIONS)
+def test_convolutions_of_small_integers_are_pytorchs(make):
+    """Every product and sum is exact there, so any order gives the same bits."""
+    torch.manual_seed(2)
+    layer, shape = make()
+    with torch.no_grad():
+        for each in layer.parameters():
+            each.copy_(torch.randint(-2, 3, each.shape))
+    x = torch.randint(-2, 3, shape).float()
+
+    def run():
+        layer.zero_grad()
+        leaf = x.clone().requires_grad_()
+        y = layer(leaf)
+        y.backward(torch.arange(y.numel()).reshape(y.shape) % 5 - 2.0)
+        return [y.detach(), leaf.grad] + [each.grad.clone() for each in layer.parameters()]
+
+    plain = run()
+    with ulplab.torch.emulate("h100", "mixed_fp16"):
+        emulated = run()
+    for expected, found in zip(plain, emulated):
+        assert torch.equal(expected, found)
+
+
+def transformer():
+    torch.manual_seed(3)
+    return torch.nn.Sequential(torch.nn.TransformerEncoderLayer(32, 4, 64, dropout=0.0, batch_first=True),
+                               torch.nn.LayerNorm(32), torch.nn.Linear(32, 8))
+
+
+def steps(model, count=2, **options):
+    data = torch.randn(4, 6, 32, generator=torch.Generator().manual_seed(4))
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    losses = []
+    with ulplab.torch.emulate("h100", **options) as run:
+        for _ in range(count):
+            optimizer.zero_grad()
+            loss = torch.nn.functional.mse_loss(model(data), data[..., :8])
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+    return losses, run.report()
+
+
+def test_the_bits_do_not_depend_on_threads():
+    before = torch.get_num_threads()
+    results = []
+    for threads in (1, 3):
+        torch.set_num_threads(threads)
+        model = transformer()
+        losses, _ = steps(model)
+        results.append((losses, [p.detach().numpy().copy() for p in model.parameters()]))
+    torch.set_num_threads(before)
+    assert results[0][0] == results[1][0]
+    assert all(same_bits(x, y) for x, y in zip(results[0][1], results[1][1]))
+
+
+@pytest.mark.parametrize("recipe", ["mixed_fp16", "bf16", "te_delayed"])
+def test_recipes_train(recipe):
+    losses, report = steps(transformer(), 4, recipe=recipe, fp32=["layer_norm"])
+    assert losses[-1] < losses[0] and not report.not_emulated and report.first_not_finite is None
+    assert report.modules["0.self_attn"]["products"]["forward"] == 4 * (2 + 2 * 16)
+
+
+def test_split_k_changes_bits_as_matmuls_order_does():
+    x = rounded(torch.randn(4, 256))
+    w = rounded(torch.randn(256, 4))
+    with ulplab.torch.emulate("h100", "mixed_fp16", order={"split_k": 4}):
+        d = torch.mm(x, w)
+    expected = ulplab.matmul(x, w, unit=UNIT, order={"split_k": 4})
+    assert same_bits(d.numpy(), rounded(expected).numpy())
+
+
+def test_what_cannot_be_emulated_is_refused_by_name_or_listed():
+    x = torch.randn(4, 4)
+    with ulplab.torch.emulate("h100"), pytest.raises(NotImplementedError, match="aten::linalg_cholesky_ex"):
+        torch.linalg.cholesky(x @ x.t() + 4 * torch.eye(4))
+    with ulplab.torch.emulate("h100", strict=False) as run:
+        torch.linalg.cholesky(x @ x.t() + 4 * torch.eye(4))
+    assert run.report().not_emulated["aten::linalg_cholesky_ex"] == 1
+    with ulplab.torch.emulate("h100"), pytest.raises(NotImplementedError, match="one and two dimensions"):
+        torch.nn.Conv3d(1, 1, 1)(torch.ones(1, 1, 2, 2, 2))
+    with pytest.raises(ValueError, match="there is no point-wise operation 'layernorm'"):
+        ulplab.torch.emulate("h100", fp32=["layernorm"])
+    with pytest.raises(ValueError, match="soft:h100 has no fp32->fp32 product"):
+        ulplab.torch.emulate("h100", "fp32")
+    with pytest.raises(ValueError, match="no recipe 'mixed'"):
+        ulplab.torch.emulate("h100", "mixed")
+
+
+def test_the_first_infinity_is_named_with_its_module():
+    model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU(), torch.nn.Linear(4, 2))
+    with torch.no_grad():
+        model[2].weight[1] = 60000.0
+        model[0].weight.fill_(10.0)
+    with ulplab.torch.emulate("h100", "mixed_fp16") as run:
+        model(torch.ones(3, 4))
+    first = run.report().first_not_finite
+    assert first["module"] == "2" and first["pass"] == "forward" and first["element"] == (0, 1)
+    assert run.report().overflows == 3 and "first value that is not finite" in repr(run.report())
+
+
+def test_the_optimizers_first_infinity_is_the_optimizers():
+    parameter = torch.nn.Parameter(torch.ones(3))
+    optimizer = torch.optim.SGD([parameter], lr=3e38)
+    parameter.grad = torch.full((3,), 10.0)
+    with ulplab.torch.emulate("h100", "mixed_fp16") as run:
+        optimizer.step()
+    assert run.report().first_not_finite["pass"] == "optimizer"
+
+
+def test_pytorch_is_as_before_afterwards():
+    engine, overridden = torch.autograd.Variable._execution_engine, torch.overrides.has_torch_function
+    model = transformer()
+    with pytest.raises(RuntimeError, match="mine"):
+        with ulplab.torch.emulate("h100"):
+            model(torch.randn(1, 2, 32))
+            raise RuntimeError("mine")
+    assert torch.autograd.Variable._execution_engine is engine and torch.overrides.has_torch_function is overridden
+    assert not ulplab.torch.active
+    x = torch.full((1, 1), 1 + 2.0**-20)
+    assert torch.mm(x, x).item() > 1  # not rounded to fp16
+
+
+def test_evaluation_takes_attention_apart():
+    model = transformer().eval()
+    x = torch.randn(2, 3, 32)
+    with ulplab.torch.emulate("h100") as run, torch.no_grad():
+        y = model(x)
+    with torch.no_grad():
+        assert torch.allclose(y, model(x), atol=2e-2)
+    assert run.report().modules["0.self_attn"]["products"]["forward"] == 2 + 2 * 8
+
+
+def test_recurrent_layers():
+    torch.manual_seed(5)
+    layer = torch.nn.LSTM(8, 8)
+    with ulplab.torch.emulate("h100") as run:
+        layer(torch.randn(3, 2, 8))[0].sum().backward()
+    assert run.report().products > 6 and all(p.grad is not None for p in layer.parameters())
+
+
+def test_scalers_follow_their_dialect():
+    parameter = torch.nn.Parameter(torch.ones(2))
+    optimizer = torch.optim.SGD([parameter], lr=0.5)
+    scaler = ulplab.torch.GradScaler("pytorch", init_scale=8.0, growth_interval=1)
+    with ulplab.torch.emulate("h100"):
+        scaler.scale((parameter * 2).sum()).backward()
+        assert parameter.grad.tolist() == [16, 16]
+        scaler.step(optimizer)
+        scaler.update()
+        assert parameter.tolist() == [0, 0] and scaler.get_scale() == 16
+        parameter.grad.fill_(float("inf"))
+        scaler.step(optimizer)
+        scaler.update()
+    assert parameter.tolist() == [0, 0] and scaler.get_scale() == 8
+    other = ulplab.torch.GradScaler("deepspeed")
+    other.load_state_dict(other.state_dict())
+    with pytest.raises(ValueError, match="pytorch"):
+        ulplab.torch.GradScaler("mine")
+
+
+def test_weights_are_quantised_in_place():
+    model = torch.nn.Sequential(torch.nn.Linear(32, 8), torch.nn.Conv2d(4, 4, 2))
+    found = ulplab.torch.quantize_(model, "nvfp4")
+    assert set(found) == {"0.weight", "1.weight"}
+    assert same_bits(model[0].weight.detach().numpy(), ulplab.dequantize(found["0.weight"]).numpy())
+
+
+def test_recipes_are_compared():
+    def train(run):
+        model = transformer()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        x = torch.randn(2, 4, 32)
+        for _ in range(2):
+            optimizer.zero_grad()
+            loss = model(x).pow(2).mean()
+            loss.backward()
+            optimizer.step()
+            yield loss.item()
+
+    found = ulplab.torch.compare(train, ["fp32", "bf16", "te_delayed"])
+    first = [losses[0] for losses in found.losses.values()]
+    assert len(set(first)) == 3 and max(first) - min(first) < 0.1 * max(first) and "te_delayed" in repr(found)
+
+
+GOLDEN = {"linear": lambda c: torch.nn.Linear(c["x"].shape[-1], c["weight"].shape[0]),
+          "conv2d": None, "conv2d_stride2": None, "conv2d_grouped": None, "conv2d_dilated": None, "layernorm": None}
+
+
+@pytest.mark.skipif(SHARED is None or not (SHARED / "golden").exists(), reason="skipped: no golden layers")
+@pytest.mark.parametrize("name", GOLDEN)
+def test_golden_layers_in_ieee_arithmetic(name):
+    folder = SHARED / "golden" / name
+    settings = json.loads((folder / "case.json").read_text())
+    arrays = {file.stem: torch.from_numpy(numpy.load(file)) for file in folder.glob("*.npy")}
+    x = arrays["x"].float().requires_grad_()
+    weight, bias = (arrays[each].float().requires_grad_() for each in ("weight", "bias"))
+    with ulplab.torch.emulate("ieee", "fp32"):
+        if name == "linear":
+            y = torch.nn.functional.linear(x, weight, bias)
+        elif name == "layernorm":
+            y = torch.nn.functional.layer_norm(x, weight.shape, weight, bias, settings.get("eps", 1e-5))
+        else:
+            y = torch.nn.functional.conv2d(x, weight, bias, settings.get("stride", 1), settings.get("padding", 0),
+                                           settings.get("dilation", 1), settings.get("groups", 1))
+        y.backward(arrays["cotangent"].float())
+    for found, expected in ((y, "out"), (x.grad, "grad_x"), (weight.grad, "grad_weight"), (bias.grad, "grad_bias")):
+        # fp32 sums of up to some hundred terms, relative to the largest entry
+        assert (found.detach() - arrays[expected]).abs().max() < 1e-5 * arrays[expected].abs().max(), expected
