@@ -16,8 +16,11 @@ def program():
     if not path:
         pytest.skip("skipped: no ULPLAB_PROGRAM, the path of the program")
 
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}  # what it computes here is small
+
     def run(*arguments):
-        return subprocess.run([path, *map(str, arguments)], check=True, capture_output=True, text=True).stdout
+        return subprocess.run([path, *map(str, arguments)], check=True, capture_output=True, text=True,
+                              env=environment).stdout
 
     return run
 

@@ -6,5 +6,6 @@ shift 4
 for module in pytest "$@"; do
     "$python" -c "import $module" 2>/dev/null || { echo "skipped: no $module for $python"; exit 0; }
 done
+export OMP_WAIT_POLICY=passive  # other tests run beside this one
 export PYTHONPATH=$package ULPLAB_PROGRAM=$program PYTHONDONTWRITEBYTECODE=1
 exec "$python" -m pytest -q -p no:cacheprovider "$file"
