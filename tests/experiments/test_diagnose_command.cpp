@@ -51,6 +51,7 @@ TEST_CASE("diagnose: each way to go wrong is told with its remedy, and healthy g
         {"infinite", {infinity, 4}, "4096", {"w: 1 infinite and 0 NaN", "Lower the loss scale to 2^9"}},
         {"nan", {std::nanf(""), 4}, "1", {"0 infinite and 1 NaN", "comes from inside the net"}},
         {"zeros", {0, 0}, "1", {"Every finite number in the files is zero"}},
+        {"empty", {}, "1", {"The files hold no numbers"}},
     };
     for (const Case& each : cases) {
         CAPTURE(each.name);

@@ -117,6 +117,8 @@ Finding no_scale(const Inspection& inspection) {
 std::optional<Finding> loss_scale(const Inspection& inspection, int carried) {
     const ScaleRange& scale = inspection.scale;
     if (!scale.smallest) {
+        if (inspection.all.count == 0) return Finding{"The files hold no numbers.", "Dump tensors that are not empty."};
+        if (inspection.all.zeros == 0) return std::nullopt;
         return Finding{
             "Every finite number in the files is zero.",
             "If these are gradients in fp16, all of them underflowed: use a loss scale, or dump them in fp32."};

@@ -110,3 +110,14 @@ TEST_CASE("a signal-to-noise ratio is that of long sums in fp64, and no sum depe
     CHECK(twice.judged == 2 * loss.judged);
     CHECK(*twice.snr_db() == doctest::Approx(*loss.snr_db()).epsilon(1e-12));
 }
+
+TEST_CASE("the order of a sum shows in its bits, so that a kernel with another order would be found") {
+    const std::vector<float> numbers = spread_floats(8192, -20, 3, 7);
+    const FormatLoss loss = loss_of(formats::e4m3, numbers, scan_array(numbers));
+    double one_by_one = 0;
+    for (const float x : numbers) {
+        if (std::fabs(x) < overflow_from(formats::e4m3)) one_by_one += static_cast<double>(x) * static_cast<double>(x);
+    }
+    CHECK(one_by_one == doctest::Approx(loss.signal).epsilon(1e-12));
+    CHECK(std::bit_cast<std::uint64_t>(one_by_one) != std::bit_cast<std::uint64_t>(loss.signal));
+}
