@@ -36,6 +36,9 @@ if command -v gnuplot >/dev/null; then
     rm -r "$codes"
 fi
 
+# The diagrams of the lessons.
+python3 docs/lessons/diagrams.py docs/figures/lessons
+
 if ls out/*/result.json >/dev/null 2>&1; then
     cp out/gradient_histogram/shift.svg docs/figures/loss_scale_shift.svg
     # Those of the lessons: <experiment>_<figure>.svg.

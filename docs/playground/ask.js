@@ -34,9 +34,10 @@ function fillFacts(list, rows) {
   fill(list, ...rows.filter(row => row[1]).flatMap(([name, text]) => [make('dt', {}, name), make('dd', {}, text)]));
 }
 
-/** Shows what went wrong beside the inputs, or takes that away. */
+/** Shows what went wrong beside the inputs, and takes the old answer away; or the other way round. */
 function showError(id, inputs, message) {
   byId(id).textContent = message;
+  byId(id).closest('section').classList.toggle('failed', message !== '');
   for (const input of inputs) input.setAttribute('aria-invalid', message ? 'true' : 'false');
 }
 
@@ -50,6 +51,7 @@ window.addEventListener('DOMContentLoaded', async () => {
     };
     const tables = ask('tables');
     for (const part of parts) part(tables);
+    followAddress();
     byId('loading').hidden = true;
     document.dispatchEvent(new Event('ulplab-ready'));
   } catch (error) {

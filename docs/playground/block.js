@@ -101,7 +101,8 @@ parts.push(tables => {
 
   function show() {
     try {
-      answer = ask('block', model.value, ...inputs.map(input => input.value.trim()));
+      const written = word => word.trim() === '' || word.trim().startsWith('#') ? word : numberText(word.trim());
+      answer = ask('block', model.value, ...inputs.map(input => input.value.split(',').map(written).join(',')));
       showError('block-error', inputs, '');
     } catch (error) {
       showError('block-error', inputs, error.message);
@@ -138,4 +139,6 @@ parts.push(tables => {
   model.addEventListener('change', show);
   for (const input of inputs) input.addEventListener('input', show);
   choose();
+  addPermalink('block', {model, a: inputs[0], b: inputs[1], c: inputs[2]}, show,
+    {step: [() => at + 1, step => { if (/^\d+$/.test(step)) move(Number(step) - 1); }]});
 });

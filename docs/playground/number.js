@@ -2,6 +2,8 @@
 'use strict';
 
 parts.push(tables => {
+  const slider = {exponent: byId('number-exponent'), fraction: byId('number-fraction')};
+  const field = {exponent: byId('number-exponent-field'), fraction: byId('number-fraction-field')};
   const format = byId('number-format'), rounding = byId('number-rounding'), text = byId('number-text');
   const formats = new Map(tables.formats.map(row => [row.name, row]));
   let bits = '';        // the code without padding, as binary digits
@@ -43,6 +45,30 @@ parts.push(tables => {
     event.preventDefault();
   });
 
+  /** Where the digits of a field stand among the bits. */
+  function placeOf(name) {
+    const row = formats.get(format.value);
+    return name === 'exponent' ? [row.sign_bits, row.exponent_bits] : [row.sign_bits + row.exponent_bits, row.fraction_bits];
+  }
+  function drawSliders() {
+    for (const name of ['exponent', 'fraction']) {
+      const [start, count] = placeOf(name);
+      const value = count === 0 ? '0' : BigInt('0b' + bits.slice(start, start + count)).toString();
+      for (const input of [slider[name], field[name]]) {
+        input.max = (2n ** BigInt(count) - 1n).toString();
+        input.disabled = count === 0;
+        if (input !== document.activeElement || input.type === 'range') input.value = value;
+      }
+      byId(`number-${name}-most`).textContent = 'of ' + slider[name].max;
+    }
+  }
+  function setField(name, text) {
+    const [start, count] = placeOf(name);
+    if (!/^\d+$/.test(text) || BigInt(text) >= 2n ** BigInt(count)) return;
+    const digits = BigInt(text).toString(2).padStart(count, '0');
+    setWord(wordOf(bits.slice(0, start) + digits + bits.slice(start + count)));
+  }
+
   function formula(answer) {
     const row = formats.get(format.value);
     const exponent = parseInt(bits.slice(row.sign_bits, row.sign_bits + row.exponent_bits), 2);
@@ -67,20 +93,25 @@ parts.push(tables => {
     };
     const holder = byId('number-line');
     if (!answer.ulp) { fill(holder); return; }
-    const svg = svgNode('svg', {viewBox: '0 0 660 92', width: 660, height: 92, role: 'img', 'aria-label':
+    // As wide as the page is: on a phone the labels stand on two lines.
+    const width = Math.max(300, Math.min(660, holder.clientWidth || 660));
+    const middle = width / 2, apart = width / 3;
+    const svg = svgNode('svg', {viewBox: `0 0 ${width} 112`, width, height: 112, role: 'img', 'aria-label':
       `neighbours: ${answer.below ?? 'none'} and ${answer.above ?? 'none'}`});
-    const tick = (x, label, kind) => svg.append(
+    const tick = (x, label, kind, y, anchor) => svg.append(
       svgNode('line', {x1: x, x2: x, y1: 34, y2: 58, class: kind}),
-      svgNode('text', {x, y: 80, 'text-anchor': 'middle'}, label));
-    svg.append(svgNode('line', {x1: 20, x2: 640, y1: 46, y2: 46, class: 'axis'}));
-    if (answer.below) tick(110, answer.below, 'axis');
-    if (answer.above) tick(550, answer.above, 'axis');
-    tick(330, answer.as_fp64, 'here');
+      svgNode('text', {x: anchor === 'start' ? 0 : anchor === 'end' ? width : x, y, 'text-anchor': anchor}, label));
+    svg.append(svgNode('line', {x1: 4, x2: width - 4, y1: 46, y2: 46, class: 'axis'}));
+    if (answer.below) tick(middle - apart, answer.below, 'axis', 78, 'start');
+    if (answer.above) tick(middle + apart, answer.above, 'axis', 78, 'end');
+    tick(middle, answer.as_fp64, 'here', 102, 'middle');
     const off = Number(answer.error_in_ulps);
     if (answer.error_in_ulps && off !== 0 && Math.abs(off) <= 1) {
-      const x = 330 - 220 * off;   // the error is value - typed
+      const x = middle - apart * off;   // the error is value - typed
+      const label = text.value.trim();
       svg.append(svgNode('line', {x1: x, x2: x, y1: 26, y2: 58, class: 'typed'}),
-        svgNode('text', {x, y: 18, 'text-anchor': 'middle', class: 'typed-text'}, text.value.trim()));
+        svgNode('text', {x, y: 18, 'text-anchor': 'middle', class: 'typed-text'},
+          label.length > 24 ? label.slice(0, 23) + '\u2026' : label));
     }
     fill(holder, svg);
   }
@@ -101,12 +132,15 @@ parts.push(tables => {
         ...row.map(cell => make('td', {}, cell)))));
   }
 
+  /** Of an expression whose digits do not end, the first ones. */
+  const brief = size => size.length < 80 ? size : size.replace(/^(.{24})\d*/, '$1\u2026');
+
   /** What stands for the number in other formats: the typed text, or of a storage word its exact value. */
-  const typed = () => text.value.trim().startsWith('bits:') ? shown.value : text.value.trim();
+  const typed = () => text.value.trim().startsWith('bits:') ? shown.value : numberText(text.value.trim());
 
   function show() {
     try {
-      shown = ask('describe', format.value, rounding.value, text.value.trim());
+      shown = ask('describe', format.value, rounding.value, numberText(text.value.trim()));
       showError('number-error', [text], '');
     } catch (error) {
       showError('number-error', [text], error.message);
@@ -114,6 +148,7 @@ parts.push(tables => {
     }
     bits = shown.fields.replaceAll(' ', '');
     drawBits();
+    drawSliders();
     byId('number-formula').textContent = formula(shown);
     drawLine(shown);
     byId('number-below').disabled = !shown.below_hex;
@@ -125,7 +160,7 @@ parts.push(tables => {
       ['next below', shown.below && `${shown.below}  (0x${shown.below_hex})`],
       ['next above', shown.above && `${shown.above}  (0x${shown.above_hex})`],
       ['ulp', shown.ulp && `2^${shown.ulp_exponent} = ${shown.ulp}`],
-      ['error', shown.error_in_ulps && `${shown.error_in_ulps} ulp = ${shown.error_size}`],
+      ['error', shown.error_in_ulps && `${shown.error_in_ulps} ulp = ${brief(shown.error_size)}`],
       ['flags', shown.flags.join(', ')]]);
     drawTable();
   }
@@ -141,5 +176,11 @@ parts.push(tables => {
   });
   rounding.addEventListener('change', show);
   text.addEventListener('input', show);
+  for (const name of ['exponent', 'fraction']) {
+    slider[name].addEventListener('input', () => setField(name, slider[name].value));
+    field[name].addEventListener('input', () => setField(name, field[name].value));
+  }
+  window.addEventListener('resize', () => { if (shown) drawLine(shown); });
   show();
+  addPermalink('number', {format, rounding, text}, show);
 });

@@ -135,6 +135,97 @@ function useBlock() {
   check(byId('block-error').textContent !== '', 'a wrong operand is refused');
 }
 
+const click = id => byId(id).click();
+const shownText = id => { const node = byId(id); return node.offsetParent === null ? '' : node.textContent; };
+
+function useExpressions() {
+  const word = text => { type('number-text', text); return fact('number-facts', 'storage word'); };
+  choose('number-format', 'fp64');
+  equal(word('1/3'), '0x3FD5555555555555', '1/3');
+  equal(word('0.1+0.2'), '0x3FD3333333333333', '0.1 + 0.2, exactly and rounded once');
+  equal(word('pi'), '0x400921FB54442D18', 'pi');
+  equal(word('e^2'), '0x401D8E64B8D4DDAE', 'e^2');
+  equal(word('2^-1074'), '0x0000000000000001', 'the smallest number');
+  equal(word('2^-1075'), '0x0000000000000000', 'half of it: a tie');
+  equal(word('2^-1075 + 1/3^2000'), '0x0000000000000001', 'a hair more than the tie');
+  equal(word('-(1 + 2) * 0x1.8p1 / 4'), '0xC002000000000000', 'parentheses and a hexadecimal float');
+  equal(word('-2^2'), '0xC010000000000000', 'the power before the sign');
+  for (const wrong of ['1/0', '2^0.5', '(1', '1 +', 'walrus', '2^99999', '1 2']) {
+    type('number-text', wrong);
+    check(byId('number-error').textContent !== '', wrong + ' is refused');
+    equal(shownText('number-formula'), '', 'the old answer goes with ' + wrong);
+  }
+  choose('number-format', 'fp16');
+  equal(word('0.1'), '0x2E66', '0.1 again');
+  check(shownText('number-formula') !== '', 'the answer is back');
+}
+
+function useSliders() {
+  type('number-exponent', '16');
+  equal(fact('number-facts', 'storage word'), '0x4266', 'the exponent moved by the slider');
+  type('number-fraction-field', '0');
+  equal(fact('number-facts', 'value'), '2', 'the fraction typed');
+  equal(byId('number-fraction').value, '0', 'the slider follows');
+  type('number-fraction-field', '1024');
+  equal(fact('number-facts', 'value'), '2', 'a fraction beyond the field changes nothing');
+}
+
+function usePictures() {
+  const set = (op, a, b, c = '0') => {
+    choose('operation-op', op);
+    for (const [name, text] of [['a', a], ['b', b], ['c', c]]) type('operation-' + name, text);
+    return shownText('operation-sentence') + ' | ' + shownText('operation-picture');
+  };
+  check(set('subtract', '1.001', '1').includes('2.34 % off'), 'cancellation tells the error of what was typed');
+  check(!set('subtract', '1.5', '1').includes('% off'), 'exact operands have none');
+  check(/largest.*65504/.test(set('add', '60000', '60000')), 'a picture of overflow');
+  check(/exact.*1010101010.*and so on/.test(set('divide', '1', '3')), 'a picture of a division');
+  check(/rounded \+ c/.test(set('fma', '1.001', '1.001', '-1.002')), 'a picture of both ways to multiply and add');
+  set('add', '2048', 'nonsense');
+  equal(shownText('operation-sentence'), '', 'no old answer beside an error');
+  check(set('divide', '1', '0').includes('inf'), 'a division by zero');
+  choose('operation-format', 'e4m3');
+  check(set('multiply', '400', '2').includes('448'), 'overflow in a format without infinity');
+  choose('operation-format', 'fp16');
+}
+
+function usePermalinks() {
+  location.hash = '#operation?format=bf16&rounding=nearest_even&op=add&a=256&b=1&c=0';
+  followAddress();
+  check(byId('operation-sentence').textContent.includes('256 + 1 gives 256'), 'the address sets the page');
+  equal(byId('operation-format').value, 'bf16', 'and its format');
+  location.hash = '#block?model=sm_90%3Amma.fp16.fp32&a=1%2C2%5E-12&b=1%2C2%5E-13&c=0&step=3';
+  followAddress();
+  check(byId('block-where').textContent.includes('step 3 of 5'), 'the step is part of the address');
+  equal(byId('block-model').value, 'sm_90:mma.fp16.fp32', 'the unit');
+  location.hash = '#number?format=nonsense&text=2';
+  followAddress();
+  equal(byId('number-format').value, 'fp16', 'a wrong format changes nothing');
+  equal(fact('number-facts', 'value'), '2', 'the rest does');
+}
+
+/** After a click the address is that of the new state. */
+async function checkAddress() {
+  type('number-text', '1');
+  click('number-above');
+  await new Promise(resolve => setTimeout(resolve, 50));
+  equal(location.hash, '#number?format=fp16&rounding=nearest_even&text=bits%3A3C01', 'the address after a click');
+  equal(new URL(byId('number-link').href).hash, location.hash, 'the link to this state');
+}
+
+/** Buttons and fields that a finger would miss, on a page of 400 pixels; and parts that reach beyond it. */
+function checkPhone() {
+  document.body.style.maxWidth = '400px';
+  document.body.style.margin = '0';
+  window.dispatchEvent(new Event('resize'));
+  const small = [...document.querySelectorAll('main button, main select, main input:not([type=range])')].filter(node =>
+    node.offsetParent !== null && (node.getBoundingClientRect().height < 40 || node.getBoundingClientRect().width < 40));
+  equal(small.map(node => node.id || node.textContent).join(' '), '', 'buttons smaller than 40 pixels');
+  const beyond = [...document.querySelectorAll('main *, header *')].filter(node => !node.closest('pre') &&
+    node.offsetParent !== null && node.getBoundingClientRect().right > 401);
+  equal(beyond.map(node => node.id || node.tagName).slice(0, 5).join(' '), '', 'parts beyond 400 pixels');
+}
+
 /** Parts of the page that reach beyond the window, but for those in boxes that scroll. */
 function tooWide() {
   const width = document.documentElement.clientWidth;
@@ -142,9 +233,11 @@ function tooWide() {
     node.getBoundingClientRect().right > width).map(node => node.id || node.tagName).join(' ');
 }
 
-document.addEventListener('ulplab-ready', () => {
+document.addEventListener('ulplab-ready', async () => {
   try {
-    for (const part of [useNumber, useOperation, useBlock]) part();
+    for (const part of [useNumber, useOperation, useBlock, useExpressions, useSliders, usePictures, usePermalinks]) part();
+    await checkAddress();
+    checkPhone();
     done.push('the page by hand');
     equal(tooWide(), '', 'parts beyond the right edge of a narrow window');
     compareBlocks();
