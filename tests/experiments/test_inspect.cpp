@@ -186,6 +186,35 @@ TEST_CASE("every code of 8 and 16 bits is counted in every format") {
     }
 }
 
+TEST_CASE("packed types: codes of 4 and 6 bits follow each other from the lowest bit on") {
+    const std::vector<JudgedFormat> formats = {judged_format("e4m3"), judged_format("mxfp8_nv")};
+    const auto packed = [](int bits, const std::vector<std::uint64_t>& codes) {
+        std::vector<std::uint8_t> bytes(codes.size() * static_cast<std::size_t>(bits) / 8);
+        for (std::size_t i = 0; i < codes.size() * static_cast<std::size_t>(bits); ++i) {
+            const std::size_t code = i / static_cast<std::size_t>(bits);
+            const std::uint64_t bit = codes[code] >> (i % static_cast<std::size_t>(bits)) & 1;
+            bytes[i / 8] = static_cast<std::uint8_t>(bytes[i / 8] | bit << (i % 8));
+        }
+        return bytes;
+    };
+    for (const auto& [type, bits] : {std::pair{"F4", 4}, {"F6_E2M3", 6}, {"F6_E3M2", 6}}) {
+        CAPTURE(std::string(type));
+        std::vector<std::uint64_t> codes;
+        std::vector<double> numbers;
+        for (std::uint64_t code = 0; code < 64; ++code) {
+            codes.push_back(code * 7 % (1U << bits));
+            numbers.push_back(decoded(*counted_format(type), codes.back()));
+        }
+        StoredBytes tensor = stored(type, packed(bits, codes), 5);  // pieces of five bytes
+        tensor.shape = {4, 16};
+        const TensorCounts found = count_tensor(tensor, formats);
+        check_equal(found, count_plain(numbers, {formats[0]}));
+        check_losses(found, numbers, {formats[0]});
+        CHECK(found.losses[1]->snr_db() == std::nullopt);  // holds all of them
+        CHECK(found.losses[1]->judged + found.zeros == 64);
+    }
+}
+
 TEST_CASE("16 bits: a number that occurs more than 65535 times is counted every time") {
     std::vector<std::uint16_t> codes(500'000, 0x3C01);
     codes[7] = 0x8000;

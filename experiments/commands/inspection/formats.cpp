@@ -52,4 +52,11 @@ std::optional<FloatFormat> format_of_type(const std::string& type) {
     return std::nullopt;
 }
 
+std::optional<FloatFormat> counted_format(const std::string& type) {
+    if (type == "F4") return formats::e2m1;
+    if (type == "F6_E2M3") return formats::e2m3;
+    if (type == "F6_E3M2") return formats::e3m2;
+    return format_of_type(type);
+}
+
 }  // namespace ulp

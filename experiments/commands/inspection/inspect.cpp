@@ -105,8 +105,8 @@ void print_console(const Inspection& result) {
                      result.tensors[i].counts, result.formats);
     }
     for (const InputTensor& input : result.skipped) {
-        fmt::print("{} ({}): skipped, its type holds no floating-point numbers or packs several into a byte\n",
-                   printable(input.name), printable(input.stored.type));
+        fmt::print("{} ({}): skipped, its type holds no floating-point numbers\n", printable(input.name),
+                   printable(input.stored.type));
     }
     if (result.tensors.size() > 1) {
         print_tensor(fmt::format("all {} tensors", result.tensors.size()), result.all, result.formats);

@@ -222,18 +222,45 @@ void add_codes(const FloatFormat& format, const std::vector<std::int64_t>& weigh
     add_weighted(numbers, weights, formats, counts);
 }
 
-std::vector<float> all_as_floats(const StoredBytes& tensor, const FloatFormat& format) {
-    const auto bytes = static_cast<std::size_t>(format.storage_bits() / 8);
-    std::vector<float> numbers;
-    numbers.reserve(static_cast<std::size_t>(tensor.size / bytes));
+/// Calls f(code) for each code of so many bits, which follow each other from the lowest bit of the first byte on.
+template <class Function>
+void each_code(const StoredBytes& tensor, int bits, const Function& f) {
     const PieceReader next = tensor.open();
+    const std::uint64_t mask = bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
+    std::uint64_t waiting = 0;
+    int held = 0;
     for (std::string_view piece = next(); !piece.empty(); piece = next()) {
-        for (std::size_t i = 0; i < piece.size(); i += bytes) {
-            std::uint64_t code = 0;
-            std::memcpy(&code, piece.data() + i, bytes);
-            numbers.push_back(static_cast<float>(value_of(format, code)));
+        for (const char byte : piece) {
+            waiting |= static_cast<std::uint64_t>(static_cast<unsigned char>(byte)) << held;
+            for (held += 8; held >= bits; held -= bits) {
+                f(waiting & mask);
+                waiting = bits == 64 ? 0 : waiting >> bits;
+            }
         }
     }
+}
+
+/// How often each code of 4 or 6 bits occurs.
+std::vector<std::int64_t> packed_code_counts(const StoredBytes& tensor, int bits) {
+    std::vector<std::int64_t> counts(std::size_t{1} << bits);
+    each_code(tensor, bits, [&](std::uint64_t code) { ++counts[code]; });
+    return counts;
+}
+
+std::vector<float> all_as_floats(const StoredBytes& tensor, const FloatFormat& format) {
+    const int bits = format.storage_bits();
+    std::vector<float> numbers;
+    numbers.reserve(static_cast<std::size_t>(tensor.size * 8 / static_cast<std::uint64_t>(bits)));
+    if (format == formats::fp32) {
+        std::vector<float> copy;
+        const PieceReader next = tensor.open();
+        for (std::string_view piece = next(); !piece.empty(); piece = next()) {
+            const std::span<const float> words = aligned(piece, copy);
+            numbers.insert(numbers.end(), words.begin(), words.end());
+        }
+        return numbers;
+    }
+    each_code(tensor, bits, [&](std::uint64_t code) { numbers.push_back(static_cast<float>(value_of(format, code))); });
     return numbers;
 }
 
@@ -297,9 +324,11 @@ void TensorCounts::add(const TensorCounts& other) {
 }
 
 TensorCounts count_tensor(const StoredBytes& tensor, const std::vector<JudgedFormat>& formats) {
-    const FloatFormat type = format_of_type(tensor.type).value();
+    const FloatFormat type = counted_format(tensor.type).value();
     TensorCounts counts = nothing_yet(formats);
     switch (type.storage_bits()) {
+        case 4:
+        case 6: add_codes(type, packed_code_counts(tensor, type.storage_bits()), formats, counts); break;
         case 8: add_codes(type, code_counts<std::uint8_t>(tensor), formats, counts); break;
         case 16: add_codes(type, code_counts<std::uint16_t>(tensor), formats, counts); break;
         case 32: add_words<float>(tensor, formats, counts); break;

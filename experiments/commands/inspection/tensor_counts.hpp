@@ -27,6 +27,8 @@ JudgedFormat judged_format(const std::string& name);
 
 /// The format of a tensor type of safetensors or NumPy; nothing for integers and other types.
 std::optional<FloatFormat> format_of_type(const std::string& type);
+/// The same with the packed types F4, F6_E2M3 and F6_E3M2, whose codes follow each other from the lowest bit on.
+std::optional<FloatFormat> counted_format(const std::string& type);
 
 /// Numbers with magnitude in [2^e, 2^(e+1)), and those of them that are 2^e: a loss scale moves both by its exponent.
 struct Binade {
@@ -48,7 +50,7 @@ struct TensorCounts {
 /// Numbers beyond which a tensor's block-scaled formats are left out: they need the tensor in memory.
 inline constexpr std::int64_t most_in_blocks = std::int64_t{1} << 26;
 
-/// Counts a tensor of a type that format_of_type knows. Throws DataError for damage.
+/// Counts a tensor of a type that counted_format knows. Throws DataError for damage.
 TensorCounts count_tensor(const StoredBytes& tensor, const std::vector<JudgedFormat>& formats);
 
 /// The same of numbers one by one, without blocks: the definition that the fast ways are compared with.
