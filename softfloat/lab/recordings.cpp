@@ -212,10 +212,23 @@ RecordedSet read_recording(const RecordedFiles& files) {
 
 namespace {
 
+/// AMD's rows have their k in their name: the instruction with this k, mfma or mfma_1k.
+std::string amd_key_of(const RecordedSet& set, const std::string& architecture) {
+    for (const auto& [row, model] : rows_of<TensorCoreModel>()) {
+        const bool whole = row.instruction == "mfma" || row.instruction == "mfma_1k";
+        if (whole && row.architecture == architecture && row.input == lower(set.input) && row.output == set.output &&
+            model.instruction_k == set.products) {
+            return row.key();
+        }
+    }
+    return "";
+}
+
 /// The key of the row for a set; one of the published layout names a GPU and formats.
 std::string key_of(const RecordedSet& set) {
     if (!set.key.empty()) return set.key;
     const std::string architecture = architecture_of(set.gpu);
+    if (architecture.starts_with("gfx")) return amd_key_of(set, architecture);
     const std::string suffix = "." + lower(set.input) + "." + set.output;
     // The tf32 sets were made through WMMA, a chained pair of k4 instructions; FP8 with fp16 output by mma.sync.
     if (lower(set.input) == "tf32" && (architecture == "sm_90" || architecture == "sm_100")) {
