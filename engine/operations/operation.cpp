@@ -26,7 +26,10 @@ BasicOperation<Real>::BasicOperation(std::string_view name, std::vector<BasicVar
     const Recipe& recipe = tape_->engine().recipe;
     const Recipe& of_products = tape_->recipe_of_products(name);
     rules_ = &of_products.products;
-    if (&of_products != &recipe) precision_.product = of_products.precision_of(name, formats).product;
+    if (&of_products != &recipe) {
+        const FloatFormat own[] = {precision_.input};  // as the inputs are once they have been cast
+        precision_.product = of_products.precision_of(name, own).product;
+    }
     fused_ = recipe.fuses(name);
     const bool reads_unstored =
         fused_ && std::ranges::find(pointwise_operations(), name) != pointwise_operations().end();

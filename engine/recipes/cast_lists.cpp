@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <stdexcept>
+#include <utility>
 
 namespace ulp {
 namespace {
@@ -55,6 +57,34 @@ std::vector<CastRule> cast_rules_of(CastList list) {
         if (cast != Cast::as_stored) rules.push_back({std::string(row.op), cast});
     }
     return rules;
+}
+
+std::span<const std::string_view> product_operations() {
+    static constexpr std::string_view rows[] = {"linear", "matmul", "conv2d", "conv_transpose2d"};
+    return rows;
+}
+
+Recipe with_fp32_operations(Recipe recipe, const std::vector<std::string>& operations) {
+    const auto products = product_operations();
+    for (const std::string& op : operations) {
+        std::erase_if(recipe.cast_rules, [&](const CastRule& rule) { return rule.op == op; });
+        recipe.cast_rules.push_back({op, Cast::single});
+        if (op == "batch_norm") recipe.keep_batchnorm_fp32 = true;
+        if (std::ranges::find(products, op) == products.end()) continue;
+        std::erase_if(recipe.excluded, [&](const Exclusion& exclusion) { return exclusion.kind == op; });
+        recipe.excluded.push_back({.kind = op, .recipe = "fp32"});
+    }
+    return recipe;
+}
+
+Recipe with_fp32_list(Recipe recipe, const std::vector<std::string>& operations,
+                      const std::vector<std::string>& listed) {
+    for (const std::string& op : operations) {
+        std::erase_if(recipe.cast_rules, [&](const CastRule& rule) { return rule.op == op; });
+        recipe.cast_rules.push_back({op, Cast::low});
+    }
+    recipe.keep_batchnorm_fp32 = false;
+    return with_fp32_operations(std::move(recipe), listed);
 }
 
 }  // namespace ulp

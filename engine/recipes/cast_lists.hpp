@@ -27,4 +27,14 @@ CastList cast_list_by_name(std::string_view name);
 /// The rows of one author as a recipe takes them.
 std::vector<CastRule> cast_rules_of(CastList list);
 
+/// The operations that multiply matrices.
+std::span<const std::string_view> product_operations();
+/// The recipe with these operations computed and stored in fp32, products with fp32 operands and sums: their backend
+/// must have those.
+Recipe with_fp32_operations(Recipe recipe, const std::vector<std::string>& operations);
+/// The recipe with `listed` in fp32 and all others of `operations` in its low format, batch normalisations' parameters
+/// included.
+Recipe with_fp32_list(Recipe recipe, const std::vector<std::string>& operations,
+                      const std::vector<std::string>& listed);
+
 }  // namespace ulp

@@ -11,6 +11,7 @@
 #include "engine/data/translation.hpp"
 #include "engine/files/npy.hpp"
 #include "engine/files/sha256.hpp"
+#include "engine/files/whole_file.hpp"
 #include "engine/tensor/random.hpp"
 #include "engine/training/images.hpp"
 #include "softfloat/errors.hpp"
@@ -157,26 +158,70 @@ void require_generated(const NetDescription& net, const TaskData& data) {
         fmt::format("the task \"{}\" makes its own examples; leave --mnist, --data and --labels out", net.task));
 }
 
-/// Pieces of a text and, for each place, what comes next.
-Examples pieces_of(std::string_view text, Index length) {
-    const Index count = (static_cast<Index>(text.size()) - 1) / length;
+/// Pieces of a sequence of tokens and, for each place, what comes next.
+Examples pieces_of(std::span<const int> tokens, Index length) {
+    const Index count = tokens.empty() ? 0 : (static_cast<Index>(tokens.size()) - 1) / length;
     Examples pieces{Matrix(count, length), {}};
     for (Index i = 0; i < count * length; ++i) {
-        pieces.inputs.data()[i] = static_cast<float>(text[static_cast<std::size_t>(i)]);
-        pieces.answers.push_back(text[static_cast<std::size_t>(i) + 1]);
+        pieces.inputs.data()[i] = static_cast<float>(tokens[static_cast<std::size_t>(i)]);
+        pieces.answers.push_back(tokens[static_cast<std::size_t>(i) + 1]);
     }
     return pieces;
 }
 
-NetTask text(const NetDescription& net, const TaskData& data) {
-    require_generated(net, data);
+/// The bytes of a text, or the whole numbers of a .npy file.
+std::vector<int> tokens_of(const std::string& file) {
+    std::vector<int> tokens;
+    if (file.ends_with(".npy")) {
+        const npy::Numbers numbers = npy::read_numbers(file);
+        if (numbers.shape.size() != 1) {
+            throw DataError(fmt::format("{}: has {} dimensions; give the tokens in one row, as numpy.ravel(tokens)",
+                                        file, numbers.shape.size()));
+        }
+        return numbers.integers();
+    }
+    for (const char c : read_whole_file(file)) tokens.push_back(static_cast<unsigned char>(c));
+    return tokens;
+}
+
+void require_tokens(const NetDescription& net, const std::vector<int>& tokens, const std::string& file) {
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+        if (tokens[i] >= 0 && tokens[i] < net.input.tokens) continue;
+        throw DataError(fmt::format("{}: token {} is {}, the net \"{}\" knows 0 to {}; raise its /input/tokens", file,
+                                    i, tokens[i], net.name, net.input.tokens - 1));
+    }
+}
+
+/// Of a user's file: the last tenth is for testing.
+NetTask of_text(const NetDescription& net, const TaskData& data) {
+    const std::vector<int> tokens = tokens_of(data.data);
+    require_tokens(net, tokens, data.data);
     const Index length = net.input.shape[0];
-    const std::string all = generated_text((data.examples + 200) * length + 1, data.seed);
-    const auto cut = static_cast<std::size_t>(data.examples * length);
-    Examples train = pieces_of(std::string_view(all).substr(0, cut + 1), length);
+    const Index pieces = (static_cast<Index>(tokens.size()) - 1) / length;
+    const auto cut = static_cast<std::size_t>(std::max<Index>(0, pieces - std::max<Index>(1, pieces / 10)) * length);
+    if (cut == 0) {
+        throw DataError(
+            fmt::format("{}: {} tokens are less than two pieces of {} and one more", data.data, tokens.size(), length));
+    }
+    const std::span<const int> all(tokens);
+    Examples train = pieces_of(all.first(cut + 1), length);
     const std::string digest = digest_of(train);
-    return task_over(net, data, "the generated text", std::move(train),
-                     pieces_of(std::string_view(all).substr(cut), length), digest);
+    return task_over(net, data, data.data, std::move(train), pieces_of(all.subspan(cut), length), digest);
+}
+
+NetTask text(const NetDescription& net, const TaskData& data) {
+    if (!data.mnist.empty() || !data.labels.empty()) {
+        throw UsageError("the task \"text\" takes --data alone; leave --mnist and --labels out");
+    }
+    if (!data.data.empty()) return of_text(net, data);
+    const Index length = net.input.shape[0];
+    const std::string generated = generated_text((data.examples + 200) * length + 1, data.seed);
+    const std::vector<int> tokens(generated.begin(), generated.end());
+    const std::span<const int> all(tokens);
+    const auto cut = static_cast<std::size_t>(data.examples * length);
+    Examples train = pieces_of(all.first(cut + 1), length);
+    const std::string digest = digest_of(train);
+    return task_over(net, data, "the generated text", std::move(train), pieces_of(all.subspan(cut), length), digest);
 }
 
 /// "source start target end": of the target and its end each token is asked for.
@@ -214,7 +259,11 @@ NetTask translation(const NetDescription& net, const TaskData& data) {
 
 const TaskKind kinds[] = {
     {"images", "tell images apart: generated digits, --mnist, or --data and --labels", {{1, 28, 28}}, 10, images},
-    {"text", "say the next character of a generated text, at each place", {{32}, ascii_tokens}, ascii_tokens, text},
+    {"text",
+     "say the next character of a generated text or of --data, at each place",
+     {{32}, ascii_tokens},
+     ascii_tokens,
+     text},
     {"translation", "say a sequence of letters backwards", {{21}, translation_tokens}, translation_tokens, translation},
 };
 

@@ -17,7 +17,7 @@ struct TaskData {
     Index batch = 64;
     std::uint64_t seed = 1;
     std::string mnist{};                    // folder of the real digits
-    std::string data{};                     // .npy of examples, the last tenth to test on
+    std::string data{};                     // .npy of examples, or a text; the last tenth to test on
     std::string labels{};                   // .npy of their classes
     Reduction reduction = Reduction::mean;  // of a batch's losses
 };

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/files/npy.hpp"
+#include "engine/files/whole_file.hpp"
 #include "engine/tensor/random.hpp"
 #include "experiments/training/net_tasks.hpp"
 #include "softfloat/errors.hpp"
@@ -189,6 +190,51 @@ TEST_CASE("a net learns from a user's examples and classes") {
     wide.input.shape = {5};
     CHECK_THROWS_WITH_AS((void)task_of(wide, {.batch = 12, .data = data, .labels = labels}),
                          doctest::Contains("an example has 4 numbers, the net \"two\" takes (5)"), DataError);
+}
+
+TEST_CASE("a net learns a user's text, or tokens, and refuses what it does not know") {
+    const test::TemporaryFolder folder;
+    const std::string text = (folder.path() / "text.txt").string();
+    const std::string tokens = (folder.path() / "tokens.npy").string();
+    std::vector<std::int32_t> numbers;
+    std::string letters;
+    for (int i = 0; i < 2000; ++i) {
+        letters += static_cast<char>('a' + i % 7);
+        numbers.push_back('a' + i % 7);
+    }
+    replace_whole_file(text, letters);
+    npy::Array row = npy::matrix("<i4", 1, 2000, numbers);
+    npy::write((folder.path() / "matrix.npy").string(), row);
+    row.shape = {2000};
+    npy::write(tokens, row);
+    const NetDescription net = description_of(net_by_name("lstm"));
+    const NetTask of_text = task_of(net, {.batch = 16, .data = text});
+    const NetTask of_tokens = task_of(net, {.batch = 16, .data = tokens});
+    CHECK(of_text.data == of_tokens.data);
+    std::vector<std::string> digests;
+    for (const NetTask* task : {&of_text, &of_tokens}) {
+        Trainer trainer(Engine("fp32", "soft:ieee"), 1);
+        const Net built(trainer.model(), net.layers, net.input.shape, net.outputs);
+        trainer.optimize({.kind = OptimizerKind::adam, .learning_rate = 0.02});
+        for (int step = 0; step < 12; ++step) {
+            trainer.step([&](Tape& tape) { return task->loss(tape, built, step); });
+        }
+        CHECK(task->right(trainer.evaluation(), built) > 0.9);
+        digests.push_back(trainer.trace().digest());
+    }
+    CHECK(digests[0] == digests[1]);
+    CHECK_THROWS_WITH_AS((void)task_of(net, {.data = (folder.path() / "matrix.npy").string()}),
+                         doctest::Contains("has 2 dimensions; give the tokens in one row"), DataError);
+    CHECK_THROWS_WITH_AS((void)task_of(net, {.data = text, .labels = tokens}),
+                         doctest::Contains("leave --mnist and --labels out"), UsageError);
+    replace_whole_file(text, "H\xC3\xA4llo");
+    CHECK_THROWS_WITH_AS((void)task_of(net, {.data = text}),
+                         doctest::Contains("token 1 is 195, the net \"lstm\" knows 0 to 127"), DataError);
+    for (const std::string few : {"", "a", "only one piece of text, no more"}) {
+        replace_whole_file(text, few);
+        CHECK_THROWS_WITH_AS((void)task_of(net, {.data = text}), doctest::Contains("less than two pieces of 32"),
+                             DataError);
+    }
 }
 
 }  // namespace

@@ -209,6 +209,57 @@ TEST_CASE("ulplab train --why-nan names the operation, the element and the opera
     CHECK(contains(update.output, "remedy: eps of at least "));
 }
 
+TEST_CASE("ulplab train --fp32 computes operations in fp32, and traces and histograms hold every step") {
+    const test::TemporaryFolder folder;
+    const auto train = [&](std::vector<std::string> arguments) {
+        arguments.insert(arguments.begin(), {ULPLAB_PROGRAM, "train", "--net", "transformer", "--steps", "3",
+                                             "--images", "64", "--batch", "8"});
+        return run_program(arguments);
+    };
+    const std::string log = (folder / "products").string();
+    const Finished plain = train({"--products", log});
+    const std::string products = read_file(folder / "products");
+    const Finished wide = train({"--fp32", "softmax,matmul", "--products", log});
+    REQUIRE(wide.exit_code == 0);
+    CHECK(wide.output != plain.output);
+    // Attention's products are in fp32, those of the linear layers are not.
+    std::istringstream rows(read_file(folder / "products"));
+    std::string row;
+    int matmuls = 0;
+    int others = 0;
+    while (std::getline(rows, row)) {
+        if (row.starts_with("step")) continue;
+        const bool fp32 = row.find("\tfp32") != std::string::npos;
+        (row.find("/matmul\t") != std::string::npos ? matmuls : others) += fp32 ? 1 : -1000;
+    }
+    CHECK(matmuls > 0);
+    CHECK(others < 0);
+    CHECK(products.find("\tfp32") == std::string::npos);
+    const Finished unknown = train({"--fp32", "sofmax"});
+    CHECK(unknown.exit_code == 2);
+    CHECK(unknown.output.find("no such operation; it has embedding, add, linear") != std::string::npos);
+
+    const Finished logged = train({"--trace", (folder / "trace").string(), "--histograms", (folder / "h").string()});
+    CHECK(logged.output == plain.output);  // who looks on changes nothing
+    std::istringstream trace(read_file(folder / "trace"));
+    std::getline(trace, row);
+    CHECK(row.starts_with("step,loss,loss_bits,loss_scale,skipped,words.weight,places.weight,"));
+    for (int step = 0; step < 3; ++step) {
+        std::getline(trace, row);
+        CHECK(row.starts_with(std::to_string(step) + ","));
+    }
+    CHECK(!std::getline(trace, row));
+    std::istringstream histograms(read_file(folder / "h"));
+    std::int64_t of_weight = 0;
+    std::set<std::string> roles;
+    while (std::getline(histograms, row)) {
+        roles.insert(row.substr(0, row.find(',')));
+        if (row.starts_with("weight,words.weight,")) of_weight += std::stoll(row.substr(row.rfind(',') + 1));
+    }
+    CHECK(of_weight == 3 * 128 * 32);  // each step's table of 128 words
+    CHECK(roles.size() == 5);          // with the header
+}
+
 TEST_CASE("ulplab train takes a level with overrides, prints its table, and refuses senseless ones") {
     const Finished done = train({"--level=O2", "--override", "loss_scale=128"});
     INFO(done.output);

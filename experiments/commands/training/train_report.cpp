@@ -1,8 +1,9 @@
 #include "experiments/commands/training/train_report.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <map>
+#include <bit>
 
 #include "engine/files/whole_file.hpp"
 
@@ -40,5 +41,43 @@ ProductLog::ProductLog(Trainer& trainer, const std::string& backend) {
 }
 
 void ProductLog::write(const std::string& file) const { replace_whole_file(file, text_); }
+
+HistogramLog::HistogramLog(Trainer& trainer) {
+    const auto add = [this](const TapEvent& event) {
+        ExponentHistogram& counts = counts_[{event.role, std::string(event.name)}];
+        if (event.loss_scale == 1) return counts.add(event.values);
+        std::vector<float> unscaled;
+        for (const float x : event.values) {
+            unscaled.push_back(static_cast<float>(static_cast<double>(x) / event.loss_scale));
+        }
+        counts.add(unscaled);
+    };
+    trainer.watch([](std::int64_t) { return true; }, add);
+}
+
+void HistogramLog::write(const std::string& file) const {
+    std::string text = "role,tensor,exponent,count\n";
+    for (const auto& [tensor, counts] : counts_) {
+        const auto row = [&, start = fmt::format("{},{}", name_of(tensor.first), tensor.second)](const auto& exponent,
+                                                                                                 std::int64_t count) {
+            if (count > 0) text += fmt::format("{},{},{}\n", start, exponent, count);
+        };
+        row("zero", counts.zeros());
+        for (int e = ExponentHistogram::lowest; e <= ExponentHistogram::highest; ++e) row(e, counts.at(e));
+        row("infinity", counts.infinities());
+        row("nan", counts.nans());
+    }
+    replace_whole_file(file, text);
+}
+
+void write_trace(const std::string& file, const Trace& trace) {
+    std::string text = fmt::format("step,loss,loss_bits,loss_scale,skipped,{}\n", fmt::join(trace.parameters, ","));
+    for (const TraceStep& step : trace.steps) {
+        const float loss = std::bit_cast<float>(static_cast<std::uint32_t>(step.loss_bits));
+        text += fmt::format("{},{},0x{:08x},{},{:d},{}\n", step.step, loss, step.loss_bits, step.loss_scale,
+                            step.skipped, fmt::join(step.digests, ","));
+    }
+    replace_whole_file(file, text);
+}
 
 }  // namespace ulp

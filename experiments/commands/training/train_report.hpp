@@ -1,7 +1,9 @@
 // What `ulplab train` tells of a run beside its loss.
 #pragma once
 
+#include <map>
 #include <string>
+#include <utility>
 
 #include "engine/training/trainer.hpp"
 
@@ -23,5 +25,21 @@ class ProductLog {
   private:
     std::string text_ = "step\tlayer\tpass\ttypes\tm\tn\tk\tbackend\tpath\n";
 };
+
+/// The exponents of every tensor that the tap shows, added up over the steps: "role,tensor,exponent,count", and rows
+/// for zero, infinity and nan. Gradients are counted without the loss scale.
+class HistogramLog {
+  public:
+    explicit HistogramLog(Trainer& trainer);
+    HistogramLog(const HistogramLog&) = delete;
+    HistogramLog& operator=(const HistogramLog&) = delete;
+    void write(const std::string& file) const;
+
+  private:
+    std::map<std::pair<TensorRole, std::string>, ExponentHistogram> counts_;
+};
+
+/// "step,loss,loss_bits,loss_scale,skipped", then a column with the digest of each parameter.
+void write_trace(const std::string& file, const Trace& trace);
 
 }  // namespace ulp

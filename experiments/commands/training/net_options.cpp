@@ -1,0 +1,207 @@
+#include "experiments/commands/training/net_options.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/files/whole_file.hpp"
+#include "engine/recipes/cast_lists.hpp"
+#include "engine/recipes/levels.hpp"
+#include "engine/recipes/product_plan.hpp"
+#include "engine/training/weights.hpp"
+#include "softfloat/errors.hpp"
+#include "softfloat/format_names.hpp"
+
+namespace ulp {
+namespace {
+
+/// "add" of "block/add_2", the second of its name there.
+std::string operation_in(const std::string& label) {
+    std::string name = label.substr(label.rfind('/') + 1);
+    const std::size_t last = name.find_last_not_of("0123456789");
+    if (last != std::string::npos && last + 1 < name.size() && name[last] == '_') name.resize(last);
+    return name;
+}
+
+}  // namespace
+
+FloatFormat kept_format(const char* option, const std::string& name) {
+    const FloatFormat format = format_by_name(name);
+    if (format != formats::fp64 && format.has_sign) return format;
+    throw UsageError(fmt::format("{} keeps numbers of both signs in at most 32 bits, not in {}", option, name));
+}
+
+Recipe recipe_of(const NetOptions& options) {
+    Recipe recipe;
+    if (options.level.empty()) {
+        if (!options.overrides.empty()) throw UsageError("--override changes a --level; name one, from O0 to O3");
+        recipe = recipe_by_name(options.recipe);
+    } else {
+        LevelProperties changed;
+        for (const std::string& text : options.overrides) {
+            const std::size_t equals = text.find('=');
+            if (equals == std::string::npos) throw UsageError("--override takes PROPERTY=VALUE, not '" + text + "'");
+            changed[text.substr(0, equals)] = text.substr(equals + 1);
+        }
+        const Level level(options.level, changed);
+        fmt::print("{}\n", level.table());
+        recipe = level.recipe();
+    }
+    if (recipe.weights == formats::fp64) {
+        throw UsageError(
+            fmt::format("recipe {} is for gradient checks; train in fp32 or narrower formats", recipe.name));
+    }
+    if (options.loss_scale) recipe.loss_scale = constant_loss_scale(*options.loss_scale);
+    if (!options.scaler.empty()) recipe.loss_scale = loss_scale_dialect(options.scaler);
+    recipe = with_fp32_operations(std::move(recipe), options.fp32);
+    if (!options.statistics.empty()) recipe.statistics = kept_format("--statistics", options.statistics);
+    return recipe;
+}
+
+void require_sensible(const NetOptions& options) {
+    if (options.steps < 1 || options.batch < 1) throw UsageError("--steps and --batch are at least 1");
+    if (options.mnist.empty() && options.data.empty() && options.images < options.batch) {
+        throw UsageError(fmt::format("--images ({}) is less than --batch ({}); give at least as many", options.images,
+                                     options.batch));
+    }
+    for (const auto& [name, given] :
+         {std::pair{"--loss-scale", options.loss_scale.value_or(1)}, {"--learning-rate", options.learning_rate}}) {
+        if (!(given > 0) || std::isinf(given))
+            throw UsageError(fmt::format("{} is {}; give a positive finite number", name, given));
+    }
+}
+
+std::string backend_for(const NetOptions& options, const Recipe& recipe) {
+    std::string name = options.backend.empty() ? "soft:h100" : options.backend;
+    const std::unique_ptr<MatmulBackend> backend = make_backend(name);
+    const std::optional<std::string> refusal = refusal_of(recipe, *backend);
+    if (options.backend.empty() && (refusal || !backend->has_product(recipe.product_types()))) {
+        name = "eigen";
+    } else if (refusal) {
+        throw UsageError(*refusal);
+    }
+    const bool fp32_products =
+        std::ranges::any_of(recipe.excluded, [](const Exclusion& exclusion) { return exclusion.recipe == "fp32"; });
+    return fp32_products && !make_backend(name)->has_product({formats::fp32, formats::fp32})
+               ? fmt::format("with_ieee({})", name)
+               : name;
+}
+
+OptimizerOptions optimizer_of(const NetOptions& options) {
+    OptimizerOptions optimizer{.kind = optimizer_by_name(options.optimizer), .learning_rate = options.learning_rate};
+    if (optimizer.kind == OptimizerKind::sgd) optimizer.momentum = 0.9;
+    if (options.eps) optimizer.eps = *options.eps;
+    return optimizer;
+}
+
+NetDescription net_of(const std::string& net) {
+    if (!net.ends_with(".json")) return description_of(net_by_name(net));
+    const std::string text = read_whole_file(net);
+    try {
+        return net_from_json(text);
+    } catch (const DataError& error) {
+        throw DataError(fmt::format("{}: {}", net, error.what()));
+    }
+}
+
+NetTask task_of(const NetDescription& net, const NetOptions& options, std::uint64_t seed) {
+    return task_of(net, {options.images, options.batch, seed, options.mnist, options.data, options.labels,
+                         reduction_by_name(options.reduction)});
+}
+
+std::vector<std::string> operations_of(const NetDescription& net, const NetTask& task) {
+    Trainer trainer(Engine("fp32", "eigen"), 1);
+    const Net f(trainer.model(), net.layers, net.input.shape, net.outputs);
+    Watch watch;
+    trainer.observers().watch = &watch;
+    std::vector<std::string> labels;
+    trainer.watch([](std::int64_t) { return true; },
+                  [&](const TapEvent& event) {
+                      if (event.role == TensorRole::activation) labels.emplace_back(event.name);
+                  });
+    trainer.optimize({});
+    (void)trainer.step([&](Tape& tape) { return task.loss(tape, f, 0); });
+    std::vector<std::string> operations;
+    for (const std::string& label : labels) {
+        if (!watch.rounding.contains(label + " forward")) continue;  // it only moves numbers
+        const std::string name = operation_in(label);
+        if (std::ranges::find(operations, name) == operations.end()) operations.push_back(name);
+    }
+    return operations;
+}
+
+void require_operations(const std::vector<std::string>& named, const std::vector<std::string>& known) {
+    for (const std::string& name : named) {
+        if (std::ranges::find(known, name) != known.end()) continue;
+        throw UsageError(
+            fmt::format("--fp32 {}: the net has no such operation; it has {}", name, fmt::join(known, ", ")));
+    }
+}
+
+/// Each recipe to train with and what it is, a line each.
+void declare_net(OptionParser& app, NetOptions& o) {
+    app.add_option(
+           "--net", o.net,
+           "a net of the table, or a file FILE.json (see `ulplab train --print-net`): " +
+               names_of(named_nets(), [](const NamedNet& net) { return fmt::format("{} ({})", net.name, net.what); }))
+        .capture_default_str();
+    app.add_option("--optimizer", o.optimizer,
+                   names_of(optimizer_kinds(), [](OptimizerKind kind) { return name_of(kind); }) +
+                       "; sgd has momentum 0.9, the others PyTorch's defaults")
+        .capture_default_str();
+    app.add_option("--learning-rate", o.learning_rate, "learning rate of the optimizer").capture_default_str();
+    app.add_option("--eps", o.eps, "what the optimizer adds to its divisor; default 1e-8");
+    app.add_option("--init", o.init, "how weights start: " + Initialisation::names()).capture_default_str();
+    app.add_option("--loss-reduction", o.reduction, "of the batch's losses")
+        .one_of({"mean", "sum"})
+        .capture_default_str();
+    app.add_option("--steps", o.steps, "of training, counted from the first").capture_default_str();
+    app.add_option("--batch", o.batch, "examples a step").capture_default_str();
+    app.add_option("--images", o.images, "generated examples to train on").capture_default_str();
+    app.add_option("--mnist", o.mnist, "folder of the real digits");
+    app.add_option(
+        "--data", o.data,
+        "examples of the task images, .npy of any shape of the net's size, with --labels; of the task text a "
+        "text file, or .npy of token numbers in a row; the last tenth is for testing");
+    app.add_option("--labels", o.labels, "classes of the examples of images, .npy of whole numbers from 0 on");
+    app.add_option("--weights", o.weights,
+                   "file of initial weights, .safetensors or .npz, with PyTorch's names for the layers");
+    app.add_option("--seed", o.seed, "of data and weights").capture_default_str();
+}
+
+void declare_arithmetic(OptionParser& app, NetOptions& o) {
+    const DeclaredOption recipe =
+        app.add_option("--recipe", o.recipe, "a recipe of the list below; +ftz and +fused may follow its name")
+            .capture_default_str();
+    app.add_option("--level", o.level, "O0 to O3 as apex has them, in the place of a recipe").excludes(recipe);
+    app.add_option("--override", o.overrides, "PROPERTY=VALUE of the level, any number of times");
+    app.add_option("--fp32", o.fp32,
+                   "operation that is computed and stored in fp32 whatever the recipe, as softmax; several, or with "
+                   "commas")
+        .repeated()
+        .delimiter(',');
+    const DeclaredOption constant =
+        app.add_option("--loss-scale", o.loss_scale, "constant loss scale instead of the recipe's; positive");
+    app.add_option("--scaler", o.scaler,
+                   "rule of a dynamic loss scale instead of the recipe's: " +
+                       names_of(loss_scale_dialects(), [](const auto& row) { return row.dynamic ? row.dialect : ""; }))
+        .excludes(constant);
+    app.add_option("--statistics", o.statistics, "format of batch normalisations' running mean and variance");
+}
+
+void declare_backend(OptionParser& app, NetOptions& o) {
+    app.add_option("--backend", o.backend,
+                   "what multiplies; default soft:h100, and eigen for recipes whose products it lacks");
+}
+
+std::string recipe_lines() {
+    std::string lines = "Recipes:\n";
+    for (const Recipe& recipe : recipes()) {
+        if (recipe.weights != formats::fp64) lines += fmt::format("  {:<22}{}\n", recipe.name, recipe.what);
+    }
+    return lines;
+}
+
+}  // namespace ulp
