@@ -8,6 +8,7 @@
 #include "engine/data/digits.hpp"
 #include "engine/tensor/random.hpp"
 #include "engine/training/images.hpp"
+#include "experiments/shared/delta_debugging.hpp"
 #include "experiments/shared/matrix_units.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
@@ -45,12 +46,6 @@ Recipe policy(const Names& in_fp32, double loss_scale) {
         recipe.cast_rules.push_back({name, listed ? Cast::single : Cast::low});
     }
     return recipe;
-}
-
-Names without(Names names, const Names& dropped) {
-    std::erase_if(names,
-                  [&](const std::string& n) { return std::find(dropped.begin(), dropped.end(), n) != dropped.end(); });
-    return names;
 }
 
 /// What the talk recommends: all but the products, whose accumulators are fp32 anyway.
@@ -244,30 +239,6 @@ struct Attempt {
     bool learns;
     double accuracy;
 };
-
-/// Delta debugging (Zeller and Hildebrandt, 2002): drops chunks of the list, coarse ones first, as long as the rest
-/// still passes. What remains is minimal: without any one of its elements it fails.
-template <class Passes>
-Names smallest_passing(Names list, const Passes& passes) {
-    std::size_t chunks = 2;
-    while (!list.empty()) {
-        chunks = std::min(chunks, list.size());
-        bool reduced = false;
-        for (std::size_t c = 0; c < chunks && !reduced; ++c) {
-            const auto first = list.begin() + static_cast<std::ptrdiff_t>(c * list.size() / chunks);
-            const auto last = list.begin() + static_cast<std::ptrdiff_t>((c + 1) * list.size() / chunks);
-            const Names rest = without(list, Names(first, last));
-            if (!passes(rest)) continue;
-            list = rest;
-            chunks = std::max<std::size_t>(chunks - 1, 2);
-            reduced = true;
-        }
-        if (reduced) continue;
-        if (chunks == list.size()) break;
-        chunks *= 2;
-    }
-    return list;
-}
 
 std::string text_of(const Names& names) {
     return names.empty() ? "nothing" : fmt::format("{}", fmt::join(names, " + "));

@@ -77,14 +77,13 @@ Recipe with_fp32_operations(Recipe recipe, const std::vector<std::string>& opera
     return recipe;
 }
 
-Recipe with_fp32_list(Recipe recipe, const std::vector<std::string>& operations,
-                      const std::vector<std::string>& listed) {
+Recipe with_low_operations(Recipe recipe, const std::vector<std::string>& operations) {
     for (const std::string& op : operations) {
         std::erase_if(recipe.cast_rules, [&](const CastRule& rule) { return rule.op == op; });
         recipe.cast_rules.push_back({op, Cast::low});
+        if (op == "batch_norm") recipe.keep_batchnorm_fp32 = false;
     }
-    recipe.keep_batchnorm_fp32 = false;
-    return with_fp32_operations(std::move(recipe), listed);
+    return recipe;
 }
 
 }  // namespace ulp

@@ -32,9 +32,7 @@ std::span<const std::string_view> product_operations();
 /// The recipe with these operations computed and stored in fp32, products with fp32 operands and sums: their backend
 /// must have those.
 Recipe with_fp32_operations(Recipe recipe, const std::vector<std::string>& operations);
-/// The recipe with `listed` in fp32 and all others of `operations` in its low format, batch normalisations' parameters
-/// included.
-Recipe with_fp32_list(Recipe recipe, const std::vector<std::string>& operations,
-                      const std::vector<std::string>& listed);
+/// The recipe with these operations in its low format, batch normalisations' parameters included.
+Recipe with_low_operations(Recipe recipe, const std::vector<std::string>& operations);
 
 }  // namespace ulp

@@ -30,6 +30,7 @@ Command quantize_command();
 Command recipes_command();
 Command report_command();
 Command run_command();
+Command search_command();
 Command show_command();
 Command sweep_command();
 Command testfloat_command();
@@ -66,6 +67,7 @@ std::span<const Command> commands() {
         train_command(),
         recipes_command(),
         diagnose_command(),
+        search_command(),
         digests_command(),
         // The course.
         course_command(),

@@ -55,7 +55,7 @@ Recipe recipe_of(const NetOptions& options) {
     }
     if (options.loss_scale) recipe.loss_scale = constant_loss_scale(*options.loss_scale);
     if (!options.scaler.empty()) recipe.loss_scale = loss_scale_dialect(options.scaler);
-    recipe = with_fp32_operations(std::move(recipe), options.fp32);
+    recipe = with_fp32_operations(with_low_operations(std::move(recipe), options.low), options.fp32);
     if (!options.statistics.empty()) recipe.statistics = kept_format("--statistics", options.statistics);
     return recipe;
 }
@@ -132,15 +132,20 @@ std::vector<std::string> operations_of(const NetDescription& net, const NetTask&
     return operations;
 }
 
-void require_operations(const std::vector<std::string>& named, const std::vector<std::string>& known) {
-    for (const std::string& name : named) {
-        if (std::ranges::find(known, name) != known.end()) continue;
-        throw UsageError(
-            fmt::format("--fp32 {}: the net has no such operation; it has {}", name, fmt::join(known, ", ")));
+void require_operations(const NetOptions& options, const std::vector<std::string>& known) {
+    for (const auto& [option, named] : {std::pair{"--fp32", &options.fp32}, {"--low", &options.low}}) {
+        for (const std::string& name : *named) {
+            if (std::ranges::find(known, name) != known.end()) continue;
+            throw UsageError(
+                fmt::format("{} {}: the net has no such operation; it has {}", option, name, fmt::join(known, ", ")));
+        }
+    }
+    for (const std::string& name : options.low) {
+        if (std::ranges::find(options.fp32, name) == options.fp32.end()) continue;
+        throw UsageError(fmt::format("{} stands under --fp32 and under --low; give it once", name));
     }
 }
 
-/// Each recipe to train with and what it is, a line each.
 void declare_net(OptionParser& app, NetOptions& o) {
     app.add_option(
            "--net", o.net,
@@ -180,6 +185,11 @@ void declare_arithmetic(OptionParser& app, NetOptions& o) {
     app.add_option("--fp32", o.fp32,
                    "operation that is computed and stored in fp32 whatever the recipe, as softmax; several, or with "
                    "commas")
+        .repeated()
+        .delimiter(',');
+    app.add_option(
+           "--low", o.low,
+           "operation that takes its inputs in the recipe's low format, as cross_entropy; several, or with commas")
         .repeated()
         .delimiter(',');
     const DeclaredOption constant =

@@ -18,6 +18,7 @@ struct NetOptions {
     std::string level;
     std::vector<std::string> overrides;
     std::vector<std::string> fp32;  // operations that are computed and stored in it
+    std::vector<std::string> low;   // operations that take their inputs in the recipe's low format
     std::string backend;
     std::string optimizer = "sgd";
     std::string scaler;
@@ -35,7 +36,7 @@ struct NetOptions {
 
 /// --net and what is behind it: data, optimizer, steps, weights and seed.
 void declare_net(OptionParser& app, NetOptions& options);
-/// --recipe, --level, --override, --fp32, --loss-scale, --scaler and --statistics.
+/// --recipe, --level, --override, --fp32, --low, --loss-scale, --scaler and --statistics.
 void declare_arithmetic(OptionParser& app, NetOptions& options);
 void declare_backend(OptionParser& app, NetOptions& options);
 /// "Recipes:" and a line for each.
@@ -67,7 +68,7 @@ std::string backend_for(const NetOptions& options, const Recipe& recipe);
 
 /// The operations that a step of the net computes and rounds, in the order of their first use: "linear", "relu", ...
 std::vector<std::string> operations_of(const NetDescription& net, const NetTask& task);
-/// Throws UsageError for a name that the net has not.
-void require_operations(const std::vector<std::string>& named, const std::vector<std::string>& known);
+/// Throws UsageError for a name of --fp32 or --low that the net has not, or that stands in both.
+void require_operations(const NetOptions& options, const std::vector<std::string>& known);
 
 }  // namespace ulp

@@ -79,7 +79,9 @@ class NetRun {
           trainer_(engine_of(options), options.seed),
           net_(initialised(trainer_.model(), options), description_.layers, description_.input.shape,
                description_.outputs) {
-        if (!options.fp32.empty()) require_operations(options.fp32, operations_of(description_, task_));
+        if (!options.fp32.empty() || !options.low.empty()) {
+            require_operations(options, operations_of(description_, task_));
+        }
         trainer_.optimize(optimizer_of(options));
         if (const auto average = averages_of(options)) trainer_.average(*average);
         if (options.counts || options.why_nan) trainer_.observers().watch = &watch_;
