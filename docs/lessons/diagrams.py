@@ -146,7 +146,34 @@ def block_scales():
     return d
 
 
+def divergence():
+    d = Drawing(760, 300, "From two runs that differ to the cause")
+    d.text(16, 28, "Two runs differ: from the curves back to one number", weight="bold")
+    boxes = [(20, "the losses part", "at step 100"), (205, "the weights differ", "from step 1 on"),
+             (390, "one gradient differs", "in one layer, first"), (575, "one product differs", "in one element")]
+    for x, first, second in boxes:
+        d.box(x, 55, 160, 56, "#e8f0fb", BLUE)
+        d.text(x + 80, 79, first, size=13, anchor="middle")
+        d.text(x + 80, 99, second, SOFT, 12, "middle")
+    for (x, *_), (y, *_) in zip(boxes, boxes[1:]):
+        d.line(x + 160, 83, y - 2, 83, arrow=True)
+    d.line(655, 111, 655, 148, arrow=True)
+    d.text(645, 136, "compute it again, as the unit does", SOFT, 12, "end")
+    ends = [(20, GREEN, "#e3f1ea", "each unit's own bits", "nothing is broken:", "compare spreads of seeds"),
+            (270, ORANGE, "#fdf0e0", "bits of another order or unit", "other kernel, split of k,", "other instruction"),
+            (520, CUT, "#fbe9e7", "no computation gives them", "a bug: these operands", "are its test case")]
+    for x, colour, fill, head, second, third in ends:
+        d.box(x, 190, 220, 84, fill, colour)
+        d.text(x + 110, 214, head, colour, 13, "middle", "bold")
+        d.text(x + 110, 238, second, size=13, anchor="middle")
+        d.text(x + 110, 258, third, size=13, anchor="middle")
+    d.line(655, 150, 130, 150)
+    for x in (130, 380, 630):
+        d.line(x, 150, x, 188, arrow=True)
+    return d
+
+
 if __name__ == "__main__":
     folder = Path(sys.argv[1])
-    for draw in (align_and_cut, eleven_steps, cancellation, block_scales):
+    for draw in (align_and_cut, eleven_steps, cancellation, block_scales, divergence):
         draw().write(folder / f"{draw.__name__}.svg")

@@ -65,7 +65,30 @@ parts.push(tables => {
     return digitPicture(rows, Math.max(leadingPlace(sum), group.result.finite ? leadingPlace(result) : 0), bar, 30);
   }
 
+  /** A unit that does not align: its result for one product, two, and so on. */
+  function drawSums() {
+    const rows = answer.sums.slice(0, at + 1);
+    const width = Math.max(...rows.map(row => `${row.a} \u00d7 ${row.b}`.length));
+    byId('block-caption').textContent = 'This unit rounds each sum instead of aligning a group of products. What it gives for ' +
+      (at === 0 ? 'the first product and c:' : `the first ${at + 1} products and c:`);
+    fill(byId('block-picture'), ...rows.map((row, i) => `k${i}`.padEnd(4) + ` ${row.a} \u00d7 ${row.b}`.padEnd(width + 2) +
+      ` -> 0x${row.result.hex} = ${row.result.decimal}\n`));
+    finishStep(`product ${at + 1} of ${answer.sums.length}`, answer.sums.length);
+  }
+
+  function finishStep(where, count) {
+    byId('block-where').textContent = where;
+    byId('block-back').disabled = at === 0;
+    byId('block-next').disabled = byId('block-last').disabled = at === count - 1;
+    const late = answer.groups.some(each => each.part > 0)
+      ? ' Two fp16 instructions stand in for this one; c is added to their sum, last.' : '';
+    byId('block-result').textContent = `Result of the dot product: 0x${answer.result.hex} = ${answer.result.decimal}.${late}`;
+  }
+
+  const stepCount = () => answer.sums.length || answer.groups.length * steps.length;
+
   function draw() {
+    if (answer.sums.length) { drawSums(); return; }
     const group = answer.groups[Math.floor(at / steps.length)];
     const step = at % steps.length;
     const lost = group.terms.filter(term => term.cut).length;
@@ -82,13 +105,8 @@ parts.push(tables => {
     byId('block-caption').textContent = group.special ? 'An infinity or a NaN decides: ' + group.result.decimal
       : captions[step];
     fill(byId('block-picture'), ...(group.special ? [] : pictures[step](group)));
-    const count = answer.groups.length;
-    byId('block-where').textContent = `group ${Math.floor(at / steps.length) + 1} of ${count}, step ${step + 1} of 5: ${steps[step]}`;
-    byId('block-back').disabled = at === 0;
-    byId('block-next').disabled = byId('block-last').disabled = at === count * steps.length - 1;
-    const late = answer.groups.some(each => each.part > 0)
-      ? ' Two fp16 instructions stand in for this one; c is added to their sum, last.' : '';
-    byId('block-result').textContent = `Result of the dot product: 0x${answer.result.hex} = ${answer.result.decimal}.${late}`;
+    finishStep(`group ${Math.floor(at / steps.length) + 1} of ${answer.groups.length}, step ${step + 1} of 5: ${steps[step]}`,
+      stepCount());
   }
 
   function drawOthers() {
@@ -115,7 +133,7 @@ parts.push(tables => {
   }
 
   function move(to) {
-    at = Math.min(Math.max(to, 0), answer.groups.length * steps.length - 1);
+    at = Math.min(Math.max(to, 0), stepCount() - 1);
     draw();
   }
 

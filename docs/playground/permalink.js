@@ -14,13 +14,16 @@ function addPermalink(part, fields, show, extra = {}) {
     for (const [name, [get]] of Object.entries(extra)) query.set(name, get());
     return `#${part}?${query}`;
   };
+  let pending = 0;   // browsers limit how often an address may change
   const update = () => {
+    clearTimeout(pending);
+    pending = 0;
     link.href = state();
     history.replaceState(null, '', link.href);
   };
   link.href = state();
   for (const kind of ['input', 'change', 'click', 'keydown']) byId(part).addEventListener(kind, event => {
-    if (event.target !== link) setTimeout(update);
+    if (event.target !== link && !pending) pending = setTimeout(update, 100);
   });
   link.addEventListener('click', async event => {
     event.preventDefault();

@@ -65,8 +65,8 @@ std::string model_json(const UnitRow& row, const TensorCoreModel& model) {
     return object.text("gpus", gpus).json();
 }
 
-/// Rows that the page can show.
-bool is_shown(const UnitRow& row, const TensorCoreModel& model) { return is_fused(model) && row.output != "fp64"; }
+/// Rows that the page can show: words of 32 bits hold their numbers.
+bool is_shown(const UnitRow& row) { return row.output != "fp64"; }
 
 std::string tables() {
     std::vector<std::string> formats;
@@ -78,7 +78,7 @@ std::string tables() {
         roundings.push_back(quoted(name_of(rounding)));
     }
     for (const auto& [row, model] : rows_of<TensorCoreModel>()) {
-        if (is_shown(row, model)) models.push_back(model_json(row, model));
+        if (is_shown(row)) models.push_back(model_json(row, model));
     }
     Object object;
     object.raw("formats", list_of(formats)).raw("roundings", list_of(roundings)).raw("models", list_of(models));
@@ -239,6 +239,14 @@ std::string exact_json(const TensorCoreModel& model, const Dot& dot) {
     return way_json("exact, rounded once to nearest", "", model.accumulator, static_cast<std::uint32_t>(bits));
 }
 
+/// Of a unit that does not align its products: product n - 1, and the unit's result for the first n.
+std::string sum_json(const TensorCoreModel& model, const Dot& dot, std::size_t n) {
+    Object object;
+    object.text("a", to_decimal(model.a_format, dot.a[n - 1])).text("b", to_decimal(model.b_format, dot.b[n - 1]));
+    const std::uint32_t result = chain_dot(model, dot.a.data(), dot.b.data(), dot.c, static_cast<std::int64_t>(n));
+    return object.raw("result", number_json(model.accumulator, result)).json();
+}
+
 std::string block_json(const std::vector<std::string>& fields) {
     const UnitRow& row = find_unit(fields.at(1));
     const auto& model = unit_model<TensorCoreModel>(row.key());
@@ -249,7 +257,12 @@ std::string block_json(const std::vector<std::string>& fields) {
     dot.a.resize(k);
     dot.b.resize(k);
     std::vector<std::string> groups;
-    for (const GroupSteps& group : steps_of_dot(model, dot.a, dot.b, dot.c)) groups.push_back(group_json(group));
+    std::vector<std::string> sums;
+    if (is_fused(model)) {
+        for (const GroupSteps& group : steps_of_dot(model, dot.a, dot.b, dot.c)) groups.push_back(group_json(group));
+    } else {
+        for (std::size_t n = 1; n <= k; ++n) sums.push_back(sum_json(model, dot, n));
+    }
     std::vector<std::string> others;
     if (std::string exact = exact_json(model, dot); !exact.empty()) others.push_back(std::move(exact));
     for (const auto& [other, its] : rows_of<TensorCoreModel>()) {
@@ -261,6 +274,7 @@ std::string block_json(const std::vector<std::string>& fields) {
     }
     Object object;
     object.raw("row", model_json(row, model)).raw("groups", list_of(groups)).raw("others", list_of(others));
+    object.raw("sums", list_of(sums));
     return object.raw("c", number_json(model.accumulator, dot.c))
         .raw("result", number_json(model.accumulator, answer(model, dot)))
         .json();
