@@ -5,6 +5,7 @@
 
 #include "engine/operations/operation.hpp"
 #include "engine/operations/ops.hpp"
+#include "engine/tensor/parallel.hpp"
 
 namespace ulp {
 namespace {
@@ -58,32 +59,39 @@ BasicVar<Real> cross_entropy(BasicVar<Real> logits, const std::vector<int>& labe
     const Index rows = logits.dim(0);
     const Index classes = logits.dim(1);
     const ComputeFormat compute = op.precision().compute;
-    BasicTensor<Real> probabilities(logits.shape());
+    auto probabilities = BasicTensor<Real>::unset(logits.shape());
     BasicTensor<Real> loss(Shape{});
     const auto row_of = [classes](auto& tensor, Index i) {
         return tensor.values().subspan(static_cast<std::size_t>(i * classes), static_cast<std::size_t>(classes));
     };
     with_steps<Real>(compute, [&](const auto& s) {
+        std::vector<Real> losses(static_cast<std::size_t>(rows));
+        in_parallel(rows, 16 * classes, [&](Index first, Index last) {
+            for (Index i = first; i < last; ++i) {
+                const auto at = static_cast<std::size_t>(i);
+                const auto label = static_cast<std::size_t>(labels[at]);
+                losses[at] = row_loss<Real>(s, row_of(logits.value(), i), label, row_of(probabilities, i));
+            }
+        });
         Real sum = 0;
-        for (Index i = 0; i < rows; ++i) {
-            const auto label = static_cast<std::size_t>(labels[static_cast<std::size_t>(i)]);
-            sum = s.add(sum, row_loss<Real>(s, row_of(logits.value(), i), label, row_of(probabilities, i)));
-        }
+        for (const Real row : losses) sum = s.add(sum, row);
         loss[0] = reduced(s, sum, rows, reduction);
     });
     BasicTape<Real>* tape = &op.tape();
     return op.finish(std::move(loss),
                      [=, p = std::move(probabilities)](const BasicTensor<Real>& dy, const BasicTensor<Real>&) {
-                         BasicTensor<Real> dx(p.shape());
+                         auto dx = BasicTensor<Real>::unset(p.shape());
                          with_steps<Real>(compute, [&](const auto& s) {
                              const Real upstream = reduced(s, dy[0], rows, reduction);
-                             for (Index i = 0; i < rows; ++i) {
-                                 for (Index j = 0; j < classes; ++j) {
-                                     const bool hit = labels[static_cast<std::size_t>(i)] == j;
-                                     const Real p_ij = p[i * classes + j];
-                                     dx[i * classes + j] = s.mul(hit ? s.sub(p_ij, Real{1}) : p_ij, upstream);
+                             in_parallel(rows, 4 * classes, [&](Index first, Index last) {
+                                 for (Index i = first; i < last; ++i) {
+                                     for (Index j = 0; j < classes; ++j) {
+                                         const bool hit = labels[static_cast<std::size_t>(i)] == j;
+                                         const Real p_ij = p[i * classes + j];
+                                         dx[i * classes + j] = s.mul(hit ? s.sub(p_ij, Real{1}) : p_ij, upstream);
+                                     }
                                  }
-                             }
+                             });
                          });
                          dx.set_format(compute.format);
                          tape->accumulate(logits, std::move(dx));

@@ -115,7 +115,7 @@ BasicVar<Real> matmul(BasicVar<Real> a, BasicVar<Real> b, bool transpose_b) {
 
     Shape shape = a.shape();
     shape.back() = s.n;
-    BasicTensor<Real> y(shape);
+    auto y = BasicTensor<Real>::unset(shape);
     {
         const Operand<Real> x(a.value(), types.input);
         const Operand<Real> w(b.value(), types.b_input);
@@ -132,7 +132,7 @@ BasicVar<Real> matmul(BasicVar<Real> a, BasicVar<Real> b, bool transpose_b) {
             if (tape->needs_gradient(a)) {
                 const Operand<Real> g(dy, types.input);
                 const Operand<Real> w(b.value(), types.b_input);
-                BasicTensor<Real> da(a.shape());
+                auto da = BasicTensor<Real>::unset(a.shape());
                 for (Index i = 0; i < s.count; ++i) {
                     matmul_into<Real>(*tape, types, {label, input_gradient, Gradient::a, rules, false, i}, d_of(g, i),
                                       b_of(w, i).transposed(), {da.data() + i * s.m * s.k, s.m, s.k});
@@ -143,7 +143,7 @@ BasicVar<Real> matmul(BasicVar<Real> a, BasicVar<Real> b, bool transpose_b) {
                 // Each on the grid of the side that it is on: dy^T a, or a^T dy.
                 const Operand<Real> g(dy, transpose_b ? types.input : types.b_input);
                 const Operand<Real> x(a.value(), transpose_b ? types.b_input : types.input);
-                BasicTensor<Real> db(b.shape());
+                auto db = BasicTensor<Real>::unset(b.shape());
                 for (Index i = 0; i < s.count; ++i) {
                     // a^T dy is k x n; stored transposed it is dy^T a.
                     Real* to = db.data() + i * s.k * s.n;

@@ -5,6 +5,7 @@
 
 #include "engine/operations/operation.hpp"
 #include "engine/operations/ops.hpp"
+#include "engine/tensor/parallel.hpp"
 
 namespace ulp {
 namespace {
@@ -35,6 +36,35 @@ struct Groups {
             for (Index i = 0; i < length; ++i) f(start + i, affine_by_place ? i : affine);
         }
     }
+
+    /// f(group), on all threads.
+    template <class Function>
+    void for_each_in_parallel(const Function& f) const {
+        in_parallel(count, 16 * size(), [&](Index first, Index last) {
+            for (Index group = first; group < last; ++group) f(group);
+        });
+    }
+
+    /// f(group, place in the tensor, place of its scale) for all numbers, on all threads. For each scale the numbers
+    /// come from one thread, in order.
+    template <class Function>
+    void each_by_scale(const Function& f) const {
+        if (affine_by_place) {
+            in_parallel(length, 8 * count, [&](Index first, Index last) {
+                for (Index group = 0; group < count; ++group) {
+                    for (Index i = first; i < last; ++i) f(group, group * group_step + i, i);
+                }
+            });
+            return;
+        }
+        in_parallel(affine_groups, 8 * size() * (count / affine_groups), [&](Index first, Index last) {
+            for (Index own = first; own < last; ++own) {
+                for (Index group = own; group < count; group += affine_groups) {
+                    each(group, [&](Index i, Index a) { f(group, i, a); });
+                }
+            }
+        });
+    }
 };
 
 /// The moments of each group, as the steps of the compute format give them: sums in order.
@@ -47,10 +77,12 @@ struct Moments {
 
 template <class Real>
 Moments<Real> moments_of(const BasicTensor<Real>& x, const Groups& groups, double eps, const ComputeFormat& compute) {
-    Moments<Real> m;
+    const std::vector<Real> unset(static_cast<std::size_t>(groups.count));
+    Moments<Real> m{unset, unset, unset};
     with_steps<Real>(compute, [&](const auto& s) {
         const Real n = s.round(static_cast<double>(groups.size()));
-        for (Index g = 0; g < groups.count; ++g) {
+        groups.for_each_in_parallel([&](Index g) {
+            const auto k = static_cast<std::size_t>(g);
             Real sum = 0;
             groups.each(g, [&](Index i, Index) { sum = s.add(sum, x[i]); });
             const Real mean = s.div(sum, n);
@@ -59,10 +91,10 @@ Moments<Real> moments_of(const BasicTensor<Real>& x, const Groups& groups, doubl
                 const Real d = s.sub(x[i], mean);
                 squares = s.add(squares, s.mul(d, d));
             });
-            m.mean.push_back(mean);
-            m.variance.push_back(s.div(squares, n));
-            m.inverse.push_back(s.div(1, s.sqrt(s.add(m.variance.back(), s.round(eps)))));
-        }
+            m.mean[k] = mean;
+            m.variance[k] = s.div(squares, n);
+            m.inverse[k] = s.div(1, s.sqrt(s.add(m.variance[k], s.round(eps))));
+        });
     });
     return m;
 }
@@ -74,33 +106,36 @@ template <class Real>
 void normalize_backward(BasicTape<Real>* tape, BasicVar<Real> x, BasicVar<Real> weight, BasicVar<Real> bias,
                         const Groups& groups, const Moments<Real>& m, const ComputeFormat& compute,
                         const BasicTensor<Real>& dy) {
-    BasicTensor<Real> dx(x.shape());
+    auto dx = BasicTensor<Real>::unset(x.shape());
     BasicTensor<Real> dw(weight.shape());
     BasicTensor<Real> db(bias.shape());
     const BasicTensor<Real>& in = x.value();
     const BasicTensor<Real>& w = weight.value();
     with_steps<Real>(compute, [&](const auto& s) {
         const Real n = s.round(static_cast<double>(groups.size()));
-        for (Index g = 0; g < groups.count; ++g) {
-            const auto k = static_cast<std::size_t>(g);
-            const auto normalized = [&](Index i) { return s.mul(s.sub(in[i], m.mean[k]), m.inverse[k]); };
+        const auto normalized = [&](Index group, Index i) {
+            const auto k = static_cast<std::size_t>(group);
+            return s.mul(s.sub(in[i], m.mean[k]), m.inverse[k]);
+        };
+        groups.for_each_in_parallel([&](Index g) {
             Real sum = 0;
             Real sum_h = 0;
             groups.each(g, [&](Index i, Index a) {
-                const Real h = normalized(i);
                 const Real dh = s.mul(dy[i], w[a]);
                 sum = s.add(sum, dh);
-                sum_h = s.add(sum_h, s.mul(dh, h));
-                dw[a] = s.add(dw[a], s.mul(dy[i], h));
-                db[a] = s.add(db[a], dy[i]);
+                sum_h = s.add(sum_h, s.mul(dh, normalized(g, i)));
             });
             const Real mean = s.div(sum, n);
             const Real mean_h = s.div(sum_h, n);
             groups.each(g, [&](Index i, Index a) {
-                const Real centred = s.sub(s.sub(s.mul(dy[i], w[a]), mean), s.mul(normalized(i), mean_h));
-                dx[i] = s.mul(centred, m.inverse[k]);
+                const Real centred = s.sub(s.sub(s.mul(dy[i], w[a]), mean), s.mul(normalized(g, i), mean_h));
+                dx[i] = s.mul(centred, m.inverse[static_cast<std::size_t>(g)]);
             });
-        }
+        });
+        groups.each_by_scale([&](Index g, Index i, Index a) {
+            dw[a] = s.add(dw[a], s.mul(dy[i], normalized(g, i)));
+            db[a] = s.add(db[a], dy[i]);
+        });
     });
     for (BasicTensor<Real>* t : {&dx, &dw, &db}) t->set_format(compute.format);
     tape->accumulate(x, std::move(dx));
@@ -111,14 +146,14 @@ void normalize_backward(BasicTape<Real>* tape, BasicVar<Real> x, BasicVar<Real> 
 template <class Real>
 BasicTensor<Real> normalized(const BasicTensor<Real>& x, const BasicTensor<Real>& w, const BasicTensor<Real>& b,
                              const Groups& groups, const Moments<Real>& m, const ComputeFormat& compute) {
-    BasicTensor<Real> y(x.shape());
+    auto y = BasicTensor<Real>::unset(x.shape());
     with_steps<Real>(compute, [&](const auto& s) {
-        for (Index g = 0; g < groups.count; ++g) {
+        groups.for_each_in_parallel([&](Index g) {
             const auto k = static_cast<std::size_t>(g);
             groups.each(g, [&](Index i, Index a) {
                 y[i] = s.add(s.mul(s.mul(s.sub(x[i], m.mean[k]), m.inverse[k]), w[a]), b[a]);
             });
-        }
+        });
     });
     return y;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/operations/operation.hpp"
+#include "engine/tensor/parallel.hpp"
 
 namespace ulp {
 
@@ -35,9 +36,11 @@ void add_bias(BasicTensor<Real>& y, const BasicTensor<Real>& bias, const OpPreci
     y.round_to_format(precision.compute);
     const Index cols = bias.size();
     with_steps<Real>(precision.compute, [&](const auto& s) {
-        for (Index i = 0; i < y.size(); i += cols) {
-            for (Index j = 0; j < cols; ++j) y[i + j] = s.add(y[i + j], bias[j]);
-        }
+        in_parallel(y.rows_of(cols), 4 * cols, [&](Index first, Index last) {
+            for (Index i = first * cols; i < last * cols; i += cols) {
+                for (Index j = 0; j < cols; ++j) y[i + j] = s.add(y[i + j], bias[j]);
+            }
+        });
     });
 }
 
@@ -46,9 +49,11 @@ template <class Real>
 BasicTensor<Real> column_sums(const BasicTensor<Real>& rows, Index cols, const ComputeFormat& compute) {
     BasicTensor<Real> sums({cols});
     with_steps<Real>(compute, [&](const auto& s) {
-        for (Index i = 0; i < rows.size(); i += cols) {
-            for (Index j = 0; j < cols; ++j) sums[j] = s.add(sums[j], rows[i + j]);
-        }
+        in_parallel(cols, 4 * rows.rows_of(cols), [&](Index first, Index last) {
+            for (Index i = 0; i < rows.size(); i += cols) {
+                for (Index j = first; j < last; ++j) sums[j] = s.add(sums[j], rows[i + j]);
+            }
+        });
     });
     sums.set_format(compute.format);
     return sums;

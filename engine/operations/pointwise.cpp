@@ -97,9 +97,11 @@ BasicTensor<Real> summed_to(const Shape& shape, BasicTensor<Real> gradient, cons
     if (gradient.shape() == shape) return gradient;
     BasicTensor<Real> sum(shape);
     with_steps<Real>(compute, [&](const auto& s) {
-        for (Index i = 0; i < gradient.size(); i += sum.size()) {
-            for (Index j = 0; j < sum.size(); ++j) sum[j] = s.add(sum[j], gradient[i + j]);
-        }
+        in_parallel(sum.size(), 4 * gradient.rows_of(sum.size()), [&](Index first, Index last) {
+            for (Index i = 0; i < gradient.size(); i += sum.size()) {
+                for (Index j = first; j < last; ++j) sum[j] = s.add(sum[j], gradient[i + j]);
+            }
+        });
     });
     sum.set_format(compute.format);
     return sum;

@@ -5,6 +5,7 @@
 
 #include "engine/operations/operation.hpp"
 #include "engine/operations/ops.hpp"
+#include "engine/tensor/parallel.hpp"
 
 namespace ulp {
 
@@ -40,18 +41,17 @@ BasicTensor<Real> permuted(const BasicTensor<Real>& x, const std::vector<Index>&
         shape.insert(shape.begin(), 1);
         step.insert(step.begin(), 0);
     }
-    std::vector<Real> values;
-    values.reserve(static_cast<std::size_t>(x.size()));
-    for (Index a = 0; a < shape[0]; ++a) {
-        for (Index b = 0; b < shape[1]; ++b) {
-            for (Index c = 0; c < shape[2]; ++c) {
-                const Real* p = x.data() + a * step[0] + b * step[1] + c * step[2];
-                for (Index d = 0; d < shape[3]; ++d) values.push_back(p[d * step[3]]);
-            }
+    auto y = BasicTensor<Real>::unset(Shape(shape.end() - static_cast<Index>(order.size()), shape.end()), x.format());
+    in_parallel(shape[0] * shape[1] * shape[2], 2 * shape[3], [&](Index first, Index last) {
+        for (Index row = first; row < last; ++row) {
+            const Index a = row / shape[2] / shape[1];
+            const Index b = row / shape[2] % shape[1];
+            const Real* line = x.data() + a * step[0] + b * step[1] + row % shape[2] * step[2];
+            Real* to = y.data() + row * shape[3];
+            for (Index d = 0; d < shape[3]; ++d) to[d] = line[d * step[3]];
         }
-    }
-    shape.erase(shape.begin(), shape.end() - static_cast<Index>(order.size()));
-    return {std::move(shape), std::move(values), x.format()};
+    });
+    return y;
 }
 
 void require_permutation(const std::vector<Index>& order, const Shape& shape) {

@@ -104,9 +104,11 @@ namespace {
 template <class Real>
 void hide_later(BasicTensor<Real>& squares, Real with) {
     const Index n = squares.dim(-1);
-    for (Index row = 0; n > 0 && row < squares.size() / n; ++row) {
-        std::fill(squares.data() + row * n + row % n + 1, squares.data() + (row + 1) * n, with);
-    }
+    in_parallel(n > 0 ? squares.size() / n : 0, n, [&](Index first, Index last) {
+        for (Index row = first; row < last; ++row) {
+            std::fill(squares.data() + row * n + row % n + 1, squares.data() + (row + 1) * n, with);
+        }
+    });
 }
 
 }  // namespace

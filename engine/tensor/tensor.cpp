@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "engine/rounding/rounder.hpp"
+#include "engine/tensor/parallel.hpp"
 
 namespace ulp {
 
@@ -37,6 +39,13 @@ template <class Real>
 BasicTensor<Real>::BasicTensor(Shape shape, const std::vector<Real>& values, const FloatFormat& format)
     : shape_(std::move(shape)), format_(format), data_(values.begin(), values.end()) {
     require_volume(shape_, data_.size());
+}
+
+template <class Real>
+BasicTensor<Real>::BasicTensor(const BasicTensor& other)
+    : shape_(other.shape_), format_(other.format_), data_(other.data_.size()) {
+    in_parallel(size(), 1,
+                [&](Index first, Index last) { std::copy(other.data() + first, other.data() + last, data() + first); });
 }
 
 template <class Real>

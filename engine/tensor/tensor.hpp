@@ -29,6 +29,11 @@ template <class Real>
 class BasicTensor {
   public:
     BasicTensor() = default;
+    BasicTensor(const BasicTensor& other);
+    BasicTensor(BasicTensor&&) noexcept = default;
+    BasicTensor& operator=(const BasicTensor& other) { return *this = BasicTensor(other); }
+    BasicTensor& operator=(BasicTensor&&) noexcept = default;
+    ~BasicTensor() = default;
     /// Zeros.
     explicit BasicTensor(Shape shape, const FloatFormat& format = container_format<Real>)
         : shape_(std::move(shape)), format_(format), data_(static_cast<std::size_t>(volume(shape_)), Real{0}) {}

@@ -8,6 +8,7 @@
 
 #include "engine/rounding/rounder.hpp"
 #include "engine/rounding/stochastic.hpp"
+#include "engine/tensor/parallel.hpp"
 #include "engine/training/optimizer_rules.hpp"
 #include "engine/watching/exponent_counts.hpp"
 
@@ -181,18 +182,31 @@ class PartUpdate {
 
 template <class Real>
 std::optional<BadUpdate> update(const ParameterUpdate<Real>& of, UpdateCounts& counts) {
-    const RuleContext rule{of.options, of.step, 1 - power(of.options.beta1, of.step),
-                           1 - power(of.options.beta2, of.step), &counts};
-    std::optional<BadUpdate> bad;
     const auto size = static_cast<Index>(of.weights.size());
-    for (Index first = 0; first < size; first += part_size) {
-        PartUpdate<Real> part(of, rule, first);
-        part.compute();
-        if (of.search && !bad) bad = part.found();
-        part.finish(counts);
+    const Index parts = (size + part_size - 1) / part_size;
+    std::vector<UpdateCounts> counted(static_cast<std::size_t>(parts));
+    std::vector<std::optional<BadUpdate>> bad(of.search ? counted.size() : 0);
+    const double correction1 = 1 - power(of.options.beta1, of.step);
+    const double correction2 = 1 - power(of.options.beta2, of.step);
+    in_parallel(parts, 32 * part_size, [&](Index first, Index last) {
+        for (Index i = first; i < last; ++i) {
+            const auto k = static_cast<std::size_t>(i);
+            const RuleContext rule{of.options, of.step, correction1, correction2, &counted[k]};
+            PartUpdate<Real> part(of, rule, i * part_size);
+            part.compute();
+            if (of.search) bad[k] = part.found();
+            part.finish(counted[k]);
+        }
+    });
+    for (const UpdateCounts& part : counted) {
+        counts.zero_gradients += part.zero_gradients;
+        counts.swamped += part.swamped;
+        counts.clipped += part.clipped;
+        counts.largest = std::max(counts.largest, part.largest);
     }
     counts.weights += size;
-    return bad;
+    const auto first_bad = std::ranges::find_if(bad, [](const auto& part) { return part.has_value(); });
+    return first_bad == bad.end() ? std::nullopt : std::move(*first_bad);
 }
 template std::optional<BadUpdate> update(const ParameterUpdate<float>&, UpdateCounts&);
 template std::optional<BadUpdate> update(const ParameterUpdate<double>&, UpdateCounts&);
