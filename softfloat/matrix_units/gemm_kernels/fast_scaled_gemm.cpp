@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
@@ -24,6 +25,18 @@ struct Scales {
     std::vector<char> nan{};  // of a row or column: whether one of them is NaN
 };
 
+/// The exponent of a scale that is a positive normal number of its format, as nearly all are: from the bits of its
+/// float.
+std::optional<int> normal_exponent(const FloatFormat& format, float x) {
+    const auto word = std::bit_cast<std::uint32_t>(x);
+    const int dropped = formats::fp32.fraction_bits - format.fraction_bits;
+    const std::uint32_t kept = (word & 0x7FFFFFU) >> dropped;
+    const int exponent = static_cast<int>(word >> 23) - 127;  // beyond emax for a sign
+    const bool whole = kept << dropped == (word & 0x7FFFFFU);
+    if (!whole || exponent < std::max(format.emin(), -126) || exponent >= format.emax()) return std::nullopt;
+    return exponent;
+}
+
 Scales scales_of(const BlockScaledModel& model, const MatrixView& matrix, std::int64_t rows, std::int64_t given,
                  std::int64_t count) {
     Scales scales{count, {}, {}, {}};
@@ -33,8 +46,13 @@ Scales scales_of(const BlockScaledModel& model, const MatrixView& matrix, std::i
     scales.nan.assign(static_cast<std::size_t>(rows), 0);
     for (std::int64_t i = 0; matrix.data != nullptr && i < rows; ++i) {
         for (std::int64_t s = 0; s < given; ++s) {
-            const Scale scale = decode_scale(model.scale_format, operand_code(model.scale_format, matrix(i, s)));
             const auto at = static_cast<std::size_t>(i * count + s);
+            if (const std::optional<int> exponent = normal_exponent(model.scale_format, matrix(i, s))) {
+                scales.values[at] = matrix(i, s);
+                scales.exponents[at] = *exponent;
+                continue;
+            }
+            const Scale scale = decode_scale(model.scale_format, operand_code(model.scale_format, matrix(i, s)));
             if (scale.nan) scales.nan[static_cast<std::size_t>(i)] = 1;
             scales.values[at] = scale.nan ? 0.0F
                                           : std::ldexp(static_cast<float>(scale.significand),
@@ -115,17 +133,46 @@ AlignedVector<T> panel_scales(const Run& run, const AlignedVector<T>& scales, st
     return panel;
 }
 
-/// f(tile) for each tile of a panel.
+/// Rows of the product.
+struct Rows {
+    std::int64_t first, last;
+};
+
+/// f(tile) for each tile of a panel's rows.
 template <class Function>
-void each_tile(const Run& run, std::int64_t col, std::int64_t cols, const Function& f) {
-    for (std::int64_t row = 0; row < run.problem.product.m(); row += rows_at_a_time) {
-        Tile tile{row, std::min(rows_at_a_time, run.problem.product.m() - row), col, cols};
+void each_tile(Rows rows, std::int64_t col, std::int64_t cols, const Function& f) {
+    for (std::int64_t row = rows.first; row < rows.last; row += rows_at_a_time) {
+        Tile tile{row, std::min(rows_at_a_time, rows.last - row), col, cols};
         f(tile);
     }
 }
 
 // Fused groups whose products share two scales, which only move their exponents.
 
+/// Some consecutive k of the product, from a multiple of all block sizes on.
+struct Stretch {
+    std::int64_t first;
+    KOrder order;
+};
+
+/// Long products are packed in stretches of k: what is packed stays in the caches, however long k is.
+constexpr std::int64_t longest_stretch = 1024;
+
+std::vector<Stretch> stretches_of(const Run& run) {
+    const int group = run.model.unscaled.group_size;
+    const std::int64_t step = std::max<std::int64_t>(run.model.unscaled.instruction_k, run.model.scale_block);
+    const std::int64_t length = tiles_of(longest_stretch, step) * step;
+    std::vector<Stretch> stretches;
+    for (std::int64_t k = 0; k < run.padded; k += length) {
+        stretches.push_back({k,
+                             {.k = std::min(length, run.problem.product.k() - k),
+                              .groups = std::min(length, run.padded - k) / group,
+                              .group = group}});
+    }
+    return stretches;
+}
+
+/// Rows of a tile: their values, and the scales of each group.
 struct PackedTile {
     AlignedVector<float> values{};
     AlignedVector<std::uint32_t> exponents{};
@@ -133,53 +180,59 @@ struct PackedTile {
     std::uint64_t special = 0;
 };
 
-KOrder order_of(const Run& run) {
-    const int group = run.model.unscaled.group_size;
-    return {.k = run.problem.product.k(), .groups = run.padded / group, .group = group};
-}
-
-PackedTile packed_rows(const Run& run, const Grid& grid, std::int64_t row, std::int64_t rows) {
+void pack_tile(const Run& run, const Grid& grid, const Stretch& stretch, std::int64_t row, std::int64_t rows,
+               PackedTile& tile) {
     const GemmProblem& p = run.problem.product;
-    const KOrder order = order_of(run);
-    PackedTile tile;
+    const KOrder& order = stretch.order;
     tile.values.resize(static_cast<std::size_t>(packed_row_count(run.kernels, order, rows)));
     tile.exponents.resize(tile.values.size());
     PackedRows packed{tile.values.data(), tile.exponents.data()};
-    pack_rows(run.kernels, run.model.unscaled.a_format, grid, order, p.a.part(row, 0, rows, p.k()), packed);
+    pack_rows(run.kernels, run.model.unscaled.a_format, grid, order, p.a.part(row, stretch.first, rows, order.k),
+              packed);
     tile.special = packed.special;
+    tile.scales.clear();
     for (std::int64_t g = 0; g < order.groups; ++g) {
         for (std::int64_t i = 0; i < rows; ++i) {
-            const std::int64_t scale = g * order.group / run.model.scale_block;
+            const std::int64_t scale = (stretch.first + g * order.group) / run.model.scale_block;
             tile.scales.push_back(
                 run.a_scales.exponents[static_cast<std::size_t>((row + i) * run.a_scales.count + scale)]);
         }
     }
-    return tile;
 }
 
-void run_fused_panel(const Run& run, const std::vector<PackedTile>& a, std::int64_t col) {
+/// Adds a stretch of k to the tiles of a panel; `rows` are the packed rows of these tiles.
+void run_fused_panel(const Run& run, const Stretch& stretch, const std::vector<PackedTile>& rows,
+                     std::vector<Tile>& tiles) {
     const GemmProblem& p = run.problem.product;
-    const std::int64_t cols = std::min(run.width, p.n() - col);
+    const auto [col, cols] = std::pair(tiles.front().col, tiles.front().cols);
     const Grid grid = grid_of(run.model.unscaled.b_format);
-    const KOrder order = order_of(run);
+    const KOrder& order = stretch.order;
     const PanelCounts counts = packed_panel_counts(run.kernels, grid, order);
-    AlignedVector<float> values(static_cast<std::size_t>(counts.values));
-    AlignedVector<std::uint32_t> exponents(static_cast<std::size_t>(counts.exponents));
+    static thread_local AlignedVector<float> values;
+    static thread_local AlignedVector<std::uint32_t> exponents;
+    values.resize(static_cast<std::size_t>(counts.values));
+    exponents.resize(static_cast<std::size_t>(counts.exponents));
     PackedPanel b{values.data(), exponents.data()};
-    pack_panel(run.kernels, run.model.unscaled.b_format, grid, order, p.b.part(0, col, p.k(), cols), b);
-    auto scales = panel_scales(run, run.b_scales.exponents, col, cols);
-    const int repeats = run.model.scale_block / order.group;
+    pack_panel(run.kernels, run.model.unscaled.b_format, grid, order, p.b.part(stretch.first, col, order.k, cols), b);
     const auto vectors = static_cast<std::size_t>(tiles_of(cols, run.kernels.lanes));
-    each_tile(run, col, cols, [&](Tile& tile) {
-        const PackedTile& rows = a[static_cast<std::size_t>(tile.row / rows_at_a_time)];
-        load_tile(run, b.special | columns_with_nan(run, col, cols), tile);
-        for (std::int64_t i = 0; i < tile.rows; ++i) {
-            if ((rows.special >> i & 1) != 0) tile.suspects[static_cast<std::size_t>(i)] = ~std::uint64_t{0};
+    AlignedVector<std::int32_t> scales(static_cast<std::size_t>(run.width));
+    for (std::size_t t = 0; t < tiles.size(); ++t) {
+        for (std::int64_t i = 0; i < tiles[t].rows; ++i) {
+            const bool special = (rows[t].special >> i & 1) != 0;
+            tiles[t].suspects[static_cast<std::size_t>(i)] |= special ? ~std::uint64_t{0} : b.special;
         }
-        for (std::int64_t g = 0; g < order.groups; ++g) {
-            const std::int64_t k = g * order.group;
-            run.kernels.scaled[vectors - 1]({.a = rows.values.data() + k * tile.rows,
-                                             .a_exponents = rows.exponents.data() + k * tile.rows,
+    }
+    for (std::int64_t g = 0; g < order.groups; ++g) {
+        const std::int64_t k = g * order.group;
+        for (std::int64_t j = 0; j < cols; ++j) {
+            const std::int64_t scale = (stretch.first + k) / run.model.scale_block;
+            scales[static_cast<std::size_t>(j)] =
+                run.b_scales.exponents[static_cast<std::size_t>((col + j) * run.b_scales.count + scale)];
+        }
+        for (std::size_t t = 0; t < tiles.size(); ++t) {
+            Tile& tile = tiles[t];
+            run.kernels.scaled[vectors - 1]({.a = rows[t].values.data() + k * tile.rows,
+                                             .a_exponents = rows[t].exponents.data() + k * tile.rows,
                                              .b = b.values + k * run.width,
                                              .b_exponents = b.exponents + k * run.kernels.lanes,
                                              .c = tile.c.data(),
@@ -191,22 +244,54 @@ void run_fused_panel(const Run& run, const std::vector<PackedTile>& a, std::int6
                                              .kept_bits = 0xFFFFFFFFU,
                                              .floor_field = lowest_field,
                                              .flush = false,
-                                             .a_scales = rows.scales.data() + g * tile.rows,
-                                             .b_scales = scales.data() + g / repeats * run.width});
+                                             .a_scales = rows[t].scales.data() + g * tile.rows,
+                                             .b_scales = scales.data()});
         }
-        store_tile(run, tile);
-    });
+    }
 }
+
+/// Some rows of the product, the panels on all threads where `parallel`.
+void run_fused_part(const Run& run, Rows some, bool parallel) {
+    const GemmProblem& p = run.problem.product;
+    const Grid grid = grid_of(run.model.unscaled.a_format);
+    std::vector<std::vector<Tile>> panels(static_cast<std::size_t>(tiles_of(p.n(), run.width)));
+    for (std::size_t i = 0; i < panels.size(); ++i) {
+        const std::int64_t col = static_cast<std::int64_t>(i) * run.width;
+        const std::int64_t cols = std::min(run.width, p.n() - col);
+        each_tile(some, col, cols, [&](Tile& tile) {
+            load_tile(run, columns_with_nan(run, col, cols), tile);
+            panels[i].push_back(std::move(tile));
+        });
+    }
+    std::vector<PackedTile> rows(static_cast<std::size_t>(tiles_of(some.last - some.first, rows_at_a_time)));
+    for (const Stretch& stretch : stretches_of(run)) {
+        for_each_index(static_cast<std::int64_t>(rows.size()), parallel, [&](std::int64_t t) {
+            const std::int64_t row = some.first + t * rows_at_a_time;
+            pack_tile(run, grid, stretch, row, std::min(rows_at_a_time, some.last - row),
+                      rows[static_cast<std::size_t>(t)]);
+        });
+        for_each_index(static_cast<std::int64_t>(panels.size()), parallel, [&](std::int64_t panel) {
+            run_fused_panel(run, stretch, rows, panels[static_cast<std::size_t>(panel)]);
+        });
+    }
+    for (const std::vector<Tile>& tiles : panels) {
+        for (const Tile& tile : tiles) store_tile(run, tile);
+    }
+}
+
+/// The columns are packed again for each part of so many rows, which is cheap beside multiplying them.
+constexpr std::int64_t rows_of_part = 256;
+static_assert(rows_of_part % rows_at_a_time == 0);
 
 void run_fused(const Run& run) {
     const GemmProblem& p = run.problem.product;
-    const Grid grid = grid_of(run.model.unscaled.a_format);
-    std::vector<PackedTile> a;
-    for (std::int64_t row = 0; row < p.m(); row += rows_at_a_time) {
-        a.push_back(packed_rows(run, grid, row, std::min(rows_at_a_time, p.m() - row)));
-    }
-    for_each_index(tiles_of(p.n(), run.width), worth_threads(p.m() * p.n() * p.k() > (std::int64_t{1} << 18)),
-                   [&](std::int64_t t) { run_fused_panel(run, a, t * run.width); });
+    const std::int64_t parts = tiles_of(p.m(), rows_of_part);
+    const bool parallel = worth_threads(p.m() * p.n() * p.k() > (std::int64_t{1} << 18));
+    const bool by_rows = parts > tiles_of(p.n(), run.width);
+    for_each_index(parts, parallel && by_rows, [&](std::int64_t part) {
+        const std::int64_t first = part * rows_of_part;
+        run_fused_part(run, {first, std::min(first + rows_of_part, p.m())}, parallel && !by_rows);
+    });
 }
 
 // FP4: operands as integers, in units of the smallest number.
@@ -241,7 +326,7 @@ void run_fp4_panel(const Run& run, const AlignedVector<std::uint32_t>& a, std::i
     const auto values = panel_scales(run, run.b_scales.values, col, cols);
     const auto exponents = panel_scales(run, run.b_scales.exponents, col, cols);
     const int k = run.model.unscaled.instruction_k;
-    each_tile(run, col, cols, [&](Tile& tile) {
+    each_tile({0, run.problem.product.m()}, col, cols, [&](Tile& tile) {
         load_tile(run, columns_with_nan(run, col, cols), tile);
         const auto scale = static_cast<std::size_t>(tile.row * run.a_scales.count);
         run.kernels.fp4({.a = a.data() + tile.row * run.padded / 2,

@@ -417,6 +417,30 @@ TEST_CASE("every block-scaled row's fast product equals the plain one on every c
     }
 }
 
+TEST_CASE("a block-scaled product of many rows, or of a long k, equals the plain one") {
+    std::uint64_t seed = 1;
+    for (const auto& [row, model] : ulp::rows_of<ulp::BlockScaledModel>()) {
+        for (const auto& [m, n, k] : {std::array{300, 3, 40}, {2, 3, 2100}}) {
+            const std::int64_t blocks = (k + model.scale_block - 1) / model.scale_block;
+            const auto a = random_floats(model.unscaled.a_format, DataClass::ordinary, m * k, seed += 10);
+            const auto b = random_floats(model.unscaled.b_format, DataClass::ordinary, k * n, seed + 1);
+            const auto x = random_floats(model.scale_format, DataClass::ordinary, m * blocks, seed + 2);
+            const auto y = random_floats(model.scale_format, DataClass::ordinary, blocks * n, seed + 3);
+            std::vector<float> plain(static_cast<std::size_t>(m * n)), fast(plain.size());
+            ulp::BlockScaledProblem p{{{a.data(), m, k}, {b.data(), k, n, 1, k}, {}, {plain.data(), m, n}},
+                                      {x.data(), m, blocks},
+                                      {y.data(), blocks, n}};
+            ulp::gemm_plain(model, p);
+            p.product.d.data = fast.data();
+            for (const ulp::gemm_kernels::Kernels* kernels : all_kernels()) {
+                ulp::gemm_kernels::fast_scaled_gemm(*kernels, model, p);
+                CAPTURE(row.key() + ", " + kernels->name);
+                CHECK(differences(plain, fast) == 0);
+            }
+        }
+    }
+}
+
 TEST_CASE("a block-scaled product with few fraction bits differs from the plain one") {
     for (const auto& [key, fraction_bits] :
          {std::pair{"sm_100:tcgen05.mxf8f6f4.e4m3.fp32", 23}, {"sm_100:tcgen05.nvf4.e2m1.fp32", 6}}) {
