@@ -93,6 +93,23 @@ TEST_CASE("diagnose: growth over steps, the net beside its dump, and the page") 
     CHECK(page.find("http://") == std::string::npos);
 }
 
+TEST_CASE("diagnose: where no loss scale mends the recipe, the operations that must stay in fp32 are searched") {
+    const test::TemporaryFolder folder;
+    dump(folder / "g.safetensors", {0.5F, 0.25F});
+    // The product with 2^20 overflows in fp16, whatever the loss scale.
+    write_file(folder / "hot.json", R"({"name": "hot", "task": "images", "input": {"shape": [1, 14, 14]}, "outputs": 10,
+        "layers": [{"layer": "flatten"}, {"layer": "linear", "name": "fc1", "outputs": 32},
+                   {"layer": "scale", "factor": 1048576}, {"layer": "relu"},
+                   {"layer": "scale", "factor": 9.5367431640625e-07}, {"layer": "linear", "name": "fc2"}]})");
+    const Finished finished = ulplab({"diagnose", folder / "g.safetensors", "--net", folder / "hot.json", "--steps",
+                                      "12", "--images", "128", "--out", folder / "trainings"});
+    CAPTURE(finished.output);
+    CHECK(finished.exit_code == 0);
+    CHECK(says(finished, "step 0, scale, forward"));
+    CHECK(says(finished, "No loss scale mends mixed_fp16."));
+    CHECK(says(finished, "fp32 must stay: scale, relu"));
+}
+
 TEST_CASE("diagnose and recipes compare: wrong options end with 2, bad files with 3, each with a sentence") {
     const test::TemporaryFolder folder;
     dump(folder / "g.safetensors", {1, 2});

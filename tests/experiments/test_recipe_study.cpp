@@ -17,10 +17,10 @@ RecipeStudy ended_with(const std::vector<std::string>& recipes, const std::vecto
                        double margin = 0.02) {
     RecipeStudy study;
     study.options.margin = margin;
-    study.options.steps = 4;
+    study.options.training.steps = 4;
     study.options.seeds = static_cast<std::int64_t>(losses.front().size());
     for (std::size_t arm = 0; arm < recipes.size(); ++arm) {
-        study.options.arithmetics.push_back(arithmetic_of_text(recipes[arm], ""));
+        study.options.arithmetics.push_back(arithmetic_of_text(recipes[arm], {}));
         std::vector<Learned> runs;
         for (const double loss : losses[arm]) {
             const double scale = recipes[arm].find('@') == std::string::npos ? 1 : 4096;
@@ -77,10 +77,10 @@ TEST_CASE("a run leaves the band where its losses stay outside, and the farthest
 }
 
 TEST_CASE("recipes are written with a loss scale behind @, and cost what their products take") {
-    CHECK(arithmetic_of_text("mixed_fp16@2^12", "").recipe.loss_scale.initial == 4096);
+    CHECK(arithmetic_of_text("mixed_fp16@2^12", {}).recipe.loss_scale.initial == 4096);
     for (const char* wrong : {"mixed_fp16@", "mixed_fp16@12", "mixed_fp16@2^", "mixed_fp16@2^x", "mixed_fp16@2^999"}) {
         CAPTURE(wrong);
-        CHECK_THROWS_AS(arithmetic_of_text(wrong, ""), UsageError);
+        CHECK_THROWS_AS(arithmetic_of_text(wrong, {}), UsageError);
     }
     CHECK(cost_of(recipe_by_name("nvfp4")) < cost_of(recipe_by_name("fp8")));
     CHECK(cost_of(recipe_by_name("fp8")) < cost_of(recipe_by_name("mixed_fp16")));
@@ -89,12 +89,15 @@ TEST_CASE("recipes are written with a loss scale behind @, and cost what their p
 
 TEST_CASE("the reference against itself holds, and equal arithmetics never part") {
     const NetDescription net = description_of(net_by_name("mlp"));
-    RecipeStudyOptions options{.arithmetics = {arithmetic_of_text("fp32", "eigen"), arithmetic_of_text("fp32", "eigen"),
-                                               arithmetic_of_text("mixed_fp16@2^60", "")},
-                               .data = {.examples = 128, .batch = 32},
-                               .optimizer = {.learning_rate = 0.05},
-                               .steps = 6,
-                               .seeds = 2};
+    NetOptions training;
+    training.steps = 6;
+    training.batch = 32;
+    training.images = 128;
+    const RecipeStudyOptions options{
+        .arithmetics = {arithmetic_of_text("fp32", training), arithmetic_of_text("fp32", training),
+                        arithmetic_of_text("mixed_fp16@2^60", training)},
+        .training = training,
+        .seeds = 2};
     const RecipeStudy study = study_recipes(net, options, [](double) {});
     const std::vector<ArmVerdict> judged = verdicts_of(study);
     CHECK(judged[1].outcome == Outcome::holds);

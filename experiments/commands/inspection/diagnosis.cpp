@@ -31,7 +31,7 @@ std::string first_names(const std::vector<std::string>& names) {
     return names.size() > shown ? text + fmt::format(" and {} more", names.size() - shown) : text;
 }
 
-std::optional<Finding> first_not_finite(const Inspection& inspection) {
+std::optional<TensorFinding> first_not_finite(const Inspection& inspection) {
     const auto found =
         std::ranges::find_if(inspection.tensors, [](const NamedCounts& each) { return !is_finite(each.counts); });
     if (found == inspection.tensors.end()) return std::nullopt;
@@ -41,12 +41,12 @@ std::optional<Finding> first_not_finite(const Inspection& inspection) {
         "The first tensor that is not finite is {}{}: {} infinite and {} NaN among {} numbers.", printable(found->name),
         at_step(inspection.inputs[at]), counts.infinities, counts.nans, counts.count);
     if (counts.infinities > 0) {
-        return Finding{
+        return TensorFinding{
             what,
             "An infinity is a number that left the range. If these are scaled gradients, lower the loss scale; to find "
             "the operation that gave it, train the net: `ulplab diagnose FILES --net NET.json`."};
     }
-    return Finding{
+    return TensorFinding{
         what,
         "A NaN without an infinity beside it comes from inside the net (infinity minus infinity, 0/0, the root "
         "of a negative number): find the operation with `ulplab diagnose FILES --net NET.json`."};
@@ -64,20 +64,20 @@ std::vector<std::pair<std::int64_t, double>> largest_by_step(const Inspection& i
     return largest;
 }
 
-std::optional<Finding> growth(const Inspection& inspection) {
+std::optional<TensorFinding> growth(const Inspection& inspection) {
     const auto largest = largest_by_step(inspection);
     if (largest.size() < 2 || !(largest.front().second > 0)) return std::nullopt;
     const auto highest = std::ranges::max_element(largest, {}, [](const auto& each) { return each.second; });
     const double factor = highest->second / largest.front().second;
     if (factor < growth_told) return std::nullopt;
-    return Finding{
+    return TensorFinding{
         fmt::format("The largest magnitude grew {:.3g} times, from {:.3g} in step {} to {:.3g} in step {}.", factor,
                     largest.front().second, largest.front().first, highest->second, highest->first),
         "Numbers that grow so fast leave any format in the end: lower the learning rate, warm it up, or clip "
         "the gradients, and compare with fp32 (`ulplab recipes compare`) before you change a format."};
 }
 
-std::optional<Finding> rounded_before(const Inspection& inspection) {
+std::optional<TensorFinding> rounded_before(const Inspection& inspection) {
     std::int64_t subnormal = 0;
     std::int64_t all = 0;
     std::int64_t zeros = 0;
@@ -92,7 +92,7 @@ std::optional<Finding> rounded_before(const Inspection& inspection) {
         zeros += counts.zeros;
     }
     if (all == 0 || static_cast<double>(subnormal) < subnormal_told * static_cast<double>(all)) return std::nullopt;
-    return Finding{
+    return TensorFinding{
         fmt::format(
             "{} of the nonzero fp16 numbers in the files are subnormal in it, and {} numbers are zero: what they "
             "were before they were rounded is lost.",
@@ -105,7 +105,7 @@ bool gave_infinities(const Inspection& inspection, int carried) {
     return carried != 0 && inspection.all.infinities > 0 && *inspection.scale.largest >= 0;
 }
 
-Finding no_scale(const Inspection& inspection) {
+TensorFinding no_scale(const Inspection& inspection) {
     const ScaleRange& scale = inspection.scale;
     return {fmt::format("No loss scale fits {}: below 2^{} more than 0.1 % of the numbers become zero ({}), above 2^{} "
                         "numbers overflow ({}).",
@@ -114,12 +114,13 @@ Finding no_scale(const Inspection& inspection) {
             "Use bf16, or scales per tensor or block (fp8, mxfp8), or keep the layers that limit the range in fp32."};
 }
 
-std::optional<Finding> loss_scale(const Inspection& inspection, int carried) {
+std::optional<TensorFinding> loss_scale(const Inspection& inspection, int carried) {
     const ScaleRange& scale = inspection.scale;
     if (!scale.smallest) {
-        if (inspection.all.count == 0) return Finding{"The files hold no numbers.", "Dump tensors that are not empty."};
+        if (inspection.all.count == 0)
+            return TensorFinding{"The files hold no numbers.", "Dump tensors that are not empty."};
         if (inspection.all.zeros == 0) return std::nullopt;
-        return Finding{
+        return TensorFinding{
             "Every finite number in the files is zero.",
             "If these are gradients in fp16, all of them underflowed: use a loss scale, or dump them in fp32."};
     }
@@ -128,26 +129,27 @@ std::optional<Finding> loss_scale(const Inspection& inspection, int carried) {
     const int largest = *scale.largest + carried;
     const int recommended = *recommended_scale(inspection, carried);
     if (gave_infinities(inspection, carried)) {
-        return Finding{fmt::format("With the present loss scale of 2^{} numbers became infinite.", carried),
-                       fmt::format("Lower the loss scale to 2^{}, or use a dynamic one.", recommended)};
+        return TensorFinding{fmt::format("With the present loss scale of 2^{} numbers became infinite.", carried),
+                             fmt::format("Lower the loss scale to 2^{}, or use a dynamic one.", recommended)};
     }
     const std::string range =
         fmt::format("In {}, loss scales from 2^{} to 2^{} fit these tensors", inspection.target, smallest, largest);
     const std::string here = carried == 0 ? "without one" : fmt::format("with the present 2^{}", carried);
     if (carried < smallest) {
-        return Finding{fmt::format("{}; {}, more than 0.1 % of the numbers become zero, most in {}.", range, here,
-                                   first_names(scale.limits_smallest)),
-                       fmt::format("Use a loss scale of 2^{}, or a dynamic one.", recommended)};
+        return TensorFinding{fmt::format("{}; {}, more than 0.1 % of the numbers become zero, most in {}.", range, here,
+                                         first_names(scale.limits_smallest)),
+                             fmt::format("Use a loss scale of 2^{}, or a dynamic one.", recommended)};
     }
     if (carried > largest) {
-        return Finding{fmt::format("{}; {}, numbers overflow in {}.", range, here, first_names(scale.limits_largest)),
-                       fmt::format("Lower the loss scale to 2^{}, or use a dynamic one.", recommended)};
+        return TensorFinding{
+            fmt::format("{}; {}, numbers overflow in {}.", range, here, first_names(scale.limits_largest)),
+            fmt::format("Lower the loss scale to 2^{}, or use a dynamic one.", recommended)};
     }
-    return Finding{fmt::format("{}; the present one, 2^{}, is among them.", range, carried), ""};
+    return TensorFinding{fmt::format("{}; the present one, 2^{}, is among them.", range, carried), ""};
 }
 
 /// Formats that keep the numbers as they are: at most one in a thousand lost, none overflows.
-std::optional<Finding> formats_that_do(const Inspection& inspection) {
+std::optional<TensorFinding> formats_that_do(const Inspection& inspection) {
     std::string good, bad;
     for (std::size_t f = 0; f < inspection.formats.size(); ++f) {
         const std::optional<FormatLoss>& loss = inspection.all.losses[f];
@@ -161,7 +163,7 @@ std::optional<Finding> formats_that_do(const Inspection& inspection) {
     std::string what = good.empty() ? "None of the formats tried keeps the numbers as they are in the files"
                                     : "As they are in the files, the numbers are kept by " + good;
     if (!bad.empty()) what += "; more than 0.1 % are lost, or some overflow, in " + bad;
-    return Finding{what + ".", ""};
+    return TensorFinding{what + ".", ""};
 }
 
 }  // namespace
@@ -173,14 +175,15 @@ std::optional<int> recommended_scale(const Inspection& inspection, int carried) 
     return carried + std::max(std::min(*scale.smallest, largest), largest - scale_headroom);
 }
 
-std::vector<Finding> findings_of(const Inspection& inspection, int carried) {
-    std::vector<Finding> findings;
-    for (std::optional<Finding>& each :
+std::vector<TensorFinding> findings_of(const Inspection& inspection, int carried) {
+    std::vector<TensorFinding> findings;
+    for (std::optional<TensorFinding>& each :
          std::vector{first_not_finite(inspection), growth(inspection), loss_scale(inspection, carried),
                      rounded_before(inspection), formats_that_do(inspection)}) {
         if (each) findings.push_back(std::move(*each));
     }
-    std::stable_partition(findings.begin(), findings.end(), [](const Finding& each) { return !each.remedy.empty(); });
+    std::stable_partition(findings.begin(), findings.end(),
+                          [](const TensorFinding& each) { return !each.remedy.empty(); });
     return findings;
 }
 

@@ -9,7 +9,7 @@
 
 namespace ulp {
 
-struct Finding {
+struct TensorFinding {
     std::string what;    // a sentence with its numbers
     std::string remedy;  // what to try; empty where nothing is wrong
 };
@@ -19,6 +19,6 @@ struct Finding {
 /// The exponent of the loss scale to use, the dumped numbers' own included; nothing where none fits.
 std::optional<int> recommended_scale(const Inspection& inspection, int carried);
 /// What is wrong comes first, then what the numbers say otherwise.
-std::vector<Finding> findings_of(const Inspection& inspection, int carried);
+std::vector<TensorFinding> findings_of(const Inspection& inspection, int carried);
 
 }  // namespace ulp

@@ -11,6 +11,7 @@
 #include "experiments/commands/inspection/diagnosis.hpp"
 #include "experiments/commands/inspection/inspection_page.hpp"
 #include "experiments/commands/training/recipe_study.hpp"
+#include "experiments/commands/training/search_parts.hpp"
 #include "experiments/program/files.hpp"
 #include "experiments/report/html.hpp"
 #include "experiments/report/single_page.hpp"
@@ -19,17 +20,17 @@
 namespace ulp {
 namespace {
 
-struct DiagnoseOptions {
+struct DiagnoseOptions : SearchOptions {
+    DiagnoseOptions() {
+        net.clear();
+        steps = 50;
+        seeds = 2;
+    }
     std::vector<std::string> files;
     std::string target = "fp16";
-    double loss_scale = 1;
-    std::string net, weights, page;
-    std::string recipe = "mixed_fp16";
-    std::string optimizer = "sgd";
+    double carried = 1;  // loss scale of the files
+    std::string page;
     std::string output = "console";
-    double learning_rate = 0.05;
-    std::int64_t steps = 50, batch = 64, images = 2000, seeds = 2;
-    std::uint64_t seed = 1;
 };
 
 /// Throws UsageError for what is no power of two.
@@ -47,12 +48,6 @@ struct NetDiagnosis {
     std::vector<ArmVerdict> judged;
 };
 
-OptimizerOptions optimizer_options(const DiagnoseOptions& options) {
-    OptimizerOptions optimizer{.kind = optimizer_by_name(options.optimizer), .learning_rate = options.learning_rate};
-    if (optimizer.kind == OptimizerKind::sgd) optimizer.momentum = 0.9;
-    return optimizer;
-}
-
 /// The recipe as it is, with the loss scale that the tensors ask for, and in bf16; beside fp32.
 std::vector<std::string> recipes_to_try(const DiagnoseOptions& options, const Inspection& inspection, int carried) {
     std::vector<std::string> names{"fp32", options.recipe};
@@ -65,12 +60,13 @@ std::vector<std::string> recipes_to_try(const DiagnoseOptions& options, const In
 
 /// Trains until a number is not finite.
 void watch_a_run(const NetDescription& net, const DiagnoseOptions& options, NetDiagnosis& found) {
-    const NetTask task = task_of(net, {options.images, options.batch, options.seed});
-    const Arithmetic arithmetic = arithmetic_of_text(options.recipe, "");
+    const NetTask task = task_of(net, options, options.seed);
+    const Arithmetic arithmetic = arithmetic_of_text(options.recipe, options);
     Trainer trainer(Engine(arithmetic.recipe, make_backend(arithmetic.backend)), options.seed);
+    trainer.model().initialise_by(Initialisation(options.init));
     const Net built(trainer.model(), net.layers, net.input.shape, net.outputs);
     if (!options.weights.empty()) (void)load_weights(options.weights, trainer.model());
-    trainer.optimize(optimizer_options(options));
+    trainer.optimize(optimizer_of(options));
     Watch watch;
     trainer.observers().watch = &watch;
     while (trainer.steps() < options.steps && !watch.first_nonfinite) {
@@ -82,22 +78,19 @@ void watch_a_run(const NetDescription& net, const DiagnoseOptions& options, NetD
 }
 
 NetDiagnosis diagnose_net(const DiagnoseOptions& options, const Inspection& inspection, int carried) {
-    const NetDescription net = net_description_of(options.net);
+    const NetDescription net = net_of(options.net);
     NetDiagnosis found;
     watch_a_run(net, options, found);
-    RecipeStudyOptions study{.data = {options.images, options.batch, options.seed},
-                             .optimizer = optimizer_options(options),
-                             .steps = options.steps,
-                             .seeds = options.seeds};
+    RecipeStudyOptions study{.training = options, .seeds = options.seeds};
     for (const std::string& name : recipes_to_try(options, inspection, carried)) {
-        study.arithmetics.push_back(arithmetic_of_text(name, ""));
+        study.arithmetics.push_back(arithmetic_of_text(name, options));
     }
     found.study = study_recipes(net, study, [](double) {});
     found.judged = verdicts_of(found.study);
     return found;
 }
 
-void print_findings(const std::vector<Finding>& findings) {
+void print_findings(const std::vector<TensorFinding>& findings) {
     for (std::size_t i = 0; i < findings.size(); ++i) {
         fmt::print("{}. {}\n", i + 1, findings[i].what);
         if (!findings[i].remedy.empty()) fmt::print("   Try: {}\n", findings[i].remedy);
@@ -118,10 +111,33 @@ void print_net(const DiagnoseOptions& options, const NetDiagnosis& found) {
     fmt::print("Verdict: {}.\n", verdict_sentence(found.study, found.judged));
 }
 
+/// Whether the recipe's mean loss is within the margin, as it is or with another loss scale.
+bool recipe_is_mended(const NetDiagnosis& found) {
+    const RecipeStudyOptions& tried = found.study.options;
+    const double most = tried.margin * std::fabs(found.judged.front().loss);
+    for (std::size_t arm = 1; arm < found.judged.size(); ++arm) {
+        const bool same = tried.arithmetics[arm].recipe.name == tried.arithmetics[1].recipe.name;
+        if (same && found.judged[arm].difference.mean <= most) return true;
+    }
+    return false;
+}
+
+/// Where no loss scale mends the recipe, operations in fp32 may.
+void search_operations(const DiagnoseOptions& options, const Inspection& inspection, int carried) {
+    SearchOptions search = options;
+    search.recipe = options.recipe.substr(0, options.recipe.find('@'));
+    if (const std::optional<int> scale = recommended_scale(inspection, carried)) {
+        search.loss_scale = std::ldexp(1.0, *scale);
+    }
+    fmt::print("\nNo loss scale mends {}. Which operations must stay in fp32 (ulplab search fp32):\n", search.recipe);
+    std::fflush(stdout);
+    (void)searched([&] { return search_fp32(search); });
+}
+
 std::string diagnosis_page(const DiagnoseOptions& options, const Inspection& inspection,
-                           const std::vector<Finding>& findings, const std::optional<NetDiagnosis>& net) {
+                           const std::vector<TensorFinding>& findings, const std::optional<NetDiagnosis>& net) {
     std::string body = "<h2>What to try first</h2>\n<ol>\n";
-    for (const Finding& each : findings) {
+    for (const TensorFinding& each : findings) {
         body += fmt::format("<li>{}{}</li>\n", escaped(each.what),
                             each.remedy.empty() ? "" : "<br><strong>Try:</strong> " + escaped(each.remedy));
     }
@@ -137,9 +153,11 @@ std::string diagnosis_page(const DiagnoseOptions& options, const Inspection& ins
                        body + "<h2>The tensors</h2>\n" + inspection_summary_html(inspection));
 }
 
-nlohmann::ordered_json diagnosis_json(const std::vector<Finding>& findings, const std::optional<NetDiagnosis>& net) {
+nlohmann::ordered_json diagnosis_json(const std::vector<TensorFinding>& findings,
+                                      const std::optional<NetDiagnosis>& net) {
     nlohmann::ordered_json json{{"findings", nlohmann::ordered_json::array()}};
-    for (const Finding& each : findings) json["findings"].push_back({{"what", each.what}, {"remedy", each.remedy}});
+    for (const TensorFinding& each : findings)
+        json["findings"].push_back({{"what", each.what}, {"remedy", each.remedy}});
     if (!net) return json;
     json["first_nonfinite"] = net->first_nonfinite;
     json["verdict"] = verdict_sentence(net->study, net->judged);
@@ -147,13 +165,12 @@ nlohmann::ordered_json diagnosis_json(const std::vector<Finding>& findings, cons
 }
 
 ExitCode diagnose(const DiagnoseOptions& options) {
-    const int carried = exponent_of(options.loss_scale);
-    if (options.steps < 1 || options.batch < 1 || options.seeds < 1) {
-        throw UsageError("--steps, --batch and --seeds are at least 1");
-    }
+    const int carried = exponent_of(options.carried);
+    require_sensible(options);
+    if (options.seeds < 1) throw UsageError(fmt::format("--seeds is {}; give at least 1", options.seeds));
     const Inspection inspection =
         inspect_tensors({options.files, {"fp16", "bf16", "e4m3", "e5m2", "mxfp8"}, options.target});
-    const std::vector<Finding> findings = findings_of(inspection, carried);
+    const std::vector<TensorFinding> findings = findings_of(inspection, carried);
     std::optional<NetDiagnosis> net;
     if (!options.net.empty()) net = diagnose_net(options, inspection, carried);
     if (options.output == "json") {
@@ -162,6 +179,7 @@ ExitCode diagnose(const DiagnoseOptions& options) {
     } else {
         print_findings(findings);
         if (net) print_net(options, *net);
+        if (net && !recipe_is_mended(*net)) search_operations(options, inspection, carried);
     }
     if (!options.page.empty()) {
         write_file(options.page, diagnosis_page(options, inspection, findings, net));
@@ -175,21 +193,12 @@ Action declare(OptionParser& app) {
     app.add_option("FILES", o->files,
                    "dumped gradients: files (.npy, .npz, .safetensors), folders of them, and patterns")
         .required();
-    app.add_option("--loss-scale", o->loss_scale, "loss scale that the dumped numbers still carry; 1 for unscaled ones")
+    app.add_option("--loss-scale", o->carried, "loss scale that the dumped numbers still carry; 1 for unscaled ones")
         .capture_default_str();
     app.add_option("--target", o->target, "number format for which the loss scale is chosen").capture_default_str();
-    app.add_option("--net", o->net,
-                   "net that diverged, of the table of `ulplab train` or FILE.json: trained for --steps");
-    app.add_option("--recipe", o->recipe, "recipe of that training; RECIPE@2^N has that constant loss scale")
+    app.add_option("--recipe", o->recipe, "recipe of the training with --net; RECIPE@2^N has that constant loss scale")
         .capture_default_str();
-    app.add_option("--weights", o->weights, "file of its initial weights, .safetensors or .npz");
-    app.add_option("--optimizer", o->optimizer, "optimizer, as of `ulplab train`").capture_default_str();
-    app.add_option("--learning-rate", o->learning_rate, "learning rate of the optimizer").capture_default_str();
-    app.add_option("--steps", o->steps, "number of steps of training").capture_default_str();
-    app.add_option("--batch", o->batch, "number of examples in a step").capture_default_str();
-    app.add_option("--images", o->images, "number of generated examples to train on").capture_default_str();
-    app.add_option("--seeds", o->seeds, "number of runs per recipe that is tried").capture_default_str();
-    app.add_option("--seed", o->seed, "seed of the first run's data and weights").capture_default_str();
+    declare_search(app, *o);
     app.add_option("--page", o->page, "file for one HTML page with the findings and the histograms");
     app.add_option("--output", o->output, "form of the output: console or json")
         .one_of({"console", "json"})

@@ -73,7 +73,7 @@ std::string recipe_page(const RecipeStudy& study, const std::vector<ArmVerdict>&
     body += fmt::format(
         "<p>{} steps, {} seeds; the reference is {}. A recipe suffices if its loss is at most {:g} % above the "
         "reference's, with the same seeds.</p>\n",
-        study.options.steps, study.options.seeds, escaped(study.options.arithmetics.front().name),
+        study.options.training.steps, study.options.seeds, escaped(study.options.arithmetics.front().name),
         100 * study.options.margin);
     std::vector<ChartLine> losses, distances;
     std::vector<std::vector<std::string>> rows = {{"recipe", "verdict", "loss", "minus reference", "95 % interval",

@@ -8,8 +8,7 @@
 #include <memory>
 #include <optional>
 
-#include "engine/files/whole_file.hpp"
-#include "engine/recipes/product_plan.hpp"
+#include "engine/training/weights.hpp"
 #include "experiments/program/side_by_side.hpp"
 #include "softfloat/errors.hpp"
 
@@ -17,15 +16,6 @@ namespace ulp {
 namespace {
 
 constexpr std::int64_t scored_batches = 8;  // the last ones: their loss is the score
-
-std::string backend_for(const std::string& asked, const Recipe& recipe) {
-    const std::string name = asked.empty() ? "soft:h100" : asked;
-    const std::unique_ptr<MatmulBackend> backend = make_backend(name);
-    const std::optional<std::string> refusal = refusal_of(recipe, *backend);
-    if (asked.empty() && (refusal || !backend->has_product(recipe.product_types()))) return "eigen";
-    if (refusal) throw UsageError(*refusal);
-    return name;
-}
 
 /// Steps after which runs are compared: 1, 2, 4 ... and the last.
 bool is_compared(std::int64_t done, std::int64_t steps) { return done == steps || (done & (done - 1)) == 0; }
@@ -44,13 +34,15 @@ double relative_distance(const Tensor& weights, const Tensor& reference) {
 /// A net under one arithmetic, with what is needed to judge it.
 class Arm {
   public:
-    Arm(const NetDescription& net, const RecipeStudyOptions& options, const Arithmetic& arithmetic, std::uint64_t seed)
+    Arm(const NetDescription& net, const NetOptions& options, const Arithmetic& arithmetic, std::uint64_t seed)
         : options_(options),
           run_(Training{.arithmetic = arithmetic,
                         .task = [&](Model& model, std::uint64_t) { return built(net, model, seed); },
-                        .optimizer = options.optimizer,
+                        .optimizer = optimizer_of(options),
                         .steps = options.steps},
-               seed) {}
+               seed) {
+        if (!options.weights.empty()) (void)load_weights(options.weights, trainer().model());
+    }
 
     void step() { run_.step(); }
     [[nodiscard]] Trainer& trainer() { return run_.trainer(); }
@@ -71,25 +63,24 @@ class Arm {
 
   private:
     Task built(const NetDescription& net, Model& model, std::uint64_t seed) {
-        TaskData data = options_.data;
-        data.seed = seed;
-        const auto task = std::make_shared<const NetTask>(task_of(net, data));
+        model.initialise_by(Initialisation(options_.init));
+        const auto task = std::make_shared<const NetTask>(task_of(net, options_, seed));
         const auto layers = std::make_shared<const Net>(model, net.layers, net.input.shape, net.outputs);
         loss_ = [=](Tape& tape, std::int64_t step) { return task->loss(tape, *layers, step); };
         return Task{.loss = loss_};
     }
 
-    const RecipeStudyOptions& options_;
+    const NetOptions& options_;
     std::function<Var(Tape&, std::int64_t)> loss_;
     TrainingRun run_;
 };
 
 /// All arms of the first seed, in step, so that their weights can be compared on the way.
 void run_in_step(const NetDescription& net, RecipeStudy& study) {
-    const RecipeStudyOptions& options = study.options;
+    const NetOptions& options = study.options.training;
     std::vector<std::unique_ptr<Arm>> arms;
-    for (const Arithmetic& each : options.arithmetics) {
-        arms.push_back(std::make_unique<Arm>(net, options, each, options.data.seed));
+    for (const Arithmetic& each : study.options.arithmetics) {
+        arms.push_back(std::make_unique<Arm>(net, options, each, options.seed));
     }
     for (const auto& parameter : arms.front()->trainer().model().parameters()) {
         study.parameters.push_back(parameter.name);
@@ -116,7 +107,7 @@ void run_in_step(const NetDescription& net, RecipeStudy& study) {
 std::int64_t leaves_band(const RecipeStudy& study, std::size_t arm) {
     const auto& runs = study.comparison.runs;
     std::int64_t at = -1;
-    for (std::int64_t step = 0; step < study.options.steps; ++step) {
+    for (std::int64_t step = 0; step < study.options.training.steps; ++step) {
         const auto s = static_cast<std::size_t>(step);
         double low = INFINITY, high = -INFINITY;
         for (const Learned& run : runs[0]) {
@@ -170,17 +161,7 @@ std::string described(const RecipeStudy& study, std::size_t arm) {
 
 }  // namespace
 
-NetDescription net_description_of(const std::string& net) {
-    if (!net.ends_with(".json")) return description_of(net_by_name(net));
-    const std::string text = read_whole_file(net);
-    try {
-        return net_from_json(text);
-    } catch (const DataError& error) {
-        throw DataError(fmt::format("{}: {}", net, error.what()));
-    }
-}
-
-Arithmetic arithmetic_of_text(const std::string& text, const std::string& backend) {
+Arithmetic arithmetic_of_text(const std::string& text, const NetOptions& options) {
     const std::size_t at = text.find('@');
     Recipe recipe = recipe_by_name(text.substr(0, at));
     if (recipe.weights == formats::fp64) {
@@ -197,8 +178,8 @@ Arithmetic arithmetic_of_text(const std::string& text, const std::string& backen
         }
         recipe.loss_scale = constant_loss_scale(std::ldexp(1.0, exponent));
     }
-    const std::string own = backend_for(backend, recipe);
-    return {text, std::move(recipe), own};
+    const std::string backend = backend_for(options, recipe);
+    return {text, std::move(recipe), backend};
 }
 
 int cost_of(const Recipe& recipe) {
@@ -221,8 +202,8 @@ RecipeStudy study_recipes(const NetDescription& net, const RecipeStudyOptions& o
             if (i == 0) return run_in_step(net, study);
             const std::size_t arm = (i - 1) / others;
             const std::size_t seed = 1 + (i - 1) % others;
-            Arm one(net, study.options, options.arithmetics[arm], options.data.seed + seed);
-            for (std::int64_t step = 0; step < options.steps; ++step) one.step();
+            Arm one(net, study.options.training, options.arithmetics[arm], options.training.seed + seed);
+            for (std::int64_t step = 0; step < options.training.steps; ++step) one.step();
             study.comparison.runs[arm][seed] = one.learned();
         },
         progress);

@@ -7,22 +7,17 @@
 #include <string>
 #include <vector>
 
+#include "experiments/commands/training/net_options.hpp"
 #include "experiments/training/comparison.hpp"
-#include "experiments/training/net_tasks.hpp"
 
 namespace ulp {
 
-/// Of a name in the table, or of a file. Throws DataError that names the file and the place.
-NetDescription net_description_of(const std::string& net);
-
 /// "mixed_fp16", or "mixed_fp16@2^12" with that constant loss scale. Throws UsageError.
-Arithmetic arithmetic_of_text(const std::string& text, const std::string& backend);
+Arithmetic arithmetic_of_text(const std::string& text, const NetOptions& options);
 
 struct RecipeStudyOptions {
     std::vector<Arithmetic> arithmetics{};  // the first is the reference
-    TaskData data{};                        // `seed` is that of the first runs
-    OptimizerOptions optimizer{};
-    std::int64_t steps = 100;
+    NetOptions training{};                  // data, optimizer, steps, initial weights; `seed` is that of the first runs
     std::int64_t seeds = 3;
     double margin = 0.02;  // of the reference's loss, that a recipe may lie above it
 };
@@ -40,7 +35,7 @@ struct RecipeStudy {
     std::vector<Divergence> divergence;   // of the first seed
 };
 
-/// `progress` is told the share done. Throws as task_of, and UsageError for a backend that lacks a recipe's products.
+/// `progress` is told the share done. Throws as task_of and load_weights.
 RecipeStudy study_recipes(const NetDescription& net, const RecipeStudyOptions& options,
                           const std::function<void(double)>& progress);
 

@@ -15,50 +15,30 @@
 namespace ulp {
 namespace {
 
-struct CompareOptions {
+struct CompareOptions : NetOptions {
     std::vector<std::string> recipes{"fp32", "mixed_fp16", "bf16", "fp8"};
-    std::string net = "mlp";
-    std::string backend, mnist, data, labels, page;
-    std::string optimizer = "sgd";
+    std::string page;
     std::string output = "console";
-    double learning_rate = 0.05;
     double margin = 0.02;
-    std::int64_t steps = 100, batch = 64, images = 2000, seeds = 3;
-    std::uint64_t seed = 1;
+    std::int64_t seeds = 3;
 };
 
 void require_comparable(const CompareOptions& options) {
+    require_sensible(options);
     if (options.recipes.size() < 2) {
         throw UsageError(fmt::format("--recipes names {}; name the reference and one more at least",
                                      fmt::join(options.recipes, ", ")));
     }
-    if (options.steps < 1 || options.batch < 1 || options.seeds < 1) {
-        throw UsageError("--steps, --batch and --seeds are at least 1");
-    }
-    if (options.mnist.empty() && options.data.empty() && options.images < options.batch) {
-        throw UsageError(fmt::format("--images ({}) is less than --batch ({}); give at least as many", options.images,
-                                     options.batch));
-    }
+    if (options.seeds < 1) throw UsageError(fmt::format("--seeds is {}; give at least 1", options.seeds));
     if (!(options.margin > 0) || !(options.margin < 1)) {
         throw UsageError(
             fmt::format("--margin is {}; give a share of the loss between 0 and 1, as 0.02", options.margin));
     }
-    if (!(options.learning_rate > 0) || std::isinf(options.learning_rate)) {
-        throw UsageError(fmt::format("--learning-rate is {}; give a positive finite number", options.learning_rate));
-    }
 }
 
 RecipeStudyOptions study_options(const CompareOptions& options) {
-    RecipeStudyOptions study{
-        .data = {options.images, options.batch, options.seed, options.mnist, options.data, options.labels},
-        .optimizer = {.kind = optimizer_by_name(options.optimizer), .learning_rate = options.learning_rate},
-        .steps = options.steps,
-        .seeds = options.seeds,
-        .margin = options.margin};
-    if (study.optimizer.kind == OptimizerKind::sgd) study.optimizer.momentum = 0.9;
-    for (const std::string& recipe : options.recipes) {
-        study.arithmetics.push_back(arithmetic_of_text(recipe, options.backend));
-    }
+    RecipeStudyOptions study{.training = options, .seeds = options.seeds, .margin = options.margin};
+    for (const std::string& recipe : options.recipes) study.arithmetics.push_back(arithmetic_of_text(recipe, options));
     return study;
 }
 
@@ -119,7 +99,7 @@ void print_study(const RecipeStudy& study, const std::vector<ArmVerdict>& judged
 
 ExitCode compare_recipes(const CompareOptions& options) {
     require_comparable(options);
-    const NetDescription net = net_description_of(options.net);
+    const NetDescription net = net_of(options.net);
     const RecipeStudy study = study_recipes(net, study_options(options), [](double) {});
     const std::vector<ArmVerdict> judged = verdicts_of(study);
     if (options.output == "json") {
@@ -140,25 +120,16 @@ Action declare_compare(OptionParser& app) {
                    "recipes with commas between, the reference first; RECIPE@2^N has that constant loss scale")
         .delimiter(',')
         .capture_default_str();
-    app.add_option("--net", o->net, "net of the table of `ulplab train`, or file FILE.json").capture_default_str();
     app.add_option("--seeds", o->seeds, "number of runs per recipe, with paired seeds").capture_default_str();
     app.add_option("--margin", o->margin, "share of the reference's loss by which a recipe's may lie above it")
         .capture_default_str();
-    app.add_option("--steps", o->steps, "number of steps of training").capture_default_str();
-    app.add_option("--batch", o->batch, "number of examples in a step").capture_default_str();
-    app.add_option("--images", o->images, "number of generated examples to train on").capture_default_str();
-    app.add_option("--mnist", o->mnist, "folder of the real digits");
-    app.add_option("--data", o->data, "examples of the task images, .npy of any shape of the net's size");
-    app.add_option("--labels", o->labels, "their classes, .npy of whole numbers from 0 on");
-    app.add_option("--optimizer", o->optimizer, "optimizer, as of `ulplab train`").capture_default_str();
-    app.add_option("--learning-rate", o->learning_rate, "learning rate of the optimizer").capture_default_str();
-    app.add_option("--backend", o->backend,
-                   "backend of the products; default soft:h100, and eigen for recipes whose products it lacks");
-    app.add_option("--seed", o->seed, "seed of the first run's data and weights").capture_default_str();
+    declare_net(app, *o);
+    declare_backend(app, *o);
     app.add_option("--page", o->page, "file for one HTML page with curves, bands and verdicts");
     app.add_option("--output", o->output, "form of the output: console or json")
         .one_of({"console", "json"})
         .capture_default_str();
+    app.footer(recipe_lines());
     return [o] { return compare_recipes(*o); };
 }
 

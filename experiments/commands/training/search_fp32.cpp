@@ -96,11 +96,13 @@ ExitCode Fp32Search::run() {
 
 }  // namespace
 
+ExitCode search_fp32(const SearchOptions& options) { return Fp32Search(options, net_of(options.net)).run(); }
+
 Action declare_search_fp32(OptionParser& app) {
     const auto options = std::make_shared<SearchOptions>();
     declare_search(app, *options);
     declare_arithmetic(app, *options);
-    return [options] { return Fp32Search(*options, net_of(options->net)).run(); };
+    return [options] { return search_fp32(*options); };
 }
 
 }  // namespace ulp

@@ -40,6 +40,9 @@ double worst_difference(const std::vector<TrialResult>& results, const SearchRef
 /// "+0.0123", or "NaN or infinite".
 std::string difference_text(double difference);
 
+/// The shortest list of operations that must stay in fp32, printed.
+ExitCode search_fp32(const SearchOptions& options);
+
 /// Runs a search; after Ctrl-C a sentence says how to go on.
 ExitCode searched(const std::function<ExitCode()>& search);
 
