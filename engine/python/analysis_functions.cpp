@@ -181,7 +181,7 @@ py::dict explain_floats(const UnitRow& row, const TensorCoreModel& model, const 
     return answer;
 }
 
-std::vector<std::int32_t> integers_of(const py::array& array) {
+std::vector<std::int32_t> int32_values(const py::array& array) {
     const py::array_t<std::int32_t, py::array::c_style | py::array::forcecast> integers(array);
     return {integers.data(), integers.data() + integers.size()};
 }
@@ -199,7 +199,7 @@ py::dict explain_one(const std::string& unit, const py::array& a, const py::arra
             explain_block_scaled(*scaled, {dot_operands(scaled->unscaled, a, b, c, round),
                                            scales(a_scales, "the scales of a"), scales(b_scales, "the scales of b")});
     } else if (const auto* integers = row->as<IntegerModel>()) {
-        answer["text"] = explain_integers(*integers, {integers_of(a), integers_of(b), integers_of(c).at(0)});
+        answer["text"] = explain_integers(*integers, {int32_values(a), int32_values(b), int32_values(c).at(0)});
     } else {
         const TensorCoreModel model = floating_point_model(*row, policy);
         if (model.accumulator != formats::fp64) {

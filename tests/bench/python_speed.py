@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""The Python package beside the C++ calls and plain PyTorch: prints docs/python_speed.md.
+
+    ninja -C build/release bench_python_baseline
+    PYTHONPATH=build/release/python OMP_NUM_THREADS=1 /usr/bin/python3 tests/bench/python_speed.py \
+        build/release/bin/bench_python_baseline > docs/python_speed.md
+
+Processor time of one thread, the least of some repetitions: other programs on the machine change it little.
+"""
+
+import subprocess
+import sys
+import time
+
+import numpy
+import torch
+
+import ulplab
+import ulplab.torch
+
+UNIT = "sm_90:wgmma.fp16.fp32"
+torch.set_num_threads(1)
+
+
+def least(repetitions, call, calls=1):
+    best = float("inf")
+    for _ in range(repetitions):
+        begin = time.process_time()
+        for _ in range(calls):
+            call()
+        best = min(best, (time.process_time() - begin) / calls)
+    return best
+
+
+def transformer_step(layers, width, tokens):
+    torch.manual_seed(0)
+    layer = torch.nn.TransformerEncoderLayer(width, 4, 4 * width, dropout=0.0, batch_first=True)
+    model = torch.nn.TransformerEncoder(layer, layers)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    x = torch.randn(tokens // 128, 128, width)
+
+    def step():
+        optimizer.zero_grad()
+        model(x).pow(2).mean().backward()
+        optimizer.step()
+
+    return step
+
+
+def emulated(step):
+    with ulplab.torch.emulate("h100", "mixed_fp16"):
+        step()
+
+
+def main():
+    lines = subprocess.run([sys.argv[1]], check=True, capture_output=True, text=True).stdout.splitlines()
+    cpp = {name: float(seconds) for name, seconds in map(str.split, lines)}
+    rng = numpy.random.default_rng(0)
+    big = rng.standard_normal((1024, 1024)).astype("f2")
+    small = rng.standard_normal((16, 16)).astype("f2")
+    x = rng.standard_normal(1 << 24).astype("f4")
+    y = numpy.empty_like(x)
+    tensor = torch.from_numpy(x)
+    rows = [("product of 1024 x 1024 x 1024 in float16", "ms", 1e3, "the C++ call on fp32 arrays", cpp["product_1024"],
+             least(3, lambda: ulplab.matmul(big, big, unit=UNIT)), "1.2"),
+            ("product of 16 x 16 x 16 in float16", "us", 1e6, "the C++ call on fp32 arrays", cpp["product_16"],
+             least(20, lambda: ulplab.matmul(small, small, unit=UNIT), 2000), "5 us"),
+            ("round 16 M float32 numbers to bf16, new array", "ms", 1e3, "the C++ call", cpp["round_16m"],
+             least(5, lambda: ulplab.round(x, "bf16")), "1.2"),
+            ("the same, out=", "ms", 1e3, "PyTorch, .bfloat16().float()", least(5, lambda: tensor.bfloat16().float()),
+             least(5, lambda: ulplab.round(x, "bf16", out=y)), "")]
+    step = transformer_step(4, 256, 4096)
+    step()
+    rows.append(("training step of a Transformer, 4 layers, width 256, 4096 tokens, mixed_fp16 on h100", "s", 1,
+                 "plain PyTorch", least(2, step), least(1, lambda: emulated(step)), "6"))
+    print("# Speed of the Python package\n")
+    print("Written by `tests/bench/python_speed.py`; do not edit. Processor time on one thread, the least of some "
+          f"repetitions; PyTorch {torch.__version__}, NumPy {numpy.__version__}.\n")
+    print("| call | time | beside | its time | ratio | wanted |\n|---|---:|---|---:|---:|---:|")
+    for name, unit, factor, other, theirs, ours, wanted in rows:
+        print(f"| {name} | {ours * factor:.3g} {unit} | {other} | {theirs * factor:.3g} {unit} | {ours / theirs:.2f} | "
+              f"{wanted} |")
+
+
+if __name__ == "__main__":
+    main()
