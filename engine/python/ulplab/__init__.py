@@ -17,4 +17,7 @@ from ._analysis import *  # noqa: F403
 from ._numbers import *  # noqa: F403
 from ._products import *  # noqa: F403
 
+DataError.__doc__ = "A file that is missing, cut short or malformed. The message names the file and the remedy."
+BitsDiffer.__doc__ = "Two computations that must agree bit for bit do not."
+
 __all__ = ["BitsDiffer", "DataError"] + _numbers.__all__ + _products.__all__ + _analysis.__all__
