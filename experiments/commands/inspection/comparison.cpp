@@ -23,6 +23,8 @@ std::int64_t place_of(const FloatFormat& format, std::uint64_t code) {
 }
 
 double number_of(const FloatFormat& format, std::uint64_t code) {
+    if (format == formats::fp32) return std::bit_cast<float>(static_cast<std::uint32_t>(code));
+    if (format == formats::fp64) return std::bit_cast<double>(code);
     Context exact;
     return std::bit_cast<double>(convert_bits(formats::fp64, format, code, exact));
 }
