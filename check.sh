@@ -16,7 +16,7 @@ for argument in "$@"; do
     esac
 done
 
-install_packages "$install"
+install_packages "$install" cmake/python_packages.txt
 configure release
 build release
 # Several tests run at once: threads that wait must leave the processors to others.

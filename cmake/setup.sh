@@ -2,28 +2,30 @@
 # Shared by run.sh and check.sh, which source it: packages, configuration, build. Expects the root of the project as the
 # current folder.
 
-# Names of cmake/packages.txt that are not installed, on one line.
+# missing_packages FILE...: names in them that are not installed, on one line.
 missing_packages() {
     local wanted installed
-    wanted=$(grep -E '^[a-z]' cmake/packages.txt)
+    wanted=$(grep -hE '^[a-z]' "$@")
     # shellcheck disable=SC2086  # a list of words
     installed=$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' $wanted 2>/dev/null | sed -n 's/^installed //p')
     # shellcheck disable=SC2086
     printf '%s\n' $wanted | { grep -vxF "${installed:-none}" || true; } | tr '\n' ' ' | sed 's/ $//'
 }
 
-# install_packages yes|no: installs what is missing, or with "no" stops with the line to type.
+# install_packages yes|no [FILE...]: installs what is missing of cmake/packages.txt and the files, or with "no" stops
+# with the line to type.
 install_packages() {
-    local missing sudo=""
+    local missing sudo="" install=$1
+    shift
     if ! command -v dpkg-query >/dev/null; then
         echo "This is not a Debian system; what is needed stands in cmake/packages.txt." >&2
         return 0
     fi
-    missing=$(missing_packages)
+    missing=$(missing_packages cmake/packages.txt "$@")
     [ -n "$missing" ] || return 0
     [ "$(id -u)" -eq 0 ] || sudo="sudo "
     echo "Missing packages: $missing"
-    if [ "$1" = no ]; then
+    if [ "$install" = no ]; then
         echo "Install them with: ${sudo}apt-get install -y $missing" >&2
         exit 3
     fi
