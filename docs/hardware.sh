@@ -69,10 +69,11 @@ TEXT
     fi
     cat <<'TEXT'
 
-### cuBLAS, predicted
+### cuBLAS, explained
 
 Products of cuBLAS and cublasLt (16 to 512 rows and columns, k from 16 to 2048) that a row of the model table and an order
-of summation give bit for bit (`ulplab gpu cublas-study`). The order is found by masking probes and by trying.
+of summation give bit for bit (`ulplab gpu cublas-study`). The order is found by masking probes and by trying, after the product is seen: this explains
+products, it predicts none. Predictions made before a run (`ulplab gpu predict`) have not been judged on a GPU yet.
 
 | product | order | shapes |
 |---|---|---|

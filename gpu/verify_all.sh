@@ -116,7 +116,14 @@ steps=500
 [ "$dry" = no ] || steps=3
 architecture=$(sed -n 's/^# architecture //p' "$out/info.txt")
 families="mma"
-[ "$architecture" != sm_90 ] || families="mma wgmma"
+case $architecture in
+    sm_90) families="mma wgmma" ;;
+    sm_80|sm_86|sm_89|sm_100|sm_120) ;;
+    *)
+        families=  # compared with nothing: what it computes is discovered
+        echo "training                     left out: no backend is the model of $architecture" | tee -a "$summary"
+        ;;
+esac
 # software_backend FAMILY: the model of this GPU's instructions. Where a generation has one family, it needs no name.
 software_backend() {
     case $architecture in
@@ -125,7 +132,7 @@ software_backend() {
         sm_89) echo soft:ada ;;
         sm_100) echo "soft:b200.$1" ;;
         sm_120) echo soft:rtx5090 ;;
-        *) echo "soft:h100.$1" ;;
+        sm_90) echo "soft:h100.$1" ;;
     esac
 }
 software_runs=()

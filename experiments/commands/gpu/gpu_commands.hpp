@@ -17,6 +17,11 @@ Action declare_gpu_bulk(OptionParser& app);
 Action declare_gpu_record(OptionParser& app);
 Action declare_gpu_throughput(OptionParser& app);
 Action declare_gpu_cublas_study(OptionParser& app);
+Action declare_gpu_shapes(OptionParser& app);
+Action declare_gpu_answers(OptionParser& app);
+Action declare_gpu_predict(OptionParser& app);
+Action declare_gpu_judge(OptionParser& app);
+Action declare_gpu_invariance(OptionParser& app);
 Action declare_gpu_train(OptionParser& app);
 Action declare_gpu_experiments(OptionParser& app);
 

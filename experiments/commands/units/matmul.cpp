@@ -9,6 +9,7 @@
 
 #include "engine/files/npy.hpp"
 #include "experiments/commands/command.hpp"
+#include "experiments/commands/units/library_product.hpp"
 #include "experiments/commands/units/matrix_files.hpp"
 #include "experiments/commands/units/model_keys.hpp"
 #include "experiments/commands/units/order_options.hpp"
@@ -26,6 +27,7 @@ namespace {
 
 struct Options {
     std::string model, a, b, c, output, policy, a_scales, b_scales;
+    std::string like, answers, type = "fp16";
     bool transpose_a = false, transpose_b = false;
     std::optional<float> alpha, beta;
     OrderOptions order;
@@ -192,6 +194,19 @@ void multiply_block_scaled(const Options& options, const UnitRow& row, const Blo
 }
 
 ExitCode matmul(const Options& options) {
+    if (options.like.empty() == options.model.empty()) {
+        throw UsageError(
+            "say what multiplies: --model KEY, a unit, or --like cublas-VERSION@CARD, a library on a card");
+    }
+    if (!options.like.empty()) {
+        if (!options.policy.empty() || options.round || !options.c.empty() || !options.a_scales.empty() ||
+            !options.b_scales.empty() || options.order.order() != ProductOrder{}) {
+            throw UsageError(
+                "--like takes A, B, --alpha and the transpositions alone: the library chooses the order of k");
+        }
+        return multiply_like_library({options.like, options.answers, options.type, options.a, options.b, options.output,
+                                      options.transpose_a, options.transpose_b, options.alpha.value_or(1.0F)});
+    }
     const UnitRow row = unit_named(options.model);
     const auto* scaled = row.as<BlockScaledModel>();
     if (scaled == nullptr && (!options.a_scales.empty() || !options.b_scales.empty())) {
@@ -212,8 +227,13 @@ ExitCode matmul(const Options& options) {
 Action declare(OptionParser& app) {
     const auto options = std::make_shared<Options>();
     app.add_option("--model", options->model,
-                   fmt::format("row of the model table, such as sm_90:wgmma.fp16.fp32{}", or_unit_file))
-        .required();
+                   fmt::format("row of the model table, such as sm_90:wgmma.fp16.fp32{}", or_unit_file));
+    app.add_option(
+        "--like", options->like,
+        "in place of --model: cublas-VERSION@CARD, such as cublas-13.1.0@H100, by the stored answers of its heuristic");
+    app.add_option("--answers", options->answers, "with --like: the stored answers, from `ulplab gpu answers`");
+    app.add_option("--type", options->type, "with --like: type of product, as in a list of shapes")
+        .capture_default_str();
     app.add_option("A", options->a, "m x k, .npy of float16, float32 or codes as unsigned integers").required();
     app.add_option("B", options->b, "k x n").required();
     app.add_option("C", options->c,

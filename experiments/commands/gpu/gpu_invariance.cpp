@@ -1,0 +1,136 @@
+// `ulplab gpu invariance`: whether the outputs of a token depend on how many others are in the batch.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+
+#include "experiments/commands/gpu/gpu_commands.hpp"
+#include "gpu/prediction/invariance.hpp"
+#include "softfloat/errors.hpp"
+
+namespace ulp {
+namespace {
+
+struct InvarianceOptions {
+    std::string device = "cuda";
+    std::string type = "bf16_d16";
+    std::vector<std::string> layers;
+    std::vector<std::int64_t> tokens;
+    std::string out;
+};
+
+struct LayerSize {
+    std::int64_t features, k;
+};
+
+/// "4096x11008"
+LayerSize layer_of(const std::string& text) {
+    LayerSize layer{};
+    const char* const end = text.data() + text.size();
+    const auto [middle, bad] = std::from_chars(text.data(), end, layer.features);
+    if (bad == std::errc{} && middle != end && *middle == 'x') {
+        const auto [stop, error] = std::from_chars(middle + 1, end, layer.k);
+        const bool in_range = layer.features >= 1 && layer.k >= 1 && layer.features <= gpu::largest_extent &&
+                              layer.k <= gpu::largest_extent;
+        if (error == std::errc{} && stop == end && in_range) return layer;
+    }
+    throw UsageError(fmt::format("the layer '{}' is not NxK with extents from 1 to {}, such as 4096x11008", text,
+                                 gpu::largest_extent));
+}
+
+std::vector<std::int64_t> token_counts(const InvarianceOptions& options) {
+    std::vector<std::int64_t> tokens = options.tokens;
+    if (tokens.empty()) {
+        for (std::int64_t count = 1; count <= 4096; count *= 2) tokens.push_back(count);
+    }
+    std::sort(tokens.begin(), tokens.end());
+    if (tokens.front() < 1 || tokens.back() > gpu::largest_extent) {
+        throw UsageError(fmt::format("--tokens lie from 1 to {}", gpu::largest_extent));
+    }
+    return tokens;
+}
+
+std::string lines_of(const gpu::Invariance& found) {
+    std::string text;
+    for (const gpu::InvarianceStep& step : found.steps) {
+        text += fmt::format("{},{},{},{},{},{},\"{}\"\n", found.type->name, found.features, found.k, step.tokens,
+                            step.declined.empty() ? (step.predicted_change ? "change" : "same") : "declined",
+                            step.change ? "change" : "same", step.declined.empty() ? step.order : step.declined);
+    }
+    return text;
+}
+
+void print_layer(const gpu::Invariance& found) {
+    fmt::print("{} {} x {}: {} changes over {} numbers of tokens, {} of them not predicted\n", found.type->name,
+               found.features, found.k, found.changes(), found.steps.size(), found.wrong());
+    for (const gpu::InvarianceStep& step : found.steps) {
+        if (!step.change && !step.predicted_change && step.declined.empty()) continue;
+        fmt::print("  {:>6} tokens: bits {}; {}\n", step.tokens, step.change ? "change" : "stay",
+                   step.declined.empty() ? step.order : "declined: " + step.declined);
+    }
+    if (!found.remedies.empty())
+        fmt::print("  the library's own orders: error up to {:.3g} of sum |a b|\n", found.error);
+    for (const gpu::Remedy& remedy : found.remedies) {
+        fmt::print("  {}: {}\n", remedy.name,
+                   !remedy.applies
+                       ? "no such order is known"
+                       : fmt::format("{}, error {:.3g} (predicted, not run)",
+                                     remedy.holds ? "the bits stay" : "the bits still change", remedy.error));
+    }
+}
+
+/// Of the layers whose bits change, the one with the fewest products.
+void print_smallest(const std::vector<gpu::Invariance>& all) {
+    const gpu::Invariance* smallest = nullptr;
+    const auto products = [](const gpu::Invariance& x) { return x.features * x.k * x.first->more; };
+    for (const gpu::Invariance& each : all) {
+        if (each.first && (smallest == nullptr || products(each) < products(*smallest))) smallest = &each;
+    }
+    if (smallest == nullptr) {
+        fmt::print("no bit of the first token changed\n");
+        return;
+    }
+    const gpu::CounterExample& c = *smallest->first;
+    fmt::print("smallest counter-example: {} {} x {}, {} and {} tokens: output {} of token 0 is {:X} and {:X}\n",
+               smallest->type->name, smallest->features, smallest->k, c.fewer, c.more, c.feature, c.before, c.after);
+}
+
+ExitCode invariance(const InvarianceOptions& options) {
+    const gpu::ProblemType& type = gpu::problem_type(options.type);
+    const auto tokens = token_counts(options);
+    std::vector<LayerSize> layers;
+    for (const std::string& layer : options.layers) layers.push_back(layer_of(layer));
+    const auto library = gpu::open_library(options.device);
+    std::vector<gpu::Invariance> all;
+    std::string table =
+        fmt::format("# cublas {}\n# gpu {}\n# source {}\ntype,features,k,tokens,predicted,run,order\n",
+                    library->info().version, library->info().gpu, library->info().hardware ? "hardware" : "software");
+    int wrong = 0;
+    for (const LayerSize& layer : layers) {
+        all.push_back(gpu::invariance_of(*library, type, layer.features, layer.k, tokens));
+        print_layer(all.back());
+        table += lines_of(all.back());
+        wrong += all.back().wrong();
+        if (!options.out.empty()) write_text(options.out, table);
+    }
+    print_smallest(all);
+    return wrong == 0 ? ExitCode::good : ExitCode::bits_differ;
+}
+
+}  // namespace
+
+Action declare_gpu_invariance(OptionParser& app) {
+    const auto options = std::make_shared<InvarianceOptions>();
+    options->layers = {"768x768", "4096x4096", "4096x11008", "256x8192"};
+    add_device_option(app, options->device);
+    app.add_option("--layers", options->layers, "linear layers, outputs x inputs, such as 4096x11008")
+        .capture_default_str();
+    app.add_option("--type", options->type, "type of product, as in a list of shapes").capture_default_str();
+    app.add_option("--tokens", options->tokens, "numbers of tokens; default: the powers of two to 4096");
+    app.add_option("--out", options->out, "CSV file for the table");
+    app.footer("Exit code 4 when bits change where the predicted order does not.");
+    return [options] { return invariance(*options); };
+}
+
+}  // namespace ulp

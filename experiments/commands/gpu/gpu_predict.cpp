@@ -1,0 +1,207 @@
+// `ulplab gpu shapes`, `answers`, `predict` and `judge`: products of cuBLAS, predicted before they run.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <memory>
+
+#include "engine/files/sha256.hpp"
+#include "engine/files/whole_file.hpp"
+#include "experiments/commands/gpu/gpu_commands.hpp"
+#include "gpu/prediction/predictions.hpp"
+#include "softfloat/errors.hpp"
+
+namespace ulp {
+namespace {
+
+struct PredictOptions {
+    std::string device = "cuda";
+    std::string shapes, answers, predictions, out;
+    std::uint64_t seed = 1;
+    int count = 10'000;
+    std::vector<std::string> types;
+    bool quick = false;
+    double seconds = 1e9;
+};
+
+std::string described(const gpu::LibraryInfo& info) {
+    return fmt::format("cuBLAS {} on {}{}", info.version, info.gpu, info.hardware ? "" : " (no evidence of cuBLAS)");
+}
+
+ExitCode draw_shapes(const PredictOptions& options) {
+    if (options.count < 1 || options.count > 1'000'000) {
+        throw UsageError(fmt::format("--count is {}; give 1 to 1000000 shapes", options.count));
+    }
+    const std::string text = gpu::problems_text(gpu::draw_problems(options.seed, options.count), options.seed);
+    write_text(options.out, text);
+    fmt::print("{} shapes in {}, SHA-256 {}\n", options.count, options.out, sha256_of(text));
+    return ExitCode::good;
+}
+
+std::vector<const gpu::ProblemType*> grid_types(const PredictOptions& options) {
+    std::vector<const gpu::ProblemType*> types;
+    for (const std::string& name : options.types) {
+        if (name == "all") {
+            for (const gpu::ProblemType& type : gpu::problem_types()) types.push_back(&type);
+        } else if (name != "none") {
+            types.push_back(&gpu::problem_type(name));
+        }
+    }
+    return types;
+}
+
+ExitCode store_answers(const PredictOptions& options) {
+    const auto types = grid_types(options);
+    const auto shapes =
+        options.shapes.empty() ? std::vector<gpu::LibraryProblem>{} : gpu::read_problems(options.shapes);
+    const auto library = gpu::open_library(options.device);
+    const auto stored = gpu::StoredAnswers::ask(*library, shapes, types, gpu::usual_grid(options.quick));
+    write_text(options.out, stored.text());
+    fmt::print("{}: {} shapes, {} classes of the grid, {} different answers in {}\n", described(stored.info),
+               stored.shapes(), stored.classes(), stored.tuples(), options.out);
+    return ExitCode::good;
+}
+
+/// Asks the library, or looks into the stored answers where a file of them is named.
+gpu::PredictionFile predict_all(const PredictOptions& options, const std::vector<gpu::LibraryProblem>& problems) {
+    gpu::PredictionFile file;
+    std::string text;
+    for (const gpu::LibraryProblem& p : problems) text += p.text() + "\n";
+    file.shapes_digest = sha256_of(text);
+    if (!options.answers.empty()) {
+        const auto stored = gpu::StoredAnswers::read(options.answers);
+        file.info = stored.info;
+        file.answers_digest = sha256_of(read_whole_file(options.answers));
+        for (const gpu::LibraryProblem& p : problems) {
+            const auto answer = stored.listed(p);
+            const auto* known = std::get_if<gpu::HeuristicAnswer>(&answer);
+            file.rows.push_back(gpu::predicted(p, stored.plan(p), known != nullptr ? known->text() : "-"));
+        }
+        return file;
+    }
+    const auto library = gpu::open_library(options.device);
+    file.info = library->info();
+    file.answers_digest = "live";
+    for (const gpu::LibraryProblem& p : problems) {
+        const auto answer = library->ask(p);
+        const gpu::KernelPlan plan = answer ? gpu::plan_of(*answer, p, file.info)
+                                            : gpu::KernelPlan{gpu::Declined{std::string(gpu::no_such_product)}};
+        file.rows.push_back(gpu::predicted(p, plan, answer ? answer->text() : "-"));
+    }
+    return file;
+}
+
+ExitCode predict(const PredictOptions& options) {
+    const auto problems = gpu::read_problems(options.shapes);
+    const gpu::PredictionFile file = predict_all(options, problems);
+    const std::string text = gpu::predictions_text(file);
+    write_text(options.out, text);
+    std::map<std::string, int> reasons;
+    int told = 0;
+    for (const gpu::Prediction& row : file.rows) {
+        if (!row.declined.empty()) ++reasons[row.declined];
+        told += row.declined.empty() && row.mutants_found == 3 ? 1 : 0;
+    }
+    std::size_t declined = 0;
+    for (const auto& [reason, count] : reasons) declined += static_cast<std::size_t>(count);
+    fmt::print("{}: {} of {} shapes predicted, {} of them told from all three mutants\n", described(file.info),
+               file.rows.size() - declined, file.rows.size(), told);
+    for (const auto& [reason, count] : reasons) fmt::print("  declined {}: {}\n", count, reason);
+    fmt::print("commit {} before it is judged, SHA-256 {}\n", options.out, sha256_of(text));
+    return ExitCode::good;
+}
+
+std::string judged_text(const PredictOptions& options, const gpu::PredictionFile& file, const gpu::Judgement& j) {
+    std::string text = fmt::format("# ulplab judged 1\n# {}\n# predictions {}\n# date {}\n", described(file.info),
+                                   sha256_of(read_whole_file(options.predictions)), today());
+    text += "type,layout,m,n,k,alpha,beta,verdict\n";
+    for (std::size_t i = 0; i < j.verdicts.size(); ++i) {
+        text += fmt::format("{},{}\n", file.rows[i].problem.text(), gpu::name_of(j.verdicts[i]));
+    }
+    if (j.stopped) text += "# stopped by --seconds: the rows after these were not run\n";
+    return text;
+}
+
+std::string counts_text(const std::array<int, 5>& counts) {
+    std::string text;
+    for (std::size_t v = 0; v < counts.size(); ++v) {
+        text += fmt::format("{}{} {}", v == 0 ? "" : ", ", counts[v], gpu::name_of(static_cast<gpu::Verdict>(v)));
+    }
+    return text;
+}
+
+void print_judgement(const gpu::PredictionFile& file, const gpu::Judgement& j) {
+    for (const auto& [type, counts] : j.by_type) fmt::print("{:<10} {}\n", type, counts_text(counts));
+    fmt::print("all        {}\n", counts_text(j.all));
+    const int offered = j.all[0] + j.all[1] + j.all[2] + j.all[4];
+    const int predicted = offered - j.all[2];
+    if (offered > 0 && predicted > 0) {
+        fmt::print("predicted {:.2f} % of what the library offers, of these equal {:.3f} %; {} told from all mutants\n",
+                   100.0 * predicted / offered, 100.0 * j.all[0] / predicted, j.told_from_mutants);
+    }
+    for (std::size_t i = 0; i < j.verdicts.size(); ++i) {
+        if (j.verdicts[i] != gpu::Verdict::different && j.verdicts[i] != gpu::Verdict::moved) continue;
+        fmt::print("first: {} is {}; predicted {} from {}\n", file.rows[i].problem.text(), gpu::name_of(j.verdicts[i]),
+                   file.rows[i].order.empty() ? file.rows[i].declined : file.rows[i].order, file.rows[i].answer);
+        break;
+    }
+    if (j.stopped) fmt::print("stopped by --seconds after {} of {} rows\n", j.verdicts.size(), file.rows.size());
+}
+
+ExitCode judge_all(const PredictOptions& options) {
+    const gpu::PredictionFile file = gpu::read_predictions(options.predictions);
+    const auto library = gpu::open_library(options.device);
+    const auto start = std::chrono::steady_clock::now();
+    const gpu::Judgement judgement = gpu::judge(*library, file, [&](std::size_t) {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() < options.seconds;
+    });
+    print_judgement(file, judgement);
+    if (!options.out.empty()) write_text(options.out, judged_text(options, file, judgement));
+    return judgement.holds() ? ExitCode::good : ExitCode::bits_differ;
+}
+
+}  // namespace
+
+Action declare_gpu_shapes(OptionParser& app) {
+    const auto options = std::make_shared<PredictOptions>();
+    app.add_option("--seed", options->seed, "seed of the list").capture_default_str();
+    app.add_option("--count", options->count, "number of shapes").capture_default_str();
+    app.add_option("--out", options->out, "file for the list: type,layout,m,n,k,alpha,beta a line").required();
+    return [options] { return draw_shapes(*options); };
+}
+
+Action declare_gpu_answers(OptionParser& app) {
+    const auto options = std::make_shared<PredictOptions>();
+    options->types = {"all"};
+    add_device_option(app, options->device);
+    app.add_option("--shapes", options->shapes, "list of shapes whose answers are stored one by one");
+    app.add_option("--types", options->types, "types asked on the grid of sizes: names as in a list, all, or none");
+    app.add_flag("--quick", options->quick, "every third size of the grid");
+    app.add_option("--out", options->out, "file for the answers").required();
+    app.footer("Asks cublasLt's heuristic alone: no product runs.");
+    return [options] { return store_answers(*options); };
+}
+
+Action declare_gpu_predict(OptionParser& app) {
+    const auto options = std::make_shared<PredictOptions>();
+    add_device_option(app, options->device);
+    app.add_option("--shapes", options->shapes, "list of shapes, from `ulplab gpu shapes`").required();
+    app.add_option(
+        "--answers", options->answers,
+        "stored answers, from `ulplab gpu answers`; then no GPU is needed. Without: the device is asked, and runs "
+        "nothing");
+    app.add_option("--out", options->out, "file for the predictions").required();
+    app.footer("Commit the file of predictions before `ulplab gpu judge` reads it.");
+    return [options] { return predict(*options); };
+}
+
+Action declare_gpu_judge(OptionParser& app) {
+    const auto options = std::make_shared<PredictOptions>();
+    add_device_option(app, options->device);
+    app.add_option("PREDICTIONS", options->predictions, "file from `ulplab gpu predict`").required();
+    app.add_option("--seconds", options->seconds, "stop after that time and keep what was judged");
+    app.add_option("--out", options->out, "file for the verdicts, a line per shape");
+    app.footer("Exit code 4 when a product differs from its prediction or the library answers otherwise than then.");
+    return [options] { return judge_all(*options); };
+}
+
+}  // namespace ulp

@@ -1,0 +1,264 @@
+// cublasLt as predictions see it: the heuristic's answer, and the product by that very algorithm.
+#include <cublasLt.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <memory>
+#include <type_traits>
+
+#include "gpu/cuda_check.hpp"
+#include "gpu/device_memory.hpp"
+#include "gpu/executor.hpp"
+#include "gpu/prediction/library.hpp"
+#include "gpu/shared_library.hpp"
+#include "softfloat/errors.hpp"
+#include "softfloat/matrix_units/product.hpp"
+
+namespace ulp::gpu {
+namespace {
+
+struct LtFunctions {
+    SharedLibrary lt{fmt::format("libcublasLt.so.{}", CUBLAS_VER_MAJOR), ULPLAB_CUDA_LIBRARIES};
+#define ULPLAB_FIND(function) decltype(::function)* function = lt.find<decltype(::function)>(#function)
+    ULPLAB_FIND(cublasLtCreate);
+    ULPLAB_FIND(cublasLtDestroy);
+    ULPLAB_FIND(cublasLtGetVersion);
+    ULPLAB_FIND(cublasLtMatmul);
+    ULPLAB_FIND(cublasLtMatmulDescCreate);
+    ULPLAB_FIND(cublasLtMatmulDescDestroy);
+    ULPLAB_FIND(cublasLtMatmulDescSetAttribute);
+    ULPLAB_FIND(cublasLtMatrixLayoutCreate);
+    ULPLAB_FIND(cublasLtMatrixLayoutDestroy);
+    ULPLAB_FIND(cublasLtMatmulPreferenceCreate);
+    ULPLAB_FIND(cublasLtMatmulPreferenceDestroy);
+    ULPLAB_FIND(cublasLtMatmulPreferenceSetAttribute);
+    ULPLAB_FIND(cublasLtMatmulAlgoGetHeuristic);
+    ULPLAB_FIND(cublasLtMatmulAlgoConfigGetAttribute);
+#undef ULPLAB_FIND
+};
+
+void check_lt(cublasStatus_t status, std::string_view call) {
+    if (status == CUBLAS_STATUS_SUCCESS) return;
+    throw DataError(
+        fmt::format("{} failed with status {}; see the cuBLAS documentation of that status, or leave the shape out",
+                    call, static_cast<int>(status)));
+}
+
+cudaDataType_t lt_type(Element element) {
+    switch (element) {
+        case Element::fp16: return CUDA_R_16F;
+        case Element::bf16: return CUDA_R_16BF;
+        case Element::e4m3: return CUDA_R_8F_E4M3;
+        case Element::e5m2: return CUDA_R_8F_E5M2;
+        default: return CUDA_R_32F;
+    }
+}
+
+cublasComputeType_t lt_compute(const ProblemType& type) {
+    if (type.accumulator == Element::fp16) return CUBLAS_COMPUTE_16F;
+    if (type.a == Element::tf32) return CUBLAS_COMPUTE_32F_FAST_TF32;
+    return type.a == Element::fp32 ? CUBLAS_COMPUTE_32F_PEDANTIC : CUBLAS_COMPUTE_32F;
+}
+
+template <class Handle>
+using LtDescriptor = std::unique_ptr<std::remove_pointer_t<Handle>, cublasStatus_t (*)(Handle)>;
+
+/// All that cublasLt wants to be told about a problem.
+struct LtProblem {
+    LtDescriptor<cublasLtMatmulDesc_t> operation;
+    LtDescriptor<cublasLtMatrixLayout_t> a, b, d;
+};
+
+class CudaLibrary final : public Library {
+  public:
+    CudaLibrary() : workspace_(library_workspace) {
+        const auto device = open_cuda_device();
+        check_lt(f_.cublasLtCreate(&lt_), "cublasLtCreate");
+        const std::size_t v = f_.cublasLtGetVersion();
+        info_ = {true, device->info().name, device->info().architecture,
+                 fmt::format("{}.{}.{}", v / 10000, v % 10000 / 100, v % 100)};
+    }
+    ~CudaLibrary() override { static_cast<void>(f_.cublasLtDestroy(lt_)); }
+
+    [[nodiscard]] const LibraryInfo& info() const override { return info_; }
+
+    [[nodiscard]] std::optional<HeuristicAnswer> ask(const LibraryProblem& p) override {
+        const LtProblem problem = describe(p);
+        const auto algorithm = choose(problem);
+        if (!algorithm) return std::nullopt;
+        return answer_of(*algorithm);
+    }
+
+    [[nodiscard]] std::vector<std::uint32_t> run(const LibraryProblem& p, const ProblemSample& sample) override {
+        const LtProblem problem = describe(p);
+        const auto algorithm = choose(problem);
+        if (!algorithm) throw UsageError("the library has no product " + p.text());
+        const DeviceArray<std::uint8_t> a = operand(sample.a, sample.rows, p.type->a, p.m, p.k, p.a_along_k());
+        const DeviceArray<std::uint8_t> b = operand(sample.b, sample.columns, p.type->b, p.n, p.k, p.b_along_k());
+        DeviceArray<std::uint8_t> d(size_of(p.type->d) * static_cast<std::size_t>(p.m * p.n));
+        d.fill_bytes(0);
+        upload_c(d, p, sample);
+        const std::uint32_t alpha = factor(p, p.alpha);
+        const std::uint32_t beta = factor(p, p.beta);
+        check_lt(f_.cublasLtMatmul(lt_, problem.operation.get(), &alpha, a.data(), problem.a.get(), b.data(),
+                                   problem.b.get(), &beta, d.data(), problem.d.get(), d.data(), problem.d.get(),
+                                   &*algorithm, workspace_.data(), workspace_.bytes(), nullptr),
+                 "cublasLtMatmul");
+        check(cudaDeviceSynchronize(), "cudaDeviceSynchronize after the library's product");
+        return download(d, p, sample);
+    }
+
+  private:
+    static std::size_t size_of(Element element) { return static_cast<std::size_t>(bits_of(element)) / 8; }
+
+    /// alpha or beta in the type that the product scales by.
+    static std::uint32_t factor(const LibraryProblem& p, float value) {
+        const bool half = p.type->accumulator == Element::fp16;
+        return ulp::operand_code(half ? formats::fp16 : formats::fp32, value);
+    }
+
+    /// A matrix of `lines` by k, zero but for the sample's lines: stored along k, or with the lines fastest.
+    static DeviceArray<std::uint8_t> operand(const std::vector<std::uint32_t>& codes,
+                                             const std::vector<std::int64_t>& places, Element element,
+                                             std::int64_t lines, std::int64_t k, bool along_k) {
+        const std::size_t bytes = size_of(element);
+        const auto length = static_cast<std::size_t>(k);
+        DeviceArray<std::uint8_t> matrix(bytes * length * static_cast<std::size_t>(lines));
+        matrix.fill_bytes(0);
+        std::vector<std::uint8_t> line(bytes * length);
+        for (std::size_t i = 0; i < places.size(); ++i) {
+            for (std::size_t l = 0; l < line.size(); ++l) {
+                line[l] = static_cast<std::uint8_t>(codes[i * length + l / bytes] >> (8 * (l % bytes)));
+            }
+            const auto place = static_cast<std::size_t>(places[i]);
+            std::uint8_t* const to = matrix.data() + place * bytes * (along_k ? length : 1);
+            const std::size_t pitch = bytes * (along_k ? 1 : static_cast<std::size_t>(lines));
+            if (along_k) {
+                check(cudaMemcpy(to, line.data(), line.size(), cudaMemcpyHostToDevice), "cudaMemcpy to the device");
+            } else {
+                check(cudaMemcpy2D(to, pitch, line.data(), bytes, bytes, length, cudaMemcpyHostToDevice),
+                      "cudaMemcpy2D to the device");
+            }
+        }
+        return matrix;
+    }
+
+    /// The sample's elements of C, where the product reads it: D is computed in its place.
+    static void upload_c(const DeviceArray<std::uint8_t>& d, const LibraryProblem& p, const ProblemSample& sample) {
+        if (p.beta == 0) return;
+        const std::size_t bytes = size_of(p.type->d);
+        std::vector<std::uint8_t> all(d.bytes());
+        for (std::size_t i = 0; i < sample.c.size(); ++i) {
+            const auto row = static_cast<std::size_t>(sample.rows[i / sample.columns.size()]);
+            const auto column = static_cast<std::size_t>(sample.columns[i % sample.columns.size()]);
+            const std::size_t at = (column * static_cast<std::size_t>(p.m) + row) * bytes;
+            for (std::size_t byte = 0; byte < bytes; ++byte) {
+                all[at + byte] = static_cast<std::uint8_t>(sample.c[i] >> (8 * byte));
+            }
+        }
+        d.upload(all);
+    }
+
+    /// Columns of D that the sample looks at, one by one.
+    static std::vector<std::uint32_t> download(const DeviceArray<std::uint8_t>& d, const LibraryProblem& p,
+                                               const ProblemSample& sample) {
+        const std::size_t bytes = size_of(p.type->d);
+        const std::size_t column_bytes = bytes * static_cast<std::size_t>(p.m);
+        std::vector<std::uint32_t> words(sample.rows.size() * sample.columns.size());
+        std::vector<std::uint8_t> column(column_bytes);
+        for (std::size_t j = 0; j < sample.columns.size(); ++j) {
+            const auto first = static_cast<std::size_t>(sample.columns[j]) * column_bytes;
+            check(cudaMemcpy(column.data(), d.data() + first, column_bytes, cudaMemcpyDeviceToHost),
+                  "cudaMemcpy from the device");
+            for (std::size_t i = 0; i < sample.rows.size(); ++i) {
+                std::uint32_t word = 0;
+                for (std::size_t byte = 0; byte < bytes; ++byte) {
+                    const auto at = static_cast<std::size_t>(sample.rows[i]) * bytes + byte;
+                    word |= static_cast<std::uint32_t>(column[at]) << (8 * byte);
+                }
+                words[i * sample.columns.size() + j] = word;
+            }
+        }
+        return words;
+    }
+
+    LtDescriptor<cublasLtMatrixLayout_t> matrix(Element element, std::int64_t rows, std::int64_t columns) const {
+        cublasLtMatrixLayout_t raw = nullptr;
+        check_lt(f_.cublasLtMatrixLayoutCreate(&raw, lt_type(element), static_cast<std::uint64_t>(rows),
+                                               static_cast<std::uint64_t>(columns), rows),
+                 "cublasLtMatrixLayoutCreate");
+        return {raw, f_.cublasLtMatrixLayoutDestroy};
+    }
+
+    LtProblem describe(const LibraryProblem& p) const {
+        cublasLtMatmulDesc_t raw = nullptr;
+        const cudaDataType_t scale = p.type->accumulator == Element::fp16 ? CUDA_R_16F : CUDA_R_32F;
+        check_lt(f_.cublasLtMatmulDescCreate(&raw, lt_compute(*p.type), scale), "cublasLtMatmulDescCreate");
+        LtProblem problem{{raw, f_.cublasLtMatmulDescDestroy},
+                          p.a_along_k() ? matrix(p.type->a, p.k, p.m) : matrix(p.type->a, p.m, p.k),
+                          p.b_along_k() ? matrix(p.type->b, p.k, p.n) : matrix(p.type->b, p.n, p.k),
+                          matrix(p.type->d, p.m, p.n)};
+        const auto set = [&](cublasLtMatmulDescAttributes_t attribute, const auto& value) {
+            check_lt(f_.cublasLtMatmulDescSetAttribute(raw, attribute, &value, sizeof value),
+                     "cublasLtMatmulDescSetAttribute");
+        };
+        set(CUBLASLT_MATMUL_DESC_TRANSA, p.layout[0] == 'T' ? CUBLAS_OP_T : CUBLAS_OP_N);
+        set(CUBLASLT_MATMUL_DESC_TRANSB, p.layout[1] == 'T' ? CUBLAS_OP_T : CUBLAS_OP_N);
+        if (bits_of(p.type->a) == 8) {
+            set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, static_cast<std::int8_t>(p.type->fast_accumulation ? 1 : 0));
+        }
+        return problem;
+    }
+
+    /// The heuristic's first algorithm with all reductions allowed.
+    std::optional<cublasLtMatmulAlgo_t> choose(const LtProblem& problem) const {
+        cublasLtMatmulPreference_t raw = nullptr;
+        check_lt(f_.cublasLtMatmulPreferenceCreate(&raw), "cublasLtMatmulPreferenceCreate");
+        const LtDescriptor<cublasLtMatmulPreference_t> wish(raw, f_.cublasLtMatmulPreferenceDestroy);
+        const std::size_t bytes = library_workspace;
+        check_lt(f_.cublasLtMatmulPreferenceSetAttribute(raw, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &bytes,
+                                                         sizeof bytes),
+                 "cublasLtMatmulPreferenceSetAttribute");
+        cublasLtMatmulHeuristicResult_t choice{};
+        int count = 0;
+        const cublasStatus_t status =
+            f_.cublasLtMatmulAlgoGetHeuristic(lt_, problem.operation.get(), problem.a.get(), problem.b.get(),
+                                              problem.d.get(), problem.d.get(), raw, 1, &choice, &count);
+        if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE ||
+            (status == CUBLAS_STATUS_SUCCESS && count == 0)) {
+            return std::nullopt;
+        }
+        check_lt(status, "cublasLtMatmulAlgoGetHeuristic");
+        return choice.algo;
+    }
+
+    HeuristicAnswer answer_of(const cublasLtMatmulAlgo_t& algorithm) const {
+        const auto get = [&](cublasLtMatmulAlgoConfigAttributes_t attribute, auto value) {
+            std::size_t written = 0;
+            check_lt(f_.cublasLtMatmulAlgoConfigGetAttribute(&algorithm, attribute, &value, sizeof value, &written),
+                     "cublasLtMatmulAlgoConfigGetAttribute");
+            return static_cast<int>(value);
+        };
+        // cublasLt.h: the inner shape and the cluster's are uint16_t, the others 32 bits.
+        return {get(CUBLASLT_ALGO_CONFIG_ID, std::int32_t{}),
+                get(CUBLASLT_ALGO_CONFIG_TILE_ID, std::uint32_t{}),
+                get(CUBLASLT_ALGO_CONFIG_STAGES_ID, std::uint32_t{}),
+                get(CUBLASLT_ALGO_CONFIG_SPLITK_NUM, std::int32_t{}),
+                get(CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, std::uint32_t{}),
+                get(CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, std::uint32_t{}),
+                get(CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION, std::uint32_t{}),
+                get(CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID, std::uint16_t{}),
+                get(CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, std::uint16_t{})};
+    }
+
+    LtFunctions f_;
+    DeviceArray<std::uint8_t> workspace_;
+    cublasLtHandle_t lt_ = nullptr;
+    LibraryInfo info_;
+};
+
+}  // namespace
+
+std::unique_ptr<Library> open_cuda_library() { return std::make_unique<CudaLibrary>(); }
+
+}  // namespace ulp::gpu

@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# The whole path of predictions as commands, on the stand-in for cuBLAS: shapes, answers, predictions, judgement, one wrong bit,
+# a product like the library's, and how bad input ends. Usage: prediction_commands.sh ULPLAB FOLDER
+set -euo pipefail
+ulplab=$1
+work=$2
+rm -rf "$work"
+mkdir -p "$work"
+cd "$work"
+device=software:sm_90
+
+# ends CODE TEXT COMMAND...: the exit code, and what its output holds.
+ends() {
+    local code=$1 text=$2 got=0
+    shift 2
+    "$@" > out.txt 2>&1 || got=$?
+    [ "$got" -eq "$code" ] && grep -qF -- "$text" out.txt && return
+    echo "prediction_commands.sh: $* ended with $got instead of $code, or without '$text':" >&2
+    cat out.txt >&2
+    exit 1
+}
+
+ends 0 '6 shapes in' "$ulplab" gpu shapes --seed 3 --count 6 --out drawn.csv
+cat > shapes.csv <<END
+type,layout,m,n,k,alpha,beta
+fp16,TN,96,64,512,1,0
+bf16_d16,NN,33,17,700,0.5,1
+fp16_fp16,TT,16,8,900,1,0
+fp32,TN,20,20,20,1,0
+e4m3,TN,30,16,256,1,0
+END
+ends 0 '3 of 5 shapes predicted' "$ulplab" gpu predict --device $device --shapes shapes.csv --out predicted.txt
+ends 0 '3 equal, 0 different, 1 declined, 1 not offered, 0 moved' "$ulplab" gpu judge --device $device predicted.txt --out judged.csv
+grep -q 'fp16,TN,96,64,512,1,0,equal' judged.csv
+ends 0 '5 shapes, 1 classes' "$ulplab" gpu answers --device $device --quick --types e4m3 --shapes shapes.csv --out answers.txt
+ends 0 '3 of 5 shapes predicted' "$ulplab" gpu predict --answers answers.txt --shapes shapes.csv --out stored.txt
+diff <(grep -v '^# answers' predicted.txt) <(grep -v '^# answers' stored.txt)
+
+# A digest with one wrong digit is found; so is an answer that the library does not give.
+awk -F';' -v OFS=';' '/^fp16,TN,96/ { $4 = ($4 ~ /0$/ ? substr($4, 1, 15) "1" : substr($4, 1, 15) "0") } { print }' predicted.txt > wrong.txt
+ends 4 '2 equal, 1 different' "$ulplab" gpu judge --device $device wrong.txt
+sed '/^fp16,TN,96/s/;66\./;21./' predicted.txt > moved.txt
+ends 4 '1 moved' "$ulplab" gpu judge --device $device moved.txt
+
+# Bad input.
+ends 3 'declined; predict for this one first' "$ulplab" gpu judge --device software:sm_80 predicted.txt
+sed 's/^# cublas .*/# cublas 13.1.0/' predicted.txt > version.txt
+ends 3 'cuBLAS 13.1.0' "$ulplab" gpu judge --device $device version.txt
+echo 'fp16,TN,0,1,1,1,0' > bad.csv
+ends 3 "bad.csv:1: m is '0'" "$ulplab" gpu predict --device $device --shapes bad.csv --out x.txt
+CUDA_VISIBLE_DEVICES= ends 3 'ulplab: ' "$ulplab" gpu predict --shapes shapes.csv --out x.txt
+ends 3 'ulplab predictions 1' "$ulplab" gpu judge --device $device shapes.csv
+
+# Invariance: a layer whose split changes with the number of tokens.
+ends 0 'smallest counter-example' "$ulplab" gpu invariance --device $device --type fp16 --layers 256x2048 --tokens 8 64 256 --out table.csv
+grep -q '^fp16,256,2048,64,change,change' table.csv
+ends 2 'is not NxK' "$ulplab" gpu invariance --device $device --layers 4096
+
+# A product like the library's: 16 x 16 x 16 ones, by stored answers.
+{
+    printf '\x93NUMPY\x01\x00\x76\x00%-117s\n' "{'descr': '<f2', 'fortran_order': False, 'shape': (16, 16), }"
+    printf '\x00\x3c%.0s' {1..256}
+} > ones.npy
+echo 'fp16,NN,16,16,16,1,0' > one.csv
+"$ulplab" gpu answers --device $device --types none --shapes one.csv --out one.txt > out.txt
+stand_in='cublas-0.0.0@sm_90'
+ends 0 'no evidence of cuBLAS' "$ulplab" matmul --like $stand_in --answers one.txt ones.npy ones.npy -o d.npy
+[ "$(tail -c 1024 d.npy | od -An -v -tx4 -w4 | sort | uniq -c | tr -s ' ')" = ' 256 41800000' ]
+ends 3 'declined' "$ulplab" matmul --like cublas-13.1.0@H100 --answers one.txt ones.npy ones.npy -o d.npy
+ends 3 'declined: no answers are stored' "$ulplab" matmul --like $stand_in --answers one.txt --transpose-a ones.npy ones.npy -o d.npy
+ends 2 'needs --answers' "$ulplab" matmul --like $stand_in ones.npy ones.npy -o d.npy
+ends 2 'give cublas-VERSION@CARD' "$ulplab" matmul --like nothing --answers one.txt ones.npy ones.npy -o d.npy
+ends 2 'say what multiplies' "$ulplab" matmul ones.npy ones.npy -o d.npy

@@ -1,0 +1,307 @@
+// Predictions of library products, on the stand-in for the library: what holds, what is found, what is declined.
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <bit>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+
+#include "engine/files/sha256.hpp"
+#include "gpu/prediction/invariance.hpp"
+#include "gpu/prediction/predictions.hpp"
+#include "softfloat/errors.hpp"
+#include "softfloat/matrix_units/product.hpp"
+#include "softfloat/matrix_units/table/units.hpp"
+
+using namespace ulp::gpu;
+
+namespace {
+
+LibraryProblem problem(const char* type, const char* layout, std::int64_t m, std::int64_t n, std::int64_t k) {
+    LibraryProblem p;
+    p.type = &problem_type(type);
+    p.layout = layout;
+    p.m = m;
+    p.n = n;
+    p.k = k;
+    return p;
+}
+
+const LibraryInfo hopper{false, "test", 90, "0.0.0"};
+
+KernelOrder order_of(const HeuristicAnswer& answer, const LibraryProblem& p) {
+    const KernelPlan plan = plan_of(answer, p, hopper);
+    REQUIRE(std::holds_alternative<KernelOrder>(plan));
+    return std::get<KernelOrder>(plan);
+}
+std::string reason_of(const KernelPlan& plan) {
+    const auto* declined = std::get_if<Declined>(&plan);
+    return declined == nullptr ? "" : declined->reason;
+}
+
+/// Shapes of every kind that the stand-in answers differently.
+std::vector<LibraryProblem> few_problems() {
+    std::vector<LibraryProblem> list{problem("fp16", "TN", 96, 64, 512),     problem("fp16", "NT", 24, 40, 3000),
+                                     problem("bf16_d16", "NN", 33, 17, 700), problem("fp16_fp16", "TT", 16, 8, 900),
+                                     problem("tf32", "TN", 64, 32, 128),     problem("fp32", "TN", 20, 20, 20),
+                                     problem("e4m3", "TN", 32, 16, 256),     problem("e4m3_slow", "TN", 32, 16, 256),
+                                     problem("fp16", "TN", 7, 7, 65),        problem("e5m2", "TN", 30, 16, 256),
+                                     problem("bf16", "TN", 1, 50, 600)};
+    list[1].alpha = 0.5F;
+    list[0].beta = 1;
+    return list;
+}
+
+PredictionFile predict(Library& library, const std::vector<LibraryProblem>& problems) {
+    PredictionFile file;
+    file.info = library.info();
+    file.answers_digest = "live";
+    std::string text;
+    for (const LibraryProblem& p : problems) {
+        const auto answer = library.ask(p);
+        const KernelPlan plan =
+            answer ? plan_of(*answer, p, file.info) : KernelPlan{Declined{std::string(no_such_product)}};
+        file.rows.push_back(predicted(p, plan, answer ? answer->text() : "-"));
+        text += p.text() + "\n";
+    }
+    file.shapes_digest = ulp::sha256_of(text);
+    return file;
+}
+
+const auto always = [](std::size_t) { return true; };
+
+/// A file of this test, removed at its end.
+class TextFile {
+  public:
+    explicit TextFile(const std::string& text)
+        : path_(std::filesystem::temp_directory_path() / ("ulplab-prediction-" + std::to_string(getpid()))) {
+        std::ofstream(path_) << text;
+    }
+    TextFile(const TextFile&) = delete;
+    TextFile& operator=(const TextFile&) = delete;
+    ~TextFile() { std::filesystem::remove(path_); }
+    [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+  private:
+    std::filesystem::path path_;
+};
+
+}  // namespace
+
+TEST_CASE("a list is drawn from its seed, is read back, and has every type, layout and kind of extent") {
+    const auto list = draw_problems(7, 2000);
+    CHECK(list == draw_problems(7, 2000));
+    CHECK(list != draw_problems(8, 2000));
+    std::set<std::string> types, layouts;
+    bool unaligned = false, deep = false, thin = false;
+    for (const LibraryProblem& p : list) {
+        types.insert(std::string(p.type->name));
+        layouts.insert(p.layout);
+        unaligned = unaligned || p.k % 2 == 1;
+        deep = deep || p.k > 100'000;
+        thin = thin || p.m == 1;
+    }
+    CHECK(types.size() == problem_types().size());
+    CHECK(layouts.size() == 4);
+    CHECK((unaligned && deep && thin));
+    const TextFile file(problems_text(list, 7));
+    CHECK(read_problems(file.path()) == list);
+}
+
+TEST_CASE("a malformed line of a list is named with its number and fault") {
+    const auto fault = [](const std::string& line) {
+        const TextFile file("type,layout,m,n,k,alpha,beta\nfp16,TN,1,1,1,1,0\n" + line + "\n");
+        try {
+            read_problems(file.path());
+        } catch (const ulp::DataError& error) {
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    for (const char* line : {"fp16,TN,1,1,1,1", "fp17,TN,1,1,1,1,0", "fp16,TX,1,1,1,1,0", "fp16,TN,0,1,1,1,0",
+                             "fp16,TN,1,-5,1,1,0", "fp16,TN,1,1,99999999,1,0", "fp16,TN,1,1,1.5,1,0",
+                             "fp16,TN,1,1,1,nan,0", "fp16,TN,1,1,1,1,inf", "fp16,TN,1,1,1,1,0,"}) {
+        CAPTURE(std::string(line));
+        CHECK(fault(line).find(":3: ") != std::string::npos);
+    }
+    CHECK(fault("").empty());
+}
+
+TEST_CASE("the plan follows the published rules") {
+    const HeuristicAnswer plain{.id = 66, .stages = 35};
+    CHECK(order_of(plain, problem("fp16", "TN", 64, 64, 1000)) == KernelOrder{.unit = "sm_90:wgmma.fp16.fp32"});
+    const HeuristicAnswer split{.id = 66, .stages = 35, .split = 3, .reduction = 2};
+    CHECK(order_of(split, problem("fp16", "TN", 64, 64, 1000)).piece == 384);  // ceil(ceil(1000/64) / 3) * 64
+    // The fault of the library: ones of k = 11528 give 11520.
+    const HeuristicAnswer faulty{.id = 66, .stages = 35, .split = 9, .reduction = 2};
+    const LibraryProblem lost = problem("fp16", "TN", 1, 8, 11528);
+    CHECK(order_of(faulty, lost).dropped == 8);
+    ProblemSample ones{.rows = {0}, .columns = {0}, .a = {}, .b = {}, .c = {}};
+    ones.a.assign(11528, 0x3C00);
+    ones.b = ones.a;
+    CHECK(ordered_product(order_of(faulty, lost), lost, ones) ==
+          std::vector<std::uint32_t>{std::bit_cast<std::uint32_t>(11520.0F)});
+    HeuristicAnswer eight = faulty;
+    eight.split = 8;
+    CHECK(order_of(eight, lost).dropped == 0);  // 180 blocks in 8 pieces: the last one takes the tail
+    // CUTLASS: the wide alignment of a piece only where k lies along memory in A or B.
+    const HeuristicAnswer cutlass{.id = 21, .stages = 10, .split = 2, .reduction = 4};
+    CHECK(order_of(cutlass, problem("fp16", "TN", 8, 8, 640)).piece == 320);
+    CHECK(order_of(cutlass, problem("fp16", "TN", 8, 8, 704)).piece == 384);
+    CHECK(order_of(cutlass, problem("fp16", "NT", 8, 8, 704)).piece == 352);
+    CHECK(order_of(cutlass, problem("fp16", "TN", 8, 8, 704)).merge == Merge::rounded);
+    CHECK(order_of({.id = 66, .stages = 36}, problem("e4m3_slow", "TN", 16, 16, 512)).promote == 128);
+    for (const char* type : {"fp16", "bf16"}) {
+        CHECK(order_of({.id = 16}, problem(type, "TN", 3, 3, 9)).unit == "fp32 fma");
+    }
+}
+
+TEST_CASE("the plan declines what it does not know, with the reason") {
+    const LibraryProblem p = problem("fp16", "TN", 64, 64, 1000);
+    CHECK(reason_of(plan_of({.id = 41, .stages = 35}, p, hopper)).find("family 41") != std::string::npos);
+    CHECK(reason_of(plan_of({.id = 66, .stages = 17 + 20}, p, hopper)).find("stages 37") != std::string::npos);
+    CHECK(reason_of(plan_of({.id = 66, .stages = 35, .split = 2, .reduction = 8}, p, hopper)).find("scheme 8") !=
+          std::string::npos);
+    CHECK(reason_of(plan_of({.id = 66, .stages = 35, .inner_shape = 2}, p, hopper)).find("inner") != std::string::npos);
+    const LibraryInfo ampere{false, "test", 80, "0.0.0"};
+    CHECK(reason_of(plan_of({.id = 66, .stages = 35}, p, ampere)).find("model table") != std::string::npos);
+    CHECK_FALSE(reason_of(plan_of({.id = 66, .stages = 35}, problem("fp32", "TN", 4, 4, 4), hopper)).empty());
+    CHECK_FALSE(reason_of(plan_of({.id = 16}, problem("tf32", "TN", 4, 4, 4), hopper)).empty());
+    CHECK_THROWS_AS(heuristic_answer_of("1.2.3", "here: "), ulp::DataError);
+    CHECK_THROWS_AS(heuristic_answer_of("1.2.3.4.5.6.7.8.9.", "here: "), ulp::DataError);
+    CHECK(heuristic_answer_of("66.24.35.2.1.0.3.0.5", "").cluster == 5);
+}
+
+TEST_CASE("an order's product is that of the library of products where both know it") {
+    const LibraryProblem p = problem("fp16", "TN", 3, 2, 300);
+    const ProblemSample sample = sample_of(p, InputSet::spread);
+    const auto values = [](const std::vector<std::uint32_t>& codes) {
+        std::vector<float> list;
+        for (const std::uint32_t code : codes) list.push_back(ulp::in_fp32_container(ulp::formats::fp16, code));
+        return list;
+    };
+    const auto a = values(sample.a), b = values(sample.b);
+    std::vector<float> d(6);
+    ulp::soft_product(ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.fp16.fp32"), {.piece_k = 104, .tile_k = 32},
+                      {{a.data(), 3, 300, 300, 1}, {b.data(), 300, 2, 1, 300}, {}, {d.data(), 3, 2}});
+    const KernelOrder order{.unit = "sm_90:mma.fp16.fp32", .piece = 104, .tile = 32, .merge = Merge::fp32};
+    const auto words = ordered_product(order, p, sample);
+    for (std::size_t i = 0; i < d.size(); ++i) CHECK(words[i] == std::bit_cast<std::uint32_t>(d[i]));
+    for (const KernelOrder& mutant : mutants_of(order, p)) CHECK_FALSE(mutant == order);
+}
+
+TEST_CASE("predictions hold on the library that they were made for, and survive their file") {
+    const auto library = open_software_library(90);
+    const PredictionFile file = predict(*library, few_problems());
+    const TextFile written(predictions_text(file));
+    const PredictionFile back = read_predictions(written.path());
+    CHECK(predictions_text(back) == predictions_text(file));
+    const Judgement judged = judge(*library, back, always);
+    CHECK(judged.holds());
+    CHECK(judged.all[static_cast<std::size_t>(Verdict::equal)] >= 7);
+    CHECK(judged.all[static_cast<std::size_t>(Verdict::declined)] == 2);  // fp32, and one row
+    CHECK(judged.all[static_cast<std::size_t>(Verdict::not_offered)] == 1);
+    CHECK(judged.told_from_mutants > 0);
+    CHECK(judge(*library, back, [](std::size_t row) { return row < 3; }).stopped);
+}
+
+TEST_CASE("the judge finds a wrong bit, another order, another answer and a wrong entry of the table") {
+    const auto good = open_software_library(90);
+    const PredictionFile file = predict(*good, few_problems());
+    CHECK(judge(*open_software_library(90, StandInFault::one_bit), file, always).all[1] == 1);
+    CHECK(judge(*open_software_library(90, StandInFault::other_order), file, always).all[1] >= 1);
+    std::vector<LibraryProblem> many;
+    while (many.size() < 150) many.push_back(few_problems()[4]);
+    const PredictionFile repeated = predict(*open_software_library(90), many);
+    CHECK(judge(*open_software_library(90, StandInFault::other_answer), repeated, always).all[4] > 0);
+    PredictionFile wrong = file;
+    KernelOrder mistaken = order_of({.id = 66, .stages = 35}, wrong.rows[0].problem);
+    mistaken.piece = 128;
+    mistaken.merge = Merge::fp32;
+    wrong.rows[0] = predicted(wrong.rows[0].problem, mistaken, wrong.rows[0].answer);
+    CHECK(judge(*good, wrong, always).all[1] == 1);
+}
+
+TEST_CASE("the judge refuses predictions for another library or GPU, and files whose shapes were changed") {
+    const auto library = open_software_library(90);
+    PredictionFile file = predict(*library, few_problems());
+    file.info.version = "13.1.0";
+    CHECK_THROWS_WITH_AS(judge(*library, file, always), doctest::Contains("13.1.0"), ulp::DataError);
+    std::string text = predictions_text(predict(*library, few_problems()));
+    text.replace(text.find("fp16,TN,96"), 10, "fp16,TN,97");
+    const TextFile changed(text);
+    CHECK_THROWS_WITH_AS(read_predictions(changed.path()), doctest::Contains("digest"), ulp::DataError);
+    const TextFile cut(text.substr(0, text.size() / 2));
+    CHECK_THROWS_AS(read_predictions(cut.path()), ulp::DataError);
+}
+
+TEST_CASE("stored answers predict what the library does: listed shapes, points of the grid, and between them") {
+    const auto library = open_software_library(90);
+    const AnswerGrid grid{{16, 64, 256}, {64, 128, 512}};
+    const auto asked = StoredAnswers::ask(*library, few_problems(), {&problem_type("fp16")}, grid);
+    const TextFile file(asked.text());
+    const StoredAnswers stored = StoredAnswers::read(file.path());
+    CHECK(stored.text() == asked.text());
+    for (const LibraryProblem& p : few_problems()) {
+        const auto answer = library->ask(p);
+        const KernelPlan plan = stored.plan(p);
+        CHECK(reason_of(plan) ==
+              (answer ? reason_of(plan_of(*answer, p, library->info())) : std::string(no_such_product)));
+    }
+    int guessed = 0;
+    for (std::int64_t m = 16; m <= 256; m += 24) {
+        for (const std::int64_t k : {64, 96, 104, 128, 200, 512}) {
+            const LibraryProblem p = problem("fp16", "TN", m, 128, k);
+            const KernelPlan plan = stored.plan(p);
+            const auto* order = std::get_if<KernelOrder>(&plan);
+            if (order == nullptr) continue;
+            ++guessed;
+            const auto answer = library->ask(p);
+            REQUIRE(answer.has_value());
+            CHECK(plan_of(*answer, p, library->info()).index() == 0);
+            CHECK(*order == std::get<KernelOrder>(plan_of(*answer, p, library->info())));
+        }
+    }
+    CHECK(guessed > 10);
+    CHECK(reason_of(stored.plan(problem("fp16", "TN", 4096, 128, 64))).find("outside") != std::string::npos);
+    CHECK(reason_of(stored.plan(problem("bf16", "TN", 128, 128, 64))).find("no answers") != std::string::npos);
+}
+
+TEST_CASE("a damaged file of answers is refused with its line") {
+    const auto library = open_software_library(90);
+    const std::string good =
+        StoredAnswers::ask(*library, few_problems(), {&problem_type("e4m3")}, {{16, 64}, {64, 128}}).text();
+    const auto damaged = [&](const std::string& from, const std::string& to) {
+        std::string text = good;
+        text.replace(text.find(from), from.size(), to);
+        const TextFile file(text);
+        CHECK_THROWS_AS(StoredAnswers::read(file.path()), ulp::DataError);
+    };
+    damaged("answers 1", "answers 2");
+    damaged("workspace 33554432", "workspace 0");
+    damaged("tuples ", "tuples 9");
+    damaged("grid 16 64", "grid 64 16");
+    damaged("e4m3 TN 16 16 16 ", "e4m3 TN 16 16 16 99*1 ");
+    damaged("end\n", "");
+    damaged("source software", "source nobody");
+}
+
+TEST_CASE("invariance: the bits of a token change where the order does, and a remedy that holds is named") {
+    const auto library = open_software_library(90);
+    const Invariance found = invariance_of(*library, problem_type("fp16"), 256, 8192, {8, 16, 32, 64, 128, 256, 512});
+    CHECK(found.wrong() == 0);
+    CHECK(found.changes() > 0);
+    REQUIRE(found.first.has_value());
+    CHECK(found.first->before != found.first->after);
+    REQUIRE(found.remedies.size() == 3);
+    CHECK(found.remedies[0].holds);
+    CHECK(found.remedies[1].holds);
+    CHECK(found.remedies[1].error > 0);
+    const Invariance odd = invariance_of(*library, problem_type("fp16"), 256, 512, {7, 8});
+    CHECK_FALSE(odd.remedies[1].holds);  // one token count runs CUTLASS, the other nvjet
+    // A library that adds otherwise than its answers say is found.
+    const auto liar = open_software_library(90, StandInFault::other_order);
+    CHECK(invariance_of(*liar, problem_type("fp16"), 256, 8192, {8, 16, 32, 64, 128, 256, 512}).first.has_value());
+}
