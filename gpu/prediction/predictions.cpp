@@ -13,7 +13,8 @@
 namespace ulp::gpu {
 namespace {
 
-constexpr std::string_view columns = "type,layout,m,n,k,alpha,beta;answer;order;flat;spread;mutants;declined";
+constexpr std::string_view prediction_columns =
+    "type,layout,m,n,k,alpha,beta;answer;order;flat;spread;mutants;declined";
 
 std::vector<std::string> parts_of(const std::string& line) {
     std::vector<std::string> parts;
@@ -48,7 +49,8 @@ std::uint64_t digest_of_text(const std::string& text, const std::string& where) 
 Prediction row_of(const std::string& line, const std::string& where) {
     const auto parts = parts_of(line);
     if (parts.size() != 7) {
-        throw DataError(fmt::format("{}{} parts between semicolons instead of 7: {}", where, parts.size(), columns));
+        throw DataError(
+            fmt::format("{}{} parts between semicolons instead of 7: {}", where, parts.size(), prediction_columns));
     }
     Prediction row;
     row.problem = problem_of(parts[0], where);
@@ -111,7 +113,7 @@ std::string predictions_text(const PredictionFile& file) {
         "# ulplab predictions 1\n# source {}\n# gpu {}\n# architecture {}\n# cublas {}\n# shapes {}\n# answers "
         "{}\n{}\n",
         file.info.hardware ? "hardware" : "software", file.info.gpu, architecture_name(file.info.architecture),
-        file.info.version, file.shapes_digest, file.answers_digest, columns);
+        file.info.version, file.shapes_digest, file.answers_digest, prediction_columns);
     for (const Prediction& row : file.rows) {
         text += fmt::format("{};{};{};", row.problem.text(), row.answer, row.order);
         text += row.declined.empty()
@@ -137,7 +139,8 @@ PredictionFile read_predictions(const std::filesystem::path& path) {
     file.answers_digest = field(text, "answers", path);
     std::getline(text, line);
     int number = 8;
-    if (line != columns) throw DataError(fmt::format("{}:8: the columns are not {}", path.string(), columns));
+    if (line != prediction_columns)
+        throw DataError(fmt::format("{}:8: the prediction_columns are not {}", path.string(), prediction_columns));
     std::string problems;
     while (std::getline(text, line)) {
         file.rows.push_back(row_of(line, fmt::format("{}:{}: ", path.string(), ++number)));
