@@ -15,11 +15,12 @@
 namespace ulp {
 
 enum class LayerKind : std::uint8_t {
-    linear,      // over the last dimension; images are flattened first
-    conv,        // square kernel, zero padding of half of it
-    batch_norm,  // momentum 0.3: runs are short, the running statistics must follow in tens of steps
-    layer_norm,  // over the last dimension
-    attention,   // over the rows of an example
+    linear,           // over the last dimension; images are flattened first
+    conv,             // square kernel, zero padding of half of it
+    batch_norm,       // momentum 0.3: runs are short, the running statistics must follow in tens of steps
+    layer_norm,       // over the last dimension
+    attention,        // over the rows of an example
+    cross_attention,  // of a decoder, over what the encoder made
     relu,
     gelu,
     tanh,
@@ -33,9 +34,10 @@ enum class LayerKind : std::uint8_t {
     places,     // adds a learned row for each place of a sequence
     lstm,       // over the rows of an example, from a zero state
     gru,
-    sequence,  // what is inside, one after the other
-    residual,  // x plus what is inside makes of x
-    branches   // what the lists inside make of x, side by side as channels
+    sequence,        // what is inside, one after the other
+    residual,        // x plus what is inside makes of x
+    branches,        // what the lists inside make of x, side by side as channels
+    encoder_decoder  // the first list inside reads the first `size` tokens, the second one the others and what it made
 };
 
 struct Layer {
@@ -57,6 +59,8 @@ Layer conv(std::string name, Index channels, Index kernel, Index stride = 1);
 Layer batch_norm(std::string name);
 Layer layer_norm(std::string name);
 Layer attention(std::string name, Index heads, bool causal = false);
+Layer cross_attention(std::string name);
+Layer encoder_decoder(Index source, Layers encoder, Layers decoder);
 Layer embedding(std::string name, Index words, Index width);
 Layer places(std::string name);
 Layer lstm(std::string name, Index width);
@@ -80,6 +84,8 @@ Shape shape_behind(const Layer& layer, const Shape& in, Index classes);
 Index parameters_of(const Layer& layer, const Shape& in, Index classes);
 Index parameters_of(const Layers& net, Shape in, Index classes);
 
+/// The tokens of an example that the net's encoder reads; 0 where it has none.
+Index source_of(const Layers& net);
 /// What a linear layer sees of an example: an image is flattened.
 Index inputs_of(const Shape& in);
 
@@ -90,10 +96,19 @@ class Net {
     /// Examples in rows, or in their shape; tokens as numbers that are no input of the recipe (Tape::constant).
     Var operator()(Var x) const { return until(x, steps_.size()); }
     /// What the first `count` layers make of it.
-    [[nodiscard]] Var until(Var x, std::size_t count) const;
+    [[nodiscard]] Var until(Var x, std::size_t count) const { return until(x, count, nullptr); }
+
+    /// What an encoder made, for the cross attention of its decoder.
+    struct Memory {
+        Var states;   // (examples, source, width)
+        Var penalty;  // (examples, target, source): -10000 where the source is padding, so that nothing attends there
+    };
+    /// The same inside a decoder.
+    [[nodiscard]] Var until(Var x, std::size_t count, const Memory* memory) const;
+    [[nodiscard]] Var operator()(Var x, const Memory* memory) const { return until(x, steps_.size(), memory); }
 
   private:
-    std::vector<std::function<Var(Var)>> steps_;
+    std::vector<std::function<Var(Var, const Memory*)>> steps_;
 };
 
 }  // namespace ulp

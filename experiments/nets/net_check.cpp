@@ -18,9 +18,12 @@ namespace {
 struct Walk {
     Index outputs;
     std::set<std::string> names{};
+    Shape memory{};  // what the encoder made; empty outside a decoder
 
     Shape through(const Layers& layers, Shape shape, bool& tokens, const std::string& place);
     Shape behind(const Layer& layer, const Shape& in, bool& tokens, const std::string& place);
+    Shape behind_both(const Layer& layer, const Shape& in, bool& tokens, const std::string& place);
+    void require_memory(const Layer& layer, const Shape& in, const std::string& place) const;
 };
 
 /// Dimensions of the examples that a layer takes.
@@ -31,9 +34,11 @@ bool takes_rank(LayerKind kind, std::size_t rank) {
         case LayerKind::batch_norm:
         case LayerKind::global_average: return rank == 3;
         case LayerKind::attention:
+        case LayerKind::cross_attention:
         case LayerKind::places:
         case LayerKind::lstm:
         case LayerKind::gru: return rank == 2;
+        case LayerKind::encoder_decoder:
         case LayerKind::embedding: return rank == 1;
         default: return true;
     }
@@ -58,6 +63,30 @@ void require_own_rule(const Layer& layer, const Shape& in, const std::string& pl
     }
 }
 
+void Walk::require_memory(const Layer& layer, const Shape& in, const std::string& place) const {
+    if (layer.kind != LayerKind::cross_attention) return;
+    if (memory.empty()) refuse(place, "looks at an encoder's results; put it into the decoder of an encoder_decoder");
+    if (memory[1] == in[1]) return;
+    refuse(place, fmt::format("has the width {}, the encoder's results {}", in[1], memory[1]));
+}
+
+/// Of an encoder and its decoder.
+Shape Walk::behind_both(const Layer& layer, const Shape& in, bool& tokens, const std::string& place) {
+    if (!memory.empty()) refuse(place, "stands inside a decoder");
+    if (!tokens) refuse(place, "takes tokens; put it before all other layers");
+    if (layer.size >= in[0]) refuse(place + "/source", fmt::format("is {} of {} tokens", layer.size, in[0]));
+    bool of_source = true;
+    const Shape made = through(layer.inside[0], {layer.size}, of_source, place + "/encoder");
+    if (of_source || made.size() != 2 || made[0] != layer.size) {
+        refuse(place + "/encoder",
+               fmt::format("ends with {}; it must give a row for each of its {} tokens", text_of(made), layer.size));
+    }
+    memory = made;
+    Shape end = through(layer.inside[1], {in[0] - layer.size}, tokens, place + "/decoder");
+    memory.clear();
+    return end;
+}
+
 Shape Walk::behind(const Layer& layer, const Shape& in, bool& tokens, const std::string& place) {
     if (!layer.name.empty() && !names.insert(layer.name).second) {
         refuse(place + "/name", fmt::format("is \"{}\", which another layer has, too", layer.name));
@@ -69,6 +98,8 @@ Shape Walk::behind(const Layer& layer, const Shape& in, bool& tokens, const std:
     if (!takes_rank(layer.kind, in.size()))
         refuse(place, fmt::format("takes no examples of the shape {}", text_of(in)));
     require_own_rule(layer, in, place);
+    require_memory(layer, in, place);
+    if (layer.kind == LayerKind::encoder_decoder) return behind_both(layer, in, tokens, place);
     std::vector<Shape> ends;
     const bool tokens_before = tokens;
     for (std::size_t i = 0; i < layer.inside.size(); ++i) {
@@ -117,7 +148,8 @@ void require_fitting(const NetDescription& net) {
     Walk walk{net.outputs};
     bool tokens = net.input.tokens > 0;
     const Shape end = walk.through(net.layers, net.input.shape, tokens, "/layers");
-    const Shape wanted = net.input.tokens > 0 ? Shape{net.input.shape[0], net.outputs} : Shape{net.outputs};
+    const Index answers = net.input.shape[0] - source_of(net.layers);
+    const Shape wanted = net.input.tokens > 0 ? Shape{answers, net.outputs} : Shape{net.outputs};
     if (end != wanted)
         refuse("/layers", fmt::format("end with {} where the net's answer is {}", text_of(end), text_of(wanted)));
 }

@@ -17,7 +17,9 @@ namespace {
 using Json = nlohmann::json;
 using Written = nlohmann::ordered_json;
 
-struct OneList {};    // a list of layers
+struct OneList {         // a list of layers
+    std::size_t at = 0;  // which of those inside
+};
 struct ManyLists {};  // a list of such lists
 using Place = std::variant<std::string Layer::*, Index Layer::*, double Layer::*, bool Layer::*, OneList, ManyLists>;
 
@@ -46,6 +48,7 @@ const std::vector<KindRow>& kinds() {
         {LayerKind::batch_norm, "batch_norm", {name}},
         {LayerKind::layer_norm, "layer_norm", {name}},
         {LayerKind::attention, "attention", {name, size("heads"), {"causal", &Layer::causal, true}}},
+        {LayerKind::cross_attention, "cross_attention", {name}},
         {LayerKind::relu, "relu"},
         {LayerKind::gelu, "gelu"},
         {LayerKind::tanh, "tanh"},
@@ -62,6 +65,9 @@ const std::vector<KindRow>& kinds() {
         {LayerKind::sequence, "sequence", {inside}},
         {LayerKind::residual, "residual", {inside}},
         {LayerKind::branches, "branches", {{"branches", ManyLists{}}}},
+        {LayerKind::encoder_decoder,
+         "encoder_decoder",
+         {size("source"), {"encoder", OneList{0}}, {"decoder", OneList{1}}}},
     };
     return rows;
 }
@@ -135,7 +141,10 @@ void read_member(const Member& member, const Json& json, const std::string& plac
         void operator()(Index Layer::*field) const { layer.*field = whole_number(json, place); }
         void operator()(double Layer::*field) const { layer.*field = number(json, place); }
         void operator()(bool Layer::*field) const { layer.*field = flag(json, place); }
-        void operator()(OneList) const { layer.inside = {layers_from(json, place)}; }
+        void operator()(OneList list) const {
+            layer.inside.resize(std::max(layer.inside.size(), list.at + 1));
+            layer.inside[list.at] = layers_from(json, place);
+        }
         void operator()(ManyLists) const {
             for (std::size_t i = 0; i < list(json, place).size(); ++i) {
                 layer.inside.push_back(layers_from(json[i], fmt::format("{}/{}", place, i)));
@@ -199,7 +208,7 @@ struct Write {
     void operator()(T Layer::*field) const {
         if (!member.optional || layer.*field != plain.*field) json = layer.*field;
     }
-    void operator()(OneList) const { json = written(layer.inside.front()); }
+    void operator()(OneList list) const { json = written(layer.inside[list.at]); }
     void operator()(ManyLists) const {
         json = Written::array();
         for (const Layers& branch : layer.inside) json.push_back(written(branch));

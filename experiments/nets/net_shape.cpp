@@ -17,6 +17,10 @@ Layer layer_norm(std::string name) { return {LayerKind::layer_norm, std::move(na
 Layer attention(std::string name, Index heads, bool causal) {
     return {.kind = LayerKind::attention, .name = std::move(name), .size = heads, .causal = causal};
 }
+Layer cross_attention(std::string name) { return {LayerKind::cross_attention, std::move(name)}; }
+Layer encoder_decoder(Index source, Layers encoder, Layers decoder) {
+    return {.kind = LayerKind::encoder_decoder, .size = source, .inside = {std::move(encoder), std::move(decoder)}};
+}
 Layer embedding(std::string name, Index words, Index width) {
     return {.kind = LayerKind::embedding, .name = std::move(name), .size = width, .words = words};
 }
@@ -55,6 +59,10 @@ void require_rank(const Layer& layer, const Shape& in, std::size_t rank) {
 
 }  // namespace
 
+Index source_of(const Layers& net) {
+    return net.size() == 1 && net.front().kind == LayerKind::encoder_decoder ? net.front().size : 0;
+}
+
 Index inputs_of(const Shape& in) { return in.size() == 3 ? volume(in) : in.back(); }
 
 Shape shape_behind(const Layer& layer, const Shape& in, Index classes) {
@@ -82,12 +90,17 @@ Shape shape_behind(const Layer& layer, const Shape& in, Index classes) {
             for (const Layers& branch : layer.inside) shape[0] += behind_all(branch, in, classes)[0];
             return shape;
         }
+        case LayerKind::encoder_decoder: return behind_all(layer.inside[1], {in[0] - layer.size}, classes);
         default: return in;
     }
 }
 
 Index parameters_of(const Layer& layer, const Shape& in, Index classes) {
     const Shape out = shape_behind(layer, in, classes);
+    if (layer.kind == LayerKind::encoder_decoder) {
+        return parameters_of(layer.inside[0], {layer.size}, classes) +
+               parameters_of(layer.inside[1], {in[0] - layer.size}, classes);
+    }
     Index sum = 0;
     for (const Layers& inside : layer.inside) sum += parameters_of(inside, in, classes);
     switch (layer.kind) {
@@ -95,7 +108,8 @@ Index parameters_of(const Layer& layer, const Shape& in, Index classes) {
         case LayerKind::conv: return (in[0] * layer.kernel * layer.kernel + 1) * out[0];
         case LayerKind::batch_norm: return 2 * in[0];
         case LayerKind::layer_norm: return 2 * in.back();
-        case LayerKind::attention: return 4 * in.back() * (in.back() + 1);
+        case LayerKind::attention:
+        case LayerKind::cross_attention: return 4 * in.back() * (in.back() + 1);
         case LayerKind::embedding: return layer.words * layer.size;
         case LayerKind::places: return volume(in);
         case LayerKind::lstm: return 4 * layer.size * (in.back() + layer.size + 2);

@@ -102,6 +102,30 @@ Layers transformer_over(Index words, Index width) {
 Layers text_transformer(Index width) { return transformer_over(ascii_tokens, width); }
 Layers translating_transformer(Index width) { return transformer_over(translation_tokens, width); }
 
+/// A block of an encoder, and one of a decoder that attends to it.
+Layers translating_pair(Index width) {
+    constexpr Index source = 10;  // of the 21 tokens of an example
+    const auto words = [&](const std::string& of) {
+        return Layers{embedding(of + ".words", translation_tokens, width), places(of + ".places")};
+    };
+    const auto add_wide = [&](Layers& net, const std::string& of) {
+        net.push_back(residual({linear(of + ".wide", 2 * width), relu(), linear(of + ".narrow", width)}));
+        net.push_back(layer_norm(of + ".norm2"));
+    };
+    Layers encoder = words("encoder");
+    encoder.push_back(residual({attention("encoder.attention", 2)}));
+    encoder.push_back(layer_norm("encoder.norm1"));
+    add_wide(encoder, "encoder");
+    Layers decoder = words("decoder");
+    decoder.push_back(residual({attention("decoder.attention", 2, true)}));
+    decoder.push_back(layer_norm("decoder.norm1"));
+    decoder.push_back(residual({cross_attention("decoder.memory")}));
+    decoder.push_back(layer_norm("decoder.norm3"));
+    add_wide(decoder, "decoder");
+    decoder.push_back(linear("out"));
+    return {encoder_decoder(source, std::move(encoder), std::move(decoder))};
+}
+
 Layers text_lstm(Index width) {
     return {embedding("words", ascii_tokens, width / 2), lstm("lstm", width), linear("out")};
 }
@@ -117,6 +141,8 @@ constexpr NamedNet table[] = {
     {"transformer", "the next character of a text, by two blocks of causal attention", text_transformer, 32, "text"},
     {"seq2seq", "a sequence and then its translation, by two blocks of causal attention", translating_transformer, 32,
      "translation"},
+    {"encoder_decoder", "a sequence's translation, by an encoder block and a decoder block that attends to it",
+     translating_pair, 32, "translation"},
 };
 
 }  // namespace

@@ -224,11 +224,13 @@ NetTask text(const NetDescription& net, const TaskData& data) {
     return task_over(net, data, "the generated text", std::move(train), pieces_of(all.subspan(cut), length), digest);
 }
 
-/// "source start target end": of the target and its end each token is asked for.
-Examples sequences_of(const TranslationData& data, Index length) {
+/// "source start target end": of the target and its end each token is asked for. For a net with an encoder the source
+/// is filled up with padding to what that reads, and only the places behind it have answers.
+Examples sequences_of(const TranslationData& data, Index length, Index source) {
     Examples all{Matrix::Zero(static_cast<Index>(data.pairs.size()), length), {}};
     for (std::size_t i = 0; i < data.pairs.size(); ++i) {
         std::vector<int> tokens = data.pairs[i].source;
+        if (source > 0) tokens.resize(static_cast<std::size_t>(source), padding_token);
         const std::size_t start = tokens.size();
         tokens.push_back(start_token);
         tokens.insert(tokens.end(), data.pairs[i].target.begin(), data.pairs[i].target.end());
@@ -236,6 +238,7 @@ Examples sequences_of(const TranslationData& data, Index length) {
         for (std::size_t at = 0; at < static_cast<std::size_t>(length); ++at) {
             const bool inside = at + 1 < tokens.size();
             if (inside) all.inputs(static_cast<Index>(i), static_cast<Index>(at)) = static_cast<float>(tokens[at]);
+            if (at < static_cast<std::size_t>(source)) continue;
             all.answers.push_back(inside && at >= start ? tokens[at + 1] : -1);
         }
     }
@@ -248,11 +251,19 @@ NetTask translation(const NetDescription& net, const TaskData& data) {
     constexpr Index shortest = 9;  // four letters, twice, and a mark between
     if (length < shortest)
         throw DataError(fmt::format("/input/shape is ({}); translation takes {} or more", length, shortest));
+    const Index source = source_of(net.layers);
+    const Index target = length - source - 1;  // behind the start token
+    constexpr Index shortest_source = 4;
+    if (source > 0 && (source < shortest_source || target < shortest_source)) {
+        throw DataError(fmt::format("/layers/0/source is {} of {} tokens; translation takes {} or more, and leaves {}",
+                                    source, length, shortest_source, shortest_source + 1));
+    }
     TranslationOptions options{.count = data.examples, .seed = data.seed};
-    options.max_length = static_cast<int>(std::min<Index>((length - 1) / 2, 64));
-    Examples train = sequences_of(generated_translation(options), length);
+    const Index longest = source > 0 ? std::min(source, target) : (length - 1) / 2;
+    options.max_length = static_cast<int>(std::min<Index>(longest, 64));
+    Examples train = sequences_of(generated_translation(options), length, source);
     options.count = 200;
-    Examples test = sequences_of(generated_translation(options, "test"), length);
+    Examples test = sequences_of(generated_translation(options, "test"), length, source);
     const std::string digest = digest_of(train);
     return task_over(net, data, "the generated sequences", std::move(train), std::move(test), digest);
 }

@@ -55,7 +55,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a step of each task has the same bits from the table as from a file, and its loss is that of a guess") {
-    for (const char* name : {"mlp", "lstm", "transformer", "seq2seq"}) {
+    for (const char* name : {"mlp", "lstm", "transformer", "seq2seq", "encoder_decoder"}) {
         CAPTURE(std::string(name));
         const NetDescription net = description_of(net_by_name(name));
         std::vector<float> losses;
@@ -150,6 +150,66 @@ TEST_CASE("a net's JSON with any byte changed is taken or refused, never more") 
         refused += why_not(text) == "it is taken" ? 0 : 1;
     }
     CHECK(refused > 500);
+}
+
+TEST_CASE("an encoder and a decoder: the source's words count, later tokens do not, and misfits are told") {
+    const NetDescription net = description_of(net_by_name("encoder_decoder"));
+    const Index source = source_of(net.layers);
+    CHECK(source == 10);
+    Trainer trainer(Engine("fp32", "soft:ieee"), 1);
+    const Net built(trainer.model(), net.layers, net.input.shape, net.outputs);
+    const auto scores_of = [&](const std::vector<float>& tokens, const Net& f) {
+        Evaluation evaluation = trainer.evaluation();
+        Tape tape(evaluation);
+        const Tensor& scores = f(tape.constant(Tensor({1, static_cast<Index>(tokens.size())}, tokens))).value();
+        return std::vector<float>(scores.values().begin(), scores.values().end());
+    };
+    std::vector<float> tokens(21, 0.0F);
+    for (std::size_t i = 0; i < 6; ++i) tokens[i] = static_cast<float>(3 + i);
+    tokens[10] = 1;
+    const std::vector<float> scores = scores_of(tokens, built);
+    CHECK(scores.size() == 11 * 19);
+    std::vector<float> other = tokens;
+    other[5] = 17;
+    CHECK(scores_of(other, built) != scores);
+    other = tokens;
+    other[11] = 9;  // the decoder looks at no later token
+    CHECK(std::equal(scores.begin(), scores.begin() + 19, scores_of(other, built).begin()));
+
+    const std::string text = json_of(net);
+    const auto why = [&](const std::string& from, const std::string& to) {
+        std::string wrong = text;
+        const std::size_t at = wrong.find(from);
+        REQUIRE(at != std::string::npos);
+        return why_not(wrong.replace(at, from.size(), to));
+    };
+    CHECK(why("\"source\":10", "\"source\":21").find("/layers/0/source is 21 of 21 tokens") == 0);
+    CHECK(why("\"encoder\":[", "\"encoder\":[],\"more\":[").find("/layers/0/more is not known here") == 0);
+    const std::string small_pair = R"({"name":"p","task":"translation","input":{"shape":[12],"tokens":19},"outputs":19,
+        "layers":[{"layer":"encoder_decoder","source":5,"encoder":[ENCODER],"decoder":[DECODER]}]})";
+    const auto pair_of = [&](const std::string& encoder, const std::string& decoder) {
+        std::string pair = small_pair;
+        pair.replace(pair.find("ENCODER"), 7, encoder);
+        return why_not(pair.replace(pair.find("DECODER"), 7, decoder));
+    };
+    const auto words = [](const std::string& name, const std::string& width) {
+        return R"({"layer":"embedding","name":")" + name + R"(","words":19,"width":)" + width + "}";
+    };
+    const std::string cross = R"(,{"layer":"cross_attention","name":"c"})";
+    const std::string out = R"(,{"layer":"linear","name":"out"})";
+    CHECK(pair_of(words("a", "8"), words("b", "8") + cross + out) == "it is taken");
+    CHECK(pair_of("", words("b", "8") + cross + out).find("/layers/0/encoder ends with (5)") == 0);
+    CHECK(pair_of(words("a", "8"), words("b", "4") + cross + out)
+              .find("/layers/0/decoder/1 has the width 4, the encoder's results 8") == 0);
+    CHECK(pair_of(words("a", "8") + cross, words("b", "8") + out)
+              .find("/layers/0/encoder/1 looks at an encoder's results") == 0);
+    CHECK(pair_of(words("a", "8"), words("a", "8") + out).find("/layers/0/decoder/0/name is \"a\", which another") ==
+          0);
+    CHECK(pair_of(words("a", "8"), words("b", "8")).find("/layers end with (7, 8) where the net's answer is (7, 19)") ==
+          0);
+    NetDescription narrow = net_from_json(text);
+    narrow.layers[0].size = 3;
+    CHECK_THROWS_WITH_AS((void)task_of(narrow, {}), doctest::Contains("/layers/0/source is 3 of 21 tokens"), DataError);
 }
 
 TEST_CASE("a net learns from a user's examples and classes") {
