@@ -140,7 +140,7 @@ PredictionFile read_predictions(const std::filesystem::path& path) {
     std::getline(text, line);
     int number = 8;
     if (line != prediction_columns)
-        throw DataError(fmt::format("{}:8: the prediction_columns are not {}", path.string(), prediction_columns));
+        throw DataError(fmt::format("{}:8: the columns are not {}", path.string(), prediction_columns));
     std::string problems;
     while (std::getline(text, line)) {
         file.rows.push_back(row_of(line, fmt::format("{}:{}: ", path.string(), ++number)));
@@ -165,18 +165,17 @@ std::string_view name_of(Verdict verdict) {
     return "";
 }
 
-Judgement judge(Library& library, const PredictionFile& file, const std::function<bool(std::size_t)>& go_on) {
+Judgement judge(Library& library, const PredictionFile& file, const std::function<bool(const Judgement&)>& go_on) {
     if (library.info() != file.info) {
         throw DataError(fmt::format("the predictions are for {}, but here is {}: declined; predict for this one first",
                                     describe(file.info), describe(library.info())));
     }
     Judgement judgement;
-    for (std::size_t i = 0; i < file.rows.size(); ++i) {
-        if (!go_on(i)) {
+    for (const Prediction& row : file.rows) {
+        if (!go_on(judgement)) {
             judgement.stopped = true;
             break;
         }
-        const Prediction& row = file.rows[i];
         const Verdict verdict = verdict_on(library, row);
         judgement.verdicts.push_back(verdict);
         ++judgement.all[static_cast<std::size_t>(verdict)];

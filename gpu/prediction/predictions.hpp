@@ -43,8 +43,8 @@ struct Judgement {
     /// No row differs, and none moved.
     [[nodiscard]] bool holds() const { return all[1] == 0 && all[4] == 0; }
 };
-/// Asks again, runs and compares. `go_on` is asked before each row with its number; after a false the rest is left out.
-/// Throws DataError where the library or the GPU is another one than that of the predictions.
-Judgement judge(Library& library, const PredictionFile& file, const std::function<bool(std::size_t)>& go_on);
+/// Asks again, runs and compares. `go_on` is asked before each row with what was found till then; after a false the
+/// rest is left out. Throws DataError where the library or the GPU is another one than that of the predictions.
+Judgement judge(Library& library, const PredictionFile& file, const std::function<bool(const Judgement&)>& go_on);
 
 }  // namespace ulp::gpu

@@ -70,7 +70,7 @@ PredictionFile predict(Library& library, const std::vector<LibraryProblem>& prob
     return file;
 }
 
-const auto always = [](std::size_t) { return true; };
+const auto always = [](const Judgement&) { return true; };
 
 /// A file of this test, removed at its end.
 class TextFile {
@@ -204,7 +204,7 @@ TEST_CASE("predictions hold on the library that they were made for, and survive 
     CHECK(judged.all[static_cast<std::size_t>(Verdict::declined)] == 2);  // fp32, and one row
     CHECK(judged.all[static_cast<std::size_t>(Verdict::not_offered)] == 1);
     CHECK(judged.told_from_mutants > 0);
-    CHECK(judge(*library, back, [](std::size_t row) { return row < 3; }).stopped);
+    CHECK(judge(*library, back, [](const Judgement& j) { return j.verdicts.size() < 3; }).stopped);
 }
 
 TEST_CASE("the judge finds a wrong bit, another order, another answer and a wrong entry of the table") {

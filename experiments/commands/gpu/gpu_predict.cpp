@@ -7,6 +7,7 @@
 #include "engine/files/sha256.hpp"
 #include "engine/files/whole_file.hpp"
 #include "experiments/commands/gpu/gpu_commands.hpp"
+#include "experiments/program/side_by_side.hpp"
 #include "gpu/prediction/predictions.hpp"
 #include "softfloat/errors.hpp"
 
@@ -67,26 +68,30 @@ gpu::PredictionFile predict_all(const PredictOptions& options, const std::vector
     std::string text;
     for (const gpu::LibraryProblem& p : problems) text += p.text() + "\n";
     file.shapes_digest = sha256_of(text);
+    file.rows.resize(problems.size());
     if (!options.answers.empty()) {
         const auto stored = gpu::StoredAnswers::read(options.answers);
         file.info = stored.info;
         file.answers_digest = sha256_of(read_whole_file(options.answers));
-        for (const gpu::LibraryProblem& p : problems) {
-            const auto answer = stored.listed(p);
+        run_side_by_side(problems.size(), true, [&](std::size_t i) {
+            const auto answer = stored.listed(problems[i]);
             const auto* known = std::get_if<gpu::HeuristicAnswer>(&answer);
-            file.rows.push_back(gpu::predicted(p, stored.plan(p), known != nullptr ? known->text() : "-"));
-        }
+            file.rows[i] =
+                gpu::predicted(problems[i], stored.plan(problems[i]), known != nullptr ? known->text() : "-");
+        });
         return file;
     }
     const auto library = gpu::open_library(options.device);
     file.info = library->info();
     file.answers_digest = "live";
-    for (const gpu::LibraryProblem& p : problems) {
-        const auto answer = library->ask(p);
-        const gpu::KernelPlan plan = answer ? gpu::plan_of(*answer, p, file.info)
+    std::vector<std::optional<gpu::HeuristicAnswer>> answers;  // the library is asked by one thread
+    for (const gpu::LibraryProblem& p : problems) answers.push_back(library->ask(p));
+    run_side_by_side(problems.size(), true, [&](std::size_t i) {
+        const auto& answer = answers[i];
+        const gpu::KernelPlan plan = answer ? gpu::plan_of(*answer, problems[i], file.info)
                                             : gpu::KernelPlan{gpu::Declined{std::string(gpu::no_such_product)}};
-        file.rows.push_back(gpu::predicted(p, plan, answer ? answer->text() : "-"));
-    }
+        file.rows[i] = gpu::predicted(problems[i], plan, answer ? answer->text() : "-");
+    });
     return file;
 }
 
@@ -117,7 +122,9 @@ std::string judged_text(const PredictOptions& options, const gpu::PredictionFile
     for (std::size_t i = 0; i < j.verdicts.size(); ++i) {
         text += fmt::format("{},{}\n", file.rows[i].problem.text(), gpu::name_of(j.verdicts[i]));
     }
-    if (j.stopped) text += "# stopped by --seconds: the rows after these were not run\n";
+    if (j.verdicts.size() < file.rows.size()) {
+        text += fmt::format("# {} of {} rows: the others have not been run\n", j.verdicts.size(), file.rows.size());
+    }
     return text;
 }
 
@@ -151,8 +158,15 @@ ExitCode judge_all(const PredictOptions& options) {
     const gpu::PredictionFile file = gpu::read_predictions(options.predictions);
     const auto library = gpu::open_library(options.device);
     const auto start = std::chrono::steady_clock::now();
-    const gpu::Judgement judgement = gpu::judge(*library, file, [&](std::size_t) {
-        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() < options.seconds;
+    auto written = start;
+    const gpu::Judgement judgement = gpu::judge(*library, file, [&](const gpu::Judgement& till_now) {
+        const auto now = std::chrono::steady_clock::now();
+        // A kernel that hangs or a GPU that fails must not take the verdicts with it.
+        if (!options.out.empty() && now - written > std::chrono::seconds(5)) {
+            write_text(options.out, judged_text(options, file, till_now));
+            written = now;
+        }
+        return std::chrono::duration<double>(now - start).count() < options.seconds;
     });
     print_judgement(file, judgement);
     if (!options.out.empty()) write_text(options.out, judged_text(options, file, judgement));
