@@ -12,7 +12,7 @@ import pytest
 import ulplab
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def program():
     path = os.environ.get("ULPLAB_PROGRAM")
     if not path:
