@@ -68,7 +68,7 @@ py::tuple bound_of_arrays(const std::string& unit, const py::array& a, const py:
     if (z) product.c = z->view();
     if (given) product.d = given->view();
     product.nonnegative = nonnegative;
-    product.reference = against == "fp64"    ? BoundReference::fp64
+    product.reference = against == "fp64"    ? BoundReference::fp64_sums
                         : against == "exact" ? BoundReference::exact
                                              : BoundReference::unit;
     if (product.reference == BoundReference::unit) {

@@ -74,7 +74,7 @@ BoundAnswer from_arrays(const Options& options, const BoundQuestion& q) {
     if (c_matrix) product.c = view_of(*c_matrix);
     if (d_matrix) product.d = view_of(*d_matrix);
     product.nonnegative = options.nonnegative;
-    product.reference = options.against == "fp64"    ? BoundReference::fp64
+    product.reference = options.against == "fp64"    ? BoundReference::fp64_sums
                         : options.against == "exact" ? BoundReference::exact
                                                      : BoundReference::unit;
     if (product.reference == BoundReference::unit) product.other = question_of(options, options.against, true);

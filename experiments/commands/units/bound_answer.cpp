@@ -22,7 +22,7 @@ constexpr std::int64_t most_k = (std::int64_t{1} << 20) - 1;  // of exact sums
 double of_reference(BoundReference reference, const BoundQuestion& other, const AprioriBound& bound,
                     const BoundedDot& dot, double magnitude, ErrorInterval* interval) {
     if (reference == BoundReference::exact) return 0;
-    if (reference == BoundReference::fp64) {
+    if (reference == BoundReference::fp64_sums) {
         const double k = static_cast<double>(dot.a.size()) * 0x1p-53;
         return k * magnitude / (1 - k);
     }

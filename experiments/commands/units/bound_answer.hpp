@@ -34,7 +34,7 @@ struct BoundAnswer {
 };
 
 /// What D is compared with: the exact product, fp64 sums in any order, or another unit.
-enum class BoundReference { exact, fp64, unit };
+enum class BoundReference { exact, fp64_sums, unit };
 
 /// A is m x k, B k x n, C and D m x n, all on the unit's formats.
 struct BoundedProduct {
