@@ -32,6 +32,8 @@ if [ "\$1" = run ]; then
         mv "\$kept.part" "\$kept"
     fi
     cat "\$kept"
+elif [ "\$1" = search ]; then
+    exec "$programs/ulplab" "\${@/#100/2}"  # steps
 elif [ "\$1" = sweep ]; then
     PATH=/nonexistent exec "$programs/ulplab" "\$@"
 else
