@@ -37,6 +37,9 @@ struct Command {
     Action (*declare)(OptionParser& app);  // adds the options; the action runs if the user chose this subcommand
 };
 
+/// For the `declare` of what has subcommands of its own: the action runs the one that the user chose.
+Action declare_subcommands(OptionParser& app, std::span<const Command> commands);
+
 /// The subcommands in the order of `ulplab --help`.
 std::span<const Command> commands();
 

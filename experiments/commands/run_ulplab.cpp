@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "experiments/commands/command.hpp"
 #include "experiments/commands/program.hpp"
@@ -11,20 +12,6 @@
 
 namespace ulp {
 namespace {
-
-struct Declared {
-    OptionParser app;
-    Action action;
-};
-
-std::vector<Declared> declare_commands(OptionParser& program) {
-    std::vector<Declared> declared;
-    for (const Command& command : commands()) {
-        OptionParser app = program.add_subcommand(std::string(command.name), std::string(command.summary));
-        declared.push_back({app, command.declare(app)});
-    }
-    return declared;
-}
 
 /// The parser would only say that a subcommand is required.
 void refuse_unknown(const std::string& name) {
@@ -38,24 +25,34 @@ constexpr const char* description = "ulplab: a laboratory for low-precision trai
 
 }  // namespace
 
+Action declare_subcommands(OptionParser& app, std::span<const Command> commands) {
+    app.require_subcommand();
+    const auto declared = std::make_shared<std::vector<std::pair<OptionParser, Action>>>();
+    for (const Command& command : commands) {
+        OptionParser sub = app.add_subcommand(std::string(command.name), std::string(command.summary));
+        declared->emplace_back(sub, command.declare(sub));
+    }
+    return [declared] {
+        const auto chosen = std::ranges::find_if(*declared, [](const auto& sub) { return sub.first.parsed(); });
+        return chosen->second();
+    };
+}
+
 OptionParser declared_program() {
     OptionParser program(description, "ulplab");
     program.version(program_version());
-    declare_commands(program);
+    declare_subcommands(program, commands());
     return program;
 }
 
 ExitCode run_ulplab(const std::vector<std::string>& arguments) {
     return guarded([&] {
         OptionParser program(description, "ulplab");
-        program.require_subcommand();
         program.version(program_version());
-        const std::vector<Declared> declared = declare_commands(program);
+        const Action chosen = declare_subcommands(program, commands());
         if (!arguments.empty() && !arguments.front().starts_with('-')) refuse_unknown(arguments.front());
         if (!program.parse(arguments)) return ExitCode::good;
-        const auto chosen =
-            std::find_if(declared.begin(), declared.end(), [](const Declared& d) { return d.app.parsed(); });
-        return chosen->action();
+        return chosen();
     });
 }
 

@@ -2,10 +2,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <array>
 #include <ctime>
-#include <memory>
-#include <utility>
 
 #include "engine/files/whole_file.hpp"
 #include "experiments/commands/gpu/gpu_commands.hpp"
@@ -58,44 +55,24 @@ void write_text(const std::filesystem::path& path, const std::string& text) {
 
 namespace {
 
-struct Part {
-    const char* name;
-    const char* summary;
-    Action (*declare)(OptionParser& app);
+constexpr Command parts[] = {
+    {"info", "the GPU, its driver, and the instructions it has", declare_gpu_info},
+    {"probe", "ask the inputs that decide between hypotheses", declare_gpu_probe},
+    {"verify", "run recorded inputs live and compare", declare_gpu_verify},
+    {"bulk", "compare billions of cases with the models, on the device", declare_gpu_bulk},
+    {"record", "record what the instructions compute", declare_gpu_record},
+    {"throughput", "time the libraries' products, and say which kernels ran", declare_gpu_throughput},
+    {"cublas-study", "find the order in which cuBLAS's kernels add, after the product", declare_gpu_cublas_study},
+    {"shapes", "draw a list of products, to be predicted", declare_gpu_shapes},
+    {"answers", "store which kernels cuBLAS would choose, without running them", declare_gpu_answers},
+    {"predict", "predict the bits of cuBLAS's products before they run", declare_gpu_predict},
+    {"judge", "run predicted products and count what holds", declare_gpu_judge},
+    {"invariance", "at which number of rows the bits of a row change, and what remedies cost", declare_gpu_invariance},
+    {"train", "train a net on a backend and keep its trace", declare_gpu_train},
+    {"experiments", "compare the experiments' own products with the card's", declare_gpu_experiments},
 };
 
-constexpr std::array parts{
-    Part{"info", "the GPU, its driver, and the instructions it has", declare_gpu_info},
-    Part{"probe", "ask the inputs that decide between hypotheses", declare_gpu_probe},
-    Part{"verify", "run recorded inputs live and compare", declare_gpu_verify},
-    Part{"bulk", "compare billions of cases with the models, on the device", declare_gpu_bulk},
-    Part{"record", "record what the instructions compute", declare_gpu_record},
-    Part{"throughput", "time the libraries' products, and say which kernels ran", declare_gpu_throughput},
-    Part{"cublas-study", "find the order in which cuBLAS's kernels add, after the product", declare_gpu_cublas_study},
-    Part{"shapes", "draw a list of products, to be predicted", declare_gpu_shapes},
-    Part{"answers", "store which kernels cuBLAS would choose, without running them", declare_gpu_answers},
-    Part{"predict", "predict the bits of cuBLAS's products before they run", declare_gpu_predict},
-    Part{"judge", "run predicted products and count what holds", declare_gpu_judge},
-    Part{"invariance", "at which number of rows the bits of a row change, and what remedies cost",
-         declare_gpu_invariance},
-    Part{"train", "train a net on a backend and keep its trace", declare_gpu_train},
-    Part{"experiments", "compare the experiments' own products with the card's", declare_gpu_experiments},
-};
-
-Action declare(OptionParser& app) {
-    app.require_subcommand();
-    const auto chosen = std::make_shared<std::vector<std::pair<OptionParser, Action>>>();
-    for (const Part& part : parts) {
-        OptionParser sub = app.add_subcommand(part.name, part.summary);
-        chosen->emplace_back(sub, part.declare(sub));
-    }
-    return [chosen] {
-        for (const auto& [sub, action] : *chosen) {
-            if (sub.parsed()) return action();
-        }
-        return ExitCode::usage;
-    };
-}
+Action declare(OptionParser& app) { return declare_subcommands(app, parts); }
 
 }  // namespace
 

@@ -133,13 +133,9 @@ Action declare_compare(OptionParser& app) {
     return [o] { return compare_recipes(*o); };
 }
 
-Action declare(OptionParser& app) {
-    app.require_subcommand();
-    const auto compare =
-        std::make_shared<OptionParser>(app.add_subcommand("compare", "train a net in several recipes: which suffices"));
-    const Action action = declare_compare(*compare);
-    return [compare, action] { return action(); };
-}
+constexpr Command kinds[] = {{"compare", "train a net in several recipes: which suffices", declare_compare}};
+
+Action declare(OptionParser& app) { return declare_subcommands(app, kinds); }
 
 }  // namespace
 

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <signal.h>
 
-#include <array>
 #include <cmath>
 #include <limits>
 
@@ -90,30 +89,14 @@ ExitCode searched(const std::function<ExitCode()>& search) {
 
 namespace {
 
-struct SearchKind {
-    const char* name;
-    const char* summary;
-    Action (*declare)(OptionParser& app);
-};
-constexpr std::array search_kinds{
-    SearchKind{"fp32", "the shortest list of operations that must stay in fp32", declare_search_fp32},
-    SearchKind{"scale", "the loss scales that work, predicted and measured", declare_search_scale},
-    SearchKind{"format", "the cheapest recipe whose loss is as good as fp32's", declare_search_format},
+constexpr Command search_kinds[] = {
+    {"fp32", "the shortest list of operations that must stay in fp32", declare_search_fp32},
+    {"scale", "the loss scales that work, predicted and measured", declare_search_scale},
+    {"format", "the cheapest recipe whose loss is as good as fp32's", declare_search_format},
 };
 
 Action declare_searches(OptionParser& app) {
-    app.require_subcommand();
-    const auto chosen = std::make_shared<std::vector<std::pair<OptionParser, Action>>>();
-    for (const SearchKind& kind : search_kinds) {
-        OptionParser sub = app.add_subcommand(kind.name, kind.summary);
-        chosen->emplace_back(sub, kind.declare(sub));
-    }
-    return [chosen] {
-        for (const auto& [sub, action] : *chosen) {
-            if (sub.parsed()) return searched(action);
-        }
-        return ExitCode::usage;
-    };
+    return [action = declare_subcommands(app, search_kinds)] { return searched(action); };
 }
 
 }  // namespace
