@@ -1,5 +1,6 @@
 # Writes OUTPUT, the source of sources_digest() (experiments/results/sources_digest.hpp). COMMON: the files that decide
-# every result; EXPERIMENTS: names of experiments, each with FOLDER/NAME.cpp. A script: cmake -D... -P SourcesDigest.cmake
+# every result; EXPERIMENTS: paths of experiments, [ROOM/]NAME, each with FOLDER/[ROOM/]NAME.cpp. A script:
+# cmake -D... -P SourcesDigest.cmake
 function(digest_of output)
   set(digests "")
   foreach(file IN LISTS ARGN)
@@ -14,8 +15,9 @@ file(STRINGS ${COMMON} common_files)
 digest_of(common ${common_files})
 set(rows "")
 string(REPLACE "," ";" EXPERIMENTS "${EXPERIMENTS}")
-foreach(name IN LISTS EXPERIMENTS)
-  digest_of(own ${FOLDER}/${name}.cpp)
+foreach(path IN LISTS EXPERIMENTS)
+  cmake_path(GET path FILENAME name)
+  digest_of(own ${FOLDER}/${path}.cpp)
   string(APPEND rows "    if (experiment == \"${name}\") return common + \"${own}\";\n")
 endforeach()
 file(CONFIGURE OUTPUT ${OUTPUT} @ONLY CONTENT [[
