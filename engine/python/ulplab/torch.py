@@ -12,7 +12,8 @@ docs/python.md says what is emulated, and how it compares with the trainer of th
 import torch
 
 from . import _core
-from ._emulation import Emulation, active, backend_of, paused
+from ._backends import backend_of
+from ._emulation import Emulation, active, paused
 from ._numbers import quantize
 from ._report import Report
 
@@ -38,7 +39,7 @@ def emulate(unit="h100", recipe="mixed_fp16", *, order=None, fp32=(), strict=Tru
             listed in the report
     seed    of stochastic rounding
 
-    Emulated: mm, addmm, bmm, baddbmm, matrix-vector products, convolutions (one and two dimensions, transposed ones too)
+    Emulated: mm, addmm, bmm, baddbmm, matrix-vector products, convolutions (one to three dimensions, transposed ones too)
     and attention, which is taken apart, forward and backward; point-wise operations and sums of fp32 tensors. Tensors
     stay float32 and carry the recipe's format; parameters stay fp32 (masters) and are rounded where they are read.
     Optimizer steps run in fp32. Numbers without extents (a loss, its scale) stay fp32.

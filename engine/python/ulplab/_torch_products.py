@@ -1,0 +1,38 @@
+"""PyTorch's matrix products, by their names in aten. ``run`` is the emulation."""
+
+
+def mm(run, a, b):
+    result, module = run.multiply("mm", a, b)
+    return run.finish("mm", result, (a, b), module, a.dtype)
+
+
+def _add_to(run, name, c, a, b, beta, alpha):
+    result, module = run.multiply(name, a, b)
+    if alpha != 1:
+        result = result * alpha
+    if beta != 0:
+        result = result + (run.vector(c) if beta == 1 else run.vector(c) * beta)
+    return run.finish(name, result, (c, a, b), module, a.dtype)
+
+
+def addmm(run, c, a, b, *, beta=1, alpha=1):
+    return _add_to(run, "addmm", c, a, b, beta, alpha)
+
+
+def baddbmm(run, c, a, b, *, beta=1, alpha=1):
+    return _add_to(run, "baddbmm", c, a, b, beta, alpha)
+
+
+def mv(run, a, x):
+    return mm(run, a, x.unsqueeze(1)).squeeze(1)
+
+
+def addmv(run, c, a, x, *, beta=1, alpha=1):
+    return addmm(run, c.expand(a.shape[0]).unsqueeze(1), a, x.unsqueeze(1), beta=beta, alpha=alpha).squeeze(1)
+
+
+def dot(run, x, y):
+    return mm(run, x.unsqueeze(0), y.unsqueeze(1)).reshape(())
+
+
+HANDLERS = {"mm": mm, "bmm": mm, "addmm": addmm, "baddbmm": baddbmm, "mv": mv, "addmv": addmv, "dot": dot, "vdot": dot}
