@@ -4,8 +4,8 @@
 
 #include <stdexcept>
 
-#include "gpu/cublas_backend.hpp"
-#include "gpu/reference.hpp"
+#include "gpu/devices/reference.hpp"
+#include "gpu/library/cublas_backend.hpp"
 #include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
 #include "softfloat/support/parallel.hpp"

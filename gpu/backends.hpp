@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "engine/products/matmul.hpp"
-#include "gpu/executor.hpp"
+#include "gpu/devices/executor.hpp"
 
 namespace ulp::gpu {
 

@@ -7,7 +7,7 @@
 #include "engine/products/backends.hpp"
 #include "engine/products/decorators.hpp"
 #include "gpu/backends.hpp"
-#include "gpu/instruction.hpp"
+#include "gpu/instructions/instruction.hpp"
 
 namespace ulp::gpu {
 namespace {

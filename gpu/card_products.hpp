@@ -8,7 +8,7 @@
 #include <string>
 
 #include "engine/products/matmul.hpp"
-#include "gpu/executor.hpp"
+#include "gpu/devices/executor.hpp"
 
 namespace ulp::gpu {
 

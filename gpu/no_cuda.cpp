@@ -1,7 +1,7 @@
 // What stands in for the CUDA part where the build has none.
-#include "gpu/bulk.hpp"
-#include "gpu/cuda_errors.hpp"
-#include "gpu/executor.hpp"
+#include "gpu/comparison/bulk.hpp"
+#include "gpu/devices/cuda_errors.hpp"
+#include "gpu/devices/executor.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp::gpu {

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "engine/files/whole_file.hpp"
-#include "gpu/instruction.hpp"
+#include "gpu/instructions/instruction.hpp"
 #include "gpu/prediction/answers.hpp"
 #include "softfloat/errors.hpp"
 

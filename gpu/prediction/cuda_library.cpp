@@ -6,11 +6,11 @@
 #include <memory>
 #include <type_traits>
 
-#include "gpu/cuda_check.hpp"
-#include "gpu/device_memory.hpp"
-#include "gpu/executor.hpp"
+#include "gpu/devices/cuda_check.hpp"
+#include "gpu/devices/device_memory.hpp"
+#include "gpu/devices/executor.hpp"
+#include "gpu/devices/shared_library.hpp"
 #include "gpu/prediction/library.hpp"
-#include "gpu/shared_library.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/matrix_units/product.hpp"
 

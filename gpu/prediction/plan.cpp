@@ -7,7 +7,7 @@
 #include <charconv>
 #include <stdexcept>
 
-#include "gpu/instruction.hpp"
+#include "gpu/instructions/instruction.hpp"
 #include "softfloat/arithmetic.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/matrix_units/product.hpp"

@@ -9,7 +9,7 @@
 #include <stdexcept>
 
 #include "engine/files/whole_file.hpp"
-#include "gpu/input_classes.hpp"
+#include "gpu/instructions/input_classes.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp::gpu {

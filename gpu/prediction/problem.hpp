@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gpu/element.hpp"
+#include "gpu/instructions/element.hpp"
 
 namespace ulp::gpu {
 

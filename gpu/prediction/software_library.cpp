@@ -1,8 +1,8 @@
 // A stand-in for cuBLAS, so that predictions can be made, judged and tested without a GPU.
 #include <fmt/format.h>
 
-#include "gpu/executor.hpp"
-#include "gpu/input_classes.hpp"
+#include "gpu/devices/executor.hpp"
+#include "gpu/instructions/input_classes.hpp"
 #include "gpu/prediction/library.hpp"
 #include "softfloat/errors.hpp"
 

@@ -10,9 +10,11 @@
 //     ulplab_record --list               the instructions that this build has
 //     ulplab_record --answer NAME        a dot product a line on standard input, the answer on standard output
 //
-// NVIDIA: OUT/NAME.recording in the format of gpu/recording.hpp, for `ulplab verify OUT` and `ulplab gpu verify OUT`.
-// The inputs of its bulk come from a seed by the functions of gpu/input_classes.hpp, repeated here without a library.
+// NVIDIA: OUT/NAME.recording (gpu/recordings/recording.hpp), for `ulplab verify OUT` and `ulplab gpu verify OUT`.
+// The inputs of its bulk come from a seed as gpu/instructions/input_classes.hpp says, repeated here without a library.
+//
 // AMD: OUT/<GPU>/<format>/{a,b,c,d}_*.txt, the layout of the published recordings, which `ulplab verify OUT` reads.
+//
 // Both: `ulplab discover --backend "program:./ulplab_record --answer NAME" --input fp16 --output fp32 -k 16`.
 #if defined(__HIP__)
 #include <hip/hip_runtime.h>
@@ -130,7 +132,7 @@ Word to_fp16(float value) {
     return sign | (exponent < -14 ? kept : kept + (static_cast<Word>(exponent + 14) << 10));
 }
 
-// ---- inputs: gpu/input_classes.hpp ---------------------------------------------------------------------------------
+// ---- inputs: gpu/instructions/input_classes.hpp -----------------------------------------------------------------
 
 enum Class { ordinary, wide, bits, cancellation, tiny, chain };
 [[maybe_unused]] const char* const class_names[] = {"ordinary", "wide", "bits", "cancellation", "tiny", "chain"};

@@ -13,7 +13,7 @@
 #include "engine/files/stored_bytes.hpp"
 #include "engine/products/unit_file.hpp"
 #include "experiments/nets/net_json.hpp"
-#include "gpu/recording.hpp"
+#include "gpu/recordings/recording.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/lab/recordings.hpp"
 

@@ -10,7 +10,7 @@ root=$1
 shift
 cd "$root"
 functions='std::(has_single_bit|bit_ceil|bit_floor|bit_width|popcount|count[lr]_(zero|one))\('
-if grep -nE "$functions" softfloat/*.hpp softfloat/{support,functions,matrix_units}/*.hpp gpu/*.hpp gpu/*.cu*; then
+if grep -nE "$functions" softfloat/*.hpp softfloat/{support,functions,matrix_units}/*.hpp gpu/*/*.hpp gpu/*/*.cu*; then
     echo "device_code.sh: use softfloat/support/bits.hpp in place of <bit>" >&2
     exit 1
 fi

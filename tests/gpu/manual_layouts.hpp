@@ -1,5 +1,5 @@
 // The fragments of mma.sync as the PTX manual prints them, a formula a shape and type: an independent statement of what
-// gpu/fragment_layout.hpp condenses into one. PTX ISA 9.0, section 9.7.14.5.1 to 9.7.14.5.13.
+// gpu/instructions/fragment_layout.hpp condenses into one. PTX ISA 9.0, section 9.7.14.5.1 to 9.7.14.5.13.
 //
 // groupID = lane >> 2, threadID_in_group = lane % 4, i the index of the element in the lane's fragment.
 #pragma once
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "gpu/shape.hpp"
+#include "gpu/instructions/shape.hpp"
 
 namespace ulp::test {
 

@@ -10,9 +10,9 @@
 #include <set>
 #include <string>
 
-#include "gpu/inputs.hpp"
-#include "gpu/recording.hpp"
-#include "gpu/reference.hpp"
+#include "gpu/devices/inputs.hpp"
+#include "gpu/devices/reference.hpp"
+#include "gpu/recordings/recording.hpp"
 #include "softfloat/lab/recordings.hpp"
 #include "softfloat/matrix_units/policies.hpp"
 #include "softfloat/matrix_units/table/alternatives.hpp"

@@ -9,8 +9,8 @@
 #include "engine/products/observed.hpp"
 #include "gpu/backends.hpp"
 #include "gpu/card_products.hpp"
-#include "gpu/cublas_backend.hpp"
-#include "gpu/input_classes.hpp"
+#include "gpu/instructions/input_classes.hpp"
+#include "gpu/library/cublas_backend.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
 

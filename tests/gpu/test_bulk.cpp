@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "gpu/bulk.hpp"
+#include "gpu/comparison/bulk.hpp"
 #include "softfloat/errors.hpp"
 
 using namespace ulp::gpu;

@@ -8,9 +8,9 @@
 #include <string>
 
 #include "gpu/backends.hpp"
-#include "gpu/exact_dot.hpp"
-#include "gpu/recording.hpp"
-#include "gpu/reference.hpp"
+#include "gpu/devices/reference.hpp"
+#include "gpu/kernels/exact_dot.hpp"
+#include "gpu/recordings/recording.hpp"
 #include "gpu/training.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/table/units.hpp"

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "gpu/decoded_dot.hpp"
-#include "gpu/inputs.hpp"
-#include "gpu/instruction.hpp"
-#include "gpu/reference.hpp"
+#include "gpu/devices/inputs.hpp"
+#include "gpu/devices/reference.hpp"
+#include "gpu/instructions/instruction.hpp"
+#include "gpu/kernels/decoded_dot.hpp"
 #include "softfloat/matrix_units/policies.hpp"
 
 namespace {

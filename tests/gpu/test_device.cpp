@@ -5,10 +5,10 @@
 #include <memory>
 #include <string>
 
-#include "gpu/bulk.hpp"
-#include "gpu/inputs.hpp"
-#include "gpu/recorder.hpp"
-#include "gpu/reference.hpp"
+#include "gpu/comparison/bulk.hpp"
+#include "gpu/devices/inputs.hpp"
+#include "gpu/devices/reference.hpp"
+#include "gpu/recordings/recorder.hpp"
 #include "softfloat/errors.hpp"
 
 using namespace ulp::gpu;

@@ -4,9 +4,9 @@
 #include <set>
 #include <string>
 
-#include "gpu/cuda_errors.hpp"
-#include "gpu/executor.hpp"
-#include "gpu/reference.hpp"
+#include "gpu/devices/cuda_errors.hpp"
+#include "gpu/devices/executor.hpp"
+#include "gpu/devices/reference.hpp"
 #include "softfloat/errors.hpp"
 
 using namespace ulp::gpu;

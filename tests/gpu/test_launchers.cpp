@@ -6,9 +6,9 @@
 #include <iostream>
 #include <string>
 
-#include "gpu/bulk.hpp"
-#include "gpu/cuda_launch.hpp"
-#include "gpu/recorder.hpp"
+#include "gpu/comparison/bulk.hpp"
+#include "gpu/devices/cuda_launch.hpp"
+#include "gpu/recordings/recorder.hpp"
 #include "softfloat/errors.hpp"
 
 using namespace ulp::gpu;

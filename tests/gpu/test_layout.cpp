@@ -5,8 +5,8 @@
 #include <set>
 #include <utility>
 
-#include "gpu/fragment_layout.hpp"
-#include "gpu/instruction.hpp"
+#include "gpu/instructions/fragment_layout.hpp"
+#include "gpu/instructions/instruction.hpp"
 #include "tests/gpu/manual_layouts.hpp"
 
 namespace {

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "gpu/recorder.hpp"
+#include "gpu/recordings/recorder.hpp"
 #include "softfloat/errors.hpp"
 
 using namespace ulp::gpu;

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "gpu/cublas_study.hpp"
-#include "gpu/kernel_names.hpp"
+#include "gpu/library/cublas_study.hpp"
+#include "gpu/library/kernel_names.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
 

@@ -9,9 +9,9 @@
 #include <fstream>
 #include <string>
 
-#include "gpu/inputs.hpp"
-#include "gpu/recorder.hpp"
-#include "gpu/recording.hpp"
+#include "gpu/devices/inputs.hpp"
+#include "gpu/recordings/recorder.hpp"
+#include "gpu/recordings/recording.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/lab/recordings.hpp"
 

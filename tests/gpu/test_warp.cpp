@@ -1,4 +1,4 @@
-// A warp in software: fragments are loaded from memory word by word as the kernels do (gpu/warp_gemm.cuh), an
+// A warp in software: fragments are loaded from memory word by word as the kernels do (gpu/kernels/warp_gemm.cuh), an
 // instruction that knows only the PTX manual's layouts multiplies them, and the result is stored as the kernels do. The
 // product must come out in the right places.
 #include <doctest/doctest.h>
@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "gpu/executor.hpp"
-#include "gpu/fragment_layout.hpp"
-#include "gpu/inputs.hpp"
-#include "gpu/reference.hpp"
+#include "gpu/devices/executor.hpp"
+#include "gpu/devices/inputs.hpp"
+#include "gpu/devices/reference.hpp"
+#include "gpu/instructions/fragment_layout.hpp"
 #include "tests/gpu/manual_layouts.hpp"
 
 namespace {
@@ -141,8 +141,8 @@ void store(PackedMatrix& matrix, const Registers& d, int word_bits, IndexOf&& in
     }
 }
 
-/// The kernel of gpu/warp_gemm.cuh, step by step. Mutants: registers 1 and 2 of A change places; the rows of A's scales
-/// are those of its elements.
+/// The kernel of gpu/kernels/warp_gemm.cuh, step by step. Mutants: registers 1 and 2 of A change places; the rows of
+/// A's scales are those of its elements.
 enum class Mutant { none, registers_swapped, scales_by_elements };
 PackedMatrix warp_gemm(const HostProduct& p, Mutant mutant = Mutant::none) {
     const bool swap_a = mutant == Mutant::registers_swapped;

@@ -11,7 +11,7 @@
 #include <span>
 #include <stdexcept>
 
-#include "gpu/sum_order.hpp"
+#include "gpu/library/sum_order.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
 #include "softfloat/lab/random_codes.hpp"

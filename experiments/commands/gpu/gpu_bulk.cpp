@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "experiments/commands/gpu/gpu_commands.hpp"
-#include "gpu/bulk.hpp"
-#include "gpu/reference.hpp"
+#include "gpu/comparison/bulk.hpp"
+#include "gpu/devices/reference.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {

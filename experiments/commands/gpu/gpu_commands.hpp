@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "experiments/commands/command.hpp"
-#include "gpu/executor.hpp"
+#include "gpu/devices/executor.hpp"
 
 namespace ulp {
 

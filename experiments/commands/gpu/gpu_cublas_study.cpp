@@ -7,8 +7,8 @@
 #include <memory>
 
 #include "experiments/commands/gpu/gpu_commands.hpp"
-#include "gpu/cublas_study.hpp"
-#include "gpu/kernel_names.hpp"
+#include "gpu/library/cublas_study.hpp"
+#include "gpu/library/kernel_names.hpp"
 
 namespace ulp {
 namespace {

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "experiments/commands/gpu/gpu_commands.hpp"
-#include "gpu/reference.hpp"
+#include "gpu/devices/reference.hpp"
 
 namespace ulp {
 namespace {

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "experiments/commands/gpu/gpu_commands.hpp"
-#include "gpu/recorder.hpp"
+#include "gpu/recordings/recorder.hpp"
 
 namespace ulp {
 namespace {

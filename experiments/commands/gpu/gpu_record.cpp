@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "experiments/commands/gpu/gpu_commands.hpp"
-#include "gpu/recorder.hpp"
+#include "gpu/recordings/recorder.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {

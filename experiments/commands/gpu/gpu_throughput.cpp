@@ -6,8 +6,8 @@
 #include <set>
 
 #include "experiments/commands/gpu/gpu_commands.hpp"
-#include "gpu/cublas.hpp"
-#include "gpu/kernel_names.hpp"
+#include "gpu/library/cublas.hpp"
+#include "gpu/library/kernel_names.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {

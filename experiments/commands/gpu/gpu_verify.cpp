@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "experiments/commands/gpu/gpu_commands.hpp"
-#include "gpu/live_verify.hpp"
-#include "gpu/recording.hpp"
+#include "gpu/comparison/live_verify.hpp"
+#include "gpu/recordings/recording.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {

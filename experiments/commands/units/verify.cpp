@@ -10,8 +10,8 @@
 
 #include "experiments/commands/command.hpp"
 #include "experiments/commands/units/black_box.hpp"
-#include "gpu/recording.hpp"
-#include "gpu/reference.hpp"
+#include "gpu/devices/reference.hpp"
+#include "gpu/recordings/recording.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/lab/recordings.hpp"
 #include "softfloat/matrix_units/gemm.hpp"

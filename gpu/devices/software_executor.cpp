@@ -1,0 +1,44 @@
+// The models in place of a GPU: for tests, and for dry runs of what needs hardware. Its results prove nothing, and its
+// info and every recording made with it say so.
+#include <fmt/format.h>
+
+#include "gpu/devices/executor.hpp"
+#include "gpu/devices/reference.hpp"
+#include "softfloat/matrix_units/policies.hpp"
+
+namespace ulp::gpu {
+namespace {
+
+class SoftwareExecutor final : public Executor {
+  public:
+    SoftwareExecutor(int architecture, const PolicySet* policies) : policies_(policies) {
+        info_.name = fmt::format("software model of {}", architecture_name(architecture));
+        if (policies != nullptr) info_.name += fmt::format(" under policies {}", policies->name);
+        info_.architecture = architecture;
+    }
+    [[nodiscard]] const DeviceInfo& info() const override { return info_; }
+
+  private:
+    void compute(HostProduct& product) const override {
+        if (policies_ == nullptr) return expected_product(product, info_.architecture);
+        if (const auto claimed = promised_model(*product.instruction, info_.architecture)) {
+            product_by_model(product, with_policies(claimed->model, *policies_));
+        } else if (auto scaled = claimed_scaled_model(*product.instruction, info_.architecture)) {
+            scaled->model.unscaled = with_policies(scaled->model.unscaled, *policies_);
+            product_by_model(product, scaled->model);
+        } else {
+            expected_product(product, info_.architecture);
+        }
+    }
+
+    const PolicySet* policies_;
+    DeviceInfo info_;
+};
+
+}  // namespace
+
+std::unique_ptr<Executor> open_software_device(int architecture, const PolicySet* policies) {
+    return std::make_unique<SoftwareExecutor>(architecture, policies);
+}
+
+}  // namespace ulp::gpu

@@ -1,0 +1,69 @@
+// The matrix instructions of NVIDIA GPUs that the project runs, as a table: the key is the name.
+//
+//     mma.m16n8k16.fp16.fp32            mma.sync, fp16 inputs, fp32 accumulator
+//     mma.m16n8k32.e4m3_e5m2.fp16       A is E4M3, B is E5M2
+//     mma.m16n8k32.s8.s32.satfinite     saturating sums
+//     mma.m16n8k64.nvf4.e2m1.fp32       packed FP4 with E4M3 scales for 16 elements each
+//     mma.m16n8k256.b1_xor.s32          population count of xor
+//     wgmma.m64n8k16.fp16.fp32          a warpgroup's instruction of sm_90
+//     wmma.m16n16k16.fp16.fp32          the compiler's C++ interface, which issues several mma.sync
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "gpu/instructions/block_scaling.hpp"
+#include "gpu/instructions/element.hpp"
+#include "gpu/instructions/shape.hpp"
+
+namespace ulp::gpu {
+
+enum class Family : std::uint8_t { mma, wmma, wgmma };
+std::string_view name_of(Family family);
+
+/// How 1-bit operands meet.
+enum class BitOperation : std::uint8_t { none, exclusive_or, conjunction };
+
+/// On which architectures an instruction exists.
+struct Availability {
+    int minimum;         // 10 * major + minor of the compute capability
+    bool exact = false;  // of no later architecture (wgmma, block scaling)
+    [[nodiscard]] constexpr bool on(int architecture) const {
+        return exact ? architecture == minimum : architecture >= minimum;
+    }
+    constexpr bool operator==(const Availability&) const = default;
+};
+
+struct Instruction {
+    Family family;
+    TileShape shape;
+    Element a;
+    Element b;
+    Element accumulator;
+    Availability availability;
+    BitOperation bit_operation = BitOperation::none;
+    bool saturates = false;
+    Scaling scaling = Scaling::none;
+
+    /// "mma.m16n8k16.fp16.fp32"
+    [[nodiscard]] std::string name() const;
+    /// Scales of a row of A, or of a column of B, in one instruction.
+    [[nodiscard]] constexpr int scales() const { return scales_of(scaling, shape.k); }
+    /// The input's part of the name: "fp16", "e4m3_e5m2", "b1_xor", "mxf4.e2m1".
+    [[nodiscard]] std::string input_name() const;
+    bool operator==(const Instruction&) const = default;
+};
+
+std::span<const Instruction> instructions();
+/// Throws std::invalid_argument that lists the names that begin alike.
+const Instruction& instruction_by_name(std::string_view name);
+
+/// "sm_90"
+std::string architecture_name(int architecture);
+
+/// The instruction of a family with these elements, without scales, and the largest k on the architecture. Throws
+/// std::invalid_argument that says what there is.
+const Instruction& choose_instruction(Family family, Element a, Element b, Element accumulator, int architecture);
+
+}  // namespace ulp::gpu

@@ -1,0 +1,37 @@
+// How kernels are found by the name of their instruction.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "gpu/instructions/product.hpp"
+
+namespace ulp::gpu {
+
+/// Enqueues a product. Errors of the launch are left to the caller (check_launch).
+using Launch = void (*)(const ProductExtents& extents, const ProductPointers& memory, cudaStream_t stream);
+
+struct Launcher {
+    std::string_view instruction;
+    Launch launch;
+};
+
+std::span<const Launcher> mma_sm80_launchers();
+std::span<const Launcher> mma_sm89_launchers();
+std::span<const Launcher> mma_sm90_launchers();
+/// Empty where the compiler does not know sm_120a.
+std::span<const Launcher> mma_sm120_launchers();
+std::span<const Launcher> mma_integer_launchers();
+std::span<const Launcher> wmma_launchers();
+std::span<const Launcher> wgmma_launchers();
+
+/// Blocks for `items` at `per_block` each, at most 2^16: kernels loop over the rest.
+constexpr unsigned blocks_for(std::uint64_t items, unsigned per_block) {
+    const std::uint64_t blocks = (items + per_block - 1) / per_block;
+    return static_cast<unsigned>(blocks < 65536 ? blocks : 65536);
+}
+
+}  // namespace ulp::gpu

@@ -1,0 +1,257 @@
+#include "gpu/library/cublas_study.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "gpu/instructions/input_classes.hpp"
+#include "gpu/instructions/instruction.hpp"
+#include "softfloat/errors.hpp"
+#include "softfloat/matrix_units/gemm.hpp"
+
+namespace ulp::gpu {
+namespace {
+
+/// A model that may explain a product, and its key.
+struct Candidate {
+    std::string key;
+    TensorCoreModel model;
+};
+
+/// The rows of the architecture for these formats: mma and wgmma, each with its own k; mma also with half of it.
+std::vector<Candidate> candidates(const LibraryProduct& product, int architecture) {
+    std::vector<Candidate> list;
+    if (!is_float(product.a)) return list;
+    for (const auto& [row, model] : rows_of<TensorCoreModel>()) {
+        if (row.architecture != architecture_name(architecture)) continue;
+        if (model.a_format != format_of(product.b) || model.b_format != format_of(product.a) ||
+            model.accumulator != format_of(product.accumulator)) {
+            continue;
+        }
+        list.push_back({row.key(), model});
+        if (row.instruction != "mma") continue;
+        TensorCoreModel half = model;
+        half.instruction_k /= 2;
+        half.group_size = std::min(half.group_size, half.instruction_k);
+        list.push_back({fmt::format("{}.k{}", row.key(), half.instruction_k), half});
+    }
+    return list;
+}
+
+/// The huge and the unit operand of a probe: their products with one are 2^25 and more apart, or 2^14 for FP8, so that
+/// aligning drops the unit.
+struct ProbeOperands {
+    std::uint32_t huge;
+    std::uint32_t unit;
+    std::uint32_t one;
+    int unit_exponent;
+};
+ProbeOperands probe_operands(const LibraryProduct& product) {
+    const FloatFormat a = format_of(product.a);
+    const FloatFormat b = format_of(product.b);
+    const int huge = std::min(a.emax(), 60) - (a.emax() < 60 ? 1 : 0);
+    const int unit = std::max(a.emin(), huge - (bits_of(product.a) == 8 ? 14 : 26));
+    const auto power = [](const FloatFormat& format, int exponent) {
+        return static_cast<std::uint32_t>(
+            pack(format, false, static_cast<std::uint64_t>(exponent + format.bias) << format.fraction_bits));
+    };
+    return {power(a, huge), power(a, unit), power(b, 0), unit};
+}
+
+struct Data {
+    PackedMatrix a;
+    PackedMatrix b;
+    PackedMatrix d;
+};
+
+Data empty_data(const LibraryProduct& product, const StudyCase& c) {
+    return {PackedMatrix(c.m, c.k, bits_of(product.a)), PackedMatrix(c.n, c.k, bits_of(product.b)),
+            PackedMatrix(c.m, c.n, bits_of(product.accumulator))};
+}
+
+/// Row j of A: huge at k = 0, -huge at k = j + 1, units elsewhere; all columns of B: ones.
+Data probe_data(const LibraryProduct& product, const StudyCase& c) {
+    Data data = empty_data(product, c);
+    const ProbeOperands operands = probe_operands(product);
+    const auto minus = static_cast<std::uint32_t>(pack(format_of(product.a), true, 0));
+    for (std::uint64_t row = 0; row < c.m; ++row) {
+        for (std::uint64_t k = 0; k < c.k; ++k) data.a.set(row, k, operands.unit);
+        data.a.set(row, 0, operands.huge);
+        data.a.set(row, 1 + row % (c.k - 1), operands.huge ^ minus);
+    }
+    for (std::uint64_t column = 0; column < c.n; ++column) {
+        for (std::uint64_t k = 0; k < c.k; ++k) data.b.set(column, k, operands.one);
+    }
+    return data;
+}
+
+Data random_data(const LibraryProduct& product, const StudyCase& c) {
+    Data data = empty_data(product, c);
+    const auto fill = [&](PackedMatrix& matrix, Element element, OperandName name) {
+        for (std::uint64_t i = 0; i < matrix.rows(); ++i) {
+            for (std::uint64_t k = 0; k < matrix.columns(); ++k) {
+                matrix.set(i, k, operand_code(InputClass::ordinary, element, {77, name, i, k}));
+            }
+        }
+    };
+    fill(data.a, product.a, OperandName::a);
+    fill(data.b, product.b, OperandName::b);
+    return data;
+}
+
+/// `most` of 0 ... count - 1, spread evenly; all where there are no more.
+std::vector<std::uint64_t> spread(std::uint64_t count, std::uint64_t most) {
+    std::vector<std::uint64_t> chosen;
+    const std::uint64_t number = std::min(count, most);
+    for (std::uint64_t i = 0; i < number; ++i) chosen.push_back(i * count / number);
+    return chosen;
+}
+
+/// Those rows of codes as values.
+std::vector<float> values_of(const PackedMatrix& matrix, const std::vector<std::uint64_t>& rows,
+                             const FloatFormat& format) {
+    std::vector<float> values;
+    for (const std::uint64_t row : rows) {
+        for (std::uint64_t k = 0; k < matrix.columns(); ++k) {
+            values.push_back(in_fp32_container(format, static_cast<std::uint32_t>(matrix.get(row, k))));
+        }
+    }
+    return values;
+}
+
+/// Rows and columns of a library's product at which predictions are looked at: `side` of each, or all.
+class Sample {
+  public:
+    Sample(const LibraryProduct& product, const Data& data, std::uint64_t side)
+        : data_(data),
+          rows_(spread(data.d.rows(), side)),
+          columns_(spread(data.d.columns(), side)),
+          a_(values_of(data.a, rows_, format_of(product.a))),
+          b_(values_of(data.b, columns_, format_of(product.b))) {}
+
+    [[nodiscard]] std::uint64_t elements() const { return rows_.size() * columns_.size(); }
+    /// Elements at which a model and an order give the library's bits.
+    [[nodiscard]] std::uint64_t count_equal(const TensorCoreModel& model, const ProductOrder& order) const {
+        const auto m = static_cast<std::int64_t>(columns_.size());
+        const auto n = static_cast<std::int64_t>(rows_.size());
+        const auto k = static_cast<std::int64_t>(data_.a.columns());
+        std::vector<float> d(static_cast<std::size_t>(elements()));
+        // The library multiplies D' = B' * A': its A is our B.
+        soft_product(model, order, {{b_.data(), m, k, k, 1}, {a_.data(), k, n, 1, k}, {}, {d.data(), m, n, n, 1}});
+        std::uint64_t equal = 0;
+        for (std::size_t i = 0; i < rows_.size(); ++i) {
+            for (std::size_t j = 0; j < columns_.size(); ++j) {
+                const std::uint32_t predicted = ulp::operand_code(model.accumulator, d[j * rows_.size() + i]);
+                equal += predicted == data_.d.get(rows_[i], columns_[j]) ? 1 : 0;
+            }
+        }
+        return equal;
+    }
+
+  private:
+    const Data& data_;
+    std::vector<std::uint64_t> rows_, columns_;
+    std::vector<float> a_, b_;
+};
+
+/// Survivors of column 0 as "1-15: 1008, 16-31: 992, ...": runs of equal counts over j, at most twelve.
+std::string survivors_of(const LibraryProduct& product, const Data& probe) {
+    const FloatFormat format = format_of(product.accumulator);
+    const int unit = probe_operands(product).unit_exponent;
+    const std::uint64_t rows = std::min(probe.d.rows(), probe.a.columns() - 1);
+    std::string text;
+    int runs = 0;
+    for (std::uint64_t first = 0; first < rows;) {
+        std::uint64_t last = first;
+        while (last + 1 < rows && probe.d.get(last + 1, 0) == probe.d.get(first, 0)) ++last;
+        if (++runs > 12) return text + ", ...";
+        const auto value = decode<std::uint64_t>(format, probe.d.get(first, 0));
+        std::string count = "?";
+        if (value.kind == Kind::zero) count = "0";
+        if (value.kind == Kind::finite && !value.sign) {
+            const int shift = value.exponent - unit;
+            count = shift >= 0 ? std::to_string(value.significand << shift)
+                               : std::to_string(value.significand >> std::min(-shift, 63));
+        }
+        text += fmt::format("{}{}-{}: {}", text.empty() ? "" : ", ", first + 1, last + 1, count);
+        first = last + 1;
+    }
+    return text;
+}
+
+}  // namespace
+
+std::vector<StudyCase> study_cases(bool quick) {
+    std::vector<StudyCase> cases;
+    const std::vector<std::uint64_t> sizes =
+        quick ? std::vector<std::uint64_t>{64, 256} : std::vector<std::uint64_t>{16, 64, 128, 256, 512};
+    const std::vector<std::uint64_t> depths =
+        quick ? std::vector<std::uint64_t>{64, 512} : std::vector<std::uint64_t>{16, 64, 128, 512, 784, 2048};
+    for (const NamedLibraryProduct& row : library_products()) {
+        if (row.name == "fp32" || row.name == "s8") continue;  // not a floating-point matrix unit's product
+        for (const bool pinned : {true, false}) {
+            if (!pinned && bits_of(row.product.a) == 8) continue;
+            for (const std::uint64_t size : sizes) {
+                for (const std::uint64_t depth : depths) cases.push_back({row.name, pinned, size, size, depth});
+            }
+        }
+    }
+    return cases;
+}
+
+StudyResult study(const LibraryCall& call, const StudyCase& study_case, int architecture) {
+    StudyResult result;
+    result.study_case = study_case;
+    LibraryProduct product = library_product(study_case.product);
+    product.pinned = study_case.pinned;
+    Data probe = probe_data(product, study_case);
+    Data random = random_data(product, study_case);
+    try {
+        call(product, probe.a, probe.b, probe.d);
+        call(product, random.a, random.b, random.d);
+    } catch (const UsageError& error) {
+        result.skipped = error.what();
+        return result;
+    }
+    result.survivors = survivors_of(product, probe);
+    // A few elements tell the candidates apart; only the best one is asked for many.
+    const Sample few_random(product, random, 5);
+    const Sample few_probes(product, probe, 5);
+    std::uint64_t best = 0;
+    const Candidate* best_candidate = nullptr;
+    ProductOrder best_order;
+    const std::vector<Candidate> all = candidates(product, architecture);
+    const auto try_orders = [&](const Candidate& candidate, const std::vector<ProductOrder>& orders) {
+        for (const ProductOrder& order : orders) {
+            const std::uint64_t score =
+                few_random.count_equal(candidate.model, order) + few_probes.count_equal(candidate.model, order);
+            if (best_candidate != nullptr && score <= best) continue;
+            best = score;
+            best_candidate = &candidate;
+            best_order = order;
+        }
+    };
+    for (const Candidate& candidate : all) try_orders(candidate, candidate_orders());
+    // Kernels that split k and round their pieces' length in ways of their own: many orders, tried only where needed.
+    const auto k = static_cast<std::int64_t>(study_case.k);
+    for (const bool narrow : {false, true}) {
+        for (const Candidate& candidate : all) {
+            const bool done = best == few_random.elements() + few_probes.elements();
+            if (done || (narrow && candidate.model.accumulator == formats::fp32)) continue;
+            try_orders(candidate, split_orders(k, narrow));
+        }
+    }
+    if (best_candidate == nullptr) {
+        result.skipped = fmt::format("the model table has no row of {} for it", architecture_name(architecture));
+        return result;
+    }
+    result.prediction = fmt::format("{}, {}", best_candidate->key, name_of(best_order));
+    const Sample many_random(product, random, 64);
+    const Sample many_probes(product, probe, 64);
+    result.total = many_random.elements();
+    result.equal = many_random.count_equal(best_candidate->model, best_order);
+    result.probe_equal = many_probes.count_equal(best_candidate->model, best_order) == many_probes.elements();
+    return result;
+}
+
+}  // namespace ulp::gpu

@@ -1,0 +1,45 @@
+// Can a library's product be predicted bit for bit? Over a grid of shapes and types: ask the kernel for its order of
+// summation by masking probes (Xie, Gao and Xue, FPRev, arXiv 2411.00442), compare with every model and order, and
+// count the shapes on which one of them gives every bit.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "gpu/library/cublas.hpp"
+#include "gpu/library/sum_order.hpp"
+#include "softfloat/matrix_units/table/units.hpp"
+
+namespace ulp::gpu {
+
+struct StudyCase {
+    std::string product;  // a name of library_products()
+    bool pinned;
+    std::uint64_t m;
+    std::uint64_t n;
+    std::uint64_t k;
+};
+
+struct StudyResult {
+    StudyCase study_case;
+    std::string survivors;    // units that survive a pair of huge opposite terms at k = 0 and k = j, as runs over j
+    std::string prediction;   // model and order that fit best
+    std::uint64_t equal = 0;  // elements of the random product that it gives bit for bit
+    std::uint64_t total = 0;
+    bool probe_equal = false;  // whether it gives the survivors too
+    std::string skipped;       // why there is no answer, if there is none
+    [[nodiscard]] bool predicted() const { return total > 0 && equal == total && probe_equal; }
+};
+
+/// The shapes and types of the study; `quick`: fewer.
+std::vector<StudyCase> study_cases(bool quick);
+
+/// A product of the library: d from a (by rows) and b (by columns).
+using LibraryCall =
+    std::function<void(const LibraryProduct&, const PackedMatrix& a, const PackedMatrix& b, PackedMatrix& d)>;
+
+/// One case, on any implementation of the product: the library, or a model of one in the tests.
+StudyResult study(const LibraryCall& call, const StudyCase& study_case, int architecture);
+
+}  // namespace ulp::gpu
