@@ -1,8 +1,8 @@
 // The table of the installed gpu library; linking it pulls in the kernels.
 #include <fmt/core.h>
 
-#include <ulplab/gpu/executor.hpp>
-#include <ulplab/gpu/instruction.hpp>
+#include <ulplab/gpu/devices/executor.hpp>
+#include <ulplab/gpu/instructions/instruction.hpp>
 
 int main(int count, char**) {
     if (count > 1) (void)ulp::gpu::open_device("cuda");  // for the linker; the test has no GPU
