@@ -4,21 +4,18 @@
 // with the first operand transposed: the form that every type has, FP8 too.
 #include "gpu/library/cublas.hpp"
 
-#include <cublasLt.h>
 #include <cublas_v2.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <memory>
 #include <tuple>
-#include <type_traits>
 
 #include "gpu/devices/cuda_check.hpp"
 #include "gpu/devices/device_memory.hpp"
-#include "gpu/devices/shared_library.hpp"
 #include "gpu/instructions/input_classes.hpp"
+#include "gpu/library/cublas_lt.hpp"
 #include "gpu/library/kernel_names.hpp"
 
 namespace ulp::gpu {
@@ -29,84 +26,26 @@ using GemmEx = cublasStatus_t(cublasHandle_t, cublasOperation_t, cublasOperation
                               const void*, cudaDataType, int, const void*, cudaDataType, int, const void*, void*,
                               cudaDataType, int, cublasComputeType_t, cublasGemmAlgo_t);
 
-/// The functions used, found at run time: their declarations come from the headers.
-struct Functions {
-    SharedLibrary lt{fmt::format("libcublasLt.so.{}", CUBLAS_VER_MAJOR), ULPLAB_CUDA_LIBRARIES};
+/// cublasLt's functions and those of cuBLAS.
+struct Functions : LtFunctions {
     SharedLibrary blas{fmt::format("libcublas.so.{}", CUBLAS_VER_MAJOR), ULPLAB_CUDA_LIBRARIES};
-#define ULPLAB_FIND(library, function) decltype(::function)* function = library.find<decltype(::function)>(#function)
     decltype(::cublasCreate_v2)* create = blas.find<decltype(::cublasCreate_v2)>("cublasCreate_v2");
     decltype(::cublasDestroy_v2)* destroy = blas.find<decltype(::cublasDestroy_v2)>("cublasDestroy_v2");
     decltype(::cublasSetWorkspace_v2)* set_workspace =
         blas.find<decltype(::cublasSetWorkspace_v2)>("cublasSetWorkspace_v2");
     GemmEx* gemm = blas.find<GemmEx>("cublasGemmEx");
-    decltype(::cublasGetStatusString)* status_text =
-        blas.find<decltype(::cublasGetStatusString)>("cublasGetStatusString");
-    decltype(::cublasGetProperty)* property = blas.find<decltype(::cublasGetProperty)>("cublasGetProperty");
-    ULPLAB_FIND(lt, cublasLtCreate);
-    ULPLAB_FIND(lt, cublasLtDestroy);
-    ULPLAB_FIND(lt, cublasLtMatmul);
-    ULPLAB_FIND(lt, cublasLtMatmulDescCreate);
-    ULPLAB_FIND(lt, cublasLtMatmulDescDestroy);
-    ULPLAB_FIND(lt, cublasLtMatmulDescSetAttribute);
-    ULPLAB_FIND(lt, cublasLtMatrixLayoutCreate);
-    ULPLAB_FIND(lt, cublasLtMatrixLayoutDestroy);
-    ULPLAB_FIND(lt, cublasLtMatmulPreferenceCreate);
-    ULPLAB_FIND(lt, cublasLtMatmulPreferenceDestroy);
-    ULPLAB_FIND(lt, cublasLtMatmulPreferenceSetAttribute);
-    ULPLAB_FIND(lt, cublasLtMatmulAlgoGetHeuristic);
-#undef ULPLAB_FIND
 };
 
-void check_library(const Functions& f, cublasStatus_t status, std::string_view call) {
-    if (status == CUBLAS_STATUS_SUCCESS) return;
-    throw DataError(
-        fmt::format("{} failed: {}; see the cuBLAS documentation of that status, or use another size or type", call,
-                    f.status_text(status)));
+/// alpha = 1 in the type that the product scales by. beta = 0 is 0 in each.
+std::uint32_t one_of(const LibraryProduct& p) {
+    return p.accumulator == Element::s32 ? 1 : p.accumulator == Element::fp16 ? 0x3C00 : 0x3F800000;
 }
-
-cudaDataType_t data_type(Element element) {
-    switch (element) {
-        case Element::fp16: return CUDA_R_16F;
-        case Element::bf16: return CUDA_R_16BF;
-        case Element::e4m3: return CUDA_R_8F_E4M3;
-        case Element::e5m2: return CUDA_R_8F_E5M2;
-        case Element::s8: return CUDA_R_8I;
-        case Element::s32: return CUDA_R_32I;
-        default: return CUDA_R_32F;
-    }
-}
-
-cublasComputeType_t compute_type(const LibraryProduct& p) {
-    if (p.accumulator == Element::s32) return CUBLAS_COMPUTE_32I;
-    if (p.accumulator == Element::fp16) return CUBLAS_COMPUTE_16F;
-    if (p.a == Element::tf32) return CUBLAS_COMPUTE_32F_FAST_TF32;
-    return p.a == Element::fp32 ? CUBLAS_COMPUTE_32F_PEDANTIC : CUBLAS_COMPUTE_32F;
-}
-
-/// alpha = 1 and beta = 0 in the type that the product scales by.
-struct Scale {
-    explicit Scale(const LibraryProduct& p) {
-        if (p.accumulator == Element::s32) {
-            type = CUDA_R_32I;
-            one = 1;
-        } else if (p.accumulator == Element::fp16) {
-            type = CUDA_R_16F;
-            one = 0x3C00;
-        }
-    }
-    cudaDataType_t type = CUDA_R_32F;
-    std::uint32_t one = 0x3F800000;
-    std::uint32_t zero = 0;
-};
+constexpr std::uint32_t zero = 0;
 
 struct Size {
     std::uint64_t m, n, k;
     auto operator<=>(const Size&) const = default;
 };
-
-/// A descriptor of cublasLt, destroyed with its own function.
-template <class Handle>
-using Descriptor = std::unique_ptr<std::remove_pointer_t<Handle>, cublasStatus_t (*)(Handle)>;
 
 constexpr std::size_t workspace_bytes = std::size_t{32} << 20;
 
@@ -117,9 +56,9 @@ class Cublas::Implementation {
     Implementation() {
         check(cudaFree(nullptr), "cudaFree (which starts CUDA)");
         workspace_ = DeviceArray<std::uint8_t>(workspace_bytes);
-        check_library(f_, f_.create(&blas_), "cublasCreate");
-        check_library(f_, f_.set_workspace(blas_, workspace_.data(), workspace_.bytes()), "cublasSetWorkspace");
-        check_library(f_, f_.cublasLtCreate(&lt_), "cublasLtCreate");
+        f_.check(f_.create(&blas_), "cublasCreate");
+        f_.check(f_.set_workspace(blas_, workspace_.data(), workspace_.bytes()), "cublasSetWorkspace");
+        f_.check(f_.cublasLtCreate(&lt_), "cublasLtCreate");
     }
     ~Implementation() {
         static_cast<void>(f_.destroy(blas_));
@@ -136,98 +75,40 @@ class Cublas::Implementation {
             enqueue_gemm(p, size, a, b, d);
         }
     }
-    [[nodiscard]] std::string version() const {
-        std::array<int, 3> numbers{};
-        check_library(f_, f_.property(MAJOR_VERSION, numbers.data()), "cublasGetProperty");
-        check_library(f_, f_.property(MINOR_VERSION, &numbers[1]), "cublasGetProperty");
-        check_library(f_, f_.property(PATCH_LEVEL, &numbers[2]), "cublasGetProperty");
-        return fmt::format("{}.{}.{}", numbers[0], numbers[1], numbers[2]);
-    }
+    [[nodiscard]] std::string version() const { return f_.version(); }
 
   private:
     void enqueue_gemm(const LibraryProduct& p, const Size& s, const void* a, const void* b, void* d) {
-        const Scale scale(p);
+        const std::uint32_t one = one_of(p);
         const auto n = static_cast<int>(s.n);
         const auto m = static_cast<int>(s.m);
         const auto k = static_cast<int>(s.k);
-        check_library(
-            f_,
-            f_.gemm(blas_, CUBLAS_OP_T, CUBLAS_OP_N, n, m, k, &scale.one, b, data_type(p.b), k, a, data_type(p.a), k,
-                    &scale.zero, d, data_type(p.accumulator), n, compute_type(p), CUBLAS_GEMM_DEFAULT),
-            "cublasGemmEx");
-    }
-
-    Descriptor<cublasLtMatmulDesc_t> describe(const LibraryProduct& p) const {
-        cublasLtMatmulDesc_t raw = nullptr;
-        check_library(f_, f_.cublasLtMatmulDescCreate(&raw, compute_type(p), Scale(p).type),
-                      "cublasLtMatmulDescCreate");
-        Descriptor<cublasLtMatmulDesc_t> operation(raw, f_.cublasLtMatmulDescDestroy);
-        const cublasOperation_t transposed = CUBLAS_OP_T;
-        check_library(
-            f_, f_.cublasLtMatmulDescSetAttribute(raw, CUBLASLT_MATMUL_DESC_TRANSA, &transposed, sizeof transposed),
-            "cublasLtMatmulDescSetAttribute");
-        const std::int8_t fast = p.fast_accumulation ? 1 : 0;
-        if (bits_of(p.a) == 8 && is_float(p.a)) {
-            check_library(f_,
-                          f_.cublasLtMatmulDescSetAttribute(raw, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast, sizeof fast),
-                          "cublasLtMatmulDescSetAttribute");
-        }
-        return operation;
-    }
-    Descriptor<cublasLtMatrixLayout_t> layout(Element element, std::uint64_t rows, std::uint64_t columns) const {
-        cublasLtMatrixLayout_t raw = nullptr;
-        check_library(
-            f_, f_.cublasLtMatrixLayoutCreate(&raw, data_type(element), rows, columns, static_cast<std::int64_t>(rows)),
-            "cublasLtMatrixLayoutCreate");
-        return {raw, f_.cublasLtMatrixLayoutDestroy};
-    }
-    Descriptor<cublasLtMatmulPreference_t> preference() const {
-        cublasLtMatmulPreference_t raw = nullptr;
-        check_library(f_, f_.cublasLtMatmulPreferenceCreate(&raw), "cublasLtMatmulPreferenceCreate");
-        Descriptor<cublasLtMatmulPreference_t> wish(raw, f_.cublasLtMatmulPreferenceDestroy);
-        const std::size_t bytes = workspace_bytes;
-        // No reduction, so no split-k either.
-        const std::uint32_t no_reduction = CUBLASLT_REDUCTION_SCHEME_NONE;
-        check_library(f_,
-                      f_.cublasLtMatmulPreferenceSetAttribute(raw, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &bytes,
-                                                              sizeof bytes),
-                      "cublasLtMatmulPreferenceSetAttribute");
-        check_library(f_,
-                      f_.cublasLtMatmulPreferenceSetAttribute(raw, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
-                                                              &no_reduction, sizeof no_reduction),
-                      "cublasLtMatmulPreferenceSetAttribute");
-        return wish;
+        f_.check(f_.gemm(blas_, CUBLAS_OP_T, CUBLAS_OP_N, n, m, k, &one, b, cuda_type(p.b), k, a, cuda_type(p.a), k,
+                         &zero, d, cuda_type(p.accumulator), n, compute_type(p.a, p.accumulator), CUBLAS_GEMM_DEFAULT),
+                 "cublasGemmEx");
     }
 
     void enqueue_lt(const LibraryProduct& p, const Size& s, const void* a, const void* b, void* d) {
-        const auto operation = describe(p);
-        const auto first = layout(p.b, s.k, s.n);
-        const auto second = layout(p.a, s.k, s.m);
-        const auto result = layout(p.accumulator, s.n, s.m);
+        const LtProblem problem{describe(f_, LtOperation{p.a, p.accumulator, true, false, p.fast_accumulation}),
+                                describe(f_, p.b, s.k, s.n), describe(f_, p.a, s.k, s.m),
+                                describe(f_, p.accumulator, s.n, s.m)};
         const auto key = std::tuple(p.a, p.b, p.accumulator, p.fast_accumulation, s);
         auto found = algorithms_.find(key);
         if (found == algorithms_.end()) {
-            const auto wish = preference();
-            cublasLtMatmulHeuristicResult_t choice{};
-            int count = 0;
-            const cublasStatus_t status =
-                f_.cublasLtMatmulAlgoGetHeuristic(lt_, operation.get(), first.get(), second.get(), result.get(),
-                                                  result.get(), wish.get(), 1, &choice, &count);
-            if (status == CUBLAS_STATUS_NOT_SUPPORTED || (status == CUBLAS_STATUS_SUCCESS && count == 0)) {
+            const auto algorithm = first_algorithm(f_, lt_, problem, workspace_bytes, false);
+            if (!algorithm) {
                 throw UsageError(
                     fmt::format("cublasLt has no {} x {} -> {} product of {} x {} x {}; FP8 and int8 want "
                                 "multiples of 16",
                                 name_of(p.a), name_of(p.b), name_of(p.accumulator), s.m, s.n, s.k));
             }
-            check_library(f_, status, "cublasLtMatmulAlgoGetHeuristic");
-            found = algorithms_.emplace(key, choice.algo).first;
+            found = algorithms_.emplace(key, *algorithm).first;
         }
-        const Scale scale(p);
-        check_library(f_,
-                      f_.cublasLtMatmul(lt_, operation.get(), &scale.one, b, first.get(), a, second.get(), &scale.zero,
-                                        d, result.get(), d, result.get(), &found->second, workspace_.data(),
-                                        workspace_.bytes(), nullptr),
-                      "cublasLtMatmul");
+        const std::uint32_t one = one_of(p);
+        f_.check(f_.cublasLtMatmul(lt_, problem.operation.get(), &one, b, problem.a.get(), a, problem.b.get(), &zero, d,
+                                   problem.d.get(), d, problem.d.get(), &found->second, workspace_.data(),
+                                   workspace_.bytes(), nullptr),
+                 "cublasLtMatmul");
     }
 
     Functions f_;

@@ -1,15 +1,11 @@
 // cublasLt as predictions see it: the heuristic's answer, and the product by that very algorithm.
-#include <cublasLt.h>
-#include <fmt/format.h>
-
-#include <array>
 #include <memory>
-#include <type_traits>
+#include <optional>
 
 #include "gpu/devices/cuda_check.hpp"
 #include "gpu/devices/device_memory.hpp"
 #include "gpu/devices/executor.hpp"
-#include "gpu/devices/shared_library.hpp"
+#include "gpu/library/cublas_lt.hpp"
 #include "gpu/prediction/library.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/matrix_units/product.hpp"
@@ -17,80 +13,26 @@
 namespace ulp::gpu {
 namespace {
 
-struct LtFunctions {
-    SharedLibrary lt{fmt::format("libcublasLt.so.{}", CUBLAS_VER_MAJOR), ULPLAB_CUDA_LIBRARIES};
-#define ULPLAB_FIND(function) decltype(::function)* function = lt.find<decltype(::function)>(#function)
-    ULPLAB_FIND(cublasLtCreate);
-    ULPLAB_FIND(cublasLtDestroy);
-    ULPLAB_FIND(cublasLtGetVersion);
-    ULPLAB_FIND(cublasLtMatmul);
-    ULPLAB_FIND(cublasLtMatmulDescCreate);
-    ULPLAB_FIND(cublasLtMatmulDescDestroy);
-    ULPLAB_FIND(cublasLtMatmulDescSetAttribute);
-    ULPLAB_FIND(cublasLtMatrixLayoutCreate);
-    ULPLAB_FIND(cublasLtMatrixLayoutDestroy);
-    ULPLAB_FIND(cublasLtMatmulPreferenceCreate);
-    ULPLAB_FIND(cublasLtMatmulPreferenceDestroy);
-    ULPLAB_FIND(cublasLtMatmulPreferenceSetAttribute);
-    ULPLAB_FIND(cublasLtMatmulAlgoGetHeuristic);
-    ULPLAB_FIND(cublasLtMatmulAlgoConfigGetAttribute);
-#undef ULPLAB_FIND
-};
-
-void check_lt(cublasStatus_t status, std::string_view call) {
-    if (status == CUBLAS_STATUS_SUCCESS) return;
-    throw DataError(
-        fmt::format("{} failed with status {}; see the cuBLAS documentation of that status, or leave the shape out",
-                    call, static_cast<int>(status)));
-}
-
-cudaDataType_t lt_type(Element element) {
-    switch (element) {
-        case Element::fp16: return CUDA_R_16F;
-        case Element::bf16: return CUDA_R_16BF;
-        case Element::e4m3: return CUDA_R_8F_E4M3;
-        case Element::e5m2: return CUDA_R_8F_E5M2;
-        default: return CUDA_R_32F;
-    }
-}
-
-cublasComputeType_t lt_compute(const ProblemType& type) {
-    if (type.accumulator == Element::fp16) return CUBLAS_COMPUTE_16F;
-    if (type.a == Element::tf32) return CUBLAS_COMPUTE_32F_FAST_TF32;
-    return type.a == Element::fp32 ? CUBLAS_COMPUTE_32F_PEDANTIC : CUBLAS_COMPUTE_32F;
-}
-
-template <class Handle>
-using LtDescriptor = std::unique_ptr<std::remove_pointer_t<Handle>, cublasStatus_t (*)(Handle)>;
-
-/// All that cublasLt wants to be told about a problem.
-struct LtProblem {
-    LtDescriptor<cublasLtMatmulDesc_t> operation;
-    LtDescriptor<cublasLtMatrixLayout_t> a, b, d;
-};
-
 class CudaLibrary final : public Library {
   public:
     CudaLibrary() : workspace_(library_workspace) {
         const auto device = open_cuda_device();
-        check_lt(f_.cublasLtCreate(&lt_), "cublasLtCreate");
-        const std::size_t v = f_.cublasLtGetVersion();
-        info_ = {true, device->info().name, device->info().architecture,
-                 fmt::format("{}.{}.{}", v / 10000, v % 10000 / 100, v % 100)};
+        f_.check(f_.cublasLtCreate(&lt_), "cublasLtCreate");
+        info_ = {true, device->info().name, device->info().architecture, f_.version()};
     }
     ~CudaLibrary() override { static_cast<void>(f_.cublasLtDestroy(lt_)); }
 
     [[nodiscard]] const LibraryInfo& info() const override { return info_; }
 
     [[nodiscard]] std::optional<HeuristicAnswer> ask(const LibraryProblem& p) override {
-        const LtProblem problem = describe(p);
+        const LtProblem problem = problem_of(p);
         const auto algorithm = choose(problem);
         if (!algorithm) return std::nullopt;
         return answer_of(*algorithm);
     }
 
     [[nodiscard]] std::vector<std::uint32_t> run(const LibraryProblem& p, const ProblemSample& sample) override {
-        const LtProblem problem = describe(p);
+        const LtProblem problem = problem_of(p);
         const auto algorithm = choose(problem);
         if (!algorithm) throw UsageError("the library has no product " + p.text());
         const DeviceArray<std::uint8_t> a = operand(sample.a, sample.rows, p.type->a, p.m, p.k, p.a_along_k());
@@ -100,7 +42,7 @@ class CudaLibrary final : public Library {
         upload_c(d, p, sample);
         const std::uint32_t alpha = factor(p, p.alpha);
         const std::uint32_t beta = factor(p, p.beta);
-        check_lt(f_.cublasLtMatmul(lt_, problem.operation.get(), &alpha, a.data(), problem.a.get(), b.data(),
+        f_.check(f_.cublasLtMatmul(lt_, problem.operation.get(), &alpha, a.data(), problem.a.get(), b.data(),
                                    problem.b.get(), &beta, d.data(), problem.d.get(), d.data(), problem.d.get(),
                                    &*algorithm, workspace_.data(), workspace_.bytes(), nullptr),
                  "cublasLtMatmul");
@@ -182,60 +124,26 @@ class CudaLibrary final : public Library {
         return words;
     }
 
-    LtDescriptor<cublasLtMatrixLayout_t> matrix(Element element, std::int64_t rows, std::int64_t columns) const {
-        cublasLtMatrixLayout_t raw = nullptr;
-        check_lt(f_.cublasLtMatrixLayoutCreate(&raw, lt_type(element), static_cast<std::uint64_t>(rows),
-                                               static_cast<std::uint64_t>(columns), rows),
-                 "cublasLtMatrixLayoutCreate");
-        return {raw, f_.cublasLtMatrixLayoutDestroy};
+    [[nodiscard]] LtDescriptor<cublasLtMatrixLayout_t> matrix(Element element, std::int64_t rows,
+                                                              std::int64_t columns) const {
+        return describe(f_, element, static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(columns));
     }
 
-    LtProblem describe(const LibraryProblem& p) const {
-        cublasLtMatmulDesc_t raw = nullptr;
-        const cudaDataType_t scale = p.type->accumulator == Element::fp16 ? CUDA_R_16F : CUDA_R_32F;
-        check_lt(f_.cublasLtMatmulDescCreate(&raw, lt_compute(*p.type), scale), "cublasLtMatmulDescCreate");
-        LtProblem problem{{raw, f_.cublasLtMatmulDescDestroy},
-                          p.a_along_k() ? matrix(p.type->a, p.k, p.m) : matrix(p.type->a, p.m, p.k),
-                          p.b_along_k() ? matrix(p.type->b, p.k, p.n) : matrix(p.type->b, p.n, p.k),
-                          matrix(p.type->d, p.m, p.n)};
-        const auto set = [&](cublasLtMatmulDescAttributes_t attribute, const auto& value) {
-            check_lt(f_.cublasLtMatmulDescSetAttribute(raw, attribute, &value, sizeof value),
-                     "cublasLtMatmulDescSetAttribute");
-        };
-        set(CUBLASLT_MATMUL_DESC_TRANSA, p.layout[0] == 'T' ? CUBLAS_OP_T : CUBLAS_OP_N);
-        set(CUBLASLT_MATMUL_DESC_TRANSB, p.layout[1] == 'T' ? CUBLAS_OP_T : CUBLAS_OP_N);
-        if (bits_of(p.type->a) == 8) {
-            set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, static_cast<std::int8_t>(p.type->fast_accumulation ? 1 : 0));
-        }
-        return problem;
+    [[nodiscard]] LtProblem problem_of(const LibraryProblem& p) const {
+        return {describe(f_, LtOperation{p.type->a, p.type->accumulator, p.layout[0] == 'T', p.layout[1] == 'T',
+                                         p.type->fast_accumulation}),
+                p.a_along_k() ? matrix(p.type->a, p.k, p.m) : matrix(p.type->a, p.m, p.k),
+                p.b_along_k() ? matrix(p.type->b, p.k, p.n) : matrix(p.type->b, p.n, p.k), matrix(p.type->d, p.m, p.n)};
     }
 
-    /// The heuristic's first algorithm with all reductions allowed.
-    std::optional<cublasLtMatmulAlgo_t> choose(const LtProblem& problem) const {
-        cublasLtMatmulPreference_t raw = nullptr;
-        check_lt(f_.cublasLtMatmulPreferenceCreate(&raw), "cublasLtMatmulPreferenceCreate");
-        const LtDescriptor<cublasLtMatmulPreference_t> wish(raw, f_.cublasLtMatmulPreferenceDestroy);
-        const std::size_t bytes = library_workspace;
-        check_lt(f_.cublasLtMatmulPreferenceSetAttribute(raw, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &bytes,
-                                                         sizeof bytes),
-                 "cublasLtMatmulPreferenceSetAttribute");
-        cublasLtMatmulHeuristicResult_t choice{};
-        int count = 0;
-        const cublasStatus_t status =
-            f_.cublasLtMatmulAlgoGetHeuristic(lt_, problem.operation.get(), problem.a.get(), problem.b.get(),
-                                              problem.d.get(), problem.d.get(), raw, 1, &choice, &count);
-        if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE ||
-            (status == CUBLAS_STATUS_SUCCESS && count == 0)) {
-            return std::nullopt;
-        }
-        check_lt(status, "cublasLtMatmulAlgoGetHeuristic");
-        return choice.algo;
+    [[nodiscard]] std::optional<cublasLtMatmulAlgo_t> choose(const LtProblem& problem) const {
+        return first_algorithm(f_, lt_, problem, library_workspace, true);
     }
 
     HeuristicAnswer answer_of(const cublasLtMatmulAlgo_t& algorithm) const {
         const auto get = [&](cublasLtMatmulAlgoConfigAttributes_t attribute, auto value) {
             std::size_t written = 0;
-            check_lt(f_.cublasLtMatmulAlgoConfigGetAttribute(&algorithm, attribute, &value, sizeof value, &written),
+            f_.check(f_.cublasLtMatmulAlgoConfigGetAttribute(&algorithm, attribute, &value, sizeof value, &written),
                      "cublasLtMatmulAlgoConfigGetAttribute");
             return static_cast<int>(value);
         };
