@@ -5,7 +5,6 @@
 #include <atomic>
 #include <bit>
 #include <cmath>
-#include <limits>
 #include <stdexcept>
 
 #include "engine/products/matmul.hpp"
@@ -21,9 +20,8 @@ std::uint32_t word_of(float x) { return std::bit_cast<std::uint32_t>(x); }
 
 /// By way of the storage word. Any NaN passes.
 bool is_on_grid(const FloatFormat& format, float x) {
-    const bool power_of_two = x >= std::numeric_limits<float>::min() && (word_of(x) & 0x7FFFFFU) == 0;
-    if (power_of_two && format == formats::e8m0 && !std::isinf(x)) return true;
-    return std::isnan(x) || word_of(in_fp32_container(format, operand_code(format, x))) == word_of(x);
+    return std::isnan(x) || normal_exponent(format, x) ||
+           word_of(in_fp32_container(format, operand_code(format, x))) == word_of(x);
 }
 
 /// The same in a few operations on the word of fp32, without branches. Refuses too much (an

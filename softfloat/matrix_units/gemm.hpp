@@ -1,7 +1,10 @@
 // Whole products D = A * B + C in the arithmetic of a matrix instruction, on arrays that carry every format as fp32.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
+#include <optional>
 
 #include "softfloat/matrix_units/gemm_problem.hpp"
 #include "softfloat/matrix_units/model.hpp"
@@ -30,5 +33,18 @@ double fp64_element(const TensorCoreModel& model, const Fp64Problem& problem, st
 /// every code is unchanged, NaNs with their sign and payload included.
 std::uint32_t operand_code(const FloatFormat& format, float value);
 float in_fp32_container(const FloatFormat& format, std::uint32_t code);
+
+/// The exponent of a positive normal number of the format below its largest binade, from the bits of its container;
+/// nothing for every other value, on the format's grid or not. The quick test where nearly all values are such.
+inline std::optional<int> normal_exponent(const FloatFormat& format, float value) {
+    const auto word = std::bit_cast<std::uint32_t>(value);
+    const int dropped = formats::fp32.fraction_bits - format.fraction_bits;
+    if (dropped < 0) return std::nullopt;
+    const std::uint32_t kept = (word & 0x7FFFFFU) >> dropped;
+    const int exponent = static_cast<int>(word >> 23) - 127;  // beyond emax for a sign
+    const bool whole = kept << dropped == (word & 0x7FFFFFU);
+    if (!whole || exponent < std::max(format.emin(), -126) || exponent >= format.emax()) return std::nullopt;
+    return exponent;
+}
 
 }  // namespace ulp

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <optional>
 #include <stdexcept>
@@ -24,18 +23,6 @@ struct Scales {
     AlignedVector<std::int32_t> exponents{};
     std::vector<char> nan{};  // of a row or column: whether one of them is NaN
 };
-
-/// The exponent of a scale that is a positive normal number of its format, as nearly all are: from the bits of its
-/// float.
-std::optional<int> normal_exponent(const FloatFormat& format, float x) {
-    const auto word = std::bit_cast<std::uint32_t>(x);
-    const int dropped = formats::fp32.fraction_bits - format.fraction_bits;
-    const std::uint32_t kept = (word & 0x7FFFFFU) >> dropped;
-    const int exponent = static_cast<int>(word >> 23) - 127;  // beyond emax for a sign
-    const bool whole = kept << dropped == (word & 0x7FFFFFU);
-    if (!whole || exponent < std::max(format.emin(), -126) || exponent >= format.emax()) return std::nullopt;
-    return exponent;
-}
 
 Scales scales_of(const BlockScaledModel& model, const MatrixView& matrix, std::int64_t rows, std::int64_t given,
                  std::int64_t count) {
