@@ -1,16 +1,17 @@
 #include "engine/files/written_arrays.hpp"
 
 #include <fmt/format.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <utility>
 
 #include "engine/files/npy.hpp"
 #include "engine/files/whole_file.hpp"
+#include "engine/files/zip.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {
@@ -42,72 +43,6 @@ bool stays_inside(const std::string& name) {
     const fs::path path(name);
     return !name.empty() && !path.is_absolute() && std::ranges::find(path, fs::path("..")) == path.end();
 }
-
-struct ZipMember {
-    std::string name;  // with .npy
-    std::uint64_t crc, size, header_at;
-};
-
-/// The fields that a member's own header and its entry in the directory share (APPNOTE.TXT 6.3.10, 4.3.7 and 4.3.12):
-/// version 2.0, no flags, stored, the first day that the format knows, no extra field.
-std::string zip_fields(const ZipMember& member) {
-    std::string bytes;
-    for (const std::uint64_t word : {20U, 0U, 0U, 0U, 0x21U}) append_little_endian(bytes, word, 2);
-    for (const std::uint64_t word : {member.crc, member.size, member.size}) append_little_endian(bytes, word, 4);
-    append_little_endian(bytes, member.name.size(), 2);
-    append_little_endian(bytes, 0, 2);
-    return bytes;
-}
-
-class ZipWriter {
-  public:
-    explicit ZipWriter(const fs::path& path) : path_(path), file_(path) {}
-
-    void add(const std::string& name, std::string_view header, std::string_view bytes) {
-        uLong crc = crc32_z(0, reinterpret_cast<const Bytef*>(header.data()), header.size());
-        crc = crc32_z(crc, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
-        members_.push_back({name, crc, header.size() + bytes.size(), at_});
-        write("PK\x03\x04");
-        write(zip_fields(members_.back()));
-        write(name);
-        write(header);
-        write(bytes);
-    }
-    void finish() {
-        const std::uint64_t directory_at = at_;
-        for (const ZipMember& member : members_) {
-            std::string entry = "PK\x01\x02";
-            append_little_endian(entry, 20, 2);
-            entry += zip_fields(member);
-            append_little_endian(entry, 0, 10);  // comment, disk, attributes
-            append_little_endian(entry, member.header_at, 4);
-            write(entry + member.name);
-        }
-        const std::uint64_t size = at_ - directory_at;
-        std::string end = "PK\x05\x06";
-        append_little_endian(end, 0, 4);
-        for (int i = 0; i < 2; ++i) append_little_endian(end, members_.size(), 2);
-        append_little_endian(end, size, 4);
-        append_little_endian(end, directory_at, 4);
-        append_little_endian(end, 0, 2);
-        write(end);
-        file_.publish();
-    }
-
-  private:
-    void write(std::string_view bytes) {
-        at_ += bytes.size();
-        if (at_ > 0xFFFFFFFF || members_.size() > 0xFFFE) {
-            refuse_to_write(path_, "a .npz file holds at most 4 GiB and 65,534 arrays; write .safetensors");
-        }
-        file_.write(bytes);
-    }
-
-    fs::path path_;
-    WholeFile file_;
-    std::uint64_t at_ = 0;
-    std::vector<ZipMember> members_;
-};
 
 }  // namespace
 
@@ -151,15 +86,19 @@ void write_safetensors(const fs::path& path, const WrittenArrays& arrays,
     file.publish();
 }
 
-void write_npz(const fs::path& path, const WrittenArrays& arrays) {
-    ZipWriter file(path);
+void write_npz(const fs::path& path, const WrittenArrays& arrays) try {
+    WholeFile file(path);
+    ZipWriter zip([&](std::string_view bytes) { file.write(bytes); });
     for (const WrittenArray& array : arrays) {
         if (!stays_inside(array.name)) {
             refuse_to_write(path, fmt::format("the name '{}' leads out of a folder; write .safetensors", array.name));
         }
-        file.add(array.name + ".npy", npy::header_for(numpy_type(path, array), array.shape), array.bytes);
+        zip.add_stored(array.name + ".npy", {npy::header_for(numpy_type(path, array), array.shape), array.bytes});
     }
-    file.finish();
+    zip.finish();
+    file.publish();
+} catch (const std::length_error&) {
+    refuse_to_write(path, "a .npz file holds at most 4 GiB and 65,534 arrays; write .safetensors");
 }
 
 void require_array_file(const fs::path& file) {

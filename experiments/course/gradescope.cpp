@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "engine/files/zip.hpp"
 #include "experiments/program/files.hpp"
-#include "experiments/program/zip.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp::course {
@@ -44,7 +44,7 @@ CMD ["/autograder/run_autograder"]
 )";
 
 std::string zipped(const std::vector<CourseFile>& files) {
-    std::vector<ZipMember> members;
+    std::vector<ZippedFile> members;
     for (const CourseFile& file : files) members.push_back({file.name, file.content, file.executable});
     return zip_archive(members);
 }

@@ -14,7 +14,7 @@
 #include "experiments/course/gradescope.hpp"
 #include "experiments/program/files.hpp"
 #include "experiments/program/subprocess.hpp"
-#include "experiments/program/zip.hpp"
+#include "engine/files/zip.hpp"
 #include "tests/experiments/temporary_folder.hpp"
 
 namespace {
