@@ -6,6 +6,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "experiments/nets/language_net.hpp"
+
 namespace ulp {
 
 using namespace layers;
@@ -126,6 +128,8 @@ Layers translating_pair(Index width) {
     return {encoder_decoder(source, std::move(encoder), std::move(decoder))};
 }
 
+Layers gpt(Index width) { return LanguageNet{.width = width}.layers(); }
+
 Layers text_lstm(Index width) {
     return {embedding("words", ascii_tokens, width / 2), lstm("lstm", width), linear("out")};
 }
@@ -139,6 +143,7 @@ constexpr NamedNet table[] = {
     {"residual", "pairs of convolutions with a way around", residual_net, 8},
     {"lstm", "the next character of a text, by an LSTM", text_lstm, 48, "text"},
     {"transformer", "the next character of a text, by two blocks of causal attention", text_transformer, 32, "text"},
+    {"gpt", "the next character of a text, by five blocks that normalise first, as GPT-2's", gpt, 128, "text"},
     {"seq2seq", "a sequence and then its translation, by two blocks of causal attention", translating_transformer, 32,
      "translation"},
     {"encoder_decoder", "a sequence's translation, by an encoder block and a decoder block that attends to it",

@@ -47,8 +47,8 @@ TEST_CASE("nets have the parameters that their descriptions count, the source's 
     CHECK(parameters_of(image_transformer(1), {1, 14, 14}, 10) == block.parameter_count());
     CHECK_THROWS_WITH_AS(
         (void)net_by_name("lenet"),
-        "no net \"lenet\"; there are mlp, cnn, plain, vgg, inception, residual, lstm, transformer, seq2seq, "
-        "encoder_decoder",
+        "no net \"lenet\"; there are mlp, cnn, plain, vgg, inception, residual, lstm, transformer, gpt, "
+        "seq2seq, encoder_decoder",
         std::invalid_argument);
 }
 
