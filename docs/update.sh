@@ -29,7 +29,7 @@ rm "$to/table.part"
 if command -v gnuplot >/dev/null; then
     codes=$(mktemp -d)
     for format in e4m3 e3m2 e2m3 e2m1; do "$ulplab" codes $format >"$codes/$format.tsv"; done
-    gnuplot -e "figure='docs/figures/lessons/number_line'; format='svg'; folder='$codes'; series_names=''; caption_lines=1;
+    gnuplot -e "lesson=1; figure='docs/figures/lessons/number_line'; format='svg'; folder='$codes'; series_names=''; caption_lines=1;
         title_text='The numbers of four small formats';
         caption_text='Positive numbers up to 8. Orange: subnormal. Dashed: where binades begin.'" \
         plots/style.gp docs/lessons/number_line.gp
@@ -41,13 +41,23 @@ python3 docs/lessons/diagrams.py docs/figures/lessons
 
 if ls out/*/result.json >/dev/null 2>&1; then
     cp out/gradient_histogram/shift.svg docs/figures/loss_scale_shift.svg
-    # Those of the lessons: <experiment>_<figure>.svg.
+    # Those of the lessons: <experiment>_<figure>.svg. The ones with a single panel are drawn again on a smaller sheet, so
+    # that their letters can be read on a phone.
+    small='overflow_boundary overflow_norms overflow_softmax swamping_small_updates swamping_updates_lost
+        underflow_loss_scale underflow_threshold error_bounds_uniform'
     for figure in $(grep -ho 'figures/lessons/[a-z_]*' docs/lessons/*.md | sort -u); do
         for record in out/*/; do
             name=$(basename "$record")
             drawn=$record${figure#figures/lessons/"${name}"_}.svg
             if [ "${figure#figures/lessons/"${name}"_}" != "$figure" ] && [ -f "$drawn" ]; then
                 cp "$drawn" "docs/$figure.svg"
+                if [[ " $(echo $small) " == *" ${figure#figures/lessons/} "* ]]; then
+                    again=$(mktemp -d)
+                    cp "$record"/{data.csv,*.gp} "$again"
+                    (cd "$again" && gnuplot -e 'lesson=1' "$(basename "$drawn" .svg).gp" 2>/dev/null)
+                    cp "$again/$(basename "$drawn")" "docs/$figure.svg"
+                    rm -r "$again"
+                fi
             fi
         done
     done

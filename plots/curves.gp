@@ -20,7 +20,7 @@ unset logscale y
 set format x '% h'
 set format y '% h'
 set tmargin at screen 0.49
-set bmargin at screen (0.165 + 0.027 * caption_lines)
+set bmargin at screen (0.185 + 0.027 * caption_lines)
 set xlabel 'step'
 set ylabel difference_label noenhanced font small
 set yrange [-reach:reach]

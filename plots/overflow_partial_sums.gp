@@ -1,5 +1,5 @@
 # Two panels: the formats alone, and the matrix units. Infinity is drawn as a cross above the range.
-set multiplot title title_text noenhanced font large layout 1,2 margins 0.125,0.98,0.215,0.85 spacing 0.09
+set multiplot title title_text noenhanced font large layout 1,2 margins 0.125,0.98,(0.185+0.027*caption_lines),0.85 spacing 0.09
 set logscale xy 2
 set format xy '2^{%L}'
 set xrange [64:*]

@@ -1,14 +1,16 @@
 # The one style of all figures: fonts, colours, sizes. A figure's script sets `figure` (file name), `title_text`,
-# `caption_text` of `caption_lines` lines, `series_names` and `format` (svg or png), loads this, and plots.
+# `caption_text` of `caption_lines` lines, `series_names` and `format` (svg or png), loads this, and plots. With `lesson`
+# set to 1 the sheet is smaller and has no caption: its letters can be read on a phone.
 # Colours: Okabe and Ito's palette, which people with any colour vision tell apart; marks and dashes differ as well.
 reset
+if (!exists("lesson")) { lesson = 0 }
 set datafile separator ','
 set datafile missing NaN
 set encoding utf8
 if (format eq 'svg') {
     points = 17
     key_spacing = 0.85   # this terminal counts a line as higher
-    set terminal svg size 960,600 dynamic font 'DejaVu Sans,Helvetica,Arial,sans-serif,17' enhanced background rgb 'white'
+    set terminal svg size (lesson ? 680 : 960),(lesson ? 470 : 600) dynamic font 'DejaVu Sans,Helvetica,Arial,sans-serif,17' enhanced background rgb 'white'
 } else {
     points = 22
     key_spacing = 1.15
@@ -16,7 +18,7 @@ if (format eq 'svg') {
 }
 tiny = sprintf(',%g', 0.75 * points)   # font sizes: set label ... font tiny
 small = sprintf(',%g', 0.87 * points)
-large = sprintf(',%g', 1.15 * points)
+large = sprintf(',%g', (lesson ? 1 : 1.15) * points)
 set output figure . '.' . format
 
 set linetype 1 linecolor rgb 0x0072B2 linewidth 2.5 pointtype 7 pointsize 0.6
@@ -36,7 +38,8 @@ set grid back linecolor rgb 0xBBBBBB linewidth 0.5 dashtype 3
 set style fill solid 0.75 noborder
 set key top left Left reverse samplen 2 spacing key_spacing font small
 set title title_text noenhanced font large offset 0,0.4
-set label 1000 caption_text at screen 0.02,(0.033 + 0.027 * (caption_lines - 1)) left noenhanced font tiny textcolor rgb 0x666666
+if (!lesson) { set label 1000 caption_text at screen 0.02,(0.033 + 0.027 * (caption_lines - 1)) left noenhanced font tiny textcolor rgb 0x666666 }
+if (lesson) { caption_lines = 0 }
 set bmargin (4.5 + caption_lines)
 set rmargin 3
 

@@ -46,130 +46,140 @@ class Drawing:
 
 def align_and_cut():
     """Lesson 8's products on A100 (F = 24): 1 and four times 2^-25."""
-    d = Drawing(760, 300, "Five terms are aligned to the largest exponent and cut after 24 fraction bits")
-    left, step = 150, 20
-    d.text(16, 28, "A100: terms are aligned to the largest exponent, M = 0, and cut after F = 24 fraction bits", weight="bold")
-    places = ["0", "-1", "-2", "...", "-22", "-23", "-24", "-25", "-26"]
-    x = [left + 60 * i for i in range(len(places))]
+    d = Drawing(540, 320, "Five terms are aligned to the largest exponent and cut after 24 fraction bits")
+    d.text(12, 26, "A100: terms are aligned to the largest exponent,", size=15, weight="bold")
+    d.text(12, 46, "M = 0, and cut after F = 24 fraction bits", size=15, weight="bold")
+    places = ["0", "-1", "-2", "...", "-23", "-24", "-25"]
+    x = [170 + 55 * i for i in range(len(places))]
     for place, at in zip(places, x):
-        d.text(at, 60, "2^" + place if place != "..." else "...", SOFT, 13, "middle")
-    rows = [("1 x 1", ["1", "0", "0", "...", "0", "0", "0", "", ""])] + \
-        [("2^-12 x 2^-13", ["0", "0", "0", "...", "0", "0", "0", "1", ""])] * 4
+        d.text(at, 80, "2^" + place if place != "..." else "...", SOFT, 14, "middle")
+    rows = [("1 x 1", ["1", "0", "0", "...", "0", "0", ""])] + \
+        [("2^-12 x 2^-13", ["0", "0", "0", "...", "0", "0", "1"])] * 4
     for r, (name, digits) in enumerate(rows):
-        y = 90 + 30 * r
-        d.text(16, y, name, size=13, mono=True)
+        y = 108 + 26 * r
+        d.text(12, y, name, mono=True)
         for i, digit in enumerate(digits):
-            gone = i > 6 and digit == "1"
-            d.text(x[i], y, digit, CUT if gone else INK if digit == "1" else SOFT, 15, "middle", mono=True)
+            gone = i > 5 and digit == "1"
+            d.text(x[i], y, digit, CUT if gone else INK if digit == "1" else SOFT, 16, "middle", mono=True)
             if gone:
-                d.line(x[i] - 8, y - 5, x[i] + 8, y - 5, CUT, 2)
-    bar = x[6] + 30
-    d.line(bar, 44, bar, 250, CUT, 2, "6 4")
-    d.text(bar + 8, 270, "cut", CUT)
-    d.line(16, 224, bar - 10, 224, INK)
-    d.text(16, 246, "sum", size=13, mono=True)
-    for i, digit in enumerate(["1", "0", "0", "...", "0", "0", "0"]):
-        d.text(x[i], 246, digit, BLUE, 15, "middle", "bold", True)
-    d.text(16, 284, "Together the four are 2^-23: one unit in the last place of the fp32 result. H100 keeps 25 bits, and has it.",
-           SOFT, 13)
+                d.line(x[i] - 9, y - 5, x[i] + 9, y - 5, CUT, 2)
+    bar = x[5] + 28
+    d.line(bar, 64, bar, 256, CUT, 2, "6 4")
+    d.text(bar + 8, 252, "cut", CUT, 15)
+    d.line(12, 226, bar - 8, 226, INK)
+    d.text(12, 250, "sum", mono=True)
+    for i, digit in enumerate(["1", "0", "0", "...", "0", "0"]):
+        d.text(x[i], 250, digit, BLUE, 16, "middle", "bold", True)
+    d.text(12, 286, "Together the four are 2^-23: one unit in the last place of the", SOFT)
+    d.text(12, 306, "fp32 result. H100 keeps 25 bits, and has it.", SOFT)
     return d
 
 
 def eleven_steps():
-    d = Drawing(760, 430, "The eleven steps of mixed-precision training")
+    d = Drawing(540, 470, "The eleven steps of mixed-precision training")
     steps = [("1", "weights, rounded", "fp16"), ("2", "forward", "fp16"), ("3", "loss", "fp32"), ("4", "times the scale", "fp32"),
-             ("5", "backward", "fp16"), ("6", "gradients", "fp32"), ("7", "divided by the scale", "fp32"),
+             ("5", "backward", "fp16"), ("6", "gradients", "fp32"), ("7", "divided by scale", "fp32"),
              ("8", "clipped", "fp32"), ("9", "masters updated", "fp32"), ("10", "masters, rounded", "fp16"),
-             ("11", "copied to the model", "fp16")]
-    places = [(20, 60), (210, 60), (400, 60), (590, 60), (590, 160), (590, 260), (400, 260), (210, 260), (20, 260),
-              (20, 360), (210, 360)]
-    d.text(20, 30, "One step: what is kept in fp32 (orange), what runs in fp16 (blue)", weight="bold")
+             ("11", "into the model", "fp16")]
+    left, middle, right = 34, 206, 378
+    places = [(left, 72), (middle, 72), (right, 72), (right, 172), (middle, 172), (left, 172), (left, 286), (middle, 286),
+              (right, 286), (right, 386), (middle, 386)]
+    d.text(12, 26, "One step of training. Blue: runs in fp16.", size=15, weight="bold")
+    d.text(12, 46, "Orange: is kept in fp32.", size=15, weight="bold")
     for (number, what, kind), (x, y) in zip(steps, places):
-        d.box(x, y, 150, 52, "#e8f0fb" if kind == "fp16" else "#fdf0e0", BLUE if kind == "fp16" else ORANGE)
-        d.text(x + 10, y + 21, number + ".", BLUE if kind == "fp16" else ORANGE, weight="bold")
-        d.text(x + 42, y + 21, kind, SOFT, 12)
-        d.text(x + 10, y + 42, what, size=13)
+        d.box(x, y, 148, 56, "#e8f0fb" if kind == "fp16" else "#fdf0e0", BLUE if kind == "fp16" else ORANGE)
+        d.text(x + 9, y + 22, number + ".", BLUE if kind == "fp16" else ORANGE, 15, weight="bold")
+        d.text(x + 42, y + 22, kind, SOFT, 13)
+        d.text(x + 9, y + 45, what)
     for (x1, y1), (x2, y2) in zip(places, places[1:]):
         if y1 == y2:
-            d.line(x1 + 150 if x2 > x1 else x1, y1 + 26, x2 - 2 if x2 > x1 else x2 + 152, y2 + 26, arrow=True)
+            d.line(x1 + 148 if x2 > x1 else x1, y1 + 28, x2 - 2 if x2 > x1 else x2 + 150, y2 + 28, arrow=True)
         else:
-            d.line(x1 + 75, y1 + 52, x2 + 75, y2 - 2, arrow=True)
-    d.line(360, 386, 385, 386)
-    d.line(385, 386, 385, 140)
-    d.line(385, 140, 95, 140)
-    d.line(95, 140, 95, 114, arrow=True)
-    d.text(400, 390, "the next step begins with these weights", SOFT, 13)
-    for i, words in enumerate(["infinite or NaN?", "skip the step,", "lower the scale"]):
-        d.text(580, 175 + 16 * i, words, CUT, 12, "end")
+            d.line(x1 + 74, y1 + 56, x2 + 74, y2 - 2, arrow=True)
+    d.line(middle, 414, 14, 414)
+    d.line(14, 414, 14, 100)
+    d.line(14, 100, left - 2, 100, arrow=True)
+    d.text(34, 440, "the next step begins", SOFT)
+    d.text(34, 458, "with these weights", SOFT)
+    d.text(right + 148, 256, "infinite or NaN? Skip the step, lower the scale", CUT, 14, "end")
     return d
 
 
 def cancellation():
-    d = Drawing(760, 230, "Subtracting near numbers leaves few known bits")
-    d.text(16, 28, "fp16: 1.0009765625 was 1.001 before it was rounded, 1 was 1", weight="bold")
-    first, second, left = "1.0000000001", "1.0000000000", 190
-    d.text(16, 70, "1.001, rounded", size=13, mono=True)
-    d.bits(left, 70, first)
-    d.text(left + 12 * 17 + 10, 70, "0000011000...", CUT, 14, mono=True)
-    d.text(left + 12 * 17 + 135, 70, "lost when 1.001 was rounded", CUT, 13)
-    d.text(16, 102, "1", size=13, mono=True)
-    d.bits(left, 102, second)
-    d.line(16, 116, 600, 116, INK)
-    d.text(16, 140, "difference", size=13, mono=True)
-    d.bits(left, 140, "0.000000000", colour=SOFT)
-    d.text(left + 11 * 17, 140, "1", BLUE, 15, "middle", "bold", True)
-    d.text(left + 12 * 17 + 10, 140, "0000000000", SOFT, 14, mono=True)
-    d.text(16, 176, "The subtraction is exact: 2^-10. All digits that agreed are gone, and the one that is left carries the error of",
-           size=13)
-    d.text(16, 196, "the operand: 0.000976 in the place of 0.001, 2.3 % off. Cancellation makes no error; it shows one.", size=13)
+    d = Drawing(540, 270, "Subtracting near numbers leaves few known bits")
+    d.text(12, 26, "fp16: 1.0009765625 was 1.001 before it was rounded", size=15, weight="bold")
+    first, second, left, step = "1.0000000001", "1.0000000000", 160, 18
+    after = left + len(first) * step + 4
+    d.text(after, 56, "lost by rounding", CUT, 14)
+    d.text(12, 80, "1.001, rounded", mono=True)
+    d.bits(left, 80, first, step)
+    d.text(after, 80, "0000011000...", CUT, 15, mono=True)
+    d.text(12, 110, "1", mono=True)
+    d.bits(left, 110, second, step)
+    d.line(12, 124, 528, 124, INK)
+    d.text(12, 148, "difference", mono=True)
+    d.bits(left, 148, "0.000000000", step, SOFT)
+    d.text(left + 11 * step, 148, "1", BLUE, 16, "middle", "bold", True)
+    d.text(after, 148, "0000000000", SOFT, 15, mono=True)
+    for i, words in enumerate(["The subtraction is exact: 2^-10. All digits that agreed are gone,",
+                               "and the one that is left carries the error of the operand:",
+                               "0.000976 in the place of 0.001, 2.3 % off. Cancellation makes",
+                               "no error; it shows one."]):
+        d.text(12, 184 + 22 * i, words)
     return d
 
 
 def block_scales():
-    d = Drawing(760, 330, "One scale for a tensor, and one for each block")
-    d.text(16, 28, "E2M1 spans 0.5 to 6, less than four binades. Where a scale puts it decides what survives.", weight="bold")
+    d = Drawing(540, 376, "One scale for a tensor, and one for each block")
+    d.text(12, 26, "E2M1 spans 0.5 to 6, less than four binades.", size=15, weight="bold")
+    d.text(12, 46, "Where a scale puts it decides what survives.", size=15, weight="bold")
     magnitudes = [-7, -6, -7, -5, -6, -7, 6, -6]  # of each block's largest number, as a power of two
-    def row(top, title, scales):
-        d.text(16, top - 8, title, size=13)
+
+    def row(top, titles, scales):
+        for i, title in enumerate(titles):
+            d.text(12, top - 10 + 18 * (i + 1 - len(titles)), title)
         for b, (top_exponent, scale) in enumerate(zip(magnitudes, scales)):
-            x = 60 + 85 * b
+            x = 58 + 60 * b
             y = lambda e: top + 100 - (e + 8) * 6.5
-            d.box(x, y(scale), 60, 3.6 * 6.5, "#e3f1ea", GREEN, 2)
+            d.box(x, y(scale) - 5, 50, 3.6 * 6.5 + 8, "#e3f1ea", GREEN, 2)
             for k in range(4):
                 e = top_exponent - (0 if k == 0 else (k * 7) % 3 + 0.5)
                 seen = scale - 3.6 <= e <= scale
-                d.parts.append(f'<circle cx="{x + 9 + 14 * k}" cy="{y(e):.1f}" r="4" fill="{BLUE if seen else CUT}"/>')
-        d.text(52, top + 8, "2^6", SOFT, 12, "end")
-        d.text(52, top + 104, "2^-8", SOFT, 12, "end")
-    row(60, "one scale: the outlier in the seventh block sets it; everything else (red) becomes zero", [6] * 8)
-    row(205, "a scale for each block: only the outlier's own block pays", magnitudes)
+                d.parts.append(f'<circle cx="{x + 8 + 11.5 * k}" cy="{y(e):.1f}" r="4" fill="{BLUE if seen else CUT}"/>')
+        d.text(50, top + 14, "2^6", SOFT, 13, "end")
+        d.text(50, top + 105, "2^-8", SOFT, 13, "end")
+
+    row(98, ["One scale: the outlier in the seventh block sets it."], [6] * 8)
+    d.text(58, 170, "Everything else (red) becomes zero.", CUT, 14)
+    row(250, ["A scale for each block: only the outlier's own block pays."], magnitudes)
     return d
 
 
 def divergence():
-    d = Drawing(760, 300, "From two runs that differ to the cause")
-    d.text(16, 28, "Two runs differ: from the curves back to one number", weight="bold")
-    boxes = [(20, "the losses part", "at step 100"), (205, "the weights differ", "from step 1 on"),
-             (390, "one gradient differs", "in one layer, first"), (575, "one product differs", "in one element")]
-    for x, first, second in boxes:
-        d.box(x, 55, 160, 56, "#e8f0fb", BLUE)
-        d.text(x + 80, 79, first, size=13, anchor="middle")
-        d.text(x + 80, 99, second, SOFT, 12, "middle")
-    for (x, *_), (y, *_) in zip(boxes, boxes[1:]):
-        d.line(x + 160, 83, y - 2, 83, arrow=True)
-    d.line(655, 111, 655, 148, arrow=True)
-    d.text(645, 136, "compute it again, as the unit does", SOFT, 12, "end")
-    ends = [(20, GREEN, "#e3f1ea", "each unit's own bits", "nothing is broken:", "compare spreads of seeds"),
-            (270, ORANGE, "#fdf0e0", "bits of another order or unit", "other kernel, split of k,", "other instruction"),
-            (520, CUT, "#fbe9e7", "no computation gives them", "a bug: these operands", "are its test case")]
-    for x, colour, fill, head, second, third in ends:
-        d.box(x, 190, 220, 84, fill, colour)
-        d.text(x + 110, 214, head, colour, 13, "middle", "bold")
-        d.text(x + 110, 238, second, size=13, anchor="middle")
-        d.text(x + 110, 258, third, size=13, anchor="middle")
-    d.line(655, 150, 130, 150)
-    for x in (130, 380, 630):
-        d.line(x, 150, x, 188, arrow=True)
+    d = Drawing(540, 440, "From two runs that differ to the cause")
+    d.text(12, 26, "Two runs differ: from the curves back to one number", size=15, weight="bold")
+    boxes = [(20, 50, "the losses part", "at step 100"), (310, 50, "the weights differ", "from step 1 on"),
+             (310, 140, "one gradient differs", "in one layer, first"), (20, 140, "one product differs", "in one element")]
+    for x, y, first, second in boxes:
+        d.box(x, y, 210, 60, "#e8f0fb", BLUE)
+        d.text(x + 105, y + 25, first, size=15, anchor="middle")
+        d.text(x + 105, y + 47, second, SOFT, 14, "middle")
+    d.line(230, 80, 308, 80, arrow=True)
+    d.line(415, 110, 415, 138, arrow=True)
+    d.line(310, 170, 232, 170, arrow=True)
+    d.line(125, 200, 125, 258)
+    d.text(137, 236, "compute it again, as the unit does: it gives ...", SOFT)
+    ends = [(10, GREEN, "#e3f1ea", ["each unit's", "own bits"], ["Nothing is broken:", "compare spreads", "of seeds."]),
+            (187, ORANGE, "#fdf0e0", ["bits of another", "order or unit"], ["Another kernel,", "split of k, or", "instruction."]),
+            (364, CUT, "#fbe9e7", ["neither", ""], ["A bug: these", "operands are", "its test case."])]
+    for x, colour, fill, head, rest in ends:
+        d.box(x, 290, 166, 138, fill, colour)
+        for i, words in enumerate(head):
+            d.text(x + 83, 316 + 20 * i, words, colour, 15, "middle", "bold")
+        for i, words in enumerate(rest):
+            d.text(x + 83, 368 + 22 * i, words, anchor="middle")
+        d.line(x + 83, 258, x + 83, 288, arrow=True)
+    d.line(93, 258, 447, 258)
     return d
 
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Compiles softfloat for the playground: writes softfloat.js with the WebAssembly inside, as text, so that the page works
-# from a file:// address. Needs Debian's emscripten. The same sources give the same bytes.
+# from a file:// address. Needs Debian's emscripten and libfmt-dev. The same sources give the same bytes.
 # Usage: docs/playground/build.sh [OUTPUT]; with --digest only prints the digest of the sources.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-sources=(docs/playground/source/playground.cpp softfloat/{decimal,describe,format_names,rounding_names,text,support/nearest_names}.cpp
+sources=(docs/playground/source/{playground,block}.cpp experiments/commands/explaining/unit_explanation.cpp softfloat/{decimal,describe,format_names,rounding_names,text,support/nearest_names}.cpp
     softfloat/matrix_units/{block_steps,policies}.cpp softfloat/matrix_units/table/{aspects,gpus,hardware_runs,rows*,units}.cpp)
-flags=(-std=c++20 -O2 -fexceptions -ffp-contract=off -I. -include docs/playground/source/missing_in_libcxx.hpp)
+flags=(-DFMT_HEADER_ONLY -DFMT_USE_FLOAT=0 -DFMT_USE_DOUBLE=0 -DFMT_USE_LONG_DOUBLE=0 -std=c++20 -O2 -fexceptions -ffp-contract=off -I. -include docs/playground/source/missing_in_libcxx.hpp)
 link=(-s FILESYSTEM=0 -s MODULARIZE=1 -s EXPORT_NAME=load_softfloat -s SINGLE_FILE=1 -s "ENVIRONMENT=web,node"
     -s "EXPORTED_FUNCTIONS=_ulplab_ask" -s "EXPORTED_RUNTIME_METHODS=ccall")
 
@@ -24,7 +24,9 @@ command -v em++ >/dev/null || { echo "build.sh: there is no em++; apt-get instal
 export NODE_PATH=${NODE_PATH:-/usr/share/nodejs:/usr/lib/nodejs}  # where Debian keeps the packages em++ needs
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-em++ "${flags[@]}" "${sources[@]}" "${link[@]}" -o "$work/softfloat.js"
+mkdir "$work/headers"
+ln -s "${FMT_HEADERS:-/usr/include/fmt}" "$work/headers/fmt"
+em++ "${flags[@]}" -isystem "$work/headers" "${sources[@]}" "${link[@]}" -o "$work/softfloat.js"
 { echo "// Made by docs/playground/build.sh from softfloat/; do not edit. Sources: $(digest)"
   cat "$work/softfloat.js"; } >"$output.part"
 mv "$output.part" "$output"

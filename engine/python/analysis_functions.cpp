@@ -195,9 +195,9 @@ py::dict explain_one(const std::string& unit, const py::array& a, const py::arra
             return of.is_none() ? std::vector<std::uint32_t>()
                                 : codes_of(of.cast<py::array>(), scaled->scale_format, false, name);
         };
-        answer["text"] =
-            explain_block_scaled(*scaled, {dot_operands(scaled->unscaled, a, b, c, round),
-                                           scales(a_scales, "the scales of a"), scales(b_scales, "the scales of b")});
+        const DotOperands elements = dot_operands(scaled->unscaled, a, b, c, round);
+        answer["text"] = explain_block_scaled(*scaled, {elements.a, elements.b, scales(a_scales, "the scales of a"),
+                                                        scales(b_scales, "the scales of b"), elements.c});
     } else if (const auto* integers = row->as<IntegerModel>()) {
         answer["text"] = explain_integers(*integers, {int32_values(a), int32_values(b), int32_values(c).at(0)});
     } else {

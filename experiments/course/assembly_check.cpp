@@ -51,10 +51,24 @@ std::string x86_refusal(const std::string& mnemonic) {
     return "";
 }
 
+/// Instructions and library calls that compute with floating-point numbers; moving and storing them is none.
+std::string floating_point_refusal(const std::string& mnemonic, std::string_view rest, bool x86) {
+    static const std::regex x86_instruction("(add|sub|mul|div|sqrt|min|max)[sp][sd]|u?comis[sd]|cvt.*");
+    static const std::regex arm_instruction("f(?!mov).*|[su]cvtf");
+    static const std::regex call("\\b(fma|fdim|hypot|remainder|fmod|ldexp|scalbl?n)[fl]?\\b|__(mul|div)[sdt]c3");
+    if (std::regex_match(mnemonic, x86 ? x86_instruction : arm_instruction)) {
+        return fmt::format("computes with floating-point numbers ({}); this exercise is for integers alone", mnemonic);
+    }
+    std::cmatch found;
+    if (!std::regex_search(rest.data(), rest.data() + rest.size(), found, call)) return "";
+    return fmt::format("computes with floating-point numbers ({}); this exercise is for integers alone", found.str());
+}
+
 constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
 
 struct Reader {
     bool x86 = false;
+    Arithmetic allowed = Arithmetic::plain;
     bool inside_assembler = false;
     bool in_code = true;
 
@@ -96,6 +110,9 @@ struct Reader {
         } else if (std::regex_search(std::string(rest), std::regex("\\bh[0-9]+\\b"))) {
             return fmt::format("computes with numbers of 16 bits ({})", mnemonic);
         }
+        if (allowed == Arithmetic::integers) {
+            if (std::string why = floating_point_refusal(mnemonic, rest, x86); !why.empty()) return why;
+        }
         for (std::size_t at = rest.find("__"); at < rest.size(); at = rest.find("__", at)) {
             const std::size_t end = std::min(rest.find_first_not_of(letters, at), rest.size());
             const std::string symbol(rest.substr(at, end - at));
@@ -130,8 +147,9 @@ struct Reader {
 
 }  // namespace
 
-std::optional<std::string> refused_in_assembly(std::string_view assembly) {
+std::optional<std::string> refused_in_assembly(std::string_view assembly, Arithmetic allowed) {
     Reader reader;
+    reader.allowed = allowed;
     reader.x86 = assembly.find("%rsp") != std::string_view::npos || assembly.find("%xmm") != std::string_view::npos ||
                  assembly.find("%eax") != std::string_view::npos || assembly.find("%rdi") != std::string_view::npos;
 #if defined(__x86_64__)

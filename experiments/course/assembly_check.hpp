@@ -9,8 +9,11 @@
 
 namespace ulp::course {
 
+/// Which arithmetic an exercise allows.
+enum class Arithmetic { plain, integers };
+
 /// Why this assembler text (g++ -S, clang++ -S; complete for x86-64, library calls for every processor) is refused, a
 /// sentence that goes on from "it"; nothing where it is not.
-std::optional<std::string> refused_in_assembly(std::string_view assembly);
+std::optional<std::string> refused_in_assembly(std::string_view assembly, Arithmetic allowed = Arithmetic::plain);
 
 }  // namespace ulp::course

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "experiments/course/assembly_check.hpp"
+
 namespace ulp::course {
 
 /// Questions and answers are lists of 32-bit words: bits of numbers, or integers. What a word means stands in the
@@ -53,6 +55,7 @@ struct Exercise {
     /// inverse.
     std::vector<std::string_view> also_right{};
     bool in_python = false;  // may be handed in as <name>.py, too
+    Arithmetic arithmetic = Arithmetic::plain;
 
     [[nodiscard]] int points() const;
 };

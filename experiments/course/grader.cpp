@@ -138,7 +138,9 @@ Grader::Compiled Grader::compile(const Exercise& exercise, const fs::path& folde
     if (fs::file_size(folder / "student.s") > most_assembly_bytes) {
         return {Outcome::does_not_compile, "its program is too large"};
     }
-    if (const auto why = refused_in_assembly(read_file(folder / "student.s"))) return {Outcome::refused, "it " + *why};
+    if (const auto why = refused_in_assembly(read_file(folder / "student.s"), exercise.arithmetic)) {
+        return {Outcome::refused, "it " + *why};
+    }
     return {Outcome::judged, ""};
 }
 

@@ -174,6 +174,8 @@ Differences differences_of(const Curves& curves, bool relative) {
     return differences;
 }
 
+std::string size_text(double size) { return size < 99.5 ? fmt::format("{:.2g}", size) : fmt::format("{:.0f}", size); }
+
 std::string closeness(const Curves& curves, const Differences& differences, const std::string& unit) {
     const std::string& reference = curves.names.front();
     const std::size_t seeds = curves.values.front().size();
@@ -189,7 +191,7 @@ std::string closeness(const Curves& curves, const Differences& differences, cons
         }
         text += fmt::format("{} {} ", a == 0 ? "" : ";", curves.names[a + 1]);
         if (seeds > 1) text += fmt::format("{} of {}, ", inside, arm.size());
-        text += fmt::format("{:.2g} {}", largest_of(arm), unit);
+        text += fmt::format("{} {}", size_text(largest_of(arm)), unit);
     }
     return text + ".";
 }

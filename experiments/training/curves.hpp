@@ -26,6 +26,9 @@ struct Differences {
 /// In per cent of the reference's mean where `relative`.
 Differences differences_of(const Curves& curves, bool relative);
 
+/// Two digits of a number, "0.57", and from 100 on a whole number, "987".
+std::string size_text(double size);
+
 /// A sentence that tells, for each arm, the largest difference and, where the reference has two seeds or more, how many
 /// points lie inside its band. `unit` is that of the differences.
 std::string closeness(const Curves& curves, const Differences& differences, const std::string& unit);

@@ -99,8 +99,9 @@ Figure figure_of_cases(const std::vector<ScoredCase>& cases, const std::vector<s
         }
     }
     figure.meaning += fmt::format("{}Largest differences, {}:", figure.meaning.empty() ? "" : " ", unit);
-    for (std::size_t a = 1; a < arms.size(); ++a) figure.meaning += fmt::format(" {} {:.2g},", arms[a], largest[a]);
-    figure.meaning += fmt::format(" a seed of {} from their mean {:.2g}.", arms.front(), largest.front());
+    for (std::size_t a = 1; a < arms.size(); ++a)
+        figure.meaning += fmt::format(" {} {},", arms[a], size_text(largest[a]));
+    figure.meaning += fmt::format(" a seed of {} from their mean {}.", arms.front(), size_text(largest.front()));
     std::string names;
     for (const ScoredCase& one : cases) names += fmt::format("\"{}\" ", one.name);
     const double reach = 1.15 * *std::max_element(largest.begin() + 1, largest.end());

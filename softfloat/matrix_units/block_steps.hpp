@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "softfloat/matrix_units/block_scaled.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
 
 namespace ulp {
@@ -17,6 +18,8 @@ struct GroupTerm {
     BlockTerm term{};
     std::int64_t aligned = 0;  // the term in units of 2^(largest - F), cut toward zero
     bool cut = false;          // whether that lost bits
+    int products = 1;          // of block-scaled units: how many, from k on, were added exactly to make this term
+    std::uint32_t a_scale = 0, b_scale = 0;  // of block-scaled units: storage words
 };
 
 /// One fused group: all its terms, the last one c.
@@ -36,5 +39,19 @@ struct GroupSteps {
 /// std::invalid_argument where the sizes differ or the model is not fused (is_fused).
 std::vector<GroupSteps> steps_of_dot(const TensorCoreModel& model, std::span<const std::uint32_t> a,
                                      std::span<const std::uint32_t> b, std::uint32_t c);
+
+/// Storage words of a block-scaled dot product: elements of a and of b, as many of one as of the other, and one scale
+/// for each scale_block of them. Missing scales are 1.
+struct ScaledOperands {
+    std::vector<std::uint32_t> a, b, a_scales, b_scales;
+    std::uint32_t c = 0;
+};
+
+/// The instructions of a block-scaled dot product, one group each. A term of FP4 units stands for several products; its
+/// a and b are the first pair of them.
+std::vector<GroupSteps> steps_of_dot(const BlockScaledModel& model, const ScaledOperands& operands);
+
+/// The products of such a term without their scales: a number of fp32.
+std::uint32_t unscaled_sum(const BlockScaledModel& model, const ScaledOperands& operands, const GroupTerm& term);
 
 }  // namespace ulp

@@ -37,6 +37,23 @@ TEST_CASE("assembler text that plain C++ does not need is refused, line by line"
     }
 }
 
+TEST_CASE("exercises for integers refuse floating-point arithmetic, and nothing else") {
+    for (const char* line : {"\taddsd\t%xmm1, %xmm0\n", "\tmulss\t%xmm1, %xmm0\n", "\tcvtss2sd\t%xmm0, %xmm0\n",
+                             "\tucomisd\t%xmm1, %xmm0\n", "\taddps\t%xmm1, %xmm0\n", "\tcall\tfma@PLT\n",
+                             "\tjmp\tfmaf\n", "\tcall\tldexp\n", "\tcall\t__muldc3\n"}) {
+        const std::string text = std::string("\tmovl\t%eax, %edi\n") + line;
+        INFO(line);
+        CHECK_FALSE(refused_in_assembly(text));
+        const auto why = refused_in_assembly(text, ulp::course::Arithmetic::integers);
+        REQUIRE(why.has_value());
+        CHECK(why->find("integers alone") != std::string::npos);
+    }
+    CHECK_FALSE(
+        refused_in_assembly("\tmovd\t%xmm0, %eax\n\tmovss\t%xmm0, (%rdi)\n\taddl\t%eax, %edi\n"
+                            "\tcall\t_Z9format_mapv\n\tpaddd\t%xmm1, %xmm0\n\tsubq\t$8, %rsp\n",
+                            ulp::course::Arithmetic::integers));
+}
+
 TEST_CASE("what compilers write for plain C++ is not refused") {
     const char* accepted[] = {
         // Tables of numbers outside of code, and text in strings.

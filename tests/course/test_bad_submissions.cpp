@@ -45,10 +45,10 @@ void check_earns_nothing(const BadSubmission& bad, Grader& grader) {
     const TemporaryFolder student, outside;
     ulp::write_file(outside / "secret", std::string(secret) + " xyzzy\n");
     fs::create_directory(outside / "bait");
-    const fs::path file = student / (std::string(bad.exercise) + bad.extension);
-    ulp::write_file(file, with(with(bad.program, "@SECRET@", outside / "secret"), "@BAIT@", outside / "bait"));
+    const fs::path file = student / (std::string(bad.frame.exercise) + bad.frame.extension);
+    ulp::write_file(file, with(with(bad.program(), "@SECRET@", outside / "secret"), "@BAIT@", outside / "bait"));
     const std::size_t before = entries(grader.work_folder());
-    const ExerciseResult result = grader.grade_file(exercise_by_name(bad.exercise), file);
+    const ExerciseResult result = grader.grade_file(exercise_by_name(bad.frame.exercise), file);
     const std::string all = console_text(result) + gradescope_json({result}) + junit_xml({result});
     INFO(bad.name, ":\n", all);
     CHECK(result.score() == 0);
@@ -86,7 +86,9 @@ TEST_CASE("shortcuts are refused by what the compiler made of them, and named") 
                                                              {"F16C intrinsics", "intrinsics"},
                                                              {"an instruction by its name", "uses assembler"},
                                                              {"__float128 adds", "tf"},
-                                                             {"long double adds", "long double"}};
+                                                             {"long double adds", "long double"},
+                                                             {"double fuses", "integers alone"},
+                                                             {"double adds halves", "integers alone"}};
     for (const auto& shortcut : shortcuts) {
         const char* const name = shortcut.first;
         const char* const says = shortcut.second;
@@ -94,8 +96,8 @@ TEST_CASE("shortcuts are refused by what the compiler made of them, and named") 
                                        [&](const BadSubmission& each) { return std::string_view(each.name) == name; });
         REQUIRE(bad != std::end(ulp::test::bad_submissions));
         const TemporaryFolder student;
-        ulp::write_file(student / "file.cpp", bad->program);
-        const ExerciseResult result = grader.grade_file(exercise_by_name(bad->exercise), student / "file.cpp");
+        ulp::write_file(student / "file.cpp", bad->program());
+        const ExerciseResult result = grader.grade_file(exercise_by_name(bad->frame.exercise), student / "file.cpp");
         INFO(name, ": ", result.message);
         CHECK(result.outcome == Outcome::refused);
         CHECK(result.message.find(says) != std::string::npos);

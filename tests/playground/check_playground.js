@@ -59,9 +59,10 @@ function compareOperations() {
 function compareBlocks() {
   const rows = lines(native_blocks);
   for (const row of rows) {
-    const [model, a, b, c, result] = row.split('|');
-    equal(ask('block', model, a, b, c).result.hex, result, row);
-    check(result.length >= 4, 'no native answer: ' + row);
+    const [model, a, b, c, scales, result] = row.split('|');
+    const mine = ask('block', model, a, b, c, ...(scales + ';').split(';')).result;
+    equal(model.includes('.s32') ? mine.decimal : mine.hex, result, row);
+    check(result !== '', 'no native answer: ' + row);
   }
   done.push(`${rows.length} dot products`);
 }
@@ -134,18 +135,55 @@ function useBlock() {
     choose('block-example', option.value);
     equal(byId('block-error').textContent, '', 'example ' + option.textContent);
   }
+  for (const [name, text] of [['a', '1, 1'], ['b', '1, 1'], ['c', '0']]) type('block-' + name, text);   // of every unit
   for (const option of byId('block-model').options) {
     choose('block-model', option.value);
-    press(byId('block-last'));
+    if (!byId('block-last').disabled) press(byId('block-last'));
     equal(byId('block-error').textContent, '', option.value);
+    check(byId('block-picture').textContent !== '', 'a picture of ' + option.value);
   }
+  check(byId('block-model').options.length > 400, 'every row of the table');
   choose('block-model', 'x86:vdpbf16ps.bf16.fp32');
   for (const [name, text] of [['a', '1, 2^-8, 2^-30'], ['b', '1, 1, 1'], ['c', '0']]) type('block-' + name, text);
   press(byId('block-last'));
-  check(byId('block-where').textContent.includes('product 3 of 3'), 'a unit that does not align, product by product');
-  check(byId('block-picture').textContent.split('\n').length === 4, 'a line for each product');
+  check(/line (\d+) of \1$/.test(byId('block-where').textContent), 'a unit that does not align, line by line');
+  equal(byId('block-picture').textContent.match(/fma\(/g).length, 4, 'each of its operations');
   type('block-a', '1, x');
   check(byId('block-error').textContent !== '', 'a wrong operand is refused');
+}
+
+/** Scales, integers and fp64: the other kinds of rows. */
+function useOtherUnits() {
+  const example = text => {
+    const option = [...byId('block-example').options].find(each => each.textContent.startsWith(text));
+    choose('block-example', option.value);
+  };
+  example('MXFP8');
+  check(byId('block-a-scales').offsetParent !== null, 'fields for scales');
+  check(byId('block-a-scales').closest('label').textContent.includes('one per 32 products'), 'and how many there are');
+  check(byId('block-picture').textContent.includes('1.5 \u00d7 2 \u00d7 scales 2^3 \u00d7 2^-20'), 'factors with their scales');
+  press(byId('block-next'));
+  press(byId('block-next'));
+  check(byId('block-where').textContent.includes('align and cut'), 'scaled terms are aligned');
+  type('block-a-scales', '8, 1');
+  check(byId('block-error').textContent.includes('one scale for 32 products'), 'a scale too many');
+  type('block-a-scales', '3');
+  check(byId('block-error').textContent.includes('3 is not a scale'), 'three is no power of two');
+  type('block-a-scales', '2^-20');
+  equal(byId('block-error').textContent, '', 'an expression as a scale');
+  example('MXFP4');
+  check(byId('block-caption').textContent.includes('adds 16 products at a time'), 'sixteen products are one term');
+  example('NVFP4');
+  check(byId('block-picture').textContent.includes('scales 1.125 \u00d7 0.125'), 'scales with fraction bits');
+  example('Bytes');
+  press(byId('block-last'));
+  check(byId('block-picture').textContent.includes('wraps to'), 'a sum beyond 32 bits');
+  check(byId('block-a-scales').offsetParent === null, 'no fields for scales');
+  type('block-a', '128');
+  check(byId('block-error').textContent.includes('from -128 to 127'), 'a byte too large');
+  example('fp64');
+  press(byId('block-next'));
+  check(byId('block-where').textContent.includes('line 2 of'), 'fp64, line by line');
 }
 
 const shownText = id => { const node = byId(id); return node.offsetParent === null ? '' : node.textContent; };
@@ -210,6 +248,10 @@ function usePermalinks() {
   followAddress();
   check(byId('block-where').textContent.includes('step 3 of 5'), 'the step is part of the address');
   equal(byId('block-model').value, 'sm_90:mma.fp16.fp32', 'the unit');
+  location.hash = '#block?model=sm_100%3Atcgen05.nvf4.e2m1.fp32&a=6&b=6&c=0&a_scales=448&b_scales=0.125&step=2';
+  followAddress();
+  check(byId('block-result').textContent.includes('= 2016.'), 'scales are part of the address');
+  equal(byId('block-example').value, '', 'no example is named for another dot product');
   location.hash = '#number?format=nonsense&text=2';
   followAddress();
   equal(byId('number-format').value, 'fp16', 'a wrong format changes nothing');
@@ -249,7 +291,7 @@ function tooWide() {
 
 document.addEventListener('ulplab-ready', async () => {
   try {
-    for (const part of [useNumber, useOperation, useBlock, useExpressions, useSliders, usePictures, usePermalinks]) part();
+    for (const part of [useNumber, useOperation, useBlock, useOtherUnits, useExpressions, useSliders, usePictures, usePermalinks]) part();
     await checkAddress();
     checkPhone();
     done.push('the page by hand');

@@ -32,9 +32,12 @@ operate() { # OP FUNCTION ROUNDING FIELDS: "OP ROUNDING OPERANDS... RESULT FLAGS
     operands | cut -d' ' -f1-"$4" | "$ulplab" testfloat "$2" --rounding "$3" | sed "s/^/$1 $3 /"
 }
 blocks() {
-    while IFS='|' read -r model a b c; do
-        printf '%s|%s|%s|%s|%s\n' "$model" "$a" "$b" "$c" \
-            "$("$ulplab" explain --model "$model" "--a=$a" "--b=$b" "--c=$c" --round | sed -n 's/^result \([0-9A-F]*\) .*/\1/p')"
+    while IFS='|' read -r model a b c scales; do
+        local more=(--round)
+        [[ $model == *.s32* ]] && more=()
+        [ -n "$scales" ] && more+=(--a-scales "${scales%;*}" --b-scales "${scales#*;}")
+        printf '%s|%s|%s|%s|%s|%s\n' "$model" "$a" "$b" "$c" "$scales" \
+            "$("$ulplab" explain --model "$model" "--a=$a" "--b=$b" "--c=$c" "${more[@]}" | sed -n 's/^result \([-0-9A-F]*\).*/\1/p')"
     done <<'CASES'
 sm_70:mma.fp16.fp32|1.5,#8C00,1|1.5,#0800,#2E66|1
 sm_80:mma.fp16.fp32|1,#0400,#0400,#0400,#0400|1,#1000,#1000,#1000,#1000|0
@@ -48,6 +51,19 @@ sm_90:wgmma.e5m2.fp32|57344,1e-5|57344,1|1e-9
 sm_90:mma.fp16.fp32|65504,inf|65504,-1|1
 sm_90:mma.fp16.fp32|0,inf|0,0|1
 x86:vdpbf16ps.bf16.fp32|1.5,0.1,3|1,2,0.3|1
+gfx942:mfma.fp16.fp32|1.5,0.1,3,#0001,9|1,2,0.3,7,1e-3|1
+sm_90:mma.fp64.fp64|1,0x1p-60,-1,0.1,0.7|1,1,1,0.1,0.3|1e-20
+gfx90a:mfma.fp64.fp64|0.1,0.2,0.3|0.3,0.2,0.1|1e300
+sm_80:mma.s8.s32|127,-128,3|127,-128,5|2147483000
+sm_80:mma.s8.s32.satfinite|127,-128,3|127,-128,5|2147483000
+sm_80:mma.u4_s4.s32|15,3|-8,7|-2
+sm_80:mma.b1_xor.s32|1,0,1|0,0,1|0
+sm_90:mma.b1_and.s32|1,0,1|1,1,1|0
+sm_100:tcgen05.mxf8f6f4.e4m3.fp32|1.5,0.3,-3,448,0.01|2,1,0.5,448,1|1e-3|8;0x1p-20
+sm_100:tcgen05.mxf8f6f4.e2m3_e5m2.fp32|1.5,0.3,-3|2,1,0.5|1e9|0x1p-90;0x1p80
+sm_120:mma.mxf4.e2m1.fp32|6,4,0.5,-1.5,3|6,3,1,2,0.5|1e-3|2;0x1p-3
+sm_100:tcgen05.nvf4.e2m1.fp32|6,4,0.5,-1.5,3,1,1,1,1,1,1,1,1,1,1,1,6|6,3,1,2,0.5,1,1,1,1,1,1,1,1,1,1,1,-6|1e-3|1.125,448;0.125,0.015625
+sm_120:mma.nvf4_block32.e2m1.fp32|inf,4|6,3|1|1.5;1.75
 CASES
 }
 {

@@ -19,8 +19,8 @@ std::string number(const FloatFormat& format, std::uint64_t code) {
 
 /// One instruction's operands of a longer dot product, filled up with zeros.
 template <class Code>
-std::vector<Code> padded(const std::vector<Code>& all, std::size_t first, std::size_t count, Code filling = 0) {
-    std::vector<Code> part(count, filling);
+std::vector<Code> padded(const std::vector<Code>& all, std::size_t first, std::size_t count) {
+    std::vector<Code> part(count);
     for (std::size_t i = 0; i < count && first + i < all.size(); ++i) part[i] = all[first + i];
     return part;
 }
@@ -178,62 +178,35 @@ std::string explain_varied_instruction(const TensorCoreModel& model, const DotOp
     return text;
 }
 
-/// One instruction with scales.
-struct ScaledInstruction {
-    std::vector<std::uint32_t> a, b, a_scales, b_scales;
-};
-
-struct NamedTerm {
-    std::string name;  // "k0 to k15", "c"
-    BlockTerm term;
-};
-
-std::vector<NamedTerm> terms_of(const BlockScaledModel& model, const ScaledInstruction& in, std::uint32_t c,
-                                BlockSpecials& specials) {
-    const auto together = static_cast<std::size_t>(model.exact_products);
-    std::vector<NamedTerm> terms;
-    for (std::size_t k = 0; k < in.a.size(); k += together) {
-        const std::size_t block = k / static_cast<std::size_t>(model.scale_block);
-        const Scale x = decode_scale(model.scale_format, in.a_scales[block]);
-        const Scale y = decode_scale(model.scale_format, in.b_scales[block]);
-        specials.nan = specials.nan || x.nan || y.nan;
-        const std::string name = together == 1 ? fmt::format("k{}", k) : fmt::format("k{} to k{}", k, k + together - 1);
-        terms.push_back({name, scaled_term(model, &in.a[k], &in.b[k], x, y, specials)});
-    }
-    terms.push_back({"c", addend_term(model.unscaled, c, specials)});
-    return terms;
+std::string name_of_terms(const GroupTerm& each) {
+    if (each.k < 0) return "c";
+    return each.products == 1 ? fmt::format("k{}", each.k)
+                              : fmt::format("k{} to k{}", each.k, each.k + each.products - 1);
 }
 
-std::string describe_sum(const TensorCoreModel& model, const std::vector<NamedTerm>& terms, std::uint32_t d) {
-    int largest = model.policies.exponent_floor;
-    for (const NamedTerm& each : terms) largest = std::max(largest, each.term.exponent);
+std::string describe_scaled_sum(const GroupSteps& group) {
+    const TensorCoreModel& model = group.model;
     std::string text = fmt::format("  largest exponent M = {}; each term in units of 2^(M-{}), cut toward zero\n",
-                                   largest, model.fraction_bits);
-    std::int64_t sum = 0;
-    for (const NamedTerm& each : terms) {
-        const std::int64_t aligned = aligned_term(model, each.term, largest);
-        if (each.term.significand != 0) text += fmt::format("    {:<12} {}\n", each.name, aligned);
-        sum += aligned;
+                                   group.largest, model.fraction_bits);
+    for (const GroupTerm& each : group.terms) {
+        if (each.term.significand != 0) text += fmt::format("    {:<12} {}\n", name_of_terms(each), each.aligned);
     }
-    return text + fmt::format("  sum {}, rounded {}: {}\n", sum,
+    return text + fmt::format("  sum {}, rounded {}: {}\n", group.sum,
                               model.rounding == Rounding::toward_zero ? "toward zero" : "to nearest even",
-                              number(model.accumulator, d));
+                              number(model.accumulator, group.result));
 }
 
-/// One instruction; c becomes its result.
-std::string explain_instruction(const BlockScaledModel& model, const ScaledInstruction& in, std::uint32_t& c) {
+/// One instruction of a block-scaled unit.
+std::string describe_scaled_group(const BlockScaledModel& model, const GroupSteps& group) {
     std::string text;
-    for (std::size_t i = 0; i < in.a_scales.size(); ++i) {
-        const std::size_t first = i * static_cast<std::size_t>(model.scale_block);
-        text += fmt::format(
-            "  scales of k{} to k{}: {} and {}\n", first, first + static_cast<std::size_t>(model.scale_block) - 1,
-            to_decimal(model.scale_format, in.a_scales[i]), to_decimal(model.scale_format, in.b_scales[i]));
+    for (std::size_t i = 0; i + 1 < group.terms.size();
+         i += static_cast<std::size_t>(model.scale_block / model.exact_products)) {
+        const GroupTerm& each = group.terms[i];
+        text += fmt::format("  scales of k{} to k{}: {} and {}\n", each.k, each.k + model.scale_block - 1,
+                            to_decimal(model.scale_format, each.a_scale), to_decimal(model.scale_format, each.b_scale));
     }
-    BlockSpecials specials;
-    const auto terms = terms_of(model, in, c, specials);
-    c = block_scaled_dot(model, in.a.data(), in.b.data(), in.a_scales.data(), in.b_scales.data(), c);
-    if (!specials.any()) return text + describe_sum(model.unscaled, terms, c);
-    return text + "  an infinity or a NaN decides: " + number(model.unscaled.accumulator, c) + "\n";
+    if (!group.special) return text + describe_scaled_sum(group);
+    return text + "  an infinity or a NaN decides: " + number(model.unscaled.accumulator, group.result) + "\n";
 }
 
 /// All instructions; c becomes the result.
@@ -300,22 +273,15 @@ std::string explain_integers(const IntegerModel& model, const IntegerOperands& o
 }
 
 std::string explain_block_scaled(const BlockScaledModel& model, const ScaledOperands& operands) {
-    const DotOperands& elements = operands.elements;
-    const auto step = static_cast<std::size_t>(model.unscaled.instruction_k);
-    const auto block = static_cast<std::size_t>(model.scale_block);
-    Context context;
-    const auto one = static_cast<std::uint32_t>(round_to_bits(model.scale_format, false, 0, std::uint64_t{1}, context));
     std::string text;
-    std::uint32_t c = elements.c;
-    for (std::size_t first = 0; first < elements.a.size(); first += step) {
-        text += instruction_header(elements.a.size(), model.unscaled.instruction_k, first);
-        text += explain_instruction(model,
-                                    {padded(elements.a, first, step), padded(elements.b, first, step),
-                                     padded(operands.a_scales, first / block, step / block, one),
-                                     padded(operands.b_scales, first / block, step / block, one)},
-                                    c);
+    std::uint32_t result = operands.c;
+    for (const GroupSteps& group : steps_of_dot(model, operands)) {
+        text += instruction_header(operands.a.size(), model.unscaled.instruction_k,
+                                   static_cast<std::size_t>(group.instruction * model.unscaled.instruction_k));
+        text += describe_scaled_group(model, group);
+        result = group.result;
     }
-    return text + "result " + number(model.unscaled.accumulator, c) + "\n";
+    return text + "result " + number(model.unscaled.accumulator, result) + "\n";
 }
 
 }  // namespace ulp

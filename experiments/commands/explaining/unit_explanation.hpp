@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "experiments/commands/explaining/dot_explanation.hpp"
-#include "softfloat/matrix_units/block_scaled.hpp"
+#include "softfloat/matrix_units/block_steps.hpp"
 #include "softfloat/matrix_units/integer_model.hpp"
 
 namespace ulp {
@@ -29,11 +29,6 @@ struct IntegerOperands {
 /// Every product, each instruction's sum, and what becomes of it beyond s32.
 std::string explain_integers(const IntegerModel& model, const IntegerOperands& operands);
 
-/// Elements and c, and one scale for each scale_block of them; where there are none, all scales are 1.
-struct ScaledOperands {
-    DotOperands elements;
-    std::vector<std::uint32_t> a_scales, b_scales;
-};
 /// Of each instruction the scaled terms, the largest exponent, each term aligned, their sum and its rounding.
 std::string explain_block_scaled(const BlockScaledModel& model, const ScaledOperands& operands);
 

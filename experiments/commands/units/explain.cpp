@@ -219,9 +219,10 @@ void explain_model(const Options& options, const UnitRow& row, const BlockScaled
         throw UsageError(fmt::format("{} products have {} scale(s) of {} elements, not more", options.a.size(), blocks,
                                      model.scale_block));
     }
-    fmt::print("{}", explain_block_scaled(model, {operands_from_values(options, model.unscaled),
-                                                  scale_codes(model, options.a_scales, "a-scales"),
-                                                  scale_codes(model, options.b_scales, "b-scales")}));
+    const DotOperands elements = operands_from_values(options, model.unscaled);
+    fmt::print("{}",
+               explain_block_scaled(model, {elements.a, elements.b, scale_codes(model, options.a_scales, "a-scales"),
+                                            scale_codes(model, options.b_scales, "b-scales"), elements.c}));
 }
 
 Matrix owned(const LoadedMatrix<float>& matrix) {

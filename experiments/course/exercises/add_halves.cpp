@@ -105,7 +105,11 @@ Exercise add_halves_exercise() {
          {"infinities_cancel", "gives zero for infinity minus infinity; that is invalid: NaN"},
          {"negative_zero", "gives an exact zero the sign of the first operand; x + (-x) is +0 to nearest"}},
         solve,
-        hidden};
+        hidden,
+        nullptr,
+        {},
+        false,
+        Arithmetic::integers};
 }
 
 }  // namespace ulp::course

@@ -84,16 +84,21 @@ std::vector<Group> hidden(std::uint64_t seed) {
 }  // namespace
 
 Exercise fuse_halves_exercise() {
-    return {name,
-            "Multiply and add with one rounding",
-            "h",
-            "h",
-            {{"product_rounded", "rounds the product to a half before it adds: two roundings"},
-             {"rounded_twice", "computes in single precision and rounds its result again: rounded twice"},
-             {"truncated", "truncates the result instead of rounding it to nearest"},
-             {"flushed_subnormals", "flushes subnormals: operands and results below 2^-14 count as zero"}},
-            solve,
-            hidden};
+    return {
+        name,
+        "Multiply and add with one rounding",
+        "h",
+        "h",
+        {{"product_rounded", "rounds the product to a half before it adds: two roundings"},
+         {"rounded_twice", "rounds the sum to 24 bits, as single precision does, and then again to 11: rounded twice"},
+         {"truncated", "truncates the result instead of rounding it to nearest"},
+         {"flushed_subnormals", "flushes subnormals: operands and results below 2^-14 count as zero"}},
+        solve,
+        hidden,
+        nullptr,
+        {},
+        false,
+        Arithmetic::integers};
 }
 
 }  // namespace ulp::course
