@@ -2,20 +2,21 @@
 //
 // One file a subcommand, experiments/commands/<room>/<name>.cpp, that ends with a definition like
 //
-//     Command verify_command() { return {"verify", "replay recordings of GPUs against the models", declare}; }
+//     Command verify_command() { return {"verify", "replay recordings of GPUs against the models", declare_verify}; }
 //
-// and its name in the list of experiments/commands/table.cpp. `declare` adds the options to the parser and returns what
-// runs:
+// and its name in the list of experiments/commands/table.cpp. `declare_verify` adds the options to the parser and
+// returns what runs:
 //
-//     struct Options { std::string folder; };
-//     ExitCode verify(const Options& options);      // prints on stdout; throws UsageError, DataError, BitsDiffer
-//     Action declare(OptionParser& app) {
-//         const auto options = std::make_shared<Options>();
+//     struct VerifyOptions { std::string folder; };
+//     ExitCode verify(const VerifyOptions& options);      // prints on stdout; throws UsageError, DataError, BitsDiffer
+//     Action declare_verify(OptionParser& app) {
+//         const auto options = std::make_shared<VerifyOptions>();
 //         app.add_option("DIR", options->folder, "folder of recordings").required();
 //         return [options] { return verify(*options); };
 //     }
 //
-// A subcommand never calls exit and never prints an error: it throws (softfloat/errors.hpp) or returns a code.
+// Names are a subcommand's own, since sources of one room are compiled together. A subcommand never calls exit and
+// never prints an error: it throws (softfloat/errors.hpp) or returns a code.
 #pragma once
 
 #include <functional>

@@ -72,7 +72,7 @@ ExitCode doctor(const std::string& out) {
     return ExitCode::good;
 }
 
-Action declare(OptionParser& app) {
+Action declare_doctor(OptionParser& app) {
     const auto out = std::make_shared<std::string>("out");
     app.add_option("--out", *out, "output folder to try").capture_default_str().type_name("DIR");
     return [out] { return doctor(*out); };
@@ -80,6 +80,6 @@ Action declare(OptionParser& app) {
 
 }  // namespace
 
-Command doctor_command() { return {"doctor", "what this machine has, and what is missing", declare}; }
+Command doctor_command() { return {"doctor", "what this machine has, and what is missing", declare_doctor}; }
 
 }  // namespace ulp

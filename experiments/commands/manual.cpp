@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct ManualOptions {
     std::vector<std::string> names;
     std::string out;
     std::string format = "man";
@@ -183,7 +183,7 @@ std::vector<Page> choose(const std::vector<Page>& pages, const std::vector<std::
     throw UsageError(fmt::format("there is no command \"{}\"; see ulplab --help", words));
 }
 
-ExitCode manual(const Options& options) {
+ExitCode manual(const ManualOptions& options) {
     const OptionParser program = declared_program();
     std::vector<Page> pages;
     add_pages(program.declared(), "ulplab", pages);
@@ -198,8 +198,8 @@ ExitCode manual(const Options& options) {
     return ExitCode::good;
 }
 
-Action declare(OptionParser& app) {
-    const auto options = std::make_shared<Options>();
+Action declare_manual(OptionParser& app) {
+    const auto options = std::make_shared<ManualOptions>();
     app.add_option("COMMAND", options->names, "the page of this command, such as: gpu info; else of ulplab itself");
     app.add_option("--out", options->out, "write all pages into this folder").type_name("DIR");
     app.add_option("--format", options->format, "man or markdown").one_of({"man", "markdown"}).capture_default_str();
@@ -208,6 +208,6 @@ Action declare(OptionParser& app) {
 
 }  // namespace
 
-Command manual_command() { return {"manual", "the manual pages, from the same text as --help", declare}; }
+Command manual_command() { return {"manual", "the manual pages, from the same text as --help", declare_manual}; }
 
 }  // namespace ulp

@@ -17,7 +17,7 @@ constexpr double left = 52, right = 12, top = 26;
 constexpr double plot_width = width - left - right;
 constexpr double plot_height = 150;
 constexpr double row_height = 16;
-constexpr std::size_t colours = 6;
+constexpr std::size_t line_colours = 6;
 
 double log10_of(double x) { return step::log(x) / step::log(10.0); }
 
@@ -96,8 +96,8 @@ std::string polyline(const std::vector<std::pair<double, double>>& points, std::
     std::string part;
     const auto end = [&] {
         if (!part.empty())
-            svg += fmt::format("<polyline class=\"line c{}\" style=\"fill:none\" points=\"{}\"/>\n", colour % colours,
-                               part);
+            svg += fmt::format("<polyline class=\"line c{}\" style=\"fill:none\" points=\"{}\"/>\n",
+                               colour % line_colours, part);
         part.clear();
     };
     for (const auto& [x, y] : points) {
@@ -193,14 +193,14 @@ std::string line_chart(const std::vector<ChartLine>& lines, const ChartAxes& axe
             if (std::isfinite(y_of(line.low[p])))
                 band += fmt::format("{:.1f},{:.1f} ", place_x(line.x[p]), place_y(line.low[p]));
         }
-        svg += fmt::format("<polygon class=\"band c{}\" points=\"{}\"/>\n", line.colour % colours, band);
+        svg += fmt::format("<polygon class=\"band c{}\" points=\"{}\"/>\n", line.colour % line_colours, band);
         std::vector<std::pair<double, double>> points;
         for (std::size_t p = 0; p < line.x.size(); ++p)
             points.emplace_back(place_x(line.x[p]), place_y(line.middle[p]));
         svg += polyline(points, line.colour);
         const double y = bottom + 34 + row_height * static_cast<double>(i + 1);
-        svg += fmt::format("<rect class=\"c{}\" x=\"{}\" y=\"{}\" width=\"18\" height=\"4\"/>\n", line.colour % colours,
-                           left, y - 6);
+        svg += fmt::format("<rect class=\"c{}\" x=\"{}\" y=\"{}\" width=\"18\" height=\"4\"/>\n",
+                           line.colour % line_colours, left, y - 6);
         svg += text_at(left + 24, y, "start", line.name);
     }
     return svg + "</svg>\n";

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct CourseOptions {
     std::string folder;
     bool gradescope = false;
     std::vector<std::string> names;
@@ -41,7 +41,7 @@ std::string grader_beside_this() {
     return (fs::read_symlink("/proc/self/exe", error).parent_path() / "ulplab-grade").string();
 }
 
-ExitCode run(const Options& options) {
+ExitCode run_course(const CourseOptions& options) {
     if (!options.exporting->parsed()) return list();
     if (!options.gradescope) {
         course::write_course_files(options.folder, course::students_files());
@@ -56,8 +56,8 @@ ExitCode run(const Options& options) {
     return ExitCode::good;
 }
 
-Action declare(OptionParser& app) {
-    const auto options = std::make_shared<Options>();
+Action declare_course(OptionParser& app) {
+    const auto options = std::make_shared<CourseOptions>();
     app.require_subcommand();
     app.add_subcommand("list", "the exercises and their points");
     options->exporting = app.add_subcommand("export", "write the students' tree: statements, starters, public tests");
@@ -70,11 +70,11 @@ Action declare(OptionParser& app) {
         .capture_default_str();
     options->exporting->add_option("--grader", options->grader,
                                    "statically linked grader, by default ulplab-grade beside this program");
-    return [options] { return run(*options); };
+    return [options] { return run_course(*options); };
 }
 
 }  // namespace
 
-Command course_command() { return {"course", "the exercises: list them, or write the students' tree", declare}; }
+Command course_command() { return {"course", "the exercises: list them, or write the students' tree", declare_course}; }
 
 }  // namespace ulp

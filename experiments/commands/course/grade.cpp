@@ -17,7 +17,7 @@
 namespace ulp {
 namespace {
 
-struct Options {
+struct GradeCommandOptions {
     std::vector<std::string> names;
     std::string student, students, out = "out/grade", recordings;
     int jobs = 0;
@@ -43,7 +43,7 @@ void require_folder(const std::string& folder, const char* what) {
     throw DataError(fmt::format("there is no folder {}; {}", folder, what));
 }
 
-course::GradeOptions grading_of(const Options& options) {
+course::GradeOptions grading_of(const GradeCommandOptions& options) {
     course::GradeOptions how{.seed = options.seed,
                              .public_only = options.public_only,
                              .recordings = options.recordings,
@@ -56,7 +56,7 @@ course::GradeOptions grading_of(const Options& options) {
     return how;
 }
 
-void warn_of_missing_confinement(const Options& options) {
+void warn_of_missing_confinement(const GradeCommandOptions& options) {
     if (options.without_filter) {
         fmt::print(stderr, "warning: students' programs and the compiler are not confined: they can do what you can\n");
     } else if (!course::file_rules_available()) {
@@ -66,7 +66,7 @@ void warn_of_missing_confinement(const Options& options) {
     }
 }
 
-ExitCode grade_all_students(const Options& options, const std::vector<const course::Exercise*>& exercises) {
+ExitCode grade_all_students(const GradeCommandOptions& options, const std::vector<const course::Exercise*>& exercises) {
     require_folder(options.students, "--class names a folder with one folder per student");
     const auto cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
     const course::ClassOptions all{.grading = grading_of(options),
@@ -84,7 +84,7 @@ ExitCode grade_all_students(const Options& options, const std::vector<const cour
     return ExitCode::good;
 }
 
-ExitCode grade_student(const Options& options, const std::vector<const course::Exercise*>& exercises) {
+ExitCode grade_student(const GradeCommandOptions& options, const std::vector<const course::Exercise*>& exercises) {
     require_folder(options.student, "--student names the folder of a student's files");
     make_writable_folder(options.out);
     course::Grader grader(grading_of(options));
@@ -107,7 +107,7 @@ ExitCode grade_student(const Options& options, const std::vector<const course::E
     return full ? ExitCode::good : ExitCode::claim_failed;
 }
 
-ExitCode grade(const Options& options) {
+ExitCode grade(const GradeCommandOptions& options) {
     const auto exercises = chosen(options.names);
     if (options.student.empty() == options.students.empty()) {
         throw UsageError(
@@ -117,8 +117,8 @@ ExitCode grade(const Options& options) {
     return options.students.empty() ? grade_student(options, exercises) : grade_all_students(options, exercises);
 }
 
-Action declare(OptionParser& app) {
-    const auto options = std::make_shared<Options>();
+Action declare_grade(OptionParser& app) {
+    const auto options = std::make_shared<GradeCommandOptions>();
     app.add_option("EXERCISE", options->names, "exercises (see `ulplab course list`), all by default");
     app.add_option("--student", options->student, "folder with one student's <exercise>.cpp or .py files");
     app.add_option("--class", options->students,
@@ -153,6 +153,8 @@ Action declare(OptionParser& app) {
 
 }  // namespace
 
-Command grade_command() { return {"grade", "build, run and judge students' solutions of the exercises", declare}; }
+Command grade_command() {
+    return {"grade", "build, run and judge students' solutions of the exercises", declare_grade};
+}
 
 }  // namespace ulp

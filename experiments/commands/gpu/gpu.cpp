@@ -72,10 +72,10 @@ constexpr Command parts[] = {
     {"experiments", "compare the experiments' own products with the card's", declare_gpu_experiments},
 };
 
-Action declare(OptionParser& app) { return declare_subcommands(app, parts); }
+Action declare_gpu(OptionParser& app) { return declare_subcommands(app, parts); }
 
 }  // namespace
 
-Command gpu_command() { return {"gpu", "matrix instructions on a real GPU", declare}; }
+Command gpu_command() { return {"gpu", "matrix instructions on a real GPU", declare_gpu}; }
 
 }  // namespace ulp

@@ -11,7 +11,7 @@
 namespace ulp {
 namespace {
 
-struct Options {
+struct GpuBulkOptions {
     std::string device = "cuda";
     std::string instruction = "main";
     std::string input_class = "all";
@@ -22,11 +22,11 @@ struct Options {
     std::string out;
 };
 
-bool chosen(const Options& options, gpu::InputClass input_class) {
+bool chosen(const GpuBulkOptions& options, gpu::InputClass input_class) {
     return options.input_class == "all" || options.input_class == gpu::name_of(input_class);
 }
 
-void require_class(const Options& options) {
+void require_class(const GpuBulkOptions& options) {
     std::string names;
     for (const gpu::InputClass input_class : gpu::input_classes) {
         if (chosen(options, input_class)) return;
@@ -35,7 +35,7 @@ void require_class(const Options& options) {
     throw UsageError(fmt::format("there is no class '{}'; choose all, {}", options.input_class, names));
 }
 
-gpu::BulkReport run_one(const gpu::Executor& device, const Options& options, const gpu::Instruction& row,
+gpu::BulkReport run_one(const gpu::Executor& device, const GpuBulkOptions& options, const gpu::Instruction& row,
                         gpu::InputClass input_class) {
     const gpu::BulkSettings settings{.instruction = &row,
                                      .input_class = input_class,
@@ -46,7 +46,7 @@ gpu::BulkReport run_one(const gpu::Executor& device, const Options& options, con
     return device.info().hardware ? gpu::run_bulk_on_cuda(device, settings) : gpu::run_bulk_on_host(device, settings);
 }
 
-ExitCode bulk(const Options& options) {
+ExitCode bulk(const GpuBulkOptions& options) {
     require_class(options);
     if (!(options.blocks >= 1) || options.blocks > 1e18) throw UsageError("--blocks is between 1 and 1e18");
     const auto device = gpu::open_device(options.device);
@@ -85,7 +85,7 @@ ExitCode bulk(const Options& options) {
 }  // namespace
 
 Action declare_gpu_bulk(OptionParser& app) {
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<GpuBulkOptions>();
     add_device_option(app, options->device);
     app.add_option("--instruction", options->instruction, "all, main, mma, wmma, wgmma, or one by name")
         .capture_default_str();

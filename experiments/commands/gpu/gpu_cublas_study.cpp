@@ -13,7 +13,7 @@
 namespace ulp {
 namespace {
 
-struct Options {
+struct GpuCublasStudyOptions {
     bool quick = false;
     double seconds = 1e9;
     std::string out;
@@ -26,7 +26,7 @@ struct Share {
 
 std::string quoted(const std::string& text) { return "\"" + text + "\""; }
 
-ExitCode study_cublas(const Options& options) {
+ExitCode study_cublas(const GpuCublasStudyOptions& options) {
     const auto device = gpu::open_cuda_device();
     gpu::Cublas library;
     std::vector<std::string> kernels;  // of the last product
@@ -70,7 +70,7 @@ ExitCode study_cublas(const Options& options) {
 }  // namespace
 
 Action declare_gpu_cublas_study(OptionParser& app) {
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<GpuCublasStudyOptions>();
     app.add_flag("--quick", options->quick, "fewer shapes");
     app.add_option("--seconds", options->seconds, "stop after that time");
     app.add_option("--out", options->out, "CSV file for the table");

@@ -18,7 +18,7 @@
 namespace ulp {
 namespace {
 
-struct Options {
+struct GpuExperimentsOptions {
     std::vector<std::string> names = {"all"};
     std::string device = "cuda";
     std::string out = "experiments.csv";
@@ -57,7 +57,7 @@ Compared compare_with_card(const Experiment& experiment, RunSize size,
     return compared;
 }
 
-ExitCode run(const Options& options) {
+ExitCode run_gpu_experiments(const GpuExperimentsOptions& options) {
     const std::vector<const Experiment*> chosen = chosen_experiments(options.names);
     const std::shared_ptr<const gpu::Executor> device = gpu::open_device(options.device);
     std::string text = provenance(device->info()) + std::string(card_evidence_header) + "\n";
@@ -82,7 +82,7 @@ ExitCode run(const Options& options) {
 }  // namespace
 
 Action declare_gpu_experiments(OptionParser& app) {
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<GpuExperimentsOptions>();
     app.add_option("NAME", options->names, "experiments, or all").capture_default_str();
     add_device_option(app, options->device);
     app.add_option("--out", options->out, "the file: tests/recordings/<card>/experiments.csv is committed")
@@ -94,7 +94,7 @@ Action declare_gpu_experiments(OptionParser& app) {
         "computed by the card too. The file's digests are those of later runs without a card as long as the products "
         "are\n"
         "the same: `ulplab run`, `ulplab doctor` and the report say which are.");
-    return [options] { return run(*options); };
+    return [options] { return run_gpu_experiments(*options); };
 }
 
 }  // namespace ulp

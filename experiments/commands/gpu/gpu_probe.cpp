@@ -10,7 +10,7 @@
 namespace ulp {
 namespace {
 
-struct Options {
+struct GpuProbeOptions {
     std::string device = "cuda";
     std::string out;
 };
@@ -25,7 +25,7 @@ std::string line_of(const gpu::ProbeReport& report) {
         report.contradicted.empty() ? "none" : fmt::format("{}", fmt::join(report.contradicted, "; ")), verdict);
 }
 
-ExitCode probe(const Options& options) {
+ExitCode probe(const GpuProbeOptions& options) {
     const auto device = gpu::open_device(options.device);
     std::string text = provenance(device->info());
     bool as_claimed = true;
@@ -44,7 +44,7 @@ ExitCode probe(const Options& options) {
 }  // namespace
 
 Action declare_gpu_probe(OptionParser& app) {
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<GpuProbeOptions>();
     add_device_option(app, options->device);
     app.add_option("--out", options->out, "file for the answers");
     app.footer("Each answer with the hypotheses that predict it. Exit code 4 where one differs from the model table.");

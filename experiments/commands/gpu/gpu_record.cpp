@@ -10,7 +10,7 @@
 namespace ulp {
 namespace {
 
-struct Options {
+struct GpuRecordOptions {
     std::string device = "cuda";
     std::string instruction = "all";
     std::string out;
@@ -24,7 +24,7 @@ void check(const gpu::RecordSettings& settings) {
     }
 }
 
-ExitCode record(Options options) {
+ExitCode record(GpuRecordOptions options) {
     check(options.settings);
     const auto device = gpu::open_device(options.device);
     const std::filesystem::path folder =
@@ -50,7 +50,7 @@ ExitCode record(Options options) {
 }  // namespace
 
 Action declare_gpu_record(OptionParser& app) {
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<GpuRecordOptions>();
     add_device_option(app, options->device);
     app.add_option("--instruction", options->instruction, "all, main, mma, wmma, wgmma, or one by name")
         .capture_default_str();

@@ -13,19 +13,19 @@
 namespace ulp {
 namespace {
 
-struct Options {
+struct GpuThroughputOptions {
     std::uint64_t size = 4096;
     int repeats = 11;
     std::string out;
 };
 
-struct Shape {
+struct ThroughputShape {
     std::uint64_t m, n, k;
     const char* question;
 };
 
 /// What the rule "use multiples of 8" is about: k, then every extent, a little off; and k from short to long.
-std::vector<Shape> shapes(std::uint64_t size) {
+std::vector<ThroughputShape> shapes(std::uint64_t size) {
     return {
         {size, size, size, "square"},
         {size, size, size + 1, "k odd"},
@@ -41,7 +41,7 @@ std::vector<Shape> shapes(std::uint64_t size) {
     };
 }
 
-std::string row_of(gpu::Cublas& library, const gpu::NamedLibraryProduct& named, bool pinned, const Shape& s,
+std::string row_of(gpu::Cublas& library, const gpu::NamedLibraryProduct& named, bool pinned, const ThroughputShape& s,
                    int repeats) {
     gpu::LibraryProduct product = named.product;
     product.pinned = pinned;
@@ -63,7 +63,7 @@ std::string row_of(gpu::Cublas& library, const gpu::NamedLibraryProduct& named, 
     }
 }
 
-ExitCode throughput(const Options& options) {
+ExitCode throughput(const GpuThroughputOptions& options) {
     if (options.size < 64 || options.size > 32768) throw UsageError("--size is between 64 and 32768");
     if (options.repeats < 1) throw UsageError("--repeats is at least 1");
     const auto device = gpu::open_cuda_device();
@@ -74,7 +74,7 @@ ExitCode throughput(const Options& options) {
     for (const gpu::NamedLibraryProduct& named : gpu::library_products()) {
         for (const bool pinned : {false, true}) {
             if (!pinned && gpu::bits_of(named.product.a) == 8) continue;  // FP8 and int8 through cublasLt
-            for (const Shape& shape : shapes(options.size)) {
+            for (const ThroughputShape& shape : shapes(options.size)) {
                 const std::string line = row_of(library, named, pinned, shape, options.repeats);
                 fmt::print("{}", line);
                 table += line;
@@ -88,7 +88,7 @@ ExitCode throughput(const Options& options) {
 }  // namespace
 
 Action declare_gpu_throughput(OptionParser& app) {
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<GpuThroughputOptions>();
     app.add_option("--size", options->size, "of the square product").capture_default_str();
     app.add_option("--repeats", options->repeats, "products timed; the median is given").capture_default_str();
     app.add_option("--out", options->out, "CSV file for the table");

@@ -11,7 +11,7 @@
 namespace ulp {
 namespace {
 
-struct Options {
+struct GpuTrainOptions {
     std::string backend;
     std::string out;
     gpu::TrainingRun run;
@@ -28,7 +28,7 @@ std::string device_of(const std::string& backend) {
     return "software";
 }
 
-ExitCode run(const Options& options) {
+ExitCode run_gpu_train(const GpuTrainOptions& options) {
     if (options.run.steps < 1 || options.run.hidden < 1 || options.run.batch < 1) {
         throw UsageError("--steps, --hidden and --batch are at least 1");
     }
@@ -45,7 +45,7 @@ ExitCode run(const Options& options) {
 }  // namespace
 
 Action declare_gpu_train(OptionParser& app) {
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<GpuTrainOptions>();
     app.add_option("--backend", options->backend, "what multiplies: cuda:mma, cuda:wgmma, soft:h100, ...").required();
     app.add_option("--recipe", options->run.recipe, "how precise: mixed_fp16, bf16, tf32, ...").capture_default_str();
     app.add_option("--steps", options->run.steps, "of training").capture_default_str();
@@ -54,7 +54,7 @@ Action declare_gpu_train(OptionParser& app) {
     app.add_option("--seed", options->run.seed, "of data and weights").capture_default_str();
     app.add_option("--out", options->out, "file for the trace");
     app.footer("A 784-HIDDEN-10 net on generated digits. Compare traces with `ulplab compare A B`.");
-    return [options] { return run(*options); };
+    return [options] { return run_gpu_train(*options); };
 }
 
 }  // namespace ulp

@@ -11,7 +11,7 @@
 namespace ulp {
 namespace {
 
-struct Options {
+struct GpuVerifyOptions {
     std::string device = "cuda";
     std::vector<std::string> paths;
 };
@@ -48,7 +48,7 @@ bool verify_recording(const gpu::Executor& device, const std::filesystem::path& 
     return !same || replay.equal();
 }
 
-ExitCode verify(const Options& options) {
+ExitCode verify(const GpuVerifyOptions& options) {
     const auto device = gpu::open_device(options.device);
     bool good = true;
     for (const std::string& path : options.paths) {
@@ -64,7 +64,7 @@ ExitCode verify(const Options& options) {
 }  // namespace
 
 Action declare_gpu_verify(OptionParser& app) {
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<GpuVerifyOptions>();
     add_device_option(app, options->device);
     app.add_option("PATH", options->paths, "folders of recordings, in the published layout or the project's own")
         .required();

@@ -19,7 +19,7 @@
 namespace ulp {
 namespace {
 
-struct Options {
+struct InspectOptions {
     std::vector<std::string> files;
     std::vector<std::string> formats{"fp16", "bf16", "e4m3", "e5m2", "mxfp8", "nvfp4"};
     std::string target = "fp16";
@@ -163,12 +163,12 @@ void print_difference(const TensorDifference& found) {
     fmt::print("\n");
 }
 
-void write_page(const Options& options, const std::string& page) {
+void write_page(const InspectOptions& options, const std::string& page) {
     write_file(options.page, page);
     fmt::print(stderr, "Page: {}\n", options.page);
 }
 
-ExitCode compare_dumps(const Options& options) {
+ExitCode compare_dumps(const InspectOptions& options) {
     const std::vector<TensorDifference> found =
         differences(input_tensors(options.files), input_tensors(options.against));
     const std::vector<StepDrift> drift = drift_over_steps(found);
@@ -194,7 +194,7 @@ ExitCode compare_dumps(const Options& options) {
     return first == found.end() ? ExitCode::good : ExitCode::bits_differ;
 }
 
-ExitCode inspect(const Options& options) {
+ExitCode inspect(const InspectOptions& options) {
     if (!options.against.empty()) return compare_dumps(options);
     const Inspection result = inspect_tensors({options.files, options.formats, options.target});
     if (options.output == "json") {
@@ -209,8 +209,8 @@ ExitCode inspect(const Options& options) {
     return ExitCode::good;
 }
 
-Action declare(OptionParser& app) {
-    const auto options = std::make_shared<Options>();
+Action declare_inspect(OptionParser& app) {
+    const auto options = std::make_shared<InspectOptions>();
     app.add_option(
            "FILES", options->files,
            "files (.npy, .npz, .safetensors), folders of them, and patterns; the last number in a file's name is "
@@ -238,7 +238,8 @@ Action declare(OptionParser& app) {
 }  // namespace
 
 Command inspect_command() {
-    return {"inspect", "what tensors in files hold, what number formats lose of them, which loss scales fit", declare};
+    return {"inspect", "what tensors in files hold, what number formats lose of them, which loss scales fit",
+            declare_inspect};
 }
 
 }  // namespace ulp

@@ -18,7 +18,7 @@ std::string share(std::int64_t part, std::int64_t all) {
     if (part == 0 || all == 0) return "0";
     return fmt::format("{:.3g} %", 100 * static_cast<double>(part) / static_cast<double>(all));
 }
-std::string number_or_dash(const std::optional<double>& value) { return value ? fmt::format("{:.4g}", *value) : "-"; }
+std::string shown_or_dash(const std::optional<double>& value) { return value ? fmt::format("{:.4g}", *value) : "-"; }
 
 std::string losses_html(const TensorCounts& counts, const std::vector<JudgedFormat>& formats) {
     const std::int64_t nonzero = counts.count - counts.zeros - counts.infinities - counts.nans;
@@ -31,8 +31,8 @@ std::string losses_html(const TensorCounts& counts, const std::vector<JudgedForm
             continue;
         }
         rows.push_back({formats[f].name, share(loss->lost, nonzero), share(loss->subnormal, nonzero),
-                        share(loss->overflow, nonzero), number_or_dash(loss->mean_relative_error()),
-                        fmt::format("{:.3g}", loss->worst), number_or_dash(loss->snr_db())});
+                        share(loss->overflow, nonzero), shown_or_dash(loss->mean_relative_error()),
+                        fmt::format("{:.3g}", loss->worst), shown_or_dash(loss->snr_db())});
     }
     return table_html(rows);
 }

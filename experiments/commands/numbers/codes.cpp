@@ -33,7 +33,7 @@ ExitCode print_codes(const std::string& name) {
     return ExitCode::good;
 }
 
-Action declare(OptionParser& app) {
+Action declare_codes(OptionParser& app) {
     const auto format = std::make_shared<std::string>();
     app.add_option("FORMAT", *format, "a number format of at most 16 bits; see `ulplab formats`").required();
     return [format] { return print_codes(*format); };
@@ -41,6 +41,6 @@ Action declare(OptionParser& app) {
 
 }  // namespace
 
-Command codes_command() { return {"codes", "every code of a small format, as a table with tabs", declare}; }
+Command codes_command() { return {"codes", "every code of a small format, as a table with tabs", declare_codes}; }
 
 }  // namespace ulp

@@ -77,7 +77,7 @@ ExitCode print_formats(const std::string& form) {
     return ExitCode::good;
 }
 
-Action declare(OptionParser& app) {
+Action declare_formats(OptionParser& app) {
     const auto form = std::make_shared<std::string>("console");
     app.add_option("--format", *form, "console, json or markdown").one_of({"console", "json", "markdown"});
     return [form] { return print_formats(*form); };
@@ -85,6 +85,8 @@ Action declare(OptionParser& app) {
 
 }  // namespace
 
-Command formats_command() { return {"formats", "the number formats with their ranges and precisions", declare}; }
+Command formats_command() {
+    return {"formats", "the number formats with their ranges and precisions", declare_formats};
+}
 
 }  // namespace ulp

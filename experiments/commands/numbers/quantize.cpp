@@ -204,7 +204,7 @@ std::string row_lines() {
     return lines;
 }
 
-Action declare(OptionParser& app) {
+Action declare_quantize(OptionParser& app) {
     const auto o = std::make_shared<QuantizeOptions>();
     app.add_option("IN", o->input, "tensors: .npy, .npz or .safetensors").required();
     app.add_option("OUT", o->output,
@@ -243,7 +243,7 @@ Action declare(OptionParser& app) {
 }  // namespace
 
 Command quantize_command() {
-    return {"quantize", "write tensors in a narrow format: codes, scales and dequantised numbers", declare};
+    return {"quantize", "write tensors in a narrow format: codes, scales and dequantised numbers", declare_quantize};
 }
 
 }  // namespace ulp

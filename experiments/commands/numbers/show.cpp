@@ -15,7 +15,7 @@
 namespace ulp {
 namespace {
 
-struct Options {
+struct ShowOptions {
     std::string value;
     std::vector<std::string> number_formats;
     std::vector<std::string> outputs;  // "json", "console"; names of number formats, too, as --format once took them
@@ -25,12 +25,12 @@ struct Options {
 };
 
 /// What to print, and as what; of several forms of the output the last counts.
-struct Request {
+struct ShowRequest {
     std::vector<NamedFormat> formats;
     bool json = false;
 };
-Request request_of(const Options& options) {
-    Request request;
+ShowRequest request_of(const ShowOptions& options) {
+    ShowRequest request;
     std::vector<std::string> names = options.number_formats;
     for (const std::string& name : options.outputs) {
         if (name == "json" || name == "console") {
@@ -50,7 +50,7 @@ Request request_of(const Options& options) {
 }
 
 /// The value; a negative one looks like an option to the parser and is left over.
-std::string value_of(const Options& options) {
+std::string value_of(const ShowOptions& options) {
     std::vector<std::string> values = options.app->remaining();
     if (!options.value.empty()) values.insert(values.begin(), options.value);
     if (values.empty()) throw UsageError("show needs a VALUE, such as 0.1, -0x1.8p-10, inf or bits:3C00");
@@ -59,7 +59,7 @@ std::string value_of(const Options& options) {
 }
 
 /// Descriptions in the formats that can hold the text: one that cannot is passed over if several were asked for.
-std::vector<Description> describe_all(const Request& request, const std::string& text, const Context& how) {
+std::vector<Description> describe_all(const ShowRequest& request, const std::string& text, const Context& how) {
     std::vector<Description> rows;
     std::string complaint;
     for (const NamedFormat& format : request.formats) {
@@ -110,8 +110,8 @@ void print_details(const Description& row) {
     line("flags", row.flags.empty() ? "none" : fmt::format("{}", fmt::join(row.flags, ", ")));
 }
 
-ExitCode show(const Options& options) {
-    const Request request = request_of(options);
+ExitCode show(const ShowOptions& options) {
+    const ShowRequest request = request_of(options);
     const std::string text = value_of(options);
     const Rounding rounding = rounding_by_name(options.rounding);
     if (rounding == Rounding::stochastic) throw UsageError("show rounds in the deterministic modes only");
@@ -131,8 +131,8 @@ ExitCode show(const Options& options) {
     return ExitCode::good;
 }
 
-Action declare(OptionParser& app) {
-    const auto options = std::make_shared<Options>();
+Action declare_show(OptionParser& app) {
+    const auto options = std::make_shared<ShowOptions>();
     options->app = app;
     app.allow_extras();
     app.add_option("VALUE", options->value, "a number, as 0.1, -1.5e-3, 0x1.8p-10, inf, or bits:3C00");
@@ -152,7 +152,7 @@ Action declare(OptionParser& app) {
 }  // namespace
 
 Command show_command() {
-    return {"show", "the bits of a value in every format, its neighbours, ulp and error", declare};
+    return {"show", "the bits of a value in every format, its neighbours, ulp and error", declare_show};
 }
 
 }  // namespace ulp

@@ -16,7 +16,7 @@
 namespace ulp {
 namespace {
 
-struct Options {
+struct ClaimsOptions {
     std::string out = "out";
     std::string format = "console";
     std::string from;  // the name of a register
@@ -70,7 +70,7 @@ void print(const std::vector<Claim>& claims, const std::string& format, const st
     }
 }
 
-ExitCode show_claims(const Options& options) {
+ExitCode show_claims(const ClaimsOptions& options) {
     if (!options.from.empty()) {
         const Register all = read_register(run_size_by_name(options.from));
         print(all.claims, options.format,
@@ -97,8 +97,8 @@ ExitCode show_claims(const Options& options) {
     return good ? ExitCode::good : ExitCode::claim_failed;
 }
 
-Action declare(OptionParser& app) {
-    const auto options = std::make_shared<Options>();
+Action declare_claims(OptionParser& app) {
+    const auto options = std::make_shared<ClaimsOptions>();
     app.add_option("--out", options->out, "folder of the results").capture_default_str().type_name("DIR");
     app.add_option("--format", options->format, "console, json, markdown or register")
         .one_of({"console", "json", "markdown", "register"});
@@ -109,6 +109,6 @@ Action declare(OptionParser& app) {
 
 }  // namespace
 
-Command claims_command() { return {"claims", "the claims that were judged, with their verdicts", declare}; }
+Command claims_command() { return {"claims", "the claims that were judged, with their verdicts", declare_claims}; }
 
 }  // namespace ulp

@@ -12,12 +12,12 @@
 namespace ulp {
 namespace {
 
-struct Options {
+struct DrawOptions {
     std::vector<std::string> names;
     std::string out = "out";
 };
 
-ExitCode draw(const Options& options) {
+ExitCode draw(const DrawOptions& options) {
     std::vector<std::string> names;
     for (const std::string& name : options.names) {
         names.push_back(experiment_by_name(name).name);
@@ -34,8 +34,8 @@ ExitCode draw(const Options& options) {
     return ExitCode::good;
 }
 
-Action declare(OptionParser& app) {
-    const auto options = std::make_shared<Options>();
+Action declare_draw(OptionParser& app) {
+    const auto options = std::make_shared<DrawOptions>();
     app.add_option("NAME", options->names, "results to draw; all in the folder by default");
     app.add_option("--out", options->out, "folder of the results").capture_default_str().type_name("DIR");
     return [options] { return draw(*options); };
@@ -43,6 +43,6 @@ Action declare(OptionParser& app) {
 
 }  // namespace
 
-Command draw_command() { return {"draw", "draw the figures of stored results again, without computing", declare}; }
+Command draw_command() { return {"draw", "draw the figures of stored results again, without computing", declare_draw}; }
 
 }  // namespace ulp

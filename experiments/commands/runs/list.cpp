@@ -11,7 +11,7 @@
 namespace ulp {
 namespace {
 
-struct Options {
+struct ListOptions {
     std::vector<std::string> names;
     std::string format = "console";
 };
@@ -49,7 +49,7 @@ void print_markdown(const std::vector<const Experiment*>& chosen) {
     fmt::print("{}", markdown_table({"experiment", "question"}, rows));
 }
 
-ExitCode list(const Options& options) {
+ExitCode list(const ListOptions& options) {
     std::vector<const Experiment*> chosen;
     for (const std::string& name : options.names) chosen.push_back(&experiment_by_name(name));
     if (options.names.empty()) {
@@ -70,8 +70,8 @@ ExitCode list(const Options& options) {
     return ExitCode::good;
 }
 
-Action declare(OptionParser& app) {
-    const auto options = std::make_shared<Options>();
+Action declare_list(OptionParser& app) {
+    const auto options = std::make_shared<ListOptions>();
     app.add_option("NAME", options->names, "show the settings of these experiments");
     app.add_option("--format", options->format, "console, json or markdown").one_of({"console", "json", "markdown"});
     return [options] { return list(*options); };
@@ -79,6 +79,6 @@ Action declare(OptionParser& app) {
 
 }  // namespace
 
-Command list_command() { return {"list", "the experiments, or the settings of those named", declare}; }
+Command list_command() { return {"list", "the experiments, or the settings of those named", declare_list}; }
 
 }  // namespace ulp

@@ -19,7 +19,7 @@ ExitCode report(const std::string& out) {
     return ExitCode::good;
 }
 
-Action declare(OptionParser& app) {
+Action declare_report(OptionParser& app) {
     const auto out = std::make_shared<std::string>("out");
     app.add_option("--out", *out, "folder of the results").capture_default_str().type_name("DIR");
     return [out] { return report(*out); };
@@ -28,7 +28,7 @@ Action declare(OptionParser& app) {
 }  // namespace
 
 Command report_command() {
-    return {"report", "write report.html and a page for each chapter, from all results", declare};
+    return {"report", "write report.html and a page for each chapter, from all results", declare_report};
 }
 
 }  // namespace ulp

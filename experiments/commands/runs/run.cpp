@@ -7,13 +7,13 @@
 namespace ulp {
 namespace {
 
-struct Options {
+struct RunCommandOptions {
     std::vector<std::string> names;
     RunOptions run;
 };
 
-Action declare(OptionParser& app) {
-    const auto options = std::make_shared<Options>();
+Action declare_run(OptionParser& app) {
+    const auto options = std::make_shared<RunCommandOptions>();
     app.add_option("NAME", options->names, "experiments, or all; see `ulplab list`").required();
     declare_run_options(app, options->run);
     return [options] { return run_experiments(chosen_experiments(options->names), options->run); };
@@ -21,6 +21,6 @@ Action declare(OptionParser& app) {
 
 }  // namespace
 
-Command run_command() { return {"run", "run experiments into the output folder", declare}; }
+Command run_command() { return {"run", "run experiments into the output folder", declare_run}; }
 
 }  // namespace ulp

@@ -16,7 +16,7 @@ namespace ulp {
 namespace fs = std::filesystem;
 namespace {
 
-struct Options {
+struct SweepOptions {
     std::string file;
     fs::path out = "out";
     std::string shard = "1/1";
@@ -64,7 +64,7 @@ bool write_tables(const std::vector<SweepCase>& cases, const fs::path& folder, c
     return true;
 }
 
-ExitCode sweep(const Options& options) {
+ExitCode sweep(const SweepOptions& options) {
     const Shard shard = parse_shard(options.shard);
     const std::vector<SweepCase> cases = sweep_cases(read_file(options.file), options.file);
     const std::vector<SweepCase> part = cases_of(cases, shard);
@@ -84,8 +84,8 @@ ExitCode sweep(const Options& options) {
     return failed == 0 ? ExitCode::good : ExitCode::claim_failed;
 }
 
-Action declare(OptionParser& app) {
-    const auto options = std::make_shared<Options>();
+Action declare_sweep(OptionParser& app) {
+    const auto options = std::make_shared<SweepOptions>();
     app.add_option("FILE", options->file, "the grid, as JSON").required();
     app.add_option("--out", options->out, "folder for the results: DIR/sweeps/<name of FILE>...")
         .capture_default_str()
@@ -107,6 +107,8 @@ Action declare(OptionParser& app) {
 
 }  // namespace
 
-Command sweep_command() { return {"sweep", "run an experiment over a grid of settings and write one table", declare}; }
+Command sweep_command() {
+    return {"sweep", "run an experiment over a grid of settings and write one table", declare_sweep};
+}
 
 }  // namespace ulp

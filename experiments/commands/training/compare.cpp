@@ -13,7 +13,7 @@
 namespace ulp {
 namespace {
 
-struct Options {
+struct CompareCommandOptions {
     std::string a;
     std::string b;
     gpu::TrainingRun run;
@@ -51,7 +51,8 @@ std::string trained_again(const gpu::TraceFile& file, const std::string& name, s
 
 /// Two software runs can be trained again, in step, to see the product and the element. Hardware's cannot be without
 /// it: there the text says what to do.
-std::string closer_look(const gpu::TraceFile& a, const gpu::TraceFile& b, const Options& options, std::size_t step) {
+std::string closer_look(const gpu::TraceFile& a, const gpu::TraceFile& b, const CompareCommandOptions& options,
+                        std::size_t step) {
     gpu::TrainingRun run = a.run;
     run.steps = static_cast<std::int64_t>(step) + 1;
     for (const gpu::TraceFile* file : {&a, &b}) {
@@ -69,7 +70,7 @@ std::string closer_look(const gpu::TraceFile& a, const gpu::TraceFile& b, const 
     return "trained again here, both give the same: one of the traces comes from another build";
 }
 
-ExitCode compare_traces(const Options& options) {
+ExitCode compare_traces(const CompareCommandOptions& options) {
     const gpu::TraceFile a = gpu::read_trace(options.a);
     const gpu::TraceFile b = gpu::read_trace(options.b);
     require_same_run(a, b);
@@ -85,7 +86,7 @@ ExitCode compare_traces(const Options& options) {
     return ExitCode::good;
 }
 
-ExitCode compare_backends(const Options& options) {
+ExitCode compare_backends(const CompareCommandOptions& options) {
     const std::string difference = gpu::first_training_difference(options.a, options.b, options.run);
     if (!difference.empty()) {
         fmt::print("{} and {}: {}\n", options.a, options.b, difference);
@@ -96,7 +97,7 @@ ExitCode compare_backends(const Options& options) {
     return ExitCode::good;
 }
 
-ExitCode compare(const Options& options) {
+ExitCode compare(const CompareCommandOptions& options) {
     const bool file_a = std::filesystem::exists(options.a);
     const bool file_b = std::filesystem::exists(options.b);
     if (file_a && file_b) return compare_traces(options);
@@ -112,8 +113,8 @@ ExitCode compare(const Options& options) {
     return compare_backends(options);
 }
 
-Action declare(OptionParser& app) {
-    const auto options = std::make_shared<Options>();
+Action declare_compare(OptionParser& app) {
+    const auto options = std::make_shared<CompareCommandOptions>();
     app.add_option("A", options->a, "a trace file, or a backend: cuda:mma, soft:h100, ...").required();
     app.add_option("B", options->b, "another").required();
     app.add_option("--recipe", options->run.recipe, "backends: how precise").capture_default_str();
@@ -131,6 +132,6 @@ Action declare(OptionParser& app) {
 
 }  // namespace
 
-Command compare_command() { return {"compare", "find where two training runs diverge", declare}; }
+Command compare_command() { return {"compare", "find where two training runs diverge", declare_compare}; }
 
 }  // namespace ulp

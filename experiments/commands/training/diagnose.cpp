@@ -188,7 +188,7 @@ ExitCode diagnose(const DiagnoseOptions& options) {
     return ExitCode::good;
 }
 
-Action declare(OptionParser& app) {
+Action declare_diagnose(OptionParser& app) {
     const auto o = std::make_shared<DiagnoseOptions>();
     app.add_option("FILES", o->files,
                    "dumped gradients: files (.npy, .npz, .safetensors), folders of them, and patterns")
@@ -209,7 +209,7 @@ Action declare(OptionParser& app) {
 }  // namespace
 
 Command diagnose_command() {
-    return {"diagnose", "why a training diverged, from its tensors and its net: what to try first", declare};
+    return {"diagnose", "why a training diverged, from its tensors and its net: what to try first", declare_diagnose};
 }
 
 }  // namespace ulp

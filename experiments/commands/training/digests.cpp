@@ -21,9 +21,9 @@ constexpr Index width = 16;
 constexpr int classes = 5;
 
 /// A small net with a layer of each kind: convolution, batch normalisation, pool, LSTM, attention, layer normalisation.
-class Net {
+class DigestNet {
   public:
-    explicit Net(Model& model)
+    explicit DigestNet(Model& model)
         : conv_(model, "conv", 1, 4, 3, {.padding = 1}),
           norm_(model, "norm", 4),
           lstm_(model, "lstm", width, width),
@@ -52,7 +52,7 @@ class Net {
 
 std::string digest_of_training(const Recipe& recipe, const std::string& backend, std::int64_t steps) {
     Trainer trainer(Engine(recipe, make_backend(backend)), 1);
-    const Net net(trainer.model());
+    const DigestNet net(trainer.model());
     trainer.optimize({.learning_rate = 0.05, .momentum = 0.9});
     trainer.before_update = [](Optimizer& optimizer) { optimizer.clip_by_norm(1); };
     Random random(1, "digests");
@@ -106,7 +106,7 @@ ExitCode print_digests(std::int64_t steps) {
     return ExitCode::good;
 }
 
-Action declare(OptionParser& app) {
+Action declare_digests(OptionParser& app) {
     const auto steps = std::make_shared<std::int64_t>(3);
     app.add_option("--steps", *steps, "of training").range(1, 1000).capture_default_str();
     app.footer(
@@ -118,7 +118,7 @@ Action declare(OptionParser& app) {
 }  // namespace
 
 Command digests_command() {
-    return {"digests", "what a short training leaves with every recipe, to compare machines", declare};
+    return {"digests", "what a short training leaves with every recipe, to compare machines", declare_digests};
 }
 
 }  // namespace ulp

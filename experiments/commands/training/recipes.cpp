@@ -114,7 +114,7 @@ ExitCode compare_recipes(const CompareOptions& options) {
     return ExitCode::good;
 }
 
-Action declare_compare(OptionParser& app) {
+Action declare_recipe_comparison(OptionParser& app) {
     const auto o = std::make_shared<CompareOptions>();
     app.add_option("--recipes", o->recipes,
                    "recipes with commas between, the reference first; RECIPE@2^N has that constant loss scale")
@@ -133,14 +133,14 @@ Action declare_compare(OptionParser& app) {
     return [o] { return compare_recipes(*o); };
 }
 
-constexpr Command kinds[] = {{"compare", "train a net in several recipes: which suffices", declare_compare}};
+constexpr Command kinds[] = {{"compare", "train a net in several recipes: which suffices", declare_recipe_comparison}};
 
-Action declare(OptionParser& app) { return declare_subcommands(app, kinds); }
+Action declare_recipes(OptionParser& app) { return declare_subcommands(app, kinds); }
 
 }  // namespace
 
 Command recipes_command() {
-    return {"recipes", "one net in several recipes: which is the cheapest that suffices", declare};
+    return {"recipes", "one net in several recipes: which is the cheapest that suffices", declare_recipes};
 }
 
 }  // namespace ulp

@@ -27,7 +27,7 @@
 namespace ulp {
 namespace {
 
-struct Options : NetOptions {
+struct TrainOptions : NetOptions {
     std::string products, checkpoint, save_weights, trace, histograms;
     std::string average;
     bool print_net = false;
@@ -38,7 +38,7 @@ struct Options : NetOptions {
 };
 
 /// DECAY, DECAY:FORMAT or DECAY:FORMAT:stochastic.
-std::optional<AverageOptions> averages_of(const Options& options) {
+std::optional<AverageOptions> averages_of(const TrainOptions& options) {
     if (options.average.empty()) return std::nullopt;
     std::istringstream words(options.average);
     std::string decay, format, rounding, more;
@@ -59,12 +59,12 @@ std::optional<AverageOptions> averages_of(const Options& options) {
 }
 
 /// The model, before a net asks it for parameters.
-Model& initialised(Model& model, const Options& options) {
+Model& initialised(Model& model, const TrainOptions& options) {
     model.initialise_by(Initialisation(options.init));
     return model;
 }
 
-Engine engine_of(const Options& options) {
+Engine engine_of(const TrainOptions& options) {
     const Recipe recipe = recipe_of(options);
     return {recipe, make_backend(backend_for(options, recipe))};
 }
@@ -72,7 +72,7 @@ Engine engine_of(const Options& options) {
 /// One run of this command: what it trains, on what, and who watches.
 class NetRun {
   public:
-    explicit NetRun(const Options& options)
+    explicit NetRun(const TrainOptions& options)
         : options_(options),
           description_(net_of(options.net)),
           task_(task_of(description_, options, options.seed)),
@@ -104,7 +104,7 @@ class NetRun {
     /// Of the last step's batch, with the weights as they are.
     [[nodiscard]] double loss_now();
 
-    const Options options_;
+    const TrainOptions options_;
     const NetDescription description_;
     const NetTask task_;
     Trainer trainer_;
@@ -243,7 +243,7 @@ ExitCode NetRun::run() {
     return report();
 }
 
-ExitCode train(const Options& options) {
+ExitCode train(const TrainOptions& options) {
     if (options.print_net) {
         fmt::print("{}", json_of(net_of(options.net)));
         return ExitCode::good;
@@ -252,8 +252,8 @@ ExitCode train(const Options& options) {
     return NetRun(options).run();
 }
 
-Action declare(OptionParser& app) {
-    const auto o = std::make_shared<Options>();
+Action declare_train(OptionParser& app) {
+    const auto o = std::make_shared<TrainOptions>();
     declare_net(app, *o);
     app.add_flag("--print-net", o->print_net,
                  "prints the net as JSON, to change and give to --net. Tasks: " +
@@ -284,6 +284,6 @@ Action declare(OptionParser& app) {
 
 }  // namespace
 
-Command train_command() { return {"train", "train a net and watch its numbers", declare}; }
+Command train_command() { return {"train", "train a net and watch its numbers", declare_train}; }
 
 }  // namespace ulp

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct BenchOptions {
     std::string json, program, markdown;
     std::string minimum_time = "0.5";
 };
@@ -58,7 +58,7 @@ std::vector<Measurement> measurements_in(const nlohmann::json& report) {
 }
 
 /// The benchmark program of this build: bench_gemm beside `ulplab`.
-fs::path benchmark_program(const Options& options) {
+fs::path benchmark_program(const BenchOptions& options) {
     const fs::path program = options.program.empty() ? fs::canonical("/proc/self/exe").parent_path() / "bench_gemm"
                                                      : fs::path(options.program);
     if (!fs::exists(program)) {
@@ -69,7 +69,7 @@ fs::path benchmark_program(const Options& options) {
     return program;
 }
 
-nlohmann::json run_benchmarks(const Options& options) {
+nlohmann::json run_benchmarks(const BenchOptions& options) {
     const fs::path program = benchmark_program(options);
     const fs::path out = fs::temp_directory_path() / fmt::format("ulplab_bench_{}.json", getpid());
     fmt::print(stderr, "running {}\n", program.string());
@@ -82,7 +82,7 @@ nlohmann::json run_benchmarks(const Options& options) {
     return report;
 }
 
-nlohmann::json report_of(const Options& options) {
+nlohmann::json report_of(const BenchOptions& options) {
     if (options.json.empty()) return run_benchmarks(options);
     nlohmann::json report = nlohmann::json::parse(read_file(options.json), nullptr, false);
     if (report.is_discarded() || !report.contains("benchmarks")) {
@@ -117,7 +117,7 @@ std::string machine_line(const nlohmann::json& report) {
                        context.value("mhz_per_cpu", 0), context.value("date", ""), loads.empty() ? 0.0 : loads.front());
 }
 
-ExitCode bench(const Options& options) {
+ExitCode bench(const BenchOptions& options) {
     const nlohmann::json report = report_of(options);
     const auto measurements = measurements_in(report);
     fmt::print("{}", table_of(measurements, false));
@@ -134,8 +134,8 @@ ExitCode bench(const Options& options) {
     return ExitCode::good;
 }
 
-Action declare(OptionParser& app) {
-    const auto options = std::make_shared<Options>();
+Action declare_bench(OptionParser& app) {
+    const auto options = std::make_shared<BenchOptions>();
     app.add_option("JSON", options->json, "report of bench_gemm (--benchmark_out); without one the program is run");
     app.add_option("--program", options->program, "the benchmark program, where it is not beside this one");
     app.add_option("--min-time", options->minimum_time, "seconds for each benchmark").capture_default_str();
@@ -145,6 +145,6 @@ Action declare(OptionParser& app) {
 
 }  // namespace
 
-Command bench_command() { return {"bench", "speed of soft products beside Eigen's", declare}; }
+Command bench_command() { return {"bench", "speed of soft products beside Eigen's", declare_bench}; }
 
 }  // namespace ulp

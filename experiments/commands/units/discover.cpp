@@ -24,7 +24,7 @@
 namespace ulp {
 namespace {
 
-struct Options {
+struct DiscoverOptions {
     std::string backend;
     std::string input = "fp16";
     std::string output = "fp32";
@@ -36,7 +36,7 @@ struct Options {
 };
 
 /// A backend of the trainer's seam as a black box of one dot product.
-DotUnit unit_of_backend(const Options& options) {
+DotUnit unit_of_backend(const DiscoverOptions& options) {
     const FloatFormat input = format_by_name(options.input);
     const FloatFormat accumulator = format_by_name(options.output);
     if (options.k < 2 || options.k > 256) throw UsageError("-k must lie between 2 and 256");
@@ -61,7 +61,7 @@ DotUnit unit_of_backend(const Options& options) {
             }};
 }
 
-DotUnit dot_unit_named(const Options& options) {
+DotUnit dot_unit_named(const DiscoverOptions& options) {
     if (is_black_box(options.backend)) {
         const FloatFormat input = format_by_name(options.input);
         if (options.k < 1 || options.k > max_instruction_k) {
@@ -152,13 +152,13 @@ struct RowChecks {
     }
 };
 
-RowChecks check_rows(const Options& options, const DotUnit& unit, std::vector<const UnitRow*> rows) {
+RowChecks check_rows(const DiscoverOptions& options, const DotUnit& unit, std::vector<const UnitRow*> rows) {
     std::vector<const TensorCoreModel*> models;
     for (const UnitRow* row : rows) models.push_back(row->as<TensorCoreModel>());
     return {std::move(rows), check_matches(unit, models, options.blocks, options.seed)};
 }
 
-void print_checks(const Options& options, const DotUnit& unit, const RowChecks& checked) {
+void print_checks(const DiscoverOptions& options, const DotUnit& unit, const RowChecks& checked) {
     if (checked.rows.empty() || options.blocks == 0) return;
     fmt::print("\n{} random dot products of all classes, each asked twice\n", options.blocks);
     for (std::size_t i = 0; i < checked.rows.size(); ++i) {
@@ -172,7 +172,7 @@ void print_checks(const Options& options, const DotUnit& unit, const RowChecks& 
 
 std::string type_of(bool is_signed, int bits) { return (is_signed ? "s" : "u") + std::to_string(bits); }
 
-ExitCode discover_model(const Options& options, const IntegerModel& asked) {
+ExitCode discover_model(const DiscoverOptions& options, const IntegerModel& asked) {
     const IntegerDiscovery found = discover(unit_of(asked));
     const IntegerModel& model = found.model;
     fmt::print("{}: integers -> s32, k = {}\n\n", options.backend, model.instruction_k);
@@ -190,7 +190,7 @@ ExitCode discover_model(const Options& options, const IntegerModel& asked) {
     return ExitCode::good;
 }
 
-ExitCode discover_model(const Options& options, const BlockScaledModel& asked) {
+ExitCode discover_model(const DiscoverOptions& options, const BlockScaledModel& asked) {
     const ScaledUnit scaled = unit_of(asked);
     const ScaledDiscovery found = discover(scaled);
     fmt::print("{}: {} x {} with block scales -> {}, k = {}\n\n", options.backend, name_of(scaled.a_format),
@@ -218,7 +218,7 @@ void print_findings(const DotUnit& unit, const Discovery& found, const std::vect
     print_rows(rows);
 }
 
-ExitCode discover_dots(const Options& options, const DotUnit& unit) {
+ExitCode discover_dots(const DiscoverOptions& options, const DotUnit& unit) {
     const FitRequest request{options.backend, options.blocks, options.seed, options.write};
     if (!options.against.empty()) return check_against(unit, options.against, request);
     fmt::print("{}: {} x {} -> {}, k = {}\n\n", options.backend, name_of(unit.a_format), name_of(unit.b_format),
@@ -236,19 +236,19 @@ ExitCode discover_dots(const Options& options, const DotUnit& unit) {
     return ExitCode::good;
 }
 
-ExitCode discover_model(const Options& options, const TensorCoreModel& asked) {
+ExitCode discover_model(const DiscoverOptions& options, const TensorCoreModel& asked) {
     return discover_dots(options, unit_of(asked));
 }
 
-ExitCode discover_unit(const Options& options) {
+ExitCode discover_unit(const DiscoverOptions& options) {
     const bool is_file = is_unit_file(options.backend) && options.backend.find(':') == std::string::npos;
     if (!is_file && unit_or_null(options.backend) == nullptr) return discover_dots(options, dot_unit_named(options));
     const UnitRow row = unit_named(options.backend);
     return std::visit([&](const auto& model) { return discover_model(options, model); }, row.model);
 }
 
-Action declare(OptionParser& app) {
-    const auto options = std::make_shared<Options>();
+Action declare_discover(OptionParser& app) {
+    const auto options = std::make_shared<DiscoverOptions>();
     app.add_option(
            "--backend", options->backend,
            "what to ask: a backend (soft:h100, eigen, soft:ieee), a row of the model table "
@@ -275,6 +275,6 @@ Action declare(OptionParser& app) {
 
 }  // namespace
 
-Command discover_command() { return {"discover", "find a matrix unit's parameters by asking it", declare}; }
+Command discover_command() { return {"discover", "find a matrix unit's parameters by asking it", declare_discover}; }
 
 }  // namespace ulp

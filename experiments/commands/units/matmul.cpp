@@ -25,7 +25,7 @@
 namespace ulp {
 namespace {
 
-struct Options {
+struct MatmulOptions {
     std::string model, a, b, c, output, policy, a_scales, b_scales;
     std::string like, answers, type = "fp16";
     bool transpose_a = false, transpose_b = false;
@@ -35,7 +35,7 @@ struct Options {
     std::string rounding = "nearest_even";
 };
 
-std::optional<OperandRounding> rounding_of(const Options& options) {
+std::optional<OperandRounding> rounding_of(const MatmulOptions& options) {
     if (!options.round && options.saturate) throw UsageError("--saturate says how --round rounds; give --round, too");
     if (!options.round) return std::nullopt;
     for (const Rounding rounding : {Rounding::nearest_even, Rounding::nearest_away, Rounding::toward_zero}) {
@@ -47,7 +47,7 @@ std::optional<OperandRounding> rounding_of(const Options& options) {
 
 /// Sizes of op(A) * op(B), checked, with C's.
 template <class Real>
-ProductProblem<Real> problem_of(const Options& options, const LoadedMatrix<Real>& a, const LoadedMatrix<Real>& b,
+ProductProblem<Real> problem_of(const MatmulOptions& options, const LoadedMatrix<Real>& a, const LoadedMatrix<Real>& b,
                                 const std::optional<LoadedMatrix<Real>>& c) {
     const auto [m, k] = options.transpose_a ? std::pair{a.cols, a.rows} : std::pair{a.rows, a.cols};
     const auto [k_of_b, n] = options.transpose_b ? std::pair{b.cols, b.rows} : std::pair{b.rows, b.cols};
@@ -64,13 +64,13 @@ ProductProblem<Real> problem_of(const Options& options, const LoadedMatrix<Real>
 }
 
 template <class Real, class Load>
-std::optional<LoadedMatrix<Real>> load_c(const Options& options, const Load& load) {
+std::optional<LoadedMatrix<Real>> load_c(const MatmulOptions& options, const Load& load) {
     if (options.c.empty()) return std::nullopt;
     return load(options.c);
 }
 
 /// The epilogue's factors, checked. C is read unless beta is 0.
-std::optional<LinearEpilogue> epilogue_of(const Options& options) {
+std::optional<LinearEpilogue> epilogue_of(const MatmulOptions& options) {
     if (!options.alpha && !options.beta) return std::nullopt;
     const LinearEpilogue epilogue{options.alpha.value_or(1.0F), options.beta.value_or(options.c.empty() ? 0.0F : 1.0F)};
     for (const auto& [name, factor] : {std::pair{"--alpha", epilogue.alpha}, {"--beta", epilogue.beta}}) {
@@ -97,7 +97,7 @@ void report_overflows(const FloatFormat& input, const LoadedMatrix<float>& a, co
     }
 }
 
-void multiply_floats(const Options& options, const UnitRow& row, TensorCoreModel model) {
+void multiply_floats(const MatmulOptions& options, const UnitRow& row, TensorCoreModel model) {
     if (!options.policy.empty()) model = with_policies(model, policy_set(options.policy));
     ProductOrder order = options.order.order();
     order.epilogue = epilogue_of(options);
@@ -119,13 +119,13 @@ void multiply_floats(const Options& options, const UnitRow& row, TensorCoreModel
     fmt::print("evidence: {} ({})\n", name_of(row.evidence), row.proof);
 }
 
-void require_plain_order(const Options& options, const std::string& key) {
+void require_plain_order(const MatmulOptions& options, const std::string& key) {
     if (options.alpha || options.beta || options.order.order() != ProductOrder{} || !options.policy.empty()) {
         throw UsageError(key + " has no --alpha, --beta, --split-k, --promote, other orders of k, or --policy");
     }
 }
 
-void multiply_fp64(const Options& options, const UnitRow& row, const TensorCoreModel& model) {
+void multiply_fp64(const MatmulOptions& options, const UnitRow& row, const TensorCoreModel& model) {
     require_plain_order(options, row.key());
     const auto a = load_fp64_matrix(options.a);
     const auto b = load_fp64_matrix(options.b);
@@ -138,7 +138,7 @@ void multiply_fp64(const Options& options, const UnitRow& row, const TensorCoreM
     fmt::print("{}: {} x {} x {} products\n", row.key(), problem.m(), problem.n(), problem.k());
 }
 
-void multiply_integers(const Options& options, const UnitRow& row, const IntegerModel& model) {
+void multiply_integers(const MatmulOptions& options, const UnitRow& row, const IntegerModel& model) {
     require_plain_order(options, row.key());
     const IntegerRange a_range = operand_range(model, model.a_signed);
     const IntegerRange b_range = operand_range(model, model.b_signed);
@@ -166,7 +166,7 @@ MatrixView scales_view(const std::optional<LoadedMatrix<float>>& scales, const s
     return view_of(*scales);
 }
 
-void multiply_block_scaled(const Options& options, const UnitRow& row, const BlockScaledModel& model) {
+void multiply_block_scaled(const MatmulOptions& options, const UnitRow& row, const BlockScaledModel& model) {
     require_plain_order(options, row.key());
     const auto rounding = rounding_of(options);
     const auto a = load_matrix(options.a, model.unscaled.a_format, rounding);
@@ -193,7 +193,7 @@ void multiply_block_scaled(const Options& options, const UnitRow& row, const Blo
     fmt::print("evidence: {} ({})\n", name_of(row.evidence), row.proof);
 }
 
-ExitCode matmul(const Options& options) {
+ExitCode matmul(const MatmulOptions& options) {
     if (options.like.empty() == options.model.empty()) {
         throw UsageError(
             "say what multiplies: --model KEY, a unit, or --like cublas-VERSION@CARD, a library on a card");
@@ -224,8 +224,8 @@ ExitCode matmul(const Options& options) {
     return ExitCode::good;
 }
 
-Action declare(OptionParser& app) {
-    const auto options = std::make_shared<Options>();
+Action declare_matmul(OptionParser& app) {
+    const auto options = std::make_shared<MatmulOptions>();
     app.add_option("--model", options->model,
                    fmt::format("row of the model table, such as sm_90:wgmma.fp16.fp32{}", or_unit_file));
     app.add_option(
@@ -259,6 +259,8 @@ Action declare(OptionParser& app) {
 
 }  // namespace
 
-Command matmul_command() { return {"matmul", "the product that a matrix unit would give, on .npy files", declare}; }
+Command matmul_command() {
+    return {"matmul", "the product that a matrix unit would give, on .npy files", declare_matmul};
+}
 
 }  // namespace ulp

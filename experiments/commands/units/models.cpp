@@ -18,7 +18,7 @@
 namespace ulp {
 namespace {
 
-struct Options {
+struct ModelsOptions {
     std::string gpu, model;
     std::string format = "console";
 };
@@ -161,7 +161,7 @@ void print_console(const std::vector<const UnitRow*>& rows) {
 }
 
 /// A row in the form of unit files.
-ExitCode print_unit(const Options& options) {
+ExitCode print_unit(const ModelsOptions& options) {
     if (options.format != "json" || !options.gpu.empty()) {
         throw UsageError("--model writes one unit as a file; give --format json with it, and no --gpu");
     }
@@ -170,7 +170,7 @@ ExitCode print_unit(const Options& options) {
     return ExitCode::good;
 }
 
-ExitCode print_models(const Options& options) {
+ExitCode print_models(const ModelsOptions& options) {
     if (!options.model.empty()) return print_unit(options);
     std::vector<const UnitRow*> rows;
     const std::string architecture = options.gpu.empty() ? "" : architecture_of(options.gpu);
@@ -190,8 +190,8 @@ ExitCode print_models(const Options& options) {
     return ExitCode::good;
 }
 
-Action declare(OptionParser& app) {
-    const auto options = std::make_shared<Options>();
+Action declare_models(OptionParser& app) {
+    const auto options = std::make_shared<ModelsOptions>();
     app.add_option("--gpu", options->gpu, "only those of a GPU, generation or architecture: H100, Ampere, sm_100");
     app.add_option("--model", options->model,
                    "with --format json: this row alone, in the form that --model FILE.json reads");
@@ -201,6 +201,8 @@ Action declare(OptionParser& app) {
 
 }  // namespace
 
-Command models_command() { return {"models", "the matrix instructions with their models and evidence", declare}; }
+Command models_command() {
+    return {"models", "the matrix instructions with their models and evidence", declare_models};
+}
 
 }  // namespace ulp

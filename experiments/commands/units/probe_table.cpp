@@ -20,7 +20,7 @@
 namespace ulp {
 namespace {
 
-struct Options {
+struct ProbeTableOptions {
     std::string architecture = "sm_90";
     std::string unit, input = "fp16", output = "fp32";
     int k = 16;
@@ -110,7 +110,7 @@ void print_answer(const DotUnit& unit, const Probe& probe) {
 }
 
 /// The probes of the unit's formats that its k holds.
-ExitCode probe_unit(const Options& options) {
+ExitCode probe_unit(const ProbeTableOptions& options) {
     const FloatFormat input = format_by_name(options.input);
     if (options.k < 1 || options.k > max_instruction_k) {
         throw UsageError(fmt::format("-k is {}; probes have 1 to {} products", options.k, max_instruction_k));
@@ -129,7 +129,7 @@ ExitCode probe_unit(const Options& options) {
         fmt::format("there is no probe of {} -> {} with k = {} or less", options.input, options.output, options.k));
 }
 
-ExitCode probe_table(const Options& options) {
+ExitCode probe_table(const ProbeTableOptions& options) {
     if (!options.unit.empty()) return probe_unit(options);
     const std::string architecture = architecture_of(options.architecture);
     fmt::print("Answers of the models of {} under the policy sets\n", architecture);
@@ -141,8 +141,8 @@ ExitCode probe_table(const Options& options) {
     return ExitCode::good;
 }
 
-Action declare(OptionParser& app) {
-    const auto options = std::make_shared<Options>();
+Action declare_probe_table(OptionParser& app) {
+    const auto options = std::make_shared<ProbeTableOptions>();
     app.add_option("--gpu", options->architecture, "GPU, generation or architecture: H100, Ampere, sm_100")
         .capture_default_str();
     app.add_option("--unit", options->unit,
@@ -156,7 +156,7 @@ Action declare(OptionParser& app) {
 }  // namespace
 
 Command probe_table_command() {
-    return {"probe-table", "what models and hypotheses predict for the deciding inputs", declare};
+    return {"probe-table", "what models and hypotheses predict for the deciding inputs", declare_probe_table};
 }
 
 }  // namespace ulp

@@ -11,14 +11,14 @@
 namespace ulp {
 namespace {
 
-struct Options {
+struct TestfloatOptions {
     std::string operation;
     std::string rounding = "near_even";
     std::string tininess = "after";
     bool not_exact = false;
 };
 
-ExitCode filter(const Options& options) {
+ExitCode filter(const TestfloatOptions& options) {
     const testfloat::Operation& operation = testfloat::operation_by_name(options.operation);
     const Rounding rounding = rounding_by_name(options.rounding);
     if (rounding == Rounding::stochastic) throw UsageError("TestFloat has no stochastic rounding; choose another mode");
@@ -31,8 +31,8 @@ ExitCode filter(const Options& options) {
     return ExitCode::good;
 }
 
-Action declare(OptionParser& app) {
-    const auto options = std::make_shared<Options>();
+Action declare_testfloat(OptionParser& app) {
+    const auto options = std::make_shared<TestfloatOptions>();
     app.add_option("OP", options->operation, "an operation by TestFloat's name, such as f16_add or f32_to_bf16")
         .required();
     app.add_option("--rounding", options->rounding,
@@ -46,7 +46,8 @@ Action declare(OptionParser& app) {
 }  // namespace
 
 Command testfloat_command() {
-    return {"testfloat", "operands in, results and flags out, in the text format of Berkeley TestFloat", declare};
+    return {"testfloat", "operands in, results and flags out, in the text format of Berkeley TestFloat",
+            declare_testfloat};
 }
 
 }  // namespace ulp
