@@ -89,6 +89,16 @@ function useNumber() {
   equal(document.activeElement, bitButton(1), 'the arrow key goes to the next bit');
   press(byId('number-above'));
   equal(fact('number-facts', 'storage word'), '0xAE65', 'the next above');
+  press(byId('number-below'));
+  equal(fact('number-facts', 'storage word'), '0xAE66', 'and below it the first one');
+  press(byId('number-negate'));
+  equal(fact('number-facts', 'storage word'), '0x2E66', 'the sign changed');
+  for (const place of [...Array(16).keys()]) {
+    press(bitButton(place));
+    equal(fact('number-facts', 'storage word'), '0x' + (0x2E66 ^ 0x8000 >> place).toString(16).toUpperCase().padStart(4, '0'),
+      'bit ' + place);
+    press(bitButton(place));
+  }
   type('number-text', '65519.999');
   equal(fact('number-facts', 'value'), '65504', '65519.999 rounded');
   type('number-text', 'walrus');
@@ -267,6 +277,15 @@ async function checkAddress() {
   await settled();
   equal(location.hash, '#number?format=fp16&rounding=nearest_even&text=bits%3A3C01', 'the address after a click');
   equal(new URL(byId('number-link').href).hash, location.hash, 'the link to this state');
+  for (const part of ['number', 'operation', 'block']) {
+    press(byId(part + '-link'));
+    await settled();
+    check(location.hash.startsWith(`#${part}?`), 'a click on a link puts its state into the address');
+  }
+  for (const link of document.querySelectorAll('nav a')) {
+    press(link);
+    check(document.querySelector(link.getAttribute('href')) !== null, 'a part of the page: ' + link.textContent);
+  }
 }
 
 /** Buttons and fields that a finger would miss, on a page of 400 pixels; and parts that reach beyond it. */
