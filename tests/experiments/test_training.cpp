@@ -7,6 +7,7 @@
 #include "engine/data/digits.hpp"
 #include "engine/tensor/random.hpp"
 #include "experiments/training/figures.hpp"
+#include "experiments/training/shortfall.hpp"
 #include "experiments/training/tasks.hpp"
 
 namespace {
@@ -40,6 +41,15 @@ TEST_CASE("parity is judged by the interval of paired differences") {
     CHECK(outcome(0, 0.05, either) == Outcome::undecided);
     CHECK(outcome(std::nan(""), 0, either) == Outcome::refuted);
     CHECK(outcome(std::numeric_limits<double>::infinity(), 0, not_above) == Outcome::refuted);
+
+    const auto short_of = [&](double by, double spread) {
+        return falls_short(moved(by, spread), fp32, not_below, score);
+    };
+    CHECK(short_of(-0.02, 0.001).outcome == Outcome::holds);
+    CHECK(short_of(std::nan(""), 0).outcome == Outcome::holds);
+    CHECK(short_of(-0.009, 0.001).outcome == Outcome::fails);
+    CHECK(short_of(-0.01, 0.05).outcome == Outcome::undecided);
+    CHECK(short_of(-0.02, 0.001).expected == "more than 1.0 % below the reference ()");
 
     const Check check = as_good(moved(0.002, 0.001), fp32, either, score);
     CHECK(check.expected == "at most 1.0 % from the reference (one image in a hundred)");

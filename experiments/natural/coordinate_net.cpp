@@ -1,0 +1,299 @@
+// A picture as a net of coordinates: the loss is a mean over a million pixels, so each pixel's gradient is its error
+// divided by half a million, and fp16 loses it. Nothing is inserted. loss_scaling shows the same with a constant that
+// makes it happen in a second.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "engine/data/faces.hpp"
+#include "engine/rounding/step_functions.hpp"
+#include "engine/training/schedule.hpp"
+#include "experiments/shared/binade_histogram.hpp"
+#include "experiments/shared/sources.hpp"
+#include "experiments/training/figures.hpp"
+#include "experiments/training/shortfall.hpp"
+#include "softfloat/round.hpp"
+
+namespace ulp {
+namespace {
+
+using sources::cite;
+
+const Quantity psnr{"signal to noise", "dB", 1, 2};
+
+/// A generated face in grey values from 0 to 1 (side, side): another one for each seed.
+Tensor picture_of(Index side, std::uint64_t seed) {
+    const Dataset face = generated_faces({.count = 1, .side = side, .seed = seed});
+    Tensor picture({side, side});
+    for (Index i = 0; i < picture.size(); ++i) {
+        picture[i] = static_cast<float>(face.pixels[static_cast<std::size_t>(i)]) / 255.0F;
+    }
+    return picture;
+}
+
+/// Sines and cosines of a coordinate from 0 to 1 at 1/2, 1, 2 ... periods: (side, 2 * octaves).
+Tensor encoded_coordinate(Index side, Index octaves) {
+    Tensor waves({side, 2 * octaves});
+    for (Index i = 0; i < waves.size(); ++i) {
+        const Index wave = i % (2 * octaves);
+        const double place = static_cast<double>(2 * (i / (2 * octaves)) + 1) / static_cast<double>(2 * side);
+        const double angle = std::ldexp(3.14159265358979323846 * place, static_cast<int>(wave / 2));
+        waves[i] = static_cast<float>(wave % 2 == 0 ? step::sin(angle) : step::cos(angle));
+    }
+    return waves;
+}
+
+/// A small net for each coordinate; a pixel is the product of what both say (split by coordinate as CoordX, Liang et
+/// al., ICLR 2022), so that all pixels of a picture cost one product of matrices.
+struct SplitCoordinateNet {
+    Linear row1, row2, column1, column2;
+
+    SplitCoordinateNet(Model& model, Index in, Index hidden, Index rank)
+        : row1(model, "row1", in, hidden),
+          row2(model, "row2", hidden, rank),
+          column1(model, "column1", in, hidden),
+          column2(model, "column2", hidden, rank) {}
+
+    /// The coordinates' encoding (side, in) -> the picture (side, side).
+    Var operator()(Tape& tape, const Tensor& coordinates) const {
+        const Var x = tape.input(coordinates);
+        const Var rows = row2(relu(row1(x)));
+        const Var columns = column2(relu(column1(x)));
+        return matmul(rows, columns, true);
+    }
+};
+
+double signal_to_noise(const Tensor& picture, const Tensor& target) {
+    double sum = 0;
+    for (Index i = 0; i < target.size(); ++i) {
+        const double error = static_cast<double>(picture[i]) - target[i];
+        sum += error * error;
+    }
+    return -10 * step::log(sum / static_cast<double>(target.size())) / step::log(10.0);
+}
+
+/// Gradients of the results that lie in 16 bits in fp16, by the step at which they were looked at.
+struct Seen {
+    std::map<std::int64_t, BinadeHistogram> all;
+    std::map<std::int64_t, BinadeHistogram> pixels;
+};
+
+TaskBuilder picture_task(const Settings& settings) {
+    return [&settings](Model& model, std::uint64_t seed) -> Task {
+        const SplitCoordinateNet net(model, 2 * settings.integer("octaves"), settings.integer("hidden"),
+                                     settings.integer("rank"));
+        const auto target = std::make_shared<const Tensor>(picture_of(settings.integer("side"), seed));
+        const auto waves =
+            std::make_shared<const Tensor>(encoded_coordinate(settings.integer("side"), settings.integer("octaves")));
+        const auto seen = std::make_shared<Seen>();
+        const std::int64_t steps = settings.integer("steps");
+        Task task{.loss = [=](Tape& tape, std::int64_t) { return mse(net(tape, *waves), *target); }};
+        task.measure = [=](Evaluation& evaluation, Learned& learned) {
+            Tape tape(evaluation);
+            learned.scores = {signal_to_noise(net(tape, *waves).value(), *target)};
+        };
+        task.watched = [steps](std::int64_t step) {
+            return step % std::max<std::int64_t>(steps / 8, 1) == 0 || step == steps - 1;
+        };
+        task.tap = [seen](std::int64_t step, const TapEvent& event) {
+            if (event.role != TensorRole::activation_gradient || event.values.size() == 1 || event.name == "cast")
+                return;
+            seen->all[step].add(event.values);
+            if (event.name == "matmul") seen->pixels[step].add(event.values);
+        };
+        task.after_step = [=](Trainer& trainer, const StepResult& done) {
+            trainer.optimizer().set_learning_rate(trainer.optimizer_options().learning_rate *
+                                                  cosine_decay_factor(done.step + 1, steps));
+        };
+        keep(task, seen);
+        return task;
+    };
+}
+
+enum : std::size_t { way_fp32, way_unscaled, way_128, way_bf16, way_dynamic };  // and further dialects
+
+std::vector<Arithmetic> ways_of(const RunContext& context) {
+    const auto low = [&](const std::string& name, const std::string& recipe, const LossScaleOptions& scale) {
+        Arithmetic way{name, recipe_by_name(recipe), backend_or_ieee(context)};
+        way.recipe.loss_scale = scale;
+        return way;
+    };
+    std::vector<Arithmetic> ways = {fp32_arithmetic(), low("fp16 unscaled", "mixed_fp16", constant_loss_scale(1)),
+                                    low("fp16 scale 128", "mixed_fp16", constant_loss_scale(128)),
+                                    low("bf16", "bf16", constant_loss_scale(1))};
+    const char* dialects[] = {"pytorch", "apex", "megatron", "fairseq", "deepspeed", "keras"};
+    for (std::int64_t i = 0; i < context.settings.integer("dialects"); ++i) {
+        ways.push_back(low(fmt::format("fp16 {}", dialects[i]), "mixed_fp16", loss_scale_dialect(dialects[i])));
+    }
+    if (has_control(context, "unscaled")) {
+        for (std::size_t i = way_128; i < ways.size(); ++i) ways[i].recipe = ways[way_unscaled].recipe;
+    }
+    return ways;
+}
+
+/// A share of the gradients, at each step that was looked at, over all seeds.
+using Shares = std::map<std::int64_t, double>;
+
+/// Zeros, and of an fp32 run what fp16 makes 0 under a loss scale of 2^exponent: what is not above 2^-25 once scaled.
+Shares zeros_of(const std::vector<Learned>& runs, std::optional<int> exponent = std::nullopt) {
+    Shares shares;
+    for (const Learned& run : runs) {
+        for (const auto& [step, h] : run.kept<Seen>().all) {
+            const std::int64_t zeros = h.zeros() + (exponent ? h.below(-25 - *exponent) : 0);
+            shares[step] += h.share(zeros) / static_cast<double>(runs.size());
+        }
+    }
+    return shares;
+}
+double largest_difference(const Shares& a, const Shares& b) {
+    double largest = 0;
+    for (const auto& [step, share] : a) largest = std::max(largest, std::fabs(share - b.at(step)));
+    return largest;
+}
+
+void claim_rule(const RunContext& context, const Comparison& runs, Result& result) {
+    const std::int64_t pixels = context.settings.integer("side") * context.settings.integer("side");
+    const double invisible = static_cast<double>(pixels) * 0x1p-26;
+    const auto gradient = [&](double error) {
+        return round_to(formats::fp16, static_cast<float>(2 * error / static_cast<double>(pixels)));
+    };
+    result.arithmetic(
+        "invisible", cite(sources::paper, "3.2: values below 2^-24 become zero in fp16"),
+        fmt::format("In a mean over {} pixels the gradient of a pixel's error e is 2 e / {}: fp16 makes 0 "
+                    "of it up to e = {:.4g}, which is {:.3g} of 256 grey levels.",
+                    pixels, pixels, invisible, 256 * invisible),
+        equal(0, gradient(invisible) == 0 ? 0 : 1, "errors of that size seen") &&
+            equal(1, gradient(1.001 * invisible) == 0 ? 0 : 1, "slightly larger ones seen"));
+    const int shift = has_control(context, "eighth") ? 3 : 0;
+    double error = 0;
+    for (const auto& [way, exponent] : {std::pair{way_unscaled, 0}, std::pair{way_128, 7}}) {
+        error = std::max(error,
+                         largest_difference(zeros_of(runs.runs[way_fp32], exponent - shift), zeros_of(runs.runs[way])));
+    }
+    result.measured("predicted_share", cite(sources::paper, "3.2: the histogram of gradients"),
+                    "The fp32 run's histograms of gradients foretell what fp16 makes 0, without a loss scale and with "
+                    "128, at every step that was looked at.",
+                    at_most(0.05, error, {"largest difference", "% of the gradients", 100, 1}));
+}
+
+void claim_quality(const Comparison& runs, Result& result) {
+    const Margin margin{0.1, "the steps in which such tables rank methods", Margin::Side::not_below};
+    const std::string library = cite("Müller, tiny-cuda-nn (2021)", "trainer.h: a loss scale of 128");
+    const std::vector<double> fp32 = runs.scores(way_fp32);
+    result.measured(
+        "unscaled", library,
+        "A net of coordinates learns a picture worse in fp16 without a loss scale than in fp32. The loss is "
+        "an ordinary mean over the pixels.",
+        falls_short(runs.scores(way_unscaled), fp32, margin, psnr));
+    result.measured("scale_128", library, "With the library's scale of 128 the net learns the picture as in fp32.",
+                    as_good(runs.scores(way_128), fp32, margin, psnr));
+    result.measured("bf16", cite(sources::round_table, "BFP16: no need for scaling loss"),
+                    "In bf16 the net learns the picture as in fp32, without a loss scale.",
+                    as_good(runs.scores(way_bf16), fp32, margin, psnr));
+    for (std::size_t way = way_dynamic; way < runs.arithmetics.size(); ++way) {
+        const std::string& name = runs.arithmetics[way].name;
+        result.measured(fmt::format("dynamic_{}", way - way_dynamic + 1),
+                        cite(sources::volta_talk, "Automatic loss scaling frees users from choosing a scaling factor"),
+                        fmt::format("With a dynamic loss scale the net learns the picture as in fp32. Here: {}.", name),
+                        as_good(runs.scores(way), fp32, margin, psnr));
+    }
+}
+
+void figure_histogram(const Comparison& runs, Result& result) {
+    const auto& fp32 = runs.runs[way_fp32].front().kept<Seen>().pixels;
+    const auto& unscaled = runs.runs[way_unscaled].front().kept<Seen>().pixels.rbegin()->second;
+    const BinadeHistogram& last = fp32.rbegin()->second;
+    Figure figure{
+        "histogram",
+        "A picture's gradients: one number for each pixel",
+        fmt::format("Share of the {} gradients in each binade, in fp32, first seed. Shaded: what fp16 makes 0, and its "
+                    "subnormal numbers.",
+                    last.total()),
+        fmt::format("The better the picture, the smaller the gradients: at the last step {:.0f} % of them lie "
+                    "where fp16 has nothing, {:.0f} % at the first. In the unscaled fp16 run {:.0f} % are 0.",
+                    100 * last.share(last.zeros() + last.lost_in_fp16()),
+                    100 * fp32.begin()->second.share(fp32.begin()->second.lost_in_fp16()),
+                    100 * unscaled.share(unscaled.zeros())),
+        "",
+        {fp32.begin()->second.series("first step"), last.series("last step")}};
+    figure.plot = "binades";
+    figure.axes = {.x = "binade of the gradient", .y = "share of the pixels"};
+    figure.variables = {{"first_binade", -40.0}, {"last_binade", -12.0}};
+    figure.headline = fmt::format(
+        "A picture of {} pixels learnt in fp16: {:.0f} % of the pixels' gradients are 0 without a loss scale.",
+        last.total(), 100 * unscaled.share(unscaled.zeros()));
+    result.figure(std::move(figure));
+}
+
+void figure_shares(const Comparison& runs, Result& result) {
+    Figure figure{"shares", "Gradients that fp16 makes 0: predicted from fp32 alone, and counted",
+                  "Share of all gradients of results, mean over the seeds. Lines: from the fp32 runs. Marks: counted.",
+                  "", ""};
+    const auto add = [&](const std::string& name, const Shares& shares) {
+        Series series{name, formats::fp64, {}};
+        for (const auto& [step, share] : shares) series.points.push_back({static_cast<double>(step), share});
+        figure.series.push_back(std::move(series));
+    };
+    const Shares predicted = zeros_of(runs.runs[way_fp32], 0);
+    const Shares counted = zeros_of(runs.runs[way_unscaled]);
+    add("unscaled predicted", predicted);
+    add("unscaled counted", counted);
+    add("scale 128 predicted", zeros_of(runs.runs[way_fp32], 7));
+    add("scale 128 counted", zeros_of(runs.runs[way_128]));
+    figure.meaning = fmt::format(
+        "At the last step the fp32 runs foretell {:.1f} % zeros without a scale; {:.1f} % are counted. A pass over the "
+        "exponents of one fp32 run says beforehand what is lost.",
+        100 * predicted.rbegin()->second, 100 * counted.rbegin()->second);
+    result.figure(std::move(figure));
+}
+
+void run(const RunContext& context, Result& result) {
+    const Settings& settings = context.settings;
+    const Dataset face = generated_faces({.count = 1, .side = 32, .seed = context.seed});
+    result.input({"generated face of the first seed, small", face.digest()});
+    const Training training{
+        .task = picture_task(settings),
+        .optimizer = {.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate"), .beta2 = 0.99},
+        .steps = settings.integer("steps")};
+    const Comparison runs = compare(context, ways_of(context), training, settings.integer("seeds"));
+    const std::string evidence = evidence_of(runs, result);
+    claim_rule(context, runs, result);
+    claim_quality(runs, result);
+    figure_histogram(runs, result);
+    figure_shares(runs, result);
+    result.figure(figure_of_losses(runs, 10, "loss", "A picture as a net of coordinates: the loss", "", evidence));
+    result.figure(
+        figure_of_seeds(runs, 0, psnr, "quality", "A picture as a net of coordinates: its quality", "", evidence));
+}
+
+}  // namespace
+
+Experiment coordinate_net_experiment() {
+    return {
+        "coordinate_net",
+        "A picture as a net of coordinates: the mean over its pixels needs a loss scale",
+        "Does an ordinary mean over a million pixels need a loss scale, and does fp32 foretell it?",
+        Chapter::underflow,
+        {integer_setting("side", "pixels of the picture's side", 1024, 1024, 16, 8192).smoke(64),
+         integer_setting("steps", "training steps, each on all pixels", 220, 1000, 8, 1000000).smoke(16),
+         integer_setting("hidden", "width of each coordinate's hidden layer", 32, 32, 1, 4096),
+         integer_setting("rank", "numbers of a coordinate that are multiplied", 8, 8, 1, 4096),
+         integer_setting("octaves", "sines and cosines of a coordinate", 4, 4, 1, 16),
+         integer_setting("seeds", "runs of each arithmetic, each with a picture of its own", 4, 5, 1, 100).smoke(2),
+         integer_setting("dialects", "dynamic loss scales that are tried", 1, 6, 1, 6),
+         real_setting("learning_rate", "of Adam, which falls to 0 along a cosine", 1e-2, 1e-2, 0, 10),
+         control_setting("unscaled trains without a loss scale in fp16 in the place of the remedies; eighth predicts "
+                         "for gradients an eighth as large",
+                         {"unscaled", "eighth"}),
+         path_setting("mnist", "folder with the MNIST idx files: digits instead of generated faces")},
+        run,
+        {{{"side=256", "steps=16"}, {"control=eighth"}, {"predicted_share"}},
+         {{}, {"side=256"}, {"unscaled"}, RunSize::quick},
+         {{}, {"control=unscaled"}, {"predicted_share", "scale_128", "bf16", "dynamic_1"}, RunSize::quick}}};
+}
+
+}  // namespace ulp
