@@ -2,7 +2,8 @@
 set format x '2^{%g}'
 set format y '%g %%'
 set xrange [first_binade:last_binade]
-set xtics (last_binade - first_binade > 40 ? 8 : 4)
+tic_distance = last_binade - first_binade > 40 ? 8 : 4
+set xtics tic_distance
 set yrange [0:*]
 set offsets 0,0,graph 0.2,0
 set key top right
