@@ -34,7 +34,8 @@ int main(int argc, char** argv) {
     target_sources(${name} PRIVATE $<TARGET_OBJECTS:ulplab_engine_products>)
     target_link_libraries(${name} PRIVATE ulplab::softfloat)
   else()
-    target_sources(${name} PRIVATE $<TARGET_OBJECTS:ulplab_experiments_training>)
+    target_sources(${name} PRIVATE $<TARGET_OBJECTS:ulplab_experiments_training>
+      $<TARGET_OBJECTS:ulplab_experiments_nets>)
     target_link_libraries(${name} PRIVATE ulplab::engine)
   endif()
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})

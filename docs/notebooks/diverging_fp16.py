@@ -1,37 +1,65 @@
-# # A model that overflows in fp16, found and mended
+# # A training that diverges in fp16, found and mended
 #
-# A net squares its activations. The report names the operation and the module where the first value is infinite.
+# A small net with layer normalisation, trained in mixed precision with a constant loss scale of 2^20.
 
 # %%
 import torch
 
 import ulplab.torch
 
-torch.manual_seed(0)
-
 
 class Net(torch.nn.Module):
-    def __init__(self, scale):
+    def __init__(self):
         super().__init__()
-        self.embed, self.mix, self.head = torch.nn.Linear(64, 64), torch.nn.Linear(64, 64), torch.nn.Linear(64, 4)
-        self.scale = scale
-        with torch.no_grad():
-            self.embed.weight.mul_(3000)
+        self.embed, self.norm = torch.nn.Linear(16, 32), torch.nn.LayerNorm(32)
+        self.mix, self.head = torch.nn.Linear(32, 32), torch.nn.Linear(32, 1)
 
     def forward(self, x):
-        h = self.embed(x * self.scale)
-        return self.head(self.mix(h * h).tanh())
+        return self.head(torch.tanh(self.mix(self.norm(self.embed(x)))))
 
 
-x = torch.ones(2, 64)
-with ulplab.torch.emulate("h100", "mixed_fp16") as run:
-    y = Net(1.0)(x)
-first = run.report().first_not_finite
-print("overflows:", run.report().overflows > 0, "| first:", first["operation"], "in", first["module"], "|", first["pass"])
+def train(scaler, steps=12):
+    torch.manual_seed(0)
+    model = Net()
+    x, losses = torch.randn(64, 16), []
+    y = x[:, :1] * 3
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    with ulplab.torch.emulate("h100", "mixed_fp16") as run:
+        for _ in range(steps):
+            optimizer.zero_grad()
+            loss = torch.nn.functional.mse_loss(model(x), y)
+            scaler(loss, optimizer)
+            losses.append(loss.item())
+    return losses, run.report()
 
-# The product h * h of the net itself leaves fp16's range, not a layer. With its input scaled down it does not.
+
+def constant(loss, optimizer):
+    (loss * 2.0**20).backward()
+    for group in optimizer.param_groups:
+        for p in group["params"]:
+            p.grad.div_(2.0**20)
+    optimizer.step()
+
+
+losses, report = train(constant)
+print("losses:", ["%.3f" % loss for loss in losses[:4]], "... last %.3f" % losses[-1])
+first = report.first_not_finite
+print("overflows:", report.overflows, "| first:", first["value"], "by", first["operation"], "in", first["module"] or
+      "the loss", "|", first["pass"], "pass of step", first["step"])
+
+# The loss itself is finite in the first step: its scaled gradients are not, and the weights are lost with them. A scaler
+# that skips such steps and lowers the scale mends it.
 
 # %%
-with ulplab.torch.emulate("h100", "mixed_fp16") as run:
-    Net(2.0**-6)(x)
-print("overflows after the change:", run.report().overflows, "| first:", run.report().first_not_finite)
+scaler = ulplab.torch.GradScaler("pytorch", init_scale=2.0**20)
+
+
+def dynamic(loss, optimizer):
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+
+
+losses, report = train(dynamic)
+print("losses:", ["%.3f" % loss for loss in losses[:8]], "... last %.3f" % losses[-1])
+print("scale: 2^%d" % torch.tensor(scaler.get_scale()).log2())

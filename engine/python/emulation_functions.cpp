@@ -7,6 +7,8 @@
 #include "engine/products/matmul.hpp"
 #include "engine/python/module_parts.hpp"
 #include "engine/python/numpy_arrays.hpp"
+#include "engine/python/operations.hpp"
+#include "engine/python/tensor_arrays.hpp"
 #include "engine/python/unit_lookup.hpp"
 #include "engine/recipes/loss_scale.hpp"
 #include "engine/recipes/product_plan.hpp"
@@ -48,26 +50,42 @@ std::unique_ptr<MatmulBackend> backend_of(const std::string& spec, const Product
     return std::make_unique<OrderedBackend>(std::move(backend), order);
 }
 
-std::string text_of(Cast cast) {
+std::string name_of_cast(Cast cast) {
     constexpr const char* names[] = {"as_stored", "low", "single", "banned"};
     return names[static_cast<std::size_t>(cast)];
 }
 
+/// A product as the emulation knows it: its layer, the operation of the trainer that it belongs to, its pass
+/// (ProductPass) and which operand is a gradient (ProductPurpose::Gradient).
+struct EmulatedProduct {
+    std::string layer, operation;
+    int pass = 0;
+    int gradient = 0;
+};
+
 /// A recipe on a backend, and the run that remembers its delayed scales.
-class Products {
+class Emulated {
   public:
-    Products(const std::string& recipe, const std::string& backend, const py::object& order, std::uint64_t seed)
+    Emulated(const std::string& recipe, const std::string& backend, const py::object& order, std::uint64_t seed)
         : engine_(recipe_by_name(recipe), backend_of(backend, order_of(order))) {
         if (const auto refusal = refusal_of(engine_.recipe, *engine_.backend)) throw py::value_error(*refusal);
         run_.seed = seed;
-        types_ = engine_.recipe.product_types();
+        run_.layers = LayerRecipes(engine_.recipe, {});
+    }
+
+    /// The model's linear layers, in its order: which of them the recipe leaves to another one.
+    void set_linear_layers(const std::vector<std::string>& names) {
+        const std::lock_guard lock(mutex_);
+        run_.layers = LayerRecipes(engine_.recipe, names);
     }
 
     /// m x k times k x n, or batches of them: fp32 numbers, rounded to the recipe's operand format first.
-    py::array matmul(const py::array& a, const py::array& b, const std::string& layer, int pass, int gradient,
-                     bool gradient_used_before) {
-        const Matrices x = load_matrices(a, types_.input, InputRounding{}, "a");
-        const Matrices y = load_matrices(b, types_.b_input, InputRounding{}, "b");
+    py::array matmul(const py::array& a, const py::array& b, const EmulatedProduct& which) {
+        const Recipe& recipe = run_.layers.recipe_for(engine_.recipe, which.layer, which.operation);
+        const FloatFormat own[] = {engine_.recipe.low};
+        const ProductTypes types = recipe.precision_of(which.operation, own).product;
+        const Matrices x = load_matrices(a, types.input, InputRounding{}, "a");
+        const Matrices y = load_matrices(b, types.b_input, InputRounding{}, "b");
         if (x.cols != y.rows || (x.batches != y.batches && x.batches != 1 && y.batches != 1)) {
             throw py::value_error(fmt::format("a is {} x {} x {} and b {} x {} x {}", x.batches, x.rows, x.cols,
                                               y.batches, y.rows, y.cols));
@@ -77,20 +95,58 @@ class Products {
         if (a.ndim() == 3 || b.ndim() == 3) shape.insert(shape.begin(), batches);
         py::array d(float_type(4), shape);
         auto* const numbers = static_cast<float*>(d.mutable_data());
-        ProductPurpose purpose{layer, static_cast<ProductPass>(pass), static_cast<ProductPurpose::Gradient>(gradient)};
-        purpose.gradient_used_before = gradient_used_before;
+        const std::string label = which.layer + "/" + which.operation;
+        ProductPurpose purpose{label, static_cast<ProductPass>(which.pass),
+                               static_cast<ProductPurpose::Gradient>(which.gradient), &recipe.products};
+        purpose.gradient_used_before = purpose.pass == ProductPass::weight_gradient;
         const py::gil_scoped_release unlocked;
         const std::lock_guard lock(mutex_);
         for (std::int64_t i = 0; i < batches; ++i) {
             purpose.part = i;
-            scaled_matmul<float>(engine_, run_, types_, purpose, x.view(i), y.view(i),
+            scaled_matmul<float>(engine_, run_, types, purpose, x.view(i), y.view(i),
                                  {numbers + i * x.rows * y.cols, x.rows, y.cols});
         }
         return d;
     }
 
+    /// The result of an operation (operations.hpp), or from that of the result the gradients of its inputs, with their
+    /// formats' names; then overflows and underflows. `single` says which inputs are in fp32, the others are in the low
+    /// format.
+    py::tuple operate(const std::string& name, const std::vector<Floats>& inputs, const std::vector<bool>& single,
+                      const std::vector<double>& numbers, const std::optional<Floats>& of_result) {
+        OperationCall call{name, {}, numbers};
+        for (std::size_t i = 0; i < inputs.size(); ++i) {
+            call.inputs.push_back(tensor_from(inputs[i]));
+            if (!single[i]) call.inputs.back().round_to_format(engine_.recipe.stored(engine_.recipe.low));
+        }
+        OperationResults results;
+        {
+            std::optional<Tensor> cotangent;
+            if (of_result) cotangent = tensor_from(*of_result);
+            const py::gil_scoped_release unlocked;
+            results = cotangent ? gradients(engine_, call, *cotangent) : compute(engine_, call);
+        }
+        py::list tensors;
+        for (const Tensor& each : results.tensors) {
+            tensors.append(py::make_tuple(array_from(each), each.format() == formats::fp32));
+        }
+        return py::make_tuple(tensors, results.overflows, results.underflows);
+    }
+
+    /// rows x cols to cols: sums from the first row down, in the steps of linear layers.
+    py::array sum_rows(const Floats& matrix, bool single) {
+        Tensor rows = tensor_from(matrix);
+        if (!single) rows.round_to_format(engine_.recipe.stored(engine_.recipe.low));
+        const py::gil_scoped_release unlocked;
+        const Tensor sums = sum_of_rows(engine_, rows);
+        const py::gil_scoped_acquire lock;
+        return array_from(sums);
+    }
+
     [[nodiscard]] py::dict recipe() const {
         const Recipe& r = engine_.recipe;
+        const FloatFormat own[] = {r.low};
+        const ProductTypes types = r.precision_of("linear", own).product;
         py::dict fields;
         fields["name"] = r.name;
         fields["what"] = r.what;
@@ -99,23 +155,24 @@ class Products {
                                            {"inputs", r.inputs},
                                            {"compute", r.compute},
                                            {"accumulator", r.accumulator},
-                                           {"update", r.update}}) {
+                                           {"update", r.update},
+                                           {"input", types.input},
+                                           {"b_input", types.b_input}}) {
             fields[name] = name_of(format);
         }
-        fields["input"] = name_of(types_.input);
-        fields["b_input"] = name_of(types_.b_input);
         fields["quantised"] = r.products.quantised();
-        fields["excluded"] = !r.excluded.empty();
+        fields["master_weights"] = r.master_weights;
         fields["keep_batchnorm_fp32"] = r.keep_batchnorm_fp32;
         fields["flush"] = r.rounding.flush_outputs;
         fields["loss_scale"] = r.loss_scale.dialect;
+        fields["kept"] = kept_tensors(r);
         py::dict casts;
-        for (const CastRule& rule : r.cast_rules) casts[py::str(rule.op)] = text_of(rule.cast);
+        for (const CastRule& rule : r.cast_rules) casts[py::str(rule.op)] = name_of_cast(rule.cast);
         fields["casts"] = casts;
         return fields;
     }
     [[nodiscard]] std::string path(std::int64_t m, std::int64_t n, std::int64_t k) const {
-        return engine_.backend->path(types_, m, n, k);
+        return engine_.backend->path(engine_.recipe.product_types(), m, n, k);
     }
     [[nodiscard]] std::string backend() const { return engine_.backend->name(); }
     [[nodiscard]] std::int64_t step() const { return run_.step; }
@@ -123,11 +180,39 @@ class Products {
     void set_training(bool training) { run_.training = training; }
 
   private:
+    /// What an optimizer keeps between steps, where it is not fp32: by role the format, whether it is scaled, and the
+    /// rounding.
+    static py::dict kept_tensors(const Recipe& r) {
+        const StateFormat update{r.update};
+        const bool stored = !r.master_weights && r.weights != formats::fp32;
+        py::dict kept;
+        const auto add = [&](const char* role, const StateFormat& format, const char* rounding) {
+            if (format.format != formats::fp32)
+                kept[role] = py::make_tuple(name_of(format.format), format.scaled, rounding);
+        };
+        constexpr const char* roundings[] = {"nearest_even", "stochastic", "kahan"};
+        if (stored) {
+            add("weight", {r.weights}, roundings[static_cast<std::size_t>(r.update_rounding)]);
+        } else {
+            add("weight", r.state.master.value_or(update), "nearest_even");
+        }
+        add("gradient", r.state.gradient.value_or(update), "nearest_even");
+        add("m", r.state.m.value_or(update), "nearest_even");
+        add("v", r.state.v.value_or(update), "nearest_even");
+        return kept;
+    }
+
     Engine engine_;
     Run run_;
-    ProductTypes types_{};
     std::mutex mutex_;  // of the run
 };
+
+/// In place, as an optimizer keeps a tensor whose format is scaled by a power of two.
+void keep_scaled(py::array_t<float, py::array::c_style>& array, const std::string& format) {
+    Tensor tensor = tensor_from(array);
+    keep_in(StateFormat{format_by_name(format), true}, {}, tensor);
+    std::copy_n(tensor.data(), tensor.size(), array.mutable_data());
+}
 
 LossScale loss_scale_of(const std::string& dialect, const py::dict& options) {
     LossScaleOptions row = loss_scale_dialect(dialect);
@@ -150,14 +235,23 @@ LossScale loss_scale_of(const std::string& dialect, const py::dict& options) {
 }  // namespace
 
 void add_emulation(py::module_& module) {
-    py::class_<Products>(module, "Products")
+    py::class_<Emulated>(module, "Emulated")
         .def(py::init<const std::string&, const std::string&, const py::object&, std::uint64_t>())
-        .def("matmul", &Products::matmul)
-        .def("path", &Products::path)
-        .def_property_readonly("recipe", &Products::recipe)
-        .def_property_readonly("backend", &Products::backend)
-        .def_property("step", &Products::step, &Products::set_step)
-        .def("set_training", &Products::set_training);
+        .def("set_linear_layers", &Emulated::set_linear_layers)
+        .def("matmul",
+             [](Emulated& self, const py::array& a, const py::array& b, const std::string& layer,
+                const std::string& operation, int pass, int gradient) {
+                 return self.matmul(a, b, {layer, operation, pass, gradient});
+             })
+        .def("operate", &Emulated::operate)
+        .def("sum_rows", &Emulated::sum_rows)
+        .def("path", &Emulated::path)
+        .def_property_readonly("recipe", &Emulated::recipe)
+        .def_property_readonly("backend", &Emulated::backend)
+        .def_property("step", &Emulated::step, &Emulated::set_step)
+        .def("set_training", &Emulated::set_training);
+    module.def("operation_names", &operation_names);
+    module.def("keep_scaled", &keep_scaled, py::arg("array").noconvert(), py::arg("format"));
     py::class_<LossScale>(module, "LossScale")
         .def(py::init(&loss_scale_of))
         .def_property_readonly("value", &LossScale::value)

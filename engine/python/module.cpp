@@ -15,4 +15,5 @@ PYBIND11_MODULE(_core, module) {
     ulp::python::add_analysis(module);
     ulp::python::add_laboratory(module);
     ulp::python::add_emulation(module);
+    ulp::python::add_nets(module);
 }

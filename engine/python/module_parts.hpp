@@ -10,5 +10,6 @@ void add_products(pybind11::module_& module);
 void add_analysis(pybind11::module_& module);
 void add_laboratory(pybind11::module_& module);
 void add_emulation(pybind11::module_& module);
+void add_nets(pybind11::module_& module);
 
 }  // namespace ulp::python

@@ -8,6 +8,7 @@
 Processor time of one thread, the least of some repetitions: other programs on the machine change it little.
 """
 
+import pathlib
 import subprocess
 import sys
 import time
@@ -18,6 +19,11 @@ import torch
 import ulplab
 import ulplab.torch
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "engine" / "python"))
+from peers import MX_ELEMENTS, mx_quantized  # noqa: E402
+
+#: Products a second of MMA-Sim's model of Hopper's m16n8k16, as measured once with its own code (docs/mma_sim.md).
+MMA_SIM = 0.21e6
 UNIT = "sm_90:wgmma.fp16.fp32"
 torch.set_num_threads(1)
 
@@ -69,6 +75,12 @@ def main():
              least(5, lambda: ulplab.round(x, "bf16")), "1.2"),
             ("the same, out=", "ms", 1e3, "PyTorch, .bfloat16().float()", least(5, lambda: tensor.bfloat16().float()),
              least(5, lambda: ulplab.round(x, "bf16", out=y)), "")]
+    matrix = x.reshape(4096, 4096)
+    rows.append(("quantise 16 M numbers to MXFP8", "ms", 1e3, "microxcaling's formulas in NumPy",
+                 least(1, lambda: mx_quantized(matrix, 32, *MX_ELEMENTS["mxfp8"])),
+                 least(2, lambda: ulplab.quantize(matrix, "mxfp8")), ""))
+    rows.append(("products of 1024 x 1024 x 1024, each", "ns", 1e9, "MMA-Sim, 0.21 million a second", 1 / MMA_SIM,
+                 rows[0][5] / 1024**3, ""))
     step = transformer_step(4, 256, 4096)
     step()
     rows.append(("training step of a Transformer, 4 layers, width 256, 4096 tokens, mixed_fp16 on h100", "s", 1,

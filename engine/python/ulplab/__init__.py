@@ -12,12 +12,13 @@ modules in a unit's arithmetic. The C++ library computes everything; docs/python
 """
 
 from ._core import BitsDiffer, DataError, __version__
-from . import _analysis, _numbers, _products
+from . import _analysis, _numbers, _products, _training
 from ._analysis import *  # noqa: F403
 from ._numbers import *  # noqa: F403
 from ._products import *  # noqa: F403
+from ._training import *  # noqa: F403
 
 DataError.__doc__ = "A file that is missing, cut short or malformed. The message names the file and the remedy."
 BitsDiffer.__doc__ = "Two computations that must agree bit for bit do not."
 
-__all__ = ["BitsDiffer", "DataError"] + _numbers.__all__ + _products.__all__ + _analysis.__all__
+__all__ = ["BitsDiffer", "DataError"] + _numbers.__all__ + _products.__all__ + _analysis.__all__ + _training.__all__

@@ -210,3 +210,30 @@ class Inspection:
     loss_scale: dict[str, Any]
 
 def inspect(*what: Any, formats: Iterable[str] = ..., target: str = ...) -> Inspection: ...
+
+class Training:
+    net: str
+    recipe: str
+    backend: str
+    losses: NDArray[numpy.float64]
+    loss_scales: NDArray[numpy.float64]
+    skipped: NDArray[numpy.bool_]
+    accuracy: float
+    weights: dict[str, NDArray[numpy.float32]]
+    trace_digest: str
+    digests: list[list[str]]
+    parameters: list[str]
+    remarks: list[str]
+    def save(self, file: str | os.PathLike[str]) -> None: ...
+
+def nets() -> dict[str, str]: ...
+def train(net: str | os.PathLike[str] | Mapping[str, Any], *, steps: int = ..., recipe: str = ...,
+          unit: str | Unit | None = ..., seed: int = ..., data: Any = ..., labels: Any = ...,
+          weights: Mapping[str, ArrayLike] | str | os.PathLike[str] | None = ..., batch: int = ...,
+          optimizer: str = ..., learning_rate: float = ..., eps: float | None = ..., loss_scale: float | None = ...,
+          scaler: str | None = ..., fp32: Iterable[str] = ..., low: Iterable[str] = ..., init: str = ...,
+          loss_reduction: Literal["mean", "sum"] = ..., images: int = ...) -> Training: ...
+def gradients(net: str | os.PathLike[str] | Mapping[str, Any], x: ArrayLike, dy: ArrayLike, *,
+              weights: Mapping[str, ArrayLike] | str | os.PathLike[str] | None = ..., recipe: str = ...,
+              unit: str | Unit | None = ..., seed: int = ..., fp32: Iterable[str] = ...,
+              ) -> tuple[NDArray[numpy.float32], dict[str, NDArray[numpy.float32]]]: ...

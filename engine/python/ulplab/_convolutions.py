@@ -10,7 +10,7 @@ import math
 import numpy
 import torch
 
-from ._passes import DGRAD, FORWARD, NO_SIDE, SIDE_A, SIDE_B, WGRAD
+from ._passes import DGRAD, SIDE_A, SIDE_B, WGRAD, Purpose
 
 
 def _patches(x, kernel, stride, padding, dilation):
@@ -48,9 +48,7 @@ def _images_first(d, images, extents):
 def convolution(run, x, w, bias, stride, padding, dilation, transposed, output_padding, groups):
     module, operands = run.module(), (x, w, bias)
     x, w = x.float(), w.float()
-    run.passes.remember(x, module, SIDE_A)
-    run.passes.remember(w, module, SIDE_B)
-    purpose = (module, FORWARD, NO_SIDE)
+    purpose = run.passes.of_forward(x, w, module)
     kernel, parts = tuple(w.shape[2:]), []
     for xg, wg in zip(x.chunk(groups, 1), w.chunk(groups, 0)):
         flat, extents = wg.reshape(wg.shape[0], -1), xg.shape[2:]
@@ -80,13 +78,13 @@ def convolution_backward(run, dy, x, w, bias_sizes, stride, padding, dilation, t
         gradient = _patches(dyg, kernel, stride, padding, dilation).t() if transposed else _pixels_first(dyg)
         if mask[0]:
             d, _ = run.multiply("convolution_backward", gradient, flat.t() if transposed else flat,
-                                (module, DGRAD, SIDE_A))
+                                Purpose(module, module, DGRAD, SIDE_A))
             dxs.append(_images_first(d, x.shape[0], extents) if transposed else
                        _fold(d, x.shape[0], xg.shape[1:], kernel, stride, padding, dilation, dyg.shape[2:]))
         if mask[1]:
             a, b, side = (_pixels_first(xg).t(), gradient, SIDE_B) if transposed else \
                 (gradient.t(), _patches(xg, kernel, stride, padding, dilation).t(), SIDE_A)
-            dws.append(run.multiply("convolution_backward", a, b, (module, WGRAD, side))[0].reshape(wg.shape))
+            dws.append(run.multiply("convolution_backward", a, b, Purpose(module, module, WGRAD, side))[0].reshape(wg.shape))
     results = (torch.cat(dxs, 1).contiguous() if mask[0] else None, torch.cat(dws, 0) if mask[1] else None,
                torch.from_numpy(numpy.add.reduce(_pixels_first(dy).contiguous().numpy(), axis=0)) if mask[2] else None)
     for each in results:

@@ -3,13 +3,14 @@
 import contextlib
 from collections import Counter
 
-import numpy
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from . import _convolutions, _core, _torch_products
+from . import _convolutions, _core, _engine_operations, _torch_products
+from ._attention import forward_of
 from ._ops import MOVES, REDUCTIONS, ROUNDED, names_of, plain_name
-from ._passes import PASSES, WGRAD, Passes, WatchedEngine
+from ._optimizer_steps import OptimizerSteps
+from ._passes import PASSES, Passes, WatchedEngine
 from ._products import _order
 from ._report import Report
 from ._rounding import Rounding
@@ -29,35 +30,16 @@ def paused():
             run._paused -= 1
 
 
-def layer_norm_backward(run, dy, x, shape, mean, rstd, weight, bias, mask):
-    """PyTorch's, but for the sums over rows: their order there follows the number of threads."""
-    func = torch.ops.aten.native_layer_norm_backward.default
-    weight = weight if weight is None else run.vector(weight)
-    dx = func(dy, x, shape, mean, rstd, weight, bias, [mask[0], False, False])[0]
-    rows = dy.reshape(-1, *shape)
-    dw = db = None
-    if mask[1]:
-        scaled = ((x - mean) * rstd).reshape(-1, *shape) * rows
-        dw = torch.from_numpy(numpy.add.reduce(scaled.contiguous().numpy(), axis=0)) if shape else None
-    if mask[2]:
-        db = torch.from_numpy(numpy.add.reduce(rows.contiguous().numpy(), axis=0))
-    for each in (dx, dw, db):
-        if each is not None:
-            run.finish("native_layer_norm_backward", each, (dy, x), run.module())
-    return dx, dw, db
-
-
-def _mark(result):
-    """Results that stay in fp32."""
-    for each in result if isinstance(result, (tuple, list)) else (result,):
-        if isinstance(each, torch.Tensor) and each.is_floating_point():
-            each._ulplab_single = True
+def _floats(result):
+    """The tensors of numbers among one result or several."""
+    return [each for each in (result if isinstance(result, (tuple, list)) else (result,))
+            if isinstance(each, torch.Tensor) and each.is_floating_point()]
 
 
 class Emulation(TorchDispatchMode):
     def __init__(self, backend, recipe, order, fp32, strict, seed):
         super().__init__()
-        self.products = _core.Products(recipe, backend, _order(order), seed)
+        self.products = _core.Emulated(recipe, backend, _order(order), seed)
         self.recipe = self.products.recipe
         self.strict = strict
         self.low = self.recipe["low"]
@@ -65,24 +47,18 @@ class Emulation(TorchDispatchMode):
         self.vector = self.rounding.vector
         self.passes = Passes()
         casts = self.recipe["casts"]
-        self.single = names_of(fp32) | names_of(name for name, cast in casts.items()
-                                                if cast == "single" and name != "ctc")
+        self.single = names_of(fp32) | names_of(name for name, cast in casts.items() if cast == "single")
         if self.recipe["keep_batchnorm_fp32"]:
             self.single |= names_of(["batch_norm"])
         self.not_emulated = Counter()
-        if self.recipe["excluded"]:
-            self.not_emulated["layers that the recipe leaves to another one are not: all are computed alike"] = 1
-        if self.recipe["update"] != "fp32":
-            self.not_emulated[f"optimizer steps in {self.recipe['update']}"] = 1
+        self.optimizers = OptimizerSteps(self.recipe, self.products, seed)
+        self.not_emulated.update(self.optimizers.not_emulated)
         self._names = {}
         self._stack = []
-        self._optimizing = 0
         self._paused = 0
         self._undo = []
         self._kinds = {}
         self._handlers = {**_torch_products.HANDLERS, **_convolutions.HANDLERS}
-        if self.low != "fp32":
-            self._handlers["native_layer_norm_backward"] = layer_norm_backward
 
     # ---- entering and leaving ----
 
@@ -92,21 +68,11 @@ class Emulation(TorchDispatchMode):
                       hooks.register_module_forward_hook(self._left).remove]
         variable = torch.autograd.Variable
         self._patch(variable, "_execution_engine", WatchedEngine(self.passes, variable._execution_engine))
-        record = torch.autograd.profiler.record_function
-        enter, leave = record.__enter__, record.__exit__
-
-        def entered(which):
-            self._optimizing += which.name.startswith("Optimizer.")
-            return enter(which)
-
-        def left(which, *error):
-            self._optimizing -= which.name.startswith("Optimizer.")
-            if which.name.startswith("Optimizer.step"):
-                self.products.step = self.products.step + 1
-            return leave(which, *error)
-
-        self._patch(record, "__enter__", entered)
-        self._patch(record, "__exit__", left)
+        for name, replacement in self.optimizers.patches():
+            self._patch(torch.autograd.profiler.record_function, name, replacement)
+        self._patch(torch.nn.functional, "linear", self._linear)
+        attention = torch.nn.MultiheadAttention
+        self._patch(attention, "forward", forward_of(attention.forward))
         # The fused kernels of attention in evaluation are left aside where somebody overrides functions.
         self._patch(torch.overrides, "has_torch_function", lambda tensors: True)
         active.append(self)
@@ -131,6 +97,8 @@ class Emulation(TorchDispatchMode):
         if not self._stack:
             for name, each in module.named_modules():
                 self._names[id(each)] = name or type(module).__name__
+            if self.passes.add_layers(module):
+                self.products.set_linear_layers([name for name, _ in self.passes.layers.values()])
         self._stack.append(self._names.get(id(module), type(module).__name__))
 
     def _left(self, module, args, result):
@@ -148,26 +116,50 @@ class Emulation(TorchDispatchMode):
         """The path of the module that runs, "" outside of modules."""
         return self._stack[-1] if self._stack else ""
 
-    def _where(self, name, module):
-        which = "optimizer" if self._optimizing else "backward" if self.passes.backward else "forward"
+    def where(self, name, module):
+        which = "optimizer" if self.optimizers.running else "backward" if self.passes.backward else "forward"
         return {"module": module, "pass": which, "step": self.products.step, "operation": name}
 
     def multiply(self, name, a, b, purpose=None):
         """A * B in fp32, as the unit gives it, by the recipe's rules for its operands; and the module it belongs to."""
-        module, which, gradient = purpose or self.passes.purpose(a, b, self.module())
+        module, layer, which, gradient = purpose or self.passes.purpose(a, b, self.module())
         if a.dtype not in (torch.float32, torch.float16, torch.bfloat16):
             raise NotImplementedError(f"emulate multiplies float32, float16 and bfloat16 tensors; aten::{name} has "
                                       f"{a.dtype}")
         x, y = a.detach().float().numpy(), b.detach().float().numpy()
-        result = torch.from_numpy(self.products.matmul(x, y, module, which, gradient, which == WGRAD))
+        operation = _torch_products.OPERATIONS[name]
+        result = torch.from_numpy(self.products.matmul(x, y, layer, operation, which, gradient))
         counts = self.rounding.counts(module)
         counts.products[PASSES[which]] = counts.products.get(PASSES[which], 0) + (x.shape[0] if x.ndim == 3 else 1)
         counts.multiplications += result.numel() * x.shape[-1]
         return result, module
 
+    @staticmethod
+    def _linear(x, weight, bias=None):
+        """torch.nn.functional.linear as one product with its bias, whatever the dimensions and strides of x."""
+        if x.dim() <= 2:
+            return torch._C._nn.linear(x, weight, bias)
+        rows = x.reshape(-1, x.shape[-1])
+        return torch._C._nn.linear(rows, weight, bias).reshape(*x.shape[:-1], weight.shape[0])
+
+    @staticmethod
+    def mark(result):
+        """Says that results stay in fp32."""
+        for each in _floats(result):
+            each._ulplab_single = True
+        return result
+
+    @staticmethod
+    def is_marked(tensor):
+        return getattr(tensor, "_ulplab_single", False)
+
+    def is_single(self, aten, tensor):
+        """Whether an operation takes the tensor in fp32 though the recipe's format is another one."""
+        return self.low == "fp32" or aten in self.single or self.is_marked(tensor)
+
     def finish(self, name, result, operands, module, dtype=torch.float32):
         """The result of an operation, rounded to the recipe's format."""
-        self.rounding.result(result, operands, self._where(name, module))
+        self.rounding.result(result, operands, self.where(name, module))
         return result if dtype is torch.float32 else result.to(dtype)
 
     # ---- operations ----
@@ -182,7 +174,11 @@ class Emulation(TorchDispatchMode):
         known = schema.name.startswith(("aten::", "profiler::"))
         if name in self._handlers and not in_place and known:
             kind = "product"
-        elif views or (known and name in MOVES):
+        elif name in _engine_operations.HANDLERS and not in_place and known:
+            kind = "engine"
+        elif views:
+            kind = "view"
+        elif known and name in MOVES:
             kind = "move"
         elif known and name in ROUNDED:
             kind = "round"
@@ -205,50 +201,73 @@ class Emulation(TorchDispatchMode):
         if known is None:
             known = self._kinds[func] = self._classify(func)
         kind, name, in_place = known
-        if kind == "move":
-            return self._move(func, args, kwargs)
-        if self._optimizing:
+        if kind in ("move", "view"):
+            return self._move(func, kind, in_place, args, kwargs)
+        if self.optimizers.running:
             return self._optimizer(func, name, args, kwargs)
         if kind == "product":
             if not any(isinstance(x, torch.Tensor) and x.is_floating_point() for x in args):
                 return func(*args, **kwargs)
             return self._handlers[name](self, *args, **kwargs)
+        if kind == "engine" and self._inside(_floats(args)):
+            result = _engine_operations.HANDLERS[name](self, *args, **kwargs)
+            if result is not NotImplemented:
+                return result
         if kind == "unknown":
             self._refuse(func)
         return self._rounded(func, name, in_place, args, kwargs)
 
-    def _move(self, func, args, kwargs):
+    def _move(self, func, kind, in_place, args, kwargs):
+        if kind == "move" and self._stack:
+            args = self._as_seen(args, in_place)
         result = func(*args, **kwargs)
-        if any(getattr(x, "_ulplab_single", False) for x in args if isinstance(x, torch.Tensor)):
-            _mark(result)
+        if any(self.is_marked(x) for x in args if isinstance(x, torch.Tensor)):
+            self.mark(result)
+        if kind == "view" and any(self._is_parameter(x) for x in args):
+            for each in _floats(result):
+                each._ulplab_parameter = True
         return result
+
+    @staticmethod
+    def _is_parameter(x):
+        """Whether a value is a parameter, or a view of one."""
+        return isinstance(x, torch.nn.Parameter) or (isinstance(x, torch.Tensor) and
+                                                     getattr(x, "_ulplab_parameter", False))
+
+    def _as_seen(self, args, in_place):
+        """Arguments with parameters as the model sees them: in the recipe's format."""
+        if self.low == "fp32":
+            return args
+        return tuple(self.rounding.parameter(x) if self._is_parameter(x) and x.is_floating_point()
+                     and not (in_place and i == 0) else x for i, x in enumerate(args))
 
     def _optimizer(self, func, name, args, kwargs):
         result = func(*args, **kwargs)
-        if isinstance(result, torch.Tensor) and result.is_floating_point():
-            self.rounding.look(result, args[1:], self._where(name, "optimizer"))
+        for each in _floats(result):
+            self.optimizers.round_step(each)
+            self.rounding.look(each, args[1:], self.where(name, "optimizer"))
         return result
 
+    def _inside(self, tensors):
+        """Whether an operation is one of the model's."""
+        return bool(tensors) and (self.passes.backward or self._stack or any(x.requires_grad for x in tensors))
+
     def _rounded(self, func, name, in_place, args, kwargs):
-        tensors = [x for x in args if isinstance(x, torch.Tensor) and x.is_floating_point()]
-        inside = self.passes.backward or self._stack or any(x.requires_grad for x in tensors)
-        single = name in self.single or any(getattr(x, "_ulplab_single", False) for x in tensors)
+        tensors = _floats(args)
+        single = name in self.single or any(self.is_marked(x) for x in tensors)
         if self.passes.backward and name.endswith(("_backward", "_backward_data")) and name not in self.single:
             single = False  # the gradient of a low operand is low
-        if not inside or not tensors:
+        if not self._inside(tensors):
             return func(*args, **kwargs)
-        if not single and self.low != "fp32":
-            args = tuple(self.rounding.parameter(x) if isinstance(x, torch.nn.Parameter) and not (in_place and i == 0)
-                         else x for i, x in enumerate(args))
+        if not single:
+            args = self._as_seen(args, in_place)
         result = self._run(func, name, args, kwargs)
         if single:
-            _mark(result)
-            return result
-        where = self._where(name, self.module())
-        for each in result if isinstance(result, (tuple, list)) else (result,):
-            if isinstance(each, torch.Tensor) and each.is_floating_point() and each.dtype is torch.float32:
-                if not (in_place and isinstance(each, torch.nn.Parameter)):
-                    self.rounding.result(each, args, where)
+            return self.mark(result)
+        where = self.where(name, self.module())
+        for each in _floats(result):
+            if each.dtype is torch.float32 and not (in_place and isinstance(each, torch.nn.Parameter)):
+                self.rounding.result(each, args, where)
         return result
 
     @staticmethod

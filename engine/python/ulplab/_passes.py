@@ -1,6 +1,7 @@
 """To which module and pass a matrix product belongs, and which of its operands is a gradient."""
 
 from collections import OrderedDict
+from typing import NamedTuple
 
 import torch
 
@@ -10,44 +11,91 @@ NO_SIDE, SIDE_A, SIDE_B = 0, 1, 2
 MOST_KEPT = 4096  # operands of forward products that are remembered until their backward pass
 
 
+def _place(tensor):
+    return tensor.storage().data_ptr()
+
+
+class Purpose(NamedTuple):
+    """What a product is for: counted under the module, computed as the layer (whose weight it reads, or the module)."""
+
+    module: str
+    layer: str
+    which: int
+    gradient: int
+
+
 class Passes:
     """Remembers the operands of forward products: a backward product reads one of them."""
 
     def __init__(self):
         self.backward = 0  # runs of autograd's engine, one inside the other
+        self.layers = OrderedDict()  # linear layers by the place of their weights: (name, weight)
         self._kept = OrderedDict()
+        self._sources = OrderedDict()
 
     def clear(self):
         self._kept.clear()
+        self._sources.clear()
 
-    def remember(self, tensor, module, side):
+    def add_layers(self, model):
+        """Takes the model's linear layers (those with a bias), in its order; whether there was a new one."""
+        before = len(self.layers)
+        for name, each in model.named_modules():
+            if isinstance(each, torch.nn.Linear) and each.bias is not None:
+                self.layers.setdefault(_place(each.weight), (name or type(each).__name__, each.weight))
+            elif isinstance(each, torch.nn.MultiheadAttention) and each.in_proj_bias is not None \
+                    and each.in_proj_weight is not None:
+                self.layers.setdefault(_place(each.in_proj_weight),
+                                       (f"{name}.in_proj".lstrip("."), each.in_proj_weight))
+        return len(self.layers) > before
+
+    def layer_of(self, weight, module):
+        return self.layers.get(_place(weight), (module, None))[0]
+
+    def remember(self, tensor, module, layer, side):
         if self.backward or not torch.is_grad_enabled():
             return
-        storage = tensor.storage()
-        self._kept.setdefault(storage.data_ptr(), []).append((module, side, storage))
+        self._kept.setdefault(_place(tensor), []).append((module, layer, side, tensor.storage()))
         if len(self._kept) > MOST_KEPT:
             self._kept.popitem(last=False)
 
+    def keep_source(self, result, source):
+        """What a result was computed from, for its backward pass, which PyTorch gives the result alone."""
+        if self.backward or not torch.is_grad_enabled():
+            return
+        self._sources[_place(result)] = (source, result.storage())
+        if len(self._sources) > MOST_KEPT:
+            self._sources.popitem(last=False)
+
+    def source_of(self, result):
+        found = self._sources.get(_place(result))
+        return None if found is None else found[0]
+
+    def of_forward(self, a, b, module):
+        """The purpose of a forward product, which is remembered."""
+        layer = self.layer_of(b, None) or self.layer_of(a, module)
+        self.remember(a, module, layer, SIDE_A)
+        self.remember(b, module, layer, SIDE_B)
+        return Purpose(module, layer, FORWARD, NO_SIDE)
+
     def module_of(self, tensor):
         """The module whose forward product last read the tensor, or None."""
-        records = self._kept.get(tensor.storage().data_ptr())
+        records = self._kept.get(_place(tensor))
         return records[-1][0] if records else None
 
     def purpose(self, a, b, module):
-        """(module, pass, which operand is dy) of a product that is computed inside ``module``."""
+        """Of a product that is computed inside ``module``."""
         if not self.backward:
-            self.remember(a, module, SIDE_A)
-            self.remember(b, module, SIDE_B)
-            return module, FORWARD, NO_SIDE
-        of_a, of_b = (self._kept.get(x.storage().data_ptr()) for x in (a, b))
+            return self.of_forward(a, b, module)
+        of_a, of_b = (self._kept.get(_place(x)) for x in (a, b))
         records, gradient = (of_b, SIDE_A) if of_b else (of_a, SIDE_B)
         if not records:
-            return module, DGRAD, SIDE_A
+            return Purpose(module, module, DGRAD, SIDE_A)
         # Layers that share an input meet it in reverse order on the way back.
-        module, side, _ = records[-1]
+        module, layer, side, _ = records[-1]
         if len(records) > 1 and side == SIDE_A:
             records.insert(0, records.pop())
-        return module, (WGRAD if side == SIDE_A else DGRAD), gradient
+        return Purpose(module, layer, WGRAD if side == SIDE_A else DGRAD, gradient)
 
 
 class WatchedEngine:

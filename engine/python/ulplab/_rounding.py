@@ -72,7 +72,9 @@ class Rounding:
                                    if isinstance(x, (torch.Tensor, int, float))]}
 
     def parameter(self, parameter):
-        """A copy of a parameter in the format, made anew when it changes."""
+        """A copy of a parameter, or of a view of one, in the format; a parameter's is made anew when it changes."""
+        if not isinstance(parameter, torch.nn.Parameter):
+            return self.vector(parameter)
         known = self._parameters.get(id(parameter))
         if known is not None and known[0] == parameter._version:
             return known[1]

@@ -1,9 +1,18 @@
 """PyTorch's matrix products, by their names in aten. ``run`` is the emulation."""
 
+#: The trainer's operation that a product of PyTorch is part of: cast lists and exclusions of recipes go by it.
+OPERATIONS = {"mm": "linear", "addmm": "linear", "bmm": "matmul", "baddbmm": "matmul", "convolution": "conv2d",
+              "convolution_backward": "conv2d"}
 
-def mm(run, a, b):
-    result, module = run.multiply("mm", a, b)
-    return run.finish("mm", result, (a, b), module, a.dtype)
+
+def _multiply(name):
+    def product(run, a, b):
+        result, module = run.multiply(name, a, b)
+        return run.finish(name, result, (a, b), module, a.dtype)
+    return product
+
+
+mm, bmm = _multiply("mm"), _multiply("bmm")
 
 
 def _add_to(run, name, c, a, b, beta, alpha):
@@ -35,4 +44,4 @@ def dot(run, x, y):
     return mm(run, x.unsqueeze(0), y.unsqueeze(1)).reshape(())
 
 
-HANDLERS = {"mm": mm, "bmm": mm, "addmm": addmm, "baddbmm": baddbmm, "mv": mv, "addmv": addmv, "dot": dot, "vdot": dot}
+HANDLERS = {"mm": mm, "bmm": bmm, "addmm": addmm, "baddbmm": baddbmm, "mv": mv, "addmv": addmv, "dot": dot, "vdot": dot}

@@ -14,10 +14,11 @@ import torch
 from . import _core
 from ._backends import backend_of
 from ._emulation import Emulation, active, paused
+from ._export import export
 from ._numbers import quantize
 from ._report import Report
 
-__all__ = ["emulate", "Report", "recipes", "GradScaler", "quantize_", "compare", "Comparison", "paused"]
+__all__ = ["emulate", "Report", "recipes", "GradScaler", "quantize_", "compare", "Comparison", "paused", "export"]
 
 
 def recipes():
@@ -41,8 +42,9 @@ def emulate(unit="h100", recipe="mixed_fp16", *, order=None, fp32=(), strict=Tru
 
     Emulated: mm, addmm, bmm, baddbmm, matrix-vector products, convolutions (one to three dimensions, transposed ones too)
     and attention, which is taken apart, forward and backward; point-wise operations and sums of fp32 tensors. Tensors
-    stay float32 and carry the recipe's format; parameters stay fp32 (masters) and are rounded where they are read.
-    Optimizer steps run in fp32. Numbers without extents (a loss, its scale) stay fp32.
+    stay float32 and carry the recipe's format; parameters are the masters, and are rounded where they are read.
+    Normalisations, softmax, gelu, tanh, sigmoid and sums are the trainer's own. Optimizers keep weights, moments and
+    gradients in the recipe's formats. Numbers without extents (a loss, its scale) stay fp32.
 
     ``run.report()`` has products, over- and underflows by module and the first value that is not finite. The bits do not
     depend on the number of threads.

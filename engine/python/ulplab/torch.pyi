@@ -1,4 +1,6 @@
 from typing import Any, Callable, ContextManager, Iterable, Mapping, Sequence
+import os
+import pathlib
 
 import torch
 
@@ -39,6 +41,10 @@ class GradScaler:
 
 def quantize_(model: torch.nn.Module, how: str, *, only: Callable[[str, torch.nn.Module], bool] = ...,
               ) -> dict[str, Quantized]: ...
+
+def export(model: torch.nn.Module, file: str | os.PathLike[str], *, shape: Sequence[int], tokens: int | None = ...,
+           task: str | None = ..., causal: bool = ..., name: str | None = ...,
+           ) -> tuple[dict[str, Any], pathlib.Path]: ...
 
 class Comparison:
     losses: dict[str, list[float]]

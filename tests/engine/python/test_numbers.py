@@ -7,6 +7,7 @@ import pytest
 
 import ulplab
 from conftest import check_stub, same_bits
+from peers import MX_ELEMENTS, mx_quantized
 
 FORMATS = ulplab.formats()
 NARROW = [name for name, f in FORMATS.items() if f.storage_bits <= 16]
@@ -111,6 +112,15 @@ def test_functions_are_correctly_rounded(program):
     assert ulplab.tanh(numpy.array([[0.5]], "f4"), "bf16").shape == (1, 1)
     with pytest.raises(ValueError, match="there is no function 'sinh'"):
         ulplab.evaluate("sinh", x)
+
+
+def test_block_scaled_numbers_are_those_of_microxcalings_formulas():
+    rng = numpy.random.default_rng(4)
+    x = (rng.standard_normal((64, 256)) * 2.0 ** rng.integers(-20, 20, (64, 1))).astype("f4")
+    x[0] = 0
+    x[1, ::3] *= 2.0**-30
+    for name, element in MX_ELEMENTS.items():
+        assert (ulplab.dequantize(ulplab.quantize(x, name)) == mx_quantized(x, 32, *element)).all(), name
 
 
 def test_quantised_matrices():

@@ -1,0 +1,98 @@
+#include "engine/python/operations.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "engine/operations/operand.hpp"
+#include "engine/operations/ops.hpp"
+
+namespace ulp::python {
+namespace {
+
+using Inputs = std::span<const Var>;
+using Numbers = std::span<const double>;
+
+struct OperationRow {
+    const char* name;
+    std::size_t inputs;
+    std::size_t numbers;
+    Var (*apply)(Inputs x, Numbers n);
+};
+
+constexpr OperationRow operation_rows[] = {
+    {"sigmoid", 1, 0, [](Inputs x, Numbers) { return sigmoid(x[0]); }},
+    {"tanh", 1, 0, [](Inputs x, Numbers) { return tanh(x[0]); }},
+    {"gelu", 1, 0, [](Inputs x, Numbers) { return gelu(x[0]); }},
+    {"softmax", 1, 0, [](Inputs x, Numbers) { return softmax(x[0]); }},
+    {"log_softmax", 1, 0, [](Inputs x, Numbers) { return log_softmax(x[0]); }},
+    {"layer_norm", 3, 1, [](Inputs x, Numbers n) { return layer_norm(x[0], x[1], x[2], n[0]); }},
+    {"group_norm", 3, 2,
+     [](Inputs x, Numbers n) { return group_norm(x[0], x[1], x[2], static_cast<Index>(n[0]), n[1]); }},
+};
+
+const OperationRow& operation_row(const OperationCall& call) {
+    const auto* row = std::ranges::find(operation_rows, call.name, &OperationRow::name);
+    if (row != std::end(operation_rows) && row->inputs == call.inputs.size() && row->numbers == call.numbers.size()) {
+        return *row;
+    }
+    throw std::invalid_argument(fmt::format("there is no operation {} of {} tensors and {} numbers", call.name,
+                                            call.inputs.size(), call.numbers.size()));
+}
+
+/// A tape with the operation on it.
+struct Recorded {
+    Tape tape;
+    Watch watch;
+    std::vector<Var> inputs;
+    Var result;
+
+    Recorded(const Engine& engine, const OperationCall& call) : tape(engine) {
+        watch.find_nonfinite = false;
+        tape.run().observers.watch = &watch;
+        for (const Tensor& input : call.inputs) inputs.push_back(tape.leaf(input));
+        result = tape.stored(operation_row(call).apply(inputs, call.numbers));
+    }
+
+    [[nodiscard]] OperationResults with(std::vector<Tensor> tensors) const {
+        OperationResults all{std::move(tensors)};
+        for (const auto& [label, counts] : watch.rounding) {
+            all.overflows += counts.overflows;
+            all.underflows += counts.underflows;
+        }
+        return all;
+    }
+};
+
+}  // namespace
+
+std::vector<std::string> operation_names() {
+    std::vector<std::string> names;
+    for (const OperationRow& row : operation_rows) names.emplace_back(row.name);
+    return names;
+}
+
+OperationResults compute(const Engine& engine, const OperationCall& call) {
+    const Recorded recorded(engine, call);
+    return recorded.with({recorded.result.value()});
+}
+
+OperationResults gradients(const Engine& engine, const OperationCall& call, const Tensor& of_result) {
+    Recorded recorded(engine, call);
+    recorded.watch.rounding.clear();  // the first pass has counted what the operation itself rounds
+    Tape& tape = recorded.tape;
+    const Var root = tape.push("cotangent", Tensor({1}), true,
+                               [&](const Tensor&, const Tensor&) { tape.accumulate(recorded.result, of_result); });
+    tape.backward(root);
+    std::vector<Tensor> found;
+    for (const Var& input : recorded.inputs) found.push_back(input.gradient());
+    return recorded.with(std::move(found));
+}
+
+Tensor sum_of_rows(const Engine& engine, const Tensor& matrix) {
+    const FloatFormat own[] = {matrix.format()};
+    return column_sums(matrix, matrix.dim(1), engine.recipe.precision_of("linear", own).compute);
+}
+
+}  // namespace ulp::python

@@ -1,0 +1,169 @@
+"""Normalisations, softmax, functions and sums by the trainer's own operations: every step rounded as the recipe says.
+
+``run`` is the emulation. A handler that cannot compute a case (another dimension, another type) gives NotImplemented:
+PyTorch then computes it, and its result is rounded.
+"""
+
+import math
+
+import torch
+
+from . import _core
+
+#: The trainer's operation for each of PyTorch's, by its name in aten.
+NAMES = {"native_layer_norm": "layer_norm", "native_group_norm": "group_norm", "_softmax": "softmax",
+         "_log_softmax": "log_softmax", "gelu": "gelu", "tanh": "tanh", "sigmoid": "sigmoid"}
+
+
+def _as_seen(run, x):
+    """A parameter as the model sees it."""
+    return (run.rounding.parameter(x) if run.low != "fp32" and isinstance(x, torch.nn.Parameter) else x.detach()
+            ).contiguous().numpy()
+
+
+def _operate(run, aten, inputs, numbers=(), of_result=None):
+    """The result's, or the inputs' gradients'; those in fp32 are marked where the recipe's format is another one."""
+    single = [run.is_single(aten, x) for x in inputs]
+    found, overflows, underflows = run.products.operate(
+        NAMES[aten], [_as_seen(run, x) for x in inputs], single, list(numbers),
+        None if of_result is None else of_result.detach().contiguous().numpy())
+    module = run.module()
+    counts = run.rounding.counts(module)
+    counts.overflows += overflows
+    counts.underflows += underflows
+    tensors = []
+    for array, is_fp32 in found:
+        tensor = torch.from_numpy(array)
+        counts.rounded += tensor.numel()
+        if is_fp32 and run.low != "fp32":
+            run.mark(tensor)
+        tensors.append(tensor)
+        run.rounding.look(tensor, inputs if of_result is None else (of_result, *inputs), run.where(aten, module))
+    return tensors
+
+
+def _has_fp32(*tensors):
+    return all(x is None or (x.dtype is torch.float32 and x.numel() > 0) for x in tensors)
+
+
+# ---- Functions of one tensor: backward they are computed again from what they were of ----
+
+def _of_source(aten):
+    def forward(run, x, *args, **kwargs):
+        if not _has_fp32(x) or x.dim() == 0 or _refused(aten, x, args, kwargs):
+            return NotImplemented
+        y, = _operate(run, aten, [x])
+        if aten != "gelu":  # whose backward pass is given x
+            run.passes.keep_source(y, x)
+        return y
+    return forward
+
+
+def _refused(aten, x, args, kwargs):
+    """Rows in another dimension than the last; the other gelu."""
+    if aten in ("_softmax", "_log_softmax"):
+        return args[0] not in (-1, x.dim() - 1)
+    return kwargs.get("approximate", "none") != "none"
+
+
+def _from_result(aten):
+    def backward(run, dy, y, *args, **kwargs):
+        x = run.passes.source_of(y)
+        return NotImplemented if x is None or not _has_fp32(dy) else _operate(run, aten, [x], (), dy)[0]
+    return backward
+
+
+def _gelu_backward(run, dy, x, *, approximate="none"):
+    return NotImplemented if approximate != "none" or not _has_fp32(dy, x) else _operate(run, "gelu", [x], (), dy)[0]
+
+
+# ---- Normalisations ----
+
+def _scale_and_shift(x, count, weight, bias):
+    """Without parameters: times 1, plus 0."""
+    return (torch.ones(count) if weight is None else weight.reshape(-1) if weight.dim() != 1 else weight,
+            torch.zeros(count) if bias is None else bias.reshape(-1) if bias.dim() != 1 else bias)
+
+
+def _moments(x, rows, eps):
+    """What PyTorch gives beside the result."""
+    variance, mean = torch.var_mean(x.reshape(rows, -1), 1, unbiased=False)
+    return mean, (variance + eps).rsqrt()
+
+
+def _layer_norm(run, x, shape, weight, bias, eps):
+    if not _has_fp32(x, weight, bias):
+        return NotImplemented
+    count = math.prod(shape)
+    w, b = _scale_and_shift(x, count, weight, bias)
+    y, = _operate(run, "native_layer_norm", [x.reshape(-1, count), w, b], [eps])
+    mean, rstd = (each.reshape(*x.shape[:x.dim() - len(shape)], *(1 for _ in shape))
+                  for each in _moments(x, x.numel() // count, eps))
+    run.passes.keep_source(rstd, eps)
+    return _like(run, y, x.shape), mean, rstd
+
+
+def _like(run, tensor, shape):
+    result = tensor.reshape(shape)
+    if run.is_marked(tensor):
+        run.mark(result)
+    return result
+
+
+def _layer_norm_backward(run, dy, x, shape, mean, rstd, weight, bias, mask):
+    eps = run.passes.source_of(rstd)
+    if eps is None or not _has_fp32(dy, x, weight, bias):
+        return NotImplemented
+    count = math.prod(shape)
+    w, b = _scale_and_shift(x, count, weight, bias)
+    dx, dw, db = _operate(run, "native_layer_norm", [x.reshape(-1, count), w, b], [eps], dy.reshape(-1, count))
+    return (_like(run, dx, x.shape) if mask[0] else None, dw.reshape(tuple(shape)) if mask[1] else None,
+            db.reshape(tuple(shape)) if mask[2] else None)
+
+
+def _group_norm(run, x, weight, bias, images, channels, area, groups, eps):
+    if not _has_fp32(x, weight, bias):
+        return NotImplemented
+    w, b = _scale_and_shift(x, channels, weight, bias)
+    y, = _operate(run, "native_group_norm", [x.reshape(images, channels, area), w, b], [groups, eps])
+    mean, rstd = (each.reshape(images, groups) for each in _moments(x, images * groups, eps))
+    run.passes.keep_source(rstd, eps)
+    return _like(run, y, x.shape), mean, rstd
+
+
+def _group_norm_backward(run, dy, x, mean, rstd, weight, images, channels, area, groups, mask):
+    eps = run.passes.source_of(rstd)
+    if eps is None or not _has_fp32(dy, x, weight):
+        return NotImplemented
+    w, b = _scale_and_shift(x, channels, weight, None)
+    dx, dw, db = _operate(run, "native_group_norm", [x.reshape(images, channels, area), w, b], [groups, eps],
+                          dy.reshape(images, channels, area))
+    return _like(run, dx, x.shape) if mask[0] else None, dw if mask[1] else None, db if mask[2] else None
+
+
+# ---- Sums ----
+
+def _sum(run, x, dim=None, keepdim=False, *, dtype=None):
+    """Over the first of the summed elements to the last, in the order of memory."""
+    if not _has_fp32(x) or dtype not in (None, torch.float32):
+        return NotImplemented
+    summed = sorted(d % max(x.dim(), 1) for d in dim) if dim else list(range(x.dim()))
+    kept = [d for d in range(x.dim()) if d not in summed]
+    rows = x.detach().permute(summed + kept).reshape(math.prod(x.shape[d] for d in summed), -1)
+    single = run.is_single("sum", x)
+    sums = torch.from_numpy(run.products.sum_rows(rows.contiguous().numpy(), single))
+    shape = [1 if d in summed else x.shape[d] for d in range(x.dim())] if keepdim else [x.shape[d] for d in kept]
+    result = sums.reshape(shape)
+    if single and run.low != "fp32":
+        return run.mark(result)
+    return run.finish("sum", result, (x,), run.module())
+
+
+HANDLERS = {"native_layer_norm": _layer_norm, "native_layer_norm_backward": _layer_norm_backward,
+            "native_group_norm": _group_norm, "native_group_norm_backward": _group_norm_backward,
+            "gelu": _of_source("gelu"), "gelu_backward": _gelu_backward, "sum": _sum,
+            **{name: _of_source(name) for name in ("_softmax", "_log_softmax", "tanh", "sigmoid")},
+            **{f"{name}_backward_data": _from_result(name) for name in ("_softmax", "_log_softmax")},
+            **{f"{name}_backward": _from_result(name) for name in ("tanh", "sigmoid")}}
+
+assert set(NAMES.values()) == set(_core.operation_names())

@@ -1,0 +1,120 @@
+"""ulplab.torch.export: models as nets of the trainer, whose gradients have the bits of emulation."""
+
+import numpy
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import ulplab  # noqa: E402
+import ulplab.torch  # noqa: E402
+from conftest import bits  # noqa: E402
+from torch import nn  # noqa: E402
+
+
+class Block(nn.Module):
+    """Attention and a feed-forward layer, each with a way around, behind an embedding with learned places."""
+
+    def __init__(self):
+        super().__init__()
+        self.words, self.places = nn.Embedding(128, 16), nn.Embedding(6, 16)
+        self.norm1, self.norm2 = nn.LayerNorm(16), nn.LayerNorm(16)
+        self.attention = nn.MultiheadAttention(16, 4, batch_first=True)
+        self.wide, self.narrow, self.out = nn.Linear(16, 24), nn.Linear(24, 16), nn.Linear(16, 128)
+
+    def forward(self, x):
+        x = self.words(x) + self.places.weight
+        y = self.norm1(x)
+        x = x + self.attention(y, y, y)[0]
+        x = x + self.narrow(torch.nn.functional.gelu(self.wide(self.norm2(x))))
+        return self.out(x)
+
+
+def cnn():
+    return nn.Sequential(nn.Conv2d(1, 4, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
+                         nn.Conv2d(4, 6, 3, stride=2, padding=1), nn.Tanh(), nn.Flatten(), nn.Linear(24, 5))
+
+
+def encoder():
+    layer = nn.TransformerEncoderLayer(16, 4, 24, dropout=0.0, batch_first=True)
+    return nn.Sequential(nn.Embedding(128, 16), nn.TransformerEncoder(layer, 2), nn.Linear(16, 128))
+
+
+NETS = {"linear": (lambda: nn.Sequential(nn.Linear(40, 24), nn.GELU(), nn.Linear(24, 3)), (40,), None, (7, 3)),
+        "conv": (cnn, (1, 8, 8), None, (3, 5)), "block": (Block, (6,), 128, (2, 6, 128)),
+        "encoder": (encoder, (6,), 128, (2, 6, 128))}
+
+
+@pytest.mark.parametrize("recipe", ["mixed_fp16", "bf16", "te_current", "deepseek_v3"])
+@pytest.mark.parametrize("name", NETS)
+def test_gradients_are_the_trainers_bit_for_bit(name, recipe, tmp_path):
+    make, shape, tokens, result = NETS[name]
+    torch.manual_seed(1)
+    model = make()
+    net, weights = ulplab.torch.export(model, tmp_path / "net.json", shape=shape, tokens=tokens)
+    count = result[0]
+    x = torch.randint(0, tokens, (count, *shape)) if tokens else torch.randn(count, *shape)
+    dy = torch.randn(result).bfloat16().half().float()
+    with ulplab.torch.emulate("h100", recipe):
+        leaf = x if tokens else x.clone().requires_grad_()
+        y = model(leaf)
+        y.backward(dy)
+    expected, gradients = ulplab.gradients(net, x, dy, weights=weights, recipe=recipe, unit="h100")
+    assert (bits(y.detach().numpy()) == bits(expected)).all()
+    found = {key: parameter.grad for key, parameter in model.named_parameters()}
+    if not tokens:
+        found["input"] = leaf.grad
+    assert found.keys() == gradients.keys()
+    for key, gradient in found.items():
+        different = bits(gradient.numpy()) != bits(gradients[key])
+        assert not different.any(), (key, different.sum(), different.size)
+
+
+def test_an_exported_net_trains(tmp_path):
+    torch.manual_seed(2)
+    model = cnn()
+    net, weights = ulplab.torch.export(model, tmp_path / "small.json", shape=(1, 8, 8))
+    assert (tmp_path / "small.json").exists() and net["outputs"] == 5
+    x = numpy.random.default_rng(1).random((40, 1, 8, 8)).astype("f4")
+    labels = (x.mean((1, 2, 3)) > 0.5).astype("i8")
+    found = ulplab.train(tmp_path / "small.json", weights=weights, data=x, labels=labels, batch=8, steps=20, seed=3)
+    assert found.losses[-1] < found.losses[0]
+    model.load_state_dict({key: torch.from_numpy(value) for key, value in found.weights.items()})
+
+
+@pytest.mark.parametrize("model, text", [
+    (nn.Sequential(nn.Linear(4, 4, bias=False)), r"0 \(Linear\) is nothing .*it has no bias"),
+    (nn.Sequential(nn.Linear(4, 4), nn.Softsign()), r"1 \(Softsign\) .* there is no such layer"),
+    (nn.Sequential(nn.LayerNorm(4, eps=1e-3)), "eps is 0.001; it must be 1e-05"),
+    (nn.Linear(4, 4), r"give torch.nn.Sequential\(model\)"),
+    (nn.Sequential(nn.TransformerEncoderLayer(4, 1, dropout=0.1, batch_first=True)), "dropout is 0.1"),
+])
+def test_what_nets_cannot_express_is_refused_by_name(model, text, tmp_path):
+    with pytest.raises(NotImplementedError, match=text):
+        ulplab.torch.export(model, tmp_path / "net.json", shape=(4,) if not isinstance(model[0] if isinstance(
+            model, nn.Sequential) else model, nn.TransformerEncoderLayer) else (3, 4))
+    assert not list(tmp_path.iterdir())
+
+
+def test_convolutions_and_branches_have_their_limits(tmp_path):
+    for layer, text in ((nn.Conv2d(1, 2, 3), "padding is .0, 0.; it must be .1, 1."),
+                        (nn.Conv2d(1, 2, 3, padding=1, dilation=2), "dilation"), (nn.BatchNorm2d(1), "momentum is 0.1")):
+        with pytest.raises(NotImplementedError, match=text):
+            ulplab.torch.export(nn.Sequential(layer), tmp_path / "net.json", shape=(1, 8, 8))
+
+    class Branches(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b, self.out = nn.Conv2d(1, 2, 3, padding=1), nn.Conv2d(1, 3, 1), nn.Linear(5 * 16, 2)
+
+        def forward(self, x):
+            return self.out(torch.flatten(torch.relu(torch.cat([self.a(x), self.b(x)], 1)), 1))
+
+    net, _ = ulplab.torch.export(Branches(), tmp_path / "net.json", shape=(1, 4, 4))
+    assert [layer["layer"] for layer in net["layers"]] == ["branches", "relu", "flatten", "linear"]
+
+    class Forked(nn.Module):
+        def forward(self, x):
+            return x if x.sum() > 0 else -x
+
+    with pytest.raises(NotImplementedError, match="Forked .*cannot be traced"):
+        ulplab.torch.export(Forked(), tmp_path / "net.json", shape=(4,))
