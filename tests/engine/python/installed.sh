@@ -6,31 +6,44 @@ python=$1 source=$2 build=$3 version=$4
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 fail() { echo "installed.sh: $1" >&2; exit 1; }
-for module in pip setuptools wheel; do
+quietly() { "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; fail "$1 $2 failed"; }; }
+for module in pip setuptools wheel venv; do
     "$python" -c "import $module" 2>/dev/null || { echo "skipped: no $module for $python"; exit 0; }
 done
 
-# imports FOLDER: the package in the folder, found there, multiplies.
-imports() {
-    (cd "$work" && PYTHONPATH=$1 "$python" -c '
+cat >"$work/use.py" <<'EOF'
 import sys, numpy, ulplab
 assert ulplab.__file__.startswith(sys.argv[1]), ulplab.__file__
 d = ulplab.matmul(numpy.full((1, 2), 0.5), numpy.ones((2, 1)), unit="sm_90:wgmma.fp16.fp32")
-assert d.tolist() == [[1.0]] and ulplab.__version__ == sys.argv[2]' "$1" "$version") || fail "the package in $1 does not work"
-}
+assert d.tolist() == [[1.0]] and ulplab.__version__ == sys.argv[2]
+EOF
+# imports PYTHON FOLDER: the package in the folder, found there, multiplies.
+imports() { (cd "$work" && "$1" use.py "$2" "$version") || fail "the package in $2 does not work"; }
 
-TMPDIR=$work ULPLAB_BUILD_FOLDER=$build "$python" -m pip install -q --no-index --no-build-isolation --no-deps \
-    --target "$work/site" "$source/engine/python" >"$work/log" 2>&1 || { cat "$work/log" >&2; fail "pip failed"; }
-imports "$work/site"
+# A virtual environment that sees the system's packages, and a wheel in it.
+"$python" -m venv --system-site-packages --without-pip "$work/venv"
+export TMPDIR=$work ULPLAB_BUILD_FOLDER=$build
+quietly "$source/engine/python/make_wheel.sh" "$work/wheels" "$python"
+quietly "$work/venv/bin/python" -m pip install -q --no-index --no-deps "$work"/wheels/ulplab-"$version"-*.whl
+imports "$work/venv/bin/python" "$work/venv"
 for left in build dist ulplab.egg-info; do
     [ ! -e "$source/engine/python/$left" ] || fail "pip left $left in the source tree"
 done
 
+# The Debian package, where the interpreter looks by itself: in a root of its own where there is bubblewrap, with neither
+# the source tree nor a variable that leads to it.
 if command -v dpkg-deb >/dev/null && command -v dpkg-shlibdeps >/dev/null; then
-    cpack -G DEB --config "$build/CPackConfig.cmake" -B "$work/made" -D CPACK_COMPONENTS_ALL=python >"$work/log" 2>&1 ||
-        { cat "$work/log" >&2; fail "cpack failed"; }
+    quietly cpack -G DEB --config "$build/CPackConfig.cmake" -B "$work/made" -D CPACK_COMPONENTS_ALL=python
     package=$(echo "$work"/made/python3-ulplab_*.deb)
     dpkg-deb -f "$package" Depends | grep -q 'python3-numpy' || fail "Depends: $(dpkg-deb -f "$package" Depends)"
     dpkg-deb -x "$package" "$work/root"
-    imports "$work/root/usr/lib/python3/dist-packages"
+    packages=/usr/lib/python3/dist-packages
+    PYTHONPATH=$work/root$packages imports "$python" "$work/root$packages"
+    if [ -d $packages ] && bwrap --ro-bind / / true 2>/dev/null; then
+        entries=()
+        for entry in $packages/*; do entries+=(--ro-bind "$entry" "$entry"); done
+        bwrap --unshare-all --ro-bind / / --dev /dev --proc /proc --tmpfs $packages "${entries[@]}" \
+            --ro-bind "$work/root$packages/ulplab" $packages/ulplab --tmpfs /tmp --tmpfs "$source" \
+            --ro-bind "$work/use.py" /tmp/use.py --chdir / env -i /usr/bin/python3 /tmp/use.py $packages "$version" || fail "the installed package does not work"
+    fi
 fi

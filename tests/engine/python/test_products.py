@@ -197,6 +197,31 @@ def test_threads_of_python_compute_side_by_side():
     assert not wrong
 
 
+def test_arrays_that_another_thread_changes_or_drops_do_no_harm():
+    """The result is that of some of the numbers; what another thread drops lives until the call ends."""
+    a = numpy.ones((96, 96), "f2")
+    held = [numpy.full((96, 96), 2, "f2")]
+    stop = threading.Event()
+
+    def change():
+        value = 1
+        while not stop.is_set():
+            value = 3 - value
+            a.fill(value)
+            held[0] = numpy.full((96, 96), 2, "f2")  # drops the array that a call may be reading
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    try:
+        for _ in range(60):
+            d = ulplab.matmul(a, held[0], unit=HOPPER)
+            assert (d >= 192).all() and (d <= 384).all()
+            assert set(numpy.unique(ulplab.round(a, "e4m3"))) <= {1, 2}
+    finally:
+        stop.set()
+        thread.join()
+
+
 def test_many_small_calls_do_not_grow():
     import resource
 
