@@ -208,8 +208,8 @@ Experiment opt_levels_experiment() {
              integer_setting("hidden", "channels of the first convolutions", 8, 12, 2, 256).smoke(2),
              integer_setting("train_images", "generated digits to train on", 1920, 20000, 1, 1000000).smoke(64),
              integer_setting("test_images", "generated digits to test on", 500, 4000, 1, 1000000).smoke(20),
-             integer_setting("side", "pixels a side", 12, 24, 8, 64),
-             integer_setting("seeds", "runs of each classifier at each level", 3, 9, 1, 100).smoke(1),
+             integer_setting("side", "pixels a side", 12, 16, 8, 64),
+             integer_setting("seeds", "runs of each classifier at each level", 3, 5, 1, 100).smoke(1),
              real_setting("learning_rate", "of gradient descent with momentum 0.9, falling linearly to 0", 0.06, 0.06,
                           0, 10)
                  .smoke(0.05),
