@@ -4,11 +4,7 @@
 # Usage: torch_weights.sh ULPLAB
 set -euo pipefail
 ulplab=$1
-python=
-for each in /usr/bin/python3 python3; do  # Debian's packages belong to the first
-    if [ -z "$python" ] && "$each" -c 'import torch, numpy' 2>/dev/null; then python=$each; fi
-done
-[ -n "$python" ] || { echo "skipped: no python3-torch"; exit 0; }
+. "$(dirname "$0")/torch_python.sh"
 folder=$(mktemp -d)
 trap 'rm -r "$folder"' EXIT
 "$python" - "$folder" <<'PY'

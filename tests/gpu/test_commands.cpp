@@ -1,32 +1,22 @@
 // `ulplab gpu` and `ulplab compare` where there is no GPU: what they print and how they end.
 #include <doctest/doctest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
 
+#include "tests/gpu/outcome.hpp"
+
+using ulp::test::Outcome;
+
 namespace {
 
-struct Outcome {
-    int code;
-    std::string output;
-};
-
-/// Runs the program with these arguments, stdout and stderr together, and no GPU in sight.
+/// Runs the program with these arguments, no GPU in sight.
 Outcome ulplab(const std::string& arguments) {
-    const std::string command = std::string("CUDA_VISIBLE_DEVICES= '") + ULPLAB_PROGRAM + "' " + arguments + " 2>&1";
-    FILE* pipe = popen(command.c_str(), "r");
-    REQUIRE(pipe != nullptr);
-    Outcome outcome{};
-    char buffer[4096];
-    while (const std::size_t count = std::fread(buffer, 1, sizeof buffer, pipe)) outcome.output.append(buffer, count);
-    outcome.code = WEXITSTATUS(pclose(pipe));
-    return outcome;
+    return ulp::test::outcome_of(std::string("CUDA_VISIBLE_DEVICES= '") + ULPLAB_PROGRAM + "' " + arguments);
 }
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }

@@ -1,9 +1,7 @@
 // The recorder that is one file: what its build without a GPU writes is read, and its inputs are the project's own.
 #include <doctest/doctest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -14,8 +12,11 @@
 #include "gpu/recordings/recording.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/lab/recordings.hpp"
+#include "tests/gpu/outcome.hpp"
 
 using namespace ulp::gpu;
+using ulp::test::Outcome;
+using ulp::test::outcome_of;
 namespace fs = std::filesystem;
 
 namespace {
@@ -42,20 +43,6 @@ class Recorded {
 const fs::path& nvidia_folder() {
     static const Recorded recorded(ULPLAB_RECORD);
     return recorded.folder();
-}
-
-struct Outcome {
-    int code;
-    std::string output;
-};
-Outcome run(const std::string& command) {
-    FILE* pipe = popen((command + " 2>&1").c_str(), "r");
-    REQUIRE(pipe != nullptr);
-    Outcome outcome{};
-    char buffer[4096];
-    while (const std::size_t count = std::fread(buffer, 1, sizeof buffer, pipe)) outcome.output.append(buffer, count);
-    outcome.code = WEXITSTATUS(pclose(pipe));
-    return outcome;
 }
 
 /// The probes of a recording that the library's recorder would write, too.
@@ -139,14 +126,14 @@ TEST_CASE("the layout for AMD's instructions finds its rows by name and k") {
 TEST_CASE("the recorder answers dot products, and says what is wrong with its arguments") {
     const std::string program = std::string("'") + ULPLAB_RECORD + "'";
     const std::string k4 = "3F800000 40000000 0 0 3F800000 40000000 0 0 3F800000";
-    const Outcome answer = run("echo " + k4 + " | " + program + " --software --answer mma.m16n8k4.tf32.fp32");
+    const Outcome answer = outcome_of("echo " + k4 + " | " + program + " --software --answer mma.m16n8k4.tf32.fp32");
     CHECK(answer.code == 0);
     CHECK(answer.output == "40C00000\n");
-    CHECK(run("echo 1 2 | " + program + " --software --answer mma.m16n8k4.tf32.fp32").code == 3);
-    CHECK(run(program + " --software --answer nothing").code == 3);
-    CHECK(run(program).code == 2);
-    CHECK(run(program + " --software /proc/nothing").code == 3);
-    const Outcome no_gpu = run(program + " /tmp/unused");
+    CHECK(outcome_of("echo 1 2 | " + program + " --software --answer mma.m16n8k4.tf32.fp32").code == 3);
+    CHECK(outcome_of(program + " --software --answer nothing").code == 3);
+    CHECK(outcome_of(program).code == 2);
+    CHECK(outcome_of(program + " --software /proc/nothing").code == 3);
+    const Outcome no_gpu = outcome_of(program + " /tmp/unused");
     CHECK(no_gpu.code == 3);
     CHECK(no_gpu.output.find("--software") != std::string::npos);
 }

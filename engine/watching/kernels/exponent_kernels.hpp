@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "engine/watching/kernels/exponent_counts.hpp"
+#include "engine/watching/kernels/lanes.hpp"
 
 namespace ulp {
 namespace {
@@ -29,15 +30,6 @@ struct Codes {
     int top;  // the largest but 255
     std::int64_t zeros;
 };
-
-template <class Vec>
-std::int64_t sum_of_lanes(typename Vec::Int x) {
-    std::uint32_t lanes[Vec::lanes];
-    Vec::store(lanes, x);
-    std::int64_t sum = 0;
-    for (const std::uint32_t lane : lanes) sum += lane;
-    return sum;
-}
 
 /// One byte for each of `count` numbers, in any order; `count` is a multiple of a register's bytes.
 template <class Vec>

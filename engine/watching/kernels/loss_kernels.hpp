@@ -13,18 +13,11 @@
 #include <cstdint>
 
 #include "engine/watching/kernels/format_losses.hpp"
+#include "engine/watching/kernels/lanes.hpp"
 
 namespace ulp {
 namespace {
 
-template <class Vec>
-std::int64_t loss_sum_of_lanes(typename Vec::Int x) {
-    std::uint32_t lanes[Vec::lanes];
-    Vec::store(lanes, x);
-    std::int64_t sum = 0;
-    for (const std::uint32_t lane : lanes) sum += lane;
-    return sum;
-}
 template <class Vec>
 std::uint32_t largest_of_lanes(typename Vec::Int x) {
     std::uint32_t lanes[Vec::lanes];
@@ -51,7 +44,7 @@ void scan_words(const float* values, std::size_t count, LossScan* scan) {
     }
     scan->largest = largest_of_lanes<Vec>(largest);
     scan->powers = largest_of_lanes<Vec>(powers);
-    scan->zeros = loss_sum_of_lanes<Vec>(zeros);
+    scan->zeros = sum_of_lanes<Vec>(zeros);
 }
 
 /// Registers that hold loss_sums numbers.
@@ -112,8 +105,8 @@ void count_losses(const LossLimits& limits, const float* values, std::size_t cou
             noise.add_squares(2 * j, error);
         }
     }
-    result->lost = loss_sum_of_lanes<Vec>(lost);
-    result->small = loss_sum_of_lanes<Vec>(small);
+    result->lost = sum_of_lanes<Vec>(lost);
+    result->small = sum_of_lanes<Vec>(small);
     const std::uint32_t worst_word = largest_of_lanes<Vec>(worst);
     __builtin_memcpy(&result->worst, &worst_word, sizeof worst_word);
     relative.store(result->relative);
