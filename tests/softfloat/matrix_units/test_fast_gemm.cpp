@@ -380,63 +380,54 @@ TEST_CASE("an integer product whose saturation is forgotten differs from the pla
     CHECK(plain != fast);
 }
 
+namespace {
+
+/// Compares the fast block-scaled products of random operands with the plain one: with scales and C by every kernel,
+/// and with scales of one and no C by the kernel that gemm chooses.
+void compare_scaled(const ulp::BlockScaledModel& model, DataClass data, const std::array<int, 3>& extents,
+                    std::uint64_t seed) {
+    const auto [m, n, k] = extents;
+    const std::int64_t blocks = (k + model.scale_block - 1) / model.scale_block;
+    const auto a = random_floats(model.unscaled.a_format, data, m * k, seed);
+    const auto b = random_floats(model.unscaled.b_format, data, k * n, seed + 1);
+    const auto c = random_floats(model.unscaled.accumulator, data, m * n, seed + 2);
+    const auto x = random_floats(model.scale_format, data, m * blocks, seed + 3);
+    const auto y = random_floats(model.scale_format, data, blocks * n, seed + 4);
+    std::vector<float> plain(c.size()), fast(c.size());
+    ulp::BlockScaledProblem p{{{a.data(), m, k}, {b.data(), k, n, 1, k}, {c.data(), m, n}, {plain.data(), m, n}},
+                              {x.data(), m, blocks},
+                              {y.data(), blocks, n}};
+    ulp::gemm_plain(model, p);
+    p.product.d.data = fast.data();
+    for (const ulp::gemm_kernels::Kernels* kernels : all_kernels()) {
+        ulp::gemm_kernels::fast_scaled_gemm(*kernels, model, p);
+        CAPTURE(std::string(kernels->name));
+        CHECK(differences(plain, fast) == 0);
+    }
+    p.a_scales = {};
+    p.product.c = {};
+    p.product.d.data = plain.data();
+    ulp::gemm_plain(model, p);
+    p.product.d.data = fast.data();
+    ulp::gemm(model, p);
+    CHECK(differences(plain, fast) == 0);
+}
+
+}  // namespace
+
 TEST_CASE("every block-scaled row's fast product equals the plain one on every class of data") {
     std::uint64_t seed = 1;
     for (const auto& [row, model] : ulp::rows_of<ulp::BlockScaledModel>()) {
         REQUIRE(ulp::gemm_kernels::choose_scaled_kernel(model) != ulp::gemm_kernels::ScaledKernel::none);
-        const TensorCoreModel& elements = model.unscaled;
         for (const DataClass data : ulp::all_classes) {
-            for (const auto& [m, n, k] : {std::array{5, 70, 200}, {35, 9, 64}, {1, 1, 3}}) {
-                const std::int64_t blocks = (k + model.scale_block - 1) / model.scale_block;
-                const auto a = random_floats(elements.a_format, data, m * k, seed += 10);
-                const auto b = random_floats(elements.b_format, data, k * n, seed + 1);
-                const auto c = random_floats(elements.accumulator, data, m * n, seed + 2);
-                const auto x = random_floats(model.scale_format, data, m * blocks, seed + 3);
-                const auto y = random_floats(model.scale_format, data, blocks * n, seed + 4);
-                std::vector<float> plain(c.size()), fast(c.size());
-                ulp::BlockScaledProblem p{
-                    {{a.data(), m, k}, {b.data(), k, n, 1, k}, {c.data(), m, n}, {plain.data(), m, n}},
-                    {x.data(), m, blocks},
-                    {y.data(), blocks, n}};
-                ulp::gemm_plain(model, p);
-                p.product.d.data = fast.data();
-                for (const ulp::gemm_kernels::Kernels* kernels : all_kernels()) {
-                    ulp::gemm_kernels::fast_scaled_gemm(*kernels, model, p);
-                    CAPTURE(row.key() + ", " + ulp::name_of(data) + " data, " + kernels->name);
-                    CHECK(differences(plain, fast) == 0);
-                }
-                p.a_scales = {};  // ones, and no C
-                p.product.c = {};
-                p.product.d.data = plain.data();
-                ulp::gemm_plain(model, p);
-                p.product.d.data = fast.data();
-                ulp::gemm(model, p);
-                CHECK(differences(plain, fast) == 0);
+            CAPTURE(row.key() + ", " + ulp::name_of(data) + " data");
+            for (const auto& extents : {std::array{5, 70, 200}, {35, 9, 64}, {1, 1, 3}}) {
+                compare_scaled(model, data, extents, seed += 10);
             }
         }
-    }
-}
-
-TEST_CASE("a block-scaled product of many rows, or of a long k, equals the plain one") {
-    std::uint64_t seed = 1;
-    for (const auto& [row, model] : ulp::rows_of<ulp::BlockScaledModel>()) {
-        for (const auto& [m, n, k] : {std::array{300, 3, 40}, {2, 3, 2100}}) {
-            const std::int64_t blocks = (k + model.scale_block - 1) / model.scale_block;
-            const auto a = random_floats(model.unscaled.a_format, DataClass::ordinary, m * k, seed += 10);
-            const auto b = random_floats(model.unscaled.b_format, DataClass::ordinary, k * n, seed + 1);
-            const auto x = random_floats(model.scale_format, DataClass::ordinary, m * blocks, seed + 2);
-            const auto y = random_floats(model.scale_format, DataClass::ordinary, blocks * n, seed + 3);
-            std::vector<float> plain(static_cast<std::size_t>(m * n)), fast(plain.size());
-            ulp::BlockScaledProblem p{{{a.data(), m, k}, {b.data(), k, n, 1, k}, {}, {plain.data(), m, n}},
-                                      {x.data(), m, blocks},
-                                      {y.data(), blocks, n}};
-            ulp::gemm_plain(model, p);
-            p.product.d.data = fast.data();
-            for (const ulp::gemm_kernels::Kernels* kernels : all_kernels()) {
-                ulp::gemm_kernels::fast_scaled_gemm(*kernels, model, p);
-                CAPTURE(row.key() + ", " + kernels->name);
-                CHECK(differences(plain, fast) == 0);
-            }
+        CAPTURE(row.key() + ", many rows, or a long k");
+        for (const auto& extents : {std::array{300, 3, 40}, {2, 3, 2100}}) {
+            compare_scaled(model, DataClass::ordinary, extents, seed += 10);
         }
     }
 }
