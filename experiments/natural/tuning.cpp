@@ -1,0 +1,64 @@
+#include "experiments/natural/tuning.hpp"
+
+#include <fmt/format.h>
+
+namespace ulp::natural {
+
+TaskBuilder keeping_weights(const TaskBuilder& task) {
+    return [task](Model& model, std::uint64_t seed) {
+        Task result = task(model, seed);
+        result.measure = [measure = result.measure, &model](Evaluation& evaluation, Learned& learned) {
+            if (measure) measure(evaluation, learned);
+            Weights weights;
+            for (const Parameter& parameter : model.parameters()) weights.push_back(parameter.updated());
+            learned.more = std::move(weights);
+        };
+        return result;
+    };
+}
+
+std::function<Weights(std::uint64_t)> weights_left(const RunContext& context, const Comparison& comparison) {
+    return [&comparison, first = context.seed](std::uint64_t seed) {
+        return comparison.runs.front().at(static_cast<std::size_t>(seed - first)).kept<Weights>();
+    };
+}
+
+TaskBuilder starting_from(const TaskBuilder& task, const std::function<Weights(std::uint64_t)>& weights) {
+    return [task, weights](Model& model, std::uint64_t seed) {
+        Task result = task(model, seed);
+        const Weights start = weights(seed);
+        std::size_t i = 0;
+        for (Parameter& parameter : model.parameters()) parameter.assign(start.at(i++));
+        return result;
+    };
+}
+
+TaskBuilder scheduled(const TaskBuilder& task, const std::function<double(std::int64_t)>& factor) {
+    return [task, factor](Model& model, std::uint64_t seed) {
+        Task result = task(model, seed);
+        const auto rate = std::make_shared<std::optional<double>>();
+        const auto step = std::make_shared<std::int64_t>(0);
+        result.before_update = [=, before = result.before_update](Optimizer& optimizer) {
+            if (!*rate) *rate = optimizer.options().learning_rate;
+            optimizer.set_learning_rate(**rate * factor(*step));
+            if (before) before(optimizer);
+        };
+        result.after_step = [=, after = result.after_step](Trainer& trainer, const StepResult& done) {
+            *step = done.step + 1;
+            if (after) after(trainer, done);
+        };
+        return result;
+    };
+}
+
+Check worse_than(std::span<const double> arm, std::span<const double> reference, const Margin& margin,
+                 const Quantity& quantity) {
+    Check check = as_good(arm, reference, margin, quantity);
+    check.expected = fmt::format("more than {} {} the reference ({})", quantity.text(margin.size),
+                                 margin.side == Margin::Side::not_above ? "above" : "below", margin.why);
+    if (check.outcome == Outcome::undecided) return check;
+    check.outcome = check.outcome == Outcome::refuted ? Outcome::holds : Outcome::refuted;
+    return check;
+}
+
+}  // namespace ulp::natural
