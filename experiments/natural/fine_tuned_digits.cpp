@@ -45,7 +45,8 @@ void run(const RunContext& context, Result& result) {
     result.figure(natural::figure_of_update_sizes(runs, "Fine-tuning: sizes of updates beside their weights"));
     result.figure(
         natural::figure_of_standing_weights(runs, 10, "Fine-tuning: weights that a step leaves as they are", evidence));
-    result.figure(figure_of_losses(runs, 25, "loss", "Fine-tuning: training loss on sheared digits", "", evidence));
+    result.figure(
+        figure_of_losses(runs, 25, "loss", "Fine-tuning: training loss on sheared digits", "", evidence, false));
     result
         .figure(figure_of_seeds(runs, test_accuracy, accuracy_text, "accuracy",
                                 "Fine-tuning: unseen sheared digits read right", "", evidence))

@@ -7,6 +7,7 @@
 #include "engine/tensor/random.hpp"
 #include "engine/training/schedule.hpp"
 #include "experiments/natural/lost_updates.hpp"
+#include "experiments/nets/language_net.hpp"
 #include "experiments/program/files.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
@@ -61,21 +62,6 @@ TunedTexts texts_of(const RunContext& context, Result& result) {
     return {{text, name}, {upper_case(text), name}};
 }
 
-/// Blocks of attention and of a hidden layer, each behind a layer norm, as GPT-2 has them.
-Layers small_gpt(Index blocks, Index width) {
-    Layers net = {layers::embedding("words", ascii_tokens, width), layers::places("places")};
-    for (Index b = 0; b < blocks; ++b) {
-        const std::string name = fmt::format("block{}", b + 1);
-        net.push_back(
-            layers::residual({layers::layer_norm(name + ".norm1"), layers::attention(name + ".attention", 2, true)}));
-        net.push_back(layers::residual({layers::layer_norm(name + ".norm2"), layers::linear(name + ".wide", 4 * width),
-                                        layers::gelu(), layers::linear(name + ".narrow", width)}));
-    }
-    net.push_back(layers::layer_norm("norm"));
-    net.push_back(layers::linear("out"));
-    return net;
-}
-
 /// Pieces of a text, and for each place the next character.
 struct TextPieces {
     Tensor ids;
@@ -102,9 +88,12 @@ Var loss_on(Tape& tape, const Net& net, const TextPieces& pieces) {
 TaskBuilder text_task(const RunContext& context, const std::vector<int>& train, const std::vector<int>& test) {
     const Settings& settings = context.settings;
     const auto number = [&](const char* key) { return static_cast<Index>(settings.integer(key)); };
-    return [=, layers = small_gpt(number("blocks"), number("width")), length = number("piece"), batch = number("batch"),
-            &train, &test](Model& model, std::uint64_t seed) -> Task {
-        const Net net(model, layers, {length}, ascii_tokens);
+    const LanguageNet shape{
+        .length = number("piece"), .width = number("width"), .blocks = number("blocks"), .heads = 2};
+    const Index batch = number("batch");
+    return [=, &train, &test](Model& model, std::uint64_t seed) -> Task {
+        const Index length = shape.length;
+        const Net net(model, shape.layers(), {length}, ascii_tokens);
         const auto loss = [=, &train](Tape& tape, std::int64_t step) {
             Random random(seed, hash_of("pieces of text") + static_cast<std::uint64_t>(step));
             std::vector<std::size_t> starts;
@@ -161,7 +150,7 @@ void run(const RunContext& context, Result& result) {
     result.figure(natural::figure_of_update_sizes(runs, "A small GPT, fine-tuned: sizes of updates"));
     result.figure(
         natural::figure_of_standing_weights(runs, 5, "A small GPT, fine-tuned: weights that stand still", evidence));
-    result.figure(figure_of_losses(runs, 10, "loss", "A small GPT, fine-tuned: training loss", "", evidence));
+    result.figure(figure_of_losses(runs, 10, "loss", "A small GPT, fine-tuned: training loss", "", evidence, false));
     result
         .figure(
             figure_of_seeds(runs, 0, nats, "nats", "A small GPT, fine-tuned: nats per unseen character", "", evidence))
@@ -183,7 +172,7 @@ Experiment fine_tuned_text_experiment() {
         {integer_setting("first_steps", "training steps on the text as it is", 200, 1500, 1, 1000000).smoke(4),
          integer_setting("steps", "steps of fine-tuning", 250, 400, 1, 1000000).smoke(4),
          integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100).smoke(2),
-         integer_setting("blocks", "of attention and a hidden layer", 1, 2, 1, 64),
+         integer_setting("blocks", "of the model", 1, 2, 1, 64),
          integer_setting("width", "of the blocks", 16, 48, 2, 1024),
          integer_setting("batch", "pieces of text a step", 4, 8, 1, 4096),
          integer_setting("piece", "characters a piece", 16, 32, 2, 1024),

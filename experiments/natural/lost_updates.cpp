@@ -10,6 +10,7 @@
 
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
+#include "experiments/training/tasks.hpp"
 
 namespace ulp::natural {
 namespace {
@@ -153,12 +154,12 @@ std::vector<Arithmetic> weight_keepings(const RunContext& context) {
         return arithmetic_of(context, std::move(name), std::move(recipe));
     };
     return {fp32_arithmetic(),
-            sixteen_bits("bf16 with fp32 masters", "bf16", false),
-            sixteen_bits("bf16 to nearest", "bf16_weights", true),
+            sixteen_bits("bf16 masters", "bf16", false),
+            sixteen_bits("bf16 nearest", "bf16_weights", true),
             sixteen_bits("bf16 stochastic", "bf16_sr", false),
             sixteen_bits("bf16 Kahan", "bf16_kahan", false),
-            sixteen_bits("fp16 with fp32 masters", "mixed_fp16", false),
-            sixteen_bits("fp16 to nearest", "fp16_weights", true)};
+            sixteen_bits("fp16 masters", "mixed_fp16", false),
+            sixteen_bits("fp16 nearest", "fp16_weights", true)};
 }
 
 Setting weight_keeping_control() {
@@ -239,7 +240,16 @@ Figure figure_of_standing_weights(const Comparison& runs, std::size_t window, st
                                       standing_text.text(mean_of(predicted(runs, f))),
                                       standing_text.text(mean_of(standing(runs, nearest_of[f]))));
     }
-    figure.meaning += ".";
+    const auto final_loss = [&](std::size_t arm) {
+        std::vector<double> losses;
+        for (const Learned& run : runs.runs[arm]) losses.push_back(last_tenth(run.losses));
+        return mean_of(losses);
+    };
+    figure.meaning += fmt::format(
+        ". The runs end at training losses of {:.3g} in fp32, {:.3g} in bf16 and {:.3g} in fp16: where these differ, "
+        "so "
+        "do their later updates.",
+        final_loss(fp32), final_loss(bf16_nearest), final_loss(fp16_nearest));
     return figure;
 }
 
