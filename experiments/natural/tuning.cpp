@@ -1,6 +1,6 @@
 #include "experiments/natural/tuning.hpp"
 
-#include <fmt/format.h>
+#include "experiments/training/shortfall.hpp"
 
 namespace ulp::natural {
 
@@ -53,11 +53,8 @@ TaskBuilder scheduled(const TaskBuilder& task, const std::function<double(std::i
 
 Check worse_than(std::span<const double> arm, std::span<const double> reference, const Margin& margin,
                  const Quantity& quantity) {
-    Check check = as_good(arm, reference, margin, quantity);
-    check.expected = fmt::format("more than {} {} the reference ({})", quantity.text(margin.size),
-                                 margin.side == Margin::Side::not_above ? "above" : "below", margin.why);
-    if (check.outcome == Outcome::undecided) return check;
-    check.outcome = check.outcome == Outcome::refuted ? Outcome::holds : Outcome::refuted;
+    Check check = falls_short(arm, reference, margin, quantity);
+    if (check.outcome == Outcome::fails) check.outcome = Outcome::refuted;
     return check;
 }
 
