@@ -14,16 +14,20 @@ namespace {
 
 constexpr std::size_t points = 120;  // of a curve at most: each is the mean of so many steps
 
-/// Means over equal windows of steps; of the seeds, the least, the middle and the largest.
-ChartLine loss_line(const std::string& name, const std::vector<Learned>& runs) {
+/// Means over equal windows of steps; of the seeds, the least, the middle and the largest. With a reference: of the
+/// differences from its losses with the same seed, since curves that coincide would hide each other.
+ChartLine loss_line(const std::string& name, const std::vector<Learned>& runs,
+                    const std::vector<Learned>* reference = nullptr) {
     ChartLine line{name};
     const std::size_t steps = runs.front().losses.size();
     const std::size_t window = (steps + points - 1) / points;
     for (std::size_t first = 0; first + window <= steps; first += window) {
         std::vector<double> means;
-        for (const Learned& run : runs) {
+        for (std::size_t seed = 0; seed < runs.size(); ++seed) {
             double sum = 0;
-            for (std::size_t s = first; s < first + window; ++s) sum += run.losses[s];
+            for (std::size_t s = first; s < first + window; ++s) {
+                sum += runs[seed].losses[s] - (reference != nullptr ? (*reference)[seed].losses[s] : 0);
+            }
             means.push_back(sum / static_cast<double>(window));
         }
         const Spread spread = spread_of(means);
@@ -75,7 +79,7 @@ std::string recipe_page(const RecipeStudy& study, const std::vector<ArmVerdict>&
         "reference's, with the same seeds.</p>\n",
         study.options.training.steps, study.options.seeds, escaped(study.options.arithmetics.front().name),
         100 * study.options.margin);
-    std::vector<ChartLine> losses, distances;
+    std::vector<ChartLine> losses, differences, distances;
     std::vector<std::vector<std::string>> rows = {{"recipe", "verdict", "loss", "minus reference", "95 % interval",
                                                    "steps skipped", "leaves the band at step",
                                                    "farthest parameter there"}};
@@ -84,6 +88,8 @@ std::string recipe_page(const RecipeStudy& study, const std::vector<ArmVerdict>&
         losses.push_back(loss_line(name, study.comparison.runs[arm]));
         losses.back().colour = arm;
         if (arm > 0) {
+            differences.push_back(loss_line(name, study.comparison.runs[arm], &study.comparison.runs.front()));
+            differences.back().colour = arm;
             distances.push_back(distance_line(study, arm));
             distances.back().colour = arm;
         }
@@ -100,6 +106,8 @@ std::string recipe_page(const RecipeStudy& study, const std::vector<ArmVerdict>&
              verdict.layer.empty() ? "-" : verdict.layer});
     }
     body += line_chart(losses, {"Loss: median of the seeds, band from least to largest", "step", "", false});
+    body += line_chart(differences,
+                       {"Loss minus the reference's with the same seed: median, least and largest", "step", "", false});
     body += table_html(rows);
     body +=
         "<h2>Where the runs part</h2>\n<p>Distance of weights from the reference's with the same seed, |w - w_ref| / "
