@@ -122,12 +122,38 @@ std::vector<std::size_t> mask_words(std::vector<int>& ids, Random& random, bool 
     return places;
 }
 
+// ---- The pairs ----
+
+constexpr std::string_view nouns[] = {"storm", "cloud", "valley", "river", "meter", "laser", "sample", "report"};
+constexpr std::string_view transitive_verbs[] = {"covers",   "follows", "fills",  "cools",
+                                                 "measures", "records", "checks", "confirms"};
+constexpr std::string_view verbs[] = {"rises", "falls", "melts", "returns", "works", "starts", "drifts", "stops"};
+
+/// "the storm covers the valley ." and "the valley melts .", which goes on from the end (label 0), or "the storm
+/// melts .", which starts again (1). Both repeat one of the two nouns, which are drawn alike: no count of words tells
+/// the labels apart.
+std::vector<SentencePair> linked_pairs(Index count, std::uint64_t seed, std::string_view stream = "") {
+    std::vector<SentencePair> pairs;
+    for (Index i = 0; i < count; ++i) {
+        Random random(seed, hash_of(fmt::format("linked pairs {}", stream)) + static_cast<std::uint64_t>(i));
+        const auto one_of = [&](const auto& words) { return words[random.below(std::size(words))]; };
+        const std::string_view subject = one_of(nouns);
+        std::string_view object = one_of(nouns);
+        while (object == subject) object = one_of(nouns);
+        const auto label = static_cast<int>(random.below(2));
+        pairs.push_back({fmt::format("the {} {} the {} .", subject, one_of(transitive_verbs), object),
+                         fmt::format("the {} {} .", label == 0 ? object : subject, one_of(verbs)), label});
+    }
+    return pairs;
+}
+
 // ---- The net ----
 
 struct TextBatch {
     Index count;
     Index length;
-    std::vector<int> rows;  // of the table, masked
+    std::vector<int> rows;   // of the table, masked
+    std::vector<int> plain;  // the same without masks
     std::vector<int> types;
     std::vector<int> attention;
     std::vector<int> places;  // of the masked words, among count * length
@@ -138,7 +164,7 @@ struct TextBatch {
 TextBatch batch_of_pairs(const WordPieces& pieces, const std::vector<SentencePair>& pairs, Random random) {
     std::size_t length = 8;
     for (const SentencePair& p : pairs) length = std::max(length, Encoded(pieces, p.first, p.second, 0).ids.size());
-    TextBatch batch{static_cast<Index>(pairs.size()), static_cast<Index>(length), {}, {}, {}, {}, {}, {}};
+    TextBatch batch{static_cast<Index>(pairs.size()), static_cast<Index>(length), {}, {}, {}, {}, {}, {}, {}};
     for (const SentencePair& p : pairs) {
         const Encoded plain(pieces, p.first, p.second, length);
         std::vector<int> ids = plain.ids;
@@ -147,6 +173,7 @@ TextBatch batch_of_pairs(const WordPieces& pieces, const std::vector<SentencePai
             batch.words.push_back(pieces.row(plain.ids[place]));
         }
         for (const int id : ids) batch.rows.push_back(pieces.row(id));
+        for (const int id : plain.ids) batch.plain.push_back(pieces.row(id));
         batch.types.insert(batch.types.end(), plain.types.begin(), plain.types.end());
         batch.attention.insert(batch.attention.end(), plain.attention.begin(), plain.attention.end());
         batch.labels.push_back(p.label);
@@ -219,11 +246,14 @@ struct SmallBert {
 constexpr std::size_t next_right = 0;
 constexpr std::size_t words_loss = 1;
 
-/// The share of pairs of which the net tells rightly whether the second follows, and its loss on the masked words.
+/// The share of pairs, without masks, of which the net tells rightly whether the second follows, and its loss on the
+/// masked words.
 std::vector<double> scores_of(Evaluation& evaluation, const SmallBert& net, const TextBatch& test) {
     Tape tape(evaluation);
     const SmallBert::Scores scores = net(tape, test);
-    const Tensor& next = scores.next.value();
+    TextBatch unmasked = test;
+    unmasked.rows = test.plain;
+    const Tensor& next = net(tape, unmasked).next.value();
     Index right = 0;
     for (Index i = 0; i < test.count; ++i) {
         right += (next[2 * i + 1] > next[2 * i] ? 1 : 0) == test.labels[static_cast<std::size_t>(i)] ? 1 : 0;
@@ -234,8 +264,8 @@ std::vector<double> scores_of(Evaluation& evaluation, const SmallBert& net, cons
 
 TaskBuilder text_task(const RunContext& context, const WordPieces& pieces) {
     const auto number = [&](const char* key) { return static_cast<Index>(context.settings.integer(key)); };
-    const std::vector<SentencePair> all = generated_sentence_pairs(number("pairs"), context.seed);
-    const TextBatch test = batch_of_pairs(pieces, generated_sentence_pairs(number("test_pairs"), context.seed, "test"),
+    const std::vector<SentencePair> all = linked_pairs(number("pairs"), context.seed);
+    const TextBatch test = batch_of_pairs(pieces, linked_pairs(number("test_pairs"), context.seed, "test"),
                                           Random(context.seed, "masks of the test"));
     const Index size = number("batch");
     const Index hidden = number("hidden");
@@ -315,7 +345,8 @@ void run(const RunContext& context, Result& result) {
     const Quantity next{"next sentence right", "%", 100, 1};
     const Quantity loss{"loss of the masked words", "", 1, 3};
     result.measured("next_sentence", place,
-                    "The net learns to tell whether a sentence follows: at least 90 % of unseen pairs.",
+                    "The net learns to tell whether a sentence follows: at least 90 % of unseen pairs, whose labels no "
+                    "count of words tells.",
                     at_least(0.9, comparison.mean(0, next_right), next));
     const double guess = step::log(static_cast<double>(pieces.rows()));
     result.measured("masked_words", place, "The loss of the masked words falls to less than three quarters of a guess.",
@@ -341,20 +372,19 @@ Experiment bert_experiment() {
             "Small BERT: masked words and next sentence",
             "Do BERT's two tasks train as well in bf16 and in fp16 with a scale of 128?",
             Chapter::systems,
-            {integer_setting("steps", "training steps", 450, 2000, 2, 1000000).smoke(2),
-             integer_setting("batch", "sentence pairs a step", 16, 32, 4, 4096),
-             integer_setting("hidden", "width of the net", 32, 64, 4, 1024),
+            {integer_setting("steps", "training steps", 1400, 3000, 2, 1000000).smoke(2),
+             integer_setting("batch", "sentence pairs a step", 16, 16, 4, 4096),
+             integer_setting("hidden", "width of the net", 32, 32, 4, 1024),
              integer_setting("pairs", "generated sentence pairs to train on", 4000, 40000, 4, 10000000).smoke(100),
              integer_setting("test_pairs", "generated sentence pairs to test on", 200, 1000, 1, 100000).smoke(20),
-             integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100).smoke(1),
-             real_setting("learning_rate", "of Adam", 3e-3, 1e-3, 0, 10),
+             integer_setting("seeds", "runs of each arithmetic", 3, 10, 1, 100).smoke(1),
+             real_setting("learning_rate", "of Adam", 3e-3, 3e-3, 0, 10),
              mixed_control("mask_special masks special tokens too", {"mask_special"})},
             run,
             {{{}, {"control=mask_special"}, {"mask_share"}},
              {{}, {"control=pure_fp16"}, {"words_1", "words_2"}},
-             {{}, {"control=no_masters"}, {"words_1", "next_1"}, RunSize::quick},
-             {{}, {"control=scale_2^-16"}, {"words_2", "next_2"}, RunSize::quick},
-             {{}, {"learning_rate=0"}, {"next_sentence", "masked_words", "words_2"}, RunSize::quick}}};
+             {{}, {"control=pure_fp16"}, {"words_1", "words_2", "next_1", "next_2"}, RunSize::quick},
+             {{}, {"learning_rate=0"}, {"next_sentence", "masked_words", "words_2", "next_2"}, RunSize::quick}}};
 }
 
 }  // namespace ulp
