@@ -1,0 +1,186 @@
+// A net on raw pixels from 0 to 255 with a layer norm first: the squares leave fp16, their root is infinite, and every
+// image becomes 0, without a NaN. Nothing is inserted; overflow shows such sums alone.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "engine/data/digits.hpp"
+#include "engine/data/idx.hpp"
+#include "experiments/shared/binade_histogram.hpp"
+#include "experiments/shared/sources.hpp"
+#include "experiments/training/figures.hpp"
+#include "experiments/training/shortfall.hpp"
+#include "experiments/training/tasks.hpp"
+
+namespace ulp {
+namespace {
+
+using sources::cite;
+
+/// Of the first step's images.
+struct Squares {
+    std::int64_t images = 0;
+    std::int64_t beyond = 0;  // whose squares add up to more than fp16 holds
+    std::int64_t zero = 0;    // that the layer norm made 0
+    BinadeHistogram sums{};
+};
+
+/// An image's pixels minus their mean, squared and added up.
+double sum_of_squares(std::span<const float> pixels) {
+    double mean = 0;
+    for (const float x : pixels) mean += x / static_cast<double>(pixels.size());
+    double sum = 0;
+    for (const float x : pixels) sum += (x - mean) * (x - mean);
+    return sum;
+}
+
+/// Images told apart; keeps Squares.
+TaskBuilder pixels_task(const DataSplit& data, Index hidden, double range) {
+    const Layers net = {
+        layers::flatten(), layers::scale(range), layers::layer_norm("norm"), layers::linear("fc1", hidden),
+        layers::relu(),    layers::linear("out")};
+    const TaskBuilder task = images_task(net, data, 32);
+    const auto width = static_cast<std::size_t>(data.train.features());
+    return [=](Model& model, std::uint64_t seed) {
+        Task result = task(model, seed);
+        const auto found = std::make_shared<Squares>();
+        result.watched = [](std::int64_t step) { return step == 0; };
+        result.tap = [=](std::int64_t, const TapEvent& event) {
+            const bool normalised = event.name == "norm/layer_norm";
+            if (event.role != TensorRole::activation || !(normalised || event.name == "scale")) return;
+            for (std::size_t first = 0; first < event.values.size(); first += width) {
+                const auto image = event.values.subspan(first, width);
+                if (normalised) {
+                    found->zero += std::ranges::all_of(image, [](float x) { return x == 0; }) ? 1 : 0;
+                    continue;
+                }
+                const double sum = sum_of_squares(image);
+                ++found->images;
+                found->beyond += sum >= 65520 ? 1 : 0;
+                found->sums.add(std::vector<float>{static_cast<float>(sum)});
+            }
+        };
+        keep(result, found);
+        return result;
+    };
+}
+
+enum : std::size_t { way_fp32, way_fp16, way_norm, way_mixed, way_bf16 };
+
+std::vector<Arithmetic> ways_of(const RunContext& context) {
+    const Recipe fp16 = recipe_by_name("fp16");
+    Recipe wide_norm = fp16;
+    wide_norm.cast_rules.push_back({"layer_norm", Cast::single});
+    const bool spoilt = has_control(context, "fp16_norm");
+    const auto way = [&](const char* name, const Recipe& recipe) -> Arithmetic {
+        return {name, recipe, backend_or_ieee(context)};
+    };
+    return {fp32_arithmetic(), way("fp16", has_control(context, "fp32_norm") ? wide_norm : fp16),
+            way("fp16 layer norm in fp32", spoilt ? fp16 : wide_norm),
+            way("mixed fp16", spoilt ? fp16 : recipe_by_name("mixed_fp16")),
+            way("pure bf16", spoilt ? fp16 : recipe_by_name("pure_bf16"))};
+}
+
+/// The trainings on pixels of the whole range, and the first steps of smaller ranges.
+struct Study {
+    Comparison runs{};
+    Series foretold{"predicted from fp32", formats::fp64, {}};
+    Series counted{"counted in fp16", formats::fp64, {}};
+    std::int64_t wrong = 0;  // images in which the two differ
+};
+
+Study study_of(const RunContext& context, const DataSplit& data) {
+    const Settings& settings = context.settings;
+    Study study;
+    const double most = settings.real("range");
+    for (const double range : {most / 255, most / 16, most / 8, most / 4, most / 2, most}) {
+        const bool last = range == most;
+        study.runs = compare(context, ways_of(context),
+                             {.task = pixels_task(data, settings.integer("hidden"), range),
+                              .optimizer = {.learning_rate = 0.05, .momentum = 0.9},
+                              .steps = last ? settings.integer("steps") : 1},
+                             last ? settings.integer("seeds") : 1);
+        const auto& fp32 = study.runs.runs[way_fp32].front().kept<Squares>();
+        const auto& fp16 = study.runs.runs[way_fp16].front().kept<Squares>();
+        const auto images = static_cast<double>(fp32.images);
+        study.wrong += std::max(fp32.beyond, fp16.zero) - std::min(fp32.beyond, fp16.zero);
+        study.foretold.points.push_back({range, static_cast<double>(fp32.beyond) / images});
+        study.counted.points.push_back({range, static_cast<double>(fp16.zero) / images});
+    }
+    return study;
+}
+
+void run(const RunContext& context, Result& result) {
+    const Settings& settings = context.settings;
+    const std::string& folder = settings.text("mnist");
+    const DataSplit data = folder.empty() ? generated_digit_split(2000, 500, 14, context.seed) : read_mnist(folder);
+    result.input({folder.empty() ? "generated digits for training" : "MNIST images for training", data.train.digest()});
+    const Study study = study_of(context, data);
+    const Comparison& runs = study.runs;
+    const std::string place = cite(sources::amp_slides, "FP32 and FP16: sums and norms in FP32");
+    const auto& squares = runs.runs[way_fp32].front().kept<Squares>();
+    result.measured(
+        "rule", place,
+        "A layer norm in fp16 makes 0 of the images whose squares add up to more than 65504, and of no others: "
+        "from the pixels in fp32 follows how many, for every range of the pixels.",
+        equal(0, study.wrong, "images otherwise") &&
+            at_least(1, static_cast<double>(squares.beyond), {"", "images beyond fp16", 1, 0}));
+    const Margin margin{0.02, "two test images in a hundred", Margin::Side::not_below};
+    const std::vector<double> fp32 = runs.scores(way_fp32, test_accuracy);
+    result.measured(
+        "stops_training", place,
+        "So a net on raw pixels with a layer norm first learns nothing throughout in fp16, though none of its "
+        "numbers is a NaN.",
+        falls_short(runs.scores(way_fp16, test_accuracy), fp32, margin, accuracy_text));
+    const char* ids[] = {"norm_in_fp32", "mixed", "bf16"};
+    for (std::size_t way = way_norm; way < runs.arithmetics.size(); ++way) {
+        result.measured(ids[way - way_norm], place,
+                        fmt::format("The net on raw pixels learns as in fp32. Here: {}.", runs.arithmetics[way].name),
+                        as_good(runs.scores(way, test_accuracy), fp32, margin, accuracy_text));
+    }
+    result.figure({"rule",
+                   "Images that a layer norm in fp16 makes 0",
+                   "Share of the first step's images, against the largest value of a pixel; first seed.",
+                   fmt::format("With pixels from 0 to {:g}, {:.0f} % of the images leave the layer norm as zeros.",
+                               settings.real("range"), 100 * study.counted.points.back().y),
+                   "",
+                   {study.foretold, study.counted}});
+    Figure figure{"histogram",
+                  "Sums of squares in a layer norm over raw pixels",
+                  "Share of the images in each binade, in fp32, first seed. fp16 ends at 2^16.",
+                  fmt::format("{:.0f} % of the sums lie beyond fp16's largest number.",
+                              100.0 * static_cast<double>(squares.beyond) / static_cast<double>(squares.images)),
+                  "",
+                  {Series{"sum of squares"}}};
+    for (const auto& [bin, count] : squares.sums.bins()) {
+        figure.series.front().points.push_back({static_cast<double>(bin), squares.sums.share(count)});
+    }
+    result.figure(std::move(figure));
+    result.figure(figure_of_seeds(runs, test_accuracy, accuracy_text, "accuracy",
+                                  "Raw pixels and a layer norm: accuracy", "", evidence_of(runs, result)));
+}
+
+}  // namespace
+
+Experiment norm_squares_experiment() {
+    return {
+        "norm_squares",
+        "A layer norm over raw pixels leaves fp16",
+        "What does a layer norm in fp16 make of raw pixels, and do the pixels foretell it?",
+        Chapter::overflow,
+        {integer_setting("steps", "training steps", 100, 1000, 2, 1000000).smoke(4),
+         integer_setting("hidden", "width of the hidden layer", 32, 64, 1, 4096).smoke(8),
+         integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100).smoke(2),
+         real_setting("range", "largest value of a pixel", 255, 255, 0.001, 1000),
+         control_setting("fp32_norm takes the layer norm to fp32 where it is in fp16; fp16_norm trains throughout in "
+                         "fp16 in the place of the remedies",
+                         {"fp32_norm", "fp16_norm"}),
+         path_setting("mnist", "folder with the MNIST idx files, instead of generated digits")},
+        run,
+        {{{}, {"range=16"}, {"rule"}},
+         {{}, {"range=16"}, {"rule", "stops_training"}, RunSize::quick},
+         {{}, {"control=fp16_norm"}, {"norm_in_fp32", "mixed", "bf16"}, RunSize::quick}}};
+}
+
+}  // namespace ulp
