@@ -179,7 +179,7 @@ Experiment norm_squares_experiment() {
          path_setting("mnist", "folder with the MNIST idx files, instead of generated digits")},
         run,
         {{{}, {"range=16"}, {"rule"}},
-         {{}, {"range=16"}, {"rule", "stops_training"}, RunSize::quick},
+         {{}, {"control=fp32_norm"}, {"rule", "stops_training"}, RunSize::quick},
          {{}, {"control=fp16_norm"}, {"norm_in_fp32", "mixed", "bf16"}, RunSize::quick}}};
 }
 
