@@ -77,7 +77,7 @@ std::vector<Arithmetic> ways_of(const RunContext& context) {
         return {name, recipe, backend_or_ieee(context)};
     };
     return {fp32_arithmetic(), way("fp16", has_control(context, "fp32_norm") ? wide_norm : fp16),
-            way("fp16 layer norm in fp32", spoilt ? fp16 : wide_norm),
+            way("norm in fp32", spoilt ? fp16 : wide_norm),
             way("mixed fp16", spoilt ? fp16 : recipe_by_name("mixed_fp16")),
             way("pure bf16", spoilt ? fp16 : recipe_by_name("pure_bf16"))};
 }
