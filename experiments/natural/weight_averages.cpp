@@ -2,9 +2,9 @@
 // the weight, is below half an ulp by nature, and the average stays where it began.
 #include <fmt/format.h>
 
-#include <cmath>
+#include <algorithm>
 
-#include "experiments/natural/lost_updates.hpp"
+#include "experiments/natural/average_watch.hpp"
 #include "experiments/natural/tuned_digits.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
@@ -14,13 +14,8 @@ namespace {
 
 using sources::cite;
 
-constexpr std::array decays = {0.99, 0.999, 0.9999};
+using natural::AverageKeeping, natural::decays, natural::Standstill;
 
-struct AverageKeeping {
-    std::string name;
-    FloatFormat format;
-    UpdateRounding rounding = UpdateRounding::nearest;
-};
 enum : std::size_t { fp32, bf16, fp16, bf16_stochastic };
 
 std::vector<AverageKeeping> average_keepings(const RunContext& context) {
@@ -33,104 +28,6 @@ std::vector<AverageKeeping> average_keepings(const RunContext& context) {
             {"bf16", kept(formats::bf16)},
             {"fp16", kept(formats::fp16)},
             {"bf16 stochastic", narrow ? formats::e5m2 : formats::bf16, rounding}};
-}
-
-/// Averages of one training, and what fp32 alone says of them.
-struct AverageWatch {
-    std::vector<Averages> averages;                   // [decay][keeping]
-    std::vector<std::vector<float>> start, farthest;  // by parameter: the weights, and how far they went from there
-    std::vector<std::vector<float>> started;          // by average: as it began, all parameters in a row
-
-    void begin(const Model& model, const std::vector<AverageKeeping>& keepings, std::uint64_t seed) {
-        for (const double decay : decays) {
-            for (const AverageKeeping& keeping : keepings) {
-                averages.emplace_back(model, AverageOptions{decay, keeping.format, keeping.rounding, seed});
-                started.push_back(numbers_of(averages.back()));
-            }
-        }
-        for (const Parameter& p : model.parameters()) {
-            start.emplace_back(p.value.values().begin(), p.value.values().end());
-            farthest.emplace_back(start.back().size(), 0.0F);
-        }
-    }
-    void follow(const Model& model, std::int64_t step) {
-        for (Averages& average : averages) average.update(model, step);
-        for (std::size_t p = 0; p < start.size(); ++p) {
-            const Tensor& now = model.parameters()[p].value;
-            for (std::size_t i = 0; i < start[p].size(); ++i) {
-                farthest[p][i] = std::max(farthest[p][i], std::fabs(now[static_cast<Index>(i)] - start[p][i]));
-            }
-        }
-    }
-    static std::vector<float> numbers_of(const Averages& average) {
-        std::vector<float> numbers;
-        for (const auto& [name, tensor] : average.tensors()) {
-            numbers.insert(numbers.end(), tensor.values().begin(), tensor.values().end());
-        }
-        return numbers;
-    }
-};
-
-/// What is left of it: shares of averages that never left their start, and the largest steps.
-struct Standstill {
-    std::vector<double> measured;                     // [decay][keeping]
-    std::vector<std::array<double, 2>> predicted;     // [decay]: in bf16 and fp16, from fp32 alone
-    std::vector<natural::UpdateSizes> largest_steps;  // [decay]: in ulps of bf16
-};
-
-Standstill standstill_of(const AverageWatch& watch) {
-    Standstill found;
-    for (std::size_t a = 0; a < watch.averages.size(); ++a) {
-        const std::vector<float> now = AverageWatch::numbers_of(watch.averages[a]);
-        double same = 0;
-        for (std::size_t i = 0; i < now.size(); ++i) same += now[i] == watch.started[a][i] ? 1 : 0;
-        found.measured.push_back(same / static_cast<double>(now.size()));
-    }
-    for (const double decay : decays) {
-        std::array<double, 2> lost{};
-        natural::UpdateSizes sizes{};
-        double count = 0;
-        for (std::size_t p = 0; p < watch.start.size(); ++p) {
-            for (std::size_t i = 0; i < watch.start[p].size(); ++i, ++count) {
-                const float weight = watch.start[p][i];
-                const auto step = static_cast<float>((1 - decay) * static_cast<double>(watch.farthest[p][i]));
-                for (std::size_t f = 0; f < lost.size(); ++f) {
-                    lost[f] +=
-                        static_cast<double>(step) < natural::half_ulp(natural::weight_formats[f], weight) ? 1 : 0;
-                }
-                natural::add_size(sizes, weight, step);
-            }
-        }
-        for (double& share : lost) share /= count;
-        found.predicted.push_back(lost);
-        found.largest_steps.push_back(sizes);
-    }
-    return found;
-}
-
-/// Scores: the accuracy of each average, [decay][keeping]; keeps Standstill.
-TaskBuilder averaged_task(const TaskBuilder& task, const std::vector<AverageKeeping>& keepings) {
-    return [=](Model& model, std::uint64_t seed) {
-        Task result = task(model, seed);
-        const auto watch = std::make_shared<AverageWatch>();
-        result.before_update = [=](Optimizer& optimizer) {
-            if (watch->averages.empty()) watch->begin(optimizer.model(), keepings, seed);
-        };
-        result.after_step = [watch](Trainer& trainer, const StepResult& done) {
-            watch->follow(trainer.model(), done.step);
-        };
-        result.measure = [=, measure = result.measure, &model](Evaluation& evaluation, Learned& learned) {
-            std::vector<double> scores;
-            for (const Averages& average : watch->averages) {
-                for (Parameter& parameter : model.parameters()) parameter.assign(average.tensors().at(parameter.name));
-                measure(evaluation, learned);
-                scores.push_back(learned.scores.at(test_accuracy));
-            }
-            learned.scores = std::move(scores);
-            learned.more = standstill_of(*watch);
-        };
-        return result;
-    };
 }
 
 /// The averages of one decay side by side, as if each were a run.
@@ -223,7 +120,7 @@ void run(const RunContext& context, Result& result) {
     const Comparison first = natural::first_training(context, net, data, {0, 0.1});
     const std::vector<AverageKeeping> keepings = average_keepings(context);
     const Training second{
-        .task = averaged_task(
+        .task = natural::averaged_task(
             natural::starting_from(images_task(net, data.second, 32), natural::weights_left(context, first)), keepings),
         .optimizer = {.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate")},
         .steps = settings.integer("steps")};
@@ -241,15 +138,15 @@ void run(const RunContext& context, Result& result) {
     }
     const Comparison slowest = at_decay(trained, keepings, decays.size() - 1);
     figure_steps(trained, result);
-    result.figure(figure_of_cases(
-        cases, names, 100, "% of unseen digits",
-        {"accuracy", "Averages of weights: unseen sheared digits read right",
-         fmt::format(
-             "The net that the averages begin with reads {} of them; with a decay of {} averages in fp32 read {}, "
-             "in bf16 {}.",
-             accuracy_text.text(first.mean(0, test_accuracy)), decays.back(), accuracy_text.text(slowest.mean(fp32)),
-             accuracy_text.text(slowest.mean(bf16))),
-         ""}));
+    result.figure(
+        figure_of_cases(cases, names, 100, "% of unseen digits",
+                        {"accuracy", "Averages of weights: unseen sheared digits read right",
+                         fmt::format("The net that the averages begin with reads {} of the sheared digits; with a "
+                                     "decay of {} averages in fp32 read {}, "
+                                     "in bf16 {}.",
+                                     accuracy_text.text(first.mean(0, test_accuracy)), decays.back(),
+                                     accuracy_text.text(slowest.mean(fp32)), accuracy_text.text(slowest.mean(bf16))),
+                         ""}));
 }
 
 }  // namespace
