@@ -87,7 +87,7 @@ Judged judge(const Unit& unit, const Codes& a, const Codes& b, std::uint32_t c, 
                                      static_cast<double>(in_fp32_container(model.accumulator, c)));
     const AprioriBound bound = apriori_bound(claimed, k);
     judged.magnitude = m.plain;
-    judged.bound = bound.gamma * m.lifted + bound.eta + m.flushed;
+    judged.bound = bound.gamma * m.lifted + bound.eta + m.unseen;
     if (model.summation == Summation::fused) {
         const ErrorInterval interval = running_interval(model, a, b, c);
         judged.expected = interval.expected;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -76,6 +77,9 @@ std::unique_ptr<Executor> open_cuda_device();
 /// The project's models in place of a GPU of that architecture, with the policies of a named set where one is given;
 /// its info says so.
 std::unique_ptr<Executor> open_software_device(int architecture, const PolicySet* policies = nullptr);
+/// A unit in place of a GPU of that architecture: `compute` fills product.d.
+std::unique_ptr<Executor> open_unit_device(std::string name, int architecture,
+                                           std::function<void(HostProduct& product)> compute);
 /// "cuda", or "software:sm_90". Throws UsageError for any other text.
 std::unique_ptr<Executor> open_device(std::string_view spec);
 

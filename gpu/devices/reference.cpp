@@ -189,6 +189,20 @@ void product_by_model(HostProduct& p, const BlockScaledModel& model) {
     });
 }
 
+void product_by_dot(HostProduct& p, const InstructionDot& dot) {
+    const auto length = static_cast<std::size_t>(p.instruction->shape.k);
+    std::vector<std::uint64_t> a(p.a.columns()), b(a.size());
+    for_each_element(p, [&](std::uint64_t row, std::uint64_t column, std::uint64_t b_row) {
+        for (std::size_t k = 0; k < a.size(); ++k) a[k] = p.a.get(row, k);
+        for (std::size_t k = 0; k < a.size(); ++k) b[k] = p.b.get(b_row, k);
+        std::uint64_t sum = p.c.empty() ? 0 : p.c.get(row, column);
+        for (std::size_t k = 0; k < a.size(); k += length) {
+            sum = dot(std::span(a).subspan(k, length), std::span(b).subspan(k, length), sum);
+        }
+        p.d.set(row, column, sum);
+    });
+}
+
 bool has_reference(const Instruction& instruction, int architecture) {
     return !is_float(instruction.a) || instruction.a == Element::fp64 ||
            !claimed_key(instruction, architecture).empty();

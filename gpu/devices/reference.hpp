@@ -1,7 +1,10 @@
 // What an instruction must compute, bit for bit: the project's models, and plain integer arithmetic.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "gpu/devices/executor.hpp"
@@ -40,6 +43,10 @@ void expected_product(HostProduct& product, int architecture);
 /// The same by any model of the instruction: by the claimed one with other policies, say.
 void product_by_model(HostProduct& product, const TensorCoreModel& model);
 void product_by_model(HostProduct& product, const BlockScaledModel& model);
+/// The same by any unit: one instruction's dot product on storage words, k of a, k of b, and c.
+using InstructionDot =
+    std::function<std::uint64_t(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b, std::uint64_t c)>;
+void product_by_dot(HostProduct& product, const InstructionDot& dot);
 /// expected_product by the plain block dot alone: the definition.
 void expected_product_plain(HostProduct& product, int architecture);
 

@@ -2,6 +2,8 @@
 // info and every recording made with it say so.
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "gpu/devices/executor.hpp"
 #include "gpu/devices/reference.hpp"
 #include "softfloat/matrix_units/policies.hpp"
@@ -35,7 +37,28 @@ class SoftwareExecutor final : public Executor {
     DeviceInfo info_;
 };
 
+class UnitExecutor final : public Executor {
+  public:
+    UnitExecutor(std::string name, int architecture, std::function<void(HostProduct&)> compute)
+        : compute_(std::move(compute)) {
+        info_.name = std::move(name);
+        info_.architecture = architecture;
+    }
+    [[nodiscard]] const DeviceInfo& info() const override { return info_; }
+
+  private:
+    void compute(HostProduct& product) const override { compute_(product); }
+
+    std::function<void(HostProduct&)> compute_;
+    DeviceInfo info_;
+};
+
 }  // namespace
+
+std::unique_ptr<Executor> open_unit_device(std::string name, int architecture,
+                                           std::function<void(HostProduct& product)> compute) {
+    return std::make_unique<UnitExecutor>(std::move(name), architecture, std::move(compute));
+}
 
 std::unique_ptr<Executor> open_software_device(int architecture, const PolicySet* policies) {
     return std::make_unique<SoftwareExecutor>(architecture, policies);

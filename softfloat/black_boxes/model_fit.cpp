@@ -344,19 +344,21 @@ ModelFit fit_model(const DotUnit& unit, std::span<const TensorCoreModel> starts,
 
 std::vector<TensorCoreModel> fit_starts(const DotUnit& unit) {
     std::vector<TensorCoreModel> starts;
+    int length = std::min(unit.k, max_instruction_k);  // a longer unit is a chain of equal instructions
+    while (unit.k % length != 0) --length;
     const auto add = [&](TensorCoreModel model) {
         model.a_format = unit.a_format;
         model.b_format = unit.b_format;
         model.accumulator = unit.accumulator;
-        model.instruction_k = unit.k;
-        model.group_size = std::min(model.group_size, unit.k);
+        model.instruction_k = length;
+        model.group_size = std::min(model.group_size, length);
         model.output_fraction_bits = std::min(model.output_fraction_bits, unit.accumulator.fraction_bits);
         if (std::find(starts.begin(), starts.end(), model) == starts.end()) starts.push_back(model);
     };
     for (const auto& [row, model] : rows_of<TensorCoreModel>()) {
         const bool formats =
             model.a_format == unit.a_format && model.b_format == unit.b_format && model.accumulator == unit.accumulator;
-        if (formats && model.instruction_k == unit.k) add(model);
+        if (formats && model.instruction_k == length) add(model);
     }
     const int kept = unit.accumulator.fraction_bits;
     for (const int group : {4, 8, 16, 32, 64}) {

@@ -42,12 +42,13 @@ struct ModelFit {
     [[nodiscard]] bool found() const { return differ == 0 && check.blocks > 0 && check.agrees(); }
 };
 
-/// Seeks from each of the starts, whose formats and instruction_k must be the unit's, the likeliest first. Where the
-/// unit answers a question differently when asked again, the search ends with check.unstable > 0.
+/// Seeks from each of the starts, whose formats must be the unit's, and whose instruction_k divides its k, the
+/// likeliest first. Where the unit answers a question differently when asked again, the search ends with check.unstable
+/// > 0.
 ModelFit fit_model(const DotUnit& unit, std::span<const TensorCoreModel> starts, const FitOptions& options);
 
 /// Starts for a unit: the models of the table with its formats, and for other formats and lengths units that fuse, and
-/// chains.
+/// chains. More than max_instruction_k products are a chain of equal instructions.
 std::vector<TensorCoreModel> fit_starts(const DotUnit& unit);
 
 }  // namespace ulp

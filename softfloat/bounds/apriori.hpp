@@ -1,11 +1,13 @@
 // How far a unit's result D can lie from the exact s = c + a[0] b[0] + ... + a[k-1] b[k-1]: bounds that hold for all
 // operands,
 //
-//     |D - s| <= gamma * S + eta,    S = |c| + sum of |a[i] b[i]|, lifted (magnitude.hpp),
+//     |D - s| <= gamma * S + eta + unseen,    S = |c| + sum of |a[i] b[i]|, lifted (Magnitude, operands.hpp),
 //
 // from the parameters of the unit's row and the order of summation. Units that cut aligned terms toward zero lose at
 // most (group - 1) 2^-F + 2^-f of S in each group: linear in k, for every k. Units that round to nearest obey the
 // classical bounds (Jeannerod and Rump 2013; Blanchard, Higham, Lopez, Mary and Pranesh 2020 for blocks of products).
+// Units of files that round terms, products or sums in other ways obey bounds that grow as (1 + g)^groups, g being the
+// loss of one group. What a unit does not see at all, a flushed operand or a c that it drops, is Magnitude::unseen.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +22,8 @@ struct BoundShares {
     double alignment = 0;  // terms cut to the alignment of their group
     double rounding = 0;   // of the groups' sums, or of the single operations
     double addend = 0;     // a c with more bits than the alignment keeps
-    double pieces = 0;     // additions of partial sums
+    double pieces = 0;     // additions of partial sums, and of a c that enters after the products
+    double products = 0;   // products rounded before they are added
 };
 
 struct AprioriBound {
@@ -28,16 +31,18 @@ struct AprioriBound {
     double eta = 0;           // absolute: what underflow may add
     std::int64_t groups = 0;  // of products that are rounded together, in the longest chain
     std::int64_t sums = 1;    // that start at zero: pieces of k and promoted stretches
+    bool drops_sums = false;  // the unit may leave out c and all products before its last instruction's
     BoundShares shares{};
 };
 
 /// The bound for sums of k products in the order, without its epilogue. All values are rounded up. Throws
-/// std::invalid_argument for k below 0 and orders that do not fit the model.
+/// std::invalid_argument for k below 0 and orders that do not fit the model; a unit that drops sums has only ascending
+/// k.
 AprioriBound apriori_bound(const TensorCoreModel& model, std::int64_t k, const ProductOrder& order = {});
 
-/// |D - s| where D = alpha * sum + beta * c: the sum's bound of S over the products alone, and the epilogue's
-/// roundings.
-double epilogue_bound(const LinearEpilogue& epilogue, const AprioriBound& sum, double products, double c);
+/// |D - s| where D = alpha * sum + beta * c: from the bound of the sum's error, the sum of its products' magnitudes and
+/// |c|.
+double epilogue_bound(const LinearEpilogue& epilogue, double error, double products, double c);
 
 /// Products that a model rounds or aligns together in sums of k, each instruction's groups counted.
 std::int64_t groups_of(const TensorCoreModel& model, std::int64_t k);

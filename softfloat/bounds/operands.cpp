@@ -10,6 +10,7 @@
 #include "softfloat/bounds/rounded_up.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/exact_sum.hpp"
+#include "softfloat/matrix_units/gemm.hpp"
 
 namespace ulp {
 namespace {
@@ -28,14 +29,26 @@ FloatFormat aligned_format(const TensorCoreModel& model, const FloatFormat& form
 
 /// What an operand of a product with a zero counts as.
 double counted(const FloatFormat& format, double x, ZeroProduct policy) {
-    if (x != 0) return std::max(std::abs(x), std::ldexp(1.0, format.emin()));
+    if (x != 0) return std::max(std::abs(x), std::ldexp(1.0, format.emin()));  // of a flushed one not less
     return std::ldexp(1.0, zero_operand_exponent(format, policy));
+}
+
+/// What a product counts as that is rounded before it is aligned: to a subnormal number or zero, perhaps.
+double lifted_rounded(const TensorCoreModel& model, double product) {
+    const FloatFormat& format = model.variation.product_format;
+    const bool zeros_count = model.policies.zero_product == ZeroProduct::operand_at_fp32_emin;
+    const int least = std::max(format.emin(), zeros_count ? formats::fp32.emin() : format.emin());
+    return std::max(product * (1 + std::ldexp(1.0, -format.precision())), std::ldexp(1.0, least));
 }
 
 double lifted_product(const TensorCoreModel& model, double x, double y) {
     if (!aligns_operands(model)) return std::abs(x * y);
+    const GroupVariation& variation = model.variation;
     const ZeroProduct policy = model.policies.zero_product;
-    if ((x == 0 || y == 0) && policy == ZeroProduct::ignored) return 0;
+    const bool zero = x == 0 || y == 0;
+    if (zero && policy == ZeroProduct::ignored) return 0;
+    if (!zero && variation.rounds_products()) return lifted_rounded(model, std::abs(x * y));
+    if (!zero && variation.normalise_products && !variation.flush_operands) return std::abs(x * y);
     return counted(aligned_format(model, model.a_format), x, policy) *
            counted(aligned_format(model, model.b_format), y, policy);
 }
@@ -44,6 +57,8 @@ double lifted_product(const TensorCoreModel& model, double x, double y) {
 double lifted_addend(const TensorCoreModel& model, double c) {
     if (!aligns_operands(model)) return std::abs(c);
     const BlockPolicies& policies = model.policies;
+    const bool flushed = model.variation.flush_addend && std::abs(c) < std::ldexp(1.0, model.accumulator.emin());
+    if (c != 0 && flushed) return std::max(std::ldexp(1.0, model.accumulator.emin()), lifted_addend(model, 0));
     if (c == 0) {
         if (policies.zero_addend == ZeroAddend::at_fp32_emin) return std::ldexp(1.0, formats::fp32.emin());
         const bool at_emin = policies.zero_addend == ZeroAddend::at_accumulator_emin;
@@ -64,8 +79,16 @@ double floor_of(const TensorCoreModel& model) {
     return aligns_operands(model) && floor > no_exponent_floor ? std::ldexp(1.0, floor) : 0;
 }
 
+/// Of the format to which products are rounded, if they are.
+double largest_rounded_product(const TensorCoreModel& model) {
+    const FloatFormat& format = model.variation.product_format;
+    if (!model.variation.rounds_products()) return infinity;
+    return static_cast<double>(in_fp32_container(format, static_cast<std::uint32_t>(format.max_finite_magnitude())));
+}
+
 bool is_flushed(const TensorCoreModel& model, const FloatFormat& format, double x) {
-    return model.flush_subnormals && x != 0 && std::abs(x) < std::ldexp(1.0, format.emin());
+    return (model.flush_subnormals || model.variation.flush_operands) && x != 0 &&
+           std::abs(x) < std::ldexp(1.0, format.emin());
 }
 
 /// The group's terms and what follows from them: products and, last, c.
@@ -118,9 +141,33 @@ double value_of(const BlockTerm& term) {
 /// At most so much of a term is cut away by an alignment to multiples of w.
 double loss_of(double size, double lsb, double w) { return lsb >= w ? 0 : std::min(size, w - lsb); }
 
+/// The first k that a unit sees which drops c and the sums so far: of its last instruction, or of the last one with a
+/// product that is not zero.
+std::size_t first_seen(const TensorCoreModel& model, std::span<const double> a, std::span<const double> b) {
+    const AddendEntry entry = model.variation.addend;
+    const auto length = static_cast<std::size_t>(model.instruction_k);
+    std::size_t end = a.size();
+    if (entry == AddendEntry::beside_zeros_alone) {
+        while (end > 0 && (a[end - 1] == 0 || b[end - 1] == 0)) --end;
+    } else if (entry != AddendEntry::never) {
+        end = 0;
+    }
+    return end == 0 ? 0 : (end - 1) / length * length;
+}
+
+/// Whether it drops them at all.
+bool drops(const TensorCoreModel& model, std::span<const double> a, std::span<const double> b) {
+    const AddendEntry entry = model.variation.addend;
+    if (entry == AddendEntry::never) return !a.empty();
+    if (entry != AddendEntry::beside_zeros_alone) return false;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        if (a[i] != 0 && b[i] != 0) return true;
+    }
+    return false;
+}
+
 void require_fused(const TensorCoreModel& model) {
-    const bool rounding = model.rounding == Rounding::toward_zero || model.rounding == Rounding::nearest_even;
-    if (model.summation == Summation::fused && !is_varied(model) && rounding) return;
+    if (has_operand_bounds(model)) return;
     throw std::invalid_argument("bounds from operands are of rows that align and add groups of products with c");
 }
 
@@ -132,25 +179,44 @@ double overflow_of(const TensorCoreModel& model) {
 
 }  // namespace
 
+bool has_operand_bounds(const TensorCoreModel& model) {
+    const bool rounding = model.rounding == Rounding::toward_zero || model.rounding == Rounding::nearest_even;
+    return model.summation == Summation::fused && !is_varied(model) && rounding;
+}
+
 Magnitude magnitude_of(const TensorCoreModel& model, std::span<const double> a, std::span<const double> b, double c) {
     const auto k = static_cast<std::int64_t>(a.size());
     Magnitude sum{std::abs(c), lifted_addend(model, c), 0};
     if (groups_of(model, k) > 1) sum.lifted = std::max(sum.lifted, lifted_partial_sum(model));
     sum.lifted += floor_of(model);
     sum.another_sum = lifted_partial_sum(model) + floor_of(model);
+    const std::size_t seen = first_seen(model, a, b);
+    if (drops(model, a, b)) sum.unseen = std::abs(c);
     for (std::size_t i = 0; i < a.size(); ++i) {
         const double product = std::abs(a[i] * b[i]);
         sum.plain += product;
         sum.lifted += lifted_product(model, a[i], b[i]);
         const bool flushed = is_flushed(model, model.a_format, a[i]) || is_flushed(model, model.b_format, b[i]);
-        sum.flushed += flushed ? product : 0;
+        sum.unseen += flushed || i < seen ? product : 0;
+        sum.largest_product = std::max(sum.largest_product, product);
     }
     // The last instruction is filled up with zeros.
     const auto padding = (model.instruction_k - k % model.instruction_k) % model.instruction_k;
     sum.lifted += static_cast<double>(padding) * lifted_product(model, 0, 0);
     const auto operations = static_cast<double>(2 * a.size() + 2);
-    return {rounded_up(sum.plain, operations), rounded_up(sum.lifted, operations), rounded_up(sum.flushed, operations),
-            sum.another_sum};
+    return {rounded_up(sum.plain, operations), rounded_up(sum.lifted, operations), rounded_up(sum.unseen, operations),
+            sum.another_sum, sum.largest_product};
+}
+
+double bound_at(const TensorCoreModel& model, const AprioriBound& bound, const Magnitude& m) {
+    const double lifted = m.lifted + static_cast<double>(bound.sums - 1) * m.another_sum;
+    const double range = std::ldexp(1.0, model.accumulator.emax() + 1);
+    const double kept = std::ldexp(1.0, -model.output_fraction_bits - 1);
+    const double top = model.rounding == Rounding::toward_zero ? range : range * (1 - kept);
+    const double absolute = bound.gamma * lifted + bound.eta + m.unseen;
+    const bool numbers = std::isfinite(m.plain);  // an infinity beside a zero is not in `lifted`
+    const bool fits = lifted + absolute < top && m.largest_product <= largest_rounded_product(model);
+    return numbers && fits ? absolute : infinity;
 }
 
 ErrorInterval running_interval(const TensorCoreModel& model, std::span<const std::uint32_t> a,

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "softfloat/bounds/apriori.hpp"
 #include "softfloat/matrix_units/model.hpp"
 
 namespace ulp {
@@ -14,10 +15,16 @@ namespace ulp {
 struct Magnitude {
     double plain = 0;
     double lifted = 0;
-    double flushed = 0;      // the part of `plain` that a unit which flushes subnormal operands does not see
+    double unseen = 0;       // the part of `plain` that the unit leaves out: products of subnormal operands that it
+                             // flushes; in ascending k, what stands before the place where it drops c
     double another_sum = 0;  // what each further sum that starts at zero (a piece of k) adds to `lifted`
+    double largest_product = 0;
 };
 Magnitude magnitude_of(const TensorCoreModel& model, std::span<const double> a, std::span<const double> b, double c);
+
+/// gamma * S + eta + unseen for operands of these magnitudes; infinite where a sum or a rounded product of them might
+/// leave the range.
+double bound_at(const TensorCoreModel& model, const AprioriBound& bound, const Magnitude& m);
 
 /// -below <= D - s <= above, and what D - s is on average if the bits that are lost are as good as random.
 struct ErrorInterval {
@@ -28,6 +35,9 @@ struct ErrorInterval {
 
     [[nodiscard]] double bound() const { return below > above ? below : above; }
 };
+
+/// Whether the bounds below are derived for the unit: fused groups as rows of the table have them, in ascending k.
+bool has_operand_bounds(const TensorCoreModel& model);
 
 /// By the unit's own partial sums. Fused rows alone (Summation::fused) in ascending k; operands are storage words.
 /// Throws std::invalid_argument for other models.

@@ -49,6 +49,19 @@ IntegerUnit unit_of(const IntegerModel& model) {
             }};
 }
 
+std::function<std::uint64_t(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b, std::uint64_t c)>
+words_of(const IntegerUnit& unit) {
+    return [dot = unit.dot](std::span<const std::uint64_t> a, std::span<const std::uint64_t> b, std::uint64_t c) {
+        const auto bytes = [](std::span<const std::uint64_t> words) {
+            std::vector<std::uint8_t> codes;
+            for (const std::uint64_t word : words) codes.push_back(static_cast<std::uint8_t>(word));
+            return codes;
+        };
+        const auto d = static_cast<std::uint32_t>(dot(bytes(a), bytes(b), static_cast<std::int32_t>(c)));
+        return std::uint64_t{d};
+    };
+}
+
 IntegerDiscovery discover(const IntegerUnit& unit) {
     constexpr std::int32_t most = std::numeric_limits<std::int32_t>::max();
     const IntegerTest test(unit);

@@ -20,6 +20,10 @@ struct IntegerUnit {
 /// The unit that computes one instruction of a model.
 IntegerUnit unit_of(const IntegerModel& model);
 
+/// The same unit on storage words, as DotUnit has them: two's complement, c and the answer of 32 bits.
+std::function<std::uint64_t(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b, std::uint64_t c)>
+words_of(const IntegerUnit& unit);
+
 struct IntegerDiscovery {
     IntegerModel model;                 // what was found; instruction_k is the unit's
     bool clamps_once = false;           // of a saturating unit: all products and c are added before the clamp

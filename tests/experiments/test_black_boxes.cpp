@@ -8,6 +8,7 @@
 
 #include "engine/products/unit_limits.hpp"
 #include "experiments/commands/units/black_box.hpp"
+#include "softfloat/black_boxes/integer_match.hpp"
 #include "softfloat/black_boxes/model_fit.hpp"
 #include "softfloat/errors.hpp"
 
@@ -137,6 +138,43 @@ TEST_CASE("what lies outside the model is said, not guessed") {
     const ModelFit unstable = fit_of(library("unstable"), 5000);
     CHECK_FALSE(unstable.found());
     CHECK(unstable.check.unstable > 0);
+}
+
+TEST_CASE("a unit of more products than an instruction is recovered as a chain") {
+    setenv("ULPLAB_TEST_BOX", "long", 1);
+    const DotUnit unit = ulp::open_black_box("library:" ULPLAB_BOX_LIBRARY, ulp::formats::fp16, ulp::formats::fp16,
+                                             ulp::formats::fp32, 96);
+    const ModelFit fit = fit_of(unit, 3000);
+    CHECK(fit.found());
+    CHECK(fit.model.group_size == 8);
+    CHECK(fit.model.fraction_bits == 24);
+    CHECK(fit.model.instruction_k == 48);  // the longest of at most 64 that divides 96
+}
+
+TEST_CASE("integer black boxes are recovered, and what clamps otherwise is contradicted") {
+    const auto integer_unit = [](const std::string& spec, const std::string& name, int length) {
+        setenv("ULPLAB_TEST_BOX", name.c_str(), 1);
+        const ulp::BoxDot dot = ulp::open_box(spec, {"s32", 32});
+        return ulp::IntegerUnit{length, [dot](auto a, auto b, std::int32_t c) {
+                                    const std::vector<std::uint64_t> x(a.begin(), a.end()), y(b.begin(), b.end());
+                                    return static_cast<std::int32_t>(dot(x, y, static_cast<std::uint32_t>(c)));
+                                }};
+    };
+    const std::string library = "library:" ULPLAB_BOX_LIBRARY;
+    for (const int length : {8, 32, 128}) {
+        for (const bool saturates : {false, true}) {
+            const ulp::IntegerUnit unit = integer_unit(library, saturates ? "s8_clamps" : "s8", length);
+            const ulp::IntegerDiscovery found = ulp::discover(unit);
+            CHECK(found.model == ulp::IntegerModel{.saturates = saturates, .instruction_k = length});
+            CHECK(ulp::check_match(unit, found.model, 10'000, 1).agrees());
+        }
+    }
+    const ulp::IntegerUnit each = integer_unit(library, "s8_clamps_each", 32);
+    const ulp::IntegerCheck check = ulp::check_match(each, ulp::discover(each).model, 10'000, 1);
+    CHECK(check.differ > 0);
+    CHECK(check.first.has_value());
+    const ulp::IntegerUnit in_program = integer_unit("program:" ULPLAB_BOX_PROGRAM " s8", "s8", 8);
+    CHECK(ulp::check_match(in_program, {.instruction_k = 8}, 1000, 1).agrees());
 }
 
 TEST_CASE("a program answers as a library does") {

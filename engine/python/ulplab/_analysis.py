@@ -33,7 +33,7 @@ class Bound(_Printed):
     model, k, level     what was bounded, and how: "apriori", "magnitudes" or "running"
     groups, gamma, eta  of the a-priori bound; shares: what gamma is made of
     max_absolute, max_relative, at   the largest bound, relative to S, and its element
-    expected_bias       D - s relative to S on average, an estimate
+    expected_bias       D - s relative to S on average, an estimate; None for units unlike the table's
     overflow            "excluded", "possible ...", "unknown ..."
     atol, rtol          the tolerance that a test of such products may use
     bounds              with operands: the bound of each element, float64, m x n
@@ -51,7 +51,7 @@ class Bound(_Printed):
                  f"gamma      {self.gamma:.4g} ({shares})", f"eta        {self.eta:.4g}", f"level      {self.level}",
                  f"largest    {_text(self.max_absolute)} absolute, {_text(self.max_relative)} of S"
                  + (f", at {tuple(self.at)}" if self.at else ""),
-                 f"expected   {self.expected_bias:.4g} of S on average (an estimate)", f"overflow   {self.overflow}",
+                 f"expected   {_text(self.expected_bias)} of S on average (an estimate)", f"overflow   {self.overflow}",
                  f"tolerance  atol {_text(self.atol)}, rtol {_text(self.rtol)}"]
         if self.violations is not None:
             lines.append(f"D          {self.violations} elements outside their bounds; the largest error is "

@@ -30,9 +30,7 @@ using Words = std::span<const std::uint64_t>;
 constexpr std::string_view library_prefix = "library:";
 constexpr std::string_view program_prefix = "program:";
 
-bool fits(const FloatFormat& format, std::uint64_t word) {
-    return format.storage_bits() >= 64 || word >> format.storage_bits() == 0;
-}
+bool fits(const BoxAnswer& answer, std::uint64_t word) { return answer.bits >= 64 || word >> answer.bits == 0; }
 
 /// A shared library, closed when the last unit that uses it is gone.
 class Library {
@@ -51,7 +49,7 @@ class Library {
     Library(const Library&) = delete;
     Library& operator=(const Library&) = delete;
 
-    [[nodiscard]] std::uint64_t dot(const FloatFormat& accumulator, Words a, Words b, std::uint64_t c) const {
+    [[nodiscard]] std::uint64_t dot(const BoxAnswer& accumulator, Words a, Words b, std::uint64_t c) const {
         std::uint64_t d = 0;
         const int version = dot_(static_cast<int>(a.size()), a.data(), b.data(), c, &d);
         if (version == 0) throw DataError(fmt::format("{} has no instruction of {} products (-k)", path_, a.size()));
@@ -62,8 +60,7 @@ class Library {
                             path_, version, ULPLAB_UNIT_INTERFACE));
         }
         if (fits(accumulator, d)) return d;
-        throw DataError(
-            fmt::format("{} answered {:X}, which is not a storage word of {}", path_, d, name_of(accumulator)));
+        throw DataError(fmt::format("{} answered {:X}, which is not a storage word of {}", path_, d, accumulator.name));
     }
 
   private:
@@ -112,7 +109,7 @@ class Program {
     Program(const Program&) = delete;
     Program& operator=(const Program&) = delete;
 
-    [[nodiscard]] std::uint64_t dot(const FloatFormat& accumulator, Words a, Words b, std::uint64_t c) {
+    [[nodiscard]] std::uint64_t dot(const BoxAnswer& accumulator, Words a, Words b, std::uint64_t c) {
         std::string line;
         for (const Words words : {a, b}) {
             for (const std::uint64_t word : words) fmt::format_to(std::back_inserter(line), "{:X} ", word);
@@ -123,7 +120,7 @@ class Program {
         const auto [end, error] = std::from_chars(answer.data(), answer.data() + answer.size(), d, 16);
         if (error == std::errc() && end == answer.data() + answer.size() && fits(accumulator, d)) return d;
         throw DataError(fmt::format("{} answered '{}', which is not a storage word of {} in hexadecimal", command_,
-                                    answer, name_of(accumulator)));
+                                    answer, accumulator.name));
     }
 
   private:
@@ -189,16 +186,18 @@ bool is_black_box(std::string_view spec) {
     return spec.starts_with(library_prefix) || spec.starts_with(program_prefix);
 }
 
-DotUnit open_black_box(const std::string& spec, const FloatFormat& a, const FloatFormat& b,
-                       const FloatFormat& accumulator, int k, int limit_seconds) {
+BoxDot open_box(const std::string& spec, const BoxAnswer& answer, int limit_seconds) {
     if (spec.starts_with(library_prefix)) {
         const auto library = std::make_shared<Library>(spec.substr(library_prefix.size()));
-        return {a, b, accumulator, k,
-                [=](Words x, Words y, std::uint64_t c) { return library->dot(accumulator, x, y, c); }};
+        return [=](Words x, Words y, std::uint64_t c) { return library->dot(answer, x, y, c); };
     }
     const auto program = std::make_shared<Program>(spec.substr(program_prefix.size()), limit_seconds);
-    return {a, b, accumulator, k,
-            [=](Words x, Words y, std::uint64_t c) { return program->dot(accumulator, x, y, c); }};
+    return [=](Words x, Words y, std::uint64_t c) { return program->dot(answer, x, y, c); };
+}
+
+DotUnit open_black_box(const std::string& spec, const FloatFormat& a, const FloatFormat& b,
+                       const FloatFormat& accumulator, int k, int limit_seconds) {
+    return {a, b, accumulator, k, open_box(spec, {name_of(accumulator), accumulator.storage_bits()}, limit_seconds)};
 }
 
 DotUnit open_unit(const std::string& spec, const FloatFormat& a, const FloatFormat& b, const FloatFormat& accumulator,

@@ -17,6 +17,9 @@ namespace ulp {
 /// "library:PATH" or "program:COMMAND".
 bool is_black_box(std::string_view spec);
 
+/// Most products that a unit is asked for.
+inline constexpr int most_unit_k = 256;
+
 /// How long a program may take for one answer.
 inline constexpr int black_box_limit_seconds = 10;
 
@@ -24,6 +27,18 @@ inline constexpr int black_box_limit_seconds = 10;
 inline constexpr std::string_view black_box_forms =
     "library:PATH, a shared library with the function of ulplab_unit.h, or program:COMMAND, run by the shell, which "
     "answers lines of hexadecimal storage words";
+
+/// What a unit answers with: "fp32" or "int32", and the bits of its storage word.
+struct BoxAnswer {
+    std::string name;
+    int bits = 32;
+};
+/// k storage words of a, k of b, and c.
+using BoxDot = decltype(DotUnit::dot);
+
+/// The unit behind it, in formats of any kind; integers are words of two's complement. The function throws DataError as
+/// that of open_black_box.
+BoxDot open_box(const std::string& spec, const BoxAnswer& answer, int limit_seconds = black_box_limit_seconds);
 
 /// The unit behind it. Its dot throws DataError where a library has no such function, speaks another version of the
 /// interface or has no instruction of k products, and where a program cannot be started, ends, gives no answer in time,

@@ -103,17 +103,19 @@ void print_console(const Options& options, const BoundAnswer& x) {
     const double unit = static_cast<double>(x.k) * 0x1p-24;
     fmt::print("gamma      {:.4g}{}\n", b.gamma, x.k > 0 ? fmt::format(" = {:.3g} k 2^-24", b.gamma / unit) : "");
     fmt::print("eta        {:.4g}\n", b.eta);
+    if (b.drops_sums) fmt::print("and all of what the unit drops: c, and the products before its last instruction's\n");
     const BoundShares& s = b.shares;
     for (const auto& [name, share] : {std::pair{"alignment", s.alignment},
                                       {"rounding", s.rounding},
                                       {"c cut", s.addend},
-                                      {"partial sums", s.pieces}}) {
+                                      {"partial sums", s.pieces},
+                                      {"products", s.products}}) {
         if (share > 0) fmt::print("  {:<12} {:3.0f} %\n", name, 100 * share / b.gamma);
     }
     fmt::print("level      {}\n", x.level);
     fmt::print("largest    {} absolute, {} of S{}\n", number(x.max_absolute), number(x.max_relative),
                x.at ? fmt::format(", absolute at ({}, {})", x.at->first, x.at->second) : "");
-    fmt::print("expected   {:.4g} of S on average (an estimate)\n", x.expected_bias);
+    fmt::print("expected   {} of S on average (an estimate)\n", number(x.expected_bias));
     fmt::print("overflow   {}\n", x.overflow);
     fmt::print("tolerance  atol {}, rtol {} against {}\n", number(x.atol), number(x.rtol), options.against);
     if (x.violations) {

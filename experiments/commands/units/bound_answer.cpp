@@ -41,7 +41,7 @@ TensorCoreModel bounded_model(const UnitRow& row) {
 
 void settle_level(BoundQuestion& q, const std::string& unit, bool has_operands) {
     q.ordered = q.order != ProductOrder{};
-    const bool looks = q.model.summation == Summation::fused && !is_varied(q.model) && !q.ordered;
+    const bool looks = has_operand_bounds(q.model) && !q.ordered;
     if (q.level.empty()) q.level = has_operands && looks ? "running" : "apriori";
     if (q.level == "apriori") return;
     if (!has_operands) throw UsageError("--level " + q.level + " looks at operands; give --a-file and --b-file");
@@ -80,7 +80,8 @@ BoundAnswer bound_of_product(const BoundQuestion& q, const BoundedProduct& produ
             if (another && q.level == "running" && other.level == "running") {
                 apart = std::max(element.interval.below + theirs.above, element.interval.above + theirs.below);
             }
-            const double exact = std::abs(exact_error(q.model, dot.a_codes, dot.b_codes, dot.c_code, 0));
+            const double exact =
+                q.order.epilogue ? 0 : std::abs(exact_error(q.model, dot.a_codes, dot.b_codes, dot.c_code, 0));
             excess[e] = apart - rtol * std::max(0.0, exact - reference);
             if (d) {
                 const float given = (*d)(i, j);
@@ -116,6 +117,7 @@ BoundAnswer bound_of_product(const BoundQuestion& q, const BoundedProduct& produ
         for (std::size_t e = 0; e < size; ++e) most = std::isinf(bounds[e]) ? most : std::max(most, excess[e]);
         answer.atol = most;
     }
+    if (is_varied(q.model)) answer.expected_bias.reset();
     if (answer.unbounded > 0) answer.overflow = fmt::format("possible in {} of {} elements", answer.unbounded, size);
     if (d) {
         answer.violations = std::count_if(ratios.begin(), ratios.end(), [](double r) { return !(r <= 1); });
@@ -130,9 +132,10 @@ BoundAnswer bound_of_sizes(const BoundQuestion& q, const BoundedSizes& sizes) {
     }
     BoundAnswer answer{.level = q.level, .k = sizes.k, .apriori = apriori_bound(q.model, sizes.k, q.order)};
     const AprioriBound& bound = answer.apriori;
-    answer.max_relative = bound.gamma;
-    answer.expected_bias = sizes.nonnegative ? usual_loss(q.model, bound) : 0;
-    if (sizes.nonnegative) answer.rtol = bound.gamma;
+    const double relative = bound.gamma + (bound.drops_sums ? 1 : 0);
+    answer.max_relative = relative;
+    answer.expected_bias = sizes.nonnegative || is_varied(q.model) ? usual_loss(q.model, bound) : 0;
+    if (sizes.nonnegative) answer.rtol = relative;
     if (sizes.nonnegative) answer.atol = bound.eta;
     if (!sizes.max_a || !sizes.max_b) {
         answer.overflow = "unknown without the largest magnitudes of A and B";
@@ -140,9 +143,9 @@ BoundAnswer bound_of_sizes(const BoundQuestion& q, const BoundedSizes& sizes) {
     }
     const std::vector<double> a(static_cast<std::size_t>(sizes.k), *sizes.max_a);
     const std::vector<double> b(static_cast<std::size_t>(sizes.k), *sizes.max_b);
-    Magnitude m = magnitude_of(q.model, a, b, sizes.max_c.value_or(0));
-    if (q.model.flush_subnormals) {  // any operand may be one that is flushed
-        m.flushed = static_cast<double>(sizes.k) * (std::ldexp(*sizes.max_b, q.model.a_format.emin()) +
+    Magnitude m = magnitude_of(q.model, a, b, q.order.epilogue ? 0 : sizes.max_c.value_or(0));
+    if (q.model.flush_subnormals || q.model.variation.flush_operands) {  // any operand may be one that is flushed
+        m.unseen += static_cast<double>(sizes.k) * (std::ldexp(*sizes.max_b, q.model.a_format.emin()) +
                                                     std::ldexp(*sizes.max_a, q.model.b_format.emin()));
     }
     const ElementBound element = whatever_the_operands(q, bound, m, sizes.max_c.value_or(0));
@@ -165,22 +168,26 @@ Json or_null(const std::optional<double>& x) { return x ? Json(*x) : Json(nullpt
 
 std::string json_of(const std::string& unit, const BoundAnswer& x) {
     const BoundShares& s = x.apriori.shares;
-    Json json = {
-        {"model", unit},
-        {"k", x.k},
-        {"groups", x.apriori.groups},
-        {"gamma", x.apriori.gamma},
-        {"eta", x.apriori.eta},
-        {"shares", {{"alignment", s.alignment}, {"rounding", s.rounding}, {"addend", s.addend}, {"pieces", s.pieces}}},
-        {"level", x.level},
-        {"max_absolute", or_null(x.max_absolute)},
-        {"max_relative", or_null(x.max_relative)},
-        {"at", x.at ? Json{x.at->first, x.at->second} : Json(nullptr)},
-        {"expected_bias", x.expected_bias},
-        {"overflow", x.overflow},
-        {"atol", or_null(x.atol)},
-        {"rtol", or_null(x.rtol)},
-        {"violations", x.violations ? Json(*x.violations) : Json(nullptr)}};
+    Json json = {{"model", unit},
+                 {"k", x.k},
+                 {"groups", x.apriori.groups},
+                 {"gamma", x.apriori.gamma},
+                 {"eta", x.apriori.eta},
+                 {"shares",
+                  {{"alignment", s.alignment},
+                   {"rounding", s.rounding},
+                   {"addend", s.addend},
+                   {"pieces", s.pieces},
+                   {"products", s.products}}},
+                 {"level", x.level},
+                 {"max_absolute", or_null(x.max_absolute)},
+                 {"max_relative", or_null(x.max_relative)},
+                 {"at", x.at ? Json{x.at->first, x.at->second} : Json(nullptr)},
+                 {"expected_bias", or_null(x.expected_bias)},
+                 {"overflow", x.overflow},
+                 {"atol", or_null(x.atol)},
+                 {"rtol", or_null(x.rtol)},
+                 {"violations", x.violations ? Json(*x.violations) : Json(nullptr)}};
     return json.dump(2);
 }
 

@@ -25,7 +25,7 @@ struct BoundAnswer {
     std::int64_t k = 0;
     AprioriBound apriori{};
     std::optional<double> max_absolute{}, max_relative{}, atol{}, rtol{};
-    double expected_bias = 0;  // relative to S
+    std::optional<double> expected_bias = 0;  // relative to S
     std::optional<std::pair<std::int64_t, std::int64_t>> at{};
     std::string overflow = "excluded";
     std::int64_t unbounded = 0;  // elements

@@ -10,6 +10,7 @@
 #include "experiments/commands/units/black_box.hpp"
 #include "experiments/commands/units/fitted_unit.hpp"
 #include "experiments/commands/units/model_keys.hpp"
+#include "softfloat/black_boxes/integer_match.hpp"
 #include "softfloat/black_boxes/match_check.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
@@ -39,7 +40,7 @@ struct DiscoverOptions {
 DotUnit unit_of_backend(const DiscoverOptions& options) {
     const FloatFormat input = format_by_name(options.input);
     const FloatFormat accumulator = format_by_name(options.output);
-    if (options.k < 2 || options.k > 256) throw UsageError("-k must lie between 2 and 256");
+    if (options.k < 2 || options.k > most_unit_k) throw UsageError("-k must lie between 2 and 256");
     const std::shared_ptr<const MatmulBackend> backend = make_backend(options.backend);
     const ProductTypes types{input, accumulator};
     return {input, input, accumulator, options.k,
@@ -61,12 +62,25 @@ DotUnit unit_of_backend(const DiscoverOptions& options) {
             }};
 }
 
+void check_length(const DiscoverOptions& options) {
+    if (options.k >= 1 && options.k <= most_unit_k) return;
+    throw UsageError(fmt::format("-k is {}; units have 1 to {} products", options.k, most_unit_k));
+}
+
+/// An integer unit behind a black box: words of two's complement.
+IntegerUnit integer_box(const DiscoverOptions& options) {
+    check_length(options);
+    const BoxDot dot = open_box(options.backend, {"s32", 32});
+    return {options.k, [dot](std::span<const std::uint8_t> a, std::span<const std::uint8_t> b, std::int32_t c) {
+                const std::vector<std::uint64_t> x(a.begin(), a.end()), y(b.begin(), b.end());
+                return static_cast<std::int32_t>(dot(x, y, static_cast<std::uint32_t>(c)));
+            }};
+}
+
 DotUnit dot_unit_named(const DiscoverOptions& options) {
     if (is_black_box(options.backend)) {
         const FloatFormat input = format_by_name(options.input);
-        if (options.k < 1 || options.k > max_instruction_k) {
-            throw UsageError(fmt::format("-k is {}; models have 1 to {} products", options.k, max_instruction_k));
-        }
+        check_length(options);
         return open_black_box(options.backend, input, input, format_by_name(options.output), options.k);
     }
     if (options.backend == "x86:vdpbf16ps" || options.backend == "x86:tdpbf16ps") {
@@ -172,8 +186,24 @@ void print_checks(const DiscoverOptions& options, const DotUnit& unit, const Row
 
 std::string type_of(bool is_signed, int bits) { return (is_signed ? "s" : "u") + std::to_string(bits); }
 
-ExitCode discover_model(const DiscoverOptions& options, const IntegerModel& asked) {
-    const IntegerDiscovery found = discover(unit_of(asked));
+std::string integers_of(const std::vector<std::uint8_t>& codes) {
+    std::string text;
+    for (const std::uint8_t code : codes) text += (text.empty() ? "" : ",") + std::to_string(code);
+    return text;
+}
+
+void print_integer_check(const IntegerCheck& check) {
+    fmt::print("\n{} random dot products of bytes, each asked twice\n  the unit found: {}\n", check.blocks,
+               check.differ == 0 ? "none differs" : fmt::format("{} differ", check.differ));
+    if (check.unstable > 0) fmt::print("  {} of them gave two different results\n", check.unstable);
+    if (!check.first) return;
+    fmt::print("    the first: unit {}, model {}: a {} b {} c {}\n", check.first->unit, check.first->model,
+               integers_of(check.first->a), integers_of(check.first->b), check.first->c);
+    fmt::print("  so none of the integer units that a file describes computes what this unit computes\n");
+}
+
+ExitCode discover_integers(const DiscoverOptions& options, const IntegerUnit& unit) {
+    const IntegerDiscovery found = discover(unit);
     const IntegerModel& model = found.model;
     fmt::print("{}: integers -> s32, k = {}\n\n", options.backend, model.instruction_k);
     fmt::print("operands              {} x {}\n", type_of(model.a_signed, model.bits),
@@ -186,8 +216,16 @@ ExitCode discover_model(const DiscoverOptions& options, const IntegerModel& aske
         fmt::print("clamp                 {}\n",
                    found.clamps_once ? "once, after all products and c are added" : "not asked");
     print_evidence(found.evidence);
-    print_rows(matching_rows(found));
+    const IntegerCheck check = check_match(unit, model, options.blocks, options.seed);
+    if (check.agrees()) print_rows(matching_rows(found));
+    if (check.blocks > 0) print_integer_check(check);
+    if (!check.agrees()) return ExitCode::bits_differ;
+    write_description(options.write, options.backend, model);
     return ExitCode::good;
+}
+
+ExitCode discover_model(const DiscoverOptions& options, const IntegerModel& asked) {
+    return discover_integers(options, unit_of(asked));
 }
 
 ExitCode discover_model(const DiscoverOptions& options, const BlockScaledModel& asked) {
@@ -242,6 +280,10 @@ ExitCode discover_model(const DiscoverOptions& options, const TensorCoreModel& a
 
 ExitCode discover_unit(const DiscoverOptions& options) {
     const bool is_file = is_unit_file(options.backend) && options.backend.find(':') == std::string::npos;
+    if (is_black_box(options.backend) && options.output == "s32") {
+        if (!options.against.empty()) throw UsageError("--against is of floating-point units; give none with s32");
+        return discover_integers(options, integer_box(options));
+    }
     if (!is_file && unit_or_null(options.backend) == nullptr) return discover_dots(options, dot_unit_named(options));
     const UnitRow row = unit_named(options.backend);
     return std::visit([&](const auto& model) { return discover_model(options, model); }, row.model);
@@ -257,7 +299,8 @@ Action declare_discover(OptionParser& app) {
                std::string(black_box_forms))
         .required();
     app.add_option("--input", options->input, "format of A and B, for backends and black boxes").capture_default_str();
-    app.add_option("--output", options->output, "format of C and D, for backends and black boxes")
+    app.add_option("--output", options->output,
+                   "format of C and D, for backends and black boxes; s32 for integer ones, whose operands are bytes")
         .capture_default_str();
     app.add_option("-k", options->k, "length of the dot product, for backends and black boxes").capture_default_str();
     app.add_option("--blocks", options->blocks,

@@ -130,7 +130,7 @@ ExitCode check_against(const DotUnit& unit, const std::string& model_or_file, co
     const UnitRow row = unit_named(model_or_file);
     const auto* model = row.as<TensorCoreModel>();
     if (model == nullptr || model->a_format != unit.a_format || model->b_format != unit.b_format ||
-        model->accumulator != unit.accumulator || model->instruction_k != unit.k) {
+        model->accumulator != unit.accumulator || unit.k % model->instruction_k != 0) {
         throw UsageError(fmt::format("{} is {} -> {}, and the unit asked is {} x {} -> {} with k = {}", row.key(),
                                      row.input, row.output, name_of(unit.a_format), name_of(unit.b_format),
                                      name_of(unit.accumulator), unit.k));

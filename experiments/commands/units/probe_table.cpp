@@ -111,9 +111,12 @@ void print_answer(const DotUnit& unit, const Probe& probe) {
 
 /// The probes of the unit's formats that its k holds.
 ExitCode probe_unit(const ProbeTableOptions& options) {
+    if (options.output == "s32") {
+        throw UsageError("probes are of floating-point units; ask integer ones by `ulplab discover --output s32`");
+    }
     const FloatFormat input = format_by_name(options.input);
-    if (options.k < 1 || options.k > max_instruction_k) {
-        throw UsageError(fmt::format("-k is {}; probes have 1 to {} products", options.k, max_instruction_k));
+    if (options.k < 1 || options.k > most_unit_k) {
+        throw UsageError(fmt::format("-k is {}; units have 1 to {} products", options.k, most_unit_k));
     }
     const DotUnit unit = open_unit(options.unit, input, input, format_by_name(options.output), options.k);
     fmt::print("Answers of {}, {} -> {}, k = {}\n", options.unit, options.input, options.output, options.k);

@@ -1,37 +1,20 @@
 #include "experiments/commands/units/product_bound.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "softfloat/matrix_units/gemm.hpp"
 
 namespace ulp {
-namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
-}  // namespace
-
 ElementBound whatever_the_operands(const BoundQuestion& q, const AprioriBound& bound, const Magnitude& m, double c) {
     ElementBound element{0, {}, m.plain};
-    const double lifted = m.lifted + static_cast<double>(bound.sums - 1) * m.another_sum;
-    if (q.order.epilogue) {
-        const double products = std::max(0.0, lifted - std::abs(c));
-        element.absolute = epilogue_bound(*q.order.epilogue, bound, products, std::abs(c)) + m.flushed;
-    } else {
-        element.absolute = bound.gamma * lifted + bound.eta + m.flushed;
-    }
-    // A sum of such magnitudes might leave the range, and an infinity has no error.
-    const double top = static_cast<double>(std::ldexp(1.0, q.model.accumulator.emax() + 1)) *
-                       (q.model.rounding == Rounding::toward_zero ? 1.0 : 1.0 - 0x1p-12);
-    const bool fits = lifted * (1 + bound.gamma) + bound.eta < top;
-    element.absolute = fits && std::isfinite(lifted) ? element.absolute : infinity;
+    const double sum = bound_at(q.model, bound, m);
+    element.absolute = q.order.epilogue ? epilogue_bound(*q.order.epilogue, sum, m.plain, std::abs(c)) : sum;
     return element;
 }
 
 ElementBound bound_of(const BoundQuestion& q, const AprioriBound& bound, const BoundedDot& dot) {
-    const Magnitude m = magnitude_of(q.model, dot.a, dot.b, dot.c);
+    // In an epilogue c is not the unit's.
+    const Magnitude m = magnitude_of(q.model, dot.a, dot.b, q.order.epilogue ? 0 : dot.c);
     ElementBound element = whatever_the_operands(q, bound, m, dot.c);
     if (q.level == "magnitudes") element.absolute = magnitudes_bound(q.model, dot.a_codes, dot.b_codes, dot.c_code);
     if (q.level == "running") {
@@ -41,7 +24,8 @@ ElementBound bound_of(const BoundQuestion& q, const AprioriBound& bound, const B
     return element;
 }
 
-double usual_loss(const TensorCoreModel& model, const AprioriBound& bound) {
+std::optional<double> usual_loss(const TensorCoreModel& model, const AprioriBound& bound) {
+    if (is_varied(model)) return std::nullopt;
     if (model.summation != Summation::fused || model.rounding != Rounding::toward_zero) return 0;
     const double kappa = 1 / (8 * std::log(2.0));
     const double cut = std::ldexp(1.0, -model.fraction_bits);
@@ -50,7 +34,8 @@ double usual_loss(const TensorCoreModel& model, const AprioriBound& bound) {
 }
 
 double relative_tolerance(const TensorCoreModel& model) {
-    return std::ldexp(1.0, -model.output_fraction_bits - (model.rounding == Rounding::toward_zero ? 0 : 1));
+    const bool nearest = model.rounding == Rounding::nearest_even || model.rounding == Rounding::nearest_away;
+    return std::ldexp(1.0, -model.output_fraction_bits - (nearest ? 1 : 0));
 }
 
 BoundedDot bounded_dot(const TensorCoreModel& model, const MatrixView& a, const MatrixView& b,

@@ -39,14 +39,15 @@ struct ElementBound {
     double magnitude = 0;      // S
 };
 
-/// For any operands of these magnitudes; infinite where the sum might leave the range.
+/// For any operands of these magnitudes, without an epilogue's c; infinite where the sum might leave the range.
 ElementBound whatever_the_operands(const BoundQuestion& q, const AprioriBound& bound, const Magnitude& m, double c);
 
 /// At the question's level.
 ElementBound bound_of(const BoundQuestion& q, const AprioriBound& bound, const BoundedDot& dot);
 
-/// A factor of S that a truncating unit loses on average from numbers of one sign; 0 for units that round to nearest.
-double usual_loss(const TensorCoreModel& model, const AprioriBound& bound);
+/// A factor of S that a truncating unit loses on average from numbers of one sign; 0 for units that round to nearest,
+/// nothing for those that no row of the table describes.
+std::optional<double> usual_loss(const TensorCoreModel& model, const AprioriBound& bound);
 
 /// The rtol of a tolerance: what the last rounding of the model may change.
 double relative_tolerance(const TensorCoreModel& model);

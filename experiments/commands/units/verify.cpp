@@ -4,15 +4,18 @@
 #include <algorithm>
 #include <bit>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 
 #include "experiments/commands/command.hpp"
 #include "experiments/commands/units/black_box.hpp"
+#include "experiments/commands/units/model_keys.hpp"
 #include "gpu/devices/reference.hpp"
 #include "gpu/recordings/recording.hpp"
 #include "softfloat/errors.hpp"
+#include "softfloat/lab/integer_discovery.hpp"
 #include "softfloat/lab/recordings.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
 #include "softfloat/matrix_units/policies.hpp"
@@ -67,13 +70,74 @@ Comparison verify_set(const RecordedFiles& files, const PolicySet* policies, con
     return result.first ? Comparison::different : Comparison::equal;
 }
 
+bool same_numbers(const FloatFormat& x, const FloatFormat& y) {
+    FloatFormat unpadded = x;
+    unpadded.padding_bits = y.padding_bits;
+    return unpadded == y;
+}
+
+/// The model in the formats of an instruction's registers, if its numbers are theirs.
+std::optional<TensorCoreModel> in_registers(const TensorCoreModel& model, const gpu::Instruction& instruction) {
+    if (!gpu::is_float(instruction.a)) return std::nullopt;
+    TensorCoreModel own = model;
+    own.a_format = gpu::format_of(instruction.a);
+    own.b_format = gpu::format_of(instruction.b);
+    const bool same = same_numbers(model.a_format, own.a_format) && same_numbers(model.b_format, own.b_format) &&
+                      model.accumulator == gpu::format_of(instruction.accumulator);
+    return same ? std::optional(own) : std::nullopt;
+}
+
+bool is_of(const IntegerModel& model, const gpu::Instruction& instruction) {
+    const auto is_signed = [](gpu::Element element) {
+        return element == gpu::Element::s8 || element == gpu::Element::s4;
+    };
+    const bool conjunction = instruction.bit_operation == gpu::BitOperation::conjunction;
+    const bool exclusive_or = instruction.bit_operation == gpu::BitOperation::exclusive_or;
+    return !gpu::is_float(instruction.a) && gpu::bits_of(instruction.a) == model.bits &&
+           model.a_signed == is_signed(instruction.a) && model.b_signed == is_signed(instruction.b) &&
+           (model.product == IntegerProduct::conjunction) == conjunction &&
+           (model.product == IntegerProduct::exclusive_or) == exclusive_or;
+}
+
+/// What fills an instruction's product by the unit of --unit.
+std::function<void(gpu::HostProduct&)> product_of_unit(const std::string& spec, const gpu::Instruction& instruction) {
+    const bool scaled = instruction.scaling != gpu::Scaling::none;
+    if (is_black_box(spec)) {
+        if (scaled) throw UsageError(instruction.name() + " has block scales, which black boxes are not given");
+        const gpu::Element d = instruction.accumulator;
+        const BoxDot dot = open_box(spec, {std::string(name_of(d)), gpu::bits_of(d)});
+        return [dot](gpu::HostProduct& product) { gpu::product_by_dot(product, dot); };
+    }
+    const UnitRow row = unit_named(spec);
+    if (const auto* model = row.as<TensorCoreModel>(); model != nullptr && !scaled) {
+        if (const auto own = in_registers(*model, instruction)) {
+            const auto dot = unit_of(*own).dot;
+            return [dot](gpu::HostProduct& product) { gpu::product_by_dot(product, dot); };
+        }
+    } else if (const auto* integers = row.as<IntegerModel>(); integers != nullptr && is_of(*integers, instruction)) {
+        const auto dot = words_of(unit_of(*integers));
+        return [dot](gpu::HostProduct& product) { gpu::product_by_dot(product, dot); };
+    } else if (const auto* blocks = row.as<BlockScaledModel>(); blocks != nullptr && scaled) {
+        BlockScaledModel own = *blocks;
+        if (const auto unscaled = in_registers(blocks->unscaled, instruction)) {
+            own.unscaled = *unscaled;
+            return [own](gpu::HostProduct& product) { gpu::product_by_model(product, own); };
+        }
+    }
+    throw UsageError(
+        fmt::format("{} is {} -> {}, and the recording of {}", row.key(), row.input, row.output, instruction.name()));
+}
+
 /// A recording in the project's own format, one instruction with its three tiers.
-Comparison verify_own(const std::filesystem::path& path, const PolicySet* policies) {
+Comparison verify_own(const std::filesystem::path& path, const PolicySet* policies, const std::string& unit) {
     const gpu::Recording recording = gpu::read_recording_file(path);
-    const auto model = gpu::open_software_device(recording.device.architecture, policies);
+    const int architecture = recording.device.architecture;
+    const auto model = unit.empty()
+                           ? gpu::open_software_device(architecture, policies)
+                           : gpu::open_unit_device(unit, architecture, product_of_unit(unit, *recording.instruction));
     const std::string name = fmt::format("{} {}", recording.device.name, recording.instruction->name());
     gpu::require_current_model(recording);
-    if (!gpu::has_reference(*recording.instruction, recording.device.architecture)) {
+    if (unit.empty() && !gpu::has_reference(*recording.instruction, architecture)) {
         fmt::print("{} has no model\n", name);
         return Comparison::no_model;
     }
@@ -92,12 +156,7 @@ ExitCode verify(const Options& options) {
     std::map<Comparison, int> counts;
     for (const std::string& path : options.paths) {
         const auto own = gpu::find_recording_files(path);
-        if (!own.empty() && !options.unit.empty()) {
-            throw UsageError(path +
-                             " holds .recording files, whose bulk no unit of --unit can answer; give folders in the "
-                             "published layout");
-        }
-        for (const auto& file : own) ++counts[verify_own(file, policies)];
+        for (const auto& file : own) ++counts[verify_own(file, policies, options.unit)];
         // Of neither kind: find_recordings says what is missing.
         const auto published = own.empty() ? find_recordings(path) : list_recordings(path);
         for (const RecordedFiles& files : published) ++counts[verify_set(files, policies, options.unit)];
