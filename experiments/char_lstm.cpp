@@ -5,15 +5,13 @@
 #include <cmath>
 #include <numbers>
 
-#include "engine/data/topic_text.hpp"
-#include "engine/files/sha256.hpp"
 #include "engine/layers/recurrent.hpp"
 #include "engine/rounding/step_functions.hpp"
 #include "engine/tensor/random.hpp"
-#include "experiments/program/files.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/shared/utf8.hpp"
 #include "experiments/training/figures.hpp"
+#include "experiments/training/input_data.hpp"
 #include "experiments/training/tasks.hpp"
 #include "softfloat/errors.hpp"
 
@@ -31,12 +29,7 @@ struct Characters {
 
 Characters load_text(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
-    const std::string& file = settings.text("text");
-    const std::string text = file.empty()
-                                 ? generated_text(static_cast<Index>(settings.integer("characters")), context.seed)
-                                 : read_file(file);
-    result.input({file.empty() ? "generated text" : "text", sha256_of(text)});
-    const std::string name = file.empty() ? "the generated text" : file;
+    const auto [text, name] = text_of(context, result);
     const std::vector<std::uint32_t> points = code_points(text, name);
     const std::int64_t needed = 20 * (settings.integer("piece") + 1);
     if (static_cast<std::int64_t>(points.size()) < needed) {

@@ -6,10 +6,9 @@
 #include <limits>
 #include <optional>
 
-#include "engine/data/digits.hpp"
-#include "engine/data/idx.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
+#include "experiments/training/input_data.hpp"
 #include "experiments/training/tasks.hpp"
 #include "experiments/training/watched_nets.hpp"
 #include "experiments/training/watched_training.hpp"
@@ -27,18 +26,6 @@ std::string word_of(TensorRole role) {
 }
 
 std::string title_of(const Watched& w) { return fmt::format("{} {}", word_of(w.role), w.tensor); }
-
-DataSplit load_data(const RunContext& context, Result& result) {
-    const auto& settings = context.settings;
-    const std::string& folder = settings.text("mnist");
-    DataSplit data = folder.empty()
-                         ? generated_digit_split(static_cast<Index>(settings.integer("train_images")),
-                                                 static_cast<Index>(settings.integer("test_images")), 28, context.seed)
-                         : read_mnist(folder);
-    result.input({folder.empty() ? "generated digits for training" : "MNIST images for training", data.train.digest()});
-    result.input({folder.empty() ? "generated digits for testing" : "MNIST images for testing", data.test.digest()});
-    return data;
-}
 
 /// How many of the histograms of gradients, or of the others, a loss scale moves by so many binades.
 Check moved(const Probes& probes, bool gradients, int binades, const std::string& unit) {
@@ -271,7 +258,8 @@ void replica(const RunContext& context, const std::vector<WatchedNet>& nets, Res
 
 void run(const RunContext& context, Result& result) {
     const auto binades = static_cast<int>(context.settings.integer("scale_exponent"));
-    const DataSplit data = load_data(context, result);
+    const auto images = [&](const char* key) { return static_cast<Index>(context.settings.integer(key)); };
+    const DataSplit data = digits_of(context, result, {images("train_images"), images("test_images"), 28});
     const Settings& settings = context.settings;
     const std::string backend = mixed_backend(context);
     Arithmetic low{settings.text("recipe") + " on " + backend, recipe_by_name(settings.text("recipe")), backend};

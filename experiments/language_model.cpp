@@ -6,14 +6,12 @@
 #include <memory>
 #include <numbers>
 
-#include "engine/data/topic_text.hpp"
-#include "engine/files/sha256.hpp"
-#include "engine/files/whole_file.hpp"
 #include "engine/rounding/step_functions.hpp"
 #include "experiments/nets/language_net.hpp"
 #include "experiments/shared/binade_histogram.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
+#include "experiments/training/input_data.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {
@@ -68,12 +66,6 @@ class Pieces {
     Index count_ = 0;
     std::vector<int> tokens_;
 };
-
-std::string text_of(const RunContext& context) {
-    const std::string& file = context.settings.text("text");
-    const auto characters = static_cast<Index>(context.settings.integer("characters"));
-    return file.empty() ? generated_text(characters, context.seed) : read_whole_file(file);
-}
 
 /// Adds the net's parameters to the model, as GPT-2's start.
 std::shared_ptr<const Net> net_of(Model& model, const LanguageNet& shape) {
@@ -130,8 +122,7 @@ double bits_by_counts(const std::string& text, std::size_t context) {
     return bits(nats) / static_cast<double>(text.size() - context);
 }
 
-void claim_learning(const RunContext& context, const Comparison& runs, Result& result) {
-    const std::string text = text_of(context);
+void claim_learning(const std::string& text, const Comparison& runs, Result& result) {
     const std::string same = cite(sources::amp_slides, "Same accuracy as FP32, with no hyperparameter changes");
     result.measured(
         "learns", same,
@@ -207,11 +198,11 @@ void figure_gradients(const RunContext& context, const Comparison& runs, Result&
 
 // ---- Ten million parameters: planned, then stepped ----
 
-void plan_larger(const RunContext& context, Result& result) {
+void plan_larger(const RunContext& context, const std::string& text, Result& result) {
     const Settings& settings = context.settings;
     const LanguageNet shape{ascii_tokens, 64, static_cast<Index>(settings.integer("planned_width")), 8, 8};
     const auto batch = static_cast<Index>(settings.integer("planned_batch"));
-    const Pieces pieces(text_of(context), shape.length);
+    const Pieces pieces(text, shape.length);
     std::int64_t multiply_adds = 0;
     const TaskBuilder task = [&](Model& model, std::uint64_t) -> Task {
         const auto net = net_of(model, shape);
@@ -250,8 +241,7 @@ void plan_larger(const RunContext& context, Result& result) {
 void run(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
     const LanguageNet shape = shape_of(settings);
-    const std::string text = text_of(context);
-    result.input({settings.text("text").empty() ? "generated text" : "text", sha256_of(text)});
+    const std::string text = text_of(context, result).text;
     const Pieces pieces(text, shape.length);
     const std::vector<Arithmetic> arithmetics = under_control(
         context,
@@ -264,9 +254,9 @@ void run(const RunContext& context, Result& result) {
                             .clip_norm = 1};
     const Comparison runs = compare(context, arithmetics, training, settings.integer("seeds"), {0, 0.95});
     const std::string evidence = evidence_of(runs, result);
-    claim_learning(context, runs, result);
+    claim_learning(text, runs, result);
     claim_gradients(runs, result);
-    plan_larger(context, result);
+    plan_larger(context, text, result);
     Figure losses = figure_of_curves(
         losses_of(runs), {.window = 5, .what = "Bits per character of a batch", .label = "bits per character"},
         {"loss", fmt::format("GPT-2 with {} parameters: training loss", shape.parameters()),

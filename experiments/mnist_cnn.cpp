@@ -2,29 +2,16 @@
 // what the full net takes in memory.
 #include <fmt/format.h>
 
-#include "engine/data/digits.hpp"
-#include "engine/data/idx.hpp"
 #include "experiments/nets/byte_planner.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
+#include "experiments/training/input_data.hpp"
 #include "experiments/training/tasks.hpp"
 
 namespace ulp {
 namespace {
 
 using sources::cite;
-
-DataSplit load_data(const RunContext& context, Result& result) {
-    const Settings& settings = context.settings;
-    const std::string& folder = settings.text("mnist");
-    const auto number = [&](const char* key) { return static_cast<Index>(settings.integer(key)); };
-    DataSplit data = folder.empty() ? generated_digit_split(number("train_images"), number("test_images"),
-                                                            number("side"), context.seed)
-                                    : read_mnist(folder);
-    result.input({folder.empty() ? "generated digits for training" : "MNIST images for training", data.train.digest()});
-    result.input({folder.empty() ? "generated digits for testing" : "MNIST images for testing", data.test.digest()});
-    return data;
-}
 
 /// What the article's net takes, 420 and 1000 channels on 28 x 28 pixels: counted as this project's trainer holds it.
 void planner(Result& result) {
@@ -61,7 +48,7 @@ void planner(Result& result) {
 
 void run(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
-    const DataSplit data = load_data(context, result);
+    const DataSplit data = digits_of(context, result);
     const Index batch = std::min(static_cast<Index>(settings.integer("batch")), data.train.size());
     const Training training{.task = images_task(digit_cnn(8, 16), data, batch),
                             .optimizer = adam_of(settings),

@@ -6,11 +6,10 @@
 #include <cmath>
 #include <memory>
 
-#include "engine/data/digits.hpp"
-#include "engine/data/idx.hpp"
 #include "experiments/shared/binade_histogram.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
+#include "experiments/training/input_data.hpp"
 #include "experiments/training/shortfall.hpp"
 #include "experiments/training/tasks.hpp"
 #include "softfloat/round.hpp"
@@ -214,9 +213,7 @@ void figure_histogram(const Study& study, Result& result) {
 
 void run(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
-    const std::string& folder = settings.text("mnist");
-    const DataSplit data = folder.empty() ? generated_digit_split(2000, 500, 14, context.seed) : read_mnist(folder);
-    result.input({folder.empty() ? "generated digits for training" : "MNIST images for training", data.train.digest()});
+    const DataSplit data = digits_of(context, result, {2000, 500, 14});
     Study study{ways_of(context), {}, settings.real("learning_rate")};
     std::vector<Training> arms;
     for (const EpsWay& way : study.ways) {

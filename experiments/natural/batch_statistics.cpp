@@ -152,7 +152,7 @@ void figure_pushes(const Comparison& runs, double momentum, Result& result) {
 
 void run(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
-    const DataSplit data = natural::digits_of(context, result);
+    const DataSplit data = digits_of(context, result);
     const auto hidden = static_cast<Index>(settings.integer("hidden"));
     const double momentum = settings.real("momentum");
     std::vector<Training> arms;

@@ -13,7 +13,7 @@ namespace {
 
 void run(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
-    const DataSplit data = natural::digits_of(context, result);
+    const DataSplit data = digits_of(context, result);
     const auto hidden = static_cast<Index>(settings.integer("hidden"));
     const std::int64_t steps = settings.integer("steps");
     const double rate = settings.real("learning_rate");

@@ -2,15 +2,13 @@
 // an ulp of bf16 weights by nature, and a language model shows it in nats.
 #include <fmt/format.h>
 
-#include "engine/data/topic_text.hpp"
-#include "engine/files/sha256.hpp"
 #include "engine/tensor/random.hpp"
 #include "engine/training/schedule.hpp"
 #include "experiments/natural/lost_updates.hpp"
 #include "experiments/nets/language_net.hpp"
-#include "experiments/program/files.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
+#include "experiments/training/input_data.hpp"
 #include "experiments/training/tasks.hpp"
 #include "softfloat/errors.hpp"
 
@@ -48,12 +46,7 @@ struct TunedTexts {
 
 TunedTexts texts_of(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
-    const std::string& file = settings.text("text");
-    const std::string text = file.empty()
-                                 ? generated_text(static_cast<Index>(settings.integer("characters")), context.seed)
-                                 : read_file(file);
-    result.input({file.empty() ? "generated text" : "text", sha256_of(text)});
-    const std::string name = file.empty() ? "the generated text" : file;
+    const auto [text, name] = text_of(context, result);
     const std::int64_t needed = 20 * (settings.integer("piece") + 1);
     if (static_cast<std::int64_t>(text.size()) < needed) {
         throw DataError(fmt::format("{} has {} characters; pieces of {} take {} or more", name, text.size(),

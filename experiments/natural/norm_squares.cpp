@@ -5,11 +5,10 @@
 #include <algorithm>
 #include <memory>
 
-#include "engine/data/digits.hpp"
-#include "engine/data/idx.hpp"
 #include "experiments/shared/binade_histogram.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
+#include "experiments/training/input_data.hpp"
 #include "experiments/training/shortfall.hpp"
 #include "experiments/training/tasks.hpp"
 
@@ -113,9 +112,7 @@ Study study_of(const RunContext& context, const DataSplit& data) {
 
 void run(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
-    const std::string& folder = settings.text("mnist");
-    const DataSplit data = folder.empty() ? generated_digit_split(2000, 500, 14, context.seed) : read_mnist(folder);
-    result.input({folder.empty() ? "generated digits for training" : "MNIST images for training", data.train.digest()});
+    const DataSplit data = digits_of(context, result, {2000, 500, 14});
     const Study study = study_of(context, data);
     const Comparison& runs = study.runs;
     const std::string place = cite(sources::amp_slides, "FP32 and FP16: sums and norms in FP32");

@@ -1,22 +1,6 @@
 #include "experiments/natural/tuned_digits.hpp"
 
-#include "engine/data/digits.hpp"
-#include "engine/data/idx.hpp"
-
 namespace ulp::natural {
-
-DataSplit digits_of(const RunContext& context, Result& result) {
-    const Settings& settings = context.settings;
-    const std::string& folder = settings.text("mnist");
-    const auto number = [&](const char* key) { return static_cast<Index>(settings.integer(key)); };
-    DataSplit data = folder.empty() ? generated_digit_split(number("train_images"), number("test_images"),
-                                                            number("side"), context.seed)
-                                    : read_mnist(folder);
-    const std::string what = folder.empty() ? "generated digits" : "MNIST images";
-    result.input({what + " for training", data.train.digest()});
-    result.input({what + " for testing", data.test.digest()});
-    return data;
-}
 
 Dataset sheared(Dataset data, Index percent) {
     const std::vector<std::uint8_t> from = data.pixels;

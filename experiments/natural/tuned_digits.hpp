@@ -3,13 +3,10 @@
 
 #include "engine/data/dataset.hpp"
 #include "experiments/natural/tuning.hpp"
+#include "experiments/training/input_data.hpp"
 #include "experiments/training/tasks.hpp"
 
 namespace ulp::natural {
-
-/// Generated digits, or MNIST where the setting "mnist" names its folder; by the settings "train_images",
-/// "test_images" and "side". Adds the inputs to the result.
-DataSplit digits_of(const RunContext& context, Result& result);
 
 /// Every row moves to the right by so many hundredths of its distance from the middle, to the nearest pixel; 0 comes
 /// in.
