@@ -10,6 +10,7 @@
 #include "engine/python/operations.hpp"
 #include "engine/python/tensor_arrays.hpp"
 #include "engine/python/unit_lookup.hpp"
+#include "engine/recipes/cast_lists.hpp"
 #include "engine/recipes/loss_scale.hpp"
 #include "engine/recipes/product_plan.hpp"
 #include "engine/tape/engine.hpp"
@@ -66,8 +67,10 @@ struct EmulatedProduct {
 /// A recipe on a backend, and the run that remembers its delayed scales.
 class Emulated {
   public:
-    Emulated(const std::string& recipe, const std::string& backend, const py::object& order, std::uint64_t seed)
-        : engine_(recipe_by_name(recipe), backend_of(backend, order_of(order))) {
+    /// `fp32`: operations that it computes in fp32 beside its own.
+    Emulated(const std::string& recipe, const std::string& backend, const py::object& order, std::uint64_t seed,
+             const std::vector<std::string>& fp32)
+        : engine_(with_fp32_operations(recipe_by_name(recipe), fp32), backend_of(backend, order_of(order))) {
         if (const auto refusal = refusal_of(engine_.recipe, *engine_.backend)) throw py::value_error(*refusal);
         run_.seed = seed;
         run_.layers = LayerRecipes(engine_.recipe, {});
@@ -236,7 +239,8 @@ LossScale loss_scale_of(const std::string& dialect, const py::dict& options) {
 
 void add_emulation(py::module_& module) {
     py::class_<Emulated>(module, "Emulated")
-        .def(py::init<const std::string&, const std::string&, const py::object&, std::uint64_t>())
+        .def(py::init<const std::string&, const std::string&, const py::object&, std::uint64_t,
+                      const std::vector<std::string>&>())
         .def("set_linear_layers", &Emulated::set_linear_layers)
         .def("matmul",
              [](Emulated& self, const py::array& a, const py::array& b, const std::string& layer,

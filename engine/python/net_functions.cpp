@@ -3,6 +3,7 @@
 
 #include <chrono>
 
+#include "engine/data/dataset.hpp"
 #include "engine/files/written_arrays.hpp"
 #include "engine/python/module_parts.hpp"
 #include "engine/python/numpy_arrays.hpp"
@@ -181,6 +182,7 @@ void add_nets(py::module_& module) {
     module.def("train", &train_net);
     module.def("net_gradients", &net_gradients);
     module.def("write_weights", &write_weights);
+    module.def("shuffled", &shuffled);  // the order in which an epoch's batches take the examples
     module.def("checked_net", [](const std::string& net) { return json_of(net_of_text(net)); });
     module.def("nets", [] {
         std::vector<std::pair<std::string, std::string>> rows;

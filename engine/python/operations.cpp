@@ -14,10 +14,12 @@ namespace {
 using Inputs = std::span<const Var>;
 using Numbers = std::span<const double>;
 
+constexpr std::size_t any_count = ~std::size_t{0};
+
 struct OperationRow {
     const char* name;
     std::size_t inputs;
-    std::size_t numbers;
+    std::size_t numbers;  // any_count: at least 1
     Var (*apply)(Inputs x, Numbers n);
 };
 
@@ -30,11 +32,19 @@ constexpr OperationRow operation_rows[] = {
     {"layer_norm", 3, 1, [](Inputs x, Numbers n) { return layer_norm(x[0], x[1], x[2], n[0]); }},
     {"group_norm", 3, 2,
      [](Inputs x, Numbers n) { return group_norm(x[0], x[1], x[2], static_cast<Index>(n[0]), n[1]); }},
+    {"cross_entropy", 1, any_count,
+     [](Inputs x, Numbers n) {
+         std::vector<int> labels;
+         for (const double label : n.subspan(1)) labels.push_back(static_cast<int>(label));
+         return cross_entropy(x[0], labels, n[0] == 0 ? Reduction::mean : Reduction::sum);
+     }},
 };
 
 const OperationRow& operation_row(const OperationCall& call) {
     const auto* row = std::ranges::find(operation_rows, call.name, &OperationRow::name);
-    if (row != std::end(operation_rows) && row->inputs == call.inputs.size() && row->numbers == call.numbers.size()) {
+    const std::size_t numbers = call.numbers.size();
+    if (row != std::end(operation_rows) && row->inputs == call.inputs.size() &&
+        (row->numbers == any_count ? numbers >= 1 : row->numbers == numbers)) {
         return *row;
     }
     throw std::invalid_argument(fmt::format("there is no operation {} of {} tensors and {} numbers", call.name,

@@ -19,8 +19,8 @@ struct OperationResults {
     std::int64_t underflows = 0;
 };
 
-/// An operation, its tensors and its other numbers: softmax (x), layer_norm (x, weight, bias; eps), ... as
-/// operation_names() lists them.
+/// An operation, its tensors and its other numbers: softmax (x), layer_norm (x, weight, bias; eps), cross_entropy (x;
+/// 0 for a mean or 1 for a sum, labels), ... as operation_names() lists them.
 struct OperationCall {
     std::string name;
     std::vector<Tensor> inputs;

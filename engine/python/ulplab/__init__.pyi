@@ -235,5 +235,5 @@ def train(net: str | os.PathLike[str] | Mapping[str, Any], *, steps: int = ..., 
           loss_reduction: Literal["mean", "sum"] = ..., images: int = ...) -> Training: ...
 def gradients(net: str | os.PathLike[str] | Mapping[str, Any], x: ArrayLike, dy: ArrayLike, *,
               weights: Mapping[str, ArrayLike] | str | os.PathLike[str] | None = ..., recipe: str = ...,
-              unit: str | Unit | None = ..., seed: int = ..., fp32: Iterable[str] = ...,
+              unit: str | Unit | None = ..., seed: int = ..., fp32: Iterable[str] = ..., low: Iterable[str] = ...,
               ) -> tuple[NDArray[numpy.float32], dict[str, NDArray[numpy.float32]]]: ...

@@ -7,7 +7,6 @@ outermost, then rows, then columns of the kernel. ``run`` is the emulation.
 import itertools
 import math
 
-import numpy
 import torch
 
 from ._passes import DGRAD, SIDE_A, SIDE_B, WGRAD, Purpose
@@ -24,14 +23,15 @@ def _patches(x, kernel, stride, padding, dilation):
     return x.permute(order).reshape(x.shape[1] * math.prod(kernel), -1)
 
 
-def _fold(patches, images, shape, kernel, stride, padding, dilation, out):
+def _fold(run, patches, images, shape, kernel, stride, padding, dilation, out):
     """Adds a patch matrix (pixels, patch) to the images' pixels; a pixel's entries by ascending output pixel."""
     channels, *extents = shape
     wide = torch.zeros(images, channels, *(n + 2 * p for n, p in zip(extents, padding)))
     entries = patches.reshape(images, *out, channels, *kernel)
     for place in itertools.product(*(reversed(range(k)) for k in kernel)):
-        window = (slice(at * d, at * d + (n - 1) * s + 1, s) for at, d, n, s in zip(place, dilation, out, stride))
-        wide[(..., *window)] += entries[(..., *place)].movedim(-1, 1)
+        window = wide[(..., *(slice(at * d, at * d + (n - 1) * s + 1, s)
+                              for at, d, n, s in zip(place, dilation, out, stride)))]
+        window.copy_(run.step((window + entries[(..., *place)].movedim(-1, 1)).contiguous()))
     return wide[(..., *(slice(p, p + n) for p, n in zip(padding, extents)))]
 
 
@@ -56,7 +56,7 @@ def convolution(run, x, w, bias, stride, padding, dilation, transposed, output_p
             d, _ = run.multiply("convolution", _pixels_first(xg), flat, purpose)
             size = [(n - 1) * s - 2 * p + d_ * (k - 1) + more + 1 for n, s, p, d_, k, more in
                     zip(extents, stride, padding, dilation, kernel, output_padding)]
-            parts.append(_fold(d, x.shape[0], (wg.shape[1], *size), kernel, stride, padding, dilation, extents))
+            parts.append(_fold(run, d, x.shape[0], (wg.shape[1], *size), kernel, stride, padding, dilation, extents))
         else:
             size = [(n + 2 * p - d_ * (k - 1) - 1) // s + 1 for n, s, p, d_, k in
                     zip(extents, stride, padding, dilation, kernel)]
@@ -80,13 +80,13 @@ def convolution_backward(run, dy, x, w, bias_sizes, stride, padding, dilation, t
             d, _ = run.multiply("convolution_backward", gradient, flat.t() if transposed else flat,
                                 Purpose(module, module, DGRAD, SIDE_A))
             dxs.append(_images_first(d, x.shape[0], extents) if transposed else
-                       _fold(d, x.shape[0], xg.shape[1:], kernel, stride, padding, dilation, dyg.shape[2:]))
+                       _fold(run, d, x.shape[0], xg.shape[1:], kernel, stride, padding, dilation, dyg.shape[2:]))
         if mask[1]:
             a, b, side = (_pixels_first(xg).t(), gradient, SIDE_B) if transposed else \
                 (gradient.t(), _patches(xg, kernel, stride, padding, dilation).t(), SIDE_A)
             dws.append(run.multiply("convolution_backward", a, b, Purpose(module, module, WGRAD, side))[0].reshape(wg.shape))
     results = (torch.cat(dxs, 1).contiguous() if mask[0] else None, torch.cat(dws, 0) if mask[1] else None,
-               torch.from_numpy(numpy.add.reduce(_pixels_first(dy).contiguous().numpy(), axis=0)) if mask[2] else None)
+               torch.from_numpy(run.products.sum_rows(_pixels_first(dy).contiguous().numpy(), False)) if mask[2] else None)
     for each in results:
         if each is not None:
             run.finish("convolution_backward", each, operands, module)

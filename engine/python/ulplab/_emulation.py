@@ -39,7 +39,9 @@ def _floats(result):
 class Emulation(TorchDispatchMode):
     def __init__(self, backend, recipe, order, fp32, strict, seed):
         super().__init__()
-        self.products = _core.Emulated(recipe, backend, _order(order), seed)
+        named = names_of(fp32)
+        self.products = _core.Emulated(recipe, backend, _order(order), seed, [
+            name for aten, name in _engine_operations.NAMES.items() if aten in named])
         self.recipe = self.products.recipe
         self.strict = strict
         self.low = self.recipe["low"]
@@ -47,12 +49,11 @@ class Emulation(TorchDispatchMode):
         self.vector = self.rounding.vector
         self.passes = Passes()
         casts = self.recipe["casts"]
-        self.single = names_of(fp32) | names_of(name for name, cast in casts.items() if cast == "single")
+        self.single = named | names_of(name for name, cast in casts.items() if cast == "single")
         if self.recipe["keep_batchnorm_fp32"]:
             self.single |= names_of(["batch_norm"])
         self.not_emulated = Counter()
-        self.optimizers = OptimizerSteps(self.recipe, self.products, seed)
-        self.not_emulated.update(self.optimizers.not_emulated)
+        self.optimizers = OptimizerSteps(self.recipe, self.products, seed, self.not_emulated)
         self._names = {}
         self._stack = []
         self._paused = 0
@@ -117,11 +118,12 @@ class Emulation(TorchDispatchMode):
         return self._stack[-1] if self._stack else ""
 
     def where(self, name, module):
-        which = "optimizer" if self.optimizers.running else "backward" if self.passes.backward else "forward"
+        which = "backward" if self.passes.backward else "optimizer" if self.optimizers.running else "forward"
         return {"module": module, "pass": which, "step": self.products.step, "operation": name}
 
     def multiply(self, name, a, b, purpose=None):
-        """A * B in fp32, as the unit gives it, by the recipe's rules for its operands; and the module it belongs to."""
+        """A * B in fp32, as the unit gives it, by the recipe's rules for its operands, rounded to the format of the recipe's
+        steps; and the module it belongs to."""
         module, layer, which, gradient = purpose or self.passes.purpose(a, b, self.module())
         if a.dtype not in (torch.float32, torch.float16, torch.bfloat16):
             raise NotImplementedError(f"emulate multiplies float32, float16 and bfloat16 tensors; aten::{name} has "
@@ -132,7 +134,13 @@ class Emulation(TorchDispatchMode):
         counts = self.rounding.counts(module)
         counts.products[PASSES[which]] = counts.products.get(PASSES[which], 0) + (x.shape[0] if x.ndim == 3 else 1)
         counts.multiplications += result.numel() * x.shape[-1]
-        return result, module
+        return self.step(result), module
+
+    def step(self, tensor):
+        """A step's result on the grid of the recipe's steps, in place: pure recipes compute in 16 bits throughout."""
+        if self.recipe["compute"] != "fp32":
+            _core.round_in_place(tensor.numpy(), self.recipe["compute"], self.recipe["flush"])
+        return tensor
 
     @staticmethod
     def _linear(x, weight, bias=None):
@@ -186,11 +194,11 @@ class Emulation(TorchDispatchMode):
             kind = "unknown"
         return kind, name, in_place
 
-    def _refuse(self, func):
+    def _refuse(self, func, remedy="write it with operations that it knows"):
         if self.strict:
             raise NotImplementedError(
-                f"emulate cannot compute {func._schema.name} in the arithmetic of {self.products.backend}; write it with "
-                "operations that it knows, or give strict=False: it then runs in fp32 and is listed in the report")
+                f"emulate cannot compute {func._schema.name} in the arithmetic of {self.products.backend}; {remedy}, or "
+                "give strict=False: it then runs in fp32 and is listed in the report")
         self.not_emulated[func._schema.name] += 1
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -203,8 +211,9 @@ class Emulation(TorchDispatchMode):
         kind, name, in_place = known
         if kind in ("move", "view"):
             return self._move(func, kind, in_place, args, kwargs)
-        if self.optimizers.running:
-            return self._optimizer(func, name, args, kwargs)
+        # The closure that step() was given runs with gradients, the optimizer's own operations without.
+        if self.optimizers.running and not self.passes.backward and not torch.is_grad_enabled():
+            return self._optimizer(func, name, in_place, args, kwargs)
         if kind == "product":
             if not any(isinstance(x, torch.Tensor) and x.is_floating_point() for x in args):
                 return func(*args, **kwargs)
@@ -241,10 +250,11 @@ class Emulation(TorchDispatchMode):
         return tuple(self.rounding.parameter(x) if self._is_parameter(x) and x.is_floating_point()
                      and not (in_place and i == 0) else x for i, x in enumerate(args))
 
-    def _optimizer(self, func, name, args, kwargs):
-        result = func(*args, **kwargs)
+    def _optimizer(self, func, name, in_place, args, kwargs):
+        if name.startswith(("_foreach_", "_fused_")):
+            self._refuse(func, "give the optimizer foreach=False")
+        result = self.optimizers.compute(func, name, in_place, args, kwargs)
         for each in _floats(result):
-            self.optimizers.round_step(each)
             self.rounding.look(each, args[1:], self.where(name, "optimizer"))
         return result
 

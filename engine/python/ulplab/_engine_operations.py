@@ -12,7 +12,8 @@ from . import _core
 
 #: The trainer's operation for each of PyTorch's, by its name in aten.
 NAMES = {"native_layer_norm": "layer_norm", "native_group_norm": "group_norm", "_softmax": "softmax",
-         "_log_softmax": "log_softmax", "gelu": "gelu", "tanh": "tanh", "sigmoid": "sigmoid"}
+         "_log_softmax": "log_softmax", "gelu": "gelu", "tanh": "tanh", "sigmoid": "sigmoid",
+         "nll_loss_forward": "cross_entropy"}
 
 
 def _as_seen(run, x):
@@ -22,8 +23,9 @@ def _as_seen(run, x):
 
 
 def _operate(run, aten, inputs, numbers=(), of_result=None):
-    """The result's, or the inputs' gradients'; those in fp32 are marked where the recipe's format is another one."""
-    single = [run.is_single(aten, x) for x in inputs]
+    """The result's, or the inputs' gradients'; those in fp32 are marked where the recipe's format is another one. Inputs
+    in the recipe's format are cast by the operation, as the recipe says, and their gradients back to it."""
+    single = [run.low == "fp32" or run.is_marked(x) for x in inputs]
     found, overflows, underflows = run.products.operate(
         NAMES[aten], [_as_seen(run, x) for x in inputs], single, list(numbers),
         None if of_result is None else of_result.detach().contiguous().numpy())
@@ -68,6 +70,8 @@ def _refused(aten, x, args, kwargs):
 
 def _from_result(aten):
     def backward(run, dy, y, *args, **kwargs):
+        if (of_loss := run.passes.gradient_behind(dy)) is not None:
+            return of_loss
         x = run.passes.source_of(y)
         return NotImplemented if x is None or not _has_fp32(dy) else _operate(run, aten, [x], (), dy)[0]
     return backward
@@ -75,6 +79,33 @@ def _from_result(aten):
 
 def _gelu_backward(run, dy, x, *, approximate="none"):
     return NotImplemented if approximate != "none" or not _has_fp32(dy, x) else _operate(run, "gelu", [x], (), dy)[0]
+
+
+# ---- Cross entropy, which PyTorch takes apart: one operation of what the log-softmax before it was of ----
+
+MEAN, SUM = 1, 2  # PyTorch's numbers of reductions
+
+
+def _entropy(run, scores, target, weight, reduction, ignored, of_result=None):
+    x = run.passes.source_of(scores)
+    if x is None or x.dim() != 2 or weight is not None or reduction not in (MEAN, SUM) or (target == ignored).any():
+        return None
+    return _operate(run, "nll_loss_forward", [x], [reduction == SUM, *target.tolist()], of_result)[0]
+
+
+def _nll_loss(run, scores, target, weight, reduction, ignored):
+    loss = _entropy(run, scores, target, weight, reduction, ignored)
+    return NotImplemented if loss is None else (loss, torch.tensor(float(len(target))))
+
+
+def _nll_loss_backward(run, dy, scores, target, weight, reduction, ignored, total):
+    """The log-softmax's own backward pass, which is given this one's result, then has nothing left to compute."""
+    dx = _entropy(run, scores, target, weight, reduction, ignored, dy)
+    if dx is None:
+        return NotImplemented
+    ds = torch.ops.aten.nll_loss_backward(dy, scores, target, weight, reduction, ignored, total)
+    run.passes.keep_gradient(ds, dx)
+    return run.mark(ds)
 
 
 # ---- Normalisations ----
@@ -162,6 +193,7 @@ def _sum(run, x, dim=None, keepdim=False, *, dtype=None):
 HANDLERS = {"native_layer_norm": _layer_norm, "native_layer_norm_backward": _layer_norm_backward,
             "native_group_norm": _group_norm, "native_group_norm_backward": _group_norm_backward,
             "gelu": _of_source("gelu"), "gelu_backward": _gelu_backward, "sum": _sum,
+            "nll_loss_forward": _nll_loss, "nll_loss_backward": _nll_loss_backward,
             **{name: _of_source(name) for name in ("_softmax", "_log_softmax", "tanh", "sigmoid")},
             **{f"{name}_backward_data": _from_result(name) for name in ("_softmax", "_log_softmax")},
             **{f"{name}_backward": _from_result(name) for name in ("tanh", "sigmoid")}}

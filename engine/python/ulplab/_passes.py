@@ -32,10 +32,14 @@ class Passes:
         self.layers = OrderedDict()  # linear layers by the place of their weights: (name, weight)
         self._kept = OrderedDict()
         self._sources = OrderedDict()
+        self._latest = None  # (place, source, result's storage) of the latest result that has no backward pass
+        self._gradients = {}
 
     def clear(self):
         self._kept.clear()
         self._sources.clear()
+        self._gradients.clear()
+        self._latest = None
 
     def add_layers(self, model):
         """Takes the model's linear layers (those with a bias), in its order; whether there was a new one."""
@@ -61,15 +65,29 @@ class Passes:
 
     def keep_source(self, result, source):
         """What a result was computed from, for its backward pass, which PyTorch gives the result alone."""
-        if self.backward or not torch.is_grad_enabled():
+        if self.backward:
+            return
+        if not torch.is_grad_enabled():
+            self._latest = (_place(result), source, result.storage())
             return
         self._sources[_place(result)] = (source, result.storage())
         if len(self._sources) > MOST_KEPT:
             self._sources.popitem(last=False)
 
     def source_of(self, result):
+        if self._latest is not None and self._latest[0] == _place(result):
+            return self._latest[1]
         found = self._sources.get(_place(result))
         return None if found is None else found[0]
+
+    def keep_gradient(self, of_result, of_source):
+        """The gradient of a result, and that of its source, computed at once."""
+        self._gradients[_place(of_result)] = (of_source, of_result._version, of_result.storage())
+
+    def gradient_behind(self, of_result):
+        """The gradient of the source, where it was computed with that of the result, unchanged since; else None."""
+        found = self._gradients.pop(_place(of_result), None)
+        return found[0] if found is not None and found[1] == of_result._version else None
 
     def of_forward(self, a, b, module):
         """The purpose of a forward product, which is remembered."""

@@ -78,10 +78,10 @@ def train(net, *, steps=100, recipe="mixed_fp16", unit=None, seed=1, data=None, 
             "images": images}))
 
 
-def gradients(net, x, dy, *, weights=None, recipe="mixed_fp16", unit=None, seed=1, fp32=()):
+def gradients(net, x, dy, *, weights=None, recipe="mixed_fp16", unit=None, seed=1, fp32=(), low=()):
     """A net's result y and the gradients of sum(y * dy), by the library's trainer.
 
-    net, weights, recipe, unit, seed, fp32   as in :func:`train`
+    net, weights, recipe, unit, seed, fp32, low   as in :func:`train`
     x    examples: (count, ...) of the net's input shape; tokens as numbers
     dy   the gradient of the result, of its shape; it is rounded to the result's format
 
@@ -90,7 +90,8 @@ def gradients(net, x, dy, *, weights=None, recipe="mixed_fp16", unit=None, seed=
     """
     with _as_files(weights=weights) as files:
         y, found, of_x = _core.net_gradients(_text_of(net), array_of(x, "x"), array_of(dy, "dy"), {
-            **files, "recipe": recipe, "unit": _backend(unit), "seed": seed, "fp32": list(fp32)})
+            **files, "recipe": recipe, "unit": _backend(unit), "seed": seed, "fp32": list(fp32),
+            "low": list(low)})
     return y, found if of_x is None else {**found, "input": of_x}
 
 

@@ -43,8 +43,8 @@ def emulate(unit="h100", recipe="mixed_fp16", *, order=None, fp32=(), strict=Tru
     Emulated: mm, addmm, bmm, baddbmm, matrix-vector products, convolutions (one to three dimensions, transposed ones too)
     and attention, which is taken apart, forward and backward; point-wise operations and sums of fp32 tensors. Tensors
     stay float32 and carry the recipe's format; parameters are the masters, and are rounded where they are read.
-    Normalisations, softmax, gelu, tanh, sigmoid and sums are the trainer's own. Optimizers keep weights, moments and
-    gradients in the recipe's formats. Numbers without extents (a loss, its scale) stay fp32.
+    Normalisations, softmax, cross entropy, gelu, tanh, sigmoid and sums are the trainer's own. Optimizers keep weights,
+    moments and gradients in the recipe's formats. Numbers without extents (a loss, its scale) stay fp32.
 
     ``run.report()`` has products, over- and underflows by module and the first value that is not finite. The bits do not
     depend on the number of threads.

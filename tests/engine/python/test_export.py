@@ -7,7 +7,7 @@ torch = pytest.importorskip("torch")
 
 import ulplab  # noqa: E402
 import ulplab.torch  # noqa: E402
-from conftest import bits  # noqa: E402
+from conftest import bits, same_bits  # noqa: E402
 from torch import nn  # noqa: E402
 
 
@@ -44,7 +44,7 @@ NETS = {"linear": (lambda: nn.Sequential(nn.Linear(40, 24), nn.GELU(), nn.Linear
         "encoder": (encoder, (6,), 128, (2, 6, 128))}
 
 
-@pytest.mark.parametrize("recipe", ["mixed_fp16", "bf16", "te_current", "deepseek_v3"])
+@pytest.mark.parametrize("recipe", ["mixed_fp16", "bf16", "te_current", "deepseek_v3", "pure_bf16"])
 @pytest.mark.parametrize("name", NETS)
 def test_gradients_are_the_trainers_bit_for_bit(name, recipe, tmp_path):
     make, shape, tokens, result = NETS[name]
@@ -67,6 +67,53 @@ def test_gradients_are_the_trainers_bit_for_bit(name, recipe, tmp_path):
     for key, gradient in found.items():
         different = bits(gradient.numpy()) != bits(gradients[key])
         assert not different.any(), (key, different.sum(), different.size)
+
+
+@pytest.mark.parametrize("fp32", [["layer_norm"], ["softmax", "gelu"]])
+def test_operations_in_fp32_are_the_trainers(fp32, tmp_path):
+    torch.manual_seed(1)
+    model = Block()
+    net, weights = ulplab.torch.export(model, tmp_path / "net.json", shape=(6,), tokens=128)
+    x, dy = torch.randint(0, 128, (2, 6)), torch.randn(2, 6, 128).bfloat16().float()
+    with ulplab.torch.emulate("h100", "bf16", fp32=fp32):
+        y = model(x)
+        y.backward(dy)
+    expected, gradients = ulplab.gradients(net, x, dy, weights=weights, recipe="bf16", unit="h100", fp32=fp32,
+                                           low=["linear", "matmul"])
+    assert same_bits(y.detach().numpy(), expected)
+    for key, parameter in model.named_parameters():
+        assert same_bits(parameter.grad.numpy(), gradients[key]), key
+
+
+OPTIMIZERS = {"sgd": lambda parameters: torch.optim.SGD(parameters, lr=0.05, momentum=0.9),
+              "adam": lambda parameters: torch.optim.Adam(parameters, lr=0.05)}
+
+
+@pytest.mark.parametrize("recipe, optimizer", [("bf16_kahan", "sgd"), ("bf16_kahan", "adam"), ("bf16_weights", "sgd"),
+                                               ("bf16_moments", "adam"), ("mixed_fp16", "adam"), ("pure_bf16", "sgd")])
+def test_a_training_is_the_trainers_bit_for_bit(recipe, optimizer, tmp_path):
+    """Masters, weights without them, Kahan's compensation, moments: losses and weights of a whole training."""
+    torch.manual_seed(3)
+    model = nn.Sequential(nn.Linear(12, 16), nn.Tanh(), nn.Linear(16, 4))
+    net, weights = ulplab.torch.export(model, tmp_path / "net.json", shape=(12,))
+    dialect = "constant" if recipe == "pure_bf16" else "pytorch"
+    rng = numpy.random.default_rng(4)
+    x, labels = rng.random((100, 12)).astype("f4"), rng.integers(0, 4, 100)
+    expected = ulplab.train(net, weights=weights, recipe=recipe, unit="h100", data=x, labels=labels, batch=30, steps=6,
+                            seed=5, optimizer=optimizer, scaler=dialect)
+    steps, scaler, losses = OPTIMIZERS[optimizer](model.parameters()), ulplab.torch.GradScaler(dialect), []
+    with ulplab.torch.emulate("h100", recipe):
+        for step in range(6):
+            which = ulplab._core.shuffled(90, 5, step // 3)[step % 3 * 30:][:30]
+            loss = nn.functional.cross_entropy(model(torch.from_numpy(x[which])), torch.from_numpy(labels[which]))
+            steps.zero_grad()
+            scaler.scale(loss).backward()
+            scaler.step(steps)
+            scaler.update()
+            losses.append(loss.item())
+    assert losses == expected.losses.tolist()
+    for key, parameter in model.named_parameters():
+        assert same_bits(parameter.detach().numpy(), expected.weights[key]), key
 
 
 def test_an_exported_net_trains(tmp_path):

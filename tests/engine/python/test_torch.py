@@ -242,7 +242,54 @@ def test_optimizers_keep_what_the_recipe_says():
     scaled = optimized("msamp_o2", adam)[1]["exp_avg"]
     power = 2.0 ** torch.floor(torch.log2(448 / scaled.abs().max()))
     assert on_grid(scaled * power, "e4m3") or on_grid(scaled * power / 2, "e4m3")
-    assert "Kahan" in repr(optimized("bf16_kahan", adam)[2])
+    weights, state, report = optimized("bf16_kahan", adam)
+    assert on_grid(weights, "bf16") and on_grid(state["compensation"], "bf16") and state["compensation"].any()
+    assert not report.not_emulated
+
+
+@pytest.mark.parametrize("make", [torch.optim.SGD, torch.optim.AdamW])
+def test_kahans_compensation_adds_up_what_rounding_loses(make):
+    """Weights of 256, whose neighbours in bf16 are 255 and 258, and gradients of -1/4; each step in a run of its own, the
+    optimizer's state saved and loaded in between."""
+    found = {}
+    for recipe in ("bf16_weights", "bf16_kahan"):
+        parameter = torch.nn.Parameter(torch.full((3,), 256.0))
+        state = None
+        for _ in range(40):
+            optimizer = make([parameter], lr=0.25)
+            if state is not None:
+                optimizer.load_state_dict(state)
+            parameter.grad = torch.full((3,), -1.0)
+            with ulplab.torch.emulate("h100", recipe) as run:
+                optimizer.step()
+            assert not run.report().not_emulated
+            state = optimizer.state_dict()
+        found[recipe] = parameter.tolist()
+    decay = 40 * 0.25 * 256 * (0.01 if make is torch.optim.AdamW else 0)
+    assert found["bf16_weights"] == [256] * 3
+    assert all(abs(weight - (256 + 40 * 0.25 - decay)) <= 2 for weight in found["bf16_kahan"])
+
+
+def test_a_closure_of_an_optimizer_is_the_models():
+    layer, x = torch.nn.Linear(8, 4), torch.randn(3, 8)
+    optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = layer(x).sum()
+        loss.backward()
+        return loss
+
+    with ulplab.torch.emulate("h100") as run:
+        optimizer.step(closure)
+    assert run.report().modules["Linear"]["products"] == {"forward": 1, "weight gradient": 1}
+
+
+def test_optimizers_over_lists_of_tensors_are_refused_with_the_remedy():
+    parameter = torch.nn.Parameter(torch.ones(3))
+    parameter.grad = torch.ones(3)
+    with ulplab.torch.emulate("h100"), pytest.raises(NotImplementedError, match="give the optimizer foreach=False"):
+        torch.optim.SGD([parameter], lr=0.1, foreach=True).step()
 
 
 def test_parameters_are_read_in_the_recipes_format():
