@@ -104,28 +104,45 @@ template <class V, int count>
     return V::add(V::add_exact(sum, c, inexact), V::set_double(0));
 }
 
-/// Products and c added exactly and rounded once. Where fp64 does not hold the sum the lane is a suspect.
+/// A group's columns in fp64, half a vector of them in each.
+template <class V, int count>
+struct WideColumns {
+    typename V::Double low[count], high[count];
+};
+
+/// Products and c added exactly and rounded once, for one vector of columns. Where fp64 does not hold the sum the lane
+/// is a suspect.
+template <class V, int count>
+[[gnu::always_inline]] inline void exact_row(const WideColumns<V, count>& columns, const float* a, float* c,
+                                             typename V::Mask64 (&inexact)[2]) {
+    typename V::Double low[count], high[count];
+    unrolled<count>([&](auto k) {
+        const auto factor = V::set_double(a[k]);
+        low[k] = V::mul(factor, columns.low[k]);
+        high[k] = V::mul(factor, columns.high[k]);
+    });
+    const auto addend = V::load(c);
+    const auto sum_low = exact_group<V, count>(low, V::widen_low(addend), inexact[0]);
+    const auto sum_high = exact_group<V, count>(high, V::widen_high(addend), inexact[1]);
+    V::store(c, V::narrow(sum_low, sum_high));
+}
+
 template <class V, int count, int N>
 void run_exact(const PanelTask& task) {
     const typename V::FloatMode mode(false);
     for (std::int64_t g = 0; g < task.groups; ++g) {
         const float* b = task.b + g * count * panel_width<V>;
-        for (std::int64_t row = 0; row < task.rows; ++row) {
-            const float* a = task.a + (g * task.rows + row) * count;
-            float* c = task.c + row * panel_width<V>;
-            for (int v = 0; v < N; ++v) {
-                typename V::Double low[count], high[count];
-                unrolled<count>([&](auto k) {
-                    const auto factor = V::set_double(a[k]);
-                    const auto column = V::load(b + k * panel_width<V> + v * V::lanes);
-                    low[k] = V::mul(factor, V::widen_low(column));
-                    high[k] = V::mul(factor, V::widen_high(column));
-                });
-                const auto addend = V::load(c + v * V::lanes);
+        for (int v = 0; v < N; ++v) {
+            WideColumns<V, count> columns;
+            unrolled<count>([&](auto k) {
+                const auto column = V::load(b + k * panel_width<V> + v * V::lanes);
+                columns.low[k] = V::widen_low(column);
+                columns.high[k] = V::widen_high(column);
+            });
+            for (std::int64_t row = 0; row < task.rows; ++row) {
                 typename V::Mask64 inexact[2] = {};
-                const auto sum_low = exact_group<V, count>(low, V::widen_low(addend), inexact[0]);
-                const auto sum_high = exact_group<V, count>(high, V::widen_high(addend), inexact[1]);
-                V::store(c + v * V::lanes, V::narrow(sum_low, sum_high));
+                exact_row<V, count>(columns, task.a + (g * task.rows + row) * count,
+                                    task.c + row * panel_width<V> + v * V::lanes, inexact);
                 task.suspects[row] |= V::bits_of(inexact[0], inexact[1]) << (v * V::lanes);
             }
         }

@@ -10,10 +10,13 @@
 namespace ulp::gemm_kernels {
 namespace {
 
+/// The last bit of an exponent field in its place in fp32.
+inline constexpr int one_field = 1 << 23;
+
 /// Truncated products of a group, or of its even or odd half, in units of 2^(exponent - F).
 template <class V, int N>
 struct LateSum {
-    typename V::Int field[N];  // of the largest product, at least lowest_field; not shifted to its place
+    typename V::Int field[N];  // of the largest product in its place in fp32, at least lowest_field
     typename V::Int units[N];
 };
 
@@ -30,9 +33,8 @@ template <class V, class Exponents, int N, int first, int step>
     LateSum<V, N> sum;
     typename V::Float scale[N];
     unrolled<N>([&](auto v) {
-        const auto field = V::max(exponents.template field<v>(), V::set(lowest_field << 23));
-        scale[v] = V::as_float(V::sub(V::set((254 + task.fraction_bits) << 23), field));
-        sum.field[v] = V::template shift_right<23>(field);
+        sum.field[v] = V::max(exponents.template field<v>(), V::set(lowest_field << 23));
+        scale[v] = V::as_float(V::sub(V::set((254 + task.fraction_bits) << 23), sum.field[v]));
         sum.units[v] = V::set(0);
     });
     for (int k = first; k < task.group; k += step) {
@@ -45,20 +47,21 @@ template <class V, class Exponents, int N, int first, int step>
     return sum;
 }
 
-/// 2^exponent as an fp32 word; from 2^-60 down: 2^-60, where the floor of what it multiplies is the same.
+/// 2^(exponent + more) as an fp32 word, the exponent in the place of fp32's; from 2^(more - 80) down that, where the
+/// floor of what it multiplies is the same: units are below 2^31.
 template <class V>
-[[gnu::always_inline]] inline typename V::Int power(typename V::Int exponent) {
-    return V::template shift_left<23>(V::add(V::max(exponent, V::set(-60)), V::set(127)));
+[[gnu::always_inline]] inline typename V::Int power(typename V::Int exponent, int more) {
+    return V::add(V::max(exponent, V::set(-80 * one_field)), V::set((127 + more) * one_field));
 }
 
-/// floor(units * 2^exponent), for both halves of a vector.
+/// floor(units * 2^(exponent + more)), for both halves of a vector.
 template <class V>
 struct Halves {
     typename V::Double low, high;
 };
 template <class V>
-[[gnu::always_inline]] inline Halves<V> shifted_down(const Halves<V>& units, typename V::Int exponent) {
-    const auto factor = power<V>(exponent);
+[[gnu::always_inline]] inline Halves<V> shifted_down(const Halves<V>& units, typename V::Int exponent, int more = 0) {
+    const auto factor = power<V>(exponent, more);
     return {V::floor(V::mul(units.low, V::widen_low(factor))), V::floor(V::mul(units.high, V::widen_high(factor)))};
 }
 template <class V>
@@ -86,25 +89,25 @@ template <class V, class Exponents, bool even_odd, int N>
             sum = {V::add(x.low, y.low), V::add(x.high, y.high)};
         }
         auto addend = V::as_int(V::load_float(c + v * V::lanes));
-        const auto c_field = V::template shift_right<23>(addend_field<V, ResultKind::fp32_toward_zero>(addend, wrong));
+        const auto c_field = addend_field<V, ResultKind::fp32_toward_zero>(addend, wrong);
         const auto largest = V::max(field, c_field);
-        wrong = V::bit_or(wrong, V::sub(V::set(highest_field), largest));
-        const auto products =
-            shifted_down<V>(sum, V::add(V::sub(field, largest), V::set(total_bits - task.fraction_bits)));
+        wrong = V::bit_or(wrong, V::sub(V::set(highest_field * one_field), largest));
+        const auto products = shifted_down<V>(sum, V::sub(field, largest), total_bits - task.fraction_bits);
+        const auto c_below = V::sub(largest, c_field);
         if constexpr (even_odd) {  // a c more than 25 binades below is dropped
-            addend = V::and_not(addend, V::all_sign(V::sub(c_field, V::sub(largest, V::set(25)))));
+            addend = V::and_not(addend, V::all_sign(V::sub(V::set(25 * one_field), c_below)));
         }
         // Far below the largest exponent c would underflow here: for a negative c the floor is not 0 then.
-        const auto far = V::sub(V::set(100), V::sub(largest, c_field));
+        const auto far = V::sub(V::set(100 * one_field), c_below);
         wrong = V::bit_or(wrong, V::bit_and(far, addend));
         // 2^(F - largest); the largest is at least -95. c has 24 bits, and so has its floor.
-        const auto align = V::template shift_left<23>(V::sub(V::set(254 + task.fraction_bits), largest));
+        const auto align = V::sub(V::set((254 + task.fraction_bits) << 23), largest);
         const auto c_units = V::as_int(V::floor(V::mul(V::as_float(addend), V::as_float(align))));
         const auto unit = V::set_double(1 << (total_bits - task.fraction_bits));
         const auto total = V::narrow(V::fma(V::widen_low(c_units), unit, products.low),
                                      V::fma(V::widen_high(c_units), unit, products.high));
         // In fp32 too the power of two is exact: results are at least 2^-126. A sum of zeros is +0.
-        const auto back = V::as_float(V::template shift_left<23>(V::sub(largest, V::set(total_bits))));
+        const auto back = V::as_float(V::sub(largest, V::set(total_bits * one_field)));
         V::store(c + v * V::lanes, V::add(V::mul(total, back), V::set_float(0)));
     });
     const std::uint64_t lanes = V::sign_bits(wrong);
