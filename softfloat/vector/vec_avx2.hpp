@@ -288,9 +288,11 @@ struct Avx2 {
         static Int upper(Int x) { return _mm256_srli_epi64(x, 32); }
         static Int xor3(Int a, Int b, Int c) { return bit_xor(bit_xor(a, b), c); }
         static Int mul_lower(Int a, Int b) { return _mm256_mul_epu32(a, b); }
-        static void in_order(Int a, Int b, Int c, Int d, __m256i* words) {
-            const Int ab = _mm256_blend_epi32(a, _mm256_slli_epi64(b, 32), 0xAA);
-            const Int cd = _mm256_blend_epi32(c, _mm256_slli_epi64(d, 32), 0xAA);
+        static Int word_pair(Int product, Int c, Int key) {
+            const Int swapped = _mm256_shuffle_epi32(product, 0xB1);
+            return _mm256_blend_epi32(xor3(swapped, c, key), swapped, 0xAA);
+        }
+        static void in_order(Int ab, Int cd, __m256i* words) {
             words[0] = _mm256_unpacklo_epi64(ab, cd);
             words[1] = _mm256_unpackhi_epi64(ab, cd);
         }

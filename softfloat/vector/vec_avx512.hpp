@@ -261,7 +261,9 @@ struct Avx512 {
         /// Words of 32 bits, those of the lower or the upper half of the lanes, in the upper bits of these.
         template <int half>
         static Int from_words(__m512i words) {
-            return _mm512_slli_epi64(_mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64(words, half)), 32);
+            const Int low = _mm512_setr_epi32(0, 0, 0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0, 7);
+            const Int places = half == 0 ? low : _mm512_add_epi32(low, _mm512_set1_epi32(8));
+            return _mm512_maskz_permutexvar_epi32(0xAAAA, places, words);
         }
 
         // Philox: each lane computes a block of four words.
@@ -271,10 +273,12 @@ struct Avx512 {
         static Int upper(Int x) { return _mm512_srli_epi64(x, 32); }
         static Int xor3(Int a, Int b, Int c) { return _mm512_ternarylogic_epi64(a, b, c, 0x96); }
         static Int mul_lower(Int a, Int b) { return _mm512_mul_epu32(a, b); }
-        ///     a0 a4 a1 a5 ...   b0 b4 b1 b5 ...   ->   a0 b0 a4 b4 ...   c0 d0 c4 d4 ...   ->   a0 b0 c0 d0 a1 ...
-        static void in_order(Int a, Int b, Int c, Int d, __m512i* words) {
-            const Int ab = _mm512_mask_shuffle_epi32(a, 0xAAAA, b, _MM_PERM_CCAA);
-            const Int cd = _mm512_mask_shuffle_epi32(c, 0xAAAA, d, _MM_PERM_CCAA);
+        static Int word_pair(Int product, Int c, Int key) {
+            const Int swapped = _mm512_ror_epi64(product, 32);
+            return _mm512_mask_ternarylogic_epi32(swapped, 0x5555, c, key, 0x96);
+        }
+        ///     a0 b0 a4 b4 ...   c0 d0 c4 d4 ...   ->   a0 b0 c0 d0 a1 ...
+        static void in_order(Int ab, Int cd, __m512i* words) {
             words[0] = _mm512_unpacklo_epi64(ab, cd);
             words[1] = _mm512_unpackhi_epi64(ab, cd);
         }

@@ -48,6 +48,7 @@
 //     upper, xor3, mul_lower     the upper 32 bits; a ^ b ^ c; the product of the lower 32 bits
 //     block_numbers, in_order    Philox: the number of each lane's block, so that `in_order` leaves the four words of
 //                                all blocks in order, in two registers for each four words
+//     word_pair(p, c, k)         two words of a block as `in_order` takes them: upper(p) ^ c ^ k, and p above it
 //
 // Both kinds of lanes say their `Word` and the `Kit` that they belong to.
 //
@@ -375,12 +376,14 @@ struct Portable {
         static Int upper(Int x) { return x >> 32; }
         static Int xor3(Int a, Int b, Int c) { return a ^ b ^ c; }
         static Int mul_lower(Int a, Int b) { return (a & 0xFFFFFFFF) * (b & 0xFFFFFFFF); }
-        static void in_order(Int a, Int b, Int c, Int d, Portable::Int* words) {
-            for (int i = 0; i < lanes; ++i) words[i] = Portable::Int{low(a[i]), low(b[i]), low(c[i]), low(d[i])};
+        static Int word_pair(Int product, Int c, Int key) {
+            return (((product >> 32) ^ c ^ key) & 0xFFFFFFFF) | product << 32;
+        }
+        static void in_order(Int ab, Int cd, Portable::Int* words) {
+            for (int i = 0; i < lanes; ++i) words[i] = reinterpret_cast<Portable::Int>(Int{ab[i], cd[i]});
         }
 
       private:
-        static std::uint32_t low(std::uint64_t x) { return static_cast<std::uint32_t>(x); }
         static Mask mask_of(Signed comparison) { return reinterpret_cast<Mask>(comparison); }
         template <class Narrow>
         static void store_narrowed(void* p, Int x) {

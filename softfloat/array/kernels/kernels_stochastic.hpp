@@ -32,6 +32,16 @@ void philox_round(PhiloxWords<Wide>& c, std::uint64_t key0, std::uint64_t key1) 
     c.c3 = p0;
 }
 
+/// The words in order.
+template <class Vec>
+void last_philox_round(const PhiloxWords<typename Vec::Wide>& c, std::uint64_t key0, std::uint64_t key1,
+                       typename Vec::Int* words) {
+    using Wide = typename Vec::Wide;
+    const auto p0 = Wide::mul_lower(c.c0, Wide::set(philox_factors[0]));
+    const auto p1 = Wide::mul_lower(c.c2, Wide::set(philox_factors[1]));
+    Wide::in_order(Wide::word_pair(p1, c.c1, Wide::set(key0)), Wide::word_pair(p0, c.c3, Wide::set(key1)), words);
+}
+
 /// What all blocks of a stream share.
 constexpr int philox_rounds = 10;
 struct PhiloxStream {
@@ -70,12 +80,12 @@ void philox_words(const PhiloxStream& stream, std::uint64_t block, typename Vec:
         c[chain] = {Wide::xor3(Wide::upper(second), Wide::set(p1), Wide::set(stream.keys[1][0])), second,
                     Wide::xor3(first, Wide::set(p0 >> 32), Wide::set(stream.keys[1][1])), Wide::set(p0)};
     }
-    for (int round = 2; round < philox_rounds; ++round) {
+    constexpr int last = philox_rounds - 1;
+    for (int round = 2; round < last; ++round) {
         for (auto& each : c) philox_round<Wide>(each, stream.keys[round][0], stream.keys[round][1]);
     }
     for (int chain = 0; chain < registers; ++chain) {
-        const auto& [c0, c1, c2, c3] = c[chain];
-        Wide::in_order(c0, c1, c2, c3, words + 2 * chain);
+        last_philox_round<Vec>(c[chain], stream.keys[last][0], stream.keys[last][1], words + 2 * chain);
     }
 }
 
