@@ -25,16 +25,20 @@ if(NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
   target_compile_options(ulplab_options INTERFACE
     $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-Wno-stringop-overflow;-Wno-array-bounds>)
 endif()
-# The sources of a library are compiled eight at a time, which takes half the time, where headers are precompiled: a
+# The sources of a library, and of a test that asks for it, are compiled eight at a time where headers are precompiled,
+# which takes half the time: a
 # compiler cache does without this too. Sources that give the same name to different things, and kernels, are named to
 # ulplab_compile_alone(TARGET FILE...).
-function(ulplab_unity target)
-  if(NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
+function(ulplab_unity)
+  if(CMAKE_DISABLE_PRECOMPILE_HEADERS)
+    return()
+  endif()
+  foreach(target IN LISTS ARGN)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # which takes what such a source includes for a header
       target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
     endif()
-  endif()
+  endforeach()
 endfunction()
 function(ulplab_compile_alone target)
   set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)

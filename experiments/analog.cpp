@@ -14,6 +14,7 @@
 #include "experiments/training/tasks.hpp"
 
 namespace ulp {
+namespace analog_parts {
 namespace {
 
 using sources::cite;
@@ -237,8 +238,10 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
+}  // namespace analog_parts
 
 Experiment analog_experiment() {
+    using namespace analog_parts;
     return {
         "analog",
         "Weights in analog memory: what the digital accumulator is for",

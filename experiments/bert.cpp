@@ -14,6 +14,7 @@
 #include "experiments/training/figures.hpp"
 
 namespace ulp {
+namespace bert_parts {
 namespace {
 
 using sources::cite;
@@ -366,8 +367,10 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
+}  // namespace bert_parts
 
 Experiment bert_experiment() {
+    using namespace bert_parts;
     return {"bert",
             "Small BERT: masked words and next sentence",
             "Do BERT's two tasks train as well in bf16 and in fp16 with a scale of 128?",

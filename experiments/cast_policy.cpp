@@ -17,6 +17,7 @@
 #include "softfloat/functions/cr.hpp"
 
 namespace ulp {
+namespace cast_policy_parts {
 namespace {
 
 using sources::cite;
@@ -340,8 +341,10 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
+}  // namespace cast_policy_parts
 
 Experiment cast_policy_experiment() {
+    using namespace cast_policy_parts;
     return {"cast_policy",
             "Cast policy: what must stay in fp32",
             "Which operations fail in fp16, and which list of fp32 operations is the shortest that works?",

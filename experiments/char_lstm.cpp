@@ -16,6 +16,7 @@
 #include "softfloat/errors.hpp"
 
 namespace ulp {
+namespace char_lstm_parts {
 namespace {
 
 using sources::cite;
@@ -187,8 +188,10 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
+}  // namespace char_lstm_parts
 
 Experiment char_lstm_experiment() {
+    using namespace char_lstm_parts;
     return {"char_lstm",
             "Recurrent nets that write, character by character",
             "Do an LSTM and a multiplicative LSTM model a text as well in mixed precision?",

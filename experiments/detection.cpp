@@ -11,6 +11,7 @@
 #include "experiments/training/figures.hpp"
 
 namespace ulp {
+namespace detection_parts {
 namespace {
 
 using sources::cite;
@@ -242,8 +243,10 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
+}  // namespace detection_parts
 
 Experiment detection_experiment() {
+    using namespace detection_parts;
     return {
         "detection",
         "A single-shot detector of shapes",

@@ -17,6 +17,7 @@
 #include "softfloat/round.hpp"
 
 namespace ulp {
+namespace error_bounds_parts {
 namespace {
 
 using sources::cite;
@@ -337,8 +338,10 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
+}  // namespace error_bounds_parts
 
 Experiment error_bounds_experiment() {
+    using namespace error_bounds_parts;
     return {
         "error_bounds",
         "Error bounds of matrix units",

@@ -11,6 +11,7 @@
 #include "experiments/training/figures.hpp"
 
 namespace ulp {
+namespace feedforward_parts {
 namespace {
 
 using sources::cite;
@@ -137,8 +138,10 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
+}  // namespace feedforward_parts
 
 Experiment feedforward_experiment() {
+    using namespace feedforward_parts;
     return {"feedforward",
             "A feed-forward net on a table of sales",
             "Does a net of embeddings and dense layers learn a table as well in mixed precision?",

@@ -15,6 +15,7 @@
 #include "softfloat/round.hpp"
 
 namespace ulp {
+namespace formats_parts {
 namespace {
 
 using sources::cite;
@@ -241,8 +242,10 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
+}  // namespace formats_parts
 
 Experiment formats_experiment() {
+    using namespace formats_parts;
     return {
         "formats",
         "Formats: the same nets from fp32 down to 8 bits",

@@ -13,6 +13,7 @@
 #include "softfloat/functions/cr.hpp"
 
 namespace ulp {
+namespace fusion_parts {
 namespace {
 
 using sources::cite;
@@ -145,8 +146,10 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
+}  // namespace fusion_parts
 
 Experiment fusion_experiment() {
+    using namespace fusion_parts;
     return {"fusion",
             "Fusion: where a chain of operations rounds",
             "Which bits change when a compiler fuses pointwise operations, and are they better?",

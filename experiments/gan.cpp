@@ -13,6 +13,7 @@
 #include "experiments/training/comparison.hpp"
 
 namespace ulp {
+namespace gan_parts {
 namespace {
 
 using sources::cite;
@@ -359,8 +360,10 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
+}  // namespace gan_parts
 
 Experiment gan_experiment() {
+    using namespace gan_parts;
     return {
         "gan",
         "Growing pictures: two nets, two loss scales",

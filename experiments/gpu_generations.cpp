@@ -15,6 +15,7 @@
 #include "experiments/training/tasks.hpp"
 
 namespace ulp {
+namespace gpu_generations_parts {
 namespace {
 
 using sources::cite;
@@ -264,8 +265,10 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
+}  // namespace gpu_generations_parts
 
 Experiment gpu_generations_experiment() {
+    using namespace gpu_generations_parts;
     return {"gpu_generations",
             "Generations of matrix units: other bits, the same training",
             "Does it matter for a training, and for a long product, which generation of GPU computes it?",

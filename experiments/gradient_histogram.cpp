@@ -14,6 +14,7 @@
 #include "experiments/training/watched_training.hpp"
 
 namespace ulp {
+namespace gradient_histogram_parts {
 namespace {
 
 using sources::cite;
@@ -308,8 +309,10 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
+}  // namespace gradient_histogram_parts
 
 Experiment gradient_histogram_experiment() {
+    using namespace gradient_histogram_parts;
     return {
         "gradient_histogram",
         "Gradient histograms: where the numbers of a training run lie",

@@ -16,6 +16,7 @@
 #include "softfloat/round.hpp"
 
 namespace ulp {
+namespace inpainting_parts {
 namespace {
 
 using sources::cite;
@@ -345,8 +346,10 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
+}  // namespace inpainting_parts
 
 Experiment inpainting_experiment() {
+    using namespace inpainting_parts;
     return {
         "inpainting",
         "Holes in textures, filled by a net",

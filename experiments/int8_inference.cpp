@@ -19,6 +19,7 @@
 #include "softfloat/matrix_units/table/units.hpp"
 
 namespace ulp {
+namespace int8_inference_parts {
 namespace {
 
 using sources::cite;
@@ -407,8 +408,10 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
+}  // namespace int8_inference_parts
 
 Experiment int8_inference_experiment() {
+    using namespace int8_inference_parts;
     return {"int8_inference",
             "Inference in 8-bit integers",
             "How is a trained net's range chosen for int8, and what does it cost in accuracy?",

@@ -14,6 +14,7 @@
 #include "softfloat/matrix_units/table/units.hpp"
 
 namespace ulp {
+namespace integer_products_parts {
 namespace {
 
 using sources::cite;
@@ -182,8 +183,10 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
+}  // namespace integer_products_parts
 
 Experiment integer_products_experiment() {
+    using namespace integer_products_parts;
     return {"integer_products",
             "Integer matrix products: exact until int32 ends",
             "Are int8, int4 and 1-bit products on matrix units exact, and where do their sums end?",

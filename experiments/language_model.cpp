@@ -15,6 +15,7 @@
 #include "softfloat/errors.hpp"
 
 namespace ulp {
+namespace language_model_parts {
 namespace {
 
 using sources::cite;
@@ -270,8 +271,10 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
+}  // namespace language_model_parts
 
 Experiment language_model_experiment() {
+    using namespace language_model_parts;
     return {"language_model",
             "A small GPT-2 in four formats",
             "Does a language model of a million parameters train as well in fp16, bf16 and FP8?",

@@ -17,6 +17,7 @@
 #include "softfloat/round.hpp"
 
 namespace ulp {
+namespace loss_scaling_parts {
 namespace {
 
 using sources::cite;
@@ -458,8 +459,10 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
+}  // namespace loss_scaling_parts
 
 Experiment loss_scaling_experiment() {
+    using namespace loss_scaling_parts;
     return {
         "loss_scaling",
         "Loss scaling: which scales work, and how to know before",
@@ -468,7 +471,7 @@ Experiment loss_scaling_experiment() {
         {integer_setting("steps", "training steps of the digits net", 300, 1500, 20, 1000000).smoke(60),
          integer_setting("translation_steps", "training steps of the net that reverses sequences", 400, 3000, 20,
                          1000000)
-             .smoke(100),
+             .smoke(40),
          integer_setting("seeds", "runs with weights and order of their own", 3, 5, 1, 100).smoke(2),
          integer_setting("last_exponent", "the largest constant scale is 2 to this power", 30, 30, 8, 100),
          integer_setting("exponent_step", "distance of the constant scales in powers of two", 2, 1, 1, 15).smoke(15),

@@ -16,6 +16,7 @@
 #include "softfloat/float.hpp"
 
 namespace ulp {
+namespace master_weights_parts {
 namespace {
 
 using sources::cite;
@@ -354,14 +355,16 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
+}  // namespace master_weights_parts
 
 Experiment master_weights_experiment() {
+    using namespace master_weights_parts;
     return {
         "master_weights",
         "Master weights: where the updates go",
         "Which nets need fp32 master weights, and what else keeps small updates from being lost?",
         Chapter::remedies,
-        {integer_setting("steps", "training steps", 300, 3000, 20, 1000000).smoke(60),
+        {integer_setting("steps", "training steps", 300, 3000, 20, 1000000).smoke(40),
          integer_setting("seeds", "runs with weights and order of their own", 3, 9, 1, 100).smoke(3),
          integer_setting("least_rate_exponent", "the least learning rate is 2 to this power", -13, -15, -20, -6)
              .smoke(-12),

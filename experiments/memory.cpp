@@ -10,6 +10,7 @@
 #include "experiments/training/arithmetics.hpp"
 
 namespace ulp {
+namespace memory_parts {
 namespace {
 
 using sources::cite;
@@ -282,8 +283,10 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
+}  // namespace memory_parts
 
 Experiment memory_experiment() {
+    using namespace memory_parts;
     return {"memory",
             "Memory: what each format saves, byte for byte",
             "How many bytes does training take in fp32 and in mixed precision, and what decides the gain?",

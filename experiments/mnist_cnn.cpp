@@ -9,6 +9,7 @@
 #include "experiments/training/tasks.hpp"
 
 namespace ulp {
+namespace mnist_cnn_parts {
 namespace {
 
 using sources::cite;
@@ -80,8 +81,10 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
+}  // namespace mnist_cnn_parts
 
 Experiment mnist_cnn_experiment() {
+    using namespace mnist_cnn_parts;
     return {"mnist_cnn",
             "A convolutional net that reads digits",
             "Does the sources' first example reach the same accuracy in mixed precision, and what does it save?",

@@ -12,6 +12,7 @@
 #include "experiments/training/tasks.hpp"
 
 namespace ulp {
+namespace opt_levels_parts {
 namespace {
 
 using sources::cite;
@@ -195,8 +196,10 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
+}  // namespace opt_levels_parts
 
 Experiment opt_levels_experiment() {
+    using namespace opt_levels_parts;
     return {"opt_levels",
             "Optimisation levels O0 to O3",
             "Which of apex's levels train as fp32 does?",

@@ -15,6 +15,7 @@
 #include "softfloat/functions/cr.hpp"
 
 namespace ulp {
+namespace optimizers_parts {
 namespace {
 
 using sources::cite;
@@ -296,8 +297,10 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
+}  // namespace optimizers_parts
 
 Experiment optimizers_experiment() {
+    using namespace optimizers_parts;
     return {"optimizers",
             "Optimizers in mixed precision",
             "Do SGD, Adam, Adagrad and Sophia train in 16 bits as they do in fp32?",

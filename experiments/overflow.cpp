@@ -12,6 +12,7 @@
 #include "softfloat/text.hpp"
 
 namespace ulp {
+namespace overflow_parts {
 namespace {
 
 using sources::cite;
@@ -220,8 +221,10 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
+}  // namespace overflow_parts
 
 Experiment overflow_experiment() {
+    using namespace overflow_parts;
     return {
         "overflow",
         "Overflow: sums, norms and exponentials that leave the range",

@@ -17,6 +17,7 @@
 #include "softfloat/text.hpp"
 
 namespace ulp {
+namespace published_numbers_parts {
 namespace {
 
 using sources::cite;
@@ -210,8 +211,10 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
+}  // namespace published_numbers_parts
 
 Experiment published_numbers_experiment() {
+    using namespace published_numbers_parts;
     return {"published_numbers",
             "Published numbers: what arithmetic alone can check",
             "Which numbers of the sources follow from arithmetic, and which can only be quoted here?",

@@ -11,6 +11,7 @@
 #include "experiments/training/tasks.hpp"
 
 namespace ulp {
+namespace recipe_ablations_parts {
 namespace {
 
 using sources::cite;
@@ -227,8 +228,10 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
+}  // namespace recipe_ablations_parts
 
 Experiment recipe_ablations_experiment() {
+    using namespace recipe_ablations_parts;
     return {"recipe_ablations",
             "Parts of FP8 and FP4 recipes, taken out one at a time",
             "Do the parts of today's low-precision recipes help a small net as they are published to help large ones?",

@@ -18,6 +18,7 @@
 #include "softfloat/functions/quick_exp_log.hpp"
 
 namespace ulp {
+namespace roofline_parts {
 namespace {
 
 using sources::cite;
@@ -370,8 +371,10 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
+}  // namespace roofline_parts
 
 Experiment roofline_experiment() {
+    using namespace roofline_parts;
     return {"roofline",
             "Rooflines: what speed the arithmetic allows",
             "Which published speed-ups follow from the counts of operations and bytes, and which shapes get them?",

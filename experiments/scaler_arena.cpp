@@ -15,6 +15,7 @@
 #include "softfloat/round.hpp"
 
 namespace ulp {
+namespace scaler_arena_parts {
 namespace {
 
 using sources::cite;
@@ -354,8 +355,10 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
+}  // namespace scaler_arena_parts
 
 Experiment scaler_arena_experiment() {
+    using namespace scaler_arena_parts;
     return {"scaler_arena",
             "Seven published loss scalers on one gradient trace",
             "How do the published loss scalers differ on the same gradients?",

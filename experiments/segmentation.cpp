@@ -14,6 +14,7 @@
 #include "softfloat/errors.hpp"
 
 namespace ulp {
+namespace segmentation_parts {
 namespace {
 
 using sources::cite;
@@ -179,8 +180,10 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
+}  // namespace segmentation_parts
 
 Experiment segmentation_experiment() {
+    using namespace segmentation_parts;
     return {"segmentation",
             "Segmentation: a U-Net tells shapes from the ground",
             "Does a U-Net train equally well in mixed precision, pixel by pixel?",

@@ -10,6 +10,7 @@
 #include "experiments/training/figures.hpp"
 
 namespace ulp {
+namespace seq2seq_parts {
 namespace {
 
 using sources::cite;
@@ -162,8 +163,10 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
+}  // namespace seq2seq_parts
 
 Experiment seq2seq_experiment() {
+    using namespace seq2seq_parts;
     return {
         "seq2seq",
         "Translation: an LSTM with attention, a Transformer and convolutions",

@@ -13,6 +13,7 @@
 #include "experiments/training/figures.hpp"
 
 namespace ulp {
+namespace speech_parts {
 namespace {
 
 using sources::cite;
@@ -267,8 +268,10 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
+}  // namespace speech_parts
 
 Experiment speech_experiment() {
+    using namespace speech_parts;
     return {
         "speech",
         "Speech recognition with and without master weights",

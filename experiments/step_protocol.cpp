@@ -12,6 +12,7 @@
 #include "experiments/training/tasks.hpp"
 
 namespace ulp {
+namespace step_protocol_parts {
 namespace {
 
 using sources::cite;
@@ -195,8 +196,10 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
+}  // namespace step_protocol_parts
 
 Experiment step_protocol_experiment() {
+    using namespace step_protocol_parts;
     return {
         "step_protocol",
         "Around the mixed-precision step: clipping, skips, saving",

@@ -11,6 +11,7 @@
 #include "softfloat/text.hpp"
 
 namespace ulp {
+namespace swamping_parts {
 namespace {
 
 using sources::cite;
@@ -252,8 +253,10 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
+}  // namespace swamping_parts
 
 Experiment swamping_experiment() {
+    using namespace swamping_parts;
     return {"swamping",
             "Swamping: small numbers added to large ones",
             "When does an update change a parameter, and when does a product change a sum?",

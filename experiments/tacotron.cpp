@@ -12,6 +12,7 @@
 #include "experiments/training/figures.hpp"
 
 namespace ulp {
+namespace tacotron_parts {
 namespace {
 
 using sources::cite;
@@ -210,8 +211,10 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
+}  // namespace tacotron_parts
 
 Experiment tacotron_experiment() {
+    using namespace tacotron_parts;
     return {"tacotron",
             "Speech from phonemes: attention that becomes diagonal",
             "Does the attention of a toy Tacotron become diagonal in mixed precision too?",

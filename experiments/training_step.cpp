@@ -16,6 +16,7 @@
 #include "softfloat/format_names.hpp"
 
 namespace ulp {
+namespace training_step_parts {
 namespace {
 
 using sources::cite;
@@ -370,8 +371,10 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
+}  // namespace training_step_parts
 
 Experiment training_step_experiment() {
+    using namespace training_step_parts;
     return {
         "training_step",
         "The training step: eleven steps, two variants, three misprints",

@@ -12,6 +12,7 @@
 #include "softfloat/functions/cr.hpp"
 
 namespace ulp {
+namespace underflow_parts {
 namespace {
 
 using sources::cite;
@@ -226,8 +227,10 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
+}  // namespace underflow_parts
 
 Experiment underflow_experiment() {
+    using namespace underflow_parts;
     return {"underflow",
             "Underflow: gradients too small for the format",
             "Which gradients are lost in each format, and which does a loss scale recover?",

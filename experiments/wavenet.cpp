@@ -12,6 +12,7 @@
 #include "experiments/training/figures.hpp"
 
 namespace ulp {
+namespace wavenet_parts {
 namespace {
 
 using sources::cite;
@@ -255,8 +256,10 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
+}  // namespace wavenet_parts
 
 Experiment wavenet_experiment() {
+    using namespace wavenet_parts;
     return {"wavenet",
             "WaveNet: loss curves that overlap",
             "Does the loss of a WaveNet in mixed precision follow the one in fp32?",

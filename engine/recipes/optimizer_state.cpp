@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "engine/rounding/rounder.hpp"
+#include "softfloat/quantization/scale_of_block.hpp"
 
 namespace ulp {
 

@@ -106,18 +106,12 @@ class Rounder {
     Word keeps_negative_zero_;
 };
 
-/// The largest finite number of a format.
-constexpr float largest_number(const FloatFormat& format) {
-    return Rounder<float>(format, {.saturate = true})(std::numeric_limits<float>::max());
-}
-
 /// values[i] = round_to(format, values[i], options), to nearest even: options as a Rounder has them.
 void round_all(const FloatFormat& format, std::span<float> values, const Context& options = {});
 void round_all(const FloatFormat& format, std::span<double> values, const Context& options = {});
 
 static_assert(Rounder<float>(formats::fp16)(65519.0F) == 65504.0F && Rounder<float>(formats::bf16)(1.1F) == 1.1015625F);
 static_assert(Rounder<float>(formats::fp16)(0x1p-25F) == 0 && Rounder<float>(formats::fp16)(0x1.8p-25F) == 0x1p-24F);
-static_assert(largest_number(formats::fp16) == 65504.0F && largest_number(formats::e4m3) == 448.0F);
 static_assert(Rounder<double>(formats::e4m3)(464.0) == 448.0 && Rounder<double>(formats::fp32)(0x1p-150) == 0);
 
 }  // namespace ulp

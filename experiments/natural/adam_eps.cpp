@@ -15,6 +15,7 @@
 #include "softfloat/round.hpp"
 
 namespace ulp {
+namespace adam_eps_parts {
 namespace {
 
 using sources::cite;
@@ -232,8 +233,10 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
+}  // namespace adam_eps_parts
 
 Experiment adam_eps_experiment() {
+    using namespace adam_eps_parts;
     return {
         "adam_eps",
         "Adam in fp16: the default eps is 0",

@@ -7,8 +7,10 @@
 #include "experiments/natural/tuned_digits.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
+#include "experiments/training/shortfall.hpp"
 
 namespace ulp {
+namespace batch_statistics_parts {
 namespace {
 
 using sources::cite;
@@ -172,7 +174,7 @@ void run(const RunContext& context, Result& result) {
     const std::string beginning = fmt::format("With a momentum of {:g} ", momentum);
     result.measured("bf16_statistics", place,
                     beginning + "and running statistics in bf16 a net reads fewer unseen digits than with fp32's.",
-                    natural::worse_than(runs.scores(in_bf16), reference, margin, accuracy_text));
+                    falls_short(runs.scores(in_bf16), reference, margin, accuracy_text));
     result.measured("fp16_statistics", place,
                     beginning + "and running statistics in fp16 a net reads as many unseen digits as with fp32's.",
                     as_good(runs.scores(in_fp16), reference, margin, accuracy_text));
@@ -187,8 +189,10 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
+}  // namespace batch_statistics_parts
 
 Experiment batch_statistics_experiment() {
+    using namespace batch_statistics_parts;
     return {"batch_statistics",
             "Batch normalisation whose running statistics stand still",
             "Do running statistics in 16 bits follow their batches, and would the training loss tell?",

@@ -19,6 +19,7 @@
 #include "softfloat/round.hpp"
 
 namespace ulp {
+namespace coordinate_net_parts {
 namespace {
 
 using sources::cite;
@@ -271,8 +272,10 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
+}  // namespace coordinate_net_parts
 
 Experiment coordinate_net_experiment() {
+    using namespace coordinate_net_parts;
     return {
         "coordinate_net",
         "A picture as a net of coordinates: the mean over its pixels needs a loss scale",

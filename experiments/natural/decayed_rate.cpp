@@ -9,6 +9,7 @@
 #include "experiments/training/figures.hpp"
 
 namespace ulp {
+namespace decayed_rate_parts {
 namespace {
 
 void run(const RunContext& context, Result& result) {
@@ -42,8 +43,10 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
+}  // namespace decayed_rate_parts
 
 Experiment decayed_rate_experiment() {
+    using namespace decayed_rate_parts;
     return {"decayed_rate",
             "A learning rate that decays: when 16-bit weights come to rest",
             "Which share of a training's updates do 16-bit weights lose as the learning rate decays, and what does it "

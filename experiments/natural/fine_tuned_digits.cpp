@@ -9,6 +9,7 @@
 #include "experiments/training/figures.hpp"
 
 namespace ulp {
+namespace fine_tuned_digits_parts {
 namespace {
 
 using sources::cite;
@@ -58,8 +59,10 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
+}  // namespace fine_tuned_digits_parts
 
 Experiment fine_tuned_digits_experiment() {
+    using namespace fine_tuned_digits_parts;
     return {
         "fine_tuned_digits",
         "Fine-tuning a digit net: updates below half an ulp",

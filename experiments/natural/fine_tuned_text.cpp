@@ -13,6 +13,7 @@
 #include "softfloat/errors.hpp"
 
 namespace ulp {
+namespace fine_tuned_text_parts {
 namespace {
 
 using sources::cite;
@@ -155,8 +156,10 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
+}  // namespace fine_tuned_text_parts
 
 Experiment fine_tuned_text_experiment() {
+    using namespace fine_tuned_text_parts;
     return {
         "fine_tuned_text",
         "Fine-tuning a small GPT: updates below half an ulp",

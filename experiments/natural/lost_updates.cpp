@@ -10,6 +10,7 @@
 
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
+#include "experiments/training/shortfall.hpp"
 #include "experiments/training/tasks.hpp"
 
 namespace ulp::natural {
@@ -178,7 +179,7 @@ void claim_lost_updates(Result& result, const LostUpdates& judged) {
                         cite(sources::bf16_paper, "Nearest rounding of weight updates"),
                         fmt::format("{}{} weights without masters, rounded to nearest, end worse than fp32's.",
                                     judged.beginning, format_names[f]),
-                        worse_than(judged.runs.scores(nearest_of[f]), reference, judged.margin, judged.quantity));
+                        falls_short(judged.runs.scores(nearest_of[f]), reference, judged.margin, judged.quantity));
     }
     struct Remedy {
         std::string_view id, text;

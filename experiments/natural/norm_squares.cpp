@@ -13,6 +13,7 @@
 #include "experiments/training/tasks.hpp"
 
 namespace ulp {
+namespace norm_squares_parts {
 namespace {
 
 using sources::cite;
@@ -159,8 +160,10 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
+}  // namespace norm_squares_parts
 
 Experiment norm_squares_experiment() {
+    using namespace norm_squares_parts;
     return {
         "norm_squares",
         "A layer norm over raw pixels leaves fp16",

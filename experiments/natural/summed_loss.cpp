@@ -17,6 +17,7 @@
 #include "softfloat/round.hpp"
 
 namespace ulp {
+namespace summed_loss_parts {
 namespace {
 
 using sources::cite;
@@ -222,8 +223,10 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
+}  // namespace summed_loss_parts
 
 Experiment summed_loss_experiment() {
+    using namespace summed_loss_parts;
     return {
         "summed_loss",
         "A language model's loss, summed in fp16",

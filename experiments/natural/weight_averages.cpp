@@ -8,8 +8,10 @@
 #include "experiments/natural/tuned_digits.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
+#include "experiments/training/shortfall.hpp"
 
 namespace ulp {
+namespace weight_averages_parts {
 namespace {
 
 using sources::cite;
@@ -71,12 +73,12 @@ void claim_decay(const Comparison& averages, double decay, Result& result) {
     const auto claim = [&](std::size_t keeping, bool worse) {
         std::string id = averages.arithmetics[keeping].name;
         std::ranges::replace(id, ' ', '_');
-        result.measured(fmt::format("{}_{}", id, decay), place,
-                        fmt::format("With a decay of {} averages in {} read {} unseen digits {} fp32.", decay,
-                                    averages.arithmetics[keeping].name, worse ? "fewer" : "as many",
-                                    worse ? "than those in" : "as those in"),
-                        (worse ? natural::worse_than : as_good)(averages.scores(keeping), averages.scores(fp32), margin,
-                                                                accuracy_text));
+        result.measured(
+            fmt::format("{}_{}", id, decay), place,
+            fmt::format("With a decay of {} averages in {} read {} unseen digits {} fp32.", decay,
+                        averages.arithmetics[keeping].name, worse ? "fewer" : "as many",
+                        worse ? "than those in" : "as those in"),
+            (worse ? falls_short : as_good)(averages.scores(keeping), averages.scores(fp32), margin, accuracy_text));
     };
     claim(bf16, true);
     claim(fp16, decay > 0.999);
@@ -150,8 +152,10 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
+}  // namespace weight_averages_parts
 
 Experiment weight_averages_experiment() {
+    using namespace weight_averages_parts;
     return {
         "weight_averages",
         "Averages of weights that never leave their start",

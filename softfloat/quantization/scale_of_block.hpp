@@ -43,7 +43,7 @@ class ScaleOfBlock {
 /// The largest magnitude of count numbers. Infinities and NaNs count unless the row skips them; a NaN is the largest.
 float largest_magnitude(const Quantization& how, const float* numbers, std::int64_t count);
 
-/// M of a format, in fp32.
+/// The largest finite number of a format, M, in fp32.
 float largest_number(const FloatFormat& format);
 
 }  // namespace ulp

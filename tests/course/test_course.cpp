@@ -12,18 +12,15 @@
 #include "experiments/program/subprocess.hpp"
 #include "softfloat/errors.hpp"
 #include "tests/experiments/temporary_folder.hpp"
+#include "tests/experiments/ulplab_program.hpp"
 #include "tests/shared_data.hpp"
 
 namespace {
 
 using namespace ulp::course;
 using ulp::test::TemporaryFolder;
+using ulp::test::ulplab;
 namespace fs = std::filesystem;
-
-ulp::Finished ulplab(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), ULPLAB_PROGRAM);
-    return ulp::run_program(arguments);
-}
 
 }  // namespace
 

@@ -11,6 +11,7 @@
 #include "experiments/program/subprocess.hpp"
 #include "softfloat/format_names.hpp"
 #include "tests/experiments/temporary_folder.hpp"
+#include "tests/experiments/ulplab_program.hpp"
 #include "tests/shared_data.hpp"
 
 namespace {
@@ -18,14 +19,7 @@ namespace {
 using namespace ulp;
 namespace fs = std::filesystem;
 
-/// `ulplab` with these arguments; `environment` are assignments for env(1).
-Finished ulplab(std::vector<std::string> arguments, const std::vector<std::string>& environment = {}) {
-    std::vector<std::string> command = {"env"};
-    command.insert(command.end(), environment.begin(), environment.end());
-    command.push_back(ULPLAB_PROGRAM);
-    command.insert(command.end(), arguments.begin(), arguments.end());
-    return run_program(command);
-}
+using test::ulplab;
 
 void check_refused(const std::vector<std::string>& arguments, int exit_code, const std::string& sentence) {
     const Finished finished = ulplab(arguments);

@@ -9,19 +9,17 @@
 #include "experiments/program/files.hpp"
 #include "experiments/program/subprocess.hpp"
 #include "tests/experiments/temporary_folder.hpp"
+#include "tests/experiments/ulplab_program.hpp"
 
 namespace {
 
 using namespace ulp;
 using Json = nlohmann::json;
 
-constexpr float infinity = std::numeric_limits<float>::infinity();
+constexpr float fp32_infinity = std::numeric_limits<float>::infinity();
 
-Finished ulplab(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), ULPLAB_PROGRAM);
-    return run_program(arguments);
-}
-bool says(const Finished& finished, const std::string& part) { return finished.output.find(part) != std::string::npos; }
+using test::says;
+using test::ulplab;
 
 void dump(const std::filesystem::path& file, const std::vector<float>& numbers,
           const FloatFormat& format = formats::fp32) {
@@ -48,7 +46,7 @@ TEST_CASE("diagnose: each way to go wrong is told with its remedy, and healthy g
         {"large", {1e6F, 1}, "1", {"numbers overflow in w", "Lower the loss scale to 2^-6"}},
         {"wide", {0x1p-60F, 0x1p60F}, "1", {"No loss scale fits fp16", "Use bf16"}},
         {"fits", {0.5F, 0.25F}, "1024", {"In fp16, loss scales from 2^-12 to 2^26 fit", "2^10, is among them"}},
-        {"infinite", {infinity, 4}, "4096", {"w: 1 infinite and 0 NaN", "Lower the loss scale to 2^9"}},
+        {"infinite", {fp32_infinity, 4}, "4096", {"w: 1 infinite and 0 NaN", "Lower the loss scale to 2^9"}},
         {"nan", {std::nanf(""), 4}, "1", {"0 infinite and 1 NaN", "comes from inside the net"}},
         {"zeros", {0, 0}, "1", {"Every finite number in the files is zero"}},
         {"empty", {}, "1", {"The files hold no numbers"}},

@@ -13,16 +13,14 @@
 #include "experiments/program/subprocess.hpp"
 #include "softfloat/matrix_units/table/units.hpp"
 #include "tests/experiments/temporary_folder.hpp"
+#include "tests/experiments/ulplab_program.hpp"
 
 namespace {
 
 using namespace ulp;
 namespace fs = std::filesystem;
 
-Finished ulplab(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), ULPLAB_PROGRAM);
-    return run_program(arguments);
-}
+using test::ulplab;
 
 void check_ends(const std::vector<std::string>& arguments, int exit_code, const std::string& text) {
     const Finished finished = ulplab(arguments);

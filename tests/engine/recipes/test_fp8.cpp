@@ -124,19 +124,20 @@ TEST_CASE("MX blocks keep a power of two for each 32 numbers along a row") {
     CHECK(wrong == 0);
 }
 
-struct Seen {
+struct SeenProduct {
     std::string layer;
     std::string pass;
     ProductTypes types;
 };
 
 /// A few steps on digits; what the products were, and the losses.
-std::pair<std::vector<Seen>, std::vector<double>> run(std::string_view recipe, std::string_view backend, int steps) {
+std::pair<std::vector<SeenProduct>, std::vector<double>> run(std::string_view recipe, std::string_view backend,
+                                                             int steps) {
     Trainer trainer(Engine(recipe, backend), 1);
     const Mlp net(trainer.model(), {196, 32, 10});
     trainer.optimize({.learning_rate = 0.1, .momentum = 0.9});
     trainer.keep_trace = false;
-    std::vector<Seen> seen;
+    std::vector<SeenProduct> seen;
     trainer.observers().product_tap = [&](const ProductRecord& p) {
         seen.push_back({std::string(p.layer), std::string(p.pass), p.types});
     };

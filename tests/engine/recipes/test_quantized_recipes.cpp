@@ -34,7 +34,7 @@ Matrix random_matrix(Index rows, Index cols, std::uint64_t seed) {
     return m;
 }
 
-struct Seen {
+struct TakenProduct {
     std::string layer, pass, types, path;
 };
 
@@ -44,7 +44,7 @@ struct Training {
     Mlp net;
     Dataset data = generated_digits({.count = 400, .side = 14, .seed = 1});
     BatchSchedule batches{400, 48, 1};
-    std::vector<Seen> seen;
+    std::vector<TakenProduct> seen;
     std::vector<double> losses;
 
     Training(const Recipe& recipe, std::string_view backend)
@@ -65,7 +65,7 @@ struct Training {
     }
     [[nodiscard]] std::set<std::string> types_of(std::string_view layer) const {
         std::set<std::string> types;
-        for (const Seen& product : seen) {
+        for (const TakenProduct& product : seen) {
             if (product.layer.starts_with(layer)) types.insert(product.types);
         }
         return types;

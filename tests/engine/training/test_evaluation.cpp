@@ -14,7 +14,7 @@ namespace {
 using namespace ulp;
 using test::ResumeRun;
 
-constexpr int steps = 4;
+constexpr int trained_steps = 4;
 
 /// What a training showed and left, step by step.
 struct Seen {
@@ -33,7 +33,7 @@ Seen train(const Recipe& recipe, const Between& between) {
     Seen seen;
     run.trainer.observers().watch = &watch;
     run.trainer.observers().product_tap = [&](const ProductRecord&) { ++seen.products; };
-    for (int i = 0; i < steps; ++i) {
+    for (int i = 0; i < trained_steps; ++i) {
         seen.losses.push_back(std::bit_cast<std::uint64_t>(run.step().loss));
         between(run);
         seen.digests.push_back(run.digest());
@@ -62,7 +62,7 @@ TEST_CASE("evaluating after any step changes no bit of the training, no statisti
         CHECK(alone.counted == evaluated.counted);
         CHECK(alone.products == evaluated.products);
         // Two layers; the images need no gradient. A promoted product is several.
-        CHECK((alone.products == 5 * steps || recipe.products.fprop.promote_every > 0));
+        CHECK((alone.products == 5 * trained_steps || recipe.products.fprop.promote_every > 0));
     }
 }
 
@@ -81,7 +81,7 @@ TEST_CASE("an evaluation gives the same answer however often and in whatever bat
     for (const char* name : {"fp8", "mixed_fp16"}) {
         CAPTURE(std::string(name));
         ResumeRun run(7, 12, OptimizerKind::adam, recipe_by_name(name));
-        for (int i = 0; i < steps; ++i) run.step();
+        for (int i = 0; i < trained_steps; ++i) run.step();
         Evaluation evaluation = run.trainer.evaluation();
         const auto logits = [&](Index first, Index count) {
             const Batch batch = batch_of(run.data, index_range(first, first + count));

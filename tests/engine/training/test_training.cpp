@@ -20,7 +20,7 @@ namespace {
 
 using namespace ulp;
 
-constexpr int rows = 4;
+constexpr int examples = 4;
 constexpr int inputs = 6;
 constexpr int hidden = 5;
 constexpr int classes = 3;
@@ -169,7 +169,7 @@ int differing(const Tensor& tensor, const std::vector<std::vector<T>>& grid) {
 }
 
 Matrix random_images() {
-    Matrix images(rows, inputs);
+    Matrix images(examples, inputs);
     Random random(11);
     for (Index i = 0; i < images.size(); ++i) images.data()[i] = static_cast<float>(random.normal());
     return images;

@@ -18,7 +18,7 @@ namespace {
 
 using namespace ulp;
 
-constexpr float infinity = std::numeric_limits<float>::infinity();
+constexpr float fp32_infinity = std::numeric_limits<float>::infinity();
 
 /// A watch that only searches.
 Watch searching() {
@@ -95,7 +95,7 @@ TEST_CASE("an overflow in the forward pass is no ordinary skip of a dynamic scal
     CHECK(found.label == "fc1/linear");
     CHECK(found.pass == "forward");
     CHECK(found.step == 0);
-    CHECK(found.value == infinity);
+    CHECK(found.value == fp32_infinity);
     REQUIRE(found.term);
     CHECK(found.term->count == 196);
     CHECK(found.term->b == 30000.0F);
@@ -208,12 +208,12 @@ TEST_CASE("a moment that overflows its format is named, and a weight that its 16
     recipe.state.v = StateFormat{formats::fp16, true};
     CHECK(!found(recipe, 0x1p14F, 1, {.kind = OptimizerKind::adam, .learning_rate = 1e-3}));
     // What an infinite gradient does is not the update's fault.
-    CHECK(!found(recipe_by_name("fp32"), infinity, 1, {.kind = OptimizerKind::adam, .learning_rate = 1e-3}));
+    CHECK(!found(recipe_by_name("fp32"), fp32_infinity, 1, {.kind = OptimizerKind::adam, .learning_rate = 1e-3}));
     const auto published = found(recipe_by_name("mixed_fp16"), -10000, 60000, {.learning_rate = 1});
     REQUIRE(published);
     CHECK(published->pass == "update, rounded into the model");
     CHECK(published->element == 1);
-    CHECK(published->value == infinity);
+    CHECK(published->value == fp32_infinity);
 }
 
 /// One step of a loss on a leaf of ones, in this recipe.
@@ -291,24 +291,24 @@ TEST_CASE("a variance of 0 with an eps that is 0 in fp16: the row that layer nor
 }
 
 /// A tape under watch.
-struct Watched {
+struct WatchedTape {
     Watch watch;
     const Engine engine;
     Run run;
-    explicit Watched(std::string_view recipe) : engine(recipe, "soft:ieee") { run.observers.watch = &watch; }
+    explicit WatchedTape(std::string_view recipe) : engine(recipe, "soft:ieee") { run.observers.watch = &watch; }
 };
 
 TEST_CASE("a mask's infinities are no fault, a row of nothing but masks is softmax's, which makes NaN of it") {
-    Watched w("fp32");
+    WatchedTape w("fp32");
     {
         Tape tape(w.engine, w.run);
         const Var scores = tape.leaf(Tensor({1, 3}));
-        const Var mask = tape.constant(Tensor({1, 3}, std::vector<float>{0, -infinity, -infinity}));
+        const Var mask = tape.constant(Tensor({1, 3}, std::vector<float>{0, -fp32_infinity, -fp32_infinity}));
         CHECK(softmax(add(scores, mask)).value()[0] == 1.0F);
         CHECK(!w.watch.first_nonfinite);
     }
     Tape tape(w.engine, w.run);
-    const Var mask = tape.constant(Tensor({1, 2}, std::vector<float>{-infinity, -infinity}));
+    const Var mask = tape.constant(Tensor({1, 2}, std::vector<float>{-fp32_infinity, -fp32_infinity}));
     (void)softmax(add(tape.leaf(Tensor({1, 2})), mask));
     REQUIRE(w.watch.first_nonfinite);
     CHECK(w.watch.first_nonfinite->label == "softmax");
@@ -316,7 +316,7 @@ TEST_CASE("a mask's infinities are no fault, a row of nothing but masks is softm
 }
 
 TEST_CASE("a NaN in the data is reported as given, not blamed on the operation that read it") {
-    Watched w("mixed_fp16");
+    WatchedTape w("mixed_fp16");
     Tape tape(w.engine, w.run);
     const Var x = tape.input(Tensor({2}, std::vector<float>{1.0F, std::numeric_limits<float>::quiet_NaN()}));
     (void)multiply(tape.leaf(Tensor({2}, std::vector<float>{1.0F, 2.0F}, formats::fp16)), x);
@@ -327,7 +327,7 @@ TEST_CASE("a NaN in the data is reported as given, not blamed on the operation t
 }
 
 TEST_CASE("two finite gradients whose sum overflows are named where they are added") {
-    Watched w("mixed_fp16");
+    WatchedTape w("mixed_fp16");
     Tape tape(w.engine, w.run);
     const Var x = tape.leaf(Tensor({1}, std::vector<float>{1.0F}, formats::fp16));
     const Var twice = add(scaled(x, 40000), scaled(x, -40000));
