@@ -1,7 +1,5 @@
 #include "experiments/natural/tuning.hpp"
 
-#include "experiments/training/shortfall.hpp"
-
 namespace ulp::natural {
 
 TaskBuilder keeping_weights(const TaskBuilder& task) {
@@ -49,13 +47,6 @@ TaskBuilder scheduled(const TaskBuilder& task, const std::function<double(std::i
         };
         return result;
     };
-}
-
-Check worse_than(std::span<const double> arm, std::span<const double> reference, const Margin& margin,
-                 const Quantity& quantity) {
-    Check check = falls_short(arm, reference, margin, quantity);
-    if (check.outcome == Outcome::fails) check.outcome = Outcome::refuted;
-    return check;
 }
 
 }  // namespace ulp::natural

@@ -17,8 +17,4 @@ TaskBuilder starting_from(const TaskBuilder& task, const std::function<Weights(s
 /// The task with the optimizer's learning rate times `factor` in each step.
 TaskBuilder scheduled(const TaskBuilder& task, const std::function<double(std::int64_t step)>& factor);
 
-/// falls_short, but refuted where the arm is as good: what fails is not this program, but what was expected.
-Check worse_than(std::span<const double> arm, std::span<const double> reference, const Margin& margin,
-                 const Quantity& quantity);
-
 }  // namespace ulp::natural

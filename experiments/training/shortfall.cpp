@@ -13,7 +13,7 @@ Check falls_short(std::span<const double> arm, std::span<const double> reference
     check.expected = fmt::format("more than {} {} the reference ({})", quantity.text(margin.size),
                                  words.at(static_cast<std::size_t>(margin.side)), margin.why);
     if (check.outcome != Outcome::undecided) {
-        check.outcome = check.outcome == Outcome::refuted ? Outcome::holds : Outcome::fails;
+        check.outcome = check.outcome == Outcome::refuted ? Outcome::holds : Outcome::refuted;
     }
     return check;
 }

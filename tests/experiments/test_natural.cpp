@@ -8,6 +8,7 @@
 #include "experiments/natural/lost_updates.hpp"
 #include "experiments/natural/tuned_digits.hpp"
 #include "experiments/natural/tuning.hpp"
+#include "experiments/training/shortfall.hpp"
 
 namespace {
 
@@ -110,7 +111,7 @@ TEST_CASE("worse is what parity refutes, and as undecided") {
     const Quantity score{"score", "%", 100, 1};
     const std::vector<double> fp32 = {0.90, 0.94, 0.92};
     const Margin margin{0.01, "one image in a hundred", Margin::Side::not_below};
-    const auto check = [&](const std::vector<double>& arm) { return natural::worse_than(arm, fp32, margin, score); };
+    const auto check = [&](const std::vector<double>& arm) { return falls_short(arm, fp32, margin, score); };
     CHECK(check({0.85, 0.90, 0.87}).outcome == Outcome::holds);
     CHECK(check({0.85, 0.90, 0.87}).expected == "more than 1.0 % below the reference (one image in a hundred)");
     CHECK(check({0.90, 0.94, 0.92}).outcome == Outcome::refuted);
