@@ -16,7 +16,7 @@ docs/hardware.sh | write docs/hardware.md
 "$ulplab" formats --format markdown | write docs/reference/formats.md
 "$ulplab" models --format markdown | write docs/reference/models.md
 "$ulplab" manual --format markdown | write docs/reference/commands.md
-"$ulplab" claims --register quick --format markdown | write docs/reference/claims.md
+"$ulplab" claims --register both --format markdown | write docs/reference/claims.md
 "$ulplab" list --format markdown >"$to/table.part"
 awk -v table="$to/table.part" '
     /^<!-- end of table -->/ { inside = 0 }

@@ -77,7 +77,9 @@ std::string register_json(const Register& all) {
 bool is_registered_case(std::uint64_t seed, bool own_settings) { return own_settings && seed == registered_seed; }
 
 std::vector<Deviation> deviations(std::string_view experiment, std::span<const Claim> claims, const Register& all) {
+    const std::string prefix = fmt::format("{}.", experiment);
     std::vector<Deviation> list;
+    if (std::ranges::none_of(all.claims, [&](const Claim& row) { return row.id.starts_with(prefix); })) return list;
     for (const Claim& claim : claims) {
         const auto row = std::ranges::find(all.claims, claim.id, &Claim::id);
         if (row == all.claims.end()) {
@@ -86,7 +88,6 @@ std::vector<Deviation> deviations(std::string_view experiment, std::span<const C
             list.push_back({claim.id, claim.verdict, row->verdict});
         }
     }
-    const std::string prefix = fmt::format("{}.", experiment);
     for (const Claim& row : all.claims) {
         if (!row.id.starts_with(prefix) || std::ranges::find(claims, row.id, &Claim::id) != claims.end()) continue;
         list.push_back({row.id, {}, row.verdict});

@@ -1,5 +1,6 @@
 // The register: the verdicts of all claims in runs with the experiments' own settings and seed 1, committed as
-// experiments/registers/quick.json and full.json. A run with these settings whose verdict is another one has failed.
+// experiments/registers/quick.json and full.json, of which the second need not have all experiments. A run with these
+// settings whose verdict is another one has failed.
 #pragma once
 
 #include <optional>
@@ -42,7 +43,7 @@ struct Deviation {
     std::optional<Verdict> found;       // none: the run does not make the claim
     std::optional<Verdict> registered;  // none: the register does not have the claim
 };
-/// All claims of one run of an experiment beside the register's.
+/// All claims of one run of an experiment beside the register's; none where the register has no run of it.
 std::vector<Deviation> deviations(std::string_view experiment, std::span<const Claim> claims, const Register& all);
 /// "overflow.tie: refuted, where the register of quick runs says reproduced".
 std::string text_of(const Deviation& deviation, RunSize size);

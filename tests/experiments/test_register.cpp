@@ -42,6 +42,8 @@ TEST_CASE(
     CHECK(text_of(deviations("sample", {}, all).at(0), all.size) ==
           "sample.a: not claimed in this run, where the register of quick runs says reproduced");
     CHECK(deviations("samp", {}, all).empty());
+    other.claims.front().id = "unregistered.a";
+    CHECK(deviations("unregistered", other.claims, all).empty());
     CHECK_FALSE(is_registered_case(1, false));
     CHECK_FALSE(is_registered_case(2, true));
     other.seed = 2;

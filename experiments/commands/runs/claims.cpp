@@ -1,6 +1,8 @@
 // `ulplab claims`: what was claimed, expected and measured, from the records in the output folder.
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -22,10 +24,18 @@ struct ClaimsOptions {
     std::string from;  // the name of a register
 };
 
-void print_json(const std::vector<Claim>& claims) {
+/// Claims, and where they are of runs of two sizes, the size of the run of each.
+struct ShownClaims {
+    std::vector<Claim> claims{};
+    std::vector<RunSize> sizes{};
+    std::string origin{};  // what the claims are of, in a document
+};
+
+void print_json(const ShownClaims& shown) {
     auto list = nlohmann::ordered_json::array();
-    for (const Claim& claim : claims) {
+    for (const Claim& claim : shown.claims) {
         list.push_back(claim_json(claim));
+        if (!shown.sizes.empty()) list.back()["run"] = name_of(shown.sizes[list.size() - 1]);
         list.back()["controls"] = controls_of(claim.id);
     }
     fmt::print("{}\n", list.dump(2));
@@ -45,37 +55,62 @@ std::string counts(const std::vector<Claim>& claims) {
     return line;
 }
 
-void print_markdown(const std::vector<Claim>& claims, const std::string& origin) {
+void print_markdown(const ShownClaims& shown) {
+    std::vector<std::string> header = {"claim", "source", "statement", "expected", "measured", "kind", "verdict"};
     std::vector<std::vector<std::string>> rows;
-    for (const Claim& claim : claims) {
+    for (const Claim& claim : shown.claims) {
         rows.push_back({fmt::format("`{}`", claim.id), claim.source, claim.statement, claim.expected, claim.measured,
                         std::string(name_of(claim.kind)), std::string(verdict_name(claim.verdict))});
     }
-    fmt::print("{}", generated_document(
-                         "Claims", "ulplab claims --format markdown",
-                         origin + counts(claims) + "\n\n" +
-                             markdown_table({"claim", "source", "statement", "expected", "measured", "kind", "verdict"},
-                                            rows)));
+    if (!shown.sizes.empty()) {
+        header.emplace_back("run");
+        for (std::size_t i = 0; i < rows.size(); ++i) rows[i].emplace_back(name_of(shown.sizes[i]));
+    }
+    const std::string text = shown.origin + counts(shown.claims) + "\n\n" + markdown_table(header, rows);
+    fmt::print("{}", generated_document("Claims", "ulplab claims --format markdown", text));
 }
 
-/// `origin`: what the claims are of, in a document.
-void print(const std::vector<Claim>& claims, const std::string& format, const std::string& origin = "") {
+void print(const ShownClaims& shown, const std::string& format) {
     if (format == "json") {
-        print_json(claims);
+        print_json(shown);
     } else if (format == "markdown") {
-        print_markdown(claims, origin);
+        print_markdown(shown);
     } else {
-        print_claim_table(claims);
-        fmt::print("{}\n", counts(claims));
+        print_claim_table(shown.claims);
+        fmt::print("{}\n", counts(shown.claims));
     }
+}
+
+std::string origin_of(const Register& all) {
+    return fmt::format("The register of {} runs, seed {}: made by ulplab {} on {}, {}.\n\n", name_of(all.size),
+                       all.seed, all.version, all.date, all.machine);
+}
+
+/// The claims of each experiment's full run where the register has one, else of its quick run.
+ShownClaims claims_of_longest_runs() {
+    const Register quick = read_register(RunSize::quick);
+    const Register full = read_register(RunSize::full);
+    ShownClaims shown{.origin =
+                          origin_of(full) + origin_of(quick) +
+                          "An experiment that has no full run in the register stands here with its quick run.\n\n"};
+    for (const Experiment& experiment : experiments()) {
+        const auto own = [&](const Claim& claim) { return claim.id.starts_with(experiment.name + "."); };
+        const Register& longest = std::ranges::any_of(full.claims, own) ? full : quick;
+        std::ranges::copy_if(longest.claims, std::back_inserter(shown.claims), own);
+        shown.sizes.resize(shown.claims.size(), longest.size);
+    }
+    return shown;
+}
+
+ShownClaims registered_claims(const std::string& name) {
+    if (name == "both") return claims_of_longest_runs();
+    const Register all = read_register(run_size_by_name(name));
+    return {.claims = all.claims, .origin = origin_of(all)};
 }
 
 ExitCode show_claims(const ClaimsOptions& options) {
     if (!options.from.empty()) {
-        const Register all = read_register(run_size_by_name(options.from));
-        print(all.claims, options.format,
-              fmt::format("The register of {} runs, seed {}: made by ulplab {} on {}, {}.\n\n", name_of(all.size),
-                          all.seed, all.version, all.date, all.machine));
+        print(registered_claims(options.from), options.format);
         return ExitCode::good;
     }
     const std::vector<StoredResult> results = read_results(options.out);
@@ -87,7 +122,7 @@ ExitCode show_claims(const ClaimsOptions& options) {
     for (const StoredResult& result : results) {
         claims.insert(claims.end(), result.claims.begin(), result.claims.end());
     }
-    print(claims, options.format);
+    print({.claims = claims}, options.format);
     RegisterJudge judge;
     bool good = all_hold(claims);
     for (const StoredResult& result : results) {
@@ -102,8 +137,9 @@ Action declare_claims(OptionParser& app) {
     app.add_option("--out", options->out, "folder of the results").capture_default_str().type_name("DIR");
     app.add_option("--format", options->format, "console, json, markdown or register")
         .one_of({"console", "json", "markdown", "register"});
-    app.add_option("--register", options->from, "the committed register of these runs in the place of results")
-        .one_of({"quick", "full"});
+    app.add_option("--register", options->from,
+                   "the committed register of these runs in the place of results; both: full runs where there are some")
+        .one_of({"quick", "full", "both"});
     return [options] { return show_claims(*options); };
 }
 
