@@ -1,4 +1,5 @@
 // What stands in for the CUDA part where the build has none.
+#include "gpu/attention/attention.hpp"
 #include "gpu/comparison/bulk.hpp"
 #include "gpu/devices/cuda_errors.hpp"
 #include "gpu/devices/executor.hpp"
@@ -7,6 +8,8 @@
 namespace ulp::gpu {
 
 std::unique_ptr<Executor> open_cuda_device() { throw DataError(built_without_cuda()); }
+
+std::vector<float> attend_on_cuda(const AttentionProblem&) { throw DataError(built_without_cuda()); }
 
 BulkReport run_bulk_on_cuda(const Executor&, const BulkSettings&) { throw DataError(built_without_cuda()); }
 
