@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "softfloat/support/copy_matrix.hpp"
+
 namespace ulp {
 
 std::vector<float> gathered(const MatrixView& view, std::int64_t width) {
@@ -10,14 +12,8 @@ std::vector<float> gathered(const MatrixView& view, std::int64_t width) {
     each_part((view.rows + tile - 1) / tile, tile * view.cols, [&](std::int64_t first, std::int64_t last) {
         for (std::int64_t i = first * tile; i < std::min(last * tile, view.rows); i += tile) {
             const std::int64_t count = std::min(tile, view.rows - i);
-            float* to = numbers.data() + i * width;
-            if (view.col_stride == 1) {
-                for (std::int64_t r = 0; r < count; ++r) std::copy_n(&view(i + r, 0), view.cols, to + r * width);
-                continue;
-            }
-            for (std::int64_t j = 0; j < view.cols; ++j) {
-                for (std::int64_t r = 0; r < count; ++r) to[r * width + j] = view(i + r, j);
-            }
+            support::copy_matrix(view.part(i, 0, count, view.cols),
+                                 MutableMatrixView(numbers.data() + i * width, count, view.cols, width, 1));
         }
     });
     return numbers;

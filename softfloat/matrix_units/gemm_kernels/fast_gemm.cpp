@@ -11,6 +11,7 @@
 #include "softfloat/matrix_units/gemm_kernels/aligned.hpp"
 #include "softfloat/matrix_units/gemm_kernels/kernel_choice.hpp"
 #include "softfloat/matrix_units/gemm_kernels/pack.hpp"
+#include "softfloat/support/copy_matrix.hpp"
 #include "softfloat/support/float_environment.hpp"
 #include "softfloat/support/parallel.hpp"
 
@@ -227,12 +228,8 @@ void settle_suspects(const Plan& plan, Tile& tile) {
 }
 
 void store_tile(const Plan& plan, const Tile& tile) {
-    const MutableMatrixView& d = plan.problem.d;
-    for (std::int64_t i = 0; i < tile.rows; ++i) {
-        const float* from = tile.c.data() + i * plan.width;
-        float* to = &d(tile.row + i, tile.col);
-        for (std::int64_t j = 0; j < tile.cols; ++j) to[j * d.col_stride] = from[j];
-    }
+    support::copy_matrix(MatrixView(tile.c.data(), tile.rows, tile.cols, plan.width, 1),
+                         plan.problem.d.part(tile.row, tile.col, tile.rows, tile.cols));
 }
 
 /// The packed operands of one piece. Their memory stays from product to product: fresh pages would cost a tenth of one.

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "softfloat/matrix_units/chain_dot.hpp"
+#include "softfloat/support/copy_matrix.hpp"
 
 namespace ulp::gemm_kernels {
 
@@ -14,13 +15,46 @@ std::uint32_t word_of(float x) { return std::bit_cast<std::uint32_t>(x); }
 
 bool is_special(const Grid& grid, float value) { return (word_of(value) & 0x7FFFFFFFU) > grid.max_finite; }
 
-/// `count` elements `stride` apart, in order.
-void copy(const float* from, std::int64_t stride, std::int64_t count, float* to) {
-    if (stride == 1) {
-        std::copy_n(from, count, to);
-        return;
+/// Rows of A, a group after the other; zeros behind the last k.
+void order_rows(const KOrder& order, const MatrixView& a, float* to) {
+    const std::int64_t size = a.rows * order.group;
+    for (std::int64_t g = 0; g < order.groups; ++g, to += size) {
+        const std::int64_t first = g * order.group;
+        const std::int64_t count = std::clamp<std::int64_t>(order.k - first, 0, order.group);
+        if (count < order.group) std::fill_n(to, size, 0.0F);
+        if (count == 0) continue;
+        support::copy_matrix(a.part(0, first, a.rows, count), MutableMatrixView(to, a.rows, count, order.group, 1));
     }
-    for (std::int64_t i = 0; i < count; ++i) to[i] = from[i * stride];
+}
+
+/// The same where the emulation of FP8 takes k in another order.
+void reorder_rows(const KOrder& order, const MatrixView& a, float* to) {
+    std::fill_n(to, order.groups * a.rows * order.group, 0.0F);
+    for (std::int64_t g = 0; g < order.groups; ++g) {
+        for (std::int64_t row = 0; row < a.rows; ++row) {
+            for (int place = 0; place < order.group; ++place, ++to) {
+                const std::int64_t k = order.source(g, place);
+                if (k < order.k) *to = a(row, k);
+            }
+        }
+    }
+}
+
+/// A panel's columns in ascending k, zeros to the right and behind the last k.
+void order_panel(const KOrder& order, const MatrixView& b, float* to, std::int64_t width) {
+    const std::int64_t depth = order.groups * order.group;
+    if (b.cols < width) std::fill_n(to, order.k * width, 0.0F);
+    std::fill_n(to + order.k * width, (depth - order.k) * width, 0.0F);
+    support::copy_matrix(b.part(0, 0, order.k, b.cols), MutableMatrixView(to, order.k, b.cols, width, 1));
+}
+void reorder_panel(const KOrder& order, const MatrixView& b, float* to, std::int64_t width) {
+    std::fill_n(to, order.groups * order.group * width, 0.0F);
+    for (std::int64_t g = 0; g < order.groups; ++g) {
+        for (int place = 0; place < order.group; ++place, to += width) {
+            const std::int64_t k = order.source(g, place);
+            if (k < order.k) support::copy_matrix(b.part(k, 0, 1, b.cols), MutableMatrixView(to, 1, b.cols));
+        }
+    }
 }
 
 /// The slow way for what an encoder refused: rounds to the grid what is off it; true for a special value, now 0.
@@ -80,22 +114,9 @@ void pack_rows(const Kernels& kernels, const FloatFormat& format, const Grid& gr
     const std::int64_t rows = a.rows;
     const std::int64_t count = order.groups * rows * order.group;
     const std::int64_t padded = packed_row_count(kernels, order, rows);
-    std::fill_n(packed.values, padded, 0.0F);
+    std::fill_n(packed.values + count, padded - count, 0.0F);
     packed.special = 0;
-    for (std::int64_t row = 0; row < rows; ++row) {
-        for (std::int64_t g = 0; g < order.groups; ++g) {
-            float* to = packed.values + (g * rows + row) * order.group;
-            const std::int64_t first = g * order.group;
-            if (order.emulated_instruction == 0) {
-                copy(&a(row, first), a.col_stride, std::min<std::int64_t>(order.group, order.k - first), to);
-                continue;
-            }
-            for (int place = 0; place < order.group; ++place) {
-                const std::int64_t k = order.source(g, place);
-                if (k < order.k) to[place] = a(row, k);
-            }
-        }
-    }
+    (order.emulated_instruction == 0 ? order_rows : reorder_rows)(order, a, packed.values);
     if (kernels.encode_row(grid, packed.values, padded, packed.exponents)) return;
     for (std::int64_t i = 0; i < count; ++i) {
         if (settle(format, grid, packed.values[i])) packed.special |= std::uint64_t{1} << (i / order.group % rows);
@@ -113,16 +134,8 @@ void pack_panel(const Kernels& kernels, const FloatFormat& format, const Grid& g
                 const MatrixView& b, PackedPanel& packed) {
     const std::int64_t width = std::int64_t{vectors_per_panel} * kernels.lanes;
     const std::int64_t depth = order.groups * order.group;
-    std::fill_n(packed.values, depth * width, 0.0F);
     packed.special = 0;
-    for (std::int64_t g = 0; g < order.groups; ++g) {
-        for (int place = 0; place < order.group; ++place) {
-            const std::int64_t k = order.source(g, place);
-            if (k >= order.k) continue;
-            float* to = packed.values + (g * order.group + place) * width;
-            copy(&b(k, 0), b.col_stride, b.cols, to);
-        }
-    }
+    (order.emulated_instruction == 0 ? order_panel : reorder_panel)(order, b, packed.values, width);
     if (kernels.encode_panel(grid, packed.values, depth, packed.exponents)) return;
     for (std::int64_t i = 0; i < depth * width; ++i) {
         if (settle(format, grid, packed.values[i])) packed.special |= std::uint64_t{1} << (i % width);

@@ -25,6 +25,7 @@
 #include "softfloat/matrix_units/gemm_path.hpp"
 #include "softfloat/matrix_units/policies.hpp"
 #include "softfloat/matrix_units/table/units.hpp"
+#include "softfloat/support/copy_matrix.hpp"
 #include "softfloat/vector/dispatch.hpp"
 
 namespace {
@@ -542,4 +543,38 @@ TEST_CASE("products in place and bad problems") {
     CHECK_THROWS_WITH_AS(ulp::gemm(model, p), "C is 2 x 1 where the product is 1 x 2", std::invalid_argument);
     p.d.rows = -1;
     CHECK_THROWS_AS(ulp::gemm(model, p), std::invalid_argument);
+}
+
+TEST_CASE("copies of matrices keep every word, in all orders and sizes") {
+    const auto view = [](float* data, std::int64_t rows, std::int64_t cols, int order) {
+        if (order == 0) return ulp::MutableMatrixView(data, rows, cols, cols + 3, 1);
+        if (order == 1) return ulp::MutableMatrixView(data, rows, cols, 1, rows + 2);
+        return ulp::MutableMatrixView(data, rows, cols, 2 * cols + 1, 2);
+    };
+    std::vector<float> words(8192), copied(8192);
+    for (std::size_t i = 0; i < words.size(); ++i) {  // NaNs with payloads among them
+        words[i] = std::bit_cast<float>(static_cast<std::uint32_t>(ulp::random_word(7, i) >> 32));
+    }
+    for (const std::int64_t rows : {0, 1, 3, 4, 7, 16, 21, 33}) {
+        for (const std::int64_t cols : {0, 1, 2, 4, 5, 8, 31, 37, 64}) {
+            for (int orders = 0; orders < 9; ++orders) {
+                std::ranges::fill(copied, -1.0F);
+                const auto from = view(words.data(), rows, cols, orders / 3);
+                const auto to = view(copied.data(), rows, cols, orders % 3);
+                ulp::support::copy_matrix(ulp::MatrixView(from), to);
+                std::int64_t different = 0;
+                for (std::int64_t i = 0; i < rows; ++i) {
+                    for (std::int64_t j = 0; j < cols; ++j) {
+                        different += std::memcmp(&from(i, j), &to(i, j), sizeof(float)) != 0 ? 1 : 0;
+                        to(i, j) = -1.0F;
+                    }
+                }
+                CAPTURE(rows);
+                CAPTURE(cols);
+                CAPTURE(orders);
+                CHECK(different == 0);
+                CHECK(std::ranges::all_of(copied, [](float x) { return x == -1.0F; }));  // nothing beside it
+            }
+        }
+    }
 }
