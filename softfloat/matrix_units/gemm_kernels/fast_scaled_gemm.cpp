@@ -10,6 +10,7 @@
 #include "softfloat/matrix_units/gemm_kernels/kernel_choice.hpp"
 #include "softfloat/matrix_units/gemm_kernels/pack.hpp"
 #include "softfloat/matrix_units/gemm_kernels/word_panels.hpp"
+#include "softfloat/support/copy_matrix.hpp"
 #include "softfloat/support/parallel.hpp"
 
 namespace ulp::gemm_kernels {
@@ -86,16 +87,18 @@ void load_tile(const Run& run, std::uint64_t special_columns, Tile& tile) {
 }
 
 /// The marked elements by the definition, and all of them to their place.
-void store_tile(const Run& run, const Tile& tile) {
+void store_tile(const Run& run, Tile& tile) {
     const GemmProblem& p = run.problem.product;
     for (std::int64_t i = 0; i < tile.rows; ++i) {
-        for (std::int64_t j = 0; j < tile.cols; ++j) {
-            const bool suspect = (tile.suspects[static_cast<std::size_t>(i)] >> j & 1) != 0;
-            p.d(tile.row + i, tile.col + j) =
-                suspect ? block_scaled_element(run.model, run.problem, tile.row + i, tile.col + j)
-                        : tile.c[static_cast<std::size_t>(i * run.width + j)];
+        const std::uint64_t suspects = tile.suspects[static_cast<std::size_t>(i)];
+        for (std::int64_t j = 0; suspects != 0 && j < tile.cols; ++j) {
+            if ((suspects >> j & 1) == 0) continue;
+            tile.c[static_cast<std::size_t>(i * run.width + j)] =
+                block_scaled_element(run.model, run.problem, tile.row + i, tile.col + j);
         }
     }
+    support::copy_matrix(MatrixView(tile.c.data(), tile.rows, tile.cols, run.width, 1),
+                         p.d.part(tile.row, tile.col, tile.rows, tile.cols));
 }
 
 std::uint64_t columns_with_nan(const Run& run, std::int64_t col, std::int64_t cols) {
@@ -145,16 +148,23 @@ struct Stretch {
 /// Long products are packed in stretches of k: what is packed stays in the caches, however long k is.
 constexpr std::int64_t longest_stretch = 1024;
 
+/// The last stretch is what is left of a group, without most of the zeros that fill it: a fused sum is the same.
 std::vector<Stretch> stretches_of(const Run& run) {
     const int group = run.model.unscaled.group_size;
+    const std::int64_t k = run.problem.product.k();
+    const std::int64_t whole = k / group * group;
     const std::int64_t step = std::max<std::int64_t>(run.model.unscaled.instruction_k, run.model.scale_block);
     const std::int64_t length = tiles_of(longest_stretch, step) * step;
     std::vector<Stretch> stretches;
-    for (std::int64_t k = 0; k < run.padded; k += length) {
-        stretches.push_back({k,
-                             {.k = std::min(length, run.problem.product.k() - k),
-                              .groups = std::min(length, run.padded - k) / group,
-                              .group = group}});
+    for (std::int64_t first = 0; first < whole; first += length) {
+        const std::int64_t count = std::min(length, whole - first);
+        stretches.push_back({first, {.k = count, .groups = count / group, .group = group}});
+    }
+    constexpr std::int64_t turn = 4;  // products that a kernel adds in one turn
+    const std::int64_t left = k - whole;
+    if (left != 0) {
+        const auto filled = static_cast<int>(tiles_of(left, turn) * turn);
+        stretches.push_back({whole, {.k = left, .groups = 1, .group = filled}});
     }
     return stretches;
 }
@@ -237,47 +247,67 @@ void run_fused_panel(const Run& run, const Stretch& stretch, const std::vector<P
     }
 }
 
-/// Some rows of the product, the panels on all threads where `parallel`.
-void run_fused_part(const Run& run, Rows some, bool parallel) {
-    const GemmProblem& p = run.problem.product;
-    const Grid grid = grid_of(run.model.unscaled.a_format);
-    std::vector<std::vector<Tile>> panels(static_cast<std::size_t>(tiles_of(p.n(), run.width)));
-    for (std::size_t i = 0; i < panels.size(); ++i) {
-        const std::int64_t col = static_cast<std::int64_t>(i) * run.width;
-        const std::int64_t cols = std::min(run.width, p.n() - col);
-        each_tile(some, col, cols, [&](Tile& tile) {
+/// Some rows of the product and some of its panels, these on all threads where `parallel`.
+struct Part {
+    Rows rows;
+    std::int64_t first_panel, last_panel;
+};
+
+std::vector<std::vector<Tile>> tiles_of_panels(const Run& run, const Part& part) {
+    std::vector<std::vector<Tile>> panels;
+    for (std::int64_t i = part.first_panel; i < part.last_panel; ++i) {
+        const std::int64_t col = i * run.width;
+        const std::int64_t cols = std::min(run.width, run.problem.product.n() - col);
+        std::vector<Tile>& panel = panels.emplace_back();
+        each_tile(part.rows, col, cols, [&](Tile& tile) {
             load_tile(run, columns_with_nan(run, col, cols), tile);
-            panels[i].push_back(std::move(tile));
+            panel.push_back(std::move(tile));
         });
     }
+    return panels;
+}
+
+void run_fused_part(const Run& run, const Part& part, bool parallel) {
+    const Rows some = part.rows;
+    const Grid grid = grid_of(run.model.unscaled.a_format);
+    std::vector<std::vector<Tile>> panels = tiles_of_panels(run, part);
     std::vector<PackedTile> rows(static_cast<std::size_t>(tiles_of(some.last - some.first, rows_at_a_time)));
+    const auto each_panel = [&](const auto& f) {
+        for_each_index(static_cast<std::int64_t>(panels.size()), parallel,
+                       [&](std::int64_t panel) { f(panels[static_cast<std::size_t>(panel)]); });
+    };
     for (const Stretch& stretch : stretches_of(run)) {
         for_each_index(static_cast<std::int64_t>(rows.size()), parallel, [&](std::int64_t t) {
             const std::int64_t row = some.first + t * rows_at_a_time;
             pack_tile(run, grid, stretch, row, std::min(rows_at_a_time, some.last - row),
                       rows[static_cast<std::size_t>(t)]);
         });
-        for_each_index(static_cast<std::int64_t>(panels.size()), parallel, [&](std::int64_t panel) {
-            run_fused_panel(run, stretch, rows, panels[static_cast<std::size_t>(panel)]);
-        });
+        each_panel([&](std::vector<Tile>& tiles) { run_fused_panel(run, stretch, rows, tiles); });
     }
-    for (const std::vector<Tile>& tiles : panels) {
-        for (const Tile& tile : tiles) store_tile(run, tile);
-    }
+    each_panel([&](std::vector<Tile>& tiles) {
+        for (Tile& tile : tiles) store_tile(run, tile);
+    });
 }
 
-/// The columns are packed again for each part of so many rows, which is cheap beside multiplying them.
+/// The columns are packed again for each part of so many rows and the rows for each of so many panels, which is cheap
+/// beside multiplying them; what lies between keeps little memory.
 constexpr std::int64_t rows_of_part = 256;
+constexpr std::int64_t panels_of_part = 32;
 static_assert(rows_of_part % rows_at_a_time == 0);
 
 void run_fused(const Run& run) {
     const GemmProblem& p = run.problem.product;
-    const std::int64_t parts = tiles_of(p.m(), rows_of_part);
+    const std::int64_t panels = tiles_of(p.n(), run.width);
+    const std::int64_t row_parts = tiles_of(p.m(), rows_of_part);
+    const std::int64_t parts = row_parts * tiles_of(panels, panels_of_part);
     const bool parallel = worth_threads(p.m() * p.n() * p.k() > (std::int64_t{1} << 18));
-    const bool by_rows = parts > tiles_of(p.n(), run.width);
-    for_each_index(parts, parallel && by_rows, [&](std::int64_t part) {
-        const std::int64_t first = part * rows_of_part;
-        run_fused_part(run, {first, std::min(first + rows_of_part, p.m())}, parallel && !by_rows);
+    const bool by_parts = parts > std::min(panels, panels_of_part);
+    for_each_index(parts, parallel && by_parts, [&](std::int64_t i) {
+        const std::int64_t row = i % row_parts * rows_of_part;
+        const std::int64_t panel = i / row_parts * panels_of_part;
+        run_fused_part(run,
+                       {{row, std::min(row + rows_of_part, p.m())}, panel, std::min(panel + panels_of_part, panels)},
+                       parallel && !by_parts);
     });
 }
 
@@ -353,6 +383,19 @@ Scales for_terms(const Scales& scales, std::int64_t rows, int repeats) {
     return each;
 }
 
+/// Wide rows fill the vectors better. A sum of products has no sides, but where the first NaN is the result's.
+bool better_turned(const BlockScaledModel& model, const GemmProblem& p) {
+    const bool sides = model.unscaled.nan == NanStyle::x86 || model.unscaled.nan == NanStyle::dmma;
+    return p.n() < p.m() && p.n() < 48 && !sides;
+}
+BlockScaledModel with_sides_swapped(BlockScaledModel model) {
+    std::swap(model.unscaled.a_format, model.unscaled.b_format);
+    return model;
+}
+BlockScaledProblem transposed(const BlockScaledProblem& problem) {
+    return {problem.product.transposed(), problem.b_scales.transposed(), problem.a_scales.transposed()};
+}
+
 }  // namespace
 
 ScaledKernel choose_scaled_kernel(const BlockScaledModel& model) {
@@ -381,20 +424,23 @@ ScaledKernel choose_scaled_kernel(const BlockScaledModel& model) {
                                                                                     : ScaledKernel::none;
 }
 
-void fast_scaled_gemm(const Kernels& kernels, const BlockScaledModel& model, const BlockScaledProblem& problem) {
-    const ScaledKernel kernel = choose_scaled_kernel(model);
+void fast_scaled_gemm(const Kernels& kernels, const BlockScaledModel& given, const BlockScaledProblem& given_problem) {
+    const ScaledKernel kernel = choose_scaled_kernel(given);
     if (kernel == ScaledKernel::none) throw std::invalid_argument("this block-scaled model has no fast path");
+    const bool turned = better_turned(given, given_problem.product);
+    const BlockScaledModel model = turned ? with_sides_swapped(given) : given;
+    const BlockScaledProblem problem = turned ? transposed(given_problem) : given_problem;
     const GemmProblem& p = problem.product;
     const std::int64_t padded = tiles_of(p.k(), model.unscaled.instruction_k) * model.unscaled.instruction_k;
-    const std::int64_t given = tiles_of(p.k(), model.scale_block);
+    const std::int64_t scales = tiles_of(p.k(), model.scale_block);
     const std::int64_t count = tiles_of(padded, model.scale_block);
     Run run{kernels,
             model,
             problem,
             padded,
             std::int64_t{vectors_per_panel} * kernels.lanes,
-            scales_of(model, problem.a_scales, p.m(), given, count),
-            scales_of(model, problem.b_scales.transposed(), p.n(), given, count)};
+            scales_of(model, problem.a_scales, p.m(), scales, count),
+            scales_of(model, problem.b_scales.transposed(), p.n(), scales, count)};
     if (kernel == ScaledKernel::fused) return run_fused(run);
     run.a_scales = for_terms(run.a_scales, p.m(), model.scale_block / 16);
     run.b_scales = for_terms(run.b_scales, p.n(), model.scale_block / 16);
