@@ -3,7 +3,7 @@
 #
 #     gpu/verify_all.sh [--build] [--dry-run] [--recordings DIR] [--bulk-seconds S] OUT
 #
-# Writes everything that is worth keeping under OUT: info.txt, probes.txt, discovery.txt, recordings/sm_NN/, traces/,
+# Writes everything that is worth keeping under OUT: info.txt, probes.txt, discovery.txt, recordings/CARD/, traces/,
 # experiments.csv, bulk.csv, throughput.csv, cublas_study.csv, and summary.txt with every step's exit code and time. Goes
 # on after a step that fails; the exit code is 0 if all were good, 4 if only bits differ, 1 otherwise.
 #
@@ -75,6 +75,8 @@ if [ "$info" -ne 0 ]; then
     exit 3
 fi
 
+architecture=$(sed -n 's/^# architecture //p' "$out/info.txt")
+
 step probe 60 "$ulplab" gpu probe --device "$device" --out "$out/probes.txt"
 
 if [ "$dry" = yes ]; then
@@ -85,7 +87,7 @@ fi
 # The same inputs once more: a unit whose answers change from run to run would show here.
 step verify_again 60 "$ulplab" gpu verify --device "$device" "$out/recordings"
 # And against the models, where no GPU is needed.
-step replay 120 "$ulplab" gpu verify --device "software:$(ls "$out/recordings" | head -n 1)" "$out/recordings"
+step replay 120 "$ulplab" gpu verify --device "software:$architecture" "$out/recordings"
 for folder in ${recordings[@]+"${recordings[@]}"}; do
     step "verify_$(basename "$folder")" 60 "$ulplab" gpu verify --device "$device" "$folder"
 done
@@ -114,7 +116,6 @@ fi
 # Training: every product on the GPU, against the software run. The software runs go on beside what the GPU does.
 steps=500
 [ "$dry" = no ] || steps=3
-architecture=$(sed -n 's/^# architecture //p' "$out/info.txt")
 families="mma"
 case $architecture in
     sm_90) families="mma wgmma" ;;

@@ -1,5 +1,5 @@
 // What an H100 reached: products of 4096 x 4096 x 4096 numbers, in 10^12 operations a second. A test compares the
-// numbers with tests/recordings/sm_90/throughput.csv.
+// numbers with tests/recordings/h100_80gb_hbm3/throughput.csv.
 #pragma once
 
 #include <array>

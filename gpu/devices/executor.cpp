@@ -2,9 +2,25 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
+
 #include "softfloat/errors.hpp"
 
 namespace ulp::gpu {
+
+std::string card_name(const DeviceInfo& info) {
+    std::string name;
+    for (const char c : info.name) {
+        const auto letter = static_cast<unsigned char>(c);
+        if (std::isalnum(letter) != 0) {
+            name += static_cast<char>(std::tolower(letter));
+        } else if (!name.empty() && name.back() != '_') {
+            name += '_';
+        }
+    }
+    constexpr std::string_view maker = "nvidia_";
+    return name.starts_with(maker) ? name.substr(maker.size()) : name;
+}
 
 HostProduct::HostProduct(const Instruction& row, const ProductExtents& size, bool with_c)
     : instruction(&row), extents(size) {

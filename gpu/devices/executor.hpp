@@ -29,6 +29,9 @@ struct DeviceInfo {
     std::uint64_t memory_bytes = 0;
 };
 
+/// A folder's name for the card's evidence: "h100_80gb_hbm3" for "NVIDIA H100 80GB HBM3".
+std::string card_name(const DeviceInfo& info);
+
 /// A batch of products by one instruction, on the host. Rows of a: batch * tiles_m * m, by k. Rows of b: columns of B,
 /// batch * tiles_n * n, by k. c (may be empty: no C) and d: batch * tiles_m * m rows by tiles_n * n columns. The
 /// scales, where the instruction has any: a byte for each block of k of a row of a and of b.

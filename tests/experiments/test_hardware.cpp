@@ -46,7 +46,7 @@ TEST_CASE("products are refused with the reason") {
 }
 
 TEST_CASE("the H100's speeds that claims name are those of its file") {
-    const std::string text = read_file(ULPLAB_RECORDINGS "/sm_90/throughput.csv");
+    const std::string text = read_file(ULPLAB_RECORDINGS "/h100_80gb_hbm3/throughput.csv");
     for (const h100::Row& row : h100::rows) {
         const std::string line = fmt::format("\n{},{},", row.product, row.by);
         const std::string end = fmt::format(",{:.2f},", row.rate);

@@ -420,7 +420,7 @@ TEST_CASE("a file that describes a unit stands for a row") {
     write_set(folder.path(), "H100", "01000000101000000000000000000000");
     check_ends({"verify", folder.path().string(), "--unit", at("sticky.json")}, 0, "H100 fp16 fp16->fp32 1/1\n");
     const auto recorded = [](const std::string& name) {
-        return ULPLAB_RECORDINGS "/sm_90/mma.m16n8k16." + name + ".recording";
+        return ULPLAB_RECORDINGS "/h100_80gb_hbm3/mma.m16n8k16." + name + ".recording";
     };
     check_ends({"verify", recorded("fp16.fp32"), "--unit", at("row.json")}, 0, "samples 768/768, bulk 96/96");
     check_ends({"verify", recorded("fp16.fp32"), "--unit", at("sticky.json")}, 4, "first difference: ");

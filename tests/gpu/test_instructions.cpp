@@ -144,6 +144,17 @@ TEST_CASE("a failed CUDA call is a sentence with the call and a remedy") {
     CHECK(cuda_failure("x", "cudaErrorNew", "new").find("see the CUDA documentation") != std::string::npos);
 }
 
+TEST_CASE("a card's evidence lies in a folder of its name") {
+    const auto name_of = [](const char* name) {
+        DeviceInfo info;
+        info.name = name;
+        return card_name(info);
+    };
+    CHECK(name_of("NVIDIA H100 80GB HBM3") == "h100_80gb_hbm3");
+    CHECK(name_of("NVIDIA H200") == "h200");
+    CHECK(name_of("NVIDIA A100-SXM4-40GB") == "a100_sxm4_40gb");
+}
+
 TEST_CASE("devices are named cuda or software:sm_NN") {
     CHECK(open_device("software:sm_90")->info().architecture == 90);
     CHECK_FALSE(open_device("software:sm_90")->info().hardware);

@@ -27,8 +27,7 @@ void check(const gpu::RecordSettings& settings) {
 ExitCode record(GpuRecordOptions options) {
     check(options.settings);
     const auto device = gpu::open_device(options.device);
-    const std::filesystem::path folder =
-        std::filesystem::path(options.out) / gpu::architecture_name(device->info().architecture);
+    const std::filesystem::path folder = std::filesystem::path(options.out) / gpu::card_name(device->info());
     std::error_code error;
     std::filesystem::create_directories(folder, error);
     if (error) throw DataError(fmt::format("cannot make the folder {}: {}", folder.string(), error.message()));
@@ -54,7 +53,7 @@ Action declare_gpu_record(OptionParser& app) {
     add_device_option(app, options->device);
     app.add_option("--instruction", options->instruction, "all, main, mma, wmma, wgmma, or one by name")
         .capture_default_str();
-    app.add_option("--out", options->out, "folder for the recordings, which go into OUT/sm_NN").required();
+    app.add_option("--out", options->out, "folder for the recordings, which go into OUT/CARD").required();
     app.add_option("--seed", options->settings.seed, "seed of the samples and of the bulk inputs")
         .capture_default_str();
     app.add_option("--tiles", options->settings.sample_tiles, "number of sample tiles per class").capture_default_str();

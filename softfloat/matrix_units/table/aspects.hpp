@@ -69,7 +69,7 @@ struct AspectEvidence {
 /// the row's own model.
 struct DecidedAspects {
     std::string_view key;      // "sm_90:mma.fp16.fp32"
-    std::string_view folder;   // "tests/recordings/sm_90", or a GPU of the published recordings: "A100"
+    std::string_view folder;   // "tests/recordings/h100_80gb_hbm3", or a GPU of the published recordings: "A100"
     std::string_view letters;  // of an AspectSet
 };
 

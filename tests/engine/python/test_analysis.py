@@ -96,7 +96,7 @@ def test_a_function_is_discovered():
 
 
 def test_recordings_are_read_and_verified(tmp_path):
-    folder = pathlib.Path(__file__).parents[2] / "recordings" / "sm_90"
+    folder = pathlib.Path(__file__).parents[2] / "recordings" / "h100_80gb_hbm3"
     file = folder / "mma.m16n8k16.bf16.fp32.recording"
     (only,) = ulplab.recordings(file, verify=True)
     assert only.verified and only.unit == "sm_90:mma.bf16.fp32" and only.hardware
