@@ -27,9 +27,10 @@ class ScaleOfBlock {
     [[nodiscard]] float full_decode(const BlockScale& scale) const { return scale.decode * tensor_scale_; }
 
   private:
-    [[nodiscard]] BlockScale by_rule(float statistic, float candidate) const;
-    [[nodiscard]] BlockScale from_decode(float decode) const;
-    [[nodiscard]] float rounded(double value) const;
+    // Blocks may be small: their scales are worth inlining.
+    [[nodiscard, gnu::always_inline]] inline BlockScale by_rule(float statistic, float candidate) const;
+    [[nodiscard, gnu::always_inline]] inline BlockScale from_decode(float decode) const;
+    [[nodiscard, gnu::always_inline]] inline float rounded(double value) const;
 
     const Quantization* how_;
     float old_encode_;

@@ -122,30 +122,28 @@ class ThroughDouble {
     template <Operation op>
     bool compute(typename Vec::Int a, typename Vec::Int b, typename Vec::Int c, typename Vec::Int fraction,
                  typename Vec::Int& result) const {
-        WideWords<Vec> sum = sum_of_ordinary(wide_words<Vec, op>(a, b, c), fraction);
+        using Wide = typename Vec::Wide;
+        const WideWords<Vec> x = wide_words<Vec, op>(a, b, c);
+        WideWords<Vec> sum{Wide::add(x.low, Wide::shift_right(Wide::template from_words<0>(fraction), unused_)),
+                           Wide::add(x.high, Wide::shift_right(Wide::template from_words<1>(fraction), unused_))};
         auto word = sum.narrow();
         if (__builtin_expect(!ordinary_.template all<op>(word), 0)) {
-            sum = sum_of_any<op>(a, b, c, fraction);
-            word = Vec::canonical_nan(sum.narrow());
+            if (!ordinary_.template all_but_nans<op>(word, x.narrow())) {
+                sum = sum_of_any<op>(a, b, c, fraction);
+                word = sum.narrow();
+            }
+            word = Vec::canonical_nan(word);
         }
         result = Vec::and_not(word, dropped_);
         return !may_be_undecided_ || !(is_near_next(sum.low) || is_near_next(sum.high));
     }
 
   private:
-    WideWords<Vec> sum_of_ordinary(const WideWords<Vec>& x, typename Vec::Int fraction) const {
-        using Wide = typename Vec::Wide;
-        return {Wide::add(x.low, Wide::shift_right(Wide::template from_words<0>(fraction), unused_)),
-                Wide::add(x.high, Wide::shift_right(Wide::template from_words<1>(fraction), unused_))};
-    }
-    /// Apart from the usual way, which would keep its registers in memory for it.
+    /// Apart from the usual way, which would keep x in memory for it.
     template <Operation op>
     [[gnu::noinline, gnu::cold]] WideWords<Vec> sum_of_any(typename Vec::Int a, typename Vec::Int b,
                                                            typename Vec::Int c, typename Vec::Int fraction) const {
-        const WideWords<Vec> x = wide_words<Vec, op>(a, b, c);
-        const WideWords<Vec> sum = sum_of_ordinary(x, fraction);
-        const bool only_nans = ordinary_.template all_but_nans<op>(sum.narrow(), x.narrow());
-        return only_nans ? sum : with_fraction<Vec>(plan_, x, fraction);
+        return with_fraction<Vec>(plan_, wide_words<Vec, op>(a, b, c), fraction);
     }
     /// By less than 4 units of fp64: what is unknown of x and what falls off the sum are below 3.
     bool is_near_next(typename Vec::Wide::Int sum) const {
