@@ -76,10 +76,13 @@ py::tuple bound_of_arrays(const std::string& unit, const py::array& a, const py:
     }
     std::vector<double> bounds;
     BoundAnswer answer;
+    SignalWatch signals;
+    product.stops = [&] { return signals.raised(); };
     {
         const py::gil_scoped_release unlocked;
         answer = bound_of_product(q, product, bounds);
     }
+    if (PyErr_Occurred() != nullptr) throw py::error_already_set();
     py::array_t<double> array({x.rows, y.cols});
     std::copy(bounds.begin(), bounds.end(), array.mutable_data());
     return py::make_tuple(json_of(unit, answer), array, answer.largest_ratio);

@@ -22,23 +22,44 @@
 namespace ulp::python {
 namespace {
 
-/// A backend whose unscaled products are added in an order.
-class OrderedBackend final : public MatmulBackend {
+/// A backend whose unscaled products are added in an order, and whose long products end with Ctrl-C.
+class EmulatedBackend final : public MatmulBackend {
   public:
-    OrderedBackend(std::unique_ptr<MatmulBackend> inner, const ProductOrder& order)
+    EmulatedBackend(std::unique_ptr<MatmulBackend> inner, const ProductOrder& order)
         : inner_(std::move(inner)), order_(order) {}
-    [[nodiscard]] std::string name() const override { return inner_->name() + " in an order"; }
+    [[nodiscard]] std::string name() const override { return inner_->name() + (ordered() ? " in an order" : ""); }
     [[nodiscard]] bool has_product(const ProductTypes& types) const override { return inner_->has_product(types); }
-    [[nodiscard]] std::string promised_model(const ProductTypes&) const override { return {}; }
+    [[nodiscard]] std::string promised_model(const ProductTypes& types) const override {
+        return ordered() ? std::string() : inner_->promised_model(types);
+    }
     [[nodiscard]] std::string path(const ProductTypes& types, Index m, Index n, Index k) const override {
         return inner_->path(types, m, n, k);
     }
 
   private:
+    [[nodiscard]] bool ordered() const { return order_ != ProductOrder{}; }
+
+    /// In parts of some rows; eigen's bits may depend on how many there are.
     void compute(const Product& p) const override {
-        if (p.types.scaling) return inner_->matmul(p);
-        const std::shared_ptr<const UnitRow> row = unit_named(inner_->promised_model(p.types));
-        soft_product(floating_point_model(*row, py::none()), order_, {p.a, p.b, p.c.value_or(MatrixView()), p.d});
+        constexpr Index between_signals = Index{1} << 28;  // multiplications
+        const Index each = std::max<Index>(1, p.b.cols * p.b.rows);
+        const Index step = inner_->name() == "eigen" ? p.d.rows : std::max<Index>(64, between_signals / each);
+        for (Index first = 0; first < p.d.rows; first += step) {
+            if (first > 0) check_signals();
+            const Index rows = std::min(step, p.d.rows - first);
+            Product part = p;
+            part.a = p.a.part(first, 0, rows, p.a.cols);
+            part.d = p.d.part(first, 0, rows, p.d.cols);
+            if (p.c) part.c = p.c->part(first, 0, rows, p.c->cols);
+            if (p.a_scales.rows > 0) part.a_scales = p.a_scales.part(first, 0, rows, p.a_scales.cols);
+            compute_rows(part);
+        }
+    }
+    void compute_rows(const Product& p) const {
+        if (p.types.scaling || !ordered()) return inner_->matmul(p);
+        const std::string key = inner_->promised_model(p.types);
+        if (key.empty()) throw py::value_error(inner_->name() + " has an order of its own; orders are of matrix units");
+        soft_product(*unit_named(key)->as<TensorCoreModel>(), order_, {p.a, p.b, p.c.value_or(MatrixView()), p.d});
     }
 
     std::unique_ptr<MatmulBackend> inner_;
@@ -46,9 +67,7 @@ class OrderedBackend final : public MatmulBackend {
 };
 
 std::unique_ptr<MatmulBackend> backend_of(const std::string& spec, const ProductOrder& order) {
-    auto backend = make_backend(spec);
-    if (order == ProductOrder{}) return backend;
-    return std::make_unique<OrderedBackend>(std::move(backend), order);
+    return std::make_unique<EmulatedBackend>(make_backend(spec), order);
 }
 
 std::string name_of_cast(Cast cast) {

@@ -183,8 +183,12 @@ py::list recordings_at(const std::string& path, bool verify) {
     const auto own = gpu::find_recording_files(path);
     const auto published = own.empty() ? find_recordings(path) : list_recordings(path);
     py::list list;
-    for (const auto& file : own) list.append(own_recording(file, verify));
-    for (const RecordedFiles& files : published) list.append(published_set(files, verify));
+    const auto add = [&](const py::object& recording) {
+        list.append(recording);
+        if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    };
+    for (const auto& file : own) add(own_recording(file, verify));
+    for (const RecordedFiles& files : published) add(published_set(files, verify));
     return list;
 }
 

@@ -1,8 +1,6 @@
 // Nets as data for Python: whole trainings, and the gradients of a net at given numbers.
 #include <fmt/format.h>
 
-#include <chrono>
-
 #include "engine/data/dataset.hpp"
 #include "engine/files/written_arrays.hpp"
 #include "engine/python/module_parts.hpp"
@@ -47,20 +45,6 @@ NetOptions options_of(const py::dict& given) {
     return o;
 }
 
-/// Looks for Ctrl-C at most ten times a second.
-class SignalWatch {
-  public:
-    void operator()() {
-        const auto now = std::chrono::steady_clock::now();
-        if (now - last_ < std::chrono::milliseconds(100)) return;
-        last_ = now;
-        check_signals();
-    }
-
-  private:
-    std::chrono::steady_clock::time_point last_{};
-};
-
 py::dict weights_from(Model& model) {
     py::dict weights;
     for (const Parameter& p : model.parameters()) weights[py::str(stored_name(p.name))] = array_from(p.updated());
@@ -85,7 +69,7 @@ struct Steps {
 Steps train_steps(Trainer& trainer, const Net& net, const NetTask& task, std::int64_t count) {
     const py::gil_scoped_release unlocked;
     SignalWatch signals;
-    trainer.observers().product_tap = [&](const ProductRecord&) { signals(); };
+    trainer.observers().product_tap = [&](const ProductRecord&) { signals.check(); };
     Steps steps;
     while (trainer.steps() < count) {
         const StepResult done =
@@ -93,7 +77,7 @@ Steps train_steps(Trainer& trainer, const Net& net, const NetTask& task, std::in
         steps.losses.push_back(done.loss);
         steps.loss_scales.push_back(done.loss_scale);
         steps.skipped.push_back(done.skipped);
-        signals();
+        signals.check();
     }
     trainer.observers().product_tap = {};
     return steps;

@@ -36,16 +36,28 @@ bool fits_fp16(const FloatFormat& format) {
            format.smallest_exponent() >= half.smallest_exponent() && (!format.has_nan() || half.has_nan());
 }
 
-template <class Real>
-void round_interruptibly(const FloatFormat& format, const Real* from, Real* to, std::int64_t count,
-                         const Context& context) {
+/// compute(first, how many) for all numbers, without the interpreter's lock; looks for signals in between.
+template <class Compute>
+void in_pieces(std::int64_t count, const Compute& compute) {
     const py::gil_scoped_release unlocked;
     for (std::int64_t i = 0; i < count; i += between_signals) {
         if (i > 0) check_signals();
-        Context part = context;
-        part.first += static_cast<std::uint64_t>(i);
-        round_numbers(format, from + i, to + i, std::min(between_signals, count - i), part);
+        compute(i, std::min(between_signals, count - i));
     }
+}
+
+Words part_of(const Words& words, std::int64_t first, std::int64_t count) {
+    return {static_cast<const char*>(words.data) + first * word_bytes(words.format), words.format, count};
+}
+
+template <class Real>
+void round_interruptibly(const FloatFormat& format, const Real* from, Real* to, std::int64_t count,
+                         const Context& context) {
+    in_pieces(count, [&](std::int64_t first, std::int64_t size) {
+        Context part = context;
+        part.first += static_cast<std::uint64_t>(first);
+        round_numbers(format, from + first, to + first, size, part);
+    });
 }
 
 py::array round_array_of(const py::array& x, const py::object& wanted, const Context& context, const py::object& out) {
@@ -96,9 +108,13 @@ py::array encode_array(const py::array& x, const py::object& wanted, const std::
     }
     const InputRounding how{rounding_by_name(rounding), saturate};
     if (how.rounding == Rounding::stochastic) throw py::value_error("encode what ulplab.round rounded stochastically");
-    std::vector<float> numbers(static_cast<std::size_t>(from.size()));
-    numbers_on_grid(words_of(from, source), format, how, numbers.data());
-    encode_numbers(numbers.data(), from.size(), format, codes.mutable_data());
+    std::vector<float> numbers(static_cast<std::size_t>(std::min<std::int64_t>(from.size(), between_signals)));
+    const Words words = words_of(from, source);
+    auto* const to = static_cast<char*>(codes.mutable_data());
+    in_pieces(from.size(), [&](std::int64_t first, std::int64_t size) {
+        numbers_on_grid(part_of(words, first, size), format, how, numbers.data());
+        encode_numbers(numbers.data(), size, format, to + first * word_bytes(format));
+    });
     return codes;
 }
 
@@ -140,25 +156,37 @@ py::array evaluate(const std::string& name, const py::array& x, const py::object
     const FloatFormat format = wanted.is_none() ? source : format_of(wanted);
     if (format.precision() > 24) throw py::value_error("functions are of formats up to fp32; give format='fp32', say");
     const py::array from = packed(x);
-    const auto count = static_cast<std::size_t>(from.size());
     const Context context{.rounding = rounding_by_name(rounding)};
-    std::vector<std::uint8_t> words(count * static_cast<std::size_t>(word_bytes(format)));
-    const py::array to = empty_like(from, type_of_format(source == formats::fp64 ? formats::fp32 : source));
-    if (source == format) {
-        array::evaluate_words(format, function, from.data(), const_cast<void*>(to.data()), count, context,
-                              simd_choice());
-        return to;
-    }
-    std::vector<float> numbers(count);
+    const Words given = words_of(from, source);
+    const bool half = source == formats::fp16 && fits_fp16(format);
+    py::array result = empty_like(from, float_type(half ? 2 : 4));
+    auto* const to = static_cast<char*>(result.mutable_data());
+    const auto bytes = static_cast<std::int64_t>(result.itemsize());
     const auto how = round_first ? std::optional(InputRounding{}) : std::nullopt;
-    const auto found = numbers_on_grid(words_of(from, source), format, how, numbers.data());
+    const bool as_they_are = source == format && bytes == word_bytes(format);
+    const auto most = as_they_are ? 0 : static_cast<std::size_t>(std::min<std::int64_t>(from.size(), between_signals));
+    std::vector<float> numbers(most);
+    std::vector<std::uint8_t> words(most * static_cast<std::size_t>(word_bytes(format)));
+    std::optional<OffGrid> found;
+    in_pieces(from.size(), [&](std::int64_t first, std::int64_t size) {
+        if (found) return;
+        const Words part = part_of(given, first, size);
+        const auto count = static_cast<std::size_t>(size);
+        if (as_they_are) {
+            return array::evaluate_words(format, function, part.data, to + first * bytes, count, context,
+                                         simd_choice());
+        }
+        found = numbers_on_grid(part, format, how, numbers.data());
+        if (found) {
+            found->at += first;
+            return;
+        }
+        encode_numbers(numbers.data(), size, format, words.data());
+        array::evaluate_words(format, function, words.data(), words.data(), count, context, simd_choice());
+        decode_words({words.data(), format, size}, numbers.data());
+        encode_numbers(numbers.data(), size, half ? formats::fp16 : formats::fp32, to + first * bytes);
+    });
     if (found) throw_off_grid("x", from, *found, format);
-    encode_numbers(numbers.data(), from.size(), format, words.data());
-    array::evaluate_words(format, function, words.data(), words.data(), count, context, simd_choice());
-    py::array result = source == formats::fp16 && fits_fp16(format) ? to : empty_like(from, float_type(4));
-    decode_words({words.data(), format, from.size()}, numbers.data());
-    encode_numbers(numbers.data(), from.size(), result.itemsize() == 2 ? formats::fp16 : formats::fp32,
-                   const_cast<void*>(result.data()));
     return result;
 }
 

@@ -25,10 +25,11 @@ constexpr NamedType ml_types[] = {{"bfloat16", formats::bf16},
                                   {"float6_e3m2fn", formats::e3m2},
                                   {"float4_e2m1fn", formats::e2m1}};
 
+/// "(0, 3)"; nothing for a single number.
 std::string place_text(const std::vector<py::ssize_t>& place) {
     std::string text;
     for (const py::ssize_t index : place) text += (text.empty() ? "" : ", ") + std::to_string(index);
-    return text;
+    return place.empty() ? text : "(" + text + ")";
 }
 
 bool is_packed(const py::array& array) {
@@ -43,7 +44,9 @@ bool is_fortran(const py::array& array) { return (array.flags() & py::array::c_s
 
 FloatFormat format_of(const py::object& format) {
     if (py::isinstance<py::str>(format)) return format_by_name(format.cast<std::string>());
-    return format.cast<FloatFormat>();
+    if (py::isinstance<FloatFormat>(format)) return format.cast<FloatFormat>();
+    throw py::type_error(
+        fmt::format("a format is {}; give its name or an ulplab.Format", py::repr(format).cast<std::string>()));
 }
 
 FloatFormat format_of_array(const py::array& array, const std::optional<FloatFormat>& codes, const char* name) {
@@ -108,7 +111,7 @@ void throw_off_grid(const char* name, const py::array& packed, const OffGrid& fo
         place[extent] = rest % packed.shape(static_cast<py::ssize_t>(extent));
         rest /= packed.shape(static_cast<py::ssize_t>(extent));
     }
-    throw py::value_error(fmt::format("{}({}) = {} is not a number of {}; round it first, or give round=True", name,
+    throw py::value_error(fmt::format("{}{} = {} is not a number of {}; round it first, or give round=True", name,
                                       place_text(place), found.value, name_of(format)));
 }
 

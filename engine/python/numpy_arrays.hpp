@@ -6,6 +6,8 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -63,5 +65,31 @@ Matrices load_matrices(const py::array& array, const FloatFormat& format, const 
 
 /// Raises what a signal handler raised (KeyboardInterrupt). Call without the interpreter's lock.
 void check_signals();
+
+/// Looks for signals at most ten times a second.
+class SignalWatch {
+  public:
+    /// As check_signals().
+    void check() {
+        if (due()) check_signals();
+    }
+    /// Whether a signal handler raised something, which is then the interpreter's error: throw py::error_already_set
+    /// when it is safe to. Of several threads only the interpreter's main one sees signals.
+    bool raised() {
+        if (!due()) return false;
+        const py::gil_scoped_acquire lock;
+        return PyErr_CheckSignals() != 0;
+    }
+
+  private:
+    bool due() {
+        const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
+        constexpr auto tenth = std::chrono::steady_clock::duration(std::chrono::milliseconds(100)).count();
+        if (now - last_ < tenth) return false;
+        last_ = now;
+        return true;
+    }
+    std::atomic<std::chrono::steady_clock::rep> last_ = 0;
+};
 
 }  // namespace ulp::python

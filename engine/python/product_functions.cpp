@@ -1,9 +1,12 @@
 // The table of units and matrix products for Python.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <limits>
 
+#include "engine/products/matmul.hpp"
 #include "engine/products/unit_file.hpp"
 #include "engine/python/module_parts.hpp"
 #include "engine/python/numpy_arrays.hpp"
@@ -11,6 +14,7 @@
 #include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/block_scaled.hpp"
 #include "softfloat/matrix_units/gemm_path.hpp"
+#include "softfloat/matrix_units/table/gpus.hpp"
 #include "softfloat/rounding_names.hpp"
 
 namespace ulp::python {
@@ -324,6 +328,23 @@ py::dict fields_of(const UnitRow& row) {
     return fields;
 }
 
+/// The trainer's backend of an architecture's instruction, "soft:h100.wgmma"; empty where there is none.
+std::string backend_of_unit(const std::string& architecture, const std::string& instruction) {
+    for (const NamedGpu& gpu : named_gpus()) {
+        if (gpu.architecture != architecture) continue;
+        std::string name(gpu.name);
+        std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+        // The instruction that an architecture has by default may have no name.
+        for (const std::string& spec : {fmt::format("soft:{}.{}", name, instruction), fmt::format("soft:{}", name)}) {
+            try {
+                return make_backend(spec)->name();
+            } catch (const std::exception&) {
+            }
+        }
+    }
+    return {};
+}
+
 }  // namespace
 
 void add_products(py::module_& module) {
@@ -333,6 +354,7 @@ void add_products(py::module_& module) {
         for (const UnitRow& row : unit_table()) rows.append(fields_of(row));
         return rows;
     });
+    module.def("backend_of_unit", &backend_of_unit);
     module.def("unit_row", [](const std::string& unit) { return fields_of(*unit_named(unit)); });
 }
 

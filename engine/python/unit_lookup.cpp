@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cmath>
+#include <iterator>
 #include <unordered_map>
 
+#include "engine/products/matmul.hpp"
 #include "engine/products/unit_file.hpp"
 #include "softfloat/matrix_units/policies.hpp"
 #include "softfloat/support/nearest_names.hpp"
@@ -12,6 +16,39 @@
 namespace ulp::python {
 
 namespace py = pybind11;
+
+namespace {
+
+std::string in_lower_case(std::string text) {
+    for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return text;
+}
+
+/// For the name of a GPU, which has several units, that of its fp16 products; else empty.
+std::string unit_of_gpu(const std::string& name) {
+    try {
+        return make_backend("soft:" + in_lower_case(name))
+            ->promised_model({formats::fp16, formats::fp32, formats::fp16});
+    } catch (const std::exception&) {
+        return {};
+    }
+}
+
+std::string complaint_about(const std::string& unit) {
+    if (const std::string key = unit_of_gpu(unit); key.find(':') != std::string::npos) {
+        return fmt::format("'{}' is a GPU with several units; give one, '{}' say; ulplab.units('{}') lists them", unit,
+                           key, key.substr(0, key.find(':') + 1));
+    }
+    std::vector<std::string> keys, containing;
+    for (const UnitRow& row : unit_table()) keys.push_back(row.key());
+    std::ranges::copy_if(keys, std::back_inserter(containing), [&](const std::string& key) {
+        return unit.size() > 2 && key.find(in_lower_case(unit)) != std::string::npos;
+    });
+    return fmt::format("there is no unit '{}'; nearest are {}, and ulplab.units() lists all {}", unit,
+                       nearest_names(unit, containing.empty() ? keys : containing), keys.size());
+}
+
+}  // namespace
 
 std::shared_ptr<const UnitRow> unit_named(const std::string& unit) {
     static const std::unordered_map<std::string, const UnitRow*> by_key = [] {
@@ -27,10 +64,7 @@ std::shared_ptr<const UnitRow> unit_named(const std::string& unit) {
             UnitRow{{"", "", "", "", described.name}, described.model, "", Evidence::described, described.name, {}});
     }
     if (is_unit_file(unit)) return std::make_shared<UnitRow>(read_unit_file(unit));
-    std::vector<std::string> keys;
-    for (const UnitRow& row : unit_table()) keys.push_back(row.key());
-    throw py::value_error(fmt::format("there is no unit '{}'; nearest are {}, and ulplab.units() lists all {}", unit,
-                                      nearest_names(unit, keys), keys.size()));
+    throw py::value_error(complaint_about(unit));
 }
 
 TensorCoreModel floating_point_model(const UnitRow& row, const py::object& policy) {

@@ -5,19 +5,20 @@ import json
 import os
 import pathlib
 import tempfile
+import textwrap
 
 import numpy
 
 from . import _core
-from ._kinds import array_of, like
-from ._products import Unit, _order, unit as unit_of
+from ._kinds import array_of, real
+from ._products import Unit, _order, _text_of, unit as unit_of
 
 __all__ = ["Bound", "bound", "Explanation", "explain", "ProductExplanation", "Discovery", "discover", "Recording",
            "recordings", "Inspection", "inspect"]
 
 
 def _spec(unit):
-    return unit.description if isinstance(unit, Unit) and ":" not in unit.key else str(unit)
+    return _text_of(unit)
 
 
 class _Printed:
@@ -79,7 +80,7 @@ def bound(unit, a=None, b=None, c=None, *, k=None, max_a=None, max_b=None, max_c
     >>> ulplab.bound("sm_90:wgmma.fp16.fp32", k=4096).gamma
     0.00014495849609375
     """
-    given = _order(order)
+    given, alpha, beta = _order(order), real(alpha, "alpha"), real(beta, "beta")
     if (a is None) != (b is None) or (a is None) == (k is None):
         raise ValueError("give either k or both a and b")
     if k is not None:
@@ -117,7 +118,7 @@ class Explanation(_Printed):
             if value == given or (value != value and given != given)]
 
     def __repr__(self):
-        text = f"{self.unit}\nevidence: {self.evidence}\n\n{self.text}"
+        text = f"{self.unit}\n{textwrap.fill('evidence: ' + self.evidence, 110, subsequent_indent='  ')}\n\n{self.text}"
         if self.exact is not None:
             text += f"exact  {self.exact}\n"
         if self.candidates:
@@ -155,6 +156,7 @@ def explain(a, b, c=0.0, *, unit, d=None, scales=None, alpha=None, beta=None, ro
 
     >>> print(ulplab.explain([1, 2**-14], [1, 2**-12], unit="sm_80:mma.fp16.fp16"))
     """
+    alpha, beta = real(alpha, "alpha"), real(beta, "beta")
     x, y = array_of(a, "a"), array_of(b, "b")
     if x.ndim == 2:
         if d is None:
@@ -262,11 +264,15 @@ class Inspection(_Printed):
             for name, loss in tensor["formats"].items():
                 if loss:
                     lines.append(f"  {name:<12} {loss['lost']} lost, {loss['subnormal']} subnormal, {loss['overflow']} "
-                                 f"overflow, SNR {_text(loss['snr_db'])} dB")
+                                 f"overflow, SNR {_decibels(loss)}")
         scale = self.loss_scale
         lines.append(f"loss scale for {scale['target']}: 2^{scale['smallest']} to 2^{scale['largest']}, recommended "
                      f"2^{scale['recommended']}")
         return "\n".join(lines)
+
+
+def _decibels(loss):
+    return "no error" if loss["snr_db"] is None else f"{loss['snr_db']:.4g} dB"
 
 
 def inspect(*what, formats=("fp16", "bf16", "e4m3", "e5m2", "mxfp8", "nvfp4"), target="fp16"):
@@ -276,6 +282,8 @@ def inspect(*what, formats=("fp16", "bf16", "e4m3", "e5m2", "mxfp8", "nvfp4"), t
 
     DataError: a file that is missing or damaged, or no tensor of floating-point numbers.
     """
+    if not what:
+        raise TypeError("inspect takes files, folders, arrays or dictionaries of arrays; give one")
     files = [os.fspath(each) for each in what if isinstance(each, (str, os.PathLike))]
     arrays = {}
     for index, each in enumerate(x for x in what if not isinstance(x, (str, os.PathLike))):

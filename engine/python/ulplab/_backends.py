@@ -6,7 +6,9 @@ from . import _core
 
 
 def backend_of(unit):
-    """"soft:h100" for "h100", "soft:sm_90.wgmma" for a unit's key, "soft:FILE.json" for a file; others as they are."""
+    """"soft:h100" for "h100", "soft:h100.wgmma" for a unit's key, "soft:FILE.json" for a file; others as they are."""
+    if unit is None or isinstance(unit, (int, float)):
+        raise TypeError(f"unit is {unit!r}; give a GPU such as 'h100', a unit's key or a file")
     text = str(unit)
     if text in ("ieee", "eigen"):
         return {"ieee": "soft:ieee", "eigen": "eigen"}[text]
@@ -16,5 +18,9 @@ def backend_of(unit):
         return "soft:" + os.path.abspath(text)
     if ":" in text:
         row = _core.unit_row(text)
-        return f"soft:{row['architecture']}.{row['instruction']}"
+        backend = _core.backend_of_unit(row["architecture"], row["instruction"])
+        if not backend:
+            raise ValueError(f"no GPU with the unit {text} has a name here; write its description to a file FILE.json and "
+                             "give that")
+        return backend
     return "soft:" + text

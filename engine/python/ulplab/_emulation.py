@@ -125,6 +125,10 @@ class Emulation(TorchDispatchMode):
         """A * B in fp32, as the unit gives it, by the recipe's rules for its operands, rounded to the format of the recipe's
         steps; and the module it belongs to."""
         module, layer, which, gradient = purpose or self.passes.purpose(a, b, self.module())
+        for each in (a, b):
+            if each.device.type != "cpu" or each.layout is not torch.strided:
+                raise NotImplementedError(f"emulate multiplies dense tensors on the CPU; aten::{name} has one of "
+                                          f"{each.layout} on {each.device}: give its .cpu() or .to_dense()")
         if a.dtype not in (torch.float32, torch.float16, torch.bfloat16):
             raise NotImplementedError(f"emulate multiplies float32, float16 and bfloat16 tensors; aten::{name} has "
                                       f"{a.dtype}")

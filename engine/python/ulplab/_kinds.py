@@ -5,6 +5,7 @@ NumPy arrays stay what they are. CPU tensors of PyTorch share their memory with 
 read as an array; its results are NumPy's.
 """
 
+import operator
 import sys
 
 import numpy
@@ -35,6 +36,8 @@ def array_of(x, name="x"):
             raise TypeError(f"{name} has layout {x.layout}; give {name}.to_dense()")
         x = x.detach()
         array = (x.float() if x.dtype is torch.bfloat16 else x.resolve_neg().resolve_conj()).numpy()
+    elif isinstance(x, numpy.ma.MaskedArray):
+        raise TypeError(f"{name} is a masked array; give {name}.filled(...)")
     elif hasattr(x, "__dlpack__") and not hasattr(x, "__array__"):
         array = numpy.from_dlpack(x)
     else:
@@ -51,6 +54,32 @@ def numbers_of(x, name="x"):
     if array is not x and array.dtype.kind in "iub" and not is_tensor(x) and not isinstance(x, numpy.generic):
         array = array.astype(numpy.float64)
     return array
+
+
+def is_of_python(x):
+    """Whether a value is a number or a list of Python's, which has no type of its own."""
+    return isinstance(x, (int, float, list, tuple))
+
+
+def real(x, name):
+    """A float, or None for None. TypeError that names the argument."""
+    try:
+        return None if x is None else float(x)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} is {x!r}; give a number") from None
+
+
+def natural(x, name):
+    """An integer from 0 to 2^64 - 1, or None for None. TypeError or ValueError that names the argument."""
+    if x is None:
+        return None
+    try:
+        number = operator.index(x)
+    except TypeError:
+        raise TypeError(f"{name} is {x!r}; give an integer") from None
+    if not 0 <= number < 2**64:
+        raise ValueError(f"{name} is {number}; give an integer from 0 to 2^64 - 1")
+    return number
 
 
 def like(result, *given):

@@ -4,7 +4,7 @@ import numpy
 
 from . import _core
 from ._core import Format
-from ._kinds import array_of, like, numbers_of
+from ._kinds import array_of, is_of_python, like, natural, numbers_of
 
 __all__ = ["Format", "format", "formats", "round", "encode", "decode", "show", "Shown", "quantize", "dequantize",
            "Quantized", "quantizations", "functions", "evaluate"]
@@ -18,7 +18,9 @@ def format(name_or_precision, emin=None, emax=None):
 
     ValueError: no such name, or numbers outside fp64's range.
     """
-    if emin is None and emax is None:
+    if (emin is None) != (emax is None):
+        raise TypeError("a format has emin and emax both, or a name alone")
+    if emin is None:
         return name_or_precision if isinstance(name_or_precision, Format) else Format(name_or_precision)
     return _core.custom_format(name_or_precision, emin, emax)
 
@@ -52,8 +54,8 @@ def round(x, format, rounding="nearest_even", *, seed=None, saturate=False, subn
     0.1015625
     """
     given = numbers_of(x)
-    result = _core.round(given, format, rounding, seed, saturate, subnormals, stream, first, random_bits,
-                         None if out is None else array_of(out, "out"))
+    result = _core.round(given, format, rounding, natural(seed, "seed"), saturate, subnormals, natural(stream, "stream"),
+                         natural(first, "first"), random_bits, None if out is None else array_of(out, "out"))
     if out is not None:
         return out
     if not isinstance(x, numpy.ndarray) and result.ndim == 0 and type(x) is not numpy.ndarray:
@@ -76,9 +78,21 @@ def encode(x, format, rounding="nearest_even", *, saturate=False):
 def decode(codes, format):
     """The numbers of storage words: float32 (float64 for fp64), of the same shape.
 
-    TypeError: words of another width than the format's.
+    TypeError: words of another width than the format's. Python's integers may be of any width.
     """
-    return like(_core.decode(array_of(codes, "codes"), format), codes)
+    array = array_of(codes, "codes")
+    if is_of_python(codes) and array.dtype.kind in "iu":
+        array = _words(array, globals()["format"](format))
+    return like(_core.decode(array, format), codes)
+
+
+def _words(numbers, format):
+    """Integers as storage words of a format."""
+    outside = (numbers < 0) | (numbers >> format.storage_bits > 0) if format.storage_bits < 64 else numbers < 0
+    if outside.any():
+        raise ValueError(f"codes of {format.name} have {format.storage_bits} bits; {numbers[outside].flat[0]} is none")
+    width = next(bits for bits in (8, 16, 32, 64) if bits >= format.storage_bits)
+    return numbers.astype(f"u{width // 8}")
 
 
 class Shown(list):
@@ -160,12 +174,14 @@ def quantize(x, how, *, seed=0, stream=0):
     """
     array = array_of(x)
     matrix = array.reshape(-1, array.shape[-1]) if array.ndim != 2 and array.ndim > 0 else array
-    return Quantized(how, _core.quantize(matrix, how, seed, stream), x)
+    return Quantized(how, _core.quantize(matrix, how, natural(seed, "seed"), natural(stream, "stream")), x)
 
 
 def dequantize(quantized):
     """What a Quantized stands for, float32, m x k: element * scale, rounded to fp32, times the tensor's scale. A
-    transform is not undone."""
+    transform is not undone. TypeError for what is no Quantized."""
+    if not isinstance(quantized, Quantized):
+        raise TypeError(f"dequantize takes what ulplab.quantize gave, not a {type(quantized).__name__}")
     return like(quantized._values, quantized._kind)
 
 

@@ -3,6 +3,8 @@
 An operation that stands in neither list and is no product is refused in strict mode: it may multiply matrices inside.
 """
 
+import difflib
+
 #: Results are numbers of an operand, or no floating-point numbers of this computation at all: nothing is rounded.
 MOVES = frozenset("""
 _reshape_alias _to_copy _unsafe_view alias arange argmax argmin as_strided bernoulli bool broadcast_to bucketize cat
@@ -73,12 +75,14 @@ def plain_name(func):
 def names_of(names):
     """The operations that the names of an fp32 list stand for."""
     found = set()
-    for name in names:
+    for name in [names] if isinstance(names, str) else names:
         if name in GROUPS:
             found |= GROUPS[name]
         elif name in ROUNDED:
             found.add(name)
         else:
-            raise ValueError(f"there is no point-wise operation '{name}'; there are "
-                             f"{', '.join(sorted(set(GROUPS) | ROUNDED))}")
+            public = [each for each in [*GROUPS, *sorted(ROUNDED)] if not each.startswith(("_", "native_"))]
+            near = difflib.get_close_matches(str(name), public, cutoff=0) + sorted(GROUPS)
+            raise ValueError(f"there is no point-wise operation '{name}'; there are {', '.join(dict.fromkeys(near))}, and "
+                             "others by their names in torch.ops.aten")
     return found

@@ -1,11 +1,14 @@
 """The table of matrix units, and their products."""
 
+import math
+import os
+import re
 from typing import NamedTuple
 
 import numpy
 
 from . import _core
-from ._kinds import array_of, like
+from ._kinds import array_of, is_of_python, like, real
 
 __all__ = ["Unit", "Units", "units", "unit", "Order", "matmul", "dot"]
 
@@ -35,7 +38,8 @@ class Units(list):
     """Units; prints as a table."""
 
     def __repr__(self):
-        return "\n".join(f"{each.key:<42} {each.kind:<15} k{each.instruction_k:<4} {each.evidence}" for each in self)
+        return "\n".join(f"{each.key:<42} {each.kind:<15} k{each.instruction_k:<4} {each.evidence}"
+                         for each in self) or "no units"
 
 
 _all = None
@@ -55,7 +59,7 @@ def units(contains="", *, kind=None):
 
 def unit(name):
     """The unit of that key, or of a file that describes one (docs/unit_files.md). ValueError with the nearest keys."""
-    return Unit(_core.unit_row(str(name)))
+    return Unit(_core.unit_row(_text_of(name)))
 
 
 class Order(NamedTuple):
@@ -89,6 +93,17 @@ def _order(order):
     raise TypeError(f"order is {order!r}; give ulplab.Order(...) or a dictionary of its fields")
 
 
+def _text_of(unit):
+    """A unit as the library takes it: its key, or its description."""
+    if isinstance(unit, Unit):
+        return unit.description if ":" not in unit.key else unit.key
+    if isinstance(unit, os.PathLike):
+        return os.fspath(unit)
+    if not isinstance(unit, str):
+        raise TypeError(f"unit is {unit!r}; give a key such as 'sm_90:wgmma.fp16.fp32' (ulplab.units() lists them)")
+    return unit
+
+
 def _rounding(round):
     if round is False or round is None:
         return None
@@ -100,7 +115,39 @@ def _batch(x, shape):
     if x.ndim <= 2 or shape == ():
         return x
     wide = numpy.broadcast_to(x, shape + x.shape[-2:])
-    return wide.reshape((-1,) + x.shape[-2:])
+    return wide.reshape((math.prod(shape),) + x.shape[-2:])
+
+
+def _batches(x, y):
+    """The extents of the batch that two stacks of matrices broadcast to."""
+    try:
+        return numpy.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    except ValueError:
+        raise ValueError(f"a is a batch of {x.shape[:-2]} matrices and b of {y.shape[:-2]}; batches broadcast as "
+                         "numpy.matmul's do") from None
+
+
+def _operand(x, name, unit):
+    """An operand as an array. Python's integers are numbers of the unit's type."""
+    array = array_of(x, name)
+    if is_of_python(x) and array.dtype.kind in "ib":
+        return array.astype(numpy.int32 if _core.unit_row(unit)["kind"] == "integer" else numpy.float64)
+    return array
+
+
+def _in_own_extents(message, arrays, batch):
+    """An error's message with the element that it names, a(0, 1), in the extents of the array as it was given."""
+    found = re.match(r"([abc])\(([\d, ]+)\)(.*)", message, re.DOTALL)
+    if not found or arrays.get(found[1]) is None:
+        return message
+    array = arrays[found[1]]
+    *index, row, column = map(int, found[2].split(", "))
+    place = (*(numpy.unravel_index(index[0], batch) if index and batch else ()), row, column)
+    if array.ndim == 1:
+        place = place[-2:-1] if found[1] == "b" else place[-1:]
+    place = place[max(len(place) - array.ndim, 0):]
+    place = [0 if extent == 1 else int(i) for i, extent in zip(place, array.shape)]
+    return f"{found[1]}({', '.join(map(str, place))}){found[3]}"
 
 
 def matmul(a, b, c=None, *, unit, order=None, alpha=None, beta=None, scales=None, round=False, saturate=False,
@@ -127,13 +174,14 @@ def matmul(a, b, c=None, *, unit, order=None, alpha=None, beta=None, scales=None
     TypeError: arrays of another type. ValueError: shapes that do not fit, an unknown unit, an order that does not fit.
     """
     if type(unit) is not str:
-        unit = unit.description if type(unit) is Unit and ":" not in unit.key else str(unit)
-    x = a if type(a) is numpy.ndarray else array_of(a, "a")
-    y = b if type(b) is numpy.ndarray else array_of(b, "b")
-    z = c if c is None or type(c) is numpy.ndarray else array_of(c, "c")
+        unit = _text_of(unit)
+    x = a if type(a) is numpy.ndarray else _operand(a, "a", unit)
+    y = b if type(b) is numpy.ndarray else _operand(b, "b", unit)
+    z = c if c is None or type(c) is numpy.ndarray else _operand(c, "c", unit)
     a_scales, b_scales = (None, None) if scales is None else (
         None if each is None else array_of(each, "scales") for each in scales)
     how = _rounding(round)
+    alpha, beta = real(alpha, "alpha"), real(beta, "beta")
     if order is not None:
         order = _order(order)
     if x.ndim == 2 and y.ndim == 2:
@@ -142,9 +190,22 @@ def matmul(a, b, c=None, *, unit, order=None, alpha=None, beta=None, scales=None
     if x.ndim == 0 or y.ndim == 0:
         raise ValueError("a or b is a single number; matmul takes vectors, matrices and batches of them")
     row, column = x.ndim == 1, y.ndim == 1
+    given = {"a": x, "b": y}
     x = x[None, :] if row else x
     y = y[:, None] if column else y
-    shape = numpy.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    shape = _batches(x, y)
+    try:
+        d = _product_of_batches(x, y, z, shape, row, column, (unit, order, alpha, beta), (a_scales, b_scales),
+                                (how, saturate, policy))
+    except ValueError as error:
+        if type(error) is not ValueError:
+            raise
+        raise ValueError(_in_own_extents(str(error), given, shape)) from None
+    return like(d, a, b)
+
+
+def _product_of_batches(x, y, z, shape, row, column, what, scales, how):
+    """The product of stacks of matrices; row and column: a was a vector, b was one."""
     if z is not None:
         if row and z.ndim >= 1 and not column:
             z = z[..., None, :]
@@ -154,21 +215,20 @@ def matmul(a, b, c=None, *, unit, order=None, alpha=None, beta=None, scales=None
             z = z.reshape(z.shape + (1, 1))
         if z.ndim > 2:
             z = _batch(z, shape)
-    wide = [None if each is None or each.ndim <= 2 else _batch(each, shape) for each in (a_scales, b_scales)]
+    wide = [None if each is None or each.ndim <= 2 else _batch(each, shape) for each in scales]
     if any(each is not None for each in wide) and shape != ():
         d = numpy.stack([_core.matmul(*(each if each is None or each.ndim <= 2 else each[i] for each in
-                                        (_batch(x, shape), _batch(y, shape), z)), unit, order, alpha, beta,
-                                      *(w[i] if w is not None else s for w, s in zip(wide, (a_scales, b_scales))),
-                                      how, saturate, policy) for i in range(int(numpy.prod(shape)))])
+                                        (_batch(x, shape), _batch(y, shape), z)), *what,
+                                      *(w[i] if w is not None else s for w, s in zip(wide, scales)), *how)
+                         for i in range(math.prod(shape))])
     else:
-        d = _core.matmul(_batch(x, shape), _batch(y, shape), z, unit, order, alpha, beta, a_scales, b_scales, how,
-                         saturate, policy)
+        d = _core.matmul(_batch(x, shape), _batch(y, shape), z, *what, *scales, *how)
     d = d.reshape(shape + d.shape[-2:])
     if column:
         d = d[..., 0]
     if row:
         d = d[..., 0, :] if not column else d[..., 0]
-    return like(d, a, b)
+    return d
 
 
 def dot(a, b, c=0.0, *, unit, order=None, round=False):
@@ -176,11 +236,12 @@ def dot(a, b, c=0.0, *, unit, order=None, round=False):
 
     a, b  k numbers each, on the input format's grid (or round=True); the other arguments as in :func:`matmul`.
     """
-    x, y = array_of(a, "a"), array_of(b, "b")
+    key = _text_of(unit)
+    x, y, z = _operand(a, "a", key), _operand(b, "b", key), _operand(c, "c", key)
     if x.ndim != 1 or x.shape != y.shape:
         raise ValueError(f"a has shape {x.shape} and b {y.shape}; give two vectors of one length")
-    z = numpy.asarray(c).reshape(1, 1)
-    if z.dtype.kind in "iub" and not isinstance(c, (numpy.generic, numpy.ndarray)):
-        row = _core.unit_row(str(unit))
-        z = z.astype(numpy.int32 if row["kind"] == "integer" else numpy.float64)
-    return matmul(x[None, :], y[:, None], z, unit=unit, order=order, round=round)[0, 0]
+    if z.size != 1:
+        raise ValueError(f"c has shape {z.shape}; give one number")
+    if z.dtype.kind == "f" and is_of_python(c) and _core.unit_row(key)["kind"] == "integer" and z == numpy.rint(z):
+        z = z.astype(numpy.int32)  # the default, 0.0, say
+    return matmul(x, y, z.reshape(()), unit=unit, order=order, round=round)[()]

@@ -15,6 +15,7 @@ from . import _core
 from ._backends import backend_of
 from ._emulation import Emulation, active, paused
 from ._export import export
+from ._kinds import natural, real
 from ._numbers import quantize
 from ._report import Report
 
@@ -60,10 +61,16 @@ class GradScaler:
     The interface of torch.cuda.amp.GradScaler, on the CPU: scale, unscale_, step, update, get_scale, state_dict.
     """
 
+    OPTIONS = ("init_scale", "growth_factor", "backoff_factor", "growth_interval")
+
     def __init__(self, dialect="pytorch", **options):
         """options: init_scale, growth_factor, backoff_factor, growth_interval, in place of the dialect's. ValueError
-        that lists the dialects."""
-        self._scale = _core.LossScale(dialect, options)
+        that lists the dialects, TypeError that lists the options."""
+        unknown = sorted(set(options) - set(self.OPTIONS))
+        if unknown:
+            raise TypeError(f"a loss scale has no {', '.join(unknown)}; there are {', '.join(self.OPTIONS)}")
+        self._scale = _core.LossScale(dialect, {name: natural(value, name) if name == "growth_interval" else
+                                                real(value, name) for name, value in options.items()})
         self._found = {}
 
     def scale(self, loss):

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -65,8 +66,11 @@ BoundAnswer bound_of_product(const BoundQuestion& q, const BoundedProduct& produ
     bounds.assign(size, 0.0);
     std::vector<double> magnitudes(size), biases(size), excess(size), ratios(size, 0.0);
     const double rtol = product.nonnegative ? apriori.gamma : relative_tolerance(q.model);
+    std::atomic<bool> stopped = false;
     for_each_index(a.rows, worth_threads(a.rows > 1), [&](std::int64_t i) {
         for (std::int64_t j = 0; j < b.cols; ++j) {
+            if (product.stops && (stopped || product.stops())) stopped = true;
+            if (stopped) return;
             const std::size_t e = static_cast<std::size_t>(i) * n + static_cast<std::size_t>(j);
             const BoundedDot dot = bounded_dot(q.model, a, b, c, i, j);
             const ElementBound element = bound_of(q, apriori, dot);

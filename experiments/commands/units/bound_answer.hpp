@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -43,6 +44,7 @@ struct BoundedProduct {
     BoundReference reference = BoundReference::exact;
     std::optional<BoundQuestion> other{};  // the other unit
     bool nonnegative = false;              // all numbers have one sign: the tolerance is relative
+    std::function<bool()> stops{};         // asked by several threads in turn; true: the rest is left out
 };
 /// The bound of each element goes to `bounds`, row by row. Throws UsageError for a k that is too long.
 BoundAnswer bound_of_product(const BoundQuestion& q, const BoundedProduct& product, std::vector<double>& bounds);

@@ -20,15 +20,17 @@ EOF
 # imports PYTHON FOLDER: the package in the folder, found there, multiplies.
 imports() { (cd "$work" && "$1" use.py "$2" "$version") || fail "the package in $2 does not work"; }
 
-# A virtual environment that sees the system's packages, and a wheel in it.
-"$python" -m venv --system-site-packages --without-pip "$work/venv"
+# Virtual environments that see the system's packages: the source tree, and a wheel in them.
+before=$(cd "$source" && ls -A . engine/python)
 export TMPDIR=$work ULPLAB_BUILD_FOLDER=$build
-quietly "$source/engine/python/make_wheel.sh" "$work/wheels" "$python"
-quietly "$work/venv/bin/python" -m pip install -q --no-index --no-deps "$work"/wheels/ulplab-"$version"-*.whl
+"$python" -m venv --system-site-packages --without-pip "$work/venv"
+(cd "$source" && quietly "$work/venv/bin/python" -m pip install -q --no-index --no-build-isolation .)
 imports "$work/venv/bin/python" "$work/venv"
-for left in build dist ulplab.egg-info; do
-    [ ! -e "$source/engine/python/$left" ] || fail "pip left $left in the source tree"
-done
+"$python" -m venv --system-site-packages --without-pip "$work/other"
+quietly "$source/engine/python/make_wheel.sh" "$work/wheels" "$python"
+quietly "$work/other/bin/python" -m pip install -q --no-index --no-deps "$work"/wheels/ulplab-"$version"-*.whl
+imports "$work/other/bin/python" "$work/other"
+[ "$(cd "$source" && ls -A . engine/python)" = "$before" ] || fail "pip left files in the source tree"
 
 # The Debian package, where the interpreter looks by itself: in a root of its own where there is bubblewrap, with neither
 # the source tree nor a variable that leads to it.

@@ -2,6 +2,9 @@
 
 import json
 import pathlib
+import signal
+import threading
+import time
 
 import numpy
 import pytest
@@ -33,6 +36,16 @@ def test_bounds_are_those_of_the_command_line(program, tmp_path):
     assert 0 < found.largest_ratio <= 1 and "tolerance" in repr(found) and found._repr_html_().startswith("<pre>")
     wrong = ulplab.matmul(a, b, unit="sm_70:mma.fp16.fp32") + numpy.float32(1)
     assert ulplab.bound(HOPPER, a, b, d=wrong).violations == 12
+
+
+def test_ctrl_c_ends_a_long_bound_within_a_second():
+    a = half((256, 1024), 1)
+    timer = threading.Timer(0.2, signal.raise_signal, [signal.SIGINT])
+    started = time.process_time()
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        ulplab.bound(HOPPER, a, a.T)  # ten seconds and more
+    assert time.process_time() < started + 2
 
 
 def test_bounds_refuse_in_one_sentence():

@@ -1,6 +1,11 @@
 """Rounding, codes, functions and quantisation: the command line's bits, every format."""
 
 import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import sysconfig
 
 import numpy
 import pytest
@@ -86,6 +91,63 @@ def test_nan_keeps_its_payload_through_codes():
     assert same_bits(ulplab.encode(ulplab.decode(codes, "fp16"), "fp16"), codes)
     with pytest.raises(TypeError, match="codes of fp16 are uint16"):
         ulplab.decode(codes.astype("u1"), "fp16")
+    assert ulplab.decode([0x38, 0x7F], "e4m3")[0] == 1 and ulplab.decode(0x3C00, "fp16") == 1
+    with pytest.raises(ValueError, match="codes of e4m3 have 8 bits; 256 is none"):
+        ulplab.decode([1, 256], "e4m3")
+
+
+def test_arguments_of_other_types_are_named():
+    for call, kind, text in ((lambda: ulplab.round(0.1, "fp16", "stochastic", seed=1.5), TypeError, "seed is 1.5; give an integer"),
+                             (lambda: ulplab.round(0.1, "fp16", "stochastic", seed=-1), ValueError, "seed is -1; give an integer from 0"),
+                             (lambda: ulplab.round(0.1, None), TypeError, "a format is None; give its name"),
+                             (lambda: ulplab.round(0.1, "fp16", random_bits="x"), TypeError, ""),
+                             (lambda: ulplab.dequantize(3), TypeError, "takes what ulplab.quantize gave"),
+                             (lambda: ulplab.format(11, -14), TypeError, "emin and emax both")):
+        with pytest.raises(kind, match=text):
+            call()
+    assert repr(ulplab.units("hopper")) == "no units" and ulplab.DataError.__module__ == "ulplab"
+
+
+ML_TYPES = {"bfloat16": "bf16", "float8_e4m3fn": "e4m3", "float8_e5m2": "e5m2", "float8_e4m3fnuz": "e4m3fnuz",
+            "float8_e5m2fnuz": "e5m2fnuz", "float8_e8m0fnu": "e8m0", "float6_e2m3fn": "e2m3", "float6_e3m2fn": "e3m2",
+            "float4_e2m1fn": "e2m1"}
+
+
+@pytest.fixture(scope="module")
+def make_type(tmp_path_factory):
+    """ml_dtypes' types, or types of their names: make_type(name, bytes)."""
+    try:
+        import ml_dtypes
+
+        return lambda name, size: numpy.dtype(getattr(ml_dtypes, name))
+    except ImportError:
+        pass
+    compiler, folder = shutil.which("cc"), tmp_path_factory.mktemp("named_types")
+    if compiler is None:
+        pytest.skip("no ml_dtypes, and no C compiler for what stands in for it")
+    subprocess.run([compiler, "-shared", "-fPIC", "-I", sysconfig.get_paths()["include"], "-I", numpy.get_include(),
+                    pathlib.Path(__file__).parent / "named_types.c", "-o", folder / "named_types.so"], check=True)
+    sys.path.insert(0, str(folder))
+    import named_types
+
+    return lambda name, size: named_types.make(f"named_types.{name}", size)
+
+
+def test_types_of_ml_dtypes_are_their_formats(make_type):
+    for name, format in ML_TYPES.items():
+        bits_of = FORMATS[format].storage_bits
+        words = numpy.arange(1 << bits_of, dtype="u2" if bits_of == 16 else "u1").reshape(2, -1)
+        x, numbers = words.view(make_type(name, words.itemsize)), ulplab.decode(words, format)
+        assert x.dtype.name == name
+        for call in (lambda v: ulplab.round(v, "e5m2"), lambda v: ulplab.encode(v, "fp16"),
+                     lambda v: ulplab.round(v[:, ::3], "fp32"), lambda v: ulplab.round(v.T, "fp32")):
+            assert same_bits(call(x), call(numbers)), name
+        if format in ("bf16", "e4m3"):
+            assert same_bits(ulplab.exp(x), ulplab.exp(numbers, format)), name
+            finite = numpy.flatnonzero(numpy.isfinite(numbers))[:64]
+            a, b = x.reshape(-1)[finite].reshape(4, 16), numbers.reshape(-1)[finite].reshape(4, 16)
+            unit = f"sm_90:wgmma.{format}.fp32"
+            assert same_bits(ulplab.matmul(a, a.T, unit=unit), ulplab.matmul(b, b.T, unit=unit))
 
 
 def test_custom_formats():

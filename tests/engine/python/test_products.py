@@ -1,6 +1,7 @@
 """ulplab.matmul: the command line's bits for every unit; shapes, batches, kinds, orders; what it refuses."""
 
 import json
+import os
 import signal
 import threading
 import time
@@ -103,6 +104,7 @@ def test_products_without_elements():
     assert ulplab.matmul(empty, numpy.zeros((5, 3), "f4"), unit=HOPPER).shape == (0, 3)
     d = ulplab.matmul(numpy.zeros((2, 0), "f2"), numpy.zeros((0, 3), "f2"), unit=HOPPER)
     assert d.shape == (2, 3) and not d.any()
+    assert ulplab.matmul(numpy.zeros((4, 0, 3), "f2"), numpy.zeros((3, 0), "f2"), unit=HOPPER).shape == (4, 0, 0)
 
 
 def test_the_result_has_the_accumulators_type():
@@ -156,6 +158,36 @@ def test_bad_requests_are_one_sentence():
         ulplab.matmul(numpy.ones((2, 2), "i8"), a, unit=HOPPER)
     with pytest.raises(TypeError, match="integer units take int8"):
         ulplab.matmul(a, a, unit="sm_90:mma.s8.s32")
+    for unit, kind, text in (("H100", ValueError, "is a GPU with several units; give one, 'sm_90:mma.fp16.fp32' say"),
+                             ("wgmma", ValueError, "nearest are sm_90:wgmma"), (None, TypeError, "unit is None; give a key")):
+        with pytest.raises(kind, match=text):
+            ulplab.matmul(a, a, unit=unit)
+    with pytest.raises(TypeError, match="beta is 'x'; give a number"):
+        ulplab.matmul(a, a, a, unit=HOPPER, beta="x")
+    with pytest.raises(ValueError, match=r"a is a batch of \(2,\) matrices and b of \(3,\)"):
+        ulplab.matmul(numpy.ones((2, 2, 2), "f2"), numpy.ones((3, 2, 2), "f2"), unit=HOPPER)
+    with pytest.raises(TypeError, match="a is a masked array"):
+        ulplab.matmul(numpy.ma.masked_array(a, mask=a > 0), a, unit=HOPPER)
+
+
+def test_elements_are_named_in_the_extents_that_were_given():
+    b = numpy.ones((3, 2), "f2")
+    for shape, place, text in (((2, 1, 4, 3), (1, 0, 2, 1), "1, 0, 2, 1"), ((3,), (2,), "2"), ((2, 2, 3), (1, 1, 0), "1, 1, 0")):
+        a = numpy.ones(shape)
+        a[place] = 0.1
+        with pytest.raises(ValueError, match=rf"a\({text}\) = 0.1 is not"):
+            ulplab.matmul(a, numpy.ones((2, 3, 3, 2), "f2") if len(shape) == 4 else b, unit=HOPPER)
+    with pytest.raises(ValueError, match=r"b\(1\) = 0.1 is not"):
+        ulplab.dot([1.0, 1.0], [1.0, 0.1], unit=HOPPER)
+    with pytest.raises(ValueError, match="x = 0.1 is not a number of fp32"):
+        ulplab.exp(0.1)
+
+
+def test_integers_of_python_are_numbers_of_the_unit():
+    assert ulplab.dot([1, 2], [3, 4], unit=HOPPER) == 11
+    assert ulplab.dot([1, 2], [3, 4], 5, unit="sm_90:mma.s8.s32") == 16
+    assert ulplab.dot([1, 2], [3, 4], unit="sm_90:mma.s8.s32").dtype == numpy.int32
+    assert ulplab.matmul([[1, 2]], [[3], [4]], unit=HOPPER).tolist() == [[11]]
 
 
 def test_a_described_unit_multiplies(tmp_path):
@@ -222,6 +254,7 @@ def test_arrays_that_another_thread_changes_or_drops_do_no_harm():
         thread.join()
 
 
+@pytest.mark.skipif("ASAN_OPTIONS" in os.environ, reason="the address sanitizer keeps what was freed")
 def test_many_small_calls_do_not_grow():
     import resource
 

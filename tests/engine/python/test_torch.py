@@ -1,5 +1,9 @@
 """ulplab.torch: PyTorch's modules in a unit's arithmetic."""
 
+import signal
+import threading
+import time
+
 import numpy
 import pytest
 
@@ -146,6 +150,14 @@ def test_split_k_changes_bits_as_matmuls_order_does():
     assert same_bits(d.numpy(), rounded(expected).numpy())
 
 
+@pytest.mark.parametrize("key", ["sm_80:mma.fp16.fp32", "sm_90:wgmma.fp16.fp32", "gfx90a:mfma.fp16.fp32"])
+def test_a_units_key_names_its_arithmetic(key):
+    x, w = rounded(torch.randn(4, 64)), rounded(torch.randn(64, 4))
+    with ulplab.torch.emulate(key, fp32="softmax") as run:
+        d = torch.mm(x, w)
+    assert same_bits(d.numpy(), rounded(ulplab.matmul(x, w, unit=key)).numpy()) and key in run.report().path
+
+
 def test_what_cannot_be_emulated_is_refused_by_name_or_listed():
     x = torch.randn(4, 4)
     with ulplab.torch.emulate("h100"), pytest.raises(NotImplementedError, match="aten::linalg_cholesky_ex"):
@@ -155,6 +167,11 @@ def test_what_cannot_be_emulated_is_refused_by_name_or_listed():
     assert run.report().not_emulated["aten::linalg_cholesky_ex"] == 1
     with pytest.raises(ValueError, match="there is no point-wise operation 'layernorm'"):
         ulplab.torch.emulate("h100", fp32=["layernorm"])
+    with pytest.raises(NotImplementedError, match="aten::mm has one of torch.strided on meta: give its .cpu"):
+        with ulplab.torch.emulate("h100"):
+            torch.ones(2, 2, device="meta") @ torch.ones(2, 2, device="meta")
+    with pytest.raises(TypeError, match="a loss scale has no initscale; there are init_scale"):
+        ulplab.torch.GradScaler("pytorch", initscale=2)
     with pytest.raises(ValueError, match="soft:h100 has no fp32->fp32 product"):
         ulplab.torch.emulate("h100", "fp32")
     with pytest.raises(ValueError, match="no recipe 'mixed'"):
@@ -268,6 +285,23 @@ def test_kahans_compensation_adds_up_what_rounding_loses(make):
     decay = 40 * 0.25 * 256 * (0.01 if make is torch.optim.AdamW else 0)
     assert found["bf16_weights"] == [256] * 3
     assert all(abs(weight - (256 + 40 * 0.25 - decay)) <= 2 for weight in found["bf16_kahan"])
+
+
+def test_ctrl_c_ends_a_long_product_within_a_second():
+    x = torch.zeros(16384, 4096)
+    timer = threading.Timer(0.2, signal.raise_signal, [signal.SIGINT])
+    with ulplab.torch.emulate("h100"):
+        started = time.process_time()
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            torch.mm(x, x.t())  # a minute and more
+    assert time.process_time() < started + 3
+
+
+def test_parts_of_a_long_product_have_its_bits():
+    x, w = rounded(torch.randn(200, 1024)), rounded(torch.randn(1024, 4096))  # parts of 64 rows
+    with ulplab.torch.emulate("h100"):
+        assert same_bits(torch.mm(x, w).numpy(), rounded(by_unit(x, w)).numpy())
 
 
 def test_a_closure_of_an_optimizer_is_the_models():

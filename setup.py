@@ -1,4 +1,4 @@
-"""Builds the extension module with CMake: this folder is part of ulplab's source tree.
+"""Builds the extension module of the Python package (engine/python) with CMake.
 
 The build folder is a temporary one, or $ULPLAB_BUILD_FOLDER, where a build of the tree for this interpreter is used
 again.
@@ -15,8 +15,7 @@ import tempfile
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
+ROOT = pathlib.Path(__file__).resolve().parent
 VERSION = re.search(r"project\(ulplab VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text()).group(1)
 
 
@@ -36,7 +35,7 @@ class BuildWithCMake(build_ext):
         shutil.copy(built[0], target)
 
 
-os.chdir(HERE)
+os.chdir(ROOT)
 work = tempfile.mkdtemp(prefix="ulplab-build-")
 setup(version=VERSION, ext_modules=[Extension("ulplab._core", [])], cmdclass={"build_ext": BuildWithCMake},
       options={"build": {"build_base": work}, "egg_info": {"egg_base": work}})
