@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <iostream>
 #include <string>
+#include <vector>
 
 #include "gpu/comparison/bulk.hpp"
 #include "gpu/devices/cuda_launch.hpp"
+#include "gpu/functions/function_kernels.hpp"
+#include "gpu/functions/functions.hpp"
 #include "gpu/recordings/recorder.hpp"
 #include "softfloat/errors.hpp"
 
@@ -30,4 +33,13 @@ TEST_CASE("every instruction has exactly one kernel and every kernel an instruct
         }
     }
     CHECK(kernels + left_out == instructions().size());
+}
+
+TEST_CASE("every function of single numbers has a kernel, in the order of its table") {
+    std::vector<std::string_view> names;
+    for (const auto launchers : {function_launchers_sm80(), function_launchers_sm90()}) {
+        for (const FunctionLauncher& launcher : launchers) names.push_back(launcher.name);
+    }
+    const auto all = hardware_functions();
+    CHECK(std::ranges::equal(names, all, {}, {}, &HardwareFunction::name));
 }

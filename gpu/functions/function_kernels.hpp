@@ -1,0 +1,24 @@
+// How the functions' kernels are found by name. Only for sources built with CUDA.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace ulp::gpu {
+
+/// FunctionAnswers as atomics on a GPU have them.
+struct AnswersOnDevice {
+    unsigned long long digest, differ, differ_nan, first;
+};
+
+struct FunctionLauncher {
+    std::string_view name;
+    /// Adds to *answers. Errors of the launch are left to the caller.
+    void (*launch)(std::uint32_t first, std::uint64_t count, AnswersOnDevice* answers);
+};
+
+std::span<const FunctionLauncher> function_launchers_sm80();
+std::span<const FunctionLauncher> function_launchers_sm90();
+
+}  // namespace ulp::gpu

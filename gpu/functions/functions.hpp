@@ -1,0 +1,41 @@
+// The functions of numbers that a GPU has as single instructions, asked for all operands of a range at a time: what
+// comes back is a digest of the answers, and how many a model would have given otherwise.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "gpu/devices/executor.hpp"
+
+namespace ulp::gpu {
+
+struct HardwareFunction {
+    std::string_view name;  // of the PTX instruction
+    int operand_bits;  // it is asked for all operands of so many bits: a number, a pair of halves (add, mul), or the
+                       // number of a sample (fma)
+    Availability availability;
+    std::uint32_t (*model)(std::uint32_t operand);  // the bits of the result; null where nobody has said them
+
+    [[nodiscard]] std::uint64_t operands() const { return std::uint64_t{1} << operand_bits; }
+};
+std::span<const HardwareFunction> hardware_functions();
+/// Throws UsageError that lists the names.
+const HardwareFunction& hardware_function_by_name(std::string_view name);
+
+/// The answers to the operands of a range.
+struct FunctionAnswers {
+    std::uint64_t digest = 0;                 // of the results (gpu/recordings/digest.hpp), each by its operand
+    std::uint64_t differ = 0;                 // from the model, NaNs aside; 0 where there is none
+    std::uint64_t differ_nan = 0;             // where the model has a NaN
+    std::uint64_t first = ~std::uint64_t{0};  // operand that differs, NaN or not
+};
+
+/// Asks the device for `count` operands from `first` on. Where software stands in for a GPU the model answers. Throws
+/// UsageError where the device lacks the function, or has neither GPU nor model; DataError where the device fails.
+FunctionAnswers ask_function(const Executor& device, const HardwareFunction& function, std::uint32_t first,
+                             std::uint64_t count);
+/// The same on the first CUDA device. Throws DataError where the build has no CUDA.
+FunctionAnswers ask_function_on_cuda(const HardwareFunction& function, std::uint32_t first, std::uint64_t count);
+
+}  // namespace ulp::gpu

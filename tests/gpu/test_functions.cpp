@@ -1,0 +1,79 @@
+// The functions of a GPU: the table, the models at known operands, and digests that one wrong bit changes.
+#include <doctest/doctest.h>
+
+#include <bit>
+#include <set>
+#include <string>
+
+#include "gpu/devices/executor.hpp"
+#include "gpu/functions/function_models.hpp"
+#include "gpu/functions/functions.hpp"
+#include "gpu/recordings/digest.hpp"
+#include "softfloat/errors.hpp"
+
+namespace {
+
+using namespace ulp;
+
+std::uint32_t model_of(const char* name, std::uint32_t operand) {
+    return gpu::hardware_function_by_name(name).model(operand);
+}
+std::uint32_t word(float x) { return std::bit_cast<std::uint32_t>(x); }
+
+}  // namespace
+
+TEST_CASE("functions have names of their own, and conversions and halves have models") {
+    std::set<std::string_view> names;
+    for (const gpu::HardwareFunction& each : gpu::hardware_functions()) {
+        INFO(each.name);
+        CHECK(names.insert(each.name).second);
+        CHECK((each.model == nullptr) == (each.name.find(".approx.") != std::string_view::npos));
+    }
+    CHECK_THROWS_WITH_AS(gpu::hardware_function_by_name("exp"), doctest::Contains("choose from ex2.approx.f32"),
+                         UsageError);
+}
+
+TEST_CASE("models round, saturate and give NaNs as the manual says") {
+    CHECK(model_of("cvt.rn.f16.f32", word(65519.0F)) == 0x7BFF);
+    CHECK(model_of("cvt.rn.f16.f32", word(65520.0F)) == 0x7C00);
+    CHECK(model_of("cvt.rz.f16.f32", word(65535.0F)) == 0x7BFF);
+    CHECK(model_of("cvt.rn.f16.f32", 0xFFC00001) == 0x7FFF);
+    CHECK(model_of("cvt.rz.bf16.f32", word(-1.9999F)) == 0xBFFF);
+    CHECK(model_of("cvt.rn.bf16.f32", word(-1.9999F)) == 0xC000);
+    CHECK(model_of("cvt.rn.satfinite.e4m3x2.f32", word(1000.0F)) == 0x7E);
+    CHECK(model_of("cvt.rn.satfinite.e4m3x2.f32", word(-1000.0F)) == 0xFE);
+    CHECK(model_of("cvt.rn.satfinite.e4m3x2.f32", 0x7F800000) == 0x7E);
+    CHECK(model_of("cvt.rn.satfinite.e5m2x2.f16x2", 0x7C00) == 0x7B);
+    CHECK(model_of("cvt.rn.satfinite.e5m2x2.f16x2", 0x7E00) == 0x7F);
+    CHECK(model_of("cvt.f32.f16", 0x0001) == word(0x1p-24F));
+    CHECK(model_of("add.rn.f16", 0x3C00'3C00) == 0x4000);
+    CHECK(model_of("mul.rn.f16", 0x7BFF'4000) == 0x7C00);
+    CHECK(model_of("add.rn.bf16", 0xFF80'7F80) == 0x7FFF);  // infinity less infinity
+}
+
+TEST_CASE("a digest is of all operands of its range, and one other answer changes it") {
+    const auto device = gpu::open_device("software:sm_90");
+    const gpu::HardwareFunction& function = gpu::hardware_function_by_name("cvt.rn.satfinite.e4m3x2.f16x2");
+    const std::uint64_t all = gpu::ask_function(*device, function, 0, 65536).digest;
+    const std::uint64_t halves = gpu::ask_function(*device, function, 0, 32768).digest +
+                                 gpu::ask_function(*device, function, 32768, 32768).digest;
+    CHECK(all == halves);
+    const std::uint32_t answer = function.model(1234);
+    CHECK(all - gpu::digest_term(1234, answer) + gpu::digest_term(1234, answer ^ 1) != all);
+}
+
+TEST_CASE("samples of fma meet every half's exponent") {
+    std::set<int> exponents;
+    for (std::uint32_t number = 0; number < 4096; ++number) {
+        exponents.insert(gpu::models::sampled_halves(number).c >> 10 & 31);
+    }
+    CHECK(exponents.size() == 32);
+}
+
+TEST_CASE("what cannot be asked is said") {
+    const auto device = gpu::open_device("software:sm_80");
+    CHECK_THROWS_WITH_AS(gpu::ask_function(*device, gpu::hardware_function_by_name("add.rn.bf16"), 0, 1),
+                         doctest::Contains("has no add.rn.bf16, which needs sm_90"), UsageError);
+    CHECK_THROWS_WITH_AS(gpu::ask_function(*device, gpu::hardware_function_by_name("sin.approx.f32"), 0, 1),
+                         doctest::Contains("only a GPU can be asked"), UsageError);
+}
