@@ -126,6 +126,109 @@ void figure_batch(const RunContext& context, Result& result) {
     result.figure(std::move(figure));
 }
 
+// ---- BERT-base and U-Net as they were published ----
+
+/// A net's parameters, and the numbers that a training step keeps for one example.
+struct Account {
+    std::int64_t parameters = 0;
+    std::int64_t activations = 0;
+
+    /// Bytes in fp32 over bytes in mixed precision, with Adam: see the figure "gain".
+    [[nodiscard]] double gain() const {
+        const double ratio = static_cast<double>(activations) / static_cast<double>(parameters);
+        return (16 + 4 * ratio) / (16 + 2 * ratio);
+    }
+};
+
+/// BERT-base (Devlin et al., 2018, section 3: L = 12, H = 768, A = 12; 30,522 word pieces, 512 places, 2 types) with
+/// its two heads: masked words, whose last matrix is the embedding's, and next sentence. `length` tokens.
+Account bert_base(std::int64_t length) {
+    constexpr std::int64_t width = 768;
+    constexpr std::int64_t wide = 3072;
+    constexpr std::int64_t words = 30522;
+    constexpr std::int64_t heads = 12;
+    constexpr auto linear = [](std::int64_t in, std::int64_t out) { return in * out + out; };
+    constexpr std::int64_t norm = 2 * width;
+    const std::int64_t block = 4 * linear(width, width) + linear(width, wide) + linear(wide, width) + 2 * norm;
+    const std::int64_t masked_words = linear(width, width) + norm + words;
+    // Queries, keys, values, mix, projection, two sums, two norms, narrow: 10 of the width; wide and gelu; scores and
+    // probabilities of each head.
+    const std::int64_t in_a_block = length * (10 * width + 2 * wide) + 2 * heads * length * length;
+    return {(words + 512 + 2) * width + norm + 12 * block + linear(width, width) + masked_words + linear(width, 2),
+            12 * in_a_block + 2 * length * width};
+}
+
+/// U-Net (Ronneberger et al., 2015, figure 1): unpadded 3 x 3 convolutions with relu, two a level, five levels.
+struct PublishedUnet {
+    Account account;
+    std::int64_t layers = 0;
+    std::int64_t side = 572;
+    std::int64_t smallest = 0;
+
+    PublishedUnet() {
+        std::int64_t channels = 1;
+        for (std::int64_t width = 64; width <= 1024; width *= 2) {
+            if (width > 64) keep(channels, side /= 2);  // the pool
+            convolve(channels, width);
+            convolve(channels, width);
+        }
+        smallest = side;
+        for (std::int64_t width = 512; width >= 64; width /= 2) {
+            learn(4 * channels * width + width);
+            keep(width, side *= 2);  // the 2 x 2 convolution upwards
+            channels = 2 * width;    // beside what was cropped on the way down
+            keep(channels, side);
+            convolve(channels, width);
+            convolve(channels, width);
+        }
+        learn(channels * 2 + 2);
+        keep(2, side);
+    }
+
+  private:
+    void learn(std::int64_t parameters) {
+        account.parameters += parameters;
+        ++layers;
+    }
+    void keep(std::int64_t channels, std::int64_t extent) { account.activations += channels * extent * extent; }
+    void convolve(std::int64_t& channels, std::int64_t width) {
+        learn(9 * channels * width + width);
+        channels = width;
+        side -= 2;
+        keep(2 * channels, side);  // before and behind relu
+    }
+};
+
+void claim_published_nets(Result& result) {
+    const std::string devlin = cite("Devlin et al., BERT (2018)", "3: BERT-base, total parameters 110M");
+    const Account bert = bert_base(512);
+    result.arithmetic(
+        "bert_base_parameters", devlin,
+        "BERT-base with its two heads has 110,106,428 parameters: the published 110 millions.",
+        equal(110106428, bert.parameters) && equal(110, (bert.parameters + 500000) / 1000000, "millions"));
+    result.arithmetic(
+        "bert_base_bytes", cite(sources::paperspace, "huggingface's bert-base-uncased"),
+        "In fp32 its parameters take 440 MB, as the published file does; in fp16 half. Training with Adam "
+        "takes 16 bytes per parameter either way: 1762 MB without activations.",
+        equal(440, 4 * bert.parameters / 1000000, "MB in fp32") &&
+            equal(220, 2 * bert.parameters / 1000000, "in fp16") &&
+            equal(1762, 16 * bert.parameters / 1000000 + 1, "in training, rounded up"));
+    const PublishedUnet unet;
+    const std::string figure = cite("Ronneberger et al., U-Net (2015)", "figure 1: 572 to 388 pixels, 23 layers");
+    result.arithmetic("unet_sizes", figure, "U-Net's 23 convolutional layers make 388 pixels of 572, by way of 28.",
+                      equal(23, unet.layers, "layers") && equal(388, unet.side, "pixels") &&
+                          equal(28, unet.smallest, "at the bottom"));
+    result.arithmetic(
+        "unet_bytes", figure, "U-Net has 31,030,658 parameters, which take 124 MB in fp32.",
+        equal(31030658, unet.account.parameters) && equal(124, 4 * unet.account.parameters / 1000000, "MB"));
+    const Quantity times{"", "times less memory", 1, 2};
+    result.arithmetic(
+        "published_nets_gain", cite(sources::paperspace, "UNet benefited far more than BERT"),
+        "At their published sizes, one picture against one text of 512 tokens, mixed precision saves U-Net "
+        "more memory than BERT-base. Both are counted from their shapes.",
+        above(bert.gain(), unet.account.gain(), times).at("for U-Net"));
+}
+
 // ---- What the trainer itself holds ----
 
 /// Bytes of one training step, by role.
@@ -275,6 +378,7 @@ void gains(const RunContext& context, Result& result) {
 void run(const RunContext& context, Result& result) {
     claim_gpt2(context, result);
     claim_planner(context, result);
+    claim_published_nets(result);
     claim_trainer(context, result);
     context.progress(0.2);
     figure_gpt2(context, result);
