@@ -55,6 +55,7 @@ DeclaredOption OptionParser::add_option(const std::string& names, T& value, cons
 template DeclaredOption OptionParser::add_option(const std::string&, std::string&, const std::string&);
 template DeclaredOption OptionParser::add_option(const std::string&, std::vector<std::string>&, const std::string&);
 template DeclaredOption OptionParser::add_option(const std::string&, std::vector<std::int64_t>&, const std::string&);
+template DeclaredOption OptionParser::add_option(const std::string&, std::vector<int>&, const std::string&);
 template DeclaredOption OptionParser::add_option(const std::string&, std::filesystem::path&, const std::string&);
 template DeclaredOption OptionParser::add_option(const std::string&, int&, const std::string&);
 template DeclaredOption OptionParser::add_option(const std::string&, unsigned&, const std::string&);
