@@ -4,6 +4,11 @@
 # A user includes <ulplab/softfloat/text.hpp>, or all with <ulplab/ulplab.hpp>. So that the prefix's include folder alone
 # must be on the path, and the common words softfloat, engine and gpu are claimed for no one in /usr/include, installed
 # headers include each other by these names too (cmake/InstallHeaders.cmake).
+#
+# Debian keeps libraries in the folder of their architecture, below /usr and /usr/local.
+if(EXISTS /etc/debian_version AND CMAKE_LIBRARY_ARCHITECTURE)
+  set(CMAKE_INSTALL_LIBDIR lib/${CMAKE_LIBRARY_ARCHITECTURE} CACHE PATH "Folder for libraries, below the prefix")
+endif()
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -111,9 +116,13 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/ulplabConfigVersion.cmake
 install(FILES ${PROJECT_BINARY_DIR}/ulplabConfig.cmake ${PROJECT_BINARY_DIR}/ulplabConfigVersion.cmake
   DESTINATION ${ULPLAB_INSTALL_CMAKE} COMPONENT dev)
 
-install(DIRECTORY docs/playground DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime
-  PATTERN source EXCLUDE PATTERN build.sh EXCLUDE)
-install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
+# README.md with what it links to, at the same places beside it.
+install(FILES README.md CHANGELOG.md CONTRIBUTING.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime
+  PATTERN playground/source EXCLUDE PATTERN build.sh EXCLUDE)
+install(FILES cmake/packages.txt DESTINATION ${CMAKE_INSTALL_DOCDIR}/cmake COMPONENT runtime)
+install(FILES experiments/train_digits.cpp DESTINATION ${CMAKE_INSTALL_DOCDIR}/experiments COMPONENT runtime)
+install(DIRECTORY tests/install/consumer DESTINATION ${CMAKE_INSTALL_DOCDIR}/tests/install COMPONENT runtime)
 # Debian wants the licence under this name.
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright COMPONENT runtime)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libulplab-dev RENAME copyright COMPONENT dev)

@@ -3,7 +3,9 @@
 # python3-ulplab (the Python package).
 set(CPACK_PACKAGE_NAME ulplab)
 set(CPACK_PACKAGE_VENDOR "The ulplab authors")
-set(CPACK_PACKAGE_CONTACT "The ulplab authors")
+set(ULPLAB_PACKAGE_CONTACT "The ulplab authors <root@localhost>" CACHE STRING
+  "Maintainer of the Debian packages, who builds them: NAME <ADDRESS>")
+set(CPACK_PACKAGE_CONTACT ${ULPLAB_PACKAGE_CONTACT})
 set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_COMPONENTS_ALL runtime shared dev)
@@ -11,6 +13,7 @@ if(ULPLAB_HAS_PYTHON)
   list(APPEND CPACK_COMPONENTS_ALL python)
 endif()
 set(CPACK_STRIP_FILES ON)
+set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/CompressManual.cmake)
 
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)

@@ -24,10 +24,14 @@ if [ "$(id -u)" -eq 0 ]; then
 else
     dpkg-deb -x "$package" "$work/root"
 fi
-[ -s "$work/root/usr/share/man/man1/ulplab-show.1.gz" ] || [ -s "$work/root/usr/share/man/man1/ulplab-show.1" ] ||
-    fail "there is no manual page of ulplab show"
+[ -s "$work/root/usr/share/man/man1/ulplab-show.1.gz" ] || fail "there is no compressed manual page of ulplab show"
+dpkg-deb -f "$package" Maintainer | grep -q '<..*@..*>' || fail "the maintainer has no address"
+documents=$work/root/usr/share/doc/ulplab
+for link in $(grep -o ']([^)#]*' "$documents/README.md" | cut -c3- | grep -v :); do
+    [ -e "$documents/$link" ] || fail "README.md is installed without $link"
+done
 
-[ -s "$work/root/usr/share/doc/ulplab/playground/softfloat.js" ] || fail "the playground is missing"
+[ -s "$work/root/usr/share/doc/ulplab/docs/playground/softfloat.js" ] || fail "the playground is missing"
 
 # An experiment with its figures and the report: templates and styles are inside the program.
 cd "$work"
