@@ -47,7 +47,7 @@ TEST_CASE("parity is judged by the interval of paired differences") {
     };
     CHECK(short_of(-0.02, 0.001).outcome == Outcome::holds);
     CHECK(short_of(std::nan(""), 0).outcome == Outcome::holds);
-    CHECK(short_of(-0.002, 0.001).outcome == Outcome::fails);
+    CHECK(short_of(-0.002, 0.001).outcome == Outcome::refuted);
     CHECK(short_of(-0.01, 0.05).outcome == Outcome::undecided);
     CHECK(short_of(-0.02, 0.001).expected == "more than 1.0 % below the reference ()");
 
