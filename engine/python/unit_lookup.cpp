@@ -88,10 +88,10 @@ ProductOrder order_of(const py::object& order) {
 
 std::optional<LinearEpilogue> epilogue_of(const py::object& alpha, const py::object& beta, bool has_c) {
     if (alpha.is_none() && beta.is_none()) return std::nullopt;
-    const LinearEpilogue epilogue{alpha.is_none() ? 1.0F : alpha.cast<float>(),
-                                  beta.is_none() ? (has_c ? 1.0F : 0.0F) : beta.cast<float>()};
-    if (!std::isfinite(epilogue.alpha)) throw py::value_error("alpha is not a finite number");
-    if (!std::isfinite(epilogue.beta)) throw py::value_error("beta is not a finite number");
+    const LinearEpilogue epilogue{alpha.is_none() ? 1 : alpha.cast<double>(),
+                                  beta.is_none() ? (has_c ? 1 : 0) : beta.cast<double>()};
+    if (!std::isfinite(static_cast<float>(epilogue.alpha))) throw py::value_error("alpha is not a finite number");
+    if (!std::isfinite(static_cast<float>(epilogue.beta))) throw py::value_error("beta is not a finite number");
     if (epilogue.beta != 0 && !has_c) throw py::value_error("beta scales c; give c, too");
     return epilogue;
 }

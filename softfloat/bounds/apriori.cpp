@@ -211,14 +211,8 @@ void check(const TensorCoreModel& model, std::int64_t k, const ProductOrder& ord
         throw std::invalid_argument("sums are promoted between instructions; choose a multiple of " +
                                     std::to_string(model.instruction_k));
     }
-    ProductOrder in_order = order;
-    in_order.epilogue.reset();
-    const AddendEntry entry = model.variation.addend;
-    if ((entry == AddendEntry::never || entry == AddendEntry::beside_zeros_alone) && in_order != ProductOrder{}) {
-        throw std::invalid_argument("a unit that drops c drops partial sums; it is bounded in ascending k alone");
-    }
-    if (model.accumulator == formats::fp64 && order != ProductOrder{}) {
-        throw std::invalid_argument("orders of products are defined for accumulators of up to fp32");
+    if (model.accumulator == formats::fp64 && order.promote_every > 0) {
+        throw std::invalid_argument("sums in an fp64 accumulator are not promoted: there is no wider one");
     }
 }
 
@@ -259,22 +253,32 @@ AprioriBound apriori_bound(const TensorCoreModel& model, std::int64_t k, const P
     AprioriBound bound = piece(model, longest, order);
     bound.sums *= static_cast<std::int64_t>(pieces);
     if (pieces > 1) {
-        const double u = order.narrow_sums ? unit_roundoff(model) : power_of_two(-24);
-        const double tiny = order.narrow_sums ? least(model) : power_of_two(-149);
+        const bool own_format = order.narrow_sums || model.accumulator == formats::fp64;
+        const double u = own_format ? unit_roundoff(model) : power_of_two(-24);
+        const double tiny = own_format ? least(model) : power_of_two(-149);
         bound.shares.pieces += compound(u, pieces - 1) * (1 + sum_of(bound.shares));
         bound.eta = (pieces * bound.eta + (pieces - 1) * tiny) * (1 + compound(u, pieces));
     }
+    ProductOrder of_k = order;
+    of_k.epilogue.reset();
+    bound.drops_any = bound.drops_sums && of_k != ProductOrder{};
     bound.gamma = rounded_up(sum_of(bound.shares), 16);
     bound.eta = rounded_up(bound.eta, 16);
     return bound;
 }
 
-double epilogue_bound(const LinearEpilogue& epilogue, double error, double products, double c) {
-    const double u = power_of_two(-24);
-    const double alpha = std::abs(static_cast<double>(epilogue.alpha));
-    const double beta_c = epilogue.beta == 0 ? 0 : std::abs(static_cast<double>(epilogue.beta)) * c;
+double epilogue_bound(const LinearEpilogue& epilogue, double error, double products, double c,
+                      const FloatFormat& format) {
+    const bool is_double = format == formats::fp64;
+    const auto used = [&](double factor) {
+        return std::abs(is_double ? factor : static_cast<double>(static_cast<float>(factor)));
+    };
+    const double u = power_of_two(-format.precision());
+    const double alpha = used(epilogue.alpha);
+    const double beta_c = epilogue.beta == 0 ? 0 : used(epilogue.beta) * c;
     const double result = alpha * (products + error) + beta_c;
-    return rounded_up(alpha * error + u * beta_c + u * result * (1 + u) + power_of_two(-148), 16);
+    const double underflow = power_of_two(format.smallest_exponent() + 1);
+    return rounded_up(alpha * error + u * beta_c + u * result * (1 + u) + underflow, 16);
 }
 
 }  // namespace ulp

@@ -32,17 +32,18 @@ struct AprioriBound {
     std::int64_t groups = 0;  // of products that are rounded together, in the longest chain
     std::int64_t sums = 1;    // that start at zero: pieces of k and promoted stretches
     bool drops_sums = false;  // the unit may leave out c and all products before its last instruction's
+    bool drops_any = false;   // in an order other than ascending k it may leave out any of them
     BoundShares shares{};
 };
 
 /// The bound for sums of k products in the order, without its epilogue. All values are rounded up. Throws
-/// std::invalid_argument for k below 0 and orders that do not fit the model; a unit that drops sums has only ascending
-/// k.
+/// std::invalid_argument for k below 0 and orders that do not fit the model.
 AprioriBound apriori_bound(const TensorCoreModel& model, std::int64_t k, const ProductOrder& order = {});
 
 /// |D - s| where D = alpha * sum + beta * c: from the bound of the sum's error, the sum of its products' magnitudes and
-/// |c|.
-double epilogue_bound(const LinearEpilogue& epilogue, double error, double products, double c);
+/// |c|; the epilogue is computed in the format, fp32 or fp64.
+double epilogue_bound(const LinearEpilogue& epilogue, double error, double products, double c,
+                      const FloatFormat& format = formats::fp32);
 
 /// Products that a model rounds or aligns together in sums of k, each instruction's groups counted.
 std::int64_t groups_of(const TensorCoreModel& model, std::int64_t k);

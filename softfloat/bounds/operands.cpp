@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
 
 #include "softfloat/bounds/apriori.hpp"
+#include "softfloat/bounds/exact_fp64_sum.hpp"
+#include "softfloat/bounds/instructions.hpp"
 #include "softfloat/bounds/rounded_up.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/exact_sum.hpp"
@@ -155,20 +158,15 @@ std::size_t first_seen(const TensorCoreModel& model, std::span<const double> a, 
     return end == 0 ? 0 : (end - 1) / length * length;
 }
 
-/// Whether it drops them at all.
-bool drops(const TensorCoreModel& model, std::span<const double> a, std::span<const double> b) {
-    const AddendEntry entry = model.variation.addend;
-    if (entry == AddendEntry::never) return !a.empty();
-    if (entry != AddendEntry::beside_zeros_alone) return false;
-    for (std::size_t i = 0; i < a.size(); ++i) {
-        if (a[i] != 0 && b[i] != 0) return true;
-    }
-    return false;
+void require_operand_bounds(const TensorCoreModel& model) {
+    if (has_operand_bounds(model)) return;
+    throw std::invalid_argument("units with fp64 operands have a-priori bounds alone");
 }
 
-void require_fused(const TensorCoreModel& model) {
-    if (has_operand_bounds(model)) return;
-    throw std::invalid_argument("bounds from operands are of rows that align and add groups of products with c");
+/// Fused groups as rows of the table have them: their terms are looked at one by one.
+bool is_followed_by_terms(const TensorCoreModel& model) {
+    const bool rounding = model.rounding == Rounding::toward_zero || model.rounding == Rounding::nearest_even;
+    return model.summation == Summation::fused && !is_varied(model) && rounding;
 }
 
 /// 2^128 in fp32; what rounds to infinity in narrower accumulators.
@@ -179,10 +177,17 @@ double overflow_of(const TensorCoreModel& model) {
 
 }  // namespace
 
-bool has_operand_bounds(const TensorCoreModel& model) {
-    const bool rounding = model.rounding == Rounding::toward_zero || model.rounding == Rounding::nearest_even;
-    return model.summation == Summation::fused && !is_varied(model) && rounding;
+bool drops_addend(const TensorCoreModel& model, std::span<const double> a, std::span<const double> b) {
+    const AddendEntry entry = model.variation.addend;
+    if (entry == AddendEntry::never) return !a.empty();
+    if (entry != AddendEntry::beside_zeros_alone) return false;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        if (a[i] != 0 && b[i] != 0) return true;
+    }
+    return false;
 }
+
+bool has_operand_bounds(const TensorCoreModel& model) { return model.accumulator != formats::fp64; }
 
 Magnitude magnitude_of(const TensorCoreModel& model, std::span<const double> a, std::span<const double> b, double c) {
     const auto k = static_cast<std::int64_t>(a.size());
@@ -191,7 +196,7 @@ Magnitude magnitude_of(const TensorCoreModel& model, std::span<const double> a, 
     sum.lifted += floor_of(model);
     sum.another_sum = lifted_partial_sum(model) + floor_of(model);
     const std::size_t seen = first_seen(model, a, b);
-    if (drops(model, a, b)) sum.unseen = std::abs(c);
+    if (drops_addend(model, a, b)) sum.unseen = std::abs(c);
     for (std::size_t i = 0; i < a.size(); ++i) {
         const double product = std::abs(a[i] * b[i]);
         sum.plain += product;
@@ -213,7 +218,7 @@ double bound_at(const TensorCoreModel& model, const AprioriBound& bound, const M
     const double range = std::ldexp(1.0, model.accumulator.emax() + 1);
     const double kept = std::ldexp(1.0, -model.output_fraction_bits - 1);
     const double top = model.rounding == Rounding::toward_zero ? range : range * (1 - kept);
-    const double absolute = bound.gamma * lifted + bound.eta + m.unseen;
+    const double absolute = bound.gamma * lifted + bound.eta + (bound.drops_any ? m.plain : m.unseen);
     const bool numbers = std::isfinite(m.plain);  // an infinity beside a zero is not in `lifted`
     const bool fits = lifted + absolute < top && m.largest_product <= largest_rounded_product(model);
     return numbers && fits ? absolute : infinity;
@@ -221,7 +226,8 @@ double bound_at(const TensorCoreModel& model, const AprioriBound& bound, const M
 
 ErrorInterval running_interval(const TensorCoreModel& model, std::span<const std::uint32_t> a,
                                std::span<const std::uint32_t> b, std::uint32_t c) {
-    require_fused(model);
+    require_operand_bounds(model);
+    if (!is_followed_by_terms(model)) return running_interval_of_instructions(model, a, b, c);
     ErrorInterval error;
     const int f = model.output_fraction_bits;
     const int emin = model.accumulator.emin();
@@ -277,7 +283,8 @@ ErrorInterval running_interval(const TensorCoreModel& model, std::span<const std
 
 double magnitudes_bound(const TensorCoreModel& model, std::span<const std::uint32_t> a,
                         std::span<const std::uint32_t> b, std::uint32_t c) {
-    require_fused(model);
+    require_operand_bounds(model);
+    if (!is_followed_by_terms(model)) return magnitudes_bound_of_instructions(model, a, b, c);
     const int f = model.output_fraction_bits;
     const int emin = model.accumulator.emin();
     const bool truncates = model.rounding == Rounding::toward_zero;
@@ -333,6 +340,18 @@ double exact_error(const TensorCoreModel& model, std::span<const std::uint32_t> 
     if (value.kind == Kind::zero) return 0;
     const double size = std::ldexp(static_cast<double>(value.significand), value.exponent);
     return value.sign ? -size : size;
+}
+
+double exact_error(const TensorCoreModel&, std::span<const std::uint64_t> a, std::span<const std::uint64_t> b,
+                   std::uint64_t c, std::uint64_t d) {
+    const auto number = [](std::uint64_t code) { return std::bit_cast<double>(code); };
+    ExactFp64Sum sum;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        if (std::isfinite(number(a[i])) && std::isfinite(number(b[i]))) sum.add_product(-number(a[i]), number(b[i]));
+    }
+    sum.add_product(-1, number(c));
+    sum.add_product(1, number(d));
+    return sum.value();
 }
 
 }  // namespace ulp

@@ -1,4 +1,7 @@
 // Bounds that look at the operands of one dot product c + a[0] b[0] + ... + a[k-1] b[k-1].
+//
+// Units that align and add groups of products as rows of the table do are followed term by term; of all others each
+// instruction has its a-priori bound, for its own operands and its own c.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +25,9 @@ struct Magnitude {
 };
 Magnitude magnitude_of(const TensorCoreModel& model, std::span<const double> a, std::span<const double> b, double c);
 
+/// Whether an instruction with these operands leaves c out (AddendEntry).
+bool drops_addend(const TensorCoreModel& model, std::span<const double> a, std::span<const double> b);
+
 /// gamma * S + eta + unseen for operands of these magnitudes; infinite where a sum or a rounded product of them might
 /// leave the range.
 double bound_at(const TensorCoreModel& model, const AprioriBound& bound, const Magnitude& m);
@@ -36,16 +42,16 @@ struct ErrorInterval {
     [[nodiscard]] double bound() const { return below > above ? below : above; }
 };
 
-/// Whether the bounds below are derived for the unit: fused groups as rows of the table have them, in ascending k.
+/// Whether the unit has the bounds below: all but those with fp64 operands.
 bool has_operand_bounds(const TensorCoreModel& model);
 
-/// By the unit's own partial sums. Fused rows alone (Summation::fused) in ascending k; operands are storage words.
-/// Throws std::invalid_argument for other models.
+/// By the unit's own partial sums in ascending k; operands are storage words. Throws std::invalid_argument for models
+/// without operand bounds.
 ErrorInterval running_interval(const TensorCoreModel& model, std::span<const std::uint32_t> a,
                                std::span<const std::uint32_t> b, std::uint32_t c);
 
-/// By the magnitudes of the operands in their order, signs left aside: between the a-priori and the running bound. For
-/// the same rows; a sum that may leave the range gives infinity.
+/// By the magnitudes of the operands in their order, signs left aside: between the a-priori and the running bound. A
+/// sum that may leave the range gives infinity.
 double magnitudes_bound(const TensorCoreModel& model, std::span<const std::uint32_t> a,
                         std::span<const std::uint32_t> b, std::uint32_t c);
 
@@ -53,5 +59,8 @@ double magnitudes_bound(const TensorCoreModel& model, std::span<const std::uint3
 /// to 2^20 - 1 products of operands of up to fp32.
 double exact_error(const TensorCoreModel& model, std::span<const std::uint32_t> a, std::span<const std::uint32_t> b,
                    std::uint32_t c, std::uint32_t d);
+/// The same for fp64 units.
+double exact_error(const TensorCoreModel& model, std::span<const std::uint64_t> a, std::span<const std::uint64_t> b,
+                   std::uint64_t c, std::uint64_t d);
 
 }  // namespace ulp

@@ -4,6 +4,7 @@
 #include <bit>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -13,87 +14,130 @@ namespace ulp {
 
 namespace {
 
-float from_bits(std::uint64_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits)); }
+/// The format of epilogues and of the pieces' sums, whose values an array holds.
+template <class Real>
+constexpr FloatFormat format_of = formats::fp32;
+template <>
+constexpr FloatFormat format_of<double> = formats::fp64;
+
 std::uint64_t bits_of(float x) { return std::bit_cast<std::uint32_t>(x); }
-
-float add_fp32(float x, float y) { return from_bits(add_nearest(formats::fp32, bits_of(x), bits_of(y))); }
-
-float nvidia_nan(std::uint64_t bits) {
-    return from_bits(is_nan(formats::fp32, bits) ? tensor_core_nan(formats::fp32) : bits);
+std::uint64_t bits_of(double x) { return std::bit_cast<std::uint64_t>(x); }
+template <class Real>
+Real from_bits(std::uint64_t bits) {
+    if constexpr (std::is_same_v<Real, double>) {
+        return std::bit_cast<double>(bits);
+    } else {
+        return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+    }
 }
 
-float multiply(float x, float y) {
+template <class Real>
+Real add_to_nearest(Real x, Real y) {
+    return from_bits<Real>(add_nearest(format_of<Real>, bits_of(x), bits_of(y)));
+}
+
+template <class Real>
+Real nvidia_nan(std::uint64_t bits) {
+    return from_bits<Real>(is_nan(format_of<Real>, bits) ? tensor_core_nan(format_of<Real>) : bits);
+}
+
+/// A significand of twice the precision.
+template <class Real>
+using Significand = std::conditional_t<std::is_same_v<Real, double>, UInt128, std::uint64_t>;
+
+template <class Real>
+Real multiply(Real x, Real y) {
     Context context;
-    return nvidia_nan(multiply_bits<std::uint64_t>(formats::fp32, bits_of(x), bits_of(y), context));
+    return nvidia_nan<Real>(multiply_bits<Significand<Real>>(format_of<Real>, bits_of(x), bits_of(y), context));
 }
 
 /// Each factor of 0 leaves its operand unread.
-float apply(const LinearEpilogue& epilogue, float sum, float c) {
-    if (epilogue.alpha == 0 && epilogue.beta == 0) return 0;
-    if (epilogue.beta == 0) return multiply(epilogue.alpha, sum);
-    const float scaled_c = multiply(epilogue.beta, c);
-    if (epilogue.alpha == 0) return scaled_c;
+template <class Real>
+Real apply(const LinearEpilogue& epilogue, Real sum, Real c) {
+    const auto alpha = static_cast<Real>(epilogue.alpha);
+    const auto beta = static_cast<Real>(epilogue.beta);
+    if (alpha == 0 && beta == 0) return 0;
+    if (beta == 0) return multiply(alpha, sum);
+    const Real scaled_c = multiply(beta, c);
+    if (alpha == 0) return scaled_c;
     Context context;
-    return nvidia_nan(
-        fma_bits<std::uint64_t>(formats::fp32, bits_of(epilogue.alpha), bits_of(sum), bits_of(scaled_c), context));
+    return nvidia_nan<Real>(
+        fma_bits<Significand<Real>>(format_of<Real>, bits_of(alpha), bits_of(sum), bits_of(scaled_c), context));
 }
 
-/// An m x n array of sums, row-major.
-using Sums = std::vector<float>;
+/// A value of the accumulator's format; others are rounded to it.
+float in_accumulator(const TensorCoreModel& model, float x) {
+    return in_fp32_container(model.accumulator, operand_code(model.accumulator, x));
+}
+double in_accumulator(const TensorCoreModel&, double x) { return x; }
 
-GemmProblem stretch(const GemmProblem& p, std::int64_t first, std::int64_t count, const float* c, Sums& sums) {
+/// An m x n array of sums, row-major.
+template <class Real>
+using Sums = std::vector<Real>;
+
+template <class Real>
+ProductProblem<Real> stretch(const ProductProblem<Real>& p, std::int64_t first, std::int64_t count, const Real* c,
+                             Sums<Real>& sums) {
     return {p.a.part(0, first, p.m(), count),
             p.b.part(first, 0, count, p.n()),
             {c, p.m(), p.n()},
             {sums.data(), p.m(), p.n()}};
 }
 
-void add_to(Sums& total, const Sums& sums) {
-    for (std::size_t i = 0; i < total.size(); ++i) total[i] = add_fp32(total[i], sums[i]);
+template <class Real>
+void add_to(Sums<Real>& total, const Sums<Real>& sums) {
+    for (std::size_t i = 0; i < total.size(); ++i) total[i] = add_to_nearest(total[i], sums[i]);
 }
 
-/// Two pieces' sums, in fp32 or in the accumulator's format.
-void add_piece(const TensorCoreModel& model, const ProductOrder& order, Sums& total, const Sums& sums) {
-    if (!order.narrow_sums) return add_to(total, sums);
+/// Two pieces' sums, in the array's format or in the accumulator's.
+template <class Real>
+void add_piece(const TensorCoreModel& model, const ProductOrder& order, Sums<Real>& total, const Sums<Real>& sums) {
+    if (!order.narrow_sums || model.accumulator == format_of<Real>) return add_to(total, sums);
     const FloatFormat& format = model.accumulator;
     for (std::size_t i = 0; i < total.size(); ++i) {
-        const std::uint64_t sum = add_nearest(format, operand_code(format, total[i]), operand_code(format, sums[i]));
+        const auto code = [&](Real x) { return operand_code(format, static_cast<float>(x)); };
+        const std::uint64_t sum = add_nearest(format, code(total[i]), code(sums[i]));
         total[i] = in_fp32_container(format, static_cast<std::uint32_t>(sum));
     }
 }
 
 /// k in [first, first + count), promoted at intervals, starting from c or from zero.
-Sums sum_piece(const TensorCoreModel& model, const ProductOrder& order, const GemmProblem& p, std::int64_t first,
-               std::int64_t count, const float* c) {
-    Sums sums(static_cast<std::size_t>(p.m() * p.n()));
+template <class Real>
+Sums<Real> sum_piece(const TensorCoreModel& model, const ProductOrder& order, const ProductProblem<Real>& p,
+                     std::int64_t first, std::int64_t count, const Real* c) {
+    Sums<Real> sums(static_cast<std::size_t>(p.m() * p.n()));
     if (order.promote_every == 0 || count == 0) {
         const std::int64_t rest = order.tile_k > 0 ? count % order.tile_k : 0;
         if (rest == 0 || rest == count) {
             gemm(model, stretch(p, first, count, c, sums));
             return sums;
         }
-        Sums begun(sums.size());
+        Sums<Real> begun(sums.size());
         gemm(model, stretch(p, first, rest, c, begun));
-        gemm(model, stretch(p, first + rest, count - rest, begun.data(), sums));
+        gemm(model, stretch<Real>(p, first + rest, count - rest, begun.data(), sums));
         return sums;
     }
-    Sums total(sums.size());
+    Sums<Real> total(sums.size());
     if (c != nullptr) total.assign(c, c + total.size());
+    const Real* none = nullptr;
     for (std::int64_t done = 0; done < count; done += order.promote_every) {
-        gemm(model, stretch(p, first + done, std::min(order.promote_every, count - done), nullptr, sums));
+        gemm(model, stretch(p, first + done, std::min(order.promote_every, count - done), none, sums));
         add_to(total, sums);
     }
     return total;
 }
 
 /// Each piece is a stretch of k, of whole instructions.
-Sums sum_of_stretches(const TensorCoreModel& model, const ProductOrder& order, const GemmProblem& p, const float* c) {
+template <class Real>
+Sums<Real> sum_of_stretches(const TensorCoreModel& model, const ProductOrder& order, const ProductProblem<Real>& p,
+                            const Real* c) {
     const std::int64_t instructions = (p.k() + model.instruction_k - 1) / model.instruction_k;
     const std::int64_t equal = (instructions + order.split_k - 1) / order.split_k * model.instruction_k;
     const std::int64_t length = order.piece_k > 0 ? order.piece_k : equal;
-    Sums total = sum_piece(model, order, p, 0, std::min(length, p.k()), c);
+    Sums<Real> total = sum_piece(model, order, p, 0, std::min(length, p.k()), c);
+    const Real* none = nullptr;
     for (std::int64_t first = length; first < p.k(); first += length) {
-        add_piece(model, order, total, sum_piece(model, order, p, first, std::min(length, p.k() - first), nullptr));
+        add_piece(model, order, total, sum_piece(model, order, p, first, std::min(length, p.k() - first), none));
     }
     return total;
 }
@@ -108,21 +152,25 @@ std::vector<std::int64_t> sliced_k(const ProductOrder& order, std::int64_t k, in
 }
 
 /// Each piece has slices of k, put side by side here.
-Sums sum_of_slices(const TensorCoreModel& model, const ProductOrder& order, const GemmProblem& p, const float* c) {
-    Sums total;
+template <class Real>
+Sums<Real> sum_of_slices(const TensorCoreModel& model, const ProductOrder& order, const ProductProblem<Real>& p,
+                         const Real* c) {
+    Sums<Real> total;
+    const Real* none = nullptr;
     for (int piece = 0; piece < order.split_k; ++piece) {
         const auto mine = sliced_k(order, p.k(), piece);
         if (piece > 0 && mine.empty()) break;
         const auto count = static_cast<std::int64_t>(mine.size());
-        std::vector<float> a, b;
+        std::vector<Real> a, b;
         for (std::int64_t i = 0; i < p.m(); ++i) {
             for (const std::int64_t k : mine) a.push_back(p.a(i, k));
         }
         for (const std::int64_t k : mine) {
             for (std::int64_t j = 0; j < p.n(); ++j) b.push_back(p.b(k, j));
         }
-        const GemmProblem side_by_side{{a.data(), p.m(), count}, {b.data(), count, p.n()}, {}, {nullptr, p.m(), p.n()}};
-        Sums sums = sum_piece(model, order, side_by_side, 0, count, piece == 0 ? c : nullptr);
+        const ProductProblem<Real> side_by_side{
+            {a.data(), p.m(), count}, {b.data(), count, p.n()}, {}, {nullptr, p.m(), p.n()}};
+        Sums<Real> sums = sum_piece(model, order, side_by_side, 0, count, piece == 0 ? c : none);
         if (piece == 0) {
             total = std::move(sums);
         } else {
@@ -132,9 +180,11 @@ Sums sum_of_slices(const TensorCoreModel& model, const ProductOrder& order, cons
     return total;
 }
 
-Sums sum_of_products(const TensorCoreModel& model, const ProductOrder& order, const GemmProblem& p, const float* c) {
+template <class Real>
+Sums<Real> sum_of_products(const TensorCoreModel& model, const ProductOrder& order, const ProductProblem<Real>& p,
+                           const Real* c) {
     const bool reads_a_and_b = !order.epilogue || order.epilogue->alpha != 0;
-    if (!reads_a_and_b) return Sums(static_cast<std::size_t>(p.m() * p.n()));
+    if (!reads_a_and_b) return Sums<Real>(static_cast<std::size_t>(p.m() * p.n()));
     return order.slice_k > 0 ? sum_of_slices(model, order, p, c) : sum_of_stretches(model, order, p, c);
 }
 
@@ -149,27 +199,25 @@ void check(const TensorCoreModel& model, const ProductOrder& order) {
     if (order.promote_every < 0 || order.promote_every % model.instruction_k != 0) {
         throw std::invalid_argument("sums are promoted between instructions; choose a multiple of " + k);
     }
-    if (model.accumulator.precision() > formats::fp32.precision()) {
-        throw std::invalid_argument("orders of products are defined for accumulators of up to fp32");
+    if (model.accumulator == formats::fp64 && order.promote_every > 0) {
+        throw std::invalid_argument("sums in an fp64 accumulator are not promoted: there is no wider one");
     }
 }
 
 /// Row-major C in the accumulator's values, or nothing.
-Sums addends(const TensorCoreModel& model, const GemmProblem& p) {
-    Sums c;
+template <class Real>
+Sums<Real> addends(const TensorCoreModel& model, const ProductProblem<Real>& p) {
+    Sums<Real> c;
     if (!p.has_c()) return c;
     c.reserve(static_cast<std::size_t>(p.m() * p.n()));
     for (std::int64_t i = 0; i < p.m(); ++i) {
-        for (std::int64_t j = 0; j < p.n(); ++j) {
-            c.push_back(in_fp32_container(model.accumulator, operand_code(model.accumulator, p.c(i, j))));
-        }
+        for (std::int64_t j = 0; j < p.n(); ++j) c.push_back(in_accumulator(model, p.c(i, j)));
     }
     return c;
 }
 
-}  // namespace
-
-void soft_product(const TensorCoreModel& model, const ProductOrder& order, const GemmProblem& p) {
+template <class Real>
+void product_in_order(const TensorCoreModel& model, const ProductOrder& order, const ProductProblem<Real>& p) {
     check(model, order);
     require_shapes(p);
     const bool one_chain = order.split_k == 1 && order.piece_k == 0 && order.tile_k == 0;
@@ -178,16 +226,26 @@ void soft_product(const TensorCoreModel& model, const ProductOrder& order, const
         return;
     }
     const bool reads_c = !order.epilogue || order.epilogue->beta != 0;
-    const Sums c = reads_c ? addends(model, p) : Sums{};
-    const float* first_c = c.empty() || order.epilogue ? nullptr : c.data();
-    const Sums total = sum_of_products(model, order, p, first_c);
+    const Sums<Real> c = reads_c ? addends(model, p) : Sums<Real>{};
+    const Real* first_c = c.empty() || order.epilogue ? nullptr : c.data();
+    const Sums<Real> total = sum_of_products(model, order, p, first_c);
     for (std::int64_t i = 0; i < p.m(); ++i) {
         for (std::int64_t j = 0; j < p.n(); ++j) {
             const auto at = static_cast<std::size_t>(i * p.n() + j);
-            const float d = order.epilogue ? apply(*order.epilogue, total[at], c.empty() ? 0.0F : c[at]) : total[at];
-            p.d(i, j) = in_fp32_container(model.accumulator, operand_code(model.accumulator, d));
+            const Real d = order.epilogue ? apply(*order.epilogue, total[at], c.empty() ? Real(0) : c[at]) : total[at];
+            p.d(i, j) = in_accumulator(model, d);
         }
     }
+}
+
+}  // namespace
+
+void soft_product(const TensorCoreModel& model, const ProductOrder& order, const GemmProblem& p) {
+    product_in_order(model, order, p);
+}
+
+void fp64_product(const TensorCoreModel& model, const ProductOrder& order, const Fp64Problem& p) {
+    product_in_order(model, order, p);
 }
 
 }  // namespace ulp

@@ -10,6 +10,7 @@
 namespace ulp {
 
 /// D = alpha * (A * B) + beta * C in fp32, after a sum that starts at zero; then rounded to the accumulator's format.
+/// Beside an fp64 accumulator all of it is fp64.
 ///
 ///     beta = 0     D = alpha * sum; C is not read (reference BLAS, SGEMM: "C need not be set on entry"; cuBLAS guide:
 ///                  C "does not have to be a valid input"; CUTLASS, linear_combination.h: multiplies alone)
@@ -20,8 +21,8 @@ namespace ulp {
 /// of zero included. Runs on hardware (cuBLAS on an H100 and an H200) had alpha = 1 and beta = 0 only: everything else
 /// here is by these sources. They disagree on alpha = 0, where CUTLASS multiplies the sum by it.
 struct LinearEpilogue {
-    float alpha = 1.0F;
-    float beta = 0.0F;
+    double alpha = 1;  // of fp32 epilogues rounded to fp32
+    double beta = 0;
 
     bool operator==(const LinearEpilogue&) const = default;
 };
@@ -45,5 +46,8 @@ struct ProductOrder {
 
 /// Throws std::invalid_argument if the order does not fit the model (its accumulator, its instruction's k).
 void soft_product(const TensorCoreModel& model, const ProductOrder& order, const GemmProblem& problem);
+
+/// The same for models with fp64 operands and accumulators. Pieces are added in fp64, and sums are not promoted.
+void fp64_product(const TensorCoreModel& model, const ProductOrder& order, const Fp64Problem& problem);
 
 }  // namespace ulp

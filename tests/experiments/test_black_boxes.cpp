@@ -186,9 +186,19 @@ TEST_CASE("a program answers as a library does") {
         setenv("ULPLAB_TEST_BOX", "sticky", 1);
         REQUIRE(in_program.dot(block.a, block.b, block.c) == in_library.dot(block.a, block.b, block.c));
     }
-    const ModelFit fit = fit_of(program("c_ignored"), 3000);
-    CHECK(fit.found());
-    CHECK(fit.model.variation.addend == ulp::AddendEntry::beside_zeros_alone);
+    using ulp::GroupVariation;
+    const std::vector<std::pair<const char*, bool (*)(const GroupVariation&)>> boxes = {
+        {"c_ignored", [](const GroupVariation& v) { return v.addend == ulp::AddendEntry::beside_zeros_alone; }},
+        {"sticky", [](const GroupVariation& v) { return v.sticky; }},
+        {"fp16_products", [](const GroupVariation& v) { return v.product_format == ulp::formats::fp16; }},
+        {"flushed", [](const GroupVariation& v) { return v.flush_operands; }}};
+    for (const auto& [name, is] : boxes) {
+        CAPTURE(name);
+        const ModelFit fit = fit_of(program(name), 1000);
+        CHECK(fit.found());
+        CHECK(is(fit.model.variation));
+    }
+    CHECK(fit_of(program("unstable"), 1000).check.unstable > 0);
 }
 
 TEST_CASE("boxes that cannot answer are refused in one sentence") {

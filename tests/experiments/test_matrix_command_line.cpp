@@ -364,6 +364,34 @@ TEST_CASE("bound says how far a product can be off, and finds one that is anothe
     check_ends({"bound", "--model", "sm_90:mma.fp16.fp32", "-k", "16", "--max-a", "-1"}, 2, "a magnitude, 0 or more");
 }
 
+TEST_CASE("fp64 arrays are bounded and explained, and multiplied in every order") {
+    const test::TemporaryFolder folder;
+    const auto at = [&](const char* name) { return (folder / name).string(); };
+    std::vector<double> a(3 * 40), b(40 * 5);
+    for (std::size_t i = 0; i < a.size(); ++i) a[i] = 1 / static_cast<double>(i + 3);
+    for (std::size_t i = 0; i < b.size(); ++i) b[i] = 1 - 1 / static_cast<double>(i + 7);
+    npy::write(at("a.npy"), npy::matrix("<f8", 3, 40, a));
+    npy::write(at("b.npy"), npy::matrix("<f8", 40, 5, b));
+    const std::string unit = "sm_90:mma.fp64.fp64";
+    const auto run = [&](const std::string& command, const std::vector<std::string>& more) {
+        std::vector<std::string> arguments{command, "--model", unit, "--a-file", at("a.npy"), "--b-file", at("b.npy")};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return arguments;
+    };
+    check_ends({"matmul", "--model", unit, at("a.npy"), at("b.npy"), "--split-k", "2", "-o", at("d.npy")}, 0,
+               "products");
+    check_ends(run("explain", {"--d-file", at("d.npy"), "--format", "json"}), 0, "\"order\": \"split-k 2\"");
+    check_ends(run("bound", {"--split-k", "2", "--d-file", at("d.npy"), "-o", at("e.npy")}), 0, "level      apriori");
+    CHECK(npy::read_numbers(at("e.npy")).values.size() == 15);
+    npy::write(at("d.npy"), npy::matrix("<f8", 3, 5, std::vector<double>(15, 1)));
+    check_ends(run("bound", {"--d-file", at("d.npy")}), 1, "15 elements outside their bounds");
+    check_ends(run("bound", {"--against", "fp64"}), 0, "against fp64");
+    check_ends(run("bound", {"--against", "sm_90:mma.fp16.fp32"}), 2, "give one with the same operands");
+    check_ends(run("bound", {"--level", "running"}), 2, "has --level apriori");
+    check_ends(run("bound", {"--round"}), 2, "without --round");
+    check_ends(run("explain", {"--d-file", at("a.npy")}), 3, "D is 3 x 40, the product of A and B 3 x 5");
+}
+
 TEST_CASE("a file that describes a unit stands for a row") {
     const test::TemporaryFolder folder;
     const auto at = [&](const char* name) { return (folder / name).string(); };
@@ -443,7 +471,13 @@ TEST_CASE("discover, verify and probe-table ask black boxes") {
                "operands              s8 x s8");
     check_ends({"discover", "--backend", box + "s8_clamps_each", "-k", "8", "--output", "s32", "--blocks", "3000"}, 4,
                "none of the integer units that a file describes");
-    check_ends({"probe-table", "--unit", box + "s8", "-k", "8", "--output", "s32"}, 2, "discover --output s32");
+    check_ends({"probe-table", "--unit", box + "s8", "-k", "8", "--output", "s32"}, 0, "I5   -2147483648  it wraps");
+    check_ends({"probe-table", "--unit", box + "s8_clamps_each", "-k", "8", "--output", "s32"}, 0,
+               "I7    2147483646  after each, signed");
+    check_ends({"probe-table", "--unit", "sm_80:mma.b1_xor.s32", "-k", "8", "--output", "s32"}, 0,
+               "I4             1  xor of bits");
+    check_ends({"discover", "--backend", box + "s8", "-k", "32", "--output", "s32", "--against", "sm_80:mma.fp16.fp32"},
+               2, "is fp16 -> fp32, and the unit asked is one of integers");
     check_ends({"probe-table", "--unit", box + "plain", "-k", "8"}, 0, "as ");
     check_ends({"probe-table", "--unit", box + "plain", "-k", "8", "--input", "e2m1"}, 2, "there is no probe");
 }

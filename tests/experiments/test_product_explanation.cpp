@@ -96,7 +96,7 @@ TEST_CASE("a product is explained by the way in which it was made, whichever uni
     CHECK(found(explained(product(hopper, {}, a, b, &c), true), hopper, "ascending k", "C is the first addend"));
     CHECK(found(explained(product(hopper, {.epilogue = LinearEpilogue{0.5F, 2}}, a, b, &c), true), hopper,
                 "ascending k", "alpha = 0.5, beta = 2"));
-    CHECK(found(explained(product(hopper, {.epilogue = LinearEpilogue{0.3F, -1.7F}}, a, b, &c), true), hopper,
+    CHECK(found(explained(product(hopper, {.epilogue = LinearEpilogue{0.3, -1.7}}, a, b, &c), true), hopper,
                 "ascending k", "alpha = 0.3, beta = -1.7"));
 }
 
@@ -108,6 +108,59 @@ TEST_CASE("a plain loop on a processor is told from matrix units") {
         }
     }
     CHECK(found(explain_product(question_of(d)), "loop of fused multiply-adds in fp32", "ascending k"));
+}
+
+TEST_CASE("fp64 products are explained as others are, and loops of fused and of separate operations told apart") {
+    using Fp64Matrix = MatrixOf<double>;
+    const std::string dmma = "sm_90:mma.fp64.fp64";
+    const auto& model = unit_model<TensorCoreModel>(dmma);
+    const auto random = [](Index rows, Index cols, std::uint64_t seed) {
+        Fp64Matrix matrix(rows, cols);
+        for (Index i = 0; i < matrix.size(); ++i) {
+            matrix.data()[i] =
+                static_cast<double>(random_word(seed, static_cast<std::uint64_t>(i)) >> 11) * 0x1p-52 - 1;
+        }
+        return matrix;
+    };
+    const Fp64Matrix x = random(9, 160, 1), y = random(160, 11, 2), z = random(9, 11, 3);
+    const auto made = [&](const ProductOrder& order, const Fp64Matrix& left, const Fp64Matrix& right, bool with_c) {
+        using View = BasicMatrixView<const double>;
+        Fp64Matrix d(9, 11);
+        fp64_product(model, order, {left, right, with_c ? View(z) : View(), d});
+        return d;
+    };
+    const auto explained = [&](const Fp64Matrix& d, bool with_c = false) {
+        BasicProductQuestion<double> question{dmma, model, x, y, d};
+        if (with_c) question.c = z;
+        return explain_product(question);
+    };
+    const auto is = [&](const auto& explanation, const std::string& unit, const std::string& order,
+                        const std::string& epilogue = "none", const FloatFormat& output = formats::fp64) {
+        const auto& best = explanation.candidates.front();
+        return best.matches == explanation.of && std::ranges::any_of(best.ways, [&](const ProductWay& way) {
+                   return way.unit == unit && order_text(way) == order && epilogue_text(way) == epilogue &&
+                          way.output == output;
+               });
+    };
+    CHECK(is(explained(made({}, x, y, false)), dmma, "ascending k"));
+    CHECK(is(explained(made({}, x.rowwise().reverse(), y.colwise().reverse(), false)), dmma, "descending k"));
+    CHECK(is(explained(made({.split_k = 4}, x, y, false)), dmma, "split-k 4"));
+    CHECK(is(explained(made({.piece_k = 48}, x, y, false)), dmma, "split-k of 48 each"));
+    CHECK(is(explained(made({}, x, y, true), true), dmma, "ascending k", "C is the first addend"));
+    CHECK(is(explained(made({.epilogue = LinearEpilogue{0.3, -1.7}}, x, y, true), true), dmma, "ascending k",
+             "alpha = 0.3, beta = -1.7"));
+    const Fp64Matrix narrow = made({}, x, y, false).cast<float>().cast<double>();
+    CHECK(is(explained(narrow), dmma, "ascending k", "none", formats::fp32));
+    Fp64Matrix separate_operations = Fp64Matrix::Zero(9, 11);
+    for (Index i = 0; i < 9; ++i) {
+        for (Index j = 0; j < 11; ++j) {
+            for (Index q = 0; q < 160; ++q) separate_operations(i, j) += x(i, q) * y(q, j);
+        }
+    }
+    const auto loop = explained(separate_operations);
+    CHECK(is(loop, "loop of products and sums in fp64", "ascending k"));
+    CHECK_FALSE(is(loop, dmma, "ascending k"));
+    CHECK(is(explained(made({}, x, y, false)), "loop of fused multiply-adds in fp64", "ascending k"));
 }
 
 TEST_CASE("what no way gives is said to be unexplained, and one wrong element is counted") {
@@ -138,7 +191,7 @@ TEST_CASE("ways that tie on given operands are told apart by others, except thos
     const std::vector<ProductWay> ways = {{hopper, {}, model, WalkOfK::ascending, {}, false, formats::fp32},
                                           {hopper, {}, model, WalkOfK::ascending, {.split_k = 2}, false, formats::fp32},
                                           {"twin", {}, model, WalkOfK::ascending, {}, false, formats::fp32}};
-    const SeparatingOperands operands = separate(ways, 64);
+    const SeparatingOperands<float> operands = separate<float>(ways, 64);
     CHECK(operands.groups == std::vector<std::vector<std::size_t>>{{0, 2}, {1}});
 }
 

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 #include <stdexcept>
+#include <type_traits>
 
 #include "gpu/library/sum_order.hpp"
 #include "softfloat/errors.hpp"
@@ -24,17 +25,21 @@ namespace {
 constexpr Index part_rows = 16;             // of D, by which ways are chosen
 constexpr std::size_t computed_whole = 48;  // ways
 
-std::uint32_t bits(float x) { return std::bit_cast<std::uint32_t>(x); }
-bool same(float x, float y) { return bits(x) == bits(y) || (std::isnan(x) && std::isnan(y)); }
-
-/// The elements row by row.
-std::span<const float> elements(const Matrix& matrix) {
-    return {matrix.data(), static_cast<std::size_t>(matrix.size())};
+template <class Real>
+using WordOf = std::conditional_t<std::is_same_v<Real, double>, std::uint64_t, std::uint32_t>;
+template <class Real>
+WordOf<Real> bits(Real x) {
+    return std::bit_cast<WordOf<Real>>(x);
+}
+template <class Real>
+bool same(Real x, Real y) {
+    return bits(x) == bits(y) || (std::isnan(x) && std::isnan(y));
 }
 
-/// The rows and columns named, in that order.
-Matrix picked(const Matrix& from, const std::vector<Index>& rows, const std::vector<Index>& cols) {
-    return from(rows, cols);
+/// The elements row by row.
+template <class Real>
+std::span<const Real> elements(const MatrixOf<Real>& matrix) {
+    return {matrix.data(), static_cast<std::size_t>(matrix.size())};
 }
 
 std::vector<Index> all_of(Index count) {
@@ -64,13 +69,16 @@ struct NamedModel {
     std::vector<std::string> others{};  // rows of the same model
 };
 
-/// The question's unit, all rows with its input formats whose numbers fp32 holds, and loops of an ordinary processor.
-std::vector<NamedModel> units_for(const ProductQuestion& question) {
+/// The question's unit, all rows with its input formats whose numbers Real holds, and loops of an ordinary processor.
+template <class Real>
+std::vector<NamedModel> units_for(const BasicProductQuestion<Real>& question) {
+    constexpr bool is_double = std::is_same_v<Real, double>;
     std::vector<NamedModel> units = {{question.unit, question.model}};
     for (const UnitRow& row : unit_table()) {
         const auto* model = row.as<TensorCoreModel>();
         const bool fits = model != nullptr && model->a_format == question.model.a_format &&
-                          model->b_format == question.model.b_format && model->accumulator != formats::fp64;
+                          model->b_format == question.model.b_format &&
+                          (model->accumulator == formats::fp64) == is_double;
         if (!fits || row.key() == question.unit) continue;
         const auto known = std::ranges::find(units, *model, &NamedModel::model);
         if (known == units.end()) {
@@ -79,14 +87,22 @@ std::vector<NamedModel> units_for(const ProductQuestion& question) {
             known->others.push_back(row.key());
         }
     }
-    TensorCoreModel loop = question.model;
-    loop.accumulator = formats::fp32;
-    loop.output_fraction_bits = formats::fp32.fraction_bits;
-    loop.summation = Summation::fma_chain;
-    loop.rounding = Rounding::nearest_even;
-    loop.instruction_k = 1;
-    loop.group_size = 1;
-    units.push_back({"loop of fused multiply-adds in fp32", loop});
+    const FloatFormat format = is_double ? formats::fp64 : formats::fp32;
+    TensorCoreModel loop{.a_format = question.model.a_format,
+                         .b_format = question.model.b_format,
+                         .accumulator = format,
+                         .summation = Summation::fma_chain,
+                         .instruction_k = 1,
+                         .group_size = 1,
+                         .fraction_bits = 0,
+                         .rounding = Rounding::nearest_even,
+                         .output_fraction_bits = format.fraction_bits,
+                         .nan = question.model.nan};
+    units.push_back({fmt::format("loop of fused multiply-adds in {}", name_of(format)), loop});
+    if (loop.a_format.precision() + loop.b_format.precision() > format.precision()) {
+        loop.summation = Summation::pairwise;  // of one product, which is rounded
+        units.push_back({fmt::format("loop of products and sums in {}", name_of(format)), loop});
+    }
     return units;
 }
 
@@ -102,7 +118,8 @@ struct Epilogue {
     bool reads_c;
     std::optional<LinearEpilogue> factors;
 };
-std::vector<Epilogue> epilogues_for(const ProductQuestion& question, const LinearEpilogue& estimated) {
+template <class Real>
+std::vector<Epilogue> epilogues_for(const BasicProductQuestion<Real>& question, const LinearEpilogue& estimated) {
     if (question.epilogue) return {{question.epilogue->beta != 0, question.epilogue}};
     std::vector<Epilogue> list = {{question.c.has_value(), {}}};
     const auto add = [&](const LinearEpilogue& factors) {
@@ -120,14 +137,16 @@ std::vector<Epilogue> epilogues_for(const ProductQuestion& question, const Linea
 }
 
 /// The number of three decimal digits at `x`, if it is as near as an estimate can be.
-float snapped(double x) {
+double snapped(double x) {
     if (!std::isfinite(x) || std::abs(x) < 1e-3) return 0;
     const double rounded = std::stod(fmt::format("{:.3g}", x));
-    return static_cast<float>(std::abs(rounded - x) < 2e-3 * std::abs(x) ? rounded : x);
+    return std::abs(rounded - x) < 2e-3 * std::abs(x) ? rounded : x;
 }
 
 /// alpha and beta of D = alpha * A * B + beta * C by least squares over the finite elements.
-LinearEpilogue estimate(const Matrix& a, const Matrix& b, const Matrix* c, const Matrix& d) {
+template <class Real>
+LinearEpilogue estimate(const MatrixOf<Real>& a, const MatrixOf<Real>& b, const MatrixOf<Real>* c,
+                        const MatrixOf<Real>& d) {
     double ss = 0, sc = 0, cc = 0, sd = 0, cd = 0;
     for (Index i = 0; i < d.rows(); ++i) {
         for (Index j = 0; j < d.cols(); ++j) {
@@ -144,12 +163,13 @@ LinearEpilogue estimate(const Matrix& a, const Matrix& b, const Matrix* c, const
         }
     }
     const double determinant = ss * cc - sc * sc;
-    if (cc == 0 || determinant <= 1e-9 * ss * cc) return {ss == 0 ? 1.0F : snapped(sd / ss), 0};
+    if (cc == 0 || determinant <= 1e-9 * ss * cc) return {ss == 0 ? 1 : snapped(sd / ss), 0};
     return {snapped((sd * cc - cd * sc) / determinant), snapped((cd * ss - sd * sc) / determinant)};
 }
 
-bool lies_on(const Matrix& d, const FloatFormat& format) {
-    return std::ranges::all_of(elements(d), [&](float x) { return same(round_to(format, x), x); });
+template <class Real>
+bool lies_on(const MatrixOf<Real>& d, const FloatFormat& format) {
+    return std::ranges::all_of(elements(d), [&](Real x) { return same(round_to(format, x), x); });
 }
 
 std::vector<FloatFormat> outputs_of(const TensorCoreModel& model, const std::vector<FloatFormat>& narrow) {
@@ -160,20 +180,23 @@ std::vector<FloatFormat> outputs_of(const TensorCoreModel& model, const std::vec
     return list;
 }
 
-Matrix rounded_to(const FloatFormat& format, const Matrix& matrix) {
-    return matrix.unaryExpr([&](float x) { return round_to(format, x); });
+template <class Real>
+MatrixOf<Real> rounded_to(const FloatFormat& format, const MatrixOf<Real>& matrix) {
+    return matrix.unaryExpr([&](Real x) { return round_to(format, x); });
 }
 
-std::int64_t matches_of(const Matrix& d, const Matrix& wanted) {
+template <class Real>
+std::int64_t matches_of(const MatrixOf<Real>& d, const MatrixOf<Real>& wanted) {
     std::int64_t count = 0;
     for (Index i = 0; i < d.size(); ++i) count += same(d.data()[i], wanted.data()[i]) ? 1 : 0;
     return count;
 }
 
 /// The bits row by row; all NaNs are one.
-std::vector<std::uint32_t> words_of(const Matrix& d) {
-    std::vector<std::uint32_t> words;
-    for (const float x : elements(d)) words.push_back(std::isnan(x) ? 0x7FFFFFFF : bits(x));
+template <class Real>
+std::vector<WordOf<Real>> words_of(const MatrixOf<Real>& d) {
+    std::vector<WordOf<Real>> words;
+    for (const Real x : elements(d)) words.push_back(std::isnan(x) ? ~WordOf<Real>{0} >> 1 : bits(x));
     return words;
 }
 
@@ -184,19 +207,22 @@ struct Tried {
 };
 
 /// All ways, judged by a part of D.
+template <class Real>
 class Search {
   public:
-    Search(const ProductQuestion& question, const LinearEpilogue& estimated)
+    Search(const BasicProductQuestion<Real>& question, const LinearEpilogue& estimated)
         : question_(question), units_(units_for(question)), epilogues_(epilogues_for(question, estimated)) {
         const auto rows = spread_over(question.d.rows(), part_rows);
         const auto cols = spread_over(question.d.cols(), part_rows);
         const auto inner = all_of(question.a.cols());
-        a_ = picked(question.a, rows, inner);
-        b_ = picked(question.b, inner, cols);
-        d_ = picked(question.d, rows, cols);
-        if (question.c) c_ = picked(*question.c, rows, cols);
-        for (const FloatFormat& format : {formats::fp16, formats::bf16}) {
-            if (lies_on(question.d, format)) narrow_.push_back(format);
+        a_ = question.a(rows, inner);
+        b_ = question.b(inner, cols);
+        d_ = question.d(rows, cols);
+        if (question.c) c_ = (*question.c)(rows, cols);
+        for (const FloatFormat& format : {formats::fp32, formats::fp16, formats::bf16}) {
+            if (sizeof(Real) * 8 > static_cast<unsigned>(format.storage_bits()) && lies_on(question.d, format)) {
+                narrow_.push_back(format);
+            }
         }
     }
 
@@ -230,7 +256,7 @@ class Search {
     void attempt(const NamedModel& unit, WalkOfK walk, ProductOrder order, const Epilogue& epilogue) {
         order.epilogue = epilogue.factors;
         ProductWay way{unit.name, unit.others, unit.model, walk, order, epilogue.reads_c, unit.model.accumulator};
-        Matrix sums;
+        MatrixOf<Real> sums;
         try {
             sums = product_of(way, a_, b_, c_ ? &*c_ : nullptr);
         } catch (const std::exception&) {
@@ -238,25 +264,26 @@ class Search {
         }
         for (const FloatFormat& output : outputs_of(unit.model, narrow_)) {
             way.output = output;
-            tried_.push_back({way, matches_of(rounded_to(output, sums), d_), tried_.size()});
+            tried_.push_back({way, matches_of<Real>(rounded_to(output, sums), d_), tried_.size()});
         }
     }
 
-    const ProductQuestion& question_;
+    const BasicProductQuestion<Real>& question_;
     std::vector<NamedModel> units_;
     std::vector<Epilogue> epilogues_;
     std::vector<FloatFormat> narrow_;  // that hold all of D
-    Matrix a_, b_, d_;                 // the part
-    std::optional<Matrix> c_;
+    MatrixOf<Real> a_, b_, d_;         // the part
+    std::optional<MatrixOf<Real>> c_;
     std::vector<Tried> tried_;
 };
 
-void require_shapes(const ProductQuestion& q) {
+template <class Real>
+void require_shapes(const BasicProductQuestion<Real>& q) {
     if (q.a.cols() != q.b.rows()) {
         throw DataError(fmt::format("A is {} x {} and B is {} x {}: the inner sizes differ", q.a.rows(), q.a.cols(),
                                     q.b.rows(), q.b.cols()));
     }
-    const auto require = [&](const Matrix& matrix, const char* name) {
+    const auto require = [&](const MatrixOf<Real>& matrix, const char* name) {
         if (matrix.rows() == q.a.rows() && matrix.cols() == q.b.cols()) return;
         throw DataError(fmt::format("{} is {} x {}, the product of A and B {} x {}", name, matrix.rows(), matrix.cols(),
                                     q.a.rows(), q.b.cols()));
@@ -267,11 +294,13 @@ void require_shapes(const ProductQuestion& q) {
 }
 
 /// Ways of the same bits together, in the order in which they come.
-std::vector<ProductCandidate> classes_of(const std::vector<ProductWay>& ways, const ProductQuestion& question) {
-    std::vector<ProductCandidate> classes;
-    std::map<std::vector<std::uint32_t>, std::size_t> known;
+template <class Real>
+std::vector<BasicProductCandidate<Real>> classes_of(const std::vector<ProductWay>& ways,
+                                                    const BasicProductQuestion<Real>& question) {
+    std::vector<BasicProductCandidate<Real>> classes;
+    std::map<std::vector<WordOf<Real>>, std::size_t> known;
     for (const ProductWay& way : ways) {
-        Matrix d = product_of(way, question.a, question.b, question.c ? &*question.c : nullptr);
+        MatrixOf<Real> d = product_of(way, question.a, question.b, question.c ? &*question.c : nullptr);
         const auto [place, is_new] = known.try_emplace(words_of(d), classes.size());
         if (is_new) classes.push_back({{}, matches_of(d, question.d), std::move(d)});
         classes[place->second].ways.push_back(way);
@@ -280,14 +309,22 @@ std::vector<ProductCandidate> classes_of(const std::vector<ProductWay>& ways, co
     return classes;
 }
 
-Matrix random_matrix(const FloatFormat& format, DataClass data, Index rows, Index cols, std::uint64_t seed) {
-    Matrix matrix(rows, cols);
-    const std::vector<std::uint32_t> codes = random_codes(format, data, rows * cols, seed);
+template <class Real>
+MatrixOf<Real> random_matrix(const FloatFormat& format, DataClass data, Index rows, Index cols, std::uint64_t seed) {
+    MatrixOf<Real> matrix(rows, cols);
     for (Index i = 0; i < matrix.size(); ++i) {
-        matrix.data()[i] = in_fp32_container(format, codes[static_cast<std::size_t>(i)]);
+        const std::uint64_t code = random_code(format, data, random_word(seed, static_cast<std::uint64_t>(i)));
+        if constexpr (std::is_same_v<Real, double>) {
+            matrix.data()[i] = std::bit_cast<double>(code);
+        } else {
+            matrix.data()[i] = in_fp32_container(format, static_cast<std::uint32_t>(code));
+        }
     }
     return matrix;
 }
+
+void multiply(const ProductWay& way, const GemmProblem& problem) { soft_product(way.model, way.order, problem); }
+void multiply(const ProductWay& way, const Fp64Problem& problem) { fp64_product(way.model, way.order, problem); }
 
 }  // namespace
 
@@ -308,21 +345,26 @@ std::string epilogue_text(const ProductWay& way) {
     return way.reads_c ? "C is the first addend" : "none";
 }
 
-Matrix product_of(const ProductWay& way, const Matrix& a, const Matrix& b, const Matrix* c) {
+template <class Real>
+MatrixOf<Real> product_of(const ProductWay& way, const MatrixOf<Real>& a, const MatrixOf<Real>& b,
+                          const MatrixOf<Real>* c) {
+    using Owned = MatrixOf<Real>;
+    using View = BasicMatrixView<const Real>;
     const bool reordered = way.walk != WalkOfK::ascending;
     const std::vector<Index> k = walked(way.walk, a.cols());
-    const Matrix left = reordered ? Matrix(a(Eigen::all, k)) : a;
-    const Matrix right = reordered ? Matrix(b(k, Eigen::all)) : b;
+    const Owned left = reordered ? Owned(a(Eigen::all, k)) : a;
+    const Owned right = reordered ? Owned(b(k, Eigen::all)) : b;
     if (way.reads_c && c == nullptr) throw std::invalid_argument("the way reads C");
     if (way.reads_c && !lies_on(*c, way.model.accumulator)) throw std::invalid_argument("C is not the accumulator's");
-    Matrix d(a.rows(), b.cols());
-    soft_product(way.model, way.order, {left, right, way.reads_c ? MatrixView(*c) : MatrixView(), d});
+    Owned d(a.rows(), b.cols());
+    multiply(way, ProductProblem<Real>{left, right, way.reads_c ? View(*c) : View(), d});
     return rounded_to(way.output, d);
 }
 
-ProductExplanation explain_product(const ProductQuestion& question) {
+template <class Real>
+BasicProductExplanation<Real> explain_product(const BasicProductQuestion<Real>& question) {
     require_shapes(question);
-    ProductExplanation explanation;
+    BasicProductExplanation<Real> explanation;
     explanation.of = question.d.size();
     explanation.estimated = estimate(question.a, question.b, question.c ? &*question.c : nullptr, question.d);
     Search search(question, explanation.estimated);
@@ -346,7 +388,8 @@ std::string text_of(const ProductWay& way) {
 }
 
 /// The first elements in which two candidates differ.
-std::vector<Index> differing(const ProductCandidate& x, const ProductCandidate& y) {
+template <class Real>
+std::vector<Index> differing(const BasicProductCandidate<Real>& x, const BasicProductCandidate<Real>& y) {
     std::vector<Index> places;
     for (Index i = 0; i < x.d.size() && places.size() < elements_shown; ++i) {
         if (!same(x.d.data()[i], y.d.data()[i])) places.push_back(i);
@@ -363,7 +406,8 @@ nlohmann::ordered_json json_of(const ProductWay& way) {
 
 }  // namespace
 
-std::string explanation_text(const ProductQuestion& q, const ProductExplanation& explanation) {
+template <class Real>
+std::string explanation_text(const BasicProductQuestion<Real>& q, const BasicProductExplanation<Real>& explanation) {
     std::string text = fmt::format("D is {} x {}, k = {}; {} ways were tried on {} elements or fewer\n\n", q.d.rows(),
                                    q.d.cols(), q.a.cols(), explanation.tried, part_rows * part_rows);
     const auto& candidates = explanation.candidates;
@@ -380,18 +424,20 @@ std::string explanation_text(const ProductQuestion& q, const ProductExplanation&
         return text + "\nNone of the ways gives an element of D.\n";
     if (candidates.size() > 1) {
         text += "\nThe first two differ, for one, in\n";
+        constexpr std::size_t digits = 2 * sizeof(Real);
         for (const Index at : differing(candidates[0], candidates[1])) {
             const Index cols = q.d.cols();
-            text +=
-                fmt::format("  D({}, {}) = {:08x}: {:08x} by the first, {:08x} by the second\n", at / cols, at % cols,
-                            bits(q.d.data()[at]), bits(candidates[0].d.data()[at]), bits(candidates[1].d.data()[at]));
+            text += fmt::format("  D({}, {}) = {:0{}x}: {:0{}x} by the first, {:0{}x} by the second\n", at / cols,
+                                at % cols, bits(q.d.data()[at]), digits, bits(candidates[0].d.data()[at]), digits,
+                                bits(candidates[1].d.data()[at]), digits);
         }
     }
     const bool explained = candidates.front().matches == explanation.of;
     return text + (explained ? "\nThe first explains all of D.\n" : "\nNone of the ways explains all of D.\n");
 }
 
-std::string explanation_json(const ProductQuestion& q, const ProductExplanation& explanation) {
+template <class Real>
+std::string explanation_json(const BasicProductQuestion<Real>& q, const BasicProductExplanation<Real>& explanation) {
     using Json = nlohmann::ordered_json;
     Json list = Json::array();
     const auto& candidates = explanation.candidates;
@@ -425,17 +471,18 @@ std::string explanation_json(const ProductQuestion& q, const ProductExplanation&
     return all.dump(2) + "\n";
 }
 
-SeparatingOperands separate(const std::vector<ProductWay>& ways, std::int64_t k) {
+template <class Real>
+SeparatingOperands<Real> separate(const std::vector<ProductWay>& ways, std::int64_t k) {
     constexpr Index side = 16;
     constexpr std::array data = {DataClass::wide, DataClass::ordinary, DataClass::cancelling, DataClass::subnormal};
-    SeparatingOperands best;
+    SeparatingOperands<Real> best;
     for (std::uint64_t seed = 1; seed <= 100; ++seed) {
         const DataClass kind = data.at(seed % data.size());
-        SeparatingOperands operands{random_matrix(ways.front().model.a_format, kind, side, k, 2 * seed),
-                                    random_matrix(ways.front().model.b_format, kind, k, side, 2 * seed + 1),
-                                    {}};
-        const Matrix c = Matrix::Zero(side, side);
-        std::map<std::vector<std::uint32_t>, std::vector<std::size_t>> groups;
+        SeparatingOperands<Real> operands{random_matrix<Real>(ways.front().model.a_format, kind, side, k, 2 * seed),
+                                          random_matrix<Real>(ways.front().model.b_format, kind, k, side, 2 * seed + 1),
+                                          {}};
+        const MatrixOf<Real> c = MatrixOf<Real>::Zero(side, side);
+        std::map<std::vector<WordOf<Real>>, std::vector<std::size_t>> groups;
         for (std::size_t i = 0; i < ways.size(); ++i) {
             groups[words_of(product_of(ways[i], operands.a, operands.b, &c))].push_back(i);
         }
@@ -446,5 +493,16 @@ SeparatingOperands separate(const std::vector<ProductWay>& ways, std::int64_t k)
     }
     return best;
 }
+
+#define ULP_EXPLAIN(Real)                                                                                           \
+    template MatrixOf<Real> product_of(const ProductWay&, const MatrixOf<Real>&, const MatrixOf<Real>&,             \
+                                       const MatrixOf<Real>*);                                                      \
+    template BasicProductExplanation<Real> explain_product(const BasicProductQuestion<Real>&);                      \
+    template std::string explanation_text(const BasicProductQuestion<Real>&, const BasicProductExplanation<Real>&); \
+    template std::string explanation_json(const BasicProductQuestion<Real>&, const BasicProductExplanation<Real>&); \
+    template SeparatingOperands<Real> separate(const std::vector<ProductWay>&, std::int64_t)
+ULP_EXPLAIN(float);
+ULP_EXPLAIN(double);
+#undef ULP_EXPLAIN
 
 }  // namespace ulp

@@ -11,14 +11,21 @@
 
 namespace ulp {
 
-/// A is m x k, B k x n, C and D m x n; A and B lie on the model's formats.
-struct ProductQuestion {
+/// fp32 holds the numbers of all units but those with fp64 operands.
+template <class Real>
+using MatrixOf = Eigen::Matrix<Real, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+/// A is m x k, B k x n, C and D m x n; A and B lie on the model's formats. Of double for units with fp64 operands
+/// alone.
+template <class Real>
+struct BasicProductQuestion {
     std::string unit;       // what the model is called
     TensorCoreModel model;  // the first candidate; the others have its input formats
-    Matrix a, b, d;
-    std::optional<Matrix> c{};
+    MatrixOf<Real> a, b, d;
+    std::optional<MatrixOf<Real>> c{};
     std::optional<LinearEpilogue> epilogue{};  // what the caller knows of alpha and beta
 };
+using ProductQuestion = BasicProductQuestion<float>;
 
 /// How a kernel walks over k.
 enum class WalkOfK : std::uint8_t { ascending, descending, even_first };
@@ -38,38 +45,50 @@ std::string order_text(const ProductWay& way);
 std::string epilogue_text(const ProductWay& way);
 
 /// Ways that give the same bits for these operands, the simplest first.
-struct ProductCandidate {
+template <class Real>
+struct BasicProductCandidate {
     std::vector<ProductWay> ways;
     std::int64_t matches = 0;  // elements of D with the same bits; NaNs count as equal
-    Matrix d;                  // what the ways give
+    MatrixOf<Real> d;          // what the ways give
 };
 
-struct ProductExplanation {
-    std::vector<ProductCandidate> candidates;  // best first
-    std::int64_t tried = 0;                    // ways
-    std::int64_t of = 0;                       // elements of D
-    LinearEpilogue estimated{};                // alpha and beta as least squares of the exact sums give them
+template <class Real>
+struct BasicProductExplanation {
+    std::vector<BasicProductCandidate<Real>> candidates;  // best first
+    std::int64_t tried = 0;                               // ways
+    std::int64_t of = 0;                                  // elements of D
+    LinearEpilogue estimated{};                           // alpha and beta as least squares of the sums give them
 };
+using ProductExplanation = BasicProductExplanation<float>;
 
-/// Tries units (all rows of these input formats, loops of fused multiply-adds) with orders of k (as it comes, reversed,
+/// Tries units (all rows of these input formats, loops of a processor) with orders of k (as it comes, reversed,
 /// even k first; split, sliced, in pieces and tiles, promoted), epilogues and output formats. Where D is large, a part
 /// of it chooses which ways are computed whole. Throws DataError for shapes that do not fit.
-ProductExplanation explain_product(const ProductQuestion& question);
+template <class Real>
+BasicProductExplanation<Real> explain_product(const BasicProductQuestion<Real>& question);
 
 /// The best candidates with their ways, the elements that separate the first two, and what was tried.
-std::string explanation_text(const ProductQuestion& question, const ProductExplanation& explanation);
+template <class Real>
+std::string explanation_text(const BasicProductQuestion<Real>& question,
+                             const BasicProductExplanation<Real>& explanation);
 /// {"unit", "m", "n", "k", "tried", "candidates": [{"unit", "order", "epilogue", "output", "matches", "of", "ties":
 /// [...], "separated_from_next": [[i, j], ...]}, ...]}: best first, a candidate for each set of bits.
-std::string explanation_json(const ProductQuestion& question, const ProductExplanation& explanation);
+template <class Real>
+std::string explanation_json(const BasicProductQuestion<Real>& question,
+                             const BasicProductExplanation<Real>& explanation);
 
 /// The product one way.
-Matrix product_of(const ProductWay& way, const Matrix& a, const Matrix& b, const Matrix* c);
+template <class Real>
+MatrixOf<Real> product_of(const ProductWay& way, const MatrixOf<Real>& a, const MatrixOf<Real>& b,
+                          const MatrixOf<Real>* c);
 
 /// Operands, m x k and k x n, for which as many of the ways as 100 tries find give different bits.
+template <class Real>
 struct SeparatingOperands {
-    Matrix a, b;
+    MatrixOf<Real> a, b;
     std::vector<std::vector<std::size_t>> groups;  // of ways that these operands do not tell apart
 };
-SeparatingOperands separate(const std::vector<ProductWay>& ways, std::int64_t k);
+template <class Real>
+SeparatingOperands<Real> separate(const std::vector<ProductWay>& ways, std::int64_t k);
 
 }  // namespace ulp

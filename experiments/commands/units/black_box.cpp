@@ -214,4 +214,25 @@ DotUnit open_unit(const std::string& spec, const FloatFormat& a, const FloatForm
     return unit;
 }
 
+IntegerUnit open_integer_box(const std::string& spec, int k) {
+    const BoxDot dot = open_box(spec, {"s32", 32});
+    return {k, [dot](std::span<const std::uint8_t> a, std::span<const std::uint8_t> b, std::int32_t c) {
+                const std::vector<std::uint64_t> x(a.begin(), a.end()), y(b.begin(), b.end());
+                return static_cast<std::int32_t>(dot(x, y, static_cast<std::uint32_t>(c)));
+            }};
+}
+
+IntegerUnit open_integer_unit(const std::string& spec, int k) {
+    if (is_black_box(spec)) return open_integer_box(spec, k);
+    const UnitRow row = unit_named(spec);
+    const auto* model = row.as<IntegerModel>();
+    if (model == nullptr) {
+        throw UsageError(
+            fmt::format("{} is {} -> {}; asked for is an integer unit with s32", row.key(), row.input, row.output));
+    }
+    IntegerUnit unit = unit_of(*model);
+    unit.k = k;  // chained instructions
+    return unit;
+}
+
 }  // namespace ulp

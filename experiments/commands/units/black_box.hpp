@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "softfloat/lab/discovery.hpp"
+#include "softfloat/lab/integer_discovery.hpp"
 
 namespace ulp {
 
@@ -46,9 +47,15 @@ BoxDot open_box(const std::string& spec, const BoxAnswer& answer, int limit_seco
 DotUnit open_black_box(const std::string& spec, const FloatFormat& a, const FloatFormat& b,
                        const FloatFormat& accumulator, int k, int limit_seconds = black_box_limit_seconds);
 
-/// The same, or the unit of a row or of a file (FILE.json), whose formats must then be these. Throws UsageError where
-/// they are others.
+/// open_black_box, or the unit of a row or of a file (FILE.json), whose formats must then be these. Throws UsageError
+/// where they are others.
 DotUnit open_unit(const std::string& spec, const FloatFormat& a, const FloatFormat& b, const FloatFormat& accumulator,
                   int k);
+
+/// The integer unit behind a black box: operands in bytes, c and d words of two's complement.
+IntegerUnit open_integer_box(const std::string& spec, int k);
+
+/// The same, or the unit of a row or of a file. Throws UsageError for a row or a file of another kind.
+IntegerUnit open_integer_unit(const std::string& spec, int k);
 
 }  // namespace ulp

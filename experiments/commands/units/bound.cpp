@@ -28,7 +28,7 @@ struct Options {
     std::optional<double> max_a, max_b, max_c;
     bool nonnegative = false, transpose_a = false, transpose_b = false, round = false;
     OrderOptions order;
-    std::optional<float> alpha, beta;
+    std::optional<double> alpha, beta;
 };
 
 BoundQuestion question_of(const Options& options, const std::string& key, bool arrays) {
@@ -36,28 +36,37 @@ BoundQuestion question_of(const Options& options, const std::string& key, bool a
     if (!options.policy.empty()) q.model = with_policies(q.model, policy_set(options.policy));
     if (options.alpha || options.beta) {
         const bool has_c = !options.c.empty() || options.max_c;
-        q.order.epilogue = {options.alpha.value_or(1.0F), options.beta.value_or(has_c ? 1.0F : 0.0F)};
-        if (!std::isfinite(q.order.epilogue->alpha) || !std::isfinite(q.order.epilogue->beta)) {
-            throw UsageError("--alpha and --beta are finite numbers");
+        q.order.epilogue = {options.alpha.value_or(1), options.beta.value_or(has_c ? 1 : 0)};
+        const bool is_double = q.model.accumulator == formats::fp64;
+        for (const double factor : {q.order.epilogue->alpha, q.order.epilogue->beta}) {
+            const bool finite = is_double ? std::isfinite(factor) : std::isfinite(static_cast<float>(factor));
+            if (!finite) throw UsageError("--alpha and --beta are finite numbers");
         }
     }
     settle_level(q, key, arrays);
     return q;
 }
 
-LoadedMatrix<float> loaded(const Options& options, const std::string& path, const FloatFormat& format) {
-    return load_matrix(path, format, options.round ? std::optional(OperandRounding{}) : std::nullopt);
+template <class Real>
+LoadedMatrix<Real> loaded(const std::string& path, const FloatFormat& format, bool round) {
+    if constexpr (std::is_same_v<Real, double>) {
+        return load_fp64_matrix(path);
+    } else {
+        return load_matrix(path, format, round ? std::optional(OperandRounding{}) : std::nullopt);
+    }
 }
 
-void require_shape(const std::string& path, const LoadedMatrix<float>& matrix, std::int64_t m, std::int64_t n) {
+template <class Real>
+void require_shape(const std::string& path, const LoadedMatrix<Real>& matrix, std::int64_t m, std::int64_t n) {
     if (matrix.rows == m && matrix.cols == n) return;
     throw DataError(fmt::format("{} is {} x {}, the product is {} x {}", path, matrix.rows, matrix.cols, m, n));
 }
 
+template <class Real>
 BoundAnswer from_arrays(const Options& options, const BoundQuestion& q) {
-    const auto a_matrix = loaded(options, options.a, q.model.a_format);
-    const auto b_matrix = loaded(options, options.b, q.model.b_format);
-    BoundedProduct product{view_of(a_matrix, options.transpose_a), view_of(b_matrix, options.transpose_b)};
+    const auto a_matrix = loaded<Real>(options.a, q.model.a_format, options.round);
+    const auto b_matrix = loaded<Real>(options.b, q.model.b_format, options.round);
+    BasicBoundedProduct<Real> product{view_of(a_matrix, options.transpose_a), view_of(b_matrix, options.transpose_b)};
     const auto& [m, k, n] = std::tuple(product.a.rows, product.a.cols, product.b.cols);
     if (k != product.b.rows) {
         throw DataError(
@@ -65,9 +74,9 @@ BoundAnswer from_arrays(const Options& options, const BoundQuestion& q) {
                         product.b.rows, n));
     }
     const bool reads_c = !options.c.empty() && (!q.order.epilogue || q.order.epilogue->beta != 0);
-    std::optional<LoadedMatrix<float>> c_matrix, d_matrix;
-    if (reads_c) c_matrix = loaded(options, options.c, q.model.accumulator);
-    if (!options.d.empty()) d_matrix = load_matrix(options.d, q.model.accumulator, std::nullopt);
+    std::optional<LoadedMatrix<Real>> c_matrix, d_matrix;
+    if (reads_c) c_matrix = loaded<Real>(options.c, q.model.accumulator, options.round);
+    if (!options.d.empty()) d_matrix = loaded<Real>(options.d, q.model.accumulator, false);
     if (c_matrix) require_shape(options.c, *c_matrix, m, n);
     if (d_matrix) require_shape(options.d, *d_matrix, m, n);
     if (d_matrix && q.order.epilogue) throw UsageError("--d-file is compared with products without --alpha and --beta");
@@ -103,7 +112,11 @@ void print_console(const Options& options, const BoundAnswer& x) {
     const double unit = static_cast<double>(x.k) * 0x1p-24;
     fmt::print("gamma      {:.4g}{}\n", b.gamma, x.k > 0 ? fmt::format(" = {:.3g} k 2^-24", b.gamma / unit) : "");
     fmt::print("eta        {:.4g}\n", b.eta);
-    if (b.drops_sums) fmt::print("and all of what the unit drops: c, and the products before its last instruction's\n");
+    if (b.drops_any) {
+        fmt::print("and S, since the unit drops c and partial sums: in this order any of the terms\n");
+    } else if (b.drops_sums) {
+        fmt::print("and all of what the unit drops: c, and the products before its last instruction's\n");
+    }
     const BoundShares& s = b.shares;
     for (const auto& [name, share] : {std::pair{"alignment", s.alignment},
                                       {"rounding", s.rounding},
@@ -132,10 +145,13 @@ ExitCode bound(const Options& options) {
         throw UsageError("--c-file, --d-file and -o belong to --a-file and --b-file");
     }
     const BoundQuestion q = question_of(options, options.model, arrays);
-    if (arrays && q.model.accumulator == formats::fp64) {
-        throw UsageError(options.model + " has fp64 operands; its bounds are of -k alone");
+    const bool is_double = q.model.accumulator == formats::fp64;
+    if (is_double && (options.round || !options.policy.empty())) {
+        throw UsageError(options.model + " takes fp64 operands as they are, without --round and --policy");
     }
-    const BoundAnswer answer = arrays ? from_arrays(options, q) : from_sizes(options, q);
+    const BoundAnswer answer = !arrays     ? from_sizes(options, q)
+                               : is_double ? from_arrays<double>(options, q)
+                                           : from_arrays<float>(options, q);
     options.format == "json" ? fmt::print("{}\n", json_of(options.model, answer)) : print_console(options, answer);
     return answer.violations.value_or(0) == 0 ? ExitCode::good : ExitCode::claim_failed;
 }

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "softfloat/errors.hpp"
+#include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
 #include "softfloat/support/parallel.hpp"
 
@@ -20,16 +21,32 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr std::int64_t most_k = (std::int64_t{1} << 20) - 1;  // of exact sums
 
 /// What |D - reference| may be beside the unit's own bound, from the reference's side.
+template <class Code>
 double of_reference(BoundReference reference, const BoundQuestion& other, const AprioriBound& bound,
-                    const BoundedDot& dot, double magnitude, ErrorInterval* interval) {
+                    const BoundedDot<Code>& dot, double magnitude, ErrorInterval* interval) {
     if (reference == BoundReference::exact) return 0;
     if (reference == BoundReference::fp64_sums) {
-        const double k = static_cast<double>(dot.a.size()) * 0x1p-53;
-        return k * magnitude / (1 - k);
+        // Products of numbers of up to fp32 are exact; those of fp64 are rounded, too.
+        const bool rounds_products = std::is_same_v<Code, std::uint64_t>;
+        const auto count = static_cast<double>(dot.a.size());
+        const double k = (count + (rounds_products ? 1 : 0)) * 0x1p-53;
+        return k * magnitude / (1 - k) + (rounds_products ? count * 0x1p-1074 : 0);
     }
     const ElementBound element = bound_of(other, bound, dot);
     *interval = element.interval;
     return element.absolute;
+}
+
+void require_same_operands(const BoundQuestion& q, const BoundQuestion& other, bool has_c) {
+    const auto types = [](const TensorCoreModel& m) {
+        return fmt::format("{} x {} -> {}", name_of(m.a_format), name_of(m.b_format), name_of(m.accumulator));
+    };
+    const TensorCoreModel &m = q.model, &o = other.model;
+    const bool same = m.a_format == o.a_format && m.b_format == o.b_format;
+    if (same && (m.accumulator == o.accumulator || !has_c)) return;
+    throw UsageError(
+        fmt::format("--against names a unit of {}, and --model one of {}: give one with the same operands{}", types(o),
+                    types(m), has_c ? " and, beside C, the same accumulator" : ""));
 }
 
 }  // namespace
@@ -47,18 +64,21 @@ void settle_level(BoundQuestion& q, const std::string& unit, bool has_operands) 
     if (q.level == "apriori") return;
     if (!has_operands) throw UsageError("--level " + q.level + " looks at operands; give --a-file and --b-file");
     if (!looks) {
-        throw UsageError("--level " + q.level + " is of one chain of a unit that aligns products with c; " + unit +
-                         (q.ordered ? " in this order" : "") + " has --level apriori");
+        throw UsageError("--level " + q.level + " is of one chain of instructions of a unit without fp64 operands; " +
+                         unit + (q.ordered ? " in this order" : "") + " has --level apriori");
     }
 }
 
-BoundAnswer bound_of_product(const BoundQuestion& q, const BoundedProduct& product, std::vector<double>& bounds) {
-    const MatrixView &a = product.a, &b = product.b;
-    const std::optional<MatrixView>&c = product.c, &d = product.d;
+template <class Real>
+BoundAnswer bound_of_product(const BoundQuestion& q, const BasicBoundedProduct<Real>& product,
+                             std::vector<double>& bounds) {
+    const BasicMatrixView<const Real>&a = product.a, &b = product.b;
+    const std::optional<BasicMatrixView<const Real>>&c = product.c, &d = product.d;
     const BoundReference reference_kind = product.reference;
     if (a.cols > most_k) throw UsageError(fmt::format("k is {}; bounds are of k up to {}", a.cols, most_k));
     const bool another = reference_kind == BoundReference::unit;
     const BoundQuestion& other = another ? *product.other : q;
+    require_same_operands(q, other, c.has_value());
     const AprioriBound apriori = apriori_bound(q.model, a.cols, q.order);
     const AprioriBound apriori_of_other = apriori_bound(other.model, a.cols, other.order);
     const auto n = static_cast<std::size_t>(b.cols);
@@ -72,7 +92,7 @@ BoundAnswer bound_of_product(const BoundQuestion& q, const BoundedProduct& produ
             if (product.stops && (stopped || product.stops())) stopped = true;
             if (stopped) return;
             const std::size_t e = static_cast<std::size_t>(i) * n + static_cast<std::size_t>(j);
-            const BoundedDot dot = bounded_dot(q.model, a, b, c, i, j);
+            const BoundedDot<CodeOf<Real>> dot = bounded_dot<Real>(q.model, a, b, c, i, j);
             const ElementBound element = bound_of(q, apriori, dot);
             bounds[e] = element.absolute;
             magnitudes[e] = element.magnitude;
@@ -85,13 +105,15 @@ BoundAnswer bound_of_product(const BoundQuestion& q, const BoundedProduct& produ
                 apart = std::max(element.interval.below + theirs.above, element.interval.above + theirs.below);
             }
             const double exact =
-                q.order.epilogue ? 0 : std::abs(exact_error(q.model, dot.a_codes, dot.b_codes, dot.c_code, 0));
+                q.order.epilogue
+                    ? 0
+                    : std::abs(exact_error(q.model, dot.a_codes, dot.b_codes, dot.c_code, CodeOf<Real>{0}));
             excess[e] = apart - rtol * std::max(0.0, exact - reference);
             if (d) {
-                const float given = (*d)(i, j);
+                const Real given = (*d)(i, j);
                 const double error = std::isfinite(given)
                                          ? std::abs(exact_error(q.model, dot.a_codes, dot.b_codes, dot.c_code,
-                                                                operand_code(q.model.accumulator, given)))
+                                                                code_of(q.model.accumulator, given)))
                                          : infinity;
                 ratios[e] = error <= bounds[e] && (error == 0 || std::isinf(bounds[e])) ? 0 : error / bounds[e];
             }
@@ -129,6 +151,8 @@ BoundAnswer bound_of_product(const BoundQuestion& q, const BoundedProduct& produ
     }
     return answer;
 }
+template BoundAnswer bound_of_product(const BoundQuestion&, const BoundedProduct&, std::vector<double>&);
+template BoundAnswer bound_of_product(const BoundQuestion&, const BasicBoundedProduct<double>&, std::vector<double>&);
 
 BoundAnswer bound_of_sizes(const BoundQuestion& q, const BoundedSizes& sizes) {
     if (sizes.k < 0 || sizes.k > most_k) {

@@ -37,17 +37,22 @@ struct BoundAnswer {
 /// What D is compared with: the exact product, fp64 sums in any order, or another unit.
 enum class BoundReference { exact, fp64_sums, unit };
 
-/// A is m x k, B k x n, C and D m x n, all on the unit's formats.
-struct BoundedProduct {
-    MatrixView a{}, b{};
-    std::optional<MatrixView> c{}, d{};
+/// A is m x k, B k x n, C and D m x n, all on the unit's formats; of double for units with fp64 operands alone.
+template <class Real>
+struct BasicBoundedProduct {
+    BasicMatrixView<const Real> a{}, b{};
+    std::optional<BasicMatrixView<const Real>> c{}, d{};
     BoundReference reference = BoundReference::exact;
     std::optional<BoundQuestion> other{};  // the other unit
     bool nonnegative = false;              // all numbers have one sign: the tolerance is relative
     std::function<bool()> stops{};         // asked by several threads in turn; true: the rest is left out
 };
-/// The bound of each element goes to `bounds`, row by row. Throws UsageError for a k that is too long.
-BoundAnswer bound_of_product(const BoundQuestion& q, const BoundedProduct& product, std::vector<double>& bounds);
+using BoundedProduct = BasicBoundedProduct<float>;
+/// The bound of each element goes to `bounds`, row by row. Throws UsageError for a k that is too long and for another
+/// unit that has other operands.
+template <class Real>
+BoundAnswer bound_of_product(const BoundQuestion& q, const BasicBoundedProduct<Real>& product,
+                             std::vector<double>& bounds);
 
 /// Sums of k products; the largest magnitudes where they are known.
 struct BoundedSizes {

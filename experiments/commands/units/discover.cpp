@@ -67,16 +67,6 @@ void check_length(const DiscoverOptions& options) {
     throw UsageError(fmt::format("-k is {}; units have 1 to {} products", options.k, most_unit_k));
 }
 
-/// An integer unit behind a black box: words of two's complement.
-IntegerUnit integer_box(const DiscoverOptions& options) {
-    check_length(options);
-    const BoxDot dot = open_box(options.backend, {"s32", 32});
-    return {options.k, [dot](std::span<const std::uint8_t> a, std::span<const std::uint8_t> b, std::int32_t c) {
-                const std::vector<std::uint64_t> x(a.begin(), a.end()), y(b.begin(), b.end());
-                return static_cast<std::int32_t>(dot(x, y, static_cast<std::uint32_t>(c)));
-            }};
-}
-
 DotUnit dot_unit_named(const DiscoverOptions& options) {
     if (is_black_box(options.backend)) {
         const FloatFormat input = format_by_name(options.input);
@@ -192,17 +182,29 @@ std::string integers_of(const std::vector<std::uint8_t>& codes) {
     return text;
 }
 
-void print_integer_check(const IntegerCheck& check) {
-    fmt::print("\n{} random dot products of bytes, each asked twice\n  the unit found: {}\n", check.blocks,
+void print_integer_check(const std::string& name, const IntegerCheck& check) {
+    fmt::print("{} random dot products of bytes, each asked twice\n  {}: {}\n", check.blocks, name,
                check.differ == 0 ? "none differs" : fmt::format("{} differ", check.differ));
     if (check.unstable > 0) fmt::print("  {} of them gave two different results\n", check.unstable);
     if (!check.first) return;
     fmt::print("    the first: unit {}, model {}: a {} b {} c {}\n", check.first->unit, check.first->model,
                integers_of(check.first->a), integers_of(check.first->b), check.first->c);
-    fmt::print("  so none of the integer units that a file describes computes what this unit computes\n");
+}
+
+ExitCode check_integers_against(const DiscoverOptions& options, const IntegerUnit& unit) {
+    const UnitRow row = unit_named(options.against);
+    const auto* model = row.as<IntegerModel>();
+    if (model == nullptr || unit.k % model->instruction_k != 0) {
+        throw UsageError(fmt::format("{} is {} -> {}, and the unit asked is one of integers -> s32 with k = {}",
+                                     row.key(), row.input, row.output, unit.k));
+    }
+    const IntegerCheck check = check_match(unit, *model, options.blocks, options.seed);
+    print_integer_check(row.key(), check);
+    return check.agrees() ? ExitCode::good : ExitCode::bits_differ;
 }
 
 ExitCode discover_integers(const DiscoverOptions& options, const IntegerUnit& unit) {
+    if (!options.against.empty()) return check_integers_against(options, unit);
     const IntegerDiscovery found = discover(unit);
     const IntegerModel& model = found.model;
     fmt::print("{}: integers -> s32, k = {}\n\n", options.backend, model.instruction_k);
@@ -218,8 +220,14 @@ ExitCode discover_integers(const DiscoverOptions& options, const IntegerUnit& un
     print_evidence(found.evidence);
     const IntegerCheck check = check_match(unit, model, options.blocks, options.seed);
     if (check.agrees()) print_rows(matching_rows(found));
-    if (check.blocks > 0) print_integer_check(check);
-    if (!check.agrees()) return ExitCode::bits_differ;
+    if (check.blocks > 0) {
+        fmt::print("\n");
+        print_integer_check("the unit found", check);
+    }
+    if (!check.agrees()) {
+        fmt::print("  so none of the integer units that a file describes computes what this unit computes\n");
+        return ExitCode::bits_differ;
+    }
     write_description(options.write, options.backend, model);
     return ExitCode::good;
 }
@@ -229,6 +237,9 @@ ExitCode discover_model(const DiscoverOptions& options, const IntegerModel& aske
 }
 
 ExitCode discover_model(const DiscoverOptions& options, const BlockScaledModel& asked) {
+    if (!options.against.empty()) {
+        throw UsageError("--against compares units without block scales, and " + options.backend + " has them");
+    }
     const ScaledUnit scaled = unit_of(asked);
     const ScaledDiscovery found = discover(scaled);
     fmt::print("{}: {} x {} with block scales -> {}, k = {}\n\n", options.backend, name_of(scaled.a_format),
@@ -281,8 +292,8 @@ ExitCode discover_model(const DiscoverOptions& options, const TensorCoreModel& a
 ExitCode discover_unit(const DiscoverOptions& options) {
     const bool is_file = is_unit_file(options.backend) && options.backend.find(':') == std::string::npos;
     if (is_black_box(options.backend) && options.output == "s32") {
-        if (!options.against.empty()) throw UsageError("--against is of floating-point units; give none with s32");
-        return discover_integers(options, integer_box(options));
+        check_length(options);
+        return discover_integers(options, open_integer_box(options.backend, options.k));
     }
     if (!is_file && unit_or_null(options.backend) == nullptr) return discover_dots(options, dot_unit_named(options));
     const UnitRow row = unit_named(options.backend);

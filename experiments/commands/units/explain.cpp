@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <optional>
 
+#include "engine/files/npy.hpp"
 #include "experiments/commands/command.hpp"
 #include "experiments/commands/explaining/dot_explanation.hpp"
 #include "experiments/commands/explaining/product_explanation.hpp"
@@ -31,7 +33,7 @@ struct Options {
     std::string c = "0", result;
     std::string a_file, b_file, c_file, d_file;
     std::optional<std::int64_t> row, column;
-    std::optional<float> alpha, beta;
+    std::optional<double> alpha, beta;
     std::string format = "console", separate;
     bool round = false;
 
@@ -225,41 +227,53 @@ void explain_model(const Options& options, const UnitRow& row, const BlockScaled
                                             scale_codes(model, options.b_scales, "b-scales"), elements.c}));
 }
 
-Matrix owned(const LoadedMatrix<float>& matrix) {
-    return Eigen::Map<const Matrix>(matrix.values.data(), matrix.rows, matrix.cols);
+template <class Real>
+MatrixOf<Real> owned(const LoadedMatrix<Real>& matrix) {
+    return Eigen::Map<const MatrixOf<Real>>(matrix.values.data(), matrix.rows, matrix.cols);
 }
 
-std::vector<float> values_of(const Matrix& matrix) { return {matrix.data(), matrix.data() + matrix.size()}; }
+template <class Real>
+std::vector<Real> values_of(const MatrixOf<Real>& matrix) {
+    return {matrix.data(), matrix.data() + matrix.size()};
+}
 
-ProductQuestion question_of(const Options& options, const UnitRow& row) {
-    const auto* model = row.as<TensorCoreModel>();
-    if (model == nullptr || model->accumulator == formats::fp64) {
-        throw UsageError(row.key() +
-                         ": all of D is explained for units with fp32 or fp16 accumulators; for others give "
-                         "--row and --column, or the values");
-    }
+template <class Real, class Load>
+BasicProductQuestion<Real> question_of(const Options& options, const UnitRow& row, const Load& load) {
+    const TensorCoreModel& model = *row.as<TensorCoreModel>();
     const auto rounding = options.round ? std::optional(OperandRounding{}) : std::nullopt;
-    ProductQuestion question{row.key(), *model, owned(load_matrix(options.a_file, model->a_format, rounding)),
-                             owned(load_matrix(options.b_file, model->b_format, rounding)),
-                             owned(load_matrix(options.d_file, formats::fp32, std::nullopt))};
+    const FloatFormat container = std::is_same_v<Real, double> ? formats::fp64 : formats::fp32;
+    BasicProductQuestion<Real> question{row.key(), model, owned(load(options.a_file, model.a_format, rounding)),
+                                        owned(load(options.b_file, model.b_format, rounding)),
+                                        owned(load(options.d_file, container, std::nullopt))};
     if (!options.policy.empty()) question.model = with_policies(question.model, policy_set(options.policy));
-    if (!options.c_file.empty()) question.c = owned(load_matrix(options.c_file, formats::fp32, std::nullopt));
+    if (!options.c_file.empty()) question.c = owned(load(options.c_file, container, std::nullopt));
     if (options.alpha || options.beta) {
-        question.epilogue = LinearEpilogue{options.alpha.value_or(1.0F), options.beta.value_or(0.0F)};
+        question.epilogue = LinearEpilogue{options.alpha.value_or(1), options.beta.value_or(0)};
+        for (const double factor : {question.epilogue->alpha, question.epilogue->beta}) {
+            if (!std::isfinite(static_cast<Real>(factor))) throw UsageError("--alpha and --beta are finite numbers");
+        }
         if (question.epilogue->beta != 0 && !question.c) throw UsageError("--beta scales C; give --c-file, too");
     }
     return question;
 }
 
+void save(const std::string& path, const FloatFormat& format, const MatrixOf<float>& matrix) {
+    save_matrix(path, format, matrix.rows(), matrix.cols(), values_of(matrix));
+}
+void save(const std::string& path, const FloatFormat&, const MatrixOf<double>& matrix) {
+    npy::write(path, npy::matrix("<f8", matrix.rows(), matrix.cols(), values_of(matrix)));
+}
+
 /// Operands that tell the best candidate's ways apart, as files.
-void write_separating_operands(const Options& options, const ProductQuestion& question,
-                               const ProductExplanation& explanation) {
+template <class Real>
+void write_separating_operands(const Options& options, const BasicProductQuestion<Real>& question,
+                               const BasicProductExplanation<Real>& explanation) {
     const std::vector<ProductWay>& ways = explanation.candidates.front().ways;
     if (ways.size() < 2) {
         fmt::print(stderr, "ulplab: one way alone explains D best; there is nothing to tell apart\n");
         return;
     }
-    const SeparatingOperands operands = separate(ways, question.a.cols());
+    const SeparatingOperands<Real> operands = separate<Real>(ways, question.a.cols());
     if (operands.groups.size() < 2) {
         fmt::print(stderr, "ulplab: 100 random products tell none of the {} ways apart; no operands were written\n",
                    ways.size());
@@ -267,19 +281,34 @@ void write_separating_operands(const Options& options, const ProductQuestion& qu
     }
     const std::string a = options.separate + "_a.npy";
     const std::string b = options.separate + "_b.npy";
-    save_matrix(a, question.model.a_format, operands.a.rows(), operands.a.cols(), values_of(operands.a));
-    save_matrix(b, question.model.b_format, operands.b.rows(), operands.b.cols(), values_of(operands.b));
+    save(a, question.model.a_format, operands.a);
+    save(b, question.model.b_format, operands.b);
     fmt::print(stderr, "ulplab: {} and {} tell {} of the {} ways apart (without C)\n", a, b, operands.groups.size(),
                ways.size());
 }
 
-ExitCode explain_all_of_d(const Options& options, const UnitRow& row) {
-    const ProductQuestion question = question_of(options, row);
-    const ProductExplanation explanation = explain_product(question);
+template <class Real>
+void explain_all_of_d(const Options& options, const BasicProductQuestion<Real>& question) {
+    const BasicProductExplanation<Real> explanation = explain_product(question);
     fmt::print("{}", options.format == "json" ? explanation_json(question, explanation)
                                               : explanation_text(question, explanation));
     if (!options.separate.empty()) write_separating_operands(options, question, explanation);
-    return ExitCode::good;
+}
+
+void explain_all_of_d(const Options& options, const UnitRow& row) {
+    const auto* model = row.as<TensorCoreModel>();
+    if (model == nullptr) {
+        throw UsageError(row.key() +
+                         ": all of D is explained for floating-point units without block scales; give one dot product "
+                         "by --a, --b and --c");
+    }
+    if (model->accumulator != formats::fp64)
+        return explain_all_of_d(options, question_of<float>(options, row, load_matrix));
+    if (options.round || !options.policy.empty()) {
+        throw UsageError(row.key() + " takes fp64 operands as they are, without --round and --policy");
+    }
+    const auto load = [](const std::string& path, const auto&...) { return load_fp64_matrix(path); };
+    explain_all_of_d(options, question_of<double>(options, row, load));
 }
 
 ExitCode explain(const Options& options) {
@@ -287,7 +316,10 @@ ExitCode explain(const Options& options) {
     if (row.as<BlockScaledModel>() == nullptr && !(options.a_scales.empty() && options.b_scales.empty())) {
         throw UsageError(options.model + " has no scales; `ulplab models` names the block-scaled models");
     }
-    if (options.whole()) return explain_all_of_d(options, row);
+    if (options.whole()) {
+        explain_all_of_d(options, row);
+        return ExitCode::good;
+    }
     if (options.format == "json" || !options.separate.empty() || options.alpha || options.beta) {
         throw UsageError(
             "--format json, --separate, --alpha and --beta are for a whole D: give --a-file, --b-file and "

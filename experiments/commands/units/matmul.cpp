@@ -29,7 +29,7 @@ struct MatmulOptions {
     std::string model, a, b, c, output, policy, a_scales, b_scales;
     std::string like, answers, type = "fp16";
     bool transpose_a = false, transpose_b = false;
-    std::optional<float> alpha, beta;
+    std::optional<double> alpha, beta;
     OrderOptions order;
     bool round = false, saturate = false;
     std::string rounding = "nearest_even";
@@ -70,11 +70,13 @@ std::optional<LoadedMatrix<Real>> load_c(const MatmulOptions& options, const Loa
 }
 
 /// The epilogue's factors, checked. C is read unless beta is 0.
+template <class Real>
 std::optional<LinearEpilogue> epilogue_of(const MatmulOptions& options) {
     if (!options.alpha && !options.beta) return std::nullopt;
-    const LinearEpilogue epilogue{options.alpha.value_or(1.0F), options.beta.value_or(options.c.empty() ? 0.0F : 1.0F)};
+    const LinearEpilogue epilogue{options.alpha.value_or(1), options.beta.value_or(options.c.empty() ? 0 : 1)};
     for (const auto& [name, factor] : {std::pair{"--alpha", epilogue.alpha}, {"--beta", epilogue.beta}}) {
-        if (!std::isfinite(factor)) throw UsageError(fmt::format("{} is {}; give a finite number", name, factor));
+        if (!std::isfinite(static_cast<Real>(factor)))
+            throw UsageError(fmt::format("{} is {}; give a finite number", name, factor));
     }
     if (epilogue.beta != 0 && options.c.empty()) throw UsageError("--beta scales C; give C after A and B");
     return epilogue;
@@ -100,7 +102,7 @@ void report_overflows(const FloatFormat& input, const LoadedMatrix<float>& a, co
 void multiply_floats(const MatmulOptions& options, const UnitRow& row, TensorCoreModel model) {
     if (!options.policy.empty()) model = with_policies(model, policy_set(options.policy));
     ProductOrder order = options.order.order();
-    order.epilogue = epilogue_of(options);
+    order.epilogue = epilogue_of<float>(options);
     const bool reads_c = !order.epilogue || order.epilogue->beta != 0;
     const auto rounding = rounding_of(options);
     const auto a = load_matrix(options.a, model.a_format, rounding);
@@ -126,14 +128,18 @@ void require_plain_order(const MatmulOptions& options, const std::string& key) {
 }
 
 void multiply_fp64(const MatmulOptions& options, const UnitRow& row, const TensorCoreModel& model) {
-    require_plain_order(options, row.key());
+    if (!options.policy.empty()) throw UsageError(row.key() + " has no --policy: it aligns no terms");
+    ProductOrder order = options.order.order();
+    order.epilogue = epilogue_of<double>(options);
+    const bool reads_c = !order.epilogue || order.epilogue->beta != 0;
     const auto a = load_fp64_matrix(options.a);
     const auto b = load_fp64_matrix(options.b);
-    const auto c = load_c<double>(options, load_fp64_matrix);
+    const auto c = reads_c ? load_c<double>(options, load_fp64_matrix) : std::nullopt;
     Fp64Problem problem = problem_of(options, a, b, c);
     std::vector<double> d(static_cast<std::size_t>(problem.m() * problem.n()));
     problem.d.data = d.data();
-    gemm(model, problem);
+    options.order.require_pieces(problem.k(), model.instruction_k);
+    fp64_product(model, order, problem);
     npy::write(options.output, npy::matrix("<f8", problem.m(), problem.n(), d));
     fmt::print("{}: {} x {} x {} products\n", row.key(), problem.m(), problem.n(), problem.k());
 }
@@ -205,7 +211,8 @@ ExitCode matmul(const MatmulOptions& options) {
                 "--like takes A, B, --alpha and the transpositions alone: the library chooses the order of k");
         }
         return multiply_like_library({options.like, options.answers, options.type, options.a, options.b, options.output,
-                                      options.transpose_a, options.transpose_b, options.alpha.value_or(1.0F)});
+                                      options.transpose_a, options.transpose_b,
+                                      static_cast<float>(options.alpha.value_or(1))});
     }
     const UnitRow row = unit_named(options.model);
     const auto* scaled = row.as<BlockScaledModel>();

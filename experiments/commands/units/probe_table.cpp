@@ -10,6 +10,7 @@
 #include "experiments/commands/units/black_box.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
+#include "softfloat/lab/integer_probes.hpp"
 #include "softfloat/lab/probes.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/policies.hpp"
@@ -109,15 +110,33 @@ void print_answer(const DotUnit& unit, const Probe& probe) {
                stable ? "" : "; another result when asked again", probe.question);
 }
 
+void print_answer(const IntegerUnit& unit, const IntegerProbe& probe) {
+    const std::int32_t d = answer_of(unit, probe);
+    std::string agreeing;
+    for (const IntegerHypothesis& each : probe.hypotheses) {
+        if (predicted(probe, each) == d) agreeing += (agreeing.empty() ? "" : "; ") + std::string(each.name);
+    }
+    fmt::print("{:<4} {:11}  {}{}\n     {}\n", probe.id, d, agreeing.empty() ? "none of the predictions" : agreeing,
+               answer_of(unit, probe) == d ? "" : "; another result when asked again", probe.question);
+}
+
+/// The probes whose lanes the unit's k holds.
+ExitCode probe_integers(const ProbeTableOptions& options) {
+    const IntegerUnit unit = open_integer_unit(options.unit, options.k);
+    fmt::print("Answers of {}, integers -> s32, k = {}\n", options.unit, options.k);
+    for (const IntegerProbe& probe : integer_probes()) {
+        if (probe.a.size() <= static_cast<std::size_t>(unit.k)) print_answer(unit, probe);
+    }
+    return ExitCode::good;
+}
+
 /// The probes of the unit's formats that its k holds.
 ExitCode probe_unit(const ProbeTableOptions& options) {
-    if (options.output == "s32") {
-        throw UsageError("probes are of floating-point units; ask integer ones by `ulplab discover --output s32`");
-    }
-    const FloatFormat input = format_by_name(options.input);
     if (options.k < 1 || options.k > most_unit_k) {
         throw UsageError(fmt::format("-k is {}; units have 1 to {} products", options.k, most_unit_k));
     }
+    if (options.output == "s32") return probe_integers(options);
+    const FloatFormat input = format_by_name(options.input);
     const DotUnit unit = open_unit(options.unit, input, input, format_by_name(options.output), options.k);
     fmt::print("Answers of {}, {} -> {}, k = {}\n", options.unit, options.input, options.output, options.k);
     int asked = 0;
@@ -151,7 +170,8 @@ Action declare_probe_table(OptionParser& app) {
     app.add_option("--unit", options->unit,
                    fmt::format("unit that answers the probes instead: a row, FILE.json, {}", black_box_forms));
     app.add_option("--input", options->input, "with --unit: format of A and B").capture_default_str();
-    app.add_option("--output", options->output, "with --unit: format of C and D").capture_default_str();
+    app.add_option("--output", options->output, "with --unit: format of C and D; s32 for integer units")
+        .capture_default_str();
     app.add_option("-k", options->k, "with --unit: products of its instruction").capture_default_str();
     return [options] { return probe_table(*options); };
 }

@@ -8,14 +8,31 @@ namespace ulp {
 ElementBound whatever_the_operands(const BoundQuestion& q, const AprioriBound& bound, const Magnitude& m, double c) {
     ElementBound element{0, {}, m.plain};
     const double sum = bound_at(q.model, bound, m);
-    element.absolute = q.order.epilogue ? epilogue_bound(*q.order.epilogue, sum, m.plain, std::abs(c)) : sum;
+    element.absolute = sum;
+    if (q.order.epilogue) {
+        const FloatFormat format = q.model.accumulator == formats::fp64 ? formats::fp64 : formats::fp32;
+        element.absolute = epilogue_bound(*q.order.epilogue, sum, m.plain, std::abs(c), format);
+    }
     return element;
 }
 
-ElementBound bound_of(const BoundQuestion& q, const AprioriBound& bound, const BoundedDot& dot) {
+namespace {
+
+template <class Code>
+ElementBound apriori_of(const BoundQuestion& q, const AprioriBound& bound, const BoundedDot<Code>& dot) {
     // In an epilogue c is not the unit's.
     const Magnitude m = magnitude_of(q.model, dot.a, dot.b, q.order.epilogue ? 0 : dot.c);
-    ElementBound element = whatever_the_operands(q, bound, m, dot.c);
+    return whatever_the_operands(q, bound, m, dot.c);
+}
+
+}  // namespace
+
+ElementBound bound_of(const BoundQuestion& q, const AprioriBound& bound, const BoundedDot<std::uint64_t>& dot) {
+    return apriori_of(q, bound, dot);
+}
+
+ElementBound bound_of(const BoundQuestion& q, const AprioriBound& bound, const BoundedDot<std::uint32_t>& dot) {
+    ElementBound element = apriori_of(q, bound, dot);
     if (q.level == "magnitudes") element.absolute = magnitudes_bound(q.model, dot.a_codes, dot.b_codes, dot.c_code);
     if (q.level == "running") {
         element.interval = running_interval(q.model, dot.a_codes, dot.b_codes, dot.c_code);
@@ -38,18 +55,26 @@ double relative_tolerance(const TensorCoreModel& model) {
     return std::ldexp(1.0, -model.output_fraction_bits - (nearest ? 1 : 0));
 }
 
-BoundedDot bounded_dot(const TensorCoreModel& model, const MatrixView& a, const MatrixView& b,
-                       const std::optional<MatrixView>& c, std::int64_t i, std::int64_t j) {
-    BoundedDot dot;
+template <class Real>
+BoundedDot<CodeOf<Real>> bounded_dot(const TensorCoreModel& model, const BasicMatrixView<const Real>& a,
+                                     const BasicMatrixView<const Real>& b,
+                                     const std::optional<BasicMatrixView<const Real>>& c, std::int64_t i,
+                                     std::int64_t j) {
+    BoundedDot<CodeOf<Real>> dot;
     for (std::int64_t x = 0; x < a.cols; ++x) {
         dot.a.push_back(static_cast<double>(a(i, x)));
         dot.b.push_back(static_cast<double>(b(x, j)));
-        dot.a_codes.push_back(operand_code(model.a_format, a(i, x)));
-        dot.b_codes.push_back(operand_code(model.b_format, b(x, j)));
+        dot.a_codes.push_back(code_of(model.a_format, a(i, x)));
+        dot.b_codes.push_back(code_of(model.b_format, b(x, j)));
     }
     if (c) dot.c = static_cast<double>((*c)(i, j));
-    if (c) dot.c_code = operand_code(model.accumulator, (*c)(i, j));
+    if (c) dot.c_code = code_of(model.accumulator, (*c)(i, j));
     return dot;
 }
+template BoundedDot<std::uint32_t> bounded_dot(const TensorCoreModel&, const MatrixView&, const MatrixView&,
+                                               const std::optional<MatrixView>&, std::int64_t, std::int64_t);
+using Fp64View = BasicMatrixView<const double>;
+template BoundedDot<std::uint64_t> bounded_dot(const TensorCoreModel&, const Fp64View&, const Fp64View&,
+                                               const std::optional<Fp64View>&, std::int64_t, std::int64_t);
 
 }  // namespace ulp

@@ -174,7 +174,7 @@ const std::vector<Fault> faults_of_alignment = {
 
 TEST_CASE("no dot product of a unit in a file leaves its bound, and each bound with a fault is left") {
     std::map<std::string, double> left;  // the largest error of such a unit's bound
-    std::int64_t compared = 0, near = 0;
+    std::int64_t compared = 0, near = 0, swapped = 0, tighter = 0;
     for (const TensorCoreModel& unit : described_units(400)) {
         double reached = 0;
         for (const int k : {1, unit.instruction_k, 2 * unit.instruction_k + 3, 40}) {
@@ -190,6 +190,14 @@ TEST_CASE("no dot product of a unit in a file leaves its bound, and each bound w
                 CAPTURE(seed);
                 REQUIRE(error <= limit);
                 ++compared;
+                const std::uint32_t d = chain_dot(unit, dot.a.data(), dot.b.data(), dot.c, k);
+                const double difference = exact_error(unit, dot.a, dot.b, dot.c, d);
+                const ErrorInterval running = running_interval(unit, dot.a, dot.b, dot.c);
+                REQUIRE(difference <= running.above);
+                REQUIRE(-difference <= running.below);
+                REQUIRE(error <= magnitudes_bound(unit, dot.a, dot.b, dot.c));
+                swapped += difference > running.below || -difference > running.above ? 1 : 0;
+                tighter += 2 * running.bound() < limit ? 1 : 0;
                 if (limit > 0) reached = std::max(reached, error / limit);
                 for (const Fault& fault : faults) {
                     TensorCoreModel other = unit;
@@ -203,6 +211,8 @@ TEST_CASE("no dot product of a unit in a file leaves its bound, and each bound w
         near += reached > 0.1 ? 1 : 0;
     }
     CHECK(compared > 25'000);
+    CHECK(swapped > 0);  // an interval with its ends exchanged is left
+    CHECK(tighter > 1000);
     CHECK(near > 200);  // bounds that nothing comes near say nothing
     for (const Fault& fault : faults) {
         CAPTURE(fault.name);

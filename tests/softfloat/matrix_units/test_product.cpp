@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
 #include <stdexcept>
 #include <vector>
@@ -138,6 +139,35 @@ TEST_CASE("the epilogue is one fused multiply-add in fp32") {
     const ulp::ProductOrder order{.epilogue = ulp::LinearEpilogue{1.1F, 0.3F}};
     CHECK(bits(dot.product(model, order, 1.7F)) == bits(expected));
     CHECK(bits(dot.product(model, {.epilogue = ulp::LinearEpilogue{1, 0}}, 1.7F)) == bits(sum));
+}
+
+TEST_CASE("fp64 products know the same orders and epilogue, in fp64") {
+    const TensorCoreModel& model = ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.fp64.fp64");
+    constexpr std::int64_t k = 50;
+    std::vector<double> a, b;
+    for (std::uint64_t i = 0; i < k; ++i) {
+        a.push_back(static_cast<double>(ulp::random_word(1, i) >> 11) * 0x1p-53);
+        b.push_back(static_cast<double>(ulp::random_word(2, i) >> 11) * 0x1p-52 - 1);
+    }
+    const double c = 0.3;
+    const auto product = [&](const ulp::ProductOrder& order) {
+        double d = 0;
+        ulp::fp64_product(model, order, {{a.data(), 1, k}, {b.data(), k, 1}, {&c, 1, 1}, {&d, 1, 1}});
+        return d;
+    };
+    const auto chain = [&](std::size_t first, std::size_t last, double sum) {
+        for (std::size_t i = first; i < last; ++i) sum = std::fma(a[i], b[i], sum);
+        return sum;
+    };
+    const auto same = [](double x, double y) {
+        return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y);
+    };
+    CHECK(same(product({}), chain(0, k, c)));
+    CHECK(same(product({.split_k = 2}), chain(0, 28, c) + chain(28, k, 0)));
+    CHECK(same(product({.piece_k = 20}), (chain(0, 20, c) + chain(20, 40, 0)) + chain(40, k, 0)));
+    CHECK_FALSE(same(product({.split_k = 2}), product({})));
+    CHECK(same(product({.epilogue = ulp::LinearEpilogue{0.1, -1.7}}), std::fma(0.1, chain(0, k, 0), -1.7 * c)));
+    CHECK_THROWS_AS((void)product({.promote_every = 16}), std::invalid_argument);
 }
 
 TEST_CASE("a factor of zero in the epilogue leaves its operands unread") {
