@@ -195,6 +195,15 @@ TEST_CASE("ways that tie on given operands are told apart by others, except thos
     CHECK(operands.groups == std::vector<std::vector<std::size_t>>{{0, 2}, {1}});
 }
 
+TEST_CASE("products of no k are zeros, which every way gives") {
+    const std::string unit = "sm_90:mma.fp16.fp32";
+    for (const float x : {0.0F, 1.0F}) {
+        const ProductQuestion question{unit, unit_model<TensorCoreModel>(unit), Matrix(3, 0), Matrix(0, 2),
+                                       Matrix::Constant(3, 2, x)};
+        CHECK(found(explain_product(question), unit, "ascending k") == (x == 0));
+    }
+}
+
 TEST_CASE("shapes that do not fit are refused") {
     Matrix d = product(hopper, {});
     ProductQuestion question = question_of(d);

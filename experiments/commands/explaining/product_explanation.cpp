@@ -109,7 +109,8 @@ std::vector<NamedModel> units_for(const BasicProductQuestion<Real>& question) {
 std::vector<ProductOrder> usual_orders(std::int64_t k) {
     std::vector<ProductOrder> orders = gpu::candidate_orders();
     for (const std::int64_t every : {32, 64, 256, 512}) orders.push_back({.promote_every = every});
-    std::erase_if(orders, [&](const ProductOrder& order) { return order.promote_every >= k; });
+    std::erase_if(orders,
+                  [&](const ProductOrder& order) { return order.promote_every > 0 && order.promote_every >= k; });
     return orders;
 }
 
@@ -369,7 +370,7 @@ BasicProductExplanation<Real> explain_product(const BasicProductQuestion<Real>& 
     explanation.estimated = estimate(question.a, question.b, question.c ? &*question.c : nullptr, question.d);
     Search search(question, explanation.estimated);
     search.attempt(usual_orders(question.a.cols()));
-    if (!search.found()) search.attempt(gpu::split_orders(question.a.cols(), false));
+    if (!search.found() && question.a.cols() > 0) search.attempt(gpu::split_orders(question.a.cols(), false));
     explanation.tried = search.count();
     explanation.candidates = classes_of(search.best(), question);
     return explanation;

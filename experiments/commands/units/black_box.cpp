@@ -168,7 +168,8 @@ class Program {
         const std::string how = status.si_pid == 0             ? "it closed its output"
                                 : status.si_code == CLD_EXITED ? fmt::format("exit code {}", status.si_status)
                                                                : fmt::format("signal {}", status.si_status);
-        throw DataError(fmt::format("{} ended after {} answers ({})", command_, answers_, how));
+        throw DataError(fmt::format("{} ended after {} answers ({}); it must answer each line until its input ends",
+                                    command_, answers_, how));
     }
 
     std::string command_;
