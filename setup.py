@@ -4,6 +4,7 @@ The build folder is a temporary one, or $ULPLAB_BUILD_FOLDER, where a build of t
 again.
 """
 
+import atexit
 import os
 import pathlib
 import re
@@ -37,5 +38,6 @@ class BuildWithCMake(build_ext):
 
 os.chdir(ROOT)
 work = tempfile.mkdtemp(prefix="ulplab-build-")
+atexit.register(shutil.rmtree, work, ignore_errors=True)
 setup(version=VERSION, ext_modules=[Extension("ulplab._core", [])], cmdclass={"build_ext": BuildWithCMake},
       options={"build": {"build_base": work}, "egg_info": {"egg_base": work}})

@@ -31,6 +31,7 @@ quietly "$source/engine/python/make_wheel.sh" "$work/wheels" "$python"
 quietly "$work/other/bin/python" -m pip install -q --no-index --no-deps "$work"/wheels/ulplab-"$version"-*.whl
 imports "$work/other/bin/python" "$work/other"
 [ "$(cd "$source" && ls -A . engine/python)" = "$before" ] || fail "pip left files in the source tree"
+! ls -d "$work"/ulplab-build-* 2>/dev/null || fail "pip left its build folder"
 
 # The Debian package, where the interpreter looks by itself: in a root of its own where there is bubblewrap, with neither
 # the source tree nor a variable that leads to it.
