@@ -181,7 +181,8 @@ def matmul(a, b, c=None, *, unit, order=None, alpha=None, beta=None, scales=None
     a_scales, b_scales = (None, None) if scales is None else (
         None if each is None else array_of(each, "scales") for each in scales)
     how = _rounding(round)
-    alpha, beta = real(alpha, "alpha"), real(beta, "beta")
+    if alpha is not None or beta is not None:
+        alpha, beta = real(alpha, "alpha"), real(beta, "beta")
     if order is not None:
         order = _order(order)
     if x.ndim == 2 and y.ndim == 2:
