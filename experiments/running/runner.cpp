@@ -34,26 +34,44 @@ Settings settings_for(const Experiment& experiment, const std::vector<const Expe
 
 bool has_own_settings(const Request& request) { return request.backend.empty() && request.settings.changed().empty(); }
 
+/// What to do about claims that failed in a run with the experiment's own settings.
+std::string remedy_by_register(const Request& request, std::span<const Claim> claims) {
+    const std::string& name = request.experiment->name;
+    const std::optional<Register> all = find_register(request.size);
+    const auto row_of = [&](const Claim& claim) { return std::ranges::find(all->claims, claim.id, &Claim::id); };
+    const auto is_known = [&](const Claim& claim) { return all && row_of(claim) != all->claims.end(); };
+    const auto fails_unexpectedly = [&](const Claim& claim) {
+        return claim.verdict == Verdict::failed && is_known(claim) && row_of(claim)->verdict != Verdict::failed;
+    };
+    if (std::ranges::none_of(claims, is_known)) {
+        return fmt::format("The register has no {} run of {}: what was claimed may not hold at this size.",
+                           name_of(request.size), name);
+    }
+    if (std::ranges::none_of(claims, fails_unexpectedly)) {
+        return fmt::format("It fails in the register of {} runs, too: what was claimed does not hold at this size.",
+                           name_of(request.size));
+    }
+    return fmt::format(
+        "Own settings, and a claim failed: another build or machine gave other bits. `ulplab run {} --force` tells "
+        "whether it stays; ./check.sh tells which arithmetic differs.",
+        name);
+}
+
 /// What to do about claims that failed.
-std::string remedy(const Request& request) {
+std::string remedy(const Request& request, std::span<const Claim> claims) {
     std::vector<std::string> changed = request.settings.changed();
     if (!request.backend.empty()) changed.push_back("backend=" + request.backend);
     if (request.size == RunSize::smoke) changed.emplace_back("a run as short as can be (--smoke)");
-    const std::string& name = request.experiment->name;
-    if (changed.empty()) {
-        return fmt::format(
-            "Own settings, and a claim failed: another build or machine gave other bits. `ulplab run {} --force` tells "
-            "whether it stays; ./check.sh tells which arithmetic differs.",
-            name);
-    }
+    if (!is_registered_case(request.seed, true)) changed.push_back(fmt::format("seed={}", request.seed));
+    if (changed.empty()) return remedy_by_register(request, claims);
     return fmt::format("The claims are made for the experiment's own settings; here {}. `ulplab run {}` has its own.",
-                       fmt::join(changed, ", "), name);
+                       fmt::join(changed, ", "), request.experiment->name);
 }
 
 void print_finding(const Request& request, const Finding& finding, const std::filesystem::path& out) {
     fmt::print("{}: {}\n", request.experiment->name, request.experiment->question);
     print_claim_sentences(finding.claims);
-    if (!all_hold(finding.claims)) fmt::print("{}\n", remedy(request));
+    if (!all_hold(finding.claims)) fmt::print("{}\n", remedy(request, finding.claims));
     static const std::vector<CardEvidence> evidence = committed_card_evidence();
     for (const UnitProducts& row : finding.products) {
         fmt::print("{}\n", seen_on_card(evidence, request.experiment->name, row));
