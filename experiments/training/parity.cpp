@@ -95,7 +95,11 @@ std::int64_t seeds_needed(const PairedDifference& difference, const Margin& marg
     const auto [down, up] = limits_of(margin);
     const double room = std::min(difference.mean - down, up - difference.mean);
     if (!(room > 0)) return 0;
-    std::int64_t seeds = 2;
+    if (!(difference.deviation > 0)) return 2;
+    // Above 100 degrees of freedom t is constant and least: with fewer seeds than this the interval is too wide.
+    const double root = t_quantile(1000) * difference.deviation / room;
+    if (root > 1e6) return 0;  // up to rounding the mean lies on the margin
+    auto seeds = std::max<std::int64_t>(2, static_cast<std::int64_t>(root * root) - 1);
     while (t_quantile(seeds - 1) * difference.deviation / std::sqrt(static_cast<double>(seeds)) > room) ++seeds;
     return seeds;
 }

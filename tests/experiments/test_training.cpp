@@ -76,6 +76,12 @@ TEST_CASE("the seeds that an undecided claim asks for decide it, if they scatter
     CHECK(reach(seeds) <= margin.size);
     CHECK(reach(seeds - 1) > margin.size);
     CHECK(seeds_needed({0.02, 0, 0.04, 0.01, 4}, margin) == 0);
+    // A mean next to the margin needs more seeds than can be counted one by one.
+    const double beside = std::nextafter(margin.size, 0.0);
+    CHECK(seeds_needed({beside, beside - 0.03, beside + 0.03, 0.01, 3}, margin) == 0);
+    // Many seeds are found as if counted up from 2.
+    const PairedDifference wide{0, -0.5, 0.5, 1000 * margin.size, 4};
+    CHECK(seeds_needed(wide, margin) == 3936256);
 }
 
 TEST_CASE("the quantiles of Student's t leave 2.5 % above them") {
