@@ -236,6 +236,8 @@ py::tuple explain_whole(const std::string& unit, const py::array& a, const py::a
                              owned(load_matrices(d, formats::fp32, std::nullopt, "d"))};
     if (!c.is_none()) question.c = owned(load_matrices(c.cast<py::array>(), formats::fp32, std::nullopt, "c"));
     question.epilogue = epilogue_of(alpha, beta, !c.is_none());
+    SignalWatch signals;
+    question.before_each_way = [&] { signals.check(); };
     const py::gil_scoped_release unlocked;
     const ProductExplanation explanation = explain_product(question);
     const std::string text = explanation_text(question, explanation);
@@ -244,7 +246,9 @@ py::tuple explain_whole(const std::string& unit, const py::array& a, const py::a
     return py::make_tuple(text, json);
 }
 
-std::string inspect_files(const InspectionRequest& request) {
+std::string inspect_files(InspectionRequest request) {
+    SignalWatch signals;
+    request.before_each_tensor = [&] { signals.check(); };
     const py::gil_scoped_release unlocked;
     using Handler = nlohmann::ordered_json::error_handler_t;
     return json_of(inspect_tensors(request)).dump(-1, ' ', false, Handler::replace);
@@ -259,7 +263,7 @@ void add_analysis(py::module_& module) {
     module.def("explain_product", &explain_whole);
     module.def("inspect", [](const std::vector<std::string>& files, const std::vector<std::string>& formats,
                              const std::string& target) {
-        return inspect_files({files, formats, target});
+        return inspect_files({files, formats, target, {}});
     });
 }
 

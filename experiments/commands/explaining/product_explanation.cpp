@@ -231,7 +231,10 @@ class Search {
         for (const ProductOrder& order : orders) {
             for (const WalkOfK walk : {WalkOfK::ascending, WalkOfK::descending, WalkOfK::even_first}) {
                 for (const Epilogue& epilogue : epilogues_) {
-                    for (const NamedModel& unit : units_) attempt(unit, walk, order, epilogue);
+                    for (const NamedModel& unit : units_) {
+                        if (question_.before_each_way) question_.before_each_way();
+                        attempt(unit, walk, order, epilogue);
+                    }
                 }
             }
         }
@@ -301,6 +304,7 @@ std::vector<BasicProductCandidate<Real>> classes_of(const std::vector<ProductWay
     std::vector<BasicProductCandidate<Real>> classes;
     std::map<std::vector<WordOf<Real>>, std::size_t> known;
     for (const ProductWay& way : ways) {
+        if (question.before_each_way) question.before_each_way();
         MatrixOf<Real> d = product_of(way, question.a, question.b, question.c ? &*question.c : nullptr);
         const auto [place, is_new] = known.try_emplace(words_of(d), classes.size());
         if (is_new) classes.push_back({{}, matches_of(d, question.d), std::move(d)});

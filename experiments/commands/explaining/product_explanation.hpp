@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,7 @@ struct BasicProductQuestion {
     MatrixOf<Real> a, b, d;
     std::optional<MatrixOf<Real>> c{};
     std::optional<LinearEpilogue> epilogue{};  // what the caller knows of alpha and beta
+    std::function<void()> before_each_way{};   // ends the search where it throws
 };
 using ProductQuestion = BasicProductQuestion<float>;
 

@@ -61,6 +61,7 @@ Inspection inspect_tensors(const InspectionRequest& request) {
     result.target = request.target;
     result.all.losses.assign(result.formats.size(), FormatLoss{});
     for (InputTensor& input : input_tensors(request.files)) {
+        if (request.before_each_tensor) request.before_each_tensor();
         if (!counted_format(input.stored.type)) {
             result.skipped.push_back(std::move(input));
             continue;

@@ -1,6 +1,7 @@
 // What `ulplab inspect` finds, and the same as JSON.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -26,6 +27,7 @@ struct InspectionRequest {
     std::vector<std::string> files;
     std::vector<std::string> formats;
     std::string target;
+    std::function<void()> before_each_tensor{};  // ends the inspection where it throws
 };
 /// Throws UsageError for formats and DataError for files, or where no tensor holds floating-point numbers.
 Inspection inspect_tensors(const InspectionRequest& request);

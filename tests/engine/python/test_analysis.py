@@ -48,6 +48,17 @@ def test_ctrl_c_ends_a_long_bound_within_a_second():
     assert time.process_time() < started + 2
 
 
+def test_ctrl_c_ends_the_explanation_of_a_product_within_a_second():
+    a = half((64, 8192), 1)
+    d = numpy.zeros((64, 64), numpy.float32)  # which no way gives: all are tried
+    timer = threading.Timer(0.2, signal.raise_signal, [signal.SIGINT])
+    started = time.process_time()
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        ulplab.explain(a, a.T, unit=HOPPER, d=d)
+    assert time.process_time() < started + 2
+
+
 def test_bounds_refuse_in_one_sentence():
     with pytest.raises(ValueError, match="give either k or both a and b"):
         ulplab.bound(HOPPER)
