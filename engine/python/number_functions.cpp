@@ -226,7 +226,9 @@ py::dict quantize_matrix(const py::array& x, const std::string& name, std::uint6
     {
         const py::gil_scoped_release unlocked;
         quantized = quantize(how, lines.view(), {.seed = seed, .stream = stream});
+        check_signals();
         numbers = dequantize(quantized);
+        check_signals();
     }
     const auto matrix = [](const auto& values, std::int64_t rows, std::int64_t cols) {
         using Value = typename std::decay_t<decltype(values)>::value_type;
