@@ -65,11 +65,13 @@ struct Block {
     __device__ void weigh(int row, int count) {
         float* const x = scores + row * e.tile_keys;
         factors[row] = next_tile(state[row], x, count);
-        for (int j = 0; j < e.tile_keys; ++j) {
+        std::uint16_t* const codes = weights + row * e.tile_keys;
+        for (int j = 0; j < count; ++j) {
             Context context;
             const std::uint64_t code = convert_bits(Operands::format(), formats::fp32, __float_as_uint(x[j]), context);
-            weights[row * e.tile_keys + j] = j < count ? static_cast<std::uint16_t>(code) : std::uint16_t{0};
+            codes[j] = static_cast<std::uint16_t>(code);
         }
+        for (int j = count; j < e.tile_keys; ++j) codes[j] = 0;
     }
     /// 16 x 8 sums: the columns of V from n on.
     __device__ void add_values(std::int64_t first_key, int count, int n) {
