@@ -170,6 +170,9 @@ def test_what_cannot_be_emulated_is_refused_by_name_or_listed():
     with pytest.raises(NotImplementedError, match="aten::mm has one of torch.strided on meta: give its .cpu"):
         with ulplab.torch.emulate("h100"):
             torch.ones(2, 2, device="meta") @ torch.ones(2, 2, device="meta")
+    with pytest.raises(NotImplementedError, match="aten::mm has torch.float64"):
+        with ulplab.torch.emulate("h100"):
+            torch.ones(2, 2, dtype=torch.float64) @ torch.ones(2, 2, dtype=torch.float64)
     with pytest.raises(TypeError, match="a loss scale has no initscale; there are init_scale"):
         ulplab.torch.GradScaler("pytorch", initscale=2)
     with pytest.raises(ValueError, match="soft:h100 has no fp32->fp32 product"):
