@@ -17,6 +17,7 @@ docs/hardware.sh | write docs/hardware.md
 "$ulplab" models --format markdown | write docs/reference/models.md
 "$ulplab" manual --format markdown | write docs/reference/commands.md
 "$ulplab" claims --register both --format markdown | write docs/reference/claims.md
+"$ulplab" trainings --format markdown | write docs/reference/trainings.md
 "$ulplab" list --format markdown >"$to/table.part"
 awk -v table="$to/table.part" '
     /^<!-- end of table -->/ { inside = 0 }

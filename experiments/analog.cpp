@@ -201,8 +201,9 @@ void run(const RunContext& context, Result& result) {
     Figure bars{
         "ways", "A net in analog devices: four ways to update",
         fmt::format("{} bits a device, pulses with {} steps of noise, reading with {} % of the range. "
-                    "Bars: middle of {} seeds; lines: least and most.",
-                    settings.integer("bits"), settings.real("write_noise"), 100 * settings.real("read_noise"), seeds),
+                    "Bars: median of {}; lines: minimum to maximum.",
+                    settings.integer("bits"), settings.real("write_noise"), 100 * settings.real("read_noise"),
+                    counted(seeds, "seed")),
         "The accumulator plays the part of the fp32 master weights: updates wait in it until they make a "
         "whole step of a device. Rounding each update at random to one of the two nearest numbers of pulses keeps its "
         "mean, and does as well here.",
@@ -215,7 +216,8 @@ void run(const RunContext& context, Result& result) {
     result.figure(std::move(bars));
     Figure levels{
         "bits", "How fine must a device be?",
-        fmt::format("Accuracy against the bits of a device; middle, least and most of {} seeds. Band: fp32.", seeds),
+        fmt::format("Accuracy against the bits of a device; median, minimum and maximum of {}. Band: fp32.",
+                    counted(seeds, "seed")),
         "With an accumulator coarse devices are enough. Without one each bit less doubles the smallest update "
         "that counts, until nothing is learned.",
         ""};

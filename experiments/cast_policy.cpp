@@ -281,9 +281,9 @@ void claim_search(const Search& found, const Bench& calm, Result& result) {
 void figure_rules(const std::vector<Rule>& rules, std::int64_t seeds, std::string evidence, Result& result) {
     Figure figure{
         "rules", "Each rule of mixed precision broken alone",
-        fmt::format("Digits in fp16; middle of {} seeds, lines from least to largest. A Transformer block on "
+        fmt::format("Digits in fp16; median of {}, lines: minimum to maximum. A Transformer block on "
                     "pixels of 0 to 255; the weight update on weights of size 1.",
-                    seeds),
+                    counted(seeds, "seed")),
         "Normalisation, loss and weight update cost everything when they move to fp16. Pointwise functions, short "
         "sums and softmax over few tokens do not mind: those rules protect larger nets.",
         std::move(evidence)};
@@ -366,7 +366,11 @@ Experiment cast_policy_experiment() {
               {"all_kept", "norm", "loss", "smallest_list"},
               RunSize::quick},
              {{"steps=30", "seeds=2"}, {"control=large_sums"}, {"accumulation"}, RunSize::quick},
-             {{"steps=30", "seeds=2"}, {"control=raw_pixels"}, {"control_calm_net"}, RunSize::quick}}};
+             {{"steps=30", "seeds=2"}, {"control=raw_pixels"}, {"control_calm_net"}, RunSize::quick}},
+            Effect{"norm",
+                   "pixels of 0 to 255 and a loss scale of 2^16 in a Transformer block, weights of size 1 and a loss "
+                   "times 2^-12 in a dense net",
+                   {"norm_squares", "summed_loss", "decayed_rate"}}};
 }
 
 }  // namespace ulp

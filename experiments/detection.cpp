@@ -283,7 +283,10 @@ Experiment detection_experiment() {
           {"loss_exponent=0"},
           {"unscaled", "dynamic", "irrelevant"},
           RunSize::quick},
-         {{"seeds=1"}, {"learning_rate=0"}, {"learns", "unscaled", "irrelevant"}, RunSize::quick}}};
+         {{"seeds=1"}, {"learning_rate=0"}, {"learns", "unscaled", "irrelevant"}, RunSize::quick}},
+        Effect{"unscaled",
+               "a loss times 2^-17, as if it were divided by many more boxes",
+               {"coordinate_net", "big_lstm"}}};
 }
 
 }  // namespace ulp

@@ -348,7 +348,10 @@ Experiment gradient_histogram_experiment() {
          {{"seeds=1", "steps=8", "train_images=600", "test_images=50"},
           {"control=swapped"},
           {"normalisation_keeps", "emergent_zeros"},
-          RunSize::quick}}};
+          RunSize::quick}},
+        Effect{"replica_x8",
+               "a histogram with the shares of a published one, beside those of the nets trained here",
+               {"coordinate_net", "big_lstm"}}};
 }
 
 }  // namespace ulp

@@ -289,9 +289,9 @@ void figure_accuracy(const Study& study, const Prediction& prediction, Result& r
     const int last = prediction.last_exponent();
     Figure figure{
         "accuracy", "Accuracy against the loss scale",
-        fmt::format("Digits in fp16 with fp32 masters; median of {} seeds, bars: minimum to maximum. Shaded: "
+        fmt::format("Digits in fp16 with fp32 masters; median of {}, bars: minimum to maximum. Shaded: "
                     "predicted from the exponents of the fp32 runs.",
-                    study.fp32.size()),
+                    counted(study.fp32.size(), "seed")),
         "Too small a scale loses the gradients inside the net, too large a one makes the first ones infinite. " +
             text_of_ends(study, first, last),
         study.evidence};
@@ -490,7 +490,9 @@ Experiment loss_scaling_experiment() {
           {"too_large", "dynamic", "predicted_overflow", "predicted_window", "predicted_share", "sawtooth"}},
          {{}, {"control=stuck"}, {"sawtooth", "translation"}},
          {{}, {"control=bf16_as_fp16"}, {"bf16_needs_none"}},
-         {{}, {"control=same_net"}, {"control_ordinary_net"}}}};
+         {{}, {"control=same_net"}, {"control_ordinary_net"}}},
+        Effect{
+            "too_small", "features that are too large by 2^8, and a loss times 2^-12", {"coordinate_net", "big_lstm"}}};
 }
 
 }  // namespace ulp

@@ -260,15 +260,14 @@ void claim_moments(const Study& study, Result& result) {
 }
 
 void figure_accuracy(const Study& study, Result& result) {
-    Figure figure{
-        "accuracy", "Accuracy against the learning rate, by where the updates go",
-        fmt::format("Digits, one hidden layer, weights of size 1, Adam; middle of {} seeds. Grey: from fp32's "
-                    "least to its largest.",
-                    study.runs.runs.front().size()),
-        "Rounded to nearest, an update below half a unit in the last place is lost, and each halving of the "
-        "rate loses more of them until nothing is learned. bf16 with 3 bits less meets that end 3 powers of "
-        "two earlier. Masters, stochastic rounding and Kahan's compensation lie on fp32's line.",
-        study.evidence};
+    Figure figure{"accuracy", "Accuracy against the learning rate, by where the updates go",
+                  fmt::format("Digits, one hidden layer, weights of size 1, Adam; median of {}. Grey: fp32's minimum "
+                              "to maximum.",
+                              counted(study.runs.runs.front().size(), "seed")),
+                  "Rounded to nearest, an update below half a unit in the last place is lost, and each halving of the "
+                  "rate loses more of them until nothing is learned. bf16 with 3 bits less meets that end 3 powers of "
+                  "two earlier. Masters, stochastic rounding and Kahan's compensation lie on fp32's line.",
+                  study.evidence};
     const auto add = [&](const std::string& name, std::size_t variant, double Spread::*which) {
         Series series{name, formats::fp64, {}};
         for (int e = study.first_exponent; e <= study.last_exponent; ++e) {
@@ -318,9 +317,9 @@ void figure_loss(const Study& study, int exponent, Result& result) {
 void figure_ablation(const Study& study, int exponent, Result& result) {
     Figure figure{
         "ablation", "Two nets, ten ways to update",
-        fmt::format("Middle of {} seeds; lines from the least to the largest. Left bars: small first weights, "
+        fmt::format("Median of {}; lines: minimum to maximum. Left bars: small first weights, "
                     "rate 2⁻⁸. Right bars: weights of size 1, rate {}.",
-                    study.runs.runs.front().size(), power_of_two_text(exponent)),
+                    counted(study.runs.runs.front().size(), "seed"), power_of_two_text(exponent)),
         "Whether 16-bit updates work depends on the net: where weights are small beside their updates nothing "
         "is lost, where they are large everything is. What keeps the lost bits somewhere works on both.",
         study.evidence};
@@ -386,7 +385,10 @@ Experiment master_weights_experiment() {
          {{"least_rate_exponent=-9", "largest_rate_exponent=-9"},
           {"control=coarse"},
           {"control_large_rate", "some_nets_need_none"}},
-         {{}, {"control=fp16_moments"}, {"bf16_moments"}}}};
+         {{}, {"control=fp16_moments"}, {"bf16_moments"}}},
+        Effect{"fp16_updates_collapse",
+               "weights of size 1, beside which updates of 2^-12 are half a unit in the last place",
+               {"fine_tuned_digits", "fine_tuned_text", "decayed_rate"}}};
 }
 
 }  // namespace ulp

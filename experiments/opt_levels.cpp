@@ -105,8 +105,7 @@ void regression(const RunContext& context, Result& result) {
                                    {.relative = false,
                                     .what = "Change of the loss since the start, in thousandths; learning rate 0.001",
                                     .label = "change, thousandths",
-                                    .unit = "thousandths",
-                                    .key_outside = true},
+                                    .unit = "thousandths"},
                                    {"regression", "The slides' regression, 64 x 1024 to 512, at the four levels",
                                     "O3 keeps its weights in fp16, where most of these updates are rounded away; its "
                                     "loss, in fp16 too, moves in steps of about a thousandth.",
@@ -227,7 +226,8 @@ Experiment opt_levels_experiment() {
               {"regression_O1", "regression_O2", "plain_O1", "plain_O2", "vgg_O1", "vgg_O2", "inception_O1",
                "inception_O2", "residual_O1", "residual_O2"},
               RunSize::quick},
-             {{"regression_steps=2", "seeds=1"}, {"learning_rate=0"}, {"learns"}, RunSize::quick}}};
+             {{"regression_steps=2", "seeds=1"}, {"learning_rate=0"}, {"learns"}, RunSize::quick}},
+            Effect{"regression_O3"}};
 }
 
 }  // namespace ulp

@@ -243,7 +243,10 @@ Experiment overflow_experiment() {
            "unit_fp16_h100",       "norm_fp32_4094",    "norm_fp32_4095",      "norm_fp32_4097",
            "norm_fp16_overflow",   "exp_fp16",          "softmax_fp16_zero",   "softmax_fp16_nan"}},
          {{}, {"control=narrow_sums"}, {"unit_fp32_v100", "unit_fp32_a100", "unit_fp32_h100"}},
-         {{}, {"control=one_by_one"}, {"unit_fp16_v100", "unit_fp16_a100", "unit_fp16_h100"}}}};
+         {{}, {"control=one_by_one"}, {"unit_fp16_v100", "unit_fp16_a100", "unit_fp16_h100"}}},
+        Effect{"norm_fp16_overflow",
+               "numbers chosen so that their sums, norms and exponentials leave fp16",
+               {"summed_loss", "norm_squares"}}};
 }
 
 }  // namespace ulp

@@ -210,8 +210,8 @@ Figure figure_by_bits(const Comparison& runs, std::size_t score, const Quantity&
     with.move_into(figure);
     without.move_into(figure);
     const Spread reference = spread(fp32);
-    figure.caption = fmt::format("Marks: median of {} seeds; lines, where longer than a mark: minimum to maximum. {}.",
-                                 runs.runs.front().size(),
+    figure.caption = fmt::format("Marks: median of {}; lines, where longer than a mark: minimum to maximum. {}.",
+                                 counted(runs.runs.front().size(), "seed"),
                                  reference.width() > 0 ? "Grey: fp32's minimum to maximum"
                                                        : fmt::format("fp32: {:g} % with every seed", reference.least));
     figure.meaning += " Medians without masters:";
@@ -297,7 +297,10 @@ Experiment speech_experiment() {
           {"control=scale_2^-16"},
           {"parity", "ten_bits_suffice", "masters_mend", "updates_lost"},
           RunSize::quick},
-         {{"seeds=2"}, {"learning_rate=0"}, {"learns", "collapse", "masters_mend", "updates_lost"}, RunSize::quick}}};
+         {{"seeds=2"}, {"learning_rate=0"}, {"learns", "collapse", "masters_mend", "updates_lost"}, RunSize::quick}},
+        Effect{"collapse",
+               "weights of 3 fraction bits in the place of 10",
+               {"fine_tuned_digits", "fine_tuned_text", "decayed_rate"}}};
 }
 
 }  // namespace ulp

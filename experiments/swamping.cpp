@@ -268,7 +268,10 @@ Experiment swamping_experiment() {
               {"control=wide"},
               {"one_plus_small_fp16", "one_plus_small_bf16", "one_plus_larger_fp16", "rule_1.9", "rule_minus",
                "rule_plus", "rule_odd", "rule_safe", "ratio_2^11", "updates_onto_1_fp16", "updates_onto_1_bf16",
-               "updates_from_0_fp16", "updates_from_0_bf16", "ones_fp16", "ones_bf16"}}}};
+               "updates_from_0_fp16", "updates_from_0_bf16", "ones_fp16", "ones_bf16"}}},
+            Effect{"updates_onto_1_fp16",
+                   "numbers chosen so that what is added is half a unit in the last place or less",
+                   {"batch_statistics", "weight_averages", "decayed_rate"}}};
 }
 
 }  // namespace ulp

@@ -245,7 +245,10 @@ Experiment underflow_experiment() {
               {"control=wide"},
               {"tie", "above_tie", "below_2^-24", "threshold", "threshold_flushed", "scale_2^20", "threshold_moves",
                "scale_1024"}},
-             {{"samples=2000"}, {"control=bf16_as_fp16"}, {"bf16"}}}};
+             {{"samples=2000"}, {"control=bf16_as_fp16"}, {"bf16"}}},
+            Effect{"scale_1024",
+                   "gradients whose exponents are drawn at random around 2^-20",
+                   {"coordinate_net", "big_lstm"}}};
 }
 
 }  // namespace ulp

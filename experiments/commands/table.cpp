@@ -35,6 +35,7 @@ Command show_command();
 Command sweep_command();
 Command testfloat_command();
 Command train_command();
+Command trainings_command();
 Command verify_command();
 
 std::span<const Command> commands() {
@@ -46,6 +47,7 @@ std::span<const Command> commands() {
         draw_command(),
         report_command(),
         claims_command(),
+        trainings_command(),
         // Numbers.
         show_command(),
         formats_command(),

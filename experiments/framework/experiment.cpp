@@ -63,6 +63,21 @@ std::vector<Experiment> in_order_of_argument(std::vector<Experiment> experiments
     return experiments;
 }
 
+std::vector<const Experiment*> counterparts_of(const Experiment& experiment) {
+    std::vector<const Experiment*> found;
+    const auto names = [](const Experiment& one, const Experiment& other) {
+        return one.effect && std::ranges::find(one.effect->natural, other.name) != one.effect->natural.end();
+    };
+    for (const Experiment& other : experiments()) {
+        if (names(experiment, other) || names(other, experiment)) found.push_back(&other);
+    }
+    return found;
+}
+
+std::string origin_text(const Effect& effect) {
+    return effect.inserted.empty() ? "Natural: nothing is inserted." : fmt::format("Constructed: {}.", effect.inserted);
+}
+
 std::vector<std::string> controls_of(std::string_view claim_id) {
     const std::size_t dot = claim_id.find('.');
     const auto all = experiments();

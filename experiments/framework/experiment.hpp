@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,6 +33,8 @@ struct RunContext {
     std::string backend;  // as on the command line; empty: the experiment's own choice
     Settings settings;
     std::function<void(double)> progress;  // from 0 to 1
+    /// Told each training that was made: a net of so many parameters, so many steps; may be empty.
+    std::function<void(std::int64_t parameters, std::int64_t steps)> trained{};
 };
 
 /// A run with the effect switched off: the claims about it must fail, and no others. The rest are the names of claims
@@ -43,6 +46,13 @@ struct Control {
     RunSize size = RunSize::smoke;   // quick where a mild control needs the power of several seeds
 };
 
+/// The failure of low precision that an experiment shows.
+struct Effect {
+    std::string claim;       // its name: what it measured is the failure's size
+    std::string inserted{};  // what was put in so that it fails, as a noun phrase; empty: it fails by nature
+    std::vector<std::string> natural{};  // the experiments in which the same failure comes by nature
+};
+
 struct Experiment {
     std::string name;      // [a-z0-9_]+
     std::string title;     // for people
@@ -52,6 +62,7 @@ struct Experiment {
     /// Computes everything; the same result, bit for bit, for the same context on every machine.
     void (*run)(const RunContext& context, Result& result);
     std::vector<Control> controls{};
+    std::optional<Effect> effect{};
 };
 
 /// The controls that name a claim by its whole id, as the settings that switch its effect off: "control=wide".
@@ -62,6 +73,11 @@ std::vector<Experiment> in_order_of_argument(std::vector<Experiment> experiments
 
 /// All experiments in the order of the report.
 std::span<const Experiment> experiments();
+
+/// Of an experiment in which something is inserted those that fail in the same way by nature, and the reverse.
+std::vector<const Experiment*> counterparts_of(const Experiment& experiment);
+/// "Constructed: a loss times 2^-12." or "Natural: nothing is inserted."
+std::string origin_text(const Effect& effect);
 
 /// Throws UsageError that lists the names there are.
 const Experiment& experiment_by_name(std::string_view name);

@@ -54,4 +54,14 @@ void Result::evidence(std::string text) {
     if (std::find(evidence_.begin(), evidence_.end(), text) == evidence_.end()) evidence_.push_back(std::move(text));
 }
 
+void Result::trained(std::int64_t parameters, std::int64_t steps) {
+    const auto same = [&](const TrainingsMade& t) { return t.parameters == parameters && t.steps == steps; };
+    const auto found = std::ranges::find_if(trainings_, same);
+    if (found == trainings_.end()) {
+        trainings_.push_back({parameters, steps, 1});
+    } else {
+        ++found->runs;
+    }
+}
+
 }  // namespace ulp

@@ -62,6 +62,13 @@ struct UnitProducts {
     std::string digest;  // of all operands and results, 16 hexadecimal digits
 };
 
+/// Trainings of one size that a run made.
+struct TrainingsMade {
+    std::int64_t parameters = 0;  // of the net
+    std::int64_t steps = 0;       // of each training
+    std::int64_t runs = 0;        // as many trainings, of all arithmetics and seeds
+};
+
 class Result {
   public:
     explicit Result(std::string experiment) : experiment_(std::move(experiment)) {}
@@ -84,12 +91,16 @@ class Result {
     /// Who runs the experiment counts them (results/product_ledger.hpp).
     void products(std::vector<UnitProducts> products) { products_ = std::move(products); }
 
+    /// Who runs the experiment counts them (RunContext::trained).
+    void trained(std::int64_t parameters, std::int64_t steps);
+
     [[nodiscard]] const std::string& experiment() const { return experiment_; }
     [[nodiscard]] const std::vector<Claim>& claims() const { return claims_; }
     [[nodiscard]] const std::vector<Figure>& figures() const { return figures_; }
     [[nodiscard]] const std::vector<std::string>& evidence() const { return evidence_; }
     [[nodiscard]] const std::vector<Input>& inputs() const { return inputs_; }
     [[nodiscard]] const std::vector<UnitProducts>& products() const { return products_; }
+    [[nodiscard]] const std::vector<TrainingsMade>& trainings() const { return trainings_; }
 
   private:
     void add(std::string_view id, Claim claim);
@@ -102,6 +113,7 @@ class Result {
     std::vector<std::string> evidence_;
     std::vector<Input> inputs_;
     std::vector<UnitProducts> products_;
+    std::vector<TrainingsMade> trainings_;
 };
 
 }  // namespace ulp

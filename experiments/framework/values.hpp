@@ -1,6 +1,7 @@
 // Numbers as text in records: decimal and bits together, so that nothing is lost and a person can read it.
 #pragma once
 
+#include <concepts>
 #include <string>
 
 #include "softfloat/float.hpp"
@@ -17,6 +18,11 @@ std::string value_text(const FloatFormat& format, std::uint64_t bits);
 template <FloatFormat F>
 std::string value_text(Float<F> value) {
     return value_text(F, value.bits());
+}
+
+/// "1 seed", "3 seeds".
+std::string counted(std::integral auto count, const std::string& noun) {
+    return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
 /// "2¹⁶", for figures.

@@ -259,7 +259,8 @@ Experiment adam_eps_experiment() {
           {"predicted_moments", "predicted_update", "default_diverges", "eps_1e5", "eps_1e4"},
           RunSize::quick},
          {{}, {"control=small_eps"}, {"eps_1e4"}, RunSize::quick},
-         {{}, {"control=fp16_state"}, {"fp32_steps", "mixed", "bf16"}, RunSize::quick}}};
+         {{}, {"control=fp16_state"}, {"fp32_steps", "mixed", "bf16"}, RunSize::quick}},
+        Effect{"eps_1e5"}};
 }
 
 }  // namespace ulp

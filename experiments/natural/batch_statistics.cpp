@@ -211,7 +211,8 @@ Experiment batch_statistics_experiment() {
             run,
             {{{}, {"control=wide"}, {"variance_stands", "bf16_statistics"}, RunSize::quick},
              {{}, {"control=coarse"}, {"fp16_statistics"}, RunSize::quick},
-             {{}, {"control=slow"}, {"fast_bf16_statistics"}, RunSize::quick}}};
+             {{}, {"control=slow"}, {"fast_bf16_statistics"}, RunSize::quick}},
+            Effect{"bf16_statistics"}};
 }
 
 }  // namespace ulp

@@ -382,7 +382,8 @@ Experiment big_lstm_experiment() {
          {{"steps=10", "seeds=4"},
           {"control=vanish"},
           {"predicted_share", "unscaled", "scale_128", "bf16"},
-          RunSize::quick}}};
+          RunSize::quick}},
+        Effect{"unscaled"}};
 }
 
 }  // namespace ulp

@@ -296,7 +296,8 @@ Experiment coordinate_net_experiment() {
         run,
         {{{"side=256", "steps=16"}, {"control=eighth"}, {"predicted_share"}},
          {{}, {"side=256"}, {"unscaled"}, RunSize::quick},
-         {{}, {"control=unscaled"}, {"predicted_share", "scale_128", "bf16", "dynamic_1"}, RunSize::quick}}};
+         {{}, {"control=unscaled"}, {"predicted_share", "scale_128", "bf16", "dynamic_1"}, RunSize::quick}},
+        Effect{"unscaled"}};
 }
 
 }  // namespace ulp

@@ -71,7 +71,8 @@ Experiment decayed_rate_experiment() {
               {"control=coarse"},
               {"predicted_start_fp16", "predicted_fp16", "fp16_nearest", "fp16_masters"},
               RunSize::quick},
-             {{}, {"learning_rate=0"}, {"learns", "bf16_nearest"}, RunSize::quick}}};
+             {{}, {"learning_rate=0"}, {"learns", "bf16_nearest"}, RunSize::quick}},
+            Effect{"bf16_nearest"}};
 }
 
 }  // namespace ulp

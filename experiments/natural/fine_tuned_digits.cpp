@@ -84,10 +84,8 @@ Experiment fine_tuned_digits_experiment() {
           {"predicted_start_bf16", "predicted_bf16", "predicted_start_fp16", "bf16_nearest", "fp16_nearest"},
           RunSize::quick},
          {{}, {"control=nearest"}, {"bf16_masters", "bf16_stochastic", "bf16_kahan", "fp16_masters"}, RunSize::quick},
-         {{},
-          {"learning_rate=0"},
-          {"tuning_helps", "predicted_fp16", "bf16_nearest", "fp16_nearest"},
-          RunSize::quick}}};
+         {{}, {"learning_rate=0"}, {"tuning_helps", "predicted_fp16", "bf16_nearest", "fp16_nearest"}, RunSize::quick}},
+        Effect{"bf16_nearest"}};
 }
 
 }  // namespace ulp

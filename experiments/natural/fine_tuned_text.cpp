@@ -182,7 +182,8 @@ Experiment fine_tuned_text_experiment() {
            "fp16_nearest"},
           RunSize::quick},
          {{}, {"control=nearest"}, {"bf16_masters", "bf16_stochastic", "bf16_kahan", "fp16_masters"}, RunSize::quick},
-         {{}, {"learning_rate=0"}, {"tuning_helps", "bf16_nearest", "fp16_nearest"}, RunSize::quick}}};
+         {{}, {"learning_rate=0"}, {"tuning_helps", "bf16_nearest", "fp16_nearest"}, RunSize::quick}},
+        Effect{"bf16_nearest"}};
 }
 
 }  // namespace ulp

@@ -180,7 +180,8 @@ Experiment norm_squares_experiment() {
         run,
         {{{}, {"range=16"}, {"rule"}},
          {{}, {"control=fp32_norm"}, {"rule", "stops_training"}, RunSize::quick},
-         {{}, {"control=fp16_norm"}, {"norm_in_fp32", "mixed", "bf16"}, RunSize::quick}}};
+         {{}, {"control=fp16_norm"}, {"norm_in_fp32", "mixed", "bf16"}, RunSize::quick}},
+        Effect{"stops_training"}};
 }
 
 }  // namespace ulp

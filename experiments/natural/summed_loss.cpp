@@ -243,7 +243,8 @@ Experiment summed_loss_experiment() {
         run,
         {{{"tokens=16384"}, {"control=fp32_loss"}, {"reading"}},
          {{}, {"control=fp32_loss"}, {"reading", "stops_training"}, RunSize::quick},
-         {{}, {"control=fp16_loss"}, {"loss_in_fp32"}, RunSize::quick}}};
+         {{}, {"control=fp16_loss"}, {"loss_in_fp32"}, RunSize::quick}},
+        Effect{"stops_training"}};
 }
 
 }  // namespace ulp

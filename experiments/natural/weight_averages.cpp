@@ -186,7 +186,8 @@ Experiment weight_averages_experiment() {
            "never_move_fp16_0.999", "fp16_0.999", "bf16_stochastic_0.999", "never_move_bf16_0.9999",
            "never_move_fp16_0.9999", "bf16_stochastic_0.9999"},
           RunSize::quick},
-         {{}, {"control=nearest"}, {"bf16_stochastic_0.999", "bf16_stochastic_0.9999"}, RunSize::quick}}};
+         {{}, {"control=nearest"}, {"bf16_stochastic_0.999", "bf16_stochastic_0.9999"}, RunSize::quick}},
+        Effect{"fp16_0.9999"}};
 }
 
 }  // namespace ulp

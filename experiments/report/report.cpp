@@ -77,15 +77,32 @@ std::string figures_html(const StoredResult& result, bool fold) {
     return html + (fold && result.figures.size() > 1 ? "</details>\n" : "");
 }
 
-std::string section_html(const StoredResult& result, bool fold) {
-    return fmt::format(
-        "<section id=\"{}\">\n<h2>{}</h2>\n<p class=\"question\">{}</p>\n{}<div "
-        "class=\"folded\">{}{}{}{}</div>\n</section>\n",
-        result.experiment, escaped(result.title), escaped(result.question), figures_html(result, fold),
-        claims_html(result.claims), seen_html(result), evidence_html(result), run_html(result));
+/// Whether the failure is natural, and where in the report it is shown the other way.
+std::string origin_html(const std::string& name, const Results& reported) {
+    const auto experiment = std::ranges::find(experiments(), name, &Experiment::name);
+    if (experiment == experiments().end() || !experiment->effect) return "";
+    std::string links;
+    for (const Experiment* other : counterparts_of(*experiment)) {
+        if (std::ranges::find(reported, other->name, &StoredResult::experiment) == reported.end()) continue;
+        links += fmt::format("{}<a href=\"{}#{}\">{}</a>", links.empty() ? "" : "; ",
+                             escaped(chapter_page(chapter_name(other->chapter))), other->name, escaped(other->title));
+    }
+    const char* relation =
+        experiment->effect->inserted.empty() ? "The same with something inserted" : "The same by nature";
+    return fmt::format("<p class=\"origin\">{}{}</p>\n", escaped(origin_text(*experiment->effect)),
+                       links.empty() ? "" : fmt::format(" {}: {}.", relation, links));
 }
 
-std::string chapter_html(const Results& results, const std::string& chapter) {
+std::string section_html(const StoredResult& result, bool fold, const Results& reported) {
+    return fmt::format(
+        "<section id=\"{}\">\n<h2>{}</h2>\n<p class=\"question\">{}</p>\n{}{}<div "
+        "class=\"folded\">{}{}{}{}</div>\n</section>\n",
+        result.experiment, escaped(result.title), escaped(result.question), origin_html(result.experiment, reported),
+        figures_html(result, fold), claims_html(result.claims), seen_html(result), evidence_html(result),
+        run_html(result));
+}
+
+std::string chapter_html(const Results& results, const std::string& chapter, const Results& reported) {
     std::size_t figures = 0;
     std::string contents;
     for (const StoredResult& result : results) {
@@ -95,7 +112,7 @@ std::string chapter_html(const Results& results, const std::string& chapter) {
     std::string html = fmt::format("<h1>{}</h1>\n<p class=\"lead\">{}</p>\n", escaped(chapter),
                                    escaped(chapter_text(chapter_by_name(chapter))));
     if (results.size() > 1) html += "<ul class=\"contents\">\n" + contents + "</ul>\n";
-    for (const StoredResult& result : results) html += section_html(result, figures > figures_unfolded);
+    for (const StoredResult& result : results) html += section_html(result, figures > figures_unfolded, reported);
     return html;
 }
 
@@ -165,7 +182,8 @@ std::vector<ReportPage> report_pages(const Results& results) {
                                                                      {"script_hash", script_hash(script)}})});
     };
     add("report.html", "results", opening_html(results));
-    for (const auto& [chapter, own] : chapters) add(chapter_page(chapter), chapter, chapter_html(own, chapter));
+    for (const auto& [chapter, own] : chapters)
+        add(chapter_page(chapter), chapter, chapter_html(own, chapter, results));
     add(std::string(errata_page), "what the sources get wrong",
         filled(plot_template("report_sources.html"), {{"errata", errata_html(results)}}));
     add(std::string(register_page), "register of claims",

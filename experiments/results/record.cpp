@@ -85,7 +85,8 @@ std::string result_json(const Experiment& experiment, const RunContext& context,
                          {"claims", claims_json(result)},
                          {"figures", figures_json(result)},
                          {"evidence", result.evidence()},
-                         {"products", products_json(result)}};
+                         {"products", products_json(result)},
+                         {"trainings", trainings_json(result.trainings())}};
     return record.dump(2) + "\n";
 }
 
@@ -155,7 +156,21 @@ bool is_complete(const std::filesystem::path& folder, const std::string& request
     return manifest.contains("request") && manifest.at("request") == request;
 }
 
-void write_record(const Experiment& experiment, const RunContext& context, const Result& result, double seconds,
+Json trainings_json(const std::vector<TrainingsMade>& trainings) {
+    Json list = Json::array();
+    for (const TrainingsMade& row : trainings) {
+        list.push_back({{"parameters", row.parameters}, {"steps", row.steps}, {"runs", row.runs}});
+    }
+    return list;
+}
+
+std::vector<TrainingsMade> trainings_from(const Json& list) {
+    std::vector<TrainingsMade> trainings;
+    for (const Json& row : list) trainings.push_back({row.at("parameters"), row.at("steps"), row.at("runs")});
+    return trainings;
+}
+
+void write_record(const Experiment& experiment, const RunContext& context, const Result& result, const RunTime& time,
                   const std::filesystem::path& folder) {
     const std::string result_text = result_json(experiment, context, result);
     const std::string data_text = data_csv(result);
@@ -172,7 +187,8 @@ void write_record(const Experiment& experiment, const RunContext& context, const
                            {"cpu_features", cpu_features()},
                            {"threads", hardware_threads()},
                            {"finished", utc_now()},
-                           {"seconds", seconds},
+                           {"seconds", time.seconds},
+                           {"processor_seconds", time.processor_seconds},
                            {"inputs", inputs_json(result)},
                            {"results", {{"result.json", sha256_of(result_text)}, {"data.csv", sha256_of(data_text)}}},
                            {"digest", result_digest(result_text, data_text)}};

@@ -34,8 +34,18 @@ bool has_its_digests(const std::filesystem::path& folder);
 /// Whether the folder holds a whole result of this request.
 bool is_complete(const std::filesystem::path& folder, const std::string& request);
 
+/// What a run took.
+struct RunTime {
+    double seconds;            // by the clock
+    double processor_seconds;  // of all threads: other programs beside it change it less
+};
+
 /// Writes the three files.
-void write_record(const Experiment& experiment, const RunContext& context, const Result& result, double seconds,
+void write_record(const Experiment& experiment, const RunContext& context, const Result& result, const RunTime& time,
                   const std::filesystem::path& folder);
+
+/// Parameters, steps and runs of each.
+nlohmann::ordered_json trainings_json(const std::vector<TrainingsMade>& trainings);
+std::vector<TrainingsMade> trainings_from(const nlohmann::ordered_json& list);
 
 }  // namespace ulp

@@ -6,8 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/framework/claim_json.hpp"
+#include "experiments/framework/experiment.hpp"
 #include "experiments/program/files.hpp"
 #include "experiments/program/shared_files.hpp"
+#include "experiments/results/record.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {
@@ -16,6 +18,20 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::uint64_t registered_seed = 1;
+
+Json run_json(const RegisteredRun& run) {
+    return {{"experiment", run.experiment},
+            {"trainings", trainings_json(run.trainings)},
+            {"inputs", run.inputs},
+            {"processor_seconds", run.processor_seconds}};
+}
+
+/// A row a line.
+std::string lines_of(const std::vector<Json>& rows) {
+    std::string text;
+    for (std::size_t i = 0; i < rows.size(); ++i) text += rows[i].dump() + (i + 1 < rows.size() ? ",\n" : "\n");
+    return text;
+}
 
 std::string file_name(RunSize size) { return fmt::format("experiments/registers/{}.json", name_of(size)); }
 
@@ -32,6 +48,10 @@ Register read_register(RunSize size) {
                      json.at("version"),
                      {}};
         for (const Json& row : json.at("claims")) all.claims.push_back(claim_from(row));
+        for (const Json& row : json.value("runs", Json::array())) {
+            all.runs.push_back({row.at("experiment"), trainings_from(row.at("trainings")), row.at("inputs"),
+                                row.at("processor_seconds")});
+        }
         return all;
     } catch (const nlohmann::json::exception& error) {
         throw DataError(fmt::format("{} is damaged: {}", file.string(), error.what()));
@@ -55,8 +75,25 @@ Register register_of(const std::vector<StoredResult>& results) {
         }
         all.date = std::max(all.date, result.finished.substr(0, std::string_view("2000-01-01").size()));
         all.claims.insert(all.claims.end(), result.claims.begin(), result.claims.end());
+        all.runs.push_back({result.experiment, result.trainings, result.inputs, result.processor_seconds});
     }
     return all;
+}
+
+Register merged(const Register& all, const Register& later) {
+    if (all.size != later.size) {
+        throw DataError(
+            fmt::format("these are {} runs, the register is of {} runs", name_of(later.size), name_of(all.size)));
+    }
+    Register both{later.size, later.seed, std::max(all.date, later.date), later.machine, later.version, {}};
+    for (const Experiment& experiment : experiments()) {
+        const auto is_own_claim = [&](const Claim& claim) { return claim.id.starts_with(experiment.name + "."); };
+        const Register& from = std::ranges::any_of(later.claims, is_own_claim) ? later : all;
+        std::ranges::copy_if(from.claims, std::back_inserter(both.claims), is_own_claim);
+        std::ranges::copy_if(from.runs, std::back_inserter(both.runs),
+                             [&](const RegisteredRun& run) { return run.experiment == experiment.name; });
+    }
+    return both;
 }
 
 std::string register_json(const Register& all) {
@@ -68,10 +105,11 @@ std::string register_json(const Register& all) {
     std::string text = head.dump();
     text.back() = ',';
     text += "\n\"claims\": [\n";
-    for (const Claim& claim : all.claims) {
-        text += claim_json(claim).dump() + (&claim == &all.claims.back() ? "\n" : ",\n");
-    }
-    return text + "]}\n";
+    std::vector<Json> claims;
+    for (const Claim& claim : all.claims) claims.push_back(claim_json(claim));
+    std::vector<Json> runs;
+    for (const RegisteredRun& run : all.runs) runs.push_back(run_json(run));
+    return text + lines_of(claims) + "],\n\"runs\": [\n" + lines_of(runs) + "]}\n";
 }
 
 bool is_registered_case(std::uint64_t seed, bool own_settings) { return own_settings && seed == registered_seed; }

@@ -14,6 +14,14 @@
 
 namespace ulp {
 
+/// A run behind a register's claims.
+struct RegisteredRun {
+    std::string experiment;
+    std::vector<TrainingsMade> trainings;
+    std::vector<std::string> inputs;  // names of files and generated data
+    double processor_seconds;
+};
+
 struct Register {
     RunSize size;
     std::uint64_t seed;
@@ -21,6 +29,7 @@ struct Register {
     std::string machine;  // its processor
     std::string version;  // of the program
     std::vector<Claim> claims;
+    std::vector<RegisteredRun> runs{};  // not of all experiments: earlier registers had none
 };
 
 /// Throws DataError where there is none of that size, or it is damaged.
@@ -31,6 +40,9 @@ std::optional<Register> find_register(RunSize size);
 /// The register that these results make. Throws DataError where they are not of one size and seed, with the
 /// experiments' own settings and backends.
 Register register_of(const std::vector<StoredResult>& results);
+/// The register with another one's rows in the place of its own of the same experiments. Throws DataError where they
+/// are not of one size.
+Register merged(const Register& all, const Register& later);
 /// A claim a line.
 std::string register_json(const Register& all);
 

@@ -59,11 +59,14 @@ StoredResult parse_result(const fs::path& folder) {
     for (const Json& row : record.value("products", Json::array())) {
         result.products.push_back({row.at("unit"), row.at("products"), row.at("digest")});
     }
+    result.trainings = trainings_from(record.value("trainings", Json::array()));
+    for (const auto& [name, digest] : record.at("inputs").items()) result.inputs.push_back(name);
     result.compiler = manifest.at("compiler");
     result.cpu = manifest.at("cpu");
     result.finished = manifest.at("finished");
     result.digest = manifest.at("digest");
     result.seconds = manifest.at("seconds");
+    result.processor_seconds = manifest.value("processor_seconds", 0.0);
     result.own_settings = result.backend.empty() && manifest.at("settings") == own_settings(result);
     return result;
 }

@@ -23,8 +23,11 @@ struct StoredResult {
     std::vector<StoredFigure> figures;
     std::vector<std::string> evidence;
     std::vector<UnitProducts> products{};
+    std::vector<TrainingsMade> trainings{};
+    std::vector<std::string> inputs{};            // their names
     std::string compiler, cpu, finished, digest;  // from the manifest
     double seconds = 0;
+    double processor_seconds = 0;
     bool own_settings = false;  // with the experiment's own settings and backend, and no files of the user
 };
 

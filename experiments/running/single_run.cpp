@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 
 #include "experiments/program/files.hpp"
 #include "experiments/program/machine.hpp"
@@ -70,10 +71,12 @@ Finding run_single(const Request& request, const fs::path& parent, const std::st
                    const std::function<void(double)>& progress) {
     if (!policy.force && is_complete(parent / name, request)) return stored_finding(parent, name, policy);
     const auto start = std::chrono::steady_clock::now();
+    const std::clock_t processor_start = std::clock();
     const Experiment& experiment = *request.experiment;
-    const RunContext context = context_of(request, progress);
+    RunContext context = context_of(request, progress);
     StagedFolder folder(parent, name);
     Result result(experiment.name);
+    context.trained = [&](std::int64_t parameters, std::int64_t steps) { result.trained(parameters, steps); };
     ProductLedger ledger;
     {
         const ObservedProducts observed(ledger);
@@ -81,7 +84,8 @@ Finding run_single(const Request& request, const fs::path& parent, const std::st
     }
     result.products(ledger.products());
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    write_record(experiment, context, result, seconds.count(), folder.path());
+    const double processor_seconds = static_cast<double>(std::clock() - processor_start) / CLOCKS_PER_SEC;
+    write_record(experiment, context, result, {seconds.count(), processor_seconds}, folder.path());
     write_figures(result, folder.path());
     keep_others_files(parent / name, folder.path());
     folder.publish();

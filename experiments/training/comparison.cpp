@@ -33,6 +33,12 @@ Comparison compare(const RunContext& context, std::vector<Arithmetic> arithmetic
         comparison.arithmetics.size() * each, parallel,
         [&](std::size_t i) { comparison.runs[i / each][i % each] = run(i / each, context.seed + i % each); },
         [&](double done) { context.progress(part.from + (part.to - part.from) * done); });
+    for (const std::vector<Learned>& arm : comparison.runs) {
+        if (!context.trained) break;
+        for (const Learned& learned : arm) {
+            context.trained(learned.parameters, static_cast<std::int64_t>(learned.losses.size()));
+        }
+    }
     return comparison;
 }
 

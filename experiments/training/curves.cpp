@@ -94,8 +94,8 @@ struct Placed {
 std::string caption_end(const Curves& curves, std::size_t window, bool leaves_panel,
                         const std::vector<std::string>& left_out) {
     std::string end = window > 1 ? fmt::format(", mean of {} steps", window) : "";
-    end += fmt::format("; mean of {} seeds. Below: minus {} with the same data and seed.", curves.values.front().size(),
-                       curves.names.front());
+    end += fmt::format("; mean of {}. Below: minus {} with the same data and seed.",
+                       counted(curves.values.front().size(), "seed"), curves.names.front());
     if (leaves_panel) end += " What leaves the lower panel differs by more.";
     if (!left_out.empty()) end += fmt::format(" Not shown, as never finite: {}.", fmt::join(left_out, ", "));
     return end;
@@ -214,7 +214,6 @@ Figure figure_of_curves(const Curves& all, const CurveOptions& options, FigureTe
     figure.axes = {.x = "step", .y = options.label, .log_base = options.logarithmic ? 10 : 0};
     figure.variables = {
         {"reach", reach},
-        {"key_outside", options.key_outside || curves.names.size() > 5 ? 1.0 : 0.0},
         {"difference_label", fmt::format("minus {}{}{}", reference, options.unit.empty() ? "" : ", ", options.unit)}};
     return figure;
 }

@@ -40,7 +40,6 @@ struct CurveOptions {
     std::string what;          // "Loss of a batch before the step": begins the caption
     std::string label;         // of the upper panel's axis: "loss"
     std::string unit = "%";    // of the differences
-    bool key_outside = false;  // where the curves would run through the key; with many arms always
 };
 struct FigureText {
     std::string name, title, meaning, evidence;

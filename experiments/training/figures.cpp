@@ -39,12 +39,19 @@ Figure figure_of_seeds(const Comparison& comparison, std::size_t score, const Qu
     const Spread spread = comparison.spread(0, score);
     Figure figure{
         std::move(name), std::move(title),
-        fmt::format("A mark is a run, minus {0} with the same seed: {1} seeds. The band, from the runs of {0}, "
-                    "is what another seed changes; their mean is {2}.",
-                    reference, pairs.size(), text.text(spread.mean)),
+        fmt::format("A mark is a run, minus {0} with the same seed: {1}. {2}", reference, counted(pairs.size(), "seed"),
+                    pairs.size() > 1
+                        ? fmt::format("The band, from the runs of {}, is what another seed changes; their "
+                                      "mean is {}.",
+                                      reference, text.text(spread.mean))
+                        : fmt::format("One seed makes no band; {} is at {}.", reference, text.text(spread.mean))),
         std::move(meaning), std::move(evidence)};
-    figure.meaning += fmt::format("{}The seeds of {} span {}; the largest differences with the same seed:",
-                                  figure.meaning.empty() ? "" : " ", reference, text.text(spread.width()));
+    if (!figure.meaning.empty()) figure.meaning += ' ';
+    figure.meaning +=
+        pairs.size() > 1
+            ? fmt::format("The seeds of {} span {}; the largest differences with the same seed:", reference,
+                          text.text(spread.width()))
+            : fmt::format("The differences from {}:", reference);
     for (std::size_t a = 0; a < comparison.arithmetics.size(); ++a) {
         Series series{comparison.arithmetics[a].name, formats::fp64, {}};
         const std::vector<Learned>& runs = comparison.runs[a];

@@ -14,6 +14,7 @@ TrainingRun::TrainingRun(const Training& training, std::uint64_t seed)
       trainer_(Engine(training_.arithmetic.recipe, make_backend(training_.arithmetic.backend)), seed),
       task_(training_.task(trainer_.model(), seed)) {
     training_.optimizer.seed = seed;
+    learned_.parameters = trainer_.model().parameter_count();
     trainer_.optimize(training_.optimizer);
     trainer_.keep_trace = training_.keep_trace;
     trainer_.before_update = [this](Optimizer& optimizer) {

@@ -32,6 +32,7 @@ struct Learned {
     std::vector<bool> skipped{};   // whether an infinite or NaN gradient kept the optimizer from stepping
     std::vector<double> scores{};  // what the task measures at the end, in an order of its own
     std::any more{};               // what else the task keeps
+    std::int64_t parameters = 0;   // of the net
 
     [[nodiscard]] std::int64_t skips() const;
     /// The task's `more`, of the type that it stored.

@@ -1,6 +1,8 @@
 // The register of claims, and results beside it.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "experiments/framework/experiment.hpp"
@@ -50,7 +52,53 @@ TEST_CASE(
     CHECK_THROWS_WITH_AS(register_of({other}), doctest::Contains("is no quick run with seed 1"), DataError);
 }
 
-TEST_CASE("the register has each claim once, none failed, and each control names claims that there are, each measured claim a control") {
+TEST_CASE("rows of a later register take the place of those of the same experiments, with what their runs trained") {
+    const auto result = [](const char* name, const char* claim, double seconds) {
+        StoredResult one = result_with(Verdict::reproduced);
+        one.experiment = name;
+        one.claims.front().id = fmt::format("{}.{}", name, claim);
+        one.trainings = {{10, 20, 3}};
+        one.processor_seconds = seconds;
+        return one;
+    };
+    const Register first = register_of({result("swamping", "a", 1), result("formats", "b", 1)});
+    const Register later = register_of({result("swamping", "c", 2)});
+    const Register both = merged(first, later);
+    REQUIRE(both.claims.size() == 2);
+    CHECK(both.claims[0].id == "formats.b");
+    CHECK(both.claims[1].id == "swamping.c");
+    REQUIRE(both.runs.size() == 2);
+    CHECK(both.runs[1].processor_seconds == 2);
+    CHECK(both.runs[1].trainings.at(0).runs == 3);
+    Register full = later;
+    full.size = RunSize::full;
+    CHECK_THROWS_WITH_AS(merged(first, full), "these are full runs, the register is of quick runs", DataError);
+}
+
+TEST_CASE("an experiment's effect is a claim of its own; its natural ones insert nothing and are linked both ways") {
+    const Register all = read_register(RunSize::quick);
+    std::size_t constructed = 0;
+    for (const Experiment& experiment : experiments()) {
+        if (!experiment.effect) continue;
+        INFO(experiment.name);
+        const std::string id = fmt::format("{}.{}", experiment.name, experiment.effect->claim);
+        CHECK(std::ranges::find(all.claims, id, &Claim::id) != all.claims.end());
+        CHECK(experiment.effect->inserted.empty() == experiment.effect->natural.empty());
+        constructed += experiment.effect->inserted.empty() ? 0 : 1;
+        for (const std::string& name : experiment.effect->natural) {
+            const Experiment& natural = experiment_by_name(name);
+            REQUIRE(natural.effect);
+            CHECK(natural.effect->inserted.empty());
+            const auto back = counterparts_of(natural);
+            CHECK(std::ranges::find(back, &experiment) != back.end());
+        }
+    }
+    CHECK(constructed > 0);
+}
+
+TEST_CASE(
+    "the register has each claim once, none failed, and each control names claims that there are, each measured claim "
+    "a control") {
     const std::optional<Register> all = find_register(RunSize::quick);
     REQUIRE(all);
     std::set<std::string> ids;

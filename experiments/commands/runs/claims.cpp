@@ -109,13 +109,17 @@ ShownClaims registered_claims(const std::string& name) {
 }
 
 ExitCode show_claims(const ClaimsOptions& options) {
-    if (!options.from.empty()) {
+    const bool writes_register = options.format == "register";
+    if (!options.from.empty() && !writes_register) {
         print(registered_claims(options.from), options.format);
         return ExitCode::good;
     }
     const std::vector<StoredResult> results = read_results(options.out);
-    if (options.format == "register") {
-        fmt::print("{}", register_json(register_of(results)));
+    if (writes_register) {
+        const Register made = register_of(results);
+        fmt::print(
+            "{}",
+            register_json(options.from.empty() ? made : merged(read_register(run_size_by_name(options.from)), made)));
         return ExitCode::good;
     }
     std::vector<Claim> claims;
@@ -138,7 +142,8 @@ Action declare_claims(OptionParser& app) {
     app.add_option("--format", options->format, "console, json, markdown or register")
         .one_of({"console", "json", "markdown", "register"});
     app.add_option("--register", options->from,
-                   "the committed register of these runs in the place of results; both: full runs where there are some")
+                   "the committed register of these runs in the place of results; both: full runs where there are "
+                   "some; with --format register the results' rows in the place of the register's")
         .one_of({"quick", "full", "both"});
     return [options] { return show_claims(*options); };
 }

@@ -35,6 +35,7 @@ void print_json(const std::vector<const Experiment*>& chosen) {
                         {"title", experiment->title},
                         {"question", experiment->question},
                         {"chapter", chapter_name(experiment->chapter)},
+                        {"origin", experiment->effect ? origin_text(*experiment->effect) : ""},
                         {"settings", settings_json(*experiment)}});
     }
     fmt::print("{}\n", list.dump(2));
@@ -65,7 +66,9 @@ ExitCode list(const ListOptions& options) {
     }
     for (const Experiment* experiment : chosen) {
         fmt::print("{:<20} {}\n", experiment->name, experiment->question);
-        if (!options.names.empty()) fmt::print("{}", describe(experiment->settings));
+        if (options.names.empty()) continue;
+        if (experiment->effect) fmt::print("{}\n", origin_text(*experiment->effect));
+        fmt::print("{}", describe(experiment->settings));
     }
     return ExitCode::good;
 }
