@@ -9,7 +9,6 @@ set offsets 0.3, 0.3, 0, 0
 stats 'data.csv' using (x_of('digital fp32')):5 nooutput name 'digital'
 set object 1 rectangle from graph 0,first 100 * digital_min_y to graph 1,first 100 * digital_max_y behind \
     fillcolor rgb 0x777777 fillstyle solid 0.4 noborder
-set key bottom right Left reverse
 plot 'data.csv' using (x_of('accumulator')):(100 * column(5)) with linespoints linetype 1 pointsize 1.3 \
         title 'with a digital accumulator', \
     '' using (x_of('nearest step')):(100 * column(5)) with linespoints linetype 2 pointsize 1.3 \

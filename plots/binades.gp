@@ -6,7 +6,6 @@ tic_distance = last_binade - first_binade > 40 ? 8 : 4
 set xtics tic_distance
 set yrange [0:*]
 set offsets 0,0,graph 0.2,0
-set key top right
 set object 1 rectangle from graph 0,graph 0 to first -25,graph 1 behind fillcolor rgb 0x999999 fillstyle solid 0.45 noborder
 set object 2 rectangle from first -25,graph 0 to first -14,graph 1 behind fillcolor rgb 0x999999 fillstyle solid 0.18 noborder
 set label 1 'lost in fp16' at graph 0.03,graph 0.95 font small

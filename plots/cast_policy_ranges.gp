@@ -10,5 +10,4 @@ set arrow 1 from graph 0,first 65504 to graph 1,first 65504 nohead linecolor rgb
 set arrow 2 from graph 0,first 2**-14 to graph 1,first 2**-14 nohead linecolor rgb mark_colour dashtype 3 linewidth 2
 set label 1 'largest' at graph 0.99,first 2**16.8 right font small textcolor rgb mark_colour
 set label 2 'smallest normal' at graph 0.01,first 2**-14.9 left font small textcolor rgb mark_colour
-set key at graph 0.83,0.36 right font small
 plot for [i=1:series_count] 'data.csv' using (x_of(series(i))):5 with lines linetype i linewidth (i > 3 ? 4 : 2) title series(i)

@@ -10,7 +10,6 @@ set xtics () scale 0 font tiny
 do for [i=1:rules] { set xtics add (series(2 * i - 1) i - 1) }
 set boxwidth 0.38
 set grid noxtics
-set key outside top center horizontal
 plot for [i=1:rules] 'data.csv' using (x_of(series(2 * i - 1)) == 0 ? i - 1.2 : NaN):(100 * column(5)) \
         with boxes linetype 1 title (i == 1 ? 'kept' : ''), \
     for [i=1:rules] '' using (x_of(series(2 * i - 1)) == 1 ? i - 0.8 : NaN):(100 * column(5)) \

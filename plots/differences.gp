@@ -4,7 +4,6 @@ set xtics () scale 0
 do for [i=1:words(names)] { set xtics add (word(names, i) i - 1) }
 if (words(names) > 5) { set xtics rotate by -20; set bmargin 8 }
 set grid noxtics
-set key top right horizontal
 clipped(y) = y > reach ? reach : y < -reach ? -reach : y
 do for [c=0:words(names)-1] {
     stats 'data.csv' using (x_of(series(1)) == c ? column(5) : NaN) nooutput

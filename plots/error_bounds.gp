@@ -6,7 +6,7 @@ set format y '10^{%T}'
 set xlabel 'k, products in a sum'
 set ylabel 'error over the sum of the magnitudes'
 set rmargin 21
-set key at graph 1.02,1 left top font tiny
+set key vertical at graph 1.02,1 left top font tiny
 plot for [i=1:series_count:4] 'data.csv' using (x_of(series(i))):5 with lines linetype (i+3)/4 title series(i), \
     for [i=2:series_count:4] '' using (x_of(series(i))):($5 > 0 ? $5 : NaN) with lines linetype (i+2)/4 dashtype 2 notitle, \
     for [i=3:series_count:4] '' using (x_of(series(i))):($5 > 0 ? $5 : NaN) with lines linetype (i+1)/4 dashtype 3 notitle, \

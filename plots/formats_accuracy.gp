@@ -11,7 +11,6 @@ do for [i=1:words(names)] { set xtics add (word(names, i) i - 1) }
 set bmargin 7
 set boxwidth 0.25
 set grid noxtics
-set key outside top center horizontal
 plot for [i=1:nets] 'data.csv' using (x_of(series(2 * i - 1)) + 0.27 * (i - 2)):(100 * column(5)) \
         with boxes linetype i title series(2 * i - 1), \
     for [i=1:nets] for [w=0:8] '' using (x_of(series(2 * i)) == w ? w + 0.27 * (i - 2) : NaN):(100 * column(5)) \

@@ -8,7 +8,6 @@ set xtics () scale 0 font small
 do for [i=1:words(names)] { set xtics add (word(names, i) i - 1) }
 set boxwidth 0.36
 set grid noxtics
-set key outside top center horizontal
 label_of(share) = sprintf('%.0f %%', 100 * share)
 plot for [i=1:2] 'data.csv' using (x_of(series(i)) + 0.38 * (i - 1.5)):(100 * column(5)) with boxes linetype i title series(i), \
     for [i=1:2] '' using (x_of(series(i)) + 0.38 * (i - 1.5)):(100 * column(5)):(label_of(column(5))) with labels offset 0,0.6 font tiny notitle

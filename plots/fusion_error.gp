@@ -5,7 +5,6 @@ set yrange [0.1:*]
 set ylabel 'mean error in units in the last place'
 set xtics () scale 0 font small
 do for [i=1:words(names)] { set xtics add (word(names, i) i - 1) }
-set key top left font small
 set arrow 1 from graph 0,first 0.25 to graph 1,first 0.25 nohead linecolor rgb mark_colour dashtype 2
 set label 1 'one rounding' at graph 0.99,first 0.21 right font tiny textcolor rgb mark_colour
 plot for [i=1:series_count] 'data.csv' using (x_of(series(i)) + 0.12 * (i - 2.5)):5 with points \

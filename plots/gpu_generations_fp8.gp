@@ -7,7 +7,7 @@ set format y '10^{%T}'
 set yrange [1e-9:1]
 set xlabel 'k, products in a sum'
 set ylabel 'relative error of the result'
-set key left top at graph 0.03,0.46 font tiny
+set key vertical left top at graph 0.03,0.46 font tiny
 half = series_count / 2
 name(i) = series(i)[1:strstrt(series(i), i > half ? ' centred' : ' positive')-1]
 set title 'entries uniform in (0, 1)' font small offset 0,-0.3

@@ -6,7 +6,6 @@ set xrange [-48:4]
 set xtics 8
 set yrange [0:*]
 set offsets 0,0,graph 0.2,0
-set key top right
 set object 1 rectangle from first -48,graph 0 to first -25,graph 1 behind fillcolor rgb 0x999999 fillstyle solid 0.45 noborder
 set object 2 rectangle from first -25,graph 0 to first -14,graph 1 behind fillcolor rgb 0x999999 fillstyle solid 0.18 noborder
 set label 1 'lost in fp16' at first -46.5,graph 0.95 font small

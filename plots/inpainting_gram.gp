@@ -6,7 +6,6 @@ set yrange [4:2**25]
 set ytics 2**4,2**4,2**20
 set xlabel 'pixels added up'
 set ylabel 'largest entry'
-set key bottom right font tiny
 set arrow 1 from graph 0,first 65504 to graph 1,first 65504 nohead linecolor rgb mark_colour dashtype 2
 set label 1 'largest fp16 number 65504' at graph 0.30,first 65504 left offset 0,0.6 font tiny textcolor rgb mark_colour
 set label 2 'infinite' at graph 0.01,first 2**23.1 left font tiny textcolor rgb mark_colour

@@ -6,7 +6,6 @@ set xrange [-0.7:*]
 set offsets 0, 0.7, 0, 0
 set yrange [0:100]
 set xtics 4
-set key at graph 0.80,0.62 right
 stats 'data.csv' using (x_of('predicted window')) nooutput name 'window'
 set object 1 rectangle from window_min - 0.5,graph 0 to window_max + 0.5,graph 1 behind fillcolor rgb 0x009E73 \
     fillstyle solid 0.13 noborder

@@ -6,6 +6,5 @@ set xrange [-0.7:*]
 set offsets 0, 0.7, 0, 0
 set yrange [-2:*]
 set xtics 4
-set key top right
 plot 'data.csv' using (x_of('predicted')):(100 * column(5)) with lines linetype 1 linewidth 4 title 'predicted from the exponents in fp32', \
     '' using (x_of('measured')):(100 * column(5)) with points linetype 2 pointsize 1.6 title 'counted in the fp16 runs'

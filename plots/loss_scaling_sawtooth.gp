@@ -2,7 +2,6 @@ set xlabel 'step'
 set ylabel 'loss scale'
 set logscale y 2
 set format y '2^{%L}'
-set key bottom right
 plot 'data.csv' using (x_of('largest scale without overflow')):5 with lines linecolor rgb 0xAAAAAA linewidth 1.5 \
         title '65504 / largest gradient', \
     '' using (x_of('loss scale')):5 with steps linetype 1 linewidth 3 title 'loss scale', \

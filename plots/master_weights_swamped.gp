@@ -4,6 +4,5 @@ set format x '2^{%g}'
 set format y '%g %%'
 set yrange [0:100]
 set xtics 1
-set key at graph 0.98,0.62 right font small
 plot for [i=1:series_count] 'data.csv' using (x_of(series(i))):(100 * column(5)) with linespoints \
     linetype ((i - 1) / 3 + 1) dashtype 1 + (i - 1) % 3 pointtype (5 + 2 * ((i - 1) % 3)) pointsize 1.1 title series(i)

@@ -3,7 +3,6 @@ set xlabel 'operations for each byte moved'
 set ylabel '10^{12} operations a second'
 set xrange [0.7:4096]
 set yrange [0.25:300]
-set key bottom right font tiny spacing 1.0
 set logscale x 2
 plot for [i=1:2] 'data.csv' using (x_of(series(i))):5 with lines linetype i linewidth 4 title series(i), \
     for [i=3:series_count] '' using (x_of(series(i))):5 with points linetype i pointtype (i == 3 ? 7 : 2*i-1) pointsize 1.8 \

@@ -4,5 +4,4 @@ set format x '%g %%'
 set xrange [-0.4:*]
 set yrange [0:*]
 set offsets 0, 0, graph 0.05, 0
-set key top right spacing 1.5 * key_spacing
 plot for [i=1:series_count] 'data.csv' using (100 * x_of(series(i))):5 with points linetype i pointsize 2.5 title series(i) noenhanced

@@ -5,7 +5,6 @@ set xrange [10.4:2.6] reverse
 set xtics 1
 set yrange [0:*]
 set offsets 0,0,graph 0.1,0
-set key top left
 if (STATS_max_y > STATS_min_y) {
     set object 1 rectangle from graph 0,first STATS_min_y to graph 1,first STATS_max_y behind fillcolor rgb 0x777777 fillstyle solid 0.25 noborder
 }

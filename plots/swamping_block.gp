@@ -7,7 +7,6 @@ set format x '2^{%g}'
 set format y '%g %%'
 set yrange [-3:145]
 set xtics 2
-set key bottom right font small
 set title 'fp32 accumulator' font small offset 0,-0.3
 set xrange [-28.5:-15.5]
 plot for [i=1:count] 'data.csv' using (x_of(series(i))):(100 * column(5)) with linespoints linetype i linewidth (8 - 1.6*i) \

@@ -7,7 +7,6 @@ label_of(share) = share < 0.0005 ? '' : sprintf(share < 0.0995 ? '%.1f' : '%.0f'
 set format y '%g %%'
 set ylabel 'share of the gradients'
 set xtics ('normal' 0, 'subnormal' 1, 'lost: zero' 2) scale 0
-set key outside top center horizontal
 set grid noxtics
 at(i) = width * (i - 0.5 * (series_count + 1))
 plot for [i=1:series_count] 'data.csv' using (x_of(series(i)) + at(i)):(100 * column(5)) with boxes linetype i title series(i), \

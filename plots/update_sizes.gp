@@ -12,6 +12,6 @@ if (!exists('bf16_alone')) {
     set arrow from -4,graph 0 to -4,graph 1 nohead linetype 1 linecolor rgb mark_colour linewidth 2 dashtype 2 front
     set label 'half an ulp in fp16' at -4.2,graph 0.95 right font small front
 }
-if (series_count == 1) { set key off } else { set key top right }
+if (series_count == 1) { set key off }
 plot for [i=1:series_count] 'data.csv' using (x_of(series(i)) + 0.5):(100 * column(5)) with boxes linetype i \
     fillstyle solid (series_count == 1 ? 0.75 : 0.45) title series(i) noenhanced
