@@ -310,29 +310,37 @@ Measured measure_bert(const RunContext& context, const std::string& recipe, Inde
     });
 }
 
-/// The small net with the article's layers, 8 and 16 channels.
-Measured measure_cnn(const RunContext& context, const std::string& recipe, Index batch) {
+Measured measure_cnn(const RunContext& context, const std::string& recipe, const Layers& layers, Index batch) {
     return measure(context, recipe, [&](Model& model) {
-        return [=, net = Net(model, digit_cnn(8, 16), {1, 28, 28}, 10)](Tape& tape) {
+        return [=, net = Net(model, layers, {1, 28, 28}, 10)](Tape& tape) {
             const Var x = tape.input(images(batch, 28));
             return cross_entropy(net(x), std::vector<int>(static_cast<std::size_t>(batch), 3));
         };
     });
 }
 
+/// The article's layers with 8 and 16 channels, and, at its own size, with 420 and 1000.
 void claim_trainer(const RunContext& context, Result& result) {
-    const NetPlan plan{digit_cnn(8, 16)};
     const std::int64_t half = context.settings.integer("low_bytes");
-    for (const auto& [recipe, low] : {std::pair<const char*, std::int64_t>{"fp32", 4}, {"mixed_fp16", half}}) {
-        const Measured measured = measure_cnn(context, recipe, 4);
+    const auto holds_plan = [&](const char* id, const char* recipe, std::int64_t low, Index first, Index second,
+                                std::int64_t batch) {
+        const Layers layers = digit_cnn(first, second);
+        const NetPlan plan{layers};
         result.arithmetic(
-            fmt::format("trainer_{}", recipe),
+            fmt::format("{}_{}", id, recipe),
             cite(sources::volta_talk, "Halve the size of activation and gradient tensors"),
-            fmt::format("The trainer holds as many bytes as the planner says: the net with 8 and 16 channels, "
-                        "4 images, Adam, {}.",
-                        recipe),
-            equal(plan.tape_bytes(4, low), measured.total(), "bytes"));
-    }
+            fmt::format("The trainer holds as many bytes as the planner says: the net with {} and {} channels, {}, "
+                        "Adam, {}.",
+                        first, second, counted(batch, "image"), recipe),
+            equal(plan.tape_bytes(batch, low), measure_cnn(context, recipe, layers, static_cast<Index>(batch)).total(),
+                  "bytes"));
+    };
+    holds_plan("trainer", "fp32", 4, 8, 16, 4);
+    holds_plan("trainer", "mixed_fp16", half, 8, 16, 4);
+    const std::int64_t in_fp32 = context.settings.integer("article_images_fp32");
+    const std::int64_t in_fp16 = context.settings.integer("article_images_fp16");
+    if (in_fp32 > 0) holds_plan("article", "fp32", 4, 420, 1000, in_fp32);
+    if (in_fp16 > 0) holds_plan("article", "mixed_fp16", half, 420, 1000, in_fp16);
 }
 
 double gain(const Measured& wide, const Measured& mixed) {
@@ -391,17 +399,23 @@ void run(const RunContext& context, Result& result) {
 
 Experiment memory_experiment() {
     using namespace memory_parts;
-    return {"memory",
-            "Memory: what each format saves, byte for byte",
-            "How many bytes does training take in fp32 and in mixed precision, and what decides the gain?",
-            Chapter::hardware,
-            {integer_setting("low_bytes", "bytes of a low-precision number; 4 switches the saving off", 2, 2, 1, 4),
-             integer_setting("largest_batch", "of the nets whose gain is measured", 8, 8, 1, 64).smoke(1)},
-            run,
-            {{{},
-              {"low_bytes=4"},
-              {"gpt2_fp16", "gpt2_fp16_mebibytes", "gpt2_int8", "gpt2_int8_mebibytes", "cnn_batch_planned",
-               "trainer_mixed_fp16", "unet_gains_more"}}}};
+    return {
+        "memory",
+        "Memory: what each format saves, byte for byte",
+        "How many bytes does training take in fp32 and in mixed precision, and what decides the gain?",
+        Chapter::hardware,
+        {integer_setting("low_bytes", "bytes of a low-precision number; 4 switches the saving off", 2, 2, 1, 4),
+         integer_setting("largest_batch", "of the nets whose gain is measured", 8, 8, 1, 64).smoke(1),
+         integer_setting("article_images_fp32", "of a step of the net with 4,275,210 parameters in fp32; 0: none", 1,
+                         590, 0, 1000)
+             .smoke(0),
+         integer_setting("article_images_fp16", "of a step of that net in mixed precision; 0: none", 2, 1000, 0, 2000)
+             .smoke(0)},
+        run,
+        {{{},
+          {"low_bytes=4"},
+          {"gpt2_fp16", "gpt2_fp16_mebibytes", "gpt2_int8", "gpt2_int8_mebibytes", "cnn_batch_planned",
+           "trainer_mixed_fp16", "unet_gains_more"}}}};
 }
 
 }  // namespace ulp
