@@ -2,7 +2,7 @@
 # each arm, in a panel of -reach to reach.
 set xtics () scale 0
 do for [i=1:words(names)] { set xtics add (word(names, i) i - 1) }
-if (words(names) > 5) { set xtics rotate by -20; set bmargin 8 }
+if (words(names) > 5) { set xtics rotate by -20; set bmargin 8; set rmargin 6 }
 set grid noxtics
 clipped(y) = y > reach ? reach : y < -reach ? -reach : y
 do for [c=0:words(names)-1] {

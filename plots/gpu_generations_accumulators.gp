@@ -4,7 +4,7 @@ set format x '2^{%L}'
 set format y '10^{%T}'
 set xlabel 'k, products in a sum'
 set ylabel 'relative error of the result'
-set key vertical bottom right maxrows 6 font tiny
+set key inside vertical bottom right maxrows 6 font tiny
 set yrange [1e-9:1]
 half = series_count / 2
 plot for [i=1:half] 'data.csv' using (x_of(series(i))):5 with linespoints linetype i pointsize 0.8 \

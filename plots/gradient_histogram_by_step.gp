@@ -14,7 +14,7 @@ do for [panel=1:4] {
     list = ''
     do for [i=1:series_count] { if (word(series(i), 1) eq role) { list = list . sprintf(' %d', i) } }
     set title word(plurals, panel) font small offset 0,-0.6
-    if (panel < 3) { set key vertical top left font tiny samplen 1.5 } else { set key vertical top right font tiny samplen 1.5 }
+    if (panel < 3) { set key inside vertical top left font tiny samplen 1.5 } else { set key inside vertical top right font tiny samplen 1.5 }
     set xlabel (panel > 2 ? 'binade' : '') offset 0,0.3
     if (panel == 2) { unset label 1000 }
     plot for [n=1:words(list)] 'data.csv' using (x_of(series(int(word(list, n))))):(100 * column(5)) \

@@ -6,6 +6,7 @@ set format x '2^{%g}'
 set format y '%g %%'
 set xlabel 'binade'
 set ylabel 'share of the gradient'
+set key inside vertical top left font small
 set object 1 rectangle from first -40,graph 0 to first -25,graph 1 behind fillcolor rgb 0x999999 fillstyle solid 0.45 noborder
 set object 2 rectangle from first -25,graph 0 to first -14,graph 1 behind fillcolor rgb 0x999999 fillstyle solid 0.18 noborder
 set boxwidth 0.9

@@ -10,7 +10,7 @@ set format y '%g %%'
 set xlabel 'binade' offset 0,0.3
 set object 1 rectangle from first -48,graph 0 to first -25,graph 1 behind fillcolor rgb 0x999999 fillstyle solid 0.45 noborder
 set object 2 rectangle from first -25,graph 0 to first -14,graph 1 behind fillcolor rgb 0x999999 fillstyle solid 0.18 noborder
-set key vertical top left font tiny samplen 1.5
+set key inside vertical top left font tiny samplen 1.5
 do for [panel=1:2] {
     list = ''
     do for [i=1:series_count] { if (word(series(i), 1) eq word(kinds, panel)) { list = list . sprintf(' %d', i) } }

@@ -5,7 +5,7 @@ set ylabel 'accuracy'
 set format x '2^{%g}'
 set format y '%g %%'
 set yrange [0:100]
-set key vertical bottom right font tiny samplen 2 spacing 1.1
+set key inside vertical bottom right font tiny samplen 2 spacing 1.1
 set xtics 1
 do for [panel=0:1] {
     first = panel == 0 ? 4 : 8

@@ -12,7 +12,7 @@ set ylabel 'MiB'
 set yrange [0:580]
 set xrange [-0.6:2.6]
 set xtics ('fp32' 0, 'fp16' 1, 'fp16 with int8 matrices' 2) nomirror
-set key vertical top right invert
+set key inside vertical top right invert
 do for [x=0:2] {
     set label 10+x sprintf('%.4f MiB', up_to(series_count, x)) at x,up_to(series_count, x) center offset 0,0.8 font small
 }

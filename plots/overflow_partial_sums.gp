@@ -8,7 +8,7 @@ set xlabel 'number of sixteens'
 set ylabel 'sum'
 set arrow 1 from graph 0,first 65504 to graph 1,first 65504 nohead linecolor rgb mark_colour dashtype 2
 set label 1 'largest fp16 number 65504' at graph 0.03,first 65504 offset 0,-1.7 font tiny textcolor rgb mark_colour
-set key vertical top left font tiny
+set key inside vertical top left font tiny
 infinite(name, place) = strcol(1) eq figure && strcol(2) eq name && strcol(5) eq 'inf' ? 2**(18.2 + 0.12 * place) : NaN
 set title 'rounded to the format after each addition' font small offset 0,-0.3
 plot 'data.csv' using (x_of('exact')):5 with lines linewidth 1 linecolor rgb mark_colour title 'exact', \

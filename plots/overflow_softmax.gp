@@ -1,7 +1,7 @@
 set xlabel 'logit of each of the ten classes'
 set ylabel 'sum of the ten probabilities'
 set xrange [0:98]
-set yrange [-0.45:1.7]
+set yrange [-0.45:1.1]
 set ytics 0,0.5,1
 not_a_number(i) = strcol(1) eq figure && strcol(2) eq series(i) && strcol(5) eq 'nan' ? -0.15 - 0.06 * i : 1/0
 set label 1 'NaN' at 1,-0.3 font small textcolor rgb mark_colour

@@ -1,3 +1,5 @@
+set tmargin 7.6   # four rows of the key
+set title offset 0,3.9
 set xlabel 'share of the steps skipped'
 set ylabel 'powers of two below the largest scale that fits'
 set format x '%g %%'

@@ -37,8 +37,8 @@ set tics nomirror out textcolor rgb 0x000001   # a colour of their own, by which
 set grid back linecolor rgb 0xBBBBBB linewidth 0.5 dashtype 3
 set style fill solid 0.75 noborder
 set key at graph 0.5,1.02 center bottom horizontal Left reverse samplen 2 spacing key_spacing font small
-set tmargin 5   # holds the key: no curve runs through it
-set title title_text noenhanced font large offset 0,1.4
+set tmargin 5.6   # holds the key: no curve runs through it
+set title title_text noenhanced font large offset 0,1.9
 if (!lesson) { set label 1000 caption_text at screen 0.02,(0.033 + 0.027 * (caption_lines - 1)) left noenhanced font tiny textcolor rgb 0x666666 }
 if (lesson) { caption_lines = 0 }
 set bmargin (4.5 + caption_lines)

@@ -1,5 +1,6 @@
 count = series_count / 2
 set multiplot title title_text noenhanced font large layout 1,2 margins 0.125,0.98,0.215,0.85 spacing 0.09
+set key inside vertical bottom right font small
 set xlabel 'exponent of the products, c = 1'
 set ylabel 'share of their sum that is kept'
 set ytics 0,20,140

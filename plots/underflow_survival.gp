@@ -1,7 +1,7 @@
 width = 0.8 / series_count
 set boxwidth width * 0.9
 set xrange [-0.55:2.55]
-set yrange [0:100]
+set yrange [0:107]   # above 100 only the bars' numbers
 set ytics 0,20,100
 label_of(share) = share < 0.0005 ? '' : sprintf(share < 0.0995 ? '%.1f' : '%.0f', 100 * share)
 set format y '%g %%'
