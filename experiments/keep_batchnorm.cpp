@@ -31,13 +31,10 @@ Level o3_with_batchnorm() { return Level("O3", {{"keep_batchnorm_fp32", "true"}}
 enum : std::size_t { way_o0, way_o2, way_o3, way_keep };
 
 /// Under the control "half" keep_batchnorm_fp32 is not set; under "coarse" all levels but O0 keep weights in FP6 E3M2,
-/// without masters. Updates are computed in fp32
-/// and rounded to the format of the parameter that they change, as PyTorch's optimizers do with tensors of two formats:
-/// so fp32 parameters stay fp32 without masters.
+/// without masters.
 std::vector<Arithmetic> ways_of(const RunContext& context) {
     const auto way = [&](const char* name, const Level& level) {
         Arithmetic arithmetic = arithmetic_of(context, name, level.recipe());
-        arithmetic.recipe.update = formats::fp32;
         if (has_control(context, "coarse") && arithmetic.name != "O0") {
             arithmetic.recipe.weights = formats::e3m2;
             arithmetic.recipe.master_weights = false;

@@ -48,7 +48,7 @@ struct Recipe {
     FloatFormat operand = formats::fp32;      // products round fp32 operands to this grid (TF32 mode)
     std::optional<FloatFormat> b_operand{};   // the same for the right operand where it has another grid
     FloatFormat accumulator = formats::fp32;  // of products
-    FloatFormat update = formats::fp32;       // steps of the optimizer, and its tensors
+    FloatFormat update = formats::fp32;       // steps of the optimizer, and its tensors; fp32 for norms kept in it
     OptimizerState state{};                   // formats of those tensors, where they are others
     UpdateRounding update_rounding = UpdateRounding::nearest;
     ProductRules products{};            // how products quantise their operands

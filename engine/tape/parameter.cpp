@@ -31,7 +31,7 @@ void BasicParameter<Real>::assign(const BasicTensor<Real>& numbers) {
         tensor.round_to_format(recipe->stored(format));
     };
     if (!master.empty()) {
-        take(master, recipe->update);
+        take(master, update);
         if (recipe->state.master) keep_in(*recipe->state.master, recipe->rounding, master);
     }
     take(value, value.format());
@@ -116,7 +116,8 @@ BasicParameter<Real>& BasicModel<Real>::add(const std::string& name, Shape shape
     const FloatFormat format = fp32 ? container_format<Real> : recipe_.weights;
     const BasicTensor<Real> numbers = drawn<Real>(shape, initialisation_.of(shape, init), Random(seed_, name));
     parameter.value = BasicTensor<Real>(shape, format);
-    if (recipe_.master_weights && format != recipe_.update) parameter.master = numbers;
+    parameter.update = fp32 ? format : recipe_.update;
+    if (recipe_.master_weights && format != parameter.update) parameter.master = numbers;
     parameter.assign(numbers);
     return parameter;
 }

@@ -20,6 +20,8 @@ struct BasicParameter {
     BasicTensor<Real> gradient;      // in the value's format, still scaled; empty before the first backward pass
     BasicTensor<Real> master;        // as the recipe keeps masters; empty without master weights
     const Recipe* recipe = nullptr;  // the model's
+    /// Steps of its updates: the recipe's format, and fp32 where the recipe keeps this parameter in it.
+    FloatFormat update = container_format<Real>;
 
     /// Takes these numbers: rounded to the value's format, and to the master's where there is one. Numbers written
     /// straight into `value` must lie on its format's grid; the tape refuses others. Throws std::invalid_argument for

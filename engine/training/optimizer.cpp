@@ -115,7 +115,7 @@ void BasicOptimizer<Real>::collect_gradients() {
         BasicTensor<Real>& gradient = gradients_.emplace_back(parameter.gradient);
         if (gradient.empty()) continue;
         if (recipe.state.gradient) keep_in(*recipe.state.gradient, recipe.rounding, gradient);
-        gradient.round_to_format(recipe.stored(recipe.update));
+        gradient.round_to_format(recipe.stored(parameter.update));
         if (on_nonfinite && all_finite(parameter.gradient)) search(parameter.name, "unscale", gradient);
     }
 }
@@ -129,21 +129,36 @@ void BasicOptimizer<Real>::require_collected(const char* call) const {
                     call));
 }
 
+/// f(steps, gradient) for each collected gradient, with steps in the format of its parameter's updates.
+template <class Real>
+template <class F>
+void BasicOptimizer<Real>::for_collected(F&& f) {
+    std::size_t i = 0;
+    for (const BasicParameter<Real>& parameter : model_->parameters()) {
+        BasicTensor<Real>& gradient = gradients_[i++];
+        with_steps<Real>(model_->recipe().stored(parameter.update), [&](const auto& s) { f(s, gradient); });
+    }
+}
+
 template <class Real>
 Real BasicOptimizer<Real>::clip_by_norm(double limit) {
     require_collected("clip_by_norm()");
     Real norm = 0;
-    with_steps<Real>(model_->recipe().stored(model_->recipe().update), [&](const auto& s) {
+    Real factor = 1;
+    FloatFormat format = model_->recipe().update;
+    for (const BasicParameter<Real>& parameter : model_->parameters()) format = widest(format, parameter.update);
+    with_steps<Real>(model_->recipe().stored(format), [&](const auto& s) {
         Real sum = 0;
         for (const BasicTensor<Real>& gradient : gradients_) {
             for (const Real g : gradient.values()) sum = s.add(sum, s.mul(g, g));
         }
         norm = s.sqrt(sum);
-        const Real factor = s.div(s.round(limit), s.add(norm, s.round(1e-6)));
-        if (factor >= 1) return;
-        for (BasicTensor<Real>& gradient : gradients_) {
-            for (Real& g : gradient.values()) g = s.mul(g, factor);
-        }
+        factor = s.div(s.round(limit), s.add(norm, s.round(1e-6)));
+    });
+    if (factor >= 1) return norm;
+    for_collected([&](const auto& s, BasicTensor<Real>& gradient) {
+        const Real times = s.round(factor);
+        for (Real& g : gradient.values()) g = s.mul(g, times);
     });
     return norm;
 }
@@ -151,11 +166,9 @@ Real BasicOptimizer<Real>::clip_by_norm(double limit) {
 template <class Real>
 void BasicOptimizer<Real>::clip_by_value(double limit) {
     require_collected("clip_by_value()");
-    with_steps<Real>(model_->recipe().stored(model_->recipe().update), [&](const auto& s) {
+    for_collected([&](const auto& s, BasicTensor<Real>& gradient) {
         const Real bound = s.round(limit);
-        for (BasicTensor<Real>& gradient : gradients_) {
-            for (Real& g : gradient.values()) g = g > bound ? bound : g < -bound ? -bound : g;
-        }
+        for (Real& g : gradient.values()) g = g > bound ? bound : g < -bound ? -bound : g;
     });
 }
 
@@ -194,7 +207,7 @@ StateFormat BasicOptimizer<Real>::kept_format(std::string_view tensor, const Bas
     const Recipe& recipe = model_->recipe();
     if (tensor == "compensation") return {parameter.updated().format()};
     const bool first = tensor == "mean" || tensor == "momentum";
-    return (first ? recipe.state.m : recipe.state.v).value_or(StateFormat{recipe.update});
+    return (first ? recipe.state.m : recipe.state.v).value_or(StateFormat{parameter.update});
 }
 
 template <class Real>
@@ -224,7 +237,7 @@ void BasicOptimizer<Real>::update_parameter(BasicParameter<Real>& parameter, con
     if (kahan) rows.pop_back();
     const ParameterUpdate<Real> all{.options = options_,
                                     .step = steps_,
-                                    .steps_in = recipe.stored(recipe.update),
+                                    .steps_in = recipe.stored(parameter.update),
                                     .stored_in = recipe.stored(weights.format()),
                                     .rounding = rounding(),
                                     .stream = hash_of(parameter.name) + static_cast<std::uint64_t>(steps_),
@@ -240,7 +253,7 @@ void BasicOptimizer<Real>::update_parameter(BasicParameter<Real>& parameter, con
                       .element = bad->element,
                       .shape = weights.shape(),
                       .value = bad->value,
-                      .format = recipe.update,
+                      .format = parameter.update,
                       .operands = {},
                       .numbers = bad->numbers});
     }
@@ -253,7 +266,7 @@ template <class Real>
 void BasicOptimizer<Real>::keep(const std::string& name, const BasicParameter<Real>& parameter) {
     BasicTensor<Real>& tensor = state_[parameter.name][name];
     const StateFormat kept = kept_format(name, parameter);
-    const FloatFormat computed = name == "compensation" ? kept.format : model_->recipe().update;
+    const FloatFormat computed = name == "compensation" ? kept.format : parameter.update;
     tensor.set_format(computed);
     if (!kept.scaled && kept.format == computed) return;
     const bool finite = on_nonfinite && all_finite(tensor);
@@ -271,7 +284,7 @@ void BasicOptimizer<Real>::update_curvature(double batch_size) {
         if (gradient.empty()) continue;
         BasicTensor<Real>& curvature = state_[parameter.name]["curvature"];
         if (curvature.empty()) curvature = BasicTensor<Real>(gradient.shape());
-        with_steps<Real>(model_->recipe().stored(model_->recipe().update), [&](const auto& s) {
+        with_steps<Real>(model_->recipe().stored(parameter.update), [&](const auto& s) {
             const Real old = s.round(options_.beta2);
             const Real take = s.round((1 - options_.beta2) * batch_size);
             for (Index j = 0; j < gradient.size(); ++j) {

@@ -51,7 +51,7 @@ struct UpdateCounts {
 /// The first finite numbers of an update that gave one that is not.
 using FoundInUpdate = std::function<void(NonFinite)>;
 
-/// Updates the parameters of a model. Every step of a rule is rounded to the recipe's update format.
+/// Updates the parameters of a model. Every step of a rule is rounded to the format of the parameter's updates.
 template <class Real>
 class BasicOptimizer {
   public:
@@ -66,8 +66,8 @@ class BasicOptimizer {
     [[nodiscard]] std::vector<BasicTensor<Real>>& gradients() { return gradients_; }
     [[nodiscard]] bool collected() const { return !gradients_.empty(); }
     /// Scales the collected gradients down to a total Euclidean norm of at most `limit`; returns the norm before.
-    /// Squares add up in the update's format, parameter by parameter. Throws std::logic_error where nothing was
-    /// collected: clipping gradients that still carry the loss scale would clip by the wrong amount.
+    /// Squares add up in the widest of the updates' formats, parameter by parameter. Throws std::logic_error where
+    /// nothing was collected: clipping gradients that still carry the loss scale would clip by the wrong amount.
     Real clip_by_norm(double limit);
     /// Bounds each collected gradient to [-limit, limit]. Throws as clip_by_norm.
     void clip_by_value(double limit);
@@ -122,6 +122,8 @@ class BasicOptimizer {
     void keep(const std::string& name, const BasicParameter<Real>& parameter);
     void update_parameter(BasicParameter<Real>& parameter, const BasicTensor<Real>& gradient);
     void require_collected(const char* call) const;
+    template <class F>
+    void for_collected(F&& f);
     void search(const std::string& label, const char* pass, const BasicTensor<Real>& made);
 
     BasicModel<Real>* model_;

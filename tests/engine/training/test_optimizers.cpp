@@ -9,6 +9,7 @@
 #include <string>
 
 #include "engine/operations/ops.hpp"
+#include "engine/recipes/levels.hpp"
 #include "engine/training/grad_scaler.hpp"
 #include "engine/training/optimizer.hpp"
 #include "engine/training/schedule.hpp"
@@ -92,6 +93,54 @@ TEST_CASE("10,000 updates of 1e-4 onto 1 in fp16: lost, compensated, or right on
     // Each update moves by 2^-10 with probability 0.1: one run's deviation is 2^-10 * 30, the mean's a third of it.
     CHECK(std::abs(mean - 2.0) < 4 * 0x1p-10 * 30 / std::sqrt(8.0));
     CHECK(after_small_updates(UpdateRounding::stochastic, 3) == after_small_updates(UpdateRounding::stochastic, 3));
+}
+
+/// At O3 with keep_batchnorm_fp32: an fp16 weight, and a norm's fp32 scale that fp16 does not hold.
+struct WeightAndNorm {
+    Model model{Level("O3", {{"keep_batchnorm_fp32", "true"}}).recipe(), 1};
+    Parameter* weight = &model.add("w", {1}, Init::constant(1));
+    Parameter* scale = &model.add("bn.weight", {1}, Init::constant(1 + 0x1p-20), ParameterKind::batch_norm);
+};
+
+TEST_CASE("each parameter is updated in its own format: a norm that O3 keeps in fp32 in fp32, the rest in fp16") {
+    constexpr double rate = 0x1p-2;
+    for (const OptimizerOptions& options :
+         {OptimizerOptions{.learning_rate = rate, .momentum = 0.9},
+          OptimizerOptions{.kind = OptimizerKind::adam, .learning_rate = rate, .eps = 1e-4}}) {
+        WeightAndNorm half;
+        Model single(recipe_by_name("fp32"), 1);
+        Parameter& alone = single.add("bn.weight", {1}, Init::constant(1 + 0x1p-20));
+        Optimizer optimizer(half.model, options);
+        Optimizer expected(single, options);
+        for (int step = 0; step < 3; ++step) {
+            half.weight->gradient = filled(1, 0x1p-12F, formats::fp16);
+            half.scale->gradient = filled(1, 0x1p-12F + 0x1p-30F);
+            alone.gradient = half.scale->gradient;
+            optimizer.step();
+            expected.step();
+            CHECK(half.weight->value[0] == round_to(formats::fp16, half.weight->value[0]));
+            CHECK(half.scale->value[0] == alone.value[0]);
+            CHECK(half.scale->value[0] != round_to(formats::fp16, half.scale->value[0]));
+        }
+        CHECK(half.scale->value.format() == formats::fp32);
+        CHECK(half.scale->master.empty());
+        for (const auto& [name, tensor] : optimizer.state().at("w")) CHECK(tensor.format() == formats::fp16);
+        for (const auto& [name, tensor] : optimizer.state().at("bn.weight")) CHECK(tensor.format() == formats::fp32);
+        const Index tensors = static_cast<Index>(optimizer.state().at("w").size());
+        CHECK(optimizer.state_bytes().stored == tensors * (2 + 4));
+    }
+}
+
+TEST_CASE("clipping by the norm sums fp32 gradients in fp32, and leaves each gradient in its own format") {
+    WeightAndNorm both;
+    Optimizer optimizer(both.model, {});
+    both.weight->gradient = filled(1, 3, formats::fp16);
+    both.scale->gradient = filled(1, 300);  // fp16 would square it to infinity
+    optimizer.collect_gradients();
+    CHECK(optimizer.clip_by_norm(1) == doctest::Approx(std::sqrt(90009.0)).epsilon(1e-6));
+    const float factor = 1 / (std::sqrt(90009.0F) + 1e-6F);
+    CHECK(optimizer.gradients()[0][0] == round_to(formats::fp16, 3 * round_to(formats::fp16, factor)));
+    CHECK(optimizer.gradients()[1][0] == 300 * factor);
 }
 
 TEST_CASE("clipping before unscaling is refused by name") {
