@@ -123,14 +123,21 @@ BasicVar<Real> BasicTape<Real>::parameter(BasicParameter<Real>& parameter) {
 }
 
 template <class Real>
-void BasicTape<Real>::store_gradient(const Node& node, BasicTensor<Real>& gradient, const Terms& terms) {
+bool BasicTape<Real>::store_gradient(const Node& node, BasicTensor<Real>& gradient, const Terms& terms) {
     const ComputeFormat format = engine_->recipe.stored(node.value.format());
     if (run_->observers.watch != nullptr) {
-        store(nodes_[running_].label, {"backward, gradient of ", node.label}, gradient, format.format,
-              {{this, running_}}, terms);
-    } else {
-        gradient.round_to_format(format);
+        return store(nodes_[running_].label, {"backward, gradient of ", node.label}, gradient, format.format,
+                     {{this, running_}}, terms);
     }
+    gradient.round_to_format(format);
+    return true;
+}
+
+/// The same for numbers of the running operation's own gradient: they are stored already where the format is the same.
+template <class Real>
+bool BasicTape<Real>::store_moved(const Node& node, BasicTensor<Real>& gradient) {
+    if (gradient.format() != node.value.format()) return store_gradient(node, gradient);
+    return !searches() || nodes_[running_].gradient_finite || all_finite(gradient);
 }
 
 template <class Real>
@@ -144,34 +151,37 @@ void BasicTape<Real>::drop_gradient(Node& node) {
     const ByteCount bytes = bytes_of(node.gradient);
     gradients_ += {-bytes.stored, -bytes.held};
     node.gradient = {};
+    node.gradient_finite = true;
 }
 
 template <class Real>
 void BasicTape<Real>::accumulate(BasicVar<Real> input, BasicTensor<Real> gradient, const Terms& terms) {
     Node& node = nodes_[input.id];
     if (!node.needs_gradient) return;
-    store_gradient(node, gradient, terms);
-    add_gradient(node, std::move(gradient));
+    const bool finite = store_gradient(node, gradient, terms);
+    add_gradient(node, std::move(gradient), finite);
 }
 
 template <class Real>
 void BasicTape<Real>::pass_on(BasicVar<Real> input, BasicTensor<Real> gradient) {
     Node& node = nodes_[input.id];
     if (!node.needs_gradient) return;
-    if (gradient.format() != node.value.format()) store_gradient(node, gradient);
-    add_gradient(node, std::move(gradient));
+    const bool finite = store_moved(node, gradient);
+    add_gradient(node, std::move(gradient), finite);
 }
 
 template <class Real>
-void BasicTape<Real>::add_gradient(Node& node, BasicTensor<Real> gradient) {
+void BasicTape<Real>::add_gradient(Node& node, BasicTensor<Real> gradient, bool finite) {
     if (node.gradient.empty()) {
         node.gradient = std::move(gradient);
+        node.gradient_finite = finite;
         count_gradient(node.gradient);
     } else {
-        const bool finite = searches() && all_finite(node.gradient) && all_finite(gradient);
+        const bool parts_finite = node.gradient_finite && finite;
         add_rounded(std::span<const Real>(gradient.values()), engine_->recipe.stored(node.value.format()),
                     node.gradient.data());
-        if (finite && !all_finite(node.gradient)) search_sum(node.label, node.gradient);
+        node.gradient_finite = parts_finite && (!searches() || all_finite(node.gradient));
+        if (parts_finite && !node.gradient_finite) search_sum(node.label, node.gradient);
     }
 }
 
@@ -179,7 +189,7 @@ template <class Real>
 void BasicTape<Real>::pass_on_part(BasicVar<Real> input, BasicTensor<Real> gradient, Index dimension, Index start) {
     Node& node = nodes_[input.id];
     if (!node.needs_gradient) return;
-    if (gradient.format() != node.value.format()) store_gradient(node, gradient);
+    const bool finite = store_moved(node, gradient);
     const ComputeFormat format = engine_->recipe.stored(node.value.format());
     if (node.gradient.empty()) {
         node.gradient = BasicTensor<Real>(node.value.shape(), format.format);
@@ -190,15 +200,16 @@ void BasicTape<Real>::pass_on_part(BasicVar<Real> input, BasicTensor<Real> gradi
     const Index part = gradient.dim(dimension) * inner;
     const Index whole = node.value.dim(dimension) * inner;
     if (part == 0) return;
-    const bool searching = searches() && all_finite(gradient);
+    const bool parts_finite = node.gradient_finite && finite;
+    node.gradient_finite = parts_finite;
     const auto size = static_cast<std::size_t>(part);
     for (Index outer = 0; outer < gradient.size() / part; ++outer) {
         const std::span<const Real> from(gradient.data() + outer * part, size);
         const std::span<const Real> to(node.gradient.data() + outer * whole + start * inner, size);
-        const bool finite = searching && all_finite(to);
         add_rounded(from, format, node.gradient.data() + outer * whole + start * inner);
-        if (finite && !all_finite(to)) search_sum(node.label, node.gradient);
+        if (node.gradient_finite && searches()) node.gradient_finite = all_finite(to);
     }
+    if (parts_finite && !node.gradient_finite) search_sum(node.label, node.gradient);
 }
 
 template <class Real>
@@ -232,15 +243,19 @@ const BasicTensor<Real>& BasicTape<Real>::gradient(BasicVar<Real> var) const {
 }
 
 template <class Real>
-void BasicTape<Real>::store(const std::string& label, const Pass& pass, BasicTensor<Real>& result,
+bool BasicTape<Real>::store(const std::string& label, const Pass& pass, BasicTensor<Real>& result,
                             const FloatFormat& format, const std::vector<BasicVar<Real>>& operands,
                             const Terms& terms) {
     Watch* watch = run_->observers.watch;
     const ComputeFormat target = engine_->recipe.stored(format);
-    if (watch == nullptr) return result.round_to_format(target);
+    if (watch == nullptr) {
+        result.round_to_format(target);
+        return true;
+    }
     if (pass.of.empty()) pending_ = operands;
     const bool finite = watch->store(label, pass, result, target);
     if (!finite && watch->searches()) search(label, pass, result, operands, terms);
+    return finite;
 }
 
 template <class Real>

@@ -108,7 +108,8 @@ class BasicTape {
     [[nodiscard]] const FloatFormat& stored_format(BasicVar<Real> var) const { return nodes_[var.id].stored_format; }
 
     /// Rounds a result into its format under the eyes of the run's watch.
-    void store(const std::string& label, const Pass& pass, BasicTensor<Real>& result, const FloatFormat& format,
+    /// Returns whether the watch found all of it finite (true where nothing watches).
+    bool store(const std::string& label, const Pass& pass, BasicTensor<Real>& result, const FloatFormat& format,
                const std::vector<BasicVar<Real>>& operands, const Terms& terms = std::nullopt);
     /// What the values on the tape take (parameters left out; inner values of fused chains are held, but not stored).
     [[nodiscard]] ByteCount activation_bytes() const;
@@ -157,6 +158,7 @@ class BasicTape {
         bool leaf;
         bool parameter;
         FloatFormat stored_format;
+        bool gradient_finite = true;           // as far as the search for the first infinity knows
         std::size_t stored_as = none;          // the node that holds the value in its storage format, once there is one
         std::vector<BasicVar<Real>> inputs{};  // of an operation that was stored under the eyes of a watch
     };
@@ -177,8 +179,9 @@ class BasicTape {
     [[nodiscard]] bool searches() const {
         return run_->observers.watch != nullptr && run_->observers.watch->searches();
     }
-    void store_gradient(const Node& node, BasicTensor<Real>& gradient, const Terms& terms = std::nullopt);
-    void add_gradient(Node& node, BasicTensor<Real> gradient);
+    bool store_gradient(const Node& node, BasicTensor<Real>& gradient, const Terms& terms = std::nullopt);
+    bool store_moved(const Node& node, BasicTensor<Real>& gradient);
+    void add_gradient(Node& node, BasicTensor<Real> gradient, bool finite);
     void count_gradient(const BasicTensor<Real>& gradient);
     void drop_gradient(Node& node);
     void show(TensorRole role, const Node& node, const BasicTensor<Real>& tensor) const;

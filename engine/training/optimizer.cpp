@@ -83,6 +83,7 @@ void BasicOptimizer<Real>::search(const std::string& label, const char* pass, co
     if (all_finite(made)) return;
     for (Index i = 0; i < made.size(); ++i) {
         if (std::isfinite(made[i])) continue;
+        before_bad_step.emplace();
         return on_nonfinite({.label = label,
                              .pass = pass,
                              .step = 0,
@@ -177,6 +178,7 @@ void BasicOptimizer<Real>::step() {
     if (!collected()) collect_gradients();
     ++steps_;
     counts_ = {};
+    before_bad_step.reset();
     std::size_t i = 0;
     for (BasicParameter<Real>& parameter : model_->parameters()) {
         const BasicTensor<Real>& gradient = gradients_[i++];
@@ -186,7 +188,25 @@ void BasicOptimizer<Real>::step() {
         if (on_nonfinite && all_finite(parameter.updated()))
             search(parameter.name, "update, rounded into the model", parameter.value);
     }
+    if (before_bad_step) complete(*before_bad_step);
     skip();
+}
+
+/// As the model and the state were before the step that is over but for its gradients.
+template <class Real>
+void BasicOptimizer<Real>::complete(Snapshot& before) const {
+    before = snapshot();
+    --before.steps;
+    std::size_t i = 0;
+    for (BasicParameter<Real>& parameter : before.parameters) {
+        if (gradients_[i++].empty()) continue;
+        const auto& rows = before_.at(parameter.name);
+        std::ranges::copy(rows.front(), parameter.updated().data());
+        auto row = rows.begin();
+        for (const std::string& name : tensor_names()) {
+            std::ranges::copy(*++row, before.state.at(parameter.name).at(name).data());
+        }
+    }
 }
 
 template <class Real>
@@ -233,6 +253,15 @@ void BasicOptimizer<Real>::update_parameter(BasicParameter<Real>& parameter, con
         if (tensor.empty()) tensor = BasicTensor<Real>(weights.shape(), container_format<Real>);
         rows.push_back(tensor.data());
     }
+    std::vector<Real*> before;
+    if (on_nonfinite) {
+        std::vector<Storage<Real>>& copies = before_[parameter.name];
+        copies.resize(1 + rows.size());
+        for (Storage<Real>& copy : copies) {
+            copy.resize(static_cast<std::size_t>(weights.size()));
+            before.push_back(copy.data());
+        }
+    }
     Real* const compensation = kahan ? rows.back() : nullptr;
     if (kahan) rows.pop_back();
     const ParameterUpdate<Real> all{.options = options_,
@@ -245,8 +274,10 @@ void BasicOptimizer<Real>::update_parameter(BasicParameter<Real>& parameter, con
                                     .compensation = compensation,
                                     .gradient = gradient.values(),
                                     .weights = weights.values(),
+                                    .before = before,
                                     .search = static_cast<bool>(on_nonfinite)};
     if (const std::optional<BadUpdate> bad = update(all, counts_)) {
+        before_bad_step.emplace();
         on_nonfinite({.label = parameter.name,
                       .pass = "update",
                       .step = 0,

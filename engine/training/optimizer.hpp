@@ -88,20 +88,8 @@ class BasicOptimizer {
     }
     /// Steps taken (skipped ones do not count).
     [[nodiscard]] std::int64_t steps() const { return steps_; }
-    /// Where set, step() and collect_gradients() look for the first number that is not finite though all that it was
-    /// made from is, and report it here (its step is left 0).
-    FoundInUpdate on_nonfinite;
-    /// Of the last step.
-    [[nodiscard]] const UpdateCounts& counts() const { return counts_; }
-
     /// The optimizer's tensors by parameter and name ("fc1.weight", "momentum"), for checkpoints and byte counts.
     using State = std::map<std::string, std::map<std::string, BasicTensor<Real>>>;
-    [[nodiscard]] const State& state() const { return state_; }
-    /// What the state takes once every parameter has been updated.
-    [[nodiscard]] ByteCount state_bytes() const;
-    /// Takes the place of the state: as it was after `steps` steps. Throws std::invalid_argument for a parameter that
-    /// the model does not have or of another shape, and where there is no tensor though steps were taken.
-    void load(State state, std::int64_t steps);
 
     /// Everything that step() changes, so that one can be tried and taken back.
     struct Snapshot {
@@ -111,6 +99,22 @@ class BasicOptimizer {
         std::int64_t steps;
         OptimizerOptions options;
     };
+
+    /// Where set, step() and collect_gradients() look for the first number that is not finite though all that it was
+    /// made from is, and report it here (its step is left 0).
+    FoundInUpdate on_nonfinite;
+    /// As all was before the last step, its gradients collected, where that step reported something.
+    std::optional<Snapshot> before_bad_step;
+    /// Of the last step.
+    [[nodiscard]] const UpdateCounts& counts() const { return counts_; }
+
+    [[nodiscard]] const State& state() const { return state_; }
+    /// What the state takes once every parameter has been updated.
+    [[nodiscard]] ByteCount state_bytes() const;
+    /// Takes the place of the state: as it was after `steps` steps. Throws std::invalid_argument for a parameter that
+    /// the model does not have or of another shape, and where there is no tensor though steps were taken.
+    void load(State state, std::int64_t steps);
+
     [[nodiscard]] Snapshot snapshot() const { return {model_->parameters(), gradients_, state_, steps_, options_}; }
     void restore(const Snapshot& snapshot);
     void set_eps(double eps) { options_.eps = eps; }
@@ -122,6 +126,7 @@ class BasicOptimizer {
     void keep(const std::string& name, const BasicParameter<Real>& parameter);
     void update_parameter(BasicParameter<Real>& parameter, const BasicTensor<Real>& gradient);
     void require_collected(const char* call) const;
+    void complete(Snapshot& before) const;
     template <class F>
     void for_collected(F&& f);
     void search(const std::string& label, const char* pass, const BasicTensor<Real>& made);
@@ -130,6 +135,7 @@ class BasicOptimizer {
     OptimizerOptions options_;
     std::vector<BasicTensor<Real>> gradients_;
     State state_;
+    std::map<std::string, std::vector<Storage<Real>>> before_;  // while a search is on: what step() changes, as it was
     std::int64_t steps_ = 0;
     UpdateCounts counts_;
 };

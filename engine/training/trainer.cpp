@@ -143,10 +143,10 @@ bool BasicTrainer<Real>::searched_update(Watch& watch) {
     };
     scaler_.unscale(*optimizer_);
     if (before_update) before_update(*optimizer_);
-    const auto before = optimizer_->snapshot();
     const bool stepped = scaler_.step(*optimizer_);
     watch.skips += stepped ? 0 : 1;
     if (watch.first_nonfinite && watch.first_nonfinite->pass.starts_with("update")) {
+        const auto before = std::move(*optimizer_->before_bad_step);
         optimizer_->restore(before);
         watch.first_nonfinite->remedy = remedy_of_update(*optimizer_, before);
         optimizer_->step();  // as it was

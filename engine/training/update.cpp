@@ -41,7 +41,7 @@ class PartUpdate {
           g_(of.gradient.data() + first),
           narrower_(of.stored_in != of.steps_in && of.stored_in.format != container_format<Real>) {
         for (Real* row : of.state) rows_.push_back(row + first);
-        if (of.search) before_ = rows_before();
+        if (!of.before.empty()) copy_before();
     }
 
     void compute() {
@@ -85,7 +85,7 @@ class PartUpdate {
             bool was_finite = std::isfinite(w_[i]) && std::isfinite(g_[i]);
             Real bad = std::isfinite(results_[at]) ? changes_[at] : results_[at];
             for (std::size_t r = 0; r < rows_.size(); ++r) {
-                was_finite = was_finite && std::isfinite(before_[r][at]);
+                was_finite = was_finite && std::isfinite(row_before(r)[i]);
                 if (std::isfinite(bad)) bad = rows_[r][i];
             }
             if (was_finite && !std::isfinite(bad)) return described(i, bad);
@@ -144,11 +144,13 @@ class PartUpdate {
         return finite(changes_.data()) && finite(results_.data()) && std::ranges::all_of(rows_, finite);
     }
 
-    [[nodiscard]] std::vector<std::vector<Real>> rows_before() const {
-        std::vector<std::vector<Real>> rows;
-        for (const Real* row : rows_) rows.emplace_back(row, row + size_);
-        return rows;
+    void copy_before() const {
+        const auto copy = [&](const Real* from, Real* to) { std::copy_n(from, size_, to + first_); };
+        copy(w_, of_.before.front());
+        for (std::size_t r = 0; r < rows_.size(); ++r) copy(rows_[r], of_.before[1 + r]);
+        if (of_.compensation != nullptr) copy(of_.compensation + first_, of_.before.back());
     }
+    [[nodiscard]] const Real* row_before(std::size_t r) const { return of_.before[1 + r] + first_; }
 
     [[nodiscard]] BadUpdate described(Index i, Real bad) const {
         const auto at = static_cast<std::size_t>(i);
@@ -160,7 +162,7 @@ class PartUpdate {
         add("gradient", g_[i]);
         const std::vector<std::string> names = state_names(of_.options);
         for (std::size_t r = 0; r < rows_.size(); ++r) {
-            add(names[r] + " before", before_[r][at]);
+            add(names[r] + " before", row_before(r)[i]);
             add(names[r], rows_[r][i]);
         }
         add("update", changes_[at]);
@@ -174,7 +176,6 @@ class PartUpdate {
     const Real* g_;
     std::vector<Real*> rows_;
     bool narrower_;
-    std::vector<std::vector<Real>> before_;
     Part<Real> changes_, results_;
 };
 

@@ -25,7 +25,9 @@ struct ParameterUpdate {
     Real* compensation;              // Kahan's; else null
     std::span<const Real> gradient;  // as many as weights
     std::span<Real> weights;
-    bool search;  // for the first element whose finite operands gave a number that is not finite
+    /// The rows that the update changes (weights, state, compensation) are copied here first: no rows, no copies.
+    std::vector<Real*> before;
+    bool search;  // for the first element whose finite operands gave a number that is not finite; needs the copies
 };
 
 /// The element that ulp::update() found, and the numbers that it came from and went to.
