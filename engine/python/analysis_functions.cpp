@@ -6,6 +6,7 @@
 #include "engine/python/module_parts.hpp"
 #include "engine/python/numpy_arrays.hpp"
 #include "engine/python/unit_lookup.hpp"
+#include "experiments/commands/explaining/dot_candidates.hpp"
 #include "experiments/commands/explaining/dot_explanation.hpp"
 #include "experiments/commands/explaining/product_explanation.hpp"
 #include "experiments/commands/explaining/unit_explanation.hpp"
@@ -22,14 +23,36 @@ namespace {
 
 std::optional<InputRounding> rounding_if(bool round) { return round ? std::optional(InputRounding{}) : std::nullopt; }
 
-std::optional<Matrices> load_if(const py::object& array, const FloatFormat& format, bool round, const char* name) {
-    if (array.is_none()) return std::nullopt;
-    return load_matrices(array.cast<py::array>(), format, rounding_if(round), name);
+template <class Real>
+using MatricesOf = std::conditional_t<std::is_same_v<Real, double>, Fp64Matrices, Matrices>;
+
+/// A matrix of fp64 numbers, or of another format's in fp32.
+template <class Real>
+MatricesOf<Real> loaded(const py::object& array, const FloatFormat& format, bool round, const char* name) {
+    if constexpr (std::is_same_v<Real, double>) {
+        return load_fp64_matrices(array.cast<py::array>(), name);
+    } else {
+        return load_matrices(array.cast<py::array>(), format, rounding_if(round), name);
+    }
 }
 
-void require_matrix(const std::optional<Matrices>& matrix, std::int64_t m, std::int64_t n, const char* name) {
-    if (!matrix || (matrix->rows == m && matrix->cols == n)) return;
-    throw py::value_error(fmt::format("{} is {} x {}, the product is {} x {}", name, matrix->rows, matrix->cols, m, n));
+/// The same of m x n, or nothing of None.
+template <class Real>
+std::optional<MatricesOf<Real>> load_if(const py::object& array, const FloatFormat& format, bool round, std::int64_t m,
+                                        std::int64_t n, const char* name) {
+    if (array.is_none()) return std::nullopt;
+    auto matrix = loaded<Real>(array, format, round, name);
+    if (matrix.rows == m && matrix.cols == n) return matrix;
+    throw py::value_error(fmt::format("{} is {} x {}, the product is {} x {}", name, matrix.rows, matrix.cols, m, n));
+}
+
+/// Whether a unit's operands and sums are fp64. Throws ValueError for options that it does not have then.
+bool takes_fp64(const std::string& unit, const TensorCoreModel& model, bool round, const py::object& policy) {
+    if (model.accumulator != formats::fp64) return false;
+    if (round || !policy.is_none()) {
+        throw py::value_error(unit + " takes fp64 operands as they are, without round and policy");
+    }
+    return true;
 }
 
 BoundQuestion question_of(const std::string& unit, const py::object& order, const py::object& alpha,
@@ -38,42 +61,34 @@ BoundQuestion question_of(const std::string& unit, const py::object& order, cons
     const std::shared_ptr<const UnitRow> row = unit_named(unit);
     BoundQuestion q{bounded_model(*row), order_of(order), false, level};
     if (!policy.is_none()) q.model = floating_point_model(*row, policy);
-    q.order.epilogue = epilogue_of(alpha, beta, has_c);
-    if (has_operands && q.model.accumulator == formats::fp64) {
-        throw py::value_error(unit + " has fp64 operands; its bounds are of k alone");
-    }
+    q.order.epilogue = epilogue_of(alpha, beta, has_c, q.model.accumulator == formats::fp64);
     settle_level(q, unit, has_operands);
     return q;
 }
 
-/// The JSON of the command, and the bounds of all elements.
-py::tuple bound_of_arrays(const std::string& unit, const py::array& a, const py::array& b, const py::object& c,
-                          const py::object& d, const std::string& level, const std::string& against,
-                          const py::object& order, const py::object& alpha, const py::object& beta, bool nonnegative,
-                          bool round, const py::object& policy) {
-    const BoundQuestion q = question_of(unit, order, alpha, beta, !c.is_none(), level, policy, true);
-    const Matrices x = load_matrices(a, q.model.a_format, rounding_if(round), "a");
-    const Matrices y = load_matrices(b, q.model.b_format, rounding_if(round), "b");
+/// The JSON of the command, and the bounds of all elements. `another` is the unit that D is compared with.
+template <class Real>
+py::tuple bound_of_arrays(const std::string& unit, const BoundQuestion& q, const py::array& a, const py::array& b,
+                          const py::object& c, const py::object& d, const std::string& against,
+                          const std::optional<BoundQuestion>& another, bool nonnegative, bool round) {
+    const auto x = loaded<Real>(a, q.model.a_format, round, "a");
+    const auto y = loaded<Real>(b, q.model.b_format, round, "b");
     if (x.cols != y.rows) {
         throw py::value_error(
             fmt::format("a is {} x {} and b is {} x {}: the inner sizes differ", x.rows, x.cols, y.rows, y.cols));
     }
     const bool reads_c = !q.order.epilogue || q.order.epilogue->beta != 0;
-    const auto z = load_if(reads_c ? c : py::none(), q.model.accumulator, round, "c");
-    const auto given = load_if(d, q.model.accumulator, false, "d");
-    require_matrix(z, x.rows, y.cols, "c");
-    require_matrix(given, x.rows, y.cols, "d");
+    const auto z = load_if<Real>(reads_c ? c : py::none(), q.model.accumulator, round, x.rows, y.cols, "c");
+    const auto given = load_if<Real>(d, q.model.accumulator, false, x.rows, y.cols, "d");
     if (given && q.order.epilogue) throw py::value_error("d is compared with products without alpha and beta");
-    BoundedProduct product{x.view(), y.view()};
+    BasicBoundedProduct<Real> product{x.view(), y.view()};
     if (z) product.c = z->view();
     if (given) product.d = given->view();
     product.nonnegative = nonnegative;
-    product.reference = against == "fp64"    ? BoundReference::fp64_sums
-                        : against == "exact" ? BoundReference::exact
-                                             : BoundReference::unit;
-    if (product.reference == BoundReference::unit) {
-        product.other = question_of(against, order, alpha, beta, !c.is_none(), level, policy, true);
-    }
+    product.reference = against == "fp64" ? BoundReference::fp64_sums
+                        : another         ? BoundReference::unit
+                                          : BoundReference::exact;
+    product.other = another;
     std::vector<double> bounds;
     BoundAnswer answer;
     SignalWatch signals;
@@ -86,6 +101,20 @@ py::tuple bound_of_arrays(const std::string& unit, const py::array& a, const py:
     py::array_t<double> array({x.rows, y.cols});
     std::copy(bounds.begin(), bounds.end(), array.mutable_data());
     return py::make_tuple(json_of(unit, answer), array, answer.largest_ratio);
+}
+
+py::tuple bound_of(const std::string& unit, const py::array& a, const py::array& b, const py::object& c,
+                   const py::object& d, const std::string& level, const std::string& against, const py::object& order,
+                   const py::object& alpha, const py::object& beta, bool nonnegative, bool round,
+                   const py::object& policy) {
+    const auto question = [&](const std::string& of) {
+        return question_of(of, order, alpha, beta, !c.is_none(), level, policy, true);
+    };
+    const BoundQuestion q = question(unit);
+    std::optional<BoundQuestion> another;
+    if (against != "fp64" && against != "exact") another = question(against);
+    const auto bounded = takes_fp64(unit, q.model, round, policy) ? bound_of_arrays<double> : bound_of_arrays<float>;
+    return bounded(unit, q, a, b, c, d, against, another, nonnegative, round);
 }
 
 std::string bound_of_k(const std::string& unit, std::int64_t k, const std::optional<double>& max_a,
@@ -106,7 +135,7 @@ template <class Code = std::uint32_t>
 std::vector<Code> codes_of(const py::array& numbers, const FloatFormat& format, bool round, const char* name) {
     if (numbers.ndim() != 1) throw py::value_error(fmt::format("{} has {} extents; give 1", name, numbers.ndim()));
     if (format == formats::fp64) {
-        const py::array_t<double, py::array::c_style | py::array::forcecast> doubles(numbers);
+        const auto doubles = doubles_of(numbers, name);
         std::vector<Code> codes;
         for (py::ssize_t i = 0; i < doubles.size(); ++i) {
             codes.push_back(static_cast<Code>(std::bit_cast<std::uint64_t>(doubles.at(i))));
@@ -133,8 +162,9 @@ BasicDotOperands<Code> dot_operands(const TensorCoreModel& model, const py::arra
     return operands;
 }
 
-double double_of(const FloatFormat& format, std::uint32_t code) {
-    return static_cast<double>(in_fp32_container(format, code));
+double double_of(const FloatFormat& format, std::uint64_t code) {
+    if (format == formats::fp64) return std::bit_cast<double>(code);
+    return static_cast<double>(in_fp32_container(format, static_cast<std::uint32_t>(code)));
 }
 
 py::dict fields_of(const GroupSteps& group) {
@@ -162,24 +192,37 @@ py::dict fields_of(const GroupSteps& group) {
     return fields;
 }
 
-py::dict explain_floats(const UnitRow& row, const TensorCoreModel& model, const py::array& a, const py::array& b,
-                        const py::array& c, bool round) {
-    const DotOperands operands = dot_operands(model, a, b, c, round);
-    py::dict answer;
-    answer["text"] = explain_dot(model, operands);
-    answer["exact"] = exact_dot_text(model, operands);
-    py::list candidates;
-    for (const DotCandidate& each : dot_candidates(row.key(), model, operands)) {
-        candidates.append(py::make_tuple(each.name, double_of(model.accumulator, each.result),
-                                         to_hex_bits(model.accumulator, each.result), each.error_in_ulps));
+/// (name, number, bits, error) of each; `number_of` reads a storage word.
+template <class NumberOf, class BitsOf>
+py::list candidate_list(const std::vector<DotCandidate>& candidates, const NumberOf& number_of, const BitsOf& bits_of) {
+    py::list list;
+    for (const DotCandidate& each : candidates) {
+        list.append(py::make_tuple(each.name, number_of(each.result), bits_of(each.result), each.error_in_ulps));
     }
-    answer["candidates"] = candidates;
+    return list;
+}
+py::list candidate_list(const std::vector<DotCandidate>& candidates, const FloatFormat& format) {
+    return candidate_list(
+        candidates, [&](std::uint64_t code) { return double_of(format, code); },
+        [&](std::uint64_t code) { return to_hex_bits(format, code); });
+}
+
+template <class Code>
+py::dict explain_floats(const UnitRow& row, const TensorCoreModel& model, const BasicDotOperands<Code>& operands) {
+    py::dict answer;
     py::list steps;
-    if (is_fused(model) && !is_varied(model)) {
-        for (const GroupSteps& group : steps_of_dot(model, operands.a, operands.b, operands.c)) {
-            steps.append(fields_of(group));
+    if constexpr (std::is_same_v<Code, std::uint64_t>) {
+        answer["text"] = explain_fp64(model, operands);
+    } else {
+        answer["text"] = explain_dot(model, operands);
+        if (is_fused(model) && !is_varied(model)) {
+            for (const GroupSteps& group : steps_of_dot(model, operands.a, operands.b, operands.c)) {
+                steps.append(fields_of(group));
+            }
         }
     }
+    answer["exact"] = exact_dot_text(model, operands);
+    answer["candidates"] = candidate_list(dot_candidates(row.key(), model, operands), model.accumulator);
     answer["steps"] = steps;
     return answer;
 }
@@ -199,25 +242,33 @@ py::dict explain_one(const std::string& unit, const py::array& a, const py::arra
                                 : codes_of(of.cast<py::array>(), scaled->scale_format, false, name);
         };
         const DotOperands elements = dot_operands(scaled->unscaled, a, b, c, round);
-        answer["text"] = explain_block_scaled(*scaled, {elements.a, elements.b, scales(a_scales, "the scales of a"),
-                                                        scales(b_scales, "the scales of b"), elements.c});
+        const ScaledOperands operands{elements.a, elements.b, scales(a_scales, "the scales of a"),
+                                      scales(b_scales, "the scales of b"), elements.c};
+        answer["text"] = explain_block_scaled(*scaled, operands);
+        answer["candidates"] =
+            candidate_list(scaled_candidates(row->key(), *scaled, operands), scaled->unscaled.accumulator);
     } else if (const auto* integers = row->as<IntegerModel>()) {
-        answer["text"] = explain_integers(*integers, {int32_values(a), int32_values(b), int32_values(c).at(0)});
+        const IntegerOperands operands{int32_values(a), int32_values(b), int32_values(c).at(0)};
+        const auto number = [](std::uint64_t code) {
+            return static_cast<std::int32_t>(static_cast<std::uint32_t>(code));
+        };
+        answer["text"] = explain_integers(*integers, operands);
+        answer["candidates"] = candidate_list(integer_candidates(row->key(), *integers, operands), number,
+                                              [](std::uint64_t code) { return fmt::format("{:08X}", code); });
     } else {
         const TensorCoreModel model = floating_point_model(*row, policy);
-        if (model.accumulator != formats::fp64) {
-            answer = explain_floats(*row, model, a, b, c, round);
-        } else {
-            answer["text"] = explain_fp64(model, dot_operands<std::uint64_t>(model, a, b, c, round));
-        }
+        answer = takes_fp64(unit, model, round, policy)
+                     ? explain_floats(*row, model, dot_operands<std::uint64_t>(model, a, b, c, false))
+                     : explain_floats(*row, model, dot_operands(model, a, b, c, round));
     }
     answer["evidence"] = evidence_text(*row);
     return answer;
 }
 
-Matrix owned(const Matrices& matrix) {
-    Matrix copy(matrix.rows, matrix.cols);
-    const MatrixView view = matrix.view();
+template <class Real>
+MatrixOf<Real> owned(const MatricesOf<Real>& matrix) {
+    MatrixOf<Real> copy(matrix.rows, matrix.cols);
+    const BasicMatrixView<const Real> view = matrix.view();
     for (Index i = 0; i < matrix.rows; ++i) {
         for (Index j = 0; j < matrix.cols; ++j) copy(i, j) = view(i, j);
     }
@@ -225,25 +276,36 @@ Matrix owned(const Matrices& matrix) {
 }
 
 /// The command's text and JSON.
+template <class Real>
+py::tuple explain_product_of(const std::string& key, const TensorCoreModel& model, const py::array& a,
+                             const py::array& b, const py::array& d, const py::object& c, const py::object& alpha,
+                             const py::object& beta, bool round) {
+    constexpr bool in_fp64 = std::is_same_v<Real, double>;
+    const auto matrix = [](const py::object& array, const FloatFormat& format, bool rounded, const char* name) {
+        return owned<Real>(loaded<Real>(array, format, rounded, name));
+    };
+    BasicProductQuestion<Real> question{key, model, matrix(a, model.a_format, round, "a"),
+                                        matrix(b, model.b_format, round, "b"), matrix(d, formats::fp32, false, "d")};
+    if (!c.is_none()) question.c = matrix(c, formats::fp32, false, "c");
+    question.epilogue = epilogue_of(alpha, beta, !c.is_none(), in_fp64);
+    SignalWatch signals;
+    question.before_each_way = [&] { signals.check(); };
+    const py::gil_scoped_release unlocked;
+    const BasicProductExplanation<Real> explanation = explain_product(question);
+    const std::string text = explanation_text(question, explanation);
+    const std::string json = explanation_json(question, explanation);
+    const py::gil_scoped_acquire locked;
+    return py::make_tuple(text, json);
+}
+
 py::tuple explain_whole(const std::string& unit, const py::array& a, const py::array& b, const py::array& d,
                         const py::object& c, const py::object& alpha, const py::object& beta, bool round,
                         const py::object& policy) {
     const std::shared_ptr<const UnitRow> row = unit_named(unit);
     const TensorCoreModel model = floating_point_model(*row, policy);
-    if (model.accumulator == formats::fp64) throw py::value_error(unit + ": all of d is explained for fp32 and fp16");
-    ProductQuestion question{row->key(), model, owned(load_matrices(a, model.a_format, rounding_if(round), "a")),
-                             owned(load_matrices(b, model.b_format, rounding_if(round), "b")),
-                             owned(load_matrices(d, formats::fp32, std::nullopt, "d"))};
-    if (!c.is_none()) question.c = owned(load_matrices(c.cast<py::array>(), formats::fp32, std::nullopt, "c"));
-    question.epilogue = epilogue_of(alpha, beta, !c.is_none());
-    SignalWatch signals;
-    question.before_each_way = [&] { signals.check(); };
-    const py::gil_scoped_release unlocked;
-    const ProductExplanation explanation = explain_product(question);
-    const std::string text = explanation_text(question, explanation);
-    const std::string json = explanation_json(question, explanation);
-    const py::gil_scoped_acquire locked;
-    return py::make_tuple(text, json);
+    const auto explained =
+        takes_fp64(unit, model, round, policy) ? explain_product_of<double> : explain_product_of<float>;
+    return explained(row->key(), model, a, b, d, c, alpha, beta, round);
 }
 
 std::string inspect_files(InspectionRequest request) {
@@ -257,7 +319,7 @@ std::string inspect_files(InspectionRequest request) {
 }  // namespace
 
 void add_analysis(py::module_& module) {
-    module.def("bound_of_arrays", &bound_of_arrays);
+    module.def("bound_of_arrays", &bound_of);
     module.def("bound_of_k", &bound_of_k);
     module.def("explain_dot", &explain_one);
     module.def("explain_product", &explain_whole);

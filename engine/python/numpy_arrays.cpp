@@ -170,13 +170,16 @@ bool all_on_grid(const Matrices& matrices, const FloatFormat& format) {
     return true;
 }
 
+void require_matrices(const py::array& array, const char* name) {
+    if (array.ndim() == 2 || array.ndim() == 3) return;
+    throw py::value_error(fmt::format("{} has {} extents; a matrix has 2", name, array.ndim()));
+}
+
 }  // namespace
 
 Matrices load_matrices(const py::array& array, const FloatFormat& format, const std::optional<InputRounding>& rounding,
                        const char* name) {
-    if (array.ndim() != 2 && array.ndim() != 3) {
-        throw py::value_error(fmt::format("{} has {} extents; a matrix has 2", name, array.ndim()));
-    }
+    require_matrices(array, name);
     const FloatFormat source = format_of_array(array, format, name);
     Matrices matrices;
     if (source == formats::fp32 && lies_well(matrices, array)) {
@@ -192,6 +195,21 @@ Matrices load_matrices(const py::array& array, const FloatFormat& format, const 
     const auto found = numbers_on_grid(words, format, rounding, matrices.buffer.data());
     if (found) throw_off_grid(name, matrices.keep, *found, format);
     return matrices;
+}
+
+py::array_t<double, py::array::c_style | py::array::forcecast> doubles_of(const py::array& array, const char* name) {
+    const FloatFormat source = format_of_array(array, formats::fp64, name);
+    return source == formats::fp64 && array.dtype().kind() == 'u' ? py::array(array.attr("view")("f8")) : array;
+}
+
+Fp64Matrices load_fp64_matrices(const py::array& array, const char* name) {
+    require_matrices(array, name);
+    const auto numbers = doubles_of(array, name);
+    const bool batched = array.ndim() == 3;
+    return {{numbers.data(), numbers.data() + numbers.size()},
+            batched ? array.shape(0) : 1,
+            array.shape(batched ? 1 : 0),
+            array.shape(batched ? 2 : 1)};
 }
 
 void check_signals() {

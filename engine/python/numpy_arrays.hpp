@@ -63,6 +63,20 @@ struct Matrices {
 Matrices load_matrices(const py::array& array, const FloatFormat& format, const std::optional<InputRounding>& rounding,
                        const char* name);
 
+/// The same for fp64: float16, float32, float64 or codes as uint64, converted.
+struct Fp64Matrices {
+    std::vector<double> numbers;
+    std::int64_t batches = 1, rows = 0, cols = 0;
+
+    [[nodiscard]] BasicMatrixView<const double> view(std::int64_t batch = 0) const {
+        return {numbers.data() + (batches == 1 ? 0 : batch * rows * cols), rows, cols};
+    }
+};
+Fp64Matrices load_fp64_matrices(const py::array& array, const char* name);
+
+/// Numbers of fp64 in an array of any shape: float16, float32 or float64, or codes as uint64.
+py::array_t<double, py::array::c_style | py::array::forcecast> doubles_of(const py::array& array, const char* name);
+
 /// Raises what a signal handler raised (KeyboardInterrupt). Call without the interpreter's lock.
 void check_signals();
 

@@ -159,54 +159,39 @@ void require_plain(const Request& request, const std::string& key) {
     throw py::value_error(key + " has no order, alpha or beta");
 }
 
-/// A batch of matrices in a container, converted element by element.
-template <class Number>
-struct Converted {
-    std::vector<Number> numbers;
+/// A batch of matrices of integers, converted element by element.
+struct IntegerMatrices {
+    std::vector<std::int32_t> numbers;
     std::int64_t batches, rows, cols;
-    [[nodiscard]] BasicMatrixView<const Number> view(std::int64_t batch) const {
+    [[nodiscard]] BasicMatrixView<const std::int32_t> view(std::int64_t batch) const {
         return {numbers.data() + (batches == 1 ? 0 : batch * rows * cols), rows, cols};
     }
 };
-template <class Number>
-Converted<Number> converted(const py::array_t<Number, py::array::c_style>& array) {
-    return {{array.data(), array.data() + array.size()},
+IntegerMatrices load_integers(const py::array& array, const char* name) {
+    const char kind = array.dtype().kind();
+    const bool integers =
+        (kind == 'i' || kind == 'u' || kind == 'b') && array.itemsize() <= 4 && !(kind == 'u' && array.itemsize() == 4);
+    if (!integers) {
+        throw py::type_error(fmt::format("{} has type {}; integer units take int8, uint8, int16 or int32", name,
+                                         py::str(array.dtype()).cast<std::string>()));
+    }
+    const py::array_t<std::int32_t, py::array::c_style | py::array::forcecast> numbers(array);
+    return {{numbers.data(), numbers.data() + numbers.size()},
             array.ndim() == 3 ? array.shape(0) : 1,
             extent(array, 2),
             extent(array, 1)};
 }
 
-using Doubles = py::array_t<double, py::array::c_style | py::array::forcecast>;
-using Integers = py::array_t<std::int32_t, py::array::c_style | py::array::forcecast>;
-
-py::array doubles_of(const py::array& array, const char* name) {
-    const FloatFormat source = format_of_array(array, formats::fp64, name);
-    if (source == formats::fp64 && array.dtype().kind() == 'u') return array.attr("view")("f8");
-    return array;
-}
-
-py::array integers_of(const py::array& array, const char* name) {
-    const char kind = array.dtype().kind();
-    if ((kind == 'i' || kind == 'u' || kind == 'b') && array.itemsize() <= 4 &&
-        !(kind == 'u' && array.itemsize() == 4)) {
-        return array;
-    }
-    throw py::type_error(fmt::format("{} has type {}; integer units take int8, uint8, int16 or int32", name,
-                                     py::str(array.dtype()).cast<std::string>()));
-}
-
-/// Units whose numbers are no fp32: fp64 and integers.
-template <class Number, class Model, class Convert>
-py::array multiply_others(const Request& request, const UnitRow& row, const Model& model, const py::array& a,
-                          const py::array& b, const py::object& c, const Convert& convert) {
-    using Array = py::array_t<Number, py::array::c_style | py::array::forcecast>;
-    require_plain(request, row.key());
+/// Units whose numbers are no fp32, fp64 and integers: `load` gives a batch of matrices, `compute` a part of a product.
+template <class Number, class Load, class Compute>
+py::array multiply_others(const py::array& a, const py::array& b, const py::object& c, const Load& load,
+                          const Compute& compute) {
     const Sizes sizes = sizes_of(a, b);
-    const auto x = converted<Number>(Array(convert(a, "a")));
-    const auto y = converted<Number>(Array(convert(b, "b")));
-    std::optional<Converted<Number>> z;
+    const auto x = load(a, "a");
+    const auto y = load(b, "b");
+    std::optional<decltype(load(a, "c"))> z;
     if (!c.is_none()) require_c(c.cast<py::array>(), sizes);
-    if (!c.is_none()) z = converted<Number>(Array(convert(c.cast<py::array>(), "c")));
+    if (!c.is_none()) z = load(c.cast<py::array>(), "c");
     py::array_t<Number> d(sizes.shape());
     Number* const numbers = d.mutable_data();
     const Panels panels(sizes.m, sizes.n, sizes.k, false);
@@ -216,10 +201,28 @@ py::array multiply_others(const Request& request, const UnitRow& row, const Mode
                                                y.view(batch),
                                                z ? z->view(batch) : BasicMatrixView<const Number>(),
                                                {numbers + batch * sizes.m * sizes.n, sizes.m, sizes.n}};
-            panels([&](std::int64_t first, std::int64_t rows) { gemm(model, whole.part(first, 0, rows, sizes.n)); });
+            panels([&](std::int64_t first, std::int64_t rows) { compute(whole.part(first, 0, rows, sizes.n)); });
         }
     });
     return d;
+}
+
+py::array multiply_integers(const Request& request, const UnitRow& row, const IntegerModel& model, const py::array& a,
+                            const py::array& b, const py::object& c) {
+    require_plain(request, row.key());
+    return multiply_others<std::int32_t>(a, b, c, load_integers,
+                                         [&](const IntegerProblem& part) { gemm(model, part); });
+}
+
+py::array multiply_fp64(const Request& request, const TensorCoreModel& model, const py::array& a, const py::array& b,
+                        const py::object& c) {
+    const ProductOrder& order = request.order;
+    const Sizes sizes = sizes_of(a, b);
+    require_pieces(order, sizes, model.instruction_k);
+    if (!c.is_none()) require_c(c.cast<py::array>(), sizes);
+    const bool reads_c = !order.epilogue || order.epilogue->beta != 0;
+    return multiply_others<double>(a, b, reads_c ? c : py::none(), load_fp64_matrices,
+                                   [&](const Fp64Problem& part) { fp64_product(model, order, part); });
 }
 
 std::optional<Matrices> load_scales(const py::object& scales, const FloatFormat& format, std::int64_t rows,
@@ -278,17 +281,16 @@ py::array matmul(const py::array& a, const py::array& b, const py::object& c, co
                  const py::object& b_scales, const py::object& rounding, bool saturate, const py::object& policy) {
     const std::shared_ptr<const UnitRow> row = unit_named(unit);
     Request request{order_of(order), a_scales, b_scales, rounding_of(rounding, saturate)};
-    request.order.epilogue = epilogue_of(alpha, beta, !c.is_none());
+    const auto* const model = row->as<TensorCoreModel>();
+    const bool in_fp64 = model != nullptr && model->accumulator == formats::fp64;
+    request.order.epilogue = epilogue_of(alpha, beta, !c.is_none(), in_fp64);
     if (const auto* scaled = row->as<BlockScaledModel>()) return multiply_scaled(request, *row, *scaled, a, b, c);
     if (!a_scales.is_none() || !b_scales.is_none()) {
         throw py::value_error(unit + " has no scales; ulplab.units(kind='block_scaled') lists the units that have");
     }
-    if (const auto* integers = row->as<IntegerModel>()) {
-        return multiply_others<std::int32_t>(request, *row, *integers, a, b, c, integers_of);
-    }
-    const auto& model = *row->as<TensorCoreModel>();
-    if (model.accumulator == formats::fp64) return multiply_others<double>(request, *row, model, a, b, c, doubles_of);
-    if (policy.is_none()) return multiply(request, model, a, b, c);
+    if (const auto* integers = row->as<IntegerModel>()) return multiply_integers(request, *row, *integers, a, b, c);
+    if (in_fp64) return multiply_fp64(request, *model, a, b, c);
+    if (policy.is_none()) return multiply(request, *model, a, b, c);
     return multiply(request, floating_point_model(*row, policy), a, b, c);
 }
 

@@ -86,12 +86,13 @@ ProductOrder order_of(const py::object& order) {
             .promote_every = fields[5].cast<std::int64_t>()};
 }
 
-std::optional<LinearEpilogue> epilogue_of(const py::object& alpha, const py::object& beta, bool has_c) {
+std::optional<LinearEpilogue> epilogue_of(const py::object& alpha, const py::object& beta, bool has_c, bool in_fp64) {
     if (alpha.is_none() && beta.is_none()) return std::nullopt;
     const LinearEpilogue epilogue{alpha.is_none() ? 1 : alpha.cast<double>(),
                                   beta.is_none() ? (has_c ? 1 : 0) : beta.cast<double>()};
-    if (!std::isfinite(static_cast<float>(epilogue.alpha))) throw py::value_error("alpha is not a finite number");
-    if (!std::isfinite(static_cast<float>(epilogue.beta))) throw py::value_error("beta is not a finite number");
+    const auto finite = [&](double x) { return in_fp64 ? std::isfinite(x) : std::isfinite(static_cast<float>(x)); };
+    if (!finite(epilogue.alpha)) throw py::value_error("alpha is not a finite number");
+    if (!finite(epilogue.beta)) throw py::value_error("beta is not a finite number");
     if (epilogue.beta != 0 && !has_c) throw py::value_error("beta scales c; give c, too");
     return epilogue;
 }

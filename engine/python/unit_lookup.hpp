@@ -22,8 +22,9 @@ TensorCoreModel floating_point_model(const UnitRow& row, const pybind11::object&
 /// What ulplab.Order holds: (split_k, piece_k, slice_k, tile_k, narrow_sums, promote_every), or None.
 ProductOrder order_of(const pybind11::object& order);
 
-/// alpha and beta, each None where it is not given. Throws ValueError for factors that are not finite, and for a beta
-/// without C.
-std::optional<LinearEpilogue> epilogue_of(const pybind11::object& alpha, const pybind11::object& beta, bool has_c);
+/// alpha and beta, each None where it is not given. Throws ValueError for factors that are not finite in the format of
+/// the epilogue (fp32, or fp64), and for a beta without C.
+std::optional<LinearEpilogue> epilogue_of(const pybind11::object& alpha, const pybind11::object& beta, bool has_c,
+                                          bool in_fp64);
 
 }  // namespace ulp::python

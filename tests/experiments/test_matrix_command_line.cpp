@@ -283,6 +283,7 @@ TEST_CASE("explain shows every kind of unit that models lists") {
     check_ends(explained("x86:vdpbf16ps.bf16.fp32", "1,2", "3,4"), 0, "k1   fma(2, 4, 0) = 41000000 (8)");
     check_ends(explained("sm_80:mma.s8.s32", "128", "1"), 2, "a[0]: '128' is not a whole number from -128 to 127");
     check_ends(explained("sm_80:mma.s8.s32", "1", "1", {"--round"}), 2, "without --round");
+    check_ends(explained("sm_80:mma.s8.s32", "3", "4", {"--result", "12"}), 0, "explained by\n  sm_80:mma.s8.s32");
 }
 
 TEST_CASE("models names the policy set, and evidence aspect by aspect") {
@@ -390,6 +391,60 @@ TEST_CASE("fp64 arrays are bounded and explained, and multiplied in every order"
     check_ends(run("bound", {"--level", "running"}), 2, "has --level apriori");
     check_ends(run("bound", {"--round"}), 2, "without --round");
     check_ends(run("explain", {"--d-file", at("a.npy")}), 3, "D is 3 x 40, the product of A and B 3 x 5");
+}
+
+TEST_CASE("one element of a product of files is explained on units of every kind") {
+    const test::TemporaryFolder folder;
+    const auto at = [&](const char* name) { return (folder / name).string(); };
+    const auto multiplied = [&](const std::string& unit, const std::vector<std::string>& more = {}) {
+        std::vector<std::string> arguments{"matmul", "--model", unit, at("a.npy"), at("b.npy"), "-o", at("d.npy")};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        check_ends(arguments, 0, "products");
+    };
+    const auto explained = [&](const std::string& unit, const std::vector<std::string>& more = {}) {
+        std::vector<std::string> arguments{"explain",  "--model",   unit,       "--a-file",  at("a.npy"),
+                                           "--b-file", at("b.npy"), "--d-file", at("d.npy"), "--row",
+                                           "1",        "--column",  "2"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return arguments;
+    };
+    SUBCASE("fp64") {
+        std::vector<double> a(2 * 40), b(40 * 3);
+        for (std::size_t i = 0; i < a.size(); ++i) a[i] = 1 / static_cast<double>(i + 3);
+        for (std::size_t i = 0; i < b.size(); ++i) b[i] = 1 - 1 / static_cast<double>(i + 7);
+        npy::write(at("a.npy"), npy::matrix("<f8", 2, 40, a));
+        npy::write(at("b.npy"), npy::matrix("<f8", 40, 3, b));
+        const std::string unit = "sm_90:mma.fp64.fp64";
+        multiplied(unit, {"--split-k", "2"});
+        check_ends(explained(unit), 0, "explained by\n  sm_90:mma.fp64.fp64, split-k 2\n");
+        check_ends(explained(unit, {"--policy", "A"}), 2, "has no --policy");
+        check_ends(explained(unit, {"--c-file", at("a.npy")}), 3, "a.npy is 2 x 40, the product of A and B 2 x 3");
+    }
+    SUBCASE("integers, which saturate or wrap") {
+        npy::write(at("a.npy"), npy::matrix("|i1", 2, 4, std::vector<std::int8_t>{1, 2, 3, 4, 5, -6, 7, 8}));
+        npy::write(at("b.npy"), npy::matrix("|i1", 4, 3, std::vector<std::int8_t>{1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3}));
+        npy::write(at("c.npy"), npy::matrix("<i4", 2, 3, std::vector<std::int32_t>{0, 0, 0, 0, 0, 2147483640}));
+        const std::string unit = "sm_80:mma.s8.s32.satfinite";
+        check_ends({"matmul", "--model", unit, at("a.npy"), at("b.npy"), at("c.npy"), "-o", at("d.npy")}, 0,
+                   "products");
+        const auto with_c = explained("sm_80:mma.s8.s32", {"--c-file", at("c.npy")});
+        check_ends(with_c, 0, "beyond s32: wraps to -2147483590");
+        check_ends(with_c, 0,
+                   "given result 7FFFFFFF (2147483647)\nexplained by\n  sm_75:mma.s8.s32.satfinite\n  sm_80");
+        check_ends(explained(unit, {"--c-file", at("c.npy"), "--result", "5"}), 0, "none of the computations above");
+        check_ends(explained("sm_80:mma.s4.s32"), 3, "element (1, 3) = 8 is outside [-8, 7]");
+        auto beyond = explained(unit);
+        beyond[9 + 1] = "2";
+        check_ends(beyond, 2, "is 2 x 4 and has no element (2, 0)");
+    }
+    SUBCASE("block-scaled elements") {
+        npy::write(at("a.npy"), npy::matrix("<f4", 2, 2, std::vector<float>{1, 2, 6, -4}));
+        npy::write(at("b.npy"), npy::matrix("<f4", 2, 3, std::vector<float>{0, 0, 0.5, 0, 0, 1}));
+        const std::string unit = "sm_120:mma.nvf4.e2m1.fp32";
+        multiplied(unit);
+        check_ends(explained(unit), 0, "given result BF800000 (-1)\nexplained by\n  sm_120:mma.nvf4.e2m1.fp32\n");
+        check_ends(explained(unit, {"--a-scales", "2"}), 0, "none of the computations above gives this result");
+    }
 }
 
 TEST_CASE("a file that describes a unit stands for a row") {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/files/npy.hpp"
+#include "experiments/commands/explaining/dot_candidates.hpp"
 #include "experiments/commands/explaining/dot_explanation.hpp"
 #include "experiments/commands/units/matrix_files.hpp"
 #include "softfloat/errors.hpp"

@@ -68,7 +68,7 @@ def bound(unit, a=None, b=None, c=None, *, k=None, max_a=None, max_b=None, max_c
           against="exact", order=None, alpha=None, beta=None, nonnegative=False, round=False, policy=None):
     """How far a unit's product can lie from the exact one: for any operands of a length k, or for these operands.
 
-    unit     a floating-point unit, as in matmul
+    unit     a floating-point unit, as in matmul; of fp64 units a, b, c and d are float64
     k        with max_a, max_b, max_c where the largest magnitudes are known: a bound for all such operands
     a, b, c  m x k, k x n, m x n: a bound for each element. level "running" looks at the unit's own partial sums (the
              default where the unit has it), "magnitudes" at the operands' magnitudes, "apriori" at S alone

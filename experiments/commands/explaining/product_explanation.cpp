@@ -59,7 +59,8 @@ std::vector<Index> spread_over(Index count, Index most) {
 std::vector<Index> walked(WalkOfK walk, Index k) {
     std::vector<Index> list = all_of(k);
     if (walk == WalkOfK::descending) std::ranges::reverse(list);
-    if (walk == WalkOfK::even_first) std::ranges::stable_partition(list, [](Index i) { return i % 2 == 0; });
+    if (walk == WalkOfK::even_first)
+        std::stable_partition(list.begin(), list.end(), [](Index i) { return i % 2 == 0; });
     return list;
 }
 

@@ -5,17 +5,20 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
 
 #include "engine/files/npy.hpp"
 #include "experiments/commands/command.hpp"
+#include "experiments/commands/explaining/dot_candidates.hpp"
 #include "experiments/commands/explaining/dot_explanation.hpp"
 #include "experiments/commands/explaining/product_explanation.hpp"
 #include "experiments/commands/explaining/unit_explanation.hpp"
 #include "experiments/commands/units/matrix_files.hpp"
 #include "experiments/commands/units/model_keys.hpp"
+#include "experiments/commands/units/product_bound.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
@@ -76,74 +79,124 @@ void require_values(const Options& options) {
     }
 }
 
-template <class Code = std::uint32_t>
-BasicDotOperands<Code> operands_from_values(const Options& options, const TensorCoreModel& model) {
-    require_values(options);
-    const auto code = [&](const FloatFormat& format, const std::string& text, const std::string& what) {
-        return static_cast<Code>(code_of(format, text, options.round, what));
-    };
-    BasicDotOperands<Code> operands{{}, {}, code(model.accumulator, options.c, "c")};
-    for (std::size_t k = 0; k < options.a.size(); ++k) {
-        operands.a.push_back(code(model.a_format, options.a[k], fmt::format("a[{}]", k)));
-        operands.b.push_back(code(model.b_format, options.b[k], fmt::format("b[{}]", k)));
-    }
-    return operands;
-}
+/// Numbers of one dot product from files, and c and d where there are files of them.
+template <class Number>
+struct FileDot {
+    std::vector<Number> a, b;
+    std::optional<Number> c, d;
+};
+enum class Role : std::uint8_t { a, b, c, d };
 
-std::uint32_t element(const LoadedMatrix<float>& matrix, const FloatFormat& format, std::int64_t i, std::int64_t j,
-                      const std::string& file) {
+template <class Number>
+Number element(const LoadedMatrix<Number>& matrix, std::int64_t i, std::int64_t j, const std::string& file) {
     if (i < 0 || j < 0 || i >= matrix.rows || j >= matrix.cols) {
         throw UsageError(
             fmt::format("{} is {} x {} and has no element ({}, {})", file, matrix.rows, matrix.cols, i, j));
     }
-    return operand_code(format, matrix.values[static_cast<std::size_t>(i * matrix.cols + j)]);
+    return matrix.values[static_cast<std::size_t>(i * matrix.cols + j)];
 }
 
-DotOperands operands_from_files(const Options& options, const TensorCoreModel& model) {
-    const auto rounding = options.round ? std::optional(OperandRounding{}) : std::nullopt;
-    const auto a = load_matrix(options.a_file, model.a_format, rounding);
-    const auto b = load_matrix(options.b_file, model.b_format, rounding);
-    if (a.cols != b.rows) {
-        throw DataError(
-            fmt::format("A is {} x {} and B is {} x {}: the inner sizes differ", a.rows, a.cols, b.rows, b.cols));
+/// load(path, role) gives a matrix of Number.
+template <class Number, class Load>
+FileDot<Number> dot_from_files(const Options& options, const Load& load) {
+    FileDot<Number> dot;
+    const std::int64_t i = options.row.value_or(0);
+    const std::int64_t j = options.column.value_or(0);
+    std::optional<std::pair<std::int64_t, std::int64_t>> shape;  // of C and D
+    if (!options.a_file.empty() || !options.b_file.empty()) {
+        if (options.a_file.empty() || options.b_file.empty()) throw UsageError("give both --a-file and --b-file");
+        const LoadedMatrix<Number> a = load(options.a_file, Role::a);
+        const LoadedMatrix<Number> b = load(options.b_file, Role::b);
+        if (a.cols != b.rows) {
+            throw DataError(
+                fmt::format("A is {} x {} and B is {} x {}: the inner sizes differ", a.rows, a.cols, b.rows, b.cols));
+        }
+        for (std::int64_t k = 0; k < a.cols; ++k) {
+            dot.a.push_back(element(a, i, k, options.a_file));
+            dot.b.push_back(element(b, k, j, options.b_file));
+        }
+        shape = {a.rows, b.cols};
     }
-    DotOperands operands;
-    for (std::int64_t k = 0; k < a.cols; ++k) {
-        operands.a.push_back(element(a, model.a_format, options.row.value_or(0), k, options.a_file));
-        operands.b.push_back(element(b, model.b_format, k, options.column.value_or(0), options.b_file));
-    }
-    operands.c = static_cast<std::uint32_t>(code_of(model.accumulator, options.c, options.round, "c"));
-    if (!options.c_file.empty()) {
-        const auto c = load_matrix(options.c_file, model.accumulator, rounding);
-        operands.c = element(c, model.accumulator, options.row.value_or(0), options.column.value_or(0), options.c_file);
-    }
-    return operands;
+    const auto at = [&](const std::string& path, Role role) -> std::optional<Number> {
+        if (path.empty()) return std::nullopt;
+        const LoadedMatrix<Number> matrix = load(path, role);
+        if (shape && *shape != std::pair(matrix.rows, matrix.cols)) {
+            throw DataError(fmt::format("{} is {} x {}, the product of A and B {} x {}", path, matrix.rows, matrix.cols,
+                                        shape->first, shape->second));
+        }
+        return element(matrix, i, j, path);
+    };
+    dot.c = at(options.c_file, Role::c);
+    dot.d = at(options.d_file, Role::d);
+    return dot;
 }
 
-/// The unit's own answer, if one was given.
-std::optional<std::uint32_t> given_result(const Options& options, const TensorCoreModel& model) {
-    if (!options.result.empty()) {
-        return static_cast<std::uint32_t>(code_of(model.accumulator, options.result, true, "--result"));
+/// The operands of one dot product, and the unit's own result where one was given.
+template <class Operands, class Result>
+struct AskedDot {
+    Operands operands;
+    std::optional<Result> given;
+};
+
+template <class Code>
+LoadedMatrix<NumberOf<Code>> load_floats(const std::string& path, const FloatFormat& format, bool round) {
+    if constexpr (std::is_same_v<Code, std::uint64_t>) {
+        return load_fp64_matrix(path);
+    } else {
+        return load_matrix(path, format, round ? std::optional(OperandRounding{}) : std::nullopt);
     }
-    if (options.d_file.empty()) return std::nullopt;
-    const auto d = load_matrix(options.d_file, model.accumulator, std::nullopt);
-    return element(d, model.accumulator, options.row.value_or(0), options.column.value_or(0), options.d_file);
 }
 
-void print_candidates(const TensorCoreModel& model, const std::vector<DotCandidate>& candidates,
-                      const std::optional<std::uint32_t>& given) {
-    fmt::print("\n{:<52} {:>10} {:>16} {:>10}\n", "way", "bits", "value", "error/ulp");
+template <class Code>
+AskedDot<BasicDotOperands<Code>, Code> floats_asked(const Options& options, const TensorCoreModel& model) {
+    using Number = NumberOf<Code>;
+    const FloatFormat& accumulator = model.accumulator;
+    const FileDot<Number> dot = dot_from_files<Number>(options, [&](const std::string& path, Role role) {
+        const FloatFormat& format = role == Role::a ? model.a_format : role == Role::b ? model.b_format : accumulator;
+        return load_floats<Code>(path, format, options.round && role != Role::d);
+    });
+    const auto code = [&](const FloatFormat& format, const std::string& text, bool round, const std::string& what) {
+        return static_cast<Code>(code_of(format, text, round, what));
+    };
+    AskedDot<BasicDotOperands<Code>, Code> asked;
+    BasicDotOperands<Code>& operands = asked.operands;
+    for (std::size_t k = 0; k < dot.a.size(); ++k) {
+        operands.a.push_back(code_of(model.a_format, dot.a[k]));
+        operands.b.push_back(code_of(model.b_format, dot.b[k]));
+    }
+    if (options.a_file.empty() && options.b_file.empty()) {
+        require_values(options);
+        for (std::size_t k = 0; k < options.a.size(); ++k) {
+            operands.a.push_back(code(model.a_format, options.a[k], options.round, fmt::format("a[{}]", k)));
+            operands.b.push_back(code(model.b_format, options.b[k], options.round, fmt::format("b[{}]", k)));
+        }
+    }
+    operands.c = dot.c ? code_of(accumulator, *dot.c) : code(accumulator, options.c, options.round, "c");
+    if (dot.d) asked.given = code_of(accumulator, *dot.d);
+    if (!options.result.empty()) asked.given = code(accumulator, options.result, true, "--result");
+    return asked;
+}
+
+/// A result's bits and value.
+using ResultText = std::function<std::pair<std::string, std::string>(std::uint64_t)>;
+ResultText text_in(const FloatFormat& format) {
+    return [format](std::uint64_t code) { return std::pair(to_hex_bits(format, code), to_decimal(format, code)); };
+}
+
+void print_candidates(const ResultText& text_of, const std::vector<DotCandidate>& candidates,
+                      const std::optional<std::uint64_t>& given) {
+    const std::size_t digits = text_of(0).first.size() > 8 ? 16 : 10;
+    fmt::print("\n{:<52} {:>{}} {:>16} {:>10}\n", "way", "bits", digits, "value", "error/ulp");
     std::vector<std::string> explaining;
     for (const DotCandidate& candidate : candidates) {
         const bool equal = given && candidate.result == *given;
-        fmt::print("{:<52} {:>10} {:>16} {:>10.3f}{}\n", candidate.name,
-                   to_hex_bits(model.accumulator, candidate.result), to_decimal(model.accumulator, candidate.result),
-                   candidate.error_in_ulps, equal ? "  = the given result" : "");
+        const auto [bits, value] = text_of(candidate.result);
+        fmt::print("{:<52} {:>{}} {:>16} {:>10.3f}{}\n", candidate.name, bits, digits, value, candidate.error_in_ulps,
+                   equal ? "  = the given result" : "");
         if (equal) explaining.push_back(candidate.name);
     }
     if (!given) return;
-    fmt::print("\ngiven result {} ({})\n", to_hex_bits(model.accumulator, *given),
-               to_decimal(model.accumulator, *given));
+    fmt::print("\ngiven result {} ({})\n", text_of(*given).first, text_of(*given).second);
     if (explaining.empty()) {
         fmt::print("none of the computations above gives this result\n");
         return;
@@ -152,55 +205,69 @@ void print_candidates(const TensorCoreModel& model, const std::vector<DotCandida
     for (const std::string& name : explaining) fmt::print("  {}\n", name);
 }
 
-/// Refuses the options that only units have whose operands fit fp32.
-void require_values_alone(const Options& options, const std::string& key) {
-    if (!options.a_file.empty() || !options.b_file.empty() || !options.c_file.empty() || !options.d_file.empty() ||
-        !options.result.empty() || !options.policy.empty()) {
-        throw UsageError(key + " is explained from --a, --b and --c alone, without files, --result or --policy");
-    }
-    require_values(options);
-}
-
-/// The same for operands that are never rounded.
-void require_exact_values_alone(const Options& options, const std::string& key) {
-    if (options.round) throw UsageError(key + " takes its operands as they are, without --round");
-    require_values_alone(options, key);
+void require_no_policy(const Options& options, const std::string& key) {
+    if (!options.policy.empty()) throw UsageError(key + " has no --policy");
 }
 
 void explain_model(const Options& options, const UnitRow& row, TensorCoreModel model) {
+    const auto print = [&](const std::string& steps, const auto& asked) {
+        fmt::print("{}exact  {}\n", steps, exact_dot_text(model, asked.operands));
+        print_candidates(text_in(model.accumulator), dot_candidates(row.key(), model, asked.operands), asked.given);
+    };
     if (model.accumulator == formats::fp64) {
-        require_values_alone(options, row.key());
-        fmt::print("{}", explain_fp64(model, operands_from_values<std::uint64_t>(options, model)));
-        return;
+        require_no_policy(options, row.key());
+        const auto asked = floats_asked<std::uint64_t>(options, model);
+        return print(explain_fp64(model, asked.operands), asked);
     }
     if (!options.policy.empty()) model = with_policies(model, policy_set(options.policy));
-    const bool files = !options.a_file.empty() || !options.b_file.empty();
-    const DotOperands operands = files ? operands_from_files(options, model) : operands_from_values(options, model);
-    fmt::print("{}", explain_dot(model, operands));
-    fmt::print("exact  {}\n", exact_dot_text(model, operands));
-    print_candidates(model, dot_candidates(row.key(), model, operands), given_result(options, model));
+    const auto asked = floats_asked<std::uint32_t>(options, model);
+    print(explain_dot(model, asked.operands), asked);
 }
 
-std::int32_t integer_of(const std::string& text, std::int64_t least, std::int64_t greatest, const std::string& what) {
+std::int32_t integer_of(const std::string& text, const IntegerRange& range, const std::string& what) {
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size() || value < least || value > greatest) {
-        throw UsageError(fmt::format("{}: '{}' is not a whole number from {} to {}", what, text, least, greatest));
+    if (error != std::errc() || end != text.data() + text.size() || value < range.least || value > range.greatest) {
+        throw UsageError(
+            fmt::format("{}: '{}' is not a whole number from {} to {}", what, text, range.least, range.greatest));
     }
     return static_cast<std::int32_t>(value);
 }
 
-void explain_model(const Options& options, const UnitRow& row, const IntegerModel& model) {
-    require_exact_values_alone(options, row.key());
+AskedDot<IntegerOperands, std::int32_t> integers_asked(const Options& options, const IntegerModel& model) {
+    using Limits = std::numeric_limits<std::int32_t>;
     const IntegerRange a_range = operand_range(model, model.a_signed);
     const IntegerRange b_range = operand_range(model, model.b_signed);
-    using Limits = std::numeric_limits<std::int32_t>;
-    IntegerOperands operands{{}, {}, integer_of(options.c, Limits::min(), Limits::max(), "c")};
-    for (std::size_t k = 0; k < options.a.size(); ++k) {
-        operands.a.push_back(integer_of(options.a[k], a_range.least, a_range.greatest, fmt::format("a[{}]", k)));
-        operands.b.push_back(integer_of(options.b[k], b_range.least, b_range.greatest, fmt::format("b[{}]", k)));
+    const IntegerRange all{Limits::min(), Limits::max()};
+    const auto dot = dot_from_files<std::int32_t>(options, [&](const std::string& path, Role role) {
+        const IntegerRange& range = role == Role::a ? a_range : role == Role::b ? b_range : all;
+        return load_integer_matrix(path, range.least, range.greatest);
+    });
+    AskedDot<IntegerOperands, std::int32_t> asked{{dot.a, dot.b}, dot.d};
+    if (options.a_file.empty() && options.b_file.empty()) {
+        require_values(options);
+        for (std::size_t k = 0; k < options.a.size(); ++k) {
+            asked.operands.a.push_back(integer_of(options.a[k], a_range, fmt::format("a[{}]", k)));
+            asked.operands.b.push_back(integer_of(options.b[k], b_range, fmt::format("b[{}]", k)));
+        }
     }
-    fmt::print("{}", explain_integers(model, operands));
+    asked.operands.c = dot.c ? *dot.c : integer_of(options.c, all, "c");
+    if (!options.result.empty()) asked.given = integer_of(options.result, all, "--result");
+    return asked;
+}
+
+void explain_model(const Options& options, const UnitRow& row, const IntegerModel& model) {
+    if (options.round) throw UsageError(row.key() + " takes its operands as they are, without --round");
+    require_no_policy(options, row.key());
+    const auto asked = integers_asked(options, model);
+    const auto text = [](std::uint64_t code) {
+        const auto word = static_cast<std::uint32_t>(code);
+        return std::pair(fmt::format("{:08X}", word), fmt::format("{}", static_cast<std::int32_t>(word)));
+    };
+    std::optional<std::uint64_t> given;
+    if (asked.given) given = static_cast<std::uint32_t>(*asked.given);
+    fmt::print("{}", explain_integers(model, asked.operands));
+    print_candidates(text, integer_candidates(row.key(), model, asked.operands), given);
 }
 
 std::vector<std::uint32_t> scale_codes(const BlockScaledModel& model, const std::vector<std::string>& values,
@@ -214,17 +281,19 @@ std::vector<std::uint32_t> scale_codes(const BlockScaledModel& model, const std:
 }
 
 void explain_model(const Options& options, const UnitRow& row, const BlockScaledModel& model) {
-    require_values_alone(options, row.key());
+    require_no_policy(options, row.key());
+    const auto asked = floats_asked<std::uint32_t>(options, model.unscaled);
+    const DotOperands& elements = asked.operands;
     const auto block = static_cast<std::size_t>(model.scale_block);
-    const std::size_t blocks = (options.a.size() + block - 1) / block;
+    const std::size_t blocks = (elements.a.size() + block - 1) / block;
     if (std::max(options.a_scales.size(), options.b_scales.size()) > blocks) {
-        throw UsageError(fmt::format("{} products have {} scale(s) of {} elements, not more", options.a.size(), blocks,
+        throw UsageError(fmt::format("{} products have {} scale(s) of {} elements, not more", elements.a.size(), blocks,
                                      model.scale_block));
     }
-    const DotOperands elements = operands_from_values(options, model.unscaled);
-    fmt::print("{}",
-               explain_block_scaled(model, {elements.a, elements.b, scale_codes(model, options.a_scales, "a-scales"),
-                                            scale_codes(model, options.b_scales, "b-scales"), elements.c}));
+    const ScaledOperands operands{elements.a, elements.b, scale_codes(model, options.a_scales, "a-scales"),
+                                  scale_codes(model, options.b_scales, "b-scales"), elements.c};
+    fmt::print("{}", explain_block_scaled(model, operands));
+    print_candidates(text_in(model.unscaled.accumulator), scaled_candidates(row.key(), model, operands), asked.given);
 }
 
 template <class Real>
@@ -299,8 +368,8 @@ void explain_all_of_d(const Options& options, const UnitRow& row) {
     const auto* model = row.as<TensorCoreModel>();
     if (model == nullptr) {
         throw UsageError(row.key() +
-                         ": all of D is explained for floating-point units without block scales; give one dot product "
-                         "by --a, --b and --c");
+                         ": all of D is explained for floating-point units without block scales; give --row and "
+                         "--column for one element");
     }
     if (model->accumulator != formats::fp64)
         return explain_all_of_d(options, question_of<float>(options, row, load_matrix));

@@ -26,6 +26,9 @@ struct BoundQuestion {
 /// A storage word of up to fp32, which float holds, or of fp64.
 template <class Real>
 using CodeOf = std::conditional_t<std::is_same_v<Real, double>, std::uint64_t, std::uint32_t>;
+/// The type that holds the numbers of such words.
+template <class Code>
+using NumberOf = std::conditional_t<std::is_same_v<Code, std::uint64_t>, double, float>;
 
 /// The operands of one element, as numbers and as storage words.
 template <class Code>

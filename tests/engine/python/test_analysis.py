@@ -38,6 +38,29 @@ def test_bounds_are_those_of_the_command_line(program, tmp_path):
     assert ulplab.bound(HOPPER, a, b, d=wrong).violations == 12
 
 
+def test_fp64_arrays_are_bounded_and_explained_as_the_command_line_does(program, tmp_path):
+    unit, rng = "sm_90:mma.fp64.fp64", numpy.random.default_rng(7)
+    a, b, c = (rng.standard_normal(shape) for shape in ((3, 40), (40, 5), (3, 5)))
+    d = ulplab.matmul(a, b, c, unit=unit, order={"split_k": 2})
+    for name, array in (("a", a), ("b", b), ("c", c), ("d", d)):
+        numpy.save(tmp_path / f"{name}.npy", array)
+    files = [f(tmp_path) for name in "abcd" for f in (lambda _, n=name: f"--{n}-file", lambda p, n=name: p / f"{n}.npy")]
+    text = program("bound", "--model", unit, *files, "--split-k", 2, "--format", "json", "-o", tmp_path / "bounds.npy")
+    found = ulplab.bound(unit, a, b, c, d=d, order={"split_k": 2})
+    assert json.loads(text).items() <= found.__dict__.items() and found.violations == 0
+    assert same_bits(found.bounds, numpy.load(tmp_path / "bounds.npy"))
+    assert ulplab.bound(unit, a, b, c, d=d + 1).violations == 15
+    assert ulplab.bound(unit, a, b, against="fp64").atol > ulplab.bound(unit, a, b).atol > 0
+    whole = ulplab.explain(a, b, c, unit=unit, d=d)
+    assert whole.candidates == json.loads(program("explain", "--model", unit, *files, "--format", "json"))["candidates"]
+    assert whole.candidates[0]["order"] == "split-k 2" and whole.candidates[0]["matches"] == 15
+    one = ulplab.explain(a[1], b[:, 2], c[1, 2], unit=unit, d=d[1, 2])
+    assert unit + ", split-k 2" in one.matching and one.result == ulplab.dot(a[1], b[:, 2], c[1, 2], unit=unit)
+    assert one.text in program("explain", "--model", unit, *files, "--row", 1, "--column", 2)
+    with pytest.raises(ValueError, match="takes fp64 operands as they are, without round and policy"):
+        ulplab.bound(unit, a, b, round=True)
+
+
 def test_ctrl_c_ends_a_long_bound_within_a_second():
     a = half((256, 1024), 1)
     timer = threading.Timer(0.2, signal.raise_signal, [signal.SIGINT])

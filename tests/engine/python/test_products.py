@@ -69,6 +69,21 @@ def test_orders_and_epilogues_have_the_bits_of_the_command_line(program, tmp_pat
         assert same_bits(ulplab.matmul(a, b, c, unit=HOPPER, **arguments), numpy.load(tmp_path / "d.npy")), options
 
 
+def test_orders_of_fp64_units_have_the_bits_of_the_command_line(program, tmp_path):
+    unit, rng = "sm_90:mma.fp64.fp64", numpy.random.default_rng(5)
+    a, b, c = (rng.standard_normal(shape) for shape in ((4, 256), (256, 6), (4, 6)))
+    for name, array in (("a", a), ("b", b), ("c", c)):
+        numpy.save(tmp_path / f"{name}.npy", array)
+    for options, arguments in ((["--split-k", 4], {"order": {"split_k": 4}}),
+                               (["--alpha", 0.1, "--beta", 1e300], {"alpha": 0.1, "beta": 1e300}),
+                               (["--beta", 0], {"beta": 0})):
+        program("matmul", "--model", unit, *(tmp_path / f"{name}.npy" for name in "abc"), *options,
+                "-o", tmp_path / "d.npy")
+        assert same_bits(ulplab.matmul(a, b, c, unit=unit, **arguments), numpy.load(tmp_path / "d.npy")), options
+    with pytest.raises(ValueError, match="choose 1 to 64 pieces"):
+        ulplab.matmul(a, b, unit=unit, order={"split_k": 65})
+
+
 def test_types_strides_and_orders_of_memory_make_no_difference():
     unit = ulplab.unit(HOPPER)
     a, b, c, _, _ = operands(unit, 33, 47, 21)
