@@ -1,7 +1,7 @@
 #include "experiments/results/product_ledger.hpp"
 
 #include <fmt/format.h>
-#include <zlib.h>
+#include <libdeflate.h>
 
 #include "engine/tensor/matrix.hpp"
 #include "softfloat/matrix_units/table/units.hpp"
@@ -10,14 +10,14 @@ namespace ulp {
 namespace {
 
 /// CRC-32 of the words, in the order of memory where that has no gaps: the order is the program's, on any machine.
-uLong crc_of(uLong crc, const MatrixView& matrix) {
+std::uint32_t crc_of(std::uint32_t crc, const MatrixView& matrix) {
     const bool by_rows = matrix.col_stride == 1 && matrix.row_stride == matrix.cols;
     const bool by_cols = matrix.row_stride == 1 && matrix.col_stride == matrix.rows;
     const auto bytes = static_cast<std::size_t>(matrix.rows * matrix.cols) * sizeof(float);
     if (bytes == 0) return crc;
-    if (by_rows || by_cols) return crc32_z(crc, reinterpret_cast<const Bytef*>(matrix.data), bytes);
+    if (by_rows || by_cols) return libdeflate_crc32(crc, matrix.data, bytes);
     const Matrix copy = packed(matrix);
-    return crc32_z(crc, reinterpret_cast<const Bytef*>(copy.data()), bytes);
+    return libdeflate_crc32(crc, copy.data(), bytes);
 }
 
 /// Spreads a product's two checksums over all bits, so that sums of them tell sets of products apart (splitmix64).
@@ -41,7 +41,7 @@ std::uint64_t ProductLedger::before(const MatmulBackend& backend, const Product&
     if (sum_of(backend, product) == nullptr) return 0;
     const std::string shape =
         fmt::format("{} {} {} {}", name_of(product.types), product.d.rows, product.d.cols, product.a.cols);
-    uLong crc = crc32_z(0, reinterpret_cast<const Bytef*>(shape.data()), shape.size());
+    std::uint32_t crc = libdeflate_crc32(0, shape.data(), shape.size());
     crc = crc_of(crc_of(crc, product.a), product.b);
     if (product.c) crc = crc_of(crc, *product.c);
     if (product.types.scaling) crc = crc_of(crc_of(crc, product.a_scales), product.b_scales);
