@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstddef>
+#include <optional>
 #include <stdexcept>
 #include <type_traits>
 #include <vector>
@@ -169,60 +171,64 @@ void run_segments(const Plan& plan, const PackedRows& a, const PackedPanel& b, T
     mark_from(plan, 0x7F800000, tile);
 }
 
-/// Operands as chain_dot takes them: decoded, or as codes where a unit needs those.
+/// A row of A or a column of B as chain_dot takes it: decoded, or as codes where a unit needs those.
 template <class Operand>
-std::vector<Operand> operands_along_k(const FloatFormat& format, const float* first, std::int64_t stride,
-                                      std::int64_t k) {
-    std::vector<Operand> operands(static_cast<std::size_t>(k));
+struct Operands {
+    std::vector<Operand> along_k;
+    bool make_nan = false;  // a fused unit makes one NaN of all and keeps it: the result is known, along_k not needed
+};
+
+/// k numbers, a stride apart.
+template <class Operand>
+Operands<Operand> operands_along_k(const Plan& plan, const FloatFormat& format, const float* first,
+                                   std::int64_t stride) {
+    const std::int64_t k = plan.problem.k();
+    Operands<Operand> operands;
+    const bool fused = std::is_same_v<Operand, DecodedOperand> && plan.choice.family == Family::fused;
+    if (fused && format.has_nan()) {  // a net that has become NaN would otherwise train many times as slowly
+        for (std::int64_t i = 0; i < k; ++i) operands.make_nan |= std::isnan(first[i * stride]);
+        if (operands.make_nan) return operands;
+    }
+    operands.along_k.resize(static_cast<std::size_t>(k));
     for (std::int64_t i = 0; i < k; ++i) {
         const std::uint32_t code = operand_code(format, first[i * stride]);
+        Operand& operand = operands.along_k[static_cast<std::size_t>(i)];
         if constexpr (std::is_same_v<Operand, DecodedOperand>) {
-            operands[static_cast<std::size_t>(i)] = decoded(format, code);
+            operand = decoded(format, code);
+            operands.make_nan |= fused && operand.kind == Kind::nan;
         } else {
-            operands[static_cast<std::size_t>(i)] = code;
+            operand = code;
         }
     }
     return operands;
 }
 
-/// Whether one of the operands is a NaN and therefore the result, too: a fused unit makes one NaN of all and keeps it.
-template <class Operand>
-bool make_nan(const Plan& plan, const std::vector<Operand>& operands) {
-    if constexpr (std::is_same_v<Operand, DecodedOperand>) {
-        const auto is_nan = [](const DecodedOperand& x) { return x.kind == Kind::nan; };
-        return plan.choice.family == Family::fused && std::ranges::any_of(operands, is_nan);
-    } else {
-        return false;
-    }
-}
-
-/// Computes the marked elements of a tile by the definition, or by what a NaN among the operands does: nets that have
-/// become NaN would otherwise train many times as slowly.
+/// Computes the marked elements of a tile by the definition, or by what a NaN among the operands does.
 template <class Operand>
 void settle_suspects(const Plan& plan, Tile& tile) {
     const GemmProblem& p = plan.problem;
-    const FloatFormat& accumulator = plan.model.accumulator;
+    const TensorCoreModel& model = plan.model;
+    const FloatFormat& accumulator = model.accumulator;
     const float nan = in_fp32_container(accumulator, static_cast<std::uint32_t>(tensor_core_nan(accumulator)));
     const std::uint64_t used = tile.cols == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << tile.cols) - 1;
-    std::vector<std::vector<Operand>> columns(static_cast<std::size_t>(tile.cols));
+    std::vector<std::optional<Operands<Operand>>> columns(static_cast<std::size_t>(tile.cols));
     for (std::int64_t i = 0; i < tile.rows; ++i) {
         std::uint64_t suspects = tile.suspects[static_cast<std::size_t>(i)] & used;
         if (suspects == 0) continue;
-        const auto row = operands_along_k<Operand>(plan.model.a_format, &p.a(tile.row + i, 0), p.a.col_stride, p.k());
-        const bool row_makes_nan = make_nan(plan, row);
+        const auto row = operands_along_k<Operand>(plan, model.a_format, &p.a(tile.row + i, 0), p.a.col_stride);
         for (; suspects != 0; suspects &= suspects - 1) {
             const int j = std::countr_zero(suspects);
             float& d = tile.c[static_cast<std::size_t>(i * plan.width + j)];
             auto& column = columns[static_cast<std::size_t>(j)];
-            if (column.empty() && !row_makes_nan)
-                column = operands_along_k<Operand>(plan.model.b_format, &p.b(0, tile.col + j), p.b.row_stride, p.k());
-            if (row_makes_nan || make_nan(plan, column)) {
+            if (!column && !row.make_nan)
+                column = operands_along_k<Operand>(plan, model.b_format, &p.b(0, tile.col + j), p.b.row_stride);
+            if (row.make_nan || column->make_nan) {
                 d = nan;
                 continue;
             }
             const float addend = !p.has_c() ? 0.0F : p.c(tile.row + i, tile.col + j);
             const std::uint32_t c = operand_code(accumulator, addend);
-            d = in_fp32_container(accumulator, chain_dot(plan.model, row.data(), column.data(), c, p.k()));
+            d = in_fp32_container(accumulator, chain_dot(model, row.along_k.data(), column->along_k.data(), c, p.k()));
         }
     }
 }

@@ -57,10 +57,20 @@ void reorder_panel(const KOrder& order, const MatrixView& b, float* to, std::int
     }
 }
 
-/// The slow way for what an encoder refused: rounds to the grid what is off it; true for a special value, now 0.
+/// Whether rounding to the grid leaves the number as it is; normal numbers and zeros only are looked at.
+bool is_settled(const FloatFormat& format, const Grid& grid, std::uint32_t magnitude) {
+    if (magnitude == 0) return format.has_negative_zero();
+    return (magnitude & grid.dropped_bits) == 0 && magnitude >= grid.min_normal && magnitude <= grid.max_finite;
+}
+
+/// What an encoder refused, number by number: rounds to the grid what is off it; true for a special value, now 0.
 bool settle(const FloatFormat& format, const Grid& grid, float& value) {
-    value = in_fp32_container(format, operand_code(format, value));
-    if (!is_special(grid, value)) return false;
+    const std::uint32_t magnitude = word_of(value) & 0x7FFFFFFFU;
+    if (is_settled(format, grid, magnitude)) return false;
+    // Whole tensors are NaN or infinite where a training has diverged: these need no rounding to be known as special.
+    const bool stays_special = format.has_infinity() && magnitude >= 0x7F800000U;
+    if (!stays_special) value = in_fp32_container(format, operand_code(format, value));
+    if (!stays_special && !is_special(grid, value)) return false;
     value = 0.0F;
     return true;
 }
