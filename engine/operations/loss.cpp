@@ -108,27 +108,29 @@ BasicVar<Real> mse(BasicVar<Real> x, const BasicTensor<Real>& target, Reduction 
     const BasicOperation<Real> op("mse", {x});
     x = op.input(0);
     const ComputeFormat compute = op.precision().compute;
+    auto difference = BasicTensor<Real>::unset(target.shape());
     BasicTensor<Real> loss(Shape{});
     with_steps<Real>(compute, [&](const auto& s) {
+        const BasicTensor<Real>& values = x.value();
         Real sum = 0;
         for (Index i = 0; i < target.size(); ++i) {
-            const Real d = s.sub(x.value()[i], s.round(static_cast<double>(target[i])));
+            const Real d = s.sub(values[i], s.round(static_cast<double>(target[i])));
             sum = s.add(sum, s.mul(d, d));
+            difference[i] = d;
         }
         loss[0] = reduced(s, sum, target.size(), reduction);
     });
     BasicTape<Real>* tape = &op.tape();
-    return op.finish(std::move(loss), [=](const BasicTensor<Real>& dy, const BasicTensor<Real>&) {
-        BasicTensor<Real> dx(x.shape());
-        with_steps<Real>(compute, [&](const auto& s) {
-            const Real upstream = reduced(s, s.mul(dy[0], 2), target.size(), reduction);
-            for (Index i = 0; i < dx.size(); ++i) {
-                dx[i] = s.mul(s.sub(x.value()[i], s.round(static_cast<double>(target[i]))), upstream);
-            }
-        });
-        dx.set_format(compute.format);
-        tape->accumulate(x, std::move(dx));
-    });
+    return op.finish(std::move(loss),
+                     [=, difference = std::move(difference)](const BasicTensor<Real>& dy, const BasicTensor<Real>&) {
+                         auto dx = BasicTensor<Real>::unset(difference.shape());
+                         with_steps<Real>(compute, [&](const auto& s) {
+                             const Real upstream = reduced(s, s.mul(dy[0], 2), dx.size(), reduction);
+                             for (Index i = 0; i < dx.size(); ++i) dx[i] = s.mul(difference[i], upstream);
+                         });
+                         dx.set_format(compute.format);
+                         tape->accumulate(x, std::move(dx));
+                     });
 }
 
 template <class Real>

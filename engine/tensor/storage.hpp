@@ -4,11 +4,11 @@
 // What is kept for later raises the memory above its peak so far by a sixteenth at most.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <new>
+#include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace ulp {
 
@@ -26,31 +26,42 @@ StorageBytes storage_bytes();
 /// The peak starts again at what is live, and what is kept goes back to the system.
 void restart_storage_peak();
 
-/// For std::vector: elements made without a value are left as the memory is.
+/// `count` numbers, left as the memory is. (A std::vector with an allocator of its own goes through its elements when
+/// it is destroyed, in a loop that does nothing: a tenth of a step that has large tensors.)
 template <class T>
-struct StorageAllocator {
-    using value_type = T;
-    StorageAllocator() = default;
-    template <class U>
-    StorageAllocator(const StorageAllocator<U>&) {}  // NOLINT: any two are equal
+class Storage {
+    static_assert(std::is_trivially_copyable_v<T>);
 
-    T* allocate(std::size_t count) { return static_cast<T*>(take_storage(count * sizeof(T))); }
-    void deallocate(T* memory, std::size_t count) noexcept { give_storage_back(memory, count * sizeof(T)); }
-    template <class U>
-    void construct(U* place) noexcept {
-        ::new (static_cast<void*>(place)) U;
+  public:
+    Storage() = default;
+    explicit Storage(std::size_t count)
+        : numbers_(count == 0 ? nullptr : static_cast<T*>(take_storage(count * sizeof(T)))), count_(count) {}
+    Storage(const Storage& other) : Storage(other.count_) { std::copy_n(other.numbers_, count_, numbers_); }
+    Storage(Storage&& other) noexcept
+        : numbers_(std::exchange(other.numbers_, nullptr)), count_(std::exchange(other.count_, 0)) {}
+    Storage& operator=(Storage other) noexcept {
+        std::swap(numbers_, other.numbers_);
+        std::swap(count_, other.count_);
+        return *this;
     }
-    template <class U, class... Arguments>
-    void construct(U* place, Arguments&&... arguments) {
-        ::new (static_cast<void*>(place)) U(std::forward<Arguments>(arguments)...);
+    ~Storage() {
+        if (numbers_ != nullptr) give_storage_back(numbers_, count_ * sizeof(T));
     }
-    template <class U>
-    bool operator==(const StorageAllocator<U>&) const {
-        return true;
-    }
+
+    [[nodiscard]] std::size_t size() const { return count_; }
+    [[nodiscard]] bool empty() const { return count_ == 0; }
+    [[nodiscard]] T* data() { return numbers_; }
+    [[nodiscard]] const T* data() const { return numbers_; }
+    [[nodiscard]] T* begin() { return numbers_; }
+    [[nodiscard]] T* end() { return numbers_ + count_; }
+    [[nodiscard]] const T* begin() const { return numbers_; }
+    [[nodiscard]] const T* end() const { return numbers_ + count_; }
+    T& operator[](std::size_t i) { return numbers_[i]; }
+    const T& operator[](std::size_t i) const { return numbers_[i]; }
+
+  private:
+    T* numbers_ = nullptr;
+    std::size_t count_ = 0;
 };
-
-template <class T>
-using Storage = std::vector<T, StorageAllocator<T>>;
 
 }  // namespace ulp

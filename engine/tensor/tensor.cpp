@@ -37,8 +37,9 @@ void require_volume(const Shape& shape, std::size_t size) {
 
 template <class Real>
 BasicTensor<Real>::BasicTensor(Shape shape, const std::vector<Real>& values, const FloatFormat& format)
-    : shape_(std::move(shape)), format_(format), data_(values.begin(), values.end()) {
+    : shape_(std::move(shape)), format_(format), data_(values.size()) {
     require_volume(shape_, data_.size());
+    std::ranges::copy(values, data_.begin());
 }
 
 template <class Real>

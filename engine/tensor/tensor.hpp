@@ -1,6 +1,7 @@
 // Tensors of rank 0 to 4 in an fp32 or fp64 container, with the storage format as a property.
 #pragma once
 
+#include <algorithm>
 #include <initializer_list>
 #include <span>
 #include <string>
@@ -36,7 +37,9 @@ class BasicTensor {
     ~BasicTensor() = default;
     /// Zeros.
     explicit BasicTensor(Shape shape, const FloatFormat& format = container_format<Real>)
-        : shape_(std::move(shape)), format_(format), data_(static_cast<std::size_t>(volume(shape_)), Real{0}) {}
+        : shape_(std::move(shape)), format_(format), data_(static_cast<std::size_t>(volume(shape_))) {
+        std::ranges::fill(data_, Real{0});
+    }
     BasicTensor(Shape shape, const std::vector<Real>& values, const FloatFormat& format = container_format<Real>);
     /// Numbers that are still to be set, every one of them.
     static BasicTensor unset(Shape shape, const FloatFormat& format = container_format<Real>) {
