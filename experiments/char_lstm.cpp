@@ -94,7 +94,7 @@ constexpr std::size_t largest_weight = 2;
 
 double bits(double nats) { return nats / std::numbers::ln2; }
 
-/// Mean bits a character over the test text, in pieces side by side.
+/// Mean bits per character over the test text, in pieces side by side.
 double measure(Evaluation& evaluation, const CharacterNet& net, const std::vector<int>& tokens, Index length) {
     std::vector<Index> starts;
     const auto count = static_cast<Index>(tokens.size());
@@ -157,7 +157,7 @@ void run(const RunContext& context, Result& result) {
 
     const std::string evidence = evidence_of(lstm, result);
     const std::string place = cite(sources::volta_talk, "Sentiment analysis: multiplicative LSTM");
-    const Quantity bpc{"bits a character", "", 1, 3};
+    const Quantity bpc{"bits per character", "", 1, 3};
     const double chance = bits(step::log(static_cast<double>(text.alphabet.size())));
     result.measured("learns", place,
                     "The LSTM learns the text: it needs less than three quarters of the bits of a guess.",

@@ -97,7 +97,7 @@ constexpr int phonemes = 12;
 constexpr std::size_t errors = 0;
 constexpr std::size_t lost = 1;
 
-/// Scores: errors a phoneme on the test utterances; the share of the updates that left their weight as it was.
+/// Scores: errors per phoneme on the test utterances; the share of the updates that left their weight as it was.
 TaskBuilder hearing(const Settings& settings, const Corpus& corpus) {
     return [&](Model& model, std::uint64_t seed) -> Task {
         const auto size = [&](std::string_view name) { return static_cast<Index>(settings.integer(name)); };
@@ -149,7 +149,7 @@ std::vector<Arithmetic> arithmetics_of(const RunContext& context) {
     return under_control(context, std::move(all));
 }
 
-const Quantity error_rates{"errors a phoneme", "%", 100, 1};
+const Quantity error_rates{"errors per phoneme", "%", 100, 1};
 const Margin margin{0.01, "one phoneme in a hundred; the source's own nets differ by 0.2 and 0.8",
                     Margin::Side::not_above};
 
@@ -257,7 +257,7 @@ void run(const RunContext& context, Result& result) {
     losses.axes.y_top = 50;
     result.figure(std::move(losses));
     result.figure(figure_by_bits(
-        runs, errors, {"errors a phoneme, %", "%", 100, 1}, "errors",
+        runs, errors, {"errors per phoneme, %", "%", 100, 1}, "errors",
         "Errors on unseen utterances, by the fraction bits of the weights",
         "Each bit less doubles the weights' spacing beside their updates, as halved updates would.", evidence));
     result.figure(figure_by_bits(runs, lost, {"updates that change nothing, %", "%", 100, 1}, "lost",

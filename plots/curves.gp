@@ -5,13 +5,13 @@ width(i) = i == 1 ? 4 : 1.5 + 2.0 * (arms - i) / arms   # of curves on each othe
 set multiplot title title_text noenhanced font large
 unset title
 set lmargin at screen 0.13
-set rmargin at screen 0.72
+set rmargin at screen 0.7
 set tmargin at screen 0.89
 set bmargin at screen 0.53
 set xrange [0:*]
 set format x ''
 unset xlabel
-set key vertical at screen 0.735,0.88 left top Left reverse font tiny   # beside the panels: no curve runs through it
+set key vertical at screen 0.715,0.88 left top Left reverse samplen 1.2 font tiny   # beside the panels: no curve runs through it
 plot 'data.csv' using (x_of(series(1))):5 with filledcurves closed linecolor rgb 0x0072B2 fillstyle solid 0.18 noborder title series(1) noenhanced, \
     for [i=1:arms] '' using (x_of(series(i + 1))):5 with lines linetype i linewidth width(i) title series(i + 1) noenhanced
 unset label 1000

@@ -17,18 +17,21 @@
 namespace ulp {
 namespace {
 
-/// Each --set must be known to one of the chosen experiments at least; it is applied to those that know it.
+/// Each --set, --mnist and --text must be known to one of the chosen experiments at least; it is applied to those that
+/// know it.
 Settings settings_for(const Experiment& experiment, const std::vector<const Experiment*>& chosen,
                       const RunOptions& options) {
     Settings settings(experiment.settings, options.size());
-    for (const std::string& assignment : options.assignments) {
+    std::vector<std::string> assignments = options.assignments;
+    if (!options.mnist.empty()) assignments.push_back("mnist=" + options.mnist);
+    if (!options.text.empty()) assignments.push_back("text=" + options.text);
+    for (const std::string& assignment : assignments) {
         const std::string key = assignment.substr(0, assignment.find('='));
         const bool elsewhere = std::any_of(chosen.begin(), chosen.end(), [&](const Experiment* other) {
             return other != &experiment && Settings(other->settings, RunSize::quick).knows(key);
         });
         if (settings.knows(key) || !elsewhere) settings.set(assignment);
     }
-    if (!options.mnist.empty() && settings.knows("mnist")) settings.set("mnist=" + options.mnist);
     return settings;
 }
 
@@ -109,6 +112,7 @@ void declare_run_options(OptionParser& app, RunOptions& options) {
         .type_name("SPEC");
     app.add_option("--mnist", options.mnist, "folder with the MNIST idx files, for experiments that train on digits")
         .type_name("DIR");
+    app.add_option("--text", options.text, "text file, for experiments that train on text").type_name("FILE");
     app.add_flag("--force", options.force, "run again what is complete in the output folder already");
     app.add_option("--format", options.format, "what to print: console or json")
         .one_of({"console", "json"})

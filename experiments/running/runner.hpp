@@ -22,6 +22,7 @@ struct RunOptions {
     std::vector<std::string> assignments;  // --set key=value
     std::string backend;                   // --backend SPEC
     std::string mnist;                     // --mnist DIR: the setting "mnist" where an experiment has it
+    std::string text;                      // --text FILE: the setting "text" likewise
     std::string format = "console";
     bool force = false;  // --force: run again what is complete
 

@@ -77,6 +77,9 @@ TEST_CASE("missing data and folders that cannot be written end with 3 and a sent
     check_refused({"claims", "--out", (out / "nowhere").string()}, 3, "there is no result in");
     check_refused({"run", "gradient_histogram", "--mnist", (out / "nowhere").string(), "--out", out.path().string()}, 3,
                   "nowhere");
+    check_refused({"run", "char_lstm", "--text", (out / "nowhere").string(), "--out", out.path().string()}, 3,
+                  "nowhere");
+    check_refused({"run", "overflow", "--text", (out / "file").string(), "--out", out.path().string()}, 2, "text");
 }
 
 TEST_CASE("damaged MNIST files are refused, and the earlier result stays") {
