@@ -161,7 +161,7 @@ void add_box(Series& series, const Area& box, std::size_t scene, Index side) {
 Figure figure_of_scenes(const Scenery& scenery, const Comparison& comparison, std::string evidence) {
     Figure figure{
         "scenes", "Scenes of the test set and what the net finds in them",
-        "First seed. White: where the shape is. Black: the likeliest of the boxes that the net says.",
+        "First seed. White: where the shape is. Black: the predicted box with the highest score.",
         "fp32 and fp16 with a scale of 8 put their boxes about the shape. Unscaled, the gradients of the many "
         "anchors that hold nothing are lost first, and what the net says is not worth drawing.",
         std::move(evidence)};

@@ -160,7 +160,7 @@ void claim_table(Result& result) {
 /// Differences to fp32 in points, by calibration; the source's ResNets beside them.
 Figure figure_of_table(const std::vector<Quantisation>& runs, Result& result) {
     Figure figure{
-        "differences", "int8 less fp32, in points of top-1 accuracy",
+        "differences", "int8 minus fp32, in points of top-1 accuracy",
         fmt::format("Here: a small net on generated shapes, {}, a mark per seed. Grey: the source's networks, quoted.",
                     counted(runs.size(), "seed")),
         "On average all ways to choose the range stay within half a point of fp32, as they do on ImageNet, and 5 "

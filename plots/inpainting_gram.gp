@@ -4,6 +4,8 @@ set format xy '2^{%L}'
 set xrange [16:2**18.3]
 set yrange [4:2**25]
 set ytics 2**4,2**4,2**20
+set tmargin 7.6   # four rows of the key
+set title offset 0,3.9
 set xlabel 'pixels added up'
 set ylabel 'largest entry'
 set arrow 1 from graph 0,first 65504 to graph 1,first 65504 nohead linecolor rgb mark_colour dashtype 2

@@ -1,4 +1,6 @@
 set logscale xy
+set tmargin 7.6   # four rows of the key
+set title offset 0,3.9
 set xlabel 'operations for each byte moved'
 set ylabel '10^{12} operations a second'
 set xrange [0.7:4096]

@@ -2,7 +2,7 @@
 stats 'data.csv' using (x_of(series(1))):5 nooutput
 set xrange [-0.6:series_count-0.4]
 set offsets 0,0,graph 0.15,graph 0.15
-set autoscale y
+set autoscale yfix
 set grid noxtics
 set xzeroaxis linetype 1 linecolor rgb mark_colour linewidth 1
 set key off
