@@ -128,15 +128,17 @@ Real sequence_loss(const Steps& s, const BasicTensor<Real>& x, Index sequence, c
 }  // namespace
 
 template <class Real>
-BasicVar<Real> ctc(BasicVar<Real> log_probabilities, const std::vector<CtcTarget>& targets, int blank) {
+BasicVar<Real> ctc(BasicVar<Real> log_probabilities, const std::vector<CtcTarget>& targets, int blank,
+                   Reduction reduction) {
     require_sequences(log_probabilities.value(), targets, blank);
     const BasicOperation<Real> op("ctc", {log_probabilities});
     const BasicVar<Real> x = op.input(0);
     const ComputeFormat compute = op.precision().compute;
     BasicTensor<Real> gradient(x.shape());
     BasicTensor<Real> loss(Shape{});
-    // The weight of a sequence: 1 / (its labels * sequences).
+    // The weight of a sequence in the mean: 1 / (its labels * sequences).
     const auto weight = [&](std::size_t i) {
+        if (reduction == Reduction::sum) return 1.0;
         return 1.0 / static_cast<double>(std::max<std::size_t>(targets[i].labels.size(), 1) * targets.size());
     };
     with_steps<Real>(compute, [&](const auto& s) {
@@ -161,7 +163,7 @@ BasicVar<Real> ctc(BasicVar<Real> log_probabilities, const std::vector<CtcTarget
                          tape->accumulate(x, std::move(dx));
                      });
 }
-template Var ctc(Var, const std::vector<CtcTarget>&, int);
-template BasicVar<double> ctc(BasicVar<double>, const std::vector<CtcTarget>&, int);
+template Var ctc(Var, const std::vector<CtcTarget>&, int, Reduction);
+template BasicVar<double> ctc(BasicVar<double>, const std::vector<CtcTarget>&, int, Reduction);
 
 }  // namespace ulp

@@ -161,8 +161,10 @@ struct CtcTarget {
     std::vector<int> labels;
     Index steps;  // of the sequence; the rest of the time dimension is padding
 };
-/// log_probabilities (time, batch, classes): each sequence's -log P divided by its labels, then the mean.
+/// log_probabilities (time, batch, classes): each sequence's -log P divided by its labels, then the mean; or the sum of
+/// -log P.
 template <class Real>
-BasicVar<Real> ctc(BasicVar<Real> log_probabilities, const std::vector<CtcTarget>& targets, int blank = 0);
+BasicVar<Real> ctc(BasicVar<Real> log_probabilities, const std::vector<CtcTarget>& targets, int blank = 0,
+                   Reduction reduction = Reduction::mean);
 
 }  // namespace ulp

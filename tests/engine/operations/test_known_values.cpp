@@ -1,11 +1,12 @@
-// Results worked out by hand: NaN through pools and relu, the statistics of batch norm, Nesterov's momentum, Sophia's
-// clip on both sides, and the names of attention's operations.
+// Results worked out by hand: NaN through pools and relu, the statistics of batch norm, ctc's reductions, Nesterov's
+// momentum, Sophia's clip on both sides, and the names of attention's operations.
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/layers/attention.hpp"
@@ -63,6 +64,36 @@ TEST_CASE("batch norm divides by n and remembers the variance over n - 1") {
     CHECK(y.value()[3] == doctest::Approx(std::sqrt(2.0)));
     CHECK(running.mean[0] == 0.75F);
     CHECK(running.variance[0] == doctest::Approx(0.75 + 0.25 * 8.0 / 3.0));
+}
+
+/// Log-probabilities (2 steps, 2 sequences, 2 classes): class 1 has 3/4, then 1/4 in the first sequence, and 1/2 in the
+/// second, which has one step.
+BasicTensor<double> two_sequences() {
+    std::vector<double> numbers = {0.25, 0.75, 0.5, 0.5, 0.75, 0.25, 0.5, 0.5};
+    for (double& x : numbers) x = std::log(x);
+    return {{2, 2, 2}, numbers};
+}
+
+TEST_CASE("ctc gives the sum of -log P, or the mean of -log P over the labels") {
+    const Engine engine("fp64", "soft:ieee");
+    // "1" in two steps: 1 1, blank 1 or 1 blank: 3/16 + 1/16 + 9/16. In one step: 1/2.
+    const std::vector<CtcTarget> targets = {{{1}, 2}, {{1}, 1}};
+    const double sum = -std::log(13.0 / 16) - std::log(0.5);
+    for (const auto& [reduction, share] : {std::pair{Reduction::sum, 1.0}, {Reduction::mean, 0.5}}) {
+        BasicTape<double> tape(engine);
+        const BasicVar<double> x = tape.leaf(two_sequences());
+        const BasicVar<double> loss = ctc(x, targets, 0, reduction);
+        CHECK(loss.value()[0] == doctest::Approx(share * sum).epsilon(1e-14));
+        tape.backward(loss);
+        CHECK(x.gradient()[3] == doctest::Approx(-share).epsilon(1e-14));  // all ways of the second: class 1
+        CHECK(x.gradient()[1] == doctest::Approx(-share * 12.0 / 13).epsilon(1e-14));  // 3/16 + 9/16 of 13/16
+        CHECK(x.gradient()[7] == 0);                                                   // padding
+    }
+    // Two labels that are the same need a blank between them: 1 0 1 alone.
+    BasicTape<double> tape(engine);
+    const BasicVar<double> x = tape.leaf({{3, 1, 2}, std::vector<double>(6, std::log(0.5))});
+    CHECK(ctc(x, {{{1, 1}, 3}}, 0, Reduction::sum).value()[0] == doctest::Approx(3 * std::log(2.0)).epsilon(1e-14));
+    CHECK(ctc(x, {{{1, 1}, 3}}).value()[0] == doctest::Approx(1.5 * std::log(2.0)).epsilon(1e-14));
 }
 
 /// The weight after each of three steps with the gradients 1, 2, 4 at rate 0.5, from 1.
