@@ -6,7 +6,7 @@
 namespace ulp {
 namespace {
 
-constexpr int most_trials = 64;
+constexpr int least_exponent = -64;  // of the loss scales that are tried
 constexpr std::size_t most_operations = 8;
 
 /// "multiply" of "block/multiply_3".
@@ -18,20 +18,23 @@ std::string operation_of(const std::string& label) {
     return numbered ? name.substr(0, underscore) : name;
 }
 
-/// The largest power of two below x.
-double power_below(double x) {
+/// The exponent of the largest power of two below x.
+int exponent_below(double x) {
     int exponent = 0;
-    std::frexp(x, &exponent);
-    const double power = std::ldexp(1.0, exponent - 1);
-    return power < x ? power : power / 2;
+    return std::frexp(x, &exponent) == 0.5 ? exponent - 2 : exponent - 1;
 }
 
+/// The largest power of two with which the step is finite, by halving the exponents between.
 std::optional<Remedy> smaller_scale(const Recipe& recipe, double scale, const StepAgain& again) {
-    for (int i = 0; i < most_trials; ++i) {
-        scale = power_below(scale);
-        if (!again(recipe, scale)) return Remedy{.kind = Remedy::Kind::loss_scale, .limit = scale};
+    const auto is_finite = [&](int exponent) { return !again(recipe, std::ldexp(1.0, exponent)); };
+    int too_large = exponent_below(scale) + 1;
+    int finite = std::min(least_exponent, too_large - 1);
+    if (!is_finite(finite)) return std::nullopt;
+    while (too_large - finite > 1) {
+        const int middle = (finite + too_large) / 2;
+        (is_finite(middle) ? finite : too_large) = middle;
     }
-    return std::nullopt;
+    return Remedy{.kind = Remedy::Kind::loss_scale, .limit = std::ldexp(1.0, finite)};
 }
 
 std::optional<Remedy> in_fp32(const NonFinite& found, const Engine& engine, double scale, const StepAgain& again) {

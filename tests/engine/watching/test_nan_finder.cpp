@@ -132,6 +132,12 @@ TEST_CASE("a constant loss scale that is too large: the gradient, and the larges
     Digits twice(with_scale(2 * limit), {.learning_rate = 0.05});
     twice.train(1);
     CHECK(twice.watch.first_nonfinite);
+    // From however far above.
+    Digits far(with_scale(0x1p100), {.learning_rate = 0.05});
+    far.train(1);
+    REQUIRE(far.watch.first_nonfinite);
+    REQUIRE(far.watch.first_nonfinite->remedy->kind == Remedy::Kind::loss_scale);
+    CHECK(far.watch.first_nonfinite->remedy->limit == limit);
 }
 
 TEST_CASE("Adam's eps of 1e-8 is 0 in fp16: the update of step 0, its parameter, and an eps that trains") {
