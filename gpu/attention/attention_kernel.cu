@@ -2,7 +2,7 @@
 // lie in shared memory, so that each step reads as the definition does; the speed is that of a reference.
 #include "gpu/attention/attention_kernel.cuh"
 #include "gpu/attention/online_softmax.hpp"
-#include "gpu/instructions/mma_float.cuh"
+#include "gpu/instructions/mma.cuh"
 #include "softfloat/round.hpp"
 
 namespace ulp::gpu {
@@ -151,11 +151,11 @@ std::size_t attention_shared_bytes(const AttentionExtents& e) {
 
 void launch_attention_fp16(const AttentionExtents& extents, const std::uint16_t* q, const std::uint16_t* k,
                            const std::uint16_t* v, float* out) {
-    launch<MmaK16Fp16Fp32, HalfOperands>(extents, q, k, v, out);
+    launch<Mma<16, 8, 16, Element::fp16, Element::fp16, Element::fp32>, HalfOperands>(extents, q, k, v, out);
 }
 void launch_attention_bf16(const AttentionExtents& extents, const std::uint16_t* q, const std::uint16_t* k,
                            const std::uint16_t* v, float* out) {
-    launch<MmaK16Bf16Fp32, Bf16Operands>(extents, q, k, v, out);
+    launch<Mma<16, 8, 16, Element::bf16, Element::bf16, Element::fp32>, Bf16Operands>(extents, q, k, v, out);
 }
 
 }  // namespace ulp::gpu

@@ -1,4 +1,4 @@
-// The matrix instructions of NVIDIA GPUs that the project runs, as a table: the key is the name.
+// The matrix instructions of NVIDIA GPUs that the project runs (instruction_list.hpp), as a table: the key is the name.
 //
 //     mma.m16n8k16.fp16.fp32            mma.sync, fp16 inputs, fp32 accumulator
 //     mma.m16n8k32.e4m3_e5m2.fp16       A is E4M3, B is E5M2
@@ -34,6 +34,22 @@ struct Availability {
     }
     constexpr bool operator==(const Availability&) const = default;
 };
+inline constexpr Availability ampere{80};
+inline constexpr Availability ada{89};
+inline constexpr Availability hopper{90};
+inline constexpr Availability hopper_only{90, true};
+inline constexpr Availability rtx_blackwell_only{120, true};
+
+/// What an instruction's PTX says beside its shape and its types.
+enum class Modifier : std::uint8_t { unmodified, satfinite, xor_popc, and_popc, f8f6f4, mxf8f6f4, mxf4, nvf4 };
+constexpr Scaling scaling_of(Modifier modifier) {
+    switch (modifier) {
+        case Modifier::mxf8f6f4: return Scaling::mxf8f6f4;
+        case Modifier::mxf4: return Scaling::mxf4;
+        case Modifier::nvf4: return Scaling::nvf4;
+        default: return Scaling::none;
+    }
+}
 
 struct Instruction {
     Family family;
@@ -52,8 +68,29 @@ struct Instruction {
     [[nodiscard]] constexpr int scales() const { return scales_of(scaling, shape.k); }
     /// The input's part of the name: "fp16", "e4m3_e5m2", "b1_xor", "mxf4.e2m1".
     [[nodiscard]] std::string input_name() const;
-    bool operator==(const Instruction&) const = default;
+    constexpr bool operator==(const Instruction&) const = default;
 };
+
+/// A row of instruction_list.hpp.
+constexpr Instruction instruction_of(Family family, Availability availability, TileShape shape, Element a, Element b,
+                                     Element accumulator, Modifier modifier) {
+    const BitOperation operation = modifier == Modifier::xor_popc   ? BitOperation::exclusive_or
+                                   : modifier == Modifier::and_popc ? BitOperation::conjunction
+                                                                    : BitOperation::none;
+    return {family,
+            shape,
+            a,
+            b,
+            accumulator,
+            availability,
+            operation,
+            modifier == Modifier::satfinite,
+            scaling_of(modifier)};
+}
+#define ULPLAB_INSTRUCTION(FAMILY, AVAILABILITY, M, N, K, A, B, D, MODIFIER)                           \
+    ::ulp::gpu::instruction_of(::ulp::gpu::Family::FAMILY, ::ulp::gpu::AVAILABILITY, {M, N, K},        \
+                               ::ulp::gpu::Element::A, ::ulp::gpu::Element::B, ::ulp::gpu::Element::D, \
+                               ::ulp::gpu::Modifier::MODIFIER)
 
 std::span<const Instruction> instructions();
 /// Throws std::invalid_argument that lists the names that begin alike.

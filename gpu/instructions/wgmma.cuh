@@ -5,6 +5,9 @@
 #include <cstdint>
 
 #include "gpu/instructions/fragment_layout.hpp"
+#include "gpu/instructions/instruction.hpp"
+#include "gpu/instructions/instruction_list.hpp"
+#include "gpu/instructions/ptx_names.cuh"
 
 namespace ulp::gpu {
 
@@ -22,17 +25,20 @@ inline __device__ std::uint64_t operand_descriptor(const std::uint32_t* shared, 
 /// Shared memory written by ordinary stores becomes visible to the matrix unit.
 inline __device__ void fence_shared_for_wgmma() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
-/// What a wrapper states: `apply(d, a, b, accumulate)` enqueues d = a * b + (accumulate ? d : 0); scale-d is the
+/// What an instruction states: `apply(d, a, b, accumulate)` enqueues d = a * b + (accumulate ? d : 0); scale-d is the
 /// predicate that tells the two apart.
-template <int K, int InputBits, int AccumulatorBits>
+template <int M, int N, int K, Element A, Element D>
 struct WarpgroupTile {
     using Word = std::uint32_t;
-    static constexpr TileShape shape{64, 8, K};
-    static constexpr int input_bits = InputBits;
-    static constexpr int accumulator_bits = AccumulatorBits;
-    static constexpr int d_words = AccumulatorBits == 16 ? 2 : 4;
-    static_assert(K * InputBits == 256);
+    static constexpr TileShape shape{M, N, K};
+    static constexpr int input_bits = bits_of(A);
+    static constexpr int accumulator_bits = bits_of(D);
+    static constexpr int d_words = accumulator_bits == 16 ? 2 : 4;
+    static_assert(M == 64 && N == 8 && K * input_bits == 256);
 };
+
+template <int M, int N, int K, Element A, Element B, Element D>
+struct Wgmma;
 
 // One asm statement from the fence to the wait: D's registers belong to the matrix unit in between, and the compiler
 // may move them around wherever it sees a gap.
@@ -42,58 +48,47 @@ struct WarpgroupTile {
     "wgmma.mma_async.sync.aligned."
 #define ULPLAB_WGMMA_END ";\nwgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n}"
 
-// `SCALES` are the constants that negate (1: not) and, for 16-bit inputs, transpose (0: not) A and B.
-#define ULPLAB_WGMMA_FP32(Name, K, BITS, PTX, SCALES)                                                                  \
-    struct Name : WarpgroupTile<K, BITS, 32> {                                                                         \
-        static __device__ void apply(Word (&d)[4], std::uint64_t a, std::uint64_t b, bool accumulate) {                \
-            float f[4] = {__uint_as_float(d[0]), __uint_as_float(d[1]), __uint_as_float(d[2]), __uint_as_float(d[3])}; \
-            asm volatile(ULPLAB_WGMMA_BEGIN("%6") PTX " {%0, %1, %2, %3}, %4, %5, p, " SCALES ULPLAB_WGMMA_END         \
-                         : "+f"(f[0]), "+f"(f[1]), "+f"(f[2]), "+f"(f[3])                                              \
-                         : "l"(a), "l"(b), "r"(accumulate ? 1 : 0)                                                     \
-                         : "memory");                                                                                  \
-            for (int i = 0; i < 4; ++i) d[i] = __float_as_uint(f[i]);                                                  \
-        }                                                                                                              \
-    }
-#define ULPLAB_WGMMA_FP16(Name, K, BITS, PTX, SCALES)                                                   \
-    struct Name : WarpgroupTile<K, BITS, 16> {                                                          \
-        static __device__ void apply(Word (&d)[2], std::uint64_t a, std::uint64_t b, bool accumulate) { \
-            asm volatile(ULPLAB_WGMMA_BEGIN("%4") PTX " {%0, %1}, %2, %3, p, " SCALES ULPLAB_WGMMA_END  \
-                         : "+r"(d[0]), "+r"(d[1])                                                       \
-                         : "l"(a), "l"(b), "r"(accumulate ? 1 : 0)                                      \
-                         : "memory");                                                                   \
-        }                                                                                               \
-    }
-#define ULPLAB_WGMMA_S32(Name, K, BITS, PTX)                                                            \
-    struct Name : WarpgroupTile<K, BITS, 32> {                                                          \
-        static __device__ void apply(Word (&d)[4], std::uint64_t a, std::uint64_t b, bool accumulate) { \
-            asm volatile(ULPLAB_WGMMA_BEGIN("%6") PTX " {%0, %1, %2, %3}, %4, %5, p" ULPLAB_WGMMA_END   \
-                         : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])                               \
-                         : "l"(a), "l"(b), "r"(accumulate ? 1 : 0)                                      \
-                         : "memory");                                                                   \
-        }                                                                                               \
-    }
+// What follows the operands: constants that negate (1: not) A and B and, for 16-bit inputs, transpose (0: not) them.
+#define ULPLAB_WGMMA_END_fp16 ", 1, 1, 0, 0"
+#define ULPLAB_WGMMA_END_bf16 ", 1, 1, 0, 0"
+#define ULPLAB_WGMMA_END_tf32 ", 1, 1"
+#define ULPLAB_WGMMA_END_e4m3 ", 1, 1"
+#define ULPLAB_WGMMA_END_e5m2 ", 1, 1"
+#define ULPLAB_WGMMA_END_s8 ""
+#define ULPLAB_WGMMA_END_u8 ""
+#define ULPLAB_WGMMA_END_b1 ""
+#define ULPLAB_WGMMA_unmodified ""
+#define ULPLAB_WGMMA_and_popc ".and.popc"
 
-ULPLAB_WGMMA_FP32(WgmmaFp16Fp32, 16, 16, "m64n8k16.f32.f16.f16", "1, 1, 0, 0");
-ULPLAB_WGMMA_FP16(WgmmaFp16Fp16, 16, 16, "m64n8k16.f16.f16.f16", "1, 1, 0, 0");
-ULPLAB_WGMMA_FP32(WgmmaBf16Fp32, 16, 16, "m64n8k16.f32.bf16.bf16", "1, 1, 0, 0");
-ULPLAB_WGMMA_FP32(WgmmaTf32Fp32, 8, 32, "m64n8k8.f32.tf32.tf32", "1, 1");
-#define ULPLAB_WGMMA_FP8(A, B, a, b)                                              \
-    ULPLAB_WGMMA_FP32(Wgmma##A##B##Fp32, 32, 8, "m64n8k32.f32." a "." b, "1, 1"); \
-    ULPLAB_WGMMA_FP16(Wgmma##A##B##Fp16, 32, 8, "m64n8k32.f16." a "." b, "1, 1")
-ULPLAB_WGMMA_FP8(E4m3, E4m3, "e4m3", "e4m3");
-ULPLAB_WGMMA_FP8(E4m3, E5m2, "e4m3", "e5m2");
-ULPLAB_WGMMA_FP8(E5m2, E4m3, "e5m2", "e4m3");
-ULPLAB_WGMMA_FP8(E5m2, E5m2, "e5m2", "e5m2");
-ULPLAB_WGMMA_S32(WgmmaS8S8, 32, 8, "m64n8k32.s32.s8.s8");
-ULPLAB_WGMMA_S32(WgmmaS8U8, 32, 8, "m64n8k32.s32.s8.u8");
-ULPLAB_WGMMA_S32(WgmmaU8S8, 32, 8, "m64n8k32.s32.u8.s8");
-ULPLAB_WGMMA_S32(WgmmaU8U8, 32, 8, "m64n8k32.s32.u8.u8");
-ULPLAB_WGMMA_S32(WgmmaB1And, 256, 1, "m64n8k256.s32.b1.b1.and.popc");
+#define ULPLAB_DEFINE_WGMMA(AVAILABILITY, M, N, K, A, B, D, MODIFIER)                                            \
+    template <>                                                                                                  \
+    struct Wgmma<M, N, K, Element::A, Element::B, Element::D> : WarpgroupTile<M, N, K, Element::A, Element::D> { \
+        template <int Ds>                                                                                        \
+        static __device__ void apply(Word (&d)[Ds], std::uint64_t a, std::uint64_t b, bool accumulate) {         \
+            static_assert(Ds == d_words);                                                                        \
+            if constexpr (Ds == 4) {                                                                             \
+                asm volatile(ULPLAB_WGMMA_BEGIN("%6") ULPLAB_WGMMA_PTX(                                          \
+                                 M, N, K, A, B, D,                                                               \
+                                 MODIFIER) " {%0, %1, %2, %3}, %4, %5, p" ULPLAB_WGMMA_END_##A ULPLAB_WGMMA_END  \
+                             : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])                                    \
+                             : "l"(a), "l"(b), "r"(accumulate ? 1 : 0)                                           \
+                             : "memory");                                                                        \
+            } else {                                                                                             \
+                asm volatile(                                                                                    \
+                    ULPLAB_WGMMA_BEGIN("%4") ULPLAB_WGMMA_PTX(                                                   \
+                        M, N, K, A, B, D, MODIFIER) " {%0, %1}, %2, %3, p" ULPLAB_WGMMA_END_##A ULPLAB_WGMMA_END \
+                    : "+r"(d[0]), "+r"(d[1])                                                                     \
+                    : "l"(a), "l"(b), "r"(accumulate ? 1 : 0)                                                    \
+                    : "memory");                                                                                 \
+            }                                                                                                    \
+        }                                                                                                        \
+    };
+#define ULPLAB_WGMMA_PTX(M, N, K, A, B, D, MODIFIER) \
+    ULPLAB_PTX_SHAPE(M, N, K) "." ULPLAB_PTX_##D "." ULPLAB_PTX_##A "." ULPLAB_PTX_##B ULPLAB_WGMMA_##MODIFIER
 
-#undef ULPLAB_WGMMA_FP8
-#undef ULPLAB_WGMMA_FP32
-#undef ULPLAB_WGMMA_FP16
-#undef ULPLAB_WGMMA_S32
+ULPLAB_WGMMA(ULPLAB_DEFINE_WGMMA)
+
+#undef ULPLAB_DEFINE_WGMMA
 #undef ULPLAB_WGMMA_BEGIN
 #undef ULPLAB_WGMMA_END
 

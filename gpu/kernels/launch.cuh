@@ -1,12 +1,12 @@
-// How kernels are found by the name of their instruction.
+// How kernels are found by their instruction.
 #pragma once
 
 #include <cuda_runtime.h>
 
 #include <cstdint>
 #include <span>
-#include <string_view>
 
+#include "gpu/instructions/instruction.hpp"
 #include "gpu/instructions/product.hpp"
 
 namespace ulp::gpu {
@@ -15,7 +15,7 @@ namespace ulp::gpu {
 using Launch = void (*)(const ProductExtents& extents, const ProductPointers& memory, cudaStream_t stream);
 
 struct Launcher {
-    std::string_view instruction;
+    Instruction instruction;
     Launch launch;
 };
 

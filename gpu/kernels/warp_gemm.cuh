@@ -3,6 +3,7 @@
 #pragma once
 
 #include "gpu/instructions/fragment_layout.hpp"
+#include "gpu/instructions/mma.cuh"
 #include "gpu/instructions/product.hpp"
 #include "gpu/kernels/launch.cuh"
 
@@ -69,5 +70,9 @@ void launch_warp_gemm(const ProductExtents& extents, const ProductPointers& memo
     warp_gemm<Op>
         <<<blocks_for(extents.tiles(), warps_per_block), warps_per_block * layout::lanes, 0, stream>>>(extents, memory);
 }
+
+/// A row of a list of instructions (instruction_list.hpp) as one of a table of launchers.
+#define ULPLAB_MMA_LAUNCHER(AVAILABILITY, ...) \
+    {ULPLAB_INSTRUCTION(mma, AVAILABILITY, __VA_ARGS__), launch_warp_gemm<ULPLAB_MMA_TYPE(__VA_ARGS__)>},
 
 }  // namespace ulp::gpu

@@ -54,25 +54,10 @@ void launch(const ProductExtents& extents, const ProductPointers& memory, cudaSt
 }  // namespace
 
 std::span<const Launcher> wgmma_launchers() {
-    static constexpr Launcher table[] = {
-        {"wgmma.m64n8k16.fp16.fp32", launch<WgmmaFp16Fp32>},
-        {"wgmma.m64n8k16.fp16.fp16", launch<WgmmaFp16Fp16>},
-        {"wgmma.m64n8k16.bf16.fp32", launch<WgmmaBf16Fp32>},
-        {"wgmma.m64n8k8.tf32.fp32", launch<WgmmaTf32Fp32>},
-        {"wgmma.m64n8k32.e4m3.fp32", launch<WgmmaE4m3E4m3Fp32>},
-        {"wgmma.m64n8k32.e4m3.fp16", launch<WgmmaE4m3E4m3Fp16>},
-        {"wgmma.m64n8k32.e4m3_e5m2.fp32", launch<WgmmaE4m3E5m2Fp32>},
-        {"wgmma.m64n8k32.e4m3_e5m2.fp16", launch<WgmmaE4m3E5m2Fp16>},
-        {"wgmma.m64n8k32.e5m2_e4m3.fp32", launch<WgmmaE5m2E4m3Fp32>},
-        {"wgmma.m64n8k32.e5m2_e4m3.fp16", launch<WgmmaE5m2E4m3Fp16>},
-        {"wgmma.m64n8k32.e5m2.fp32", launch<WgmmaE5m2E5m2Fp32>},
-        {"wgmma.m64n8k32.e5m2.fp16", launch<WgmmaE5m2E5m2Fp16>},
-        {"wgmma.m64n8k32.s8.s32", launch<WgmmaS8S8>},
-        {"wgmma.m64n8k32.s8_u8.s32", launch<WgmmaS8U8>},
-        {"wgmma.m64n8k32.u8_s8.s32", launch<WgmmaU8S8>},
-        {"wgmma.m64n8k32.u8.s32", launch<WgmmaU8U8>},
-        {"wgmma.m64n8k256.b1_and.s32", launch<WgmmaB1And>},
-    };
+#define ULPLAB_WGMMA_LAUNCHER(AVAILABILITY, M, N, K, A, B, D, MODIFIER)   \
+    {ULPLAB_INSTRUCTION(wgmma, AVAILABILITY, M, N, K, A, B, D, MODIFIER), \
+     launch<Wgmma<M, N, K, Element::A, Element::B, Element::D>>},
+    static constexpr Launcher table[] = {ULPLAB_WGMMA(ULPLAB_WGMMA_LAUNCHER)};
     return table;
 }
 

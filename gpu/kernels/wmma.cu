@@ -6,6 +6,7 @@
 #include <mma.h>
 
 #include "gpu/instructions/fragment_layout.hpp"
+#include "gpu/instructions/instruction_list.hpp"
 #include "gpu/instructions/product.hpp"
 #include "gpu/kernels/launch.cuh"
 
@@ -14,14 +15,41 @@ namespace {
 
 namespace wmma = nvcuda::wmma;
 
-/// An instruction of the interface: shape, the fragments' type of A and B, how that lies in memory, the accumulator.
-template <int M, int N, int K, class Fragment, class Stored, class Accumulator>
+/// An element's type in a fragment, and how it lies in memory.
+template <class InFragment, class InMemory = InFragment>
+struct WmmaTypes {
+    using Fragment = InFragment;
+    using Stored = InMemory;
+};
+template <Element>
+struct WmmaElement;
+template <>
+struct WmmaElement<Element::fp64> : WmmaTypes<double> {};
+template <>
+struct WmmaElement<Element::fp32> : WmmaTypes<float> {};
+template <>
+struct WmmaElement<Element::tf32> : WmmaTypes<wmma::precision::tf32, float> {};
+template <>
+struct WmmaElement<Element::bf16> : WmmaTypes<__nv_bfloat16> {};
+template <>
+struct WmmaElement<Element::fp16> : WmmaTypes<half> {};
+template <>
+struct WmmaElement<Element::s32> : WmmaTypes<int> {};
+template <>
+struct WmmaElement<Element::s8> : WmmaTypes<signed char> {};
+template <>
+struct WmmaElement<Element::u8> : WmmaTypes<unsigned char> {};
+
+/// An instruction of the interface.
+template <int M, int N, int K, Element In, Element Out>
 struct Wmma {
+    using Fragment = typename WmmaElement<In>::Fragment;
+    using Accumulator = typename WmmaElement<Out>::Fragment;
     static constexpr TileShape shape{M, N, K};
     static constexpr int m = M;
     static constexpr int n = N;
     static constexpr int k = K;
-    using StoredInput = Stored;
+    using StoredInput = typename WmmaElement<In>::Stored;
     using StoredAccumulator = Accumulator;
     using A = wmma::fragment<wmma::matrix_a, M, N, K, Fragment, wmma::row_major>;
     using B = wmma::fragment<wmma::matrix_b, M, N, K, Fragment, wmma::col_major>;
@@ -88,15 +116,9 @@ void launch(const ProductExtents& extents, const ProductPointers& memory, cudaSt
 }  // namespace
 
 std::span<const Launcher> wmma_launchers() {
-    static constexpr Launcher table[] = {
-        {"wmma.m16n16k16.fp16.fp32", launch<Wmma<16, 16, 16, half, half, float>>},
-        {"wmma.m16n16k16.fp16.fp16", launch<Wmma<16, 16, 16, half, half, half>>},
-        {"wmma.m16n16k16.bf16.fp32", launch<Wmma<16, 16, 16, __nv_bfloat16, __nv_bfloat16, float>>},
-        {"wmma.m16n16k8.tf32.fp32", launch<Wmma<16, 16, 8, wmma::precision::tf32, float, float>>},
-        {"wmma.m16n16k16.s8.s32", launch<Wmma<16, 16, 16, signed char, signed char, int>>},
-        {"wmma.m16n16k16.u8.s32", launch<Wmma<16, 16, 16, unsigned char, unsigned char, int>>},
-        {"wmma.m8n8k4.fp64.fp64", launch<Wmma<8, 8, 4, double, double, double>>},
-    };
+#define ULPLAB_WMMA_LAUNCHER(AVAILABILITY, M, N, K, A, B, D, MODIFIER) \
+    {ULPLAB_INSTRUCTION(wmma, AVAILABILITY, M, N, K, A, B, D, MODIFIER), launch<Wmma<M, N, K, Element::A, Element::D>>},
+    static constexpr Launcher table[] = {ULPLAB_WMMA(ULPLAB_WMMA_LAUNCHER)};
     return table;
 }
 

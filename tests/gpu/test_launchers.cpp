@@ -20,7 +20,7 @@ TEST_CASE("every instruction has exactly one kernel and every kernel an instruct
     std::size_t kernels = 0;
     for (const auto launchers : {mma_sm80_launchers(), mma_sm89_launchers(), mma_sm90_launchers(),
                                  mma_sm120_launchers(), mma_integer_launchers(), wmma_launchers(), wgmma_launchers()}) {
-        for (const Launcher& launcher : launchers) CHECK_NOTHROW(instruction_by_name(launcher.instruction));
+        for (const Launcher& launcher : launchers) CHECK_NOTHROW(instruction_by_name(launcher.instruction.name()));
         kernels += launchers.size();
     }
     std::size_t left_out = 0;
