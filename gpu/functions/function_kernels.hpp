@@ -20,5 +20,8 @@ struct FunctionLauncher {
 
 std::span<const FunctionLauncher> function_launchers_sm80();
 std::span<const FunctionLauncher> function_launchers_sm90();
+/// Empty where the compiler does not know sm_100a.
+std::span<const FunctionLauncher> function_launchers_sm100();
+std::span<const FunctionLauncher> function_launchers_sm100_only();
 
 }  // namespace ulp::gpu

@@ -11,15 +11,21 @@
 
 namespace ulp::gpu::models {
 
+/// All bits set but the sign: a NaN, or the largest number of a format without NaNs (PTX ISA: cvt to FP6 and FP4).
+constexpr std::uint32_t nan_of(const FloatFormat& format) {
+    return static_cast<std::uint32_t>((std::uint64_t{1} << (format.storage_bits() - 1)) - 1);
+}
+
 /// The NaN of a conversion or an operation.
 constexpr std::uint32_t with_nan(const FloatFormat& format, std::uint64_t code) {
     if (!is_nan(format, code)) return static_cast<std::uint32_t>(code);
-    return static_cast<std::uint32_t>((std::uint64_t{1} << (format.code_bits() - 1)) - 1);
+    return nan_of(format);
 }
 
 /// Nothing is known but the answers.
 struct NoModel {
     static constexpr bool known = false;
+    static constexpr bool stated = false;
     static constexpr bool is_nan_code(std::uint32_t) { return false; }
     static constexpr std::uint32_t bits(std::uint32_t) { return 0; }
 };
@@ -28,16 +34,24 @@ struct NoModel {
 #define ULPLAB_CONVERSION_MODEL(Name, TO, FROM, ROUNDING, SATURATE)                                 \
     struct Name {                                                                                   \
         static constexpr bool known = true;                                                         \
+        static constexpr bool stated = true;                                                        \
         static constexpr bool is_nan_code(std::uint32_t code) { return is_nan(formats::TO, code); } \
         static constexpr std::uint32_t bits(std::uint32_t x) {                                      \
             Context context;                                                                        \
             context.rounding = Rounding::ROUNDING;                                                  \
             context.saturate = SATURATE;                                                            \
+            if (is_nan(formats::FROM, x)) return nan_of(formats::TO);                               \
             return with_nan(formats::TO, convert_bits(formats::TO, formats::FROM, x, context));     \
         }                                                                                           \
     }
 ULPLAB_CONVERSION_MODEL(Fp16OfFp32, fp16, fp32, nearest_even, false);
 ULPLAB_CONVERSION_MODEL(Fp16OfFp32Truncated, fp16, fp32, toward_zero, false);
+ULPLAB_CONVERSION_MODEL(Fp16OfFp32Down, fp16, fp32, down, false);
+ULPLAB_CONVERSION_MODEL(Fp16OfFp32Up, fp16, fp32, up, false);
+ULPLAB_CONVERSION_MODEL(Fp16OfFp32Saturated, fp16, fp32, nearest_even, true);
+ULPLAB_CONVERSION_MODEL(Tf32OfFp32, tf32, fp32, nearest_even, false);
+ULPLAB_CONVERSION_MODEL(Tf32OfFp32Away, tf32, fp32, nearest_away, false);
+ULPLAB_CONVERSION_MODEL(Tf32OfFp32Truncated, tf32, fp32, toward_zero, false);
 ULPLAB_CONVERSION_MODEL(Bf16OfFp32, bf16, fp32, nearest_even, false);
 ULPLAB_CONVERSION_MODEL(Bf16OfFp32Truncated, bf16, fp32, toward_zero, false);
 ULPLAB_CONVERSION_MODEL(E4m3OfFp32, e4m3, fp32, nearest_even, true);
@@ -45,12 +59,25 @@ ULPLAB_CONVERSION_MODEL(E5m2OfFp32, e5m2, fp32, nearest_even, true);
 ULPLAB_CONVERSION_MODEL(E4m3OfFp16, e4m3, fp16, nearest_even, true);
 ULPLAB_CONVERSION_MODEL(E5m2OfFp16, e5m2, fp16, nearest_even, true);
 ULPLAB_CONVERSION_MODEL(Fp32OfFp16, fp32, fp16, nearest_even, false);
+ULPLAB_CONVERSION_MODEL(Fp32OfBf16, fp32, bf16, nearest_even, false);
+ULPLAB_CONVERSION_MODEL(Fp16OfBf16, fp16, bf16, nearest_even, false);
+ULPLAB_CONVERSION_MODEL(Bf16OfFp16, bf16, fp16, nearest_even, false);
+ULPLAB_CONVERSION_MODEL(Fp16OfE4m3, fp16, e4m3, nearest_even, false);
+ULPLAB_CONVERSION_MODEL(Fp16OfE5m2, fp16, e5m2, nearest_even, false);
+ULPLAB_CONVERSION_MODEL(E2m3OfFp32, e2m3, fp32, nearest_even, true);
+ULPLAB_CONVERSION_MODEL(E3m2OfFp32, e3m2, fp32, nearest_even, true);
+ULPLAB_CONVERSION_MODEL(E2m1OfFp32, e2m1, fp32, nearest_even, true);
+ULPLAB_CONVERSION_MODEL(Fp16OfE2m3, fp16, e2m3, nearest_even, false);
+ULPLAB_CONVERSION_MODEL(Fp16OfE3m2, fp16, e3m2, nearest_even, false);
+ULPLAB_CONVERSION_MODEL(Fp16OfE2m1, fp16, e2m1, nearest_even, false);
+ULPLAB_CONVERSION_MODEL(Bf16OfE8m0, bf16, e8m0, nearest_even, false);
 #undef ULPLAB_CONVERSION_MODEL
 
 /// Of the pair of halves in an operand: the second in the upper half.
 #define ULPLAB_PAIR_MODEL(Name, FORMAT, operation)                                                            \
     struct Name {                                                                                             \
         static constexpr bool known = true;                                                                   \
+        static constexpr bool stated = true;                                                                  \
         static constexpr bool is_nan_code(std::uint32_t code) { return is_nan(formats::FORMAT, code); }       \
         static constexpr std::uint32_t bits(std::uint32_t pair) {                                             \
             Context context;                                                                                  \
@@ -72,18 +99,68 @@ constexpr Halves sampled_halves(std::uint32_t number) {
     return {static_cast<std::uint16_t>(random), static_cast<std::uint16_t>(random >> 16),
             static_cast<std::uint16_t>(random >> 32)};
 }
-#define ULPLAB_FMA_MODEL(Name, FORMAT)                                                                          \
+#define ULPLAB_FMA_MODEL(Name, FORMAT, FLUSHES)                                                                 \
     struct Name {                                                                                               \
         static constexpr bool known = true;                                                                     \
+        static constexpr bool stated = true;                                                                    \
         static constexpr bool is_nan_code(std::uint32_t code) { return is_nan(formats::FORMAT, code); }         \
         static constexpr std::uint32_t bits(std::uint32_t number) {                                             \
             const Halves x = sampled_halves(number);                                                            \
             Context context;                                                                                    \
+            context.flush_inputs = FLUSHES;                                                                     \
+            context.flush_outputs = FLUSHES;                                                                    \
             return with_nan(formats::FORMAT, fma_bits<std::uint64_t>(formats::FORMAT, x.a, x.b, x.c, context)); \
         }                                                                                                       \
     }
-ULPLAB_FMA_MODEL(FmaFp16, fp16);
-ULPLAB_FMA_MODEL(FmaBf16, bf16);
+ULPLAB_FMA_MODEL(FmaFp16, fp16, false);
+ULPLAB_FMA_MODEL(FmaFp16Flushed, fp16, true);
+ULPLAB_FMA_MODEL(FmaBf16, bf16, false);
 #undef ULPLAB_FMA_MODEL
+
+inline constexpr int lanes_of_warp = 32;
+
+/// What a lane brings to a sample: any word, or a normal fp32 number from 2^-16 to 2^16.
+constexpr std::uint32_t sampled_word(std::uint32_t number, int lane) {
+    return static_cast<std::uint32_t>(mix(std::uint64_t{number} * lanes_of_warp + static_cast<unsigned>(lane)));
+}
+constexpr std::uint32_t sampled_float(std::uint32_t number, int lane) {
+    const std::uint32_t word = sampled_word(number, lane);
+    return (word & 0x807FFFFF) | (111 + (word >> 23 & 31)) << 23;
+}
+
+/// Of a warp's values in ascending lanes; `stated`: the manual says that this is the result, in whatever order.
+#define ULPLAB_WARP_MODEL(Name, STATED, SAMPLE, NEXT)                      \
+    struct Name {                                                          \
+        static constexpr bool known = true;                                \
+        static constexpr bool stated = STATED;                             \
+        static constexpr bool is_nan_code(std::uint32_t) { return false; } \
+        static constexpr std::uint32_t bits(std::uint32_t number) {        \
+            std::uint32_t all = SAMPLE(number, 0);                         \
+            for (int lane = 1; lane < lanes_of_warp; ++lane) {             \
+                const std::uint32_t x = SAMPLE(number, lane);              \
+                all = NEXT;                                                \
+            }                                                              \
+            return all;                                                    \
+        }                                                                  \
+    }
+constexpr std::int32_t as_signed(std::uint32_t x) { return static_cast<std::int32_t>(x); }
+constexpr std::uint32_t magnitude_of_float(std::uint32_t x) { return x & 0x7FFFFFFF; }
+/// Order of finite fp32 numbers as that of integers.
+constexpr std::int32_t rank_of_float(std::uint32_t x) {
+    return (x >> 31) != 0 ? -as_signed(magnitude_of_float(x)) : as_signed(x);
+}
+constexpr std::uint32_t sum_of_floats(std::uint32_t x, std::uint32_t y) {
+    Context context;
+    return static_cast<std::uint32_t>(add_bits<std::uint64_t>(formats::fp32, x, y, context));
+}
+ULPLAB_WARP_MODEL(WarpSum, true, sampled_word, all + x);
+ULPLAB_WARP_MODEL(WarpMinimum, true, sampled_word, as_signed(x) < as_signed(all) ? x : all);
+ULPLAB_WARP_MODEL(WarpMaximum, true, sampled_word, x > all ? x : all);
+ULPLAB_WARP_MODEL(WarpMinimumFp32, true, sampled_float, rank_of_float(x) < rank_of_float(all) ? x : all);
+ULPLAB_WARP_MODEL(WarpMaximumMagnitude, true, sampled_float,
+                  magnitude_of_float(x) > magnitude_of_float(all) ? magnitude_of_float(x) : magnitude_of_float(all));
+/// The order of atomics is nobody's promise: this is a guess to be counted against. From +0, as the kernel starts.
+ULPLAB_WARP_MODEL(AscendingLanes, false, sampled_float, sum_of_floats(all, x));
+#undef ULPLAB_WARP_MODEL
 
 }  // namespace ulp::gpu::models

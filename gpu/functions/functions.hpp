@@ -13,9 +13,10 @@ namespace ulp::gpu {
 struct HardwareFunction {
     std::string_view name;  // of the PTX instruction
     int operand_bits;  // it is asked for all operands of so many bits: a number, a pair of halves (add, mul), or the
-                       // number of a sample (fma)
+                       // number of a sample (fma, stochastic rounding, what a warp does together)
     Availability availability;
     std::uint32_t (*model)(std::uint32_t operand);  // the bits of the result; null where nobody has said them
+    bool stated;                                    // by the manual; else the model is a guess (the order of atomics)
 
     [[nodiscard]] std::uint64_t operands() const { return std::uint64_t{1} << operand_bits; }
 };

@@ -1,23 +1,25 @@
 // Asks the functions of the first CUDA device.
 #include <fmt/format.h>
 
-#include <stdexcept>
 #include <string>
 
 #include "gpu/devices/device_memory.hpp"
 #include "gpu/functions/function_kernels.hpp"
 #include "gpu/functions/functions.hpp"
+#include "softfloat/errors.hpp"
 
 namespace ulp::gpu {
 namespace {
 
 const FunctionLauncher& launcher_of(const HardwareFunction& function) {
-    for (const auto launchers : {function_launchers_sm80(), function_launchers_sm90()}) {
+    for (const auto launchers : {function_launchers_sm80(), function_launchers_sm90(), function_launchers_sm100(),
+                                 function_launchers_sm100_only()}) {
         for (const FunctionLauncher& launcher : launchers) {
             if (launcher.name == function.name) return launcher;
         }
     }
-    throw std::logic_error(fmt::format("function {} has no kernel", function.name));
+    throw UsageError(fmt::format("{} is not in this program: its nvcc is older than CUDA 12.8; build with a newer one",
+                                 function.name));
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 // The functions of a GPU: the table, the models at known operands, and digests that one wrong bit changes.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
 #include <set>
 #include <string>
 
@@ -27,7 +29,9 @@ TEST_CASE("functions have names of their own, and conversions and halves have mo
     for (const gpu::HardwareFunction& each : gpu::hardware_functions()) {
         INFO(each.name);
         CHECK(names.insert(each.name).second);
-        CHECK((each.model == nullptr) == (each.name.find(".approx.") != std::string_view::npos));
+        const auto has = [&](const char* part) { return each.name.find(part) != std::string_view::npos; };
+        CHECK((each.model == nullptr) == (has(".approx.") || has("cvt.rs.") || has(".ue8m0x2.f32")));
+        CHECK((each.stated || each.model == nullptr) == !has("atom."));
     }
     CHECK_THROWS_WITH_AS(gpu::hardware_function_by_name("exp"), doctest::Contains("choose from ex2.approx.f32"),
                          UsageError);
@@ -46,6 +50,18 @@ TEST_CASE("models round, saturate and give NaNs as the manual says") {
     CHECK(model_of("cvt.rn.satfinite.e5m2x2.f16x2", 0x7C00) == 0x7B);
     CHECK(model_of("cvt.rn.satfinite.e5m2x2.f16x2", 0x7E00) == 0x7F);
     CHECK(model_of("cvt.f32.f16", 0x0001) == word(0x1p-24F));
+    CHECK(model_of("cvt.rm.f16.f32", word(-1.0001F)) == 0xBC01);
+    CHECK(model_of("cvt.rp.f16.f32", word(-1.0001F)) == 0xBC00);
+    CHECK(model_of("cvt.rn.satfinite.f16.f32", word(1e6F)) == 0x7BFF);
+    CHECK(model_of("cvt.rna.tf32.f32", 0x3F801000) == 0x3F802000);
+    CHECK(model_of("cvt.rn.tf32.f32", 0x3F801000) == 0x3F800000);
+    CHECK(model_of("cvt.rn.bf16.f16", 0x3C01) == 0x3F80);
+    CHECK(model_of("cvt.rn.f16x2.e4m3x2", 0x7E) == 0x5F00);
+    CHECK(model_of("cvt.rn.satfinite.e2m1x2.f32", word(2.5F)) == 0x4);  // to even: 2
+    CHECK(model_of("cvt.rn.satfinite.e2m1x2.f32", word(-100.0F)) == 0xF);
+    CHECK(model_of("cvt.rn.satfinite.e2m3x2.f32", 0x7FC00000) == 0x1F);  // a NaN becomes the largest number
+    CHECK(model_of("cvt.rn.f16x2.e2m1x2", 0x7) == 0x4600);
+    CHECK(model_of("cvt.rn.bf16x2.ue8m0x2", 127) == 0x3F80);
     CHECK(model_of("add.rn.f16", 0x3C00'3C00) == 0x4000);
     CHECK(model_of("mul.rn.f16", 0x7BFF'4000) == 0x7C00);
     CHECK(model_of("add.rn.bf16", 0xFF80'7F80) == 0x7FFF);  // infinity less infinity
@@ -60,6 +76,24 @@ TEST_CASE("a digest is of all operands of its range, and one other answer change
     CHECK(all == halves);
     const std::uint32_t answer = function.model(1234);
     CHECK(all - gpu::digest_term(1234, answer) + gpu::digest_term(1234, answer ^ 1) != all);
+}
+
+TEST_CASE("models of a warp are of all its lanes") {
+    const std::uint32_t number = 77;
+    std::uint32_t sum = 0;
+    float ascending = 0, least = 1e30F, largest = 0;
+    for (int lane = 0; lane < 32; ++lane) {
+        sum += gpu::models::sampled_word(number, lane);
+        const auto x = std::bit_cast<float>(gpu::models::sampled_float(number, lane));
+        CHECK(std::isnormal(x));
+        ascending += x;
+        least = std::min(least, x);
+        largest = std::max(largest, std::abs(x));
+    }
+    CHECK(model_of("redux.sync.add.s32", number) == sum);
+    CHECK(model_of("atom.shared.add.f32", number) == word(ascending));
+    CHECK(model_of("redux.sync.min.f32", number) == word(least));
+    CHECK(model_of("redux.sync.max.abs.NaN.f32", number) == word(largest));
 }
 
 TEST_CASE("samples of fma meet every half's exponent") {

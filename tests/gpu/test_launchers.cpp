@@ -37,7 +37,8 @@ TEST_CASE("every instruction has exactly one kernel and every kernel an instruct
 
 TEST_CASE("every function of single numbers has a kernel, in the order of its table") {
     std::vector<std::string_view> names;
-    for (const auto launchers : {function_launchers_sm80(), function_launchers_sm90()}) {
+    for (const auto launchers : {function_launchers_sm80(), function_launchers_sm90(), function_launchers_sm100(),
+                                 function_launchers_sm100_only()}) {
         for (const FunctionLauncher& launcher : launchers) names.push_back(launcher.name);
     }
     const auto all = hardware_functions();
