@@ -32,6 +32,7 @@ struct LtFunctions {
     ULPLAB_FIND(cublasLtMatmulDescSetAttribute);
     ULPLAB_FIND(cublasLtMatrixLayoutCreate);
     ULPLAB_FIND(cublasLtMatrixLayoutDestroy);
+    ULPLAB_FIND(cublasLtMatrixLayoutSetAttribute);
     ULPLAB_FIND(cublasLtMatmulPreferenceCreate);
     ULPLAB_FIND(cublasLtMatmulPreferenceDestroy);
     ULPLAB_FIND(cublasLtMatmulPreferenceSetAttribute);
@@ -107,13 +108,21 @@ inline LtDescriptor<cublasLtMatmulDesc_t> describe(const LtFunctions& f, const L
     return description;
 }
 
-/// A matrix by columns without gaps.
+/// A matrix by columns without gaps, or a batch of them, one behind the other.
 inline LtDescriptor<cublasLtMatrixLayout_t> describe(const LtFunctions& f, Element element, std::uint64_t rows,
-                                                     std::uint64_t columns) {
+                                                     std::uint64_t columns, std::int64_t batch = 1) {
     cublasLtMatrixLayout_t raw = nullptr;
     f.check(f.cublasLtMatrixLayoutCreate(&raw, cuda_type(element), rows, columns, static_cast<std::int64_t>(rows)),
             "cublasLtMatrixLayoutCreate");
-    return {raw, f.cublasLtMatrixLayoutDestroy};
+    LtDescriptor<cublasLtMatrixLayout_t> layout(raw, f.cublasLtMatrixLayoutDestroy);
+    if (batch == 1) return layout;
+    const auto set = [&](cublasLtMatrixLayoutAttribute_t attribute, const auto& value) {
+        f.check(f.cublasLtMatrixLayoutSetAttribute(raw, attribute, &value, sizeof value),
+                "cublasLtMatrixLayoutSetAttribute");
+    };
+    set(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, static_cast<std::int32_t>(batch));
+    set(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, static_cast<std::int64_t>(rows * columns));
+    return layout;
 }
 
 /// What the heuristic may choose from: algorithms within that workspace, with or without a split of k.

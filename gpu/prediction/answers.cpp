@@ -146,6 +146,7 @@ KernelPlan StoredAnswers::plan(const LibraryProblem& problem) const {
     }
     // alpha does not enter the choice; the grid was asked with beta = 0.
     if (problem.beta != 0) return Declined{"the stored grid has no answers with beta"};
+    if (problem.batch != 1) return Declined{"the stored grid has no answers of batches"};
     const std::array alignments{alignment_of(problem.m, problem.type->a), alignment_of(problem.n, problem.type->a),
                                 alignment_of(problem.k, problem.type->a)};
     const auto found = classes_.find(class_key(problem, alignments));

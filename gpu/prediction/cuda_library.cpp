@@ -35,9 +35,10 @@ class CudaLibrary final : public Library {
         const LtProblem problem = problem_of(p);
         const auto algorithm = choose(problem);
         if (!algorithm) throw UsageError("the library has no product " + p.text());
-        const DeviceArray<std::uint8_t> a = operand(sample.a, sample.rows, p.type->a, p.m, p.k, p.a_along_k());
-        const DeviceArray<std::uint8_t> b = operand(sample.b, sample.columns, p.type->b, p.n, p.k, p.b_along_k());
-        DeviceArray<std::uint8_t> d(size_of(p.type->d) * static_cast<std::size_t>(p.m * p.n));
+        const DeviceArray<std::uint8_t> a = operand(sample.a, sample.rows, p.type->a, p.m, p.k, p.a_along_k(), p.batch);
+        const DeviceArray<std::uint8_t> b =
+            operand(sample.b, sample.columns, p.type->b, p.n, p.k, p.b_along_k(), p.batch);
+        DeviceArray<std::uint8_t> d(size_of(p.type->d) * static_cast<std::size_t>(p.m * p.n * p.batch));
         d.fill_bytes(0);
         upload_c(d, p, sample);
         const std::uint32_t alpha = factor(p, p.alpha);
@@ -59,13 +60,15 @@ class CudaLibrary final : public Library {
         return ulp::operand_code(half ? formats::fp16 : formats::fp32, value);
     }
 
-    /// A matrix of `lines` by k, zero but for the sample's lines: stored along k, or with the lines fastest.
+    /// A matrix of `lines` by k, zero but for the sample's lines: stored along k, or with the lines fastest. Of a batch
+    /// the last one.
     static DeviceArray<std::uint8_t> operand(const std::vector<std::uint32_t>& codes,
                                              const std::vector<std::int64_t>& places, Element element,
-                                             std::int64_t lines, std::int64_t k, bool along_k) {
+                                             std::int64_t lines, std::int64_t k, bool along_k, std::int64_t batch) {
         const std::size_t bytes = size_of(element);
         const auto length = static_cast<std::size_t>(k);
-        DeviceArray<std::uint8_t> matrix(bytes * length * static_cast<std::size_t>(lines));
+        const std::size_t matrix_bytes = bytes * length * static_cast<std::size_t>(lines);
+        DeviceArray<std::uint8_t> matrix(matrix_bytes * static_cast<std::size_t>(batch));
         matrix.fill_bytes(0);
         std::vector<std::uint8_t> line(bytes * length);
         for (std::size_t i = 0; i < places.size(); ++i) {
@@ -73,7 +76,8 @@ class CudaLibrary final : public Library {
                 line[l] = static_cast<std::uint8_t>(codes[i * length + l / bytes] >> (8 * (l % bytes)));
             }
             const auto place = static_cast<std::size_t>(places[i]);
-            std::uint8_t* const to = matrix.data() + place * bytes * (along_k ? length : 1);
+            std::uint8_t* const to =
+                matrix.data() + matrix.bytes() - matrix_bytes + place * bytes * (along_k ? length : 1);
             const std::size_t pitch = bytes * (along_k ? 1 : static_cast<std::size_t>(lines));
             if (along_k) {
                 check(cudaMemcpy(to, line.data(), line.size(), cudaMemcpyHostToDevice), "cudaMemcpy to the device");
@@ -85,6 +89,11 @@ class CudaLibrary final : public Library {
         return matrix;
     }
 
+    /// Where the last product of a batch begins in D.
+    static std::size_t last_product(const DeviceArray<std::uint8_t>& d, const LibraryProblem& p) {
+        return d.bytes() - size_of(p.type->d) * static_cast<std::size_t>(p.m * p.n);
+    }
+
     /// The sample's elements of C, where the product reads it: D is computed in its place.
     static void upload_c(const DeviceArray<std::uint8_t>& d, const LibraryProblem& p, const ProblemSample& sample) {
         if (p.beta == 0) return;
@@ -93,7 +102,7 @@ class CudaLibrary final : public Library {
         for (std::size_t i = 0; i < sample.c.size(); ++i) {
             const auto row = static_cast<std::size_t>(sample.rows[i / sample.columns.size()]);
             const auto column = static_cast<std::size_t>(sample.columns[i % sample.columns.size()]);
-            const std::size_t at = (column * static_cast<std::size_t>(p.m) + row) * bytes;
+            const std::size_t at = last_product(d, p) + (column * static_cast<std::size_t>(p.m) + row) * bytes;
             for (std::size_t byte = 0; byte < bytes; ++byte) {
                 all[at + byte] = static_cast<std::uint8_t>(sample.c[i] >> (8 * byte));
             }
@@ -109,7 +118,7 @@ class CudaLibrary final : public Library {
         std::vector<std::uint32_t> words(sample.rows.size() * sample.columns.size());
         std::vector<std::uint8_t> column(column_bytes);
         for (std::size_t j = 0; j < sample.columns.size(); ++j) {
-            const auto first = static_cast<std::size_t>(sample.columns[j]) * column_bytes;
+            const std::size_t first = last_product(d, p) + static_cast<std::size_t>(sample.columns[j]) * column_bytes;
             check(cudaMemcpy(column.data(), d.data() + first, column_bytes, cudaMemcpyDeviceToHost),
                   "cudaMemcpy from the device");
             for (std::size_t i = 0; i < sample.rows.size(); ++i) {
@@ -124,12 +133,11 @@ class CudaLibrary final : public Library {
         return words;
     }
 
-    [[nodiscard]] LtDescriptor<cublasLtMatrixLayout_t> matrix(Element element, std::int64_t rows,
-                                                              std::int64_t columns) const {
-        return describe(f_, element, static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(columns));
-    }
-
     [[nodiscard]] LtProblem problem_of(const LibraryProblem& p) const {
+        const auto matrix = [&](Element element, std::int64_t rows, std::int64_t columns) {
+            return describe(f_, element, static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(columns),
+                            p.batch);
+        };
         return {describe(f_, LtOperation{p.type->a, p.type->accumulator, p.layout[0] == 'T', p.layout[1] == 'T',
                                          p.type->fast_accumulation}),
                 p.a_along_k() ? matrix(p.type->a, p.k, p.m) : matrix(p.type->a, p.m, p.k),

@@ -27,6 +27,8 @@ constexpr std::array rules{
     FamilyRule{23, "CUTLASS", "as 21"},
     FamilyRule{24, "CUTLASS", "as 21"},
     FamilyRule{16, "SIMT, one chain", "triton pull request 2757, for fp16 and bf16 alone"},
+    FamilyRule{21, "CUTLASS, fp32 without Tensor Cores",
+               "CUTLASS's mma_simt: fma over ascending k; nobody has tried it"},
 };
 
 std::int64_t round_up(std::int64_t x, std::int64_t unit) { return (x + unit - 1) / unit * unit; }
@@ -87,7 +89,7 @@ KernelPlan nvjet_plan(const HeuristicAnswer& answer, const LibraryProblem& p, Ke
 }
 
 KernelPlan cutlass_plan(const HeuristicAnswer& answer, const LibraryProblem& p, KernelOrder order, std::int64_t block) {
-    order.tile = block;
+    if (order.unit != fma_chain) order.tile = block;  // the rest first is ascending k, too
     if (answer.split <= 1) return order;
     const std::int64_t bits = bits_of(p.type->a);
     const std::int64_t wide = 1024 / bits;
@@ -217,7 +219,8 @@ KernelPlan plan_of(const HeuristicAnswer& answer, const LibraryProblem& p, const
     if (answer.id != nvjet && !by_cutlass) {
         return Declined{fmt::format("nothing is known of kernels of family {}", answer.id)};
     }
-    if (p.type->a == Element::fp32) return Declined{"fp32 kernels without Tensor Cores are not explored"};
+    const bool simt = p.type->a == Element::fp32;
+    if (simt && !by_cutlass) return Declined{"fp32 kernels without Tensor Cores are known of CUTLASS alone"};
     if (answer.inner_shape != 0) return Declined{fmt::format("inner shape {} is unknown", answer.inner_shape)};
     const std::int64_t block = block_k(answer.stages, is_fp8(*p.type));
     if (block == 0) return Declined{fmt::format("the tile of stages {} is unknown", answer.stages)};
@@ -225,8 +228,8 @@ KernelPlan plan_of(const HeuristicAnswer& answer, const LibraryProblem& p, const
     if (const auto* declined = std::get_if<Declined>(&merge)) return *declined;
     order.merge = std::get<Merge>(merge);
     if (order.merge == Merge::serial && p.beta != 0) return Declined{"a serial split with beta is unknown"};
-    order.unit = unit_key(*p.type, info, by_cutlass ? "mma" : "wgmma");
-    if (!in_table(order.unit)) return Declined{fmt::format("the model table has no {}", order.unit)};
+    order.unit = simt ? std::string(fma_chain) : unit_key(*p.type, info, by_cutlass ? "mma" : "wgmma");
+    if (!simt && !in_table(order.unit)) return Declined{fmt::format("the model table has no {}", order.unit)};
     return by_cutlass ? cutlass_plan(answer, p, order, block) : nvjet_plan(answer, p, order, block);
 }
 

@@ -66,11 +66,12 @@ std::vector<std::string_view> fields_of(std::string_view line) {
     }
 }
 
-std::int64_t extent_of(std::string_view text, const char* name, const std::string& where) {
+std::int64_t extent_of(std::string_view text, const char* name, const std::string& where,
+                       std::int64_t most = largest_extent) {
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error == std::errc{} && end == text.data() + text.size() && value >= 1 && value <= largest_extent) return value;
-    throw DataError(fmt::format("{}{} is '{}'; give a whole number from 1 to {}", where, name, text, largest_extent));
+    if (error == std::errc{} && end == text.data() + text.size() && value >= 1 && value <= most) return value;
+    throw DataError(fmt::format("{}{} is '{}'; give a whole number from 1 to {}", where, name, text, most));
 }
 
 float factor_of(std::string_view text, const char* name, const std::string& where) {
@@ -147,7 +148,8 @@ const ProblemType& problem_type(std::string_view name) {
 }
 
 std::string LibraryProblem::text() const {
-    return fmt::format("{},{},{},{},{},{},{}", type->name, layout, m, n, k, alpha, beta);
+    return fmt::format("{},{},{},{},{},{},{}{}", type->name, layout, m, n, k, alpha, beta,
+                       batch == 1 ? "" : fmt::format(",{}", batch));
 }
 
 std::vector<LibraryProblem> draw_problems(std::uint64_t seed, int count) {
@@ -170,6 +172,9 @@ std::vector<LibraryProblem> draw_problems(std::uint64_t seed, int count) {
             p.layout = "TN";
             for (std::int64_t* extent : {&p.m, &p.n, &p.k}) *extent = (*extent + 15) / 16 * 16;
         }
+        constexpr std::int64_t small = std::int64_t{1} << 22;
+        const bool fits = p.m * p.n <= small && p.m * p.k <= small && p.n * p.k <= small;
+        if (fits && draw.uniform(0, 1) == 0) p.batch = draw.uniform(2, 8);
         problems.push_back(p);
     }
     return problems;
@@ -177,9 +182,10 @@ std::vector<LibraryProblem> draw_problems(std::uint64_t seed, int count) {
 
 LibraryProblem problem_of(std::string_view line, const std::string& where) {
     const auto fields = fields_of(line);
-    if (fields.size() != 7) {
-        throw DataError(fmt::format("{}{} fields stand in the line instead of 7: type,layout,m,n,k,alpha,beta", where,
-                                    fields.size()));
+    if (fields.size() != 7 && fields.size() != 8) {
+        throw DataError(
+            fmt::format("{}{} fields stand in the line instead of 7 or 8: type,layout,m,n,k,alpha,beta and batch",
+                        where, fields.size()));
     }
     LibraryProblem p;
     try {
@@ -196,6 +202,7 @@ LibraryProblem problem_of(std::string_view line, const std::string& where) {
     p.k = extent_of(fields[4], "k", where);
     p.alpha = factor_of(fields[5], "alpha", where);
     p.beta = factor_of(fields[6], "beta", where);
+    if (fields.size() == 8) p.batch = extent_of(fields[7], "batch", where, largest_batch);
     return p;
 }
 

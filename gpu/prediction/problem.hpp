@@ -37,24 +37,27 @@ struct LibraryProblem {
     std::int64_t k = 0;
     float alpha = 1;
     float beta = 0;
+    std::int64_t batch = 1;  // products of such matrices, each behind the other
 
     [[nodiscard]] bool a_along_k() const { return layout[0] == 'T'; }
     [[nodiscard]] bool b_along_k() const { return layout[1] == 'N'; }
-    /// "fp16,TN,128,64,4096,1,0"
+    /// "fp16,TN,128,64,4096,1,0", and ",3" behind it for a batch of 3.
     [[nodiscard]] std::string text() const;
     bool operator==(const LibraryProblem&) const = default;
 };
 
-/// The largest extent of a list: m, n and k.
+/// The largest extent of a list: m, n and k; and the largest batch.
 inline constexpr std::int64_t largest_extent = std::int64_t{1} << 20;
+inline constexpr std::int64_t largest_batch = 1024;
 
 /// Six of ten with extents uniform in 1 ... 8192; three skinny and deep (m, n to 256, k to 400,000); one log-uniform, a
 /// third of these with m or n = 1. Types and layouts uniform; FP8 as TN with multiples of 16, the library's rule. One
-/// in ten has alpha = 0.5, one in ten beta = 1. Nothing is left out.
+/// in ten has alpha = 0.5, one in ten beta = 1; of those whose matrices have at most 2^22 elements every other is a
+/// batch, of 2 to 8. Nothing is left out.
 std::vector<LibraryProblem> draw_problems(std::uint64_t seed, int count);
 
-/// A file of them: "type,layout,m,n,k,alpha,beta" and a line each; # begins a comment. Throws DataError naming file,
-/// line and fault.
+/// A file of them: "type,layout,m,n,k,alpha,beta" or these and "batch", a line each; # begins a comment. Throws
+/// DataError naming file, line and fault.
 std::vector<LibraryProblem> read_problems(const std::filesystem::path& path);
 std::string problems_text(const std::vector<LibraryProblem>& problems, std::uint64_t seed);
 /// One line's problem. Throws DataError that begins with `where`.
@@ -65,7 +68,7 @@ enum class InputSet : std::uint8_t { flat, spread };
 inline constexpr InputSet input_sets[] = {InputSet::flat, InputSet::spread};
 
 /// The rows of op(A) and columns of op(B) at which a product is looked at: all where m * n * k is at most 2^24, else up
-/// to eight of each, the first and the last among them, the others drawn.
+/// to eight of each, the first and the last among them, the others drawn. Of a batch they are the last product's.
 struct ProblemSample {
     std::vector<std::int64_t> rows;
     std::vector<std::int64_t> columns;

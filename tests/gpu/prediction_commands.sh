@@ -24,7 +24,7 @@ ends 0 '6 shapes in' "$ulplab" gpu shapes --seed 3 --count 6 --out drawn.csv
 cat > shapes.csv <<END
 type,layout,m,n,k,alpha,beta
 fp16,TN,96,64,512,1,0
-bf16_d16,NN,33,17,700,0.5,1
+bf16_d16,NN,33,17,700,0.5,1,3
 fp16_fp16,TT,16,8,900,1,0
 fp32,TN,20,20,20,1,0
 e4m3,TN,30,16,256,1,0

@@ -95,19 +95,27 @@ TEST_CASE("a list is drawn from its seed, is read back, and has every type, layo
     CHECK(list == draw_problems(7, 2000));
     CHECK(list != draw_problems(8, 2000));
     std::set<std::string> types, layouts;
-    bool unaligned = false, deep = false, thin = false;
+    bool unaligned = false, deep = false, thin = false, batched = false;
     for (const LibraryProblem& p : list) {
         types.insert(std::string(p.type->name));
         layouts.insert(p.layout);
         unaligned = unaligned || p.k % 2 == 1;
         deep = deep || p.k > 100'000;
         thin = thin || p.m == 1;
+        batched = batched || p.batch > 1;
     }
     CHECK(types.size() == problem_types().size());
     CHECK(layouts.size() == 4);
-    CHECK((unaligned && deep && thin));
+    CHECK((unaligned && deep && thin && batched));
     const TextFile file(problems_text(list, 7));
     CHECK(read_problems(file.path()) == list);
+}
+
+TEST_CASE("the list of 10,000 shapes is the committed one") {
+    std::ifstream committed(ULPLAB_SHAPES_DIGEST);
+    std::string digest;
+    committed >> digest;
+    CHECK(ulp::sha256_of(problems_text(draw_problems(1, 10'000), 1)) == digest);
 }
 
 TEST_CASE("a malformed line of a list is named with its number and fault") {
@@ -120,9 +128,10 @@ TEST_CASE("a malformed line of a list is named with its number and fault") {
         }
         return std::string();
     };
-    for (const char* line : {"fp16,TN,1,1,1,1", "fp17,TN,1,1,1,1,0", "fp16,TX,1,1,1,1,0", "fp16,TN,0,1,1,1,0",
-                             "fp16,TN,1,-5,1,1,0", "fp16,TN,1,1,99999999,1,0", "fp16,TN,1,1,1.5,1,0",
-                             "fp16,TN,1,1,1,nan,0", "fp16,TN,1,1,1,1,inf", "fp16,TN,1,1,1,1,0,"}) {
+    for (const char* line :
+         {"fp16,TN,1,1,1,1", "fp17,TN,1,1,1,1,0", "fp16,TX,1,1,1,1,0", "fp16,TN,0,1,1,1,0", "fp16,TN,1,-5,1,1,0",
+          "fp16,TN,1,1,99999999,1,0", "fp16,TN,1,1,1.5,1,0", "fp16,TN,1,1,1,nan,0", "fp16,TN,1,1,1,1,inf",
+          "fp16,TN,1,1,1,1,0,", "fp16,TN,1,1,1,1,0,0", "fp16,TN,1,1,1,1,0,2000", "fp16,TN,1,1,1,1,0,2,2"}) {
         CAPTURE(std::string(line));
         CHECK(fault(line).find(":3: ") != std::string::npos);
     }
@@ -134,6 +143,12 @@ TEST_CASE("the plan follows the published rules") {
     CHECK(order_of(plain, problem("fp16", "TN", 64, 64, 1000)) == KernelOrder{.unit = "sm_90:wgmma.fp16.fp32"});
     const HeuristicAnswer split{.id = 66, .stages = 35, .split = 3, .reduction = 2};
     CHECK(order_of(split, problem("fp16", "TN", 64, 64, 1000)).piece == 384);  // ceil(ceil(1000/64) / 3) * 64
+    // fp32 by CUTLASS is a chain of fma, in pieces where it is split.
+    const HeuristicAnswer simt{.id = 21, .stages = 8, .split = 4, .reduction = 2};
+    CHECK(order_of(simt, problem("fp32", "NT", 64, 64, 1000)) ==
+          KernelOrder{.unit = "fp32 fma", .piece = 252, .merge = Merge::fp32});
+    CHECK(reason_of(plan_of(plain, problem("fp32", "NT", 64, 64, 1000), hopper)).find("CUTLASS alone") !=
+          std::string::npos);
     // The fault of the library: ones of k = 11528 give 11520.
     const HeuristicAnswer faulty{.id = 66, .stages = 35, .split = 9, .reduction = 2};
     const LibraryProblem lost = problem("fp16", "TN", 1, 8, 11528);
