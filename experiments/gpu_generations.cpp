@@ -91,6 +91,7 @@ void run_race(const RunContext& context, std::uint64_t seed, const Study& study,
                 distance(race.lanes[i + 1].trainer().model(), race.lanes.back().trainer().model()));
         }
     }
+    if (!context.trained) return;
     for (const TrainingRun& lane : race.lanes) context.trained(lane.learned().parameters, lane.trainer().steps());
 }
 
