@@ -4,6 +4,7 @@
 #include <bit>
 #include <map>
 #include <mutex>
+#include <new>
 #include <vector>
 
 #include "engine/tensor/memory.hpp"

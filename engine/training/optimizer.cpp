@@ -258,7 +258,7 @@ void BasicOptimizer<Real>::update_parameter(BasicParameter<Real>& parameter, con
         std::vector<Storage<Real>>& copies = before_[parameter.name];
         copies.resize(1 + rows.size());
         for (Storage<Real>& copy : copies) {
-            copy.resize(static_cast<std::size_t>(weights.size()));
+            if (copy.empty()) copy = Storage<Real>(static_cast<std::size_t>(weights.size()));
             before.push_back(copy.data());
         }
     }
