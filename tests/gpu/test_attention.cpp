@@ -9,6 +9,7 @@
 #include "engine/tensor/random.hpp"
 #include "gpu/attention/attention.hpp"
 #include "gpu/attention/online_softmax.hpp"
+#include "gpu/transformer_pass.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/round.hpp"
 
@@ -151,4 +152,28 @@ TEST_CASE("attention names what does not fit") {
     refused(wrong, "a head of 24 is not a multiple of 16");
     CHECK_THROWS_WITH_AS(gpu::attention_model(*gpu::open_device("software:sm_70"), formats::fp16),
                          doctest::Contains("which the attention kernel needs"), UsageError);
+}
+
+TEST_CASE("a Transformer's pass by the stand-in gives the model's bits, and a wrong bit is found where it arises") {
+    const auto device = gpu::open_device("software:sm_90");
+    const gpu::TransformerShape shape{
+        .layers = 2, .heads = 2, .width = 32, .vocabulary = 80, .tokens = 96, .tile_keys = 32};
+    const auto library = gpu::open_software_library(90);
+    const auto expected = gpu::transformer_pass(shape, 3, gpu::predicted_products(*library, *device));
+    const auto found = gpu::transformer_pass(shape, 3, gpu::products_on(*library, *device));
+    CHECK(found.logits == expected.logits);
+    CHECK(found.products == expected.products);
+    CHECK(found.products.size() == 13);  // four and two heads a layer, and the logits
+    CHECK(std::ranges::all_of(found.logits, [](float x) { return std::isfinite(x); }));
+    CHECK(found.logits != gpu::transformer_pass(shape, 4, gpu::predicted_products(*library, *device)).logits);
+
+    const auto faulty = gpu::open_software_library(90, gpu::StandInFault::one_bit);
+    const auto wrong = gpu::transformer_pass(shape, 3, gpu::products_on(*faulty, *device));
+    const auto differs = std::ranges::mismatch(wrong.products, expected.products).in1;
+    REQUIRE(differs != wrong.products.end());
+    CHECK(differs->first == "layer 0 QKV");
+    CHECK_THROWS_WITH_AS(gpu::require_shape({.heads = 12, .width = 100}), doctest::Contains("is not divided by"),
+                         UsageError);
+    CHECK_THROWS_WITH_AS(gpu::require_shape({.heads = 2, .width = 48}), doctest::Contains("a head is 24 wide"),
+                         UsageError);
 }

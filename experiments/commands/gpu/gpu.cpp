@@ -68,8 +68,11 @@ constexpr Command parts[] = {
     {"predict", "predict the bits of cuBLAS's products before they run", declare_gpu_predict},
     {"judge", "run predicted products and count what holds", declare_gpu_judge},
     {"invariance", "at which number of rows the bits of a row change, and what remedies cost", declare_gpu_invariance},
-    {"functions", "ask for exponentials, conversions and halves' arithmetic, operand by operand", declare_gpu_functions},
+    {"functions", "ask for exponentials, conversions and halves' arithmetic, operand by operand",
+     declare_gpu_functions},
     {"attention", "fused attention on the device and by the model, in tiles of several sizes", declare_gpu_attention},
+    {"transformer", "a forward pass of GPT-2's shape by the library and the attention kernel, and by their models",
+     declare_gpu_transformer},
     {"train", "train a net on a backend and keep its trace", declare_gpu_train},
     {"experiments", "compare the experiments' own products with the card's", declare_gpu_experiments},
 };

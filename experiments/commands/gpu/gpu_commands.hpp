@@ -25,6 +25,7 @@ Action declare_gpu_functions(OptionParser& app);
 Action declare_gpu_attention(OptionParser& app);
 Action declare_gpu_invariance(OptionParser& app);
 Action declare_gpu_train(OptionParser& app);
+Action declare_gpu_transformer(OptionParser& app);
 Action declare_gpu_experiments(OptionParser& app);
 
 /// Adds --device to the parser.
