@@ -349,7 +349,7 @@ Experiment cast_policy_experiment() {
             "Cast policy: what must stay in fp32",
             "Which operations fail in fp16, and which list of fp32 operations is the shortest that works?",
             Chapter::remedies,
-            {integer_setting("steps", "training steps", 200, 1500, 10, 1000000).smoke(30),
+            {integer_setting("steps", "training steps", 130, 1500, 10, 1000000).smoke(30),
              integer_setting("seeds", "runs with weights and order of their own", 3, 5, 1, 100).smoke(1),
              control_setting("wide puts fp32 in the place of the 16-bit formats; coarse leaves 2 fraction "
                              "bits to the tensors of softmax and pointwise rules; large_scale scales losses by 2^24, "
