@@ -15,9 +15,9 @@ namespace {
 using namespace ulp;
 
 Matrix hole_in_the_middle(Index side) {
-    Matrix there = Matrix::Ones(side, side);
-    there.block(side / 4, side / 4, side / 2, side / 2).setZero();
-    return there;
+    Matrix mask = Matrix::Ones(side, side);
+    mask.block(side / 4, side / 4, side / 2, side / 2).setZero();
+    return mask;
 }
 
 Matrix random_images(Index count, Index pixels, std::uint64_t seed) {
@@ -54,8 +54,8 @@ TEST_CASE("with equal weights a partial convolution makes an even picture even, 
     for (float& w : layer.weight->value.values()) w = 0.5F;
     Tape tape(engine);
     const Var ones = reshape(images_on(tape, Matrix::Ones(1, 3 * 64)), {1, 3, 8, 8});
-    const Matrix there = hole_in_the_middle(8);
-    const Holed made = layer({masked(ones, there), there});
+    const Matrix mask = hole_in_the_middle(8);
+    const Holed made = layer({masked(ones, mask), mask});
     int inside = 0;
     for (Index i = 0; i < made.x.value().size(); ++i) {
         const bool seen = made.there.data()[i % 64] == 1;
@@ -70,10 +70,10 @@ TEST_CASE("what stands in a hole does not matter, what stands beside it does") {
         Engine engine(recipe, "soft:ieee");
         Model model(engine.recipe, 1);
         const InpaintingNet net(model, 4);
-        const Matrix there = hole_in_the_middle(16);
+        const Matrix mask = hole_in_the_middle(16);
         const auto filled = [&](const Matrix& images) {
             Tape tape(engine);
-            const Tensor result = net(reshape(images_on(tape, images), {2, 3, 16, 16}), there).value();
+            const Tensor result = net(reshape(images_on(tape, images), {2, 3, 16, 16}), mask).value();
             return std::vector<float>(result.values().begin(), result.values().end());
         };
         Matrix images = random_images(2, 256, 1);

@@ -10,7 +10,7 @@ namespace {
 
 using namespace ulp;
 
-StoredResult sample() {
+StoredResult stored_sample() {
     StoredResult result;
     result.experiment = "sample";
     result.chapter = "Overflow";
@@ -29,7 +29,7 @@ bool has(const std::string& page, std::string_view text) { return page.find(text
 }  // namespace
 
 TEST_CASE("the report escapes text and shows what was not drawn") {
-    StoredResult result = sample();
+    StoredResult result = stored_sample();
     result.title = "<b>A & B</b>";
     result.claims = {{"sample.a", "source", "1 < 2", "yes", "yes", Verdict::reproduced}};
     result.figures = {{"curve", "A curve", "", "see", "", ""}};
@@ -45,7 +45,7 @@ TEST_CASE("the report escapes text and shows what was not drawn") {
 }
 
 TEST_CASE("the report takes nothing from a record for more than text") {
-    StoredResult result = sample();
+    StoredResult result = stored_sample();
     result.title = "{{register}}";
     result.version = result.mode = result.finished = result.digest = "<i>";
     result.claims = {{"<i>", "<i>", "<i>", "<i>", "<i>", Verdict::refuted}};
@@ -61,7 +61,7 @@ TEST_CASE("the report takes nothing from a record for more than text") {
 
 TEST_CASE("a page runs its own script and no other") {
     CHECK(script_hash("abc") == "sha256-ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=");
-    for (const ReportPage& page : report_pages({sample()})) {
+    for (const ReportPage& page : report_pages({stored_sample()})) {
         const std::size_t start = page.html.find("<script>") + 8;
         const std::string script = page.html.substr(start, page.html.find("</script>") - start);
         CHECK(has(page.html, "default-src 'none'"));
@@ -71,7 +71,7 @@ TEST_CASE("a page runs its own script and no other") {
 }
 
 TEST_CASE("the report opens with counts, figures that have a sentence, and what the sources get wrong") {
-    StoredResult first = sample();
+    StoredResult first = stored_sample();
     first.experiment = "first";
     first.figures = {{"one", "One", "", "", "", "<svg viewBox=\"0 0 9 6\"></svg>", "Sums stop at 2048."},
                      {"two", "Two", "", "", "", "<svg viewBox=\"0 0 9 6\"></svg>"}};
@@ -95,7 +95,7 @@ TEST_CASE("the report opens with counts, figures that have a sentence, and what 
 }
 
 TEST_CASE("the report has a page for each chapter and a register of all claims by document") {
-    StoredResult first = sample();
+    StoredResult first = stored_sample();
     first.experiment = "first";
     first.claims = {{"first.a", "Talk (2019), \"slide <7>\"", "s1", "1", "1", Verdict::reproduced},
                     {"first.b", "Paper (2020), section 2", "s2", "2", "3", Verdict::refuted}};
@@ -115,7 +115,7 @@ TEST_CASE("the report has a page for each chapter and a register of all claims b
 }
 
 TEST_CASE("a chapter of many figures folds all but the first of each experiment") {
-    StoredResult result = sample();
+    StoredResult result = stored_sample();
     for (int i = 0; i < 21; ++i) result.figures.push_back({"f" + std::to_string(i), "T", "", "", "", ""});
     CHECK(has(page_of({result}, "report-overflow.html"), "<summary>20 more: T; T"));
     result.figures.pop_back();
@@ -123,7 +123,7 @@ TEST_CASE("a chapter of many figures folds all but the first of each experiment"
 }
 
 TEST_CASE("a drawing in the report takes the page's text colour and ids of its own") {
-    StoredResult result = sample();
+    StoredResult result = stored_sample();
     const std::string svg =
         "<?xml?><svg viewBox=\"0 0 9 6\"><g id='gpDot' stroke=\"black\"/><g fill=\"rgb(0,0,1)\"/>"
         "<g id=\"gnuplot_plot_1\"/></svg>";

@@ -19,7 +19,7 @@ std::filesystem::path temporary(const std::string& name) {
     return std::filesystem::temp_directory_path() / (name + std::to_string(getpid()));
 }
 
-constexpr TrainingRun small{.recipe = {}, .steps = 3, .hidden = 8, .batch = 4, .images = 12};
+const TrainingRun small{.recipe = {}, .steps = 3, .hidden = 8, .batch = 4, .images = 12};
 
 TrainingRun run_of(const char* recipe) {
     TrainingRun run = small;

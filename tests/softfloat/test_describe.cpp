@@ -9,7 +9,7 @@ namespace ulp::test {
 namespace {
 
 Description described(std::string_view format, std::string_view text, Rounding rounding = Rounding::nearest_even) {
-    return describe({format, format_by_name(format), ""}, text, {.rounding = rounding});
+    return ulp::describe({format, format_by_name(format), ""}, text, {.rounding = rounding});
 }
 using Flags = std::vector<std::string>;
 
@@ -72,7 +72,7 @@ TEST_CASE("storage words are shown as they are") {
 }
 
 TEST_CASE("the table of formats") {
-    const auto row = [](std::string_view name) { return describe({name, format_by_name(name), ""}); };
+    const auto row = [](std::string_view name) { return ulp::describe({name, format_by_name(name), ""}); };
     CHECK(row("fp16").largest == 65504);
     CHECK(row("fp16").smallest_positive == 0x1p-24);
     CHECK(row("e4m3").largest == 448);

@@ -2,20 +2,18 @@
 #include <doctest/doctest.h>
 
 #include <array>
-#include <bit>
 #include <stdexcept>
 
 #include "softfloat/lab/random_codes.hpp"
 #include "softfloat/matrix_units/block_scaled.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/table/units.hpp"
+#include "tests/softfloat/matrix_units/bits.hpp"
 
 namespace {
 
 using Codes = std::array<std::uint32_t, 64>;
 using Scales = std::array<std::uint32_t, 4>;
-
-std::uint32_t bits(float x) { return std::bit_cast<std::uint32_t>(x); }
 
 std::uint32_t dot(const char* key, const Codes& a, const Codes& b, const Scales& x, const Scales& y, float c) {
     const auto& model = ulp::unit_model<ulp::BlockScaledModel>(key);

@@ -14,6 +14,7 @@
 #include "softfloat/matrix_units/gemm.hpp"
 #include "softfloat/matrix_units/nan_payload.hpp"
 #include "softfloat/matrix_units/table/units.hpp"
+#include "tests/softfloat/matrix_units/bits.hpp"
 
 namespace {
 
@@ -28,8 +29,6 @@ std::vector<std::uint32_t> words_of(const FloatFormat& format) {
     }
     return words;
 }
-
-std::uint32_t bits(float x) { return std::bit_cast<std::uint32_t>(x); }
 
 /// D = A * B + C for one row and one column of codes.
 std::uint32_t product(const ulp::TensorCoreModel& model, const std::vector<std::uint32_t>& a,

@@ -13,18 +13,17 @@
 #include "softfloat/matrix_units/integer_model.hpp"
 #include "softfloat/matrix_units/product.hpp"
 #include "softfloat/matrix_units/table/units.hpp"
+#include "tests/softfloat/matrix_units/bits.hpp"
 
 namespace {
 
 using ulp::DataClass;
 using ulp::TensorCoreModel;
 
-std::uint32_t bits(float x) { return std::bit_cast<std::uint32_t>(x); }
-
 /// A 1 x 1 product of k elements with one row and one column.
-struct Dot {
+struct RandomDot {
     std::vector<float> a, b;
-    Dot(const TensorCoreModel& model, std::int64_t k, std::uint64_t seed) {
+    RandomDot(const TensorCoreModel& model, std::int64_t k, std::uint64_t seed) {
         for (const auto code : ulp::random_codes(model.a_format, DataClass::ordinary, k, seed)) {
             a.push_back(ulp::in_fp32_container(model.a_format, code));
         }
@@ -54,7 +53,7 @@ struct Dot {
 
 TEST_CASE("pieces of a split k are summed apart and added in ascending order") {
     const TensorCoreModel& model = ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.fp16.fp32");
-    const Dot dot(model, 100, 5);
+    const RandomDot dot(model, 100, 5);
     // 7 instructions in 3 pieces: 48, 48 and 4 products.
     const float expected =
         (dot.chain(model, 0, 48, 0.75F) + dot.chain(model, 48, 96, 0)) + dot.chain(model, 96, 100, 0);
@@ -66,7 +65,7 @@ TEST_CASE("pieces of a split k are summed apart and added in ascending order") {
 
 TEST_CASE("pieces of a length of their own begin with what is over whole tiles") {
     const TensorCoreModel& model = ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.fp16.fp32");
-    const Dot dot(model, 100, 5);
+    const RandomDot dot(model, 100, 5);
     // 40 = 8 + 2 x 16, twice; 20 = 4 + 16.
     const auto piece = [&](std::size_t first, std::size_t rest, std::size_t last, float c) {
         return dot.chain(model, first + rest, last, dot.chain(model, first, first + rest, c));
@@ -75,7 +74,7 @@ TEST_CASE("pieces of a length of their own begin with what is over whole tiles")
     CHECK(bits(dot.product(model, {.piece_k = 40, .tile_k = 16}, 0.75F)) == bits(expected));
     int different = 0;  // in groups of 16 from the front many a sum comes out the same
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
-        const Dot other(model, 100, seed);
+        const RandomDot other(model, 100, seed);
         const float plain = other.product(model, {.piece_k = 40}, 0.75F);
         different += bits(plain) != bits(other.product(model, {.piece_k = 40, .tile_k = 16}, 0.75F)) ? 1 : 0;
     }
@@ -104,7 +103,7 @@ TEST_CASE("sums of pieces may be added in the accumulator's format") {
 
 TEST_CASE("pieces of a sliced k take turns") {
     const TensorCoreModel& model = ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.fp16.fp32");
-    const Dot dot(model, 100, 5);
+    const RandomDot dot(model, 100, 5);
     // Slices of 16: pieces 0 and 1 by turns; 3 x 16 + 4 products of the first, 3 x 16 of the second.
     std::vector<float> sums{0.75F, 0.0F};
     for (std::size_t first = 0; first < 100; first += 16) {
@@ -120,7 +119,7 @@ TEST_CASE("pieces of a sliced k take turns") {
 
 TEST_CASE("promotion adds the running sum in fp32 at its interval") {
     const TensorCoreModel& model = ulp::unit_model<ulp::TensorCoreModel>("sm_90:wgmma.e4m3.fp32");
-    const Dot dot(model, 300, 6);
+    const RandomDot dot(model, 300, 6);
     float expected = 0.5F;
     for (const std::size_t first : {0U, 128U, 256U}) {
         expected += dot.chain(model, first, first == 256 ? 300 : first + 128, 0);
@@ -131,7 +130,7 @@ TEST_CASE("promotion adds the running sum in fp32 at its interval") {
 
 TEST_CASE("the epilogue is one fused multiply-add in fp32") {
     const TensorCoreModel& model = ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.fp16.fp32");
-    const Dot dot(model, 64, 7);
+    const RandomDot dot(model, 64, 7);
     const float sum = dot.chain(model, 0, 64, 0);
     const float scaled = 0.3F * 1.7F;
     const double exact = double{1.1F} * sum;  // exact in fp64
@@ -172,7 +171,7 @@ TEST_CASE("fp64 products know the same orders and epilogue, in fp64") {
 
 TEST_CASE("a factor of zero in the epilogue leaves its operands unread") {
     const TensorCoreModel& model = ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.fp16.fp32");
-    const Dot dot(model, 64, 7);
+    const RandomDot dot(model, 64, 7);
     const float sum = dot.chain(model, 0, 64, 0);
     const float nan = std::numeric_limits<float>::quiet_NaN();
     const float infinity = std::numeric_limits<float>::infinity();
@@ -181,7 +180,7 @@ TEST_CASE("a factor of zero in the epilogue leaves its operands unread") {
     };
     for (const float c : {nan, infinity, 1.7F}) CHECK(bits(dot.product(model, order(1, 0), c)) == bits(sum));
     CHECK(bits(dot.product(model, order(1, 1), nan)) == 0x7FFFFFFF);
-    Dot invalid = dot;
+    RandomDot invalid = dot;
     invalid.a[3] = nan;
     invalid.b[9] = infinity;
     CHECK(bits(invalid.product(model, order(0, 0.5F), 3)) == bits(1.5F));
@@ -206,7 +205,7 @@ TEST_CASE("an epilogue without C scales the sum, its sign of zero included") {
 
 TEST_CASE("orders that fit no instruction are refused") {
     const TensorCoreModel& model = ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.fp16.fp32");
-    const Dot dot(model, 32, 8);
+    const RandomDot dot(model, 32, 8);
     CHECK_THROWS_WITH_AS((void)dot.product(model, {.promote_every = 100}, 0), doctest::Contains("multiple of 16"),
                          std::invalid_argument);
     CHECK_THROWS_AS((void)dot.product(model, {.split_k = 0}, 0), std::invalid_argument);

@@ -1,0 +1,6 @@
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+inline std::uint32_t bits(float x) { return std::bit_cast<std::uint32_t>(x); }
