@@ -37,7 +37,7 @@ std::unique_ptr<ulp::MatmulBackend> backend_of(int architecture, const std::stri
                                     std::shared_ptr<const Executor>(open_software_device(architecture)),
                                     instruction_choice(argument));
 }
-std::unique_ptr<ulp::MatmulBackend> hopper(const std::string& argument) { return backend_of(90, argument); }
+std::unique_ptr<ulp::MatmulBackend> hopper_backend(const std::string& argument) { return backend_of(90, argument); }
 
 /// A card whose results have one bit wrong.
 class WrongCard final : public Executor {
@@ -95,7 +95,7 @@ TEST_CASE("backends that claim the same model give the same bits, for shapes tha
 TEST_CASE("transposed operands, empty extents and a product over no k") {
     using namespace ulp::formats;
     const ProductTypes types{fp16, fp32};
-    const auto backend = hopper("mma");
+    const auto backend = hopper_backend("mma");
     const Matrix a = random_matrix(20, 30, fp16, 1);
     const Matrix b = random_matrix(10, 30, fp16, 2);
     const Matrix b_rows = b.transpose();
@@ -109,18 +109,18 @@ TEST_CASE("transposed operands, empty extents and a product over no k") {
 TEST_CASE("an instruction with another k than the table's row claims a model of its own") {
     using namespace ulp::formats;
     const ProductTypes types{fp16, fp32};
-    CHECK(hopper("mma.m16n8k16.fp16.fp32")->promised_model(types) == "sm_90:mma.fp16.fp32");
-    CHECK(hopper("mma.m16n8k8.fp16.fp32")->promised_model(types) == "sm_90:mma.fp16.fp32.k8");
-    CHECK(hopper("mma.m16n8k8.fp16.fp32")->promised_model({bf16, fp32}).empty());
+    CHECK(hopper_backend("mma.m16n8k16.fp16.fp32")->promised_model(types) == "sm_90:mma.fp16.fp32");
+    CHECK(hopper_backend("mma.m16n8k8.fp16.fp32")->promised_model(types) == "sm_90:mma.fp16.fp32.k8");
+    CHECK(hopper_backend("mma.m16n8k8.fp16.fp32")->promised_model({bf16, fp32}).empty());
     const Matrix a = random_matrix(16, 16, bf16, 1);
-    CHECK_THROWS_WITH_AS(ulp::matmul(*hopper("mma.m16n8k8.fp16.fp32"), {bf16, fp32}, a, a),
+    CHECK_THROWS_WITH_AS(ulp::matmul(*hopper_backend("mma.m16n8k8.fp16.fp32"), {bf16, fp32}, a, a),
                          doctest::Contains("bf16->fp32"), std::invalid_argument);
-    CHECK_THROWS_WITH_AS(ulp::matmul(*hopper("mma"), {fp32, fp32}, a, a), doctest::Contains("fp32"),
+    CHECK_THROWS_WITH_AS(ulp::matmul(*hopper_backend("mma"), {fp32, fp32}, a, a), doctest::Contains("fp32"),
                          std::invalid_argument);
 }
 
 TEST_CASE("the path tells the instruction, the tiles and the padding") {
-    const std::string path = hopper("mma")->path({ulp::formats::fp16, ulp::formats::fp32}, 20, 8, 32);
+    const std::string path = hopper_backend("mma")->path({ulp::formats::fp16, ulp::formats::fp32}, 20, 8, 32);
     CHECK(path.find("mma.m16n8k16.fp16.fp32") != std::string::npos);
     CHECK(path.find("2 x 1 tiles, 2 chained") != std::string::npos);
     CHECK(path.find("filled up") != std::string::npos);
