@@ -249,7 +249,7 @@ Experiment analog_experiment() {
         "Weights in analog memory: what the digital accumulator is for",
         "Can a net learn whose weights are coarse, noisy conductances?",
         Chapter::systems,
-        {integer_setting("steps", "training steps", 600, 1500, 2, 1000000).smoke(100),
+        {integer_setting("steps", "training steps", 450, 1500, 2, 1000000).smoke(100),
          integer_setting("batch", "images a step", 32, 64, 1, 1024),
          integer_setting("hidden", "units of the hidden layer", 32, 128, 1, 4096),
          integer_setting("train_images", "generated digits to learn from", 2000, 10000, 64, 1000000).smoke(500),

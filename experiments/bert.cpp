@@ -375,7 +375,7 @@ Experiment bert_experiment() {
             "Small BERT: masked words and next sentence",
             "Do BERT's two tasks train as well in bf16 and in fp16 with a scale of 128?",
             Chapter::systems,
-            {integer_setting("steps", "training steps", 1400, 3000, 2, 1000000).smoke(2),
+            {integer_setting("steps", "training steps", 1200, 3000, 2, 1000000).smoke(2),
              integer_setting("batch", "sentence pairs a step", 16, 16, 4, 4096),
              integer_setting("hidden", "width of the net", 32, 32, 4, 1024),
              integer_setting("pairs", "generated sentence pairs to train on", 4000, 40000, 4, 10000000).smoke(100),

@@ -252,7 +252,7 @@ Experiment detection_experiment() {
         "A single-shot detector of shapes",
         "Why does a detector need a loss scale, and is 8 enough?",
         Chapter::systems,
-        {integer_setting("steps", "training steps", 900, 2000, 2, 1000000).smoke(4),
+        {integer_setting("steps", "training steps", 800, 2000, 2, 1000000).smoke(4),
          integer_setting("batch", "scenes a step", 8, 16, 1, 4096),
          integer_setting("channels", "of the first convolution", 8, 12, 1, 256).smoke(4),
          integer_setting("train_images", "generated scenes to train on", 2000, 20000, 1, 1000000).smoke(100),

@@ -250,7 +250,7 @@ Experiment formats_experiment() {
         "Formats: the same nets from fp32 down to 8 bits",
         "Which formats train a net as fp32 does, and which need scales for it?",
         Chapter::formats,
-        {integer_setting("steps", "training steps", 200, 1500, 20, 1000000).smoke(30),
+        {integer_setting("steps", "training steps", 170, 1500, 20, 1000000).smoke(30),
          integer_setting("seeds", "runs with weights and order of their own", 3, 8, 1, 100).smoke(1),
          control_setting("wide puts fp32 in the place of the other formats, unscaled leaves all scales out, "
                          "coarse_weights trains E5M2 weights without masters and scale",

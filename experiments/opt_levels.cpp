@@ -205,7 +205,7 @@ Experiment opt_levels_experiment() {
             Chapter::systems,
             {integer_setting("regression_steps", "of the regression", 30, 500, 2, 100000).smoke(6),
              integer_setting("regression_seeds", "runs of the regression at each level", 3, 3, 1, 100).smoke(2),
-             integer_setting("steps", "of each classifier", 220, 400, 2, 1000000).smoke(2),
+             integer_setting("steps", "of each classifier", 205, 400, 2, 1000000).smoke(2),
              integer_setting("batch", "images a step", 16, 32, 1, 4096).smoke(32),
              integer_setting("hidden", "channels of the first convolutions", 8, 12, 2, 256).smoke(2),
              integer_setting("train_images", "generated digits to train on", 1920, 20000, 1, 1000000).smoke(64),

@@ -282,7 +282,7 @@ Experiment coordinate_net_experiment() {
         "Does an ordinary mean over a million pixels need a loss scale, and does fp32 foretell it?",
         Chapter::underflow,
         {integer_setting("side", "pixels of the picture's side", 1024, 1024, 16, 8192).smoke(64),
-         integer_setting("steps", "training steps, each on all pixels", 220, 1000, 8, 1000000).smoke(16),
+         integer_setting("steps", "training steps, each on all pixels", 200, 1000, 8, 1000000).smoke(16),
          integer_setting("hidden", "width of each coordinate's hidden layer", 32, 32, 1, 4096),
          integer_setting("rank", "numbers of a coordinate that are multiplied", 8, 8, 1, 4096),
          integer_setting("octaves", "sines and cosines of a coordinate", 4, 4, 1, 16),
