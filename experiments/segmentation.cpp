@@ -54,6 +54,23 @@ std::vector<int> said_of(Evaluation& evaluation, const UNet& net, const Scenes& 
     return said;
 }
 
+/// The overlap of the best threshold: all pixels whose colours add up to more are said to be of a shape.
+double overlap_of_threshold(const Scenes& scenes, const std::vector<int>& truth) {
+    const auto pixels = static_cast<std::size_t>(scenes.images.width * scenes.images.height);
+    std::vector<int> lightness(truth.size());
+    for (std::size_t i = 0; i < truth.size(); ++i) {
+        const std::uint8_t* red = scenes.images.pixels.data() + i / pixels * 3 * pixels + i % pixels;
+        lightness[i] = red[0] + red[pixels] + red[2 * pixels];
+    }
+    double best = 0;
+    for (int threshold = 0; threshold < 3 * 255; threshold += 5) {
+        std::vector<int> said;
+        for (const int light : lightness) said.push_back(light > threshold ? 1 : 0);
+        best = std::max(best, mean_overlap(said, truth));
+    }
+    return best;
+}
+
 struct Split {
     Scenes train, test;
 };
@@ -142,7 +159,8 @@ void run(const RunContext& context, Result& result) {
     const auto tests = static_cast<Index>(settings.integer("test_images"));
     const auto side = static_cast<Index>(settings.integer("side"));
     if (side % 4 != 0) throw UsageError(fmt::format("side={} is no multiple of 4, as the net's two pools need", side));
-    const Scenes scenes = generated_scenes({.count = count + tests, .side = side, .seed = context.seed, .noise = 20});
+    const Scenes scenes =
+        generated_scenes({.count = count + tests, .side = side, .seed = context.seed, .noise = 20, .lighter = 45});
     result.input({"generated scenes for training and testing", scenes.images.digest()});
     const Split data{scenes.slice(0, count), scenes.slice(count, tests)};
     const std::vector<Arithmetic> arithmetics = under_control(context, {fp32_arithmetic(), dynamic_fp16(context)});
@@ -156,8 +174,13 @@ void run(const RunContext& context, Result& result) {
     const std::string place = cite(sources::paperspace,
                                    "Each of the mentioned models converge equally when used between the mixed "
                                    "precision and vanilla network: UNet");
-    result.measured("learns", place, "The U-Net learns in fp32 to tell the pixels of a shape from those of the ground.",
-                    at_least(0.6, comparison.mean(0, overlap), overlap_text));
+    const std::vector<int> truth = labels_of(data.test, index_range(0, tests));
+    const double learned = comparison.mean(0, overlap);
+    result.measured(
+        "learns", place,
+        "The U-Net learns in fp32 to tell the pixels of a shape from those of the ground, nineteen of "
+        "twenty and more than the best threshold of their lightness does.",
+        at_least(0.95, learned, overlap_text) && above(overlap_of_threshold(data.test, truth), learned, overlap_text));
     const Margin margin{0.02, "about five of a scene's 256 pixels", Margin::Side::not_below};
     claim_parity(result, comparison, overlap, overlap_text, margin, "parity", place,
                  "Trained in mixed precision it tells them apart as well.", 1);
@@ -169,12 +192,11 @@ void run(const RunContext& context, Result& result) {
                     fmt::format("{0} x {0} pixels; first seed. Dark: said to belong to a shape.", side), "", evidence};
     const std::size_t drawn = std::min(shown, static_cast<std::size_t>(tests));
     const auto bytes = static_cast<std::size_t>(data.test.images.features()) * drawn;
-    pictures.series = {
-        colour_sheet("scenes", std::span(data.test.images.pixels).first(bytes), side),
-        picture_of("truth", labels_of(data.test, index_range(0, static_cast<Index>(drawn))), drawn, side),
-        picture_of("fp32", comparison.runs.front().front().kept<Said>(), drawn, side),
-        picture_of("mixed", comparison.runs.back().front().kept<Said>(), drawn, side)};
-    pictures.meaning = text_of_errors(comparison, labels_of(data.test, index_range(0, tests)));
+    pictures.series = {colour_sheet("scenes", std::span(data.test.images.pixels).first(bytes), side),
+                       picture_of("truth", truth, drawn, side),
+                       picture_of("fp32", comparison.runs.front().front().kept<Said>(), drawn, side),
+                       picture_of("mixed", comparison.runs.back().front().kept<Said>(), drawn, side)};
+    pictures.meaning = text_of_errors(comparison, truth);
     show_as_rows(pictures, side);
     result.figure(std::move(pictures));
 }
@@ -188,8 +210,8 @@ Experiment segmentation_experiment() {
             "Segmentation: a U-Net tells shapes from the ground",
             "Does a U-Net train equally well in mixed precision, pixel by pixel?",
             Chapter::systems,
-            {integer_setting("steps", "training steps", 160, 600, 2, 1000000).smoke(6),
-             integer_setting("batch", "scenes a step", 16, 16, 1, 4096),
+            {integer_setting("steps", "training steps", 120, 400, 2, 1000000).smoke(6),
+             integer_setting("batch", "scenes a step", 8, 16, 1, 4096),
              integer_setting("side", "pixels of a scene's side, a multiple of 4", 16, 24, 8, 256),
              integer_setting("channels", "of the first level", 4, 8, 1, 256),
              integer_setting("train_images", "generated scenes to train on", 1500, 4000, 1, 1000000).smoke(96),
@@ -198,8 +220,8 @@ Experiment segmentation_experiment() {
              integer_setting("scale_window", "clean steps until the loss scale grows", 30, 100, 1, 1000000),
              real_setting("learning_rate", "of Adam, falling linearly to 0", 1e-2, 1e-2, 0, 10), mixed_control()},
             run,
-            {{{"seeds=3", "steps=60", "test_images=40"}, {"control=scale_2^-16"}, {"parity", "pixels"}, RunSize::quick},
-             {{"seeds=3", "steps=60", "test_images=40"}, {"learning_rate=0"}, {"learns"}, RunSize::quick}}};
+            {{{}, {"control=scale_2^-16"}, {"parity", "pixels"}, RunSize::quick},
+             {{}, {"learning_rate=0"}, {"learns"}, RunSize::quick}}};
 }
 
 }  // namespace ulp

@@ -34,6 +34,24 @@ Colour contrasting(const Colour& other, Random& random) {
     return colour;
 }
 
+struct Colours {
+    Colour ground, ink;
+};
+
+Colours random_colours(const ShapeOptions& options, Random& random) {
+    Colours colours{random_colour(random), {}};
+    if (options.lighter == 0) {
+        colours.ink = contrasting(colours.ground, random);
+        return colours;
+    }
+    for (std::size_t c = 0; c < colours.ground.channel.size(); ++c) {
+        Fixed& ground = colours.ground.channel.at(c);
+        ground = ground * (255 - options.lighter) / 255;
+        colours.ink.channel.at(c) = random.between(ground + options.lighter, 255);
+    }
+    return colours;
+}
+
 /// Whether a figure's unit box [-1, 1]^2 is inked at (x, y).
 bool inside_shape(int label, Fixed x, Fixed y) {
     const Fixed ax = x < 0 ? -x : x;
@@ -89,8 +107,7 @@ bool inside(int label, const Pose& pose, Index x, Index y) {
 /// Draws, adds to `ink_mask` where, and returns the box of that.
 Box draw(const ShapeOptions& options, int label, Random& random, std::uint8_t* pixels,
          std::vector<std::uint8_t>& ink_mask) {
-    const Colour ground = random_colour(random);
-    const Colour ink = contrasting(ground, random);
+    const Colours colours = random_colours(options, random);
     const Pose pose = random_pose(label, options.side, random);
     const Index plane = options.side * options.side;
     const auto side = static_cast<int>(options.side);
@@ -104,7 +121,7 @@ Box draw(const ShapeOptions& options, int label, Random& random, std::uint8_t* p
                        std::max(box.right, static_cast<int>(x) + 1), std::max(box.bottom, static_cast<int>(y) + 1)};
             }
             for (Index c = 0; c < 3; ++c) {
-                const Fixed light = (inked ? ink : ground).channel.at(static_cast<std::size_t>(c));
+                const Fixed light = (inked ? colours.ink : colours.ground).channel.at(static_cast<std::size_t>(c));
                 pixels[c * plane + y * options.side + x] =
                     to_byte(light + random.between(-options.noise, options.noise));
             }
@@ -117,6 +134,9 @@ Dataset empty_images(const ShapeOptions& options) {
     if (options.side < 8) throw std::invalid_argument("shapes need images of at least 8 x 8 pixels");
     if (options.count < 0) throw std::invalid_argument("the number of shapes cannot be negative");
     if (options.noise < 0 || options.noise > 255) throw std::invalid_argument("the noise of shapes lies in 0..255");
+    if (options.lighter < 0 || options.lighter > 255) {
+        throw std::invalid_argument("figures are lighter than their ground by 0..255");
+    }
     Dataset data{3, options.side, options.side, shape_classes, {}, {}};
     data.pixels.resize(static_cast<std::size_t>(options.count * data.features()));
     return data;

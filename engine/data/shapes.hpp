@@ -18,10 +18,12 @@ struct ShapeOptions {
     Index side = 32;  // 16 or 32 as in the experiments; any from 8 up
     std::uint64_t seed = 1;
     int noise = 40;  // amplitude of the noise, of 255
+    int lighter =
+        0;  // by so much or more a figure is lighter than its ground in each colour; 0: it differs by 90 in one
 };
 
 /// 3 x side x side bytes an image: red, green, blue planes. Image i depends on (seed, i) alone.
-/// Throws std::invalid_argument for a side below 8, a negative count or a noise outside 0..255.
+/// Throws std::invalid_argument for a side below 8, a negative count, or a noise or `lighter` outside 0..255.
 Dataset generated_shapes(const ShapeOptions& options);
 /// A training and a test set from different streams of the same seed.
 DataSplit generated_shape_split(Index train, Index test, Index side, std::uint64_t seed, int noise = 40);

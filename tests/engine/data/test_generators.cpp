@@ -31,6 +31,8 @@ TEST_CASE("what the generators make is the same on every machine") {
           "ef7a3aa3d598e83bf36e8b132e0ec60f30d82a48cb9271134fb9c3f232a925e1");
     CHECK(generated_scenes({.count = 50, .side = 32, .seed = 1}).images.digest() ==
           "dc3cf03d092010cdfe7c3be1a68629f8d46fc299d45b63a1625323734965c3f8");
+    CHECK(generated_scenes({.count = 50, .side = 16, .seed = 1, .lighter = 45}).images.digest() ==
+          "55321e4479c9206c83676dd0269fed7da7325fe98b31bc8ace30b50904c82165");
     CHECK(generated_faces({.count = 50, .side = 8, .seed = 1}).digest() ==
           "c026cc3a8fc1fff62e37fe29982e2cad348edac44d3e06759a833e669cc0d09b");
     CHECK(generated_faces({.count = 50, .side = 16, .seed = 1}).digest() ==
@@ -70,6 +72,21 @@ TEST_CASE("a longer set begins with the shorter one, and seeds and streams diffe
     CHECK(generated_translation({.count = 10}).digest() != generated_translation({.count = 10}, "test").digest());
     CHECK(generated_text(500, 1) == generated_text(900, 1).substr(0, 500));
     CHECK(generated_speech({.count = 5}).digest() != generated_speech({.count = 5, .seed = 2}).digest());
+}
+
+TEST_CASE("figures that are lighter than their ground are so in each colour, by as much as asked") {
+    constexpr Index side = 16;
+    constexpr Index plane = side * side;
+    const Scenes scenes = generated_scenes({.count = 50, .side = side, .noise = 0, .lighter = 45});
+    for (Index i = 0; i < 50; ++i) {
+        const std::uint8_t* pixel = scenes.images.pixels.data() + i * 3 * plane;
+        const auto inked = scenes.inked.begin() + i * plane;
+        const auto ink = std::find(inked, inked + plane, 1) - inked;
+        const auto ground = std::find(inked, inked + plane, 0) - inked;
+        for (Index c = 0; c < 3; ++c) CHECK(pixel[c * plane + ink] >= pixel[c * plane + ground] + 45);
+    }
+    CHECK_THROWS_AS(generated_scenes({.lighter = 256}), std::invalid_argument);
+    CHECK_THROWS_AS(generated_scenes({.lighter = -1}), std::invalid_argument);
 }
 
 TEST_CASE("every kind of shape occurs, and is inked inside its box only") {
