@@ -89,6 +89,10 @@ ScaleOfBlock::ScaleOfBlock(const Quantization& how, const QuantizedUse& use, flo
         factor_ = std::min(largest_element_ * most / largest_of_operand, std::numeric_limits<float>::max());
     }
     tensor_scale_ = 1 / factor_ * how.scale.factor;
+    const ScaleRule& rule = how.scale;
+    by_exponent_ = rule.step == ScaleStep::exponent && rule.format.fraction_bits == 0 && rule.floor == 0 &&
+                   !rule.statistic_on_grid && rule.least == 0 && rule.most == std::numeric_limits<float>::max() &&
+                   tensor_scale_ == 1;
 }
 
 float ScaleOfBlock::rounded(double value) const {
@@ -115,6 +119,16 @@ BlockScale ScaleOfBlock::by_rule(float statistic, float candidate) const {
     return step_of(*how_).gives_encode ? BlockScale{1 / scale, scale} : from_decode(scale);
 }
 
+/// by_rule where nothing but the statistic's power of two decides. It is finite and not zero.
+BlockScale ScaleOfBlock::of_exponent(float statistic) const {
+    const auto [above, exact] = power_below(statistic);
+    const int least = power_below(smallest_scale_).exponent;
+    const int below = above - how_->element.emax();
+    const int up = how_->scale.rounding == Rounding::up && !exact && below >= least ? 1 : 0;
+    const int exponent = std::clamp(below + up, least, how_->scale.format.emax());
+    return {static_cast<float>(power_of_two(exponent)), static_cast<float>(power_of_two(-exponent))};
+}
+
 BlockScale ScaleOfBlock::operator()(float statistic, float candidate) const {
     const SpecialScale special = std::isnan(statistic)   ? how_->nan
                                  : std::isinf(statistic) ? how_->infinity
@@ -129,6 +143,7 @@ BlockScale ScaleOfBlock::operator()(float statistic, float candidate) const {
         case SpecialScale::computed:
         case SpecialScale::skipped: break;
     }
+    if (by_exponent_ && candidate == 1 && std::isfinite(statistic) && statistic > 0) return of_exponent(statistic);
     const BlockScale scale = by_rule(statistic, candidate);
     return scale.decode == 0 && !how_->elements.zero_scale_saturates ? BlockScale{0, 0} : scale;
 }

@@ -29,6 +29,7 @@ class ScaleOfBlock {
   private:
     // Blocks may be small: their scales are worth inlining.
     [[nodiscard, gnu::always_inline]] inline BlockScale by_rule(float statistic, float candidate) const;
+    [[nodiscard, gnu::always_inline]] inline BlockScale of_exponent(float statistic) const;
     [[nodiscard, gnu::always_inline]] inline BlockScale from_decode(float decode) const;
     [[nodiscard, gnu::always_inline]] inline float rounded(double value) const;
 
@@ -39,6 +40,7 @@ class ScaleOfBlock {
     float largest_scale_;
     float factor_ = 1;  // S
     float tensor_scale_ = 1;
+    bool by_exponent_ = false;  // the rule is the power of two below the statistic, moved
 };
 
 /// The largest magnitude of count numbers. Infinities and NaNs count unless the row skips them; a NaN is the largest.

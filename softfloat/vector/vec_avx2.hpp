@@ -168,6 +168,7 @@ struct Avx2 {
 
     // Products of matrix units.
     static Int add_bytes(Int a, Int b) { return _mm256_add_epi8(a, b); }
+    static Int sub_bytes(Int a, Int b) { return _mm256_subs_epu8(a, b); }
     static Int max_bytes(Int a, Int b) { return _mm256_max_epu8(a, b); }
     static Int count_equal_bytes(Int counts, Int a, Int b) { return _mm256_sub_epi8(counts, _mm256_cmpeq_epi8(a, b)); }
     static std::uint64_t greater_bytes(Int a, Int b) {

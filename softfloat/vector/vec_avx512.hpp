@@ -154,6 +154,7 @@ struct Avx512 {
 
     // Products of matrix units.
     static Int add_bytes(Int a, Int b) { return _mm512_add_epi8(a, b); }
+    static Int sub_bytes(Int a, Int b) { return _mm512_subs_epu8(a, b); }
     static Int max_bytes(Int a, Int b) { return _mm512_max_epu8(a, b); }
     static Int count_equal_bytes(Int counts, Int a, Int b) {
         return _mm512_mask_add_epi8(counts, _mm512_cmpeq_epi8_mask(a, b), counts, _mm512_set1_epi8(1));

@@ -26,6 +26,7 @@
 //     div_to_odd, sqrt_to_odd    of fp64, for operands that are fp32 values
 //     or_sign_of_zero(x, zero)   x, with the sign of `zero`, +0 or -0, too where x is +0 or -0
 //     add_bytes, max_bytes       on lanes of 8 bits, unsigned; add_words, sub_words, max_words: of 16 bits, signed
+//     sub_bytes                  a - b, 0 where b is larger
 //     count_equal_bytes          the counts of byte lanes, one more where a and b are equal; sum_of_bytes: of all lanes
 //     greater_bytes              bit i: the unsigned byte i of a is greater than that of b
 //     mul_add_words              the two signed 16-bit halves of a lane multiplied, and both products added
@@ -221,6 +222,9 @@ struct Portable {
     using Words [[gnu::vector_size(16)]] = std::int16_t;
     static Int add_bytes(Int a, Int b) {
         return reinterpret_cast<Int>(reinterpret_cast<Bytes>(a) + reinterpret_cast<Bytes>(b));
+    }
+    static Int sub_bytes(Int a, Int b) {
+        return reinterpret_cast<Int>(reinterpret_cast<Bytes>(max_bytes(a, b)) - reinterpret_cast<Bytes>(b));
     }
     static Int max_bytes(Int a, Int b) {
         return select(reinterpret_cast<Mask>(reinterpret_cast<Bytes>(a) > reinterpret_cast<Bytes>(b)), a, b);

@@ -51,7 +51,7 @@ int packed_group(const KernelChoice& choice, const TensorCoreModel& block, std::
 /// What k is filled up to with zeros. More zeros would change nothing in a fused group, but make +0 of a -0 in others.
 std::int64_t packed_step(const Plan& plan) {
     if (plan.order.emulated_instruction > 0) return plan.order.emulated_instruction;
-    return plan.choice.family == Family::fused ? plan.block.group_size : plan.model.instruction_k;
+    return plan.choice.family == Family::fused ? plan.order.group : plan.model.instruction_k;
 }
 
 Plan make_plan(const Kernels& kernels, const TensorCoreModel& model, const GemmProblem& problem, bool continues) {
@@ -61,6 +61,9 @@ Plan make_plan(const Kernels& kernels, const TensorCoreModel& model, const GemmP
         continues};
     plan.order.k = problem.k();
     plan.order.group = packed_group(plan.choice, plan.block, problem.k());
+    if (plan.choice.family == Family::fused && problem.k() < plan.order.group && !emulated) {
+        plan.order.group = static_cast<int>(tiles_of(problem.k(), 4) * 4);  // a fused sum is the same without zeros
+    }
     if (emulated) {
         const std::int64_t groups = 2 * tiles_of(plan.block.instruction_k, plan.block.group_size);
         plan.order.emulated_instruction = model.instruction_k;
@@ -119,7 +122,7 @@ void load_tile(const Plan& plan, const PackedRows& a, const PackedPanel& b, Tile
 void run_groups(const Plan& plan, const PackedRows& a, const PackedPanel& b, Tile& tile, float* c,
                 std::int64_t first_group, std::int64_t groups) {
     const bool words = plan.a_grid.codes == ExponentCodes::words;
-    const int vectors = static_cast<int>(tiles_of(tile.cols, plan.kernels.lanes));
+    const int vectors = vectors_computed(tile.cols, plan.kernels.lanes);
     const std::int64_t a_at = first_group * tile.rows * plan.order.group;
     const std::int64_t b_k = first_group * plan.order.group;
     const PanelTask task{

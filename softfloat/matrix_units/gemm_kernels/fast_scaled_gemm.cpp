@@ -19,32 +19,34 @@ namespace {
 
 /// Scales by rows or columns of the product: [index][count], each as the kernels take it. Behind the last: ones.
 struct Scales {
-    std::int64_t count = 0;  // of a row or column
-    AlignedVector<float> values{};
+    std::int64_t count = 0;         // of a row or column
+    AlignedVector<float> values{};  // for the FP4 kernel
     AlignedVector<std::int32_t> exponents{};
     std::vector<char> nan{};  // of a row or column: whether one of them is NaN
 };
 
 Scales scales_of(const BlockScaledModel& model, const MatrixView& matrix, std::int64_t rows, std::int64_t given,
-                 std::int64_t count) {
+                 std::int64_t count, bool with_values) {
     Scales scales{count, {}, {}, {}};
     const auto size = static_cast<std::size_t>(rows * count);
-    scales.values.assign(size, 1.0F);
+    if (with_values) scales.values.assign(size, 1.0F);
     scales.exponents.assign(size, 0);
     scales.nan.assign(static_cast<std::size_t>(rows), 0);
     for (std::int64_t i = 0; matrix.data != nullptr && i < rows; ++i) {
         for (std::int64_t s = 0; s < given; ++s) {
             const auto at = static_cast<std::size_t>(i * count + s);
             if (const std::optional<int> exponent = normal_exponent(model.scale_format, matrix(i, s))) {
-                scales.values[at] = matrix(i, s);
+                if (with_values) scales.values[at] = matrix(i, s);
                 scales.exponents[at] = *exponent;
                 continue;
             }
             const Scale scale = decode_scale(model.scale_format, operand_code(model.scale_format, matrix(i, s)));
             if (scale.nan) scales.nan[static_cast<std::size_t>(i)] = 1;
-            scales.values[at] = scale.nan ? 0.0F
-                                          : std::ldexp(static_cast<float>(scale.significand),
-                                                       scale.exponent - model.scale_format.fraction_bits);
+            if (with_values) {
+                scales.values[at] = scale.nan ? 0.0F
+                                              : std::ldexp(static_cast<float>(scale.significand),
+                                                           scale.exponent - model.scale_format.fraction_bits);
+            }
             scales.exponents[at] = scale.nan ? 0 : scale.exponent;
         }
     }
@@ -146,7 +148,7 @@ struct Stretch {
 };
 
 /// Long products are packed in stretches of k: what is packed stays in the caches, however long k is.
-constexpr std::int64_t longest_stretch = 1024;
+constexpr std::int64_t longest_stretch = 256;
 
 /// The last stretch is what is left of a group, without most of the zeros that fill it: a fused sum is the same.
 std::vector<Stretch> stretches_of(const Run& run) {
@@ -181,7 +183,8 @@ void pack_tile(const Run& run, const Grid& grid, const Stretch& stretch, std::in
                PackedTile& tile) {
     const GemmProblem& p = run.problem.product;
     const KOrder& order = stretch.order;
-    tile.values.resize(static_cast<std::size_t>(packed_row_count(run.kernels, order, rows)));
+    const auto count = static_cast<std::size_t>(packed_row_count(run.kernels, order, rows));
+    tile.values.resize(std::max(tile.values.size(), count));
     tile.exponents.resize(tile.values.size());
     PackedRows packed{tile.values.data(), tile.exponents.data()};
     pack_rows(run.kernels, run.model.unscaled.a_format, grid, order, p.a.part(row, stretch.first, rows, order.k),
@@ -207,11 +210,11 @@ void run_fused_panel(const Run& run, const Stretch& stretch, const std::vector<P
     const PanelCounts counts = packed_panel_counts(run.kernels, grid, order);
     static thread_local AlignedVector<float> values;
     static thread_local AlignedVector<std::uint32_t> exponents;
-    values.resize(static_cast<std::size_t>(counts.values));
-    exponents.resize(static_cast<std::size_t>(counts.exponents));
+    values.resize(std::max(values.size(), static_cast<std::size_t>(counts.values)));
+    exponents.resize(std::max(exponents.size(), static_cast<std::size_t>(counts.exponents)));
     PackedPanel b{values.data(), exponents.data()};
     pack_panel(run.kernels, run.model.unscaled.b_format, grid, order, p.b.part(stretch.first, col, order.k, cols), b);
-    const auto vectors = static_cast<std::size_t>(tiles_of(cols, run.kernels.lanes));
+    const int vectors = vectors_computed(cols, run.kernels.lanes);
     AlignedVector<std::int32_t> scales(static_cast<std::size_t>(run.width));
     for (std::size_t t = 0; t < tiles.size(); ++t) {
         for (std::int64_t i = 0; i < tiles[t].rows; ++i) {
@@ -271,13 +274,16 @@ void run_fused_part(const Run& run, const Part& part, bool parallel) {
     const Rows some = part.rows;
     const Grid grid = grid_of(run.model.unscaled.a_format);
     std::vector<std::vector<Tile>> panels = tiles_of_panels(run, part);
-    std::vector<PackedTile> rows(static_cast<std::size_t>(tiles_of(some.last - some.first, rows_at_a_time)));
+    const std::int64_t row_tiles = tiles_of(some.last - some.first, rows_at_a_time);
+    static thread_local std::vector<PackedTile> memory;  // fresh pages would cost a part of the product
+    std::vector<PackedTile>& rows = memory;              // of this thread, for all of them
+    rows.resize(std::max(rows.size(), static_cast<std::size_t>(row_tiles)));
     const auto each_panel = [&](const auto& f) {
         for_each_index(static_cast<std::int64_t>(panels.size()), parallel,
                        [&](std::int64_t panel) { f(panels[static_cast<std::size_t>(panel)]); });
     };
     for (const Stretch& stretch : stretches_of(run)) {
-        for_each_index(static_cast<std::int64_t>(rows.size()), parallel, [&](std::int64_t t) {
+        for_each_index(row_tiles, parallel, [&](std::int64_t t) {
             const std::int64_t row = some.first + t * rows_at_a_time;
             pack_tile(run, grid, stretch, row, std::min(rows_at_a_time, some.last - row),
                       rows[static_cast<std::size_t>(t)]);
@@ -292,7 +298,7 @@ void run_fused_part(const Run& run, const Part& part, bool parallel) {
 /// The columns are packed again for each part of so many rows and the rows for each of so many panels, which is cheap
 /// beside multiplying them; what lies between keeps little memory.
 constexpr std::int64_t rows_of_part = 256;
-constexpr std::int64_t panels_of_part = 32;
+constexpr std::int64_t panels_of_part = 8;
 static_assert(rows_of_part % rows_at_a_time == 0);
 
 void run_fused(const Run& run) {
@@ -439,8 +445,8 @@ void fast_scaled_gemm(const Kernels& kernels, const BlockScaledModel& given, con
             problem,
             padded,
             std::int64_t{vectors_per_panel} * kernels.lanes,
-            scales_of(model, problem.a_scales, p.m(), scales, count),
-            scales_of(model, problem.b_scales.transposed(), p.n(), scales, count)};
+            scales_of(model, problem.a_scales, p.m(), scales, count, kernel == ScaledKernel::fp4),
+            scales_of(model, problem.b_scales.transposed(), p.n(), scales, count, kernel == ScaledKernel::fp4)};
     if (kernel == ScaledKernel::fused) return run_fused(run);
     run.a_scales = for_terms(run.a_scales, p.m(), model.scale_block / 16);
     run.b_scales = for_terms(run.b_scales, p.n(), model.scale_block / 16);

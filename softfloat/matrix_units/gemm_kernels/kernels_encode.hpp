@@ -56,13 +56,13 @@ bool encode_row(const Grid& grid, float* values, std::int64_t count, std::uint32
 }
 
 template <class V>
-bool encode_panel(const Grid& grid, float* values, std::int64_t count, std::uint32_t* codes) {
+bool encode_panel(const Grid& grid, float* values, std::int64_t count, int vectors, std::uint32_t* codes) {
     auto odd = V::set(0);
     const bool bytes = grid.codes == ExponentCodes::bytes;
+    typename V::Int code[vectors_per_panel];
+    for (auto& unused : code) unused = V::set(0);
     for (std::int64_t k = 0; k < count; ++k) {
-        typename V::Int code[vectors_per_panel];
-        for (int v = 0; v < vectors_per_panel; ++v)
-            code[v] = encode<V>(grid, values + k * panel_width<V> + v * V::lanes, odd);
+        for (int v = 0; v < vectors; ++v) code[v] = encode<V>(grid, values + k * panel_width<V> + v * V::lanes, odd);
         if (bytes) {
             const auto low = V::bit_or(code[0], V::template shift_left<8>(code[1]));
             const auto high = V::bit_or(V::template shift_left<16>(code[2]), V::template shift_left<24>(code[3]));

@@ -18,6 +18,7 @@ inline constexpr std::int64_t panel_width = std::int64_t{vectors_per_panel} * V:
 /// The largest exponent of one row's group in every column of the panel, from byte codes.
 template <class V>
 struct ByteExponents {
+    static constexpr bool words = false;
     static constexpr int stride = V::lanes;  // 32-bit words a k
     typename V::Int largest;
 
@@ -30,32 +31,37 @@ struct ByteExponents {
             largest = V::max_bytes(largest, V::max_bytes(sum(k), sum(k + step)));
         }
     }
-    /// The sum of the largest product's two codes.
+    /// From sums of codes to exponent fields of fp32, at least `floor`. Without nonzero products: below lowest_field.
+    void make_fields(int floor = 0) {
+        const auto fields = V::sub_bytes(largest, V::set(byte_code_sum_of_field_0 * 0x01010101U));
+        largest = V::max_bytes(fields, V::set(static_cast<std::uint32_t>(floor) * 0x01010101U));
+    }
     template <int v>
-    typename V::Int code() const {
+    typename V::Int code() const {  // a field
         return V::bit_and(V::template shift_right<8 * v>(largest), V::set(0xFF));
     }
-    /// As an exponent field of fp32 in place. Without nonzero products: below lowest_field.
+    /// A field in its place in fp32.
     template <int v>
     typename V::Int field() const {
-        constexpr int offset = 2 * byte_code_of_exponent_0 - 127;
         const auto moved =
             v == 3 ? V::template shift_right<1>(largest) : V::template shift_left<(23 - 8 * v) & 31>(largest);
-        return V::sub(V::bit_and(moved, V::set(exponent_mask)), V::set(offset << 23));
+        return V::bit_and(moved, V::set(exponent_mask));
     }
     /// Lanes in which some product is nonzero, but all of them smaller than the kernel follows: none with byte codes.
     std::uint64_t too_small() const { return 0; }
 };
 
-/// The same from word codes.
-template <class V>
+/// The same from word codes, of the first 2 or of all 4 vectors.
+template <class V, int N>
 struct WordExponents {
+    static constexpr bool words = true;
     static constexpr int stride = 2 * V::lanes;
-    typename V::Int largest[2];
+    static constexpr int halves = N > 2 ? 2 : 1;
+    typename V::Int largest[halves];
 
     template <int first = 0, int step = 1>
     void find(const std::uint32_t* a, const std::uint32_t* b, int count) {
-        for (int half = 0; half < 2; ++half) {
+        for (int half = 0; half < halves; ++half) {
             const auto sum = [&](int k) {
                 return V::add_words(V::set(a[k]), V::load(b + k * stride + half * V::lanes));
             };
@@ -65,17 +71,22 @@ struct WordExponents {
             }
         }
     }
+    /// Sums of two fields become one field: minus 127.
+    void make_fields(int floor = 0) {
+        for (auto& half : largest) {
+            half = V::max_words(V::sub_words(half, V::set(127 * 0x00010001)), V::set(floor * 0x00010001));
+        }
+    }
     template <int v>
     typename V::Int field() const {
-        // Sum of two fields to one field: minus 127. Negative sums become 0.
-        const auto clamped = V::max_words(V::sub_words(largest[v / 2], V::set(127 * 0x00010001)), V::set(0));
-        return v % 2 == 0
-                   ? V::template shift_left<23>(clamped)
-                   : V::template shift_left<7>(V::bit_and(clamped, V::set(static_cast<std::int32_t>(0xFFFF0000))));
+        return v % 2 == 0 ? V::template shift_left<23>(largest[v / 2])
+                          : V::template shift_left<7>(
+                                V::bit_and(largest[v / 2], V::set(static_cast<std::int32_t>(0xFFFF0000))));
     }
+    /// Before make_fields.
     std::uint64_t too_small() const {
         std::uint64_t lanes = 0;
-        for (int half = 0; half < 2; ++half) {
+        for (int half = 0; half < halves; ++half) {
             const std::uint64_t found =
                 V::words_between(largest[half], 2, lowest_products_field + 127);  // bit 2 l + v % 2
             lanes |= found << (2 * V::lanes * half);
@@ -113,11 +124,9 @@ template <int count, class Function>
     (std::make_integer_sequence<int, count>{});
 }
 
-/// The group's largest exponent M as a field of fp32 in place, in one vector of columns, and the powers of two that
-/// align products and c. Lanes that the kernel does not follow get a sign in `wrong`.
+/// The powers of two that align products and c, in one vector of columns.
 template <class V>
 struct Alignment {
-    typename V::Int field;
     typename V::Float of_products, of_addend;
 };
 
@@ -135,109 +144,126 @@ template <class V, ResultKind kind>
     return field;
 }
 
-/// Without block scales.
+/// 2^(F - M), for the largest exponent M as a field of fp32 in place.
 template <class V>
-[[gnu::always_inline]] inline Alignment<V> aligned(const PanelTask& task, typename V::Int products,
-                                                   typename V::Int addend) {
-    const auto field = V::max(V::max(products, addend), V::set(task.floor_field << 23));
-    const auto scale = V::as_float(V::sub(V::set((254 + task.fraction_bits) << 23), field));
-    return {field, scale, scale};
+[[gnu::always_inline]] inline typename V::Float power_aligning(const PanelTask& task, typename V::Int field) {
+    return V::as_float(V::sub(V::set((254 + task.fraction_bits) << 23), field));
 }
 
-/// With block scales, whose exponents `moved` add up to: the products move by it.
+/// With block scales, whose exponents `moved` add up to: the products move by it. Lanes that the kernel does not follow
+/// get a sign in `wrong`.
 template <class V>
 [[gnu::always_inline]] inline Alignment<V> aligned_scaled(const PanelTask& task, typename V::Int code,
                                                           typename V::Int moved, typename V::Int addend,
                                                           typename V::Int& wrong) {
     // All products zero: the code is below that of any nonzero product. Their exponents, from -126 on, count only where
     // the scales are large.
-    const auto zero = V::sub(code, V::set(smallest_byte_code_sum));
+    const auto zero = V::sub(code, V::set(smallest_byte_code_sum - byte_code_sum_of_field_0));
     wrong = V::bit_or(wrong, V::bit_and(zero, V::sub(V::set(16), moved)));
-    const auto shifted = V::add(V::sub(code, V::set(2 * byte_code_of_exponent_0 - 127)), moved);
-    const auto products = V::select_by_sign(zero, V::set(lowest_field), shifted);
+    const auto products = V::select_by_sign(zero, V::set(lowest_field), V::add(code, moved));
     const auto field = V::max(V::max(products, V::template shift_right<23>(addend)), V::set(task.floor_field));
     wrong = V::bit_or(wrong, V::bit_or(V::sub(products, V::set(lowest_field)), V::sub(V::set(highest_field), field)));
     const auto of_addend = V::sub(V::set(254 + task.fraction_bits), field);
     const auto of_products = V::min(V::max(V::add(of_addend, moved), V::set(1)), V::set(254));
-    return {V::template shift_left<23>(field), V::as_float(V::template shift_left<23>(of_products)),
-            V::as_float(V::template shift_left<23>(of_addend))};
+    return {V::as_float(V::template shift_left<23>(of_products)), V::as_float(V::template shift_left<23>(of_addend))};
 }
 
-/// R rows' groups: c <- sum of the group's products and c, for N vectors of columns. G: products in a group, or 0 where
-/// only the task knows.
+/// x + y; a lane that overflows gets a sign in `wrong`.
+template <class V>
+[[gnu::always_inline]] inline typename V::Int add_watched(typename V::Int x, typename V::Int y,
+                                                          typename V::Int& wrong) {
+    const auto total = V::add(x, y);
+    wrong = V::or_overflow(wrong, x, y, total);
+    return total;
+}
+
+/// So many aligned products fit an int32: their significands have at most 11 bits. With c or another 16 of them the sum
+/// may not; with fewer than 16 and c it does.
+inline constexpr int most_products = 16;
+
+/// R rows' groups: c <- sum of the group's products and c, for N vectors of columns. G: products in a group, all
+/// bits of whose sum are kept, or 0 where only the task knows.
 template <class V, class Exponents, ResultKind kind, bool scaled, int N, int R, int G>
 [[gnu::always_inline]] inline void block(const PanelTask& task, const RowGroup* rows, const float* b,
                                          const std::uint32_t* b_exponents, const std::int32_t* b_scales) {
-    constexpr bool words = std::is_same_v<Exponents, WordExponents<V>>;
     const int group = G > 0 ? G : task.group;
-    const auto inverse_base = V::set(task.fraction_bits << 23);
-    typename V::Int field[R][N];
-    typename V::Float scale[R][N];
-    typename V::Int sum[R][N];
+    // Few registers are left beside these and the sums.
+    typename V::Float scale[R][N];         // of products
+    typename V::Float addend_scale[R][N];  // with block scales
     typename V::Int wrong[R];
     unrolled<R>([&](auto r) {
         Exponents exponents;
         exponents.find(rows[r].exponents, b_exponents, group);
-        if constexpr (words) {
+        if constexpr (Exponents::words) {
             const std::uint64_t small = exponents.too_small();
             if (small != 0) *rows[r].suspects |= columns_of_words<V>(small);
         }
+        exponents.make_fields(scaled ? 0 : task.floor_field);
         wrong[r] = V::set(0);
         unrolled<N>([&](auto v) {
-            const auto addend = V::load_float(rows[r].c + v * V::lanes);
-            const auto c_field = addend_field<V, kind>(V::as_int(addend), wrong[r]);
-            Alignment<V> alignment;
+            const auto addend = V::as_int(V::load_float(rows[r].c + v * V::lanes));
+            const auto c_field = addend_field<V, kind>(addend, wrong[r]);
             if constexpr (scaled) {
                 const auto moved = V::add(V::set(*rows[r].scale), V::load(b_scales + v * V::lanes));
-                alignment = aligned_scaled<V>(task, exponents.template code<v>(), moved, c_field, wrong[r]);
+                const auto alignment = aligned_scaled<V>(task, exponents.template code<v>(), moved, c_field, wrong[r]);
+                scale[r][v] = alignment.of_products;
+                addend_scale[r][v] = alignment.of_addend;
             } else {
-                alignment = aligned<V>(task, exponents.template field<v>(), c_field);
+                scale[r][v] = power_aligning<V>(task, V::max(exponents.template field<v>(), c_field));
             }
-            field[r][v] = alignment.field;
-            scale[r][v] = alignment.of_products;
-            sum[r][v] = V::truncate(V::mul(addend, alignment.of_addend));
         });
     });
+    const auto scale_of_addend = [&](int r, int v) { return scaled ? addend_scale[r][v] : scale[r][v]; };
+    const auto aligned_addend = [&](int r, int v) {
+        return V::truncate(V::mul(V::load_float(rows[r].c + v * V::lanes), scale_of_addend(r, v)));
+    };
 
-    // 16 aligned products fit an int32 (their significands have at most 11 bits); with c or another 16 the sum may not.
-    for (int first = 0; first < group; first += 16) {
-        const int count = group - first < 16 ? group - first : 16;
-        typename V::Int part[R][N];
-        unrolled<R>([&](auto r) { unrolled<N>([&](auto v) { part[r][v] = V::set(0); }); });
-        const auto add_products = [&](int k) __attribute__((always_inline)) {
+    typename V::Int sum[R][N];
+    // Not written out for several k: compilers then add their products first, and the registers do not hold so many.
+    const auto add_products = [&](int first, int last) __attribute__((always_inline)) {
+        for (int k = first; k < last; ++k) {
             typename V::Float factor[R];
             unrolled<R>([&](auto r) { factor[r] = V::set_float(rows[r].a[k]); });
             unrolled<N>([&](auto v) {
                 const auto column = V::load_float(b + k * panel_width<V> + v * V::lanes);
                 unrolled<R>([&](auto r) {
                     const auto aligned_product = V::mul(V::mul(factor[r], column), scale[r][v]);
-                    part[r][v] = V::add(part[r][v], V::truncate(aligned_product));
+                    sum[r][v] = V::add(sum[r][v], V::truncate(aligned_product));
                 });
             });
-        };
-        // Four k a turn: every group is a multiple of 4, and the sums stay in their registers.
-        for (int k = first; k < first + count; k += 4) {
-            add_products(k);
-            add_products(k + 1);
-            add_products(k + 2);
-            add_products(k + 3);
+        }
+    };
+    if constexpr (G > 0 && G < most_products) {
+        unrolled<R>([&](auto r) { unrolled<N>([&](auto v) { sum[r][v] = aligned_addend(r, v); }); });
+        add_products(0, G);
+    } else {
+        unrolled<R>([&](auto r) { unrolled<N>([&](auto v) { sum[r][v] = V::set(0); }); });
+        add_products(0, group < most_products ? group : most_products);
+        for (int first = most_products; first < group; first += most_products) {
+            typename V::Int before[R][N];
+            unrolled<R>(
+                [&](auto r) { unrolled<N>([&](auto v) { before[r][v] = std::exchange(sum[r][v], V::set(0)); }); });
+            add_products(first, group - first < most_products ? group : first + most_products);
+            unrolled<R>([&](auto r) {
+                unrolled<N>([&](auto v) { sum[r][v] = add_watched<V>(sum[r][v], before[r][v], wrong[r]); });
+            });
         }
         unrolled<R>([&](auto r) {
-            unrolled<N>([&](auto v) {
-                const auto total = V::add(sum[r][v], part[r][v]);
-                wrong[r] = V::or_overflow(wrong[r], sum[r][v], part[r][v], total);
-                sum[r][v] = total;
-            });
+            unrolled<N>([&](auto v) { sum[r][v] = add_watched<V>(sum[r][v], aligned_addend(r, v), wrong[r]); });
         });
     }
 
     unrolled<R>([&](auto r) {
         unrolled<N>([&](auto v) {
-            const auto inverse = V::as_float(V::sub(field[r][v], inverse_base));
+            const auto inverse = V::as_float(V::sub(V::set(254 << 23), V::as_int(scale_of_addend(r, v))));
             float* c = rows[r].c + v * V::lanes;
             if constexpr (kind == ResultKind::fp32_toward_zero) {
                 const auto result = V::mul(V::to_float_toward_zero(sum[r][v]), inverse);
-                V::store(c, V::bit_and(V::as_int(result), V::set(task.kept_bits)));
+                if constexpr (G > 0) {
+                    V::store(c, result);
+                } else {
+                    V::store(c, V::bit_and(V::as_int(result), V::set(task.kept_bits)));
+                }
             } else {
                 const auto result = V::as_int(V::round_to_fp16(V::mul(V::to_float_odd(sum[r][v]), inverse)));
                 // A negative sum that rounds to zero gives +0 (UnderflowSign::positive).
@@ -280,7 +306,7 @@ void run_groups(const PanelTask& task) {
 template <class V, class Exponents, ResultKind kind, int N>
 void run_fused(const PanelTask& task) {
     const typename V::FloatMode mode(true);  // tiny products lie below every quantum, and slow the processor down
-    switch (task.group) {
+    switch (task.kept_bits == 0xFFFFFFFFU ? task.group : 0) {
         case 4: return run_groups<V, Exponents, kind, false, N, 4>(task);
         case 8: return run_groups<V, Exponents, kind, false, N, 8>(task);
         case 16: return run_groups<V, Exponents, kind, false, N, 16>(task);

@@ -26,14 +26,15 @@ template <class V, class Exponents, int N, int first, int step>
                                                      const std::uint32_t* b_exponents, std::uint64_t& suspects) {
     Exponents exponents;
     exponents.template find<first, step>(a_exponents, b_exponents, task.group);
-    if constexpr (std::is_same_v<Exponents, WordExponents<V>>) {
+    if constexpr (Exponents::words) {
         const std::uint64_t small = exponents.too_small();
         if (small != 0) suspects |= columns_of_words<V>(small);
     }
+    exponents.make_fields(lowest_field);
     LateSum<V, N> sum;
     typename V::Float scale[N];
     unrolled<N>([&](auto v) {
-        sum.field[v] = V::max(exponents.template field<v>(), V::set(lowest_field << 23));
+        sum.field[v] = exponents.template field<v>();
         scale[v] = V::as_float(V::sub(V::set((254 + task.fraction_bits) << 23), sum.field[v]));
         sum.units[v] = V::set(0);
     });

@@ -18,13 +18,13 @@ constexpr void fill(Kernels& kernels, int at) {
     using enum ChainKind;
     kernels.fused[0][0][at] = run_fused<V, ByteExponents<V>, fp32_toward_zero, N>;
     kernels.fused[0][1][at] = run_fused<V, ByteExponents<V>, fp16_nearest, N>;
-    kernels.fused[1][0][at] = run_fused<V, WordExponents<V>, fp32_toward_zero, N>;
-    kernels.fused[1][1][at] = run_fused<V, WordExponents<V>, fp16_nearest, N>;
+    kernels.fused[1][0][at] = run_fused<V, WordExponents<V, N>, fp32_toward_zero, N>;
+    kernels.fused[1][1][at] = run_fused<V, WordExponents<V, N>, fp16_nearest, N>;
     kernels.scaled[at] = run_scaled<V, N>;
     kernels.late[0][0][at] = run_late<V, ByteExponents<V>, false, N>;
     kernels.late[0][1][at] = run_late<V, ByteExponents<V>, true, N>;
-    kernels.late[1][0][at] = run_late<V, WordExponents<V>, false, N>;
-    kernels.late[1][1][at] = run_late<V, WordExponents<V>, true, N>;
+    kernels.late[1][0][at] = run_late<V, WordExponents<V, N>, false, N>;
+    kernels.late[1][1][at] = run_late<V, WordExponents<V, N>, true, N>;
     const auto chain = [&](ChainKind kind) -> PanelKernel& { return kernels.chain[static_cast<int>(kind)][at]; };
     chain(fma_chain) = run_chain<V, fma_chain, N>;
     chain(fma_pairs) = run_chain<V, fma_pairs, N>;

@@ -40,17 +40,18 @@ void reorder_rows(const KOrder& order, const MatrixView& a, float* to) {
     }
 }
 
-/// A panel's columns in ascending k, zeros to the right and behind the last k.
-void order_panel(const KOrder& order, const MatrixView& b, float* to, std::int64_t width) {
+/// A panel's columns in ascending k, zeros to the right up to `used` columns and behind the last k.
+void order_panel(const KOrder& order, const MatrixView& b, float* to, std::int64_t width, std::int64_t used) {
     const std::int64_t depth = order.groups * order.group;
-    if (b.cols < width) std::fill_n(to, order.k * width, 0.0F);
-    std::fill_n(to + order.k * width, (depth - order.k) * width, 0.0F);
+    for (std::int64_t k = 0; b.cols < used && k < order.k; ++k)
+        std::fill(to + k * width + b.cols, to + k * width + used, 0.0F);
+    for (std::int64_t k = order.k; k < depth; ++k) std::fill_n(to + k * width, used, 0.0F);
     support::copy_matrix(b.part(0, 0, order.k, b.cols), MutableMatrixView(to, order.k, b.cols, width, 1));
 }
-void reorder_panel(const KOrder& order, const MatrixView& b, float* to, std::int64_t width) {
-    std::fill_n(to, order.groups * order.group * width, 0.0F);
+void reorder_panel(const KOrder& order, const MatrixView& b, float* to, std::int64_t width, std::int64_t used) {
     for (std::int64_t g = 0; g < order.groups; ++g) {
         for (int place = 0; place < order.group; ++place, to += width) {
+            std::fill_n(to, used, 0.0F);
             const std::int64_t k = order.source(g, place);
             if (k < order.k) support::copy_matrix(b.part(k, 0, 1, b.cols), MutableMatrixView(to, 1, b.cols));
         }
@@ -145,12 +146,15 @@ void pack_panel(const Kernels& kernels, const FloatFormat& format, const Grid& g
     const std::int64_t width = std::int64_t{vectors_per_panel} * kernels.lanes;
     const std::int64_t depth = order.groups * order.group;
     packed.special = 0;
-    (order.emulated_instruction == 0 ? order_panel : reorder_panel)(order, b, packed.values, width);
-    if (kernels.encode_panel(grid, packed.values, depth, packed.exponents)) return;
+    const int vectors = vectors_computed(b.cols, kernels.lanes);
+    (order.emulated_instruction == 0 ? order_panel : reorder_panel)(order, b, packed.values, width,
+                                                                    std::int64_t{vectors} * kernels.lanes);
+    if (kernels.encode_panel(grid, packed.values, depth, vectors, packed.exponents)) return;
     for (std::int64_t i = 0; i < depth * width; ++i) {
+        if (i % width >= b.cols) continue;
         if (settle(format, grid, packed.values[i])) packed.special |= std::uint64_t{1} << (i % width);
     }
-    kernels.encode_panel(grid, packed.values, depth, packed.exponents);
+    kernels.encode_panel(grid, packed.values, depth, vectors, packed.exponents);
 }
 
 }  // namespace ulp::gemm_kernels

@@ -47,8 +47,8 @@ std::int64_t packed_row_count(const Kernels& kernels, const KOrder& order, std::
 void pack_rows(const Kernels& kernels, const FloatFormat& format, const Grid& grid, const KOrder& order,
                const MatrixView& a, PackedRows& packed);
 
-/// A panel of B's columns, at most 4 vectors wide and filled up with zeros: values [group][k][column] and exponent
-/// codes, in memory that the caller gives.
+/// A panel of B's columns, at most 4 vectors wide and filled up with zeros to what kernels compute: values
+/// [group][k][column] and exponent codes, in memory that the caller gives.
 struct PackedPanel {
     float* values = nullptr;
     std::uint32_t* exponents = nullptr;

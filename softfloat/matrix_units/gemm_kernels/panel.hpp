@@ -17,12 +17,19 @@ namespace ulp::gemm_kernels {
 
 inline constexpr int vectors_per_panel = 4;
 
+/// The vectors that a kernel computes for so many columns of a panel: 1, 2 or all.
+constexpr int vectors_computed(std::int64_t cols, int lanes) {
+    return cols <= lanes ? 1 : cols <= 2 * lanes ? 2 : vectors_per_panel;
+}
+
 /// How many tiles cover `size`, the last one perhaps in part.
 constexpr std::int64_t tiles_of(std::int64_t size, std::int64_t tile) { return (size + tile - 1) / tile; }
 
 // Byte codes: exponent + 111, so 97 for 2^-14 and 126 for 2^15; 0 for a zero, whose sum with any code stays below the
 // smallest sum of two nonzero operands by a gap of 68 binades.
 inline constexpr int byte_code_of_exponent_0 = 111;
+/// The sum of two byte codes that is fp32's exponent field 0.
+inline constexpr int byte_code_sum_of_field_0 = 2 * byte_code_of_exponent_0 - 127;
 // Word codes: the exponent field of fp32, 1 and up; a zero is far below.
 inline constexpr int word_code_of_zero = -4096;
 /// With word codes values from 2^31 on are left to the plain path: there a product with a zero operand could decide how
@@ -128,8 +135,8 @@ struct Fp64Task {
 using PanelKernel = void (*)(const PanelTask&);
 /// values[count] on the grid -> codes repeated in 32 bits. False if a value is not finite or not on the grid.
 using RowEncoder = bool (*)(const Grid&, float* values, std::int64_t count, std::uint32_t* codes);
-/// values[k][column] for `count` k -> interleaved codes; the same answer.
-using PanelEncoder = bool (*)(const Grid&, float* values, std::int64_t count, std::uint32_t* codes);
+/// values[k][column] for `count` k, of some vectors of columns -> interleaved codes; the same answer.
+using PanelEncoder = bool (*)(const Grid&, float* values, std::int64_t count, int vectors, std::uint32_t* codes);
 
 /// One instruction set's kernels.
 struct Kernels {

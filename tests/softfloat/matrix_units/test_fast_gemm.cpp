@@ -137,6 +137,7 @@ TEST_CASE("every model's fast product equals the plain one on every class of dat
             if (mixed && data != DataClass::full_range) continue;
             check_equal(row.key(), model, data, {9, 70, 75, false, false, true}, seed += 10);
             check_equal(row.key(), model, data, {35, 20, 32, true, true, false}, seed += 10);
+            check_equal(row.key(), model, data, {6, 33, 5, false, true, true}, seed += 10);  // less than a group
         }
     }
 }

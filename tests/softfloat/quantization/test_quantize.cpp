@@ -114,6 +114,29 @@ TEST_CASE("scales and elements of each rule are those of its formula") {
     }
 }
 
+TEST_CASE("a scale by the exponent is a power of two within E8M0, over fp32's whole range") {
+    for (const auto& [name, up] : {std::pair{"mxfp8", false}, std::pair{"mxfp8_ceil", true}}) {
+        ulp::Quantization how = ulp::quantization_by_name(name);
+        how.block = {1, 1};
+        std::vector<float> numbers;
+        for (std::uint32_t field = 0; field < 255; ++field) {
+            for (const std::uint32_t fraction : {0U, 1U, 0x400000U, 0x7FFFFFU}) {
+                const float x = std::bit_cast<float>(field << 23 | fraction);
+                if (x != 0) numbers.push_back(x);
+            }
+        }
+        const auto count = static_cast<std::int64_t>(numbers.size());
+        const ulp::Quantized q = ulp::quantize(how, ulp::MatrixView(numbers.data(), 1, count));
+        for (std::size_t i = 0; i < numbers.size(); ++i) {
+            const int below = std::ilogb(numbers[i]) - how.element.emax();
+            const bool power = numbers[i] == std::ldexp(1.0F, std::ilogb(numbers[i]));
+            const int exponent = below < -127 ? -127 : below + (up && !power ? 1 : 0);
+            CAPTURE(numbers[i]);
+            CHECK(q.scales[i] == std::ldexp(1.0F, exponent));
+        }
+    }
+}
+
 TEST_CASE("one scale for a whole operand") {
     struct Tensor {
         const char* name;
