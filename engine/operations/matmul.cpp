@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <stdexcept>
+#include <vector>
 
 #include "engine/operations/operand.hpp"
 #include "engine/operations/ops.hpp"
@@ -21,10 +22,18 @@ void require_linear_shapes(const BasicTensor<Real>& x, const BasicTensor<Real>& 
 
 /// d = a * b; what the product copies counts as workspace.
 template <class Real>
-void matmul_into(BasicTape<Real>& tape, const ProductTypes& types, ProductPurpose purpose,
+void matmul_into(BasicTape<Real>& tape, const ProductTypes& types, const ProductPurpose& purpose,
                  const BasicMatrixView<const Real>& a, const BasicMatrixView<const Real>& b,
                  const BasicMatrixView<Real>& d) {
     tape.note_workspace(scaled_matmul<Real>(tape.engine(), tape.run(), types, purpose, a, b, d));
+}
+/// The products that product(i) gives for [0, count).
+template <class Real, class Function>
+void matmul_each(BasicTape<Real>& tape, const ProductTypes& types, const ProductPurpose& purpose, Index count,
+                 const Function& product) {
+    std::vector<MatrixProduct<Real>> products;
+    for (Index i = 0; i < count; ++i) products.push_back(product(i));
+    tape.note_workspace(scaled_matmul<Real>(tape.engine(), tape.run(), types, purpose, products));
 }
 
 /// A tensor's numbers as rows x cols, for ProductTerms.
@@ -119,10 +128,9 @@ BasicVar<Real> matmul(BasicVar<Real> a, BasicVar<Real> b, bool transpose_b) {
     {
         const Operand<Real> x(a.value(), types.input);
         const Operand<Real> w(b.value(), types.b_input);
-        for (Index i = 0; i < s.count; ++i) {
-            matmul_into<Real>(*tape, types, {op.label(), forward, Gradient::none, op.rules(), false, i}, a_of(x, i),
-                              b_of(w, i), {y.data() + i * s.m * s.n, s.m, s.n});
-        }
+        matmul_each(*tape, types, {op.label(), forward, Gradient::none, op.rules()}, s.count, [&](Index i) {
+            return MatrixProduct<Real>{a_of(x, i), b_of(w, i), {y.data() + i * s.m * s.n, s.m, s.n}};
+        });
     }
     y.set_format(types.accumulator);
     y.round_to_format(op.precision().compute);
@@ -133,10 +141,10 @@ BasicVar<Real> matmul(BasicVar<Real> a, BasicVar<Real> b, bool transpose_b) {
                 const Operand<Real> g(dy, types.input);
                 const Operand<Real> w(b.value(), types.b_input);
                 auto da = BasicTensor<Real>::unset(a.shape());
-                for (Index i = 0; i < s.count; ++i) {
-                    matmul_into<Real>(*tape, types, {label, input_gradient, Gradient::a, rules, false, i}, d_of(g, i),
-                                      b_of(w, i).transposed(), {da.data() + i * s.m * s.k, s.m, s.k});
-                }
+                matmul_each(*tape, types, {label, input_gradient, Gradient::a, rules}, s.count, [&](Index i) {
+                    return MatrixProduct<Real>{
+                        d_of(g, i), b_of(w, i).transposed(), {da.data() + i * s.m * s.k, s.m, s.k}};
+                });
                 tape->accumulate(a, std::move(da));
             }
             if (tape->needs_gradient(b)) {
@@ -144,19 +152,16 @@ BasicVar<Real> matmul(BasicVar<Real> a, BasicVar<Real> b, bool transpose_b) {
                 const Operand<Real> g(dy, transpose_b ? types.input : types.b_input);
                 const Operand<Real> x(a.value(), transpose_b ? types.b_input : types.input);
                 auto db = BasicTensor<Real>::unset(b.shape());
-                for (Index i = 0; i < s.count; ++i) {
+                const ProductPurpose purpose{label, weight_gradient, transpose_b ? Gradient::a : Gradient::b, rules,
+                                             tape->needs_gradient(a)};
+                matmul_each(*tape, types, purpose, s.count, [&](Index i) {
                     // a^T dy is k x n; stored transposed it is dy^T a.
                     Real* to = db.data() + i * s.k * s.n;
                     if (transpose_b) {
-                        matmul_into<Real>(*tape, types,
-                                          {label, weight_gradient, Gradient::a, rules, tape->needs_gradient(a), i},
-                                          d_of(g, i).transposed(), a_of(x, i), {to, s.n, s.k});
-                    } else {
-                        matmul_into<Real>(*tape, types,
-                                          {label, weight_gradient, Gradient::b, rules, tape->needs_gradient(a), i},
-                                          a_of(x, i).transposed(), d_of(g, i), {to, s.k, s.n});
+                        return MatrixProduct<Real>{d_of(g, i).transposed(), a_of(x, i), {to, s.n, s.k}};
                     }
-                }
+                    return MatrixProduct<Real>{a_of(x, i).transposed(), d_of(g, i), {to, s.k, s.n}};
+                });
                 tape->accumulate(b, std::move(db));
             }
         },

@@ -56,6 +56,7 @@ class EigenBackend final : public MatmulBackend {
     void compute(const Product& p) const override {
         into_rows(p.d.col_major() && !p.d.row_major() ? transposed(p) : p);
     }
+    void compute_each(std::span<const Product> products) const override { compute_at_once(products); }
 
     static void into_rows(const Product& p) {
         Matrix a_memory;

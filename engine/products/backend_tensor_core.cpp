@@ -80,6 +80,7 @@ class TensorCoreBackend final : public MatmulBackend {
 
   private:
     void compute(const Product& p) const override { compute_by(row_of(p.types), p); }
+    void compute_each(std::span<const Product> products) const override { compute_at_once(products); }
 
     /// Kinds of an instruction count as it: "tcgen05.mxf8f6f4" as tcgen05.
     [[nodiscard]] bool is_of_unit(const UnitRow& row) const {
@@ -135,6 +136,7 @@ class UnitFileBackend final : public MatmulBackend {
         require(p.types);
         compute_by(row_, p);
     }
+    void compute_each(std::span<const Product> products) const override { compute_at_once(products); }
     void require(const ProductTypes& types) const {
         if (has_product(types)) return;
         throw std::invalid_argument(

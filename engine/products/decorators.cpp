@@ -239,6 +239,9 @@ class WithIeee final : public MatmulBackend {
     static constexpr ProductTypes fp32{formats::fp32, formats::fp32};
 
     void compute(const Product& p) const override { chosen(p.types).matmul(p); }
+    void compute_each(std::span<const Product> products) const override {
+        chosen(products.front().types).matmul(products);
+    }
     [[nodiscard]] const MatmulBackend& chosen(const ProductTypes& types) const {
         return lacks_fp32_ && types == fp32 ? *ieee_ : *backend_;
     }

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <stdexcept>
 
 #include "engine/products/backends.hpp"
 #include "engine/products/observed.hpp"
+#include "engine/tensor/parallel.hpp"
 #include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/gemm_problem.hpp"
 #include "softfloat/support/nearest_names.hpp"
@@ -76,24 +78,51 @@ ObservedProducts::~ObservedProducts() { observer_of_all = nullptr; }
 ReplacedBackends::ReplacedBackends(Replace replace) { replacement = std::move(replace); }
 ReplacedBackends::~ReplacedBackends() { replacement = nullptr; }
 
-void MatmulBackend::matmul(const Product& product) const {
+namespace {
+
+void require_numbers(const Product& product) {
     require_shapes(GemmProblem{product.a, product.b, product.c.value_or(MatrixView()), product.d});
-    if (product.types.scaling && !has_product(product.types)) {
-        throw std::invalid_argument(
-            fmt::format("{} has no block-scaled {} product; choose a unit of Blackwell (soft:b200, soft:rtx5090), or "
-                        "another recipe",
-                        name(), name_of(product.types)));
-    }
     require_scales(product);
     require_on_grid(product.a, product.types.input, "A");
     require_on_grid(product.b, product.types.b_input, "B");
     if (product.c) require_on_grid(*product.c, product.types.accumulator, "C");
+}
+
+}  // namespace
+
+void MatmulBackend::matmul(std::span<const Product> products) const {
+    if (products.empty()) return;
+    const ProductTypes& types = products.front().types;
+    if (types.scaling && !has_product(types)) {
+        throw std::invalid_argument(
+            fmt::format("{} has no block-scaled {} product; choose a unit of Blackwell (soft:b200, soft:rtx5090), or "
+                        "another recipe",
+                        name(), name_of(types)));
+    }
+    std::ranges::for_each(products, require_numbers);
     const Nesting nesting;
     ProductObserver* const observer = Nesting::outermost() ? observer_of_all.load() : nullptr;
-    if (observer == nullptr) return compute(product);
-    const std::uint64_t noted = observer->before(*this, product);
-    compute(product);
-    observer->after(*this, product, noted);
+    if (observer == nullptr) return compute_each(products);
+    std::vector<std::uint64_t> noted;
+    for (const Product& product : products) noted.push_back(observer->before(*this, product));
+    compute_each(products);
+    for (std::size_t i = 0; i < products.size(); ++i) observer->after(*this, products[i], noted[i]);
+}
+
+void MatmulBackend::compute_each(std::span<const Product> products) const {
+    for (const Product& product : products) compute(product);
+}
+
+void MatmulBackend::compute_at_once(std::span<const Product> products) const {
+    const auto count = static_cast<Index>(products.size());
+    // A product that the backend does not have must throw here, not on one of several threads.
+    if (count < omp_get_max_threads() || !has_product(products.front().types)) {
+        return MatmulBackend::compute_each(products);
+    }
+    const Product& first = products.front();
+    in_parallel(count, first.d.rows * first.d.cols * first.a.cols, [&](Index from, Index to) {
+        for (Index i = from; i < to; ++i) compute(products[static_cast<std::size_t>(i)]);
+    });
 }
 
 Matrix matmul(const MatmulBackend& backend, const ProductTypes& types, const MatrixView& a, const MatrixView& b) {

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -75,10 +76,18 @@ class MatmulBackend {
     /// Computes the product. Throws std::invalid_argument if the shapes do not fit or the backend has no such product,
     /// and std::logic_error, naming the entry, if an operand, a scale or C is not a number of its format. That holds
     /// for tf32 too: an instruction would ignore the low 13 bits of an operand, other backends would not.
-    void matmul(const Product& product) const;
+    void matmul(const Product& product) const { matmul({&product, 1}); }
+    /// Computes products of the same types and of one shape that do not need each other's results.
+    void matmul(std::span<const Product> products) const;
+
+  protected:
+    /// compute() of each, on all threads where there are as many products as threads: for backends whose products may
+    /// run at the same time.
+    void compute_at_once(std::span<const Product> products) const;
 
   private:
     virtual void compute(const Product& product) const = 0;
+    virtual void compute_each(std::span<const Product> products) const;
 };
 
 /// A * B, and A * B + C. `types.input` must hold the operands' entries.

@@ -41,13 +41,15 @@ struct Request {
         return hash_of(
             fmt::format("{}, {}, {}, {}, {}", purpose.layer, name_of(purpose.pass), purpose.part, run.step, what));
     }
-    void dispatch(const ProductPlan& plan, const ProductRule& rule, const Product& p) const {
+    void dispatch(const ProductPlan& plan, const ProductRule& rule, std::span<const Product> products) const {
         if (run.observers.product_tap) {
-            const Index m = p.a.rows, n = p.b.cols, k = p.a.cols;
-            run.observers.product_tap({purpose.layer, name_of(purpose.pass), p.types, m, n, k,
-                                       engine.backend->path(p.types, m, n, k) + text_of(plan, rule)});
+            for (const Product& p : products) {
+                const Index m = p.a.rows, n = p.b.cols, k = p.a.cols;
+                run.observers.product_tap({purpose.layer, name_of(purpose.pass), p.types, m, n, k,
+                                           engine.backend->path(p.types, m, n, k) + text_of(plan, rule)});
+            }
         }
-        engine.backend->matmul(p);
+        engine.backend->matmul(products);
     }
     /// An operand by its rule: `right` counts in the rules, `side` is where it stands in this product.
     [[nodiscard]] std::optional<Quantized> quantized(const OperandRule& rule, bool right, std::string_view side,
@@ -74,8 +76,7 @@ ByteCount bytes_of_copy(const std::optional<Quantized>& operand) {
 
 template <>
 ByteCount scaled_matmul(const Engine& engine, Run& run, const ProductTypes& types, ProductPurpose purpose,
-                        const BasicMatrixView<const float>& a, const BasicMatrixView<const float>& b,
-                        const BasicMatrixView<float>& d) {
+                        std::span<const MatrixProduct<float>> products) {
     const Request request{engine, run, purpose};
     const ProductRule& rule = rule_of(purpose.rules != nullptr ? *purpose.rules : engine.recipe.products, purpose.pass);
     // The rules name dy first; a product may have it on its right.
@@ -83,29 +84,36 @@ ByteCount scaled_matmul(const Engine& engine, Run& run, const ProductTypes& type
     ProductRule sided = rule;
     if (swapped) std::swap(sided.a, sided.b);
     const ProductPlan plan = plan_product(sided, types, *engine.backend);
-    const auto dispatch = [&](const Product& p) { request.dispatch(plan, sided, p); };
+    const auto dispatch = [&](std::span<const Product> some) { request.dispatch(plan, sided, some); };
     if (plan.way == ProductWay::plain) {
-        dispatch({types, a, b, std::nullopt, d});
+        std::vector<Product> plain;
+        for (const auto& [a, b, d] : products) plain.push_back({types, a, b, std::nullopt, d});
+        dispatch(plain);
         return {};
     }
-    QuantizedOperands operands{a, b, request.quantized(sided.a, swapped, "a", a),
-                               request.quantized(sided.b, !swapped, "b", b.transposed())};
-    ByteCount bytes = bytes_of_copy(operands.left);
-    bytes += bytes_of_copy(operands.right);
-    quantized_product(plan, sided, std::move(operands), d, dispatch);
-    if (sided.output) round_rows(*sided.output, d);
+    ByteCount bytes;
+    for (const auto& [a, b, d] : products) {
+        QuantizedOperands operands{a, b, request.quantized(sided.a, swapped, "a", a),
+                                   request.quantized(sided.b, !swapped, "b", b.transposed())};
+        bytes = bytes_of_copy(operands.left);
+        bytes += bytes_of_copy(operands.right);
+        quantized_product(plan, sided, std::move(operands), d, [&](const Product& p) { dispatch({&p, 1}); });
+        if (sided.output) round_rows(*sided.output, d);
+        ++purpose.part;
+    }
     return bytes;
 }
 
 template <>
 ByteCount scaled_matmul(const Engine&, Run&, const ProductTypes&, ProductPurpose,
-                        const BasicMatrixView<const double>& a, const BasicMatrixView<const double>& b,
-                        const BasicMatrixView<double>& d) {
-    for (Index i = 0; i < a.rows; ++i) {
-        for (Index j = 0; j < b.cols; ++j) {
-            double sum = 0;
-            for (Index k = 0; k < a.cols; ++k) sum += a(i, k) * b(k, j);
-            d(i, j) = sum;
+                        std::span<const MatrixProduct<double>> products) {
+    for (const auto& [a, b, d] : products) {
+        for (Index i = 0; i < a.rows; ++i) {
+            for (Index j = 0; j < b.cols; ++j) {
+                double sum = 0;
+                for (Index k = 0; k < a.cols; ++k) sum += a(i, k) * b(k, j);
+                d(i, j) = sum;
+            }
         }
     }
     return {};

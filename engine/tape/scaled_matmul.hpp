@@ -1,6 +1,7 @@
 // Products as a recipe has them: its operands quantised, its backend asked.
 #pragma once
 
+#include <span>
 #include <string_view>
 
 #include "engine/tape/run.hpp"
@@ -23,13 +24,29 @@ struct ProductPurpose {
     Index part = 0;                     // of products with the same layer and pass: groups, a batch of matrices
 };
 
-/// D = A * B by the engine's backend, operands quantised as the rules say (delayed scales from the run, which remembers
-/// the operands' magnitudes while it trains); operands lie on the types' grid. Stochastic rounding and fresh signs draw
-/// from the run's seed by step, layer, pass and operand. In fp64 mode a plain loop over ascending k replaces the
-/// backend (whose container is fp32). Returns the bytes of the operands' quantised copies.
+/// D = A * B.
+template <class Real>
+struct MatrixProduct {
+    BasicMatrixView<const Real> a, b;
+    BasicMatrixView<Real> d;
+};
+
+/// Products of one shape that do not need each other's results, `purpose.part` of the first; on all threads where the
+/// backend's products may run at the same time. By the engine's backend, operands quantised as the rules say (delayed
+/// scales from the run, which remembers the operands' magnitudes while it trains); operands lie on the types' grid.
+/// Stochastic rounding and fresh signs draw from the run's seed by step, layer, pass, part and operand. In fp64 mode a
+/// plain loop over ascending k replaces the backend (whose container is fp32). Returns the bytes of a product's
+/// quantised operands.
 template <class Real>
 ByteCount scaled_matmul(const Engine& engine, Run& run, const ProductTypes& types, ProductPurpose purpose,
+                        std::span<const MatrixProduct<Real>> products);
+/// One product.
+template <class Real>
+ByteCount scaled_matmul(const Engine& engine, Run& run, const ProductTypes& types, const ProductPurpose& purpose,
                         const BasicMatrixView<const Real>& a, const BasicMatrixView<const Real>& b,
-                        const BasicMatrixView<Real>& d);
+                        const BasicMatrixView<Real>& d) {
+    const MatrixProduct<Real> product{a, b, d};
+    return scaled_matmul(engine, run, types, purpose, std::span(&product, 1));
+}
 
 }  // namespace ulp

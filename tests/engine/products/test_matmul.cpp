@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -299,6 +300,52 @@ TEST_CASE("eigen gives the same bits with any number of threads, whichever way D
         const double error = (one.cast<double>() - a.cast<double>() * b.cast<double>()).cwiseAbs().maxCoeff();
         CHECK(error <= 1e-5 * (a.cast<double>().cwiseAbs() * b.cast<double>().cwiseAbs()).maxCoeff());
     }
+}
+
+TEST_CASE("eigen's panels of an earlier product leave no trace in a later one") {
+    const auto backend = make_backend("eigen");
+    const ProductTypes fp32{formats::fp32, formats::fp32};
+    const Matrix a = random_matrix(37, 65, formats::fp32, 1);
+    const Matrix b = random_matrix(65, 50, formats::fp32, 2);
+    const Matrix first = matmul(*backend, fp32, a, b);
+    const Matrix nan = Matrix::Constant(300, 300, std::numeric_limits<float>::quiet_NaN());
+    CHECK(std::isnan(matmul(*backend, fp32, nan, nan)(0, 0)));
+    CHECK(differing(matmul(*backend, fp32, a, b), first) == 0);
+}
+
+TEST_CASE("products asked for together have the bits of each alone, with any number of threads") {
+    constexpr Index count = 7;
+    std::vector<Matrix> a, b, c;
+    for (Index i = 0; i < count; ++i) {
+        const auto seed = static_cast<std::uint64_t>(3 * i);
+        a.push_back(random_matrix(40, 60, formats::fp16, seed + 1));
+        b.push_back(random_matrix(60, 50, formats::fp16, seed + 2));
+        c.push_back(random_matrix(40, 50, formats::fp32, seed + 3));
+    }
+    const ProductTypes types{formats::fp16, formats::fp32};
+    const int threads = omp_get_max_threads();
+    for (const char* spec :
+         {"soft:ieee", "eigen", "soft:h100", "with_ieee(soft:h100)", "checked(soft:h100,soft:h100)"}) {
+        CAPTURE(spec);
+        const auto backend = make_backend(spec);
+        for (const int some : {1, 2, 3, 8}) {
+            omp_set_num_threads(some);
+            std::vector<Matrix> d(count, Matrix::Zero(40, 50));
+            std::vector<Product> products;
+            for (std::size_t i = 0; i < count; ++i) products.push_back({types, a[i], b[i], MatrixView(c[i]), d[i]});
+            backend->matmul(products);
+            for (std::size_t i = 0; i < count; ++i) {
+                CHECK(differing(d[i], matmul(*backend, types, a[i], b[i], c[i])) == 0);
+            }
+        }
+        backend->matmul(std::span<const Product>());
+    }
+    omp_set_num_threads(2);
+    Matrix d(40, 50);
+    const Matrix zeros = Matrix::Zero(40, 60), zeros_b = Matrix::Zero(60, 50);
+    const std::vector<Product> missing(3, {{formats::bf16, formats::fp16}, zeros, zeros_b, std::nullopt, d});
+    CHECK_THROWS_AS(make_backend("soft:h100")->matmul(missing), std::invalid_argument);
+    omp_set_num_threads(threads);
 }
 
 TEST_CASE("Eigen's product is rounded once to a narrower accumulator") {
