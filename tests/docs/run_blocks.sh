@@ -61,6 +61,11 @@ case \$1 in
     *) echo "run_blocks.sh does not know: cmake \$*" >&2; exit 2 ;;
 esac
 STAND_IN
+cat >"$work/bin/cpack" <<STAND_IN
+#!/usr/bin/env bash
+# Says how packages would be made; tests/install makes them.
+exec "$(command -v cpack)" --version "\$@"
+STAND_IN
 cat >"$work/bin/ctest" <<STAND_IN
 #!/usr/bin/env bash
 # Lists the tests; there must be some.
