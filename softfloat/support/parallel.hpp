@@ -11,10 +11,11 @@ namespace ulp {
 /// one-thread region would give the same result, at the cost of two needless system calls.
 inline bool worth_threads(bool is_long) { return is_long && omp_get_max_threads() > 1 && omp_in_parallel() == 0; }
 
-/// f(i) for each i in [0, count), where `parallel` on all threads as they become free.
+/// f(i) for each i in [0, count), where `parallel` on all threads as they become free: of one i no other thread is
+/// told, for it would only wait.
 template <class Function>
 void for_each_index(std::int64_t count, bool parallel, const Function& f) {
-    if (!parallel) {
+    if (!parallel || count < 2) {
         for (std::int64_t i = 0; i < count; ++i) f(i);
         return;
     }

@@ -393,8 +393,9 @@ void fast_gemm(const Kernels& kernels, const TensorCoreModel& model, const GemmP
         problem = given.transposed();
         std::swap(oriented.a_format, oriented.b_format);
     }
-    // Below this, waking the threads would cost more than they save.
-    const bool parallel = worth_threads(problem.m() * problem.n() * problem.k() > (std::int64_t{1} << 18));
+    // Below this, waking the threads would cost more than they save; a tile is one thread's.
+    const bool several = problem.m() > rows_per_tile || problem.n() > vectors_per_panel * kernels.lanes;
+    const bool parallel = worth_threads(several && problem.m() * problem.n() * problem.k() > (std::int64_t{1} << 18));
     const int shares = std::max(parallel ? omp_get_max_threads() : 1, 2);
     const Extent most = piece_extent(make_plan(kernels, oriented, problem, false), shares, packed_bytes);
     static thread_local PackedMemory memory;
