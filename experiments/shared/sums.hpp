@@ -25,6 +25,19 @@ T sum_pairwise(std::span<const T> values) {
     return sum_pairwise(values.first(half)) + sum_pairwise(values.subspan(half));
 }
 
+/// The squares of the differences from the mean, one after the other as a layer norm adds them up: each difference,
+/// square and sum rounded to T.
+template <class T>
+T squares_one_by_one(std::span<const T> values) {
+    const T mean = sum_one_by_one(values) / T(static_cast<double>(values.size()));
+    T squares{};
+    for (const T value : values) {
+        const T difference = value - mean;
+        squares += difference * difference;
+    }
+    return squares;
+}
+
 /// `count` copies of one value.
 template <class T>
 std::vector<T> copies(std::size_t count, double value) {
