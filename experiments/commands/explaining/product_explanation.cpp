@@ -7,11 +7,10 @@
 #include <bit>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <stdexcept>
-#include <type_traits>
 
+#include "experiments/commands/explaining/number_bits.hpp"
 #include "gpu/library/sum_order.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
@@ -22,19 +21,8 @@
 namespace ulp {
 namespace {
 
-constexpr Index part_rows = 16;             // of D, by which ways are chosen
+constexpr Index part_rows = 16;             // of D, and as many columns, by which ways are chosen
 constexpr std::size_t computed_whole = 48;  // ways
-
-template <class Real>
-using WordOf = std::conditional_t<std::is_same_v<Real, double>, std::uint64_t, std::uint32_t>;
-template <class Real>
-WordOf<Real> bits(Real x) {
-    return std::bit_cast<WordOf<Real>>(x);
-}
-template <class Real>
-bool same(Real x, Real y) {
-    return bits(x) == bits(y) || (std::isnan(x) && std::isnan(y));
-}
 
 /// The elements row by row.
 template <class Real>
@@ -171,7 +159,7 @@ LinearEpilogue estimate(const MatrixOf<Real>& a, const MatrixOf<Real>& b, const 
 
 template <class Real>
 bool lies_on(const MatrixOf<Real>& d, const FloatFormat& format) {
-    return std::ranges::all_of(elements(d), [&](Real x) { return same(round_to(format, x), x); });
+    return std::ranges::all_of(elements(d), [&](Real x) { return same_bits(round_to(format, x), x); });
 }
 
 std::vector<FloatFormat> outputs_of(const TensorCoreModel& model, const std::vector<FloatFormat>& narrow) {
@@ -190,7 +178,7 @@ MatrixOf<Real> rounded_to(const FloatFormat& format, const MatrixOf<Real>& matri
 template <class Real>
 std::int64_t matches_of(const MatrixOf<Real>& d, const MatrixOf<Real>& wanted) {
     std::int64_t count = 0;
-    for (Index i = 0; i < d.size(); ++i) count += same(d.data()[i], wanted.data()[i]) ? 1 : 0;
+    for (Index i = 0; i < d.size(); ++i) count += same_bits(d.data()[i], wanted.data()[i]) ? 1 : 0;
     return count;
 }
 
@@ -198,7 +186,7 @@ std::int64_t matches_of(const MatrixOf<Real>& d, const MatrixOf<Real>& wanted) {
 template <class Real>
 std::vector<WordOf<Real>> words_of(const MatrixOf<Real>& d) {
     std::vector<WordOf<Real>> words;
-    for (const Real x : elements(d)) words.push_back(std::isnan(x) ? ~WordOf<Real>{0} >> 1 : bits(x));
+    for (const Real x : elements(d)) words.push_back(std::isnan(x) ? ~WordOf<Real>{0} >> 1 : bits_of(x));
     return words;
 }
 
@@ -334,23 +322,6 @@ void multiply(const ProductWay& way, const Fp64Problem& problem) { fp64_product(
 
 }  // namespace
 
-std::string order_text(const ProductWay& way) {
-    constexpr std::array walks = {"", "descending k; ", "even k first; "};  // in the order of WalkOfK
-    const std::string order = gpu::name_of(way.order);
-    const std::string walk = walks.at(static_cast<std::size_t>(way.walk));
-    if (walk.empty()) return order;
-    // "ascending" is said of the sequence that the walk makes.
-    constexpr std::string_view ascending = "ascending k";
-    const std::string rest = order.starts_with(ascending) ? order.substr(ascending.size()) : order;
-    return rest.empty() ? walk.substr(0, walk.size() - 2) : walk + (rest.starts_with(", ") ? rest.substr(2) : rest);
-}
-
-std::string epilogue_text(const ProductWay& way) {
-    if (way.order.epilogue)
-        return fmt::format("alpha = {}, beta = {}", way.order.epilogue->alpha, way.order.epilogue->beta);
-    return way.reads_c ? "C is the first addend" : "none";
-}
-
 template <class Real>
 MatrixOf<Real> product_of(const ProductWay& way, const MatrixOf<Real>& a, const MatrixOf<Real>& b,
                           const MatrixOf<Real>* c) {
@@ -377,104 +348,9 @@ BasicProductExplanation<Real> explain_product(const BasicProductQuestion<Real>& 
     search.attempt(usual_orders(question.a.cols()));
     if (!search.found() && question.a.cols() > 0) search.attempt(gpu::split_orders(question.a.cols(), false));
     explanation.tried = search.count();
+    explanation.tried_on = part_rows * part_rows;
     explanation.candidates = classes_of(search.best(), question);
     return explanation;
-}
-
-namespace {
-
-constexpr std::size_t candidates_shown = 8;
-constexpr std::size_t elements_shown = 5;
-
-std::string text_of(const ProductWay& way) {
-    std::string text = fmt::format("{}, {}", way.unit, order_text(way));
-    if (way.reads_c || way.order.epilogue) text += ", " + epilogue_text(way);
-    if (way.output != way.model.accumulator) text += fmt::format(", stored in {}", name_of(way.output));
-    return text;
-}
-
-/// The first elements in which two candidates differ.
-template <class Real>
-std::vector<Index> differing(const BasicProductCandidate<Real>& x, const BasicProductCandidate<Real>& y) {
-    std::vector<Index> places;
-    for (Index i = 0; i < x.d.size() && places.size() < elements_shown; ++i) {
-        if (!same(x.d.data()[i], y.d.data()[i])) places.push_back(i);
-    }
-    return places;
-}
-
-nlohmann::ordered_json json_of(const ProductWay& way) {
-    return {{"unit", way.unit},
-            {"order", order_text(way)},
-            {"epilogue", epilogue_text(way)},
-            {"output", name_of(way.output)}};
-}
-
-}  // namespace
-
-template <class Real>
-std::string explanation_text(const BasicProductQuestion<Real>& q, const BasicProductExplanation<Real>& explanation) {
-    std::string text = fmt::format("D is {} x {}, k = {}; {} ways were tried on {} elements or fewer\n\n", q.d.rows(),
-                                   q.d.cols(), q.a.cols(), explanation.tried, part_rows * part_rows);
-    const auto& candidates = explanation.candidates;
-    for (std::size_t i = 0; i < std::min(candidates.size(), candidates_shown); ++i) {
-        text += fmt::format("{} of {} elements\n", candidates[i].matches, explanation.of);
-        for (const ProductWay& way : candidates[i].ways) {
-            text += fmt::format("  {}{}\n", &way == &candidates[i].ways.front() ? "" : "or ", text_of(way));
-            if (!way.same_units.empty()) {
-                text += fmt::format("     (the same model: {})\n", fmt::join(way.same_units, ", "));
-            }
-        }
-    }
-    if (candidates.empty() || candidates.front().matches == 0)
-        return text + "\nNone of the ways gives an element of D.\n";
-    if (candidates.size() > 1) {
-        text += "\nThe first two differ, for one, in\n";
-        constexpr std::size_t digits = 2 * sizeof(Real);
-        for (const Index at : differing(candidates[0], candidates[1])) {
-            const Index cols = q.d.cols();
-            text += fmt::format("  D({}, {}) = {:0{}x}: {:0{}x} by the first, {:0{}x} by the second\n", at / cols,
-                                at % cols, bits(q.d.data()[at]), digits, bits(candidates[0].d.data()[at]), digits,
-                                bits(candidates[1].d.data()[at]), digits);
-        }
-    }
-    const bool explained = candidates.front().matches == explanation.of;
-    return text + (explained ? "\nThe first explains all of D.\n" : "\nNone of the ways explains all of D.\n");
-}
-
-template <class Real>
-std::string explanation_json(const BasicProductQuestion<Real>& q, const BasicProductExplanation<Real>& explanation) {
-    using Json = nlohmann::ordered_json;
-    Json list = Json::array();
-    const auto& candidates = explanation.candidates;
-    for (std::size_t i = 0; i < std::min(candidates.size(), candidates_shown); ++i) {
-        Json row = json_of(candidates[i].ways.front());
-        row["matches"] = candidates[i].matches;
-        row["of"] = explanation.of;
-        row["ties"] = Json::array();
-        for (const ProductWay& way : candidates[i].ways) {
-            if (&way != &candidates[i].ways.front()) row["ties"].push_back(json_of(way));
-            for (const std::string& unit : way.same_units) {
-                row["ties"].push_back(json_of(way));
-                row["ties"].back()["unit"] = unit;
-            }
-        }
-        row["separated_from_next"] = Json::array();
-        if (i + 1 < candidates.size()) {
-            for (const Index at : differing(candidates[i], candidates[i + 1])) {
-                const Index cols = q.d.cols();
-                row["separated_from_next"].push_back({at / cols, at % cols});
-            }
-        }
-        list.push_back(std::move(row));
-    }
-    const Json all = {{"unit", q.unit},
-                      {"m", q.d.rows()},
-                      {"n", q.d.cols()},
-                      {"k", q.a.cols()},
-                      {"tried", explanation.tried},
-                      {"candidates", std::move(list)}};
-    return all.dump(2) + "\n";
 }
 
 template <class Real>
@@ -500,12 +376,10 @@ SeparatingOperands<Real> separate(const std::vector<ProductWay>& ways, std::int6
     return best;
 }
 
-#define ULP_EXPLAIN(Real)                                                                                           \
-    template MatrixOf<Real> product_of(const ProductWay&, const MatrixOf<Real>&, const MatrixOf<Real>&,             \
-                                       const MatrixOf<Real>*);                                                      \
-    template BasicProductExplanation<Real> explain_product(const BasicProductQuestion<Real>&);                      \
-    template std::string explanation_text(const BasicProductQuestion<Real>&, const BasicProductExplanation<Real>&); \
-    template std::string explanation_json(const BasicProductQuestion<Real>&, const BasicProductExplanation<Real>&); \
+#define ULP_EXPLAIN(Real)                                                                               \
+    template MatrixOf<Real> product_of(const ProductWay&, const MatrixOf<Real>&, const MatrixOf<Real>&, \
+                                       const MatrixOf<Real>*);                                          \
+    template BasicProductExplanation<Real> explain_product(const BasicProductQuestion<Real>&);          \
     template SeparatingOperands<Real> separate(const std::vector<ProductWay>&, std::int64_t)
 ULP_EXPLAIN(float);
 ULP_EXPLAIN(double);

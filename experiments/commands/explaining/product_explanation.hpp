@@ -58,6 +58,7 @@ template <class Real>
 struct BasicProductExplanation {
     std::vector<BasicProductCandidate<Real>> candidates;  // best first
     std::int64_t tried = 0;                               // ways
+    std::int64_t tried_on = 0;                            // elements of D at most, by which ways are chosen
     std::int64_t of = 0;                                  // elements of D
     LinearEpilogue estimated{};                           // alpha and beta as least squares of the sums give them
 };

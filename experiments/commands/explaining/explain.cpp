@@ -4,17 +4,15 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
 
-#include "engine/files/npy.hpp"
 #include "experiments/commands/command.hpp"
 #include "experiments/commands/explaining/dot_candidates.hpp"
 #include "experiments/commands/explaining/dot_explanation.hpp"
-#include "experiments/commands/explaining/product_explanation.hpp"
+#include "experiments/commands/explaining/explain_options.hpp"
 #include "experiments/commands/explaining/unit_explanation.hpp"
 #include "experiments/commands/units/matrix_files.hpp"
 #include "experiments/commands/units/model_keys.hpp"
@@ -29,22 +27,6 @@
 
 namespace ulp {
 namespace {
-
-struct Options {
-    std::string model, policy;
-    std::vector<std::string> a, b, a_scales, b_scales;
-    std::string c = "0", result;
-    std::string a_file, b_file, c_file, d_file;
-    std::optional<std::int64_t> row, column;
-    std::optional<double> alpha, beta;
-    std::string format = "console", separate;
-    bool round = false;
-
-    /// All of D is asked for: it is given, and no element is named.
-    [[nodiscard]] bool whole() const {
-        return !a_file.empty() && !b_file.empty() && !d_file.empty() && !row && !column;
-    }
-};
 
 /// A value or, after a '#', a storage word in hexadecimal.
 std::uint64_t code_of(const FloatFormat& format, const std::string& text, bool round, const std::string& what) {
@@ -72,7 +54,7 @@ std::uint64_t code_of(const FloatFormat& format, const std::string& text, bool r
     return code;
 }
 
-void require_values(const Options& options) {
+void require_values(const ExplainOptions& options) {
     if (options.a.empty() || options.a.size() != options.b.size()) {
         throw UsageError(fmt::format("give as many values with --a ({}) as with --b ({}), one or more",
                                      options.a.size(), options.b.size()));
@@ -98,7 +80,7 @@ Number element(const LoadedMatrix<Number>& matrix, std::int64_t i, std::int64_t 
 
 /// load(path, role) gives a matrix of Number.
 template <class Number, class Load>
-FileDot<Number> dot_from_files(const Options& options, const Load& load) {
+FileDot<Number> dot_from_files(const ExplainOptions& options, const Load& load) {
     FileDot<Number> dot;
     const std::int64_t i = options.row.value_or(0);
     const std::int64_t j = options.column.value_or(0);
@@ -148,7 +130,7 @@ LoadedMatrix<NumberOf<Code>> load_floats(const std::string& path, const FloatFor
 }
 
 template <class Code>
-AskedDot<BasicDotOperands<Code>, Code> floats_asked(const Options& options, const TensorCoreModel& model) {
+AskedDot<BasicDotOperands<Code>, Code> floats_asked(const ExplainOptions& options, const TensorCoreModel& model) {
     using Number = NumberOf<Code>;
     const FloatFormat& accumulator = model.accumulator;
     const FileDot<Number> dot = dot_from_files<Number>(options, [&](const std::string& path, Role role) {
@@ -205,11 +187,11 @@ void print_candidates(const ResultText& text_of, const std::vector<DotCandidate>
     for (const std::string& name : explaining) fmt::print("  {}\n", name);
 }
 
-void require_no_policy(const Options& options, const std::string& key) {
+void require_no_policy(const ExplainOptions& options, const std::string& key) {
     if (!options.policy.empty()) throw UsageError(key + " has no --policy");
 }
 
-void explain_model(const Options& options, const UnitRow& row, TensorCoreModel model) {
+void explain_model(const ExplainOptions& options, const UnitRow& row, TensorCoreModel model) {
     const auto print = [&](const std::string& steps, const auto& asked) {
         fmt::print("{}exact  {}\n", steps, exact_dot_text(model, asked.operands));
         print_candidates(text_in(model.accumulator), dot_candidates(row.key(), model, asked.operands), asked.given);
@@ -234,7 +216,7 @@ std::int32_t integer_of(const std::string& text, const IntegerRange& range, cons
     return static_cast<std::int32_t>(value);
 }
 
-AskedDot<IntegerOperands, std::int32_t> integers_asked(const Options& options, const IntegerModel& model) {
+AskedDot<IntegerOperands, std::int32_t> integers_asked(const ExplainOptions& options, const IntegerModel& model) {
     using Limits = std::numeric_limits<std::int32_t>;
     const IntegerRange a_range = operand_range(model, model.a_signed);
     const IntegerRange b_range = operand_range(model, model.b_signed);
@@ -256,7 +238,7 @@ AskedDot<IntegerOperands, std::int32_t> integers_asked(const Options& options, c
     return asked;
 }
 
-void explain_model(const Options& options, const UnitRow& row, const IntegerModel& model) {
+void explain_model(const ExplainOptions& options, const UnitRow& row, const IntegerModel& model) {
     if (options.round) throw UsageError(row.key() + " takes its operands as they are, without --round");
     require_no_policy(options, row.key());
     const auto asked = integers_asked(options, model);
@@ -280,7 +262,7 @@ std::vector<std::uint32_t> scale_codes(const BlockScaledModel& model, const std:
     return codes;
 }
 
-void explain_model(const Options& options, const UnitRow& row, const BlockScaledModel& model) {
+void explain_model(const ExplainOptions& options, const UnitRow& row, const BlockScaledModel& model) {
     require_no_policy(options, row.key());
     const auto asked = floats_asked<std::uint32_t>(options, model.unscaled);
     const DotOperands& elements = asked.operands;
@@ -296,91 +278,7 @@ void explain_model(const Options& options, const UnitRow& row, const BlockScaled
     print_candidates(text_in(model.unscaled.accumulator), scaled_candidates(row.key(), model, operands), asked.given);
 }
 
-template <class Real>
-MatrixOf<Real> owned(const LoadedMatrix<Real>& matrix) {
-    return Eigen::Map<const MatrixOf<Real>>(matrix.values.data(), matrix.rows, matrix.cols);
-}
-
-template <class Real>
-std::vector<Real> values_of(const MatrixOf<Real>& matrix) {
-    return {matrix.data(), matrix.data() + matrix.size()};
-}
-
-template <class Real, class Load>
-BasicProductQuestion<Real> question_of(const Options& options, const UnitRow& row, const Load& load) {
-    const TensorCoreModel& model = *row.as<TensorCoreModel>();
-    const auto rounding = options.round ? std::optional(OperandRounding{}) : std::nullopt;
-    const FloatFormat container = std::is_same_v<Real, double> ? formats::fp64 : formats::fp32;
-    BasicProductQuestion<Real> question{row.key(), model, owned(load(options.a_file, model.a_format, rounding)),
-                                        owned(load(options.b_file, model.b_format, rounding)),
-                                        owned(load(options.d_file, container, std::nullopt))};
-    if (!options.policy.empty()) question.model = with_policies(question.model, policy_set(options.policy));
-    if (!options.c_file.empty()) question.c = owned(load(options.c_file, container, std::nullopt));
-    if (options.alpha || options.beta) {
-        question.epilogue = LinearEpilogue{options.alpha.value_or(1), options.beta.value_or(0)};
-        for (const double factor : {question.epilogue->alpha, question.epilogue->beta}) {
-            if (!std::isfinite(static_cast<Real>(factor))) throw UsageError("--alpha and --beta are finite numbers");
-        }
-        if (question.epilogue->beta != 0 && !question.c) throw UsageError("--beta scales C; give --c-file, too");
-    }
-    return question;
-}
-
-void save(const std::string& path, const FloatFormat& format, const MatrixOf<float>& matrix) {
-    save_matrix(path, format, matrix.rows(), matrix.cols(), values_of(matrix));
-}
-void save(const std::string& path, const FloatFormat&, const MatrixOf<double>& matrix) {
-    npy::write(path, npy::matrix("<f8", matrix.rows(), matrix.cols(), values_of(matrix)));
-}
-
-/// Operands that tell the best candidate's ways apart, as files.
-template <class Real>
-void write_separating_operands(const Options& options, const BasicProductQuestion<Real>& question,
-                               const BasicProductExplanation<Real>& explanation) {
-    const std::vector<ProductWay>& ways = explanation.candidates.front().ways;
-    if (ways.size() < 2) {
-        fmt::print(stderr, "ulplab: one way alone explains D best; there is nothing to tell apart\n");
-        return;
-    }
-    const SeparatingOperands<Real> operands = separate<Real>(ways, question.a.cols());
-    if (operands.groups.size() < 2) {
-        fmt::print(stderr, "ulplab: 100 random products tell none of the {} ways apart; no operands were written\n",
-                   ways.size());
-        return;
-    }
-    const std::string a = options.separate + "_a.npy";
-    const std::string b = options.separate + "_b.npy";
-    save(a, question.model.a_format, operands.a);
-    save(b, question.model.b_format, operands.b);
-    fmt::print(stderr, "ulplab: {} and {} tell {} of the {} ways apart (without C)\n", a, b, operands.groups.size(),
-               ways.size());
-}
-
-template <class Real>
-void explain_all_of_d(const Options& options, const BasicProductQuestion<Real>& question) {
-    const BasicProductExplanation<Real> explanation = explain_product(question);
-    fmt::print("{}", options.format == "json" ? explanation_json(question, explanation)
-                                              : explanation_text(question, explanation));
-    if (!options.separate.empty()) write_separating_operands(options, question, explanation);
-}
-
-void explain_all_of_d(const Options& options, const UnitRow& row) {
-    const auto* model = row.as<TensorCoreModel>();
-    if (model == nullptr) {
-        throw UsageError(row.key() +
-                         ": all of D is explained for floating-point units without block scales; give --row and "
-                         "--column for one element");
-    }
-    if (model->accumulator != formats::fp64)
-        return explain_all_of_d(options, question_of<float>(options, row, load_matrix));
-    if (options.round || !options.policy.empty()) {
-        throw UsageError(row.key() + " takes fp64 operands as they are, without --round and --policy");
-    }
-    const auto load = [](const std::string& path, const auto&...) { return load_fp64_matrix(path); };
-    explain_all_of_d(options, question_of<double>(options, row, load));
-}
-
-ExitCode explain(const Options& options) {
+ExitCode explain(const ExplainOptions& options) {
     const UnitRow row = unit_named(options.model);
     if (row.as<BlockScaledModel>() == nullptr && !(options.a_scales.empty() && options.b_scales.empty())) {
         throw UsageError(options.model + " has no scales; `ulplab models` names the block-scaled models");
@@ -400,7 +298,7 @@ ExitCode explain(const Options& options) {
 }
 
 Action declare(OptionParser& app) {
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<ExplainOptions>();
     app.add_option("--model", options->model, "row of the model table, such as sm_90:mma.fp16.fp32").required();
     app.add_option("--a", options->a,
                    "values of a, with commas: decimal, hexadecimal float, or a storage word like #3C00")
