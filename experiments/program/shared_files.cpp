@@ -12,7 +12,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-fs::path program() { return fs::canonical("/proc/self/exe"); }
+/// The link is read, not resolved: a program that was built anew while it ran has no file any more, but still a folder.
+fs::path program() { return fs::read_symlink("/proc/self/exe"); }
 
 std::optional<fs::path> find(const std::string& name) {
     for (fs::path above = program().parent_path(); above != above.parent_path(); above = above.parent_path()) {
