@@ -1,15 +1,19 @@
 #include "softfloat/quantization/quantize.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
+#include <span>
 #include <stdexcept>
 
 #include "softfloat/array/array.hpp"
 #include "softfloat/quantization/elements.hpp"
 #include "softfloat/quantization/layout.hpp"
 #include "softfloat/quantization/scale_of_block.hpp"
+#include "softfloat/quantization/wide_loops.hpp"
 
 namespace ulp {
 namespace {
@@ -31,7 +35,9 @@ struct Work {
     Index rows, cols;              // as the numbers lie in memory
     Index block_rows, block_cols;  // the extent of a block
     Index row_blocks, col_blocks;
-    std::vector<float> encodes;  // of each block
+    std::vector<float> encodes, statistics;  // of each block
+    std::vector<char> special;               // of each row of blocks: infinities, NaNs, or a block without an enc
+    std::optional<ScaledRounding> round;     // where elements are made in one pass
 
     explicit Work(Quantized& quantized)
         : q(quantized),
@@ -41,7 +47,10 @@ struct Work {
           block_cols(std::max<Index>(1, q.how.block.k == 0 ? cols : q.how.block.k)),
           row_blocks((rows + block_rows - 1) / block_rows),
           col_blocks((cols + block_cols - 1) / block_cols),
-          encodes(static_cast<std::size_t>(row_blocks * col_blocks)) {
+          encodes(static_cast<std::size_t>(row_blocks * col_blocks)),
+          statistics(encodes.size()),
+          special(static_cast<std::size_t>(row_blocks)) {
+        if (ScaledRounding::fits(q.how)) round.emplace(q.how.element);
         q.scales.resize(encodes.size());
         q.blocks_along_k = col_blocks;
     }
@@ -50,7 +59,20 @@ struct Work {
         const Index j = col_block * block_cols;
         return {q.numbers.data() + i * cols + j, std::min(block_rows, rows - i), std::min(block_cols, cols - j), cols};
     }
+    void note_special(Index row_block, bool is_special) {
+        if (is_special) special[static_cast<std::size_t>(row_block)] = 1;
+    }
 };
+
+std::uint32_t largest_word(const Stretch& block) {
+    std::uint32_t largest = 0;
+    for (Index i = 0; i < block.rows; ++i) {
+        std::uint32_t of_row = 0;
+        largest_words(block.data + i * block.next_row, block.cols, block.cols, &of_row);
+        largest = std::max(largest, of_row);
+    }
+    return largest;
+}
 
 void transform(const Quantization& how, const QuantizedUse& use, Quantized& q) {
     if (how.transform.size == 0) return;
@@ -85,42 +107,105 @@ BlockScale scale_for(const Quantization& how, const ScaleOfBlock& rule, const St
     return error_of(how, block, other.encode, rule.full_decode(other)) < error ? other : scale;
 }
 
-void choose_scales(Work& work, const ScaleOfBlock& rule, const QuantizedUse& use) {
-    Quantized& q = work.q;
-    each_part(work.row_blocks, work.block_rows * work.cols, [&](Index first, Index last) {
-        for (Index i = first; i < last; ++i) {
-            for (Index j = 0; j < work.col_blocks; ++j) {
-                const Stretch block = work.block(i, j);
-                const float own = statistic_of(q.how, block);
-                const BlockScale scale = scale_for(q.how, rule, block, use.statistic.value_or(own));
-                const auto at = static_cast<std::size_t>(i * work.col_blocks + j);
-                q.scales[at] = scale.decode;
-                work.encodes[at] = scale.encode;
-                if (i + j == 0) q.statistic = own, q.encode = scale.encode;
-            }
-        }
-    });
+/// The statistic of a block whose largest magnitude has this word: infinities and NaNs count as the row says.
+float statistic_of(const Quantization& how, const Stretch& block, std::uint32_t word) {
+    const bool is_word = how.statistic == ScaleStatistic::largest && word < first_special_word;
+    return is_word ? std::bit_cast<float>(word) : statistic_of(how, block);
 }
 
-void make_elements(const Work& work, const ScaleOfBlock& rule, const QuantizedUse& use) {
-    const Quantized& q = work.q;
-    const Context rounding = with_stream(q.how.elements.rounding, use.seed, use.stream);
+/// The statistics of a row of blocks; `words` is memory for one word a block.
+void find_statistics(Work& work, Index row_block, std::vector<std::uint32_t>& words) {
+    if (work.block_rows == 1) largest_words(work.block(row_block, 0).data, work.cols, work.block_cols, words.data());
+    for (Index j = 0; j < work.col_blocks; ++j) {
+        const Stretch block = work.block(row_block, j);
+        std::uint32_t& word = words[static_cast<std::size_t>(j)];
+        if (work.block_rows != 1) word = largest_word(block);
+        work.note_special(row_block, word >= first_special_word);
+        work.statistics[static_cast<std::size_t>(row_block * work.col_blocks + j)] =
+            statistic_of(work.q.how, block, word);
+    }
+}
+
+/// That of the one block that is the operand, on all threads.
+void find_statistic_of_all(Work& work) {
+    std::vector<std::uint32_t> words(static_cast<std::size_t>(work.rows), 0);
     each_part(work.rows, work.cols, [&](Index first, Index last) {
-        for (Index i = first; i < last; ++i) {
-            for (Index j = 0; j < work.col_blocks; ++j) {
-                const auto at = static_cast<std::size_t>(i / work.block_rows * work.col_blocks + j);
-                const Index from = j * work.block_cols;
-                float* numbers = work.q.numbers.data() + i * work.cols + from;
-                scale_numbers(q.how, {numbers, 1, std::min(work.block_cols, work.cols - from), work.cols},
-                              work.encodes[at], rule.full_decode({q.scales[at], 0}));
-            }
+        const Index count = (last - first) * work.cols;
+        largest_words(work.q.numbers.data() + first * work.cols, count, count, &words[static_cast<std::size_t>(first)]);
+    });
+    const std::uint32_t word = *std::ranges::max_element(words);
+    work.note_special(0, word >= first_special_word);
+    work.statistics[0] = statistic_of(work.q.how, work.block(0, 0), word);
+}
+
+void choose_scales(Work& work, const ScaleOfBlock& rule, const QuantizedUse& use, Index row_block) {
+    Quantized& q = work.q;
+    for (Index j = 0; j < work.col_blocks; ++j) {
+        const auto at = static_cast<std::size_t>(row_block * work.col_blocks + j);
+        const float own = work.statistics[at];
+        const BlockScale scale = scale_for(q.how, rule, work.block(row_block, j), use.statistic.value_or(own));
+        q.scales[at] = scale.decode;
+        work.encodes[at] = scale.encode;
+        work.note_special(row_block, scale.encode == 0 || std::isnan(scale.decode));
+        if (row_block + j == 0) q.statistic = own, q.encode = scale.encode;
+    }
+}
+
+/// Of some rows of numbers.
+void make_elements(const Work& work, const ScaleOfBlock& rule, const QuantizedUse& use, Index first, Index last) {
+    const Quantized& q = work.q;
+    for (Index i = first; i < last; ++i) {
+        for (Index j = 0; j < work.col_blocks; ++j) {
+            const auto at = static_cast<std::size_t>(i / work.block_rows * work.col_blocks + j);
+            const Index from = j * work.block_cols;
+            float* numbers = work.q.numbers.data() + i * work.cols + from;
+            scale_numbers(q.how, {numbers, 1, std::min(work.block_cols, work.cols - from), work.cols}, work.encodes[at],
+                          rule.full_decode({q.scales[at], 0}));
         }
-        // Whole rows at once: the rounding has a cost a call.
-        Context own = rounding;
-        own.first = use.first + static_cast<std::uint64_t>(first * work.cols);
-        round_elements(
-            q.how, {work.q.numbers.data() + first * work.cols, static_cast<std::size_t>((last - first) * work.cols)},
-            own);
+    }
+    // Whole rows at once: the rounding has a cost a call.
+    Context rounding = with_stream(q.how.elements.rounding, use.seed, use.stream);
+    rounding.first = use.first + static_cast<std::uint64_t>(first * work.cols);
+    round_elements(q.how,
+                   {work.q.numbers.data() + first * work.cols, static_cast<std::size_t>((last - first) * work.cols)},
+                   rounding);
+}
+
+/// Of some rows of numbers in one row of blocks.
+void make_elements_in_one_pass(const Work& work, const ScaleOfBlock& rule, const QuantizedUse& use, Index row_block,
+                               Index first, Index last) {
+    if (work.special[static_cast<std::size_t>(row_block)] != 0) return make_elements(work, rule, use, first, last);
+    const ScaledRounding& round = *work.round;
+    const float* const encodes = &work.encodes[static_cast<std::size_t>(row_block * work.col_blocks)];
+    float* const numbers = work.q.numbers.data() + first * work.cols;
+    const Index count = (last - first) * work.cols;
+    if (work.col_blocks == 1) return round(numbers, count, count, encodes);
+    for (Index i = 0; i < count; i += work.cols) round(numbers + i, work.cols, work.block_cols, encodes);
+}
+
+/// Scales and elements; where it goes, a row of blocks after the other while it is in the processor's nearest memory.
+void scale_and_round(Work& work, const ScaleOfBlock& rule, const QuantizedUse& use) {
+    const bool one_pass = work.round.has_value();
+    const bool one_block = work.row_blocks == 1 && work.col_blocks == 1;
+    if (one_block) {
+        find_statistic_of_all(work);
+        choose_scales(work, rule, use, 0);
+    } else {
+        each_part(work.row_blocks, work.block_rows * work.cols, [&](Index first, Index last) {
+            std::vector<std::uint32_t> words(static_cast<std::size_t>(work.col_blocks));
+            for (Index i = first; i < last; ++i) {
+                find_statistics(work, i, words);
+                choose_scales(work, rule, use, i);
+                if (!one_pass) continue;
+                make_elements_in_one_pass(work, rule, use, i, i * work.block_rows,
+                                          std::min((i + 1) * work.block_rows, work.rows));
+            }
+        });
+    }
+    if (one_pass && !one_block) return;
+    each_part(work.rows, work.cols, [&](Index first, Index last) {
+        one_pass ? make_elements_in_one_pass(work, rule, use, 0, first, last)
+                 : make_elements(work, rule, use, first, last);
     });
 }
 
@@ -143,8 +228,7 @@ Quantized quantize(const Quantization& how, const MatrixView& lines, const Quant
     Work work(q);
     const ScaleOfBlock rule(q.how, use, largest_of_blocks(work));
     q.tensor_scale = rule.tensor_scale();
-    choose_scales(work, rule, use);
-    make_elements(work, rule, use);
+    scale_and_round(work, rule, use);
     return q;
 }
 

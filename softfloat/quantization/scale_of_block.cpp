@@ -6,12 +6,11 @@
 #include <limits>
 #include <stdexcept>
 
+#include "softfloat/quantization/wide_loops.hpp"
 #include "softfloat/round.hpp"
 
 namespace ulp {
 namespace {
-
-constexpr std::uint32_t infinity_word = 0x7F800000;
 
 float value_of(const FloatFormat& format, std::uint64_t magnitude) {
     Context exact;
@@ -149,12 +148,9 @@ BlockScale ScaleOfBlock::operator()(float statistic, float candidate) const {
 }
 
 float largest_magnitude(const Quantization& how, const float* numbers, std::int64_t count) {
-    std::int32_t largest = 0;  // fp32 magnitudes are in the order of their words, infinity and NaN above all
-    for (std::int64_t i = 0; i < count; ++i) {
-        const auto word = static_cast<std::int32_t>(std::bit_cast<std::uint32_t>(numbers[i]) & 0x7FFFFFFFU);
-        largest = word > largest ? word : largest;
-    }
-    if (static_cast<std::uint32_t>(largest) < infinity_word) return std::bit_cast<float>(largest);
+    std::uint32_t word = 0;
+    if (count > 0) largest_words(numbers, count, count, &word);
+    if (word < first_special_word) return std::bit_cast<float>(word);
     float counted = 0;
     for (std::int64_t i = 0; i < count; ++i) {
         const float magnitude = std::abs(numbers[i]);

@@ -1,0 +1,41 @@
+// The loops over all numbers of an operand, compiled for wide registers as well. What they do not handle (infinities,
+// NaNs, rows with other roundings) is left to the definitions in elements.cpp.
+#pragma once
+
+#include <cstdint>
+
+#include "softfloat/quantization/quantization.hpp"
+
+namespace ulp {
+
+/// From here on an fp32 magnitude is infinite or NaN.
+inline constexpr std::uint32_t first_special_word = 0x7F800000U;
+
+/// For each block of `block` numbers, the last perhaps shorter, the word of its largest magnitude; infinities and NaNs
+/// lie above all numbers.
+void largest_words(const float* numbers, std::int64_t count, std::int64_t block, std::uint32_t* words);
+
+/// From numbers to elements where a row rounds number * enc to nearest even: as scale_numbers and round_elements do it,
+/// in one pass.
+class ScaledRounding {
+  public:
+    /// Whether the row makes its elements so.
+    static bool fits(const Quantization& how);
+    explicit ScaledRounding(const FloatFormat& element);
+
+    /// In place: finite numbers, and an enc for each block. Infinite products become the largest element.
+    void operator()(float* numbers, std::int64_t count, std::int64_t block, const float* encodes) const;
+
+    struct Steps {
+        int cut;                      // fraction bits that are dropped
+        std::uint32_t below_half;     // of them
+        std::uint32_t smallest_word;  // of the format's normal numbers
+        std::uint32_t largest_word;
+        float subnormal_magic;  // from here on neighbouring fp32 numbers lie as the format's subnormals do
+    };
+
+  private:
+    Steps steps_;
+};
+
+}  // namespace ulp
