@@ -26,7 +26,7 @@ struct BasicLinear {
 
     BasicLinear(BasicModel<Real>& model, std::string layer_name, Index in, Index out)
         : name(std::move(layer_name)),
-          weight(&model.add(name + ".weight", {out, in}, Init::fan_in(in))),
+          weight(&model.add(name + ".weight", {out, in}, Init::fan_in(in), ParameterKind::linear_weight)),
           bias(&model.add(name + ".bias", {out}, Init::fan_in(in))) {}
 
     BasicVar<Real> operator()(BasicVar<Real> x) const {

@@ -33,10 +33,14 @@ struct StateFormat {
 /// are computed in the update's format; the weight moves by the moments as computed, and then they are rounded (so
 /// MS-AMP, optim/adamw.cu).
 struct OptimizerState {
+    std::optional<StateFormat> weight{};    // what the model sees, made from the masters after each update
     std::optional<StateFormat> master{};    // the optimizer's copies of the weights
     std::optional<StateFormat> gradient{};  // sums over micro-batches, and what the optimizer reads
     std::optional<StateFormat> m{};         // means of gradients, momentum
     std::optional<StateFormat> v{};         // means and sums of squares, Sophia's curvature
+    /// Weight, master and gradient are kept so for the weights of linear layers alone (MS-AMP's LinearReplacer,
+    /// nn/linear.py, makes scaled tensors of these); other parameters have them in the recipe's formats.
+    bool linear_weights_only = false;
 };
 
 /// Rounds a tensor of the optimizer to the format that it is kept in between steps. Infinities and NaNs stay as they

@@ -76,6 +76,16 @@ ProductRules msamp() {
     };
     return by_tensor(rule("te_current"), rule("te_current"), rule("te_current_e5m2"));
 }
+/// The same, but weights take a power of two from their own numbers (FP8Linear's weight, window 1): one that is kept in
+/// E4M3 enters the products as it is.
+ProductRules msamp_fp8_weights() {
+    ProductRules rules = msamp();
+    Quantization w = quantization_by_name("te_current");
+    w.scale.format = formats::power_of_two;
+    w.scale.rounding = Rounding::down;
+    rules.fprop.b = rules.dgrad.b = now(w);
+    return rules;
+}
 constexpr StateFormat fp16_scaled{formats::fp16, true};
 constexpr StateFormat e4m3_scaled{formats::e4m3, true};
 
@@ -125,7 +135,17 @@ const std::vector<QuantizedRecipe>& quantized_recipes() {
          "msamp_o1 with first moments in E4M3, second moments in fp16 (MS-AMP, FP8-LM)",
          msamp(),
          {},
-         {.master = fp16_scaled, .gradient = e4m3_scaled, .m = e4m3_scaled, .v = fp16_scaled}}};
+         {.master = fp16_scaled, .gradient = e4m3_scaled, .m = e4m3_scaled, .v = fp16_scaled}},
+        {"msamp_o3",
+         "msamp_o2 with E4M3 weights of linear layers, scaled by their own largest; others as bf16 (MS-AMP with ZeRO)",
+         msamp_fp8_weights(),
+         {},
+         {.weight = e4m3_scaled,
+          .master = fp16_scaled,
+          .gradient = e4m3_scaled,
+          .m = e4m3_scaled,
+          .v = fp16_scaled,
+          .linear_weights_only = true}}};
     return rows;
 }
 

@@ -16,6 +16,16 @@ void BasicParameter<Real>::publish(const Context& rounding) {
     if (master.empty()) return;
     const FloatFormat format = value.format();
     value = master;
+    round_value(format, rounding);
+}
+
+/// Onto the grid in which it is kept, then on its format's, which holds that grid but for its smallest numbers.
+template <class Real>
+void BasicParameter<Real>::round_value(const FloatFormat& format, const Context& rounding) {
+    if (kept_value) {
+        keep_in(*kept_value, rounding, value);
+        value.set_format(container_format<Real>);
+    }
     value.round_to_format({format, rounding});
 }
 
@@ -25,16 +35,18 @@ void BasicParameter<Real>::assign(const BasicTensor<Real>& numbers) {
         throw std::invalid_argument(
             fmt::format("{} has the shape {}, not {}", name, text_of(value.shape()), text_of(numbers.shape())));
     }
-    const auto take = [&](BasicTensor<Real>& tensor, FloatFormat format) {
+    const auto take = [&](BasicTensor<Real>& tensor) {
         tensor = numbers;
         tensor.set_format(container_format<Real>);  // what they are is not known
-        tensor.round_to_format(recipe->stored(format));
     };
     if (!master.empty()) {
-        take(master, update);
-        if (recipe->state.master) keep_in(*recipe->state.master, recipe->rounding, master);
+        take(master);
+        master.round_to_format(recipe->stored(update));
+        if (kept_master) keep_in(*kept_master, recipe->rounding, master);
     }
-    take(value, value.format());
+    const FloatFormat format = value.format();
+    take(value);
+    round_value(format, recipe->rounding);
 }
 
 struct Initialisation::Row {
@@ -118,6 +130,11 @@ BasicParameter<Real>& BasicModel<Real>::add(const std::string& name, Shape shape
     parameter.value = BasicTensor<Real>(shape, format);
     parameter.update = fp32 ? format : recipe_.update;
     if (recipe_.master_weights && format != parameter.update) parameter.master = numbers;
+    const OptimizerState& state = recipe_.state;
+    if (!state.linear_weights_only || kind == ParameterKind::linear_weight) {
+        parameter.kept_value = state.weight, parameter.kept_master = state.master;
+        parameter.kept_gradient = state.gradient;
+    }
     parameter.assign(numbers);
     return parameter;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,6 +23,8 @@ struct BasicParameter {
     const Recipe* recipe = nullptr;  // the model's
     /// Steps of its updates: the recipe's format, and fp32 where the recipe keeps this parameter in it.
     FloatFormat update = container_format<Real>;
+    /// How the recipe keeps its tensors between steps, where that is another way than in these formats.
+    std::optional<StateFormat> kept_value{}, kept_master{}, kept_gradient{};
 
     /// Takes these numbers: rounded to the value's format, and to the master's where there is one. Numbers written
     /// straight into `value` must lie on its format's grid; the tape refuses others. Throws std::invalid_argument for
@@ -33,6 +36,9 @@ struct BasicParameter {
     [[nodiscard]] const BasicTensor<Real>& updated() const { return master.empty() ? value : master; }
     /// Rounds the master into the value.
     void publish(const Context& rounding);
+
+  private:
+    void round_value(const FloatFormat& format, const Context& rounding);
 };
 using Parameter = BasicParameter<float>;
 
@@ -71,8 +77,9 @@ class Initialisation {
     double deviation_ = 0;
 };
 
-/// Batch normalisations may keep fp32 parameters in a 16-bit model (keep_batchnorm_fp32).
-enum class ParameterKind : std::uint8_t { ordinary, batch_norm };
+/// Batch normalisations may keep fp32 parameters in a 16-bit model (keep_batchnorm_fp32), and a recipe may keep the
+/// weights of linear layers in another way than all others (OptimizerState::linear_weights_only).
+enum class ParameterKind : std::uint8_t { ordinary, batch_norm, linear_weight };
 
 /// Running statistics of a batch normalisation: not learned, but part of the model.
 template <class Real>

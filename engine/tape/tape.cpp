@@ -90,7 +90,10 @@ BasicTensor<Real> BasicTape<Real>::value_of(const BasicParameter<Real>& paramete
     BasicTensor<Real> value(parameter.value.shape());
     for (Index i = 0; i < value.size(); ++i) value[i] = static_cast<Real>(found->second[i]);
     const Recipe& recipe = engine_->recipe;
-    if (recipe.weights != container_format<Real>) value.round_to_format(recipe.stored(parameter.value.format()));
+    if (recipe.weights == container_format<Real>) return value;
+    if (parameter.kept_value) keep_in(*parameter.kept_value, recipe.rounding, value);
+    value.set_format(container_format<Real>);
+    value.round_to_format(recipe.stored(parameter.value.format()));
     return value;
 }
 
@@ -109,7 +112,7 @@ BasicVar<Real> BasicTape<Real>::parameter(BasicParameter<Real>& parameter) {
         show(TensorRole::weight_gradient, nodes_[id], gradient);
         if (parameter.gradient.empty()) {
             parameter.gradient = gradient;
-            const std::optional<StateFormat>& sums = engine_->recipe.state.gradient;
+            const std::optional<StateFormat>& sums = parameter.kept_gradient;
             if (sums && !sums->scaled) parameter.gradient.round_to_format(engine_->recipe.stored(sums->format));
         } else {
             const bool finite = searches() && all_finite(parameter.gradient) && all_finite(gradient);

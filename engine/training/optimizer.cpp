@@ -115,7 +115,7 @@ void BasicOptimizer<Real>::collect_gradients() {
     for (const BasicParameter<Real>& parameter : model_->parameters()) {
         BasicTensor<Real>& gradient = gradients_.emplace_back(parameter.gradient);
         if (gradient.empty()) continue;
-        if (recipe.state.gradient) keep_in(*recipe.state.gradient, recipe.rounding, gradient);
+        if (parameter.kept_gradient) keep_in(*parameter.kept_gradient, recipe.rounding, gradient);
         gradient.round_to_format(recipe.stored(parameter.update));
         if (on_nonfinite && all_finite(parameter.gradient)) search(parameter.name, "unscale", gradient);
     }
@@ -289,7 +289,7 @@ void BasicOptimizer<Real>::update_parameter(BasicParameter<Real>& parameter, con
                       .numbers = bad->numbers});
     }
     for (const std::string& name : tensor_names()) keep(name, parameter);
-    if (recipe.state.master && !parameter.master.empty()) keep_in(*recipe.state.master, recipe.rounding, weights);
+    if (parameter.kept_master && !parameter.master.empty()) keep_in(*parameter.kept_master, recipe.rounding, weights);
 }
 
 /// As computed, the numbers lie on the grid of the update's steps.

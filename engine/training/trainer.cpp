@@ -222,16 +222,15 @@ ByteCount BasicTrainer<Real>::Bytes::total() const {
 template <class Real>
 typename BasicTrainer<Real>::Bytes BasicTrainer<Real>::bytes() const {
     Bytes bytes = of_step_;
-    const OptimizerState& state = engine_.recipe.state;
     const auto bytes_of = [](const BasicTensor<Real>& tensor, const std::optional<StateFormat>& kept = std::nullopt) {
         ByteCount count = ulp::bytes_of(tensor);
         if (kept) count.stored = tensor.empty() ? 0 : kept->bytes(tensor.size());
         return count;
     };
     for (const BasicParameter<Real>& parameter : model_.parameters()) {
-        bytes.weights += bytes_of(parameter.value);
-        bytes.masters += bytes_of(parameter.master, state.master);
-        bytes.gradients += bytes_of(parameter.value, state.gradient);  // a gradient has its value's format, or this
+        bytes.weights += bytes_of(parameter.value, parameter.kept_value);
+        bytes.masters += bytes_of(parameter.master, parameter.kept_master);
+        bytes.gradients += bytes_of(parameter.value, parameter.kept_gradient);  // in its value's format, or in this
     }
     if (optimizer_) bytes.optimizer = optimizer_->state_bytes();
     return bytes;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "engine/training/optimizer.hpp"
 #include "engine/training/trainer.hpp"
 #include "softfloat/format_names.hpp"
+#include "softfloat/quantization/quantize.hpp"
 #include "softfloat/round.hpp"
 
 namespace {
@@ -168,6 +170,95 @@ TEST_CASE("MS-AMP's AdamW: the weight moves by the moments as computed, then all
               true) > 0);
 }
 
+/// A magnitude of E4M3 by its code's fields: exponent, fraction.
+double e4m3_magnitude(int code) {
+    const int field = code >> 3;
+    const double fraction = code & 7;
+    return field == 0 ? std::ldexp(fraction, -9) : std::ldexp(8 + fraction, field - 10);
+}
+/// The nearest of all codes, of two the even one.
+int e4m3_code(double x) {
+    int best = 0;
+    for (int code = 1; code <= 126; ++code) {
+        const double closer =
+            std::abs(std::abs(x) - e4m3_magnitude(code)) - std::abs(std::abs(x) - e4m3_magnitude(best));
+        if (closer < 0 || (closer == 0 && code % 2 == 0)) best = code;
+    }
+    return best + (std::signbit(x) ? 128 : 0);
+}
+
+/// The model's weight after six steps as bytes and a scale, that is its product's operand, against bytes by hand from
+/// the master by hand. `weight_of` says what the bytes are made from. Returns the bytes and the numbers that differ.
+template <class WeightOf>
+int differing_o3_bytes(ParameterKind kind, const WeightOf& weight_of) {
+    const Recipe recipe = recipe_by_name("msamp_o3");
+    Model model(recipe, 1);
+    constexpr Index count = 960;
+    Parameter& w = model.add("fc.weight", {32, 30}, Init::uniform(0.5), kind);
+    const OptimizerOptions options{.kind = OptimizerKind::adamw, .learning_rate = 0.01, .weight_decay = 0.1};
+    Optimizer optimizer(model, options);
+    Moments expected{std::vector<float>(count), std::vector<float>(count), numbers_of(w.updated())};
+    int differ = 0;
+    for (int t = 1; t <= 6; ++t) {
+        const std::vector<float> g = gradient_of(count, t, recipe.weights);
+        w.gradient = Tensor({32, 30}, g, recipe.weights);
+        optimizer.step();
+        adamw(expected, kept_scaled(formats::e4m3, 448, g), t, options);
+        expected.m = kept_scaled(formats::e4m3, 448, expected.m);
+        expected.v = kept_scaled(formats::fp16, 65504, expected.v);
+        const std::vector<float> computed = expected.w;
+        expected.w = kept_scaled(formats::fp16, 65504, expected.w);
+        for (Index i = 0; i < count; ++i) {
+            differ += w.master[i] != expected.w[static_cast<std::size_t>(i)] ? 1 : 0;
+        }
+        const std::vector<float> from = weight_of(expected.w, computed);
+        float amax = 0;
+        for (const float x : from) amax = std::max(amax, std::abs(x));
+        int n = -60;
+        while (std::ldexp(amax, n + 1) <= 448) ++n;
+        const Quantized operand = quantize(*recipe.products.fprop.b.how, MatrixView(w.value.data(), 32, 30));
+        differ += operand.scale(0, 0) == std::ldexp(1.0F, -n) ? 0 : 1;
+        const std::vector<std::uint8_t> bytes = element_codes(operand);
+        for (std::size_t i = 0; i < from.size(); ++i) differ += bytes[i] != e4m3_code(std::ldexp(from[i], n)) ? 1 : 0;
+    }
+    return differ;
+}
+
+TEST_CASE(
+    "MS-AMP's O3: a linear layer's weight is E4M3 bytes made from its fp16 master, and enters products as it is") {
+    const auto master = [](const std::vector<float>& kept, const std::vector<float>&) { return kept; };
+    CHECK(differing_o3_bytes(ParameterKind::linear_weight, master) == 0);
+    // Mutants: the weight before the master is rounded, by way of bf16, and a parameter of another layer.
+    CHECK(differing_o3_bytes(ParameterKind::linear_weight,
+                             [](const std::vector<float>&, const std::vector<float>& computed) { return computed; }) >
+          0);
+    CHECK(differing_o3_bytes(ParameterKind::linear_weight, [](std::vector<float> kept, const std::vector<float>&) {
+              for (float& x : kept) x = rounded(formats::bf16, x);
+              return kept;
+          }) > 0);
+    CHECK(differing_o3_bytes(ParameterKind::ordinary, master) > 0);
+}
+
+TEST_CASE("MS-AMP's O3 keeps other parameters as bf16 does, but for their moments") {
+    const auto trained = [](const char* recipe, bool narrow_moments) {
+        Recipe row = recipe_by_name(recipe);
+        row.state.m = row.state.v = std::nullopt;
+        if (narrow_moments) row.state.m = {formats::e4m3, true};
+        Model model(row, 1);
+        Parameter& bias = model.add("fc.bias", {100}, Init::uniform(0.5));
+        Optimizer optimizer(model, {.kind = OptimizerKind::adamw, .learning_rate = 0.01});
+        for (int t = 1; t <= 3; ++t) {
+            bias.gradient = Tensor({100}, gradient_of(100, t, row.weights), row.weights);
+            optimizer.step();
+        }
+        std::vector<float> numbers = numbers_of(bias.master);
+        std::ranges::copy(bias.value.values(), std::back_inserter(numbers));
+        return numbers;
+    };
+    CHECK(trained("msamp_o3", false) == trained("bf16", false));
+    CHECK(trained("msamp_o3", true) != trained("bf16", false));
+}
+
 TEST_CASE("bf16 moments are those of fp32 steps, rounded after each") {
     const auto keep = [](Moments& s, int) {
         for (float& x : s.m) x = rounded(formats::bf16, x);
@@ -270,9 +361,9 @@ TEST_CASE("sums of gradients over micro-batches are kept in the format that the 
 }
 
 TEST_CASE("the bytes of kept tensors are those of their formats, and a scale takes four") {
-    const auto bytes_with = [](const char* recipe) {
+    const auto bytes_with = [](const char* recipe, ParameterKind kind = ParameterKind::ordinary) {
         Trainer trainer(Engine(recipe, "soft:ieee"), 1);
-        trainer.model().add("w", {1000}, Init::constant(1));
+        trainer.model().add("w", {1000}, Init::constant(1), kind);
         trainer.optimize({.kind = OptimizerKind::adam});
         const auto bytes = trainer.bytes();
         return std::vector<std::int64_t>{bytes.weights.stored, bytes.masters.stored, bytes.gradients.stored,
@@ -283,6 +374,8 @@ TEST_CASE("the bytes of kept tensors are those of their formats, and a scale tak
     CHECK(bytes_with("bf16_weights") == std::vector<std::int64_t>{2000, 0, 2000, 8000});
     CHECK(bytes_with("bf16_kahan") == std::vector<std::int64_t>{2000, 0, 2000, 10000});
     CHECK(bytes_with("msamp_o2") == std::vector<std::int64_t>{2000, 2004, 1004, 3008});
+    CHECK(bytes_with("msamp_o3") == std::vector<std::int64_t>{2000, 4000, 2000, 3008});
+    CHECK(bytes_with("msamp_o3", ParameterKind::linear_weight) == std::vector<std::int64_t>{1004, 2004, 1004, 3008});
 }
 
 }  // namespace
