@@ -55,6 +55,13 @@ TEST_CASE("a file is replaced whole, and nothing is left beside it") {
     CHECK(folder.names() == std::set<std::string>{"d", "f"});
 }
 
+TEST_CASE("a device, which may never end, is not read") {
+    CHECK_THROWS_WITH_AS(read_whole_file("/dev/zero"), "/dev/zero: is a device; give a file", DataError);
+    const Folder folder;
+    std::ofstream(folder.path / "f") << "text";
+    CHECK(read_whole_file(folder.path / "f") == "text");
+}
+
 TEST_CASE("what a file is written through is no symbolic link") {
     const Folder folder;
     std::ofstream(folder.path / "precious") << "kept";
