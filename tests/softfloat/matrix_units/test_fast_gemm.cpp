@@ -169,6 +169,32 @@ TEST_CASE("one NaN in a row of A and one in a column of B, at any k, give the pl
     }
 }
 
+TEST_CASE("a product whose A, C and D lie by columns is computed turned, with the same bits") {
+    const std::int64_t m = 131, n = 50, k = 40;
+    for (const char* key : {"sm_70:mma.fp16.fp32", "sm_80:mma.bf16.fp32", "sm_90:mma.fp16.fp32",
+                            "sm_90:mma.e4m3_e5m2.fp32", "sm_90:wgmma.fp16.fp16", "gfx90a:mfma.fp16.fp32"}) {
+        CAPTURE(key);
+        const auto& model = ulp::unit_model<TensorCoreModel>(key);
+        for (const DataClass data : ulp::all_classes) {
+            const auto a = random_floats(model.a_format, data, m * k, 1);
+            const auto b = random_floats(model.b_format, data, k * n, 2);
+            const auto c = random_floats(model.accumulator, data, m * n, 3);
+            std::vector<float> plain(m * n);
+            GemmProblem p{ulp::MatrixView(a.data(), k, m).transposed(),
+                          {b.data(), k, n},
+                          ulp::MatrixView(c.data(), n, m).transposed(),
+                          ulp::MutableMatrixView(plain.data(), n, m).transposed()};
+            ulp::gemm_plain(model, p);
+            for (const auto* kernels : all_kernels()) {
+                std::vector<float> fast(m * n);
+                p.d.data = fast.data();
+                ulp::gemm_kernels::fast_gemm(*kernels, model, p);
+                CHECK(differences(plain, fast) == 0);
+            }
+        }
+    }
+}
+
 TEST_CASE("shapes that fill no tile, transposes and missing c change nothing") {
     const std::string key = "sm_90:mma.fp16.fp32";
     const auto& model = ulp::unit_model<TensorCoreModel>(key);
