@@ -29,25 +29,18 @@ Product transposed(const Product& p) {
             p.c ? std::optional(p.c->transposed()) : std::nullopt,
             p.d.transposed(),
             p.b_scales.transposed(),
-            p.a_scales.transposed(),
-            p.on_grid};
+            p.a_scales.transposed()};
 }
 
 namespace {
 
-#ifdef NDEBUG
-constexpr bool trusts = true;
-#else
-constexpr bool trusts = false;
-#endif
-
-void require_scales(const MatrixView& scales, Index rows, Index cols, const FloatFormat& format, std::string_view what,
-                    bool on_grid) {
+void require_scales(const MatrixView& scales, Index rows, Index cols, const FloatFormat& format,
+                    std::string_view what) {
     if (scales.rows != rows || scales.cols != cols) {
         throw std::invalid_argument(
             fmt::format("{} are {} x {} where the blocks are {} x {}", what, scales.rows, scales.cols, rows, cols));
     }
-    if (!on_grid || !trusts) require_on_grid(scales, format, what);
+    require_on_grid(scales, format, what);
 }
 
 void require_scales(const Product& p) {
@@ -57,8 +50,8 @@ void require_scales(const Product& p) {
     }
     const auto& [format, block] = *p.types.scaling;
     const Index blocks = (p.a.cols + block - 1) / block;
-    require_scales(p.a_scales, p.d.rows, blocks, format, "A's scales", p.on_grid);
-    require_scales(p.b_scales, blocks, p.d.cols, format, "B's scales", p.on_grid);
+    require_scales(p.a_scales, p.d.rows, blocks, format, "A's scales");
+    require_scales(p.b_scales, blocks, p.d.cols, format, "B's scales");
 }
 
 std::atomic<ProductObserver*> observer_of_all = nullptr;
@@ -90,10 +83,8 @@ namespace {
 void require_numbers(const Product& product) {
     require_shapes(GemmProblem{product.a, product.b, product.c.value_or(MatrixView()), product.d});
     require_scales(product);
-    if (!product.on_grid || !trusts) {
-        require_on_grid(product.a, product.types.input, "A");
-        require_on_grid(product.b, product.types.b_input, "B");
-    }
+    require_on_grid(product.a, product.types.input, "A");
+    require_on_grid(product.b, product.types.b_input, "B");
     if (product.c) require_on_grid(*product.c, product.types.accumulator, "C");
 }
 

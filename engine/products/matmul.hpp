@@ -51,7 +51,6 @@ struct Product {
     MutableMatrixView d;
     MatrixView a_scales{};  // where the types have scales: m x ceil(k / block), numbers of their format
     MatrixView b_scales{};  // ceil(k / block) x n
-    bool on_grid = false;   // the caller made these operands and scales: only builds that check themselves look again
 };
 
 /// The same product as D^T = B^T * A^T + C^T: a backend that writes rows can so write columns.
@@ -75,9 +74,8 @@ class MatmulBackend {
     [[nodiscard]] virtual std::string path(const ProductTypes& types, Index m, Index n, Index k) const = 0;
 
     /// Computes the product. Throws std::invalid_argument if the shapes do not fit or the backend has no such product,
-    /// and std::logic_error, naming the entry, if an operand, a scale or C is not a number of its format (where the
-    /// caller does not promise it). That holds for tf32 too: an instruction would ignore the low 13 bits of an operand,
-    /// other backends would not.
+    /// and std::logic_error, naming the entry, if an operand, a scale or C is not a number of its format. That holds
+    /// for tf32 too: an instruction would ignore the low 13 bits of an operand, other backends would not.
     void matmul(const Product& product) const { matmul({&product, 1}); }
     /// Computes products of the same types and of one shape that do not need each other's results.
     void matmul(std::span<const Product> products) const;

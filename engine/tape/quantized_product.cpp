@@ -11,11 +11,6 @@ namespace {
 
 using Dispatch = std::function<void(const Product&)>;
 
-/// Of numbers that were rounded to the plan's formats.
-Product product_of(const ProductPlan& plan, const MatrixView& a, const MatrixView& b, const MutableMatrixView& d) {
-    return {plan.types, a, b, std::nullopt, d, {}, {}, true};
-}
-
 /// An operand's elements as lines along k, or the operand itself.
 MatrixView elements_of(const std::optional<Quantized>& q, const MatrixView& plain) { return q ? q->elements() : plain; }
 float tensor_scale_of(const std::optional<Quantized>& q) { return q ? q->tensor_scale : 1; }
@@ -66,14 +61,14 @@ void block_scaled(const ProductPlan& plan, const QuantizedOperands& o, const Mut
     Matrix of_left, of_right;
     const MatrixView x = line_scales(*o.left, of_left);
     const MatrixView y = line_scales(*o.right, of_right);
-    dispatch(
-        {plan.types, o.left->elements(), o.right->elements().transposed(), std::nullopt, d, x, y.transposed(), true});
+    dispatch({plan.types, o.left->elements(), o.right->elements().transposed(), std::nullopt, d, x, y.transposed()});
     multiply_tensor_scales(o, d);
 }
 
 void scaled_after(const ProductPlan& plan, const QuantizedOperands& o, const MutableMatrixView& d,
                   const Dispatch& dispatch) {
-    dispatch(product_of(plan, elements_of(o.left, o.a), elements_of(o.right, o.b.transposed()).transposed(), d));
+    dispatch(
+        {plan.types, elements_of(o.left, o.a), elements_of(o.right, o.b.transposed()).transposed(), std::nullopt, d});
     const std::vector<float> x = scales_at(o.left, 0);
     const std::vector<float> y = scales_at(o.right, 0);
     each_number(d, [&](float& value, Index i, Index j) { value *= scale_of(x, i) * scale_of(y, j); });
@@ -88,7 +83,7 @@ void promoted(const ProductPlan& plan, const ProductRule& rule, const QuantizedO
     each_number(d, [](float& sum, Index, Index) { sum = 0; });
     for (Index k = 0; k < a.cols; k += rule.promote_every) {
         const Index count = std::min<Index>(rule.promote_every, a.cols - k);
-        dispatch(product_of(plan, a.part(0, k, a.rows, count), b.part(k, 0, count, b.cols), partial));
+        dispatch({plan.types, a.part(0, k, a.rows, count), b.part(k, 0, count, b.cols), std::nullopt, partial});
         const std::vector<float> x = scales_at(o.left, k);
         const std::vector<float> y = scales_at(o.right, k);
         each_number(d, [&](float& sum, Index i, Index j) { sum += partial(i, j) * (scale_of(x, i) * scale_of(y, j)); });
@@ -112,7 +107,8 @@ MatrixView lines_of(const std::vector<float>& numbers, const std::optional<Quant
 void dequantised(const ProductPlan& plan, QuantizedOperands& o, const MutableMatrixView& d, const Dispatch& dispatch) {
     const std::vector<float> x = meant(o.left, plan.types.input);
     const std::vector<float> y = meant(o.right, plan.types.b_input);
-    dispatch(product_of(plan, lines_of(x, o.left, o.a), lines_of(y, o.right, o.b.transposed()).transposed(), d));
+    dispatch(
+        {plan.types, lines_of(x, o.left, o.a), lines_of(y, o.right, o.b.transposed()).transposed(), std::nullopt, d});
     multiply_tensor_scales(o, d);
 }
 
@@ -126,7 +122,7 @@ void round_rows(const FloatFormat& format, const MutableMatrixView& d) {
 void quantized_product(const ProductPlan& plan, const ProductRule& rule, QuantizedOperands operands,
                        const MutableMatrixView& d, const Dispatch& dispatch) {
     switch (plan.way) {
-        case ProductWay::plain: return dispatch(product_of(plan, operands.a, operands.b, d));
+        case ProductWay::plain: return dispatch({plan.types, operands.a, operands.b, std::nullopt, d});
         case ProductWay::promoted: return promoted(plan, rule, operands, d, dispatch);
         case ProductWay::block_scaled: return block_scaled(plan, operands, d, dispatch);
         case ProductWay::scaled_after: return scaled_after(plan, operands, d, dispatch);

@@ -87,7 +87,7 @@ ByteCount scaled_matmul(const Engine& engine, Run& run, const ProductTypes& type
     const auto dispatch = [&](std::span<const Product> some) { request.dispatch(plan, sided, some); };
     if (plan.way == ProductWay::plain) {
         std::vector<Product> plain;
-        for (const auto& [a, b, d] : products) plain.push_back({types, a, b, std::nullopt, d, {}, {}, true});
+        for (const auto& [a, b, d] : products) plain.push_back({types, a, b, std::nullopt, d});
         dispatch(plain);
         return {};
     }
