@@ -187,7 +187,7 @@ class Emulated {
         fields["keep_batchnorm_fp32"] = r.keep_batchnorm_fp32;
         fields["flush"] = r.rounding.flush_outputs;
         fields["loss_scale"] = r.loss_scale.dialect;
-        fields["kept"] = kept_tensors(r);
+        fields["kept"] = kept_by_kind(r);
         py::dict casts;
         for (const CastRule& rule : r.cast_rules) casts[py::str(rule.op)] = name_of_cast(rule.cast);
         fields["casts"] = casts;
@@ -202,8 +202,25 @@ class Emulated {
     void set_training(bool training) { run_.training = training; }
 
   private:
-    /// What an optimizer keeps between steps, where it is not fp32: by role the format, whether it is scaled, and the
-    /// rounding.
+    /// What an optimizer keeps between steps, by kind of parameter ("" for the ordinary ones), as the trainer's model
+    /// has it (engine/tape/parameter.cpp).
+    static py::dict kept_by_kind(const Recipe& r) {
+        Recipe norms = r;
+        if (r.keep_batchnorm_fp32) norms.update = norms.weights = formats::fp32;
+        Recipe others = r;
+        if (r.state.linear_weights_only) {
+            for (Recipe* each : {&norms, &others}) {
+                each->state.weight = each->state.master = each->state.gradient = std::nullopt;
+            }
+        }
+        py::dict kept;
+        kept[""] = kept_tensors(others);
+        kept["batch_norm"] = kept_tensors(norms);
+        kept["linear_weight"] = kept_tensors(r);
+        return kept;
+    }
+    /// Where it is not fp32: by role the format, whether it is scaled, and the rounding. "value" is what the model sees
+    /// of a master; "update" the format of the steps.
     static py::dict kept_tensors(const Recipe& r) {
         const StateFormat update{r.update};
         const bool stored = !r.master_weights && r.weights != formats::fp32;
@@ -221,6 +238,8 @@ class Emulated {
         add("gradient", r.state.gradient.value_or(update), "nearest_even");
         add("m", r.state.m.value_or(update), "nearest_even");
         add("v", r.state.v.value_or(update), "nearest_even");
+        add("update", update, "nearest_even");
+        if (r.state.weight) add("value", *r.state.weight, "nearest_even");
         return kept;
     }
 

@@ -44,6 +44,7 @@ void BasicParameter<Real>::assign(const BasicTensor<Real>& numbers) {
         master.round_to_format(recipe->stored(update));
         if (kept_master) keep_in(*kept_master, recipe->rounding, master);
     }
+    if (kept_value && !master.empty()) return publish(recipe->rounding);
     const FloatFormat format = value.format();
     take(value);
     round_value(format, recipe->rounding);

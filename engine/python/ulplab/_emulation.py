@@ -10,6 +10,7 @@ from . import _convolutions, _core, _engine_operations, _torch_products
 from ._attention import forward_of
 from ._ops import MOVES, REDUCTIONS, ROUNDED, names_of, plain_name
 from ._optimizer_steps import OptimizerSteps
+from ._parameter_kinds import ParameterKinds
 from ._passes import PASSES, Passes, WatchedEngine
 from ._products import _order
 from ._report import Report
@@ -40,8 +41,10 @@ class Emulation(TorchDispatchMode):
     def __init__(self, backend, recipe, order, fp32, strict, seed):
         super().__init__()
         named = names_of(fp32)
-        self.products = _core.Emulated(recipe, backend, _order(order), seed, [
-            name for aten, name in _engine_operations.NAMES.items() if aten in named])
+        in_fp32 = [name for aten, name in _engine_operations.NAMES.items() if aten in named]
+        if "native_batch_norm" in named:
+            in_fp32.append("batch_norm")  # whose parameters are then in fp32, too
+        self.products = _core.Emulated(recipe, backend, _order(order), seed, in_fp32)
         self.recipe = self.products.recipe
         self.strict = strict
         self.low = self.recipe["low"]
@@ -53,7 +56,8 @@ class Emulation(TorchDispatchMode):
         if self.recipe["keep_batchnorm_fp32"]:
             self.single |= names_of(["batch_norm"])
         self.not_emulated = Counter()
-        self.optimizers = OptimizerSteps(self.recipe, self.products, seed, self.not_emulated)
+        self.kinds = ParameterKinds(self.recipe["kept"]["linear_weight"])
+        self.optimizers = OptimizerSteps(self.recipe, self.products, self.kinds, seed, self.not_emulated)
         self._names = {}
         self._stack = []
         self._paused = 0
@@ -98,6 +102,7 @@ class Emulation(TorchDispatchMode):
         if not self._stack:
             for name, each in module.named_modules():
                 self._names[id(each)] = name or type(module).__name__
+            self.kinds.add(module)
             if self.passes.add_layers(module):
                 self.products.set_linear_layers([name for name, _ in self.passes.layers.values()])
         self._stack.append(self._names.get(id(module), type(module).__name__))
@@ -132,7 +137,7 @@ class Emulation(TorchDispatchMode):
         if a.dtype not in (torch.float32, torch.float16, torch.bfloat16):
             raise NotImplementedError(f"emulate multiplies float32, float16 and bfloat16 tensors; aten::{name} has "
                                       f"{a.dtype}")
-        x, y = a.detach().float().numpy(), b.detach().float().numpy()
+        x, y = (self.kinds.value_of(each.detach()).float().numpy() for each in (a, b))
         operation = _torch_products.OPERATIONS[name]
         result = torch.from_numpy(self.products.matmul(x, y, layer, operation, which, gradient))
         counts = self.rounding.counts(module)

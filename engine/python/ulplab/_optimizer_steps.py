@@ -16,19 +16,23 @@ ROLES = {"momentum_buffer": "m", "exp_avg": "m", "grad_avg": "m", "exp_avg_sq": 
 ADDED = {"add": lambda x: x, "sub": lambda x: -x, "addcmul": lambda x, y: x * y, "addcdiv": lambda x, y: x / y}
 
 
+def _update_of(kept):
+    return kept.get("update", ("fp32",))[0]
+
+
 class OptimizerSteps:
     """Follows the optimizers that run: each step of theirs is rounded to the format of the recipe's updates, as the
     trainer's are (engine/training/optimizer_rules.hpp); weights and state are rounded to the formats that they are kept in
     when a step is over, gradients before it."""
 
-    def __init__(self, recipe, products, seed, not_emulated):
+    def __init__(self, recipe, products, kinds, seed, not_emulated):
         self.running = 0
-        self._update = recipe["update"]
-        self._kept = recipe["kept"]
+        self._kept = recipe["kept"]  # by kind of parameter
         self._products = products
+        self._kinds = kinds
         self._seed = seed
         self._not_emulated = not_emulated
-        self._stored, self._scaled, self._rounding = self._kept.get("weight", ("fp32", False, ""))
+        self._update = _update_of(self._kept[""])  # of the step that is computed
         self._lost = {}  # by the parameter's id, in a step: what Kahan's sums have lost
 
     def patches(self):
@@ -60,7 +64,18 @@ class OptimizerSteps:
         return round(x, self._update) if isinstance(x, float) else x
 
     def compute(self, func, name, in_place, args, kwargs):
-        """The result of an optimizer's operation."""
+        """The result of an optimizer's operation. What comes from a parameter of another kind is computed as that one's
+        steps are, and so is what comes from the result."""
+        marked = next((x for x in (*args, *kwargs.values()) if hasattr(x, "_ulplab_kind")), None)
+        kind = "" if marked is None else marked._ulplab_kind
+        self._update = _update_of(self._kept[kind])
+        result = self._compute(func, name, in_place, args, kwargs)
+        for each in result if kind and isinstance(result, (tuple, list)) else (result,):
+            if kind and isinstance(each, torch.Tensor):
+                each._ulplab_kind = kind
+        return result
+
+    def _compute(self, func, name, in_place, args, kwargs):
         args = tuple(self._number(x) for x in args)
         kwargs = {key: self._number(x) for key, x in kwargs.items()}
         x = args[0] if args else None
@@ -90,7 +105,8 @@ class OptimizerSteps:
 
     def _compensated(self, weights, change):
         """weights + change on the weights' grid; what is lost is added to the next change (engine/training/update.cpp)."""
-        step = lambda x: round(x, self._stored)  # noqa: E731
+        stored = self._kept[getattr(weights, "_ulplab_kind", "")]["weight"][0]
+        step = lambda x: round(x, stored)  # noqa: E731
         lost = self._lost[id(weights)]
         change = torch.as_tensor(change).expand_as(weights)
         wanted = step(step(change) - lost)
@@ -104,36 +120,46 @@ class OptimizerSteps:
         return next((x for x in variables.values() if isinstance(x, torch.optim.Optimizer)), None)
 
     def _parameters(self, variables):
-        optimizer = self._optimizer(variables) if self._kept else None
+        optimizer = self._optimizer(variables) if any(self._kept.values()) else None
         groups = [] if optimizer is None else optimizer.param_groups
         return optimizer, [p for group in groups for p in group["params"] if p.grad is not None]
 
     def _before_step(self, variables):
         optimizer, parameters = self._parameters(variables)
         for index, parameter in enumerate(parameters):
-            self._keep(parameter.grad, "gradient", index)
-        for parameter in (p for group in optimizer.param_groups for p in group["params"]) if self._kept else ():
-            if self._stored == "fp32" or self._scaled or parameter.dtype is not torch.float32 or parameter.dim() == 0:
+            kind = self._kinds.of(parameter)
+            if kind:
+                for each in (parameter, parameter.grad, *optimizer.state.get(parameter, {}).values()):
+                    if isinstance(each, torch.Tensor):
+                        each._ulplab_kind = kind
+            self._keep(parameter.grad, "gradient", index, kind)
+        for parameter in () if optimizer is None else (p for group in optimizer.param_groups for p in group["params"]):
+            stored, scaled, rounding = self._kept[self._kinds.of(parameter)].get("weight", ("fp32", False, ""))
+            if stored == "fp32" or parameter.dtype is not torch.float32 or parameter.dim() == 0:
                 continue
-            round(parameter.detach(), self._stored, out=parameter.detach())
-            if self._rounding == "kahan":
+            if scaled:
+                _core.keep_scaled(parameter.detach().numpy(), stored)
+                continue
+            round(parameter.detach(), stored, out=parameter.detach())
+            if rounding == "kahan":
                 known = optimizer.state.get(parameter, {}).get("compensation")
                 self._lost[id(parameter)] = torch.zeros_like(parameter).detach() if known is None else known
 
     def _after_step(self, variables):
         optimizer, parameters = self._parameters(variables)
         for index, parameter in enumerate(parameters):
-            self._keep(parameter.detach(), "weight", index)
+            kind = self._kinds.of(parameter)
+            self._keep(parameter.detach(), "weight", index, kind)
             if id(parameter) in self._lost:
                 optimizer.state[parameter]["compensation"] = self._lost[id(parameter)]
             for name, tensor in optimizer.state[parameter].items():
                 if name in ROLES and isinstance(tensor, torch.Tensor):
-                    self._keep(tensor, ROLES[name], index)
+                    self._keep(tensor, ROLES[name], index, kind)
         self._lost.clear()
         self._products.step = self._products.step + 1
 
-    def _keep(self, tensor, role, index):
-        format, scaled, rounding = self._kept.get(role, (None, False, ""))
+    def _keep(self, tensor, role, index, kind):
+        format, scaled, rounding = self._kept[kind].get(role, (None, False, ""))
         if format is None or tensor.dtype is not torch.float32 or tensor.dim() == 0:
             return
         if scaled:

@@ -90,7 +90,8 @@ OPTIMIZERS = {"sgd": lambda parameters: torch.optim.SGD(parameters, lr=0.05, mom
 
 
 @pytest.mark.parametrize("recipe, optimizer", [("bf16_kahan", "sgd"), ("bf16_kahan", "adam"), ("bf16_weights", "sgd"),
-                                               ("bf16_moments", "adam"), ("mixed_fp16", "adam"), ("pure_bf16", "sgd")])
+                                               ("bf16_moments", "adam"), ("mixed_fp16", "adam"), ("pure_bf16", "sgd"),
+                                               ("msamp_o2", "adam"), ("msamp_o3", "adam")])
 def test_a_training_is_the_trainers_bit_for_bit(recipe, optimizer, tmp_path):
     """Masters, weights without them, Kahan's compensation, moments: losses and weights of a whole training."""
     torch.manual_seed(3)

@@ -267,6 +267,34 @@ def test_optimizers_keep_what_the_recipe_says():
     assert not report.not_emulated
 
 
+def with_norm(recipe, fp32, make):
+    """The parameters and the optimizer of a net with a batch normalisation after some steps."""
+    torch.manual_seed(7)
+    model = torch.nn.Sequential(torch.nn.Linear(6, 5), torch.nn.BatchNorm1d(5), torch.nn.Linear(5, 2))
+    optimizer = make(model.parameters())
+    x = torch.randn(16, 6)
+    with ulplab.torch.emulate("h100", recipe, fp32=fp32) as run:
+        for _ in range(3):
+            optimizer.zero_grad()
+            model(x).pow(2).sum().backward()
+            optimizer.step()
+    assert not run.report().not_emulated
+    return model, optimizer
+
+
+@pytest.mark.parametrize("make", [lambda p: torch.optim.SGD(p, lr=0.01, momentum=0.9),
+                                  lambda p: torch.optim.Adam(p, lr=0.01, eps=0.01)])
+def test_norms_that_stay_in_fp32_keep_their_parameters_and_state_in_it(make):
+    on_grid = lambda tensor: torch.equal(tensor, rounded(tensor))  # noqa: E731
+    for fp32, norms_on_grid in (((), True), (("batch_norm",), False)):
+        model, optimizer = with_norm("fp16", fp32, make)
+        for name, parameter in model.named_parameters():
+            tensors = [parameter.detach()] + [x for x in optimizer.state[parameter].values()
+                                              if isinstance(x, torch.Tensor) and x.dim() > 0]
+            for each in tensors:
+                assert on_grid(each) == (norms_on_grid or not name.startswith("1.")), (name, fp32)
+
+
 @pytest.mark.parametrize("make", [torch.optim.SGD, torch.optim.AdamW])
 def test_kahans_compensation_adds_up_what_rounding_loses(make):
     """Weights of 256, whose neighbours in bf16 are 255 and 258, and gradients of -1/4; each step in a run of its own, the
