@@ -248,7 +248,7 @@ Experiment underflow_experiment() {
              {{"samples=2000"}, {"control=bf16_as_fp16"}, {"bf16"}}},
             Effect{"scale_1024",
                    "gradients whose exponents are drawn at random around 2^-20",
-                   {"coordinate_net", "big_lstm"}}};
+                   {"coordinate_net", "big_lstm", "wide_softmax"}}};
 }
 
 }  // namespace ulp

@@ -1,5 +1,5 @@
-// A language model of an LSTM and a wide softmax (bigLSTM): in a mean over thousands of tokens fp16 without a loss
-// scale pushes no improbable word down. Nothing is inserted.
+// A language model of stacked LSTM layers (bigLSTM in small): each layer further from the loss has smaller gradients, and
+// fp16 without a loss scale makes 0 of most of the lowest one's. Nothing is inserted; wide_softmax is about the words.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -252,10 +252,12 @@ void figure_shares(const Comparison& runs, Result& result) {
     const auto last = [&](std::size_t series) { return 100 * figure.series[series].points.back().y; };
     figure.meaning = fmt::format(
         "At the last step the fp32 runs foretell {:.1f} % zeros among the pixels' gradients without a scale; {:.1f} % "
-        "are "
-        "counted. A pass over the exponents of one fp32 run says beforehand what is lost of them. It does not say what "
-        "becomes of the gradients behind, which are sums over the lost ones: {:.1f} % foretold, {:.1f} % counted.",
+        "are counted. A pass over the exponents of one fp32 run says beforehand what is lost of them. It does not say "
+        "what becomes of the gradients behind, which are sums over the lost ones: {:.1f} % foretold, {:.1f} % counted.",
         last(0), last(1), last(4), last(5));
+    figure.plot = "predicted_shares";
+    figure.axes = {.x = "step", .y = "share of the gradients"};
+    figure.variables = {{"pairs", 3.0}};
     result.figure(std::move(figure));
 }
 

@@ -10,6 +10,7 @@
 #include "engine/files/sha256.hpp"
 #include "engine/rounding/step_functions.hpp"
 #include "engine/tensor/random.hpp"
+#include "experiments/natural/numbered_text.hpp"
 #include "experiments/shared/binade_histogram.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
@@ -20,6 +21,7 @@ namespace ulp {
 namespace summed_loss_parts {
 namespace {
 
+using natural::NumberedText;
 using sources::cite;
 
 constexpr Index context_length = 4;
@@ -39,21 +41,6 @@ struct CharacterNet {
         const auto count = static_cast<Index>(before.size()) / context_length;
         const Var x = reshape(letters(tape, before, {count, context_length}), {count, 4 * context_length});
         return out(relu(hidden(x)));
-    }
-};
-
-/// Text as numbers of its characters.
-struct NumberedText {
-    std::vector<int> characters;
-    int classes = 0;
-
-    explicit NumberedText(const std::string& text) {
-        std::string seen = text;
-        std::ranges::sort(seen);
-        seen.erase(std::unique(seen.begin(), seen.end()), seen.end());
-        classes = static_cast<int>(seen.size());
-        for (const char c : text)
-            characters.push_back(static_cast<int>(std::ranges::lower_bound(seen, c) - seen.begin()));
     }
 };
 
