@@ -175,8 +175,8 @@ std::vector<Training> trainings_of(const RunContext& context, const NumberedText
     add("fp32", "fp32", Norm::of_updates);
     add("fp16 norm in fp16", "fp16", wide ? Norm::wide : Norm::of_updates);
     add("fp16 norm in fp32", "fp16", narrow ? Norm::of_updates : Norm::wide);
-    add("mixed norm before unscaling", "mixed_fp16", wide ? Norm::of_updates : Norm::scaled);
-    add("mixed norm after unscaling", "mixed_fp16", narrow ? Norm::scaled : Norm::of_updates);
+    add("mixed scaled norm", "mixed_fp16", wide ? Norm::of_updates : Norm::scaled);
+    add("mixed unscaled first", "mixed_fp16", narrow ? Norm::scaled : Norm::of_updates);
     add("bf16 norm in bf16", "pure_bf16", wide ? Norm::wide : Norm::of_updates);
     add("mixed bf16", narrow ? "mixed_fp16" : "bf16", narrow ? Norm::scaled : Norm::of_updates);
     return arms;
