@@ -154,6 +154,13 @@ Scenes drawn(const ShapeOptions& options, std::string_view stream, std::uint64_t
     return scenes;
 }
 
+/// Which way a wave runs: rising or falling, steep or flat.
+int direction_of(Fixed across, Fixed down) {
+    const bool falls = (across < 0) != (down < 0);
+    const bool steep = (across < 0 ? -across : across) > (down < 0 ? -down : down);
+    return (falls ? 1 : 0) + (steep ? 2 : 0);
+}
+
 }  // namespace
 
 std::string_view shape_name(int label) { return names.at(static_cast<std::size_t>(label)); }
@@ -174,22 +181,27 @@ Scenes Scenes::slice(Index first, Index count) const {
 
 Scenes generated_scenes(const ShapeOptions& options) { return drawn(options, "scenes", 5); }
 
-Dataset generated_textures(const ShapeOptions& options) {
-    Dataset data = empty_images(options);
+Dataset generated_textures(const TextureOptions& options) {
+    if (options.periods < 1) throw std::invalid_argument("a texture's waves need at least one period");
+    Dataset data = empty_images({options.count, options.side, options.seed, options.noise});
+    const Fixed most = options.periods * one;
     for (Index i = 0; i < options.count; ++i) {
         Random random(options.seed, hash_of("textures") + static_cast<std::uint64_t>(i));
-        data.labels.push_back(0);
+        const auto label = static_cast<int>(random.below(4));
+        data.labels.push_back(static_cast<std::uint8_t>(label));
         std::uint8_t* pixel = data.pixels.data() + i * data.features();
         for (Index c = 0; c < 3; ++c) {
-            // Two waves a colour, up to three periods across the image.
+            // Two waves a colour.
             std::array<Fixed, 6> wave{};
-            for (Fixed& w : wave) w = random.between(-3 * one, 3 * one) / options.side;
+            do {
+                for (Fixed& w : wave) w = random.between(-most, most) / options.side;
+            } while (direction_of(wave[0], wave[1]) != label);
             for (Index y = 0; y < options.side; ++y) {
                 for (Index x = 0; x < options.side; ++x) {
                     const Fixed a = sine(wave[0] * x + wave[1] * y + wave[2] * options.side);
                     const Fixed b = sine(wave[3] * x + wave[4] * y + wave[5] * options.side);
                     const Fixed light = 128 + (70 * a + 40 * b) / one;
-                    *pixel++ = to_byte(light + random.between(-options.noise, options.noise) / 4);
+                    *pixel++ = to_byte(light + random.between(-options.noise, options.noise));
                 }
             }
         }

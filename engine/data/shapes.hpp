@@ -28,8 +28,17 @@ Dataset generated_shapes(const ShapeOptions& options);
 /// A training and a test set from different streams of the same seed.
 DataSplit generated_shape_split(Index train, Index test, Index side, std::uint64_t seed, int noise = 40);
 
-/// A textured image: sums of waves in three colours, no label (0). For filling in what is missing.
-Dataset generated_textures(const ShapeOptions& options);
+struct TextureOptions {
+    Index count = 2000;
+    Index side = 32;
+    std::uint64_t seed = 1;
+    int noise = 10;   // amplitude, of 255
+    int periods = 3;  // of a wave across the image, at most
+};
+/// A textured image: sums of two waves in three colours. The label, 0 to 3, tells which way the main waves of all
+/// colours run. For filling in what is missing.
+/// Throws std::invalid_argument as generated_shapes, and for fewer than one period.
+Dataset generated_textures(const TextureOptions& options);
 
 /// Scenes for detectors and segmenters: one shape (of the first five classes) for each image, its box in pixels, and
 /// which pixels it covers.

@@ -1,4 +1,4 @@
-#include "experiments/nets/partial_convolution.hpp"
+#include "experiments/textures/partial_convolution.hpp"
 
 #include <fmt/format.h>
 
@@ -22,7 +22,41 @@ Holed beside(const Holed& a, const Holed& b) {
     return {concat(std::vector<Var>{a.x, b.x}, 1), (a.there * first + b.there * second) / (first + second)};
 }
 
+/// Each colour as an image of its own.
+Var colours_of(Var images) { return reshape(images, {images.dim(0) * images.dim(1), 1, images.dim(2), images.dim(3)}); }
+
 }  // namespace
+
+Tensor from_borders(const Tensor& images, const Matrix& there) {
+    const Index height = there.rows();
+    const Index width = there.cols();
+    std::vector<Index> missing;
+    for (Index i = 0; i < there.size(); ++i) {
+        if (there.data()[i] == 0) missing.push_back(i);
+    }
+    Tensor filled = images;
+    for (Index plane = 0; plane < filled.size(); plane += there.size()) {
+        float* pixel = filled.data() + plane;
+        for (const Index i : missing) pixel[i] = 0;
+        for (int round = 0; round < 40; ++round) {
+            for (const Index i : missing) {
+                float sum = 0;
+                float neighbours = 0;
+                const auto take = [&](bool inside, Index place) {
+                    if (!inside) return;
+                    sum += pixel[place];
+                    neighbours += 1;
+                };
+                take(i >= width, i - width);
+                take(i < (height - 1) * width, i + width);
+                take(i % width > 0, i - 1);
+                take(i % width < width - 1, i + 1);
+                pixel[i] += 1.7F * (sum / neighbours - pixel[i]);
+            }
+        }
+    }
+    return filled;
+}
 
 Var masked(Var images, const Matrix& mask) {
     return mask.minCoeff() == 1 ? images : multiply(images, images_on(*images.tape, mask));
@@ -49,7 +83,9 @@ Windows windows_of(const Matrix& there, Index stride) {
 }
 
 PartialConv::PartialConv(Model& model, const std::string& layer_name, Index in, Index out, Index step, bool last)
-    : name(layer_name), stride(step), weight(&model.add(name + ".weight", {out, in, 3, 3}, Init::fan_in(9 * in))) {
+    : name(layer_name),
+      stride(step),
+      weight(&model.add(name + ".weight", {out, in, 3, 3}, last ? Init::constant(0) : Init::fan_in(9 * in))) {
     // Runs are short: the running statistics must follow in tens of steps.
     if (!last) norm.emplace_back(model, name + ".bn", out, BatchNormOptions{.momentum = 0.3});
 }
@@ -67,18 +103,18 @@ Holed PartialConv::operator()(const Holed& in) const {
 }
 
 InpaintingNet::InpaintingNet(Model& model, Index channels) {
-    const Index widths[] = {3, channels, 2 * channels, 2 * channels};
+    const Index widths[] = {1, channels, 2 * channels, 2 * channels};
     for (std::size_t i = 0; i < 3; ++i) {
         down.emplace_back(model, fmt::format("down{}", i), widths[i], widths[i + 1], 2);
     }
     for (std::size_t i = 3; i-- > 0;) {
         grow.emplace_back(model, fmt::format("grow{}", i), widths[i + 1], widths[i + 1], 2, ConvOptions{.stride = 2});
-        up.emplace_back(model, fmt::format("up{}", i), widths[i + 1] + widths[i], i == 0 ? 3 : widths[i], 1, i == 0);
+        up.emplace_back(model, fmt::format("up{}", i), widths[i + 1] + widths[i], widths[i], 1, i == 0);
     }
 }
 
 Var InpaintingNet::operator()(Var images, const Matrix& there) const {
-    std::vector<Holed> levels = {{masked(images, there), there}};
+    std::vector<Holed> levels = {{masked(colours_of(images), there), there}};
     for (const PartialConv& layer : down) levels.push_back(layer(levels.back()));
     Holed inner = levels.back();
     for (std::size_t i = 0; i < up.size(); ++i) {
@@ -86,11 +122,12 @@ Var InpaintingNet::operator()(Var images, const Matrix& there) const {
         const Holed grown{masked(grow[i](inner.x), there_grown), there_grown};
         inner = up[i](beside(grown, levels[levels.size() - 2 - i]));
     }
-    return inner.x;
+    const Var change = reshape(inner.x, images.value().shape());
+    return add(change, images.tape->input(from_borders(images.value(), there)));
 }
 
 Var InpaintingNet::features(Var images, const Matrix& there) const {
-    return down.front()({masked(images, there), there}).x;
+    return down.front()({masked(colours_of(images), there), there}).x;
 }
 
 }  // namespace ulp

@@ -11,9 +11,9 @@
 
 namespace ulp {
 
-/// Eight maps of half the sides that tell style: a convolution of random weights stands for VGG16's first layer.
+/// Maps of half the sides that tell style: a convolution of `kernel` (maps, 3, 3, 3) stands for VGG16's first layer.
 /// images (count, 3, side, side), taken times `range` -> (count, maps, pixels).
-Var style_maps_of(Var images, std::uint64_t seed, double range);
+Var style_maps_of(Var images, const Tensor& kernel, double range);
 
 /// When a Gram matrix is divided by the number of pixels: both its factors, by the root, before they are multiplied, or
 /// the product.

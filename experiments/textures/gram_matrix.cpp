@@ -1,11 +1,10 @@
-#include "experiments/shared/gram_matrix.hpp"
+#include "experiments/textures/gram_matrix.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
-#include "engine/tensor/random.hpp"
-#include "engine/training/images.hpp"
+#include "experiments/textures/texture_features.hpp"
 #include "softfloat/round.hpp"
 
 namespace ulp {
@@ -18,18 +17,10 @@ double sum_of_squares(std::span<const float> values) {
 
 }  // namespace
 
-Var style_maps_of(Var images, std::uint64_t seed, double range) {
-    constexpr Index maps = 8;
-    Random random(seed, "style features");
-    Matrix weights(maps, 27);
-    for (Index i = 0; i < weights.size(); ++i) {
-        weights.data()[i] = static_cast<float>(random.normal() * std::sqrt(2.0 / 27));
-    }
-    Tape& tape = *images.tape;
-    const Var kernel = reshape(images_on(tape, weights), {maps, 3, 3, 3});
-    const Var no_bias = reshape(images_on(tape, Matrix::Zero(1, maps)), {maps});
-    const Var found = relu(conv2d(scaled(images, range), kernel, no_bias, {.stride = 2, .padding = 1}));
-    return reshape(found, {found.dim(0), maps, found.dim(2) * found.dim(3)});
+Var style_maps_of(Var images, const Tensor& kernel, double range) {
+    const Var pixels = scaled(images, range);
+    const Var found = texture_maps(pixels, images.tape->input(kernel));
+    return reshape(found, {found.dim(0), found.dim(1), found.dim(2) * found.dim(3)});
 }
 
 Var gram_of(Var maps, Division division) {

@@ -34,7 +34,13 @@ struct PartialConv {
     Holed operator()(const Holed& in) const;
 };
 
-/// Three layers down, each halving the sides, and three up, each beside what was there on the way down.
+/// Images whose holes are filled as a skin over their borders would lie (each pixel the mean of its neighbours), up to
+/// 40 rounds of over-relaxation. Each sum is fp32's, so the numbers are the same everywhere.
+Tensor from_borders(const Tensor& images, const Matrix& there);
+
+/// Three layers down, each halving the sides, and three up, each beside what was there on the way down. Each colour is
+/// an image of its own, and what the net says is added to what its holes' borders tell (from_borders): the last layer's
+/// weights start at 0, so that a short training need not learn first what the borders tell.
 struct InpaintingNet {
     std::vector<PartialConv> down, up;  // up: from the innermost
     std::vector<ConvTranspose2d> grow;
@@ -42,7 +48,7 @@ struct InpaintingNet {
     InpaintingNet(Model& model, Index channels);
     /// images (count, 3, side, side), 0 or anything in the holes -> the same with all pixels made up.
     Var operator()(Var images, const Matrix& there) const;
-    /// What the first layer makes of them: (count, channels, side / 2, side / 2).
+    /// What the first layer makes of them: (3 * count, channels, side / 2, side / 2).
     [[nodiscard]] Var features(Var images, const Matrix& there) const;
 };
 
