@@ -33,6 +33,12 @@ std::string read_whole_file(const fs::path& path) {
 }
 
 WholeFile::WholeFile(fs::path path) : path_(std::move(path)) {
+    std::error_code unknown;
+    const fs::file_status status = fs::symlink_status(path_, unknown);
+    if (fs::exists(status) && !fs::is_regular_file(status) && !fs::is_symlink(status)) {
+        throw DataError(
+            fmt::format("{}: cannot be written: it is no regular file, and would be replaced by one", path_.string()));
+    }
     remove_leftovers(path_.parent_path(), path_.filename().string() + ".", ".tmp");
     LockedFile file = new_locked_file(path_);
     temporary_ = std::move(file.path);

@@ -17,7 +17,8 @@ std::string read_whole_file(const std::filesystem::path& path);
 /// next one: its lock is free.
 class WholeFile {
   public:
-    /// Throws DataError that names the file, here and below, where the disk refuses.
+    /// Throws DataError that names the file, here and below, where the disk refuses, and where the place is taken by a
+    /// folder, a pipe or a device: a rename as root would put a file in the place of /dev/null.
     explicit WholeFile(std::filesystem::path path);
     /// Without publish() nothing is left behind, and an earlier file stays as it was.
     ~WholeFile();

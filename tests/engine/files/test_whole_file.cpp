@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -60,6 +61,15 @@ TEST_CASE("a device, which may never end, is not read") {
     const Folder folder;
     std::ofstream(folder.path / "f") << "text";
     CHECK(read_whole_file(folder.path / "f") == "text");
+}
+
+TEST_CASE("a pipe or a device is not replaced by a file") {
+    const Folder folder;
+    const fs::path pipe = folder.path / "pipe";
+    REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+    CHECK_THROWS_WITH_AS(replace_whole_file(pipe, "x"), doctest::Contains("no regular file"), DataError);
+    CHECK(fs::is_fifo(pipe));
+    CHECK(folder.names() == std::set<std::string>{"pipe"});
 }
 
 TEST_CASE("what a file is written through is no symbolic link") {

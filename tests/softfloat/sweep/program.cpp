@@ -9,6 +9,7 @@
 #include <iostream>
 #include <set>
 #include <sstream>
+#include <stdexcept>
 
 #include "softfloat/errors.hpp"
 
@@ -148,7 +149,11 @@ int sweep(const std::string& program, const std::string& about, const std::vecto
 int run_program(const std::string& program, const std::string& about, const std::vector<Task>& tasks, int argc,
                 const char* const* argv) {
     try {
-        return sweep(program, about, tasks, parse(std::vector<std::string>(argv + 1, argv + argc)));
+        const int code = sweep(program, about, tasks, parse(std::vector<std::string>(argv + 1, argv + argc)));
+        if (!std::cout.flush() || std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+            throw std::runtime_error("the results could not be written to the standard output");
+        }
+        return code;
     } catch (const std::invalid_argument& error) {
         std::cerr << program << ": " << error.what() << '\n';
         return 2;
