@@ -1,7 +1,7 @@
 # Over training steps, or, where `steps` is 0, over numbers of weights.
 if (!steps) {
     set logscale x 2
-    set format x '%.0f'
+    set format x '2^{%L}'
 }
 set format y '%g %%'
 set yrange [0:110]
