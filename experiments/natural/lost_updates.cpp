@@ -86,7 +86,7 @@ const Quantity standing_text{"weights that stand still", "%", 100, 1};
 
 void claim_predicted(Result& result, const LostUpdates& judged) {
     constexpr std::size_t start = 20;  // steps: weights in 16 bits are still near fp32's
-    const std::string source = cite(sources::volta_talk, "Weight update: if w >> lr * dw then update doesn't change w");
+    const std::string source = cite(sources::own_prediction, "an fp32 run tells which 16-bit weights stand still");
     for (std::size_t f = 0; f < weight_formats.size(); ++f) {
         const auto claim = [&](const char* id, const char* when, std::size_t steps, const Margin& margin) {
             result.measured(fmt::format("{}_{}", id, format_names[f]), source,
@@ -176,7 +176,8 @@ void claim_lost_updates(Result& result, const LostUpdates& judged) {
     const std::vector<double> reference = judged.runs.scores(fp32);
     for (std::size_t f = 0; f < weight_formats.size(); ++f) {
         result.measured(fmt::format("{}_nearest", format_names[f]),
-                        cite(sources::bf16_paper, "Nearest rounding of weight updates"),
+                        f == 0 ? cite(sources::bf16_paper, "Nearest rounding of weight updates")
+                               : cite(sources::own_prediction, "fp16 weights lose updates as bf16 weights do"),
                         fmt::format("{}{} weights without masters, rounded to nearest, end worse than fp32's.",
                                     judged.beginning, format_names[f]),
                         falls_short(judged.runs.scores(nearest_of[f]), reference, judged.margin, judged.quantity));

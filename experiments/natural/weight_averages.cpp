@@ -69,12 +69,13 @@ void claim_standstill(const Comparison& trained, std::size_t keepings, std::size
 
 void claim_decay(const Comparison& averages, double decay, Result& result) {
     const Margin margin{0.01, "one image in a hundred", Margin::Side::not_below};
-    const std::string place = cite("PyTorch Image Models (timm)", "ModelEma: decay=0.9999");
+    const std::string usual = cite("PyTorch Image Models (timm)", "ModelEma: decay=0.9999");
+    const std::string own = cite(sources::own_prediction, "16-bit averages of weights read fewer digits");
     const auto claim = [&](std::size_t keeping, bool worse) {
         std::string id = averages.arithmetics[keeping].name;
         std::ranges::replace(id, ' ', '_');
         result.measured(
-            fmt::format("{}_{}", id, decay), place,
+            fmt::format("{}_{}", id, decay), worse ? own : usual,
             fmt::format("With a decay of {} averages in {} read {} unseen digits {} fp32.", decay,
                         averages.arithmetics[keeping].name, worse ? "fewer" : "as many",
                         worse ? "than those in" : "as those in"),

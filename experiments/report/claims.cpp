@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <functional>
 #include <map>
 #include <set>
 
 #include "experiments/report/html.hpp"
+#include "experiments/shared/sources.hpp"
 
 namespace ulp {
 namespace {
@@ -77,7 +79,9 @@ struct Erratum {
     std::vector<const Claim*> claims;
 };
 
-/// The statements with the most counter-examples first.
+bool is_own(const Erratum& erratum) { return erratum.source.starts_with(sources::own_prediction); }
+
+/// The statements with the most counter-examples first, and this laboratory's own behind the sources'.
 std::vector<Erratum> errata_of(const std::vector<StoredResult>& results) {
     std::vector<Erratum> errata;
     for (const StoredResult& result : results) {
@@ -89,6 +93,7 @@ std::vector<Erratum> errata_of(const std::vector<StoredResult>& results) {
         }
     }
     std::ranges::stable_sort(errata, std::greater<>(), [](const Erratum& e) { return e.claims.size(); });
+    std::ranges::stable_partition(errata, std::not_fn(is_own));
     return errata;
 }
 
@@ -178,7 +183,8 @@ std::string register_html(const std::vector<StoredResult>& results) {
 }
 
 std::string errata_lines(const std::vector<StoredResult>& results) {
-    const std::vector<Erratum> errata = errata_of(results);
+    std::vector<Erratum> errata = errata_of(results);
+    std::erase_if(errata, is_own);
     if (errata.empty()) return std::string(nothing_wrong);
     std::string html = "<ol class=\"errata\">\n";
     for (std::size_t i = 0; i < errata.size(); ++i) {

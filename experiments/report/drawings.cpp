@@ -3,33 +3,81 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
+#include <string_view>
 
 #include "experiments/report/html.hpp"
 
 namespace ulp {
 namespace {
 
-/// A drawing holds shapes and text; what could run or load is none of gnuplot's.
-bool is_drawing(std::string_view svg) {
-    const auto has = [&](std::string_view part) {
-        return std::search(svg.begin(), svg.end(), part.begin(), part.end(), [](char a, char b) {
-                   return std::tolower(static_cast<unsigned char>(a)) == b;
-               }) != svg.end();
+/// Whether a list of words with spaces around each has the name.
+bool is_in(std::string_view list, std::string_view name) {
+    return name.find(' ') == std::string_view::npos && list.find(fmt::format(" {} ", name)) != std::string_view::npos;
+}
+
+/// The elements that gnuplot and our animations write.
+constexpr std::string_view shapes =
+    " animate circle defs desc feComposite feFlood filter g image path polygon rect text title tspan use ";
+/// What they say of a shape: where and how it is drawn.
+constexpr std::string_view looks =
+    " calcMode class color cx cy d dur dy fill fill-opacity filter filterUnits flood-color flood-opacity font-family "
+    "font-size "
+    "font-style font-weight height id in in2 keyTimes operator points preserveAspectRatio r repeatCount result "
+    "shape-rendering stroke stroke-dasharray stroke-linecap stroke-linejoin stroke-width text-anchor transform values "
+    "visibility width x xml:space y ";
+
+bool is_look(std::string_view name, std::string_view value) {
+    if (name == "xlink:href") return value.starts_with('#') || value.starts_with("data:image/png;base64,");
+    if (name == "attributeName") return value == "visibility";
+    return is_in(looks, name) && (value.find("url(") == std::string_view::npos || value.starts_with("url(#"));
+}
+
+/// Whether a tag, without its brackets, is one of a drawing: `rect x='0' y="0"/`.
+bool is_drawing_tag(std::string_view tag) {
+    constexpr std::string_view spaces = " \t\r\n";
+    const auto cut = [&tag](std::size_t length) {
+        const std::string_view part = tag.substr(0, length);
+        tag.remove_prefix(std::min(length, tag.size()));
+        return part;
     };
-    return !has("<script") && !has("<foreignobject") && !has("javascript:") && !has(" onload") && !has("<iframe");
+    if (tag.starts_with('/')) return is_in(shapes, tag.substr(1));
+    if (!is_in(shapes, cut(tag.find_first_of(" \t\r\n/")))) return false;
+    for (;;) {
+        cut(tag.find_first_not_of(spaces));
+        if (tag.empty() || tag == "/") return true;
+        const std::string_view name = cut(tag.find_first_of(" =\t\r\n"));
+        cut(tag.find_first_not_of(spaces));
+        if (cut(1) != "=") return false;
+        cut(tag.find_first_not_of(spaces));
+        if (!tag.starts_with('"') && !tag.starts_with('\'')) return false;
+        const std::size_t end = tag.find(tag.front(), 1);
+        if (end == std::string_view::npos || !is_look(name, tag.substr(1, end - 1))) return false;
+        cut(end + 1);
+    }
+}
+
+/// Whether what stands in an <svg> element holds shapes and text and nothing else: nothing runs, nothing is loaded or
+/// followed from elsewhere, and nothing is left of SVG for HTML.
+bool is_drawing(std::string_view inside) {
+    for (std::size_t at = 0; (at = inside.find('<', at)) != std::string_view::npos;) {
+        const std::size_t end = inside.find('>', at);
+        if (end == std::string_view::npos || !is_drawing_tag(inside.substr(at + 1, end - at - 1))) return false;
+        at = end;
+    }
+    return true;
 }
 
 std::string inline_svg(std::string svg, const std::string& name, const std::string& title) {
     const std::size_t start = svg.find("<svg");
     const std::size_t end = svg.find("</svg>", start);
-    if (end == std::string::npos || !is_drawing(svg)) return "<p class=\"missing\">This file holds no drawing.</p>";
-    svg = svg.substr(start, end + 6 - start);
-    const std::size_t end_of_tag = svg.find('>');
-    std::string tag = svg.substr(0, end_of_tag);
+    const std::size_t end_of_tag = svg.find('>', start);
+    if (end == std::string::npos || !is_drawing(std::string_view(svg).substr(end_of_tag, end - end_of_tag))) {
+        return "<p class=\"missing\">This file holds no drawing.</p>";
+    }
+    const std::string tag = svg.substr(start, end_of_tag - start);
     const std::size_t box = tag.find("viewBox=\"");
     const std::string view_box = box == std::string::npos ? "" : tag.substr(box, tag.find('"', box + 9) - box + 1);
-    svg.erase(0, end_of_tag);
+    svg = svg.substr(end_of_tag, end + 6 - end_of_tag);
     // The page's colours for gnuplot's: text and axes in the page's text colour, and no white sheet behind. Tick labels
     // have a colour of their own (plots/style.gp), which becomes the class that the page's script looks for.
     const std::pair<std::string_view, std::string_view> colours[] = {

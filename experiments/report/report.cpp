@@ -21,6 +21,16 @@ constexpr std::size_t headlines_shown = 10;
 /// A chapter with more figures shows the first of each experiment and folds the others.
 constexpr std::size_t figures_unfolded = 20;
 
+/// The command that makes the result again: of its settings those that are not the experiment's own.
+std::string command_of(const StoredResult& result) {
+    std::string command = fmt::format("ulplab run {}", result.experiment);
+    if (result.mode != "quick") command += " --" + result.mode;
+    command += fmt::format(" --seed {}", result.seed);
+    if (!result.backend.empty()) command += " --backend " + result.backend;
+    for (const auto& [key, value] : result.changed_settings) command += fmt::format(" --set {}={}", key, value);
+    return command;
+}
+
 std::string run_html(const StoredResult& result) {
     std::string settings;
     for (const auto& [key, value] : result.settings) settings += fmt::format("{} = {}, ", key, value);
@@ -28,13 +38,13 @@ std::string run_html(const StoredResult& result) {
     return fmt::format(
         "<details><summary>How it was run</summary>\n<p>ulplab {}, {}, seed {}, {}. {} Compiled with {}; on {}; {:.1f} "
         "s; "
-        "finished {}. Digest of the results: <code>{}</code>. Again: <code>ulplab run {}{} --seed {}</code>. "
+        "finished {}. Digest of the results: <code>{}</code>. Again: <code>{}</code>. "
         "<a href=\"{}/result.json\">record</a> <a href=\"{}/manifest.json\">manifest</a></p>\n</details>\n",
         escaped(result.version), escaped(result.mode), result.seed,
         result.backend.empty() ? "default backends" : escaped(result.backend),
         settings.empty() ? "No settings." : "Settings: " + escaped(settings) + ".", escaped(result.compiler),
-        escaped(result.cpu), result.seconds, escaped(result.finished), escaped(result.digest), result.experiment,
-        result.mode == "full" ? " --full" : "", result.seed, result.experiment, result.experiment);
+        escaped(result.cpu), result.seconds, escaped(result.finished), escaped(result.digest),
+        escaped(command_of(result)), result.experiment, result.experiment);
 }
 
 std::string evidence_html(const StoredResult& result) {

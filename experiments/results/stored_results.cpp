@@ -38,6 +38,8 @@ Json own_settings(const StoredResult& result) {
     return settings_json(Settings(experiment.settings, run_size_by_name(result.mode)).values());
 }
 
+std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+
 StoredResult parse_result(const fs::path& folder) {
     const Json record = Json::parse(read_file(folder / "result.json"));
     const Json manifest = Json::parse(read_file(folder / "manifest.json"));
@@ -51,7 +53,7 @@ StoredResult parse_result(const fs::path& folder) {
     result.backend = record.at("backend");
     result.seed = record.at("seed");
     for (const auto& [key, value] : record.at("settings").items()) {
-        result.settings.emplace_back(key, value.is_string() ? value.get<std::string>() : value.dump());
+        result.settings.emplace_back(key, text_of(value));
     }
     result.claims = claims_from(record.at("claims"));
     result.figures = figures_from(record.at("figures"), folder);
@@ -67,7 +69,11 @@ StoredResult parse_result(const fs::path& folder) {
     result.digest = manifest.at("digest");
     result.seconds = manifest.at("seconds");
     result.processor_seconds = manifest.value("processor_seconds", 0.0);
-    result.own_settings = result.backend.empty() && manifest.at("settings") == own_settings(result);
+    const Json own = own_settings(result);
+    result.own_settings = result.backend.empty() && manifest.at("settings") == own;
+    for (const auto& [key, value] : manifest.at("settings").items()) {
+        if (own.value(key, Json()) != value) result.changed_settings.emplace_back(key, text_of(value));
+    }
     return result;
 }
 

@@ -29,6 +29,7 @@ struct StoredResult {
     double seconds = 0;
     double processor_seconds = 0;
     bool own_settings = false;  // with the experiment's own settings and backend, and no files of the user
+    std::vector<std::pair<std::string, std::string>> changed_settings{};  // that are not the experiment's own
 };
 
 /// The one in <out>/<name>. Throws DataError where the record is malformed.

@@ -22,6 +22,8 @@ inline constexpr std::string_view pytorch_testing = "PyTorch manual, torch.testi
 inline constexpr std::string_view numpy_manual = "NumPy manual";
 inline constexpr std::string_view cuda_samples = "NVIDIA CUDA samples";
 inline constexpr std::string_view arithmetic = "IEEE 754-2019";
+/// What no source says and an experiment expects all the same: where it does not hold, no source is wrong.
+inline constexpr std::string_view own_prediction = "Predictions of this laboratory";
 
 /// cite(amp_slides, "FP32 and FP16"): document and slide, cell or section.
 inline std::string cite(std::string_view document, std::string_view place) {

@@ -59,12 +59,46 @@ TEST_CASE("the report takes nothing from a record for more than text") {
     }
 }
 
+TEST_CASE("a drawing in the report holds shapes and text, and leads nowhere") {
+    const auto shown = [](const std::string& inside) {
+        StoredResult result = stored_sample();
+        result.figures = {{"a", "A", "", "", "", "<svg viewBox=\"0 0 9 6\">" + inside + "</svg>", ""}};
+        return !has(page_of({result}, "report-overflow.html"), "This file holds no drawing");
+    };
+    CHECK(shown("<title>Gnuplot</title><g id=\"a\" fill='url(#p)'><path d='M1,2'/><text>a &lt; b</text></g>"));
+    CHECK(shown("<polygon fill = 'rgb(0, 114, 178)' fill-opacity = '0.18' points = '1,2 3,4'/>"));
+    CHECK(shown("<use xlink:href='#gpPt5' id='gpPt6'/><image x='1' xlink:href='data:image/png;base64,AAAA'/>"));
+    for (const char* inside :
+         {"<rect onclick=\"x()\" width=\"9\"/>", "<a xlink:href=\"https://a.example/\"><rect/></a>",
+          "<meta http-equiv=\"refresh\" content=\"0;url=https://a.example/\">", "<p>text", "<svg/onload=x()>",
+          "<style>p { display: none }</style>", "<image xlink:href=\"https://a.example/a.png\"/>",
+          "<use xlink:href=\"https://a.example/a.svg#a\"/>", "<rect style=\"fill:url(https://a.example/)\"/>",
+          "<rect fill=\"url(https://a.example/)\"/>", "<animate attributeName=\"href\" values=\"x\"/>",
+          "<![CDATA[<b>]]>", "<!-- -->", "<rect x=1/>", "<rect x='1", "<rect"}) {
+        INFO(inside);
+        CHECK_FALSE(shown(inside));
+    }
+}
+
+TEST_CASE("the report gives the command that makes a result again") {
+    StoredResult result = stored_sample();
+    result.mode = "quick";
+    result.seed = 3;
+    CHECK(has(page_of({result}, "report-overflow.html"), "<code>ulplab run sample --seed 3</code>"));
+    result.mode = "smoke";
+    result.backend = "soft:v100";
+    result.changed_settings = {{"length", "<9>"}};
+    CHECK(has(page_of({result}, "report-overflow.html"),
+              "<code>ulplab run sample --smoke --seed 3 --backend soft:v100 --set length=&lt;9&gt;</code>"));
+}
+
 TEST_CASE("a page runs its own script and no other") {
     CHECK(script_hash("abc") == "sha256-ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=");
     for (const ReportPage& page : report_pages({stored_sample()})) {
         const std::size_t start = page.html.find("<script>") + 8;
         const std::string script = page.html.substr(start, page.html.find("</script>") - start);
         CHECK(has(page.html, "default-src 'none'"));
+        CHECK(has(page.html, "img-src 'self' data:;"));  // pictures lie in the drawings themselves
         CHECK(has(page.html, "script-src '" + script_hash(script) + "'"));
         CHECK(page.html.find("<script", start) == std::string::npos);
     }
@@ -92,6 +126,11 @@ TEST_CASE("the report opens with counts, figures that have a sentence, and what 
     CHECK(wrong.find("s3") < wrong.find("<h2>&quot;less than 1&quot;</h2>"));
     CHECK(has(wrong, "href=\"report-register.html#first.c\""));
     CHECK_FALSE(has(wrong, "first.d"));
+    first.claims.push_back(
+        {"first.e", "Predictions of this laboratory, \"as fp32\"", "s5", "1", "1", Verdict::refuted});
+    CHECK_FALSE(has(page_of({first}, "report.html"), "as fp32"));  // no source is wrong
+    const std::string more = page_of({first}, "report-sources.html");
+    CHECK(more.find("less than 1") < more.find("as fp32"));
 }
 
 TEST_CASE("the report has a page for each chapter and a register of all claims by document") {
