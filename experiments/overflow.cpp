@@ -101,10 +101,6 @@ void claim_boundary(Result& result) {
     result.arithmetic("boundary_4095", place,
                       "4095 sixteens are 65520, half way to 65536: the tie goes to the even neighbour, infinity.",
                       equal(INFINITY, Half(sixteens_one_by_one<fp32>(4095))));
-    result.arithmetic(
-        "loss_scale_65536", cite(sources::round_table, "Convert loss fp16 to fp32 just for scaling"),
-        "A loss scale of 65536 is infinite in fp16, so the loss is converted to fp32 before it is scaled.",
-        equal(INFINITY, Half(65536)));
 }
 
 /// `count` sixteens as a dot product with ones.
@@ -238,10 +234,9 @@ Experiment overflow_experiment() {
         {{{},
           {"control=wide"},
           {"sum_fp32_stored_fp16", "sum_fp16_pairwise", "sum_fp16_one_by_one", "sum_fp16_swamps_at",
-           "sum_bf16_one_by_one",  "boundary_4095",     "loss_scale_65536",    "unit_fp32_v100",
-           "unit_fp16_v100",       "unit_fp32_a100",    "unit_fp16_a100",      "unit_fp32_h100",
-           "unit_fp16_h100",       "norm_fp32_4094",    "norm_fp32_4095",      "norm_fp32_4097",
-           "norm_fp16_overflow",   "exp_fp16",          "softmax_fp16_zero",   "softmax_fp16_nan"}},
+           "sum_bf16_one_by_one", "boundary_4095", "unit_fp32_v100", "unit_fp16_v100", "unit_fp32_a100",
+           "unit_fp16_a100", "unit_fp32_h100", "unit_fp16_h100", "norm_fp32_4094", "norm_fp32_4095", "norm_fp32_4097",
+           "norm_fp16_overflow", "exp_fp16", "softmax_fp16_zero", "softmax_fp16_nan"}},
          {{}, {"control=narrow_sums"}, {"unit_fp32_v100", "unit_fp32_a100", "unit_fp32_h100"}},
          {{}, {"control=one_by_one"}, {"unit_fp16_v100", "unit_fp16_a100", "unit_fp16_h100"}}},
         Effect{"norm_fp16_overflow",

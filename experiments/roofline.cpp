@@ -37,7 +37,9 @@ void claim_rates(const Gpu& gpu, Result& result) {
     result.arithmetic("peak", slide, "80 x 512 fp16 multiply-adds a clock at 1.53 GHz are 125 TFLOPS: 125.3e12.",
                       near(125.3e12, 0.05e12, gpu.tensor_core_rate(), {"", "e12 operations a second", 1e-12, 1}));
     result.arithmetic("factor", cite(sources::amp_slides, "125 TFlops throughput: 8X more than FP32 on Volta V100"),
-                      "Tensor Cores have 8 times the fp32 throughput.",
+                      fmt::format("Tensor Cores have 8 times the fp32 throughput. An H100 reaches {:.1f} times (4096 x "
+                                  "4096 x 4096, cuBLAS).",
+                                  h100::fp16 / h100::fp32),
                       equal(8, static_cast<std::int64_t>(gpu.tensor_core_rate() / gpu.fp32_rate()), "times"));
     result.arithmetic("balance", cite(sources::volta_talk, "125 Tflops: 900 GB/s -> 138 flops/B"),
                       "125e12 operations a second against 900e9 bytes a second: 138 operations a byte keep both busy.",
