@@ -374,7 +374,7 @@ Experiment bert_experiment() {
     return {"bert",
             "Small BERT: masked words and next sentence",
             "Do BERT's two tasks train as well in bf16 and in fp16 with a scale of 128?",
-            Chapter::systems,
+            Chapter::language,
             {integer_setting("steps", "training steps", 1200, 3000, 2, 1000000).smoke(2),
              integer_setting("batch", "sentence pairs a step", 16, 16, 4, 4096),
              integer_setting("hidden", "width of the net", 32, 32, 4, 1024),

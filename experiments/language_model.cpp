@@ -261,8 +261,8 @@ void run(const RunContext& context, Result& result) {
     Figure losses = figure_of_curves(
         losses_of(runs), {.window = 5, .what = "Bits per character of a batch", .label = "bits per character"},
         {"loss", fmt::format("GPT-2 with {} parameters: training loss", shape.parameters()),
-         fmt::format("{} blocks of width {}, the same data and initial weights in all arithmetics.", shape.blocks,
-                     shape.width),
+         fmt::format("{} of width {}, the same data and initial weights in all arithmetics.",
+                     counted(shape.blocks, "block"), shape.width),
          evidence});
     result.figure(std::move(losses));
     result.figure(figure_of_seeds(runs, unseen_bits, bits_text, "unseen",
@@ -278,7 +278,7 @@ Experiment language_model_experiment() {
     return {"language_model",
             "A small GPT-2 in four formats",
             "Does a language model of a million parameters train as well in fp16, bf16 and FP8?",
-            Chapter::systems,
+            Chapter::language,
             {integer_setting("steps", "training steps", 100, 300, 2, 1000000).smoke(4),
              integer_setting("batch", "pieces of text per step", 8, 8, 1, 4096),
              integer_setting("length", "characters per piece", 32, 64, 2, 1024).smoke(16),

@@ -211,7 +211,7 @@ Experiment sentiment_experiment() {
     return {"sentiment",
             "Small BERT: the sentiment of messages",
             "Does a BERT that tells sentiments train as well in mixed precision?",
-            Chapter::systems,
+            Chapter::language,
             {integer_setting("steps", "training steps", 350, 1500, 2, 1000000).smoke(2),
              integer_setting("batch", "messages per step", 16, 32, 1, 4096),
              integer_setting("hidden", "width of the net", 24, 32, 4, 1024).smoke(8),

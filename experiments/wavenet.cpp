@@ -264,7 +264,7 @@ Experiment wavenet_experiment() {
         "wavenet",
         "WaveNet: loss curves that overlap",
         "Does the loss of a WaveNet in mixed precision follow the one in fp32?",
-        Chapter::systems,
+        Chapter::language,
         {integer_setting("steps", "training steps", 80, 1000, 2, 1000000).smoke(24),
          integer_setting("batch", "clips a step", 2, 4, 1, 4096),
          integer_setting("clip_samples", "of a clip", 128, 256, 16, 100000),

@@ -16,7 +16,7 @@ struct ChapterText {
     std::string_view text;
 };
 
-constexpr std::array<ChapterText, 7> chapters = {{
+constexpr std::array<ChapterText, 8> chapters = {{
     {"Formats",
      "A float is a sign, an exponent and a fraction. The exponent bits say how far a format reaches, the fraction bits "
      "how close its numbers lie. fp16 has more fraction than bf16 and less reach; tf32 takes the fraction of the one "
@@ -38,8 +38,11 @@ constexpr std::array<ChapterText, 7> chapters = {{
      "formats, scales for blocks and other roundings. See each remedy taken away alone, and what then goes wrong: in "
      "nets made to show it, and in ordinary ones that are fine-tuned or whose learning rate decays."},
     {"Systems",
-     "The same remedies in whole systems: nets for images, text, speech and translation, trained in fp32 and in mixed "
-     "precision with the same settings. See that the difference lies within what another seed would change."},
+     "The same remedies in whole systems: nets that read, tell, find, fill and make pictures, trained in fp32 and in "
+     "mixed precision with the same settings. See how large the difference is beside what another seed would change."},
+    {"Language",
+     "The same remedies in nets for text, speech and translation. See how large the difference between fp32 and mixed "
+     "precision is beside what another seed would change, and how a loss scale that moves finds its place."},
     {"Hardware",
      "Matrix units of different generations add in different ways, so the same training gives other bits on each. See "
      "the first bit that differs, what an accumulator's width does to long sums, how much memory and time the formats "
