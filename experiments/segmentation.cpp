@@ -220,7 +220,7 @@ Experiment segmentation_experiment() {
              integer_setting("scale_window", "clean steps until the loss scale grows", 30, 100, 1, 1000000),
              real_setting("learning_rate", "of Adam, falling linearly to 0", 1e-2, 1e-2, 0, 10), mixed_control()},
             run,
-            {{{}, {"control=scale_2^-16"}, {"parity", "pixels"}, RunSize::quick},
+            {{{}, {"control=scale_2^-12"}, {"parity", "pixels"}, RunSize::quick},
              {{}, {"learning_rate=0"}, {"learns"}, RunSize::quick}}};
 }
 
