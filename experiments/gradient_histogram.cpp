@@ -26,6 +26,12 @@ std::string word_of(TensorRole role) {
     return word;
 }
 
+/// The middle exponent of what is not 0: "2^-12".
+std::string median_text(const BinadeHistogram& histogram) {
+    const std::optional<int> median = median_exponent(histogram);
+    return median ? power_of_two_text(*median) : "none";
+}
+
 std::string title_of(const Watched& w) { return fmt::format("{} {}", word_of(w.role), w.tensor); }
 
 /// How many of the histograms of gradients, or of the others, a loss scale moves by so many binades.
@@ -96,12 +102,13 @@ void figure_by_layer(const Probes& probes, const std::string& evidence, Result& 
     Figure figure{
         "by_layer", fmt::format("Exponents by layer at step {}", probes.snapshots.back().step),
         "Share of a tensor's numbers in each binade. Dark: below fp16's threshold 2⁻²⁵. Light: subnormal in fp16.",
-        "Weights and activations sit well inside fp16's range. Activation gradients lie 10 to 20 powers of two "
-        "lower, at the edge where fp16 has only subnormals, while the top of its range is not used at all.",
-        evidence};
+        "The middle exponents of what is not 0:", evidence};
     for (std::size_t i = 0; i < std::size(watched); ++i) {
-        figure.series.push_back(probes.snapshots.back().histograms[i].series(title_of(watched[i])));
+        const BinadeHistogram& histogram = probes.snapshots.back().histograms[i];
+        figure.series.push_back(histogram.series(title_of(watched[i])));
+        figure.meaning += fmt::format(" {} {},", title_of(watched[i]), median_text(histogram));
     }
+    figure.meaning.back() = '.';
     result.figure(std::move(figure));
 }
 
@@ -109,11 +116,19 @@ void figure_by_step(const Probes& probes, const std::string& evidence, Result& r
     Figure figure{
         "by_step", "Exponents over training, first layer",
         "Share of a tensor's numbers in each binade. Dark: below fp16's threshold 2⁻²⁵. Light: subnormal in fp16.",
-        "As the net learns, most examples are fitted and their gradients shrink: the histograms of the gradients "
-        "move left and widen, and more and more of them fall below what fp16 can hold. Weights hardly move.",
-        evidence};
+        "From the first to the last step shown, the middle exponents of what is not 0:", evidence};
+    constexpr std::size_t first_layer[] = {0, 2, 5, 7};
+    for (const std::size_t i : first_layer) {
+        const BinadeHistogram& last = probes.snapshots.back().histograms[i];
+        figure.meaning += fmt::format(" {} from {} to {},", name_of(watched[i].role),
+                                      median_text(probes.snapshots.front().histograms[i]), median_text(last));
+        if (!is_gradient(watched[i].role)) continue;
+        figure.meaning.pop_back();
+        figure.meaning += fmt::format(" ({:.1f} % lost in fp16 at last),", 100 * last.share(last.lost_in_fp16()));
+    }
+    figure.meaning.back() = '.';
     for (const Snapshot& snapshot : probes.snapshots) {
-        for (const std::size_t i : {std::size_t{0}, std::size_t{2}, std::size_t{5}, std::size_t{7}}) {
+        for (const std::size_t i : first_layer) {
             figure.series.push_back(
                 snapshot.histograms[i].series(fmt::format("{} step {}", word_of(watched[i].role), snapshot.step)));
         }
@@ -215,11 +230,12 @@ void figure_nets(const std::vector<WatchedNet>& nets, Result& result) {
     Figure figure{
         "nets", "Exponents over training: weights, activations, gradients",
         "Share of the numbers in each binade, in fp32. Moving as SVG; as PNG the first step dashed, the last solid.",
-        "Weights hardly move. Gradients lie far to the left of them, in each net elsewhere. With normalisation they "
-        "keep "
-        "their place while the net learns; without, and in the LSTM, they spread out to the left.",
-        ""};
+        "Middle exponents of the activation gradients, after the first step that is shown and at last:", ""};
     for (const WatchedNet& net : nets) {
+        const NetFrame& early = net.frames[std::min<std::size_t>(1, net.frames.size() - 1)];
+        figure.meaning +=
+            fmt::format(" {} {} and {},", net.name, median_text(early.of(TensorRole::activation_gradient)),
+                        median_text(net.frames.back().of(TensorRole::activation_gradient)));
         for (const TensorRole role : roles) {
             for (const NetFrame& frame : net.frames) {
                 figure.series.push_back(
@@ -228,6 +244,7 @@ void figure_nets(const std::vector<WatchedNet>& nets, Result& result) {
         }
     }
     figure.frames = static_cast<int>(nets.front().frames.size());
+    figure.meaning.back() = '.';
     result.figure(std::move(figure));
 }
 
@@ -247,12 +264,15 @@ void replica(const RunContext& context, const std::vector<WatchedNet>& nets, Res
             above(1.5, kept(scaled) / kept(plain), {"", "times as many kept", 1, 2}) &&
             equal(1, scaled.equals_shifted(plain, -3) ? 1 : 0, "histogram moved by 3 binades"));
     const BinadeHistogram& emergent = nets[0].frames.back().of(TensorRole::activation_gradient);
+    const auto lost = [](const BinadeHistogram& h) { return 100 * h.share(h.lost_in_fp16()); };
     result.figure(
         {"replica",
          "The published histogram: what a scale of 8 does",
          "A replica with the published shares, and the activation gradients of the convolutional net trained here.",
-         "Most of what is not zero lies left of fp16's threshold. Three binades to the right, and a good part of "
-         "it is back; the net that it was taken from needed no more.",
+         fmt::format(
+             "fp16 loses {:.1f} % of all numbers, which is most of what is not zero. Three binades to the right "
+             "it loses {:.1f} %; the net that it was taken from needed no more.",
+             lost(plain), lost(scaled)),
          "",
          {plain.series("replica scale 1"), scaled.series("replica scale 8"), emergent.series("trained here")}});
 }

@@ -313,9 +313,8 @@ void figure_scales(const Recorded& recorded, const std::vector<Replay>& replays,
     Figure figure{
         "scales", "Seven scalers on one trace of gradients",
         "A net that reverses sequences; windows of a hundredth of the usual. Grey: the largest power of two that fits.",
-        "Those that start at 2^32 first fall one power of two a step. Then all follow the ceiling: each climbs "
-        "until it touches it. A longer window touches more rarely and stays lower when gradients shrink; "
-        "hysteresis pays each touch twice.",
+        "A scale that is too large falls by one power of two a step; one that fits climbs until it is too large, or as "
+        "far as its dialect lets it. The largest scales of the second half:",
         ""};
     Series ceiling{"ceiling", formats::fp64, {}};
     for (std::size_t i = 0; i < recorded.largest.size(); ++i) {
@@ -324,7 +323,15 @@ void figure_scales(const Recorded& recorded, const std::vector<Replay>& replays,
     figure.series.push_back(std::move(ceiling));
     for (const Replay& r : replays) {
         figure.series.push_back({r.name, formats::fp64, points_of(r.scales)});
+        const auto half = r.scales.begin() + static_cast<std::ptrdiff_t>(r.scales.size() / 2);
+        figure.meaning +=
+            fmt::format(" {} {},", r.name, power_of_two_text(std::ilogb(*std::max_element(half, r.scales.end()))));
     }
+    const auto half = recorded.largest.begin() + static_cast<std::ptrdiff_t>(recorded.largest.size() / 2);
+    figure.meaning +=
+        fmt::format(" where {} fits at least and {} at most.",
+                    power_of_two_text(std::ilogb(best_scale(*std::max_element(half, recorded.largest.end())))),
+                    power_of_two_text(std::ilogb(best_scale(*std::min_element(half, recorded.largest.end())))));
     result.figure(std::move(figure));
 }
 

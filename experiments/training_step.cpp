@@ -327,7 +327,7 @@ void claim_ids(Result& result) {
 void figure_steps(const RunContext& context, Result& result) {
     Figure figure{
         "steps", "One training step: the same gradients on their way",
-        "Largest and smallest magnitude that is not zero, of all weight gradients, after each of the eleven steps "
+        "Largest and smallest magnitude that is not zero, of all weight gradients, after the steps 5 to 9 of eleven "
         "(scale 128, variant B).",
         "The loss scale lifts the gradients by 7 powers of two while they are fp16; they come back down only "
         "after they have become fp32, and the updates, a tenth of that, never see fp16.",

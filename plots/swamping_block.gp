@@ -6,7 +6,7 @@ set ylabel 'share of their sum that is kept'
 set ytics 0,20,140
 set format x '2^{%g}'
 set format y '%g %%'
-set yrange [-3:145]
+set yrange [0:145]
 set xtics 2
 set title 'fp32 accumulator' font small offset 0,-0.3
 set xrange [-28.5:-15.5]

@@ -17,7 +17,7 @@ phoneme(x) = x - phonemes * floor(x / phonemes) + 1
 do for [i=1:2] {
     set title series(i) font small offset 0,-0.3
     if (i == 2) { set colorbox user origin 0.9,0.22 size 0.025,0.63; set cblabel 'attention' offset 0.5,0 }
-    plot 'data.csv' using (step(x_of(series(i)))):(phoneme(x_of(series(i)))):(0.5):(0.5):5 with boxxyerror fillcolor palette
+    plot 'data.csv' using (step(x_of(series(i)))):(phoneme(x_of(series(i)))):(0.5):(0.5):5 with boxxyerror fillcolor palette notitle
     unset label 1000
     set ylabel ''
 }

@@ -11,7 +11,7 @@ set object 2 rectangle from 4.6,2**-30 to 5.5,2**-25 behind fillcolor rgb 0x9999
 set label 1 'subnormal in fp16' at 4.65,2**-15 left font tiny
 set label 2 'lost in fp16' at 4.65,2**-26 left font tiny
 set style fill solid 0.35 noborder
-plot 'data.csv' using (x_of('largest')):5 with linespoints linetype 1 pointsize 1.6, \
-    '' using (x_of('smallest')):5 with linespoints linetype 1 pointsize 1.6, \
-    '' using (x_of('largest') == 6 ? 6.1 : NaN):5:('largest') with labels left offset 0,0.5 font small, \
-    '' using (x_of('smallest') == 6 ? 6.1 : NaN):5:('smallest that is not 0') with labels left offset 0,0.5 font small
+plot 'data.csv' using (x_of('largest')):5 with linespoints linetype 1 pointsize 1.6 title 'largest', \
+    '' using (x_of('smallest')):5 with linespoints linetype 1 pointsize 1.6 title 'smallest', \
+    '' using (x_of('largest') == 6 ? 6.1 : NaN):5:('largest') with labels left offset 0,0.5 font small notitle, \
+    '' using (x_of('smallest') == 6 ? 6.1 : NaN):5:('smallest that is not 0') with labels left offset 0,0.5 font small notitle
