@@ -36,7 +36,7 @@ std::vector<float> attend_on_cuda(const AttentionProblem& problem) {
     const auto launch = problem.format == formats::fp16 ? launch_attention_fp16 : launch_attention_bf16;
     launch(extents, q.data(), k.data(), v.data(), out.data());
     check_launch("attention");
-    check(cudaDeviceSynchronize(), "cudaDeviceSynchronize after attention");
+    synchronise("attention");
     out.download(result);
     return result;
 }

@@ -85,8 +85,9 @@ class BulkLaunch {
             }
         }
         check_launch("the kernel that compares");
+        synchronise("a bulk comparison of " + settings_.instruction->name());  // faults of the kernels show here
         std::array<BulkTally, 1> result{};
-        tally_.download(result);  // waits for the kernels; their faults show here
+        tally_.download(result);
         return result[0];
     }
     [[nodiscard]] bool has_mutant() const { return claimed_.has_value() || scaled_.has_value(); }

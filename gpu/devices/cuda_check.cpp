@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "gpu/devices/cuda_errors.hpp"
+#include "gpu/devices/waiting.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp::gpu {
@@ -11,6 +12,24 @@ void check(cudaError_t status, std::string_view call) {
     if (status == cudaSuccess) return;
     static_cast<void>(cudaGetLastError());
     throw DataError(cuda_failure(call, cudaGetErrorName(status), cudaGetErrorString(status)));
+}
+
+namespace {
+bool gave_up = false;
+}  // namespace
+
+bool gave_up_waiting() { return gave_up; }
+
+void synchronise(std::string_view after) {
+    constexpr double most_seconds = 120;
+    cudaError_t status = cudaSuccess;
+    const auto done = [&] {
+        status = cudaStreamQuery(nullptr);
+        return status != cudaErrorNotReady;
+    };
+    if (wait_for(done, most_seconds)) return check(status, fmt::format("waiting for the GPU after {}", after));
+    gave_up = true;
+    throw DataError(still_running(after, most_seconds));
 }
 
 void check_launch(std::string_view kernel) { check(cudaGetLastError(), fmt::format("launch of {}", kernel)); }

@@ -12,4 +12,11 @@ void check(cudaError_t status, std::string_view call);
 /// The error of the launch just made (a bad configuration shows here, a failing kernel at the next synchronisation).
 void check_launch(std::string_view kernel);
 
+/// Waits for all that was enqueued. Throws DataError where that fails, or has not ended after two minutes: no kernel of
+/// this program takes a second. The GPU's memory is then left to the end of the process, because freeing it would wait,
+/// too.
+void synchronise(std::string_view after);
+/// Whether a wait was given up.
+bool gave_up_waiting();
+
 }  // namespace ulp::gpu

@@ -43,6 +43,14 @@ std::string cuda_failure(std::string_view call, std::string_view name, std::stri
     return fmt::format("{} failed: {} ({}); {}", call, text, name, advice);
 }
 
+std::string still_running(std::string_view what, double seconds) {
+    return fmt::format(
+        "{} has not ended after {:g} s and is given up; what was found till then is kept in --out; see with nvidia-smi "
+        "whether "
+        "others use the GPU, and run compute-sanitizer if not",
+        what, seconds);
+}
+
 std::string built_without_cuda() {
     return "this ulplab was built without CUDA; configure with -DULPLAB_GPU=ON where nvcc 12 or newer is installed, "
            "and "

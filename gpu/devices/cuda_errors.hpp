@@ -10,6 +10,9 @@ namespace ulp::gpu {
 /// other programs on the GPU or use smaller sizes". `name` is cudaGetErrorName's, `text` cudaGetErrorString's.
 std::string cuda_failure(std::string_view call, std::string_view name, std::string_view text);
 
+/// The sentence for a kernel that does not end.
+std::string still_running(std::string_view what, double seconds);
+
 /// The sentence where the program was built without CUDA.
 std::string built_without_cuda();
 

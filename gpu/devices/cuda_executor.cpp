@@ -93,7 +93,7 @@ class CudaExecutor final : public Executor {
             check(cudaMemset(d_.data(), poison, product.d.words().size() * sizeof(std::uint32_t)), "cudaMemset");
             launch(product.extents, {a, b, c, d_.data(), x, y}, nullptr);
             check_launch(name);
-            check(cudaDeviceSynchronize(), fmt::format("cudaDeviceSynchronize after {}", name));
+            synchronise(name);
             d_.download(product.d.words());
         };
         run_over(0xA5);

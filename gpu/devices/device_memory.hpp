@@ -30,7 +30,9 @@ class DeviceArray {
         std::swap(count_, other.count_);
         return *this;
     }
-    ~DeviceArray() { static_cast<void>(cudaFree(data_)); }  // a destructor must not throw
+    ~DeviceArray() {
+        if (!gave_up_waiting()) static_cast<void>(cudaFree(data_));  // a destructor must not throw
+    }
 
     [[nodiscard]] T* data() const { return static_cast<T*>(data_); }
     [[nodiscard]] std::size_t size() const { return count_; }

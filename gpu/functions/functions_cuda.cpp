@@ -30,7 +30,7 @@ FunctionAnswers ask_function_on_cuda(const HardwareFunction& function, std::uint
     const DeviceArray<AnswersOnDevice> memory{std::span<const AnswersOnDevice>(&answers, 1)};
     launcher.launch(first, count, memory.data());
     check_launch(function.name);
-    check(cudaDeviceSynchronize(), fmt::format("cudaDeviceSynchronize after {}", function.name));
+    synchronise(function.name);
     memory.download(std::span<AnswersOnDevice>(&answers, 1));
     return {answers.digest, answers.differ, answers.differ_nan, answers.first};
 }

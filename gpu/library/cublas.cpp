@@ -130,7 +130,7 @@ void Cublas::matmul(const LibraryProduct& product, const PackedMatrix& a, const 
     device_d.fill_bytes(0xA5);
     implementation_->enqueue(product, {a.rows(), b.rows(), a.columns()}, device_a.data(), device_b.data(),
                              device_d.data());
-    check(cudaDeviceSynchronize(), "cudaDeviceSynchronize after the library's product");
+    synchronise("the library's product");
     device_d.download(d.words());
 }
 
@@ -198,10 +198,10 @@ LibraryTiming Cublas::time(const LibraryProduct& product, std::uint64_t m, std::
     const auto once = [&] { implementation_->enqueue(product, {m, n, k}, a.data(), b.data(), d.data()); };
     LibraryTiming timing;
     once();  // loads the kernel and chooses the algorithm
-    check(cudaDeviceSynchronize(), "cudaDeviceSynchronize after the library's product");
+    synchronise("the library's product");
     timing.kernels = kernels_run_by([&] {
         once();
-        check(cudaDeviceSynchronize(), "cudaDeviceSynchronize after the library's product");
+        synchronise("the library's product");
     });
     Stopwatch watch;
     std::vector<double> seconds;

@@ -20,7 +20,9 @@ class CudaLibrary final : public Library {
         f_.check(f_.cublasLtCreate(&lt_), "cublasLtCreate");
         info_ = {true, device->info().name, device->info().architecture, f_.version()};
     }
-    ~CudaLibrary() override { static_cast<void>(f_.cublasLtDestroy(lt_)); }
+    ~CudaLibrary() override {
+        if (!gave_up_waiting()) static_cast<void>(f_.cublasLtDestroy(lt_));
+    }
 
     [[nodiscard]] const LibraryInfo& info() const override { return info_; }
 
@@ -47,7 +49,7 @@ class CudaLibrary final : public Library {
                                    problem.b.get(), &beta, d.data(), problem.d.get(), d.data(), problem.d.get(),
                                    &*algorithm, workspace_.data(), workspace_.bytes(), nullptr),
                  "cublasLtMatmul");
-        check(cudaDeviceSynchronize(), "cudaDeviceSynchronize after the library's product");
+        synchronise("the library's product");
         return download(d, p, sample);
     }
 

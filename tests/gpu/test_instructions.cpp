@@ -7,6 +7,7 @@
 #include "gpu/devices/cuda_errors.hpp"
 #include "gpu/devices/executor.hpp"
 #include "gpu/devices/reference.hpp"
+#include "gpu/devices/waiting.hpp"
 #include "softfloat/errors.hpp"
 
 using namespace ulp::gpu;
@@ -142,6 +143,16 @@ TEST_CASE("a failed CUDA call is a sentence with the call and a remedy") {
     CHECK(cuda_failure("cudaGetDeviceCount", "cudaErrorInsufficientDriver", "CUDA driver version is insufficient")
               .find("install a newer driver") != std::string::npos);
     CHECK(cuda_failure("x", "cudaErrorNew", "new").find("see the CUDA documentation") != std::string::npos);
+}
+
+TEST_CASE("a kernel that does not end is given up after a limit, with a sentence that says what is kept") {
+    CHECK_FALSE(wait_for([] { return false; }, 0.02));
+    int asked = 0;
+    CHECK(wait_for([&] { return ++asked == 1100; }, 60));
+    CHECK(still_running("mma.m16n8k16.fp16.fp32", 120) ==
+          "mma.m16n8k16.fp16.fp32 has not ended after 120 s and is given up; what was found till then is kept in "
+          "--out; see "
+          "with nvidia-smi whether others use the GPU, and run compute-sanitizer if not");
 }
 
 TEST_CASE("a card's evidence lies in a folder of its name") {

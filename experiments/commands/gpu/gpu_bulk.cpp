@@ -76,9 +76,9 @@ ExitCode bulk(const GpuBulkOptions& options) {
                 table += fmt::format("# first: {}\n", r.first);
                 good = false;
             }
+            if (!options.out.empty()) write_text(options.out, table);
         }
     }
-    if (!options.out.empty()) write_text(options.out, table);
     return good ? ExitCode::good : ExitCode::bits_differ;
 }
 
