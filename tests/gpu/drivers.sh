@@ -16,7 +16,7 @@ check() {
     cat "$work/out.txt" >&2
     exit 1
 }
-for command in "info" "bulk" "functions --ranges 1" "invariance --layers 64x64"; do
+for command in "info" "bulk" "fma --pairs 1" "functions --ranges 1" "invariance --layers 64x64"; do
     # shellcheck disable=SC2086
     check old 'install a newer driver' gpu $command
     # shellcheck disable=SC2086

@@ -56,6 +56,16 @@ ends 0 'smallest counter-example' "$ulplab" gpu invariance --device $device --ty
 grep -q '^fp16,256,2048,64,change,change' table.csv
 ends 2 'is not NxK' "$ulplab" gpu invariance --device $device --layers 4096
 
+# fp16's fma, range by range: a run that is taken up, joined and found complete; a file of another run.
+ends 0 '131072 of 35185445830656 classes, 0 differ' "$ulplab" gpu fma --device $device --first 7 --pairs 2 --range 1 --out fma.csv
+cp fma.csv two.csv
+ends 0 'taken up at pair 9' "$ulplab" gpu fma --device $device --first 7 --pairs 3 --range 1 --out fma.csv
+[ "$(grep -c '^[0-9]' fma.csv)" -eq 3 ]
+head -n "$(wc -l < two.csv)" fma.csv | diff - two.csv
+ends 3 'this is not the range that begins at pair 0' "$ulplab" gpu fma --device $device --pairs 1 --out fma.csv
+ends 3 'is a run on another device' "$ulplab" gpu fma --device software:sm_80 --first 7 --pairs 3 --out fma.csv
+ends 2 '--first lies below' "$ulplab" gpu fma --device $device --first 536887296
+
 # A product like the library's: 16 x 16 x 16 ones, by stored answers.
 {
     printf '\x93NUMPY\x01\x00\x76\x00%-117s\n' "{'descr': '<f2', 'fortran_order': False, 'shape': (16, 16), }"

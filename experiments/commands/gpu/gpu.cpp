@@ -70,6 +70,7 @@ constexpr Command parts[] = {
     {"invariance", "at which number of rows the bits of a row change, and what remedies cost", declare_gpu_invariance},
     {"functions", "ask for exponentials, conversions and halves' arithmetic, operand by operand",
      declare_gpu_functions},
+    {"fma", "ask for fp16's fused multiply-add of all 2^45 classes of operands, range by range", declare_gpu_fma},
     {"attention", "fused attention on the device and by the model, in tiles of several sizes", declare_gpu_attention},
     {"transformer", "a forward pass of GPT-2's shape by the library and the attention kernel, and by their models",
      declare_gpu_transformer},

@@ -21,6 +21,7 @@ Action declare_gpu_shapes(OptionParser& app);
 Action declare_gpu_answers(OptionParser& app);
 Action declare_gpu_predict(OptionParser& app);
 Action declare_gpu_judge(OptionParser& app);
+Action declare_gpu_fma(OptionParser& app);
 Action declare_gpu_functions(OptionParser& app);
 Action declare_gpu_attention(OptionParser& app);
 Action declare_gpu_invariance(OptionParser& app);
