@@ -128,7 +128,8 @@ std::shared_ptr<const Executor> shared_device() {
 }
 
 std::vector<std::string> cuda_arguments() {
-    std::vector<std::string> arguments{"mma", "wmma", "wgmma"};
+    std::vector<std::string> arguments;
+    for (const Family family : families) arguments.emplace_back(name_of(family));
     for (const Instruction& row : instructions()) {
         const bool unscaled = row.scaling == Scaling::none;
         const bool for_training = is_float(row.a) && row.a != Element::fp64 && row.a == row.b && unscaled;
@@ -159,7 +160,7 @@ std::unique_ptr<MatmulBackend> make_wgmma(std::string_view argument) {
 }  // namespace
 
 InstructionChoice instruction_choice(std::string_view argument) {
-    for (const Family family : {Family::mma, Family::wmma, Family::wgmma}) {
+    for (const Family family : families) {
         if (argument == name_of(family)) return {family, nullptr};
     }
     const Instruction& row = instruction_by_name(argument);

@@ -17,7 +17,7 @@ class BesideCard final : public MatmulBackend {
   public:
     BesideCard(std::string_view argument, const std::shared_ptr<const Executor>& executor, CardProducts& products)
         : backend_(make_tensor_core_backend(argument)), products_(products) {
-        for (const Family family : {Family::wgmma, Family::mma, Family::wmma}) {
+        for (const Family family : {Family::tcgen05, Family::wgmma, Family::mma, Family::wmma}) {
             const std::string card = fmt::format("cuda:{}", gpu::name_of(family));
             families_.push_back(checked(make_instruction_backend(card, executor, {family, nullptr}),
                                         make_tensor_core_backend(argument)));

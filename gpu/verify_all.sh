@@ -94,7 +94,7 @@ done
 
 # The parameters of its instructions, found by asking them.
 if [ "$dry" = no ]; then
-    for family in mma wgmma; do
+    for family in mma wgmma tcgen05; do
         for types in "fp16 fp32 16" "fp16 fp16 16" "bf16 fp32 16" "tf32 fp32 8" "e4m3 fp32 32" "e5m2 fp16 32"; do
             read -r input output k <<< "$types"
             grep -q "^$family\.[a-z0-9]*\.$input\.$output " "$out/info.txt" || continue  # this GPU has none
@@ -119,7 +119,8 @@ steps=500
 families="mma"
 case $architecture in
     sm_90) families="mma wgmma" ;;
-    sm_80|sm_86|sm_89|sm_100|sm_120) ;;
+    sm_100) families="mma tcgen05" ;;
+    sm_80|sm_86|sm_89|sm_120) ;;
     *)
         families=  # compared with nothing: what it computes is discovered
         echo "training                     left out: no backend is the model of $architecture" | tee -a "$summary"
@@ -165,10 +166,13 @@ else
     if command -v compute-sanitizer > /dev/null; then
         step sanitizer 90 compute-sanitizer --error-exitcode 1 "$ulplab" gpu bulk --instruction mma.m16n8k16.fp16.fp32 \
             --blocks 1e5
-        step sanitizer_wgmma 90 compute-sanitizer --error-exitcode 1 "$ulplab" gpu bulk \
-            --instruction wgmma.m64n8k16.fp16.fp32 --blocks 1e5
-        step racecheck_wgmma 90 compute-sanitizer --tool racecheck --error-exitcode 1 "$ulplab" gpu bulk \
-            --instruction wgmma.m64n8k16.fp16.fp32 --class chain --blocks 1e5
+        for instruction in wgmma.m64n8k16.fp16.fp32 tcgen05.m128n16k16.fp16.fp32; do
+            grep -q "^$instruction " "$out/info.txt" || continue  # this GPU has none
+            step "sanitizer_${instruction%%.*}" 90 compute-sanitizer --error-exitcode 1 "$ulplab" gpu bulk \
+                --instruction "$instruction" --blocks 1e5
+            step "racecheck_${instruction%%.*}" 90 compute-sanitizer --tool racecheck --error-exitcode 1 "$ulplab" gpu bulk \
+                --instruction "$instruction" --class chain --blocks 1e5
+        done
     else
         echo "sanitizer                    left out: there is no compute-sanitizer" | tee -a "$summary"
     fi

@@ -13,8 +13,9 @@ namespace ulp::gpu {
 
 ProductExtents bulk_extents(const Instruction& instruction, InputClass input_class, std::uint32_t matrices) {
     const auto tiles = [](int extent, int tile) { return static_cast<std::uint32_t>(std::max(1, extent / tile)); };
-    return {.tiles_m = tiles(64, instruction.shape.m),
-            .tiles_n = tiles(32, instruction.shape.n),
+    const int rows = std::max(64, instruction.shape.m);
+    return {.tiles_m = tiles(rows, instruction.shape.m),
+            .tiles_n = tiles(2048 / rows, instruction.shape.n),
             .steps_k = steps_of(input_class),
             .batch = matrices};
 }

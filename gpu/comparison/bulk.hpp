@@ -30,8 +30,8 @@ struct BulkReport {
     std::string first;  // the first mismatch in full: seed, place, operands, both results
 };
 
-/// How a launch is cut: matrices of 64 x 32 elements of D (a tile, where that is larger), each with rows and columns of
-/// its own.
+/// How a launch is cut: matrices of 2048 elements of D, 64 x 32 or, where a tile has 128 rows, 128 x 16, each with rows
+/// and columns of its own.
 ProductExtents bulk_extents(const Instruction& instruction, InputClass input_class, std::uint32_t matrices);
 /// The seed of a launch.
 constexpr std::uint64_t launch_seed(std::uint64_t seed, std::uint64_t launch) { return mix(seed ^ mix(launch)); }

@@ -91,7 +91,7 @@ LiveComparison compare(const Executor& executor, const RecordedSet& set, const I
 
 std::vector<LiveComparison> run_recorded_set(const Executor& executor, const RecordedSet& set) {
     std::vector<LiveComparison> results;
-    for (const Family family : {Family::mma, Family::wmma, Family::wgmma}) {
+    for (const Family family : families) {
         if (const Instruction* row = instruction_for(executor, set, family)) {
             results.push_back(compare(executor, set, *row));
         }

@@ -1,5 +1,5 @@
-// The kinds of block scaling that mma.sync of sm_120 has (PTX ISA 9.0, "Block scaling"): every `scale_block` elements
-// of a row of A, and of a column of B, share a scale of one byte.
+// The kinds of block scaling that mma.sync of sm_120 and tcgen05.mma of sm_100 have (PTX ISA 9.0, "Block scaling"):
+// every `scale_block` elements of a row of A, and of a column of B, share a scale of one byte.
 #pragma once
 
 #include <cstdint>

@@ -12,6 +12,7 @@ namespace {
 #define ULPLAB_MMA_ROW(...) ULPLAB_INSTRUCTION(mma, __VA_ARGS__),
 #define ULPLAB_WMMA_ROW(...) ULPLAB_INSTRUCTION(wmma, __VA_ARGS__),
 #define ULPLAB_WGMMA_ROW(...) ULPLAB_INSTRUCTION(wgmma, __VA_ARGS__),
+#define ULPLAB_TCGEN05_ROW(...) ULPLAB_INSTRUCTION(tcgen05, __VA_ARGS__),
 constexpr Instruction table[] = {
     ULPLAB_MMA_FLOATS(ULPLAB_MMA_ROW)    //
     ULPLAB_MMA_FP8(ULPLAB_MMA_ROW)       //
@@ -22,6 +23,7 @@ constexpr Instruction table[] = {
     ULPLAB_MMA_INTEGERS(ULPLAB_MMA_ROW)  //
     ULPLAB_WMMA(ULPLAB_WMMA_ROW)         //
     ULPLAB_WGMMA(ULPLAB_WGMMA_ROW)       //
+    ULPLAB_TCGEN05(ULPLAB_TCGEN05_ROW)   //
 };
 
 }  // namespace
@@ -31,6 +33,7 @@ std::string_view name_of(Family family) {
         case Family::mma: return "mma";
         case Family::wmma: return "wmma";
         case Family::wgmma: return "wgmma";
+        case Family::tcgen05: return "tcgen05";
     }
     return "";
 }
@@ -38,9 +41,9 @@ std::string_view name_of(Family family) {
 std::string Instruction::input_name() const {
     if (bit_operation == BitOperation::exclusive_or) return "b1_xor";
     if (bit_operation == BitOperation::conjunction) return "b1_and";
-    if (scaling != Scaling::none) return fmt::format("{}.{}", name_of(scaling), name_of(a));
-    if (a == b) return std::string(name_of(a));
-    return fmt::format("{}_{}", name_of(a), name_of(b));
+    const std::string scales = scaling == Scaling::none ? "" : fmt::format("{}.", name_of(scaling));
+    if (a == b) return fmt::format("{}{}", scales, name_of(a));
+    return fmt::format("{}{}_{}", scales, name_of(a), name_of(b));
 }
 
 std::string Instruction::name() const {
@@ -57,7 +60,7 @@ const Instruction& instruction_by_name(std::string_view name) {
         if (row.name() == name) return row;
         if (name_of(row.family) == family) alike += (alike.empty() ? "" : ", ") + row.name();
     }
-    if (alike.empty()) alike = "those of the families mma, wmma and wgmma";
+    if (alike.empty()) alike = "those of the families mma, wmma, wgmma and tcgen05";
     throw std::invalid_argument(fmt::format("there is no instruction '{}'; choose one of {}", name, alike));
 }
 

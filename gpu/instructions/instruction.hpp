@@ -6,6 +6,7 @@
 //     mma.m16n8k64.nvf4.e2m1.fp32       packed FP4 with E4M3 scales for 16 elements each
 //     mma.m16n8k256.b1_xor.s32          population count of xor
 //     wgmma.m64n8k16.fp16.fp32          a warpgroup's instruction of sm_90
+//     tcgen05.m128n16k32.e4m3_e2m1.fp32 an instruction of sm_100 with its accumulator in tensor memory
 //     wmma.m16n16k16.fp16.fp32          the compiler's C++ interface, which issues several mma.sync
 #pragma once
 
@@ -19,7 +20,9 @@
 
 namespace ulp::gpu {
 
-enum class Family : std::uint8_t { mma, wmma, wgmma };
+enum class Family : std::uint8_t { mma, wmma, wgmma, tcgen05 };
+/// All of them.
+inline constexpr Family families[] = {Family::mma, Family::wmma, Family::wgmma, Family::tcgen05};
 std::string_view name_of(Family family);
 
 /// How 1-bit operands meet.
@@ -28,7 +31,7 @@ enum class BitOperation : std::uint8_t { none, exclusive_or, conjunction };
 /// On which architectures an instruction exists.
 struct Availability {
     int minimum;         // 10 * major + minor of the compute capability
-    bool exact = false;  // of no later architecture (wgmma, block scaling)
+    bool exact = false;  // of no later architecture (wgmma, tcgen05, block scaling)
     [[nodiscard]] constexpr bool on(int architecture) const {
         return exact ? architecture == minimum : architecture >= minimum;
     }
@@ -38,6 +41,7 @@ inline constexpr Availability ampere{80};
 inline constexpr Availability ada{89};
 inline constexpr Availability hopper{90};
 inline constexpr Availability hopper_only{90, true};
+inline constexpr Availability blackwell_only{100, true};
 inline constexpr Availability rtx_blackwell_only{120, true};
 
 /// What an instruction's PTX says beside its shape and its types.
@@ -66,7 +70,7 @@ struct Instruction {
     [[nodiscard]] std::string name() const;
     /// Scales of a row of A, or of a column of B, in one instruction.
     [[nodiscard]] constexpr int scales() const { return scales_of(scaling, shape.k); }
-    /// The input's part of the name: "fp16", "e4m3_e5m2", "b1_xor", "mxf4.e2m1".
+    /// The input's part of the name: "fp16", "e4m3_e5m2", "b1_xor", "mxf8f6f4.e4m3_e2m1".
     [[nodiscard]] std::string input_name() const;
     constexpr bool operator==(const Instruction&) const = default;
 };

@@ -27,6 +27,8 @@ std::span<const Launcher> mma_sm120_launchers();
 std::span<const Launcher> mma_integer_launchers();
 std::span<const Launcher> wmma_launchers();
 std::span<const Launcher> wgmma_launchers();
+/// Empty where the compiler does not know sm_100a.
+std::span<const Launcher> tcgen05_launchers();
 
 /// Blocks for `items` at `per_block` each, at most 2^16: kernels loop over the rest.
 constexpr unsigned blocks_for(std::uint64_t items, unsigned per_block) {

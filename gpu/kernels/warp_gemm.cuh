@@ -6,17 +6,9 @@
 #include "gpu/instructions/mma.cuh"
 #include "gpu/instructions/product.hpp"
 #include "gpu/kernels/launch.cuh"
+#include "gpu/kernels/scales.cuh"
 
 namespace ulp::gpu {
-
-/// The scales that a lane passes to one instruction: those of a row of A or column of B, from the lowest byte up.
-template <int Scales>
-__device__ std::uint32_t scale_word(const void* scales, std::uint64_t row, std::uint32_t steps, std::uint32_t step) {
-    const auto* bytes = static_cast<const std::uint8_t*>(scales) + (row * steps + step) * Scales;
-    std::uint32_t word = 0;
-    for (int i = 0; i < Scales; ++i) word |= std::uint32_t{bytes[i]} << (8 * i);
-    return word;
-}
 
 /// One warp a tile.
 template <class Op>
@@ -49,8 +41,8 @@ __global__ void warp_gemm(ProductExtents extents, ProductPointers memory) {
             if constexpr (Op::scales > 0) {
                 const auto a_row = index.a_row(tile) + static_cast<unsigned>(layout::a_scale_row(lane));
                 const auto b_row = index.b_row(tile) + static_cast<unsigned>(layout::b_scale_column(lane));
-                Op::apply(d, a, b, scale_word<Op::scales>(memory.a_scales, a_row, extents.steps_k, step),
-                          scale_word<Op::scales>(memory.b_scales, b_row, extents.steps_k, step));
+                Op::apply(d, a, b, scale_word(memory.a_scales, Op::scales, a_row, extents.steps_k, step),
+                          scale_word(memory.b_scales, Op::scales, b_row, extents.steps_k, step));
             } else {
                 Op::apply(d, a, b);
             }

@@ -58,12 +58,13 @@ TEST_CASE("a device with one wrong bit is caught, and the place is named") {
     CHECK(report.first.find("class ordinary") != std::string::npos);
 }
 
-TEST_CASE("a launch is cut into matrices of 64 x 32, whatever the instruction's tile") {
+TEST_CASE("a launch is cut into matrices of 64 x 32, or of 128 x 16 where a tile has 128 rows") {
     for (const Instruction& row : instructions()) {
         CAPTURE(row.name());
         const ProductExtents extents = bulk_extents(row, InputClass::chain, 5);
-        CHECK(extents.tiles_m * static_cast<unsigned>(row.shape.m) == 64);
-        CHECK(extents.tiles_n * static_cast<unsigned>(row.shape.n) == 32);
+        const unsigned rows = row.shape.m == 128 ? 128 : 64;
+        CHECK(extents.tiles_m * static_cast<unsigned>(row.shape.m) == rows);
+        CHECK(extents.tiles_n * static_cast<unsigned>(row.shape.n) == 2048 / rows);
         CHECK(extents.steps_k == 4);
         CHECK(extents.batch == 5);
     }

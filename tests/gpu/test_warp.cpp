@@ -47,7 +47,7 @@ std::uint64_t element(const std::vector<std::uint64_t>& registers, int bits, int
     return (word >> (i % per_word * bits)) & mask;
 }
 
-const ulp::test::ManualLayout& manual_for(const Instruction& row) {
+const ulp::test::ManualLayout& manual_layout_of(const Instruction& row) {
     static const auto layouts = ulp::test::manual_layouts();
     for (const auto& manual : layouts) {
         if (manual.shape == row.shape && manual.element_bits == bits_of(row.a)) return manual;
@@ -62,7 +62,7 @@ int architecture_with(const Instruction& row) { return row.availability.on(90) ?
 /// by the reference, and leaves D in registers.
 Registers execute(const Instruction& row, const Registers& a, const Registers& b, const Registers& c,
                   const Registers& a_scales, const Registers& b_scales) {
-    const auto& manual = manual_for(row);
+    const auto& manual = manual_layout_of(row);
     const auto [m, n, k] = row.shape;
     const int bits = bits_of(row.a);
     const int word_bits = layout::word_bits(bits);

@@ -87,7 +87,7 @@ ExitCode bulk(const GpuBulkOptions& options) {
 Action declare_gpu_bulk(OptionParser& app) {
     const auto options = std::make_shared<GpuBulkOptions>();
     add_device_option(app, options->device);
-    app.add_option("--instruction", options->instruction, "all, main, mma, wmma, wgmma, or one by name")
+    app.add_option("--instruction", options->instruction, "all, main, mma, wmma, wgmma, tcgen05, or one by name")
         .capture_default_str();
     app.add_option("--class", options->input_class, "all, ordinary, wide, bits, tiny, cancellation or chain")
         .capture_default_str();

@@ -51,7 +51,7 @@ ExitCode record(GpuRecordOptions options) {
 Action declare_gpu_record(OptionParser& app) {
     const auto options = std::make_shared<GpuRecordOptions>();
     add_device_option(app, options->device);
-    app.add_option("--instruction", options->instruction, "all, main, mma, wmma, wgmma, or one by name")
+    app.add_option("--instruction", options->instruction, "all, main, mma, wmma, wgmma, tcgen05, or one by name")
         .capture_default_str();
     app.add_option("--out", options->out, "folder for the recordings, which go into OUT/CARD").required();
     app.add_option("--seed", options->settings.seed, "seed of the samples and of the bulk inputs")

@@ -49,6 +49,7 @@ void add_integer_rows(std::vector<UnitRow>& rows) {
     const Source wgmma = published("PTX ISA, wgmma");
     add_multiplying(rows, "sm_90", "wgmma", 8, 32, wgmma);
     add_bits(rows, "sm_90", "wgmma", IntegerProduct::conjunction, wgmma);
+    add_multiplying(rows, "sm_100", "tcgen05", 8, 32, published("PTX ISA, tcgen05.mma; integer sums have no order"));
     add_row(rows, {"x86", "tdpbssd", "s8", "s32"}, IntegerModel{.instruction_k = 64},
             {Evidence::verified_live, "compared with the processor by the tests"});
 }
