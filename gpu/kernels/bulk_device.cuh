@@ -15,6 +15,11 @@ inline __device__ std::uint64_t packed_code(const std::uint32_t* words, std::uin
     return (words[bit / 32] >> (bit % 32)) & mask;
 }
 
+/// Code `index` of C or D, whose elements of 16 or 32 bits are a word of memory each.
+inline __device__ std::uint32_t accumulator_code(const std::uint32_t* words, std::uint64_t index, int bits) {
+    return bits == 16 ? reinterpret_cast<const std::uint16_t*>(words)[index] : words[index];
+}
+
 inline __device__ void report(BulkTally* tally, std::uint64_t element, bool equal) {
     if (equal) return;
     atomicAdd(&tally->mismatches, 1ULL);

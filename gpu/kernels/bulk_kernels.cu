@@ -1,4 +1,5 @@
 #include "gpu/kernels/bulk_device.cuh"
+#include "gpu/kernels/bulk_inputs.hpp"
 #include "gpu/kernels/exact_dot.hpp"
 #include "gpu/kernels/launch.cuh"
 
@@ -6,10 +7,10 @@ namespace ulp::gpu {
 namespace {
 
 __global__ void make_inputs(Instruction row, InputClass input_class, std::uint64_t seed, OperandName operand,
-                            std::uint64_t columns, std::uint64_t words, std::uint32_t* out) {
+                            int column_bits, std::uint64_t words, std::uint32_t* out) {
     for (std::uint64_t i = std::uint64_t{blockIdx.x} * threads + threadIdx.x; i < words;
          i += std::uint64_t{gridDim.x} * threads) {
-        out[i] = input_word(row, input_class, seed, operand, columns, i);
+        out[i] = input_word_by_shifts(row, input_class, seed, operand, column_bits, i);
     }
 }
 
@@ -52,9 +53,10 @@ template <class Decode>
 __device__ void decode_rows(const DecodedModel& model, const std::uint32_t* words, std::uint64_t first_row, int rows,
                             std::uint64_t row_codes, std::uint64_t offset, int bits, Int32Operand* out, int* special,
                             Decode decode_one) {
+    const int k_bits = top_bit(static_cast<std::uint32_t>(model.k));
     for (int i = static_cast<int>(threadIdx.x); i < rows * model.k; i += threads) {
-        const int row = i / model.k;
-        const int k = i % model.k;
+        const int row = i >> k_bits;
+        const int k = i & (model.k - 1);
         const auto code = packed_code(words, (first_row + row) * row_codes + offset + k, bits);
         const Int32Operand operand = decode_one(model, static_cast<std::uint32_t>(code));
         out[row * (model.k + 1) + decoded_position(model, k)] = operand;
@@ -74,6 +76,7 @@ __global__ void __launch_bounds__(threads)
     auto* special_rows = reinterpret_cast<int*>(sums + layout.rows * layout.columns);
     int* special_columns = special_rows + layout.rows;
     const int elements = layout.rows * layout.columns;
+    const int column_bits = top_bit(static_cast<std::uint32_t>(layout.columns));
     const int a_bits = bits_of(layout.instruction.a);
     const int b_bits = bits_of(layout.instruction.b);
     const int c_bits = bits_of(layout.instruction.accumulator);
@@ -84,7 +87,7 @@ __global__ void __launch_bounds__(threads)
         const std::uint64_t first = std::uint64_t{matrix} * static_cast<unsigned>(elements);
         __syncthreads();  // the matrix before is done with
         for (int i = static_cast<int>(threadIdx.x); i < elements; i += threads) {
-            sums[i] = static_cast<std::uint32_t>(packed_code(data.c, first + i, c_bits));
+            sums[i] = accumulator_code(data.c, first + i, c_bits);
         }
         for (int i = static_cast<int>(threadIdx.x); i < layout.rows + layout.columns; i += threads) special_rows[i] = 0;
         for (int step = 0; step < layout.steps; ++step) {
@@ -98,8 +101,8 @@ __global__ void __launch_bounds__(threads)
             // An element once left to the plain model stays so: its row or column is marked, or its sum is a NaN, which
             // no later group turns back.
             for (int i = static_cast<int>(threadIdx.x); i < elements; i += threads) {
-                const int row = i / layout.columns;
-                const int column = i % layout.columns;
+                const int row = i >> column_bits;
+                const int column = i & (layout.columns - 1);
                 if (special_rows[row] != 0 || special_columns[column] != 0) continue;
                 if (!decoded_instruction<Group>(model, a + row * stride, b + column * stride, sums[i])) {
                     sums[i] = static_cast<std::uint32_t>(tensor_core_nan(model.model.accumulator));
@@ -108,12 +111,12 @@ __global__ void __launch_bounds__(threads)
         }
         __syncthreads();
         for (int i = static_cast<int>(threadIdx.x); i < elements; i += threads) {
-            const bool left = special_rows[i / layout.columns] != 0 || special_columns[i % layout.columns] != 0 ||
-                              decode<std::uint64_t>(model.model.accumulator, sums[i]).kind > Kind::finite;
+            const bool left = special_rows[i >> column_bits] != 0 || special_columns[i & (layout.columns - 1)] != 0 ||
+                              model.c.is_special(sums[i]);
             if (left) {
                 queue[atomicAdd(&tally->in_queue, 1ULL)] = static_cast<std::uint32_t>(first + i);
             } else {
-                report(tally, first + i, equals_d(layout, data, first + i, sums[i]));
+                report(tally, first + i, accumulator_code(data.d, first + i, c_bits) == sums[i]);
             }
         }
     }
@@ -164,8 +167,8 @@ void enqueue_decoded(const BulkLayout& layout, const DecodedModel& model, const 
 void enqueue_inputs(const BulkLayout& layout, InputClass input_class, std::uint64_t seed, const BulkData& data) {
     const auto one = [&](OperandName operand, std::uint64_t rows, std::uint64_t columns, int bits, std::uint32_t* out) {
         const std::uint64_t words = rows * columns * static_cast<unsigned>(bits) / 32;
-        make_inputs<<<blocks_for(words, threads), threads>>>(layout.instruction, input_class, seed, operand, columns,
-                                                             words, out);
+        make_inputs<<<blocks_for(words, threads), threads>>>(layout.instruction, input_class, seed, operand,
+                                                             top_bit(static_cast<std::uint32_t>(columns)), words, out);
     };
     const std::uint64_t row_codes = static_cast<std::uint64_t>(layout.k) * static_cast<unsigned>(layout.steps);
     const std::uint64_t matrices = layout.matrices;

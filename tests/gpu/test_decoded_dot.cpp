@@ -1,13 +1,16 @@
 // The decoded path, by which a GPU checks billions of groups, equals the plain block dot.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
 
+#include "gpu/comparison/bulk.hpp"
 #include "gpu/devices/inputs.hpp"
 #include "gpu/devices/reference.hpp"
 #include "gpu/instructions/instruction.hpp"
+#include "gpu/kernels/bulk_inputs.hpp"
 #include "gpu/kernels/decoded_dot.hpp"
 #include "softfloat/matrix_units/policies.hpp"
 
@@ -46,8 +49,9 @@ void compare_tile(const ulp::TensorCoreModel& model, const HostProduct& p, Compa
     const auto k = p.a.columns();
     Codes a(k);
     Codes b(k);
-    for (std::uint64_t row = 0; row < p.d.rows(); ++row) {
-        for (std::uint64_t column = 0; column < p.d.columns(); ++column) {
+    // 128 elements of a tile are enough, however large it is.
+    for (std::uint64_t row = 0; row < std::min<std::uint64_t>(p.d.rows(), 16); ++row) {
+        for (std::uint64_t column = 0; column < std::min<std::uint64_t>(p.d.columns(), 8); ++column) {
             for (std::uint64_t i = 0; i < k; ++i) {
                 a[i] = static_cast<std::uint32_t>(p.a.get(row, i));
                 b[i] = static_cast<std::uint32_t>(p.b.get(column, i));
@@ -106,6 +110,47 @@ TEST_CASE("models that the decoded path does not know are not taken for ones it 
     model = {};
     model.fraction_bits = 18;  // products of fp16 have 20
     CHECK_FALSE(has_decoded_path(model));
+}
+
+TEST_CASE("inputs made by shifts are those made by divisions, for every instruction, operand and class") {
+    for (const Instruction& row : instructions()) {
+        for (const InputClass input_class : input_classes) {
+            CAPTURE(row.name());
+            CAPTURE(std::string(name_of(input_class)));
+            const auto steps = static_cast<int>(steps_of(input_class));
+            const auto differences = [&](OperandName operand, int columns) {
+                int column_bits = 0;
+                while (1 << column_bits < columns) ++column_bits;
+                if (1 << column_bits != columns) return 1;
+                int found = 0;
+                for (const std::uint64_t index : {0ULL, 1ULL, 7ULL, 64ULL, 1023ULL}) {
+                    const auto by_shifts = input_word_by_shifts(row, input_class, 9, operand, column_bits, index);
+                    const auto columns_given = static_cast<std::uint64_t>(columns);
+                    found += by_shifts == input_word(row, input_class, 9, operand, columns_given, index) ? 0 : 1;
+                }
+                return found;
+            };
+            CHECK(differences(OperandName::a, row.shape.k * steps) == 0);
+            CHECK(differences(OperandName::b, row.shape.k * steps) == 0);
+            const auto extents = bulk_extents(row, input_class, 1);
+            CHECK(differences(OperandName::c, static_cast<int>(extents.tiles_n) * row.shape.n) == 0);
+            if (row.scales() > 0) CHECK(differences(OperandName::b_scales, row.scales() * steps) == 0);
+        }
+    }
+}
+
+TEST_CASE("a launch of a bulk run is 2048 elements a matrix, or a tile where that is larger, and fits a block") {
+    for (const Instruction& row : instructions()) {
+        CAPTURE(row.name());
+        const auto extents = bulk_extents(row, InputClass::ordinary, 3);
+        const auto rows = static_cast<std::size_t>(extents.tiles_m) * static_cast<std::size_t>(row.shape.m);
+        const auto columns = static_cast<std::size_t>(extents.tiles_n) * static_cast<std::size_t>(row.shape.n);
+        CHECK(rows * columns == 2048);
+        if (!is_float(row.a) || bits_of(row.a) < 8 || row.a == Element::fp64) continue;
+        const auto stride = static_cast<std::size_t>(row.shape.k + 1);
+        const std::size_t bytes = (rows + columns) * (stride * sizeof(Int32Operand) + 4) + rows * columns * 4;
+        CHECK(bytes <= 48 * 1024);  // of dynamic shared memory without asking for more
+    }
 }
 
 TEST_CASE("the emulated FP8 instruction sorts its products: k mod 4 in {0, 1} first") {
