@@ -37,7 +37,10 @@ struct LtFunctions {
     ULPLAB_FIND(cublasLtMatmulPreferenceDestroy);
     ULPLAB_FIND(cublasLtMatmulPreferenceSetAttribute);
     ULPLAB_FIND(cublasLtMatmulAlgoGetHeuristic);
+    ULPLAB_FIND(cublasLtMatmulAlgoInit);
+    ULPLAB_FIND(cublasLtMatmulAlgoCheck);
     ULPLAB_FIND(cublasLtMatmulAlgoConfigGetAttribute);
+    ULPLAB_FIND(cublasLtMatmulAlgoConfigSetAttribute);
 
     /// Throws DataError that names the call, unless the status is success.
     void check(cublasStatus_t status, std::string_view call) const {
@@ -78,6 +81,12 @@ inline cublasComputeType_t compute_type(Element operand, Element accumulator) {
     return operand == Element::fp32 ? CUBLAS_COMPUTE_32F_PEDANTIC : CUBLAS_COMPUTE_32F;
 }
 
+/// The type of alpha and beta.
+inline cudaDataType_t scale_type(Element accumulator) {
+    if (accumulator == Element::s32) return CUDA_R_32I;
+    return accumulator == Element::fp16 ? CUDA_R_16F : CUDA_R_32F;
+}
+
 /// A product's description: element types, which operand is transposed, FP8's way of summing.
 struct LtOperation {
     Element operand;
@@ -88,12 +97,9 @@ struct LtOperation {
 };
 
 inline LtDescriptor<cublasLtMatmulDesc_t> describe(const LtFunctions& f, const LtOperation& operation) {
-    const bool integer = operation.accumulator == Element::s32;
-    const cudaDataType_t scale = integer                                  ? CUDA_R_32I
-                                 : operation.accumulator == Element::fp16 ? CUDA_R_16F
-                                                                          : CUDA_R_32F;
     cublasLtMatmulDesc_t raw = nullptr;
-    f.check(f.cublasLtMatmulDescCreate(&raw, compute_type(operation.operand, operation.accumulator), scale),
+    f.check(f.cublasLtMatmulDescCreate(&raw, compute_type(operation.operand, operation.accumulator),
+                                       scale_type(operation.accumulator)),
             "cublasLtMatmulDescCreate");
     LtDescriptor<cublasLtMatmulDesc_t> description(raw, f.cublasLtMatmulDescDestroy);
     const auto set = [&](cublasLtMatmulDescAttributes_t attribute, const auto& value) {

@@ -37,6 +37,21 @@ class CudaLibrary final : public Library {
         const LtProblem problem = problem_of(p);
         const auto algorithm = choose(problem);
         if (!algorithm) throw UsageError("the library has no product " + p.text());
+        return multiply(problem, *algorithm, p, sample);
+    }
+
+    [[nodiscard]] std::optional<std::vector<std::uint32_t>> run_as(const HeuristicAnswer& answer,
+                                                                   const LibraryProblem& p,
+                                                                   const ProblemSample& sample) override {
+        const LtProblem problem = problem_of(p);
+        const auto algorithm = algorithm_of(answer, p, problem);
+        if (!algorithm) return std::nullopt;
+        return multiply(problem, *algorithm, p, sample);
+    }
+
+  private:
+    [[nodiscard]] std::vector<std::uint32_t> multiply(const LtProblem& problem, const cublasLtMatmulAlgo_t& algorithm,
+                                                      const LibraryProblem& p, const ProblemSample& sample) const {
         const DeviceArray<std::uint8_t> a = operand(sample.a, sample.rows, p.type->a, p.m, p.k, p.a_along_k(), p.batch);
         const DeviceArray<std::uint8_t> b =
             operand(sample.b, sample.columns, p.type->b, p.n, p.k, p.b_along_k(), p.batch);
@@ -47,13 +62,12 @@ class CudaLibrary final : public Library {
         const std::uint32_t beta = factor(p, p.beta);
         f_.check(f_.cublasLtMatmul(lt_, problem.operation.get(), &alpha, a.data(), problem.a.get(), b.data(),
                                    problem.b.get(), &beta, d.data(), problem.d.get(), d.data(), problem.d.get(),
-                                   &*algorithm, workspace_.data(), workspace_.bytes(), nullptr),
+                                   &algorithm, workspace_.data(), workspace_.bytes(), nullptr),
                  "cublasLtMatmul");
         synchronise("the library's product");
         return download(d, p, sample);
     }
 
-  private:
     static std::size_t size_of(Element element) { return static_cast<std::size_t>(bits_of(element)) / 8; }
 
     /// alpha or beta in the type that the product scales by.
@@ -167,6 +181,40 @@ class CudaLibrary final : public Library {
                 get(CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION, std::uint32_t{}),
                 get(CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID, std::uint16_t{}),
                 get(CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, std::uint16_t{})};
+    }
+
+    /// The algorithm with the attributes of an answer; nothing where the library does not take it for the problem.
+    [[nodiscard]] std::optional<cublasLtMatmulAlgo_t> algorithm_of(const HeuristicAnswer& answer,
+                                                                   const LibraryProblem& p,
+                                                                   const LtProblem& problem) const {
+        cublasLtMatmulAlgo_t algorithm{};
+        const cudaDataType_t d = cuda_type(p.type->d);
+        if (f_.cublasLtMatmulAlgoInit(lt_, compute_type(p.type->a, p.type->accumulator),
+                                      scale_type(p.type->accumulator), cuda_type(p.type->a), cuda_type(p.type->b), d, d,
+                                      answer.id, &algorithm) != CUBLAS_STATUS_SUCCESS) {
+            return std::nullopt;
+        }
+        const auto set = [&](cublasLtMatmulAlgoConfigAttributes_t attribute, auto value) {
+            return f_.cublasLtMatmulAlgoConfigSetAttribute(&algorithm, attribute, &value, sizeof value) ==
+                   CUBLAS_STATUS_SUCCESS;
+        };
+        const auto word = [](int value) { return static_cast<std::uint32_t>(value); };
+        const auto half = [](int value) { return static_cast<std::uint16_t>(value); };
+        const bool taken = set(CUBLASLT_ALGO_CONFIG_TILE_ID, word(answer.tile)) &&
+                           set(CUBLASLT_ALGO_CONFIG_STAGES_ID, word(answer.stages)) &&
+                           set(CUBLASLT_ALGO_CONFIG_SPLITK_NUM, std::int32_t{answer.split}) &&
+                           set(CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, word(answer.reduction)) &&
+                           set(CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, word(answer.swizzling)) &&
+                           set(CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION, word(answer.custom)) &&
+                           set(CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID, half(answer.inner_shape)) &&
+                           set(CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, half(answer.cluster));
+        if (!taken) return std::nullopt;
+        cublasLtMatmulHeuristicResult_t found{};
+        const cublasStatus_t status =
+            f_.cublasLtMatmulAlgoCheck(lt_, problem.operation.get(), problem.a.get(), problem.b.get(), problem.d.get(),
+                                       problem.d.get(), &algorithm, &found);
+        if (status != CUBLAS_STATUS_SUCCESS || found.workspaceSize > workspace_.bytes()) return std::nullopt;
+        return algorithm;
     }
 
     LtFunctions f_;

@@ -22,6 +22,11 @@ class Library {
     /// D's words at the sample's rows and columns, by the algorithm that ask() answers.
     [[nodiscard]] virtual std::vector<std::uint32_t> run(const LibraryProblem& problem,
                                                          const ProblemSample& sample) = 0;
+    /// The same by the algorithm that an answer names, whatever the heuristic says; nothing where the library does not
+    /// take it for this problem.
+    [[nodiscard]] virtual std::optional<std::vector<std::uint32_t>> run_as(const HeuristicAnswer& answer,
+                                                                           const LibraryProblem& problem,
+                                                                           const ProblemSample& sample) = 0;
 };
 
 /// The bytes of workspace that the library may use: PyTorch's on Hopper.

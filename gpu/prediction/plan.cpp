@@ -18,6 +18,7 @@ namespace {
 
 constexpr int nvjet = 66;
 constexpr int simt_chain = 16;
+constexpr int simt_chunks = 11;
 constexpr std::array cutlass{21, 23, 24};
 constexpr std::string_view fma_chain = "fp32 fma";
 
@@ -27,6 +28,7 @@ constexpr std::array rules{
     FamilyRule{23, "CUTLASS", "as 21"},
     FamilyRule{24, "CUTLASS", "as 21"},
     FamilyRule{16, "SIMT, one chain", "triton pull request 2757, for fp16 and bf16 alone"},
+    FamilyRule{11, "SIMT, chunks of k", "triton pull requests 2757 and 2768, for fp16 and bf16 alone, options 0 and 1"},
     FamilyRule{21, "CUTLASS, fp32 without Tensor Cores",
                "CUTLASS's mma_simt: fma over ascending k; nobody has tried it"},
 };
@@ -98,6 +100,24 @@ KernelPlan cutlass_plan(const HeuristicAnswer& answer, const LibraryProblem& p, 
     return order;
 }
 
+/// Chunks of k, one after the other; from a length of 512 on, each in blocks. All sums go from left to right.
+KernelPlan chunks_plan(const HeuristicAnswer& answer, const LibraryProblem& p) {
+    if (bits_of(p.type->a) != 16 || p.type->accumulator != Element::fp32) {
+        return Declined{"family 11 is known for fp16 and bf16 with fp32 sums alone"};
+    }
+    if (answer.split > 1) return Declined{"family 11 with split-k is unknown"};
+    if (answer.custom != 0 && answer.custom != 1) {
+        return Declined{fmt::format("option {} of family 11 is unknown", answer.custom)};
+    }
+    const std::int64_t chunks = answer.custom == 0 ? 2 : 4;
+    KernelOrder order;
+    order.unit = fma_chain;
+    order.piece = (p.k + chunks - 1) / chunks;
+    order.merge = Merge::fp32;
+    if (p.k > 512) order.promote = answer.custom == 0 ? 256 : 128;
+    return order;
+}
+
 float to_float(std::uint64_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits)); }
 std::uint64_t to_bits(float x) { return std::bit_cast<std::uint32_t>(x); }
 float positive_nan(std::uint64_t bits) { return to_float((bits & 0x7FFFFFFF) > 0x7F800000 ? 0x7FFFFFFF : bits); }
@@ -138,9 +158,15 @@ struct SampleProduct {
             for (std::int64_t at = 0; at < m * n; ++at) {
                 const float* x = &a[static_cast<std::size_t>(at / n * length)];
                 const float* y = &b[static_cast<std::size_t>(at % n * length)];
-                float sum = 0;
-                for (std::int64_t i = first; i < first + count; ++i) sum = fma32(x[i], y[i], sum);
-                sums[static_cast<std::size_t>(at)] = sum;
+                const std::int64_t block = order.promote > 0 ? order.promote : count;
+                float total = 0;
+                for (std::int64_t start = 0; start < count; start += block) {
+                    float sum = 0;
+                    const std::int64_t end = first + std::min(start + block, count);
+                    for (std::int64_t i = first + start; i < end; ++i) sum = fma32(x[i], y[i], sum);
+                    total = start == 0 ? sum : sum32(total, sum);
+                }
+                sums[static_cast<std::size_t>(at)] = total;
             }
             return sums;
         }
@@ -216,6 +242,7 @@ KernelPlan plan_of(const HeuristicAnswer& answer, const LibraryProblem& p, const
         order.unit = fma_chain;
         return order;
     }
+    if (answer.id == simt_chunks) return chunks_plan(answer, p);
     if (answer.id != nvjet && !by_cutlass) {
         return Declined{fmt::format("nothing is known of kernels of family {}", answer.id)};
     }

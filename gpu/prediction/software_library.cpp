@@ -28,7 +28,21 @@ class SoftwareLibrary final : public Library {
     [[nodiscard]] std::vector<std::uint32_t> run(const LibraryProblem& p, const ProblemSample& sample) override {
         const auto answer = ask(p);
         if (!answer) throw UsageError("the library has no product " + p.text());
-        const KernelPlan plan = plan_of(*answer, p, info_);
+        return compute(*answer, p, sample);
+    }
+
+    /// Like the library it takes no nvjet kernel for operands that it would not choose one for.
+    [[nodiscard]] std::optional<std::vector<std::uint32_t>> run_as(const HeuristicAnswer& answer,
+                                                                   const LibraryProblem& p,
+                                                                   const ProblemSample& sample) override {
+        if (answer.id == 66 && !is_aligned(p)) return std::nullopt;
+        return compute(answer, p, sample);
+    }
+
+  private:
+    [[nodiscard]] std::vector<std::uint32_t> compute(const HeuristicAnswer& answer, const LibraryProblem& p,
+                                                     const ProblemSample& sample) const {
+        const KernelPlan plan = plan_of(answer, p, info_);
         // Of what it cannot plan it computes something: nobody predicts it.
         const auto* planned = std::get_if<KernelOrder>(&plan);
         KernelOrder order = planned != nullptr ? *planned : KernelOrder{.unit = "fp32 fma"};
@@ -37,8 +51,10 @@ class SoftwareLibrary final : public Library {
         if (fault_ == StandInFault::one_bit && p.m == 96) words.back() ^= 1;
         return words;
     }
-
-  private:
+    static bool is_aligned(const LibraryProblem& p) {
+        const std::int64_t unit = 128 / bits_of(p.type->a);
+        return p.m % unit == 0 && p.n % unit == 0 && p.k % unit == 0 && p.type->accumulator == Element::fp32;
+    }
     static HeuristicAnswer choose(const LibraryProblem& p, bool fp8) {
         const std::int64_t outputs = p.m * p.n;
         int split = 1;
@@ -46,8 +62,7 @@ class SoftwareLibrary final : public Library {
         if (mix(static_cast<std::uint64_t>(outputs)) % 64 == 0) return {.id = 41, .stages = 20};
         if (p.m == 1 || p.n == 1) return {.id = 13, .custom = 5};
         if (p.type->a == Element::fp32) return {.id = 0, .stages = 8};
-        const std::int64_t aligned = 128 / bits_of(p.type->a);
-        if (p.m % aligned == 0 && p.n % aligned == 0 && p.k % aligned == 0 && p.type->accumulator == Element::fp32) {
+        if (is_aligned(p)) {
             return {.id = 66, .tile = 24, .stages = fp8 ? 36 : 35, .split = split, .reduction = split > 1 ? 2 : 0};
         }
         if (outputs < 256 && bits_of(p.type->a) == 16 && p.type->accumulator == Element::fp32) return {.id = 16};

@@ -54,6 +54,8 @@ ends 3 'ulplab predictions 1' "$ulplab" gpu judge --device $device shapes.csv
 # Invariance: a layer whose split changes with the number of tokens.
 ends 0 'smallest counter-example' "$ulplab" gpu invariance --device $device --type fp16 --layers 256x2048 --tokens 8 64 256 --out table.csv
 grep -q '^fp16,256,2048,64,change,change' table.csv
+grep -q '^fp16,256,2048,"split 1, else as chosen",same,.*,3,same,.*,0$' table.csv
+grep -q "a kernel of one's own.*,3,same," table.csv
 ends 2 'is not NxK' "$ulplab" gpu invariance --device $device --layers 4096
 
 # fp16's fma, range by range: a run that is taken up, joined and found complete; a file of another run.

@@ -29,10 +29,10 @@ LibraryProblem problem(const char* type, const char* layout, std::int64_t m, std
     return p;
 }
 
-const LibraryInfo hopper{false, "test", 90, "0.0.0"};
+const LibraryInfo on_hopper{false, "test", 90, "0.0.0"};
 
 KernelOrder order_of(const HeuristicAnswer& answer, const LibraryProblem& p) {
-    const KernelPlan plan = plan_of(answer, p, hopper);
+    const KernelPlan plan = plan_of(answer, p, on_hopper);
     REQUIRE(std::holds_alternative<KernelOrder>(plan));
     return std::get<KernelOrder>(plan);
 }
@@ -147,7 +147,7 @@ TEST_CASE("the plan follows the published rules") {
     const HeuristicAnswer simt{.id = 21, .stages = 8, .split = 4, .reduction = 2};
     CHECK(order_of(simt, problem("fp32", "NT", 64, 64, 1000)) ==
           KernelOrder{.unit = "fp32 fma", .piece = 252, .merge = Merge::fp32});
-    CHECK(reason_of(plan_of(plain, problem("fp32", "NT", 64, 64, 1000), hopper)).find("CUTLASS alone") !=
+    CHECK(reason_of(plan_of(plain, problem("fp32", "NT", 64, 64, 1000), on_hopper)).find("CUTLASS alone") !=
           std::string::npos);
     // The fault of the library: ones of k = 11528 give 11520.
     const HeuristicAnswer faulty{.id = 66, .stages = 35, .split = 9, .reduction = 2};
@@ -175,15 +175,16 @@ TEST_CASE("the plan follows the published rules") {
 
 TEST_CASE("the plan declines what it does not know, with the reason") {
     const LibraryProblem p = problem("fp16", "TN", 64, 64, 1000);
-    CHECK(reason_of(plan_of({.id = 41, .stages = 35}, p, hopper)).find("family 41") != std::string::npos);
-    CHECK(reason_of(plan_of({.id = 66, .stages = 17 + 20}, p, hopper)).find("stages 37") != std::string::npos);
-    CHECK(reason_of(plan_of({.id = 66, .stages = 35, .split = 2, .reduction = 8}, p, hopper)).find("scheme 8") !=
+    CHECK(reason_of(plan_of({.id = 41, .stages = 35}, p, on_hopper)).find("family 41") != std::string::npos);
+    CHECK(reason_of(plan_of({.id = 66, .stages = 17 + 20}, p, on_hopper)).find("stages 37") != std::string::npos);
+    CHECK(reason_of(plan_of({.id = 66, .stages = 35, .split = 2, .reduction = 8}, p, on_hopper)).find("scheme 8") !=
           std::string::npos);
-    CHECK(reason_of(plan_of({.id = 66, .stages = 35, .inner_shape = 2}, p, hopper)).find("inner") != std::string::npos);
+    CHECK(reason_of(plan_of({.id = 66, .stages = 35, .inner_shape = 2}, p, on_hopper)).find("inner") !=
+          std::string::npos);
     const LibraryInfo ampere{false, "test", 80, "0.0.0"};
     CHECK(reason_of(plan_of({.id = 66, .stages = 35}, p, ampere)).find("model table") != std::string::npos);
-    CHECK_FALSE(reason_of(plan_of({.id = 66, .stages = 35}, problem("fp32", "TN", 4, 4, 4), hopper)).empty());
-    CHECK_FALSE(reason_of(plan_of({.id = 16}, problem("tf32", "TN", 4, 4, 4), hopper)).empty());
+    CHECK_FALSE(reason_of(plan_of({.id = 66, .stages = 35}, problem("fp32", "TN", 4, 4, 4), on_hopper)).empty());
+    CHECK_FALSE(reason_of(plan_of({.id = 16}, problem("tf32", "TN", 4, 4, 4), on_hopper)).empty());
     CHECK_THROWS_AS(heuristic_answer_of("1.2.3", "here: "), ulp::DataError);
     CHECK_THROWS_AS(heuristic_answer_of("1.2.3.4.5.6.7.8.9.", "here: "), ulp::DataError);
     CHECK(heuristic_answer_of("66.24.35.2.1.0.3.0.5", "").cluster == 5);
@@ -303,9 +304,46 @@ TEST_CASE("a damaged file of answers is refused with its line") {
     damaged("source software", "source nobody");
 }
 
+TEST_CASE("SIMT kernels in chunks: lengths, blocks and what is unknown; the sums worked out beside") {
+    const HeuristicAnswer two{.id = 11};
+    const HeuristicAnswer four{.id = 11, .custom = 1};
+    CHECK(order_of(two, problem("fp16", "TN", 8, 8, 500)) ==
+          KernelOrder{.unit = "fp32 fma", .piece = 250, .merge = Merge::fp32});
+    CHECK(order_of(four, problem("bf16", "NN", 8, 8, 1001)) ==
+          KernelOrder{.unit = "fp32 fma", .piece = 251, .promote = 128, .merge = Merge::fp32});
+    CHECK(reason_of(plan_of({.id = 11, .custom = 2}, problem("fp16", "TN", 8, 8, 500), on_hopper)).find("option 2") !=
+          std::string::npos);
+    CHECK(!reason_of(plan_of(two, problem("fp32", "TN", 8, 8, 500), on_hopper)).empty());
+    CHECK(!reason_of(plan_of({.id = 11, .split = 2}, problem("fp16", "TN", 8, 8, 500), on_hopper)).empty());
+    // By hand: two chunks of 600, each in blocks of 256, 256 and 88, in plain fp32; products of fp16 are exact.
+    const LibraryProblem p = problem("fp16", "TN", 3, 2, 1200);
+    const ProblemSample sample = sample_of(p, InputSet::spread);
+    const auto words = ordered_product(order_of(two, p), p, sample);
+    const auto value = [](std::uint32_t code) { return ulp::in_fp32_container(ulp::formats::fp16, code); };
+    for (std::size_t i = 0; i < 3; ++i) {
+        for (std::size_t j = 0; j < 2; ++j) {
+            float total = 0;
+            for (const std::size_t chunk : {0U, 600U}) {
+                float of_chunk = 0;
+                for (const std::size_t block : {0U, 256U, 512U}) {
+                    float sum = 0;
+                    for (std::size_t k = chunk + block; k < chunk + std::min<std::size_t>(block + 256, 600); ++k) {
+                        sum += value(sample.a[i * 1200 + k]) * value(sample.b[j * 1200 + k]);
+                    }
+                    of_chunk += sum;
+                }
+                total += of_chunk;
+            }
+            CHECK(words[i * 2 + j] == std::bit_cast<std::uint32_t>(total));
+        }
+    }
+}
+
 TEST_CASE("invariance: the bits of a token change where the order does, and a remedy that holds is named") {
     const auto library = open_software_library(90);
-    const Invariance found = invariance_of(*library, problem_type("fp16"), 256, 8192, {8, 16, 32, 64, 128, 256, 512});
+    const auto device = open_software_device(90);
+    const std::vector<std::int64_t> tokens{8, 64, 2048};
+    const Invariance found = invariance_of(*library, *device, problem_type("fp16"), 64, 8192, tokens);
     CHECK(found.wrong() == 0);
     CHECK(found.changes() > 0);
     REQUIRE(found.first.has_value());
@@ -314,9 +352,41 @@ TEST_CASE("invariance: the bits of a token change where the order does, and a re
     CHECK(found.remedies[0].holds);
     CHECK(found.remedies[1].holds);
     CHECK(found.remedies[1].error > 0);
-    const Invariance odd = invariance_of(*library, problem_type("fp16"), 256, 512, {7, 8});
+    for (const Remedy& remedy : found.remedies) {
+        CAPTURE(remedy.name);
+        CHECK(remedy.runs == 3);
+        CHECK(remedy.run_holds);
+        CHECK(remedy.unlike == 0);
+        CHECK(remedy.run_error == remedy.error);
+    }
+    CHECK(found.run_error == found.error);
+    const Invariance odd = invariance_of(*library, *device, problem_type("fp16"), 256, 512, {7, 8});
     CHECK_FALSE(odd.remedies[1].holds);  // one token count runs CUTLASS, the other nvjet
+    CHECK(odd.remedies[1].runs == 2);    // whose bits are the same here, though the orders are not
+    CHECK(odd.remedies[0].runs == 1);    // and CUTLASS's operands are not aligned for nvjet
+    CHECK(odd.remedies[2].run_holds);    // the kernel of our own knows no tokens but its own
+    // fp32 has no mma.sync: nothing of our own runs.
+    CHECK(invariance_of(*library, *device, problem_type("fp32"), 64, 512, {8, 16}).remedies.empty());
     // A library that adds otherwise than its answers say is found.
     const auto liar = open_software_library(90, StandInFault::other_order);
-    CHECK(invariance_of(*liar, problem_type("fp16"), 256, 8192, {8, 16, 32, 64, 128, 256, 512}).first.has_value());
+    const Invariance lied = invariance_of(*liar, *device, problem_type("fp16"), 64, 8192, tokens);
+    CHECK(lied.first.has_value());
+    CHECK(lied.remedies[0].unlike + lied.remedies[1].unlike == 0);  // of orders without a split it tells the truth
+}
+
+TEST_CASE("the smallest change of bits is smaller than the one found, and its bits still change") {
+    const auto library = open_software_library(90);
+    const auto device = open_software_device(90);
+    const Invariance found = invariance_of(*library, *device, problem_type("fp16"), 64, 8192, {8, 512});
+    const auto smallest = smallest_change(*library, found);
+    REQUIRE(smallest.has_value());
+    CHECK(smallest->features * smallest->k * smallest->change.more < found.features * found.k * found.first->more);
+    CHECK(smallest->change.before != smallest->change.after);
+    LibraryProblem p = problem("fp16", "TN", smallest->features, 1, smallest->k);
+    const ProblemSample sample = sample_of(p, InputSet::spread);
+    p.n = smallest->change.fewer;
+    const auto before = library->run(p, sample);
+    p.n = smallest->change.more;
+    CHECK(before != library->run(p, sample));
+    CHECK_FALSE(smallest_change(*library, invariance_of(*library, *device, problem_type("fp16"), 256, 512, {8})));
 }
