@@ -81,6 +81,9 @@ TEST_CASE("a dry run records, replays, and says that it is no evidence") {
     CHECK(other.code == 4);
     CHECK(contains(other.output, "first difference"));
     CHECK(contains(ulplab("gpu verify --device software:sm_80 " + out).output, "another architecture"));
+    // One command for CPU and GPU; the other is its name of old.
+    CHECK(ulplab("verify --device software:sm_90 " + out).output == live.output);
+    CHECK(ulplab("verify --device software:sm_90 --policy E " + out).code == 2);
     std::filesystem::remove_all(folder);
 }
 
@@ -119,6 +122,28 @@ TEST_CASE("traces of two generations part, and the place is named") {
     CHECK(contains(backends.output, "product 0"));
     CHECK(ulplab("compare " + a.string() + " soft:h100").code == 2);
     CHECK(ulplab("compare /no/such.trace " + a.string()).code == 3);
+    std::filesystem::remove(a);
+    std::filesystem::remove(b);
+}
+
+TEST_CASE("traces of `train` are compared, whatever multiplied") {
+    const auto a = temporary("a.csv");
+    const auto b = temporary("b.csv");
+    const std::string settings = " --net mlp --steps 2 --images 64 --batch 16 --recipe mixed_fp16 --trace ";
+    CHECK(ulplab("train --backend soft:h100" + settings + a.string()).code == 0);
+    CHECK(ulplab("train --backend soft:a100" + settings + b.string()).code == 0);
+    const Outcome same = ulplab("compare " + a.string() + " " + a.string());
+    CHECK(same.code == 0);
+    CHECK(contains(same.output, "equal in all 2 steps"));
+    const Outcome other = ulplab("compare " + a.string() + " " + b.string());
+    CHECK(other.code == 4);
+    CHECK(contains(other.output, "step "));
+    std::string cut = read(a);
+    cut.resize(cut.size() - 80);
+    write(b, cut);
+    const Outcome bad = ulplab("compare " + a.string() + " " + b.string());
+    CHECK(bad.code == 3);
+    CHECK(contains(bad.output, ":3: this is no step of a trace"));
     std::filesystem::remove(a);
     std::filesystem::remove(b);
 }

@@ -29,6 +29,10 @@ Action declare_gpu_train(OptionParser& app);
 Action declare_gpu_transformer(OptionParser& app);
 Action declare_gpu_experiments(OptionParser& app);
 
+/// Recordings run on the device and compared with what was recorded and with the device's models: `ulplab verify
+/// --device`, and `ulplab gpu verify`.
+ExitCode verify_on_device(const std::string& device, const std::vector<std::string>& paths);
+
 /// Adds --device to the parser.
 void add_device_option(OptionParser& app, std::string& device);
 /// The instructions that `choice` names: "all" that the device has, "main" (floating-point formats of training,

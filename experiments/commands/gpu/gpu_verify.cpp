@@ -1,4 +1,4 @@
-// `ulplab gpu verify`
+// `ulplab verify --device`, and `ulplab gpu verify`, its other name.
 #include <fmt/core.h>
 
 #include <memory>
@@ -48,10 +48,12 @@ bool verify_recording(const gpu::Executor& device, const std::filesystem::path& 
     return !same || replay.equal();
 }
 
-ExitCode verify(const GpuVerifyOptions& options) {
-    const auto device = gpu::open_device(options.device);
+}  // namespace
+
+ExitCode verify_on_device(const std::string& device_name, const std::vector<std::string>& paths) {
+    const auto device = gpu::open_device(device_name);
     bool good = true;
-    for (const std::string& path : options.paths) {
+    for (const std::string& path : paths) {
         const auto own = gpu::find_recording_files(path);
         for (const auto& file : own) good = verify_recording(*device, file) && good;
         // Of neither kind: find_recordings says what is missing.
@@ -61,17 +63,16 @@ ExitCode verify(const GpuVerifyOptions& options) {
     return good ? ExitCode::good : ExitCode::bits_differ;
 }
 
-}  // namespace
-
 Action declare_gpu_verify(OptionParser& app) {
     const auto options = std::make_shared<GpuVerifyOptions>();
     add_device_option(app, options->device);
     app.add_option("PATH", options->paths, "folders of recordings, in the published layout or the project's own")
         .required();
     app.footer(
-        "Runs the recorded inputs on the device and compares with what was recorded and with the device's models. Exit "
+        "As `ulplab verify --device`. Runs the recorded inputs on the device and compares with what was recorded and "
+        "with the device's models. Exit "
         "code 4 where a recording of the same architecture, or a model, differs.");
-    return [options] { return verify(*options); };
+    return [options] { return verify_on_device(options->device, options->paths); };
 }
 
 }  // namespace ulp

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "experiments/commands/command.hpp"
+#include "experiments/commands/training/train_report.hpp"
 #include "gpu/training.hpp"
 #include "softfloat/errors.hpp"
 
@@ -97,16 +98,29 @@ ExitCode compare_backends(const CompareCommandOptions& options) {
     return ExitCode::good;
 }
 
+/// Of `ulplab train --trace`, of whatever net and backend.
+ExitCode compare_step_tables(const CompareCommandOptions& options) {
+    const Trace a = read_step_table(options.a);
+    const Trace b = read_step_table(options.b);
+    if (const auto difference = first_difference(a, b)) {
+        fmt::print("{} and {}: {}\n", options.a, options.b, *difference);
+        return ExitCode::bits_differ;
+    }
+    fmt::print("{} and {}: equal in all {} steps\n", options.a, options.b, a.steps.size());
+    return ExitCode::good;
+}
+
 ExitCode compare(const CompareCommandOptions& options) {
     const bool file_a = std::filesystem::exists(options.a);
     const bool file_b = std::filesystem::exists(options.b);
+    if (file_a && file_b && is_step_table(options.a) && is_step_table(options.b)) return compare_step_tables(options);
     if (file_a && file_b) return compare_traces(options);
     const auto looks_like_file = [](const std::string& text) {
-        return text.find('/') != std::string::npos || text.ends_with(".trace");
+        return text.find('/') != std::string::npos || text.ends_with(".trace") || text.ends_with(".csv");
     };
     for (const std::string& name : {options.a, options.b}) {
         if (looks_like_file(name) && !std::filesystem::exists(name)) {
-            throw DataError(fmt::format("there is no trace {}; make one with `ulplab gpu train --out`", name));
+            throw DataError(fmt::format("there is no trace {}; make one with `ulplab train --trace`", name));
         }
     }
     if (file_a || file_b) throw UsageError("give two traces or two backends, not one of each");
@@ -115,7 +129,8 @@ ExitCode compare(const CompareCommandOptions& options) {
 
 Action declare_compare(OptionParser& app) {
     const auto options = std::make_shared<CompareCommandOptions>();
-    app.add_option("A", options->a, "a trace file, or a backend: cuda:mma, soft:h100, ...").required();
+    app.add_option("A", options->a, "a trace file (ulplab train --trace), or a backend: cuda:mma, soft:h100, ...")
+        .required();
     app.add_option("B", options->b, "another").required();
     app.add_option("--recipe", options->run.recipe, "backends: how precise").capture_default_str();
     app.add_option("--steps", options->run.steps, "backends: of training").capture_default_str();
@@ -124,8 +139,10 @@ Action declare_compare(OptionParser& app) {
     app.add_option("--images", options->run.images, "backends: of the data set").capture_default_str();
     app.add_option("--seed", options->run.seed, "backends: of data and weights").capture_default_str();
     app.footer(
-        "Two traces: names the first step and tensor that differ; where both are of software, trains both again up to "
-        "that step and names the product and element too. Two backends: trains on both in step and names the first "
+        "Two traces: names the first step and tensor that differ; where both are of `ulplab gpu train` and of "
+        "software, "
+        "trains both again up to that step and names the product and element too. Two backends: trains on both in step "
+        "and names the first "
         "step, product and element that differ, with its operands. Exit code 4 on a difference.");
     return [options] { return compare(*options); };
 }

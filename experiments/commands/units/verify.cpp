@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "experiments/commands/command.hpp"
+#include "experiments/commands/gpu/gpu_commands.hpp"
 #include "experiments/commands/units/black_box.hpp"
 #include "experiments/commands/units/model_keys.hpp"
 #include "gpu/devices/reference.hpp"
@@ -25,7 +26,7 @@ namespace {
 
 struct Options {
     std::vector<std::string> paths;
-    std::string policy, unit;
+    std::string policy, unit, device;
 };
 
 std::string formatted(std::uint32_t code, const FloatFormat& format) {
@@ -150,6 +151,13 @@ Comparison verify_own(const std::filesystem::path& path, const PolicySet* polici
 }
 
 ExitCode verify(const Options& options) {
+    if (!options.device.empty()) {
+        if (!options.unit.empty() || !options.policy.empty()) {
+            throw UsageError(
+                "--device runs the recorded inputs there; leave out --unit and --policy, which replace it");
+        }
+        return verify_on_device(options.device, options.paths);
+    }
     if (!options.unit.empty() && !options.policy.empty())
         throw UsageError("--policy is of the table's models, not of --unit");
     const PolicySet* policies = options.policy.empty() ? nullptr : &policy_set(options.policy);
@@ -180,6 +188,10 @@ Action declare(OptionParser& app) {
     app.add_option("--policy", options->policy, "policy set used instead of the table's: A, B, C, D, E or H");
     app.add_option("--unit", options->unit,
                    fmt::format("unit compared in place of the table's model: a row, FILE.json, {}", black_box_forms));
+    app.add_option(
+        "--device", options->device,
+        "device that runs the recorded inputs: cuda, or software:sm_90 and the like; its answers are compared "
+        "with the recording and with its models");
     app.footer(
         "Prints a line per recording; of a folder with both kinds, both. Exit code 4 when a bit differs from the "
         "model, 3 "
