@@ -304,7 +304,7 @@ TEST_CASE("a damaged file of answers is refused with its line") {
     damaged("source software", "source nobody");
 }
 
-TEST_CASE("SIMT kernels in chunks: lengths, blocks and what is unknown; the sums worked out beside") {
+TEST_CASE("SIMT kernels in chunks: lengths, blocks and what is unknown, with the sums worked out beside") {
     const HeuristicAnswer two{.id = 11};
     const HeuristicAnswer four{.id = 11, .custom = 1};
     CHECK(order_of(two, problem("fp16", "TN", 8, 8, 500)) ==
