@@ -376,15 +376,6 @@ void each_piece(const GemmProblem& p, const Extent& most, const Function& f) {
     }
 }
 
-/// Whether D^T = B^T A^T is the better product: wide rows fill the vectors, and columns of A and D that lie side by
-/// side in memory need not be turned. A dot product has no sides, but where the first NaN is the result's.
-bool better_turned(const Kernels& kernels, const TensorCoreModel& model, const GemmProblem& p) {
-    if (model.nan == NanStyle::x86 || model.nan == NanStyle::dmma) return false;
-    const auto by_columns = [](const auto& view) { return view.col_major() && !view.row_major(); };
-    const bool fills_panels = p.m() >= std::int64_t{2} * vectors_per_panel * kernels.lanes;
-    return p.n() < p.m() && (p.n() < 48 || (fills_panels && by_columns(p.a) && by_columns(p.d)));
-}
-
 }  // namespace
 
 void fast_gemm(const Kernels& kernels, const TensorCoreModel& model, const GemmProblem& given,
@@ -396,7 +387,9 @@ void fast_gemm(const Kernels& kernels, const TensorCoreModel& model, const GemmP
     if (given.m() == 0 || given.n() == 0 || given.k() == 0) return gemm_plain(model, given);  // nothing to pack
     GemmProblem problem = given;
     TensorCoreModel oriented = model;
-    if (better_turned(kernels, model, given)) {
+    // Wide rows fill the vectors better. A dot product has no sides, but where the first NaN is the result's.
+    const bool sides = model.nan == NanStyle::x86 || model.nan == NanStyle::dmma;
+    if (given.n() < given.m() && given.n() < 48 && !sides) {
         problem = given.transposed();
         std::swap(oriented.a_format, oriented.b_format);
     }

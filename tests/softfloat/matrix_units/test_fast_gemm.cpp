@@ -169,7 +169,7 @@ TEST_CASE("one NaN in a row of A and one in a column of B, at any k, give the pl
     }
 }
 
-TEST_CASE("a product whose A, C and D lie by columns is computed turned, with the same bits") {
+TEST_CASE("a product whose A, C and D lie by columns has the bits of the plain one") {
     const std::int64_t m = 131, n = 50, k = 40;
     for (const char* key : {"sm_70:mma.fp16.fp32", "sm_80:mma.bf16.fp32", "sm_90:mma.fp16.fp32",
                             "sm_90:mma.e4m3_e5m2.fp32", "sm_90:wgmma.fp16.fp16", "gfx90a:mfma.fp16.fp32"}) {
