@@ -35,9 +35,9 @@ struct Work {
     Index rows, cols;              // as the numbers lie in memory
     Index block_rows, block_cols;  // the extent of a block
     Index row_blocks, col_blocks;
-    std::vector<float> encodes, statistics;  // of each block
-    std::vector<char> special;               // of each row of blocks: infinities, NaNs, or a block without an enc
-    std::optional<ScaledRounding> round;     // where elements are made in one pass
+    std::vector<float> encodes;           // of each block; before its scale is chosen, its statistic
+    std::vector<char> special;            // of each row of blocks: infinities, NaNs, or a block without an enc
+    std::optional<ScaledRounding> round;  // where elements are made in one pass
 
     explicit Work(Quantized& quantized)
         : q(quantized),
@@ -48,7 +48,6 @@ struct Work {
           row_blocks((rows + block_rows - 1) / block_rows),
           col_blocks((cols + block_cols - 1) / block_cols),
           encodes(static_cast<std::size_t>(row_blocks * col_blocks)),
-          statistics(encodes.size()),
           special(static_cast<std::size_t>(row_blocks)) {
         if (ScaledRounding::fits(q.how)) round.emplace(q.how.element);
         q.scales.resize(encodes.size());
@@ -121,8 +120,7 @@ void find_statistics(Work& work, Index row_block, std::vector<std::uint32_t>& wo
         std::uint32_t& word = words[static_cast<std::size_t>(j)];
         if (work.block_rows != 1) word = largest_word(block);
         work.note_special(row_block, word >= first_special_word);
-        work.statistics[static_cast<std::size_t>(row_block * work.col_blocks + j)] =
-            statistic_of(work.q.how, block, word);
+        work.encodes[static_cast<std::size_t>(row_block * work.col_blocks + j)] = statistic_of(work.q.how, block, word);
     }
 }
 
@@ -135,14 +133,14 @@ void find_statistic_of_all(Work& work) {
     });
     const std::uint32_t word = *std::ranges::max_element(words);
     work.note_special(0, word >= first_special_word);
-    work.statistics[0] = statistic_of(work.q.how, work.block(0, 0), word);
+    work.encodes[0] = statistic_of(work.q.how, work.block(0, 0), word);
 }
 
 void choose_scales(Work& work, const ScaleOfBlock& rule, const QuantizedUse& use, Index row_block) {
     Quantized& q = work.q;
     for (Index j = 0; j < work.col_blocks; ++j) {
         const auto at = static_cast<std::size_t>(row_block * work.col_blocks + j);
-        const float own = work.statistics[at];
+        const float own = work.encodes[at];
         const BlockScale scale = scale_for(q.how, rule, work.block(row_block, j), use.statistic.value_or(own));
         q.scales[at] = scale.decode;
         work.encodes[at] = scale.encode;
