@@ -1,4 +1,6 @@
 // Whether numbers lie on a format's grid, fast enough to ask before every product.
+#include "engine/products/on_grid.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "engine/products/matmul.hpp"
 #include "engine/tensor/parallel.hpp"
 #include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
@@ -100,6 +101,8 @@ bool any_off_grid_plain(const Grid& grid, const float* x, Index count) { return 
 }
 #endif
 
+}  // namespace
+
 bool maybe_off_grid(const MatrixView& matrix, const FloatFormat& format) {
     if (format == formats::fp32 || matrix.empty()) return false;
     const MatrixView lines = matrix.row_major() ? matrix : matrix.transposed();
@@ -127,8 +130,6 @@ bool maybe_off_grid(const MatrixView& matrix, const FloatFormat& format) {
     }
     return found;
 }
-
-}  // namespace
 
 void require_on_grid(const MatrixView& matrix, const FloatFormat& format, std::string_view what) {
     if (!maybe_off_grid(matrix, format)) return;

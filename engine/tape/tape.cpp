@@ -7,6 +7,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "engine/products/on_grid.hpp"
 #include "engine/rounding/rounder.hpp"
 #include "engine/tensor/rounded_sums.hpp"
 #include "engine/watching/exponent_counts.hpp"
@@ -66,6 +67,9 @@ template <class Real>
 void require_on_grid(const BasicParameter<Real>& parameter) {
     const FloatFormat& format = parameter.value.format();
     if (format == container_format<Real>) return;
+    if constexpr (std::is_same_v<Real, float>) {
+        if (!maybe_off_grid(MatrixView(parameter.value.data(), 1, parameter.value.size()), format)) return;
+    }
     using Word = std::conditional_t<std::is_same_v<Real, float>, std::uint32_t, std::uint64_t>;
     const Rounder<Real> round(format);
     const auto off = [&](Real x) { return std::bit_cast<Word>(round(x)) != std::bit_cast<Word>(x) ? 1 : 0; };

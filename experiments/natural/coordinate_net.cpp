@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "engine/data/faces.hpp"
 #include "engine/rounding/step_functions.hpp"
@@ -85,11 +86,25 @@ struct Seen {
     Histograms pixels, behind;
 };
 
-TaskBuilder picture_task(const Settings& settings) {
-    return [&settings](Model& model, std::uint64_t seed) -> Task {
+/// The pictures of the seeds from `first_seed` on. Each takes longer to make than a step, and all arithmetics learn it.
+struct Pictures {
+    std::uint64_t first_seed;
+    std::vector<std::shared_ptr<const Tensor>> of_seed{};
+
+    explicit Pictures(const RunContext& context) : first_seed(context.seed) {
+        const std::int64_t seeds = context.settings.integer("seeds");
+        for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(seeds); ++i) {
+            of_seed.push_back(
+                std::make_shared<const Tensor>(picture_of(context.settings.integer("side"), first_seed + i)));
+        }
+    }
+};
+
+TaskBuilder picture_task(const Settings& settings, const Pictures& pictures) {
+    return [&settings, &pictures](Model& model, std::uint64_t seed) -> Task {
         const SplitCoordinateNet net(model, 2 * settings.integer("octaves"), settings.integer("hidden"),
                                      settings.integer("rank"));
-        const auto target = std::make_shared<const Tensor>(picture_of(settings.integer("side"), seed));
+        const std::shared_ptr<const Tensor> target = pictures.of_seed.at(seed - pictures.first_seed);
         const auto waves =
             std::make_shared<const Tensor>(encoded_coordinate(settings.integer("side"), settings.integer("octaves")));
         const auto seen = std::make_shared<Seen>();
@@ -265,8 +280,9 @@ void run(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
     const Dataset face = generated_faces({.count = 1, .side = 32, .seed = context.seed});
     result.input({"generated face of the first seed, small", face.digest()});
+    const Pictures pictures(context);
     const Training training{
-        .task = picture_task(settings),
+        .task = picture_task(settings, pictures),
         .optimizer = {.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate"), .beta2 = 0.99},
         .steps = settings.integer("steps")};
     const Comparison runs = compare(context, ways_of(context), training, settings.integer("seeds"));
