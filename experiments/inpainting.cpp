@@ -292,7 +292,7 @@ Experiment inpainting_experiment() {
             "Holes in textures, filled by a net",
             "Does a net that fills holes train as well in mixed precision, and where does its Gram matrix overflow?",
             Chapter::systems,
-            {integer_setting("steps", "training steps", 70, 1600, 2, 1000000).smoke(16),
+            {integer_setting("steps", "training steps", 70, 1200, 2, 1000000).smoke(16),
              integer_setting("batch", "textures a step", 3, 4, 1, 4096).smoke(2),
              integer_setting("channels", "of the first layer", 8, 12, 1, 256).smoke(4),
              integer_setting("train_images", "generated textures to train on", 480, 5000, 1, 1000000).smoke(32),
