@@ -359,7 +359,7 @@ Experiment wide_softmax_experiment() {
         {{{"seeds=1"}, {"control=eighth"}, {"predicted_share"}, RunSize::quick},
          {{"seeds=1"}, {"control=scaled"}, {"predicted_share", "lost"}, RunSize::quick},
          {{}, {"control=vanish"}, {"predicted_share", "unscaled", "scale_128", "dynamic", "bf16"}, RunSize::quick}},
-        Effect{"lost"}};
+        Effect{"unscaled"}};
 }
 
 }  // namespace ulp
