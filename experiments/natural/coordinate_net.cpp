@@ -13,6 +13,7 @@
 #include "engine/data/faces.hpp"
 #include "engine/rounding/step_functions.hpp"
 #include "engine/training/schedule.hpp"
+#include "experiments/natural/lost_shares.hpp"
 #include "experiments/shared/binade_histogram.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
@@ -78,12 +79,10 @@ double signal_to_noise(const Tensor& picture, const Tensor& target) {
     return -10 * step::log(sum / static_cast<double>(target.size())) / step::log(10.0);
 }
 
-/// Gradients by the step at which they were looked at.
-using Histograms = std::map<std::int64_t, BinadeHistogram>;
 /// Of the results that lie in 16 bits in fp16. The backward pass begins with the pixels; all others are sums over what
 /// was left of those.
 struct Seen {
-    Histograms pixels, behind;
+    StepHistograms pixels, behind;
 };
 
 /// The pictures of the seeds from `first_seed` on. Each takes longer to make than a step, and all arithmetics learn it.
@@ -152,24 +151,11 @@ std::vector<Arithmetic> ways_of(const RunContext& context) {
     return ways;
 }
 
-/// A share of the gradients, at each step that was looked at, over all seeds.
-using Shares = std::map<std::int64_t, double>;
-
-/// Zeros, and of an fp32 run what fp16 makes 0 under a loss scale of 2^exponent: what is not above 2^-25 once scaled.
-Shares zeros_of(const std::vector<Learned>& runs, Histograms Seen::*where, std::optional<int> exponent = std::nullopt) {
-    Shares shares;
-    for (const Learned& run : runs) {
-        for (const auto& [step, h] : run.kept<Seen>().*where) {
-            const std::int64_t zeros = h.zeros() + (exponent ? h.below(-25 - *exponent) : 0);
-            shares[step] += h.share(zeros) / static_cast<double>(runs.size());
-        }
-    }
-    return shares;
-}
-double largest_difference(const Shares& a, const Shares& b) {
-    double largest = 0;
-    for (const auto& [step, share] : a) largest = std::max(largest, std::fabs(share - b.at(step)));
-    return largest;
+Shares zeros_of(const std::vector<Learned>& runs, StepHistograms Seen::*where,
+                std::optional<int> exponent = std::nullopt) {
+    std::vector<const StepHistograms*> seeds;
+    for (const Learned& run : runs) seeds.push_back(&(run.kept<Seen>().*where));
+    return shares_of_zeros(seeds, exponent);
 }
 
 void claim_rule(const RunContext& context, const Comparison& runs, Result& result) {
@@ -252,14 +238,9 @@ void figure_shares(const Comparison& runs, Result& result) {
         "shares", "Gradients that fp16 makes 0: predicted from fp32 alone, and counted",
         "Mean over the seeds. Lines: from the fp32 runs. Marks: counted. Behind: of all results but the pixels.", "",
         ""};
-    const auto add = [&](const std::string& name, const Shares& shares) {
-        Series series{name, formats::fp64, {}};
-        for (const auto& [step, share] : shares) series.points.push_back({static_cast<double>(step), share});
-        figure.series.push_back(std::move(series));
-    };
-    const auto pair = [&](const std::string& name, Histograms Seen::*where, std::size_t way, int exponent) {
-        add(name + " predicted", zeros_of(runs.runs[way_fp32], where, exponent));
-        add(name + " counted", zeros_of(runs.runs[way], where));
+    const auto pair = [&](const std::string& name, StepHistograms Seen::*where, std::size_t way, int exponent) {
+        figure.series.push_back(series_of(name + " predicted", zeros_of(runs.runs[way_fp32], where, exponent)));
+        figure.series.push_back(series_of(name + " counted", zeros_of(runs.runs[way], where)));
     };
     pair("pixels unscaled", &Seen::pixels, way_unscaled, 0);
     pair("pixels scale 128", &Seen::pixels, way_128, 7);

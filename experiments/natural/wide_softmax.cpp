@@ -12,6 +12,7 @@
 
 #include "engine/rounding/step_functions.hpp"
 #include "engine/tensor/random.hpp"
+#include "experiments/natural/lost_shares.hpp"
 #include "experiments/shared/binade_histogram.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
@@ -96,8 +97,8 @@ struct WordNet {
 
 /// What is kept of a run.
 struct Seen {
-    std::map<std::int64_t, BinadeHistogram> logits{};  // gradients, by the step at which they were looked at
-    std::vector<double> given{}, due{};                // probability on new text by octave of a word's rank
+    StepHistograms logits{};             // gradients, by the step at which they were looked at
+    std::vector<double> given{}, due{};  // probability on new text by octave of a word's rank
 };
 
 /// On new text: the loss, and what probability the words of each octave of ranks get, beside what they should get.
@@ -178,19 +179,10 @@ std::vector<Arithmetic> ways_of(const RunContext& context) {
     return ways;
 }
 
-/// A share of the logits' gradients, at each step that was looked at, mean over the seeds.
-using Shares = std::map<std::int64_t, double>;
-
-/// Zeros, and of an fp32 run what fp16 makes 0 under a loss scale of 2^exponent: what is not above 2^-25 once scaled.
 Shares zeros_of(const std::vector<Learned>& runs, std::optional<int> exponent = std::nullopt) {
-    Shares shares;
-    for (const Learned& run : runs) {
-        for (const auto& [step, h] : run.kept<Seen>().logits) {
-            const std::int64_t zeros = h.zeros() + (exponent ? h.below(-25 - *exponent) : 0);
-            shares[step] += h.share(zeros) / static_cast<double>(runs.size());
-        }
-    }
-    return shares;
+    std::vector<const StepHistograms*> seeds;
+    for (const Learned& run : runs) seeds.push_back(&run.kept<Seen>().logits);
+    return shares_of_zeros(seeds, exponent);
 }
 
 void claim_rule(const RunContext& context, const Comparison& runs, Result& result) {
@@ -210,10 +202,8 @@ void claim_rule(const RunContext& context, const Comparison& runs, Result& resul
     const int shift = has_control(context, "eighth") ? 3 : 0;
     double error = 0;
     for (const auto& [way, exponent] : {std::pair{way_unscaled, 0}, std::pair{way_128, 7}}) {
-        const Shares counted = zeros_of(runs.runs[way]);
-        for (const auto& [step, share] : zeros_of(runs.runs[way_fp32], exponent - shift)) {
-            error = std::max(error, std::fabs(share - counted.at(step)));
-        }
+        error = std::max(error,
+                         largest_difference(zeros_of(runs.runs[way_fp32], exponent - shift), zeros_of(runs.runs[way])));
     }
     result.measured("predicted_share", cite(sources::paper, "3.2: the histogram of gradients"),
                     "The fp32 run's histograms foretell which share of a wide softmax's gradients fp16 makes 0, "
@@ -270,9 +260,7 @@ void figure_shares(const Comparison& runs, Result& result) {
                   "Share of the logits' gradients, mean over the seeds. Lines: from the fp32 runs. Marks: counted.", "",
                   ""};
     const auto add = [&](const std::string& name, const Shares& shares) {
-        Series series{name, formats::fp64, {}};
-        for (const auto& [step, share] : shares) series.points.push_back({static_cast<double>(step), share});
-        figure.series.push_back(std::move(series));
+        figure.series.push_back(series_of(name, shares));
     };
     const Shares predicted = zeros_of(runs.runs[way_fp32], 0);
     const Shares counted = zeros_of(runs.runs[way_unscaled]);

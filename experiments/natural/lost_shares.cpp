@@ -1,0 +1,32 @@
+#include "experiments/natural/lost_shares.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace ulp {
+
+Shares shares_of_zeros(const std::vector<const StepHistograms*>& seeds, std::optional<int> exponent) {
+    Shares shares;
+    for (const StepHistograms* steps : seeds) {
+        for (const auto& [step, h] : *steps) {
+            const std::int64_t zeros = h.zeros() + (exponent ? h.below(-25 - *exponent) : 0);
+            shares[step] += h.share(zeros) / static_cast<double>(seeds.size());
+        }
+    }
+    return shares;
+}
+
+double largest_difference(const Shares& a, const Shares& b) {
+    double largest = 0;
+    for (const auto& [step, share] : a) largest = std::max(largest, std::fabs(share - b.at(step)));
+    return largest;
+}
+
+Series series_of(std::string name, const Shares& shares) {
+    Series series{std::move(name), formats::fp64, {}};
+    for (const auto& [step, share] : shares) series.points.push_back({static_cast<double>(step), share});
+    return series;
+}
+
+}  // namespace ulp
