@@ -11,8 +11,8 @@ namespace ulp {
 /// any range.
 Var texture_maps(Var images, Var kernel);
 
-/// The kernels of the trained net's two layers, scaled so that each map is as large as the pixels are, in the mean of
-/// the squares over textures (Gatys et al., 2015, scale VGG's layers so, too).
+/// The kernels of the trained net's two layers, each layer scaled so that its maps are as large as the pixels are, in
+/// the mean of the squares over textures.
 struct TextureFeatures {
     Tensor first;     // (8, 3, 3, 3)
     Tensor second;    // (16, 8, 3, 3)
