@@ -84,7 +84,7 @@ enum : std::size_t { way_fp32, way_1e8, way_1e7, way_1e6, way_1e5, way_1e4, way_
 
 std::vector<EpsWay> ways_of(const RunContext& context) {
     const auto way = [&](const std::string& name, Recipe recipe, double eps) -> EpsWay {
-        return {{name, std::move(recipe), backend_or_ieee(context)}, eps};
+        return {{name, std::move(recipe), unit_or_ieee(context)}, eps};
     };
     const Recipe fp16 = recipe_by_name("fp16");
     Recipe wide_state = fp16;

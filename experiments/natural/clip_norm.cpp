@@ -165,7 +165,7 @@ std::vector<Training> trainings_of(const RunContext& context, const NumberedText
     const LossScaleOptions scale = constant_loss_scale(settings.real("loss_scale"));
     std::vector<Training> arms;
     const auto add = [&](const char* name, const char* recipe, Norm norm) {
-        const std::string backend = arms.empty() ? "soft:ieee" : backend_or_ieee(context);
+        const std::string backend = arms.empty() ? "soft:ieee" : unit_or_ieee(context);
         arms.push_back({.arithmetic = {name, recipe_by_name(recipe), backend},
                         .task = text_task(settings, text, cells, norm),
                         .optimizer = {.learning_rate = settings.real("learning_rate")},

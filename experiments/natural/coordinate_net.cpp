@@ -134,7 +134,7 @@ enum : std::size_t { way_fp32, way_unscaled, way_128, way_bf16, way_dynamic };  
 
 std::vector<Arithmetic> ways_of(const RunContext& context) {
     const auto low = [&](const std::string& name, const std::string& recipe, const LossScaleOptions& scale) {
-        Arithmetic way{name, recipe_by_name(recipe), backend_or_ieee(context)};
+        Arithmetic way{name, recipe_by_name(recipe), unit_or_ieee(context)};
         way.recipe.loss_scale = scale;
         return way;
     };

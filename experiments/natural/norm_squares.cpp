@@ -87,7 +87,7 @@ std::vector<Arithmetic> ways_of(const RunContext& context) {
     wide_norm.cast_rules.push_back({"layer_norm", Cast::single});
     const bool spoilt = has_control(context, "fp16_norm");
     const auto way = [&](const char* name, const Recipe& recipe) -> Arithmetic {
-        return {name, recipe, backend_or_ieee(context)};
+        return {name, recipe, unit_or_ieee(context)};
     };
     return {fp32_arithmetic(), way("fp16", has_control(context, "fp32_norm") ? wide_norm : fp16),
             way("norm in fp32", spoilt ? fp16 : wide_norm),

@@ -116,7 +116,7 @@ TaskBuilder language_task(const NumberedText& text, Index tokens) {
 
 /// All in fp16, products and sums, but for Adam's steps (adam_eps shows what these do in fp16).
 Arithmetic with_loss(const RunContext& context, const char* name, bool wide) {
-    Arithmetic way{name, recipe_by_name("fp16"), backend_or_ieee(context)};
+    Arithmetic way{name, recipe_by_name("fp16"), unit_or_ieee(context)};
     way.recipe.update = formats::fp32;
     way.recipe.loss_scale = constant_loss_scale(wide ? 1024 : 1);
     if (wide) way.recipe.cast_rules.push_back({"cross_entropy", Cast::single});

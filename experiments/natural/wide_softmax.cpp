@@ -162,7 +162,7 @@ enum : std::size_t { way_fp32, way_unscaled, way_128, way_dynamic, way_bf16 };
 
 std::vector<Arithmetic> ways_of(const RunContext& context) {
     const auto low = [&](const char* name, const char* recipe, const LossScaleOptions& scale) {
-        Arithmetic way{name, recipe_by_name(recipe), backend_or_ieee(context)};
+        Arithmetic way{name, recipe_by_name(recipe), unit_or_ieee(context)};
         way.recipe.loss_scale = scale;
         return way;
     };

@@ -4,10 +4,6 @@ namespace ulp {
 
 std::string mixed_backend(const RunContext& context) { return context.backend.empty() ? "soft:h100" : context.backend; }
 
-std::string backend_or_ieee(const RunContext& context) {
-    return context.backend.empty() ? "soft:ieee" : "with_ieee(" + context.backend + ")";
-}
-
 std::string unit_or_ieee(const RunContext& context) { return "with_ieee(" + mixed_backend(context) + ")"; }
 
 Arithmetic fp32_arithmetic() { return {"fp32", recipe_by_name("fp32"), "soft:ieee"}; }

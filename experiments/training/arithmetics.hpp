@@ -12,11 +12,7 @@ namespace ulp {
 
 /// The backend of mixed runs: the one that was asked for, else the model of an H100.
 std::string mixed_backend(const RunContext& context);
-/// The backend of runs in one recipe or another: each step rounded, in a written order, where none is named. Matrix
-/// units have no products of fp32: their fp32 runs take those.
-std::string backend_or_ieee(const RunContext& context);
-
-/// mixed_backend() for the products that it has, IEEE sums for the others (fp32): for runs that mix recipes.
+/// mixed_backend() for the products that it has, IEEE sums for the others (fp32): for runs in any recipe.
 std::string unit_or_ieee(const RunContext& context);
 
 /// fp32 on soft:ieee: the reference.
