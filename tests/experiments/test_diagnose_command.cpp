@@ -1,5 +1,6 @@
 // ulplab diagnose and recipes compare as a user calls them.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <cmath>
 #include <limits>
@@ -66,6 +67,51 @@ TEST_CASE("diagnose: each way to go wrong is told with its remedy, and healthy g
     }
     dump(folder / "half.safetensors", std::vector<float>(10, 0x1p-20F), formats::fp16);
     CHECK(says(ulplab({"diagnose", folder / "half.safetensors"}), "100 % of the nonzero fp16 numbers"));
+}
+
+TEST_CASE("diagnose: NaNs without an infinity get a loss scale from the finite steps before, with what it rests on") {
+    const test::TemporaryFolder folder;
+    const auto at_step = [&](int step) { return (folder / fmt::format("grads_{}.safetensors", step)).string(); };
+    const float nan = std::nanf("");
+    // fp16 ends below 2^16: 64 leaves 9 binades and grew by 7, so the present scale bounds the next one.
+    dump(at_step(0), {0.5F, 0.375F}, formats::fp16);
+    dump(at_step(8), {64, 0.5F}, formats::fp16);
+    dump(at_step(45), {nan, 2, nan}, formats::fp16);
+    dump(at_step(46), {nan, nan}, formats::fp16);
+    const auto diagnosed = [&](const std::string& loss_scale) {
+        Finished finished = ulplab({"diagnose", folder.path().string(), "--loss-scale", loss_scale});
+        CHECK(finished.exit_code == 0);
+        return finished;
+    };
+    const Finished bounded = diagnosed("262144");
+    CAPTURE(bounded.output);
+    CHECK(says(bounded,
+               "1. The first tensor that is not finite is grads_45.safetensors:w (step 45): 0 infinite and 2 NaN"));
+    CHECK(
+        says(bounded, "Over the 2 finite steps before, 0 to 8, the largest magnitude grew from 0.5 to 64 (7 binades"));
+    CHECK(says(bounded, "9 binades are left to the largest number of fp16"));
+    CHECK(says(bounded, "Lower the loss scale to 2^15, or"));
+    CHECK(says(bounded, "At most 2^17 is below the present 2^18"));
+    CHECK(says(bounded, "is among them") == false);
+    // Without the scale that the files carry, 9 - 7 binades are what it may have.
+    CHECK(says(diagnosed("1"), "If a loss scale was used, keep it at 2^2 or below"));
+    // 5000 leaves 3 binades and grew by 14: 11 more are taken from the scale.
+    dump(at_step(16), {5000, 0.5F}, formats::fp16);
+    const Finished grown = diagnosed("262144");
+    CAPTURE(grown.output);
+    CHECK(says(grown,
+               "Over the 3 finite steps before, 0 to 16, the largest magnitude grew from 0.5 to 5000 (14 binades"));
+    CHECK(says(grown, "Lower the loss scale to 2^5, or"));
+    CHECK(says(grown, "At most 2^7 is"));
+    // One infinity, and the rule for infinities holds.
+    dump(at_step(47), {fp32_infinity}, formats::fp16);
+    CHECK(says(diagnosed("262144"), "With the present loss scale of 2^18 numbers became infinite"));
+    // No finite step before: nothing is named.
+    const test::TemporaryFolder alone;
+    dump(alone / "grads_45.safetensors", {nan, 2}, formats::fp16);
+    const Finished nothing = ulplab({"diagnose", alone / "grads_45.safetensors", "--loss-scale", "262144"});
+    CHECK(says(nothing, "they say nothing of the loss scale"));
+    CHECK(says(nothing, "Lower the loss scale") == false);
 }
 
 TEST_CASE("diagnose: growth over steps, the net beside its dump, and the page") {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "experiments/commands/inspection/input_files.hpp"
@@ -31,15 +32,21 @@ std::string first_names(const std::vector<std::string>& names) {
     return names.size() > shown ? text + fmt::format(" and {} more", names.size() - shown) : text;
 }
 
-std::optional<TensorFinding> first_not_finite(const Inspection& inspection) {
+/// The place of the first tensor that is not finite; the number of tensors where all are.
+std::size_t first_bad(const Inspection& inspection) {
     const auto found =
         std::ranges::find_if(inspection.tensors, [](const NamedCounts& each) { return !is_finite(each.counts); });
-    if (found == inspection.tensors.end()) return std::nullopt;
-    const auto at = static_cast<std::size_t>(found - inspection.tensors.begin());
-    const TensorCounts& counts = found->counts;
-    const std::string what = fmt::format(
-        "The first tensor that is not finite is {}{}: {} infinite and {} NaN among {} numbers.", printable(found->name),
-        at_step(inspection.inputs[at]), counts.infinities, counts.nans, counts.count);
+    return static_cast<std::size_t>(found - inspection.tensors.begin());
+}
+
+std::optional<TensorFinding> first_not_finite(const Inspection& inspection) {
+    const std::size_t at = first_bad(inspection);
+    if (at == inspection.tensors.size()) return std::nullopt;
+    const TensorCounts& counts = inspection.tensors[at].counts;
+    const std::string what =
+        fmt::format("The first tensor that is not finite is {}{}: {} infinite and {} NaN among {} numbers.",
+                    printable(inspection.tensors[at].name), at_step(inspection.inputs[at]), counts.infinities,
+                    counts.nans, counts.count);
     if (counts.infinities > 0) {
         return TensorFinding{
             what,
@@ -52,22 +59,27 @@ std::optional<TensorFinding> first_not_finite(const Inspection& inspection) {
         "of a negative number): find the operation with `ulplab diagnose FILES --net NET.json`."};
 }
 
-/// Of each step with finite tensors alone, the largest magnitude.
-std::vector<std::pair<std::int64_t, double>> largest_by_step(const Inspection& inspection) {
-    std::vector<std::pair<std::int64_t, double>> largest;
-    for (std::size_t i = 0; i < inspection.tensors.size(); ++i) {
+using LargestByStep = std::vector<std::pair<std::int64_t, double>>;
+
+/// Of each step whose tensors are all finite, the largest magnitude; steps up to the first one that is not.
+LargestByStep largest_by_step(const Inspection& inspection) {
+    const std::size_t bad = first_bad(inspection);
+    LargestByStep largest;
+    for (std::size_t i = 0; i < bad; ++i) {
         const std::optional<std::int64_t> step = inspection.inputs[i].step;
-        if (!step) continue;
+        if (!step || (bad < inspection.inputs.size() && step == inspection.inputs[bad].step)) continue;
         if (largest.empty() || largest.back().first != *step) largest.emplace_back(*step, 0);
         largest.back().second = std::max(largest.back().second, inspection.tensors[i].counts.absmax);
     }
+    std::erase_if(largest, [](const auto& each) { return each.second == 0; });
     return largest;
 }
+const auto magnitude = [](const auto& each) { return each.second; };
 
 std::optional<TensorFinding> growth(const Inspection& inspection) {
     const auto largest = largest_by_step(inspection);
-    if (largest.size() < 2 || !(largest.front().second > 0)) return std::nullopt;
-    const auto highest = std::ranges::max_element(largest, {}, [](const auto& each) { return each.second; });
+    if (largest.size() < 2) return std::nullopt;
+    const auto highest = std::ranges::max_element(largest, {}, magnitude);
     const double factor = highest->second / largest.front().second;
     if (factor < growth_told) return std::nullopt;
     return TensorFinding{
@@ -105,6 +117,33 @@ bool gave_infinities(const Inspection& inspection, int carried) {
     return carried != 0 && inspection.all.infinities > 0 && *inspection.scale.largest >= 0;
 }
 
+/// What the finite steps before the first NaN leave for a loss scale, in files without an infinity. Exponents are
+/// relative to the numbers in the files.
+struct BeforeNan {
+    LargestByStep steps;  // at least one
+    double largest = 0;   // of all of them
+    int growth = 0;       // binades from the first step's largest magnitude to the largest of all, rounded up
+    int left = 0;         // binades by which the largest can grow within the target
+    int largest_scale = 0;
+};
+std::optional<BeforeNan> before_nan(const Inspection& inspection, int carried) {
+    if (inspection.all.nans == 0 || inspection.all.infinities > 0) return std::nullopt;
+    BeforeNan before{largest_by_step(inspection)};
+    if (before.steps.empty()) return std::nullopt;
+    before.largest = std::ranges::max_element(before.steps, {}, magnitude)->second;
+    while (std::ldexp(before.steps.front().second, before.growth) < before.largest) ++before.growth;
+    before.left = largest_scale(before.largest, judged_format(inspection.target).format);
+    // Room for the same growth again; and the present scale gave the NaN.
+    before.largest_scale = std::min(before.left - before.growth, *inspection.scale.largest);
+    if (carried != 0) before.largest_scale = std::min(before.largest_scale, -1);
+    return before;
+}
+
+/// A scale that the numbers in the files allow: scale_headroom below the largest where the smallest allows it.
+int within(const ScaleRange& scale, int largest) {
+    return std::max(std::min(*scale.smallest, largest), largest - scale_headroom);
+}
+
 TensorFinding no_scale(const Inspection& inspection) {
     const ScaleRange& scale = inspection.scale;
     return {fmt::format("No loss scale fits {}: below 2^{} more than 0.1 % of the numbers become zero ({}), above 2^{} "
@@ -112,6 +151,38 @@ TensorFinding no_scale(const Inspection& inspection) {
                         inspection.target, *scale.smallest, first_names(scale.limits_smallest), *scale.largest,
                         first_names(scale.limits_largest)),
             "Use bf16, or scales per tensor or block (fp8, mxfp8), or keep the layers that limit the range in fp32."};
+}
+
+TensorFinding nan_scale(const Inspection& inspection, int carried) {
+    const std::optional<BeforeNan> before = before_nan(inspection, carried);
+    if (!before) {
+        return {
+            "No step before the first NaN is in the files with finite numbers alone: they say nothing of the loss "
+            "scale.",
+            "Dump the gradients of finite steps before it, as FILE_STEP."};
+    }
+    const auto& [first, at_first] = before->steps.front();
+    const std::int64_t last = before->steps.back().first;
+    std::string what =
+        before->steps.size() == 1
+            ? fmt::format("In step {}, the only finite one before, the largest magnitude is {:.6g}", first, at_first)
+            : fmt::format(
+                  "Over the {} finite steps before, {} to {}, the largest magnitude grew from {:.6g} to {:.6g} ({} "
+                  "binades, rounded up)",
+                  before->steps.size(), first, last, at_first, before->largest, before->growth);
+    what += fmt::format("; {} binades are left to the largest number of {}.", before->left, inspection.target);
+    const int most = carried + before->largest_scale;
+    if (carried == 0) {
+        return {what, fmt::format("If a loss scale was used, keep it at 2^{} or below, which leaves room for the same "
+                                  "growth again; give the one that was used as --loss-scale.",
+                                  most)};
+    }
+    return {what,
+            fmt::format(
+                "Lower the loss scale to 2^{}, or use a dynamic one. At most 2^{} is below the present 2^{} and leaves "
+                "room for the same growth again. This rests on the finite steps and on a guess: that gradients inside "
+                "the net overflowed, which the files do not hold.",
+                carried + within(inspection.scale, before->largest_scale), most, carried)};
 }
 
 std::optional<TensorFinding> loss_scale(const Inspection& inspection, int carried) {
@@ -125,6 +196,7 @@ std::optional<TensorFinding> loss_scale(const Inspection& inspection, int carrie
             "If these are gradients in fp16, all of them underflowed: use a loss scale, or dump them in fp32."};
     }
     if (!scale.recommended) return no_scale(inspection);
+    if (inspection.all.nans > 0 && inspection.all.infinities == 0) return nan_scale(inspection, carried);
     const int smallest = *scale.smallest + carried;
     const int largest = *scale.largest + carried;
     const int recommended = *recommended_scale(inspection, carried);
@@ -171,8 +243,8 @@ std::optional<TensorFinding> formats_that_do(const Inspection& inspection) {
 std::optional<int> recommended_scale(const Inspection& inspection, int carried) {
     const ScaleRange& scale = inspection.scale;
     if (!scale.recommended) return std::nullopt;
-    const int largest = gave_infinities(inspection, carried) ? -1 : *scale.largest;
-    return carried + std::max(std::min(*scale.smallest, largest), largest - scale_headroom);
+    if (const auto before = before_nan(inspection, carried)) return carried + within(scale, before->largest_scale);
+    return carried + within(scale, gave_infinities(inspection, carried) ? -1 : *scale.largest);
 }
 
 std::vector<TensorFinding> findings_of(const Inspection& inspection, int carried) {

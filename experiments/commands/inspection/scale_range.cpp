@@ -21,12 +21,6 @@ int smallest_scale(const Binades& all, const FloatFormat& format) {
     return n;
 }
 
-int largest_scale(double absmax, const FloatFormat& format) {
-    int n = format.emax() - std::ilogb(absmax) + 1;
-    while (overflows_under_scale(absmax, format, n)) --n;
-    return n;
-}
-
 /// The names of tensors by how many numbers they lose, most first.
 std::vector<std::string> losers(const std::vector<NamedCounts>& tensors, const FloatFormat& format, int n) {
     std::vector<std::pair<std::int64_t, std::string>> found;
@@ -54,6 +48,12 @@ std::int64_t lost_under_scale(const Binades& binades, const FloatFormat& format,
 
 bool overflows_under_scale(double absmax, const FloatFormat& format, int n) {
     return std::ldexp(absmax, n) >= overflow_from(format);
+}
+
+int largest_scale(double absmax, const FloatFormat& format) {
+    int n = format.emax() - std::ilogb(absmax) + 1;
+    while (overflows_under_scale(absmax, format, n)) --n;
+    return n;
 }
 
 ScaleRange scale_range(const std::vector<NamedCounts>& tensors, const FloatFormat& format) {

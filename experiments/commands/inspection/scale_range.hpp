@@ -21,6 +21,9 @@ std::int64_t lost_under_scale(const Binades& binades, const FloatFormat& format,
 /// Whether a finite number of this magnitude overflows in the format once it is multiplied by 2^n.
 bool overflows_under_scale(double absmax, const FloatFormat& format, int n);
 
+/// The largest n with which it does not; absmax > 0.
+int largest_scale(double absmax, const FloatFormat& format);
+
 /// Exponents of loss scales; nothing where every number is zero.
 struct ScaleRange {
     std::optional<int> smallest;               // at most 0.1 % of all nonzero numbers become zero
