@@ -36,6 +36,30 @@ std::string order_class(const KernelOrder& order) {
     return fmt::format("{} {} {} {}", order.unit, order.tile, order.promote, static_cast<int>(order.merge));
 }
 
+/// Every type, layout and three alignments, of FP8 the ones that it has.
+std::vector<std::pair<LibraryProblem, std::array<std::int64_t, 3>>> classes_of(
+    const std::vector<const ProblemType*>& types) {
+    std::vector<std::pair<LibraryProblem, std::array<std::int64_t, 3>>> classes;
+    for (const ProblemType* type : types) {
+        const bool fp8 = bits_of(type->a) == 8;
+        const std::int64_t largest = largest_alignment(type->a);
+        std::vector<std::int64_t> alignments;
+        for (std::int64_t a = fp8 ? largest : 1; a <= largest; a *= 2) alignments.push_back(a);
+        LibraryProblem problem;
+        problem.type = type;
+        for (const std::string_view layout : problem_layouts) {
+            if (fp8 && layout != "TN") continue;
+            problem.layout = layout;
+            for (const std::int64_t m : alignments) {
+                for (const std::int64_t n : alignments) {
+                    for (const std::int64_t k : alignments) classes.push_back({problem, {m, n, k}});
+                }
+            }
+        }
+    }
+    return classes;
+}
+
 }  // namespace
 
 std::int64_t alignment_of(std::int64_t extent, Element element) {
@@ -55,9 +79,10 @@ int StoredAnswers::number_of(const Offer& offer) {
     return place->second;
 }
 
-void StoredAnswers::ask_class(Library& library, LibraryProblem p, const std::array<std::int64_t, 3>& alignments) {
+std::vector<int> StoredAnswers::asked_class(Library& library, LibraryProblem p,
+                                            const std::array<std::int64_t, 3>& alignments) {
     const std::int64_t largest = largest_alignment(p.type->a);
-    std::vector<int>& answers = classes_[class_key(p, alignments)];
+    std::vector<int> answers;
     for (const std::int64_t m : grid_.outputs) {
         for (const std::int64_t n : grid_.outputs) {
             for (const std::int64_t k : grid_.depths) {
@@ -68,34 +93,23 @@ void StoredAnswers::ask_class(Library& library, LibraryProblem p, const std::arr
             }
         }
     }
+    return answers;
 }
 
-StoredAnswers StoredAnswers::ask(Library& library, const std::vector<LibraryProblem>& shapes,
-                                 const std::vector<const ProblemType*>& types, const AnswerGrid& grid) {
-    StoredAnswers stored;
-    stored.info = library.info();
-    stored.grid_ = grid;
-    for (const LibraryProblem& p : shapes) stored.shapes_[p.text()] = stored.number_of(library.ask(p));
-    for (const ProblemType* type : types) {
-        const bool fp8 = bits_of(type->a) == 8;
-        const std::int64_t largest = largest_alignment(type->a);
-        std::vector<std::int64_t> alignments;
-        for (std::int64_t a = fp8 ? largest : 1; a <= largest; a *= 2) alignments.push_back(a);
-        for (const std::string_view layout : problem_layouts) {
-            if (fp8 && layout != "TN") continue;
-            for (const std::int64_t m : alignments) {
-                for (const std::int64_t n : alignments) {
-                    for (const std::int64_t k : alignments) {
-                        LibraryProblem p;
-                        p.type = type;
-                        p.layout = layout;
-                        stored.ask_class(library, p, {m, n, k});
-                    }
-                }
-            }
-        }
+bool StoredAnswers::ask(Library& library, const std::vector<LibraryProblem>& shapes,
+                        const std::vector<const ProblemType*>& types, const std::function<bool()>& go_on) {
+    for (const LibraryProblem& p : shapes) {
+        if (shapes_.contains(p.text())) continue;
+        shapes_[p.text()] = number_of(library.ask(p));
+        if (!go_on()) return false;
     }
-    return stored;
+    for (const auto& [problem, alignments] : classes_of(types)) {
+        const std::string key = class_key(problem, alignments);
+        if (classes_.contains(key)) continue;
+        classes_[key] = asked_class(library, problem, alignments);
+        if (!go_on()) return false;
+    }
+    return true;
 }
 
 KernelPlan StoredAnswers::plan_of_offer(const Offer& offer, const LibraryProblem& problem) const {

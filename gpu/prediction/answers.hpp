@@ -21,6 +21,7 @@
 
 #include <array>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <vector>
@@ -36,6 +37,7 @@ std::int64_t alignment_of(std::int64_t extent, Element element);
 struct AnswerGrid {
     std::vector<std::int64_t> outputs;  // of m and of n
     std::vector<std::int64_t> depths;   // of k
+    bool operator==(const AnswerGrid&) const = default;
 };
 /// Powers of two: to 8192, and to 2^18 for k. `quick`: every third.
 AnswerGrid usual_grid(bool quick);
@@ -44,9 +46,15 @@ class StoredAnswers {
   public:
     LibraryInfo info;
 
-    /// Asks the library for the shapes and, where `types` are named, for the grid of each of them.
-    static StoredAnswers ask(Library& library, const std::vector<LibraryProblem>& shapes,
-                             const std::vector<const ProblemType*>& types, const AnswerGrid& grid);
+    /// Without answers yet.
+    StoredAnswers(LibraryInfo library, AnswerGrid grid) : info(std::move(library)), grid_(std::move(grid)) {}
+
+    /// Asks the library, which `info` describes, for the shapes and for the grid of each of the types, in an order that
+    /// these fix; what is stored already is not asked again. Ends early where `go_on`, called after each shape and each
+    /// class of the grid, gives false: what is stored then is complete as far as it goes. True: all was asked.
+    bool ask(
+        Library& library, const std::vector<LibraryProblem>& shapes, const std::vector<const ProblemType*>& types,
+        const std::function<bool()>& go_on = [] { return true; });
     static StoredAnswers read(const std::filesystem::path& path);  // throws DataError naming file, line and fault
     [[nodiscard]] std::string text() const;
 
@@ -54,18 +62,21 @@ class StoredAnswers {
     [[nodiscard]] KernelPlan plan(const LibraryProblem& problem) const;
     /// The answer of a listed shape; Declined: not listed, or not offered.
     [[nodiscard]] std::variant<HeuristicAnswer, Declined> listed(const LibraryProblem& problem) const;
+    [[nodiscard]] const AnswerGrid& grid() const { return grid_; }
     [[nodiscard]] std::size_t tuples() const { return tuples_.size(); }
     [[nodiscard]] std::size_t shapes() const { return shapes_.size(); }
     [[nodiscard]] std::size_t classes() const { return classes_.size(); }
 
   private:
+    StoredAnswers() = default;
     using Offer = std::optional<HeuristicAnswer>;
     int number_of(const Offer& offer);
     [[nodiscard]] KernelPlan plan_of_offer(const Offer& offer, const LibraryProblem& problem) const;
     [[nodiscard]] KernelPlan plan_between(const std::vector<int>& answers,
                                           const std::array<std::int64_t, 3>& alignments,
                                           const LibraryProblem& problem) const;
-    void ask_class(Library& library, LibraryProblem problem, const std::array<std::int64_t, 3>& alignments);
+    [[nodiscard]] std::vector<int> asked_class(Library& library, LibraryProblem problem,
+                                               const std::array<std::int64_t, 3>& alignments);
 
     AnswerGrid grid_;
     std::vector<Offer> tuples_;

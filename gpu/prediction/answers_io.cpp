@@ -115,7 +115,7 @@ StoredAnswers StoredAnswers::read(const std::filesystem::path& path) {
     if (in.after("workspace") != std::to_string(library_workspace)) {
         in.fail(fmt::format("the answers are for another workspace than {} bytes; ask again", library_workspace));
     }
-    const auto tuples = in.number<std::size_t>(in.after("tuples"), 1, most_rows);
+    const auto tuples = in.number<std::size_t>(in.after("tuples"), 0, most_rows);
     for (std::size_t i = 0; i < tuples; ++i) {
         const std::string line = in.line();
         const Offer offer = line == "-" ? Offer{} : Offer{heuristic_answer_of(line, in.where())};

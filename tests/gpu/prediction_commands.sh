@@ -36,6 +36,15 @@ ends 0 '5 shapes, 1 classes' "$ulplab" gpu answers --device $device --quick --ty
 ends 0 '3 of 5 shapes predicted' "$ulplab" gpu predict --answers answers.txt --shapes shapes.csv --out stored.txt
 diff <(grep -v '^# answers' predicted.txt) <(grep -v '^# answers' stored.txt)
 
+# Answers in parts: each call keeps its own, and all together are those of one call.
+for left in 'the rest is left' 'taken up with 1 shapes' 'taken up with 2 shapes'; do
+    ends 0 "$left" "$ulplab" gpu answers --device $device --quick --types e4m3 --shapes shapes.csv --seconds 0 --out parts.txt
+done
+ends 0 'taken up with 3 shapes and 0 classes' "$ulplab" gpu answers --device $device --quick --types e4m3 --shapes shapes.csv --out parts.txt
+cmp parts.txt answers.txt
+ends 3 'not of cuBLAS' "$ulplab" gpu answers --device software:sm_80 --quick --types e4m3 --out parts.txt
+ends 3 'another grid; give another --out, or add --quick' "$ulplab" gpu answers --device $device --types e4m3 --out parts.txt
+
 # A digest with one wrong digit is found; so is an answer that the library does not give.
 awk -F';' -v OFS=';' '/^fp16,TN,96/ { $4 = ($4 ~ /0$/ ? substr($4, 1, 15) "1" : substr($4, 1, 15) "0") } { print }' predicted.txt > wrong.txt
 ends 4 '2 equal, 1 different' "$ulplab" gpu judge --device $device wrong.txt

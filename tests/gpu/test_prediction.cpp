@@ -255,8 +255,8 @@ TEST_CASE("the judge refuses predictions for another library or GPU, and files w
 
 TEST_CASE("stored answers predict what the library does: listed shapes, points of the grid, and between them") {
     const auto library = open_software_library(90);
-    const AnswerGrid grid{{16, 64, 256}, {64, 128, 512}};
-    const auto asked = StoredAnswers::ask(*library, few_problems(), {&problem_type("fp16")}, grid);
+    StoredAnswers asked(library->info(), {{16, 64, 256}, {64, 128, 512}});
+    CHECK(asked.ask(*library, few_problems(), {&problem_type("fp16")}));
     const TextFile file(asked.text());
     const StoredAnswers stored = StoredAnswers::read(file.path());
     CHECK(stored.text() == asked.text());
@@ -285,10 +285,28 @@ TEST_CASE("stored answers predict what the library does: listed shapes, points o
     CHECK(reason_of(stored.plan(problem("bf16", "TN", 128, 128, 64))).find("no answers") != std::string::npos);
 }
 
+TEST_CASE("answers that are asked in parts, each read from the file of the part before, are those asked at once") {
+    const auto library = open_software_library(90);
+    const AnswerGrid grid{{16, 64}, {64, 128}};
+    const std::vector<const ProblemType*> types{&problem_type("fp32"), &problem_type("e4m3")};
+    StoredAnswers at_once(library->info(), grid);
+    CHECK(at_once.ask(*library, few_problems(), types));
+    StoredAnswers part(library->info(), grid);
+    std::size_t parts = 1;
+    for (; !part.ask(*library, few_problems(), types, [] { return false; }); ++parts) {
+        REQUIRE(part.shapes() + part.classes() == parts);
+        const TextFile file(part.text());
+        part = StoredAnswers::read(file.path());
+    }
+    CHECK(parts == at_once.shapes() + at_once.classes() + 1);
+    CHECK(part.text() == at_once.text());
+}
+
 TEST_CASE("a damaged file of answers is refused with its line") {
     const auto library = open_software_library(90);
-    const std::string good =
-        StoredAnswers::ask(*library, few_problems(), {&problem_type("e4m3")}, {{16, 64}, {64, 128}}).text();
+    StoredAnswers answers(library->info(), {{16, 64}, {64, 128}});
+    CHECK(answers.ask(*library, few_problems(), {&problem_type("e4m3")}));
+    const std::string good = answers.text();
     const auto damaged = [&](const std::string& from, const std::string& to) {
         std::string text = good;
         text.replace(text.find(from), from.size(), to);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <filesystem>
 #include <memory>
 
 #include "engine/files/sha256.hpp"
@@ -50,15 +51,47 @@ std::vector<const gpu::ProblemType*> grid_types(const PredictOptions& options) {
     return types;
 }
 
+/// What a file of an earlier call holds.
+gpu::StoredAnswers answers_begun(const PredictOptions& options, const gpu::LibraryInfo& info) {
+    gpu::StoredAnswers begun(info, gpu::usual_grid(options.quick));
+    if (!std::filesystem::exists(options.out)) return begun;
+    gpu::StoredAnswers known = gpu::StoredAnswers::read(options.out);
+    if (known.info != info) {
+        throw DataError(fmt::format("{} holds answers of {}, not of {}; give another --out", options.out,
+                                    described(known.info), described(info)));
+    }
+    if (known.grid() != begun.grid()) {
+        throw DataError(fmt::format("{} holds answers of another grid; give another --out, or {} --quick", options.out,
+                                    options.quick ? "leave out" : "add"));
+    }
+    return known;
+}
+
 ExitCode store_answers(const PredictOptions& options) {
     const auto types = grid_types(options);
     const auto shapes =
         options.shapes.empty() ? std::vector<gpu::LibraryProblem>{} : gpu::read_problems(options.shapes);
     const auto library = gpu::open_library(options.device);
-    const auto stored = gpu::StoredAnswers::ask(*library, shapes, types, gpu::usual_grid(options.quick));
+    gpu::StoredAnswers stored = answers_begun(options, library->info());
+    if (stored.tuples() > 0) {
+        fmt::print("taken up with {} shapes and {} classes\n", stored.shapes(), stored.classes());
+    }
+    write_text(options.out, stored.text());  // a place that takes no file is told before the minutes pass
+    const auto start = std::chrono::steady_clock::now();
+    auto written = start;
+    const bool all = stored.ask(*library, shapes, types, [&] {
+        const auto now = std::chrono::steady_clock::now();
+        // A call that is ended must not take the answers with it.
+        if (now - written > std::chrono::seconds(5)) {
+            write_text(options.out, stored.text());
+            written = now;
+        }
+        return std::chrono::duration<double>(now - start).count() < options.seconds;
+    });
     write_text(options.out, stored.text());
-    fmt::print("{}: {} shapes, {} classes of the grid, {} different answers in {}\n", described(stored.info),
-               stored.shapes(), stored.classes(), stored.tuples(), options.out);
+    fmt::print("{}: {} shapes, {} classes of the grid, {} different answers in {}{}\n", described(stored.info),
+               stored.shapes(), stored.classes(), stored.tuples(), options.out,
+               all ? "" : "; the rest is left to another call");
     return ExitCode::good;
 }
 
@@ -190,7 +223,9 @@ Action declare_gpu_answers(OptionParser& app) {
     app.add_option("--shapes", options->shapes, "list of shapes whose answers are stored one by one");
     app.add_option("--types", options->types, "types asked on the grid of sizes: names as in a list, all, or none");
     app.add_flag("--quick", options->quick, "every third size of the grid");
-    app.add_option("--out", options->out, "file for the answers").required();
+    app.add_option("--seconds", options->seconds, "stop after this time; what was answered till then is kept");
+    app.add_option("--out", options->out, "file for the answers; a call takes up there what an earlier one left")
+        .required();
     app.footer("Asks cublasLt's heuristic alone: no product runs.");
     return [options] { return store_answers(*options); };
 }
