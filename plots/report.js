@@ -54,7 +54,8 @@
     for (const mark of group.querySelectorAll('use')) points.push(numbers(mark.getAttribute('transform')).slice(0, 2));
     for (const polygon of group.querySelectorAll('polygon')) {
       const all = numbers(polygon.getAttribute('points'));
-      if (all.length === 8) points.push([(all[0] + all[2]) / 2, all[5]]);  // a bar: the middle of its end
+      // A bar: the middle of its end, half of its width, and where it begins.
+      if (all.length === 8) points.push([(all[0] + all[2]) / 2, all[5], Math.abs(all[2] - all[0]) / 2, all[1]]);
       else for (let i = 0; i + 1 < all.length; i += 2) points.push([all[i], all[i + 1]]);
     }
     const name = group.querySelector('g[transform] > text');
@@ -141,11 +142,15 @@
 
     // The nearest point of a curve that is shown.
     const near = place => {
-      let [best, least] = [null, 30 * boxNow()[2] / whole[2]];
+      const reach = 30 * boxNow()[2] / whole[2];
+      let [best, least] = [null, reach];
       for (const curve of all()) {
         if (curve.group.style.display === 'none') continue;
-        for (const [x, y] of curve.points) {
-          const distance = Math.hypot(x - place.x, y - place.y);
+        for (const [x, y, half = 0, base = y] of curve.points) {
+          const up = Math.abs(y - place.y);
+          const inside = Math.abs(x - place.x) < half && (place.y - y) * (place.y - base) < 0;
+          const distance = inside ? up * reach / (up + reach)  // a bar answers everywhere
+                                  : Math.hypot(Math.max(0, Math.abs(x - place.x) - half), up);
           if (distance < least) [best, least] = [{curve, x, y}, distance];
         }
       }
