@@ -198,29 +198,27 @@ void run(const RunContext& context, Result& result) {
                     "with a step in the place of the unit in the last place.",
                     above(0.5, share, {"updates lost", "% of the updates", 100, 2}));
 
-    Figure bars{
-        "ways", "A net in analog devices: four ways to update",
-        fmt::format("{} bits a device, pulses with {} steps of noise, reading with {} % of the range. "
-                    "Bars: median of {}; lines: minimum to maximum.",
-                    settings.integer("bits"), settings.real("write_noise"), 100 * settings.real("read_noise"),
-                    counted(seeds, "seed")),
-        "The accumulator plays the part of the fp32 master weights: updates wait in it until they make a "
-        "whole step of a device. Rounding each update at random to one of the two nearest numbers of pulses keeps its "
-        "mean, and does as well here.",
-        ""};
+    Figure bars{"ways", "A net in analog devices: four ways to update",
+                fmt::format("{} bits a device, pulses with {} steps of noise, reading with {} % of the range. "
+                            "Bars: median of {}; lines: minimum to maximum.",
+                            settings.integer("bits"), settings.real("write_noise"), 100 * settings.real("read_noise"),
+                            counted(seeds, "seed")),
+                "The accumulator plays the part of the fp32 master weights: updates wait in it until they make a "
+                "whole step of a device. A stochastic step keeps the updates' mean. Medians:",
+                ""};
     for (std::size_t w = 0; w < std::size(ways); ++w) {
         Bars one(ways[w].name);
-        one.add(static_cast<double>(w), runs.spread(w));
+        const Spread spread = runs.spread(w);
+        one.add(static_cast<double>(w), spread);
         one.move_into(bars);
+        bars.meaning += fmt::format("{} {} {}", w == 0 ? "" : ",", ways[w].name, accuracy_text.text(spread.middle));
     }
+    bars.meaning += ".";
     result.figure(std::move(bars));
-    Figure levels{
-        "bits", "How fine must a device be?",
-        fmt::format("Accuracy against the bits of a device; median, minimum and maximum of {}. Band: fp32.",
-                    counted(seeds, "seed")),
-        "With an accumulator coarse devices are enough. Without one each bit less doubles the smallest update "
-        "that counts, until nothing is learned.",
-        ""};
+    Figure levels{"bits", "How fine must a device be?",
+                  fmt::format("Accuracy against the bits of a device; median, minimum and maximum of {}. Band: fp32.",
+                              counted(seeds, "seed")),
+                  "Without an accumulator each bit less doubles the smallest update that counts.", ""};
     levels.series.push_back({"digital fp32", formats::fp64, {}});
     const Spread digital = runs.spread(0);
     for (const std::int64_t x : {least_bits, most_bits}) {
@@ -233,6 +231,13 @@ void run(const RunContext& context, Result& result) {
         const auto accuracy = [&](Transfer transfer) { return runs.spread(group_of(transfer, bits)); };
         with.add(static_cast<double>(bits), accuracy(Transfer::accumulated));
         without.add(static_cast<double>(bits), accuracy(Transfer::nearest));
+    }
+    for (const auto& [name, transfer] : {std::pair{"with", Transfer::accumulated}, {"without", Transfer::nearest}}) {
+        const auto middle = [&](std::int64_t bits) {
+            return accuracy_text.text(runs.spread(group_of(transfer, bits)).middle);
+        };
+        levels.meaning += fmt::format(" Medians {} one: {} with {}, {} with {}.", name, middle(least_bits),
+                                      counted(least_bits, "bit"), middle(most_bits), counted(most_bits, "bit"));
     }
     with.move_into(levels);
     without.move_into(levels);

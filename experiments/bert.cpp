@@ -359,9 +359,7 @@ void run(const RunContext& context, Result& result) {
                  {0.02, "a fifth of the errors that next_sentence allows", Margin::Side::not_below}, "next", place,
                  "bf16 without scaling and fp16 with scale 128 tell the next sentence as fp32 does.");
     result.figure(figure_of_losses(comparison, 5, "loss", "Small BERT: masked words and next sentence, training loss",
-                                   "Where the loss steps down the net finds out what makes two sentences belong "
-                                   "together.",
-                                   evidence, false));
+                                   "", evidence, false));
     result.figure(figure_of_seeds(comparison, next_right, next, "next", "Small BERT: next sentence told right",
                                   "bf16 trains without a loss scale, fp16 with the slides' 128.", evidence));
 }

@@ -287,14 +287,11 @@ std::string text_of_ends(const Study& study, int first, int last) {
 void figure_accuracy(const Study& study, const Prediction& prediction, Result& result) {
     const int first = prediction.first_exponent();
     const int last = prediction.last_exponent();
-    Figure figure{
-        "accuracy", "Accuracy against the loss scale",
-        fmt::format("Digits in fp16 with fp32 masters; median of {}, bars: minimum to maximum. Shaded: "
-                    "predicted from the exponents of the fp32 runs.",
-                    counted(study.fp32.size(), "seed")),
-        "Too small a scale loses the gradients inside the net, too large a one makes the first ones infinite. " +
-            text_of_ends(study, first, last),
-        study.evidence};
+    Figure figure{"accuracy", "Accuracy against the loss scale",
+                  fmt::format("Digits in fp16 with fp32 masters; median of {}, bars: minimum to maximum. Shaded: "
+                              "predicted from the exponents of the fp32 runs.",
+                              counted(study.fp32.size(), "seed")),
+                  text_of_ends(study, first, last), study.evidence};
     if (const std::vector<int> good = good_exponents(study); !good.empty()) {
         figure.headline = fmt::format(
             "{} of the {} loss scales train fp16 as fp32, from 2^{} to 2^{}; unscaled the net reads {:.0f} % of the "
@@ -331,19 +328,29 @@ void figure_lost(const Study& study, const Prediction& prediction, Result& resul
         "lost", "Gradients lost at each loss scale: predicted and measured",
         "Share of the gradients that are not zero in fp32. Line: from the exponents of the fp32 runs. Points: "
         "counted in the fp16 runs.",
-        "The histogram of an fp32 run, moved by n places, tells what a scale of 2^n loses. With small scales the runs "
-        "lose more: a gradient that vanishes inside the net leaves nothing for the layers before it, and a net "
-        "that does not learn loses nearly all.",
+        "The histogram of an fp32 run, moved by n places, foretells what a scale of 2^n loses; what else is lost in "
+        "the layers before a lost gradient it does not know. Predicted and counted:",
         study.evidence};
     Series predicted{"predicted", formats::fp64, {}};
     for (int n = 0; n <= study.exponents.back(); ++n)
         predicted.points.push_back({static_cast<double>(n), prediction.lost(n)});
     Series measured{"measured", formats::fp64, {}};
+    double near = 0;
     for (std::size_t i = 0; i < study.exponents.size(); ++i) {
         if (overflowed(study.constant[i])) continue;
-        measured.points.push_back(
-            {static_cast<double>(study.exponents[i]), measured_lost(study.constant[i], study.fp32)});
+        const int n = study.exponents[i];
+        const double lost = measured_lost(study.constant[i], study.fp32);
+        measured.points.push_back({static_cast<double>(n), lost});
+        const double off = std::fabs(lost - prediction.lost(n));
+        if (off > 0.02) {
+            figure.meaning += fmt::format(" 2^{} {:.1f} % and {:.1f} %,", n, 100 * prediction.lost(n), 100 * lost);
+        } else {
+            near = std::max(near, off);
+        }
     }
+    figure.meaning.back() = ';';
+    figure.meaning +=
+        fmt::format(" at the other scales without overflow they differ by at most {:.1f} points.", 100 * near);
     figure.series = {std::move(predicted), std::move(measured)};
     result.figure(std::move(figure));
 }
@@ -420,23 +427,31 @@ void claim_sawtooth(const Sawtooth& saw, std::int64_t window, Result& result) {
 }
 
 void figure_sawtooth(const Sawtooth& saw, std::int64_t window, Result& result) {
-    Figure figure{
-        "sawtooth", "A moving loss scale over training",
-        fmt::format("Attention net that reverses sequences, fp16; window of {} steps (2000 in practice). "
-                    "Grey: 65504 / the step's largest gradient.",
-                    window),
-        "The scale climbs until the next doubling overflows, falls back by one power of two, and tries again: "
-        "it follows the largest gradient at a distance of one or two powers of two. Each tooth costs one "
-        "skipped step.",
-        saw.evidence};
+    Figure figure{"sawtooth", "A moving loss scale over training",
+                  fmt::format("Attention net that reverses sequences, fp16; window of {} steps (2000 in practice). "
+                              "Grey: 65504 / the step's largest gradient.",
+                              window),
+                  "", saw.evidence};
     Series ceiling{"largest scale without overflow", formats::fp64, {}};
     Series scale{"loss scale", formats::fp64, {}};
     Series skipped{"skipped steps", formats::fp64, {}};
+    std::vector<double> room;  // powers of two by which the scale could be larger
     for (std::size_t i = 0; i < saw.fp16.scales.size(); ++i) {
         const auto x = static_cast<double>(i);
-        if (!saw.fp16.skipped[i]) ceiling.points.push_back({x, 65504 / saw.largest().all[i]});
+        if (!saw.fp16.skipped[i]) {
+            ceiling.points.push_back({x, 65504 / saw.largest().all[i]});
+            room.push_back(quick_phase::log2(ceiling.points.back().y / saw.fp16.scales[i]));
+        }
         scale.points.push_back({x, saw.fp16.scales[i]});
         if (saw.fp16.skipped[i]) skipped.points.push_back({x, saw.fp16.scales[i]});
+    }
+    figure.meaning = fmt::format("{} of {} steps are skipped.", saw.fp16.skips(), saw.fp16.scales.size());
+    if (!room.empty()) {
+        const Spread spread = spread_of(std::move(room));
+        figure.meaning += fmt::format(
+            " In the others the largest scale without an overflow is {:.1f} to {:.1f} powers of two larger than the "
+            "scale, {:.1f} in the median.",
+            spread.least, spread.largest, spread.middle);
     }
     figure.series = {std::move(ceiling), std::move(scale), std::move(skipped)};
     result.figure(std::move(figure));
