@@ -203,20 +203,25 @@ void claim_ranges(std::uint64_t seed, Result& result) {
 }
 
 void figure_ranges(Result& result) {
-    Figure figure{
-        "ranges", "Pointwise functions in fp16: what is safe and what is not",
-        "f(x) of positive fp16 numbers, stored in fp16 (1 in 64 shown). Dotted: fp16's largest and smallest "
-        "normal number.",
-        "Sigmoid, tanh, relu and sums stay near their inputs, which are near 0. exp, square and 1 / x leave the "
-        "format's range at both ends within inputs that it holds: those belong into fp32.",
-        ""};
+    Figure figure{"ranges", "Pointwise functions in fp16: what is safe and what is not",
+                  "f(x) of positive fp16 numbers, stored in fp16 (1 in 64 shown). Dotted: fp16's largest and smallest "
+                  "normal number.",
+                  "", ""};
+    std::vector<std::string> over, under;  // the functions with results beyond either end
     const auto add = [&](const std::string& name, const auto& f) {
         Series series{name, formats::fp16, {}};
+        int inputs = 0, infinite = 0, small = 0;
         for (std::uint16_t bits = 0x0400; bits < 0x7C00; bits = static_cast<std::uint16_t>(bits + 64)) {
             const fp16 x = fp16::from_bits(bits);
             const fp16 y(f(static_cast<double>(x)));
             if (isfinite(y)) series.points.push_back({static_cast<double>(x), static_cast<double>(y)});
+            ++inputs;
+            infinite += isfinite(y) ? 0 : 1;
+            small += static_cast<double>(y) < 0x1p-14 ? 1 : 0;
         }
+        const auto told = [&](int count) { return fmt::format("{} {:.0f} %", name, 100.0 * count / inputs); };
+        if (infinite > 0) over.push_back(told(infinite));
+        if (small > 0) under.push_back(told(small));
         figure.series.push_back(std::move(series));
     };
     add("relu", [](double x) { return x; });
@@ -226,6 +231,8 @@ void figure_ranges(Result& result) {
     add("exp(-x)", [](double x) { return static_cast<double>(cr::exp(static_cast<float>(-x))); });
     add("square", [](double x) { return x * x; });
     add("1/x", [](double x) { return 1 / x; });
+    figure.meaning = fmt::format("Of these normal inputs become infinite: {}; subnormal or 0: {}.",
+                                 fmt::join(over, ", "), fmt::join(under, ", "));
     result.figure(std::move(figure));
 }
 
@@ -275,20 +282,20 @@ void claim_search(const Search& found, const Bench& calm, Result& result) {
 }
 
 void figure_rules(const std::vector<Rule>& rules, std::int64_t seeds, std::string evidence, Result& result) {
-    Figure figure{
-        "rules", "Each rule of mixed precision broken alone",
-        fmt::format("Digits in fp16; median of {}, lines: minimum to maximum. A Transformer block on "
-                    "pixels of 0 to 255; the weight update on weights of size 1.",
-                    counted(seeds, "seed")),
-        "Normalisation, loss and weight update cost everything when they move to fp16. Pointwise functions, short "
-        "sums and softmax over few tokens do not mind: those rules protect larger nets.",
-        std::move(evidence)};
+    Figure figure{"rules", "Each rule of mixed precision broken alone",
+                  fmt::format("Digits in fp16; median of {}, lines: minimum to maximum. A Transformer block on "
+                              "pixels of 0 to 255; the weight update on weights of size 1.",
+                              counted(seeds, "seed")),
+                  "Medians with the rule and without it:", std::move(evidence)};
     for (const Rule& rule : rules) {
         Bars bars(rule.label);
         bars.add(0, spread_of(rule.kept));
         bars.add(1, spread_of(rule.broken));
         bars.move_into(figure);
+        figure.meaning += fmt::format(" {} {} and {},", rule.label, accuracy_text.text(spread_of(rule.kept).middle),
+                                      accuracy_text.text(spread_of(rule.broken).middle));
     }
+    figure.meaning.back() = '.';
     result.figure(std::move(figure));
 }
 
@@ -298,7 +305,7 @@ void figure_search(const Search& found, std::string evidence, Result& result) {
         fmt::format("Each point: the net trained with another list of fp32 operations. Found: {}.",
                     text_of(found.smallest)),
         "Half of the list is dropped, then quarters, then single operations, as long as the net still learns. "
-        "What remains is what this net needs, found without knowing why.",
+        "What remains is what this net needs.",
         std::move(evidence)};
     Series learns{"learns", formats::fp64, {}};
     Series fails{"fails", formats::fp64, {}};

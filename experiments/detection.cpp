@@ -169,9 +169,7 @@ Figure figure_of_scenes(const Scenery& scenery, const Comparison& comparison, st
     Figure figure{
         "scenes", "Scenes of the test set and what the net finds in them",
         "First seed. White: where the shape is. Black: the predicted box with the highest score.",
-        "fp32 and fp16 with a scale of 8 put their boxes about the shape. Unscaled, the gradients of the many "
-        "anchors that hold nothing are lost first, and what the net says is not worth drawing.",
-        std::move(evidence)};
+        "Overlap of the drawn box with the shape, mean over the scenes, where no box is none:", std::move(evidence)};
     const Dataset& images = scenery.test.images;
     const Index side = images.width;
     const std::size_t count = std::min(shown_scenes, scenery.test.boxes.size());
@@ -184,14 +182,20 @@ Figure figure_of_scenes(const Scenery& scenery, const Comparison& comparison, st
     for (const std::size_t a : {std::size_t{0}, std::size_t{2}, std::size_t{1}}) {
         Series found{comparison.arithmetics[a].name, formats::fp64, {}};
         std::int64_t last = -1;
+        double overlap = 0;
         for (const Detection& d :
              comparison.runs[a].front().kept<Seen>().detections) {  // by scene, the likeliest first
             if (d.image == last || d.image >= static_cast<std::int64_t>(count)) continue;
-            add_box(found, d.box, static_cast<std::size_t>(d.image), side);
+            const auto scene = static_cast<std::size_t>(d.image);
+            add_box(found, d.box, scene, side);
+            overlap += overlap_of(d.box, area_of(scenery.test.boxes[scene]));
             last = d.image;
         }
+        figure.meaning += fmt::format(" {} {:.0f} %,", found.name,
+                                      100 * overlap / static_cast<double>(std::max<std::size_t>(count, 1)));
         figure.series.push_back(std::move(found));
     }
+    figure.meaning.back() = '.';
     figure.variables = {{"side", static_cast<double>(side)}, {"scenes", static_cast<double>(count)}};
     return figure;
 }
@@ -240,10 +244,11 @@ void run(const RunContext& context, Result& result) {
                result);
 
     const std::string evidence = evidence_of(comparison, result);
-    result.figure(figure_of_seeds(
-        comparison, precision, precision_text, "precision", "Shapes found, by arithmetic and loss scale",
-        "The loss is so small that fp16 loses gradients at scale 1; the last arm has it at its ordinary size.",
-        evidence));
+    result.figure(figure_of_seeds(comparison, precision, precision_text, "precision",
+                                  "Shapes found, by arithmetic and loss scale",
+                                  fmt::format("The loss is weighted by {}; the last arm has it at its ordinary size.",
+                                              power_of_two_text(exponent)),
+                                  evidence));
     result.figure(figure_of_gradients(comparison, exponent));
     result.figure(figure_of_scenes(scenery, comparison, evidence));
 }

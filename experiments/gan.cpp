@@ -248,10 +248,11 @@ void claim_scales(const std::vector<Learned>& mixed, Result& result) {
 }
 
 Figure figure_of_traces(const GanRun& run, std::string evidence, std::string name, std::string title,
-                        std::string meaning, std::vector<double> Trace::*what, Axes axes) {
+                        std::vector<double> Trace::*what, Axes axes) {
     Figure figure{std::move(name), std::move(title),
-                  "First seed in mixed precision. Grey lines: 8 to 16, 16 to 32 pixels a side.", std::move(meaning),
-                  std::move(evidence)};
+                  "First seed in mixed precision. Grey lines: 8 to 16, 16 to 32 pixels a side.",
+                  "Medians with 8, 16 and 32 pixels a side:", std::move(evidence)};
+    const std::size_t each = run.generator.scales.size() / stages;
     for (const auto& [net, trace] : {std::pair{"generator", &run.generator}, {"discriminator", &run.critic}}) {
         Series series{net, formats::fp64, {}};
         const std::vector<double>& values = trace->*what;
@@ -259,9 +260,16 @@ Figure figure_of_traces(const GanRun& run, std::string evidence, std::string nam
             if (std::isfinite(values[i]) && values[i] > 0) series.points.push_back({static_cast<double>(i), values[i]});
         }
         figure.series.push_back(std::move(series));
+        for (std::size_t s = 0; s < stages; ++s) {
+            const auto at = values.begin() + static_cast<std::ptrdiff_t>(s * each);
+            const double middle = median({at, at + static_cast<std::ptrdiff_t>(each)});
+            figure.meaning +=
+                fmt::format("{} {}", s == 0 ? fmt::format(" {}", net) : ",",
+                            axes.log_base == 2 ? power_of_two_text(std::ilogb(middle)) : fmt::format("{:.3g}", middle));
+        }
+        figure.meaning += net == figure.series.front().name ? ";" : ".";
     }
     figure.plot = "gan_trace";
-    const std::size_t each = run.generator.scales.size() / stages;
     figure.axes = std::move(axes);
     figure.variables = {{"growth1", static_cast<double>(each)}, {"growth2", static_cast<double>(2 * each)}};
     return figure;
@@ -325,14 +333,9 @@ void run(const RunContext& context, Result& result) {
         "real ones.",
         1);
     claim_scales(comparison.runs[1], result);
-    result.figure(figure_of_traces(
-        mixed, evidence, "scales", "Two nets, two loss scales",
-        "The scales of generator and discriminator go their own ways, and each finds another height after the pictures "
-        "grow: one constant for both would be wrong for one of them, and later for both.",
-        &Trace::scales, {.y = "loss scale", .log_base = 2, .powers = true}));
-    result.figure(figure_of_traces(mixed, evidence, "gradients", "Largest gradient of each step",
-                                   "Where the resolution doubles, new layers begin to learn and the gradients jump.",
-                                   &Trace::largest,
+    result.figure(figure_of_traces(mixed, evidence, "scales", "Two nets, two loss scales", &Trace::scales,
+                                   {.y = "loss scale", .log_base = 2, .powers = true}));
+    result.figure(figure_of_traces(mixed, evidence, "gradients", "Largest gradient of each step", &Trace::largest,
                                    {.y = "largest gradient, unscaled", .log_base = 10, .powers = true}));
     Figure pictures{
         "faces", "Faces: real, made in fp32, made in mixed precision",

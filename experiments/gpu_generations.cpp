@@ -209,15 +209,16 @@ void figure_drift(const Study& study, const std::string& evidence, Result& resul
     Figure figure{"drift", "One training, four arithmetics: how far the parameters drift apart",
                   "Distance of all parameters from those trained with IEEE additions, relative to their size. fp16 "
                   "products, fp32 masters.",
-                  "From the first step the units give other bits, so the trainings part; rounding errors of 2^-24 grow "
-                  "with every step. B200's mma.sync has H100's parameters, so H100's line is B200's too. The dashed "
-                  "line is what another seed changes: the generations differ by far less.",
-                  evidence};
+                  "Distances after the first and after the last step, first seed:", evidence};
     for (std::size_t i = 0; i + 1 < study.units.size(); ++i) {
-        figure.series.push_back({study.units[i].name, formats::fp64, points_of(study.races[0].distances[i], 1, 1)});
+        const std::vector<double>& distances = study.races[0].distances[i];
+        figure.series.push_back({study.units[i].name, formats::fp64, points_of(distances, 1, 1)});
+        figure.meaning +=
+            fmt::format(" {} {:.2g} and {:.2g},", study.units[i].name, distances.front(), distances.back());
     }
     const double seeds = study.seed_distance;
     const auto steps = static_cast<double>(study.races[0].distances[0].size());
+    figure.meaning += fmt::format(" another seed (dashed) {:.2g}.", seeds);
     figure.series.push_back({"another seed", formats::fp64, {{1, seeds}, {steps, seeds}}});
     figure.headline = fmt::format(
         "The same {:g} steps on {} and with IEEE sums: parameters {:.2g} apart, relative to their "

@@ -141,13 +141,18 @@ void figure_shift(const Probes& probes, int binades, const std::string& arithmet
     Figure figure{
         "shift",
         fmt::format("What a loss scale of {} does to the gradient of fc1's output", power_of_two_text(binades)),
-        fmt::format("Share of the numbers in each binade. Left: in fp32. Right: as it trains, {}.", arithmetic),
-        fmt::format("In fp32 the whole histogram moves by exactly {} bins. In fp16 the unscaled gradients are cut off "
-                    "at 2^-24 and what lies below piles up there or is lost; scaled, the shape is whole.",
-                    binades),
+        fmt::format("Share of the numbers in each binade. Left: in fp32. Right: as it trains, {}.", arithmetic), "",
         evidence};
-    figure.series.push_back(probes.snapshots.back().histograms[gradient_of_fc1].series("fp32 scale 1"));
-    figure.series.push_back(probes.fp32_scaled[gradient_of_fc1].series("fp32 scaled"));
+    const BinadeHistogram& plain = probes.snapshots.back().histograms[gradient_of_fc1];
+    const BinadeHistogram& scaled = probes.fp32_scaled[gradient_of_fc1];
+    const auto zeros = [](const BinadeHistogram& h) { return 100 * h.share(h.zeros()); };
+    figure.meaning = fmt::format(
+        "In fp32 the scaled histogram is {} the other one moved by {} bins. Zeros: in fp32 {:.1f} %, as it trains "
+        "{:.1f} % unscaled and {:.1f} % scaled.",
+        plain.equals_shifted(scaled, binades) ? "exactly" : "not", binades, zeros(plain),
+        zeros(probes.low[gradient_of_fc1]), zeros(probes.low_scaled[gradient_of_fc1]));
+    figure.series.push_back(plain.series("fp32 scale 1"));
+    figure.series.push_back(scaled.series("fp32 scaled"));
     figure.series.push_back(probes.low[gradient_of_fc1].series("recipe scale 1"));
     figure.series.push_back(probes.low_scaled[gradient_of_fc1].series("recipe scaled"));
     result.figure(std::move(figure));
@@ -159,9 +164,8 @@ void figure_shares(const Probes& probes, int binades, const std::string& evidenc
         "shares",
         fmt::format("Gradients that fp16 loses, and what a loss scale of {} gives back", power_of_two_text(binades)),
         "Shares of each tensor: zero in fp32 already; in fp16 subnormal or lost, at scale 1 and with the scale.",
-        "Zeros are there in any format: pixels that are always black, units that are switched off. Of the rest many "
-        "are subnormal in fp16 and some are lost; the loss scale brings them back into the normal range as far as the "
-        "last two bars tell. Lost without and with it:",
+        "Zeros of fp32 (pixels that are always black, units that are switched off) are zeros in any format. Lost in "
+        "fp16 without the loss scale and with it:",
         evidence};
     const Histograms& plain = probes.snapshots.back().histograms;
     for (std::size_t i = 0; i < std::size(watched); ++i) {
@@ -269,10 +273,9 @@ void replica(const RunContext& context, const std::vector<WatchedNet>& nets, Res
         {"replica",
          "The published histogram: what a scale of 8 does",
          "A replica with the published shares, and the activation gradients of the convolutional net trained here.",
-         fmt::format(
-             "fp16 loses {:.1f} % of all numbers, which is most of what is not zero. Three binades to the right "
-             "it loses {:.1f} %; the net that it was taken from needed no more.",
-             lost(plain), lost(scaled)),
+         fmt::format("fp16 loses {:.1f} % of all numbers; {:.1f} % are not zero. Three binades to the right it loses "
+                     "{:.1f} %; the net that it was taken from needed no larger scale.",
+                     lost(plain), 100 * (1 - plain.share(plain.zeros())), lost(scaled)),
          "",
          {plain.series("replica scale 1"), scaled.series("replica scale 8"), emergent.series("trained here")}});
 }
@@ -316,8 +319,7 @@ void run(const RunContext& context, Result& result) {
     figure_by_step(probes, trained, result);
     figure_shift(probes, binades, low.name, evidence, result);
     figure_shares(probes, binades, trained, result);
-    result.figure(
-        figure_of_losses(runs, 5, "loss", "Training loss", "Every product and every rounding is another.", evidence));
+    result.figure(figure_of_losses(runs, 5, "loss", "Training loss", "", evidence));
 
     std::vector<WatchedNet> nets = train_watched_nets(
         context, {settings.integer("net_steps"), static_cast<int>(settings.integer("frames"))}, {0.6, 1});

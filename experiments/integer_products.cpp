@@ -154,20 +154,24 @@ void claim_order(const RunContext& context, Result& result) {
 void figure_overflow(const RunContext& context, Result& result) {
     Figure figure{
         "overflow", "The end of int32: sums of the largest int8 products",
-        "k products of -128 · -128. Wrapping, as mma does by default, and saturating (.satfinite).",
-        "int32 holds 131071 of these products. From 131072 on the default sum wraps round to the most negative "
-        "number, the saturating one stays at the top. For real data that is far away; integer sums are exact "
-        "until then, in any order.",
+        "k products of -128 · -128. Wrapping, as mma does by default, and saturating (.satfinite).", "",
         evidence_of_row("sm_75:mma.s8.s32", result) + ". " + evidence_of_row("sm_75:mma.s8.s32.satfinite", result)};
+    const Unit wrapping = unit_of(context, "sm_75:mma.s8.s32");
+    const Unit saturating = unit_of(context, "sm_75:mma.s8.s32.satfinite");
+    constexpr std::int64_t held = std::numeric_limits<std::int32_t>::max() / (128 * 128);
+    figure.meaning = fmt::format(
+        "{} of these products add up to {}; with one more the sum is {} by default and {} with "
+        ".satfinite.",
+        held, largest_products(wrapping, held), largest_products(wrapping, held + 1),
+        largest_products(saturating, held + 1));
     Series exact{"exact", formats::fp64, {}};
     Series wraps{"wrapping", formats::fp64, {}};
     Series clamps{"saturating", formats::fp64, {}};
     for (std::int64_t k = 0; k <= 262144; k += 2048) {
         const auto x = static_cast<double>(k);
         exact.points.push_back({x, 16384 * x});
-        wraps.points.push_back({x, static_cast<double>(largest_products(unit_of(context, "sm_75:mma.s8.s32"), k))});
-        clamps.points.push_back(
-            {x, static_cast<double>(largest_products(unit_of(context, "sm_75:mma.s8.s32.satfinite"), k))});
+        wraps.points.push_back({x, static_cast<double>(largest_products(wrapping, k))});
+        clamps.points.push_back({x, static_cast<double>(largest_products(saturating, k))});
     }
     figure.series = {std::move(exact), std::move(wraps), std::move(clamps)};
     result.figure(std::move(figure));

@@ -264,9 +264,8 @@ void figure_accuracy(const Study& study, Result& result) {
                   fmt::format("Digits, one hidden layer, weights of size 1, Adam; median of {}. Grey: fp32's minimum "
                               "to maximum.",
                               counted(study.runs.runs.front().size(), "seed")),
-                  "Rounded to nearest, an update below half a unit in the last place is lost, and each halving of the "
-                  "rate loses more of them until nothing is learned. bf16 with 3 bits less meets that end 3 powers of "
-                  "two earlier. Masters, stochastic rounding and Kahan's compensation lie on fp32's line.",
+                  "Rounded to nearest, an update below half a unit in the last place is lost. The lowest rates down to "
+                  "which the median lies within 5 points of fp32's:",
                   study.evidence};
     const auto add = [&](const std::string& name, std::size_t variant, double Spread::*which) {
         Series series{name, formats::fp64, {}};
@@ -277,7 +276,19 @@ void figure_accuracy(const Study& study, Result& result) {
     };
     add("fp32 least", reference, &Spread::least);
     add("fp32 largest", reference, &Spread::largest);
-    for (std::size_t v = 0; v < moments; ++v) add(variants[v].name, v, &Spread::middle);
+    for (std::size_t v = 0; v < moments; ++v) {
+        add(variants[v].name, v, &Spread::middle);
+        int lowest = study.last_exponent + 1;
+        while (lowest > study.first_exponent &&
+               study.accuracy(lowest - 1, v).middle >= study.accuracy(lowest - 1, reference).middle - 0.05) {
+            --lowest;
+        }
+        if (v != reference) {
+            figure.meaning += fmt::format(" {} {},", variants[v].name,
+                                          lowest > study.last_exponent ? "none" : power_of_two_text(lowest));
+        }
+    }
+    figure.meaning.back() = '.';
     result.figure(std::move(figure));
 }
 
@@ -285,8 +296,8 @@ void figure_swamped(const Study& study, Result& result) {
     Figure figure{
         "swamped", "Updates that change nothing, by layer",
         "Share of the updates with a gradient that is not zero that leave their weight as it was; first seed.",
-        "Weights of size 1 lose their updates together, biases, which start at 0, keep theirs: the spacing of "
-        "the format around the weight decides, not the update alone.",
+        fmt::format("The weights start at size 1, the biases at 0. Lost at rates of {} and {}:",
+                    power_of_two_text(study.first_exponent), power_of_two_text(study.last_exponent)),
         study.evidence};
     for (const std::size_t v : {fp16_nearest, bf16_nearest}) {
         for (const char* layer : {"fc1.weight", "fc2.weight", "fc1.bias"}) {
@@ -294,9 +305,12 @@ void figure_swamped(const Study& study, Result& result) {
             for (int e = study.first_exponent; e <= study.last_exponent; ++e) {
                 series.points.push_back({static_cast<double>(e), study.lost_share(e, v, layer)});
             }
+            figure.meaning += fmt::format(" {} {:.0f} % and {:.0f} %,", series.name, 100 * series.points.front().y,
+                                          100 * series.points.back().y);
             figure.series.push_back(std::move(series));
         }
     }
+    figure.meaning.back() = '.';
     result.figure(std::move(figure));
 }
 
@@ -309,26 +323,34 @@ void figure_loss(const Study& study, int exponent, Result& result) {
     result.figure(figure_of_curves(
         losses_of(shown),
         {.window = 20, .what = "Loss of a batch; only what becomes of the updates differs", .label = "loss"},
-        {"loss", fmt::format("Training loss at a learning rate of {}", power_of_two_text(exponent)),
-         "An update that is rounded away leaves the loss where it was.", study.evidence}));
+        {"loss", fmt::format("Training loss at a learning rate of {}", power_of_two_text(exponent)), "",
+         study.evidence}));
 }
 
 /// Both nets side by side: 0 the ordinary one, 1 the one of signs.
 void figure_ablation(const Study& study, int exponent, Result& result) {
-    Figure figure{
-        "ablation", "Two nets, ten ways to update",
-        fmt::format("Median of {}; lines: minimum to maximum. Left bars: small first weights, "
-                    "rate 2⁻⁸. Right bars: weights of size 1, rate {}.",
-                    counted(study.runs.runs.front().size(), "seed"), power_of_two_text(exponent)),
-        "Whether 16-bit updates work depends on the net: where weights are small beside their updates nothing "
-        "is lost, where they are large everything is. What keeps the lost bits somewhere works on both.",
-        study.evidence};
+    Figure figure{"ablation", "Two nets, ten ways to update",
+                  fmt::format("Median of {}; lines: minimum to maximum. Left bars: small first weights, "
+                              "rate 2⁻⁸. Right bars: weights of size 1, rate {}.",
+                              counted(study.runs.runs.front().size(), "seed"), power_of_two_text(exponent)),
+                  "", study.evidence};
     for (std::size_t v = 0; v < variants.size(); ++v) {
         Bars bars(variants[v].name);
         bars.add(0, study.accuracy(study.ordinary(), v));
         bars.add(1, study.accuracy(exponent, v));
         bars.move_into(figure);
     }
+    const auto worse = [&](int rate) {
+        std::vector<std::string> names;
+        for (std::size_t v = 0; v < variants.size(); ++v) {
+            if (study.accuracy(rate, v).middle >= study.accuracy(rate, reference).middle - 0.05) continue;
+            names.push_back(variants[v].name);
+        }
+        return names.empty() ? std::string("none") : fmt::format("{}", fmt::join(names, ", "));
+    };
+    figure.meaning =
+        fmt::format("Medians more than 5 points below fp32's with small first weights: {}; with weights of size 1: {}.",
+                    worse(study.ordinary()), worse(exponent));
     const auto percent = [&](std::size_t v) { return 100 * study.accuracy(exponent, v).middle; };
     figure.headline = fmt::format(
         "Weights of size 1, small updates: fp16 weights read {:.0f} % of the digits, fp16 with "

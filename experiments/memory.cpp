@@ -1,6 +1,9 @@
 // Bytes: what a model, its gradients, its optimizer and its activations take in each format, and what that buys.
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "engine/layers/attention.hpp"
 #include "experiments/framework/experiment.hpp"
 #include "experiments/nets/blocks.hpp"
@@ -63,13 +66,18 @@ void claim_gpt2(const RunContext& context, Result& result) {
 void figure_gpt2(const RunContext& context, Result& result) {
     const Gpt2Plan plan = gpt2_plan();
     const auto low = static_cast<double>(context.settings.integer("low_bytes"));
-    Figure figure{
-        "gpt2", "GPT-2 in memory: what counts, byte for byte",
-        "MiB of 2²⁰ bytes; 124,439,808 parameters, of which 84,934,656 are the matrices of the twelve blocks.",
-        "fp16 halves the parameters, int8 halves the matrices of the blocks again. The causal masks are bytes "
-        "in every format, so the whole does not shrink quite as much; the twelve scalars (48 or 24 bytes) are "
-        "too small to see, but without them the published numbers do not come out.",
-        ""};
+    Figure figure{"gpt2", "GPT-2 in memory: what counts, byte for byte",
+                  "MiB of 2²⁰ bytes. The matrices are those of the twelve blocks.", "", ""};
+    const auto whole = [&](std::int64_t number, std::int64_t matrix) {
+        return static_cast<double>(gpt2_bytes(plan, number, matrix)) / 0x1p20;
+    };
+    const std::int64_t bytes = context.settings.integer("low_bytes");
+    figure.meaning = fmt::format(
+        "In all {:.1f} MiB in fp32, {:.1f} in fp16, {:.1f} with the matrices in int8. The causal masks are bytes in "
+        "every format. The twelve scalars, {} or {} bytes, are not drawn.",
+        whole(4, 4), whole(bytes, bytes), whole(bytes, 1),
+        gpt2_bytes(plan, 4, 4) - 4 * plan.parameters - plan.mask_bytes,
+        gpt2_bytes(plan, bytes, bytes) - bytes * plan.parameters - plan.mask_bytes);
     const double mebi = 0x1p20;
     const double others = static_cast<double>(plan.parameters - plan.block_matrices) / mebi;
     const double matrices = static_cast<double>(plan.block_matrices) / mebi;
@@ -105,14 +113,16 @@ void claim_planner(const RunContext& context, Result& result) {
 
 void figure_batch(const RunContext& context, Result& result) {
     const NetPlan plan{digit_cnn(420, 1000)};
-    Figure figure{
-        "batch", "How large a batch fits: the net with 420 and 1000 channels",
-        "Peak of a training step in GiB, planned: parameters, gradients, Adam, what autograd keeps, and the "
-        "gradients in flight. Marks: the published batches.",
-        "The dashed line is the memory at which fp32 stops at the published 590 images. Mixed precision meets "
-        "it near the published 1000: less than double, because the indices of the pools and the optimizer's "
-        "state do not shrink.",
-        ""};
+    Figure figure{"batch", "How large a batch fits: the net with 420 and 1000 channels",
+                  "Peak of a training step in GiB, planned: parameters, gradients, Adam, what autograd keeps, and the "
+                  "gradients in flight. Marks: the published batches.",
+                  "", ""};
+    figure.meaning = fmt::format(
+        "The dashed line is what fp32 takes with the published {} images. Mixed precision takes it with {}: the "
+        "indices "
+        "of the pools and the optimizer's state do not shrink.",
+        published_fp32_batch,
+        plan.largest_batch(plan.training_bytes(published_fp32_batch, 4), context.settings.integer("low_bytes")));
     Series wide{"fp32", formats::fp64, {}};
     Series mixed{"mixed fp16", formats::fp64, {}};
     for (std::int64_t batch = 0; batch <= 1200; batch += 50) {
@@ -122,7 +132,12 @@ void figure_batch(const RunContext& context, Result& result) {
         mixed.points.push_back({x, static_cast<double>(plan.training_bytes(batch, low)) / 0x1p30});
     }
     const double budget = static_cast<double>(plan.training_bytes(published_fp32_batch, 4)) / 0x1p30;
-    figure.series = {std::move(wide), std::move(mixed), {"published", formats::fp64, {{590, budget}, {1000, budget}}}};
+    figure.series = {
+        std::move(wide),
+        std::move(mixed),
+        {"published",
+         formats::fp64,
+         {{static_cast<double>(published_fp32_batch), budget}, {static_cast<double>(published_fp16_batch), budget}}}};
     result.figure(std::move(figure));
 }
 
@@ -354,8 +369,7 @@ void gains(const RunContext& context, Result& result) {
         "Bytes in fp32 over bytes in mixed precision, Adam; measured on small nets with 1, 2, 4 and 8 samples "
         "a batch. Line: (16 + 4r) / (16 + 2r).",
         "A parameter takes 16 bytes either way: in mixed precision its master, copy, gradient and Adam's two "
-        "moments add up to the same as in fp32. Only activations halve. A U-Net has many for each parameter, "
-        "BERT few, and the gain follows from that ratio alone.",
+        "moments add up to the same as in fp32. Activations halve.",
         ""};
     Series line{"bytes by formula", formats::fp64, {}};
     for (int r = 0; r <= 60; ++r) line.points.push_back({static_cast<double>(r), (16 + 4.0 * r) / (16 + 2.0 * r)});
@@ -371,6 +385,14 @@ void gains(const RunContext& context, Result& result) {
     }
     const double of_unet = unet.points.back().y;
     const double of_bert = bert.points.back().y;
+    double off = 0;
+    for (const Series* net : {&unet, &bert}) {
+        for (const Point& p : net->points) off = std::max(off, std::fabs(p.y - (16 + 4 * p.x) / (16 + 2 * p.x)));
+    }
+    figure.meaning += fmt::format(
+        " With the largest batch the U-Net has {:.1f} activations for each parameter, BERT {:.1f}. No mark is farther "
+        "than {:.2f} from the line.",
+        unet.points.back().x, bert.points.back().x, off);
     figure.series = {std::move(line), std::move(unet), std::move(bert)};
     figure.headline =
         fmt::format("In mixed precision a small U-Net needs {:.2f} times less memory, a small BERT {:.2f} times.",

@@ -93,15 +93,20 @@ void claim_splits(const Gpu& gpu, Result& result) {
 }
 
 void figure_splits(const Gpu& gpu, Result& result) {
-    Figure figure{
-        "splits", "What speed-up the time split allows, beside what was published",
-        "Tensor Cores 8 times as fast as fp32. Lines: the rest as fast as before, and twice as fast (half the "
-        "bytes). Bars: published, V100.",
-        "If only the products become faster, the rest soon dominates: 73% of products give 2.77x, 90% give "
-        "4.71x. Faster memory-limited operations raise that. The published speed-ups of ResNet-50 lie around "
-        "the lower line, that of Deep Speech 2 just below it: the arithmetic bounds them, as it should.",
-        ""};
+    Figure figure{"splits", "What speed-up the time split allows, beside what was published", "", "", ""};
     const double factor = gpu.tensor_core_rate() / gpu.fp32_rate();
+    figure.variables = {{"factor", factor}};
+    figure.caption = fmt::format(
+        "Tensor Cores {:.0f} times as fast as fp32. Lines: the rest as fast as before, and twice as fast (half the "
+        "bytes). Bars: published, V100.",
+        factor);
+    figure.meaning = "Where only the products become faster, and where the rest becomes twice as fast:";
+    for (const Split& split : splits()) {
+        figure.meaning +=
+            fmt::format(" {} ({:.0f} % products) {:.2f}x and {:.2f}x, published {};", split.name, 100 * split.share,
+                        amdahl(split.share, factor), amdahl(split.share, factor, 2), split.quoted);
+    }
+    figure.meaning.back() = '.';
     Series products{"products alone", formats::fp64, {}};
     Series both{"products and memory", formats::fp64, {}};
     for (int percent = 0; percent <= 100; percent += 2) {
@@ -137,12 +142,16 @@ double attainable(double intensity, double rate, double bandwidth) { return std:
 void figure_roofline(const Gpu& gpu, Result& result) {
     Figure figure{
         "roofline", "The roofline of a V100, and where products lie below it",
-        "Attainable 10¹² operations a second: 900 GB/s on the slope, 15.7 (fp32) and 125.3 (fp16 Tensor Cores) "
-        "on the flat. Points: fp16 products.",
-        "Left of the edge a product waits for memory, right of it for arithmetic. Tensor Cores raise the roof "
-        "by 8 but not the slope, so a product needs 139 operations a byte to profit in full: small batches do "
-        "not have them. One product for all gates of an LSTM cell has more than one for each.",
-        ""};
+        fmt::format(
+            "Attainable 10¹² operations a second: {:.0f} GB/s on the slope, {:.1f} (fp32) and {:.1f} (fp16 Tensor "
+            "Cores) on the flat. Points: fp16 products.",
+            gpu.bandwidth / 1e9, gpu.fp32_rate() / 1e12, gpu.tensor_core_rate() / 1e12),
+        "", ""};
+    const double edge = gpu.tensor_core_rate() / gpu.bandwidth;
+    figure.meaning = fmt::format(
+        "Left of the edge a product waits for memory, right of it for arithmetic. Tensor Cores raise the roof but not "
+        "the slope: their edge lies at {:.0f} operations a byte, that of fp32 at {:.0f}. Operations a byte:",
+        edge, gpu.fp32_rate() / gpu.bandwidth);
     Series wide{"fp32", formats::fp64, {}};
     Series low{"fp16 Tensor Cores", formats::fp64, {}};
     for (int step = -4; step <= 96; ++step) {
@@ -153,10 +162,12 @@ void figure_roofline(const Gpu& gpu, Result& result) {
     figure.series = {std::move(wide), std::move(low)};
     for (const NamedShape& named : named_shapes()) {
         const double intensity = named.shape.intensity(fp16_bytes);
+        figure.meaning += fmt::format(" {} {:.0f},", named.name, intensity);
         figure.series.push_back({named.name,
                                  formats::fp64,
                                  {{intensity, attainable(intensity, gpu.tensor_core_rate(), gpu.bandwidth) / 1e12}}});
     }
+    figure.meaning.back() = '.';
     result.figure(std::move(figure));
 }
 
@@ -331,11 +342,9 @@ void claim_dispatch(Result& result) {
 void figure_padding(const Gpu& gpu, Result& result) {
     Figure figure{
         "padding", "A width that is no multiple of 8 costs more than the padding",
-        "Least time of a 64 x n x 1024 product on a V100, relative to n = 1024 on Tensor Cores: n as it is, and "
+        "Least time of a 512 x n x 1024 product on a V100, relative to n = 1024 on Tensor Cores: n as it is, and "
         "n padded to the next multiple of 8.",
-        "Seven widths of eight keep the product off the Tensor Cores; it then takes as long as fp32 arithmetic "
-        "does. The few columns of zeros that padding adds cost next to nothing.",
-        ""};
+        "", ""};
     const double unit = least_seconds({512, 1024, 1024}, fp16_bytes, gpu.tensor_core_rate(), gpu.bandwidth);
     Series plain{"as it is", formats::fp64, {}};
     Series filled{"padded", formats::fp64, {}};
@@ -348,9 +357,14 @@ void figure_padding(const Gpu& gpu, Result& result) {
             {static_cast<double>(n),
              least_seconds({512, padded(n), 1024}, fp16_bytes, gpu.tensor_core_rate(), gpu.bandwidth) / unit});
     }
-    figure.caption =
-        "Least time of a 512 x n x 1024 product on a V100, relative to n = 1024 on Tensor Cores: n as it is, "
-        "and n padded to the next multiple of 8.";
+    const auto largest = [](const Series& series) { return std::ranges::max(series.points, {}, &Point::y).y; };
+    const auto off = std::ranges::count_if(plain.points, [&](const Point& p) {
+        return !refusal(fp16_to_fp32, 512, static_cast<std::int64_t>(p.x), 1024).empty();
+    });
+    figure.meaning = fmt::format(
+        "{} of the {} widths keep the product off the Tensor Cores: as they are it takes up to {:.2f} times as long, "
+        "padded up to {:.2f} times.",
+        off, plain.points.size(), largest(plain), largest(filled));
     figure.series = {std::move(plain), std::move(filled)};
     result.figure(std::move(figure));
 }

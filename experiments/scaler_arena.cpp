@@ -309,13 +309,14 @@ void claim_arena(const Recorded& recorded, const std::vector<Replay>& replays, R
             between(0.005, 0.02, recorded.skipped_share, {"skipped", "%", 100, 2}).at("of the updates skipped"));
 }
 
-void figure_scales(const Recorded& recorded, const std::vector<Replay>& replays, Result& result) {
+void figure_scales(const RunContext& context, const Recorded& recorded, const std::vector<Replay>& replays,
+                   Result& result) {
     Figure figure{
         "scales", "Seven scalers on one trace of gradients",
-        "A net that reverses sequences; windows of a hundredth of the usual. Grey: the largest power of two that fits.",
-        "A scale that is too large falls by one power of two a step; one that fits climbs until it is too large, or as "
-        "far as its dialect lets it. The largest scales of the second half:",
-        ""};
+        fmt::format(
+            "A net that reverses sequences; windows are divided by {}. Grey: the largest power of two that fits.",
+            context.settings.integer("window_divisor")),
+        "The largest scales of the second half:", ""};
     Series ceiling{"ceiling", formats::fp64, {}};
     for (std::size_t i = 0; i < recorded.largest.size(); ++i) {
         ceiling.points.push_back({static_cast<double>(i), best_scale(recorded.largest[i])});
@@ -336,17 +337,19 @@ void figure_scales(const Recorded& recorded, const std::vector<Replay>& replays,
 }
 
 void figure_score(const Recorded& recorded, const std::vector<Replay>& replays, Result& result) {
-    Figure figure{
-        "score", "What each scaler pays and what it gets",
-        "Across: share of the steps skipped. Up: powers of two that the scale lies below the largest that "
-        "fits, mean over the other steps.",
-        "Down and left is better. A constant scale chosen with knowledge of the whole run skips nothing and "
-        "leaves more of the range unused; the moving ones trade skipped steps for range. Which corner is best "
-        "depends on how many gradients a power of two saves.",
-        ""};
+    Figure figure{"score", "What each scaler pays and what it gets",
+                  "Across: share of the steps skipped. Up: powers of two that the scale lies below the largest that "
+                  "fits, mean over the other steps.",
+                  "Down and left is better; how many skipped steps a power of two is worth depends on how many "
+                  "gradients it saves. "
+                  "Skipped, and unused:",
+                  ""};
     for (const Replay& r : replays) {
-        figure.series.push_back({r.name, formats::fp64, {{r.skipped_share(), unused_binades(r, recorded.largest)}}});
+        const Point point{r.skipped_share(), unused_binades(r, recorded.largest)};
+        figure.meaning += fmt::format(" {} {:.1f} % and {:.1f},", r.name, 100 * point.x, point.y);
+        figure.series.push_back({r.name, formats::fp64, {point}});
     }
+    figure.meaning.back() = '.';
     result.figure(std::move(figure));
 }
 
@@ -357,7 +360,7 @@ void run(const RunContext& context, Result& result) {
     const Recorded recorded = record(context);
     const std::vector<Replay> replays = replays_of(context, recorded.largest);
     claim_arena(recorded, replays, result);
-    figure_scales(recorded, replays, result);
+    figure_scales(context, recorded, replays, result);
     figure_score(recorded, replays, result);
 }
 

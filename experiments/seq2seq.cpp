@@ -135,9 +135,7 @@ void run(const RunContext& context, Result& result) {
     Figure scales{.name = "scales",
                   .title = "Translation: the automatic loss scale",
                   .caption = "The scale of each step, first seed. A drop is a skipped step.",
-                  .meaning =
-                      "The scale doubles until a gradient overflows, one step is skipped, and the climb begins "
-                      "again. The same rule finds each net's height: no one has to choose it.",
+                  .meaning = "Largest scales, and skipped steps:",
                   .evidence = "",
                   .plot = "scales",
                   .axes = {.x = "step", .y = "loss scale"}};
@@ -158,10 +156,14 @@ void run(const RunContext& context, Result& result) {
         claim_sawtooth(context, comparison, net, result);
         scales.series.push_back(figure_of_scales(comparison, "", "", "", "").series.front());
         scales.series.back().name = net.title;
+        const Learned& mixed = comparison.runs.back().front();
+        scales.meaning += fmt::format(" {} {} and {},", net.title,
+                                      power_of_two_text(std::ilogb(std::ranges::max(mixed.scales))), mixed.skips());
         scales.evidence = evidence;
         result.figure(
             figure_of_losses(comparison, 5, name + "_loss", fmt::format("{}: training loss", net.title), "", evidence));
     }
+    scales.meaning.back() = '.';
     result.figure(std::move(scales));
 }
 

@@ -269,9 +269,7 @@ void run(const RunContext& context, Result& result) {
         "Each bit less doubles the weights' spacing beside their updates, as halved updates would.", evidence));
     result.figure(figure_by_bits(runs, lost, {"updates that change nothing, %", "%", 100, 1}, "lost",
                                  "Updates that leave their weight as it was",
-                                 "Nets that train for weeks have updates many times as small, and stand further to the "
-                                 "right.",
-                                 evidence));
+                                 "Updates half as large are lost as with one bit less.", evidence));
 }
 
 }  // namespace

@@ -154,9 +154,8 @@ void figure_updates_lost(const RunContext& context, Result& result) {
     Figure figure{
         "updates_lost", "How many updates are lost, by their size relative to the parameter",
         "Random parameters in [1, 2), updates of either sign; additions rounded to nearest even.",
-        "The published rule says that every update below 2^-11 is lost. In truth the share falls from all to none "
-        "between 2^-12 and 2^-11: the significand decides how large half an ulp is relative to the parameter. "
-        "Only up to 2^-12 is every update lost. bf16 behaves the same, 3 powers of two to the right.",
+        "The published rule says that fp16 loses every update below 2^-11. The significand decides how large half an "
+        "ulp is relative to the parameter, so the share falls over a whole octave. Of the sizes drawn:",
         ""};
     const std::int64_t samples = context.settings.integer("samples");
     Series half{"fp16", formats::fp64, {}};
@@ -167,6 +166,13 @@ void figure_updates_lost(const RunContext& context, Result& result) {
         half.points.push_back({exponent, share_lost<fp16>(power_of_two(exponent), samples, random)});
         brain.points.push_back({exponent, share_lost<bf16>(power_of_two(exponent), samples, random)});
         context.progress(0.6 * (step + 14 * 8) / 64.0);
+    }
+    for (const Series* series : {&half, &brain}) {
+        const auto some = std::ranges::find_if(series->points, [](const Point& p) { return p.y < 1; });
+        const auto none = std::ranges::find(series->points, 0.0, &Point::y);
+        if (some == series->points.begin() || none == series->points.end()) continue;
+        figure.meaning += fmt::format(" {} loses all up to 2^{:g}, none from 2^{:g} on{}", series->name, (some - 1)->x,
+                                      none->x, series == &half ? ";" : ".");
     }
     const Point& below = half.points.at(3 * 8 - 1);
     figure.headline = fmt::format(
@@ -187,13 +193,9 @@ void add_updates_series(const char* name, double start, std::int64_t count, Figu
 }
 
 void figure_small_updates(const RunContext& context, Result& result) {
-    Figure figure{
-        "small_updates", "Ten thousand updates of 0.0001",
-        "The parameter after each update, rounded to the format each time; starting from 1 and from 0.",
-        "From 1, not one of the updates counts in fp16 or bf16. From 0 they count until the parameter is so large "
-        "that 0.0001 is less than half of its ulp: 0.25 in fp16, 0.03125 in bf16. fp32 drifts by 1.7e-4, because "
-        "each addition is rounded.",
-        ""};
+    Figure figure{"small_updates", "Ten thousand updates of 0.0001",
+                  "The parameter after each update, rounded to the format each time; starting from 1 and from 0.", "",
+                  ""};
     const std::int64_t count = context.settings.integer("updates");
     add_updates_series<fp32>("fp32 from 1", 1, count, figure);
     add_updates_series<fp16>("fp16 from 1", 1, count, figure);
@@ -201,6 +203,12 @@ void figure_small_updates(const RunContext& context, Result& result) {
     add_updates_series<fp32>("fp32 from 0", 0, count, figure);
     add_updates_series<fp16>("fp16 from 0", 0, count, figure);
     add_updates_series<bf16>("bf16 from 0", 0, count, figure);
+    const double sum = tenth_of_thousandth * static_cast<double>(count);
+    figure.meaning = fmt::format("Exactly {:g} from 1 and {:g} from 0 at last. Here:", 1 + sum, sum);
+    for (const Series& series : figure.series) {
+        figure.meaning += fmt::format(" {} {:.8g},", series.name, series.points.back().y);
+    }
+    figure.meaning.back() = '.';
     result.figure(std::move(figure));
 }
 
@@ -219,10 +227,8 @@ void figure_block(const std::vector<MatrixUnit>& units, Result& result) {
     Figure figure{
         "block", "Sixteen small products beside c = 1 in a matrix unit",
         "Products 1.5 · 2ˣ. Share of their exact sum that reaches the result. Left: fp32 accumulator, right: fp16.",
-        "Each unit aligns its products with the largest term and cuts what lies below its last kept bit: V100 keeps "
-        "2^-23 of c, A100 2^-24, H100 2^-25; smaller products vanish, however many there are. With an fp16 "
-        "accumulator the size of the group decides: the larger it is, the more small products are added up "
-        "before they are rounded together with c. soft:ieee rounds after each addition, as scalar code does.",
+        "A matrix unit aligns its products with the largest term and cuts what lies below its last kept bit; soft:ieee "
+        "rounds after each addition, as scalar code does. Smallest products 1.5 · 2ˣ of which anything is left:",
         evidence_of(units, {fp16_to_fp32, fp16_to_fp16}, result)};
     for (const ProductTypes& types : {fp16_to_fp32, fp16_to_fp16}) {
         const bool wide = types.accumulator == formats::fp32;
@@ -231,9 +237,13 @@ void figure_block(const std::vector<MatrixUnit>& units, Result& result) {
             for (int exponent = wide ? -28 : -18; exponent <= (wide ? -16 : -6); ++exponent) {
                 series.points.push_back({static_cast<double>(exponent), share_kept(*unit.backend, types, exponent)});
             }
+            const auto left = std::ranges::find_if(series.points, [](const Point& p) { return p.y > 0; });
+            figure.meaning += fmt::format(" {} {},", series.name,
+                                          left == series.points.end() ? "none" : fmt::format("x = {:g}", left->x));
             figure.series.push_back(std::move(series));
         }
     }
+    figure.meaning.back() = '.';
     result.figure(std::move(figure));
 }
 

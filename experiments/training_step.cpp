@@ -192,16 +192,24 @@ void show_scale_squared(const RunContext& context, Result& result) {
                     Verdict::refuted);
     Figure figure{
         "scale_squared", "A published training loop, as printed and mended",
-        "The notebook's loop multiplies the gradients by the loss scale (128) where it must divide. Loss over "
-        "steps of 0.1.",
-        "A factor of the scale's square, 16384, in every update: the first step throws the weights out of fp16's "
-        "useful range. Divided, the loss falls.",
+        fmt::format(
+            "The notebook's loop multiplies the gradients by the loss scale ({:g}) where it must divide. Loss over "
+            "steps of {:g}.",
+            scale, rate),
+        fmt::format("A factor of the scale's square, {:g}, in every update. Losses of the first and the last step: as "
+                    "printed {} and {}, divided {} and {}.",
+                    scale * scale, loss.text(printed.front()), loss.text(printed.back()), loss.text(mended.front()),
+                    loss.text(mended.back())),
         ""};
     const auto add = [&](const std::string& name, const std::vector<double>& losses) {
         figure.series.push_back({name, formats::fp32, points_of(losses)});
     };
     add("multiplied as printed", printed);
     add("divided", mended);
+    const std::vector<Point>& drawn = figure.series.front().points;
+    figure.variables = {{"ended", drawn.size() < printed.size() ? 1.0 : 0.0},
+                        {"last_step", drawn.empty() ? 0 : drawn.back().x},
+                        {"last_loss", drawn.empty() ? 1 : drawn.back().y}};
     result.figure(std::move(figure));
 }
 
@@ -327,11 +335,11 @@ void claim_ids(Result& result) {
 void figure_steps(const RunContext& context, Result& result) {
     Figure figure{
         "steps", "One training step: the same gradients on their way",
-        "Largest and smallest magnitude that is not zero, of all weight gradients, after the steps 5 to 9 of eleven "
-        "(scale 128, variant B).",
-        "The loss scale lifts the gradients by 7 powers of two while they are fp16; they come back down only "
-        "after they have become fp32, and the updates, a tenth of that, never see fp16.",
-        ""};
+        fmt::format(
+            "Largest and smallest magnitude that is not zero, of all weight gradients, after the steps 5 to 9 of "
+            "eleven (scale {:g}, variant B).",
+            scale_of(context)),
+        "", ""};
     const RandomBatch batch(context.seed);
     const double scale = scale_of(context);
     const Engine engine("mixed_fp16", unit_or_ieee(context));
@@ -356,6 +364,11 @@ void figure_steps(const RunContext& context, Result& result) {
     };
     add("largest", largest);
     add("smallest", least);
+    figure.meaning = fmt::format(
+        "In fp16, scaled, the gradients lie between {:.2g} and {:.2g}; in fp32, divided by the scale, between {:.2g} "
+        "and "
+        "{:.2g}. The updates are {:g} times that, in fp32.",
+        least, largest, least / scale, largest / scale, rate);
     result.figure(std::move(figure));
 }
 

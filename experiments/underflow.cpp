@@ -147,9 +147,7 @@ void figure_threshold(Result& result) {
     Figure figure{
         "threshold", "What becomes of small numbers in fp16",
         "fp32 numbers rounded to fp16, with gradual underflow (IEEE 754) and with results below 2⁻¹⁴ flushed to zero.",
-        "With gradual underflow the steps grow coarser below 2^-14 until the last one, from 2^-25 up to 2^-24: what "
-        "is larger than 2^-25 survives. With flush to zero everything below 2^-14 is gone, 11 powers of two earlier.",
-        ""};
+        "", ""};
     for (const Storage& storage : {gradual<fp16>, flushing<fp16>}) {
         Series series{storage.name, formats::fp16, {}};
         for (int step = -27 * 64; step <= -12 * 64; ++step) {
@@ -162,6 +160,11 @@ void figure_threshold(Result& result) {
         const auto& points = figure.series[i].points;
         return quick_phase::log2(std::ranges::find_if(points, [](const Point& p) { return p.y > 0; })->x);
     };
+    figure.meaning = fmt::format(
+        "Below 2^-14 fp16's numbers are multiples of 2^-24. Of the numbers drawn the smallest that is kept is 2^{:.2f} "
+        "with "
+        "gradual underflow, 2^{:.2f} where subnormals are flushed.",
+        first_kept(0), first_kept(1));
     figure.headline =
         fmt::format("fp16 keeps numbers from 2^{:.2f} on, not from 2^-24; flushing subnormals, from 2^{:.2f}.",
                     first_kept(0), first_kept(1));
@@ -173,10 +176,7 @@ void figure_survival(const RunContext& context, const std::vector<float>& gradie
         "survival", "What survives of small gradients in each format",
         fmt::format("{} random gradients, exponents normal around {} with deviation {}; no loss scale.",
                     gradients.size(), context.settings.real("median_exponent"), context.settings.real("spread")),
-        "fp32, bf16 and tf32 share the exponent range and lose nothing. In fp16 most of these gradients are "
-        "subnormal, with less than 11 bits of precision, and some are lost; if subnormals are flushed most are "
-        "lost. The 8-bit formats lose nearly all of them without a scale.",
-        ""};
+        "Subnormal, and lost:", ""};
     const std::vector<Storage> storages = {{"fp32", formats::fp32}, {"bf16", formats::bf16}, {"tf32", formats::tf32},
                                            gradual<fp16>,           flushing<fp16>,          {"e5m2", formats::e5m2},
                                            {"e4m3", formats::e4m3}};
@@ -185,18 +185,16 @@ void figure_survival(const RunContext& context, const std::vector<float>& gradie
         const auto share = shares(storage, gradients, 1);
         for (std::size_t i = 0; i < 3; ++i) series.points.push_back({static_cast<double>(i), share[i]});
         figure.series.push_back(std::move(series));
+        figure.meaning += fmt::format(" {} {:.1f} % and {:.1f} %,", storage.name, 100 * share[1], 100 * share[2]);
     }
+    figure.meaning.back() = '.';
     result.figure(std::move(figure));
 }
 
 void figure_loss_scale(const RunContext& context, const std::vector<float>& gradients, Result& result) {
-    Figure figure{
-        "loss_scale", "What each power of two of loss scale recovers",
-        "The same gradients times the scale, stored in fp16.",
-        "Each factor of two moves all exponents up by one: fewer gradients are lost, then fewer are subnormal, until "
-        "the largest overflow. Between the two ends many scales do; flushing subnormals makes the lower end worse "
-        "by 11 powers of two.",
-        ""};
+    Figure figure{"loss_scale", "What each power of two of loss scale recovers",
+                  "The same gradients times the scale, stored in fp16.",
+                  "Each factor of two moves all exponents up by one.", ""};
     Series lost{"lost", formats::fp64, {}};
     Series subnormal{"subnormal", formats::fp64, {}};
     Series infinite{"infinite", formats::fp64, {}};
@@ -210,6 +208,16 @@ void figure_loss_scale(const RunContext& context, const std::vector<float>& grad
         flushed.points.push_back({static_cast<double>(n), shares(flushing<fp16>, gradients, scale)[2]});
         context.progress(n / 32.0);
     }
+    const auto first = [](const Series& series, const auto& is) {
+        const auto found = std::ranges::find_if(series.points, [&](const Point& p) { return is(p.y); });
+        return found == series.points.end() ? std::string("none shown") : fmt::format("2^{:g}", found->x);
+    };
+    const auto few = [](double share) { return share < 0.001; };
+    figure.meaning += fmt::format(
+        " Less than 0.1 % is lost from {} on, where subnormals are flushed from {} on; the first scale with an "
+        "infinity "
+        "is {}.",
+        first(lost, few), first(flushed, few), first(infinite, [](double share) { return share > 0; }));
     figure.series = {std::move(lost), std::move(subnormal), std::move(infinite), std::move(flushed)};
     result.figure(std::move(figure));
 }

@@ -131,10 +131,12 @@ void figure_pushes(const Comparison& runs, double momentum, Result& result) {
     Series series{"largest push of a channel", formats::fp64, {}};
     std::map<int, double> bins;
     double channels = 0;
+    double left = 0;  // pushes of less than half an ulp
     for (const Learned& run : runs.runs[fp32]) {
         for (const double largest : run.kept<VarianceWatch>().largest) {
             ++bins[std::ilogb(momentum * largest * 0x1p7)];
             ++channels;
+            left += momentum * largest * 0x1p7 < 0.5 ? 1 : 0;
         }
     }
     for (const auto& [bin, count] : bins) series.points.push_back({static_cast<double>(bin), count / channels});
@@ -142,9 +144,10 @@ void figure_pushes(const Comparison& runs, double momentum, Result& result) {
                    .title = "Batch normalisation: the largest push of a running variance",
                    .caption = "Momentum times the largest variance of a batch, by channel, in fp32, in ulps of 1 in "
                               "bf16. Left of the line: less than half an ulp.",
-                   .meaning =
-                       "What lies left of the line never moves a running variance of 1 in bf16, where 1 minus the "
-                       "momentum is 1, too.",
+                   .meaning = fmt::format(
+                       "{:.0f} % of the channels lie left of the line: they never move a running variance of 1 in bf16 "
+                       "where 1 minus the momentum, {:g}, is 1 in it; it is {:g}.",
+                       100 * left / channels, 1 - momentum, round_to(formats::bf16, static_cast<float>(1 - momentum))),
                    .evidence = "",
                    .series = {series},
                    .plot = "update_sizes",

@@ -217,8 +217,8 @@ void figure_histogram(const Comparison& runs, Result& result) {
         fmt::format("Share of the {} gradients in each binade, in fp32, first seed. Shaded: what fp16 makes 0, and its "
                     "subnormal numbers.",
                     last.total()),
-        fmt::format("The better the picture, the smaller the gradients: at the last step {:.0f} % of them lie "
-                    "where fp16 has nothing, {:.0f} % at the first. In the unscaled fp16 run {:.0f} % are 0.",
+        fmt::format("At the last step {:.0f} % of them lie where fp16 has nothing, {:.0f} % at the first. In the "
+                    "unscaled fp16 run {:.0f} % are 0 at the last.",
                     100 * last.share(last.zeros() + last.lost_in_fp16()),
                     100 * fp32.begin()->second.share(fp32.begin()->second.lost_in_fp16()),
                     100 * unscaled.share(unscaled.zeros())),
@@ -248,8 +248,8 @@ void figure_shares(const Comparison& runs, Result& result) {
     const auto last = [&](std::size_t series) { return 100 * figure.series[series].points.back().y; };
     figure.meaning = fmt::format(
         "At the last step the fp32 runs foretell {:.1f} % zeros among the pixels' gradients without a scale; {:.1f} % "
-        "are counted. A pass over the exponents of one fp32 run says beforehand what is lost of them. It does not say "
-        "what becomes of the gradients behind, which are sums over the lost ones: {:.1f} % foretold, {:.1f} % counted.",
+        "are counted. Of the gradients behind, which are sums over the lost ones, {:.1f} % are foretold and {:.1f} % "
+        "counted: what is lost before them their own exponents do not know.",
         last(0), last(1), last(4), last(5));
     figure.plot = "predicted_shares";
     figure.axes = {.x = "step", .y = "share of the gradients"};

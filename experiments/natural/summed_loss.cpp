@@ -195,9 +195,11 @@ void run(const RunContext& context, Result& result) {
         fmt::format("Gradients of the logits in a mean over {} tokens", tokens),
         "Share of the gradients in each binade, in fp32, first seed. Shaded: what fp16 makes 0, and its subnormal "
         "numbers.",
-        fmt::format("fp16 could hold all but {:.0f} % of them: it is the count of the tokens, which is infinite "
-                    "in fp16, that makes all of them 0.",
-                    100 * logits.share(logits.zeros() + logits.lost_in_fp16())),
+        fmt::format(
+            "fp16 could hold all but {:.0f} % of them. The count of the tokens is {:g} in fp16; where the loss is "
+            "in fp16, too, {:.0f} % of the weights' gradients are 0.",
+            100 * logits.share(logits.zeros() + logits.lost_in_fp16()),
+            round_to(formats::fp16, static_cast<float>(tokens)), 100 * gradients.share(gradients.zeros())),
         "",
         {logits.series("gradient of the logits")}};
     figure.plot = "binades";

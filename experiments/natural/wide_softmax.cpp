@@ -299,8 +299,8 @@ void figure_words(const RunContext& context, const Comparison& runs, Result& res
     add("fp32", fp32.given);
     add("fp16 unscaled", unscaled.given);
     figure.meaning = fmt::format(
-        "Below a probability of {:.2g} fp16 without a loss scale pushes no word down. What falls there falls because "
-        "probable words are pushed up: a softmax divides by the sum.",
+        "Below a probability of {:.2g} the gradient that pushes a word down is 0 in fp16 without a loss scale. There a "
+        "word falls only as others rise: a softmax divides by the sum.",
         invisible);
     figure.variables = {{"invisible", invisible}};
     result.figure(std::move(figure));

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -51,14 +52,18 @@ void figure_norms(Result& result) {
         "norms", "The L2 norm of N fours, stored in fp16",
         "Squares summed in fp32, in fp16 pairwise, in fp16 one by one. Exact: 4 times the root of N. Crosses: "
         "infinity.",
-        "The norm itself is small, 256 at N = 4096; what overflows is the sum of squares on the way. Summed one by "
-        "one it is swamped at 32768 instead, and the norm stops at 181. An fp32 accumulator has neither trouble.",
-        ""};
+        "", ""};
+    constexpr std::size_t most = 6144;
+    figure.meaning = fmt::format("The norm of {} fours is {:.1f}.", most, 4 * std::sqrt(static_cast<double>(most)));
     const auto add = [&](const char* name, fp16 (*norm)(std::size_t, bool), bool pairwise) {
         Series series{name, formats::fp16, {}};
-        for (std::size_t n = 256; n <= 6144; n += 128) {
+        for (std::size_t n = 256; n <= most; n += 128) {
             series.points.push_back({static_cast<double>(n), static_cast<double>(norm(n, pairwise))});
         }
+        const auto infinite = std::ranges::find_if(series.points, [](const Point& p) { return !std::isfinite(p.y); });
+        figure.meaning += fmt::format(
+            " {}: {:g}{}.", name, series.points.back().y,
+            infinite == series.points.end() ? "" : fmt::format(" from N = {:g} on, of the N shown", infinite->x));
         figure.series.push_back(std::move(series));
     };
     add("fp32 sum of squares", norm_of_fours<fp32, fp16>, false);
@@ -111,20 +116,26 @@ void figure_softmax(Result& result) {
     Figure figure{
         "softmax", "Softmax of ten equal logits: do the probabilities add up to 1?",
         "Every step rounded to the format. Crosses: NaN (infinity divided by infinity).",
-        "In fp16 the sum of exponentials overflows at a logit of 8.8 (every probability becomes 0), the exponential "
-        "itself at 11.1 (NaN). fp32 and bf16 only move the edge to 88. Subtracting the largest logit first is what "
-        "cures it, in any format.",
+        "Where the sum of the exponentials is infinite the probabilities are 0, where an exponential is they are NaN. "
+        "Of the logits shown the first ones:",
         ""};
     const auto series = [&](const char* name, const FloatFormat& format, auto softmax) {
         Series s{name, format, {}};
         for (double logit = 0.5; logit <= 96; logit += 0.5)
             s.points.push_back({logit, static_cast<double>(softmax(logit))});
+        const auto first = [&](const auto& is) {
+            const auto found = std::ranges::find_if(s.points, [&](const Point& p) { return is(p.y); });
+            return found == s.points.end() ? std::string("none") : fmt::format("{:g}", found->x);
+        };
+        figure.meaning += fmt::format(" {} 0 {}, NaN {};", name, first([](double y) { return y == 0; }),
+                                      first([](double y) { return std::isnan(y); }));
         figure.series.push_back(std::move(s));
     };
     series("fp32", formats::fp32, [](double x) { return softmax_sum<fp32>(x, 10, false); });
     series("bf16", formats::bf16, [](double x) { return softmax_sum<bf16>(x, 10, false); });
     series("fp16", formats::fp16, [](double x) { return softmax_sum<fp16>(x, 10, false); });
     series("fp16 less the maximum", formats::fp16, [](double x) { return softmax_sum<fp16>(x, 10, true); });
+    figure.meaning.back() = '.';
     result.figure(std::move(figure));
 }
 

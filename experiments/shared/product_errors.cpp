@@ -128,16 +128,23 @@ void add_series(const std::vector<Multiplier>& multipliers, const std::vector<st
 
 std::string percent(double share) { return fmt::format("{:.3g} %", 100 * share); }
 
+/// The errors of the longest products: " V100 fp32 0.1 %, ...."
+std::string text_of_longest(const Figure& figure) {
+    std::string text;
+    for (const Series& series : figure.series) {
+        text += fmt::format(" {} {},", series.name, percent(series.points.back().y));
+    }
+    text.back() = '.';
+    return text;
+}
+
 void accumulators(const RunContext& context, const std::vector<MatrixUnit>& units, Result& result) {
     const std::vector<Index> lengths = lengths_from(16, context);
     Figure figure{
         "accumulators", "The error of long products, by accumulator",
         "A·B with entries uniform in (0, 1), fp16. Root mean square error of 1024 results, relative to them.",
-        "All products are positive, so every cut makes the sum too small and the errors pile up: units that "
-        "truncate lose more than an IEEE addition that rounds to nearest, and the older the unit the fewer "
-        "bits it keeps. With an fp16 accumulator (dashed) the result is far worse. Rounding after every single "
-        "addition loses half of the longest sum; units that add 4, 8 or 16 products before they round to fp16 "
-        "hold out longer.",
+        "All products are positive, so a unit that cuts makes every sum too small. Dashed: fp16 accumulators. At the "
+        "longest k:",
         evidence_of(units, {fp16_to_fp32, fp16_to_fp16}, result)};
     std::vector<Multiplier> wide;
     std::vector<Multiplier> narrow;
@@ -149,6 +156,7 @@ void accumulators(const RunContext& context, const std::vector<MatrixUnit>& unit
     const auto narrow_errors = measure(narrow, formats::fp16, Entries::positive, lengths, context.seed);
     add_series(wide, wide_errors, lengths, "", figure);
     add_series(narrow, narrow_errors, lengths, "", figure);
+    figure.meaning += text_of_longest(figure);
     result.figure(std::move(figure));
 
     const std::string slide =
@@ -203,9 +211,10 @@ void fp8(const RunContext& context, Result& result) {
                   fmt::format("A·B with E4M3 entries. Root mean square error of 1024 results, relative to them. "
                               "Promotion every {} products.",
                               every),
-                  "H100 keeps 13 fraction bits of a running FP8 sum and cuts the rest, so the error grows with the "
-                  "length: where all products are positive it reaches per cents. Moving the running sum into an fp32 "
-                  "accumulator every 128 products stops the growth. The model of B200's unit keeps all bits of fp32.",
+                  fmt::format("H100's unit keeps {} fraction bits of a running FP8 sum, the model of B200's {}. At the "
+                              "longest k:",
+                              unit_model<TensorCoreModel>(wgmma_fp8).output_fraction_bits,
+                              unit_model<TensorCoreModel>(tcgen05_fp8).output_fraction_bits),
                   evidence};
     const auto ieee =
         std::make_shared<MatrixUnit>(MatrixUnit{"fp32 to nearest", "soft:ieee", make_backend("soft:ieee")});
@@ -218,6 +227,7 @@ void fp8(const RunContext& context, Result& result) {
     const auto centred = measure(multipliers, formats::e4m3, Entries::centred, lengths, context.seed);
     add_series(multipliers, positive, lengths, " positive", figure);
     add_series(multipliers, centred, lengths, " centred", figure);
+    figure.meaning += text_of_longest(figure);
     result.figure(std::move(figure));
 
     claim_fp8(context, multipliers[0], multipliers[1], result);

@@ -80,11 +80,11 @@ void gram_overflow(const RunContext& context, std::span<const float> trained_map
     Figure figure{
         "gram", "The largest entry of a Gram matrix, as pixels are added up",
         "Sum of squares of one map, not yet divided by the number of pixels. Crosses: infinite.",
-        fmt::format("The sum grows with the picture and leaves fp16's range at some size, whatever the "
-                    "features: for trained features after {} pixels, for pixels as bytes after {}. An fp16 "
-                    "accumulator goes wrong earlier, because it swamps what it should add. Divided before the "
-                    "product nothing grows.",
-                    trained.first_infinite(), bytes.first_infinite()),
+        fmt::format(
+            "Stored in fp16 the sum is infinite after {} pixels for trained features, after {} for pixels as "
+            "bytes. Divided before the product the entry over all {} pixels is {:.3g}. Where the sum is {:.0f}, "
+            "fp16 accumulators have",
+            trained.first_infinite(), bytes.first_infinite(), pixels, after, trained.exact(near_end)),
         evidence};
     figure.series.push_back(
         partial_sums("trained features in fp32", pixels, [&](std::size_t n) { return trained.summed(n); }));
@@ -94,7 +94,9 @@ void gram_overflow(const RunContext& context, std::span<const float> trained_map
         const GramEntry gram{trained.map, unit.backend.get(), trained.stored};
         figure.series.push_back(partial_sums("accumulated in fp16 on " + unit.name, pixels,
                                              [&](std::size_t n) { return gram.summed(n, narrow); }));
+        figure.meaning += fmt::format(" {:.0f} on {},", gram.summed(near_end, narrow), unit.name);
     }
+    figure.meaning.back() = '.';
     figure.series.push_back(
         partial_sums("pixels as bytes in fp32", bytes.map.size(), [&](std::size_t n) { return bytes.summed(n); }));
     figure.series.push_back(
