@@ -27,6 +27,11 @@ Tally tally_of(std::span<const float> values, Simd simd) {
     kernels_of<ExponentKernels>(simd).tally(values.data(), values.size(), &tally.zeros, &tally.finite);
     return tally;
 }
+
+bool all_finite(std::span<const float> values, Simd simd) {
+    return kernels_of<ExponentKernels>(simd).all_finite(values.data(), values.size());
+}
+
 Tally tally_of(std::span<const double> values) {
     constexpr std::uint64_t infinity = 0x7FF0000000000000;
     Tally tally;
@@ -35,6 +40,10 @@ Tally tally_of(std::span<const double> values) {
         tally.finite += (std::bit_cast<std::uint64_t>(x) & infinity) != infinity ? 1 : 0;
     }
     return tally;
+}
+
+bool all_finite(std::span<const double> values) {
+    return tally_of(values).finite == static_cast<std::int64_t>(values.size());
 }
 
 }  // namespace ulp

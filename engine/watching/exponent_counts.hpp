@@ -34,10 +34,8 @@ Tally tally_of(std::span<const float> values, Simd simd = simd_choice());
 Tally tally_of(std::span<const double> values);
 
 /// Whether no number is infinite or NaN.
-template <class Real>
-bool all_finite(std::span<const Real> values) {
-    return tally_of(values).finite == static_cast<std::int64_t>(values.size());
-}
+bool all_finite(std::span<const float> values, Simd simd = simd_choice());
+bool all_finite(std::span<const double> values);
 /// The same of a tensor.
 template <class Tensor>
 requires requires(const Tensor& tensor) { tensor.values(); }

@@ -52,6 +52,8 @@ struct Avx2 {
     static Int bit_or(Int a, Int b) { return _mm256_or_si256(a, b); }
     static Int bit_xor(Int a, Int b) { return _mm256_xor_si256(a, b); }
     static Int and_not(Int a, Int b) { return _mm256_andnot_si256(b, a); }
+    static Int xor3(Int a, Int b, Int c) { return bit_xor(bit_xor(a, b), c); }
+    static Int majority(Int a, Int b, Int c) { return bit_or(bit_and(a, b), bit_and(bit_xor(a, b), c)); }
     static Int add(Int a, Int b) { return _mm256_add_epi32(a, b); }
     static Int sub(Int a, Int b) { return _mm256_sub_epi32(a, b); }
     static Int max(Int a, Int b) { return _mm256_max_epi32(a, b); }
@@ -170,15 +172,6 @@ struct Avx2 {
     static Int add_bytes(Int a, Int b) { return _mm256_add_epi8(a, b); }
     static Int sub_bytes(Int a, Int b) { return _mm256_subs_epu8(a, b); }
     static Int max_bytes(Int a, Int b) { return _mm256_max_epu8(a, b); }
-    static Int count_equal_bytes(Int counts, Int a, Int b) { return _mm256_sub_epi8(counts, _mm256_cmpeq_epi8(a, b)); }
-    static std::uint64_t greater_bytes(Int a, Int b) {
-        return static_cast<std::uint32_t>(~_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_min_epu8(a, b), a)));
-    }
-    static std::int64_t sum_of_bytes(Int x) {
-        std::int64_t parts[4];
-        store(parts, _mm256_sad_epu8(x, set(0)));
-        return parts[0] + parts[1] + parts[2] + parts[3];
-    }
     static Int add_words(Int a, Int b) { return _mm256_add_epi16(a, b); }
     static Int sub_words(Int a, Int b) { return _mm256_sub_epi16(a, b); }
     static Int max_words(Int a, Int b) { return _mm256_max_epi16(a, b); }

@@ -47,6 +47,8 @@ struct Avx512 {
     static Int bit_or(Int a, Int b) { return _mm512_or_si512(a, b); }
     static Int bit_xor(Int a, Int b) { return _mm512_xor_si512(a, b); }
     static Int and_not(Int a, Int b) { return _mm512_andnot_si512(b, a); }
+    static Int xor3(Int a, Int b, Int c) { return _mm512_ternarylogic_epi32(a, b, c, 0x96); }
+    static Int majority(Int a, Int b, Int c) { return _mm512_ternarylogic_epi32(a, b, c, 0xE8); }
     static Int add(Int a, Int b) { return _mm512_add_epi32(a, b); }
     static Int sub(Int a, Int b) { return _mm512_sub_epi32(a, b); }
     static Int max(Int a, Int b) { return _mm512_max_epi32(a, b); }
@@ -156,17 +158,6 @@ struct Avx512 {
     static Int add_bytes(Int a, Int b) { return _mm512_add_epi8(a, b); }
     static Int sub_bytes(Int a, Int b) { return _mm512_subs_epu8(a, b); }
     static Int max_bytes(Int a, Int b) { return _mm512_max_epu8(a, b); }
-    static Int count_equal_bytes(Int counts, Int a, Int b) {
-        return _mm512_mask_add_epi8(counts, _mm512_cmpeq_epi8_mask(a, b), counts, _mm512_set1_epi8(1));
-    }
-    static std::uint64_t greater_bytes(Int a, Int b) { return _mm512_cmpgt_epu8_mask(a, b); }
-    static std::int64_t sum_of_bytes(Int x) {
-        std::int64_t parts[8];
-        store(parts, _mm512_sad_epu8(x, set(0)));
-        std::int64_t sum = 0;
-        for (const std::int64_t part : parts) sum += part;
-        return sum;
-    }
     static Int add_words(Int a, Int b) { return _mm512_add_epi16(a, b); }
     static Int sub_words(Int a, Int b) { return _mm512_sub_epi16(a, b); }
     static Int max_words(Int a, Int b) { return _mm512_max_epi16(a, b); }

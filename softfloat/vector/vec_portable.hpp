@@ -27,8 +27,6 @@
 //     or_sign_of_zero(x, zero)   x, with the sign of `zero`, +0 or -0, too where x is +0 or -0
 //     add_bytes, max_bytes       on lanes of 8 bits, unsigned; add_words, sub_words, max_words: of 16 bits, signed
 //     sub_bytes                  a - b, 0 where b is larger
-//     count_equal_bytes          the counts of byte lanes, one more where a and b are equal; sum_of_bytes: of all lanes
-//     greater_bytes              bit i: the unsigned byte i of a is greater than that of b
 //     mul_add_words              the two signed 16-bit halves of a lane multiplied, and both products added
 //     words_between(x, from, to) bit i: the 16-bit lane i is at least `from` and less than `to`
 //     zero_where_zero(x, y)      y where x is not 0, else 0
@@ -114,6 +112,8 @@ struct Portable {
     static Int bit_or(Int a, Int b) { return a | b; }
     static Int bit_xor(Int a, Int b) { return a ^ b; }
     static Int and_not(Int a, Int b) { return a & ~b; }
+    static Int xor3(Int a, Int b, Int c) { return a ^ b ^ c; }
+    static Int majority(Int a, Int b, Int c) { return (a & b) | ((a ^ b) & c); }
     static Int add(Int a, Int b) { return a + b; }
     static Int sub(Int a, Int b) { return a - b; }
     static Int max(Int a, Int b) { return select(greater(a, b), a, b); }
@@ -228,22 +228,6 @@ struct Portable {
     }
     static Int max_bytes(Int a, Int b) {
         return select(reinterpret_cast<Mask>(reinterpret_cast<Bytes>(a) > reinterpret_cast<Bytes>(b)), a, b);
-    }
-    static Int count_equal_bytes(Int counts, Int a, Int b) {
-        const auto equal_bytes = reinterpret_cast<Bytes>(reinterpret_cast<Bytes>(a) == reinterpret_cast<Bytes>(b));
-        return reinterpret_cast<Int>(reinterpret_cast<Bytes>(counts) - equal_bytes);
-    }
-    static std::uint64_t greater_bytes(Int a, Int b) {
-        const auto found = reinterpret_cast<Bytes>(reinterpret_cast<Bytes>(a) > reinterpret_cast<Bytes>(b));
-        std::uint64_t bits = 0;
-        if (!any(reinterpret_cast<Mask>(found))) return bits;
-        for (int i = 0; i < 4 * lanes; ++i) bits |= std::uint64_t{found[i] != 0} << i;
-        return bits;
-    }
-    static std::int64_t sum_of_bytes(Int x) {
-        std::int64_t sum = 0;
-        for (int i = 0; i < 4 * lanes; ++i) sum += reinterpret_cast<Bytes>(x)[i];
-        return sum;
     }
     static Int add_words(Int a, Int b) {
         return reinterpret_cast<Int>(reinterpret_cast<Words>(a) + reinterpret_cast<Words>(b));

@@ -12,6 +12,7 @@ struct ExponentKernels {
     void (*count)(const float* values, std::size_t count, std::int64_t* fields, std::int64_t* zeros);
     /// Adds the numbers that are zero, and those that are finite.
     void (*tally)(const float* values, std::size_t count, std::int64_t* zeros, std::int64_t* finite);
+    bool (*all_finite)(const float* values, std::size_t count);
 
     static const ExponentKernels portable, avx2, avx512;  // chosen by kernels_of (softfloat/vector/dispatch.hpp)
 };

@@ -1,7 +1,12 @@
 // Counting exponents and zeros, written once over a vector kit (softfloat/vector/). Included by exponent_counts_*.cpp.
 //
-// Exponent fields become bytes, four of each 32-bit lane. Most of a tensor's exponents lie in few binades below the
-// largest: those fields are compared with all bytes of a register at once, and what is left is counted one by one.
+// A window of 32 exponent fields is counted in one pass. A number sets one bit of a word, by its field:
+//
+//     1 << (field - first field of the window)       0 where the field lies outside
+//
+// Each lane has 32 counters of 8 bits, one for each bit of these words. They lie across registers: plane k holds bit k
+// of all counters, so that a full adder of three registers adds to all counters at once (Klarqvist, Mula and Lemire,
+// "Efficient computation of positional population counts using SIMD instructions", arXiv 1911.02696).
 #pragma once
 
 #include <cstddef>
@@ -13,131 +18,204 @@
 namespace ulp {
 namespace {
 
-constexpr int compared = 22;       // fields at most, beside 0 and 255
-static_assert(compared % 4 == 2);  // two, then four at a time, down to field 1 at least
-constexpr std::uint32_t each_byte = 0x01010101;
+constexpr int window = 32;  // fields
+constexpr int planes = 8;   // bits of a counter
+constexpr int levels = 3;   // of full adders: a block is 2^levels registers
+template <class Vec>
+constexpr std::size_t block = (std::size_t{1} << levels) * Vec::lanes;
+constexpr std::size_t blocks_until_full = ((1 << planes) - 1) >> levels;
+/// What is counted while it is in the nearest cache. Sums of counters fit 16 bits.
+template <class Vec>
+constexpr std::size_t chunk = 4 * blocks_until_full* block<Vec>;
+static_assert(blocks_until_full << levels < 1 << planes);
 
-template <class Vec>
-constexpr std::size_t bytes_of_register = 4 * Vec::lanes;
-/// No byte that counts overflows.
-template <class Vec>
-constexpr std::size_t chunk = 255 * bytes_of_register<Vec>;
-
-template <class Vec>
-struct Codes {
-    alignas(64) std::uint8_t bytes[chunk<Vec>];
-    std::size_t count;
-    int top;  // the largest but 255
-    std::int64_t zeros;
+struct WindowCounts {
+    std::int64_t fields[window] = {};
+    std::int64_t found = 0;  // the sum of `fields`
+    std::int64_t zeros = 0;
 };
 
-/// One byte for each of `count` numbers, in any order; `count` is a multiple of a register's bytes.
+/// The bits of a register's numbers, and one more in the lanes of `zeros` for each zero.
 template <class Vec>
-void encode(const float* values, std::size_t count, Codes<Vec>& codes) {
+[[gnu::always_inline]] inline typename Vec::Int bits_of(const float* values, typename Vec::Int first,
+                                                        typename Vec::Int& zeros) {
     const auto one = Vec::set(1);
-    auto zeros = Vec::set(0);
-    auto above = Vec::set(0);  // the largest code + 1, for which 255 is 0
-    const auto field = [&](std::size_t i) {
+    const auto magnitude = Vec::template shift_left<1>(Vec::load(values));
+    zeros = Vec::add(zeros, Vec::where(Vec::equal(magnitude, Vec::set(0)), one));
+    return Vec::shift_left(one, Vec::template shift_right<24>(Vec::sub(magnitude, first)));
+}
+
+/// Adds 2^level registers to the planes below `level`; returns what plane `level` is to receive.
+template <class Vec, int level>
+[[gnu::always_inline]] inline typename Vec::Int add(const float* values, typename Vec::Int first,
+                                                    typename Vec::Int (&plane)[planes], typename Vec::Int& zeros) {
+    if constexpr (level == 0) {
+        return bits_of<Vec>(values, first, zeros);
+    } else {
+        constexpr int below = level - 1;
+        const auto a = add<Vec, below>(values, first, plane, zeros);
+        const auto b = add<Vec, below>(values + (std::size_t{1} << below) * Vec::lanes, first, plane, zeros);
+        const auto carry = Vec::majority(a, b, plane[below]);
+        plane[below] = Vec::xor3(a, b, plane[below]);
+        return carry;
+    }
+}
+
+template <class Vec, unsigned width>
+[[gnu::always_inline]] inline void exchange(typename Vec::Int (&plane)[planes], std::uint32_t lower) {
+    for (unsigned k = 0; k < planes; ++k) {
+        if ((k & width) != 0) continue;
+        auto& x = plane[k];
+        auto& y = plane[k + width];
+        const auto differ = Vec::bit_and(Vec::bit_xor(Vec::template shift_right<width>(x), y), Vec::set(lower));
+        y = Vec::bit_xor(y, differ);
+        x = Vec::bit_xor(x, Vec::template shift_left<width>(differ));
+    }
+}
+
+/// From plane k holding bit k of 32 counters to plane b holding the counters b, b + 8, b + 16 and b + 24, a byte each:
+/// of each 8 by 8 bits, the quarters off the diagonal are exchanged, then those of the quarters.
+template <class Vec>
+[[gnu::always_inline]] inline void transpose(typename Vec::Int (&plane)[planes]) {
+    exchange<Vec, 4>(plane, 0x0F0F0F0F);
+    exchange<Vec, 2>(plane, 0x33333333);
+    exchange<Vec, 1>(plane, 0x55555555);
+}
+
+/// Counts the fields from `first` on, which is 1 at least and 223 at most. `count` is a multiple of a block, and a
+/// chunk at most.
+template <class Vec>
+[[gnu::noinline]] WindowCounts count_window(const float* values, std::size_t count, int first) {
+    using Int = typename Vec::Int;
+    constexpr std::size_t most = blocks_until_full * block<Vec>;
+    const Int below = Vec::set(static_cast<std::uint32_t>(first) << 24);
+    const Int even_bytes = Vec::set(0x00FF00FF);
+    Int zeros = Vec::set(0);
+    Int sums[2 * planes];
+    for (Int& sum : sums) sum = Vec::set(0);
+    for (std::size_t i = 0; i < count; i += most) {
+        const std::size_t end = i + most < count ? i + most : count;
+        Int plane[planes];
+        for (Int& each : plane) each = Vec::set(0);
+        for (std::size_t j = i; j < end; j += block<Vec>) {
+            Int carry = add<Vec, levels>(values + j, below, plane, zeros);
+            for (int k = levels; k < planes; ++k) {
+                const Int next = Vec::bit_and(plane[k], carry);
+                plane[k] = Vec::bit_xor(plane[k], carry);
+                carry = next;
+            }
+        }
+        transpose<Vec>(plane);
+        for (int b = 0; b < planes; ++b) {
+            const Int odd = Vec::template shift_right<8>(plane[b]);
+            sums[2 * b] = Vec::add_words(sums[2 * b], Vec::bit_and(plane[b], even_bytes));
+            sums[2 * b + 1] = Vec::add_words(sums[2 * b + 1], Vec::bit_and(odd, even_bytes));
+        }
+    }
+    WindowCounts counts;
+    counts.zeros = sum_of_lanes<Vec>(zeros);
+    for (int i = 0; i < 2 * planes; ++i) {  // two counters in each lane
+        std::uint16_t words[2 * Vec::lanes];
+        Vec::store(words, sums[i]);
+        std::int64_t low = 0, high = 0;
+        for (int j = 0; j < Vec::lanes; ++j) low += words[2 * j], high += words[2 * j + 1];
+        const int bit = i / 2 + i % 2 * 8;
+        counts.fields[bit] = low, counts.fields[bit + 16] = high;
+        counts.found += low + high;
+    }
+    return counts;
+}
+
+/// The largest exponent field but 255, in registers that are `step` numbers apart; 0 where there is none.
+template <class Vec>
+int largest_field(const float* values, std::size_t count, std::size_t step) {
+    const auto one = Vec::set(1 << 23);
+    auto above = Vec::set(0);  // the field + 1; 256 is the sign
+    for (std::size_t i = 0; i < count; i += step) {
+        const auto magnitude = Vec::bit_and(Vec::load(values + i), Vec::set(0x7FFFFFFF));
+        above = Vec::max(above, Vec::add(magnitude, one));
+    }
+    std::uint32_t lanes[Vec::lanes];
+    Vec::store(lanes, above);
+    std::uint32_t most = 1 << 23;
+    for (const std::uint32_t lane : lanes) most = lane > most ? lane : most;
+    return static_cast<int>(most >> 23) - 1;
+}
+
+/// The word without its sign, shifted left by one.
+std::uint32_t magnitude_of(const float* value) {
+    std::uint32_t word;
+    __builtin_memcpy(&word, value, sizeof word);
+    return word << 1;
+}
+
+/// Counts numbers one by one, but for zeros and fields from `first` to `last`.
+template <class Vec>
+void count_outside(const float* values, std::size_t count, int first, int last, std::int64_t* fields) {
+    const auto zero = Vec::set(0);
+    const auto below = Vec::set(static_cast<std::uint32_t>(first) << 24);
+    const auto size = Vec::set(static_cast<std::uint32_t>(last - first));
+    for (std::size_t i = 0; i < count; i += Vec::lanes) {
         const auto magnitude = Vec::template shift_left<1>(Vec::load(values + i));
-        zeros = Vec::add(zeros, Vec::where(Vec::equal(magnitude, Vec::set(0)), one));
-        return Vec::template shift_right<24>(magnitude);
-    };
-    constexpr std::size_t lanes = Vec::lanes;
-    for (std::size_t i = 0; i < count; i += bytes_of_register<Vec>) {
-        const auto low = Vec::bit_or(field(i), Vec::template shift_left<8>(field(i + lanes)));
-        const auto high = Vec::bit_or(field(i + 2 * lanes), Vec::template shift_left<8>(field(i + 3 * lanes)));
-        const auto code = Vec::bit_or(low, Vec::template shift_left<16>(high));
-        Vec::store(codes.bytes + i, code);
-        above = Vec::max_bytes(above, Vec::add_bytes(code, Vec::set(each_byte)));
-    }
-    std::uint8_t tops[bytes_of_register<Vec>];
-    Vec::store(tops, above);
-    codes.top = 0;
-    for (const std::uint8_t top : tops) codes.top = top > codes.top + 1 ? top - 1 : codes.top;
-    codes.count = count;
-    codes.zeros = sum_of_lanes<Vec>(zeros);
-}
-
-/// Counts the codes that are one of four fields; returns how many they are.
-template <class Vec>
-std::int64_t match_four(const Codes<Vec>& codes, const int (&of_fields)[4], std::int64_t* fields) {
-    typename Vec::Int pattern[4];
-    typename Vec::Int sums[4];
-    for (int j = 0; j < 4; ++j) {
-        pattern[j] = Vec::set(each_byte * static_cast<std::uint32_t>(of_fields[j]));
-        sums[j] = Vec::set(0);
-    }
-    for (std::size_t i = 0; i < codes.count; i += bytes_of_register<Vec>) {
-        const auto code = Vec::load(codes.bytes + i);
-        for (int j = 0; j < 4; ++j) sums[j] = Vec::count_equal_bytes(sums[j], code, pattern[j]);
-    }
-    std::int64_t found = 0;
-    for (int j = 0; j < 4; ++j) {
-        const std::int64_t sum = Vec::sum_of_bytes(sums[j]);
-        fields[of_fields[j]] += sum;
-        found += sum;
-    }
-    return found;
-}
-
-/// Counts the codes from 1 to `highest`.
-template <class Vec>
-void count_low(const Codes<Vec>& codes, int highest, std::int64_t* fields) {
-    const auto limit = Vec::set(each_byte * static_cast<std::uint32_t>(highest));
-    for (std::size_t i = 0; i < codes.count; i += bytes_of_register<Vec>) {
-        const auto code = Vec::load(codes.bytes + i);
-        std::uint64_t left = Vec::greater_bytes(limit, Vec::add_bytes(code, Vec::set(~std::uint32_t{0})));  // code - 1
-        for (; left != 0; left &= left - 1) ++fields[codes.bytes[i + static_cast<std::size_t>(__builtin_ctzll(left))]];
+        const auto place = Vec::template shift_right<24>(Vec::sub(magnitude, below));
+        const auto outside = Vec::where(Vec::greater(place, size), magnitude);
+        if (!Vec::any(Vec::greater_unsigned(outside, zero))) continue;
+        std::uint32_t magnitudes[Vec::lanes];
+        Vec::store(magnitudes, outside);
+        for (const std::uint32_t each : magnitudes) fields[each >> 24] += each != 0 ? 1 : 0;
     }
 }
 
-/// Tables in turn, so that equal neighbours do not wait for each other's count.
+/// Counts whole blocks, a chunk at most.
 template <class Vec>
-void count_in_tables(const Codes<Vec>& codes, std::int64_t* fields) {
-    constexpr std::size_t tables = 8;
-    std::uint32_t table[tables][256] = {};
-    for (std::size_t i = 0; i < codes.count; i += tables) {
-        for (std::size_t j = 0; j < tables; ++j) ++table[j][codes.bytes[i + j]];
-    }
-    for (const auto& one : table) {
-        for (int f = 0; f < 256; ++f) fields[f] += one[f];
-    }
-}
-
-template <class Vec>
-void count_codes(const Codes<Vec>& codes, std::int64_t* fields) {
+void count_blocks(const float* values, std::size_t count, std::int64_t* fields, std::int64_t* zeros) {
+    constexpr int lowest = 1, highest = 254 - window + 1;  // first fields of windows
+    constexpr int samples = 16, margin = 4;
+    const auto window_below = [](int end) { return end - window < lowest ? lowest : end - window; };
     std::int64_t found[256] = {};
-    const int top = codes.top > compared ? codes.top : compared;
-    const auto few = static_cast<std::int64_t>(codes.count / 64);
-    auto left = static_cast<std::int64_t>(codes.count);
-    int lowest = top - 1;
-    left -= match_four<Vec>(codes, {0, 255, top, top - 1}, found);
-    for (; left > few && lowest > top - compared + 1; lowest -= 4) {
-        left -= match_four<Vec>(codes, {lowest - 1, lowest - 2, lowest - 3, lowest - 4}, found);
+    const auto few = static_cast<std::int64_t>(count / 64);
+    // A few registers tell where the fields end, more or less.
+    const std::size_t step = count / samples / Vec::lanes * Vec::lanes;
+    int first = window_below(largest_field<Vec>(values, count, step > 0 ? step : Vec::lanes) + 1 + margin);
+    first = first < highest ? first : highest;
+    int last = first + window - 1;
+    const WindowCounts guess = count_window<Vec>(values, count, first);
+    auto left = static_cast<std::int64_t>(count) - guess.zeros - guess.found;
+    if (left <= few) {
+        for (int f = 0; f < window; ++f) found[first + f] = guess.fields[f];
+    } else {  // all windows from the largest field down
+        left = static_cast<std::int64_t>(count) - guess.zeros;
+        last = largest_field<Vec>(values, count, Vec::lanes);
+        first = last + 1;
+        do {
+            first = window_below(first);
+            const WindowCounts next = count_window<Vec>(values, count, first);
+            for (int f = 0; f < window; ++f) {
+                left -= found[first + f] == 0 ? next.fields[f] : 0;  // two windows may overlap, and agree there
+                found[first + f] = next.fields[f];
+            }
+        } while (left > few && first > lowest);
     }
-    if (left > few * 16) return count_in_tables<Vec>(codes, fields);  // numbers from everywhere
-    if (left > 0) count_low<Vec>(codes, lowest - 1, found);
+    if (left > 0) count_outside<Vec>(values, count, first, last, found);
+    found[0] += guess.zeros;
+    *zeros += guess.zeros;
     for (int f = 0; f < 256; ++f) fields[f] += found[f];
 }
 
 /// Counts `count` numbers: 256 exponent fields, and zeros.
 template <class Vec>
 void count_fields(const float* values, std::size_t count, std::int64_t* fields, std::int64_t* zeros) {
-    Codes<Vec> codes;
-    while (count >= bytes_of_register<Vec>) {
-        const std::size_t whole = count / bytes_of_register<Vec> * bytes_of_register<Vec>;
+    while (count >= block<Vec>) {
+        const std::size_t whole = count / block<Vec> * block<Vec>;
         const std::size_t now = whole < chunk<Vec> ? whole : chunk<Vec>;
-        encode<Vec>(values, now, codes);
-        count_codes<Vec>(codes, fields);
-        *zeros += codes.zeros;
+        count_blocks<Vec>(values, now, fields, zeros);
         values += now;
         count -= now;
     }
     for (; count != 0; --count, ++values) {
-        std::uint32_t word;
-        __builtin_memcpy(&word, values, sizeof word);
-        ++fields[word >> 23 & 0xFF];
-        *zeros += (word << 1) == 0 ? 1 : 0;
+        const std::uint32_t magnitude = magnitude_of(values);
+        ++fields[magnitude >> 24];
+        *zeros += magnitude == 0 ? 1 : 0;
     }
 }
 
@@ -145,30 +223,44 @@ void count_fields(const float* values, std::size_t count, std::int64_t* fields, 
 template <class Vec>
 void tally_words(const float* values, std::size_t count, std::int64_t* zeros, std::int64_t* finite) {
     constexpr std::size_t lanes = Vec::lanes;
-    const auto infinity = Vec::set(0xFF000000);  // shifted as the magnitudes are
+    const auto largest_finite = Vec::set(0x7F7FFFFF);
     const auto one = Vec::set(1);
     auto zero_lanes = Vec::set(0);
     auto special_lanes = Vec::set(0);
     const std::size_t whole = count / lanes * lanes;
     for (std::size_t i = 0; i < whole; i += lanes) {
-        const auto magnitude = Vec::template shift_left<1>(Vec::load(values + i));
+        const auto magnitude = Vec::bit_and(Vec::load(values + i), Vec::set(0x7FFFFFFF));
         zero_lanes = Vec::add(zero_lanes, Vec::where(Vec::equal(magnitude, Vec::set(0)), one));
-        const auto special = Vec::equal(Vec::bit_and(magnitude, infinity), infinity);
-        special_lanes = Vec::add(special_lanes, Vec::where(special, one));
+        special_lanes = Vec::add(special_lanes, Vec::where(Vec::greater(magnitude, largest_finite), one));
     }
     *zeros += sum_of_lanes<Vec>(zero_lanes);
     *finite += static_cast<std::int64_t>(count) - sum_of_lanes<Vec>(special_lanes);
     for (std::size_t i = whole; i < count; ++i) {
-        std::uint32_t word;
-        __builtin_memcpy(&word, values + i, sizeof word);
-        *zeros += (word << 1) == 0 ? 1 : 0;
-        *finite -= (word << 1) >= 0xFF000000 ? 1 : 0;
+        const std::uint32_t magnitude = magnitude_of(values + i);
+        *zeros += magnitude == 0 ? 1 : 0;
+        *finite -= magnitude >= 0xFF000000 ? 1 : 0;
     }
+}
+
+/// Whether no number is infinite or NaN.
+template <class Vec>
+bool all_words_finite(const float* values, std::size_t count) {
+    constexpr std::size_t lanes = Vec::lanes;
+    const auto one = Vec::set(1 << 23);
+    auto signs = Vec::set(0);  // set by the field 255 + 1
+    const std::size_t whole = count / lanes * lanes;
+    for (std::size_t i = 0; i < whole; i += lanes) {
+        const auto magnitude = Vec::bit_and(Vec::load(values + i), Vec::set(0x7FFFFFFF));
+        signs = Vec::bit_or(signs, Vec::add(magnitude, one));
+    }
+    bool finite = Vec::sign_bits(signs) == 0;
+    for (std::size_t i = whole; i < count; ++i) finite = finite && magnitude_of(values + i) < 0xFF000000;
+    return finite;
 }
 
 template <class Vec>
 constexpr ExponentKernels make_kernels() {
-    return {count_fields<Vec>, tally_words<Vec>};
+    return {count_fields<Vec>, tally_words<Vec>, all_words_finite<Vec>};
 }
 
 }  // namespace

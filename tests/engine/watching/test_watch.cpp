@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "engine/data/digits.hpp"
 #include "engine/operations/operation.hpp"
@@ -80,16 +81,35 @@ TEST_CASE("exponents are counted alike by every set of instructions, wherever th
         return std::bit_cast<float>(field << 23 | rest) * (rest % 2 == 0 ? 1.0F : -1.0F);
     };
     struct Fields {
-        int lowest, highest;
+        int lowest, highest, special_in, zero_in;  // one number in so many; 0 for none
     };
-    for (const Fields& fields :
-         {Fields{0, 255}, {100, 130}, {80, 130}, {70, 130}, {120, 124}, {5, 12}, {1, 8}, {240, 254}, {0, 3}, {0, 0}}) {
-        for (const int count : {0, 1, 31, 32, 64, 100, 1023, 1024, 8160, 8161, 8192, 8193, 20000}) {
+    // Beside ordinary tensors: infinities in half of the places (a mask), many zeros, fields far apart.
+    for (const Fields& fields : {Fields{0, 255, 100, 3},
+                                 {100, 130, 100, 3},
+                                 {80, 130, 100, 3},
+                                 {70, 130, 100, 3},
+                                 {120, 124, 100, 3},
+                                 {5, 12, 100, 3},
+                                 {1, 8, 100, 3},
+                                 {240, 254, 100, 3},
+                                 {0, 3, 100, 3},
+                                 {0, 0, 100, 3},
+                                 {110, 125, 0, 0},
+                                 {110, 125, 0, 2},
+                                 {223, 254, 0, 0},
+                                 {1, 32, 0, 0},
+                                 {1, 254, 0, 0},
+                                 {30, 70, 2, 0},
+                                 {110, 125, 0, 1},
+                                 {110, 125, 1, 0},
+                                 {90, 200, 0, 500}}) {
+        for (const int count : {0, 1, 31, 32, 64, 100, 127, 128, 1023, 1024, 3968, 8160, 8193, 40000}) {
             std::vector<float> numbers;
             for (int i = 0; i < count; ++i) {
-                const bool zero = random.below(3) == 0;
-                numbers.push_back(zero ? 0.0F
-                                       : number_between(fields.lowest, random.below(100) == 0 ? 255 : fields.highest));
+                const auto one_in = [&](int n) { return n > 0 && random.below(static_cast<std::uint64_t>(n)) == 0; };
+                const bool zero = one_in(fields.zero_in);
+                numbers.push_back(
+                    zero ? 0.0F : number_between(fields.lowest, one_in(fields.special_in) ? 255 : fields.highest));
             }
             Tally expected;
             for (const float x : numbers) {
@@ -102,8 +122,35 @@ TEST_CASE("exponents are counted alike by every set of instructions, wherever th
                 CAPTURE(count);
                 CHECK(count_exponents(numbers, simd) == count_exponents_plain(numbers));
                 CHECK(tally_of(numbers, simd) == expected);
+                CHECK(all_finite(numbers, simd) == (expected.finite == count));
             }
         }
+    }
+}
+
+TEST_CASE("large numbers in few places are counted") {
+    std::vector<float> numbers(20000, 1.0F);
+    for (std::size_t i = 7; i < numbers.size(); i += 997) numbers[i] = 0x1p100F;
+    for (const std::size_t more : {std::size_t{0}, std::size_t{61}}) {  // few enough to be counted one by one; not so
+        for (std::size_t i = 3; more > 0 && i < numbers.size(); i += more) numbers[i] = -0x1p90F;
+        for (const Simd simd : supported_simd()) {
+            CAPTURE(name_of(simd));
+            CHECK(count_exponents(numbers, simd) == count_exponents_plain(numbers));
+        }
+    }
+}
+
+TEST_CASE("one infinity or NaN anywhere is found") {
+    for (const std::size_t size : {1U, 15U, 16U, 40U, 100U}) {
+        std::vector<float> numbers(size, std::numeric_limits<float>::max());
+        for (std::size_t i = 0; i < size; ++i) {
+            for (const float bad : {-std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+                const float before = std::exchange(numbers[i], bad);
+                for (const Simd simd : supported_simd()) CHECK_FALSE(all_finite(numbers, simd));
+                numbers[i] = before;
+            }
+        }
+        for (const Simd simd : supported_simd()) CHECK(all_finite(numbers, simd));
     }
 }
 
