@@ -7,9 +7,18 @@
 
 namespace ulp {
 
+std::int64_t add_exponents(std::span<const float> values, std::int64_t* fields, std::int64_t& zeros, Simd simd) {
+    return kernels_of<ExponentKernels>(simd).count(values.data(), values.size(), fields, &zeros);
+}
+
 ExponentCounts count_exponents(std::span<const float> values, Simd simd) {
     ExponentCounts counts;
-    kernels_of<ExponentKernels>(simd).count(values.data(), values.size(), counts.fields.data(), &counts.zeros);
+    const std::int64_t others = add_exponents(values, counts.fields.data(), counts.zeros, simd);
+    if (others > 0) {
+        const Tally tally = tally_of(values, simd);
+        counts.fields[255] = static_cast<std::int64_t>(values.size()) - tally.finite;
+    }
+    counts.fields[0] = counts.zeros + others - counts.fields[255];
     return counts;
 }
 

@@ -17,6 +17,10 @@ struct ExponentCounts {
     constexpr bool operator==(const ExponentCounts&) const = default;
 };
 ExponentCounts count_exponents(std::span<const float> values, Simd simd = simd_choice());
+/// Adds to fields[1] to fields[254], and to the zeros; returns how many numbers are neither: subnormal numbers,
+/// infinities and NaNs.
+std::int64_t add_exponents(std::span<const float> values, std::int64_t* fields, std::int64_t& zeros,
+                           Simd simd = simd_choice());
 /// The same by one count an element.
 ExponentCounts count_exponents_plain(std::span<const float> values);
 

@@ -32,19 +32,9 @@ void ExponentHistogram::add(std::span<const float> values) {
 }
 
 void ExponentHistogram::add_chunk(std::span<const float> values) {
-    const auto [fields, zeros] = count_exponents(values);
-    for (std::size_t first = 1; first < 255; first += 8) {  // most are zero, and their places are left alone
-        const std::size_t last = std::min<std::size_t>(first + 8, 255);
-        std::int64_t any = 0;
-        for (std::size_t field = first; field < last; ++field) any |= fields[field];
-        if (any == 0) continue;
-        for (std::size_t field = first; field < last; ++field) {
-            counts_[field - 127 - static_cast<std::size_t>(lowest)] += fields[field];
-        }
-    }
-    zeros_ += zeros;
+    constexpr std::ptrdiff_t field_0 = -127 - lowest;  // where the field 0 would be counted
+    if (add_exponents(values, counts_.data() + field_0, zeros_) == 0) return;
     // fp32's subnormals, infinities and NaNs need a second look, where there are any.
-    if (fields[0] == zeros && fields[255] == 0) return;
     for (const float x : values) {
         const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(x) & 0x7FFFFFFF;
         if (magnitude != 0 && magnitude < 0x00800000) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <tuple>
 #include <type_traits>
 
 #include "engine/rounding/rounder.hpp"
@@ -23,6 +24,20 @@ std::string_view name_of(TensorRole role) {
         case TensorRole::activation_gradient: return "activation gradient";
     }
     return "";
+}
+
+RoundingCounts& CountsByPlace::operator[](const std::string& place) {
+    if (next_ >= entries_.size() || entries_[next_].first != place) {
+        const auto [found, is_new] = index_.try_emplace(place, entries_.size());
+        if (is_new) entries_.emplace_back(std::piecewise_construct, std::tuple(place), std::tuple());
+        next_ = found->second;
+    }
+    const auto after = [&](std::size_t i) { return i + 1 < entries_.size() ? i + 1 : 0; };
+    RoundingCounts& counts = entries_[next_].second;
+    next_ = after(next_);
+    __builtin_prefetch(entries_[next_].first.data());
+    __builtin_prefetch(&entries_[after(next_)]);
+    return counts;
 }
 
 namespace {
@@ -50,10 +65,10 @@ Tally counted(std::span<const Real> numbers, ExponentHistogram* histogram) {
     return tally_of(numbers);
 }
 
-/// Counts, rounds where `format` is given, and counts again, each part while it is in the processor's nearest memory.
+/// Counts; where `format` is given, also before it rounds, each part while it is in the processor's nearest memory.
 template <class Real>
 Tallies tally_and_round(std::span<Real> values, const ComputeFormat* format, ExponentHistogram* histogram) {
-    constexpr std::size_t part = 8192;
+    const std::size_t part = format == nullptr ? 32768 : 8192;
     const auto parts = static_cast<Index>((values.size() + part - 1) / part);
     Tallies all;
     const auto count = [&](Index i, Tallies& own, ExponentHistogram* own_histogram) {
@@ -65,7 +80,7 @@ Tallies tally_and_round(std::span<Real> values, const ComputeFormat* format, Exp
         }
         own.after += counted(std::span<const Real>(numbers), own_histogram);
     };
-    if (!worth_threads(parts > 32)) {
+    if (!worth_threads(values.size() > 262144)) {
         for (Index i = 0; i < parts; ++i) count(i, all, histogram);
     } else {
 #pragma omp parallel

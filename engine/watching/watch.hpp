@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "engine/products/matmul.hpp"
@@ -57,6 +59,27 @@ struct RoundingCounts {
     std::int64_t underflows = 0;  // not zero before, zero after
     std::int64_t zeros = 0;       // of the results, +0 and -0
     ExponentHistogram exponents;  // of the results, where Watch::histograms asks
+};
+
+/// Counts by operation and pass, in the order in which these were first met.
+class CountsByPlace {
+  public:
+    using Entry = std::pair<std::string, RoundingCounts>;
+
+    /// Zeros where the place is new. A training meets its places in the same order in every step, so the one after the
+    /// last is looked at first.
+    RoundingCounts& operator[](const std::string& place);
+    /// Throws std::out_of_range for a place that was not met.
+    [[nodiscard]] const RoundingCounts& at(const std::string& place) const { return entries_[index_.at(place)].second; }
+    [[nodiscard]] bool contains(const std::string& place) const { return index_.contains(place); }
+    [[nodiscard]] auto begin() const { return entries_.begin(); }
+    [[nodiscard]] auto end() const { return entries_.end(); }
+    void clear() { *this = {}; }
+
+  private:
+    std::deque<Entry> entries_;  // whose addresses stay
+    std::unordered_map<std::string, std::size_t> index_;
+    std::size_t next_ = 0;
 };
 
 /// An operand of the operation that went wrong.
@@ -111,7 +134,7 @@ struct Watch {
     bool count_rounding = true;
     bool find_nonfinite = true;
     bool histograms = false;  // in the pass that counts: of results, and of gradients as each operation gives them
-    std::unordered_map<std::string, RoundingCounts> rounding;  // "fc1/linear forward"
+    CountsByPlace rounding;   // "fc1/linear forward"
     std::optional<NonFinite> first_nonfinite;
     std::int64_t skips = 0;  // steps that a dynamic loss scale skipped, and that are finite with a smaller one
 

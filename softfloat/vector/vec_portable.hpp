@@ -7,7 +7,7 @@
 //     load, load16, load8        words of 32, 16 or 8 bits, the narrow ones filled up with zeros; any alignment
 //     load_widened               fp32 numbers, half as many as lanes, as fp64
 //     store16, store8            lanes that hold at most that many bits
-//     and_not(a, b)              a & ~b
+//     and_not(a, b)              a & ~b; xor3: a ^ b ^ c; majority: each bit as in two or all of a, b and c
 //     max, min, greater          of signed integers
 //     shift_left, shift_right    logical; a distance of 32 or more, or below 0, gives 0
 //     all_sign                   all bits the sign bit
@@ -44,7 +44,7 @@
 // Lanes of 64 bits have the same operations on integers, in Vec::Wide, half as many in a register, and
 //
 //     from_words<half>           words of 32 bits, those of the lower or the upper half of the lanes, in the upper bits
-//     upper, xor3, mul_lower     the upper 32 bits; a ^ b ^ c; the product of the lower 32 bits
+//     upper, mul_lower           the upper 32 bits; the product of the lower 32 bits
 //     block_numbers, in_order    Philox: the number of each lane's block, so that `in_order` leaves the four words of
 //                                all blocks in order, in two registers for each four words
 //     word_pair(p, c, k)         two words of a block as `in_order` takes them: upper(p) ^ c ^ k, and p above it

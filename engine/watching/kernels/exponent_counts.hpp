@@ -8,8 +8,9 @@
 namespace ulp {
 
 struct ExponentKernels {
-    /// Adds to the counts of 256 exponent fields, and of zeros.
-    void (*count)(const float* values, std::size_t count, std::int64_t* fields, std::int64_t* zeros);
+    /// Adds to the counts of the exponent fields 1 to 254, and of zeros. Returns how many numbers are neither:
+    /// subnormal numbers, infinities and NaNs.
+    std::int64_t (*count)(const float* values, std::size_t count, std::int64_t* fields, std::int64_t* zeros);
     /// Adds the numbers that are zero, and those that are finite.
     void (*tally)(const float* values, std::size_t count, std::int64_t* zeros, std::int64_t* finite);
     bool (*all_finite)(const float* values, std::size_t count);

@@ -149,12 +149,21 @@ std::uint32_t magnitude_of(const float* value) {
     return word << 1;
 }
 
-/// Counts numbers one by one, but for zeros and fields from `first` to `last`.
+/// Counts a number whose magnitude is given, unless it is zero; returns 1 for one without a field from 1 to 254.
+int count_one(std::uint32_t magnitude, std::int64_t* fields) {
+    const std::uint32_t field = magnitude >> 24;
+    const bool has_field = field - 1 < 254;
+    if (has_field) ++fields[field];
+    return !has_field && magnitude != 0 ? 1 : 0;
+}
+
+/// Counts numbers one by one, but for zeros and fields from `first` to `last`; returns those without a field.
 template <class Vec>
-void count_outside(const float* values, std::size_t count, int first, int last, std::int64_t* fields) {
+std::int64_t count_outside(const float* values, std::size_t count, int first, int last, std::int64_t* fields) {
     const auto zero = Vec::set(0);
     const auto below = Vec::set(static_cast<std::uint32_t>(first) << 24);
     const auto size = Vec::set(static_cast<std::uint32_t>(last - first));
+    std::int64_t others = 0;
     for (std::size_t i = 0; i < count; i += Vec::lanes) {
         const auto magnitude = Vec::template shift_left<1>(Vec::load(values + i));
         const auto place = Vec::template shift_right<24>(Vec::sub(magnitude, below));
@@ -162,61 +171,70 @@ void count_outside(const float* values, std::size_t count, int first, int last, 
         if (!Vec::any(Vec::greater_unsigned(outside, zero))) continue;
         std::uint32_t magnitudes[Vec::lanes];
         Vec::store(magnitudes, outside);
-        for (const std::uint32_t each : magnitudes) fields[each >> 24] += each != 0 ? 1 : 0;
+        for (const std::uint32_t each : magnitudes) others += count_one(each, fields);
     }
+    return others;
 }
 
-/// Counts whole blocks, a chunk at most.
+/// The window of fields below `end`, as far as there are fields from 1 on: where it begins.
+int window_below(int end) { return end - window > 1 ? end - window : 1; }
+
+/// Adds numbers that may lie anywhere, but for `zeros` of them, which are zero: window by window from the largest field
+/// down, and one by one where only few are left. Returns those without a field.
 template <class Vec>
-void count_blocks(const float* values, std::size_t count, std::int64_t* fields, std::int64_t* zeros) {
-    constexpr int lowest = 1, highest = 254 - window + 1;  // first fields of windows
-    constexpr int samples = 16, margin = 4;
-    const auto window_below = [](int end) { return end - window < lowest ? lowest : end - window; };
+[[gnu::noinline]] std::int64_t count_anywhere(const float* values, std::size_t count, std::int64_t zeros,
+                                              std::int64_t few, std::int64_t* fields) {
     std::int64_t found[256] = {};
+    auto left = static_cast<std::int64_t>(count) - zeros;
+    const int last = largest_field<Vec>(values, count, Vec::lanes);
+    int first = last + 1;
+    do {
+        first = window_below(first);
+        const WindowCounts next = count_window<Vec>(values, count, first);
+        for (int f = 0; f < window; ++f) {
+            left -= found[first + f] == 0 ? next.fields[f] : 0;  // two windows may overlap, and agree there
+            found[first + f] = next.fields[f];
+        }
+    } while (left > few && first > 1);
+    const std::int64_t others = left > 0 ? count_outside<Vec>(values, count, first, last, found) : 0;
+    for (int f = 1; f < 255; ++f) fields[f] += found[f];
+    return others;
+}
+
+/// Counts whole blocks, a chunk at most; returns the numbers without a field, zeros apart.
+template <class Vec>
+std::int64_t count_blocks(const float* values, std::size_t count, std::int64_t* fields, std::int64_t* zeros) {
+    constexpr int samples = 16, margin = 4;
     const auto few = static_cast<std::int64_t>(count / 64);
     // A few registers tell where the fields end, more or less.
     const std::size_t step = count / samples / Vec::lanes * Vec::lanes;
-    int first = window_below(largest_field<Vec>(values, count, step > 0 ? step : Vec::lanes) + 1 + margin);
-    first = first < highest ? first : highest;
-    int last = first + window - 1;
-    const WindowCounts guess = count_window<Vec>(values, count, first);
-    auto left = static_cast<std::int64_t>(count) - guess.zeros - guess.found;
-    if (left <= few) {
-        for (int f = 0; f < window; ++f) found[first + f] = guess.fields[f];
-    } else {  // all windows from the largest field down
-        left = static_cast<std::int64_t>(count) - guess.zeros;
-        last = largest_field<Vec>(values, count, Vec::lanes);
-        first = last + 1;
-        do {
-            first = window_below(first);
-            const WindowCounts next = count_window<Vec>(values, count, first);
-            for (int f = 0; f < window; ++f) {
-                left -= found[first + f] == 0 ? next.fields[f] : 0;  // two windows may overlap, and agree there
-                found[first + f] = next.fields[f];
-            }
-        } while (left > few && first > lowest);
-    }
-    if (left > 0) count_outside<Vec>(values, count, first, last, found);
-    found[0] += guess.zeros;
-    *zeros += guess.zeros;
-    for (int f = 0; f < 256; ++f) fields[f] += found[f];
+    const int end = largest_field<Vec>(values, count, step > 0 ? step : Vec::lanes) + 1 + margin;
+    const int first = window_below(end < 255 ? end : 255);
+    const WindowCounts counted = count_window<Vec>(values, count, first);
+    *zeros += counted.zeros;
+    const auto left = static_cast<std::int64_t>(count) - counted.zeros - counted.found;
+    if (left > few) return count_anywhere<Vec>(values, count, counted.zeros, few, fields);
+    for (int f = 0; f < window; ++f) fields[first + f] += counted.fields[f];
+    return left > 0 ? count_outside<Vec>(values, count, first, first + window - 1, fields) : 0;
 }
 
-/// Counts `count` numbers: 256 exponent fields, and zeros.
+/// ExponentKernels::count.
 template <class Vec>
-void count_fields(const float* values, std::size_t count, std::int64_t* fields, std::int64_t* zeros) {
+std::int64_t count_fields(const float* values, std::size_t count, std::int64_t* fields, std::int64_t* zeros) {
+    std::int64_t others = 0;
     while (count >= block<Vec>) {
         const std::size_t whole = count / block<Vec> * block<Vec>;
         const std::size_t now = whole < chunk<Vec> ? whole : chunk<Vec>;
-        count_blocks<Vec>(values, now, fields, zeros);
+        others += count_blocks<Vec>(values, now, fields, zeros);
         values += now;
         count -= now;
     }
     for (; count != 0; --count, ++values) {
         const std::uint32_t magnitude = magnitude_of(values);
-        ++fields[magnitude >> 24];
+        others += count_one(magnitude, fields);
         *zeros += magnitude == 0 ? 1 : 0;
     }
+    return others;
 }
 
 /// Adds the zeros and the finite numbers. The lanes that count hold fewer than 2^32.
@@ -246,15 +264,15 @@ void tally_words(const float* values, std::size_t count, std::int64_t* zeros, st
 template <class Vec>
 bool all_words_finite(const float* values, std::size_t count) {
     constexpr std::size_t lanes = Vec::lanes;
-    const auto one = Vec::set(1 << 23);
-    auto signs = Vec::set(0);  // set by the field 255 + 1
-    const std::size_t whole = count / lanes * lanes;
-    for (std::size_t i = 0; i < whole; i += lanes) {
-        const auto magnitude = Vec::bit_and(Vec::load(values + i), Vec::set(0x7FFFFFFF));
-        signs = Vec::bit_or(signs, Vec::add(magnitude, one));
+    const auto magnitude_bits = Vec::set(0x7FFFFFFF);
+    auto even = Vec::set(0), odd = Vec::set(0);  // the largest magnitudes
+    std::size_t i = 0;
+    for (; i + 2 * lanes <= count; i += 2 * lanes) {
+        even = Vec::max(even, Vec::bit_and(Vec::load(values + i), magnitude_bits));
+        odd = Vec::max(odd, Vec::bit_and(Vec::load(values + i + lanes), magnitude_bits));
     }
-    bool finite = Vec::sign_bits(signs) == 0;
-    for (std::size_t i = whole; i < count; ++i) finite = finite && magnitude_of(values + i) < 0xFF000000;
+    bool finite = !Vec::any(Vec::greater(Vec::max(even, odd), Vec::set(0x7F7FFFFF)));
+    for (; i < count; ++i) finite = finite && magnitude_of(values + i) < 0xFF000000;
     return finite;
 }
 
