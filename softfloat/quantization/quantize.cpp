@@ -11,6 +11,7 @@
 
 #include "softfloat/array/array.hpp"
 #include "softfloat/quantization/elements.hpp"
+#include "softfloat/quantization/exponent_blocks.hpp"
 #include "softfloat/quantization/layout.hpp"
 #include "softfloat/quantization/scale_of_block.hpp"
 #include "softfloat/quantization/wide_loops.hpp"
@@ -218,11 +219,17 @@ Quantized quantize(const Quantization& how, const MatrixView& lines, const Quant
     const Index group = std::max(1, how.transform.size);
     q.k = (lines.cols + group - 1) / group * group;
     // One block has no order: its numbers stay in that of memory, unless random numbers are drawn by place.
-    q.by_columns = whole_operand(how) && group == 1 && how.elements.rounding.rounding != Rounding::stochastic &&
-                   how.statistic == ScaleStatistic::largest && lines.col_major() && !lines.row_major();
+    const bool exponents = has_exponent_blocks(how);
+    const bool one_block = whole_operand(how) && how.elements.rounding.rounding != Rounding::stochastic &&
+                           how.statistic == ScaleStatistic::largest;
+    q.by_columns = (one_block || exponents) && group == 1 && lines.col_major() && !lines.row_major();
     q.numbers = q.by_columns ? gathered(lines.transposed(), lines.rows) : gathered(lines, q.k);
     if (q.numbers.empty()) return q;
     transform(how, use, q);
+    if (exponents) {
+        make_exponent_blocks(q, ScaleOfBlock(q.how, use, 0));
+        return q;
+    }
     Work work(q);
     const ScaleOfBlock rule(q.how, use, largest_of_blocks(work));
     q.tensor_scale = rule.tensor_scale();

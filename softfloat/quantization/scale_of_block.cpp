@@ -74,12 +74,20 @@ float half_up(float x, int fraction_bits) {
 
 float largest_number(const FloatFormat& format) { return value_of(format, format.max_finite_magnitude()); }
 
+bool scales_by_exponent(const Quantization& how) {
+    const ScaleRule& rule = how.scale;
+    return rule.step == ScaleStep::exponent && rule.format.fraction_bits == 0 && rule.floor == 0 &&
+           !rule.statistic_on_grid && rule.least == 0 && rule.most == std::numeric_limits<float>::max() &&
+           rule.factor == 1 && rule.tensor_scale_max == 0;
+}
+
 ScaleOfBlock::ScaleOfBlock(const Quantization& how, const QuantizedUse& use, float largest_of_operand)
     : how_(&how),
       old_encode_(use.old_encode),
       largest_element_(std::ldexp(largest_number(how.element), -how.scale.margin)),
       smallest_scale_(value_of(how.scale.format, how.scale.format.has_subnormals ? 1 : 0)),
-      largest_scale_(largest_number(how.scale.format)) {
+      largest_scale_(largest_number(how.scale.format)),
+      by_exponent_(scales_by_exponent(how)) {
     const float most = how.scale.tensor_scale_max;
     if (most != 0 && !step_of(how).takes_factor) {
         throw std::invalid_argument("a factor of the whole operand needs a scale that is decoded: statistic / M * S");
@@ -88,10 +96,6 @@ ScaleOfBlock::ScaleOfBlock(const Quantization& how, const QuantizedUse& use, flo
         factor_ = std::min(largest_element_ * most / largest_of_operand, std::numeric_limits<float>::max());
     }
     tensor_scale_ = 1 / factor_ * how.scale.factor;
-    const ScaleRule& rule = how.scale;
-    by_exponent_ = rule.step == ScaleStep::exponent && rule.format.fraction_bits == 0 && rule.floor == 0 &&
-                   !rule.statistic_on_grid && rule.least == 0 && rule.most == std::numeric_limits<float>::max() &&
-                   tensor_scale_ == 1;
 }
 
 float ScaleOfBlock::rounded(double value) const {

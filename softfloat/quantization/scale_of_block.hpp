@@ -12,6 +12,9 @@ struct BlockScale {
     float encode = 1;
 };
 
+/// Whether a block's scale is the power of two below its statistic, moved (or the one above, where the row rounds up).
+bool scales_by_exponent(const Quantization& how);
+
 /// The scales of an operand's blocks.
 class ScaleOfBlock {
   public:
@@ -40,7 +43,7 @@ class ScaleOfBlock {
     float largest_scale_;
     float factor_ = 1;  // S
     float tensor_scale_ = 1;
-    bool by_exponent_ = false;  // the rule is the power of two below the statistic, moved
+    bool by_exponent_;
 };
 
 /// The largest magnitude of count numbers. Infinities and NaNs count unless the row skips them; a NaN is the largest.

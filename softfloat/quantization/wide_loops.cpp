@@ -28,6 +28,50 @@ constexpr std::uint32_t sign_bit = 0x80000000U;
     }
 }
 
+[[gnu::always_inline]] inline void find_largest_of_columns(const float* numbers, std::int64_t rows, std::int64_t cols,
+                                                           std::int64_t next_row, std::uint32_t* words) {
+    std::fill_n(words, cols, 0U);
+    for (std::int64_t i = 0; i < rows; ++i) {
+        const float* const x = numbers + i * next_row;
+        for (std::int64_t j = 0; j < cols; ++j) {
+            const auto word = static_cast<std::int32_t>(std::bit_cast<std::uint32_t>(x[j]) & ~sign_bit);
+            const auto largest = static_cast<std::int32_t>(words[j]);
+            words[j] = static_cast<std::uint32_t>(word > largest ? word : largest);
+        }
+    }
+}
+
+/// 2^(field - 127), where the field is 0 to 254.
+[[gnu::always_inline]] inline std::uint32_t power_word(std::int32_t field) {
+    return static_cast<std::uint32_t>(field > 0 ? field << 23 : 1 << 22);
+}
+
+/// As ScaleOfBlock does it for finite statistics; returns the largest word and, in `zeros`, whether there is a zero.
+[[gnu::always_inline]] inline std::uint32_t find_scales(const ExponentScales::Steps& steps, const std::uint32_t* words,
+                                                        std::int64_t count, float* decodes, float* encodes,
+                                                        bool& zeros) {
+    const ExponentScales::Steps s = steps;
+    const auto zero_decode = std::bit_cast<std::uint32_t>(s.of_zeros.decode);
+    const auto zero_encode = std::bit_cast<std::uint32_t>(s.of_zeros.encode);
+    std::int32_t largest = 0;
+    std::int32_t any_zero = 0;
+    for (std::int64_t i = 0; i < count; ++i) {
+        const auto word = static_cast<std::int32_t>(words[i]);
+        largest = word > largest ? word : largest;
+        const std::int32_t below = (word >> 23) - s.moved;
+        const std::int32_t up = (word & 0x7FFFFF) != 0 && below >= s.least ? s.up : 0;
+        const std::int32_t raised = below + up > s.least ? below + up : s.least;
+        const std::int32_t field = raised < s.most ? raised : s.most;
+        const std::int32_t is_zero = word == 0 ? -1 : 0;
+        any_zero |= is_zero;
+        const auto mask = static_cast<std::uint32_t>(is_zero);
+        decodes[i] = std::bit_cast<float>((zero_decode & mask) | (power_word(field) & ~mask));
+        encodes[i] = std::bit_cast<float>((zero_encode & mask) | (power_word(254 - field) & ~mask));
+    }
+    zeros = any_zero != 0;
+    return static_cast<std::uint32_t>(largest);
+}
+
 /// As Rounder does it (engine/rounding/rounder.hpp), without its cases for NaN.
 [[gnu::always_inline]] inline float rounded(const ScaledRounding::Steps& s, float x) {
     const std::uint32_t bits = std::bit_cast<std::uint32_t>(x);
@@ -53,6 +97,16 @@ constexpr std::uint32_t sign_bit = 0x80000000U;
     }
 }
 
+[[gnu::always_inline]] inline void scale_and_round_columns(const ScaledRounding::Steps& steps, float* numbers,
+                                                           std::int64_t rows, std::int64_t cols, std::int64_t next_row,
+                                                           const float* encodes) {
+    const ScaledRounding::Steps s = steps;
+    for (std::int64_t i = 0; i < rows; ++i) {
+        float* const x = numbers + i * next_row;
+        for (std::int64_t j = 0; j < cols; ++j) x[j] = rounded(s, x[j] * encodes[j]);
+    }
+}
+
 #ifdef __x86_64__
 [[gnu::target("avx2")]] void find_largest_avx2(const float* numbers, std::int64_t count, std::int64_t block,
                                                std::uint32_t* words) {
@@ -61,6 +115,20 @@ constexpr std::uint32_t sign_bit = 0x80000000U;
 [[gnu::target("avx2")]] void scale_and_round_avx2(const ScaledRounding::Steps& s, float* numbers, std::int64_t count,
                                                   std::int64_t block, const float* encodes) {
     scale_and_round(s, numbers, count, block, encodes);
+}
+[[gnu::target("avx2")]] void find_largest_of_columns_avx2(const float* numbers, std::int64_t rows, std::int64_t cols,
+                                                          std::int64_t next_row, std::uint32_t* words) {
+    find_largest_of_columns(numbers, rows, cols, next_row, words);
+}
+[[gnu::target("avx2")]] std::uint32_t find_scales_avx2(const ExponentScales::Steps& s, const std::uint32_t* words,
+                                                       std::int64_t count, float* decodes, float* encodes,
+                                                       bool& zeros) {
+    return find_scales(s, words, count, decodes, encodes, zeros);
+}
+[[gnu::target("avx2")]] void scale_and_round_columns_avx2(const ScaledRounding::Steps& s, float* numbers,
+                                                          std::int64_t rows, std::int64_t cols, std::int64_t next_row,
+                                                          const float* encodes) {
+    scale_and_round_columns(s, numbers, rows, cols, next_row, encodes);
 }
 #endif
 
@@ -73,6 +141,36 @@ void largest_words(const float* numbers, std::int64_t count, std::int64_t block,
     if (simd_choice() >= Simd::avx2) return find_largest_avx2(numbers, count, block, words);
 #endif
     find_largest(numbers, count, block, words);
+}
+
+void largest_words_of_columns(const float* numbers, std::int64_t rows, std::int64_t cols, std::int64_t next_row,
+                              std::uint32_t* words) {
+#ifdef __x86_64__
+    if (simd_choice() >= Simd::avx2) return find_largest_of_columns_avx2(numbers, rows, cols, next_row, words);
+#endif
+    find_largest_of_columns(numbers, rows, cols, next_row, words);
+}
+
+ExponentScales::ExponentScales(const Quantization& how, const BlockScale& of_zeros)
+    : steps_{.moved = how.element.emax(),
+             .up = how.scale.rounding == Rounding::up ? 1 : 0,
+             .least =
+                 (how.scale.format.has_subnormals ? how.scale.format.smallest_exponent() : how.scale.format.emin()) +
+                 127,
+             .most = how.scale.format.emax() + 127,
+             .of_zeros = of_zeros},
+      zeros_have_encode_(of_zeros.encode > 0 && !std::isnan(of_zeros.decode)) {}
+
+bool ExponentScales::operator()(const std::uint32_t* words, std::int64_t count, float* decodes, float* encodes) const {
+    bool zeros = false;
+    std::uint32_t largest = 0;
+#ifdef __x86_64__
+    if (simd_choice() >= Simd::avx2) {
+        largest = find_scales_avx2(steps_, words, count, decodes, encodes, zeros);
+    } else
+#endif
+        largest = find_scales(steps_, words, count, decodes, encodes, zeros);
+    return largest < first_special_word && (!zeros || zeros_have_encode_);
 }
 
 bool ScaledRounding::fits(const Quantization& how) {
@@ -97,6 +195,16 @@ void ScaledRounding::operator()(float* numbers, std::int64_t count, std::int64_t
     if (simd_choice() >= Simd::avx2) return scale_and_round_avx2(steps_, numbers, count, block, encodes);
 #endif
     scale_and_round(steps_, numbers, count, block, encodes);
+}
+
+void ScaledRounding::columns(float* numbers, std::int64_t rows, std::int64_t cols, std::int64_t next_row,
+                             const float* encodes) const {
+#ifdef __x86_64__
+    if (simd_choice() >= Simd::avx2) {
+        return scale_and_round_columns_avx2(steps_, numbers, rows, cols, next_row, encodes);
+    }
+#endif
+    scale_and_round_columns(steps_, numbers, rows, cols, next_row, encodes);
 }
 
 }  // namespace ulp

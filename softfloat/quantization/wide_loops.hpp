@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "softfloat/quantization/quantization.hpp"
+#include "softfloat/quantization/scale_of_block.hpp"
 
 namespace ulp {
 
@@ -14,6 +14,30 @@ inline constexpr std::uint32_t first_special_word = 0x7F800000U;
 /// For each block of `block` numbers, the last perhaps shorter, the word of its largest magnitude; infinities and NaNs
 /// lie above all numbers.
 void largest_words(const float* numbers, std::int64_t count, std::int64_t block, std::uint32_t* words);
+
+/// The same for blocks that are columns of numbers, whose rows lie `next_row` apart.
+void largest_words_of_columns(const float* numbers, std::int64_t rows, std::int64_t cols, std::int64_t next_row,
+                              std::uint32_t* words);
+
+/// Scales of blocks from the words of their largest magnitudes, where scales_by_exponent is true of the row.
+class ExponentScales {
+  public:
+    /// `of_zeros` is that of a block of zeros.
+    ExponentScales(const Quantization& how, const BlockScale& of_zeros);
+    /// dec and enc of each block; false where there is an infinity or a NaN, or no enc for zeros.
+    bool operator()(const std::uint32_t* words, std::int64_t count, float* decodes, float* encodes) const;
+
+    struct Steps {
+        std::int32_t moved;  // what is subtracted from the largest magnitude's exponent field
+        std::int32_t up;     // 1 where a scale is rounded up
+        std::int32_t least, most;
+        BlockScale of_zeros;
+    };
+
+  private:
+    Steps steps_;
+    bool zeros_have_encode_;
+};
 
 /// From numbers to elements where a row rounds number * enc to nearest even: as scale_numbers and round_elements do it,
 /// in one pass.
@@ -25,6 +49,10 @@ class ScaledRounding {
 
     /// In place: finite numbers, and an enc for each block. Infinite products become the largest element.
     void operator()(float* numbers, std::int64_t count, std::int64_t block, const float* encodes) const;
+
+    /// The same for blocks that are columns, an enc for each.
+    void columns(float* numbers, std::int64_t rows, std::int64_t cols, std::int64_t next_row,
+                 const float* encodes) const;
 
     struct Steps {
         int cut;                      // fraction bits that are dropped
