@@ -232,13 +232,15 @@ void run(const RunContext& context, Result& result) {
         with.add(static_cast<double>(bits), accuracy(Transfer::accumulated));
         without.add(static_cast<double>(bits), accuracy(Transfer::nearest));
     }
-    for (const auto& [name, transfer] : {std::pair{"with", Transfer::accumulated}, {"without", Transfer::nearest}}) {
+    const auto medians = [&](Transfer transfer, const char* name) {
         const auto middle = [&](std::int64_t bits) {
             return accuracy_text.text(runs.spread(group_of(transfer, bits)).middle);
         };
         levels.meaning += fmt::format(" Medians {} one: {} with {}, {} with {}.", name, middle(least_bits),
                                       counted(least_bits, "bit"), middle(most_bits), counted(most_bits, "bit"));
-    }
+    };
+    medians(Transfer::accumulated, "with");
+    medians(Transfer::nearest, "without");
     with.move_into(levels);
     without.move_into(levels);
     result.figure(std::move(levels));

@@ -1,6 +1,6 @@
 // The same nets trained in every format: which arrive where fp32 does, which need a scale for that, and what TF32
 // changes.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>

@@ -14,6 +14,7 @@
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/tasks.hpp"
+#include "softfloat/functions/quick_exp_log.hpp"
 #include "softfloat/round.hpp"
 
 namespace ulp {

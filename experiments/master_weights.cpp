@@ -1,7 +1,7 @@
 // Where the optimizer's updates go: into fp32 masters, or onto 16-bit weights rounded to nearest, at random, or with
 // Kahan's compensation; and what 16-bit moments do to Adam. Weights of size 1 make it plain; the
 // same happens in ordinary trainings: natural/fine_tuned_digits.cpp, fine_tuned_text.cpp, decayed_rate.cpp.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // Where sums, norms and exponentials leave a format's range, in each format and through each matrix unit.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
