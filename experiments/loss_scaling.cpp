@@ -441,7 +441,8 @@ void figure_sawtooth(const Sawtooth& saw, std::int64_t window, Result& result) {
         const auto x = static_cast<double>(i);
         if (!saw.fp16.skipped[i]) {
             ceiling.points.push_back({x, 65504 / saw.largest().all[i]});
-            room.push_back(quick_phase::log2(ceiling.points.back().y / saw.fp16.scales[i]));
+            const double times = ceiling.points.back().y / saw.fp16.scales[i];
+            if (std::isfinite(times)) room.push_back(quick_phase::log2(times));
         }
         scale.points.push_back({x, saw.fp16.scales[i]});
         if (saw.fp16.skipped[i]) skipped.points.push_back({x, saw.fp16.scales[i]});
