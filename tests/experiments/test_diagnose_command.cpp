@@ -91,7 +91,7 @@ TEST_CASE("diagnose: NaNs without an infinity get a loss scale from the finite s
         says(bounded, "Over the 2 finite steps before, 0 to 8, the largest magnitude grew from 0.5 to 64 (7 binades"));
     CHECK(says(bounded, "9 binades are left to the largest number of fp16"));
     CHECK(says(bounded, "Lower the loss scale to 2^15, or"));
-    CHECK(says(bounded, "At most 2^17 is below the present 2^18"));
+    CHECK(says(bounded, "At most 2^17 is below the present 2^18 and leaves room for the same growth again."));
     CHECK(says(bounded, "is among them") == false);
     // Without the scale that the files carry, 9 - 7 binades are what it may have.
     CHECK(says(diagnosed("1"), "If a loss scale was used, keep it at 2^2 or below"));
@@ -106,6 +106,15 @@ TEST_CASE("diagnose: NaNs without an infinity get a loss scale from the finite s
     // One infinity, and the rule for infinities holds.
     dump(at_step(47), {fp32_infinity}, formats::fp16);
     CHECK(says(diagnosed("262144"), "With the present loss scale of 2^18 numbers became infinite"));
+    // One finite step shows no growth.
+    const test::TemporaryFolder one;
+    dump(one / "grads_1.safetensors", {1000, 0.5F}, formats::fp16);
+    dump(one / "grads_2.safetensors", {nan, 2}, formats::fp16);
+    const Finished single = ulplab({"diagnose", one.path().string(), "--loss-scale", "1024"});
+    CAPTURE(single.output);
+    CHECK(says(single, "In step 1, the only finite one before, the largest magnitude is 1000; 6 binades are left"));
+    CHECK(
+        says(single, "Lower the loss scale to 2^7, or use a dynamic one. At most 2^9 is below the present 2^10. This"));
     // No finite step before: nothing is named.
     const test::TemporaryFolder alone;
     dump(alone / "grads_45.safetensors", {nan, 2}, formats::fp16);

@@ -172,17 +172,20 @@ TensorFinding nan_scale(const Inspection& inspection, int carried) {
                   before->steps.size(), first, last, at_first, before->largest, before->growth);
     what += fmt::format("; {} binades are left to the largest number of {}.", before->left, inspection.target);
     const int most = carried + before->largest_scale;
+    const char* const room = before->steps.size() == 1 ? "" : " and leaves room for the same growth again";
     if (carried == 0) {
-        return {what, fmt::format("If a loss scale was used, keep it at 2^{} or below, which leaves room for the same "
-                                  "growth again; give the one that was used as --loss-scale.",
-                                  most)};
+        return {what,
+                fmt::format("If a loss scale was used, keep it at 2^{} or below: that fits these steps{}. Give the "
+                            "one that was used as --loss-scale.",
+                            most, room)};
     }
-    return {what,
-            fmt::format(
-                "Lower the loss scale to 2^{}, or use a dynamic one. At most 2^{} is below the present 2^{} and leaves "
-                "room for the same growth again. This rests on the finite steps and on a guess: that gradients inside "
-                "the net overflowed, which the files do not hold.",
-                carried + within(inspection.scale, before->largest_scale), most, carried)};
+    return {
+        what,
+        fmt::format(
+            "Lower the loss scale to 2^{}, or use a dynamic one. At most 2^{} is below the present 2^{}{}. This rests "
+            "on the finite steps and on a guess: that gradients inside the net overflowed, which the files do not "
+            "hold.",
+            carried + within(inspection.scale, before->largest_scale), most, carried, room)};
 }
 
 std::optional<TensorFinding> loss_scale(const Inspection& inspection, int carried) {
