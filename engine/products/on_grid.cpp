@@ -99,6 +99,10 @@ bool any_off_grid_plain(const Grid& grid, const float* x, Index count) { return 
 [[gnu::target("avx2")]] bool any_off_grid_avx2(const Grid& grid, const float* x, Index count) {
     return any_off_grid(grid, x, count);
 }
+[[gnu::target("avx512f,avx512bw,avx512dq,avx512vl")]] bool any_off_grid_avx512(const Grid& grid, const float* x,
+                                                                               Index count) {
+    return any_off_grid(grid, x, count);
+}
 #endif
 
 }  // namespace
@@ -111,6 +115,7 @@ bool maybe_off_grid(const MatrixView& matrix, const FloatFormat& format) {
     auto* any_off = any_off_grid_plain;
 #ifdef __x86_64__
     if (simd_choice() >= Simd::avx2) any_off = any_off_grid_avx2;
+    if (simd_choice() >= Simd::avx512) any_off = any_off_grid_avx512;
 #endif
     std::atomic<bool> found = false;
     if (lines.row_stride == lines.cols) {  // one run of numbers

@@ -30,10 +30,10 @@ void add_and_round(std::span<const float> from, const ComputeFormat& format, flo
     }
 }
 
-/// add(part of from, part of to) on all threads.
+/// add(part of from, part of to) on all threads; `cost` is that of one number.
 template <class Real, class Function>
-void in_parts(std::span<const Real> from, Real* to, const Function& add) {
-    in_parallel(static_cast<Index>(from.size()), 4, [&](Index first, Index last) {
+void in_parts(std::span<const Real> from, Index cost, Real* to, const Function& add) {
+    in_parallel(static_cast<Index>(from.size()), cost, [&](Index first, Index last) {
         add(from.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first)), to + first);
     });
 }
@@ -41,13 +41,16 @@ void in_parts(std::span<const Real> from, Real* to, const Function& add) {
 }  // namespace
 
 void add_rounded(std::span<const float> from, const ComputeFormat& format, float* to) {
+    // A sum of fp32 numbers, and one that is rounded in vectors, is less work than waking a thread where a recurrent
+    // net adds up the gradients of its weights.
     const bool through_fp32 = may_go_through_fp32(format);
-    in_parts(from, to, [&](std::span<const float> some, float* there) {
+    const Index cost = format == ComputeFormat{} ? 1 : through_fp32 ? 2 : 16;
+    in_parts(from, cost, to, [&](std::span<const float> some, float* there) {
         through_fp32 ? add_and_round(some, format, there) : add_step_by_step(some, format, there);
     });
 }
 void add_rounded(std::span<const double> from, const ComputeFormat& format, double* to) {
-    in_parts(from, to, [&](std::span<const double> some, double* there) { add_step_by_step(some, format, there); });
+    in_parts(from, 4, to, [&](std::span<const double> some, double* there) { add_step_by_step(some, format, there); });
 }
 
 }  // namespace ulp

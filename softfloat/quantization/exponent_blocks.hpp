@@ -10,7 +10,8 @@ namespace ulp {
 /// Whether the row's blocks are such, and its elements number * enc to nearest even.
 bool has_exponent_blocks(const Quantization& how);
 
-/// From numbers to scales and elements, in place; the numbers lie line by line or by columns.
-void make_exponent_blocks(Quantized& q, const ScaleOfBlock& rule);
+/// Scales and elements of the numbers. These lie line by line, each line without gaps, or, where the elements do, by
+/// columns without gaps.
+void make_exponent_blocks(const MatrixView& lines, const ScaleOfBlock& rule, Quantized& q);
 
 }  // namespace ulp

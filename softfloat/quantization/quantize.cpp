@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <stdexcept>
+#include <utility>
 
 #include "softfloat/array/array.hpp"
 #include "softfloat/quantization/elements.hpp"
@@ -223,11 +224,17 @@ Quantized quantize(const Quantization& how, const MatrixView& lines, const Quant
     const bool one_block = whole_operand(how) && how.elements.rounding.rounding != Rounding::stochastic &&
                            how.statistic == ScaleStatistic::largest;
     q.by_columns = (one_block || exponents) && group == 1 && lines.col_major() && !lines.row_major();
+    const bool as_it_lies = exponents && group == 1 && (lines.row_major() || lines.col_major());
+    if (as_it_lies && !lines.empty()) {
+        make_exponent_blocks(lines, ScaleOfBlock(q.how, use, 0), q);
+        return q;
+    }
     q.numbers = q.by_columns ? gathered(lines.transposed(), lines.rows) : gathered(lines, q.k);
     if (q.numbers.empty()) return q;
     transform(how, use, q);
     if (exponents) {
-        make_exponent_blocks(q, ScaleOfBlock(q.how, use, 0));
+        const std::vector<float> numbers = std::exchange(q.numbers, {});
+        make_exponent_blocks(MatrixView(numbers.data(), q.lines, q.k), ScaleOfBlock(q.how, use, 0), q);
         return q;
     }
     Work work(q);

@@ -28,12 +28,11 @@ constexpr std::uint32_t sign_bit = 0x80000000U;
     }
 }
 
-[[gnu::always_inline]] inline void find_largest_of_columns(const float* numbers, std::int64_t rows, std::int64_t cols,
-                                                           std::int64_t next_row, std::uint32_t* words) {
-    std::fill_n(words, cols, 0U);
-    for (std::int64_t i = 0; i < rows; ++i) {
-        const float* const x = numbers + i * next_row;
-        for (std::int64_t j = 0; j < cols; ++j) {
+[[gnu::always_inline]] inline void find_largest_of_columns(const Columns& from, std::uint32_t* words) {
+    std::fill_n(words, from.cols, 0U);
+    for (std::int64_t i = 0; i < from.rows; ++i) {
+        const float* const x = from.data + i * from.next_row;
+        for (std::int64_t j = 0; j < from.cols; ++j) {
             const auto word = static_cast<std::int32_t>(std::bit_cast<std::uint32_t>(x[j]) & ~sign_bit);
             const auto largest = static_cast<std::int32_t>(words[j]);
             words[j] = static_cast<std::uint32_t>(word > largest ? word : largest);
@@ -97,13 +96,24 @@ constexpr std::uint32_t sign_bit = 0x80000000U;
     }
 }
 
-[[gnu::always_inline]] inline void scale_and_round_columns(const ScaledRounding::Steps& steps, float* numbers,
-                                                           std::int64_t rows, std::int64_t cols, std::int64_t next_row,
-                                                           const float* encodes) {
+[[gnu::always_inline]] inline void scale_and_round_to(const ScaledRounding::Steps& steps, const float* __restrict from,
+                                                      float* __restrict to, std::int64_t count, std::int64_t block,
+                                                      const float* encodes) {
     const ScaledRounding::Steps s = steps;
-    for (std::int64_t i = 0; i < rows; ++i) {
-        float* const x = numbers + i * next_row;
-        for (std::int64_t j = 0; j < cols; ++j) x[j] = rounded(s, x[j] * encodes[j]);
+    for (std::int64_t first = 0; first < count; first += block) {
+        const std::int64_t last = std::min(first + block, count);
+        const float encode = *encodes++;
+        for (std::int64_t i = first; i < last; ++i) to[i] = rounded(s, from[i] * encode);
+    }
+}
+
+[[gnu::always_inline]] inline void scale_and_round_columns(const ScaledRounding::Steps& steps, const Columns& from,
+                                                           float* to, std::int64_t next_to, const float* encodes) {
+    const ScaledRounding::Steps s = steps;
+    for (std::int64_t i = 0; i < from.rows; ++i) {
+        const float* __restrict const x = from.data + i * from.next_row;
+        float* __restrict const y = to + i * next_to;
+        for (std::int64_t j = 0; j < from.cols; ++j) y[j] = rounded(s, x[j] * encodes[j]);
     }
 }
 
@@ -116,19 +126,21 @@ constexpr std::uint32_t sign_bit = 0x80000000U;
                                                   std::int64_t block, const float* encodes) {
     scale_and_round(s, numbers, count, block, encodes);
 }
-[[gnu::target("avx2")]] void find_largest_of_columns_avx2(const float* numbers, std::int64_t rows, std::int64_t cols,
-                                                          std::int64_t next_row, std::uint32_t* words) {
-    find_largest_of_columns(numbers, rows, cols, next_row, words);
+[[gnu::target("avx2")]] void find_largest_of_columns_avx2(const Columns& from, std::uint32_t* words) {
+    find_largest_of_columns(from, words);
 }
 [[gnu::target("avx2")]] std::uint32_t find_scales_avx2(const ExponentScales::Steps& s, const std::uint32_t* words,
                                                        std::int64_t count, float* decodes, float* encodes,
                                                        bool& zeros) {
     return find_scales(s, words, count, decodes, encodes, zeros);
 }
-[[gnu::target("avx2")]] void scale_and_round_columns_avx2(const ScaledRounding::Steps& s, float* numbers,
-                                                          std::int64_t rows, std::int64_t cols, std::int64_t next_row,
-                                                          const float* encodes) {
-    scale_and_round_columns(s, numbers, rows, cols, next_row, encodes);
+[[gnu::target("avx2")]] void scale_and_round_to_avx2(const ScaledRounding::Steps& s, const float* from, float* to,
+                                                     std::int64_t count, std::int64_t block, const float* encodes) {
+    scale_and_round_to(s, from, to, count, block, encodes);
+}
+[[gnu::target("avx2")]] void scale_and_round_columns_avx2(const ScaledRounding::Steps& s, const Columns& from,
+                                                          float* to, std::int64_t next_to, const float* encodes) {
+    scale_and_round_columns(s, from, to, next_to, encodes);
 }
 #endif
 
@@ -143,12 +155,11 @@ void largest_words(const float* numbers, std::int64_t count, std::int64_t block,
     find_largest(numbers, count, block, words);
 }
 
-void largest_words_of_columns(const float* numbers, std::int64_t rows, std::int64_t cols, std::int64_t next_row,
-                              std::uint32_t* words) {
+void largest_words_of_columns(const Columns& from, std::uint32_t* words) {
 #ifdef __x86_64__
-    if (simd_choice() >= Simd::avx2) return find_largest_of_columns_avx2(numbers, rows, cols, next_row, words);
+    if (simd_choice() >= Simd::avx2) return find_largest_of_columns_avx2(from, words);
 #endif
-    find_largest_of_columns(numbers, rows, cols, next_row, words);
+    find_largest_of_columns(from, words);
 }
 
 ExponentScales::ExponentScales(const Quantization& how, const BlockScale& of_zeros)
@@ -197,14 +208,19 @@ void ScaledRounding::operator()(float* numbers, std::int64_t count, std::int64_t
     scale_and_round(steps_, numbers, count, block, encodes);
 }
 
-void ScaledRounding::columns(float* numbers, std::int64_t rows, std::int64_t cols, std::int64_t next_row,
-                             const float* encodes) const {
+void ScaledRounding::operator()(const float* from, float* to, std::int64_t count, std::int64_t block,
+                                const float* encodes) const {
 #ifdef __x86_64__
-    if (simd_choice() >= Simd::avx2) {
-        return scale_and_round_columns_avx2(steps_, numbers, rows, cols, next_row, encodes);
-    }
+    if (simd_choice() >= Simd::avx2) return scale_and_round_to_avx2(steps_, from, to, count, block, encodes);
 #endif
-    scale_and_round_columns(steps_, numbers, rows, cols, next_row, encodes);
+    scale_and_round_to(steps_, from, to, count, block, encodes);
+}
+
+void ScaledRounding::operator()(const Columns& from, float* to, std::int64_t next_to, const float* encodes) const {
+#ifdef __x86_64__
+    if (simd_choice() >= Simd::avx2) return scale_and_round_columns_avx2(steps_, from, to, next_to, encodes);
+#endif
+    scale_and_round_columns(steps_, from, to, next_to, encodes);
 }
 
 }  // namespace ulp

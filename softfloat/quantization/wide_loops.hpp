@@ -15,9 +15,13 @@ inline constexpr std::uint32_t first_special_word = 0x7F800000U;
 /// lie above all numbers.
 void largest_words(const float* numbers, std::int64_t count, std::int64_t block, std::uint32_t* words);
 
-/// The same for blocks that are columns of numbers, whose rows lie `next_row` apart.
-void largest_words_of_columns(const float* numbers, std::int64_t rows, std::int64_t cols, std::int64_t next_row,
-                              std::uint32_t* words);
+/// Blocks that are columns: rows of numbers, `next_row` apart, one block for each number of a row.
+struct Columns {
+    const float* data;
+    std::int64_t rows, cols, next_row;
+};
+/// The same for these.
+void largest_words_of_columns(const Columns& from, std::uint32_t* words);
 
 /// Scales of blocks from the words of their largest magnitudes, where scales_by_exponent is true of the row.
 class ExponentScales {
@@ -50,9 +54,9 @@ class ScaledRounding {
     /// In place: finite numbers, and an enc for each block. Infinite products become the largest element.
     void operator()(float* numbers, std::int64_t count, std::int64_t block, const float* encodes) const;
 
-    /// The same for blocks that are columns, an enc for each.
-    void columns(float* numbers, std::int64_t rows, std::int64_t cols, std::int64_t next_row,
-                 const float* encodes) const;
+    /// The same from one memory to another.
+    void operator()(const float* from, float* to, std::int64_t count, std::int64_t block, const float* encodes) const;
+    void operator()(const Columns& from, float* to, std::int64_t next_to, const float* encodes) const;
 
     struct Steps {
         int cut;                      // fraction bits that are dropped

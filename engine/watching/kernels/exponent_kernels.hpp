@@ -30,7 +30,7 @@ constexpr std::size_t chunk = 4 * blocks_until_full* block<Vec>;
 static_assert(blocks_until_full << levels < 1 << planes);
 
 struct WindowCounts {
-    std::int64_t fields[window] = {};
+    std::int64_t fields[window];
     std::int64_t found = 0;  // the sum of `fields`
     std::int64_t zeros = 0;
 };
@@ -87,6 +87,7 @@ template <class Vec>
 template <class Vec>
 [[gnu::noinline]] WindowCounts count_window(const float* values, std::size_t count, int first) {
     using Int = typename Vec::Int;
+    static_assert(chunk<Vec> < 1 << 16);
     constexpr std::size_t most = blocks_until_full * block<Vec>;
     const Int below = Vec::set(static_cast<std::uint32_t>(first) << 24);
     const Int even_bytes = Vec::set(0x00FF00FF);
@@ -114,14 +115,14 @@ template <class Vec>
     }
     WindowCounts counts;
     counts.zeros = sum_of_lanes<Vec>(zeros);
-    for (int i = 0; i < 2 * planes; ++i) {  // two counters in each lane
-        std::uint16_t words[2 * Vec::lanes];
-        Vec::store(words, sums[i]);
-        std::int64_t low = 0, high = 0;
-        for (int j = 0; j < Vec::lanes; ++j) low += words[2 * j], high += words[2 * j + 1];
+    for (int i = 0; i < 2 * planes; ++i) {  // two counters in each lane, whose sums do not overflow either
+        std::uint32_t lanes[Vec::lanes];
+        Vec::store(lanes, sums[i]);
+        std::uint32_t both = 0;
+        for (const std::uint32_t lane : lanes) both += lane;
         const int bit = i / 2 + i % 2 * 8;
-        counts.fields[bit] = low, counts.fields[bit + 16] = high;
-        counts.found += low + high;
+        counts.fields[bit] = both & 0xFFFF, counts.fields[bit + 16] = both >> 16;
+        counts.found += counts.fields[bit] + counts.fields[bit + 16];
     }
     return counts;
 }
