@@ -117,50 +117,52 @@ constexpr std::uint32_t sign_bit = 0x80000000U;
     }
 }
 
+/// name_here: the loop, compiled for each set of instructions, by the widest one that may be used.
 #ifdef __x86_64__
-[[gnu::target("avx2")]] void find_largest_avx2(const float* numbers, std::int64_t count, std::int64_t block,
-                                               std::uint32_t* words) {
-    find_largest(numbers, count, block, words);
-}
-[[gnu::target("avx2")]] void scale_and_round_avx2(const ScaledRounding::Steps& s, float* numbers, std::int64_t count,
-                                                  std::int64_t block, const float* encodes) {
-    scale_and_round(s, numbers, count, block, encodes);
-}
-[[gnu::target("avx2")]] void find_largest_of_columns_avx2(const Columns& from, std::uint32_t* words) {
-    find_largest_of_columns(from, words);
-}
-[[gnu::target("avx2")]] std::uint32_t find_scales_avx2(const ExponentScales::Steps& s, const std::uint32_t* words,
-                                                       std::int64_t count, float* decodes, float* encodes,
-                                                       bool& zeros) {
-    return find_scales(s, words, count, decodes, encodes, zeros);
-}
-[[gnu::target("avx2")]] void scale_and_round_to_avx2(const ScaledRounding::Steps& s, const float* from, float* to,
-                                                     std::int64_t count, std::int64_t block, const float* encodes) {
-    scale_and_round_to(s, from, to, count, block, encodes);
-}
-[[gnu::target("avx2")]] void scale_and_round_columns_avx2(const ScaledRounding::Steps& s, const Columns& from,
-                                                          float* to, std::int64_t next_to, const float* encodes) {
-    scale_and_round_columns(s, from, to, next_to, encodes);
-}
+#define ULPLAB_WIDE_LOOP(Result, name, parameters, arguments)                                                        \
+    [[gnu::target("avx2")]] Result name##_avx2 parameters { return name arguments; }                                 \
+    [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl")]] Result name##_avx512 parameters { return name arguments; } \
+    Result name##_here parameters {                                                                                  \
+        const Simd simd = simd_choice();                                                                             \
+        if (simd >= Simd::avx512) return name##_avx512 arguments;                                                    \
+        return simd >= Simd::avx2 ? name##_avx2 arguments : name arguments;                                          \
+    }
+#else
+#define ULPLAB_WIDE_LOOP(Result, name, parameters, arguments) \
+    Result name##_here parameters { return name arguments; }
 #endif
+
+ULPLAB_WIDE_LOOP(void, find_largest,
+                 (const float* numbers, std::int64_t count, std::int64_t block, std::uint32_t* words),
+                 (numbers, count, block, words))
+ULPLAB_WIDE_LOOP(void, find_largest_of_columns, (const Columns& from, std::uint32_t* words), (from, words))
+ULPLAB_WIDE_LOOP(std::uint32_t, find_scales,
+                 (const ExponentScales::Steps& s, const std::uint32_t* words, std::int64_t count, float* decodes,
+                  float* encodes, bool& zeros),
+                 (s, words, count, decodes, encodes, zeros))
+ULPLAB_WIDE_LOOP(void, scale_and_round,
+                 (const ScaledRounding::Steps& s, float* numbers, std::int64_t count, std::int64_t block,
+                  const float* encodes),
+                 (s, numbers, count, block, encodes))
+ULPLAB_WIDE_LOOP(void, scale_and_round_to,
+                 (const ScaledRounding::Steps& s, const float* from, float* to, std::int64_t count, std::int64_t block,
+                  const float* encodes),
+                 (s, from, to, count, block, encodes))
+ULPLAB_WIDE_LOOP(void, scale_and_round_columns,
+                 (const ScaledRounding::Steps& s, const Columns& from, float* to, std::int64_t next_to,
+                  const float* encodes),
+                 (s, from, to, next_to, encodes))
+#undef ULPLAB_WIDE_LOOP
 
 float power_of_two(int exponent) { return std::ldexp(1.0F, exponent); }
 
 }  // namespace
 
 void largest_words(const float* numbers, std::int64_t count, std::int64_t block, std::uint32_t* words) {
-#ifdef __x86_64__
-    if (simd_choice() >= Simd::avx2) return find_largest_avx2(numbers, count, block, words);
-#endif
-    find_largest(numbers, count, block, words);
+    find_largest_here(numbers, count, block, words);
 }
 
-void largest_words_of_columns(const Columns& from, std::uint32_t* words) {
-#ifdef __x86_64__
-    if (simd_choice() >= Simd::avx2) return find_largest_of_columns_avx2(from, words);
-#endif
-    find_largest_of_columns(from, words);
-}
+void largest_words_of_columns(const Columns& from, std::uint32_t* words) { find_largest_of_columns_here(from, words); }
 
 ExponentScales::ExponentScales(const Quantization& how, const BlockScale& of_zeros)
     : steps_{.moved = how.element.emax(),
@@ -174,13 +176,7 @@ ExponentScales::ExponentScales(const Quantization& how, const BlockScale& of_zer
 
 bool ExponentScales::operator()(const std::uint32_t* words, std::int64_t count, float* decodes, float* encodes) const {
     bool zeros = false;
-    std::uint32_t largest = 0;
-#ifdef __x86_64__
-    if (simd_choice() >= Simd::avx2) {
-        largest = find_scales_avx2(steps_, words, count, decodes, encodes, zeros);
-    } else
-#endif
-        largest = find_scales(steps_, words, count, decodes, encodes, zeros);
+    const std::uint32_t largest = find_scales_here(steps_, words, count, decodes, encodes, zeros);
     return largest < first_special_word && (!zeros || zeros_have_encode_);
 }
 
@@ -202,25 +198,16 @@ ScaledRounding::ScaledRounding(const FloatFormat& f)
              .subnormal_magic = power_of_two(f.smallest_exponent() + formats::fp32.fraction_bits)} {}
 
 void ScaledRounding::operator()(float* numbers, std::int64_t count, std::int64_t block, const float* encodes) const {
-#ifdef __x86_64__
-    if (simd_choice() >= Simd::avx2) return scale_and_round_avx2(steps_, numbers, count, block, encodes);
-#endif
-    scale_and_round(steps_, numbers, count, block, encodes);
+    scale_and_round_here(steps_, numbers, count, block, encodes);
 }
 
 void ScaledRounding::operator()(const float* from, float* to, std::int64_t count, std::int64_t block,
                                 const float* encodes) const {
-#ifdef __x86_64__
-    if (simd_choice() >= Simd::avx2) return scale_and_round_to_avx2(steps_, from, to, count, block, encodes);
-#endif
-    scale_and_round_to(steps_, from, to, count, block, encodes);
+    scale_and_round_to_here(steps_, from, to, count, block, encodes);
 }
 
 void ScaledRounding::operator()(const Columns& from, float* to, std::int64_t next_to, const float* encodes) const {
-#ifdef __x86_64__
-    if (simd_choice() >= Simd::avx2) return scale_and_round_columns_avx2(steps_, from, to, next_to, encodes);
-#endif
-    scale_and_round_columns(steps_, from, to, next_to, encodes);
+    scale_and_round_columns_here(steps_, from, to, next_to, encodes);
 }
 
 }  // namespace ulp
