@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <map>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -126,6 +129,27 @@ TEST_CASE("exponents are counted alike by every set of instructions, wherever th
             }
         }
     }
+}
+
+TEST_CASE("counts belong to their place, in whatever order the places are met") {
+    CountsByPlace counts;
+    std::map<std::string, std::int64_t> expected;
+    Random random(4);
+    for (int i = 0; i < 2000; ++i) {
+        // For the most part one after the other, as a training meets them.
+        const std::uint64_t at = random.below(10) == 0 ? random.below(20) : static_cast<std::uint64_t>(i % 13);
+        const std::string place = "place " + std::to_string(at);
+        ++counts[place].elements;
+        ++expected[place];
+    }
+    CHECK(std::distance(counts.begin(), counts.end()) == static_cast<std::ptrdiff_t>(expected.size()));
+    for (const auto& [place, found] : counts) CHECK(found.elements == expected.at(place));
+    const CountsByPlace copy = counts;
+    CHECK(copy.at("place 3").elements == expected.at("place 3"));
+    counts.clear();
+    CHECK_FALSE(counts.contains("place 3"));
+    CHECK_THROWS_AS((void)counts.at("place 3"), std::out_of_range);
+    CHECK(++counts["place 3"].elements == 1);
 }
 
 TEST_CASE("large numbers in few places are counted") {
