@@ -10,7 +10,7 @@
 namespace ulp {
 namespace {
 
-constexpr std::uint32_t sign_bit = 0x80000000U;
+constexpr std::uint32_t fp32_sign = 0x80000000U;
 
 // Plain loops: what is called in them would have to be compiled for the same instructions.
 
@@ -21,7 +21,7 @@ constexpr std::uint32_t sign_bit = 0x80000000U;
         const std::int64_t size = std::min(block, count - first);
         std::int32_t largest = 0;  // signed: the smallest instruction sets compare no others
         for (std::int64_t i = 0; i < size; ++i) {
-            const auto word = static_cast<std::int32_t>(std::bit_cast<std::uint32_t>(x[i]) & ~sign_bit);
+            const auto word = static_cast<std::int32_t>(std::bit_cast<std::uint32_t>(x[i]) & ~fp32_sign);
             largest = word > largest ? word : largest;
         }
         *words++ = static_cast<std::uint32_t>(largest);
@@ -33,7 +33,7 @@ constexpr std::uint32_t sign_bit = 0x80000000U;
     for (std::int64_t i = 0; i < from.rows; ++i) {
         const float* const x = from.data + i * from.next_row;
         for (std::int64_t j = 0; j < from.cols; ++j) {
-            const auto word = static_cast<std::int32_t>(std::bit_cast<std::uint32_t>(x[j]) & ~sign_bit);
+            const auto word = static_cast<std::int32_t>(std::bit_cast<std::uint32_t>(x[j]) & ~fp32_sign);
             const auto largest = static_cast<std::int32_t>(words[j]);
             words[j] = static_cast<std::uint32_t>(word > largest ? word : largest);
         }
@@ -74,7 +74,7 @@ constexpr std::uint32_t sign_bit = 0x80000000U;
 /// As Rounder does it (engine/rounding/rounder.hpp), without its cases for NaN.
 [[gnu::always_inline]] inline float rounded(const ScaledRounding::Steps& s, float x) {
     const std::uint32_t bits = std::bit_cast<std::uint32_t>(x);
-    const std::uint32_t magnitude = bits & ~sign_bit;
+    const std::uint32_t magnitude = bits & ~fp32_sign;
     const std::uint32_t normal = (magnitude + s.below_half + ((magnitude >> s.cut) & 1U)) >> s.cut << s.cut;
     const std::uint32_t subnormal =
         std::bit_cast<std::uint32_t>((std::bit_cast<float>(magnitude) + s.subnormal_magic) - s.subnormal_magic);
@@ -82,7 +82,7 @@ constexpr std::uint32_t sign_bit = 0x80000000U;
     const std::uint32_t is_subnormal = 0U - static_cast<std::uint32_t>(magnitude < s.smallest_word);
     const auto result = static_cast<std::int32_t>((subnormal & is_subnormal) | (normal & ~is_subnormal));
     const auto largest = static_cast<std::int32_t>(s.largest_word);  // signed, as above
-    return std::bit_cast<float>(static_cast<std::uint32_t>(result > largest ? largest : result) | (bits & sign_bit));
+    return std::bit_cast<float>(static_cast<std::uint32_t>(result > largest ? largest : result) | (bits & fp32_sign));
 }
 
 [[gnu::always_inline]] inline void scale_and_round(const ScaledRounding::Steps& steps, float* numbers,

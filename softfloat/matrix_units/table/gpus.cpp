@@ -10,7 +10,7 @@ namespace ulp {
 
 namespace {
 
-constexpr std::array gpus{
+constexpr std::array known_gpus{
     NamedGpu{"V100", "sm_70"},
     NamedGpu{"Volta", "sm_70"},
     NamedGpu{"T4", "sm_75"},
@@ -36,11 +36,11 @@ constexpr std::array gpus{
 
 }  // namespace
 
-std::span<const NamedGpu> named_gpus() { return gpus; }
+std::span<const NamedGpu> named_gpus() { return known_gpus; }
 
 std::string architecture_of(std::string_view gpu) {
     std::string names;
-    for (const NamedGpu& row : gpus) {
+    for (const NamedGpu& row : known_gpus) {
         if (equal_ignoring_case(row.name, gpu)) return std::string(row.architecture);
         names += (names.empty() ? "" : ", ") + std::string(row.name);
     }
