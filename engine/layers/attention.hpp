@@ -4,26 +4,43 @@
 #include <cmath>
 #include <optional>
 #include <stdexcept>
+#include <vector>
 
 #include "engine/layers/layers.hpp"
 
 namespace ulp {
 
+/// Where the logits are scaled, and what is normalised first.
+struct AttentionOptions {
+    /// The factor 1 / sqrt(head width) multiplies the product q k^T once it is stored; else the queries before it.
+    bool scale_scores = false;
+    /// Queries and keys pass a layer norm each, over a head's width (Dehghani et al., Scaling Vision Transformers to 22
+    /// Billion Parameters, 2023).
+    bool normalised = false;
+};
+
 template <class Real>
 struct BasicMultiHeadAttention {
     std::string name;
     Index heads;
-    BasicLinear<Real> in_proj;   // (3 width, width): queries, keys, values
-    BasicLinear<Real> out_proj;  // (width, width)
+    AttentionOptions options;
+    BasicLinear<Real> in_proj;                          // (3 width, width): queries, keys, values
+    BasicLinear<Real> out_proj;                         // (width, width)
+    std::vector<BasicLayerNorm<Real>> query_key_norms;  // of the queries and of the keys, or none
 
-    BasicMultiHeadAttention(BasicModel<Real>& model, std::string layer_name, Index width, Index head_count)
+    BasicMultiHeadAttention(BasicModel<Real>& model, std::string layer_name, Index width, Index head_count,
+                            AttentionOptions how = {})
         : name(std::move(layer_name)),
           heads(head_count),
+          options(how),
           in_proj(model, name + ".in_proj", width, 3 * width),
           out_proj(model, name + ".out_proj", width, width) {
         if (head_count < 1 || width % head_count != 0) {
             throw std::invalid_argument("attention: the heads do not divide the width");
         }
+        if (!options.normalised) return;
+        query_key_norms.emplace_back(model, name + ".query_norm", width / heads);
+        query_key_norms.emplace_back(model, name + ".key_norm", width / heads);
     }
 
     /// Causal: no place looks at later ones. Scores are softmax(q k^T / sqrt(head width) + penalty); the penalty
@@ -35,21 +52,27 @@ struct BasicMultiHeadAttention {
 
   private:
     /// What lies between the projections: (batch, time, 3 width) -> (batch, time, width). Operations are named after
-    /// their part: "attention/queries/scale", "attention/scores/matmul", "attention/probabilities/softmax",
-    /// "attention/mix/matmul".
+    /// their part: "attention/queries/scale" (or "attention/scores/scale"), "attention/scores/matmul",
+    /// "attention/probabilities/softmax", "attention/mix/matmul".
     BasicVar<Real> heads_over(BasicVar<Real> projected, Index width, bool causal,
                               const std::optional<BasicVar<Real>>& penalty) const {
         const auto part = [&](const char* what, const auto& f) {
             const typename BasicTape<Real>::Scope scope(*projected.tape, name + "/" + what);
             return f();
         };
-        const BasicVar<Real> q = part("queries", [&] {
-            return scaled(heads_of(slice(projected, 2, 0, width)), 1 / std::sqrt(static_cast<double>(width / heads)));
-        });
-        const BasicVar<Real> k = part("keys", [&] { return heads_of(slice(projected, 2, width, width)); });
-        const BasicVar<Real> v = part("values", [&] { return heads_of(slice(projected, 2, 2 * width, width)); });
+        const double factor = 1 / std::sqrt(static_cast<double>(width / heads));
+        const auto projection = [&](const char* what, Index start) {
+            return part(what, [&] { return heads_of(slice(projected, 2, start, width)); });
+        };
+        BasicVar<Real> q = projection("queries", 0);
+        if (options.normalised) q = query_key_norms[0](q);
+        if (!options.scale_scores) q = part("queries", [&] { return scaled(q, factor); });
+        BasicVar<Real> k = projection("keys", width);
+        if (options.normalised) k = query_key_norms[1](k);
+        const BasicVar<Real> v = projection("values", 2 * width);
         const BasicVar<Real> scores = part("scores", [&] {
             BasicVar<Real> s = matmul(q, k, true);
+            if (options.scale_scores) s = scaled(s, factor);
             if (penalty) s = add(s, *penalty);
             return causal ? causal_mask(s) : s;
         });

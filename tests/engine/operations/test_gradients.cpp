@@ -131,9 +131,9 @@ struct LayerCase {
 
 std::vector<LayerCase> layer_cases() {
     using F = std::function<BasicVar<double>(BasicVar<double>)>;
-    const auto attention = [](bool causal) {
-        return [causal](BasicModel<double>& m) -> F {
-            const BasicMultiHeadAttention<double> layer(m, "mha", 4, 2);
+    const auto attention = [](bool causal, AttentionOptions options = {}, Index width = 4) {
+        return [=](BasicModel<double>& m) -> F {
+            const BasicMultiHeadAttention<double> layer(m, "mha", width, 2, options);
             return [layer, causal](BasicVar<double> x) { return layer(x, causal); };
         };
     };
@@ -171,6 +171,9 @@ std::vector<LayerCase> layer_cases() {
          [](BasicModel<double>& m) -> F { return BasicMultiplicativeLstm<double>(m, "cell", 3, 4); }},
         {"MultiHeadAttention", {2, 3, 4}, attention(false)},
         {"MultiHeadAttention, causal", {2, 3, 4}, attention(true)},
+        {"MultiHeadAttention, scaled scores", {2, 3, 4}, attention(false, {.scale_scores = true})},
+        // Wider: a norm of two numbers is nearly a step.
+        {"MultiHeadAttention, normalised", {2, 3, 12}, attention(false, {.normalised = true}, 12)},
         {"residual",
          {2, 4},
          [](BasicModel<double>& m) -> F {

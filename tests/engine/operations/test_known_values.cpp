@@ -153,4 +153,31 @@ TEST_CASE("the operations of attention are named after the layer and their part 
     }
 }
 
+TEST_CASE("attention leaves fp16 where the product is stored before it is scaled, and only there") {
+    const auto largest_score = [](AttentionOptions options) {
+        const Engine engine("mixed_fp16", "soft:ieee");
+        Model model(engine.recipe, 1);
+        const MultiHeadAttention attention(model, "attention", 16, 1, options);
+        for (Parameter& p : model.parameters()) {
+            for (float& x : p.value.values()) x = p.name == "attention.in_proj.bias" ? 80.0F : 0.0F;
+        }
+        if (options.normalised) {  // a row of equal numbers is normalised to the shift
+            for (const auto& norm : attention.query_key_norms) {
+                for (float& x : norm.affine.bias->value.values()) x = 1.0F;
+            }
+        }
+        float largest = 0;
+        Run run;
+        run.observers.tap = [&](const TapEvent& event) {
+            if (event.name == "attention/scores/matmul") largest = *std::ranges::max_element(event.values);
+        };
+        Tape tape(engine, run);
+        (void)attention(tape.input(Tensor({1, 2, 16})), false);
+        return largest;
+    };
+    CHECK(largest_score({}) == 25600);  // 16 * (80 / 4) * 80
+    CHECK(std::isinf(largest_score({.scale_scores = true})));
+    CHECK(largest_score({.scale_scores = true, .normalised = true}) == 16);
+}
+
 }  // namespace
