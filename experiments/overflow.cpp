@@ -254,7 +254,7 @@ Experiment overflow_experiment() {
          {{}, {"control=one_by_one"}, {"unit_fp16_v100", "unit_fp16_a100", "unit_fp16_h100"}}},
         Effect{"norm_fp16_overflow",
                "numbers chosen so that their sums, norms and exponentials leave fp16",
-               {"summed_loss", "norm_squares", "clip_norm"}}};
+               {"summed_loss", "norm_squares", "clip_norm", "attention"}}};
 }
 
 }  // namespace ulp

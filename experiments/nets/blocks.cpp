@@ -45,8 +45,9 @@ Var UNet::operator()(Var x) const {
     return head(back1);
 }
 
-TransformerBlock::TransformerBlock(Model& model, const std::string& name, Index width, Index heads)
-    : attention(model, name + ".attention", width, heads),
+TransformerBlock::TransformerBlock(Model& model, const std::string& name, Index width, Index heads,
+                                   AttentionOptions options)
+    : attention(model, name + ".attention", width, heads, options),
       norm1(model, name + ".norm1", width),
       wide(model, name + ".wide", width, 2 * width),
       narrow(model, name + ".narrow", 2 * width, width),

@@ -21,7 +21,7 @@ struct TransformerBlock {
     Linear narrow;
     LayerNorm norm2;
 
-    TransformerBlock(Model& model, const std::string& name, Index width, Index heads);
+    TransformerBlock(Model& model, const std::string& name, Index width, Index heads, AttentionOptions options = {});
     /// `penalty` as in MultiHeadAttention.
     Var operator()(Var x, bool causal, const std::optional<Var>& penalty = std::nullopt) const;
 };
