@@ -92,23 +92,19 @@ void promoted(const ProductPlan& plan, const ProductRule& rule, const QuantizedO
     multiply_tensor_scales(o, d);
 }
 
-/// What an operand's elements and scales stand for, on the product's grid, without the tensor scale; takes the
+/// Lines of what an operand's elements and scales stand for, on the product's grid, without the tensor scale; in the
 /// elements' memory.
-std::vector<float> meant(std::optional<Quantized>& q, const FloatFormat& grid) {
-    if (!q) return {};
-    std::vector<float> numbers = dequantize_blocks(std::move(*q));
-    round_all(grid, numbers);
-    return numbers;
-}
-MatrixView lines_of(const std::vector<float>& numbers, const std::optional<Quantized>& q, const MatrixView& plain) {
-    return q ? MatrixView(numbers.data(), q->lines, q->k) : plain;
+MatrixView meant(std::optional<Quantized>& q, const FloatFormat& grid, const MatrixView& plain) {
+    if (!q) return plain;
+    dequantize_blocks(*q);
+    round_all(grid, q->numbers);
+    return q->elements();
 }
 
 void dequantised(const ProductPlan& plan, QuantizedOperands& o, const MutableMatrixView& d, const Dispatch& dispatch) {
-    const std::vector<float> x = meant(o.left, plan.types.input);
-    const std::vector<float> y = meant(o.right, plan.types.b_input);
-    dispatch(
-        {plan.types, lines_of(x, o.left, o.a), lines_of(y, o.right, o.b.transposed()).transposed(), std::nullopt, d});
+    const MatrixView x = meant(o.left, plan.types.input, o.a);
+    const MatrixView y = meant(o.right, plan.types.b_input, o.b.transposed());
+    dispatch({plan.types, x, y.transposed(), std::nullopt, d});
     multiply_tensor_scales(o, d);
 }
 

@@ -29,16 +29,21 @@ std::vector<std::uint8_t> codes_of(const FloatFormat& format, std::span<const fl
 
 }  // namespace
 
-std::vector<float> dequantize_blocks(Quantized q) {
-    std::vector<float> numbers = q.by_columns ? gathered(q.elements(), q.k) : std::move(q.numbers);
+void dequantize_blocks(Quantized& q) {
     const Index lines = std::max<Index>(1, q.block_lines());
     const Index width = std::max<Index>(1, q.block_k());
-    each_part(q.lines, q.k, [&](Index first, Index last) {
+    // Rows as they lie in memory, and the extent of a block in them.
+    const Index rows = q.by_columns ? q.k : q.lines;
+    const Index cols = q.by_columns ? q.lines : q.k;
+    const Index block_rows = q.by_columns ? width : lines;
+    const Index block_cols = q.by_columns ? lines : width;
+    each_part(rows, cols, [&](Index first, Index last) {
         for (Index i = first; i < last; ++i) {
-            for (Index j = 0; j < q.k; j += width) {
-                const float scale = q.scale(i / lines, j / width);
-                float* of_block = numbers.data() + i * q.k + j;
-                const Index count = std::min(width, q.k - j);
+            for (Index j = 0; j < cols; j += block_cols) {
+                const Index down = i / block_rows, across = j / block_cols;
+                const float scale = q.by_columns ? q.scale(across, down) : q.scale(down, across);
+                float* of_block = q.numbers.data() + i * cols + j;
+                const Index count = std::min(block_cols, cols - j);
                 if (std::isnan(scale))
                     std::fill_n(of_block, count, std::numeric_limits<float>::quiet_NaN());
                 else
@@ -46,14 +51,13 @@ std::vector<float> dequantize_blocks(Quantized q) {
             }
         }
     });
-    return numbers;
 }
 
 std::vector<float> dequantize(Quantized q) {
-    const float tensor_scale = q.tensor_scale;
-    std::vector<float> numbers = dequantize_blocks(std::move(q));
+    dequantize_blocks(q);
+    std::vector<float> numbers = q.by_columns ? gathered(q.elements(), q.k) : std::move(q.numbers);
     const support::FloatEnvironment own;
-    for (float& x : numbers) x *= tensor_scale;
+    for (float& x : numbers) x *= q.tensor_scale;
     return numbers;
 }
 

@@ -66,8 +66,8 @@ Quantized quantize(const Quantization& how, const MatrixView& lines, const Quant
 /// scale. NaN where dec is. A transform is not undone.
 std::vector<float> dequantize(Quantized quantized);
 
-/// The same without the tensor scale, which products multiply in at their end.
-std::vector<float> dequantize_blocks(Quantized quantized);
+/// The same in place, in the elements' order, without the tensor scale, which products multiply in at their end.
+void dequantize_blocks(Quantized& quantized);
 
 /// The codes of the elements, line by line, one a byte (formats of at most 8 bits).
 std::vector<std::uint8_t> element_codes(const Quantized& quantized);

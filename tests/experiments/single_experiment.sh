@@ -13,7 +13,8 @@ cmake --build "$build" --target "$name" >"$work/log" || { cat "$work/log" >&2; f
 objects=$(ninja -C "$build" -t inputs "$name" | grep '\.o$')
 others='^(engine/.*/training/|experiments/.*/commands/|gpu/|tests/)'
 ! grep -qE "$others" <<<"$objects" || fail "$name needs objects of other rooms: $(grep -E "$others" <<<"$objects")"
-ninja -C "$build" -t inputs ulplab | grep -qE "$others" || fail "the names of those rooms' objects have changed"
+all=$(ninja -C "$build" -t inputs ulplab)  # read to its end: ninja that cannot write on fails
+grep -qE "$others" <<<"$all" || fail "the names of those rooms' objects have changed"
 PATH=/nonexistent "$build/single/$name" --smoke --out "$work/alone" >/dev/null 2>&1 || [ $? -eq 1 ]
 PATH=/nonexistent "$build/bin/$name" --smoke --out "$work/link" >/dev/null 2>&1 || [ $? -eq 1 ]
 cmp "$work/alone/$name/result.json" "$work/link/$name/result.json"

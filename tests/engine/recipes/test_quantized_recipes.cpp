@@ -240,8 +240,11 @@ TEST_CASE("NVFP4 on a Blackwell unit: codes and scales of the operands, tensor s
     for (Index i = 0; i < expected.size(); ++i) expected.data()[i] *= x.tensor_scale * w.tensor_scale;
     CHECK(product("nvfp4", "soft:b200", ProductPass::forward, a, b) == expected);
     // Elsewhere: the numbers that elements and block scales stand for, which are numbers of bf16.
-    const Matrix p = lines_of(dequantize_blocks(x), 16);
-    const Matrix q = lines_of(dequantize_blocks(w), 32);
+    Quantized meant_x = x, meant_w = w;
+    dequantize_blocks(meant_x);
+    dequantize_blocks(meant_w);
+    const Matrix p = lines_of(meant_x.numbers, 16);
+    const Matrix q = lines_of(meant_w.numbers, 32);
     Matrix elsewhere = matmul(*make_backend("soft:h100"), {formats::bf16, formats::fp32}, p, transposed(q));
     for (Index i = 0; i < elsewhere.size(); ++i) elsewhere.data()[i] *= x.tensor_scale * w.tensor_scale;
     CHECK(product("nvfp4", "soft:h100", ProductPass::forward, a, b) == elsewhere);
