@@ -5,7 +5,7 @@ set ylabel 'stored in fp16'
 set xrange [2**-26.5:2**-12]
 set yrange [2**-26:2**-12]
 set arrow 1 from 2**-25,graph 0 to 2**-25,graph 0.85 nohead linecolor rgb mark_colour dashtype 2
-set label 1 'half of the smallest number' at 2**-25,graph 0.28 left rotate by 90 offset 0.9,0 font tiny textcolor rgb mark_colour
+set label 1 'half of the smallest number' at 2**-25,graph 0.97 right rotate by 90 offset 0.9,0 font tiny textcolor rgb mark_colour
 set arrow 2 from 2**-14,graph 0 to 2**-14,graph 1 nohead linecolor rgb mark_colour dashtype 2
 set label 2 'smallest normal number' at 2**-14,graph 0.03 left rotate by 90 offset -0.9,0 font tiny textcolor rgb mark_colour
 zero = 2**-25.6
