@@ -173,8 +173,9 @@ std::vector<Training> trainings_of(const RunContext& context, const NumberedText
         if (std::string_view(recipe) == "mixed_fp16") arms.back().arithmetic.recipe.loss_scale = scale;
     };
     add("fp32", "fp32", Norm::of_updates);
-    add("fp16 norm in fp16", "fp16", wide ? Norm::wide : Norm::of_updates);
-    add("fp16 norm in fp32", "fp16", narrow ? Norm::of_updates : Norm::wide);
+    const char* const fp16 = narrow ? "mixed_fp16" : "fp16";
+    add("fp16 norm in fp16", fp16, wide ? Norm::wide : narrow ? Norm::scaled : Norm::of_updates);
+    add("fp16 norm in fp32", fp16, narrow ? Norm::scaled : Norm::wide);
     add("mixed scaled norm", "mixed_fp16", wide ? Norm::of_updates : Norm::scaled);
     add("mixed unscaled first", "mixed_fp16", narrow ? Norm::scaled : Norm::of_updates);
     add("bf16 norm in bf16", "pure_bf16", wide ? Norm::wide : Norm::of_updates);
@@ -360,29 +361,31 @@ void run(const RunContext& context, Result& result) {
 
 Experiment clip_norm_experiment() {
     using namespace clip_norm_parts;
-    return {
-        "clip_norm",
-        "The norm by which gradients are clipped, added up in fp16",
-        "What does a gradient's norm read in fp16 before clipping, and does training bear it?",
-        Chapter::overflow,
-        {integer_setting("steps", "training steps", 20, 100, 2, 1000000).smoke(2),
-         integer_setting("cells", "of the LSTM, and numbers of a character", 32, 64, 1, 4096).smoke(8),
-         integer_setting("widest", "cells of the widest LSTM whose first norm is read, a multiple of 8", 64, 256, 8,
-                         4096)
-             .smoke(16),
-         integer_setting("length", "characters of a piece of text", 12, 24, 2, 1024).smoke(4),
-         integer_setting("pieces", "of text per step", 16, 16, 1, 65536).smoke(4),
-         integer_setting("seeds", "runs of each arithmetic", 2, 5, 1, 100),
-         real_setting("learning_rate", "of gradient descent", 8, 8, 0, 100),
-         real_setting("limit", "of the gradients' norm", 0.25, 0.25, 0, 1000),
-         real_setting("loss_scale", "of mixed fp16, a power of two", 8192, 8192, 1, 16777216),
-         control_setting("fp32_norm takes the norms to fp32 where they are in 16 bits, after unscaling; fp16_norm to "
-                         "fp16 where they are in fp32",
-                         {"fp32_norm", "fp16_norm"})},
-        run,
-        {{{}, {"control=fp32_norm"}, {"reading", "bf16_norm", "widths", "fp16_norm", "scaled_norm"}, RunSize::quick},
-         {{}, {"control=fp16_norm"}, {"norm_in_fp32", "after_unscaling", "mixed_bf16"}, RunSize::quick}},
-        Effect{"scaled_norm"}};
+    return {"clip_norm",
+            "The norm by which gradients are clipped, added up in fp16",
+            "What does a gradient's norm read in fp16 before clipping, and does training bear it?",
+            Chapter::overflow,
+            {integer_setting("steps", "training steps", 20, 100, 2, 1000000).smoke(2),
+             integer_setting("cells", "of the LSTM, and numbers of a character", 32, 64, 1, 4096).smoke(8),
+             integer_setting("widest", "cells of the widest LSTM whose first norm is read, a multiple of 8", 64, 256, 8,
+                             4096)
+                 .smoke(16),
+             integer_setting("length", "characters of a piece of text", 12, 24, 2, 1024).smoke(4),
+             integer_setting("pieces", "of text per step", 16, 16, 1, 65536).smoke(4),
+             integer_setting("seeds", "runs of each arithmetic", 2, 5, 1, 100),
+             real_setting("learning_rate", "of gradient descent", 8, 8, 0, 100),
+             real_setting("limit", "of the gradients' norm", 0.25, 0.25, 0, 1000),
+             real_setting("loss_scale", "of mixed fp16, a power of two", 8192, 8192, 1, 16777216),
+             control_setting("fp32_norm takes the norms to fp32 where they are in 16 bits, after unscaling; fp16_norm "
+                             "takes all but pure bf16's to fp16 before unscaling",
+                             {"fp32_norm", "fp16_norm"})},
+            run,
+            {{{}, {"control=fp32_norm"}, {"reading", "bf16_norm", "widths", "scaled_norm"}, RunSize::quick},
+             {{},
+              {"control=fp16_norm"},
+              {"reading", "widths", "fp16_norm", "norm_in_fp32", "after_unscaling", "mixed_bf16"},
+              RunSize::quick}},
+            Effect{"scaled_norm"}};
 }
 
 }  // namespace ulp

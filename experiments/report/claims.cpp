@@ -93,7 +93,7 @@ std::vector<Erratum> errata_of(const std::vector<StoredResult>& results) {
         }
     }
     std::ranges::stable_sort(errata, std::greater<>(), [](const Erratum& e) { return e.claims.size(); });
-    std::ranges::stable_partition(errata, std::not_fn(is_own));
+    std::stable_partition(errata.begin(), errata.end(), std::not_fn(is_own));  // clang 14: not that of ranges
     return errata;
 }
 
