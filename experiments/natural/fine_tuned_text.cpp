@@ -166,7 +166,7 @@ Experiment fine_tuned_text_experiment() {
         "How many nats does a language model lose that is fine-tuned in 16-bit weights at a usual rate?",
         Chapter::remedies,
         {integer_setting("first_steps", "training steps on the text as it is", 200, 1500, 1, 1000000).smoke(4),
-         integer_setting("steps", "steps of fine-tuning", 250, 400, 1, 1000000).smoke(4),
+         integer_setting("steps", "steps of fine-tuning", 250, 400, 1, 1000000).smoke(10),
          integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100).smoke(2),
          integer_setting("blocks", "of the model", 1, 2, 1, 64),
          integer_setting("width", "of the blocks", 16, 48, 2, 1024),
