@@ -227,7 +227,8 @@ void claim_autocast(const RunContext& context, Result& result) {
         const Engine out("fp32", unit_or_ieee(context));
         Tape tape(in);
         const Tensor d = draw();
-        const Var e = matmul(tape.constant(draw()), tape.constant(draw()));
+        const Var left = tape.constant(draw());  // one by one: in one expression the compiler would choose the order
+        const Var e = matmul(left, tape.constant(draw()));
         const Var f = matmul(tape.constant(d), e);
         Tape outside(out);
         const Var g = matmul(outside.constant(d), cast(outside.constant(f.value()), formats::fp32));
