@@ -219,7 +219,8 @@ Quantized quantize(const Quantization& how, const MatrixView& lines, const Quant
     q.lines = lines.rows;
     const Index group = std::max(1, how.transform.size);
     q.k = (lines.cols + group - 1) / group * group;
-    // One block has no order: its numbers stay in that of memory, unless random numbers are drawn by place.
+    // One block has no order, and blocks whose scales are exponents are quantised either way: the numbers stay in that
+    // of memory, unless random numbers are drawn by place.
     const bool exponents = has_exponent_blocks(how);
     const bool one_block = whole_operand(how) && how.elements.rounding.rounding != Rounding::stochastic &&
                            how.statistic == ScaleStatistic::largest;
