@@ -276,8 +276,7 @@ void run(const RunContext& context, Result& result) {
                        colour_sheet("mixed", fp16.filled, side)};
     pictures.meaning = fmt::format(
         "Borders: a skin over each hole. Mean difference of the filled pictures, in steps of 256: fp16 from fp32 "
-        "{:.1f}, "
-        "fp32 from the original {:.1f}, borders from the original {:.1f}.",
+        "{:.1f}, fp32 from the original {:.1f}, borders from the original {:.1f}.",
         distance(fp16.filled, fp32.filled), distance(fp32.filled, original), distance(smooth.filled, original));
     show_as_rows(pictures, side);
     result.figure(std::move(pictures));

@@ -237,9 +237,9 @@ void figure_block(const std::vector<MatrixUnit>& units, Result& result) {
             for (int exponent = wide ? -28 : -18; exponent <= (wide ? -16 : -6); ++exponent) {
                 series.points.push_back({static_cast<double>(exponent), share_kept(*unit.backend, types, exponent)});
             }
-            const auto left = std::ranges::find_if(series.points, [](const Point& p) { return p.y > 0; });
             figure.meaning += fmt::format(" {} {},", series.name,
-                                          left == series.points.end() ? "none" : fmt::format("x = {:g}", left->x));
+                                          first_x(
+                                              series, [](double y) { return y > 0; }, "x = "));
             figure.series.push_back(std::move(series));
         }
     }

@@ -367,8 +367,7 @@ void figure_steps(const RunContext& context, Result& result) {
     add("smallest", least);
     figure.meaning = fmt::format(
         "In fp16, scaled, the gradients lie between {:.2g} and {:.2g}; in fp32, divided by the scale, between {:.2g} "
-        "and "
-        "{:.2g}. The updates are {:g} times that, in fp32.",
+        "and {:.2g}. The updates are {:g} times that, in fp32.",
         least, largest, least / scale, largest / scale, rate);
     result.figure(std::move(figure));
 }

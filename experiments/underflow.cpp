@@ -162,8 +162,7 @@ void figure_threshold(Result& result) {
     };
     figure.meaning = fmt::format(
         "Below 2^-14 fp16's numbers are multiples of 2^-24. Of the numbers drawn the smallest that is kept is 2^{:.2f} "
-        "with "
-        "gradual underflow, 2^{:.2f} where subnormals are flushed.",
+        "with gradual underflow, 2^{:.2f} where subnormals are flushed.",
         first_kept(0), first_kept(1));
     figure.headline =
         fmt::format("fp16 keeps numbers from 2^{:.2f} on, not from 2^-24; flushing subnormals, from 2^{:.2f}.",
@@ -208,15 +207,11 @@ void figure_loss_scale(const RunContext& context, const std::vector<float>& grad
         flushed.points.push_back({static_cast<double>(n), shares(flushing<fp16>, gradients, scale)[2]});
         context.progress(n / 32.0);
     }
-    const auto first = [](const Series& series, const auto& is) {
-        const auto found = std::ranges::find_if(series.points, [&](const Point& p) { return is(p.y); });
-        return found == series.points.end() ? std::string("none shown") : fmt::format("2^{:g}", found->x);
-    };
+    const auto first = [](const Series& series, const auto& is) { return first_x(series, is, "2^", "none shown"); };
     const auto few = [](double share) { return share < 0.001; };
     figure.meaning += fmt::format(
         " Less than 0.1 % is lost from {} on, where subnormals are flushed from {} on; the first scale with an "
-        "infinity "
-        "is {}.",
+        "infinity is {}.",
         first(lost, few), first(flushed, few), first(infinite, [](double share) { return share > 0; }));
     figure.series = {std::move(lost), std::move(subnormal), std::move(infinite), std::move(flushed)};
     result.figure(std::move(figure));

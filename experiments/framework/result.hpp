@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -24,6 +25,9 @@ struct Series {
     FloatFormat format = formats::fp64;
     std::vector<Point> points{};
 };
+/// The x of the first point whose y is such, after `before`: "2^-24"; `none` where no y is.
+std::string first_x(const Series& series, const std::function<bool(double)>& is, const std::string& before = "",
+                    const std::string& none = "none");
 
 /// What a template is told beside the data.
 struct Axes {

@@ -123,12 +123,8 @@ void figure_softmax(Result& result) {
         Series s{name, format, {}};
         for (double logit = 0.5; logit <= 96; logit += 0.5)
             s.points.push_back({logit, static_cast<double>(softmax(logit))});
-        const auto first = [&](const auto& is) {
-            const auto found = std::ranges::find_if(s.points, [&](const Point& p) { return is(p.y); });
-            return found == s.points.end() ? std::string("none") : fmt::format("{:g}", found->x);
-        };
-        figure.meaning += fmt::format(" {} 0 {}, NaN {};", name, first([](double y) { return y == 0; }),
-                                      first([](double y) { return std::isnan(y); }));
+        figure.meaning += fmt::format(" {} 0 {}, NaN {};", name, first_x(s, [](double y) { return y == 0; }),
+                                      first_x(s, [](double y) { return std::isnan(y); }));
         figure.series.push_back(std::move(s));
     };
     series("fp32", formats::fp32, [](double x) { return softmax_sum<fp32>(x, 10, false); });
