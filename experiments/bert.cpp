@@ -104,6 +104,10 @@ struct Encoded {
             types.resize(ids.size(), 1);
         }
         attention.assign(ids.size(), 1);
+        pad(length);
+    }
+    /// As long as `length`, or as it is where it is longer.
+    void pad(std::size_t length) {
         ids.resize(std::max(length, ids.size()), padding);
         attention.resize(ids.size(), 0);
         types.resize(ids.size(), 0);
@@ -164,10 +168,15 @@ struct TextBatch {
 
 TextBatch batch_of_pairs(const WordPieces& pieces, const std::vector<SentencePair>& pairs, Random random) {
     std::size_t length = 8;
-    for (const SentencePair& p : pairs) length = std::max(length, Encoded(pieces, p.first, p.second, 0).ids.size());
-    TextBatch batch{static_cast<Index>(pairs.size()), static_cast<Index>(length), {}, {}, {}, {}, {}, {}, {}};
+    std::vector<Encoded> texts;
     for (const SentencePair& p : pairs) {
-        const Encoded plain(pieces, p.first, p.second, length);
+        texts.emplace_back(pieces, p.first, p.second, 0);
+        length = std::max(length, texts.back().ids.size());
+    }
+    TextBatch batch{static_cast<Index>(pairs.size()), static_cast<Index>(length), {}, {}, {}, {}, {}, {}, {}};
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+        Encoded& plain = texts[i];
+        plain.pad(length);
         std::vector<int> ids = plain.ids;
         for (const std::size_t place : mask_words(ids, random)) {
             batch.places.push_back(static_cast<int>(batch.rows.size() + place));
@@ -177,7 +186,7 @@ TextBatch batch_of_pairs(const WordPieces& pieces, const std::vector<SentencePai
         for (const int id : plain.ids) batch.plain.push_back(pieces.row(id));
         batch.types.insert(batch.types.end(), plain.types.begin(), plain.types.end());
         batch.attention.insert(batch.attention.end(), plain.attention.begin(), plain.attention.end());
-        batch.labels.push_back(p.label);
+        batch.labels.push_back(pairs[i].label);
     }
     return batch;
 }

@@ -66,7 +66,11 @@ std::string path_of(const UnitRow& row, Index m, Index n, Index k) {
 class TensorCoreBackend final : public MatmulBackend {
   public:
     explicit TensorCoreBackend(std::string_view argument)
-        : argument_(argument), unit_(unit_of(argument)), architecture_(architecture_of(unit_.gpu)) {}
+        : argument_(argument), unit_(unit_of(argument)), architecture_(architecture_of(unit_.gpu)) {
+        for (const UnitRow& row : unit_table()) {
+            if (is_of_unit(row)) rows_.push_back(&row);
+        }
+    }
 
     [[nodiscard]] std::string name() const override { return "soft:" + argument_; }
     [[nodiscard]] bool has_product(const ProductTypes& types) const override { return find(types) != nullptr; }
@@ -89,10 +93,8 @@ class TensorCoreBackend final : public MatmulBackend {
                (wanted.empty() || row.instruction == wanted || row.instruction.starts_with(wanted + "."));
     }
     [[nodiscard]] const UnitRow* find(const ProductTypes& types) const {
-        for (const UnitRow& row : unit_table()) {
-            if (is_of_unit(row) && computes(row, types)) return &row;
-        }
-        return nullptr;
+        const auto row = std::ranges::find_if(rows_, [&](const UnitRow* r) { return computes(*r, types); });
+        return row == rows_.end() ? nullptr : *row;
     }
     [[nodiscard]] const UnitRow& row_of(const ProductTypes& types) const {
         if (const UnitRow* row = find(types)) return *row;
@@ -108,6 +110,7 @@ class TensorCoreBackend final : public MatmulBackend {
     std::string argument_;
     Unit unit_;
     std::string architecture_;
+    std::vector<const UnitRow*> rows_;  // of this unit: every product looks its own up
 };
 
 /// The one unit that a file describes.

@@ -37,6 +37,17 @@ bool within_container(const FloatFormat& format) {
 }
 
 template <class Word>
+Word cut_of(const FloatFormat& format) {
+    return static_cast<Word>(container_fraction<Word> - format.fraction_bits);
+}
+
+/// Where the lowest binade of normal numbers keeps no bit.
+template <class Word>
+Word cut_at_zero_of(const FloatFormat& format) {
+    return cut_of<Word>(format) + static_cast<Word>(format.emin() + container<Word>.bias);
+}
+
+template <class Word>
 void plan_extremes(BasicRoundingPlan<Word>& plan, const FloatFormat& format, const Context& context) {
     plan.largest = word_of<Word>(format, pack(format, false, format.max_finite_magnitude()));
     plan.overflow_toward = plan.largest;
@@ -49,8 +60,7 @@ void plan_extremes(BasicRoundingPlan<Word>& plan, const FloatFormat& format, con
 
 template <class Word>
 void plan_subnormals(BasicRoundingPlan<Word>& plan, const FloatFormat& format, Rounding rounding) {
-    const int field_of_emin = format.emin() + container<Word>.bias;
-    plan.cut_at_zero = plan.cut + static_cast<Word>(field_of_emin);
+    plan.cut_at_zero = cut_at_zero_of<Word>(format);
     const Word field_of_whole_cut = plan.cut_at_zero - container_fraction<Word>;
     plan.hidden_parity = (field_of_whole_cut & 1) == 0 ? smallest_normal_of_container<Word> : 0;
     plan.smallest = word_of<Word>(format, pack(format, false, 1));
@@ -106,24 +116,28 @@ void plan_code(BasicRoundingPlan<Word>& plan, const FloatFormat& format) {
         static_cast<Word>(format.has_infinity() ? container<Word>.infinity_magnitude() : container<Word>.nan_code());
 }
 
+/// Formats whose subnormals begin higher than the container's need that every subnormal of the container is tiny: the
+/// cut of the lowest binade exceeds a significand's fraction.
+template <class Word>
+bool has_plan_in(const FloatFormat& format) {
+    if (!within_container<Word>(format)) return false;
+    if (format.emin() == container<Word>.emin()) return format.has_negative_zero();
+    return cut_of<Word>(format) > 0 && cut_at_zero_of<Word>(format) >= static_cast<Word>(container_fraction<Word> + 2);
+}
+
 template <class Word>
 std::optional<BasicPlan<Word>> plan_in(const FloatFormat& format, const Context& context) {
-    if (!within_container<Word>(format)) return std::nullopt;
+    if (!has_plan_in<Word>(format)) return std::nullopt;
     BasicPlan<Word> plan{.constants = {}, .range = wide, .rounding = context.rounding};
     BasicRoundingPlan<Word>& constants = plan.constants;
-    constants.cut = static_cast<Word>(container_fraction<Word> - format.fraction_bits);
-    const bool all_digits = constants.cut == 0;
+    constants.cut = cut_of<Word>(format);
     if (format.emin() > container<Word>.emin()) {
         plan.range = format.has_negative_zero() ? narrow : no_negative_zero;
         plan_subnormals(constants, format, context.rounding);
-        // Every subnormal of the container must be tiny: the cut of the lowest binade exceeds a significand's fraction.
-        if (all_digits || constants.cut_at_zero < static_cast<Word>(container_fraction<Word> + 2)) return std::nullopt;
-    } else if (!format.has_negative_zero()) {
-        return std::nullopt;
     }
     plan_flushing(constants, format, context, plan.range);
     // Nothing is dropped: the other kernels need a last kept bit above a dropped one.
-    if (all_digits) plan.rounding = Rounding::toward_zero;
+    if (constants.cut == 0) plan.rounding = Rounding::toward_zero;
     constants.up = context.rounding == Rounding::up ? ~Word{0} : 0;
     constants.zero_sum_sign = context.rounding == Rounding::down ? Word{1} << (word_bits_of<Word> - 1) : 0;
     plan_extremes(constants, format, context);
@@ -133,6 +147,9 @@ std::optional<BasicPlan<Word>> plan_in(const FloatFormat& format, const Context&
 }
 
 }  // namespace
+
+bool has_plan(const FloatFormat& format) { return has_plan_in<std::uint32_t>(format); }
+bool has_plan64(const FloatFormat& format) { return has_plan_in<std::uint64_t>(format); }
 
 std::optional<Plan> make_plan(const FloatFormat& format, const Context& context) {
     return plan_in<std::uint32_t>(format, context);

@@ -19,8 +19,13 @@ struct BasicPlan {
 using Plan = BasicPlan<std::uint32_t>;
 using Plan64 = BasicPlan<std::uint64_t>;
 
-/// For values carried in fp32. Nothing where the kernels cannot do it: formats that reach beyond fp32, or without sign
-/// or subnormals. The scalar functions then do.
+/// Whether the kernels can do it for values carried in fp32: not for formats that reach beyond fp32, or without sign or
+/// subnormals. The scalar functions then do.
+bool has_plan(const FloatFormat& format);
+/// The same for values carried in fp64.
+bool has_plan64(const FloatFormat& format);
+
+/// For values carried in fp32; nothing without has_plan.
 std::optional<Plan> make_plan(const FloatFormat& format, const Context& context);
 /// The same for values carried in fp64.
 std::optional<Plan64> make_plan64(const FloatFormat& format, const Context& context);

@@ -69,10 +69,10 @@ std::string_view name_of(Kernel kernel) { return names[static_cast<std::size_t>(
 Path choose_round_path(const FloatFormat& format, const FloatFormat& container, const Context& context, Simd simd) {
     require_sensible(context);
     require_instructions(simd);
-    if (container == formats::fp64 && make_plan64(format, context)) {
+    if (container == formats::fp64 && has_plan64(format)) {
         return {Kernel::fp64_words, simd, "every value of the format is an fp64 number"};
     }
-    if (container == formats::fp32 && make_plan(format, context)) {
+    if (container == formats::fp32 && has_plan(format)) {
         return {Kernel::fp32_words, simd, "every value of the format is an fp32 number"};
     }
     return {Kernel::scalar_loop, simd, "the format has no sign, no subnormals or values that the container lacks"};
