@@ -6,8 +6,8 @@
 #include "engine/products/backends.hpp"
 #include "engine/products/kernels/eigen_product.hpp"
 #include "engine/rounding/rounder.hpp"
-#include "engine/tensor/parallel.hpp"
 #include "engine/tensor/storage.hpp"
+#include "softfloat/support/parallel.hpp"
 #include "softfloat/vector/dispatch.hpp"
 
 namespace ulp {
@@ -34,12 +34,11 @@ void in_blocks(void (*run)(const GemmProblem&), const GemmProblem& p) {
     const Index line = std::max<Index>(1, (rows ? p.n() : p.m()) * p.k());
     const Index least = std::max(worth / line, count / most_blocks);
     const Index block = least / grain * grain + grain;
-    in_parallel((count + block - 1) / block, block * line, [&](Index first_block, Index last_block) {
-        for (Index i = first_block; i < last_block; ++i) {
-            const Index first = i * block;
-            const Index size = std::min(block, count - first);
-            run(rows ? p.part(first, 0, size, p.n()) : p.part(0, first, p.m(), size));
-        }
+    const Index blocks = (count + block - 1) / block;
+    for_each_index(blocks, worth_threads(blocks > 1), [&](Index i) {  // the last block is short: as threads become free
+        const Index first = i * block;
+        const Index size = std::min(block, count - first);
+        run(rows ? p.part(first, 0, size, p.n()) : p.part(0, first, p.m(), size));
     });
 }
 
