@@ -164,7 +164,7 @@ void run(const RunContext& context, Result& result) {
                         .task = in_devices(task, transfer, devices(bits)),
                         .optimizer = {.learning_rate = settings.real("learning_rate")},
                         .steps = settings.integer("steps"),
-                        .decay = true});
+                        .schedule = linear_decay_factor});
     };
     for (const Way& way : ways) add(way.transfer, settings.integer("bits"));
     const std::int64_t least_bits = std::min<std::int64_t>(4, settings.integer("most_bits"));

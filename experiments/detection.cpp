@@ -60,7 +60,7 @@ Training training_of(const Settings& settings, const Scenery& scenery, double we
                           .learning_rate = settings.real("learning_rate"),
                           .eps = settings.text("control") == "eps" ? 1e-8 : 1e-8 * weight},
             .steps = settings.integer("steps"),
-            .decay = true};
+            .schedule = linear_decay_factor};
 }
 
 /// Of the gradients that are not 0 in fp32, the share below half of fp16's smallest number once they are scaled by 2^n.

@@ -97,7 +97,7 @@ Study study_of(const RunContext& context, const DataSplit& data) {
                             .task = subject.task,
                             .optimizer = subject.optimizer,
                             .steps = context.settings.integer("steps"),
-                            .decay = true});
+                            .schedule = linear_decay_factor});
         }
     }
     study.runs = compare(context, arms, context.settings.integer("seeds"));

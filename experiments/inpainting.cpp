@@ -178,7 +178,7 @@ Training training_of(const Textures& textures, const Options& options,
     return {.task = builder,
             .optimizer = {.kind = OptimizerKind::adam, .learning_rate = options.learning_rate},
             .steps = options.steps,
-            .decay = true};
+            .schedule = linear_decay_factor};
 }
 
 /// A few steps with a style loss made from bytes: what the place of one division does to a training.

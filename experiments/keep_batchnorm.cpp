@@ -77,7 +77,7 @@ void run(const RunContext& context, Result& result) {
     const Training training{.task = watched_task(images_task(net, data, batch)),
                             .optimizer = {.learning_rate = settings.real("learning_rate"), .momentum = 0.9},
                             .steps = settings.integer("steps"),
-                            .decay = true};
+                            .schedule = linear_decay_factor};
     const Comparison runs = compare(context, ways_of(context), training, settings.integer("seeds"));
     const std::string evidence = evidence_of(runs, result);
     const std::string place = cite(sources::amp_slides,

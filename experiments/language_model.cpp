@@ -251,7 +251,7 @@ void run(const RunContext& context, Result& result) {
     const Training training{.task = model_task(settings, pieces),
                             .optimizer = adam_of(settings),
                             .steps = settings.integer("steps"),
-                            .decay = true,
+                            .schedule = linear_decay_factor,
                             .clip_norm = 1};
     const Comparison runs = compare(context, arithmetics, training, settings.integer("seeds"), {0, 0.95});
     const std::string evidence = evidence_of(runs, result);

@@ -170,7 +170,7 @@ void classify(const RunContext& context, Result& result) {
             .task = images_task(net, data, std::min(static_cast<Index>(settings.integer("batch")), data.train.size())),
             .optimizer = {.learning_rate = settings.real("learning_rate"), .momentum = 0.9},
             .steps = settings.integer("steps"),
-            .decay = true};
+            .schedule = linear_decay_factor};
         const double from = 0.4 + 0.15 * static_cast<double>(i);
         nets.push_back(
             compare(context, arithmetics_of(context), training, settings.integer("seeds"), {from, from + 0.15}));

@@ -165,7 +165,7 @@ Comparison train_all(const RunContext& context, const DataSplit& digits) {
              .task = digits_task(settings, digits),
              .optimizer = {.kind = OptimizerKind::adam, .learning_rate = still ? 0 : settings.real("learning_rate")},
              .steps = settings.integer("steps"),
-             .decay = true});
+             .schedule = linear_decay_factor});
     }
     Comparison runs = compare(context, arms, settings.integer("seeds"));
     for (auto& arm : runs.runs) {

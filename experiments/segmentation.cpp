@@ -167,7 +167,7 @@ void run(const RunContext& context, Result& result) {
     const Training training{.task = pixels_task(settings, data),
                             .optimizer = adam_of(settings),
                             .steps = settings.integer("steps"),
-                            .decay = true};
+                            .schedule = linear_decay_factor};
     const Comparison comparison = compare(context, arithmetics, training, settings.integer("seeds"));
 
     const std::string evidence = evidence_of(comparison, result);

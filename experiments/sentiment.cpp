@@ -184,7 +184,7 @@ void run(const RunContext& context, Result& result) {
     const Training training{.task = sentiment_task(settings, train, test),
                             .optimizer = adam_of(settings),
                             .steps = settings.integer("steps"),
-                            .decay = true,
+                            .schedule = linear_decay_factor,
                             .clip_norm = 1};
     const Comparison runs = compare(context, arithmetics, training, settings.integer("seeds"));
     const std::string evidence = evidence_of(runs, result);

@@ -120,7 +120,7 @@ void run(const RunContext& context, Result& result) {
     const Training training{.task = listening_task(settings, recordings),
                             .optimizer = adam_of(settings),
                             .steps = settings.integer("steps"),
-                            .decay = true};
+                            .schedule = linear_decay_factor};
     const std::vector<Arithmetic> arithmetics = under_control(
         context, {fp32_arithmetic(), dynamic_fp16(context), arithmetic_of(context, "bf16", recipe_by_name("bf16"))});
     const Comparison runs = compare(context, arithmetics, training, settings.integer("seeds"));

@@ -100,7 +100,7 @@ std::vector<Training> trainings_of(const RunContext& context, const DataSplit& d
                         .task = rows_task(context.settings, data, range, options),
                         .optimizer = adam_of(context.settings),
                         .steps = context.settings.integer("steps"),
-                        .decay = true});
+                        .schedule = linear_decay_factor});
     };
     add("fp32", recipe_by_name("fp32"), {.scale_scores = true});
     add("product first", fp16, {.scale_scores = true});

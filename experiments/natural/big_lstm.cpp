@@ -340,7 +340,7 @@ void run(const RunContext& context, Result& result) {
         .task = word_task(settings, text),
         .optimizer = {.kind = OptimizerKind::adagrad, .learning_rate = settings.real("learning_rate"), .eps = 1e-10},
         .steps = settings.integer("steps"),
-        .decay = true};
+        .schedule = linear_decay_factor};
     const Comparison runs = compare(context, ways_of(context), training, settings.integer("seeds"));
     const std::string evidence = evidence_of(runs, result);
     claim_rule(context, runs, result);

@@ -12,7 +12,6 @@
 
 #include "engine/data/faces.hpp"
 #include "engine/rounding/step_functions.hpp"
-#include "engine/training/schedule.hpp"
 #include "experiments/natural/lost_shares.hpp"
 #include "experiments/shared/binade_histogram.hpp"
 #include "experiments/shared/sources.hpp"
@@ -120,10 +119,6 @@ TaskBuilder picture_task(const Settings& settings, const Pictures& pictures) {
             if (event.role != TensorRole::activation_gradient || event.values.size() == 1 || event.name == "cast")
                 return;
             (event.name == "matmul" ? seen->pixels : seen->behind)[step].add(event.values);
-        };
-        task.after_step = [=](Trainer& trainer, const StepResult& done) {
-            trainer.optimizer().set_learning_rate(trainer.optimizer_options().learning_rate *
-                                                  cosine_decay_factor(done.step + 1, steps));
         };
         keep(task, seen);
         return task;
@@ -265,7 +260,8 @@ void run(const RunContext& context, Result& result) {
     const Training training{
         .task = picture_task(settings, pictures),
         .optimizer = {.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate"), .beta2 = 0.99},
-        .steps = settings.integer("steps")};
+        .steps = settings.integer("steps"),
+        .schedule = cosine_decay_factor};
     const Comparison runs = compare(context, ways_of(context), training, settings.integer("seeds"));
     const std::string evidence = evidence_of(runs, result);
     claim_rule(context, runs, result);

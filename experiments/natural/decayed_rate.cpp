@@ -2,7 +2,6 @@
 // bf16 weights, as they do in every training that ends with a small rate.
 #include <fmt/format.h>
 
-#include "engine/training/schedule.hpp"
 #include "experiments/natural/lost_updates.hpp"
 #include "experiments/natural/tuned_digits.hpp"
 #include "experiments/shared/sources.hpp"
@@ -16,13 +15,11 @@ void run(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
     const DataSplit data = digits_of(context, result);
     const auto hidden = static_cast<Index>(settings.integer("hidden"));
-    const std::int64_t steps = settings.integer("steps");
     const double rate = settings.real("learning_rate");
-    const auto factor = [steps](std::int64_t step) { return cosine_decay_factor(step, steps); };
-    const Training training{
-        .task = natural::watching_moves(natural::scheduled(images_task(dense_net({hidden}), data, 32), factor)),
-        .optimizer = {.kind = OptimizerKind::adamw, .learning_rate = rate, .weight_decay = 0.01},
-        .steps = steps};
+    const Training training{.task = natural::watching_moves(images_task(dense_net({hidden}), data, 32)),
+                            .optimizer = {.kind = OptimizerKind::adamw, .learning_rate = rate, .weight_decay = 0.01},
+                            .steps = settings.integer("steps"),
+                            .schedule = cosine_decay_factor};
     const Comparison runs = compare(context, natural::weight_keepings(context), training, settings.integer("seeds"));
 
     const std::string evidence = evidence_of(runs, result);

@@ -2,7 +2,6 @@
 // weights by nature. (experiments/master_weights.cpp explains it with weights of size 1.)
 #include <fmt/format.h>
 
-#include "engine/training/schedule.hpp"
 #include "experiments/natural/lost_updates.hpp"
 #include "experiments/natural/tuned_digits.hpp"
 #include "experiments/shared/sources.hpp"
@@ -21,16 +20,15 @@ void run(const RunContext& context, Result& result) {
     const Layers net = dense_net({hidden, hidden});
     const Comparison first = natural::first_training(context, net, data, {0, 0.2});
 
-    const std::int64_t steps = settings.integer("steps");
     const double rate = settings.real("learning_rate");
-    const auto factor = [steps](std::int64_t step) {
-        return warmup_factor(step, 50) * cosine_decay_factor(step, steps);
-    };
     const TaskBuilder task =
         natural::starting_from(images_task(net, data.second, 32), natural::weights_left(context, first));
-    const Training second{.task = natural::watching_moves(natural::scheduled(task, factor)),
+    const Training second{.task = natural::watching_moves(task),
                           .optimizer = {.kind = OptimizerKind::adamw, .learning_rate = rate, .weight_decay = 0.01},
-                          .steps = steps};
+                          .steps = settings.integer("steps"),
+                          .schedule = [](std::int64_t step, std::int64_t steps) {
+                              return warmup_factor(step, 50) * cosine_decay_factor(step, steps);
+                          }};
     const Comparison runs =
         compare(context, natural::weight_keepings(context), second, settings.integer("seeds"), {0.2, 1});
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "engine/tensor/random.hpp"
-#include "engine/training/schedule.hpp"
 #include "experiments/natural/lost_updates.hpp"
 #include "experiments/nets/language_net.hpp"
 #include "experiments/shared/sources.hpp"
@@ -118,16 +117,15 @@ void run(const RunContext& context, Result& result) {
     const std::int64_t seeds = settings.integer("seeds");
     const Comparison first = compare(context, {fp32_arithmetic()}, first_training, seeds, {0, 0.2});
 
-    const std::int64_t steps = settings.integer("steps");
     const double rate = settings.real("learning_rate");
-    const auto factor = [steps](std::int64_t step) {
-        return warmup_factor(step, 20) * cosine_decay_factor(step, steps);
-    };
     const TaskBuilder task = natural::starting_from(text_task(context, texts.second.train, texts.second.test),
                                                     natural::weights_left(context, first));
-    const Training second{.task = natural::watching_moves(natural::scheduled(task, factor)),
+    const Training second{.task = natural::watching_moves(task),
                           .optimizer = {.kind = OptimizerKind::adamw, .learning_rate = rate, .weight_decay = 0.01},
-                          .steps = steps};
+                          .steps = settings.integer("steps"),
+                          .schedule = [](std::int64_t step, std::int64_t steps) {
+                              return warmup_factor(step, 20) * cosine_decay_factor(step, steps);
+                          }};
     const Comparison runs = compare(context, natural::weight_keepings(context), second, seeds, {0.2, 1});
 
     const std::string evidence = evidence_of(runs, result);

@@ -31,22 +31,4 @@ TaskBuilder starting_from(const TaskBuilder& task, const std::function<Weights(s
     };
 }
 
-TaskBuilder scheduled(const TaskBuilder& task, const std::function<double(std::int64_t)>& factor) {
-    return [task, factor](Model& model, std::uint64_t seed) {
-        Task result = task(model, seed);
-        const auto rate = std::make_shared<std::optional<double>>();
-        const auto step = std::make_shared<std::int64_t>(0);
-        result.before_update = [=, before = result.before_update](Optimizer& optimizer) {
-            if (!*rate) *rate = optimizer.options().learning_rate;
-            optimizer.set_learning_rate(**rate * factor(*step));
-            if (before) before(optimizer);
-        };
-        result.after_step = [=, after = result.after_step](Trainer& trainer, const StepResult& done) {
-            *step = done.step + 1;
-            if (after) after(trainer, done);
-        };
-        return result;
-    };
-}
-
 }  // namespace ulp::natural

@@ -1,4 +1,4 @@
-// Trainings that go on from the weights of others, with rates that follow a schedule.
+// Trainings that go on from the weights of others.
 #pragma once
 
 #include "experiments/training/comparison.hpp"
@@ -14,7 +14,5 @@ TaskBuilder keeping_weights(const TaskBuilder& task);
 std::function<Weights(std::uint64_t seed)> weights_left(const RunContext& context, const Comparison& comparison);
 /// The task, whose net starts from these weights.
 TaskBuilder starting_from(const TaskBuilder& task, const std::function<Weights(std::uint64_t seed)>& weights);
-/// The task with the optimizer's learning rate times `factor` in each step.
-TaskBuilder scheduled(const TaskBuilder& task, const std::function<double(std::int64_t step)>& factor);
 
 }  // namespace ulp::natural

@@ -312,7 +312,7 @@ void run(const RunContext& context, Result& result) {
     const Training training{.task = word_task(settings, text),
                             .optimizer = adam_of(settings),
                             .steps = settings.integer("steps"),
-                            .decay = true};
+                            .schedule = linear_decay_factor};
     const Comparison runs = compare(context, ways_of(context), training, settings.integer("seeds"));
     const std::string evidence = evidence_of(runs, result);
     claim_rule(context, runs, result);

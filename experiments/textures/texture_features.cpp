@@ -99,7 +99,7 @@ TextureFeatures trained_texture_features(const Dataset& train, const Dataset& te
                      .task = directions_task(train, test),
                      .optimizer = {.kind = OptimizerKind::adam, .learning_rate = 2e-2},
                      .steps = steps,
-                     .decay = true},
+                     .schedule = linear_decay_factor},
                     seed);
     for (std::int64_t step = 0; step < steps; ++step) run.step();
     Model& model = run.trainer().model();

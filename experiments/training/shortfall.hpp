@@ -8,8 +8,8 @@
 namespace ulp {
 
 /// Holds where as_good is refuted (the 95 % interval of the paired differences lies outside the margin, or the arm's
-/// score is not finite), is refuted where as_good holds (what fails then is what was expected, not this program), and is
-/// undecided where as_good is.
+/// score is not finite), is refuted where as_good holds (what fails then is what was expected, not this program), and
+/// is undecided where as_good is.
 Check falls_short(std::span<const double> arm, std::span<const double> reference, const Margin& margin,
                   const Quantity& quantity);
 

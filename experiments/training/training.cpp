@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <memory>
 
-#include "engine/training/schedule.hpp"
-
 namespace ulp {
 
 std::int64_t Learned::skips() const { return std::count(skipped.begin(), skipped.end(), true); }
@@ -29,8 +27,8 @@ TrainingRun::TrainingRun(const Training& training, std::uint64_t seed)
 
 StepResult TrainingRun::step() {
     const std::int64_t number = trainer_.steps();
-    if (training_.decay) {
-        const double factor = linear_decay_factor(number, training_.steps);
+    if (training_.schedule) {
+        const double factor = training_.schedule(number, training_.steps);
         trainer_.optimizer().set_learning_rate(training_.optimizer.learning_rate * factor);
     }
     const StepResult done = trainer_.step([&](Tape& tape) { return task_.loss(tape, number); });

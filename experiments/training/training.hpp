@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/training/schedule.hpp"
 #include "engine/training/trainer.hpp"
 
 namespace ulp {
@@ -76,7 +77,9 @@ struct Training {
     TaskBuilder task{};
     OptimizerOptions optimizer{};
     std::int64_t steps = 0;
-    bool decay = false;       // the learning rate falls linearly to 0, so that the last steps' noise does not decide
+    /// Times the optimizer's learning rate, in each step from 0 on; 1 where none is given. Where it ends at 0, as
+    /// linear_decay_factor, the last steps' noise does not decide.
+    std::function<double(std::int64_t step, std::int64_t steps)> schedule{};
     double clip_norm = 0;     // of a step's unscaled gradients; 0: they are not clipped
     bool keep_trace = false;  // of every step's bits
 };

@@ -49,9 +49,9 @@ TEST_CASE("a schedule of ones changes nothing, one of zeros leaves the weights a
     const FewDigits digits;
     const std::vector<double> plain = train(digits.training, 1).losses;
     Training other = digits.training;
-    other.task = natural::scheduled(digits.training.task, [](std::int64_t) { return 1.0; });
+    other.schedule = [](std::int64_t, std::int64_t) { return 1.0; };
     CHECK(train(other, 1).losses == plain);
-    other.task = natural::scheduled(digits.training.task, [](std::int64_t step) { return step < 2 ? 1.0 : 0.0; });
+    other.schedule = [](std::int64_t step, std::int64_t) { return step < 2 ? 1.0 : 0.0; };
     other.task = natural::watching_moves(other.task);
     const Learned stopped = train(other, 1);
     CHECK(std::equal(plain.begin(), plain.begin() + 3, stopped.losses.begin()));

@@ -132,7 +132,7 @@ struct Digits {
                       .task = images_task(dense_net({8}), data, 20),
                       .optimizer = {.learning_rate = 0.1, .momentum = 0.9},
                       .steps = 6,
-                      .decay = true};
+                      .schedule = linear_decay_factor};
 };
 
 TEST_CASE("a comparison holds what each training gives by itself, arm by arm and seed by seed") {
@@ -191,7 +191,7 @@ TEST_CASE("measuring between two steps changes nothing, and a task's hooks see e
 TEST_CASE("decay and clipping change the training") {
     Digits digits;
     const std::vector<double> decaying = train(digits.training, 1).losses;
-    digits.training.decay = false;
+    digits.training.schedule = nullptr;
     const std::vector<double> steady = train(digits.training, 1).losses;
     digits.training.clip_norm = 0.01;
     const std::vector<double> clipped = train(digits.training, 1).losses;
