@@ -170,9 +170,9 @@ void run(const RunContext& context, Result& result) {
     claim_parity(result, mlstm, train_bits, bpc, margin, "mlstm_train", place,
                  "Nor does it need more bits for the text that it learns from.");
     result.measured("weights_below_one", cite(sources::volta_talk, "Weights of LSTM are never >1"),
-                    "Weights of LSTM cells are never larger than 1. Counter-example: the largest of the cells trained "
-                    "here, over the seeds.",
-                    above(1, lstm.spread(1, largest_weight).largest, {"largest weight", "", 1, 3}), Verdict::refuted);
+                    "Weights of LSTM cells are never larger than 1. Here: the largest of the cells trained in mixed "
+                    "precision, over the seeds.",
+                    never_above(1, lstm.spread(1, largest_weight).largest, {"largest weight", "", 1, 3}));
     const auto curves = [&](const Comparison& comparison, const char* name, const char* title, const char* meaning) {
         result.figure(
             figure_of_curves(losses_of(comparison, bits(1)),

@@ -81,6 +81,16 @@ Check is(bool so, std::string expected, std::string measured) {
     return {std::move(expected), std::move(measured), outcome_of(so)};
 }
 
+Check never_above(double limit, double measured, const Quantity& quantity) {
+    Check check = at_most(limit, measured, quantity);
+    if (measured > limit) check.outcome = Outcome::refuted;
+    return check;
+}
+
+Check always(bool so, std::string expected, std::string measured) {
+    return {std::move(expected), std::move(measured), so ? Outcome::holds : Outcome::refuted};
+}
+
 Check operator&&(const Check& a, const Check& b) {
     const auto either = [&](Outcome outcome) { return a.outcome == outcome || b.outcome == outcome; };
     Outcome outcome = Outcome::holds;

@@ -23,7 +23,7 @@ struct Quantity {
 enum class Outcome : std::uint8_t {
     holds,
     fails,
-    refuted,   // of parity: the interval lies outside the margin
+    refuted,   // of parity: the interval lies outside the margin; of what a source says of all cases: here it is not so
     undecided  // of parity: the interval straddles the margin
 };
 
@@ -65,6 +65,11 @@ Check between(double least, double most, double measured, const Quantity& quanti
 Check near(double expected, double tolerance, double measured, const Quantity& quantity);
 /// What has no number: "a finite number" against the value's text.
 Check is(bool so, std::string expected, std::string measured);
+
+/// What a source says of all cases: one number above the limit refutes it. NaN fails.
+Check never_above(double limit, double measured, const Quantity& quantity);
+/// The same without a number.
+Check always(bool so, std::string expected, std::string measured);
 
 /// Both: refuted before failing before undecided.
 Check operator&&(const Check& a, const Check& b);

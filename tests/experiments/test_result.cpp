@@ -65,6 +65,15 @@ TEST_CASE("a check and its words are made from the same numbers") {
     CHECK(both.outcome == Outcome::fails);
 }
 
+TEST_CASE("what a source says of all cases is refuted by one, and a NaN fails") {
+    const Quantity weight{"weight", "", 1, 3};
+    CHECK(never_above(1, 0.872, weight).outcome == Outcome::holds);
+    CHECK(never_above(1, 1.022, weight).outcome == Outcome::refuted);
+    CHECK(never_above(1, std::numeric_limits<double>::quiet_NaN(), weight).outcome == Outcome::fails);
+    CHECK(always(true, "all", "all").outcome == Outcome::holds);
+    CHECK(always(false, "all", "one not").outcome == Outcome::refuted);
+}
+
 TEST_CASE("a claim comes back from its JSON as it was") {
     const Claim claim{
         "a.b",
