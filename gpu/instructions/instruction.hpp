@@ -45,11 +45,22 @@ inline constexpr Availability blackwell_only{100, true};
 inline constexpr Availability rtx_blackwell_only{120, true};
 
 /// What an instruction's PTX says beside its shape and its types.
-enum class Modifier : std::uint8_t { unmodified, satfinite, xor_popc, and_popc, f8f6f4, mxf8f6f4, mxf4, nvf4 };
+enum class Modifier : std::uint8_t {
+    unmodified,
+    satfinite,
+    xor_popc,
+    and_popc,
+    f8f6f4,
+    mxf8f6f4,
+    mxf4,
+    mxf4_block16,
+    nvf4
+};
 constexpr Scaling scaling_of(Modifier modifier) {
     switch (modifier) {
         case Modifier::mxf8f6f4: return Scaling::mxf8f6f4;
         case Modifier::mxf4: return Scaling::mxf4;
+        case Modifier::mxf4_block16: return Scaling::mxf4_block16;
         case Modifier::nvf4: return Scaling::nvf4;
         default: return Scaling::none;
     }

@@ -3,7 +3,10 @@
 //
 // PTX ISA 9.0: tables of the shapes of mma.sync, of its formats on sm_120a alone (section 9.7.14.5.14; FP8 with FP8
 // there is the instruction of sm_89), of wgmma.mma_async with n = 8, and of tcgen05.mma with m = 128 and n = 16, which
-// every kind of it has (section 9.7.16.2.1); the last two take 32 bytes of k a step.
+// every kind of it has (section 9.7.16.2.1); the last two take 32 bytes of k a step. A's and B's formats stand in fields
+// of their own of tcgen05's descriptor, so kind::f16 has fp16 with bf16, too. PTX ISA 9.1 lists E8M0 scales for 16 FP4
+// elements (kind::mxf4nvf4, .scale_vec::4X): in mma.sync its compiler must know them, in tcgen05 they are a bit of the
+// descriptor.
 #pragma once
 
 // clang-format off
@@ -85,16 +88,16 @@
     ULPLAB_PAIRS_OF(X, hopper_only, 64, 8, 32, s8, u8, s32, unmodified)      \
     X(hopper_only, 64, 8, 256, b1, b1, s32, and_popc)
 
-#define ULPLAB_TCGEN05(X)                                                       \
-    X(blackwell_only, 128, 16, 16, fp16, fp16, fp32, unmodified)                \
-    X(blackwell_only, 128, 16, 16, fp16, fp16, fp16, unmodified)                \
-    X(blackwell_only, 128, 16, 16, bf16, bf16, fp32, unmodified)                \
-    X(blackwell_only, 128, 16, 8, tf32, tf32, fp32, unmodified)                 \
-    ULPLAB_PAIRS_OF_FP8_FP6_FP4(X, blackwell_only, 128, 16, 32, fp32, f8f6f4)   \
-    ULPLAB_PAIRS_OF_FP8_FP6_FP4(X, blackwell_only, 128, 16, 32, fp16, f8f6f4)   \
-    ULPLAB_PAIRS_OF_FP8_FP6_FP4(X, blackwell_only, 128, 16, 32, fp32, mxf8f6f4) \
-    X(blackwell_only, 128, 16, 64, packed_e2m1, packed_e2m1, fp32, mxf4)        \
-    X(blackwell_only, 128, 16, 64, packed_e2m1, packed_e2m1, fp32, nvf4)        \
-    ULPLAB_PAIRS_OF(X, blackwell_only, 128, 16, 32, s8, u8, s32, unmodified)    \
+#define ULPLAB_TCGEN05(X)                                                         \
+    X(blackwell_only, 128, 16, 16, fp16, fp16, fp16, unmodified)                  \
+    ULPLAB_PAIRS_OF(X, blackwell_only, 128, 16, 16, fp16, bf16, fp32, unmodified) \
+    X(blackwell_only, 128, 16, 8, tf32, tf32, fp32, unmodified)                   \
+    ULPLAB_PAIRS_OF_FP8_FP6_FP4(X, blackwell_only, 128, 16, 32, fp32, f8f6f4)     \
+    ULPLAB_PAIRS_OF_FP8_FP6_FP4(X, blackwell_only, 128, 16, 32, fp16, f8f6f4)     \
+    ULPLAB_PAIRS_OF_FP8_FP6_FP4(X, blackwell_only, 128, 16, 32, fp32, mxf8f6f4)   \
+    X(blackwell_only, 128, 16, 64, packed_e2m1, packed_e2m1, fp32, mxf4)          \
+    X(blackwell_only, 128, 16, 64, packed_e2m1, packed_e2m1, fp32, mxf4_block16)  \
+    X(blackwell_only, 128, 16, 64, packed_e2m1, packed_e2m1, fp32, nvf4)          \
+    ULPLAB_PAIRS_OF(X, blackwell_only, 128, 16, 32, s8, u8, s32, unmodified)      \
     ULPLAB_PAIRS_OF(X, blackwell_only, 128, 16, 32, s8, u8, s32, satfinite)
 // clang-format on

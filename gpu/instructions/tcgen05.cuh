@@ -81,7 +81,7 @@ __device__ void multiply(const Operands& o) {
     if constexpr (Kind == TensorKind::f8f6f4) ULPLAB_TCGEN05_MMA("f8f6f4");
     if constexpr (Kind == TensorKind::mxf8f6f4) ULPLAB_TCGEN05_SCALED_MMA("mxf8f6f4.block_scale.scale_vec::1X");
     if constexpr (Kind == TensorKind::mxf4) ULPLAB_TCGEN05_SCALED_MMA("mxf4.block_scale.scale_vec::2X");
-    if constexpr (Kind == TensorKind::nvf4) ULPLAB_TCGEN05_SCALED_MMA("mxf4nvf4.block_scale.scale_vec::4X");
+    if constexpr (Kind == TensorKind::mxf4nvf4) ULPLAB_TCGEN05_SCALED_MMA("mxf4nvf4.block_scale.scale_vec::4X");
 }
 #undef ULPLAB_TCGEN05_MMA
 #undef ULPLAB_TCGEN05_SCALED_MMA

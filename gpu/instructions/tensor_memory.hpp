@@ -16,12 +16,13 @@
 namespace ulp::gpu {
 
 /// The kinds of tcgen05.mma: what its PTX says of the operands.
-enum class TensorKind : std::uint8_t { f16, tf32, i8, f8f6f4, mxf8f6f4, mxf4, nvf4 };
+enum class TensorKind : std::uint8_t { f16, tf32, i8, f8f6f4, mxf8f6f4, mxf4, mxf4nvf4 };
 constexpr TensorKind tensor_kind(const Instruction& row) {
     switch (row.scaling) {
         case Scaling::mxf8f6f4: return TensorKind::mxf8f6f4;
         case Scaling::mxf4: return TensorKind::mxf4;
-        case Scaling::nvf4: return TensorKind::nvf4;
+        case Scaling::mxf4_block16:
+        case Scaling::nvf4: return TensorKind::mxf4nvf4;
         case Scaling::none: break;
     }
     if (!is_float(row.a)) return TensorKind::i8;
@@ -47,7 +48,7 @@ constexpr int scale_row(int lane, int column) { return 32 * column + lane % 32; 
 
 }  // namespace tensor_memory
 
-/// The number by which the descriptor of an instruction names a format (tables 42 to 44).
+/// The number by which the descriptor of an instruction names a format (PTX ISA 9.0, tables 42 to 44).
 constexpr std::uint32_t format_number(Element element) {
     switch (element) {
         case Element::bf16:

@@ -96,6 +96,20 @@ TEST_CASE("a block-scaled tile worked by hand") {
     CHECK(byte.d.get(0, 0) == 0x40C00000);
 }
 
+TEST_CASE("E8M0 scales for 16 elements, worked by hand") {
+    HostProduct product(instruction_by_name("tcgen05.m128n16k64.mxf4_block16.e2m1.fp32"));
+    for (std::uint64_t k = 0; k < 64; ++k) {
+        product.a.set(3, k, 0x2);  // 1
+        product.b.set(5, k, 0x2);
+    }
+    for (std::uint64_t block = 0; block < 4; ++block) {
+        product.a_scales.set(3, block, 127 + block);  // 1, 2, 4, 8
+        product.b_scales.set(5, block, 127);
+    }
+    expected_product(product, 100);
+    CHECK(product.d.get(3, 5) == 0x43700000);  // 16 (1 + 2 + 4 + 8) = 240
+}
+
 TEST_CASE("integer sums wrap, or saturate where the instruction says so") {
     const auto answer = [](const char* name, std::uint64_t a, std::uint64_t b, std::uint64_t c) {
         HostProduct product(instruction_by_name(name));

@@ -27,7 +27,7 @@ std::uint64_t at(int x) { return static_cast<std::uint64_t>(x); }
 /// The numbers of formats as PTX ISA 9.0 prints them, tables 42 to 44.
 std::uint64_t manual_format(const Instruction& row, Element element) {
     const std::string name(name_of(element));
-    if (row.scaling == Scaling::mxf4 || row.scaling == Scaling::nvf4) return 1;  // table 44: E2M1 = 1
+    if (row.shape.k == 64) return 1;  // table 44: E2M1 = 1
     if (name == "fp16" || name == "e4m3" || name == "u8") return 0;
     if (name == "bf16" || name == "e5m2" || name == "s8") return 1;
     if (name == "tf32") return 2;
@@ -258,12 +258,17 @@ TEST_CASE("descriptors of tcgen05: each field is what the manual's tables say, a
             CHECK(bits(word, 29, 31) == 0);  // A's scales from byte 0; k = 64
         }
     }
-    CHECK(rows == 4 + 50 + 25 + 2 + 8);
-    // Worked by hand: 1 << 4, then n = 16 and m = 128; bf16 twice; s8 times u8, saturating; E4M3 scales.
+    CHECK(rows == 6 + 50 + 25 + 3 + 8);
+    // Worked by hand: 1 << 4, then n = 16 and m = 128; bf16 twice, or as one of the two; s8 times u8, saturating; E4M3
+    // scales, and E8M0 scales of the same kind.
     CHECK(instruction_descriptor(instruction_by_name("tcgen05.m128n16k16.fp16.fp32")) == 0x08040010);
     CHECK(instruction_descriptor(instruction_by_name("tcgen05.m128n16k16.bf16.fp32")) == 0x08040490);
+    CHECK(instruction_descriptor(instruction_by_name("tcgen05.m128n16k16.fp16_bf16.fp32")) == 0x08040410);
+    CHECK(instruction_descriptor(instruction_by_name("tcgen05.m128n16k16.bf16_fp16.fp32")) == 0x08040090);
     CHECK(instruction_descriptor(instruction_by_name("tcgen05.m128n16k32.s8_u8.s32.satfinite")) == 0x080400A8);
     CHECK(instruction_descriptor(instruction_by_name("tcgen05.m128n16k64.nvf4.e2m1.fp32")) == 0x08040480);
+    CHECK(instruction_descriptor(instruction_by_name("tcgen05.m128n16k64.mxf4_block16.e2m1.fp32")) == 0x08840480);
+    CHECK(tensor_kind(instruction_by_name("tcgen05.m128n16k64.mxf4_block16.e2m1.fp32")) == TensorKind::mxf4nvf4);
     CHECK(instruction_descriptor(instruction_by_name("tcgen05.m128n16k32.mxf8f6f4.e3m2_e2m1.fp32")) == 0x08841600);
 }
 
@@ -292,7 +297,7 @@ TEST_CASE("a block that stages operands, scales and C computes products of every
         CHECK(tensor_gemm(p) == p.d);
         ++products;
     }
-    CHECK(products == 89);
+    CHECK(products == 92);
 }
 
 TEST_CASE("wrong layouts of tcgen05 do not pass") {
@@ -305,10 +310,11 @@ TEST_CASE("wrong layouts of tcgen05 do not pass") {
     CHECK_FALSE(passes("tcgen05.m128n16k32.e2m1.fp32", Mutant::unpacked));
     CHECK_FALSE(passes("tcgen05.m128n16k32.e3m2_e4m3.fp32", Mutant::unpacked));
     CHECK_FALSE(passes("tcgen05.m128n16k32.e4m3_e5m2.fp32", Mutant::formats_swapped));
+    CHECK_FALSE(passes("tcgen05.m128n16k16.fp16_bf16.fp32", Mutant::formats_swapped));
     CHECK_FALSE(passes("tcgen05.m128n16k32.s8_u8.s32", Mutant::formats_swapped));
     CHECK_FALSE(passes("tcgen05.m128n16k16.fp16.fp32", Mutant::offsets_swapped));
     for (const char* name : {"tcgen05.m128n16k32.mxf8f6f4.e4m3.fp32", "tcgen05.m128n16k64.mxf4.e2m1.fp32",
-                             "tcgen05.m128n16k64.nvf4.e2m1.fp32"}) {
+                             "tcgen05.m128n16k64.mxf4_block16.e2m1.fp32", "tcgen05.m128n16k64.nvf4.e2m1.fp32"}) {
         CHECK_FALSE(passes(name, Mutant::scales_by_lanes));
     }
 }
