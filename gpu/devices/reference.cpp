@@ -79,21 +79,16 @@ void plain_product(HostProduct& p, const TensorCoreModel& model) {
     });
 }
 
-/// The codes of every row, decoded and in the order of the decoded path; `special` marks rows with infinities and NaNs.
-struct DecodedRows {
-    std::vector<Int32Operand> operands;
-    std::vector<char> special;
-};
+/// The codes of every row, decoded and in the order of the decoded path.
 template <class Decode>
-DecodedRows decoded_rows(const DecodedModel& model, const std::vector<std::uint32_t>& codes, std::uint64_t columns,
-                         Decode decode_one) {
-    DecodedRows rows{std::vector<Int32Operand>(codes.size()), std::vector<char>(codes.size() / columns)};
+std::vector<Int32Operand> decoded_rows(const DecodedModel& model, const std::vector<std::uint32_t>& codes,
+                                       Decode decode_one) {
+    std::vector<Int32Operand> rows(codes.size());
     const auto k = static_cast<std::uint64_t>(model.k);
     for (std::uint64_t i = 0; i < codes.size(); ++i) {
-        const Int32Operand operand = decode_one(model, codes[i]);
         const std::uint64_t step = i / k * k;
-        rows.operands[step + static_cast<std::uint64_t>(decoded_position(model, static_cast<int>(i % k)))] = operand;
-        if (operand.exponent == special_exponent) rows.special[i / columns] = 1;
+        rows[step + static_cast<std::uint64_t>(decoded_position(model, static_cast<int>(i % k)))] =
+            decode_one(model, codes[i]);
     }
     return rows;
 }
@@ -104,15 +99,14 @@ void decoded_product(HostProduct& p, const TensorCoreModel& model) {
     const auto a = unpacked(p.a);
     const auto b = unpacked(p.b);
     const std::uint64_t k = p.a.columns();
-    const DecodedRows x = decoded_rows(decoded, a, k, decode_a);
-    const DecodedRows y = decoded_rows(decoded, b, k, decode_b);
+    const auto x = decoded_rows(decoded, a, decode_a);
+    const auto y = decoded_rows(decoded, b, decode_b);
     for_each_element(p, [&](std::uint64_t row, std::uint64_t column, std::uint64_t b_row) {
         const auto c = static_cast<std::uint32_t>(p.c.empty() ? 0 : p.c.get(row, column));
         std::uint32_t sum = c;
-        bool done = x.special[row] == 0 && y.special[b_row] == 0;
+        bool done = true;
         for (std::uint64_t step = 0; done && step < k; step += static_cast<std::uint64_t>(model.instruction_k)) {
-            done = decoded_instruction<Group>(decoded, x.operands.data() + row * k + step,
-                                              y.operands.data() + b_row * k + step, sum);
+            done = decoded_instruction<Group>(decoded, x.data() + row * k + step, y.data() + b_row * k + step, sum);
         }
         if (!done) sum = chain_dot(model, a.data() + row * k, b.data() + b_row * k, c, static_cast<std::int64_t>(k));
         p.d.set(row, column, sum);

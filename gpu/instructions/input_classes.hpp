@@ -58,10 +58,17 @@ struct InputPlace {
     }
 };
 
+/// Random bits and, for what they do not suffice, more.
+struct InputRandom {
+    std::uint64_t bits;
+    std::uint64_t more;
+    explicit constexpr InputRandom(std::uint64_t random) : bits(random), more(mix(random)) {}
+};
+
 /// A number with random sign and fraction and an exponent field in [low, high]; field 0 holds the subnormals.
-constexpr std::uint64_t float_with_exponent(const FloatFormat& format, std::uint64_t random, int low, int high) {
-    const std::uint64_t fraction = random & format.fraction_mask();
-    const std::uint64_t more = mix(random);
+constexpr std::uint64_t float_with_exponent(const FloatFormat& format, InputRandom random, int low, int high) {
+    const std::uint64_t fraction = random.bits & format.fraction_mask();
+    const std::uint64_t more = random.more;
     // Scaled, not modulo: a GPU has no fast division, and the bias of 2^-32 does not matter here.
     const auto range = static_cast<std::uint64_t>(high - low + 1);
     const std::uint64_t field = static_cast<std::uint64_t>(low) + ((more >> 32) * range >> 32);
@@ -70,20 +77,19 @@ constexpr std::uint64_t float_with_exponent(const FloatFormat& format, std::uint
     return pack(format, (more & 1) != 0, magnitude < largest ? magnitude : largest);
 }
 
-constexpr std::uint64_t ordinary_float(const FloatFormat& format, std::uint64_t random) {
+constexpr std::uint64_t ordinary_float(const FloatFormat& format, InputRandom random) {
     const int low = format.emin() > -12 ? format.emin() : -12;
     const int high = format.emax() < 3 ? format.emax() : 3;
     return float_with_exponent(format, random, low + format.bias, high + format.bias);
 }
 
-constexpr std::uint64_t float_code(InputClass input_class, const FloatFormat& format, std::uint64_t random) {
+constexpr std::uint64_t float_code(InputClass input_class, const FloatFormat& format, InputRandom random) {
     switch (input_class) {
         case InputClass::wide: return float_with_exponent(format, random, 0, format.emax() + format.bias);
         case InputClass::bits: {
-            const std::uint64_t more = mix(random);
-            if (more % 4 == 0) return pack(format, (more & 4) != 0, 0);
+            if (random.more % 4 == 0) return pack(format, (random.more & 4) != 0, 0);
             const int unused = 64 - format.storage_bits();
-            return random << unused >> unused;  // padding bits, too
+            return random.bits << unused >> unused;  // padding bits, too
         }
         default: return ordinary_float(format, random);
     }
@@ -91,9 +97,8 @@ constexpr std::uint64_t float_code(InputClass input_class, const FloatFormat& fo
 
 /// Five of eight are zeros, the others such that products lie around the accumulator's smallest normal number or, where
 /// the format does not reach that far down, as close to it as they can.
-constexpr std::uint64_t tiny_float(const FloatFormat& format, const FloatFormat& accumulator, std::uint64_t random) {
-    const std::uint64_t more = mix(random);
-    if ((more >> 1) % 8 < 5) return pack(format, (more & 1) != 0, 0);
+constexpr std::uint64_t tiny_float(const FloatFormat& format, const FloatFormat& accumulator, InputRandom random) {
+    if ((random.more >> 1) % 8 < 5) return pack(format, (random.more & 1) != 0, 0);
     const int middle = accumulator.emin() / 2 + format.bias;  // exponent field
     return float_with_exponent(format, random, middle > 12 ? middle - 12 : 0, middle > 1 ? middle + 2 : 3);
 }
@@ -131,30 +136,30 @@ constexpr std::uint64_t operand_code(InputClass input_class, Element element, In
     if (!is_float(element)) return integer_code(input_class, bits_of(element), place.random());
     const FloatFormat format = format_of(element);
     if (input_class != InputClass::cancellation || place.column % 2 == 0) {
-        return float_code(input_class, format, place.random()) & input_mask(element);
+        return float_code(input_class, format, InputRandom(place.random())) & input_mask(element);
     }
     const std::uint64_t random = place.random();
     --place.column;
-    const std::uint64_t partner = float_code(input_class, format, place.random());
+    const std::uint64_t partner = float_code(input_class, format, InputRandom(place.random()));
     if (place.operand == OperandName::b) return partner ^ pack(format, true, 0);
     return partner ^ ((random & 1) << format.padding_bits);
 }
 
 /// The addend.
 constexpr std::uint64_t addend_code(InputClass input_class, Element element, InputPlace place) {
-    const std::uint64_t random = place.random();
+    const InputRandom random(place.random());
     if (!is_float(element)) {
         // Within 2^20 of zero; in the class `wide` within 2^20 of the largest and the smallest.
-        const std::uint64_t near_zero = (random & 0x1FFFFF) - 0x100000;
+        const std::uint64_t near_zero = (random.bits & 0x1FFFFF) - 0x100000;
         return (near_zero + (input_class == InputClass::wide ? 0x80000000 : 0)) & 0xFFFFFFFF;
     }
     const FloatFormat format = format_of(element);
     if (input_class == InputClass::tiny) {
-        if (mix(random) % 4 < 2) return pack(format, (random & 1) != 0, 0);
+        if (random.more % 4 < 2) return pack(format, (random.bits & 1) != 0, 0);
         return float_with_exponent(format, random, 0, 6);
     }
     const bool sometimes_zero = input_class == InputClass::ordinary || input_class == InputClass::cancellation;
-    if (sometimes_zero && mix(random) % 4 == 0) return 0;
+    if (sometimes_zero && random.more % 4 == 0) return 0;
     return float_code(input_class, format, random);
 }
 
@@ -162,7 +167,8 @@ constexpr std::uint64_t addend_code(InputClass input_class, Element element, Inp
 constexpr std::uint64_t operand_code(const Instruction& row, InputClass input_class, Element element,
                                      const InputPlace& place) {
     if (input_class != InputClass::tiny || !is_float(element)) return operand_code(input_class, element, place);
-    return tiny_float(format_of(element), format_of(row.accumulator), place.random()) & input_mask(element);
+    return tiny_float(format_of(element), format_of(row.accumulator), InputRandom(place.random())) &
+           input_mask(element);
 }
 
 /// The code at `place` of an instruction's inputs.

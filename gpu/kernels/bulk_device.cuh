@@ -15,6 +15,13 @@ inline __device__ std::uint64_t packed_code(const std::uint32_t* words, std::uin
     return (words[bit / 32] >> (bit % 32)) & mask;
 }
 
+/// Code `index`, of at most 32 bits, of an array that is shorter than 2^32 bits.
+inline __device__ std::uint32_t near_code(const std::uint32_t* words, std::uint32_t index, int bits) {
+    const std::uint32_t bit = index * static_cast<unsigned>(bits);
+    const std::uint32_t mask = bits == 32 ? ~std::uint32_t{0} : (std::uint32_t{1} << bits) - 1;
+    return words[bit / 32] >> (bit % 32) & mask;
+}
+
 /// Code `index` of C or D, whose elements of 16 or 32 bits are a word of memory each.
 inline __device__ std::uint32_t accumulator_code(const std::uint32_t* words, std::uint64_t index, int bits) {
     return bits == 16 ? reinterpret_cast<const std::uint16_t*>(words)[index] : words[index];

@@ -6,11 +6,12 @@
 namespace ulp::gpu {
 namespace {
 
+template <InputKind Kind, Element E>
 __global__ void make_inputs(Instruction row, InputClass input_class, std::uint64_t seed, OperandName operand,
                             int column_bits, std::uint64_t words, std::uint32_t* out) {
     for (std::uint64_t i = std::uint64_t{blockIdx.x} * threads + threadIdx.x; i < words;
          i += std::uint64_t{gridDim.x} * threads) {
-        out[i] = input_word_by_shifts(row, input_class, seed, operand, column_bits, i);
+        out[i] = input_word_by_shifts<Kind, E>(row, input_class, seed, operand, column_bits, i);
     }
 }
 
@@ -48,39 +49,40 @@ __global__ void compare_plain(BulkLayout layout, TensorCoreModel model, BulkData
     }
 }
 
-/// `rows` rows of k codes, decoded into shared memory; one code more between rows, against bank conflicts.
+/// A matrix's `rows` rows of k codes from `offset` on, decoded into shared memory; one code more between rows, against
+/// bank conflicts.
 template <class Decode>
-__device__ void decode_rows(const DecodedModel& model, const std::uint32_t* words, std::uint64_t first_row, int rows,
-                            std::uint64_t row_codes, std::uint64_t offset, int bits, Int32Operand* out, int* special,
-                            Decode decode_one) {
+__device__ void decode_rows(const DecodedModel& model, const std::uint32_t* words, int rows, int row_codes, int offset,
+                            int bits, Int32Operand* out, Decode decode_one) {
     const int k_bits = top_bit(static_cast<std::uint32_t>(model.k));
     for (int i = static_cast<int>(threadIdx.x); i < rows * model.k; i += threads) {
         const int row = i >> k_bits;
         const int k = i & (model.k - 1);
-        const auto code = packed_code(words, (first_row + row) * row_codes + offset + k, bits);
-        const Int32Operand operand = decode_one(model, static_cast<std::uint32_t>(code));
-        out[row * (model.k + 1) + decoded_position(model, k)] = operand;
-        if (operand.exponent == special_exponent) atomicOr(&special[row], 1);
+        const std::uint32_t code = near_code(words, static_cast<std::uint32_t>(row * row_codes + offset + k), bits);
+        out[row * (model.k + 1) + decoded_position(model, k)] = decode_one(model, code);
     }
 }
 
 /// A block a matrix: its operands are decoded once a step, its accumulators stay in shared memory over the steps.
-template <int Group>
+/// Emulated: model.emulated, whose code would cost the other models registers.
+template <int Group, bool Emulated>
 __global__ void __launch_bounds__(threads)
     compare_decoded(BulkLayout layout, DecodedModel model, BulkData data, BulkTally* tally, std::uint32_t* queue) {
     extern __shared__ std::uint64_t shared[];
+    model.emulated = Emulated;
     const int stride = layout.k + 1;
     auto* a = reinterpret_cast<Int32Operand*>(shared);
     Int32Operand* b = a + layout.rows * stride;
     auto* sums = reinterpret_cast<std::uint32_t*>(b + layout.columns * stride);
-    auto* special_rows = reinterpret_cast<int*>(sums + layout.rows * layout.columns);
-    int* special_columns = special_rows + layout.rows;
     const int elements = layout.rows * layout.columns;
     const int column_bits = top_bit(static_cast<std::uint32_t>(layout.columns));
     const int a_bits = bits_of(layout.instruction.a);
     const int b_bits = bits_of(layout.instruction.b);
     const int c_bits = bits_of(layout.instruction.accumulator);
-    const std::uint64_t row_codes = static_cast<std::uint64_t>(layout.k) * static_cast<unsigned>(layout.steps);
+    const int row_codes = layout.k * layout.steps;
+    const auto words_of = [&](const std::uint32_t* words, std::uint32_t matrix, int rows, int bits) {
+        return words + std::uint64_t{matrix} * static_cast<unsigned>(rows * row_codes * bits / 32);
+    };
     const auto decode_one_a = [](const DecodedModel& m, std::uint32_t code) { return decode_a(m, code); };
     const auto decode_one_b = [](const DecodedModel& m, std::uint32_t code) { return decode_b(m, code); };
     for (std::uint32_t matrix = blockIdx.x; matrix < layout.matrices; matrix += gridDim.x) {
@@ -89,21 +91,18 @@ __global__ void __launch_bounds__(threads)
         for (int i = static_cast<int>(threadIdx.x); i < elements; i += threads) {
             sums[i] = accumulator_code(data.c, first + i, c_bits);
         }
-        for (int i = static_cast<int>(threadIdx.x); i < layout.rows + layout.columns; i += threads) special_rows[i] = 0;
         for (int step = 0; step < layout.steps; ++step) {
-            const auto offset = static_cast<std::uint64_t>(step) * layout.k;
+            const int offset = step * layout.k;
             __syncthreads();
-            decode_rows(model, data.a, std::uint64_t{matrix} * layout.rows, layout.rows, row_codes, offset, a_bits, a,
-                        special_rows, decode_one_a);
-            decode_rows(model, data.b, std::uint64_t{matrix} * layout.columns, layout.columns, row_codes, offset,
-                        b_bits, b, special_columns, decode_one_b);
+            decode_rows(model, words_of(data.a, matrix, layout.rows, a_bits), layout.rows, row_codes, offset, a_bits, a,
+                        decode_one_a);
+            decode_rows(model, words_of(data.b, matrix, layout.columns, b_bits), layout.columns, row_codes, offset,
+                        b_bits, b, decode_one_b);
             __syncthreads();
-            // An element once left to the plain model stays so: its row or column is marked, or its sum is a NaN, which
-            // no later group turns back.
+            // An element once left to the plain model stays so: its sum is a NaN, which no later group turns back.
             for (int i = static_cast<int>(threadIdx.x); i < elements; i += threads) {
                 const int row = i >> column_bits;
                 const int column = i & (layout.columns - 1);
-                if (special_rows[row] != 0 || special_columns[column] != 0) continue;
                 if (!decoded_instruction<Group>(model, a + row * stride, b + column * stride, sums[i])) {
                     sums[i] = static_cast<std::uint32_t>(tensor_core_nan(model.model.accumulator));
                 }
@@ -111,9 +110,7 @@ __global__ void __launch_bounds__(threads)
         }
         __syncthreads();
         for (int i = static_cast<int>(threadIdx.x); i < elements; i += threads) {
-            const bool left = special_rows[i >> column_bits] != 0 || special_columns[i & (layout.columns - 1)] != 0 ||
-                              model.c.is_special(sums[i]);
-            if (left) {
+            if (model.c.is_special(sums[i])) {
                 queue[atomicAdd(&tally->in_queue, 1ULL)] = static_cast<std::uint32_t>(first + i);
             } else {
                 report(tally, first + i, accumulator_code(data.d, first + i, c_bits) == sums[i]);
@@ -158,8 +155,9 @@ void enqueue_decoded(const BulkLayout& layout, const DecodedModel& model, const 
                      std::uint32_t* queue) {
     const auto lines = static_cast<std::size_t>(layout.rows + layout.columns);
     const std::size_t bytes = lines * static_cast<std::size_t>(layout.k + 1) * sizeof(Int32Operand) +
-                              static_cast<std::size_t>(layout.rows * layout.columns) * 4 + lines * 4;
-    compare_decoded<Group><<<blocks_for(layout.matrices, 1), threads, bytes>>>(layout, model, data, tally, queue);
+                              static_cast<std::size_t>(layout.rows * layout.columns) * 4;
+    const auto kernel = model.emulated ? compare_decoded<Group, true> : compare_decoded<Group, false>;
+    kernel<<<blocks_for(layout.matrices, 1), threads, bytes>>>(layout, model, data, tally, queue);
 }
 
 }  // namespace
@@ -167,8 +165,11 @@ void enqueue_decoded(const BulkLayout& layout, const DecodedModel& model, const 
 void enqueue_inputs(const BulkLayout& layout, InputClass input_class, std::uint64_t seed, const BulkData& data) {
     const auto one = [&](OperandName operand, std::uint64_t rows, std::uint64_t columns, int bits, std::uint32_t* out) {
         const std::uint64_t words = rows * columns * static_cast<unsigned>(bits) / 32;
-        make_inputs<<<blocks_for(words, threads), threads>>>(layout.instruction, input_class, seed, operand,
-                                                             top_bit(static_cast<std::uint32_t>(columns)), words, out);
+        const int column_bits = top_bit(static_cast<std::uint32_t>(columns));
+        with_input_kind(layout.instruction, operand, [&]<InputKind Kind, Element E>() {
+            make_inputs<Kind, E><<<blocks_for(words, threads), threads>>>(layout.instruction, input_class, seed,
+                                                                          operand, column_bits, words, out);
+        });
     };
     const std::uint64_t row_codes = static_cast<std::uint64_t>(layout.k) * static_cast<unsigned>(layout.steps);
     const std::uint64_t matrices = layout.matrices;

@@ -17,6 +17,7 @@ struct Int32Operand {
     std::int32_t significand;  // signed; A's are moved up so that products are in units of 2^(their exponent - F)
     std::int32_t exponent;     // of the unit digit; `special` for infinities and NaNs
 };
+/// Above any sum of real exponents, also half of it.
 inline constexpr std::int32_t special_exponent = 1 << 20;
 /// Below any sum of real exponents, and still so after another zero's is added.
 inline constexpr std::int32_t ignored_exponent = -40000;
@@ -179,8 +180,8 @@ constexpr std::uint32_t rounded_sum(const DecodedModel& m, bool negative, Word m
                       << m.padding;
 }
 
-/// A group of `Group` products and c, which is replaced by the result. False, and c untouched, where c is an infinity
-/// or NaN; no operand may be special. `Group` is a template argument so that a GPU keeps the products in registers.
+/// A group of `Group` products and c, which is replaced by the result. False, and c untouched, where c or an operand is
+/// an infinity or NaN. `Group` is a template argument so that a GPU keeps the products in registers.
 template <int Group>
 constexpr bool decoded_group(const DecodedModel& m, const Int32Operand* a, const Int32Operand* b, std::uint32_t& c) {
     if (m.c.is_special(c)) return false;
@@ -199,15 +200,17 @@ constexpr bool decoded_group(const DecodedModel& m, const Int32Operand* a, const
         exponents[k] = a[k].exponent + b[k].exponent;
         if (exponents[k] > largest) largest = exponents[k];
     }
+    if (largest >= special_exponent / 2) return false;
     const auto clamped = [](std::int32_t distance) { return distance < 31 ? distance : 31; };
     const std::int32_t aligned = addend.significand >> clamped(largest - addend.exponent + m.addend_down);
     std::int64_t sum = m.c.is_negative(c) ? -aligned : aligned;
     for (int first = 0; first < Group; first += 16) {
         std::int32_t part = 0;
         for (int k = first; k < Group && k < first + 16; ++k) {
-            // Truncated toward zero: magnitudes, all below 2^27, are moved down, and the sign put back.
-            const std::int32_t magnitude = products[k] < 0 ? -products[k] : products[k];
-            part += (magnitude >> clamped(largest - exponents[k])) * (products[k] >> 31 | 1);
+            // Truncated toward zero: shifts round down, so what is below zero is moved down from one less, and one is
+            // put back. Magnitudes are below 2^27.
+            const std::int32_t negative = products[k] >> 31;  // -1 or 0
+            part += ((products[k] + negative) >> clamped(largest - exponents[k])) - negative;
         }
         sum += part;
     }

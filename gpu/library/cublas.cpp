@@ -150,7 +150,7 @@ std::vector<std::uint32_t> random_words(Element element, std::uint64_t codes, st
         }
         for (std::uint64_t e = 0; e < per_word; ++e) {
             const std::uint64_t random = mix(mix(seed ^ i) + e);
-            const std::uint64_t code = is_float(element) ? ordinary_float(format_of(element), random)
+            const std::uint64_t code = is_float(element) ? ordinary_float(format_of(element), InputRandom(random))
                                                          : random & ((std::uint64_t{1} << bits) - 1);
             words[i] |= static_cast<std::uint32_t>(code << (e * bits));
         }

@@ -103,7 +103,7 @@ std::uint32_t sample_code(Element element, InputSet set, const InputPlace& place
     const bool flat = set == InputSet::flat;
     const int low = std::max(format.emin(), flat ? -4 : -20) + format.bias;
     const int high = std::min(format.emax(), flat ? -1 : 6) + format.bias;
-    return static_cast<std::uint32_t>(float_with_exponent(format, place.random(), low, high));
+    return static_cast<std::uint32_t>(float_with_exponent(format, InputRandom(place.random()), low, high));
 }
 
 std::vector<std::uint32_t> sample_codes(Element element, InputSet set, OperandName name,

@@ -26,7 +26,8 @@ Matrix random_matrix(Index rows, Index cols, const ulp::FloatFormat& format, std
     for (Index i = 0; i < rows; ++i) {
         for (Index j = 0; j < cols; ++j) {
             const std::uint64_t random = mix(mix(seed ^ static_cast<std::uint64_t>(i)) ^ static_cast<std::uint64_t>(j));
-            matrix(i, j) = ulp::in_fp32_container(format, static_cast<std::uint32_t>(ordinary_float(format, random)));
+            matrix(i, j) =
+                ulp::in_fp32_container(format, static_cast<std::uint32_t>(ordinary_float(format, InputRandom(random))));
         }
     }
     return matrix;

@@ -21,7 +21,7 @@ using Codes = std::vector<std::uint32_t>;
 
 struct Comparison {
     int decoded = 0;  // cases that the decoded path took
-    int plain = 0;    // cases that it left
+    int plain = 0;    // cases that it left: infinities and NaNs
     int differences = 0;
 };
 
@@ -33,7 +33,6 @@ bool decoded_answer(const DecodedModel& m, const Codes& a, const Codes& b, std::
         const auto at = static_cast<std::size_t>(decoded_position(m, k));
         x[at] = decode_a(m, a[static_cast<std::size_t>(k)]);
         y[at] = decode_b(m, b[static_cast<std::size_t>(k)]);
-        if (x[at].exponent == special_exponent || y[at].exponent == special_exponent) return false;
     }
     switch (m.model.group_size) {
         case 4: return decoded_instruction<4>(m, x.data(), y.data(), c);
@@ -124,7 +123,9 @@ TEST_CASE("inputs made by shifts are those made by divisions, for every instruct
                 if (1 << column_bits != columns) return 1;
                 int found = 0;
                 for (const std::uint64_t index : {0ULL, 1ULL, 7ULL, 64ULL, 1023ULL}) {
-                    const auto by_shifts = input_word_by_shifts(row, input_class, 9, operand, column_bits, index);
+                    const auto by_shifts = with_input_kind(row, operand, [&]<InputKind Kind, Element E>() {
+                        return input_word_by_shifts<Kind, E>(row, input_class, 9, operand, column_bits, index);
+                    });
                     const auto columns_given = static_cast<std::uint64_t>(columns);
                     found += by_shifts == input_word(row, input_class, 9, operand, columns_given, index) ? 0 : 1;
                 }
