@@ -14,6 +14,19 @@ void check(cudaError_t status, std::string_view call) {
     throw DataError(cuda_failure(call, cudaGetErrorName(status), cudaGetErrorString(status)));
 }
 
+void* allocated(std::size_t bytes) {
+    void* memory = nullptr;
+    const cudaError_t status = cudaMalloc(&memory, bytes);
+    std::size_t free_bytes = 0;
+    std::size_t all_bytes = 0;
+    if (status == cudaErrorMemoryAllocation && cudaMemGetInfo(&free_bytes, &all_bytes) == cudaSuccess) {
+        static_cast<void>(cudaGetLastError());
+        throw DataError(memory_failure(bytes, free_bytes, all_bytes));
+    }
+    check(status, fmt::format("cudaMalloc of {} bytes", bytes));
+    return memory;
+}
+
 namespace {
 bool gave_up = false;
 }  // namespace

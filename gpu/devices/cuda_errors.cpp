@@ -25,7 +25,10 @@ constexpr std::array remedies{
     Remedy{"cudaErrorNoKernelImageForDevice",
            "this program has no code for that GPU; add its architecture in gpu/CMakeLists.txt and build again"},
     Remedy{"cudaErrorUnsupportedPtxVersion", "the driver is older than the compiler; install a newer driver"},
-    Remedy{"cudaErrorDevicesUnavailable", "another program holds the GPU exclusively; wait for it to end"},
+    Remedy{
+        "cudaErrorDevicesUnavailable",
+        "another program holds the GPU exclusively, or its compute mode forbids use (nvidia-smi tells both); wait, or "
+        "choose another GPU by CUDA_VISIBLE_DEVICES"},
     Remedy{"cudaErrorLaunchTimeout",
            "the kernel ran into the display's time limit; use a GPU without a display or smaller sizes"},
     Remedy{"cudaErrorIllegalAddress", "a kernel read or wrote outside its arrays; run compute-sanitizer and report it"},
@@ -41,6 +44,15 @@ std::string cuda_failure(std::string_view call, std::string_view name, std::stri
         if (remedy.error == name) advice = remedy.advice;
     }
     return fmt::format("{} failed: {} ({}); {}", call, text, name, advice);
+}
+
+std::string memory_failure(std::uint64_t bytes, std::uint64_t free_bytes, std::uint64_t all_bytes) {
+    return cuda_failure(fmt::format("cudaMalloc of {} bytes ({} of {} free)", bytes, free_bytes, all_bytes),
+                        "cudaErrorMemoryAllocation", "out of memory");
+}
+
+std::string busy_failure(std::string_view call) {
+    return cuda_failure(call, "cudaErrorDevicesUnavailable", "CUDA-capable device(s) is/are busy or unavailable");
 }
 
 std::string still_running(std::string_view what, double seconds) {

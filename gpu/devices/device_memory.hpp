@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cuda_runtime_api.h>
-#include <fmt/format.h>
 
 #include <cstdint>
 #include <span>
@@ -19,8 +18,7 @@ class DeviceArray {
   public:
     DeviceArray() = default;
     explicit DeviceArray(std::size_t count) : count_(count) {
-        if (count == 0) return;
-        check(cudaMalloc(&data_, bytes()), fmt::format("cudaMalloc of {} bytes", bytes()));
+        if (count != 0) data_ = allocated(bytes());
     }
     explicit DeviceArray(std::span<const T> host) : DeviceArray(host.size()) { upload(host); }
     DeviceArray(DeviceArray&& other) noexcept

@@ -78,12 +78,14 @@ class Executor {
 /// The first CUDA device. Throws DataError where the build has no CUDA, or the machine no usable GPU.
 std::unique_ptr<Executor> open_cuda_device();
 /// The project's models in place of a GPU of that architecture, with the policies of a named set where one is given;
-/// its info says so.
-std::unique_ptr<Executor> open_software_device(int architecture, const PolicySet* policies = nullptr);
+/// its info says so. With `memory_bytes` it has so much memory: what needs more fails as on a GPU.
+std::unique_ptr<Executor> open_software_device(int architecture, const PolicySet* policies = nullptr,
+                                               std::uint64_t memory_bytes = 0);
 /// A unit in place of a GPU of that architecture: `compute` fills product.d.
 std::unique_ptr<Executor> open_unit_device(std::string name, int architecture,
                                            std::function<void(HostProduct& product)> compute);
-/// "cuda", or "software:sm_90". Throws UsageError for any other text.
+/// "cuda", "software:sm_90", or to try what a small or a shared GPU does "software:sm_90:BYTES" of memory and
+/// "software:sm_90:busy", which fails to open with DataError. Throws UsageError for any other text.
 std::unique_ptr<Executor> open_device(std::string_view spec);
 
 }  // namespace ulp::gpu

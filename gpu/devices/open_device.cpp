@@ -2,21 +2,41 @@
 
 #include <charconv>
 
+#include "gpu/devices/cuda_errors.hpp"
 #include "gpu/devices/executor.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp::gpu {
 
+namespace {
+
+/// All of a text as a number.
+template <class Number>
+bool reads(std::string_view text, Number& number) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc{} && end == text.data() + text.size();
+}
+
+}  // namespace
+
 std::unique_ptr<Executor> open_device(std::string_view spec) {
     if (spec == "cuda") return open_cuda_device();
     constexpr std::string_view prefix = "software:sm_";
     if (spec.starts_with(prefix)) {
-        const std::string_view digits = spec.substr(prefix.size());
+        const std::string_view rest = spec.substr(prefix.size());
+        const std::string_view digits = rest.substr(0, rest.find(':'));
+        const std::string_view state = digits.size() < rest.size() ? rest.substr(digits.size() + 1) : "0";
         int architecture = 0;
-        const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), architecture);
-        if (error == std::errc{} && end == digits.data() + digits.size()) return open_software_device(architecture);
+        std::uint64_t memory_bytes = 0;
+        if (reads(digits, architecture)) {
+            if (state == "busy") throw DataError(busy_failure("cudaSetDevice"));
+            if (reads(state, memory_bytes)) return open_software_device(architecture, nullptr, memory_bytes);
+        }
     }
-    throw UsageError(fmt::format("no device '{}'; choose cuda, or software:sm_90 and the like for a dry run", spec));
+    throw UsageError(fmt::format(
+        "no device '{}'; choose cuda, or for a dry run software:sm_90 and the like (software:sm_90:BYTES has "
+        "so much memory, software:sm_90:busy is held by another program)",
+        spec));
 }
 
 }  // namespace ulp::gpu

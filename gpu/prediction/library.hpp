@@ -42,11 +42,12 @@ enum class StandInFault : std::uint8_t {
 
 /// Answers by rules of its own that look like cuBLAS's (large aligned products: nvjet; few outputs and deep k: split;
 /// odd extents: CUTLASS; now and then a family of which nothing is known) and computes by plan_of. It is no evidence of
-/// cuBLAS.
-std::unique_ptr<Library> open_software_library(int architecture, StandInFault fault = StandInFault::none);
+/// cuBLAS. With `memory_bytes` products whose operands, result and workspace need more fail as on a GPU.
+std::unique_ptr<Library> open_software_library(int architecture, StandInFault fault = StandInFault::none,
+                                               std::uint64_t memory_bytes = 0);
 /// cublasLt on the first GPU. Throws DataError without a GPU or without the library.
 std::unique_ptr<Library> open_cuda_library();
-/// "cuda", or "software:sm_90". Throws UsageError for any other text.
+/// As open_device: "cuda", "software:sm_90", ...
 std::unique_ptr<Library> open_library(std::string_view device);
 
 }  // namespace ulp::gpu

@@ -165,14 +165,13 @@ std::string_view name_of(Verdict verdict) {
     return "";
 }
 
-Judgement judge(Library& library, const PredictionFile& file, const std::function<bool(const Judgement&)>& go_on) {
+void judge(Library& library, const PredictionFile& file, Judgement& judgement, const std::function<bool()>& go_on) {
     if (library.info() != file.info) {
         throw DataError(fmt::format("the predictions are for {}, but here is {}: declined; predict for this one first",
                                     describe(file.info), describe(library.info())));
     }
-    Judgement judgement;
     for (const Prediction& row : file.rows) {
-        if (!go_on(judgement)) {
+        if (!go_on()) {
             judgement.stopped = true;
             break;
         }
@@ -182,7 +181,6 @@ Judgement judge(Library& library, const PredictionFile& file, const std::functio
         ++judgement.by_type[std::string(row.problem.type->name)][static_cast<std::size_t>(verdict)];
         judgement.told_from_mutants += verdict == Verdict::equal && row.mutants_found == 3 ? 1 : 0;
     }
-    return judgement;
 }
 
 }  // namespace ulp::gpu

@@ -43,8 +43,9 @@ struct Judgement {
     /// No row differs, and none moved.
     [[nodiscard]] bool holds() const { return all[1] == 0 && all[4] == 0; }
 };
-/// Asks again, runs and compares. `go_on` is asked before each row with what was found till then; after a false the
-/// rest is left out. Throws DataError where the library or the GPU is another one than that of the predictions.
-Judgement judge(Library& library, const PredictionFile& file, const std::function<bool(const Judgement&)>& go_on);
+/// Asks again, runs and compares, row by row into an empty judgement. `go_on` is asked before each row; after a false
+/// the rest is left out. Throws DataError where the library or the GPU is another one than that of the predictions, and
+/// where it fails: the judgement then holds the rows before.
+void judge(Library& library, const PredictionFile& file, Judgement& judgement, const std::function<bool()>& go_on);
 
 }  // namespace ulp::gpu

@@ -1,6 +1,7 @@
 // A stand-in for cuBLAS, so that predictions can be made, judged and tested without a GPU.
 #include <fmt/format.h>
 
+#include "gpu/devices/cuda_errors.hpp"
 #include "gpu/devices/executor.hpp"
 #include "gpu/instructions/input_classes.hpp"
 #include "gpu/prediction/library.hpp"
@@ -11,7 +12,8 @@ namespace {
 
 class SoftwareLibrary final : public Library {
   public:
-    SoftwareLibrary(int architecture, StandInFault fault) : fault_(fault) {
+    SoftwareLibrary(int architecture, StandInFault fault, std::uint64_t memory_bytes)
+        : fault_(fault), memory_bytes_(memory_bytes) {
         info_ = {false, fmt::format("software stand-in of {}", architecture_name(architecture)), architecture, "0.0.0"};
     }
     [[nodiscard]] const LibraryInfo& info() const override { return info_; }
@@ -40,8 +42,23 @@ class SoftwareLibrary final : public Library {
     }
 
   private:
+    void allocate(const LibraryProblem& p) const {
+        std::uint64_t free_bytes = memory_bytes_;
+        const auto take = [&](std::uint64_t bytes) {
+            if (bytes > free_bytes) throw DataError(memory_failure(bytes, free_bytes, memory_bytes_));
+            free_bytes -= bytes;
+        };
+        const auto matrix = [&](std::int64_t rows, std::int64_t columns, Element element) {
+            take(static_cast<std::uint64_t>(rows * columns * p.batch * bits_of(element) / 8));
+        };
+        take(library_workspace);
+        matrix(p.m, p.k, p.type->a);
+        matrix(p.k, p.n, p.type->b);
+        matrix(p.m, p.n, p.type->d);
+    }
     [[nodiscard]] std::vector<std::uint32_t> compute(const HeuristicAnswer& answer, const LibraryProblem& p,
                                                      const ProblemSample& sample) const {
+        if (memory_bytes_ > 0) allocate(p);
         const KernelPlan plan = plan_of(answer, p, info_);
         // Of what it cannot plan it computes something: nobody predicts it.
         const auto* planned = std::get_if<KernelOrder>(&plan);
@@ -70,19 +87,21 @@ class SoftwareLibrary final : public Library {
     }
 
     StandInFault fault_;
+    std::uint64_t memory_bytes_;  // 0: as much as is asked for
     LibraryInfo info_;
     int asked_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<Library> open_software_library(int architecture, StandInFault fault) {
-    return std::make_unique<SoftwareLibrary>(architecture, fault);
+std::unique_ptr<Library> open_software_library(int architecture, StandInFault fault, std::uint64_t memory_bytes) {
+    return std::make_unique<SoftwareLibrary>(architecture, fault, memory_bytes);
 }
 
 std::unique_ptr<Library> open_library(std::string_view device) {
     if (device == "cuda") return open_cuda_library();
-    return open_software_library(open_device(device)->info().architecture);
+    const DeviceInfo info = open_device(device)->info();
+    return open_software_library(info.architecture, StandInFault::none, info.memory_bytes);
 }
 
 }  // namespace ulp::gpu

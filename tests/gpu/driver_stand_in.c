@@ -1,11 +1,12 @@
-// In place of libcuda.so.1: a driver that is too old (OLD), or one that finds no GPU. CUDA's runtime asks it for its
-// version and its functions and gives up.
+// In place of libcuda.so.1: a driver that is too old (OLD), or one whose every call, but for its version and its
+// functions, fails with the result RESULT: 100 no GPU, 2 its memory is full, 46 another program holds it. CUDA's
+// runtime asks it and gives up.
 #include <string.h>
 
 #ifdef OLD
-enum { version = 11000, count_result = 36 };
+enum { version = 11000, call_result = 36, init_result = 0 };
 #else
-enum { version = 13000, count_result = 100 };  // CUDA_ERROR_NO_DEVICE
+enum { version = 13000, call_result = RESULT, init_result = RESULT };
 #endif
 
 int cuDriverGetVersion(int* out) {
@@ -14,9 +15,9 @@ int cuDriverGetVersion(int* out) {
 }
 int cuInit(unsigned flags) {
     (void)flags;
-    return count_result == 100 ? 100 : 0;
+    return init_result;
 }
-static int fails(void) { return count_result; }
+static int fails(void) { return call_result; }
 
 int cuGetProcAddress_v2(const char* name, void** function, int asked, unsigned long long flags, int* found) {
     (void)asked;

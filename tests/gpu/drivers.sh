@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# What a program built with CUDA says of an old driver, and of a driver without a GPU. Usage: drivers.sh ROOT ULPLAB FOLDER
+# What a program built with CUDA says of an old driver, of one without a GPU, and of a GPU that is full or held by another.
+# Usage: drivers.sh ROOT ULPLAB FOLDER
 set -euo pipefail
 root=$1
 ulplab=$2
 work=$3
-mkdir -p "$work/old" "$work/none"
-cc -shared -fPIC -DOLD -o "$work/old/libcuda.so.1" "$root/tests/gpu/driver_stand_in.c"
-cc -shared -fPIC -o "$work/none/libcuda.so.1" "$root/tests/gpu/driver_stand_in.c"
+for kind in old:OLD none:RESULT=100 full:RESULT=2 busy:RESULT=46; do
+    mkdir -p "$work/${kind%%:*}"
+    cc -shared -fPIC "-D${kind#*:}" -o "$work/${kind%%:*}/libcuda.so.1" "$root/tests/gpu/driver_stand_in.c"
+done
 check() {
     local kind=$1 part=$2 code=0
     shift 2
@@ -21,4 +23,8 @@ for command in "info" "bulk" "fma --pairs 1" "functions --ranges 1" "invariance 
     check old 'install a newer driver' gpu $command
     # shellcheck disable=SC2086
     check none 'this machine has no NVIDIA GPU' gpu $command
+    # shellcheck disable=SC2086
+    check full 'close other programs on the GPU' gpu $command
+    # shellcheck disable=SC2086
+    check busy 'another program holds the GPU exclusively' gpu $command
 done

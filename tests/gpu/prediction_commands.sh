@@ -60,6 +60,27 @@ ends 3 "bad.csv:1: m is '0'" "$ulplab" gpu predict --device $device --shapes bad
 CUDA_VISIBLE_DEVICES= ends 3 'ulplab: ' "$ulplab" gpu predict --shapes shapes.csv --out x.txt
 ends 3 'ulplab predictions 1' "$ulplab" gpu judge --device $device shapes.csv
 
+# A GPU that is too small for a product, or held by another program: one sentence, and what was found stays.
+for line in fp16,TN,32,32,64,1,0 fp16,TN,96,64,512,1,0; do echo "$line"; done > sizes.csv
+ends 0 '2 of 2 shapes predicted' "$ulplab" gpu predict --device $device --shapes sizes.csv --out sizes.txt
+ends 3 'close other programs on the GPU' "$ulplab" gpu judge --device $device:33600000 sizes.txt --out small.csv
+[ "$(wc -l < out.txt)" -eq 1 ]
+grep -q 'fp16,TN,32,32,64,1,0,equal' small.csv
+grep -q '^# 1 of 2 rows' small.csv
+ends 3 'close other programs on the GPU' "$ulplab" gpu judge --device $device:1000 sizes.txt --out small.csv
+grep -q '^# 1 of 2 rows' small.csv
+ends 3 'close other programs on the GPU' "$ulplab" gpu bulk --device $device:25000 --instruction mma.m16n8k16.fp16.fp32 --blocks 1 --out bulk.csv
+[ "$(grep -c '^mma.*,bits,' bulk.csv)" -eq 1 ]
+[ "$(grep -c '^mma.*,chain,' bulk.csv)" -eq 0 ]
+ends 3 'close other programs on the GPU' "$ulplab" gpu invariance --device $device:40000000 --type fp16 --layers 256x2048 8192x8192 --tokens 8 64 --out small.csv
+grep -q '^fp16,256,2048,64' small.csv
+for command in 'info' 'bulk' 'probe' 'attention' 'functions' 'fma' 'transformer' 'invariance' 'answers --out x' 'judge sizes.txt' \
+    'record --out x' 'experiments swamping'; do
+    # shellcheck disable=SC2086
+    ends 3 'another program holds the GPU exclusively' "$ulplab" gpu $command --device $device:busy
+    [ "$(wc -l < out.txt)" -eq 1 ]
+done
+
 # Invariance: a layer whose split changes with the number of tokens.
 ends 0 'smallest counter-example' "$ulplab" gpu invariance --device $device --type fp16 --layers 256x2048 --tokens 8 64 256 --out table.csv
 grep -q '^fp16,256,2048,64,change,change' table.csv

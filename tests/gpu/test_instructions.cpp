@@ -183,7 +183,19 @@ TEST_CASE("a card's evidence lies in a folder of its name") {
 TEST_CASE("devices are named cuda or software:sm_NN") {
     CHECK(open_device("software:sm_90")->info().architecture == 90);
     CHECK_FALSE(open_device("software:sm_90")->info().hardware);
-    for (const char* spec : {"", "gpu", "software", "software:sm_", "software:sm_9x"}) {
+    for (const char* spec : {"", "gpu", "software", "software:sm_", "software:sm_9x",
+                             "software:sm_90:", "software:sm_90:x", "software:sm_90:1:2", "software:busy"}) {
         CHECK_THROWS_AS(open_device(spec), ulp::UsageError);
     }
+}
+
+TEST_CASE("a stand-in with little memory, or one that is held by another program, fails as a GPU does") {
+    HostProduct product(instruction_by_name("mma.m16n8k16.fp16.fp32"));  // 512 + 256 + 512 + 512 bytes
+    open_device("software:sm_90:1792")->run(product);
+    CHECK_THROWS_WITH_AS(
+        open_device("software:sm_90:1791")->run(product),
+        "cudaMalloc of 512 bytes (511 of 1791 free) failed: out of memory (cudaErrorMemoryAllocation); "
+        "close other programs on the GPU or use smaller sizes",
+        ulp::DataError);
+    CHECK_THROWS_WITH_AS(open_device("software:sm_90:busy"), doctest::Contains("nvidia-smi"), ulp::DataError);
 }

@@ -70,7 +70,11 @@ PredictionFile predict(Library& library, const std::vector<LibraryProblem>& prob
     return file;
 }
 
-const auto always = [](const Judgement&) { return true; };
+Judgement judged(Library& library, const PredictionFile& file, std::size_t most = 1000) {
+    Judgement judgement;
+    judge(library, file, judgement, [&] { return judgement.verdicts.size() < most; });
+    return judgement;
+}
 
 /// A file of this test, removed at its end.
 class TextFile {
@@ -214,37 +218,45 @@ TEST_CASE("predictions hold on the library that they were made for, and survive 
     const TextFile written(predictions_text(file));
     const PredictionFile back = read_predictions(written.path());
     CHECK(predictions_text(back) == predictions_text(file));
-    const Judgement judged = judge(*library, back, always);
-    CHECK(judged.holds());
-    CHECK(judged.all[static_cast<std::size_t>(Verdict::equal)] >= 7);
-    CHECK(judged.all[static_cast<std::size_t>(Verdict::declined)] == 2);  // fp32, and one row
-    CHECK(judged.all[static_cast<std::size_t>(Verdict::not_offered)] == 1);
-    CHECK(judged.told_from_mutants > 0);
-    CHECK(judge(*library, back, [](const Judgement& j) { return j.verdicts.size() < 3; }).stopped);
+    const Judgement found = judged(*library, back);
+    CHECK(found.holds());
+    CHECK(found.all[static_cast<std::size_t>(Verdict::equal)] >= 7);
+    CHECK(found.all[static_cast<std::size_t>(Verdict::declined)] == 2);  // fp32, and one row
+    CHECK(found.all[static_cast<std::size_t>(Verdict::not_offered)] == 1);
+    CHECK(found.told_from_mutants > 0);
+    CHECK_FALSE(found.stopped);
+    CHECK(judged(*library, back, 3).stopped);
+    // A GPU whose memory is full at a row keeps the verdicts before it.
+    const auto small = open_software_library(90, StandInFault::none, library_workspace + 300'000);
+    Judgement kept;
+    CHECK_THROWS_WITH_AS(judge(*small, back, kept, [] { return true; }), doctest::Contains("close other programs"),
+                         ulp::DataError);
+    CHECK(kept.verdicts.size() > 0);
+    CHECK(kept.verdicts.size() < found.verdicts.size());
 }
 
 TEST_CASE("the judge finds a wrong bit, another order, another answer and a wrong entry of the table") {
     const auto good = open_software_library(90);
     const PredictionFile file = predict(*good, few_problems());
-    CHECK(judge(*open_software_library(90, StandInFault::one_bit), file, always).all[1] == 1);
-    CHECK(judge(*open_software_library(90, StandInFault::other_order), file, always).all[1] >= 1);
+    CHECK(judged(*open_software_library(90, StandInFault::one_bit), file).all[1] == 1);
+    CHECK(judged(*open_software_library(90, StandInFault::other_order), file).all[1] >= 1);
     std::vector<LibraryProblem> many;
     while (many.size() < 150) many.push_back(few_problems()[4]);
     const PredictionFile repeated = predict(*open_software_library(90), many);
-    CHECK(judge(*open_software_library(90, StandInFault::other_answer), repeated, always).all[4] > 0);
+    CHECK(judged(*open_software_library(90, StandInFault::other_answer), repeated).all[4] > 0);
     PredictionFile wrong = file;
     KernelOrder mistaken = order_of({.id = 66, .stages = 35}, wrong.rows[0].problem);
     mistaken.piece = 128;
     mistaken.merge = Merge::fp32;
     wrong.rows[0] = predicted(wrong.rows[0].problem, mistaken, wrong.rows[0].answer);
-    CHECK(judge(*good, wrong, always).all[1] == 1);
+    CHECK(judged(*good, wrong).all[1] == 1);
 }
 
 TEST_CASE("the judge refuses predictions for another library or GPU, and files whose shapes were changed") {
     const auto library = open_software_library(90);
     PredictionFile file = predict(*library, few_problems());
     file.info.version = "13.1.0";
-    CHECK_THROWS_WITH_AS(judge(*library, file, always), doctest::Contains("13.1.0"), ulp::DataError);
+    CHECK_THROWS_WITH_AS(judged(*library, file), doctest::Contains("13.1.0"), ulp::DataError);
     std::string text = predictions_text(predict(*library, few_problems()));
     text.replace(text.find("fp16,TN,96"), 10, "fp16,TN,97");
     const TextFile changed(text);

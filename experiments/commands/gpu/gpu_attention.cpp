@@ -68,8 +68,9 @@ ExitCode attention(const AttentionOptions& options) {
     const auto device = gpu::open_device(options.device);
     const FloatFormat format = format_by_name(options.format);
     const TensorCoreModel model = gpu::attention_model(*device, format);
-    std::string table = provenance(device->info()) +
-                        "length,tile,elements,differ_from_model,differ_from_first_tile,largest_difference\n";
+    KeptTable table(provenance(device->info()) +
+                        "length,tile,elements,differ_from_model,differ_from_first_tile,largest_difference\n",
+                    options.out);
     std::int64_t wrong = 0;
     fmt::print("{}: attention of {} heads of {}{}, {}\n", device->info().name, options.format, options.head,
                options.causal ? ", causal" : "", device->info().hardware ? "hardware" : "no hardware");
@@ -79,18 +80,19 @@ ExitCode attention(const AttentionOptions& options) {
         for (const int tile : options.tiles) {
             inputs.problem.tile_keys = tile;
             const std::vector<float> expected = gpu::attend(model, inputs.problem);
-            const std::int64_t differ = differing_bits(gpu::attend_on(*device, inputs.problem), expected);
+            const std::vector<float> got = table.keeping([&] { return gpu::attend_on(*device, inputs.problem); });
+            const std::int64_t differ = differing_bits(got, expected);
             if (first_tile.empty()) first_tile = expected;
             const std::int64_t changed = differing_bits(expected, first_tile);
             const double most = largest_difference(expected, first_tile);
-            table += fmt::format("{},{},{},{},{},{:.9g}\n", length, tile, expected.size(), differ, changed, most);
+            table.add(fmt::format("{},{},{},{},{},{:.9g}\n", length, tile, expected.size(), differ, changed, most));
             fmt::print(
                 "  {:>5} keys, tiles of {:>3}: {} of {} elements differ from the model; {} from tiles of {}, by at "
                 "most {:.3g}\n",
                 length, tile, differ, expected.size(), changed, options.tiles.front(), most);
             wrong += differ;
         }
-        if (!options.out.empty()) write_text(options.out, table);
+        table.write();
     }
     return wrong == 0 ? ExitCode::good : ExitCode::bits_differ;
 }

@@ -45,4 +45,34 @@ std::string today();
 /// Writes text under a temporary name and renames. Throws DataError.
 void write_text(const std::filesystem::path& path, const std::string& text);
 
+/// What a command finds, line by line under a head, and the file for it, if any: an earlier file stays until there is a
+/// line, and what was found till then is kept where something throws (a GPU's memory is full, a kernel hangs).
+class KeptTable {
+  public:
+    KeptTable(std::string head, std::filesystem::path out) : text_(std::move(head)), out_(std::move(out)) {}
+
+    void add(const std::string& line) {
+        text_ += line;
+        lines_ = true;
+    }
+    void write() const {
+        if (lines_ && !out_.empty()) write_text(out_, text_);
+    }
+    /// f(), after whose exception the table is written.
+    template <class F>
+    auto keeping(F&& f) const {
+        try {
+            return f();
+        } catch (...) {
+            write();
+            throw;
+        }
+    }
+
+  private:
+    std::string text_;
+    bool lines_ = false;
+    std::filesystem::path out_;
+};
+
 }  // namespace ulp

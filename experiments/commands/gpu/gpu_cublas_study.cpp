@@ -51,7 +51,9 @@ ExitCode study_cublas(const GpuCublasStudyOptions& options) {
                         quoted(r.skipped.empty() ? r.prediction : r.skipped), quoted(r.survivors),
                         quoted(fmt::format("{}", fmt::join(kernels, " + "))));
         fmt::print("{}", line);
+        std::fflush(stdout);
         table += line;
+        if (!options.out.empty()) write_text(options.out, table);
         if (!r.skipped.empty()) continue;
         Share& share = shares[c.product];
         share.predicted += r.predicted() ? 1 : 0;

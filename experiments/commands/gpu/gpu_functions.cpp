@@ -58,21 +58,23 @@ ExitCode functions(const FunctionsOptions& options) {
         throw UsageError(fmt::format("--ranges {} does not lie from 1 to {}", options.ranges, most_ranges));
     }
     const auto device = gpu::open_device(options.device);
-    std::string table =
-        provenance(device->info()) + "function,first,operands,digest,model,differ,differ_nan,first_differing\n";
+    KeptTable table(
+        provenance(device->info()) + "function,first,operands,digest,model,differ,differ_nan,first_differing\n",
+        options.out);
     std::uint64_t wrong = 0;
     for (const gpu::HardwareFunction* function : chosen_functions(*device, options.only)) {
         const std::uint64_t count = std::min(function->operands(), operands_of_range);
         gpu::FunctionAnswers sum;
         std::uint64_t operands = 0;
         for (const std::uint64_t first : first_operands(*function, options.ranges)) {
-            const auto found = gpu::ask_function(*device, *function, static_cast<std::uint32_t>(first), count);
+            const auto found = table.keeping(
+                [&] { return gpu::ask_function(*device, *function, static_cast<std::uint32_t>(first), count); });
             const bool differs = found.differ + found.differ_nan != 0;
-            table += fmt::format("{},{:08X},{},{:016X},{},{},{},{}\n", function->name, first, count, found.digest,
-                                 function->model == nullptr ? "none"
-                                 : function->stated         ? "stated"
-                                                            : "guess",
-                                 found.differ, found.differ_nan, differs ? fmt::format("{:08X}", found.first) : "");
+            table.add(fmt::format("{},{:08X},{},{:016X},{},{},{},{}\n", function->name, first, count, found.digest,
+                                  function->model == nullptr ? "none"
+                                  : function->stated         ? "stated"
+                                                             : "guess",
+                                  found.differ, found.differ_nan, differs ? fmt::format("{:08X}", found.first) : ""));
             sum.differ += found.differ;
             sum.differ_nan += found.differ_nan;
             sum.first = std::min(sum.first, found.first);
@@ -80,7 +82,7 @@ ExitCode functions(const FunctionsOptions& options) {
         }
         if (function->stated) wrong += sum.differ + sum.differ_nan;
         fmt::print("{}\n", text_of(*function, operands, sum));
-        if (!options.out.empty()) write_text(options.out, table);
+        table.write();
     }
     if (!device->info().hardware) fmt::print("the models answered: nothing here is evidence\n");
     return wrong == 0 ? ExitCode::good : ExitCode::bits_differ;

@@ -192,15 +192,22 @@ ExitCode judge_all(const PredictOptions& options) {
     const auto library = gpu::open_library(options.device);
     const auto start = std::chrono::steady_clock::now();
     auto written = start;
-    const gpu::Judgement judgement = gpu::judge(*library, file, [&](const gpu::Judgement& till_now) {
-        const auto now = std::chrono::steady_clock::now();
-        // A kernel that hangs or a GPU that fails must not take the verdicts with it.
-        if (!options.out.empty() && now - written > std::chrono::seconds(5)) {
-            write_text(options.out, judged_text(options, file, till_now));
-            written = now;
-        }
-        return std::chrono::duration<double>(now - start).count() < options.seconds;
-    });
+    gpu::Judgement judgement;
+    // A kernel that hangs, or a GPU that fails, must not take the verdicts with it.
+    const auto write = [&] {
+        written = std::chrono::steady_clock::now();
+        if (!options.out.empty()) write_text(options.out, judged_text(options, file, judgement));
+    };
+    try {
+        gpu::judge(*library, file, judgement, [&] {
+            const auto now = std::chrono::steady_clock::now();
+            if (now - written > std::chrono::seconds(5)) write();
+            return std::chrono::duration<double>(now - start).count() < options.seconds;
+        });
+    } catch (const std::exception&) {
+        if (!judgement.verdicts.empty()) write();
+        throw;
+    }
     print_judgement(file, judgement);
     if (!options.out.empty()) write_text(options.out, judged_text(options, file, judgement));
     return judgement.holds() ? ExitCode::good : ExitCode::bits_differ;

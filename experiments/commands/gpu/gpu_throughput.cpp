@@ -77,11 +77,12 @@ ExitCode throughput(const GpuThroughputOptions& options) {
             for (const ThroughputShape& shape : shapes(options.size)) {
                 const std::string line = row_of(library, named, pinned, shape, options.repeats);
                 fmt::print("{}", line);
+                std::fflush(stdout);
                 table += line;
+                if (!options.out.empty()) write_text(options.out, table);
             }
         }
     }
-    if (!options.out.empty()) write_text(options.out, table);
     return ExitCode::good;
 }
 
