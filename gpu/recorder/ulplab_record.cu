@@ -948,6 +948,15 @@ int program(std::vector<std::string> arguments) {
         software = true;
         arguments.erase(arguments.begin());
     }
+    if (arguments.size() == 1 && (arguments[0] == "--help" || arguments[0] == "-h")) {
+        std::printf(
+            "ulplab_record OUT            records into the folder OUT what the first GPU's matrix instructions "
+            "compute\n"
+            "ulplab_record --list         names the instructions\n"
+            "ulplab_record --answer NAME  answers lines of operands by one of them\n"
+            "--software before OUT or --answer: plain fp32 sums in place of the GPU\n");
+        return 0;
+    }
     if (arguments.size() == 1 && arguments[0] == "--list") {
         for (const Instruction& row : instructions) std::printf("%s\n", row.name);
         return 0;

@@ -97,6 +97,9 @@ head -n "$(wc -l < two.csv)" fma.csv | diff - two.csv
 ends 3 'this is not the range that begins at pair 0' "$ulplab" gpu fma --device $device --pairs 1 --out fma.csv
 ends 3 'is a run on another device' "$ulplab" gpu fma --device software:sm_80 --first 7 --pairs 3 --out fma.csv
 ends 2 '--first lies below' "$ulplab" gpu fma --device $device --first 536887296
+ends 2 '--pairs and --range are at least 1' "$ulplab" gpu fma --device $device --pairs 0
+ends 2 'a tile of 20 keys' "$ulplab" gpu attention --device $device --tiles 20
+[ "$(wc -l < out.txt)" -eq 1 ]
 
 # A product like the library's: 16 x 16 x 16 ones, by stored answers.
 {

@@ -132,6 +132,9 @@ TEST_CASE("the recorder answers dot products, and says what is wrong with its ar
     CHECK(outcome_of("echo 1 2 | " + program + " --software --answer mma.m16n8k4.tf32.fp32").code == 3);
     CHECK(outcome_of(program + " --software --answer nothing").code == 3);
     CHECK(outcome_of(program).code == 2);
+    const Outcome help = outcome_of(program + " --help");
+    CHECK(help.code == 0);
+    CHECK(help.output.find("--answer NAME") != std::string::npos);
     CHECK(outcome_of(program + " --software /proc/nothing").code == 3);
     const Outcome no_gpu = outcome_of(program + " /tmp/unused");
     CHECK(no_gpu.code == 3);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "engine/tensor/random.hpp"
 #include "experiments/commands/gpu/gpu_commands.hpp"
@@ -72,8 +73,7 @@ ExitCode attention(const AttentionOptions& options) {
                         "length,tile,elements,differ_from_model,differ_from_first_tile,largest_difference\n",
                     options.out);
     std::int64_t wrong = 0;
-    fmt::print("{}: attention of {} heads of {}{}, {}\n", device->info().name, options.format, options.head,
-               options.causal ? ", causal" : "", device->info().hardware ? "hardware" : "no hardware");
+    bool first = true;
     for (const std::int64_t length : options.lengths) {
         AttentionInputs inputs(options, format, length);
         std::vector<float> first_tile;
@@ -82,6 +82,10 @@ ExitCode attention(const AttentionOptions& options) {
             const std::vector<float> expected = gpu::attend(model, inputs.problem);
             const std::vector<float> got = table.keeping([&] { return gpu::attend_on(*device, inputs.problem); });
             const std::int64_t differ = differing_bits(got, expected);
+            if (std::exchange(first, false)) {
+                fmt::print("{}: attention of {} heads of {}{}, {}\n", device->info().name, options.format, options.head,
+                           options.causal ? ", causal" : "", device->info().hardware ? "hardware" : "no hardware");
+            }
             if (first_tile.empty()) first_tile = expected;
             const std::int64_t changed = differing_bits(expected, first_tile);
             const double most = largest_difference(expected, first_tile);

@@ -81,8 +81,8 @@ Progress progress_of(const FmaOptions& options, const gpu::DeviceInfo& info) {
 
 ExitCode fma(const FmaOptions& options) {
     constexpr std::uint64_t all = gpu::fma_classes::pairs;
-    if (options.first >= all || options.range == 0) {
-        throw UsageError(fmt::format("--first lies below {}, and --range is at least 1", all));
+    if (options.first >= all || options.range == 0 || options.pairs == 0) {
+        throw UsageError(fmt::format("--first lies below {}, and --pairs and --range are at least 1", all));
     }
     const auto device = gpu::open_device(options.device);
     Progress progress = progress_of(options, device->info());

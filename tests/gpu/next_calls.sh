@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# The calls that docs/gpu.md gives for the next card, copied from there and run on the stand-in, made small by further options.
+# Usage: next_calls.sh ROOT PROGRAMS FOLDER
+set -euo pipefail
+root=$1
+programs=$2
+work=$3
+rm -rf "$work"
+mkdir -p "$work"
+cd "$work"
+export PATH=$programs:$PATH ULPLAB=$programs/ulplab
+
+# What makes a call small, or lets it run without a card.
+smaller() {
+    case $1 in
+        "ulplab gpu experiments "*) echo "--device software:sm_90 --smoke swamping" ;;
+        "ulplab gpu functions "*) echo "--device software:sm_90 --ranges 1 --only cvt.rn.bf16.f32" ;;
+        "ulplab gpu bulk --instruction tcgen05 "*) echo "--device software:sm_100 --class ordinary" ;;
+        "ulplab gpu bulk "*) echo "--device software:sm_90" ;;
+        "ulplab gpu attention "*) echo "--device software:sm_90 --lengths 16 64" ;;
+        "ulplab gpu invariance "*) echo "--device software:sm_90 --layers 64x256 --tokens 1 8" ;;
+        "ulplab gpu transformer"*) echo "--device software:sm_90 --layers 1 --tokens 8 --vocabulary 100 --width 64 --heads 4" ;;
+        "ulplab gpu record "*) echo "--device software:sm_90 --instruction mma.m16n8k8.fp16.fp32 --digests 1" ;;
+        "ulplab gpu fma "*) echo "--device software:sm_90 --range 1 --pairs 2" ;;
+        "ulplab gpu "*) echo "--device software:sm_90" ;;
+        gpu/verify_all.sh*) echo "--help" ;;
+    esac
+}
+
+mapfile -t calls < <(sed -n '/^## The calls for the next card/,/^## Backends/p' "$root/docs/gpu.md" | sed -n 's/^    \([a-z]\)/\1/p' | sed 's/ *#.*//')
+[ "${#calls[@]}" -ge 15 ] || { echo "next_calls.sh: docs/gpu.md has ${#calls[@]} calls" >&2; exit 1; }
+ulplab gpu shapes --seed 1 --count 20 --out shapes.csv > out.txt
+for call in "${calls[@]}"; do
+    run=$call
+    case $call in
+        "ulplab_record "*) run="ulplab_record --software ${call#ulplab_record }" ;;
+        gpu/*) run=$root/$call ;;
+        *" judge "*) ulplab gpu predict --shapes shapes.csv --answers answers.txt --out predicted.txt > out.txt ;;
+    esac
+    run=${run/1e12/3000}  # blocks
+    run=${run/1e9/3000}
+    code=0
+    # shellcheck disable=SC2046
+    timeout 300 $run $(smaller "$call") > out.txt 2>&1 || code=$?
+    [ "$call" != "ulplab gpu verify again" ] || [ "$code" -ne 4 ] || code=0  # the recorder's fp32 sums are no model's
+    if [ "$code" -ne 0 ]; then
+        echo "next_calls.sh: $run $(smaller "$call") ended with $code:" >&2
+        head -n 20 out.txt >&2
+        exit 1
+    fi
+    out=$(sed -n 's/.*--out \([a-z0-9_.]*\).*/\1/p' <<< "$call")
+    [ -z "$out" ] || [ -e "$out" ] || { echo "next_calls.sh: $call left no $out" >&2; exit 1; }
+done
+echo "${#calls[@]} calls run"
