@@ -72,6 +72,11 @@ Path choose_round_path(const FloatFormat& format, const FloatFormat& container, 
     if (container == formats::fp64 && has_plan64(format)) {
         return {Kernel::fp64_words, simd, "every value of the format is an fp64 number"};
     }
+    const bool nearest = context.rounding == Rounding::nearest_even && !has_options(context);
+    if (container == formats::fp32 && format == formats::fp16 && nearest &&
+        kernels_of<KernelTable>(simd).through_half != nullptr) {
+        return {Kernel::half_nearest, simd, "the processor converts fp32 to fp16 and back"};
+    }
     if (container == formats::fp32 && has_plan(format)) {
         return {Kernel::fp32_words, simd, "every value of the format is an fp32 number"};
     }

@@ -24,6 +24,9 @@ void round_array(const FloatFormat& format, std::span<const float> from, std::sp
     const array::Path path = array::choose_round_path(format, formats::fp32, context, simd);
     if (path.kernel == array::Kernel::scalar_loop) return round_each(format, from, to, context);
     const array::FloatEnvironment environment(Rounding::nearest_even);
+    if (path.kernel == array::Kernel::half_nearest) {
+        return kernels_of<array::KernelTable>(path.simd).through_half({}, from.data(), to.data(), from.size());
+    }
     const auto plan = array::make_plan(format, context);
     const auto& kernels = kernels_of<array::KernelTable>(path.simd).round[static_cast<int>(plan->rounding)];
     kernels[plan->range](plan->constants, from.data(), to.data(), from.size());

@@ -43,6 +43,7 @@ enum Fraction : int { a_half, random_fraction, fractions };
 /// A null entry says that there is no such kernel, and another way must be taken.
 struct KernelTable {
     RoundKernel round[roundings][ranges];      // fp32 -> fp32 on the format's grid
+    RoundKernel through_half;                  // fp32 -> fp32 on fp16's grid, to nearest even, without options
     RoundKernel encode16[roundings][ranges];   // fp32 -> 16-bit words
     RoundKernel encode8[roundings][ranges];    // fp32 -> 8-bit words
     RoundKernel decode16[ranges];              // 16-bit words -> fp32

@@ -77,6 +77,7 @@ constexpr KernelTable make_kernels() {
     fill_operations<Vec, OddInDouble<Vec>>(table.odd_in_double);
     fill_operations<Vec, InSingle<Vec>>(table.single);
     if constexpr (Vec::has_half) {
+        table.through_half = map_array<Vec, ThroughHalf<Vec>>;
         fill_operations<Vec, HalfNearest<Vec>>(table.half_nearest);
         fill_half<Vec>(table);
         fill_truncated<Vec, HalfTruncated<Vec>>(table.truncated[as_half]);

@@ -123,6 +123,20 @@ TEST_CASE("fp64 numbers become short ones by way of fp32, but where more digits 
     CHECK(kernel(ulp::formats::fp32, {}) == Kernel::fp64_words);
 }
 
+TEST_CASE("fp32 is rounded to fp16 by the processor's conversions where it has them and no option is set") {
+    const auto kernel = [](const FloatFormat& format, const Context& context, Simd simd) {
+        return ulp::array::choose_round_path(format, ulp::formats::fp32, context, simd).kernel;
+    };
+    for (const Simd simd : ulp::supported_simd()) {
+        const bool converts = simd != Simd::portable;
+        CHECK(kernel(ulp::formats::fp16, {}, simd) == (converts ? Kernel::half_nearest : Kernel::fp32_words));
+        CHECK(kernel(ulp::formats::fp16, {.saturate = true}, simd) == Kernel::fp32_words);
+        CHECK(kernel(ulp::formats::fp16, {.flush_outputs = true}, simd) == Kernel::fp32_words);
+        CHECK(kernel(ulp::formats::fp16, {.rounding = Rounding::up}, simd) == Kernel::fp32_words);
+        CHECK(kernel(ulp::formats::e5m2, {}, simd) == Kernel::fp32_words);
+    }
+}
+
 TEST_CASE("functions are looked up, computed in vectors or by the scalar function, and say why") {
     using ulp::array::Function;
     const Context chance{.rounding = Rounding::stochastic, .random_bits = 8};
