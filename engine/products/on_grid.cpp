@@ -12,6 +12,7 @@
 #include "engine/tensor/parallel.hpp"
 #include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
+#include "softfloat/matrix_units/power_scales.hpp"
 #include "softfloat/vector/simd_choice.hpp"
 
 namespace ulp {
@@ -110,6 +111,12 @@ bool any_off_grid_plain(const Grid& grid, const float* x, Index count) { return 
 bool maybe_off_grid(const MatrixView& matrix, const FloatFormat& format) {
     if (format == formats::fp32 || matrix.empty()) return false;
     const MatrixView lines = matrix.row_major() ? matrix : matrix.transposed();
+    if (format == formats::e8m0 && lines.row_major()) {
+        bool powers = true;
+        for (Index i = 0; i < lines.rows; ++i)
+            powers &= powers_of_two(&lines(i, 0), 1, lines.cols, [](Index, std::int32_t) {});
+        return !powers;
+    }
     if (!Grid::fits(format) || !lines.row_major()) return true;
     const Grid grid(format);
     auto* any_off = any_off_grid_plain;

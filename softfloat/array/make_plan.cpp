@@ -152,7 +152,17 @@ bool has_plan(const FloatFormat& format) { return has_plan_in<std::uint32_t>(for
 bool has_plan64(const FloatFormat& format) { return has_plan_in<std::uint64_t>(format); }
 
 std::optional<Plan> make_plan(const FloatFormat& format, const Context& context) {
-    return plan_in<std::uint32_t>(format, context);
+    // A training rounds many short arrays to one format: for them a plan costs as much as the rounding.
+    struct Made {
+        FloatFormat format;
+        Context context;
+        std::optional<Plan> plan;
+    };
+    static thread_local std::optional<Made> last;
+    if (!last || last->format != format || last->context != context) {
+        last = Made{format, context, plan_in<std::uint32_t>(format, context)};
+    }
+    return last->plan;
 }
 std::optional<Plan64> make_plan64(const FloatFormat& format, const Context& context) {
     return plan_in<std::uint64_t>(format, context);

@@ -10,6 +10,7 @@
 #include "softfloat/matrix_units/gemm_kernels/kernel_choice.hpp"
 #include "softfloat/matrix_units/gemm_kernels/pack.hpp"
 #include "softfloat/matrix_units/gemm_kernels/word_panels.hpp"
+#include "softfloat/matrix_units/power_scales.hpp"
 #include "softfloat/support/copy_matrix.hpp"
 #include "softfloat/support/parallel.hpp"
 
@@ -32,7 +33,11 @@ Scales scales_of(const BlockScaledModel& model, const MatrixView& matrix, std::i
     if (with_values) scales.values.assign(size, 1.0F);
     scales.exponents.assign(size, 0);
     scales.nan.assign(static_cast<std::size_t>(rows), 0);
+    const bool powers = model.scale_format == formats::e8m0 && !with_values;
     for (std::int64_t i = 0; matrix.data != nullptr && i < rows; ++i) {
+        std::int32_t* const row = scales.exponents.data() + i * count;
+        const auto put = [row](std::int64_t s, std::int32_t exponent) { row[s] = exponent; };
+        if (powers && given > 0 && powers_of_two(&matrix(i, 0), matrix.col_stride, given, put)) continue;
         for (std::int64_t s = 0; s < given; ++s) {
             const auto at = static_cast<std::size_t>(i * count + s);
             if (const std::optional<int> exponent = normal_exponent(model.scale_format, matrix(i, s))) {

@@ -525,6 +525,17 @@ TEST_CASE("block-scaled products are the unit's own row, in any layout, and othe
     x(1, 2) = 0.75F;
     CHECK_THROWS_WITH_AS(backend->matmul({types, a, b, std::nullopt, d, x, y}),
                          "A's scales(1, 2) = 0x1.8p-1 is not a number of e8m0: round it first", std::logic_error);
+    for (const float scale : {0x1p-127F, 0x1p-126F, 1.0F, 0x1p127F, std::numeric_limits<float>::quiet_NaN()}) {
+        CAPTURE(scale);
+        x(1, 2) = scale;
+        CHECK_NOTHROW(backend->matmul({types, a, b, std::nullopt, d, x, y}));
+    }
+    for (const float scale : {0.0F, -0.0F, -1.0F, 0x1p-128F, 3.0F, std::numeric_limits<float>::infinity()}) {
+        CAPTURE(scale);
+        x(1, 2) = scale;
+        CHECK_THROWS_AS(backend->matmul({types, a, b, std::nullopt, d, x, y}), std::logic_error);
+        CHECK_THROWS_AS(backend->matmul(transposed({types, a, b, std::nullopt, d, x, y})), std::logic_error);
+    }
 }
 
 }  // namespace
