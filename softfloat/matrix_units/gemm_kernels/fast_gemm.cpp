@@ -246,13 +246,13 @@ struct PackedMemory {
     std::vector<PackedRows> rows;     // [tile]
     std::vector<PackedPanel> panels;  // [tile]
 
-    /// Makes room for this piece and all that are no larger.
-    void fit(const Plan& plan) {
+    /// Makes room for the rows of this piece, and so many of its panels; for all pieces that are no larger.
+    void fit(const Plan& plan, std::int64_t panel_count) {
         const std::int64_t row_count =
             packed_row_count(plan.kernels, plan.order, std::min(rows_per_tile, plan.problem.m()));
         const PanelCounts panel = packed_panel_counts(plan.kernels, plan.b_grid, plan.order);
         rows.resize(static_cast<std::size_t>(tiles_of(plan.problem.m(), rows_per_tile)));
-        panels.resize(static_cast<std::size_t>(tiles_of(plan.problem.n(), plan.width)));
+        panels.resize(static_cast<std::size_t>(panel_count));
         const auto row_tiles = static_cast<std::int64_t>(rows.size());
         const auto col_tiles = static_cast<std::int64_t>(panels.size());
         const std::size_t values = lines_of<float>(row_tiles * row_count + col_tiles * panel.values);
@@ -295,24 +295,19 @@ void pack_row_tile(const Plan& plan, std::int64_t t, PackedMemory& packed) {
               p.a.part(first, 0, std::min(rows_per_tile, p.m() - first), p.k()),
               packed.rows[static_cast<std::size_t>(t)]);
 }
-void pack_col_tile(const Plan& plan, std::int64_t t, PackedMemory& packed) {
+void pack_col_tile(const Plan& plan, std::int64_t t, PackedPanel& panel) {
     const GemmProblem& p = plan.problem;
     const std::int64_t first = t * plan.width;
     pack_panel(plan.kernels, plan.model.b_format, plan.b_grid, plan.order,
-               p.b.part(0, first, p.k(), std::min(plan.width, p.n() - first)),
-               packed.panels[static_cast<std::size_t>(t)]);
+               p.b.part(0, first, p.k(), std::min(plan.width, p.n() - first)), panel);
 }
 
-void run_tile(const Plan& plan, const PackedMemory& packed, std::int64_t t, Tile& tile) {
-    const std::int64_t row_tiles = tiles_of(plan.problem.m(), rows_per_tile);
-    const std::int64_t i = t % row_tiles;
-    const std::int64_t j = t / row_tiles;
+/// Rows i of the tiles' and columns j of the panels', with what is packed of them.
+void run_tile(const Plan& plan, const PackedRows& a, std::int64_t i, const PackedPanel& b, std::int64_t j, Tile& tile) {
     tile.row = i * rows_per_tile;
     tile.rows = std::min(rows_per_tile, plan.problem.m() - tile.row);
     tile.col = j * plan.width;
     tile.cols = std::min(plan.width, plan.problem.n() - tile.col);
-    const PackedRows& a = packed.rows[static_cast<std::size_t>(i)];
-    const PackedPanel& b = packed.panels[static_cast<std::size_t>(j)];
     load_tile(plan, a, b, tile);
     run_segments(plan, a, b, tile);
     if (takes_decoded(plan.model)) {
@@ -376,6 +371,26 @@ void each_piece(const GemmProblem& p, const Extent& most, const Function& f) {
     }
 }
 
+/// A product of one tile's rows, packed once: each thread packs a panel and multiplies it at once, and waits for no
+/// other. The short products of recurrent nets would spend a twentieth of their time waiting.
+void multiply_one_row_tile(const Plan& plan, bool parallel, PackedMemory& packed) {
+    const support::FloatEnvironment of_rows;
+    packed.fit(plan, parallel ? omp_get_max_threads() : 1);
+    pack_row_tile(plan, 0, packed);
+    const std::int64_t col_tiles = tiles_of(plan.problem.n(), plan.width);
+#pragma omp parallel if (parallel)
+    {
+        const support::FloatEnvironment of_thread;
+        PackedPanel& panel = packed.panels[static_cast<std::size_t>(omp_get_thread_num())];
+        Tile tile;
+#pragma omp for schedule(dynamic) nowait
+        for (std::int64_t t = 0; t < col_tiles; ++t) {
+            pack_col_tile(plan, t, panel);
+            run_tile(plan, packed.rows.front(), 0, panel, t, tile);
+        }
+    }
+}
+
 }  // namespace
 
 void fast_gemm(const Kernels& kernels, const TensorCoreModel& model, const GemmProblem& given,
@@ -400,7 +415,11 @@ void fast_gemm(const Kernels& kernels, const TensorCoreModel& model, const GemmP
     const Extent most = piece_extent(make_plan(kernels, oriented, problem, false), shares, packed_bytes);
     static thread_local PackedMemory memory;
     PackedMemory& packed = memory;  // of this thread, for all of them
-    packed.fit(make_plan(kernels, oriented, piece_of(problem, {}, most), false));
+    if (problem.m() <= rows_per_tile && problem.k() <= most.k) {
+        return multiply_one_row_tile(make_plan(kernels, oriented, problem, false), parallel, packed);
+    }
+    const Plan largest = make_plan(kernels, oriented, piece_of(problem, {}, most), false);
+    packed.fit(largest, tiles_of(largest.problem.n(), largest.width));
     // What each thread does. `share` divides the numbers below a count among the threads, and lets none go on before
     // all are done.
     const auto run = [&](const auto& share) {
@@ -413,12 +432,17 @@ void fast_gemm(const Kernels& kernels, const TensorCoreModel& model, const GemmP
             const std::int64_t new_cols = at.m == 0 ? col_tiles : 0;
             share(new_cols + row_tiles, [&](std::int64_t t) {
                 if (t < new_cols) {
-                    pack_col_tile(plan, t, packed);
+                    pack_col_tile(plan, t, packed.panels[static_cast<std::size_t>(t)]);
                 } else {
                     pack_row_tile(plan, t - new_cols, packed);
                 }
             });
-            share(row_tiles * col_tiles, [&](std::int64_t t) { run_tile(plan, packed, t, tile); });
+            share(row_tiles * col_tiles, [&](std::int64_t t) {
+                const std::int64_t i = t % row_tiles;
+                const std::int64_t j = t / row_tiles;
+                run_tile(plan, packed.rows[static_cast<std::size_t>(i)], i, packed.panels[static_cast<std::size_t>(j)],
+                         j, tile);
+            });
         });
     };
     if (!parallel) {
