@@ -154,8 +154,8 @@ class Sample {
     std::vector<float> a_, b_;
 };
 
-/// Survivors of column 0 as "1-15: 1008, 16-31: 992, ...": runs of equal counts over j, at most twelve.
-std::string survivors_of(const LibraryProduct& product, const Data& probe) {
+/// Survivors of column 0 as "1-15: 1008, 16-31: 992, ...": runs of equal counts over j, the first `most_runs`.
+std::string survivors_of(const LibraryProduct& product, const Data& probe, int most_runs) {
     const FloatFormat format = format_of(product.accumulator);
     const int unit = probe_operands(product).unit_exponent;
     const std::uint64_t rows = std::min(probe.d.rows(), probe.a.columns() - 1);
@@ -164,7 +164,7 @@ std::string survivors_of(const LibraryProduct& product, const Data& probe) {
     for (std::uint64_t first = 0; first < rows;) {
         std::uint64_t last = first;
         while (last + 1 < rows && probe.d.get(last + 1, 0) == probe.d.get(first, 0)) ++last;
-        if (++runs > 12) return text + ", ...";
+        if (++runs > most_runs) return text + ", ...";
         const auto value = decode<std::uint64_t>(format, probe.d.get(first, 0));
         std::string count = "?";
         if (value.kind == Kind::zero) count = "0";
@@ -199,6 +199,43 @@ std::vector<StudyCase> study_cases(bool quick) {
     return cases;
 }
 
+std::vector<StudyCase> simt_cases() {
+    std::vector<StudyCase> cases;
+    for (const char* product : {"fp32", "fp16", "bf16"}) {
+        for (const bool pinned : {true, false}) {
+            for (const std::uint64_t m : {64ULL, 512ULL, 4096ULL}) {
+                for (std::uint64_t k = 32; k <= 4096; k *= 2) cases.push_back({product, pinned, m, 1, k});
+            }
+        }
+    }
+    for (const bool pinned : {true, false}) {
+        for (const std::uint64_t size : {64ULL, 256ULL, 512ULL}) {
+            for (const std::uint64_t k : {64ULL, 512ULL, 2048ULL}) cases.push_back({"fp32", pinned, size, size, k});
+        }
+    }
+    return cases;
+}
+
+SimtTraces simt_traces(const LibraryCall& call, const StudyCase& study_case) {
+    SimtTraces traces;
+    LibraryProduct product = library_product(study_case.product);
+    product.pinned = study_case.pinned;
+    Data probe = probe_data(product, study_case);
+    Data random = random_data(product, study_case);
+    try {
+        call(product, probe.a, probe.b, probe.d);
+        call(product, random.a, random.b, random.d);
+    } catch (const UsageError& error) {
+        traces.skipped = error.what();
+        return traces;
+    }
+    traces.survivors = survivors_of(product, probe, 256);
+    for (std::uint64_t row = 0; row < std::min<std::uint64_t>(random.d.rows(), 8); ++row) {
+        traces.words += fmt::format("{}{:08X}", row == 0 ? "" : " ", random.d.get(row, 0));
+    }
+    return traces;
+}
+
 StudyResult study(const LibraryCall& call, const StudyCase& study_case, int architecture) {
     StudyResult result;
     result.study_case = study_case;
@@ -213,7 +250,7 @@ StudyResult study(const LibraryCall& call, const StudyCase& study_case, int arch
         result.skipped = error.what();
         return result;
     }
-    result.survivors = survivors_of(product, probe);
+    result.survivors = survivors_of(product, probe, 12);
     // A few elements tell the candidates apart; only the best one is asked for many.
     const Sample few_random(product, random, 5);
     const Sample few_probes(product, probe, 5);

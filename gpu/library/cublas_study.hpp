@@ -42,4 +42,16 @@ using LibraryCall =
 /// One case, on any implementation of the product: the library, or a model of one in the tests.
 StudyResult study(const LibraryCall& call, const StudyCase& study_case, int architecture);
 
+/// Products without Tensor Cores, whose orders nobody has found here: a matrix times a vector (n = 1) in fp32, fp16 and
+/// bf16, and fp32 in a few square shapes.
+std::vector<StudyCase> simt_cases();
+
+/// What such a product shows of its order. No model is tried: orders are sought in what a GPU has answered, anywhere.
+struct SimtTraces {
+    std::string survivors;  // as StudyResult's, up to 256 runs
+    std::string words;      // of D's first column in the first eight rows, of StudyResult's random inputs
+    std::string skipped;    // why there is no answer, if there is none
+};
+SimtTraces simt_traces(const LibraryCall& call, const StudyCase& study_case);
+
 }  // namespace ulp::gpu

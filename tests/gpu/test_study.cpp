@@ -1,6 +1,7 @@
 // The study of cuBLAS, on stand-ins for the library whose order of summation is known.
 #include <doctest/doctest.h>
 
+#include <bit>
 #include <string>
 #include <vector>
 
@@ -83,6 +84,34 @@ TEST_CASE("the survivors of masking probes show where a chain's blocks begin") {
     const StudyResult result = study(library_of("sm_90:mma.fp16.fp32", {}), {"fp16", true, 64, 16, 64}, 90);
     // The pair meets in the block of j: every unit up to that block's end is lost.
     CHECK(result.survivors == "1-15: 48, 16-31: 32, 32-47: 16, 48-63: 0");
+}
+
+TEST_CASE("products without Tensor Cores leave their survivors and words of D, from which an order can be told") {
+    // Two lanes, each over every other k, in plain fp32; products of fp16 are exact there.
+    const LibraryCall two_lanes = [](const LibraryProduct& product, const PackedMatrix& a, const PackedMatrix& b,
+                                     PackedMatrix& d) {
+        const auto x = values_of(a, format_of(product.a));
+        const auto y = values_of(b, format_of(product.b));
+        const std::size_t k = a.columns();
+        for (std::size_t row = 0; row < d.rows(); ++row) {
+            float lanes[2] = {0, 0};
+            for (std::size_t i = 0; i < k; ++i) lanes[i % 2] += x[row * k + i] * y[i];
+            d.set(row, 0, std::bit_cast<std::uint32_t>(lanes[0] + lanes[1]));
+        }
+    };
+    const SimtTraces traces = simt_traces(two_lanes, {"fp16", true, 8, 1, 8});
+    // With the pair in lane 0 the three or fewer units after it and lane 1's four survive: 6, 5 and 4. With its second
+    // half in lane 1 both lanes round units away, but for k = 7: there three units come before, which with it round to
+    // four.
+    CHECK(traces.survivors == "1-1: 0, 2-2: 6, 3-3: 0, 4-4: 5, 5-5: 0, 6-7: 4");
+    CHECK(traces.words.size() == 8 * 8 + 7);
+    const LibraryCall refusing = [](const LibraryProduct&, const PackedMatrix&, const PackedMatrix&, PackedMatrix&) {
+        throw ulp::UsageError("no such product");
+    };
+    CHECK(simt_traces(refusing, {"fp32", true, 8, 1, 8}).skipped == "no such product");
+    int vectors = 0;
+    for (const StudyCase& c : simt_cases()) vectors += c.n == 1 ? 1 : 0;
+    CHECK(vectors == 3 * 2 * 3 * 8);
 }
 
 TEST_CASE("a product that the library refuses is skipped with its sentence") {

@@ -15,6 +15,7 @@ namespace {
 
 struct GpuCublasStudyOptions {
     bool quick = false;
+    bool simt = false;
     double seconds = 1e9;
     std::string out;
 };
@@ -26,6 +27,37 @@ struct Share {
 
 std::string quoted(const std::string& text) { return "\"" + text + "\""; }
 
+/// Whether the time is over; the table then says so.
+bool stopped(std::chrono::steady_clock::time_point start, double seconds, std::string& table) {
+    if (std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() <= seconds) return false;
+    table += "# stopped by --seconds: the cases below this line were not looked at\n";
+    return true;
+}
+
+std::string case_text(const gpu::StudyCase& c) {
+    return fmt::format("{},{},{},{},{}", c.product, c.pinned ? "cublasLt" : "cublas", c.m, c.n, c.k);
+}
+
+ExitCode trace_simt(const GpuCublasStudyOptions& options, const gpu::LibraryCall& call, const std::string& head,
+                    const std::vector<std::string>& kernels) {
+    std::string table = head + "product,library,m,n,k,survivors,words,kernels\n";
+    fmt::print("{}", table);
+    const auto start = std::chrono::steady_clock::now();
+    for (const gpu::StudyCase& c : gpu::simt_cases()) {
+        if (stopped(start, options.seconds, table)) break;
+        const gpu::SimtTraces traces = gpu::simt_traces(call, c);
+        const std::string line = fmt::format("{},{},{},{}\n", case_text(c),
+                                             quoted(traces.skipped.empty() ? traces.survivors : traces.skipped),
+                                             traces.words, quoted(fmt::format("{}", fmt::join(kernels, " + "))));
+        fmt::print("{}", line);
+        std::fflush(stdout);
+        table += line;
+        if (!options.out.empty()) write_text(options.out, table);
+    }
+    if (!options.out.empty()) write_text(options.out, table);
+    return ExitCode::good;
+}
+
 ExitCode study_cublas(const GpuCublasStudyOptions& options) {
     const auto device = gpu::open_cuda_device();
     gpu::Cublas library;
@@ -34,22 +66,19 @@ ExitCode study_cublas(const GpuCublasStudyOptions& options) {
                                       const gpu::PackedMatrix& b, gpu::PackedMatrix& d) {
         kernels = gpu::kernels_run_by([&] { library.matmul(product, a, b, d); });
     };
-    std::string table = provenance(device->info()) + fmt::format("# cublas {}\n", library.version()) +
-                        "product,library,m,n,k,predicted,equal,elements,prediction,survivors,kernels\n";
+    const std::string head = provenance(device->info()) + fmt::format("# cublas {}\n", library.version());
+    if (options.simt) return trace_simt(options, call, head, kernels);
+    std::string table = head + "product,library,m,n,k,predicted,equal,elements,prediction,survivors,kernels\n";
     fmt::print("{}", table);
     std::map<std::string, Share> shares;
     const auto start = std::chrono::steady_clock::now();
     for (const gpu::StudyCase& c : gpu::study_cases(options.quick)) {
-        if (std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() > options.seconds) {
-            table += "# stopped by --seconds: the cases below this line were not looked at\n";
-            break;
-        }
+        if (stopped(start, options.seconds, table)) break;
         const gpu::StudyResult r = gpu::study(call, c, device->info().architecture);
-        const std::string line =
-            fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", c.product, c.pinned ? "cublasLt" : "cublas", c.m, c.n,
-                        c.k, r.skipped.empty() ? (r.predicted() ? "yes" : "no") : "skipped", r.equal, r.total,
-                        quoted(r.skipped.empty() ? r.prediction : r.skipped), quoted(r.survivors),
-                        quoted(fmt::format("{}", fmt::join(kernels, " + "))));
+        const std::string line = fmt::format("{},{},{},{},{},{},{}\n", case_text(c),
+                                             r.skipped.empty() ? (r.predicted() ? "yes" : "no") : "skipped", r.equal,
+                                             r.total, quoted(r.skipped.empty() ? r.prediction : r.skipped),
+                                             quoted(r.survivors), quoted(fmt::format("{}", fmt::join(kernels, " + "))));
         fmt::print("{}", line);
         std::fflush(stdout);
         table += line;
@@ -74,6 +103,8 @@ ExitCode study_cublas(const GpuCublasStudyOptions& options) {
 Action declare_gpu_cublas_study(OptionParser& app) {
     const auto options = std::make_shared<GpuCublasStudyOptions>();
     app.add_flag("--quick", options->quick, "fewer shapes");
+    app.add_flag("--without-tensor-cores", options->simt,
+                 "fp32, and matrices times vectors: survivors and words of D, from which their orders can be sought");
     app.add_option("--seconds", options->seconds, "stop after that time");
     app.add_option("--out", options->out, "CSV file for the table");
     return [options] { return study_cublas(*options); };
