@@ -3,10 +3,10 @@
 //
 // PTX ISA 9.0: tables of the shapes of mma.sync, of its formats on sm_120a alone (section 9.7.14.5.14; FP8 with FP8
 // there is the instruction of sm_89), of wgmma.mma_async with n = 8, and of tcgen05.mma with m = 128 and n = 16, which
-// every kind of it has (section 9.7.16.2.1); the last two take 32 bytes of k a step. A's and B's formats stand in fields
-// of their own of tcgen05's descriptor, so kind::f16 has fp16 with bf16, too. PTX ISA 9.1 lists E8M0 scales for 16 FP4
-// elements (kind::mxf4nvf4, .scale_vec::4X): in mma.sync its compiler must know them, in tcgen05 they are a bit of the
-// descriptor.
+// every kind of it has (section 9.7.16.2.1); the last two take 32 bytes of k a step. A's and B's formats stand in
+// fields of their own of tcgen05's descriptor, so kind::f16 has fp16 with bf16, too. PTX ISA 9.1 lists E8M0 scales for
+// 16 FP4 elements (kind::mxf4nvf4, .scale_vec::4X): in mma.sync its compiler must know them, in tcgen05 they are a bit
+// of the descriptor.
 #pragma once
 
 // clang-format off
