@@ -69,18 +69,17 @@ constexpr auto with_input_kind(const Instruction& row, OperandName operand, F&& 
             }
         case InputKind::factor: break;
     }
+    // clang-format off
     switch (element) {
 #define ULPLAB_FACTOR(E) \
-    case Element::E: return f.template operator()<InputKind::factor, Element::E>();
-        ULPLAB_FACTOR(fp64)
-        ULPLAB_FACTOR(tf32)
-        ULPLAB_FACTOR(bf16)
-        ULPLAB_FACTOR(fp16) ULPLAB_FACTOR(e5m2) ULPLAB_FACTOR(e4m3) ULPLAB_FACTOR(e3m2) ULPLAB_FACTOR(e2m3)
-            ULPLAB_FACTOR(e2m1) ULPLAB_FACTOR(packed_e2m1) ULPLAB_FACTOR(s8) ULPLAB_FACTOR(u8) ULPLAB_FACTOR(s4)
-                ULPLAB_FACTOR(u4) ULPLAB_FACTOR(b1)
+        case Element::E: return f.template operator()<InputKind::factor, Element::E>();
+        ULPLAB_FACTOR(fp64) ULPLAB_FACTOR(tf32) ULPLAB_FACTOR(bf16) ULPLAB_FACTOR(fp16) ULPLAB_FACTOR(e5m2)
+        ULPLAB_FACTOR(e4m3) ULPLAB_FACTOR(e3m2) ULPLAB_FACTOR(e2m3) ULPLAB_FACTOR(e2m1) ULPLAB_FACTOR(packed_e2m1)
+        ULPLAB_FACTOR(s8) ULPLAB_FACTOR(u8) ULPLAB_FACTOR(s4) ULPLAB_FACTOR(u4) ULPLAB_FACTOR(b1)
 #undef ULPLAB_FACTOR
-                    default : return f.template operator()<InputKind::factor, Element::fp32>();
+        default: return f.template operator()<InputKind::factor, Element::fp32>();
     }
+    // clang-format on
 }
 
 }  // namespace ulp::gpu
