@@ -47,6 +47,7 @@ void plan_operands(RoundingPlan& plan, const FloatFormat& format, const Context&
 std::optional<Storage> truncated_storage(const FloatFormat& format) {
     if (format == formats::fp16) return as_half;
     if (format == formats::bf16) return as_bfloat;
+    if (format == formats::fp32) return as_fp32;
     if (const auto plan = make_plan(format, {}); plan && is_fp32_word(format, *plan)) return as_single;
     return std::nullopt;
 }

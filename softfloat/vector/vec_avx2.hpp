@@ -95,6 +95,11 @@ struct Avx2 {
     static Double sqrt(Double a) { return _mm256_sqrt_pd(a); }
     static Double fma(Double a, Double b, Double c) { return _mm256_fmadd_pd(a, b, c); }
 
+    static constexpr bool has_fast_fma = true;
+    static Float fnma(Float a, Float b, Float c) { return _mm256_fnmadd_ps(a, b, c); }
+    static Float larger_magnitude(Float a, Float b) { return select_by_magnitude(a, b, a, b); }
+    static Float smaller_magnitude(Float a, Float b) { return select_by_magnitude(a, b, b, a); }
+
     static unsigned sign_bits(Double x) { return static_cast<unsigned>(_mm256_movemask_pd(x)); }
 
     // Roundings of single instructions.
@@ -142,6 +147,8 @@ struct Avx2 {
     // Conversions.
     static Float to_float(Int x) { return _mm256_cvtepi32_ps(x); }
     static Int truncate(Float x) { return _mm256_cvttps_epi32(x); }
+    static constexpr unsigned fraction_digits = 24;
+    static Float fraction_to_float(Int x) { return to_float(shift_right<8>(x)); }
     static Int canonical_nan(Int x) {
         const Mask nan = as_int(_mm256_cmp_ps(as_float(x), as_float(x), _CMP_UNORD_Q));
         return select(nan, set(0x7FC00000), x);
@@ -298,6 +305,12 @@ struct Avx2 {
     };
 
   private:
+    /// Where |a| is larger, `yes`.
+    static Float select_by_magnitude(Float a, Float b, Float yes, Float no) {
+        const Float no_sign = as_float(set(0x7FFFFFFF));
+        const Float larger = _mm256_cmp_ps(_mm256_and_ps(a, no_sign), _mm256_and_ps(b, no_sign), _CMP_GT_OQ);
+        return _mm256_blendv_ps(no, yes, larger);
+    }
     static constexpr long long low_bits = (1LL << 29) - 1;
     static Double cut(Double x) { return _mm256_andnot_pd(_mm256_castsi256_pd(_mm256_set1_epi64x(low_bits)), x); }
     static Double cut_to_odd(Double x) {

@@ -87,6 +87,11 @@ struct Avx512 {
     static Double sqrt(Double a) { return _mm512_sqrt_pd(a); }
     static Double fma(Double a, Double b, Double c) { return _mm512_fmadd_pd(a, b, c); }
 
+    static constexpr bool has_fast_fma = true;
+    static Float fnma(Float a, Float b, Float c) { return _mm512_fnmadd_ps(a, b, c); }
+    static Float larger_magnitude(Float a, Float b) { return _mm512_range_ps(a, b, 7); }
+    static Float smaller_magnitude(Float a, Float b) { return _mm512_range_ps(a, b, 6); }
+
     static unsigned sign_bits(Double x) { return _mm512_movepi64_mask(_mm512_castpd_si512(x)); }
 
     // To odd, whatever the control register says: the result toward zero, with the last bit set where the results down
@@ -125,6 +130,8 @@ struct Avx512 {
     // Conversions.
     static Float to_float(Int x) { return _mm512_cvtepi32_ps(x); }
     static Int truncate(Float x) { return _mm512_cvttps_epi32(x); }
+    static constexpr unsigned fraction_digits = 32;
+    static Float fraction_to_float(Int x) { return _mm512_cvt_roundepu32_ps(x, zero); }
     static Int canonical_nan(Int x) {
         const Mask nan = _mm512_cmp_ps_mask(as_float(x), as_float(x), _CMP_UNORD_Q);
         return _mm512_mask_mov_epi32(x, nan, set(0x7FC00000));

@@ -12,6 +12,9 @@
 //     shift_left, shift_right    logical; a distance of 32 or more, or below 0, gives 0
 //     all_sign                   all bits the sign bit
 //     select, where              yes or no; yes or 0
+//     fnma(a, b, c)              c - a * b, rounded once; larger_magnitude, smaller_magnitude: where a and b are equal
+//                                but for the sign, either; fraction_to_float: the upper fraction_digits of the word
+//                                as a number, toward zero; only where has_fast_fma
 //     add_to_odd, fma_to_odd     rounded to odd (kernels_arithmetic.hpp); the product of fma_to_odd must be exact
 //     adds_to_odd_everywhere     fp32 sums that overflow, too, are rounded to odd: to the largest number
 //     sign_bits                  of fp64 lanes: one bit per lane, the first lane's lowest
@@ -169,6 +172,7 @@ struct Portable {
                                                                          << 1;
     }
 
+    static constexpr bool has_fast_fma = false;
     static constexpr bool adds_to_odd_everywhere = false;
     static Float add_to_odd(Float a, Float b) { return two_sum_to_odd<Portable>(a, b); }
     static Double add_to_odd(Double a, Double b) { return two_sum_to_odd<Portable>(a, b); }

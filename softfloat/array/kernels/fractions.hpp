@@ -11,21 +11,20 @@ namespace {
 template <class Vec>
 class RandomFractions {
   public:
-    static constexpr int chains = 5;  // the processor overlaps groups by itself
-    static constexpr std::size_t group = 4 * chains * Vec::Wide::lanes;
-    explicit RandomFractions(const RoundingPlan64& plan)
-        : stream_(philox_stream(plan)), block_(plan.block), kept_(Vec::set(plan.kept_bits)) {
+    using Blocks = PhiloxBlocks<Vec, 5>;  // the processor overlaps groups by itself
+    static constexpr std::size_t group = Blocks::group;
+    explicit RandomFractions(const RoundingPlan64& plan) : blocks_(plan, plan.block), kept_(Vec::set(plan.kept_bits)) {
         if (plan.skip == 0) return;
         left_over_ = 4 - plan.skip;
-        philox_words<Vec, chains>(stream_, block_++, words_ + 1);
+        blocks_.next(words_ + 1);
         copy_bytes(first() + 4 * group, reinterpret_cast<const unsigned char*>(words_ + 1) + 4 * plan.skip,
                    4 * left_over_);
+        blocks_ = Blocks(plan, plan.block + 1);
     }
     /// Goes on to the next group.
     void advance() {
         if (left_over_ != 0) copy_bytes(first(), first() + 4 * group, 4 * left_over_);
-        philox_words<Vec, chains>(stream_, block_, words_ + 1);
-        block_ += group / 4;
+        blocks_.next(words_ + 1);
     }
     /// A register of the group.
     [[nodiscard]] typename Vec::Int at(std::size_t i) {
@@ -35,8 +34,7 @@ class RandomFractions {
   private:
     /// Words that the last block had left over stand before those of the group.
     unsigned char* first() { return reinterpret_cast<unsigned char*>(words_ + 1) - 4 * left_over_; }
-    PhiloxStream stream_;
-    std::uint64_t block_;
+    Blocks blocks_;
     typename Vec::Int kept_;
     std::size_t left_over_ = 0;
     typename Vec::Int words_[1 + group / Vec::lanes];

@@ -35,8 +35,8 @@ using ArithmeticKernel = void (*)(const RoundingPlan&, const void* a, const void
 /// the first on, are done: fewer than `count` where the next one, within the next 16, is undecided.
 using TruncatedKernel = std::size_t (*)(const RoundingPlan64&, const void* a, const void* b, const void* c, void* out,
                                         std::size_t count);
-/// What the operands of these kernels are: fp16; bf16; fp32 words.
-enum Storage : int { as_half, as_bfloat, as_single, storages };
+/// What the operands of these kernels are: fp16; bf16; fp32 words of a format with fewer digits, of fp32 itself.
+enum Storage : int { as_half, as_bfloat, as_single, as_fp32, storages };
 /// What is added to a magnitude, in units of its last place.
 enum Fraction : int { a_half, random_fraction, fractions };
 

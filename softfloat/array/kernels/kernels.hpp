@@ -6,6 +6,7 @@
 #include "softfloat/array/kernels/kernels_round.hpp"
 #include "softfloat/array/kernels/kernels_stochastic.hpp"
 #include "softfloat/array/kernels/kernels_truncated.hpp"
+#include "softfloat/array/kernels/truncated_fp32.hpp"
 
 namespace ulp::array {
 namespace {
@@ -86,6 +87,11 @@ constexpr KernelTable make_kernels() {
     table.bfloat_has_options = true;
     fill_truncated<Vec, BfloatTruncated<Vec>>(table.truncated[as_bfloat]);
     fill_truncated<Vec, SingleTruncated<Vec>>(table.truncated[as_single]);
+    if constexpr (Vec::has_fast_fma) {
+        fill_truncated<Vec, Fp32Truncated<Vec>>(table.truncated[as_fp32]);
+    } else {
+        fill_truncated<Vec, SingleTruncated<Vec>>(table.truncated[as_fp32]);
+    }
     return table;
 }
 

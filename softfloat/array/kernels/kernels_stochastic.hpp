@@ -6,14 +6,6 @@
 namespace ulp::array {
 namespace {
 
-/// Each round of Philox waits for the multiplication of the one before: several chains fill the time.
-constexpr int chains = 6;
-/// Blocks of a call, and registers of 32-bit words that they fill. `Vec` is a kit here.
-template <class Vec>
-inline constexpr int group_blocks = chains* Vec::Wide::lanes;
-template <class Vec>
-inline constexpr int group_registers = 4 * group_blocks<Vec> / Vec::lanes;
-
 constexpr std::uint64_t philox_factors[2] = {0xD2511F53, 0xCD9E8D57};
 
 /// Four words of each lane of 64 bits, in the lower half; what is above does not matter, for products are of lower
@@ -42,52 +34,63 @@ void last_philox_round(const PhiloxWords<typename Vec::Wide>& c, std::uint64_t k
     Wide::in_order(Wide::word_pair(p1, c.c1, Wide::set(key0)), Wide::word_pair(p0, c.c3, Wide::set(key1)), words);
 }
 
-/// What all blocks of a stream share.
-constexpr int philox_rounds = 10;
-struct PhiloxStream {
-    std::uint64_t words[2];
-    std::uint64_t keys[philox_rounds][2];
-};
-template <class Plan>
-PhiloxStream philox_stream(const Plan& plan) {
-    PhiloxStream stream{{plan.stream[0], plan.stream[1]}, {}};
-    std::uint32_t key0 = plan.key[0];
-    std::uint32_t key1 = plan.key[1];
-    for (auto& key : stream.keys) {
-        key[0] = key0;
-        key[1] = key1;
-        key0 += 0x9E3779B9;
-        key1 += 0xBB67AE85;
-    }
-    return stream;
-}
-
-/// The words of the Philox blocks that `registers` of 64-bit lanes hold, from `block` on, in order
-/// (softfloat/support/philox.hpp is the plain definition). All numbers of the blocks have one upper half. With that,
-/// half of the first two rounds is the same for all blocks.
+/// Consecutive Philox blocks, as many at once as `registers` of 64-bit lanes hold (softfloat/support/philox.hpp is the
+/// plain definition). All numbers of the blocks have one upper half. With that, half of the first two rounds is the
+/// same for all blocks, and the product of a number is that of the one before plus the factor.
 template <class Vec, int registers>
-void philox_words(const PhiloxStream& stream, std::uint64_t block, typename Vec::Int* words) {
+class PhiloxBlocks {
+  public:
     using Wide = typename Vec::Wide;
-    const std::uint64_t low = 0xFFFFFFFF;
-    const std::uint64_t p1 = stream.words[0] * philox_factors[1];
-    const std::uint64_t p0 = ((p1 >> 32 ^ block >> 32 ^ stream.keys[0][0]) & low) * philox_factors[0];
-    PhiloxWords<Wide> c[registers];
-    for (int chain = 0; chain < registers; ++chain) {
-        const auto number = Wide::block_numbers(block + static_cast<std::uint64_t>(chain * Wide::lanes));
-        const auto first = Wide::mul_lower(number, Wide::set(philox_factors[0]));
-        const auto c2 = Wide::xor3(Wide::upper(first), Wide::set(stream.words[1]), Wide::set(stream.keys[0][1]));
-        const auto second = Wide::mul_lower(c2, Wide::set(philox_factors[1]));
-        c[chain] = {Wide::xor3(Wide::upper(second), Wide::set(p1), Wide::set(stream.keys[1][0])), second,
-                    Wide::xor3(first, Wide::set(p0 >> 32), Wide::set(stream.keys[1][1])), Wide::set(p0)};
+    static constexpr std::size_t group = std::size_t{4} * registers * Wide::lanes;
+
+    /// From block `first` on.
+    template <class Plan>
+    PhiloxBlocks(const Plan& plan, std::uint64_t first) {
+        std::uint32_t key0 = plan.key[0];
+        std::uint32_t key1 = plan.key[1];
+        for (auto& key : keys_) {
+            key[0] = key0;
+            key[1] = key1;
+            key0 += 0x9E3779B9;
+            key1 += 0xBB67AE85;
+        }
+        const auto low = [](std::uint64_t x) { return x & 0xFFFFFFFF; };
+        const std::uint64_t p1 = plan.stream[0] * philox_factors[1];
+        const std::uint64_t p0 = low(p1 >> 32 ^ first >> 32 ^ keys_[0][0]) * philox_factors[0];
+        keys_[0][1] ^= plan.stream[1];
+        keys_[1][0] ^= low(p1);
+        keys_[1][1] ^= p0 >> 32;
+        keys_[2][1] ^= low(p0);
+        products_ = Wide::mul_lower(Wide::block_numbers(low(first)), Wide::set(philox_factors[0]));
     }
-    constexpr int last = philox_rounds - 1;
-    for (int round = 2; round < last; ++round) {
-        for (auto& each : c) philox_round<Wide>(each, stream.keys[round][0], stream.keys[round][1]);
+    /// The words of the next blocks, in order.
+    void next(typename Vec::Int* words) {
+        PhiloxWords<Wide> c[registers];
+        for (auto& each : c) {
+            const auto c2 = Wide::bit_xor(Wide::upper(products_), Wide::set(keys_[0][1]));
+            const auto p1 = Wide::mul_lower(c2, Wide::set(philox_factors[1]));
+            each = {Wide::bit_xor(Wide::upper(p1), Wide::set(keys_[1][0])), p1,
+                    Wide::bit_xor(products_, Wide::set(keys_[1][1])), Wide::set(0)};
+            products_ = Wide::add(products_, Wide::set(Wide::lanes * philox_factors[0]));
+        }
+        for (int round = 2; round < last; ++round) {
+            for (auto& each : c) philox_round<Wide>(each, keys_[round][0], keys_[round][1]);
+        }
+        for (int chain = 0; chain < registers; ++chain) {
+            last_philox_round<Vec>(c[chain], keys_[last][0], keys_[last][1], words + 2 * chain);
+        }
     }
-    for (int chain = 0; chain < registers; ++chain) {
-        last_philox_round<Vec>(c[chain], stream.keys[last][0], stream.keys[last][1], words + 2 * chain);
-    }
-}
+
+  private:
+    static constexpr int rounds = 10;
+    static constexpr int last = rounds - 1;
+    std::uint64_t keys_[rounds][2];  // those of the first rounds with what else is the same for all blocks
+    typename Wide::Int products_;    // of the numbers of the next register's blocks
+};
+
+/// Each round of Philox waits for the multiplication of the one before: several chains fill the time.
+template <class Kit>
+using GroupBlocks = PhiloxBlocks<Kit, 6>;
 
 /// One register's elements from the random words, the upper bits of each lane.
 template <class Vec, KernelRange range, template <class, KernelRange> class To>
@@ -99,15 +102,16 @@ void round_register(const PlanOf<Vec>& plan, typename Vec::Int random, const uns
 }
 
 template <class Vec, KernelRange range, template <class, KernelRange> class To>
-[[gnu::always_inline]] inline void round_group(const PlanOf<Vec>& plan, const PhiloxStream& stream, std::uint64_t block,
+[[gnu::always_inline]] inline void round_group(const PlanOf<Vec>& plan, GroupBlocks<typename Vec::Kit>& blocks,
                                                const unsigned char* from, unsigned char* to) {
     using Kit = typename Vec::Kit;
     constexpr std::size_t in_step = sizeof(typename Vec::Word) * Vec::lanes;
     constexpr std::size_t out_step = To<Vec, range>::size * Vec::lanes;
-    typename Kit::Int words[group_registers<Kit>];
-    philox_words<Kit, chains>(stream, block, words);
+    constexpr std::size_t registers = GroupBlocks<Kit>::group / Kit::lanes;
+    typename Kit::Int words[registers];
+    blocks.next(words);
     const auto kept = Kit::set(plan.kept_bits);
-    for (std::size_t i = 0; i < group_registers<Kit>; ++i) {
+    for (std::size_t i = 0; i < registers; ++i) {
         const auto random = Kit::bit_and(words[i], kept);
         if constexpr (word_bits<Vec> == 32) {
             round_register<Vec, range, To>(plan, random, from + in_step * i, to + out_step * i);
@@ -125,24 +129,24 @@ template <class Vec, KernelRange range, template <class, KernelRange> class To>
 void round_stochastic(const PlanOf<Vec>& shared_plan, const void* in, void* out, std::size_t count) {
     constexpr std::size_t size = To<Vec, range>::size;
     constexpr std::size_t bytes = sizeof(typename Vec::Word);
-    constexpr std::size_t blocks = group_blocks<typename Vec::Kit>;
-    constexpr std::size_t group = 4 * blocks;
+    using Blocks = GroupBlocks<typename Vec::Kit>;
+    constexpr std::size_t group = Blocks::group;
     const PlanOf<Vec> plan = shared_plan;
-    const PhiloxStream stream = philox_stream(plan);
     const auto* from = static_cast<const unsigned char*>(in);
     auto* to = static_cast<unsigned char*>(out);
     std::uint64_t block = plan.block;
+    Blocks blocks(plan, block);
     std::size_t skip = plan.skip;  // positions of the first group that lie before the array
     while (count != 0) {
         std::size_t now = count < group - skip ? count : group - skip;
         const std::uint64_t of_upper_half = (std::uint64_t{1} << 32) - (block & 0xFFFFFFFF);  // blocks with this one
-        if (of_upper_half < blocks && now > 4 * of_upper_half - skip) now = 4 * of_upper_half - skip;
+        if (of_upper_half < group / 4 && now > 4 * of_upper_half - skip) now = 4 * of_upper_half - skip;
         if (now == group) {
-            round_group<Vec, range, To>(plan, stream, block, from, to);
+            round_group<Vec, range, To>(plan, blocks, from, to);
         } else {
             unsigned char buffer[bytes * group] = {};
             copy_bytes(buffer + bytes * skip, from, bytes * now);
-            round_group<Vec, range, To>(plan, stream, block, buffer, buffer);
+            round_group<Vec, range, To>(plan, blocks, buffer, buffer);
             copy_bytes(to, buffer + size * skip, size * now);
         }
         from += bytes * now;
@@ -150,6 +154,7 @@ void round_stochastic(const PlanOf<Vec>& shared_plan, const void* in, void* out,
         count -= now;
         block += (skip + now) / 4;
         skip = 0;
+        if ((block & 0xFFFFFFFF) == 0) blocks = Blocks(plan, block);
     }
 }
 

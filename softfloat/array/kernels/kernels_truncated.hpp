@@ -86,18 +86,18 @@ struct Ordinary {
     typename Vec::Int first, span, last;  // of magnitudes times 2
     Ordinary(std::uint32_t low, std::uint32_t high)
         : first(Vec::set(2 * low + 2)), span(Vec::set(2 * (high - low) - 4)), last(Vec::set(2 * high - 2)) {}
-    template <Operation op>
+    template <bool can_be_tiny>
     [[nodiscard]] bool all(typename Vec::Int x) const {
         const auto twice = Vec::add(x, x);  // the sign falls off
-        if constexpr (can_be_tiny(op)) return !Vec::any(Vec::greater_unsigned(Vec::sub(twice, first), span));
+        if constexpr (can_be_tiny) return !Vec::any(Vec::greater_unsigned(Vec::sub(twice, first), span));
         return !Vec::any(Vec::greater_unsigned(twice, last));
     }
     /// The same, without the sums for which x is a NaN.
-    template <Operation op>
+    template <bool can_be_tiny>
     [[nodiscard]] bool all_but_nans(typename Vec::Int sum, typename Vec::Int x) const {
         const auto magnitude = Vec::and_not(x, Vec::set(sign_bit<Vec>));
         const auto nan = Vec::greater(magnitude, Vec::set(infinity_word<Vec>));
-        return all<op>(Vec::select(nan, Vec::set(0x3F800000), sum));
+        return all<can_be_tiny>(Vec::select(nan, Vec::set(0x3F800000), sum));
     }
 };
 
@@ -106,7 +106,7 @@ inline std::uint32_t narrow_word(std::uint64_t word) {
     return static_cast<std::uint32_t>((word - (std::uint64_t{1023 - 127} << 52)) >> 29);
 }
 
-/// fp32 and formats with its exponents, by way of fp64.
+/// Formats with the exponents of fp32, by way of fp64.
 template <class Vec>
 class ThroughDouble {
   public:
@@ -120,15 +120,15 @@ class ThroughDouble {
 
     /// Whether the results are decided. If so they are fp32 words.
     template <Operation op>
-    bool compute(typename Vec::Int a, typename Vec::Int b, typename Vec::Int c, typename Vec::Int fraction,
-                 typename Vec::Int& result) const {
+    [[gnu::always_inline]] bool compute(typename Vec::Int a, typename Vec::Int b, typename Vec::Int c,
+                                        typename Vec::Int fraction, typename Vec::Int& result) const {
         using Wide = typename Vec::Wide;
         const WideWords<Vec> x = wide_words<Vec, op>(a, b, c);
         WideWords<Vec> sum{Wide::add(x.low, Wide::shift_right(Wide::template from_words<0>(fraction), unused_)),
                            Wide::add(x.high, Wide::shift_right(Wide::template from_words<1>(fraction), unused_))};
         auto word = sum.narrow();
-        if (__builtin_expect(!ordinary_.template all<op>(word), 0)) {
-            if (!ordinary_.template all_but_nans<op>(word, x.narrow())) {
+        if (__builtin_expect(!ordinary_.template all<can_be_tiny(op)>(word), 0)) {
+            if (!ordinary_.template all_but_nans<can_be_tiny(op)>(word, x.narrow())) {
                 sum = sum_of_any<op>(a, b, c, fraction);
                 word = sum.narrow();
             }
@@ -181,13 +181,13 @@ class HalfTruncated {
     static void store(void* p, typename Vec::Int x) { Vec::template store_half<Vec::zero>(p, x); }
 
     template <Operation op>
-    bool compute(typename Vec::Int a, typename Vec::Int b, typename Vec::Int c, typename Vec::Int fraction,
-                 typename Vec::Int& result) const {
+    [[gnu::always_inline]] bool compute(typename Vec::Int a, typename Vec::Int b, typename Vec::Int c,
+                                        typename Vec::Int fraction, typename Vec::Int& result) const {
         const auto x = by_processor<Vec, op>(a, b, c);
         result = can_be_tiny(op) ? sum_of_any(x, fraction) : Vec::add(x, Vec::template shift_right<32 - cut>(fraction));
         const bool decided = is_exact<op> || !is_near_next(result);
-        if (__builtin_expect(!decided || !ordinary_.template all<op_add>(result), 0)) {
-            if (!decided || !ordinary_.template all_but_nans<op_add>(result, x)) {
+        if (__builtin_expect(!decided || !ordinary_.template all<false>(result), 0)) {
+            if (!decided || !ordinary_.template all_but_nans<false>(result, x)) {
                 result = with_fraction<Vec>(plan_, wide_words<Vec, op>(a, b, c), fraction).narrow();
             }
             result = Vec::canonical_nan(result);
@@ -218,8 +218,9 @@ class HalfTruncated {
 };
 
 template <class Vec, Operation op, class Kind>
-bool operate_register(const Kind& kind, const unsigned char* a, const unsigned char* b, const unsigned char* c,
-                      typename Vec::Int fraction, unsigned char* out) {
+[[gnu::always_inline]] inline bool operate_register(const Kind& kind, const unsigned char* a, const unsigned char* b,
+                                                    const unsigned char* c, typename Vec::Int fraction,
+                                                    unsigned char* out) {
     const auto x = Kind::load(a);
     auto y = x;
     auto z = x;
