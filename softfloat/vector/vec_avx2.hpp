@@ -79,7 +79,10 @@ struct Avx2 {
     static Mask equal(Int a, Int b) { return _mm256_cmpeq_epi32(a, b); }
     static Int select(Mask mask, Int yes, Int no) { return _mm256_blendv_epi8(no, yes, mask); }
     static Int where(Mask mask, Int yes) { return bit_and(mask, yes); }
+    static Mask none() { return _mm256_setzero_si256(); }
+    static Mask either(Mask a, Mask b) { return bit_or(a, b); }
     static bool any(Mask mask) { return _mm256_testz_si256(mask, mask) == 0; }
+    static bool any(Mask a, Mask b) { return any(either(a, b)); }
 
     // fp32 and fp64 in the rounding of the processor's control register.
     static Float add(Float a, Float b) { return _mm256_add_ps(a, b); }
@@ -99,6 +102,14 @@ struct Avx2 {
     static Float fnma(Float a, Float b, Float c) { return _mm256_fnmadd_ps(a, b, c); }
     static Float larger_magnitude(Float a, Float b) { return select_by_magnitude(a, b, a, b); }
     static Float smaller_magnitude(Float a, Float b) { return select_by_magnitude(a, b, b, a); }
+    static Int at_least(Int x, Int least) {
+        const Int sign = set(0x80000000);
+        return bit_or(max(and_not(x, sign), least), bit_and(x, sign));
+    }
+    static Mask subnormal(Float x) {
+        const Int word = as_int(x);
+        return greater(set(0x00800000), bit_and(word, set(0x7FFFFFFF)));
+    }
 
     static unsigned sign_bits(Double x) { return static_cast<unsigned>(_mm256_movemask_pd(x)); }
 
@@ -282,6 +293,10 @@ struct Avx2 {
         template <int half>
         static Int from_words(__m256i words) {
             return _mm256_slli_epi64(_mm256_cvtepu32_epi64(_mm256_extracti128_si256(words, half)), 32);
+        }
+
+        static __m256i lower_words(Int low, Int high) {
+            return as_int(_mm256_shuffle_ps(as_float(low), as_float(high), 0x88));
         }
 
         // Philox: each lane computes a block of four words.

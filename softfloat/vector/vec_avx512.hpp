@@ -71,7 +71,10 @@ struct Avx512 {
     static Mask equal(Int a, Int b) { return _mm512_cmpeq_epi32_mask(a, b); }
     static Int select(Mask mask, Int yes, Int no) { return _mm512_mask_mov_epi32(no, mask, yes); }
     static Int where(Mask mask, Int yes) { return _mm512_maskz_mov_epi32(mask, yes); }
+    static Mask none() { return 0; }
+    static Mask either(Mask a, Mask b) { return _kor_mask16(a, b); }
     static bool any(Mask mask) { return mask != 0; }
+    static bool any(Mask a, Mask b) { return _kortestz_mask16_u8(a, b) == 0; }
 
     // fp32 and fp64 in the rounding of the processor's control register.
     static Float add(Float a, Float b) { return _mm512_add_ps(a, b); }
@@ -91,6 +94,8 @@ struct Avx512 {
     static Float fnma(Float a, Float b, Float c) { return _mm512_fnmadd_ps(a, b, c); }
     static Float larger_magnitude(Float a, Float b) { return _mm512_range_ps(a, b, 7); }
     static Float smaller_magnitude(Float a, Float b) { return _mm512_range_ps(a, b, 6); }
+    static Int at_least(Int x, Int least) { return as_int(_mm512_range_ps(as_float(x), as_float(least), 3)); }
+    static Mask subnormal(Float x) { return _mm512_fpclass_ps_mask(x, 0x26); }
 
     static unsigned sign_bits(Double x) { return _mm512_movepi64_mask(_mm512_castpd_si512(x)); }
 
@@ -263,6 +268,10 @@ struct Avx512 {
             const Int low = _mm512_setr_epi32(0, 0, 0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0, 7);
             const Int places = half == 0 ? low : _mm512_add_epi32(low, _mm512_set1_epi32(8));
             return _mm512_maskz_permutexvar_epi32(0xAAAA, places, words);
+        }
+
+        static __m512i lower_words(Int low, Int high) {
+            return as_int(_mm512_shuffle_ps(as_float(low), as_float(high), 0x88));
         }
 
         // Philox: each lane computes a block of four words.

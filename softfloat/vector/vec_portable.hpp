@@ -363,6 +363,11 @@ struct Portable {
             return Int{words[2 * half], words[2 * half + 1]} << 32;
         }
 
+        static Portable::Int lower_words(Int low, Int high) {
+            const auto lower = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
+            return Portable::Int{lower(low[0]), lower(low[1]), lower(high[0]), lower(high[1])};
+        }
+
         // Philox: each lane computes a block of four words.
         static Int block_numbers(std::uint64_t first) { return Int{first, first + 1}; }
         static Int upper(Int x) { return x >> 32; }

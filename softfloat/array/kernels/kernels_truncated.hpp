@@ -37,11 +37,26 @@ struct WideWords {
     }
 };
 template <class Vec, Operation op>
-WideWords<Vec> wide_words(typename Vec::Int a, typename Vec::Int b, typename Vec::Int c) {
+WideWords<Vec> wide_words(const Doubles<Vec>& a, const Doubles<Vec>& b, const Doubles<Vec>& c) {
     using Wide = typename Vec::Wide::Int;
-    const auto low = operate_in_double<Vec, op>(Vec::widen_low(a), Vec::widen_low(b), Vec::widen_low(c));
-    const auto high = operate_in_double<Vec, op>(Vec::widen_high(a), Vec::widen_high(b), Vec::widen_high(c));
-    return {reinterpret_cast<Wide>(low), reinterpret_cast<Wide>(high)};
+    return {reinterpret_cast<Wide>(operate_in_double<Vec, op>(a.low, b.low, c.low)),
+            reinterpret_cast<Wide>(operate_in_double<Vec, op>(a.high, b.high, c.high))};
+}
+template <class Vec>
+Doubles<Vec> widened(typename Vec::Int x) {
+    return {Vec::widen_low(x), Vec::widen_high(x)};
+}
+template <class Vec>
+Doubles<Vec> load_widened(const void* p) {
+    return {Vec::load_widened(p), Vec::load_widened(static_cast<const unsigned char*>(p) + 2 * Vec::lanes)};
+}
+template <class Vec>
+typename Vec::Int negative(typename Vec::Int x) {
+    return Vec::bit_xor(x, Vec::set(sign_bit<Vec>));
+}
+template <class Vec>
+Doubles<Vec> negative(const Doubles<Vec>& x) {
+    return {-x.low, -x.high};
 }
 
 /// x with the fraction added, for any x: tiny ones, zeros, infinities and NaNs, and those that overflow. `fraction` in
@@ -87,10 +102,14 @@ struct Ordinary {
     Ordinary(std::uint32_t low, std::uint32_t high)
         : first(Vec::set(2 * low + 2)), span(Vec::set(2 * (high - low) - 4)), last(Vec::set(2 * high - 2)) {}
     template <bool can_be_tiny>
-    [[nodiscard]] bool all(typename Vec::Int x) const {
+    [[nodiscard]] typename Vec::Mask others(typename Vec::Int x) const {
         const auto twice = Vec::add(x, x);  // the sign falls off
-        if constexpr (can_be_tiny) return !Vec::any(Vec::greater_unsigned(Vec::sub(twice, first), span));
-        return !Vec::any(Vec::greater_unsigned(twice, last));
+        if constexpr (can_be_tiny) return Vec::greater_unsigned(Vec::sub(twice, first), span);
+        return Vec::greater_unsigned(twice, last);
+    }
+    template <bool can_be_tiny>
+    [[nodiscard]] bool all(typename Vec::Int x) const {
+        return !Vec::any(others<can_be_tiny>(x));
     }
     /// The same, without the sums for which x is a NaN.
     template <bool can_be_tiny>
@@ -115,12 +134,12 @@ class ThroughDouble {
           ordinary_(narrow_word(plan.code_smallest_normal), narrow_word(plan.largest)),
           unused_(Vec::Wide::set(word_bits<typename Vec::Wide> - plan.cut)),
           dropped_(Vec::set(static_cast<std::uint32_t>((std::uint64_t{1} << (plan.cut - 29)) - 1))),
-          near_next_(Vec::Wide::set((std::uint64_t{1} << plan.cut) - 4)),
+          near_next_(Vec::set(static_cast<std::uint32_t>((std::uint64_t{1} << plan.cut) - 4))),
           may_be_undecided_(plan.cut < 32 && plan.kept_bits << plan.cut != 0) {}
 
     /// Whether the results are decided. If so they are fp32 words.
     template <Operation op>
-    [[gnu::always_inline]] bool compute(typename Vec::Int a, typename Vec::Int b, typename Vec::Int c,
+    [[gnu::always_inline]] bool compute(const Doubles<Vec>& a, const Doubles<Vec>& b, const Doubles<Vec>& c,
                                         typename Vec::Int fraction, typename Vec::Int& result) const {
         using Wide = typename Vec::Wide;
         const WideWords<Vec> x = wide_words<Vec, op>(a, b, c);
@@ -135,40 +154,45 @@ class ThroughDouble {
             word = Vec::canonical_nan(word);
         }
         result = Vec::and_not(word, dropped_);
-        return !may_be_undecided_ || !(is_near_next(sum.low) || is_near_next(sum.high));
+        return !may_be_undecided_ || !is_near_next(Wide::lower_words(sum.low, sum.high));
     }
 
   private:
     /// Apart from the usual way, which would keep x in memory for it.
     template <Operation op>
-    [[gnu::noinline, gnu::cold]] WideWords<Vec> sum_of_any(typename Vec::Int a, typename Vec::Int b,
-                                                           typename Vec::Int c, typename Vec::Int fraction) const {
+    [[gnu::noinline, gnu::cold]] WideWords<Vec> sum_of_any(const Doubles<Vec>& a, const Doubles<Vec>& b,
+                                                           const Doubles<Vec>& c, typename Vec::Int fraction) const {
         return with_fraction<Vec>(plan_, wide_words<Vec, op>(a, b, c), fraction);
     }
     /// By less than 4 units of fp64: what is unknown of x and what falls off the sum are below 3.
-    bool is_near_next(typename Vec::Wide::Int sum) const {
-        using Wide = typename Vec::Wide;
-        return Wide::any(Wide::equal(Wide::bit_and(sum, near_next_), near_next_));
+    bool is_near_next(typename Vec::Int lower_words) const {
+        return Vec::any(Vec::equal(Vec::bit_and(lower_words, near_next_), near_next_));
     }
     RoundingPlan64 plan_;
     Ordinary<Vec> ordinary_;
     typename Vec::Wide::Int unused_;  // of the fractions' bits
     typename Vec::Int dropped_;
-    typename Vec::Wide::Int near_next_;
+    typename Vec::Int near_next_;  // of the lower words, where results may be undecided
     bool may_be_undecided_;
 };
 template <class Vec>
 struct SingleTruncated : ThroughDouble<Vec> {
     using ThroughDouble<Vec>::ThroughDouble;
     static constexpr std::size_t size = 4;
-    static typename Vec::Int load(const void* p) { return Vec::load(p); }
+    template <Operation>
+    static Doubles<Vec> load(const void* p) {
+        return load_widened<Vec>(p);
+    }
     static void store(void* p, typename Vec::Int x) { Vec::store(p, x); }
 };
 template <class Vec>
 struct BfloatTruncated : ThroughDouble<Vec> {
     using ThroughDouble<Vec>::ThroughDouble;
     static constexpr std::size_t size = 2;
-    static typename Vec::Int load(const void* p) { return Vec::shift_left(Vec::load16(p), Vec::set(16)); }
+    template <Operation>
+    static Doubles<Vec> load(const void* p) {
+        return widened<Vec>(Vec::shift_left(Vec::load16(p), Vec::set(16)));
+    }
     static void store(void* p, typename Vec::Int x) { Vec::store16(p, Vec::shift_right(x, Vec::set(16))); }
 };
 /// fp16 in fp32; by way of fp64 what that leaves undecided, and what overflows.
@@ -177,7 +201,10 @@ class HalfTruncated {
   public:
     static constexpr std::size_t size = 2;
     explicit HalfTruncated(const RoundingPlan64& plan) : plan_(plan), ordinary_(0, narrow_word(plan.largest)) {}
-    static typename Vec::Int load(const void* p) { return Vec::load_half(p); }
+    template <Operation>
+    static typename Vec::Int load(const void* p) {
+        return Vec::load_half(p);
+    }
     static void store(void* p, typename Vec::Int x) { Vec::template store_half<Vec::zero>(p, x); }
 
     template <Operation op>
@@ -185,10 +212,10 @@ class HalfTruncated {
                                         typename Vec::Int fraction, typename Vec::Int& result) const {
         const auto x = by_processor<Vec, op>(a, b, c);
         result = can_be_tiny(op) ? sum_of_any(x, fraction) : Vec::add(x, Vec::template shift_right<32 - cut>(fraction));
-        const bool decided = is_exact<op> || !is_near_next(result);
-        if (__builtin_expect(!decided || !ordinary_.template all<false>(result), 0)) {
-            if (!decided || !ordinary_.template all_but_nans<false>(result, x)) {
-                result = with_fraction<Vec>(plan_, wide_words<Vec, op>(a, b, c), fraction).narrow();
+        const auto undecided = is_exact<op> ? Vec::none() : Vec::equal(Vec::bit_and(result, near_next_), near_next_);
+        if (__builtin_expect(Vec::any(undecided, ordinary_.template others<false>(result)), 0)) {
+            if (Vec::any(undecided) || !ordinary_.template all_but_nans<false>(result, x)) {
+                result = in_double<op>(a, b, c, fraction);
             }
             result = Vec::canonical_nan(result);
         }
@@ -199,34 +226,39 @@ class HalfTruncated {
     static constexpr int cut = 13;
     template <Operation op>
     static constexpr bool is_exact = op == op_multiply;
-    /// By less than 4 units of fp32: x and the fraction, each cut to 24 digits, and their sum lack less than one.
-    static bool is_near_next(typename Vec::Int sum) {
-        const auto near = Vec::set((1 << cut) - 4);
-        return Vec::any(Vec::equal(Vec::bit_and(sum, near), near));
+    template <Operation op>
+    [[gnu::noinline, gnu::cold]] typename Vec::Int in_double(typename Vec::Int a, typename Vec::Int b,
+                                                             typename Vec::Int c, typename Vec::Int fraction) const {
+        const auto x = wide_words<Vec, op>(widened<Vec>(a), widened<Vec>(b), widened<Vec>(c));
+        return with_fraction<Vec>(plan_, x, fraction).narrow();
     }
-    /// x with the upper 24 bits of the fraction of its last place added; that of subnormals is 2^-24. The lower 8 bits
-    /// do not matter where x is exact: it has no digits below 2^-48.
-    static typename Vec::Int sum_of_any(typename Vec::Int x, typename Vec::Int fraction) {
-        const auto binade = Vec::max(Vec::bit_and(x, Vec::set(infinity_word<Vec>)), Vec::set((127 - 14) << 23));
-        const auto unit = Vec::sub(binade, Vec::set((10 + 24) << 23));
-        const auto sign = Vec::bit_and(x, Vec::set(sign_bit<Vec>));
-        const auto units = Vec::to_float(Vec::template shift_right<8>(fraction));
-        return Vec::as_int(Vec::fma(units, Vec::as_float(Vec::bit_or(unit, sign)), Vec::as_float(x)));
+    /// x with the upper 24 bits of the fraction of its last place added; that of subnormals is 2^-24. The other bits do
+    /// not matter where x is exact: it has no digits below 2^-48.
+    typename Vec::Int sum_of_any(typename Vec::Int x, typename Vec::Int fraction) const {
+        const auto binade = Vec::bit_and(Vec::at_least(x, smallest_normal_), binade_);
+        const auto unit = Vec::as_float(Vec::sub(binade, unit_));
+        return Vec::as_int(Vec::fma(Vec::fraction_to_float(fraction), unit, Vec::as_float(x)));
     }
     RoundingPlan64 plan_;
     Ordinary<Vec> ordinary_;
+    // Constants, in memory: registers are few. Undecided results lie by less than 4 units of fp32 below the next
+    // number: x and the fraction, each cut to 24 digits, and their sum lack less than one.
+    typename Vec::Int near_next_ = Vec::set((1 << cut) - 4);
+    typename Vec::Int smallest_normal_ = Vec::set((127 - 14) << 23);
+    typename Vec::Int binade_ = Vec::set(sign_bit<Vec> | infinity_word<Vec>);
+    typename Vec::Int unit_ = Vec::set((10 + Vec::fraction_digits) << 23);
 };
 
 template <class Vec, Operation op, class Kind>
 [[gnu::always_inline]] inline bool operate_register(const Kind& kind, const unsigned char* a, const unsigned char* b,
                                                     const unsigned char* c, typename Vec::Int fraction,
                                                     unsigned char* out) {
-    const auto x = Kind::load(a);
+    const auto x = Kind::template load<op>(a);
     auto y = x;
     auto z = x;
-    if constexpr (op != op_sqrt) y = Kind::load(b);
-    if constexpr (op == op_fma) z = Kind::load(c);
-    if constexpr (op == op_subtract) y = Vec::bit_xor(y, Vec::set(sign_bit<Vec>));
+    if constexpr (op != op_sqrt) y = Kind::template load<op>(b);
+    if constexpr (op == op_fma) z = Kind::template load<op>(c);
+    if constexpr (op == op_subtract) y = negative<Vec>(y);
     typename Vec::Int result;
     if (!kind.template compute < op == op_subtract ? op_add : op > (x, y, z, fraction, result)) return false;
     Kind::store(out, result);

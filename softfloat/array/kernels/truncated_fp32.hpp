@@ -26,6 +26,7 @@ template <class Vec>
 class Fp32Truncated {
     using Int = typename Vec::Int;
     using Float = typename Vec::Float;
+    using Mask = typename Vec::Mask;
 
   public:
     static constexpr std::size_t size = 4;
@@ -33,68 +34,72 @@ class Fp32Truncated {
         : by_double_(plan),
           ordinary_(below_last << 23 | fraction_mask<Vec>, narrow_word(plan.largest)),
           cuts_fractions_(plan.kept_bits << 24 != 0) {}
-    static Int load(const void* p) { return Vec::load(p); }
+    template <Operation op>
+    static auto load(const void* p) {
+        if constexpr (op == op_fma) {
+            return load_widened<Vec>(p);
+        } else {
+            return Vec::load(p);
+        }
+    }
     static void store(void* p, Int x) { Vec::store(p, x); }
 
     /// See ThroughDouble.
     template <Operation op>
-    [[gnu::always_inline]] bool compute(Int a, Int b, Int c, Int fraction, Int& result) const {
-        if constexpr (op == op_fma) {
-            return by_double_.template compute<op>(a, b, c, fraction, result);
-        } else {
-            const Int word = by_processor<Vec, op>(a, b, b);
-            const bool ordinary = ordinary_.template all<true>(word);
-            if (!ordinary && !ordinary_.template all_but_nans<true>(word, word)) {
-                return compute_in_double<op>(a, b, fraction, result);
+    [[gnu::always_inline]] bool compute(Int a, Int b, Int, Int fraction, Int& result) const {
+        const Int word = by_processor<Vec, op>(a, b, b);
+        const auto [rounded, undecided] = round<op>(a, b, word, fraction);
+        result = rounded;
+        if (__builtin_expect(Vec::any(undecided, ordinary_.template others<true>(word)), 0)) {
+            if (Vec::any(undecided) || !ordinary_.template all_but_nans<true>(word, word)) {
+                Int by_double;
+                const bool decided = compute_in_double<op>(a, b, fraction, by_double);
+                result = by_double;
+                return decided;
             }
-            bool decided = false;
-            if constexpr (op == op_add || op == op_multiply) {
-                decided = round_in_places<op>(a, b, word, fraction, result);
-            } else {
-                decided = round_in_parts<op>(a, b, word, fraction, result);
-            }
-            if (__builtin_expect(!decided, 0)) return compute_in_double<op>(a, b, fraction, result);
-            if (!ordinary) result = Vec::select(is_nan(word), Vec::set(0x7FC00000), result);
-            return true;
+            result = Vec::select(is_nan(word), Vec::set(0x7FC00000), result);
         }
+        return true;
+    }
+    /// Fused sums are computed in fp64.
+    template <Operation op>
+    [[gnu::always_inline]] bool compute(const Doubles<Vec>& a, const Doubles<Vec>& b, const Doubles<Vec>& c,
+                                        Int fraction, Int& result) const {
+        return by_double_.template compute<op>(a, b, c, fraction, result);
     }
 
   private:
     static constexpr std::uint32_t below_last = 23 + Vec::fraction_digits;
+    struct Rounded {
+        Int word;
+        Mask undecided;
+    };
 
     template <Operation op>
     [[gnu::noinline, gnu::cold]] bool compute_in_double(Int a, Int b, Int fraction, Int& result) const {
-        return by_double_.template compute<op>(a, b, b, fraction, result);
+        return by_double_.template compute<op>(widened<Vec>(a), widened<Vec>(b), widened<Vec>(b), fraction, result);
     }
-    /// The unit of the fraction, in last places of x.
-    static Int unit_of(Int x) {
-        const Int binade = Vec::bit_and(x, Vec::set(sign_bit<Vec> | infinity_word<Vec>));
-        return Vec::sub(binade, Vec::set(below_last << 23));
-    }
-    /// Sums and products.
     template <Operation op>
-    bool round_in_places(Int a, Int b, Int x, Int fraction, Int& result) const {
-        const Int unit = unit_of(x);
-        const Float rest = negative_rest<op>(a, b, Vec::as_float(x));
-        const Float sum = Vec::fnma(Vec::fraction_to_float(fraction), Vec::as_float(unit), rest);
-        result = Vec::as_int(Vec::sub(Vec::as_float(x), sum));
-        if (!cuts_fractions_) return true;
-        const Int whole = Vec::add(unit, Vec::set(sign_bit<Vec> + (Vec::fraction_digits << 23)));
-        return !is_near(whole, Vec::as_int(sum));
-    }
-    /// Quotients and roots.
-    template <Operation op>
-    bool round_in_parts(Int a, Int b, Int x, Int fraction, Int& result) const {
-        const Float real = Vec::as_float(x);
-        const Float divisor = op == op_sqrt ? real : Vec::as_float(b);
-        const Float scale = op == op_sqrt ? Vec::add(real, real) : divisor;
-        const Float part = Vec::mul(Vec::as_float(unit_of(x)), scale);
-        const Float rest = Vec::fnma(real, divisor, Vec::as_float(a));
-        const Int sum = Vec::as_int(Vec::fma(Vec::fraction_to_float(fraction), part, rest));
-        const Int whole = Vec::add(Vec::as_int(part), Vec::set(Vec::fraction_digits << 23));
-        result = Vec::select(Vec::greater_unsigned(whole, sum), x, Vec::add(x, Vec::set(1)));
-        const bool may_be_near = op == op_sqrt || cuts_fractions_;
-        return !is_subnormal(part) && !(may_be_near && is_near(whole, sum));
+    [[gnu::always_inline]] Rounded round(Int a, Int b, Int word, Int fraction) const {
+        const Float x = Vec::as_float(word);
+        const Float units = Vec::fraction_to_float(fraction);
+        const Float unit = Vec::as_float(Vec::sub(Vec::bit_and(word, binade_), unit_));  // in last places of x
+        if constexpr (op == op_add || op == op_multiply) {
+            const Float negative_sum = Vec::fnma(units, unit, negative_rest<op>(a, b, x));
+            const Int rounded = Vec::as_int(Vec::sub(x, negative_sum));
+            if (!cuts_fractions_) return {rounded, Vec::none()};
+            return {rounded, Vec::equal(Vec::bit_and(Vec::as_int(negative_sum), near_next_), near_next_)};
+        } else {
+            const Float divisor = op == op_sqrt ? x : Vec::as_float(b);
+            const Float part = Vec::mul(unit, op == op_sqrt ? Vec::add(x, x) : divisor);
+            const Float rest = Vec::fnma(x, divisor, Vec::as_float(a));
+            const Int sum = Vec::as_int(Vec::fma(units, part, rest));
+            const Int bound = Vec::add(Vec::as_int(part), op == op_sqrt ? whole_ : below_whole_);
+            const Int rounded = Vec::select(Vec::greater_unsigned(sum, bound), Vec::add(word, one_), word);
+            const Mask subnormal = Vec::subnormal(part);
+            if (op != op_sqrt && !cuts_fractions_) return {rounded, subnormal};
+            return {rounded, Vec::either(subnormal, Vec::greater_unsigned(near_, Vec::sub(bound, sum)))};
+        }
     }
     template <Operation op>
     static Float negative_rest(Int a, Int b, Float x) {
@@ -104,20 +109,20 @@ class Fp32Truncated {
         const Float larger = Vec::larger_magnitude(first, second);
         return Vec::sub(Vec::sub(x, larger), Vec::smaller_magnitude(first, second));
     }
-    /// Any sum that is `whole` or by up to 8 units smaller; a unit may be half as large there.
-    static bool is_near(Int whole, Int sum) {
-        return Vec::any(Vec::greater_unsigned(Vec::set(9), Vec::sub(whole, sum)));
-    }
-    static typename Vec::Mask is_nan(Int x) {
+    static Mask is_nan(Int x) {
         return Vec::greater(Vec::and_not(x, Vec::set(sign_bit<Vec>)), Vec::set(infinity_word<Vec>));
-    }
-    static bool is_subnormal(Float part) {
-        const Int word = Vec::as_int(part);
-        return Vec::any(Vec::greater_unsigned(Vec::set(2 * hidden_bit<Vec>), Vec::add(word, word)));
     }
     ThroughDouble<Vec> by_double_;
     Ordinary<Vec> ordinary_;
     bool cuts_fractions_;
+    // Constants, in memory: registers are few.
+    Int binade_ = Vec::set(sign_bit<Vec> | infinity_word<Vec>);
+    Int unit_ = Vec::set(below_last << 23);
+    Int whole_ = Vec::set(Vec::fraction_digits << 23);
+    Int below_whole_ = Vec::set((Vec::fraction_digits << 23) - 1);
+    Int one_ = Vec::set(1);
+    Int near_next_ = Vec::set(fraction_mask<Vec> - 7);  // the fraction of a number so near below a power of two
+    Int near_ = Vec::set(9);
 };
 
 }  // namespace
