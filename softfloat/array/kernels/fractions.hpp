@@ -11,7 +11,7 @@ namespace {
 template <class Vec>
 class RandomFractions {
   public:
-    using Blocks = PhiloxBlocks<Vec, 5>;  // the processor overlaps groups by itself
+    using Blocks = GroupBlocks<Vec>;
     static constexpr std::size_t group = Blocks::group;
     explicit RandomFractions(const RoundingPlan64& plan) : blocks_(plan, plan.block), kept_(Vec::set(plan.kept_bits)) {
         if (plan.skip == 0) return;

@@ -234,6 +234,40 @@ TEST_CASE("results that fp32 and fp64 do not decide are rounded stochastically a
     check({"fp32", ulp::formats::fp32}, context, singles);
 }
 
+TEST_CASE("fp32 products and quotients beside the next number with the fraction are rounded as the scalar ones") {
+    // Numbers of 24 bits as integers. With odd m, m * n = missing modulo 2^23, and so is the remainder of the product
+    // (2^23 + m) * (2^23 + n); quotients a / b = x and a remainder of b * missing.
+    const std::uint32_t last_bits = (1U << 23) - 1;
+    const auto inverse = [](std::uint32_t odd) {
+        std::uint32_t x = odd;
+        for (int i = 0; i < 4; ++i) x *= 2 - odd * x;
+        return x;
+    };
+    const auto word = [](double x) { return std::bit_cast<std::uint32_t>(static_cast<float>(x)); };
+    for (const int bits : {24, 25, 32}) {
+        const Context context{.rounding = Rounding::stochastic, .random_bits = bits, .seed = 7};
+        Operands products;
+        Operands quotients;
+        for (std::uint32_t i = 0; i < 20001; ++i) {
+            const std::uint64_t missing = (std::uint64_t{1} << bits) - random_for(context, i);  // of 2^bits
+            const std::uint32_t m = 2 * (i % 50) + 1;
+            const auto low = static_cast<std::uint32_t>(missing >> (bits - 23)) + i % 3;
+            const std::uint32_t n = low * inverse(m) & last_bits;
+            products.a.push_back(word(0x1p23 + m));
+            products.b.push_back(word(0x1p23 + n));
+            products.c.push_back(0);
+            const std::uint64_t b = (std::uint64_t{1} << 23) + m;
+            const std::uint64_t rest = (b * missing >> bits) + i % 2;
+            const std::uint64_t x = b - m + (-static_cast<std::uint32_t>(rest) * inverse(m) & last_bits);
+            quotients.a.push_back(word(static_cast<double>((x * b + rest) >> 23)));
+            quotients.b.push_back(word(static_cast<double>(b)));
+            quotients.c.push_back(0);
+        }
+        check({"fp32", ulp::formats::fp32}, context, products);
+        check({"fp32", ulp::formats::fp32}, context, quotients);
+    }
+}
+
 TEST_CASE("the random numbers of arithmetic go on where the numbers of Philox blocks leave 32 bits") {
     for (const auto& format : {ulp::formats::fp16, ulp::formats::bf16, ulp::formats::fp32}) {
         const Operands operands = first_of(operands_for(format), 1500);
