@@ -88,9 +88,10 @@ class PhiloxBlocks {
     typename Wide::Int products_;    // of the numbers of the next register's blocks
 };
 
-/// Each round of Philox waits for the multiplication of the one before: several chains fill the time.
+/// Each round of Philox waits for the multiplication of the one before: several chains fill the time, as many as 32 or
+/// 16 registers hold.
 template <class Kit>
-using GroupBlocks = PhiloxBlocks<Kit, 6>;
+using GroupBlocks = PhiloxBlocks<Kit, (Kit::lanes >= 16 ? 6 : 4)>;
 
 /// One register's elements from the random words, the upper bits of each lane.
 template <class Vec, KernelRange range, template <class, KernelRange> class To>
