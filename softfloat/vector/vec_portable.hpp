@@ -12,9 +12,12 @@
 //     shift_left, shift_right    logical; a distance of 32 or more, or below 0, gives 0
 //     all_sign                   all bits the sign bit
 //     select, where              yes or no; yes or 0
-//     fnma(a, b, c)              c - a * b, rounded once; larger_magnitude, smaller_magnitude: where a and b are equal
-//                                but for the sign, either; fraction_to_float: the upper fraction_digits of the word
-//                                as a number, toward zero; only where has_fast_fma
+//     none, either, any          no lane; lanes of one mask or both; whether there is a lane, in one mask or in two
+//     fnma(a, b, c)              c - a * b, rounded once. Like the next four only where has_fast_fma
+//     larger_magnitude, smaller_ of two numbers; where they are equal but for the sign, either
+//     at_least(x, least)         fp32 words: x, or `least` with the sign of x where the magnitude of x is smaller
+//     subnormal                  where fp32 numbers are subnormal or zero
+//     fraction_to_float          the upper fraction_digits bits of a word as an integer, in fp32, toward zero
 //     add_to_odd, fma_to_odd     rounded to odd (kernels_arithmetic.hpp); the product of fma_to_odd must be exact
 //     adds_to_odd_everywhere     fp32 sums that overflow, too, are rounded to odd: to the largest number
 //     sign_bits                  of fp64 lanes: one bit per lane, the first lane's lowest
@@ -47,6 +50,7 @@
 // Lanes of 64 bits have the same operations on integers, in Vec::Wide, half as many in a register, and
 //
 //     from_words<half>           words of 32 bits, those of the lower or the upper half of the lanes, in the upper bits
+//     lower_words(low, high)     the lower 32 bits of the lanes of both, in any order
 //     upper, mul_lower           the upper 32 bits; the product of the lower 32 bits
 //     block_numbers, in_order    Philox: the number of each lane's block, so that `in_order` leaves the four words of
 //                                all blocks in order, in two registers for each four words

@@ -12,7 +12,8 @@
 // 2017), and so are u * b, u * 2x and the rest of a quotient. The other rests are cut to 24 digits. Beside a number of
 // 24 digits a cut number lies on the same side as before, and (1 - fraction) * u is one if the fraction has at most 24
 // bits. Of longer fractions the last bits fall off. Then, and for roots, the sum is less than 4 units of the 24 digits
-// of `whole` too small; sums so near below `whole` are left undecided.
+// of `whole` too small; sums so near below `whole` are left undecided. So are results whose unit 2^-32 * whole is not a
+// normal number, with which nothing above would be exact; fp64 decides them (ThroughDouble).
 //
 // See kernels_round.hpp for how this file is compiled.
 #pragma once
