@@ -12,8 +12,9 @@
 //     shift_left, shift_right    logical; a distance of 32 or more, or below 0, gives 0
 //     all_sign                   all bits the sign bit
 //     select, where              yes or no; yes or 0
-//     none, either, any          no lane; lanes of one mask or both; whether there is a lane, in one mask or in two
-//     fnma(a, b, c)              c - a * b, rounded once. Like the next four only where has_fast_fma
+//     any                        whether there is a lane; for two masks, like the next six, only where has_fast_fma
+//     none, either               no lane; lanes of one mask or both
+//     fnma(a, b, c)              c - a * b, rounded once
 //     larger_magnitude, smaller_ of two numbers; where they are equal but for the sign, either
 //     at_least(x, least)         fp32 words: x, or `least` with the sign of x where the magnitude of x is smaller
 //     subnormal                  where fp32 numbers are subnormal or zero

@@ -265,9 +265,9 @@ template <class V, class Exponents, ResultKind kind, bool scaled, int N, int R, 
                     V::store(c, V::bit_and(V::as_int(result), V::set(task.kept_bits)));
                 }
             } else {
-                const auto result = V::as_int(V::round_to_fp16(V::mul(V::to_float_odd(sum[r][v]), inverse)));
-                // A negative sum that rounds to zero gives +0 (UnderflowSign::positive).
-                V::store(c, V::zero_where_zero(V::bit_and(result, V::set(0x7FFFFFFF)), result));
+                const auto result = V::round_to_fp16(V::mul(V::to_float_odd(sum[r][v]), inverse));
+                // A negative sum that rounds to zero gives +0 (UnderflowSign::positive), as -0 + 0 is.
+                V::store(c, V::add(result, V::set_float(0)));
             }
         });
         // Rare: `wrong` has forgotten which vector it was, so the lane counts in all of them.
