@@ -135,9 +135,9 @@ template <class V, ResultKind kind>
 [[gnu::always_inline]] inline typename V::Int addend_field(typename V::Int bits, typename V::Int& wrong) {
     const auto field = V::bit_and(bits, V::set(exponent_mask));
     if constexpr (kind == ResultKind::fp16_nearest) {
-        // A subnormal fp16 c counts at -14. An infinity (the sum before overflowed) makes a suspect.
-        const auto magnitude = V::bit_and(bits, V::set(0x7FFFFFFF));
-        const auto raised = V::zero_where_zero(magnitude, V::max(field, V::set((127 - 14) << 23)));
+        // A subnormal fp16 c, which is normal in fp32, counts at -14. An infinity (the sum before overflowed) makes a
+        // suspect.
+        const auto raised = V::zero_where_zero(field, V::max(field, V::set((127 - 14) << 23)));
         wrong = V::bit_or(wrong, V::sub(V::set(exponent_mask - 1), raised));
         return raised;
     }
