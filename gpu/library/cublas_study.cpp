@@ -216,19 +216,34 @@ std::vector<StudyCase> simt_cases() {
     return cases;
 }
 
-SimtTraces simt_traces(const LibraryCall& call, const StudyCase& study_case) {
-    SimtTraces traces;
+namespace {
+
+/// A case's two products, on operands that show the order of the sum and on random ones.
+struct Multiplied {
+    LibraryProduct product;
+    Data probe, random;
+    std::string skipped;  // why the library did not compute them; empty: it did
+};
+
+Multiplied multiplied(const LibraryCall& call, const StudyCase& study_case) {
     LibraryProduct product = library_product(study_case.product);
     product.pinned = study_case.pinned;
-    Data probe = probe_data(product, study_case);
-    Data random = random_data(product, study_case);
+    Multiplied result{product, probe_data(product, study_case), random_data(product, study_case), {}};
     try {
-        call(product, probe.a, probe.b, probe.d);
-        call(product, random.a, random.b, random.d);
+        for (Data* data : {&result.probe, &result.random}) call(product, data->a, data->b, data->d);
     } catch (const UsageError& error) {
-        traces.skipped = error.what();
-        return traces;
+        result.skipped = error.what();
     }
+    return result;
+}
+
+}  // namespace
+
+SimtTraces simt_traces(const LibraryCall& call, const StudyCase& study_case) {
+    SimtTraces traces;
+    const auto [product, probe, random, skipped] = multiplied(call, study_case);
+    traces.skipped = skipped;
+    if (!skipped.empty()) return traces;
     traces.survivors = survivors_of(product, probe, 256);
     for (std::uint64_t row = 0; row < std::min<std::uint64_t>(random.d.rows(), 8); ++row) {
         traces.words += fmt::format("{}{:08X}", row == 0 ? "" : " ", random.d.get(row, 0));
@@ -239,17 +254,9 @@ SimtTraces simt_traces(const LibraryCall& call, const StudyCase& study_case) {
 StudyResult study(const LibraryCall& call, const StudyCase& study_case, int architecture) {
     StudyResult result;
     result.study_case = study_case;
-    LibraryProduct product = library_product(study_case.product);
-    product.pinned = study_case.pinned;
-    Data probe = probe_data(product, study_case);
-    Data random = random_data(product, study_case);
-    try {
-        call(product, probe.a, probe.b, probe.d);
-        call(product, random.a, random.b, random.d);
-    } catch (const UsageError& error) {
-        result.skipped = error.what();
-        return result;
-    }
+    const auto [product, probe, random, skipped] = multiplied(call, study_case);
+    result.skipped = skipped;
+    if (!skipped.empty()) return result;
     result.survivors = survivors_of(product, probe, 12);
     // A few elements tell the candidates apart; only the best one is asked for many.
     const Sample few_random(product, random, 5);
