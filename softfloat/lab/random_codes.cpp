@@ -47,8 +47,10 @@ std::uint64_t random_code(const FloatFormat& format, DataClass data, std::uint64
             return code_with_exponent(format, sign, below - 16, fraction);
         }
         case DataClass::wide: return code_with_exponent(format, sign, spread % (range / 3 + 1) - range / 6, fraction);
-        case DataClass::cancelling:
-            return code_with_exponent(format, sign, -(spread % 3), (fraction & 1) << (format.fraction_bits - 1));
+        case DataClass::cancelling: {
+            const std::uint64_t half = format.fraction_mask() ^ format.fraction_mask() >> 1;  // 0 without fraction bits
+            return code_with_exponent(format, sign, -(spread % 3), (fraction & 1) * half);
+        }
         case DataClass::large:
             return code_with_exponent(format, (word >> 1 & 127) == 0, 1, ~std::uint64_t{0} - (fraction & 1));
         case DataClass::subnormal: {
