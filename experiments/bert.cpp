@@ -228,8 +228,8 @@ struct SmallBert {
         const Var word = words(tape, batch.rows, shape);
         const Var place = places(tape, at, shape);
         const Var type = types(tape, batch.types, shape);
-        // Places and types start small beside the words, so that averages over words are seen early.
-        Var x = norm(add(add(word, scaled(place, 0.25)), scaled(type, 0.5)));
+        // Places and types count double: with less some seeds never learn to compare words of the two sentences.
+        Var x = norm(add(add(word, scaled(place, 2)), scaled(type, 2)));
         const Var penalty = padding_penalty(tape, batch);
         x = block2(block1(x, false, penalty), false, penalty);
         const Var flat = reshape(x, {batch.count * batch.length, x.dim(2)});
@@ -394,7 +394,7 @@ Experiment bert_experiment() {
             {{{}, {"control=mask_special"}, {"mask_share"}},
              {{}, {"control=pure_fp16"}, {"words_1", "words_2"}},
              {{}, {"control=pure_fp16"}, {"words_1", "words_2", "next_1", "next_2"}, RunSize::quick},
-             {{}, {"learning_rate=0"}, {"next_sentence", "masked_words", "words_2", "next_2"}, RunSize::quick}}};
+             {{}, {"learning_rate=0"}, {"next_sentence", "masked_words", "words_1", "next_1"}, RunSize::quick}}};
 }
 
 }  // namespace ulp
