@@ -12,7 +12,7 @@
 #include "engine/tensor/parallel.hpp"
 #include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
-#include "softfloat/matrix_units/power_scales.hpp"
+#include "softfloat/support/powers_of_two.hpp"
 #include "softfloat/vector/simd_choice.hpp"
 
 namespace ulp {

@@ -73,7 +73,7 @@ ExitCode guarded(const std::function<ExitCode()>& action) {
         const bool says_more = std::string_view(error.what()) != std::bad_alloc().what();
         if (says_more) return report(ExitCode::data, error);
         return report(ExitCode::data,
-                      DataError("out of memory; use smaller sizes (--quick, --set, --batch, --images)"));
+                      DataError("out of memory; use smaller sizes (--help lists the options that set them)"));
     } catch (const std::exception& error) {
         return report(ExitCode::data, error);
     }

@@ -10,9 +10,9 @@
 #include "softfloat/matrix_units/gemm_kernels/kernel_choice.hpp"
 #include "softfloat/matrix_units/gemm_kernels/pack.hpp"
 #include "softfloat/matrix_units/gemm_kernels/word_panels.hpp"
-#include "softfloat/matrix_units/power_scales.hpp"
 #include "softfloat/support/copy_matrix.hpp"
 #include "softfloat/support/parallel.hpp"
+#include "softfloat/support/powers_of_two.hpp"
 
 namespace ulp::gemm_kernels {
 

@@ -1,4 +1,4 @@
-// Scales of format e8m0 as nearly all of them are: powers of two that are normal numbers of fp32.
+// Powers of two that are normal numbers of fp32, as nearly all scales of format e8m0 are.
 #pragma once
 
 #include <bit>
