@@ -8,6 +8,9 @@ target_compile_options(ulplab_options INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wconversion;-Wshadow;-Werror;-ffp-contract=off>)
 # g++ 12 sees an overlap in every std::string concatenation (GCC bug 105651).
 target_compile_options(ulplab_options INTERFACE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-Wno-restrict>)
+# It spends a tenth of its time collecting what later lines would mostly need again: half a gigabyte more saves that.
+target_compile_options(ulplab_options INTERFACE
+  "$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:SHELL:--param ggc-min-heapsize=1000000>")
 # With sanitizers it also sees uninitialised parts in <regex> (GCC bug 105562).
 if(CMAKE_CXX_FLAGS MATCHES "-fsanitize" AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   target_compile_options(ulplab_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>)

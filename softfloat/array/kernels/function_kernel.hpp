@@ -50,7 +50,8 @@ template <class Vec, class Function>
         beside = x >= static_cast<double>(ends.beside);
         word = beside ? quick_phase::word_of(x) + static_cast<std::uint64_t>(std::int64_t{ends.step}) : word;
     }
-    const Word push = y < 0 ? plan.push_negative + Word{} : plan.push_positive + Word{};
+    const Word negative = reinterpret_cast<Word>(reinterpret_cast<Mask>(y) >> 63);
+    const Word push = plan.push_positive ^ (plan.push_changes & negative);
     const Word rounded = ((word + push) & ~plan.dropped) | plan.odd;
 
     constexpr ulp::functions::Domain domain = Function::fp32_domain();
@@ -59,8 +60,7 @@ template <class Vec, class Function>
     if constexpr (!has_beside || domain.high < ulp::functions::finite().high)
         in_domain &= x <= static_cast<double>(domain.high);
     const Mask magnitude = reinterpret_cast<Mask>(rounded & 0x7FFFFFFFFFFFFFFF);
-    const Mask normal =
-        (magnitude > static_cast<std::int64_t>(plan.smallest)) & (magnitude <= static_cast<std::int64_t>(plan.largest));
+    const Mask normal = reinterpret_cast<Mask>(reinterpret_cast<Word>(magnitude) + plan.to_order) < plan.end_of_order;
     const auto distance = reinterpret_cast<Mask>((word + plan.from_boundary) & plan.dropped);
     const Mask certain = (distance > static_cast<std::int64_t>(2 * quick_margin)) | beside;
     Mask decided = certain & normal & in_domain;

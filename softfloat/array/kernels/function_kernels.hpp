@@ -19,13 +19,16 @@ namespace ulp::array {
 struct FunctionPlan {
     std::uint64_t dropped;        // ones in the place of the dropped bits
     std::uint64_t push_positive;  // what is added before the bits are dropped: nothing, half or all of them
-    std::uint64_t push_negative;
+    std::uint64_t push_changes;   // the bits in which that differs for negative results
     std::uint64_t odd;            // the last kept bit, for rounding to odd
     std::uint64_t from_boundary;  // (word + this) & dropped is the distance from the boundary below, plus the margin
-    std::uint64_t smallest, largest;  // normal numbers; results above the one and up to the other are decided
-    double to_subnormal_grid;         // 1.5 * 2^52 last places of the subnormal numbers; 0: leave those undecided
-    double low_result, high_result;   // beyond the function's ends (Ends in softfloat/functions/catalog.hpp)
-    double end_of_ends;               // the largest |operand| for which these hold
+    std::uint64_t smallest;       // normal number; what lies above it, up to the largest one, is decided
+    // Those magnitudes are the words for which magnitude + to_order, wrapped around, lies below end_of_order.
+    std::uint64_t to_order;
+    std::int64_t end_of_order;
+    double to_subnormal_grid;        // 1.5 * 2^52 last places of the subnormal numbers; 0: leave those undecided
+    double low_result, high_result;  // beyond the function's ends (Ends in softfloat/functions/catalog.hpp)
+    double end_of_ends;              // the largest |operand| for which these hold
 };
 
 /// The relative error that the rounding test allows y, 2^-40 as in softfloat/functions/evaluate.hpp, in last places of

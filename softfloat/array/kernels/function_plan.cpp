@@ -21,13 +21,15 @@ std::optional<FunctionPlan> function_plan(const FloatFormat& format, Rounding ro
     FunctionPlan plan{};
     plan.dropped = last - 1;
     const bool nearest = rounding == Rounding::nearest_even || rounding == Rounding::nearest_away;
-    if (nearest) plan.push_positive = plan.push_negative = last / 2;  // never a tie: those are undecided
+    if (nearest) plan.push_positive = last / 2;  // never a tie: those are undecided
     if (rounding == Rounding::up) plan.push_positive = plan.dropped;
-    if (rounding == Rounding::down) plan.push_negative = plan.dropped;
+    if (rounding == Rounding::up || rounding == Rounding::down) plan.push_changes = plan.dropped;
     if (rounding == Rounding::odd) plan.odd = last;
     plan.from_boundary = (nearest ? last / 2 : 0) + quick_margin;
     plan.smallest = double_word(format.emin(), 0);
-    plan.largest = double_word(format.emax(), fraction_bits);
+    constexpr std::uint64_t sign = std::uint64_t{1} << 63;
+    plan.to_order = sign - (plan.smallest + 1);
+    plan.end_of_order = static_cast<std::int64_t>(double_word(format.emax(), fraction_bits) + plan.to_order + 1);
     if (rounding == Rounding::nearest_even) {
         plan.to_subnormal_grid = std::bit_cast<double>(double_word(52 + format.smallest_exponent(), 0)) * 1.5;
     }
