@@ -85,7 +85,8 @@ std::unique_ptr<Executor> open_software_device(int architecture, const PolicySet
 std::unique_ptr<Executor> open_unit_device(std::string name, int architecture,
                                            std::function<void(HostProduct& product)> compute);
 /// "cuda", "software:sm_90", or to try what a small or a shared GPU does "software:sm_90:BYTES" of memory and
-/// "software:sm_90:busy", which fails to open with DataError. Throws UsageError for any other text.
+/// "software:sm_90:busy", which fails to open with DataError. Throws UsageError for any other text, and for software of
+/// an architecture that has no models.
 std::unique_ptr<Executor> open_device(std::string_view spec);
 
 }  // namespace ulp::gpu

@@ -1,10 +1,15 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
+#include <string>
+#include <vector>
 
 #include "gpu/devices/cuda_errors.hpp"
 #include "gpu/devices/executor.hpp"
 #include "softfloat/errors.hpp"
+#include "softfloat/matrix_units/table/units.hpp"
 
 namespace ulp::gpu {
 
@@ -15,6 +20,19 @@ template <class Number>
 bool reads(std::string_view text, Number& number) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     return error == std::errc{} && end == text.data() + text.size();
+}
+
+/// Throws UsageError for an architecture without a row in the table of units: no model could answer for it.
+void check_has_models(int architecture) {
+    const std::string name = architecture_name(architecture);
+    std::vector<std::string> known;
+    for (const UnitRow& row : unit_table()) {
+        if (row.architecture == name) return;
+        const bool is_new = std::ranges::find(known, row.architecture) == known.end();
+        if (is_new && row.architecture.starts_with("sm_")) known.push_back(row.architecture);
+    }
+    throw UsageError(
+        fmt::format("no model of {} to stand in for that GPU; there are {}", name, fmt::join(known, ", ")));
 }
 
 }  // namespace
@@ -30,7 +48,10 @@ std::unique_ptr<Executor> open_device(std::string_view spec) {
         std::uint64_t memory_bytes = 0;
         if (reads(digits, architecture)) {
             if (state == "busy") throw DataError(busy_failure("cudaSetDevice"));
-            if (reads(state, memory_bytes)) return open_software_device(architecture, nullptr, memory_bytes);
+            if (reads(state, memory_bytes)) {
+                check_has_models(architecture);
+                return open_software_device(architecture, nullptr, memory_bytes);
+            }
         }
     }
     throw UsageError(fmt::format(

@@ -187,6 +187,10 @@ TEST_CASE("devices are named cuda or software:sm_NN") {
                              "software:sm_90:", "software:sm_90:x", "software:sm_90:1:2", "software:busy"}) {
         CHECK_THROWS_AS(open_device(spec), ulp::UsageError);
     }
+    CHECK_THROWS_WITH_AS(open_device("software:sm_123"),
+                         "no model of sm_123 to stand in for that GPU; there are sm_70, sm_75, sm_80, sm_86, sm_89, "
+                         "sm_90, sm_100, sm_120",
+                         ulp::UsageError);
 }
 
 TEST_CASE("a stand-in with little memory, or one that is held by another program, fails as a GPU does") {
