@@ -26,6 +26,7 @@ namespace {
 using sources::cite;
 
 const Quantity loss_text{"loss on new text", "nats", 1, 3};
+const Margin as_fp32{0.05, "the perplexity rises by a twentieth", Margin::Side::not_above};
 
 // ---- The text ----
 
@@ -98,6 +99,7 @@ struct WordNet {
 /// What is kept of a run.
 struct Seen {
     StepHistograms logits{};             // gradients, by the step at which they were looked at
+    StepHistograms unrounded{};          // the same in fp32, before they are rounded to the logits' 16 bits
     std::vector<double> given{}, due{};  // probability on new text by octave of a word's rank
 };
 
@@ -148,8 +150,9 @@ TaskBuilder word_task(const Settings& settings, const ZipfText& text) {
             return step % std::max<std::int64_t>(steps / 8, 1) == 0 || step == steps - 1;
         };
         task.tap = [seen](std::int64_t step, const TapEvent& event) {
-            if (event.role == TensorRole::activation_gradient && event.name == "out/linear")
-                seen->logits[step].add(sample_of(event.values));
+            if (event.role != TensorRole::activation_gradient) return;
+            if (event.name == "out/linear") seen->logits[step].add(sample_of(event.values));
+            if (event.name == "cast") seen->unrounded[step].add(sample_of(event.values));
         };
         keep(task, seen);
         return task;
@@ -185,6 +188,47 @@ Shares zeros_of(const std::vector<Learned>& runs, std::optional<int> exponent = 
     return shares_of_zeros(seeds, exponent);
 }
 
+/// The first step whose loss lies farther than the margin from the reference's: from then on the run has weights of its
+/// own, and its gradients are others than fp32's before anything is rounded. Where no loss does, the number of steps.
+std::int64_t strays_at(const Learned& run, const Learned& reference) {
+    std::size_t step = 0;
+    while (step < run.losses.size() && std::fabs(run.losses[step] - reference.losses[step]) <= as_fp32.size) ++step;
+    return static_cast<std::int64_t>(step);
+}
+
+void claim_predictions(const RunContext& context, const Comparison& runs, Result& result) {
+    const int shift = has_control(context, "eighth") ? 3 : 0;
+    const std::string place = cite(sources::paper, "3.2: the histogram of gradients");
+    double error = 0;
+    std::size_t looks = 0;
+    std::size_t alike = 0;      // looks at runs that have not strayed
+    std::int64_t foretold = 0;  // looks of which the run's own gradients foretell the number
+    for (const auto& [way, exponent] : {std::pair{way_unscaled, 0}, std::pair{way_128, 7}}) {
+        for (std::size_t seed = 0; seed < runs.runs[way].size(); ++seed) {
+            const Learned& fp32 = runs.runs[way_fp32][seed];
+            const auto& [logits, unrounded, given, due] = runs.runs[way][seed].kept<Seen>();
+            const StepHistograms along(logits.begin(), logits.lower_bound(strays_at(runs.runs[way][seed], fp32)));
+            const Shares of_fp32 = shares_of_zeros({&fp32.kept<Seen>().logits}, exponent - shift);
+            error = std::max(error, largest_difference(shares_of_zeros({&along}, std::nullopt), of_fp32));
+            looks += logits.size();
+            alike += along.size();
+            for (const auto& [step, h] : unrounded) {
+                const std::int64_t lost = shift == 0 ? h.lost_in_fp16() : h.below(-25 + shift);
+                foretold += h.zeros() + lost == logits.at(step).zeros() ? 1 : 0;
+            }
+        }
+    }
+    result.measured("predicted_share", place,
+                    "As long as a run's loss follows that of fp32 to 0.05 nats, the fp32 run's histograms foretell "
+                    "which share of a wide softmax's gradients fp16 makes 0, without a loss scale and with 128.",
+                    at_most(0.05, alike == 0 ? 1 : error, {"largest difference", "% of the logits' gradients", 100, 1})
+                        .at(fmt::format("in {} of {} looks", alike, looks)));
+    result.measured("own_share", place,
+                    "Where a run has strayed from fp32, too, its own gradients before they are rounded foretell "
+                    "exactly how many of them fp16 makes 0.",
+                    equal(static_cast<std::int64_t>(looks), foretold, "looks foretold"));
+}
+
 void claim_rule(const RunContext& context, const Comparison& runs, Result& result) {
     const std::int64_t tokens = context.settings.integer("tokens");
     const double invisible = static_cast<double>(tokens) * 0x1p-25;
@@ -199,16 +243,7 @@ void claim_rule(const RunContext& context, const Comparison& runs, Result& resul
                     tokens, tokens, invisible),
         equal(0, gradient(invisible) == 0 ? 0 : 1, "gradients of that size left") &&
             equal(1, gradient(1.001 * invisible) == 0 ? 0 : 1, "slightly larger ones left"));
-    const int shift = has_control(context, "eighth") ? 3 : 0;
-    double error = 0;
-    for (const auto& [way, exponent] : {std::pair{way_unscaled, 0}, std::pair{way_128, 7}}) {
-        error = std::max(error,
-                         largest_difference(zeros_of(runs.runs[way_fp32], exponent - shift), zeros_of(runs.runs[way])));
-    }
-    result.measured("predicted_share", cite(sources::paper, "3.2: the histogram of gradients"),
-                    "The fp32 run's histograms foretell which share of a wide softmax's gradients fp16 makes 0, "
-                    "without a loss scale and with 128, at every step that was looked at.",
-                    at_most(0.05, error, {"largest difference", "% of the logits' gradients", 100, 1}));
+    claim_predictions(context, runs, result);
     const Shares lost = zeros_of(runs.runs[way_unscaled]);
     result.measured("lost", place,
                     "At the end of the training fp16 without a loss scale makes 0 of more than a tenth of the logits' "
@@ -217,12 +252,11 @@ void claim_rule(const RunContext& context, const Comparison& runs, Result& resul
 }
 
 void claim_quality(const Comparison& runs, Result& result) {
-    const Margin margin{0.05, "the perplexity rises by a twentieth", Margin::Side::not_above};
     const std::vector<double> fp32 = runs.scores(way_fp32);
     result.measured("unscaled", cite(sources::paper, "3.2: loss scaling"),
                     "A language model with a wide softmax learns worse in fp16 without a loss scale than in fp32. The "
                     "loss is an ordinary mean over the tokens.",
-                    falls_short(runs.scores(way_unscaled), fp32, margin, loss_text));
+                    falls_short(runs.scores(way_unscaled), fp32, as_fp32, loss_text));
     const std::pair<const char*, std::string> remedies[] = {
         {"scale_128", cite(sources::volta_talk, "Loss scaling")},
         {"dynamic", cite(sources::volta_talk, "Automatic loss scaling frees users from choosing a scaling factor")},
@@ -232,7 +266,7 @@ void claim_quality(const Comparison& runs, Result& result) {
         result.measured(id, place,
                         fmt::format("The language model with a wide softmax learns as in fp32. Here: {}.",
                                     runs.arithmetics[way].name),
-                        as_good(runs.scores(way), fp32, margin, loss_text));
+                        as_good(runs.scores(way), fp32, as_fp32, loss_text));
     }
 }
 
@@ -268,9 +302,18 @@ void figure_shares(const Comparison& runs, Result& result) {
     add("unscaled counted", counted);
     add("scale 128 predicted", zeros_of(runs.runs[way_fp32], 7));
     add("scale 128 counted", zeros_of(runs.runs[way_128]));
-    figure.meaning =
-        fmt::format("At the last step the fp32 runs foretell {:.1f} % zeros without a scale; {:.1f} % are counted.",
-                    100 * predicted.rbegin()->second, 100 * counted.rbegin()->second);
+    std::int64_t strays = counted.rbegin()->first + 1;
+    for (std::size_t seed = 0; seed < runs.runs[way_unscaled].size(); ++seed)
+        strays = std::min(strays, strays_at(runs.runs[way_unscaled][seed], runs.runs[way_fp32][seed]));
+    figure.meaning = fmt::format(
+        "Without a scale the fp32 runs foretell {:.1f} % zeros at the last step, {:.1f} % are counted; at a step they "
+        "differ by {:.1f} points at most. {}",
+        100 * predicted.rbegin()->second, 100 * counted.rbegin()->second, 100 * largest_difference(predicted, counted),
+        strays > counted.rbegin()->first
+            ? "No run's loss strays from fp32's."
+            : fmt::format("From step {} on a run's loss strays from fp32's: its weights are others, and so are the "
+                          "gradients that are rounded.",
+                          strays));
     figure.plot = "predicted_shares";
     figure.axes = {.x = "step", .y = "share of the logits' gradients"};
     figure.variables = {{"pairs", 2.0}};
@@ -344,7 +387,7 @@ Experiment wide_softmax_experiment() {
                          "one of 2^14; vanish gives all 16-bit runs one of 2^-120",
                          {"eighth", "scaled", "vanish"})},
         run,
-        {{{"seeds=1"}, {"control=eighth"}, {"predicted_share"}, RunSize::quick},
+        {{{"seeds=1"}, {"control=eighth"}, {"predicted_share", "own_share"}, RunSize::quick},
          {{"seeds=1"}, {"control=scaled"}, {"predicted_share", "lost"}, RunSize::quick},
          {{}, {"control=vanish"}, {"predicted_share", "unscaled", "scale_128", "dynamic", "bf16"}, RunSize::quick}},
         Effect{"unscaled"}};
