@@ -141,16 +141,15 @@ TaskBuilder in_devices(const TaskBuilder& task, Transfer transfer, const Devices
 
 void run(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
-    const DataSplit data = generated_digit_split(static_cast<Index>(settings.integer("train_images")),
-                                                 static_cast<Index>(settings.integer("test_images")), 14, context.seed);
+    const DataSplit data =
+        generated_digit_split(settings.integer("train_images"), settings.integer("test_images"), 14, context.seed);
     result.input({"generated digits, training", data.train.digest()});
     const std::int64_t seeds = settings.integer("seeds");
     const bool fine = has_control(context, "fine");
     const auto devices = [&](std::int64_t bits) {
         return fine ? Devices{40, 0, 0} : Devices{bits, settings.real("write_noise"), settings.real("read_noise")};
     };
-    const TaskBuilder task = images_task(dense_net({static_cast<Index>(settings.integer("hidden"))}), data,
-                                         static_cast<Index>(settings.integer("batch")));
+    const TaskBuilder task = images_task(dense_net({settings.integer("hidden")}), data, settings.integer("batch"));
     std::vector<Training> arms;
     std::vector<std::pair<Transfer, std::int64_t>> groups;  // what the arms do
     const auto group_of = [&](Transfer transfer, std::int64_t bits) {
@@ -173,7 +172,7 @@ void run(const RunContext& context, Result& result) {
         add(Transfer::accumulated, bits);
         add(Transfer::nearest, bits);
     }
-    const Comparison runs = compare(context, arms, seeds);
+    const Comparison runs = compare(context, result, arms, seeds);
 
     const std::string place = cite(sources::paperspace, "Automatic Mixed Precision Training with Deep Learning");
     const Margin published{0.006, "the gap to software that the article gives", Margin::Side::not_below};

@@ -140,7 +140,7 @@ constexpr std::string_view verbs[] = {"rises", "falls", "melts", "returns", "wor
 /// "the storm covers the valley ." and "the valley melts .", which goes on from the end (label 0), or "the storm
 /// melts .", which starts again (1). Both repeat one of the two nouns, which are drawn alike: no count of words tells
 /// the labels apart.
-std::vector<SentencePair> linked_pairs(Index count, std::uint64_t seed, std::string_view stream = "") {
+std::vector<SentencePair> linked_pairs(Index count, std::uint64_t seed, std::string_view stream) {
     std::vector<SentencePair> pairs;
     for (Index i = 0; i < count; ++i) {
         Random random(seed, hash_of(fmt::format("linked pairs {}", stream)) + static_cast<std::uint64_t>(i));
@@ -226,11 +226,9 @@ struct SmallBert {
         Var next;
     };
     Scores operator()(Tape& tape, const TextBatch& batch) const {
-        std::vector<int> at;
-        for (Index i = 0; i < batch.count * batch.length; ++i) at.push_back(static_cast<int>(i % batch.length));
         const Shape shape{batch.count, batch.length};
         const Var word = words(tape, batch.rows, shape);
-        const Var place = places(tape, at, shape);
+        const Var place = places(tape, place_numbers(batch.count, batch.length), shape);
         const Var type = types(tape, batch.types, shape);
         // Places and types count double: with less some seeds never learn to compare words of the two sentences.
         Var x = norm(add(add(word, scaled(place, 2)), scaled(type, 2)));
@@ -238,8 +236,7 @@ struct SmallBert {
         x = block2(block1(x, false, penalty), false, penalty);
         const Var flat = reshape(x, {batch.count * batch.length, x.dim(2)});
         const Var masked = embedding(flat, batch.places, {static_cast<Index>(batch.places.size())});
-        const Var first = reshape(slice(x, 1, 0, 1), {batch.count, x.dim(2)});
-        return {mlm_out(mlm_norm(gelu(mlm_hidden(masked)))), nsp_out(tanh(pooler(first)))};
+        return {mlm_out(mlm_norm(gelu(mlm_hidden(masked)))), nsp_out(tanh(pooler(first_place_of(x))))};
     }
 
   private:
@@ -277,14 +274,14 @@ std::vector<double> scores_of(Evaluation& evaluation, const SmallBert& net, cons
 }
 
 TaskBuilder text_task(const RunContext& context, const WordPieces& pieces) {
-    const auto number = [&](const char* key) { return static_cast<Index>(context.settings.integer(key)); };
-    const auto all =
-        std::make_shared<const std::vector<Encoded>>(encoded(pieces, linked_pairs(number("pairs"), context.seed)));
-    const TextBatch test =
-        batch_of_pairs(pieces, encoded(pieces, linked_pairs(number("test_pairs"), context.seed, "test")),
-                       Random(context.seed, "masks of the test"));
-    const Index size = number("batch");
-    const Index hidden = number("hidden");
+    const Settings& settings = context.settings;
+    const auto of = [&](const char* count, std::string_view stream) {
+        return encoded(pieces, linked_pairs(settings.integer(count), context.seed, stream));
+    };
+    const auto all = std::make_shared<const std::vector<Encoded>>(of("pairs", ""));
+    const TextBatch test = batch_of_pairs(pieces, of("test_pairs", "test"), Random(context.seed, "masks of the test"));
+    const Index size = settings.integer("batch");
+    const Index hidden = settings.integer("hidden");
     return [=, &pieces](Model& model, std::uint64_t seed) -> Task {
         const SmallBert net(model, pieces.rows(), hidden);
         const auto order = batches(static_cast<Index>(all->size()), size, seed);
@@ -346,17 +343,14 @@ void run(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
     const WordPieces pieces;
     claim_tokens(context, pieces, result);
-    Arithmetic bf16{"bf16 unscaled", recipe_by_name("bf16"), mixed_backend(context)};
-    const std::vector<Arithmetic> arithmetics = under_control(
-        context,
-        {fp32_arithmetic(), std::move(bf16), mixed_arithmetic(context, "fp16 scale 128", constant_loss_scale(128))});
+    const std::vector<Arithmetic> arithmetics =
+        under_control(context, {fp32_arithmetic(), arithmetic_of(context, "bf16 unscaled", recipe_by_name("bf16")),
+                                mixed_arithmetic(context, "fp16 scale 128", constant_loss_scale(128))});
     const Training training{.task = text_task(context, pieces),
                             .optimizer = adam_of(settings),
                             .steps = settings.integer("steps"),
                             .clip_norm = 1};
-    const Comparison comparison = compare(context, arithmetics, training, settings.integer("seeds"));
-
-    const std::string evidence = evidence_of(comparison, result);
+    const Comparison comparison = compare(context, result, arithmetics, training, settings.integer("seeds"));
     const std::string place = cite(sources::round_table, "Training BERT: MLM, NSP");
     const Quantity next{"next sentence right", "%", 100, 1};
     const Quantity loss{"loss of the masked words", "", 1, 3};
@@ -373,10 +367,9 @@ void run(const RunContext& context, Result& result) {
     claim_parity(result, comparison, next_right, next,
                  {0.02, "a fifth of the errors that next_sentence allows", Margin::Side::not_below}, "next", place,
                  "bf16 without scaling and fp16 with scale 128 tell the next sentence as fp32 does.");
-    result.figure(figure_of_losses(comparison, 5, "loss", "Small BERT: masked words and next sentence, training loss",
-                                   "", evidence, false));
     result.figure(
-        figure_of_seeds(comparison, next_right, next, "next", "Small BERT: next sentence told right", "", evidence));
+        figure_of_losses(comparison, 5, "loss", "Small BERT: masked words and next sentence, training loss", false));
+    result.figure(figure_of_seeds(comparison, next_right, next, "next", "Small BERT: next sentence told right"));
 }
 
 }  // namespace

@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/data/digits.hpp"
 #include "engine/tensor/random.hpp"
 #include "engine/training/images.hpp"
 #include "experiments/shared/delta_debugging.hpp"
 #include "experiments/shared/matrix_units.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
+#include "experiments/training/input_data.hpp"
 #include "experiments/training/tasks.hpp"
 #include "softfloat/float.hpp"
 #include "softfloat/functions/cr.hpp"
@@ -73,7 +73,8 @@ struct Bench {
                                 .steps = steps};
         RunContext quiet = *context;  // how many trainings there will be is not known
         quiet.progress = [](double) {};
-        return compare(quiet, {training}, quiet.settings.integer("seeds")).scores(0);
+        Result aside("cast_policy");  // run() tells once what stands behind the arithmetic
+        return compare(quiet, aside, {training}, quiet.settings.integer("seeds")).scores(0);
     }
 };
 
@@ -304,7 +305,6 @@ void figure_rules(const std::vector<Rule>& rules, std::int64_t seeds, std::strin
         figure.meaning += fmt::format(" {} {} and {},", rule.label, accuracy_text.text(spread_of(rule.kept).middle),
                                       accuracy_text.text(spread_of(rule.broken).middle));
     }
-    figure.meaning.back() = '.';
     result.figure(std::move(figure));
 }
 
@@ -316,8 +316,8 @@ void figure_search(const Search& found, std::string evidence, Result& result) {
         "Half of the list is dropped, then quarters, then single operations, as long as the net still learns. "
         "What remains is what this net needs.",
         std::move(evidence)};
-    Series learns{"learns", formats::fp64, {}};
-    Series fails{"fails", formats::fp64, {}};
+    Series learns{"learns"};
+    Series fails{"fails"};
     for (std::size_t i = 0; i < found.attempts.size(); ++i) {
         const Attempt& a = found.attempts[i];
         (a.learns ? learns : fails).points.push_back({static_cast<double>(i + 1), static_cast<double>(a.list.size())});
@@ -329,9 +329,7 @@ void figure_search(const Search& found, std::string evidence, Result& result) {
 void run(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
     const std::int64_t steps = settings.integer("steps");
-    const DataSplit data = generated_digit_split(2000, 500, 14, context.seed);
-    result.input({"generated digits for training", data.train.digest()});
-    result.input({"generated digits for testing", data.test.digest()});
+    const DataSplit data = generated_digits(context, result);
     const Bench raw{&context, images_task(image_transformer(255), data, 16),
                     has_control(context, "large_scale") ? 0x1p24 : 0x1p16, steps};
     const double pixels = has_control(context, "raw_pixels") ? 255 : 1;

@@ -118,8 +118,8 @@ double largest_weight_of(const Model& model) {
 /// The losses become bits.
 TaskBuilder text_task(const Settings& settings, const Characters& text, bool multiplicative) {
     return [&, multiplicative](Model& model, std::uint64_t seed) -> Task {
-        const auto length = static_cast<Index>(settings.integer("piece"));
-        const auto hidden = static_cast<Index>(settings.integer("hidden"));
+        const auto length = settings.integer("piece");
+        const auto hidden = settings.integer("hidden");
         const auto alphabet = static_cast<Index>(text.alphabet.size());
         const CharacterNet net = multiplicative ? make_net<MultiplicativeLstm>(model, alphabet, hidden)
                                                 : make_net<Lstm>(model, alphabet, hidden);
@@ -150,12 +150,11 @@ void run(const RunContext& context, Result& result) {
                                 .optimizer = adam_of(settings),
                                 .steps = settings.integer("steps"),
                                 .clip_norm = 1};
-        return compare(context, arithmetics, training, settings.integer("seeds"), {from, from + 0.5});
+        return compare(context, result, arithmetics, training, settings.integer("seeds"), {from, from + 0.5});
     };
     const Comparison lstm = compared(false, 0);
     const Comparison mlstm = compared(true, 0.5);
 
-    const std::string evidence = evidence_of(lstm, result);
     const std::string place = cite(sources::volta_talk, "Sentiment analysis: multiplicative LSTM");
     const Quantity bpc{"bits per character", "", 1, 3};
     const double chance = bits(step::log(static_cast<double>(text.alphabet.size())));
@@ -177,14 +176,14 @@ void run(const RunContext& context, Result& result) {
         result.figure(
             figure_of_curves(losses_of(comparison, bits(1)),
                              {.window = 5, .what = "Bits per character of a batch", .label = "bits per character"},
-                             {name, title, meaning, evidence}));
+                             {name, title, meaning, lstm.evidence}));
     };
     curves(lstm, "lstm_loss", "LSTM: bits per character while it learns",
            "The cells' products are in fp16, their sums, state and loss in fp32.");
     curves(mlstm, "mlstm_loss", "Multiplicative LSTM: bits per character while it learns",
            "Products of two learned factors could overflow in fp16; the loss is scaled dynamically.");
-    result.figure(figure_of_seeds(mlstm, test_bits, bpc, "mlstm_bits",
-                                  "Multiplicative LSTM: bits per character, unseen text", "", evidence));
+    result.figure(
+        figure_of_seeds(mlstm, test_bits, bpc, "mlstm_bits", "Multiplicative LSTM: bits per character, unseen text"));
 }
 
 }  // namespace

@@ -29,9 +29,9 @@ struct Seen {
 
 TaskBuilder shapes_task(const Settings& settings, const Scenery& scenery, double weight) {
     return [&, weight](Model& model, std::uint64_t seed) -> Task {
-        const Detector net(model, static_cast<Index>(settings.integer("channels")));
+        const Detector net(model, settings.integer("channels"));
         const Index count = scenery.train.images.size();
-        const auto order = batches(count, std::min(count, static_cast<Index>(settings.integer("batch"))), seed);
+        const auto order = batches(count, std::min<Index>(count, settings.integer("batch")), seed);
         const auto seen = std::make_shared<Seen>();
         Task task{.loss = [=, &scenery](Tape& tape, std::int64_t step) {
             const std::vector<Index> which = order(step);
@@ -65,14 +65,7 @@ Training training_of(const Settings& settings, const Scenery& scenery, double we
 
 /// Of the gradients that are not 0 in fp32, the share below half of fp16's smallest number once they are scaled by 2^n.
 double predicted_loss(const std::vector<Learned>& fp32, int n) {
-    std::int64_t below = 0;
-    std::int64_t all = 0;
-    for (const Learned& run : fp32) {
-        const BinadeHistogram& gradients = run.kept<Seen>().gradients;
-        all += gradients.total() - gradients.zeros();
-        below += gradients.below(-25 - n);
-    }
-    return static_cast<double>(below) / static_cast<double>(std::max<std::int64_t>(1, all));
+    return pooled(fp32, [](const Learned& run) { return run.kept<Seen>().gradients; }).lost_share(n);
 }
 
 /// Zeros beyond those that fp32 has too, as a share of the rest.
@@ -165,22 +158,22 @@ void add_box(Series& series, const Area& box, std::size_t scene, Index side) {
     }
 }
 
-Figure figure_of_scenes(const Scenery& scenery, const Comparison& comparison, std::string evidence) {
+Figure figure_of_scenes(const Scenery& scenery, const Comparison& comparison) {
     Figure figure{
         "scenes", "Scenes of the test set and what the net finds in them",
         "First seed. White: where the shape is. Black: the predicted box with the highest score.",
-        "Overlap of the drawn box with the shape, mean over the scenes, where no box is none:", std::move(evidence)};
+        "Overlap of the drawn box with the shape, mean over the scenes, where no box is none:", comparison.evidence};
     const Dataset& images = scenery.test.images;
     const Index side = images.width;
     const std::size_t count = std::min(shown_scenes, scenery.test.boxes.size());
-    Series truth{"truth", formats::fp64, {}};
+    Series truth{"truth"};
     for (std::size_t scene = 0; scene < count; ++scene) {
         add_box(truth, area_of(scenery.test.boxes[scene]), scene, side);
     }
     const auto bytes = static_cast<std::size_t>(images.features()) * count;
     figure.series = {colour_sheet("pixels", std::span(images.pixels).first(bytes), side), std::move(truth)};
     for (const std::size_t a : {std::size_t{0}, std::size_t{2}, std::size_t{1}}) {
-        Series found{comparison.arithmetics[a].name, formats::fp64, {}};
+        Series found{comparison.arithmetics[a].name};
         std::int64_t last = -1;
         double overlap = 0;
         for (const Detection& d :
@@ -195,16 +188,15 @@ Figure figure_of_scenes(const Scenery& scenery, const Comparison& comparison, st
                                       100 * overlap / static_cast<double>(std::max<std::size_t>(count, 1)));
         figure.series.push_back(std::move(found));
     }
-    figure.meaning.back() = '.';
     figure.variables = {{"side", static_cast<double>(side)}, {"scenes", static_cast<double>(count)}};
     return figure;
 }
 
 void run(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
-    const auto count = static_cast<Index>(settings.integer("train_images"));
-    const auto tests = static_cast<Index>(settings.integer("test_images"));
-    const auto side = static_cast<Index>(settings.integer("side"));
+    const auto count = settings.integer("train_images");
+    const auto tests = settings.integer("test_images");
+    const auto side = settings.integer("side");
     const Scenes scenes = generated_scenes({.count = count + tests, .side = side, .seed = context.seed, .noise = 20});
     result.input({"generated scenes for training and testing", scenes.images.digest()});
     const Scenery scenery{scenes.slice(0, count), scenes.slice(count, tests), anchors_of(side)};
@@ -226,7 +218,7 @@ void run(const RunContext& context, Result& result) {
     add(fp16("fp16 scale 8", constant_loss_scale(8)), weight);
     add(fp16("fp16 dynamic", dynamic_loss_scale(settings.integer("scale_window"))), weight);
     add(fp16("fp16 ordinary loss", constant_loss_scale(1)), has_control(context, "weighted") ? weight : 1);
-    const Comparison comparison = compare(context, arms, seeds, {0, 0.95});
+    const Comparison comparison = compare(context, result, arms, seeds, {0, 0.95});
     claim_scales(comparison, exponent, result);
     const auto once = [&](const Arithmetic& arithmetic, double loss_weight) {
         Training training = training_of(settings, scenery, loss_weight);
@@ -243,14 +235,12 @@ void run(const RunContext& context, Result& result) {
                "trains unscaled at 8 times the loss, and for no other.",
                result);
 
-    const std::string evidence = evidence_of(comparison, result);
     result.figure(figure_of_seeds(comparison, precision, precision_text, "precision",
                                   "Shapes found, by arithmetic and loss scale",
                                   fmt::format("The loss is weighted by {}; the last arm has it at its ordinary size.",
-                                              power_of_two_text(exponent)),
-                                  evidence));
+                                              power_of_two_text(exponent))));
     result.figure(figure_of_gradients(comparison, exponent));
-    result.figure(figure_of_scenes(scenery, comparison, evidence));
+    result.figure(figure_of_scenes(scenery, comparison));
 }
 
 }  // namespace

@@ -293,7 +293,7 @@ Figure figure_of(const Study& study, Data data, const std::string& evidence) {
                   "sums. Dots: expected on average. Marks: largest error measured.",
                   "", evidence};
     const auto add = [&](const Unit& unit, const char* what, const auto& y) {
-        Series series{fmt::format("{} {}", unit.name, what), formats::fp64, {}};
+        Series series{fmt::format("{} {}", unit.name, what)};
         const auto& points = study.points.at(static_cast<std::size_t>(&unit - units.data())).at(index);
         for (std::size_t i = 0; i < points.size(); ++i)
             series.points.push_back({static_cast<double>(study.k[i]), y(points[i])});

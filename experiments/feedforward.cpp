@@ -90,9 +90,8 @@ double relative_error(Evaluation& evaluation, const SalesNet& net, const std::ve
 
 TaskBuilder sales_task(const Settings& settings, const Split& rows, Index shops) {
     return [&, shops](Model& model, std::uint64_t seed) -> Task {
-        const SalesNet net(model, shops, static_cast<Index>(settings.integer("hidden")));
-        const auto order =
-            batches(static_cast<Index>(rows.train.size()), static_cast<Index>(settings.integer("batch")), seed);
+        const SalesNet net(model, shops, settings.integer("hidden"));
+        const auto order = batches(static_cast<Index>(rows.train.size()), settings.integer("batch"), seed);
         const auto loss = [=, &rows](Tape& tape, std::int64_t step) {
             std::vector<SalesRow> batch;
             for (const Index i : order(step)) batch.push_back(rows.train[static_cast<std::size_t>(i)]);
@@ -106,9 +105,8 @@ TaskBuilder sales_task(const Settings& settings, const Split& rows, Index shops)
 
 void run(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
-    const SalesData data = generated_sales({.shops = static_cast<Index>(settings.integer("shops")),
-                                            .days = settings.integer("days"),
-                                            .seed = context.seed});
+    const SalesData data =
+        generated_sales({.shops = settings.integer("shops"), .days = settings.integer("days"), .seed = context.seed});
     result.input({"generated sales", data.digest()});
     const Split rows = split(data);
     const Training training{.task = sales_task(settings, rows, data.shops),
@@ -117,9 +115,8 @@ void run(const RunContext& context, Result& result) {
     const std::vector<Arithmetic> arithmetics = under_control(
         context, {fp32_arithmetic(), mixed_arithmetic(context, "fp16 scale 128", constant_loss_scale(128)),
                   dynamic_fp16(context)});
-    const Comparison comparison = compare(context, arithmetics, training, settings.integer("seeds"));
+    const Comparison comparison = compare(context, result, arithmetics, training, settings.integer("seeds"));
 
-    const std::string evidence = evidence_of(comparison, result);
     const std::string place = cite(sources::paperspace, "Real world performance benchmarks: feedforward");
     const Quantity error{"error of the sales of unseen days", "%", 100, 2};
     result.measured("learns", place,
@@ -133,8 +130,8 @@ void run(const RunContext& context, Result& result) {
                   "Mixed precision saves 50 to 60 % of the training time of big models; small feed-forward nets gain "
                   "little.",
                   "50 to 60 %", "it takes a GPU and a clock");
-    result.figure(figure_of_losses(comparison, 20, "loss", "Sales: training loss", "", evidence));
-    result.figure(figure_of_seeds(comparison, 0, error, "error", "Sales: error on the last 60 days", "", evidence));
+    result.figure(figure_of_losses(comparison, 20, "loss", "Sales: training loss"));
+    result.figure(figure_of_seeds(comparison, 0, error, "error", "Sales: error on the last 60 days"));
 }
 
 }  // namespace

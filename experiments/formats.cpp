@@ -6,11 +6,11 @@
 #include <bit>
 #include <cmath>
 
-#include "engine/data/digits.hpp"
 #include "engine/tensor/random.hpp"
 #include "engine/training/images.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
+#include "experiments/training/input_data.hpp"
 #include "experiments/training/tasks.hpp"
 #include "softfloat/round.hpp"
 
@@ -79,7 +79,7 @@ struct Study {
 };
 enum : std::size_t { dense, unbalanced, transformer };
 
-Study study_of(const RunContext& context, const DataSplit& data) {
+Study study_of(const RunContext& context, const DataSplit& data, Result& result) {
     Study study;
     study.ways = all_ways(context);
     const OptimizerOptions adam{.kind = OptimizerKind::adam, .learning_rate = 0x1p-7};
@@ -100,7 +100,7 @@ Study study_of(const RunContext& context, const DataSplit& data) {
                             .schedule = linear_decay_factor});
         }
     }
-    study.runs = compare(context, arms, context.settings.integer("seeds"));
+    study.runs = compare(context, result, arms, context.settings.integer("seeds"));
     return study;
 }
 
@@ -193,12 +193,12 @@ void claim_identity(const RunContext& context, Result& result) {
                         equal(0, fp32.changed, "changed in fp32") && equal(0, tf32.changed_by_relu, "changed by relu"));
 }
 
-void figure_accuracy(const Study& study, const std::string& evidence, Result& result) {
+void figure_accuracy(const Study& study, Result& result) {
     Figure figure{"accuracy", "Three nets in nine arithmetics",
                   fmt::format("Accuracy on unseen digits; median of {}, lines: minimum to maximum. The same data, "
                               "order and hyperparameters.",
                               counted(study.runs.runs.front().size(), "seed")),
-                  "Medians more than 5 points below fp32's:", evidence};
+                  "Medians more than 5 points below fp32's:", study.runs.evidence};
     for (std::size_t s = 0; s < study.subjects.size(); ++s) {
         Bars bars(study.subjects[s].name);
         std::vector<std::string> worse;
@@ -222,7 +222,7 @@ void figure_accuracy(const Study& study, const std::string& evidence, Result& re
     result.figure(std::move(figure));
 }
 
-void figure_loss(const Study& study, const std::string& evidence, Result& result) {
+void figure_loss(const Study& study, Result& result) {
     Comparison shown;
     for (std::size_t w = 0; w < study.ways.size(); ++w) {
         shown.arithmetics.push_back(study.ways[w]);
@@ -231,19 +231,16 @@ void figure_loss(const Study& study, const std::string& evidence, Result& result
     result.figure(figure_of_curves(
         losses_of(shown, 0x1p12),
         {.window = 10, .logarithmic = true, .what = "Loss of a batch, divided by the loss's weight", .label = "loss"},
-        {"loss", "The net with small gradients: training loss", "", evidence}));
+        {"loss", "The net with small gradients: training loss", "", study.runs.evidence}));
 }
 
 void run(const RunContext& context, Result& result) {
-    const DataSplit data = generated_digit_split(2000, 500, 14, context.seed);
-    result.input({"generated digits for training", data.train.digest()});
-    result.input({"generated digits for testing", data.test.digest()});
-    const Study study = study_of(context, data);
+    const DataSplit data = generated_digits(context, result);
+    const Study study = study_of(context, data, result);
     claim_training(study, result);
     claim_identity(context, result);
-    const std::string evidence = evidence_of({study.ways, {}}, result);
-    figure_accuracy(study, evidence, result);
-    figure_loss(study, evidence, result);
+    figure_accuracy(study, result);
+    figure_loss(study, result);
 }
 
 }  // namespace

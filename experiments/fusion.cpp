@@ -144,9 +144,9 @@ void run(const RunContext& context, Result& result) {
     double done = 0;
     Found found;
     for (const auto& store : stores) {
-        Series different{store.name, formats::fp64, {}};
-        Series fused{fmt::format("{} fused", store.name), formats::fp64, {}};
-        Series unfused{fmt::format("{} unfused", store.name), formats::fp64, {}};
+        Series different{store.name};
+        Series fused{fmt::format("{} fused", store.name)};
+        Series unfused{fmt::format("{} unfused", store.name)};
         for (std::size_t i = 0; i < chains.size(); ++i) {
             const Chain& chain = chains[i];
             const Comparison c = compare(chain, store.format, store.store, samples, context.seed);

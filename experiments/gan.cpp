@@ -254,7 +254,7 @@ Figure figure_of_traces(const GanRun& run, std::string evidence, std::string nam
                   "Medians with 8, 16 and 32 pixels a side:", std::move(evidence)};
     const std::size_t each = run.generator.scales.size() / stages;
     for (const auto& [net, trace] : {std::pair{"generator", &run.generator}, {"discriminator", &run.critic}}) {
-        Series series{net, formats::fp64, {}};
+        Series series{net};
         const std::vector<double>& values = trace->*what;
         for (std::size_t i = 0; i < values.size(); ++i) {
             if (std::isfinite(values[i]) && values[i] > 0) series.points.push_back({static_cast<double>(i), values[i]});
@@ -277,7 +277,7 @@ Figure figure_of_traces(const GanRun& run, std::string evidence, std::string nam
 
 /// Faces side by side on one sheet, counted row by row over its whole width.
 Series sheet(std::string name, const std::vector<double>& faces) {
-    Series series{std::move(name), formats::fp64, {}};
+    Series series{std::move(name)};
     const auto side = static_cast<std::size_t>(face_side(stages - 1));
     const std::size_t count = faces.size() / (side * side);
     for (std::size_t i = 0; i < faces.size(); ++i) {
@@ -290,29 +290,25 @@ Series sheet(std::string name, const std::vector<double>& faces) {
 
 void run(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
-    const auto count = static_cast<Index>(settings.integer("train_images"));
+    const auto count = settings.integer("train_images");
     std::array<Dataset, stages> faces;
     for (std::size_t s = 0; s < stages; ++s) {
         faces[s] = generated_faces({count, face_side(s), context.seed});
         result.input({fmt::format("generated faces, {0} x {0}", face_side(s)), faces[s].digest()});
     }
-    const GanOptions options{settings.integer("steps"),
-                             std::min(count, static_cast<Index>(settings.integer("batch"))),
-                             static_cast<Index>(settings.integer("channels")),
-                             settings.real("learning_rate"),
-                             has_control(context, "one_scaler"),
-                             !has_control(context, "full_size")};
+    const GanOptions options{settings.integer("steps"),          std::min<Index>(count, settings.integer("batch")),
+                             settings.integer("channels"),       settings.real("learning_rate"),
+                             has_control(context, "one_scaler"), !has_control(context, "full_size")};
     const std::vector<Arithmetic> arithmetics = under_control(
         context,
         {fp32_arithmetic(), mixed_arithmetic(context, "fp16", dynamic_loss_scale(settings.integer("scale_window")))});
     const auto train_one = [&](std::size_t arm, std::uint64_t seed) {
         return train(arithmetics[arm], seed, faces, options);
     };
-    const Comparison comparison = compare(context, arithmetics, train_one, settings.integer("seeds"));
+    const Comparison comparison = compare(context, result, arithmetics, train_one, settings.integer("seeds"));
     const auto& fp32 = comparison.runs[0].front().kept<GanRun>();
     const auto& mixed = comparison.runs[1].front().kept<GanRun>();
 
-    const std::string evidence = evidence_of(comparison, result);
     const std::string place = cite(sources::volta_talk, "Progressive growing of GANs");
     const Quantity distance{"sliced Wasserstein distance, black to white 2", "", 1, 3};
     const Matrix real = judged_by(faces);
@@ -333,9 +329,10 @@ void run(const RunContext& context, Result& result) {
         "real ones.",
         1);
     claim_scales(comparison.runs[1], result);
-    result.figure(figure_of_traces(mixed, evidence, "scales", "Two nets, two loss scales", &Trace::scales,
+    result.figure(figure_of_traces(mixed, comparison.evidence, "scales", "Two nets, two loss scales", &Trace::scales,
                                    {.y = "loss scale", .log_base = 2, .powers = true}));
-    result.figure(figure_of_traces(mixed, evidence, "gradients", "Largest gradient of each step", &Trace::largest,
+    result.figure(figure_of_traces(mixed, comparison.evidence, "gradients", "Largest gradient of each step",
+                                   &Trace::largest,
                                    {.y = "largest gradient, unscaled", .log_base = 10, .powers = true}));
     Figure pictures{
         "faces", "Faces: real, made in fp32, made in mixed precision",
@@ -344,7 +341,7 @@ void run(const RunContext& context, Result& result) {
             "Sliced Wasserstein distance from the real faces, where black and white differ by 2: {:.3f} in fp32, "
             "{:.3f} in mixed precision; of their mean {:.3f}.",
             fp32.distance, mixed.distance, of_mean),
-        evidence};
+        comparison.evidence};
     pictures.series.push_back(sheet("real", {real.data(), real.data() + std::min(shown, real.rows()) * real.cols()}));
     pictures.series.push_back(sheet("fp32", fp32.pixels));
     pictures.series.push_back(sheet("mixed", mixed.pixels));

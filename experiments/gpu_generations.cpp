@@ -6,12 +6,12 @@
 #include <cmath>
 #include <deque>
 
-#include "engine/data/digits.hpp"
 #include "engine/products/decorators.hpp"
 #include "experiments/program/side_by_side.hpp"
 #include "experiments/shared/product_errors.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
+#include "experiments/training/input_data.hpp"
 #include "experiments/training/tasks.hpp"
 
 namespace ulp {
@@ -69,9 +69,9 @@ struct Study {
 Arithmetic mixed_on(const std::string& backend) { return {backend, recipe_by_name("mixed_fp16"), backend}; }
 
 Training training_of(const RunContext& context, const DataSplit& data, const Arithmetic& arithmetic) {
-    const Layers net = dense_net({static_cast<Index>(context.settings.integer("hidden"))});
+    const Layers net = dense_net({context.settings.integer("hidden")});
     return {.arithmetic = arithmetic,
-            .task = images_task(net, data, static_cast<Index>(context.settings.integer("batch"))),
+            .task = images_task(net, data, context.settings.integer("batch")),
             .optimizer = {.learning_rate = 0.05, .momentum = 0.9},
             .steps = context.settings.integer("steps"),
             .keep_trace = true};
@@ -247,10 +247,8 @@ void run(const RunContext& context, Result& result) {
     Study study;
     study.units = compared_units(context);
     const auto& settings = context.settings;
-    study.data = generated_digit_split(static_cast<Index>(settings.integer("train_images")),
-                                       static_cast<Index>(settings.integer("test_images")), 28, context.seed);
-    result.input({"generated digits for training", study.data.train.digest()});
-    result.input({"generated digits for testing", study.data.test.digest()});
+    study.data =
+        generated_digits(context, result, {settings.integer("train_images"), settings.integer("test_images"), 28});
     study.arithmetics = {fp32_arithmetic()};
     for (const MatrixUnit& unit : study.units) study.arithmetics.push_back(mixed_on(unit.spec));
     if (has_control(context, "scale_2^-24")) {

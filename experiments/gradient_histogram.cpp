@@ -108,7 +108,6 @@ void figure_by_layer(const Probes& probes, const std::string& evidence, Result& 
         figure.series.push_back(histogram.series(title_of(watched[i])));
         figure.meaning += fmt::format(" {} {},", title_of(watched[i]), median_text(histogram));
     }
-    figure.meaning.back() = '.';
     result.figure(std::move(figure));
 }
 
@@ -126,7 +125,6 @@ void figure_by_step(const Probes& probes, const std::string& evidence, Result& r
         figure.meaning.pop_back();
         figure.meaning += fmt::format(" ({:.1f} % lost in fp16 at last),", 100 * last.share(last.lost_in_fp16()));
     }
-    figure.meaning.back() = '.';
     for (const Snapshot& snapshot : probes.snapshots) {
         for (const std::size_t i : first_layer) {
             figure.series.push_back(
@@ -182,7 +180,6 @@ void figure_shares(const Probes& probes, int binades, const std::string& evidenc
         figure.meaning += fmt::format(" {} {:.1f} % and {:.1f} %,", title_of(watched[i]),
                                       100 * h.share(h.lost_in_fp16()), 100 * s.share(s.lost_in_fp16()));
     }
-    figure.meaning.back() = '.';
     const auto lost = [](const BinadeHistogram& h) { return 100 * h.share(h.lost_in_fp16()); };
     figure.headline = fmt::format(
         "fp16 loses {:.1f} % of the gradients of a hidden layer; with a loss scale of {} {:.1f} %.",
@@ -248,7 +245,6 @@ void figure_nets(const std::vector<WatchedNet>& nets, Result& result) {
         }
     }
     figure.frames = static_cast<int>(nets.front().frames.size());
-    figure.meaning.back() = '.';
     result.figure(std::move(figure));
 }
 
@@ -282,13 +278,13 @@ void replica(const RunContext& context, const std::vector<WatchedNet>& nets, Res
 
 void run(const RunContext& context, Result& result) {
     const auto binades = static_cast<int>(context.settings.integer("scale_exponent"));
-    const auto images = [&](const char* key) { return static_cast<Index>(context.settings.integer(key)); };
+    const auto images = [&](const char* key) { return context.settings.integer(key); };
     const DataSplit data = digits_of(context, result, {images("train_images"), images("test_images"), 28});
     const Settings& settings = context.settings;
     const std::string backend = mixed_backend(context);
     Arithmetic low{settings.text("recipe") + " on " + backend, recipe_by_name(settings.text("recipe")), backend};
-    const ProbeOptions probing{.net = dense_net({static_cast<Index>(settings.integer("hidden"))}),
-                               .batch = static_cast<Index>(settings.integer("batch")),
+    const ProbeOptions probing{.net = dense_net({settings.integer("hidden")}),
+                               .batch = settings.integer("batch"),
                                .steps = settings.integer("steps"),
                                .trained = low,
                                .scale = has_control(context, "unscaled") ? 1 : std::ldexp(1.0, binades)};
@@ -303,26 +299,25 @@ void run(const RunContext& context, Result& result) {
                 .optimizer = {.learning_rate = settings.real("learning_rate"), .momentum = 0.9},
                 .steps = probing.steps};
     };
-    const Comparison runs = compare(context,
+    const Comparison runs = compare(context, result,
                                     {training_of(fp32_arithmetic(), images_task(probing.net, data, probing.batch)),
                                      training_of(low, probed_task(probing, data))},
                                     settings.integer("seeds"), {0, 0.6});
     Probes probes = runs.runs[1].front().kept<Probes>();
     if (has_control(context, "scaled_first")) probes.snapshots.back().histograms = probes.fp32_scaled;
 
-    const std::string evidence = evidence_of(runs, result);
     const std::string trained =
-        "The weights were trained through " + evidence + " The histograms are computed in fp32.";
+        "The weights were trained through " + runs.evidence + " The histograms are computed in fp32.";
     claim_training(runs, result);
     claim_gradients(probes, binades, result);
     figure_by_layer(probes, trained, result);
     figure_by_step(probes, trained, result);
-    figure_shift(probes, binades, low.name, evidence, result);
+    figure_shift(probes, binades, low.name, runs.evidence, result);
     figure_shares(probes, binades, trained, result);
-    result.figure(figure_of_losses(runs, 5, "loss", "Training loss", "", evidence));
+    result.figure(figure_of_losses(runs, 5, "loss", "Training loss"));
 
     std::vector<WatchedNet> nets = train_watched_nets(
-        context, {settings.integer("net_steps"), static_cast<int>(settings.integer("frames"))}, {0.6, 1});
+        context, result, {settings.integer("net_steps"), static_cast<int>(settings.integer("frames"))}, {0.6, 1});
     if (has_control(context, "lstm")) nets.assign(nets.size(), nets[2]);
     if (has_control(context, "swapped")) std::swap(nets[0], nets[1]);
     claim_nets(nets, result);

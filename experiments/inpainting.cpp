@@ -218,7 +218,7 @@ double distance(std::span<const std::uint8_t> one, std::span<const std::uint8_t>
 
 void run(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
-    const auto number = [&](const char* key) { return static_cast<Index>(settings.integer(key)); };
+    const auto number = [&](const char* key) { return settings.integer(key); };
     const Index count = number("train_images");
     const Index tests = number("test_images");
     const Dataset all = generated_textures(
@@ -236,11 +236,10 @@ void run(const RunContext& context, Result& result) {
         arms.push_back(training_of(textures, options, arms.empty() ? std::optional(context.seed) : std::nullopt));
         arms.back().arithmetic = arithmetic;
     }
-    const Comparison comparison = compare(context, arms, settings.integer("seeds"), {0, 0.9});
+    const Comparison comparison = compare(context, result, arms, settings.integer("seeds"), {0, 0.9});
     const Seen& fp32 = comparison.runs[0].front().kept<Seen>();
     const Seen& fp16 = comparison.runs[1].front().kept<Seen>();
 
-    const std::string evidence = evidence_of(comparison, result);
     const std::string place = cite(sources::volta_talk, "Image inpainting: result");
     Seen unused;
     Seen smooth;
@@ -264,11 +263,10 @@ void run(const RunContext& context, Result& result) {
                  "Trained in mixed precision it fills them as well.", 1);
     gram_overflow(context, fp32.trained_map, fp32.byte_map, result);
     claim_order(context, textures, options, result);
-    result.figure(figure_of_seeds(comparison, hole_error, error_text, "error", "Textures filled: error in the holes",
-                                  "", evidence));
+    result.figure(figure_of_seeds(comparison, hole_error, error_text, "error", "Textures filled: error in the holes"));
     Figure pictures{"pictures", "Textures: as they are, with holes, filled in fp32 and in mixed precision",
                     fmt::format("Test pictures of 32 x 32 pixels after {} steps; first seed.", options.steps), "",
-                    evidence};
+                    comparison.evidence};
     const auto original =
         std::span(textures.test.pixels).first(std::min(textures.test.pixels.size(), fp32.holed.size()));
     pictures.series = {colour_sheet("original", original, side), colour_sheet("holes", fp32.holed, side),

@@ -108,7 +108,7 @@ Quantisation quantise(Evaluation& evaluation, const Net& net, Model& model, cons
 /// A net that is quantised after its training, with the calibrations from `first_count` on; keeps the Quantisation.
 TaskBuilder quantised_task(const RunContext& context, const DataSplit& data, std::size_t first_count = 0) {
     const double shrink = has_control(context, "saturate") ? 1.0 / 4 : 1;
-    const Index size = std::min(static_cast<Index>(context.settings.integer("batch")), data.train.size());
+    const Index size = std::min<Index>(context.settings.integer("batch"), data.train.size());
     return [=, &data](Model& model, std::uint64_t seed) {
         const Net net(model, digit_cnn(8, 16), shape_of(data.train), data.train.classes);
         Task task = images_task([net](Model&) { return net; }, data, size)(model, seed);
@@ -171,7 +171,7 @@ Figure figure_of_table(const std::vector<Quantisation>& runs, Result& result) {
                     counted(runs.size(), "seed")),
         "Means over the seeds with 5, 10 and 50 calibration batches:", evidence_of_row(multiplying_unit, result)};
     for (std::size_t m = 0; m < methods.size(); ++m) {
-        Series series{std::string(methods[m]), formats::fp64, {}};
+        Series series{std::string(methods[m])};
         for (std::size_t c = 0; c < batch_counts.size(); ++c) {
             for (const Quantisation& run : runs) {
                 series.points.push_back({static_cast<double>(c), 100 * (run.accuracies[c][m] - run.fp32)});
@@ -182,7 +182,7 @@ Figure figure_of_table(const std::vector<Quantisation>& runs, Result& result) {
         figure.meaning += m + 1 < methods.size() ? ";" : " points.";
         figure.series.push_back(std::move(series));
     }
-    Series source{"quoted", formats::fp64, {}};
+    Series source{"quoted"};
     for (std::size_t c = 0; c < batch_counts.size(); ++c) {
         for (const TableRow& row : table) {
             source.points.push_back({static_cast<double>(c), (row.int8[2 * c] - row.fp32[0]) / 100.0});
@@ -210,7 +210,7 @@ Figure figure_of_ranges(const Quantisation& run) {
                     batch_counts.back()),
         "A lower end resolves the numbers below it better, and clips those above. 127 stands for", ""};
     const Magnitudes& m = run.magnitudes[1];
-    Series bars{"numbers", formats::fp64, {}};
+    Series bars{"numbers"};
     constexpr std::size_t together = 16;
     for (std::size_t bin = 0; bin < bins; bin += together) {
         const auto at = m.counts.begin() + static_cast<std::ptrdiff_t>(bin);
@@ -231,8 +231,7 @@ Figure figure_of_ranges(const Quantisation& run) {
 void run(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
     const DataSplit data =
-        generated_shape_split(static_cast<Index>(settings.integer("train_images")),
-                              static_cast<Index>(settings.integer("test_images")), 16, context.seed, 45);
+        generated_shape_split(settings.integer("train_images"), settings.integer("test_images"), 16, context.seed, 45);
     result.input({"generated shapes for training and calibration", data.train.digest()});
     result.input({"generated shapes for testing", data.test.digest()});
     constexpr std::size_t most_batches = batch_counts.size() - 1;
@@ -244,15 +243,14 @@ void run(const RunContext& context, Result& result) {
     in_fp16.arithmetic = mixed_arithmetic(context, "fp16 dynamic", dynamic_loss_scale(100));
     in_fp16.task = quantised_task(context, data, most_batches);
     const std::int64_t seeds = settings.integer("seeds");
-    const Comparison trained = compare(context, {in_fp32}, seeds, {0, 0.6});
-    const Comparison mixed = compare(context, {in_fp16}, (seeds + 1) / 2, {0.6, 1});
+    const Comparison trained = compare(context, result, {in_fp32}, seeds, {0, 0.6});
+    const Comparison mixed = compare(context, result, {in_fp16}, (seeds + 1) / 2, {0.6, 1});
     const auto quantised_runs = [](const Comparison& comparison) {
         std::vector<Quantisation> found;
         for (const Learned& run : comparison.runs[0]) found.push_back(run.kept<Quantisation>());
         return found;
     };
     const std::vector<Quantisation> runs = quantised_runs(trained);
-    evidence_of(mixed, result);
 
     const std::string place = cite(sources::volta_talk, "Int8 quantized inference (TensorRT)");
     const auto scores = [](const std::vector<Quantisation>& nets, const auto& score) {

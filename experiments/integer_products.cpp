@@ -164,16 +164,14 @@ void figure_overflow(const RunContext& context, Result& result) {
         ".satfinite.",
         held, largest_products(wrapping, held), largest_products(wrapping, held + 1),
         largest_products(saturating, held + 1));
-    Series exact{"exact", formats::fp64, {}};
-    Series wraps{"wrapping", formats::fp64, {}};
-    Series clamps{"saturating", formats::fp64, {}};
-    for (std::int64_t k = 0; k <= 262144; k += 2048) {
-        const auto x = static_cast<double>(k);
-        exact.points.push_back({x, 16384 * x});
-        wraps.points.push_back({x, static_cast<double>(largest_products(wrapping, k))});
-        clamps.points.push_back({x, static_cast<double>(largest_products(saturating, k))});
-    }
-    figure.series = {std::move(exact), std::move(wraps), std::move(clamps)};
+    const auto sums = [](const std::string& name, const auto& of) {
+        return curve(name, std::int64_t{0}, std::int64_t{262144}, of, std::int64_t{2048});
+    };
+    const auto by = [](const Unit& unit) {
+        return [&unit](std::int64_t k) { return static_cast<double>(largest_products(unit, k)); };
+    };
+    figure.series = {sums("exact", [](std::int64_t k) { return 16384 * static_cast<double>(k); }),
+                     sums("wrapping", by(wrapping)), sums("saturating", by(saturating))};
     result.figure(std::move(figure));
 }
 

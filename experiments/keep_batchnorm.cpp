@@ -72,14 +72,13 @@ TaskBuilder watched_task(const TaskBuilder& task) {
 void run(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
     const DataSplit data = digits_of(context, result);
-    const Layers net = net_by_name("residual").layers(static_cast<Index>(settings.integer("hidden")));
-    const Index batch = std::min(static_cast<Index>(settings.integer("batch")), data.train.size());
+    const Layers net = net_by_name("residual").layers(settings.integer("hidden"));
+    const Index batch = std::min<Index>(settings.integer("batch"), data.train.size());
     const Training training{.task = watched_task(images_task(net, data, batch)),
                             .optimizer = {.learning_rate = settings.real("learning_rate"), .momentum = 0.9},
                             .steps = settings.integer("steps"),
                             .schedule = linear_decay_factor};
-    const Comparison runs = compare(context, ways_of(context), training, settings.integer("seeds"));
-    const std::string evidence = evidence_of(runs, result);
+    const Comparison runs = compare(context, result, ways_of(context), training, settings.integer("seeds"));
     const std::string place = cite(sources::amp_slides,
                                    "O3: if your model uses batch normalization, add "
                                    "keep_batchnorm_fp32=True");
@@ -107,10 +106,9 @@ void run(const RunContext& context, Result& result) {
         "speed_of_light", cite(sources::amp_slides, "O3 can be useful to establish the \"speed of light\""),
         "O3 shows how fast a model can be, and keep_batchnorm_fp32=True lets cuDNN's batch normalisation run.",
         "faster than O3 without", "it takes a GPU and cuDNN");
-    result.figure(
-        figure_of_losses(runs, 5, "loss", "A residual net at O0, O2 and O3: training loss", "", evidence, false));
+    result.figure(figure_of_losses(runs, 5, "loss", "A residual net at O0, O2 and O3: training loss", false));
     result.figure(figure_of_seeds(runs, test_accuracy, accuracy_text, "accuracy",
-                                  "A residual net at O0, O2 and O3: unseen digits read right", "", evidence));
+                                  "A residual net at O0, O2 and O3: unseen digits read right"));
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ double bits(double nats) { return nats / std::numbers::ln2; }
 // ---- The model and its text ----
 
 LanguageNet shape_of(const Settings& settings) {
-    const auto number = [&](const char* key) { return static_cast<Index>(settings.integer(key)); };
+    const auto number = [&](const char* key) { return settings.integer(key); };
     return {ascii_tokens, number("length"), number("width"), number("blocks"), number("heads")};
 }
 /// A text as tokens, in pieces of one length; the last tenth is kept from the training.
@@ -92,7 +92,7 @@ const Quantity bits_text{"bits per character", "", 1, 3};
 TaskBuilder model_task(const Settings& settings, const Pieces& pieces) {
     return [&](Model& model, std::uint64_t seed) {
         const auto net = net_of(model, shape_of(settings));
-        const auto order = batches(pieces.train(), static_cast<Index>(settings.integer("batch")), seed);
+        const auto order = batches(pieces.train(), settings.integer("batch"), seed);
         const auto gradients = std::make_shared<Gradients>();
         Task task{.loss = [=, &pieces](Tape& tape, std::int64_t step) { return pieces.loss(tape, *net, order(step)); },
                   .measure =
@@ -190,7 +190,6 @@ void figure_gradients(const RunContext& context, const Comparison& runs, Result&
         figure.series.push_back(histogram.series("activation " + part));
         figure.meaning += fmt::format(" {} {:.1f} %,", part, 100 * histogram.share(histogram.lost_in_fp16()));
     }
-    figure.meaning.back() = '.';
     for (const auto& [part, histogram] : gradients.weights) {
         figure.series.push_back(histogram.series("weight " + part));
     }
@@ -201,8 +200,8 @@ void figure_gradients(const RunContext& context, const Comparison& runs, Result&
 
 void plan_larger(const RunContext& context, const std::string& text, Result& result) {
     const Settings& settings = context.settings;
-    const LanguageNet shape{ascii_tokens, 64, static_cast<Index>(settings.integer("planned_width")), 8, 8};
-    const auto batch = static_cast<Index>(settings.integer("planned_batch"));
+    const LanguageNet shape{ascii_tokens, 64, settings.integer("planned_width"), 8, 8};
+    const auto batch = settings.integer("planned_batch");
     const Pieces pieces(text, shape.length);
     std::int64_t multiply_adds = 0;
     const TaskBuilder task = [&](Model& model, std::uint64_t) -> Task {
@@ -253,8 +252,7 @@ void run(const RunContext& context, Result& result) {
                             .steps = settings.integer("steps"),
                             .schedule = linear_decay_factor,
                             .clip_norm = 1};
-    const Comparison runs = compare(context, arithmetics, training, settings.integer("seeds"), {0, 0.95});
-    const std::string evidence = evidence_of(runs, result);
+    const Comparison runs = compare(context, result, arithmetics, training, settings.integer("seeds"), {0, 0.95});
     claim_learning(text, runs, result);
     claim_gradients(runs, result);
     plan_larger(context, text, result);
@@ -263,10 +261,10 @@ void run(const RunContext& context, Result& result) {
         {"loss", fmt::format("GPT-2 with {} parameters: training loss", shape.parameters()),
          fmt::format("{} of width {}, the same data and initial weights in all arithmetics.",
                      counted(shape.blocks, "block"), shape.width),
-         evidence});
+         runs.evidence});
     result.figure(std::move(losses));
-    result.figure(figure_of_seeds(runs, unseen_bits, bits_text, "unseen",
-                                  "Small GPT-2: bits per character, unseen text", "", evidence));
+    result.figure(
+        figure_of_seeds(runs, unseen_bits, bits_text, "unseen", "Small GPT-2: bits per character, unseen text"));
     figure_gradients(context, runs, result);
 }
 

@@ -5,17 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
-#include <memory>
 
-#include "engine/data/digits.hpp"
-#include "engine/rounding/step_functions.hpp"
-#include "experiments/shared/binade_histogram.hpp"
+#include "experiments/shared/gradient_ranges.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
+#include "experiments/training/input_data.hpp"
 #include "experiments/training/tasks.hpp"
 #include "softfloat/functions/quick_exp_log.hpp"
-#include "softfloat/round.hpp"
 
 namespace ulp {
 namespace loss_scaling_parts {
@@ -23,54 +19,8 @@ namespace {
 
 using sources::cite;
 
-constexpr bool is_gradient_role(TensorRole role) {
-    return role == TensorRole::weight_gradient || role == TensorRole::activation_gradient;
-}
-
-/// What a run's gradients are like, over all its steps.
-struct Gradients {
-    BinadeHistogram histogram;
-    std::map<std::string, BinadeHistogram> by_tensor{};
-    float largest = 0;          // finite magnitude, without the loss scale
-    std::int64_t infinite = 0;  // steps whose weight gradients were not all finite
-};
-
-/// Looks at every gradient that lies in 16 bits when the net trains in fp16: all but the loss's own. Keeps Gradients.
-TaskBuilder looking_at_gradients(const TaskBuilder& task) {
-    return [task](Model& model, std::uint64_t seed) {
-        Task result = task(model, seed);
-        const auto found = std::make_shared<Gradients>();
-        result.tap = [found](std::int64_t, const TapEvent& event) {
-            if (!is_gradient_role(event.role) || event.values.size() == 1) return;
-            found->histogram.add(event.values);
-            found->by_tensor[fmt::format("{} {}", name_of(event.role), event.name)].add(event.values);
-            for (const float g : event.values) {
-                if (std::isfinite(g)) {
-                    found->largest = std::max(found->largest, std::fabs(g) / static_cast<float>(event.loss_scale));
-                }
-            }
-        };
-        result.before_update = [found](Optimizer& optimizer) {
-            const std::vector<Tensor>& tensors = optimizer.gradients();
-            const bool finite = std::all_of(tensors.begin(), tensors.end(), [](const Tensor& t) {
-                return std::all_of(t.values().begin(), t.values().end(), [](float g) { return std::isfinite(g); });
-            });
-            found->infinite += finite ? 0 : 1;
-        };
-        keep(result, found);
-        return result;
-    };
-}
-
 /// All seeds of one way to train.
 using Runs = std::vector<Learned>;
-
-std::vector<double> accuracies_of(const Runs& runs) {
-    std::vector<double> values;
-    for (const Learned& run : runs) values.push_back(run.scores.at(test_accuracy));
-    return values;
-}
-Spread accuracy_of(const Runs& runs) { return spread_of(accuracies_of(runs)); }
 
 /// Under the control "unscaled" the scale is 1; under "stuck" a moving one is 2^24 and stays there.
 Recipe scaled_fp16(const RunContext& context, LossScaleOptions scale) {
@@ -82,15 +32,19 @@ Recipe scaled_fp16(const RunContext& context, LossScaleOptions scale) {
     return recipe;
 }
 
-struct Study {
-    std::vector<int> exponents;  // of the constant scales
-    Runs fp32, bf16, dynamic, ordinary, ordinary_unscaled;
-    std::vector<Runs> constant;  // by exponent
-    std::string evidence{};
+/// The ways to train; those by a constant scale begin with arm_constant.
+enum : std::size_t { arm_fp32, arm_bf16, arm_dynamic, arm_ordinary, arm_ordinary_unscaled, arm_constant };
 
+struct Study {
+    std::vector<int> exponents{};  // of the constant scales
+    Comparison arms{};
+
+    [[nodiscard]] const Runs& fp32() const { return arms.runs[arm_fp32]; }
+    /// By the number of the scale's exponent.
+    [[nodiscard]] const Runs& constant(std::size_t i) const { return arms.runs[arm_constant + i]; }
     /// By how much a constant scale lies below fp32, mean over the seeds.
     [[nodiscard]] double loss_of_accuracy(std::size_t i) const {
-        return accuracy_of(fp32).mean - accuracy_of(constant[i]).mean;
+        return arms.mean(arm_fp32) - arms.mean(arm_constant + i);
     }
 };
 
@@ -104,131 +58,71 @@ Study study_of(const RunContext& context, const DataSplit& data, Result& result)
     const TaskBuilder unbalanced =
         images_task(unbalanced_net(static_cast<int>(settings.integer("feature_exponent"))), data, 32, weight);
     const TaskBuilder ordinary = has_control(context, "same_net") ? unbalanced : images_task(dense_net({32}), data, 32);
+    const auto unscaled = [&] { return scaled_fp16(context, constant_loss_scale(1)); };
     Study study;
     std::vector<Training> arms;
-    std::vector<Runs*> owners;
-    const auto add = [&](Runs& runs, const Recipe& recipe, const TaskBuilder& task) {
+    const auto add = [&](const Recipe& recipe, const TaskBuilder& task) {
         arms.push_back({.arithmetic = arithmetic_of(context, recipe.name, recipe),
-                        .task = looking_at_gradients(task),
+                        .task = watching_gradient_ranges(task),
                         .optimizer = {.kind = OptimizerKind::adam, .learning_rate = 0x1p-7},
                         .steps = settings.integer("steps")});
-        owners.push_back(&runs);
     };
-    for (int n = 0; n <= settings.integer("last_exponent"); n += static_cast<int>(settings.integer("exponent_step")))
+    add(recipe_by_name("fp32"), unbalanced);
+    add(has_control(context, "bf16_as_fp16") ? unscaled() : recipe_by_name("bf16"), unbalanced);
+    add(scaled_fp16(context, dynamic_loss_scale(settings.integer("window"))), unbalanced);
+    add(recipe_by_name("fp32"), ordinary);
+    add(unscaled(), ordinary);
+    for (int n = 0; n <= settings.integer("last_exponent"); n += static_cast<int>(settings.integer("exponent_step"))) {
         study.exponents.push_back(n);
-    study.constant.resize(study.exponents.size());
-    add(study.fp32, recipe_by_name("fp32"), unbalanced);
-    const bool as_fp16 = has_control(context, "bf16_as_fp16");
-    add(study.bf16, as_fp16 ? scaled_fp16(context, constant_loss_scale(1)) : recipe_by_name("bf16"), unbalanced);
-    add(study.dynamic, scaled_fp16(context, dynamic_loss_scale(settings.integer("window"))), unbalanced);
-    add(study.ordinary, recipe_by_name("fp32"), ordinary);
-    add(study.ordinary_unscaled, scaled_fp16(context, constant_loss_scale(1)), ordinary);
-    for (std::size_t i = 0; i < study.exponents.size(); ++i) {
-        const double scale = std::ldexp(1.0, study.exponents[i]);
-        add(study.constant[i], scaled_fp16(context, constant_loss_scale(scale)), unbalanced);
+        add(scaled_fp16(context, constant_loss_scale(std::ldexp(1.0, n))), unbalanced);
     }
-    Comparison comparison = compare(context, arms, settings.integer("seeds"), {0, 0.85});
-    study.evidence = evidence_of(comparison, result);
-    for (std::size_t i = 0; i < owners.size(); ++i) *owners[i] = std::move(comparison.runs[i]);
+    study.arms = compare(context, result, arms, settings.integer("seeds"), {0, 0.85});
     return study;
 }
 
-/// What one pass over the fp32 runs says about a scale of 2^n.
-struct Prediction {
-    float largest = 0;  // of all seeds
-
-    explicit Prediction(const Runs& fp32) {
-        for (const Learned& run : fp32) {
-            const auto& gradients = run.kept<Gradients>();
-            largest = std::max(largest, gradients.largest);
-            histograms.push_back(&gradients.histogram);
-            for (const auto& [name, histogram] : gradients.by_tensor) tensors.push_back(&histogram);
-        }
-    }
-    /// Share of the gradients that are not zero in fp32 that fp16 makes zero: those below 2^-25 once they are scaled.
-    [[nodiscard]] double lost(int n) const { return lost_of(histograms, n); }
-    static double lost_of(const std::vector<const BinadeHistogram*>& some, int n) {
-        std::int64_t below = 0;
-        std::int64_t all = 0;
-        for (const BinadeHistogram* h : some) {
-            all += h->total() - h->zeros();
-            below += h->below(-25 - n);
-        }
-        return static_cast<double>(below) / static_cast<double>(all);
-    }
-    [[nodiscard]] bool overflows(int n) const {
-        return !std::isfinite(round_to(formats::fp16, largest * static_cast<float>(std::ldexp(1.0, n))));
-    }
-    /// The least n in 0..60 of which no tensor loses more than half of its gradients.
-    [[nodiscard]] int first_exponent() const {
-        int n = 0;
-        while (n < 60 &&
-               std::any_of(tensors.begin(), tensors.end(), [n](const auto& t) { return lost_of({t}, n) > 0.5; })) {
-            ++n;
-        }
-        return n;
-    }
-    /// The largest n that does not overflow.
-    [[nodiscard]] int last_exponent() const {
-        int n = 0;
-        while (n < 60 && !overflows(n + 1)) ++n;
-        return n;
-    }
-
-    std::vector<const BinadeHistogram*> histograms;  // by seed
-    std::vector<const BinadeHistogram*> tensors;     // by seed and tensor
-};
-
 /// Zeros of a run's gradients beyond those that fp32 has too (units that are off, black pixels), as a share of the
 /// rest.
-double measured_lost(const Runs& runs, const Runs& fp32) {
-    const auto zeros = [](const Runs& all) {
-        double zero = 0;
-        double total = 0;
-        for (const Learned& run : all) {
-            zero += static_cast<double>(run.kept<Gradients>().histogram.zeros());
-            total += static_cast<double>(run.kept<Gradients>().histogram.total());
-        }
-        return zero / total;
-    };
-    const double structural = zeros(fp32);
-    return std::max(0.0, (zeros(runs) - structural) / (1 - structural));
+double measured_lost(const Runs& runs, const BinadeHistogram& fp32) {
+    const BinadeHistogram found = gradients_of(runs);
+    const double structural = fp32.share(fp32.zeros());
+    return std::max(0.0, (found.share(found.zeros()) - structural) / (1 - structural));
 }
 
 bool overflowed(const Runs& runs) {
-    return std::any_of(runs.begin(), runs.end(), [](const Learned& run) { return run.kept<Gradients>().infinite > 0; });
+    return std::any_of(runs.begin(), runs.end(),
+                       [](const Learned& run) { return run.kept<GradientRanges>().infinite > 0; });
 }
 
 void claim_ends(const Study& study, Result& result) {
-    const double ruined = accuracy_of(study.fp32).least - 0.05;
+    const double ruined = study.arms.spread(arm_fp32).least - 0.05;
     result.measured("too_small", cite(sources::volta_talk, "Too small a factor doesn't retain enough small values"),
                     "Unscaled, this net loses so many gradients that its best seed falls more than 5 points below "
                     "fp32's worst.",
-                    below(ruined, accuracy_of(study.constant.front()).largest, accuracy_text));
-    const Runs& last = study.constant.back();
+                    below(ruined, study.arms.spread(arm_constant).largest, accuracy_text));
+    const std::size_t last = study.exponents.size() - 1;
     std::int64_t infinite = 0;
-    for (const Learned& run : last) infinite += run.kept<Gradients>().infinite;
+    for (const Learned& run : study.constant(last)) infinite += run.kept<GradientRanges>().infinite;
     result.measured("too_large", cite(sources::volta_talk, "Too large a factor causes overflows"),
                     fmt::format("A constant scale of 2^{} overflows and ruins the net: its best seed falls more than 5 "
                                 "points below fp32's worst.",
                                 study.exponents.back()),
                     at_least(1, static_cast<double>(infinite), {"steps", "steps with infinite gradients", 1, 0}) &&
-                        below(ruined, accuracy_of(last).largest, accuracy_text));
-    const auto parity = [&](const char* id, const std::string& source, const char* statement, const Runs& runs,
-                            const Runs& reference) {
+                        below(ruined, study.arms.spread(arm_constant + last).largest, accuracy_text));
+    const auto parity = [&](const char* id, const std::string& source, const char* statement, std::size_t arm,
+                            std::size_t reference) {
         result.measured(id, source, statement,
-                        as_good(accuracies_of(runs), accuracies_of(reference), as_fp32, accuracy_text));
+                        as_good(study.arms.scores(arm), study.arms.scores(reference), as_fp32, accuracy_text));
     };
     parity("bf16_needs_none", cite(sources::round_table, "BFP16: no need for scaling loss"),
-           "A net that fp16 ruins without a scale trains in bf16 (called BFP16 there) without one.", study.bf16,
-           study.fp32);
+           "A net that fp16 ruins without a scale trains in bf16 (called BFP16 there) without one.", arm_bf16,
+           arm_fp32);
     parity("control_ordinary_net", cite(sources::paper, "3.2: many networks match fp32 without loss scaling"),
-           "A net without the imbalance trains in fp16 without a scale.", study.ordinary_unscaled, study.ordinary);
+           "A net without the imbalance trains in fp16 without a scale.", arm_ordinary_unscaled, arm_ordinary);
     parity("dynamic", cite(sources::volta_talk, "Automatic loss scaling frees users from choosing a scaling factor"),
-           "A moving scale that starts at 2^16 trains the net to fp32's accuracy.", study.dynamic, study.fp32);
+           "A moving scale that starts at 2^16 trains the net to fp32's accuracy.", arm_dynamic, arm_fp32);
 }
 
-void claim_prediction(const Study& study, const Prediction& prediction, Result& result) {
+void claim_prediction(const Study& study, const ScalePrediction& prediction, Result& result) {
     const std::string algorithm = cite(sources::paper,
                                        "3.2: choose a factor so that its product with the maximum "
                                        "absolute gradient value is below 65,504");
@@ -240,13 +134,13 @@ void claim_prediction(const Study& study, const Prediction& prediction, Result& 
     double error = 0;
     for (std::size_t i = 0; i < study.exponents.size(); ++i) {
         const int n = study.exponents[i];
-        const bool clean = !overflowed(study.constant[i]);
+        const bool clean = !overflowed(study.constant(i));
         if (clean) last_clean = n;
         if (n <= last) last_predicted = n;
         if (n >= first && n <= last) worst = std::max(worst, study.loss_of_accuracy(i));
-        const double lost = prediction.lost(n);
+        const double lost = prediction.gradients.lost_share(n);
         if (clean && lost <= 0.03) {
-            error = std::max(error, std::fabs(measured_lost(study.constant[i], study.fp32) - lost));
+            error = std::max(error, std::fabs(measured_lost(study.constant(i), prediction.gradients) - lost));
         }
     }
     result.measured("predicted_overflow", algorithm,
@@ -285,66 +179,62 @@ std::string text_of_ends(const Study& study, int first, int last) {
     return good.front() < first ? text + " At the lower end the prediction asks for more than the net needs." : text;
 }
 
-void figure_accuracy(const Study& study, const Prediction& prediction, Result& result) {
+void figure_accuracy(const Study& study, const ScalePrediction& prediction, Result& result) {
     const int first = prediction.first_exponent();
     const int last = prediction.last_exponent();
     Figure figure{"accuracy", "Accuracy against the loss scale",
                   fmt::format("Digits in fp16 with fp32 masters; median of {}, bars: minimum to maximum. Shaded: "
                               "predicted from the exponents of the fp32 runs.",
-                              counted(study.fp32.size(), "seed")),
-                  text_of_ends(study, first, last), study.evidence};
+                              counted(study.fp32().size(), "seed")),
+                  text_of_ends(study, first, last), study.arms.evidence};
     if (const std::vector<int> good = good_exponents(study); !good.empty()) {
         figure.headline = fmt::format(
             "{} of the {} loss scales train fp16 as fp32, from 2^{} to 2^{}; unscaled the net reads {:.0f} % of the "
             "digits.",
             good.size(), study.exponents.size(), good.front(), good.back(),
-            100 * accuracy_of(study.constant.front()).middle);
+            100 * study.arms.spread(arm_constant).middle);
     }
     const auto level = [&](const std::string& name, double value) {
-        figure.series.push_back(
-            {name, formats::fp64, {{0, value}, {static_cast<double>(study.exponents.back()), value}}});
+        figure.series.push_back(curve(
+            name, 0, study.exponents.back(), [&](int) { return value; }, study.exponents.back()));
     };
-    const Spread reference = accuracy_of(study.fp32);
+    const Spread reference = study.arms.spread(arm_fp32);
     level("fp32 least", reference.least);
     level("fp32 largest", reference.largest);
     figure.series.push_back(
         {"predicted window", formats::fp64, {{static_cast<double>(first), 0}, {static_cast<double>(last), 0}}});
-    Series middle{"constant scale", formats::fp64, {}};
-    Series least{"least", formats::fp64, {}};
-    Series largest{"largest", formats::fp64, {}};
-    for (std::size_t i = 0; i < study.exponents.size(); ++i) {
-        const auto x = static_cast<double>(study.exponents[i]);
-        const Spread spread = accuracy_of(study.constant[i]);
-        middle.points.push_back({x, spread.middle});
-        least.points.push_back({x, spread.least});
-        largest.points.push_back({x, spread.largest});
+    for (const auto& [name, which] : {std::pair{"constant scale", &Spread::middle}, std::pair{"least", &Spread::least},
+                                      std::pair{"largest", &Spread::largest}}) {
+        Series series{name};
+        for (std::size_t i = 0; i < study.exponents.size(); ++i) {
+            series.points.push_back(
+                {static_cast<double>(study.exponents[i]), study.arms.spread(arm_constant + i).*which});
+        }
+        figure.series.push_back(std::move(series));
     }
-    figure.series.insert(figure.series.end(), {std::move(middle), std::move(least), std::move(largest)});
-    level("moving scale", accuracy_of(study.dynamic).middle);
+    level("moving scale", study.arms.spread(arm_dynamic).middle);
     result.figure(std::move(figure));
 }
 
-void figure_lost(const Study& study, const Prediction& prediction, Result& result) {
+void figure_lost(const Study& study, const ScalePrediction& prediction, Result& result) {
     Figure figure{
         "lost", "Gradients lost at each loss scale: predicted and measured",
         "Share of the gradients that are not zero in fp32. Line: from the exponents of the fp32 runs. Points: "
         "counted in the fp16 runs.",
         "The histogram of an fp32 run, moved by n places, foretells what a scale of 2^n loses; what else is lost in "
         "the layers before a lost gradient it does not know. Predicted and counted:",
-        study.evidence};
-    Series predicted{"predicted", formats::fp64, {}};
-    for (int n = 0; n <= study.exponents.back(); ++n)
-        predicted.points.push_back({static_cast<double>(n), prediction.lost(n)});
-    Series measured{"measured", formats::fp64, {}};
+        study.arms.evidence};
+    Series measured{"measured"};
     double near = 0;
     for (std::size_t i = 0; i < study.exponents.size(); ++i) {
-        if (overflowed(study.constant[i])) continue;
+        if (overflowed(study.constant(i))) continue;
         const int n = study.exponents[i];
-        const double lost = measured_lost(study.constant[i], study.fp32);
+        const double lost = measured_lost(study.constant(i), prediction.gradients);
         measured.points.push_back({static_cast<double>(n), lost});
-        const double off = std::fabs(lost - prediction.lost(n));
+        const double off = std::fabs(lost - prediction.gradients.lost_share(n));
         if (off > 0.02) {
-            figure.meaning += fmt::format(" 2^{} {:.1f} % and {:.1f} %,", n, 100 * prediction.lost(n), 100 * lost);
+            figure.meaning +=
+                fmt::format(" 2^{} {:.1f} % and {:.1f} %,", n, 100 * prediction.gradients.lost_share(n), 100 * lost);
         } else {
             near = std::max(near, off);
         }
@@ -352,66 +242,33 @@ void figure_lost(const Study& study, const Prediction& prediction, Result& resul
     figure.meaning.back() = ';';
     figure.meaning +=
         fmt::format(" at the other scales without overflow they differ by at most {:.1f} points.", 100 * near);
-    figure.series = {std::move(predicted), std::move(measured)};
+    figure.series = {
+        curve("predicted", 0, study.exponents.back(), [&](int n) { return prediction.gradients.lost_share(n); }),
+        std::move(measured)};
     result.figure(std::move(figure));
 }
 
 // ---- The sawtooth ----
 
-/// Magnitudes of each step's finite gradients, unscaled.
-struct Largest {
-    std::vector<double> all, weights;
-};
-
-TaskBuilder with_largest(const TaskBuilder& task) {
-    return [task](Model& model, std::uint64_t seed) {
-        Task result = task(model, seed);
-        const auto largest = std::make_shared<Largest>();
-        result.tap = [largest](std::int64_t step, const TapEvent& event) {
-            if (!is_gradient_role(event.role) || event.values.size() == 1) return;
-            largest->all.resize(static_cast<std::size_t>(step) + 1);
-            largest->weights.resize(static_cast<std::size_t>(step) + 1);
-            for (const float g : event.values) {
-                if (!std::isfinite(g)) continue;
-                const double size = static_cast<double>(std::fabs(g)) / event.loss_scale;
-                largest->all.back() = std::max(largest->all.back(), size);
-                if (event.role != TensorRole::weight_gradient) continue;
-                largest->weights.back() = std::max(largest->weights.back(), size);
-            }
-        };
-        keep(result, largest);
-        return result;
-    };
-}
-
-/// A net that reverses sequences, with a moving scale: what its gradients and its scale did.
-struct Sawtooth {
-    Learned fp16;  // of the first seed
-    Comparison runs{};
-    std::string evidence{};
-
-    [[nodiscard]] const Largest& largest() const { return fp16.kept<Largest>(); }
-};
-
-Sawtooth sawtooth_of(const RunContext& context, Result& result) {
+/// A net that reverses sequences in fp32, and in fp16 with a moving scale.
+Comparison sawtooth_of(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
     const Recipe fp16 = scaled_fp16(context, dynamic_loss_scale(settings.integer("window")));
-    const Training reversal{.task = with_largest(reversal_task({})),
+    const Training reversal{.task = watching_largest_gradients(reversal_task({})),
                             .optimizer = {.kind = OptimizerKind::adam, .learning_rate = 0x1p-7},
                             .steps = settings.integer("translation_steps")};
-    Comparison runs = compare(context, {fp32_arithmetic(), arithmetic_of(context, "fp16", fp16)}, reversal,
-                              settings.integer("seeds"), {0.85, 1});
-    const std::string evidence = evidence_of(runs, result);
-    return {runs.runs[1].front(), std::move(runs), evidence};
+    return compare(context, result, {fp32_arithmetic(), arithmetic_of(context, "fp16", fp16)}, reversal,
+                   settings.integer("seeds"), {0.85, 1});
 }
 
-void claim_sawtooth(const Sawtooth& saw, std::int64_t window, Result& result) {
-    const std::vector<double>& scales = saw.fp16.scales;
+void claim_sawtooth(const Comparison& saw, std::int64_t window, Result& result) {
+    const Learned& fp16 = saw.runs[1].front();
+    const std::vector<double>& scales = fp16.scales;
     std::int64_t wrong = 0;
     std::int64_t clean = 0;
     for (std::size_t i = 0; i + 1 < scales.size(); ++i) {
-        clean = saw.fp16.skipped[i] ? 0 : clean + 1;
-        const double expected = saw.fp16.skipped[i] ? scales[i] / 2 : clean == window ? scales[i] * 2 : scales[i];
+        clean = fp16.skipped[i] ? 0 : clean + 1;
+        const double expected = fp16.skipped[i] ? scales[i] / 2 : clean == window ? scales[i] * 2 : scales[i];
         if (clean == window) clean = 0;
         wrong += scales[i + 1] == expected ? 0 : 1;
     }
@@ -420,34 +277,35 @@ void claim_sawtooth(const Sawtooth& saw, std::int64_t window, Result& result) {
                                 "doubled after {} clean steps, and by nothing else.",
                                 window),
                     equal(0, wrong, "other changes") &&
-                        at_least(3, static_cast<double>(saw.fp16.skips()), {"overflows", "overflows", 1, 0}));
+                        at_least(3, static_cast<double>(fp16.skips()), {"overflows", "overflows", 1, 0}));
     const Margin margin{0.01, "one word of a hundred", Margin::Side::not_below};
     result.measured("translation", cite(sources::volta_talk, "Trained to the same accuracy as the FP32 model"),
                     "In fp16 with the moving scale a net learns to reverse sequences as in fp32.",
-                    as_good(saw.runs.scores(1), saw.runs.scores(0), margin, {"words right", "%", 100, 1}));
+                    as_good(saw.scores(1), saw.scores(0), margin, {"words right", "%", 100, 1}));
 }
 
-void figure_sawtooth(const Sawtooth& saw, std::int64_t window, Result& result) {
+void figure_sawtooth(const Comparison& saw, std::int64_t window, Result& result) {
+    const Learned& fp16 = saw.runs[1].front();
     Figure figure{"sawtooth", "A moving loss scale over training",
                   fmt::format("Attention net that reverses sequences, fp16; window of {} steps (2000 in practice). "
                               "Grey: 65504 / the step's largest gradient.",
                               window),
                   "", saw.evidence};
-    Series ceiling{"largest scale without overflow", formats::fp64, {}};
-    Series scale{"loss scale", formats::fp64, {}};
-    Series skipped{"skipped steps", formats::fp64, {}};
+    Series ceiling{"largest scale without overflow"};
+    const Series scale{"loss scale", formats::fp64, points_of(fp16.scales)};
+    Series skipped{"skipped steps"};
+    const auto& largest = fp16.kept<std::vector<double>>();
     std::vector<double> room;  // powers of two by which the scale could be larger
-    for (std::size_t i = 0; i < saw.fp16.scales.size(); ++i) {
+    for (std::size_t i = 0; i < fp16.scales.size(); ++i) {
         const auto x = static_cast<double>(i);
-        if (!saw.fp16.skipped[i]) {
-            ceiling.points.push_back({x, 65504 / saw.largest().all[i]});
-            const double times = ceiling.points.back().y / saw.fp16.scales[i];
+        if (!fp16.skipped[i]) {
+            ceiling.points.push_back({x, 65504 / largest[i]});
+            const double times = ceiling.points.back().y / fp16.scales[i];
             if (std::isfinite(times)) room.push_back(quick_phase::log2(times));
         }
-        scale.points.push_back({x, saw.fp16.scales[i]});
-        if (saw.fp16.skipped[i]) skipped.points.push_back({x, saw.fp16.scales[i]});
+        if (fp16.skipped[i]) skipped.points.push_back({x, fp16.scales[i]});
     }
-    figure.meaning = fmt::format("{} of {} steps are skipped.", saw.fp16.skips(), saw.fp16.scales.size());
+    figure.meaning = fmt::format("{} of {} steps are skipped.", fp16.skips(), fp16.scales.size());
     if (!room.empty()) {
         const Spread spread = spread_of(std::move(room));
         figure.meaning += fmt::format(
@@ -455,20 +313,18 @@ void figure_sawtooth(const Sawtooth& saw, std::int64_t window, Result& result) {
             "scale, {:.1f} in the median.",
             spread.least, spread.largest, spread.middle);
     }
-    figure.series = {std::move(ceiling), std::move(scale), std::move(skipped)};
+    figure.series = {std::move(ceiling), scale, std::move(skipped)};
     result.figure(std::move(figure));
 }
 
 void run(const RunContext& context, Result& result) {
     const std::int64_t window = context.settings.integer("window");
-    const DataSplit data = generated_digit_split(2000, 500, 14, context.seed);
-    result.input({"generated digits for training", data.train.digest()});
-    result.input({"generated digits for testing", data.test.digest()});
+    const DataSplit data = generated_digits(context, result);
     const Study study = study_of(context, data, result);
-    const Prediction prediction(study.fp32);
+    const ScalePrediction prediction(study.fp32());
     claim_ends(study, result);
     claim_prediction(study, prediction, result);
-    const Sawtooth saw = sawtooth_of(context, result);
+    const Comparison saw = sawtooth_of(context, result);
     claim_sawtooth(saw, window, result);
     figure_accuracy(study, prediction, result);
     figure_lost(study, prediction, result);

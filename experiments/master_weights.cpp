@@ -6,12 +6,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <memory>
 
-#include "engine/data/digits.hpp"
 #include "engine/training/images.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
+#include "experiments/training/input_data.hpp"
 #include "experiments/training/tasks.hpp"
 #include "softfloat/float.hpp"
 
@@ -94,13 +93,10 @@ struct Swamped {
     void after(Optimizer& optimizer) {
         std::size_t i = 0;
         for (const Parameter& p : optimizer.model().parameters()) {
-            std::int64_t& all = updates[p.name];
-            std::int64_t& unchanged = lost[p.name];
-            const Tensor& now = p.updated();
-            for (Index j = 0; j < now.size(); ++j) {
+            for (Index j = 0; j < p.updated().size(); ++j) {
                 const bool counts = gradients[i][j] != 0;
-                all += counts ? 1 : 0;
-                unchanged += counts && now[j] == weights[i][j] ? 1 : 0;
+                updates[p.name] += counts ? 1 : 0;
+                lost[p.name] += counts && p.updated()[j] == weights[i][j] ? 1 : 0;
             }
             ++i;
         }
@@ -112,20 +108,15 @@ struct Swamped {
 
 /// The task; keeps the updates that it lost.
 TaskBuilder counting_lost(const TaskBuilder& task) {
-    return [task](Model& model, std::uint64_t seed) {
-        Task result = task(model, seed);
-        const auto counts = std::make_shared<Swamped>();
-        result.before_update = [counts](Optimizer& optimizer) { counts->before(optimizer); };
-        result.after_step = [counts](Trainer& trainer, const StepResult&) { counts->after(trainer.optimizer()); };
-        keep(result, counts);
-        return result;
-    };
+    return watching<Swamped>(task, [](Task& watched, const auto& counts) {
+        watched.before_update = [counts](Optimizer& optimizer) { counts->before(optimizer); };
+        watched.after_step = [counts](Trainer& trainer, const StepResult&) { counts->after(trainer.optimizer()); };
+    });
 }
 
 struct Study {
     int first_exponent = 0;  // of the learning rates
     int last_exponent = 0;
-    std::string evidence{};
     Comparison runs{};  // of the net of signs by learning rate and variant; of the ordinary net by variant
 
     [[nodiscard]] const std::vector<Learned>& at(int exponent, std::size_t variant) const {
@@ -168,8 +159,7 @@ Study study_of(const RunContext& context, const DataSplit& data, Result& result)
         add(std::ldexp(1.0, exponent), signs);
     }
     add(0x1p-8, images_task(dense_net({32}), data, 32));
-    study.runs = compare(context, arms, context.settings.integer("seeds"));
-    study.evidence = evidence_of(study.runs, result);
+    study.runs = compare(context, result, arms, context.settings.integer("seeds"));
     return study;
 }
 
@@ -266,13 +256,10 @@ void figure_accuracy(const Study& study, Result& result) {
                               counted(study.runs.runs.front().size(), "seed")),
                   "Rounded to nearest, an update below half a unit in the last place is lost. The lowest rates down to "
                   "which the median lies within 5 points of fp32's:",
-                  study.evidence};
+                  study.runs.evidence};
     const auto add = [&](const std::string& name, std::size_t variant, double Spread::*which) {
-        Series series{name, formats::fp64, {}};
-        for (int e = study.first_exponent; e <= study.last_exponent; ++e) {
-            series.points.push_back({static_cast<double>(e), study.accuracy(e, variant).*which});
-        }
-        figure.series.push_back(std::move(series));
+        figure.series.push_back(curve(name, study.first_exponent, study.last_exponent,
+                                      [&](int e) { return study.accuracy(e, variant).*which; }));
     };
     add("fp32 least", reference, &Spread::least);
     add("fp32 largest", reference, &Spread::largest);
@@ -288,7 +275,6 @@ void figure_accuracy(const Study& study, Result& result) {
                                           lowest > study.last_exponent ? "none" : power_of_two_text(lowest));
         }
     }
-    figure.meaning.back() = '.';
     result.figure(std::move(figure));
 }
 
@@ -298,19 +284,16 @@ void figure_swamped(const Study& study, Result& result) {
         "Share of the updates with a gradient that is not zero that leave their weight as it was; first seed.",
         fmt::format("The weights start at size 1, the biases at 0. Lost at rates of {} and {}:",
                     power_of_two_text(study.first_exponent), power_of_two_text(study.last_exponent)),
-        study.evidence};
+        study.runs.evidence};
     for (const std::size_t v : {fp16_nearest, bf16_nearest}) {
         for (const char* layer : {"fc1.weight", "fc2.weight", "fc1.bias"}) {
-            Series series{fmt::format("{}: {}", variants[v].name, layer), formats::fp64, {}};
-            for (int e = study.first_exponent; e <= study.last_exponent; ++e) {
-                series.points.push_back({static_cast<double>(e), study.lost_share(e, v, layer)});
-            }
+            Series series = curve(fmt::format("{}: {}", variants[v].name, layer), study.first_exponent,
+                                  study.last_exponent, [&](int e) { return study.lost_share(e, v, layer); });
             figure.meaning += fmt::format(" {} {:.0f} % and {:.0f} %,", series.name, 100 * series.points.front().y,
                                           100 * series.points.back().y);
             figure.series.push_back(std::move(series));
         }
     }
-    figure.meaning.back() = '.';
     result.figure(std::move(figure));
 }
 
@@ -324,7 +307,7 @@ void figure_loss(const Study& study, int exponent, Result& result) {
         losses_of(shown),
         {.window = 20, .what = "Loss of a batch; only what becomes of the updates differs", .label = "loss"},
         {"loss", fmt::format("Training loss at a learning rate of {}", power_of_two_text(exponent)), "",
-         study.evidence}));
+         study.runs.evidence}));
 }
 
 /// Both nets side by side: 0 the ordinary one, 1 the one of signs.
@@ -333,7 +316,7 @@ void figure_ablation(const Study& study, int exponent, Result& result) {
                   fmt::format("Median of {}; lines: minimum to maximum. Left bars: small first weights, "
                               "rate 2⁻⁸. Right bars: weights of size 1, rate {}.",
                               counted(study.runs.runs.front().size(), "seed"), power_of_two_text(exponent)),
-                  "", study.evidence};
+                  "", study.runs.evidence};
     for (std::size_t v = 0; v < variants.size(); ++v) {
         Bars bars(variants[v].name);
         bars.add(0, study.accuracy(study.ordinary(), v));
@@ -361,9 +344,7 @@ void figure_ablation(const Study& study, int exponent, Result& result) {
 
 void run(const RunContext& context, Result& result) {
     const int exponent = static_cast<int>(context.settings.integer("collapse_exponent"));
-    const DataSplit data = generated_digit_split(2000, 500, 14, context.seed);
-    result.input({"generated digits for training", data.train.digest()});
-    result.input({"generated digits for testing", data.test.digest()});
+    const DataSplit data = generated_digits(context, result);
     const Study study = study_of(context, data, result);
     const int shown = std::clamp(exponent, study.first_exponent, study.last_exponent);
     claim_collapse(study, shown, result);

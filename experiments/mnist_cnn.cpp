@@ -43,30 +43,29 @@ void planner(Result& result) {
     const auto point = [&](std::int64_t batch, std::int64_t low) {
         return Point{static_cast<double>(batch), static_cast<double>(plan.tape_bytes(batch, low)) / 0x1p30};
     };
-    Series fp32{"fp32", formats::fp64, {}};
-    Series fp16{"mixed fp16", formats::fp64, {}};
-    for (int batch = 0; batch <= 1200; batch += 50) {
-        fp32.points.push_back(point(batch, 4));
-        fp16.points.push_back(point(batch, 2));
-    }
-    figure.series = {
-        fp32, fp16, {"590 in fp32", formats::fp64, {point(590, 4)}}, {"1000 in fp16", formats::fp64, {point(1000, 2)}}};
+    const auto planned = [&](const std::string& name, std::int64_t low) {
+        return curve(
+            name, 0, 1200, [&](int batch) { return point(batch, low).y; }, 50);
+    };
+    figure.series = {planned("fp32", 4),
+                     planned("mixed fp16", 2),
+                     {"590 in fp32", formats::fp64, {point(590, 4)}},
+                     {"1000 in fp16", formats::fp64, {point(1000, 2)}}};
     result.figure(std::move(figure));
 }
 
 void run(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
     const DataSplit data = digits_of(context, result);
-    const Index batch = std::min(static_cast<Index>(settings.integer("batch")), data.train.size());
+    const Index batch = std::min<Index>(settings.integer("batch"), data.train.size());
     const Training training{.task = images_task(digit_cnn(8, 16), data, batch),
                             .optimizer = adam_of(settings),
                             .steps = settings.integer("epochs") * (data.train.size() / batch)};
     const std::vector<Arithmetic> arithmetics = under_control(
         context, {fp32_arithmetic(), mixed_arithmetic(context, "fp16 scale 128", constant_loss_scale(128)),
                   dynamic_fp16(context)});
-    const Comparison comparison = compare(context, arithmetics, training, settings.integer("seeds"));
+    const Comparison comparison = compare(context, result, arithmetics, training, settings.integer("seeds"));
 
-    const std::string evidence = evidence_of(comparison, result);
     const std::string place = cite(sources::paperspace, "Code walkthrough with PyTorch");
     result.measured("learns", place, "The net learns to read digits in fp32.",
                     at_least(0.9, comparison.mean(0, test_accuracy), accuracy_text));
@@ -74,13 +73,12 @@ void run(const RunContext& context, Result& result) {
     claim_parity(result, comparison, test_accuracy, accuracy_text, margin, "parity", place,
                  "Trained in fp16 with the same hyperparameters the net is as good as in fp32.");
     planner(result);
-    result.figure(figure_of_losses(comparison, 10, "loss", "Digit classifier: training loss", "", evidence)).headline =
-        fmt::format("A convolutional net reads {} of the digits in fp32, {} in fp16; another seed changes {}.",
-                    accuracy_text.text(comparison.mean(0, test_accuracy)),
-                    accuracy_text.text(comparison.mean(1, test_accuracy)),
-                    accuracy_text.text(comparison.spread(0, test_accuracy).width()));
+    result.figure(figure_of_losses(comparison, 10, "loss", "Digit classifier: training loss")).headline = fmt::format(
+        "A convolutional net reads {} of the digits in fp32, {} in fp16; another seed changes {}.",
+        accuracy_text.text(comparison.mean(0, test_accuracy)), accuracy_text.text(comparison.mean(1, test_accuracy)),
+        accuracy_text.text(comparison.spread(0, test_accuracy).width()));
     result.figure(figure_of_seeds(comparison, test_accuracy, accuracy_text, "accuracy",
-                                  "Digit classifier: unseen digits read right", "", evidence));
+                                  "Digit classifier: unseen digits read right"));
 }
 
 }  // namespace

@@ -3,12 +3,12 @@
 
 #include <cmath>
 
-#include "engine/data/digits.hpp"
 #include "engine/recipes/levels.hpp"
 #include "engine/tensor/random.hpp"
 #include "engine/training/images.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
+#include "experiments/training/input_data.hpp"
 #include "experiments/training/tasks.hpp"
 
 namespace ulp {
@@ -71,9 +71,8 @@ void regression(const RunContext& context, Result& result) {
     const Training training{.task = regression_task,
                             .optimizer = {.learning_rate = 1e-3},
                             .steps = context.settings.integer("regression_steps")};
-    const Comparison comparison =
-        compare(context, arithmetics_of(context), training, context.settings.integer("regression_seeds"), {0, 0.4});
-    const std::string evidence = evidence_of(comparison, result);
+    const Comparison comparison = compare(context, result, arithmetics_of(context), training,
+                                          context.settings.integer("regression_seeds"), {0, 0.4});
     const std::string place = cite(sources::amp_slides, "Example: N, D_in, D_out = 64, 1024, 512");
     const Quantity fall{"fall of the loss", "", 1, 6};
     const double fp32 = comparison.mean(0, fall_of_loss);
@@ -111,7 +110,7 @@ void regression(const RunContext& context, Result& result) {
          fmt::format("Updates that leave their weight as it was: {} at O0, {} at O3, "
                      "whose weights are fp16.",
                      share.text(comparison.mean(0, swamped_share)), share.text(comparison.mean(3, swamped_share))),
-         evidence}));
+         comparison.evidence}));
 }
 
 /// Top-1 accuracies on ILSVRC12 in fp32 and mixed precision, in per cent (Carilli and Ruberry, "Mixed precision in
@@ -126,7 +125,7 @@ constexpr Quoted quoted[] = {{"AlexNet", 56.77, 56.93},      {"VGG-D", 65.40, 65
                              {"Inception v3", 73.85, 74.13}, {"ResNet-50", 75.92, 76.04}};
 
 /// Differences from fp32 in points: the sources' networks, then the nets here at O1 to O3.
-Figure figure_of_differences(const std::vector<Comparison>& nets, std::string evidence) {
+Figure figure_of_differences(const std::vector<Comparison>& nets) {
     std::vector<std::string> arms(std::begin(levels), std::end(levels));
     arms.emplace_back("quoted");
     std::vector<ScoredCase> cases;
@@ -149,32 +148,27 @@ Figure figure_of_differences(const std::vector<Comparison>& nets, std::string ev
          fmt::format(
              "The first {} nets are the sources', on ImageNet; the others are trained here on generated digits.",
              std::size(quoted)),
-         std::move(evidence)});
+         nets.front().evidence});
 }
 
 void classify(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
-    const DataSplit data = generated_digit_split(static_cast<Index>(settings.integer("train_images")),
-                                                 static_cast<Index>(settings.integer("test_images")),
-                                                 static_cast<Index>(settings.integer("side")), context.seed);
-    result.input({"generated digits for training", data.train.digest()});
-    result.input({"generated digits for testing", data.test.digest()});
+    const DataSplit data = generated_digits(
+        context, result, {settings.integer("train_images"), settings.integer("test_images"), settings.integer("side")});
     const std::string place = cite(sources::amp_slides, "Same accuracy as FP32, with no hyperparameter changes");
     std::vector<Comparison> nets;
-    std::string evidence;
     double worst = 1;
     for (std::size_t i = 0; i < std::size(classifiers); ++i) {
         const std::string_view name = classifiers[i];
-        const Layers net = net_by_name(name).layers(static_cast<Index>(settings.integer("hidden")));
+        const Layers net = net_by_name(name).layers(settings.integer("hidden"));
         const Training training{
-            .task = images_task(net, data, std::min(static_cast<Index>(settings.integer("batch")), data.train.size())),
+            .task = images_task(net, data, std::min<Index>(settings.integer("batch"), data.train.size())),
             .optimizer = {.learning_rate = settings.real("learning_rate"), .momentum = 0.9},
             .steps = settings.integer("steps"),
             .schedule = linear_decay_factor};
         const double from = 0.4 + 0.15 * static_cast<double>(i);
-        nets.push_back(
-            compare(context, arithmetics_of(context), training, settings.integer("seeds"), {from, from + 0.15}));
-        if (i == 0) evidence = evidence_of(nets.back(), result);
+        nets.push_back(compare(context, result, arithmetics_of(context), training, settings.integer("seeds"),
+                               {from, from + 0.15}));
         worst = std::min(worst, nets.back().mean(0, test_accuracy));
         // Less than the chance that another seed brings, more than any difference that the sources publish.
         const Margin margin{0.01, "one test image of a hundred", Margin::Side::not_below};
@@ -187,9 +181,9 @@ void classify(const RunContext& context, Result& result) {
     }
     result.measured("learns", place, "Each of the four nets learns the digits in fp32.",
                     at_least(0.95, worst, {"right by the worst of them", "%", 100, 1}));
-    result.figure(figure_of_differences(nets, evidence));
-    result.figure(figure_of_losses(nets.back(), 5, "residual_loss", "Residual net: training loss at the four levels",
-                                   "", evidence, false));
+    result.figure(figure_of_differences(nets));
+    result.figure(
+        figure_of_losses(nets.back(), 5, "residual_loss", "Residual net: training loss at the four levels", false));
 }
 
 void run(const RunContext& context, Result& result) {

@@ -6,11 +6,11 @@
 #include <cmath>
 #include <memory>
 
-#include "engine/data/digits.hpp"
 #include "engine/tensor/random.hpp"
 #include "engine/training/images.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
+#include "experiments/training/input_data.hpp"
 #include "experiments/training/tasks.hpp"
 #include "softfloat/functions/cr.hpp"
 
@@ -171,7 +171,6 @@ TaskBuilder with_curvature(const DataSplit& data) {
 struct Study {
     std::vector<Arithmetic> ways;
     Comparison runs;  // by method and way; last Adam with its state in fp16
-    std::string evidence{};
 
     [[nodiscard]] std::size_t at(std::size_t method, std::size_t way) const { return method * ways.size() + way; }
     [[nodiscard]] Spread accuracy(std::size_t method, std::size_t way) const { return runs.spread(at(method, way)); }
@@ -211,8 +210,7 @@ Study study_of(const RunContext& context, const DataSplit& data, Result& result)
         for (const Arithmetic& way : study.ways) add(method, way);
     }
     add(methods[adam], arithmetic_of(context, "fp16 state", fp16_state(context)));
-    study.runs = compare(context, arms, context.settings.integer("seeds"));
-    study.evidence = evidence_of(study.runs, result);
+    study.runs = compare(context, result, arms, context.settings.integer("seeds"));
     return study;
 }
 
@@ -260,7 +258,7 @@ void figure_accuracy(const Study& study, Result& result) {
         cases, arms, 100, "points",
         {"accuracy", "Accuracy of four optimizers in mixed precision, minus fp32",
          "A dense net reads digits with 16-bit weights and gradients; masters and the optimizer's state are fp32.",
-         study.evidence}));
+         study.runs.evidence}));
 }
 
 void figure_clipped(const Study& study, Result& result) {
@@ -282,13 +280,11 @@ void figure_clipped(const Study& study, Result& result) {
         {"clipped", "Sophia: updates that meet the clip",
          "Where the curvature is not known yet, an update is clipped: Sophia then steps by sign. The curvature is "
          "estimated every 10 steps.",
-         study.evidence}));
+         study.runs.evidence}));
 }
 
 void run(const RunContext& context, Result& result) {
-    const DataSplit data = generated_digit_split(2000, 500, 14, context.seed);
-    result.input({"generated digits for training", data.train.digest()});
-    result.input({"generated digits for testing", data.test.digest()});
+    const DataSplit data = generated_digits(context, result);
     claim_closed_forms(context, result);
     const Study study = study_of(context, data, result);
     claim_training(study, result);

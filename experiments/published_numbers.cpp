@@ -187,8 +187,8 @@ void figure_accuracies(Result& result) {
                     "nets that are equally good.",
                     within_noise(), std::size(published_accuracies())),
         ""};
-    Series differences{"mixed minus fp32", formats::fp64, {}};
-    Series bounds{"two standard deviations", formats::fp64, {}};
+    Series differences{"mixed minus fp32"};
+    Series bounds{"two standard deviations"};
     double place = 0;
     for (const PublishedAccuracy& row : published_accuracies()) {
         differences.points.push_back({place, row.mixed - row.fp32});

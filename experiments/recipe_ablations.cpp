@@ -123,21 +123,17 @@ const Quantity error_text{"gradient error", "%", 100, 2};
 using Gradient = std::vector<float>;  // of all parameters after the first step's backward pass
 
 TaskBuilder digits_task(const Settings& settings, const DataSplit& digits) {
-    return [&](Model& model, std::uint64_t seed) {
-        const auto width = static_cast<Index>(settings.integer("width"));
-        Task task =
-            images_task(dense_net({width, width}), digits, static_cast<Index>(settings.integer("batch")))(model, seed);
-        const auto gradient = std::make_shared<Gradient>();
-        task.before_update = [gradient, &model](Optimizer&) {
+    const auto width = settings.integer("width");
+    const TaskBuilder task = images_task(dense_net({width, width}), digits, settings.integer("batch"));
+    return watching<Gradient>(task, [](Task& watched, const auto& gradient) {
+        watched.before_update = [gradient](Optimizer& optimizer) {
             if (!gradient->empty()) return;
-            for (const Parameter& p : model.parameters()) {
+            for (const Parameter& p : optimizer.model().parameters()) {
                 gradient->insert(gradient->end(), p.gradient.values().begin(), p.gradient.values().end());
             }
         };
-        task.measure = [](Evaluation&, Learned& learned) { learned.scores = {last_tenth(learned.losses), 0}; };
-        keep(task, gradient);
-        return task;
-    };
+        watched.measure = [](Evaluation&, Learned& learned) { learned.scores = {last_tenth(learned.losses), 0}; };
+    });
 }
 
 double relative_error(const Gradient& g, const Gradient& reference) {
@@ -151,7 +147,7 @@ double relative_error(const Gradient& g, const Gradient& reference) {
 }
 
 /// The first arm is fp32.
-Comparison train_all(const RunContext& context, const DataSplit& digits) {
+Comparison train_all(const RunContext& context, const DataSplit& digits, Result& result) {
     const Settings& settings = context.settings;
     std::vector<Training> arms;
     for (const Recipe& recipe : recipes_compared()) {
@@ -167,7 +163,7 @@ Comparison train_all(const RunContext& context, const DataSplit& digits) {
              .steps = settings.integer("steps"),
              .schedule = linear_decay_factor});
     }
-    Comparison runs = compare(context, arms, settings.integer("seeds"));
+    Comparison runs = compare(context, result, arms, settings.integer("seeds"));
     for (auto& arm : runs.runs) {
         for (std::size_t seed = 0; seed < arm.size(); ++seed) {
             arm[seed].scores[gradient_error] =
@@ -208,11 +204,9 @@ Figure figure_of(const Comparison& runs, std::size_t score, double factor, const
 
 void run(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
-    const DataSplit digits =
-        generated_digit_split(static_cast<Index>(settings.integer("train_images")), 16, 16, context.seed);
+    const DataSplit digits = generated_digit_split(settings.integer("train_images"), 16, 16, context.seed);
     result.input({"generated digits for training", digits.train.digest()});
-    const Comparison runs = train_all(context, digits);
-    const std::string evidence = evidence_of(runs, result);
+    const Comparison runs = train_all(context, digits, result);
     claim_ablations(runs, result);
     double all_hold = 1;
     for (std::size_t i = 0; i < ablations().size(); ++i) all_hold *= 0.95;
@@ -222,13 +216,13 @@ void run(const RunContext& context, Result& result) {
                                          "differ. Of {} independent intervals of 95 % one or more misses by chance in "
                                          "{:.0f} % of such sets.",
                                          ablations().size(), 100 * (1 - all_hold)),
-                             evidence}));
+                             runs.evidence}));
     result.figure(
         figure_of(runs, gradient_error, 100, "gradient error, %",
                   {"gradient", "Recipes with and without one of their parts: error of the first gradient",
                    "Error of all gradients of the first step, relative to fp32 with the same weights and data. "
                    "A part may raise it and still help: stochastic rounding trades error for the lack of bias.",
-                   evidence}));
+                   runs.evidence}));
 }
 
 }  // namespace

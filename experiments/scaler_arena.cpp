@@ -194,25 +194,6 @@ Training reversal(const RunContext& context) {
             .steps = context.settings.integer("steps")};
 }
 
-/// Keeps the largest magnitude among all gradients of each step.
-TaskBuilder recorded(const TaskBuilder& task) {
-    return [task](Model& model, std::uint64_t seed) {
-        Task result = task(model, seed);
-        const auto largest = std::make_shared<std::vector<double>>();
-        result.tap = [largest](std::int64_t step, const TapEvent& event) {
-            const bool gradient =
-                event.role == TensorRole::weight_gradient || event.role == TensorRole::activation_gradient;
-            if (!gradient || event.values.size() == 1) return;
-            largest->resize(static_cast<std::size_t>(step) + 1);
-            for (const float g : event.values) {
-                largest->back() = std::max(largest->back(), static_cast<double>(std::fabs(g)));
-            }
-        };
-        keep(result, largest);
-        return result;
-    };
-}
-
 /// Every hundredth step's loss made infinite, so that a scaler skips it: ten times as often as the slide says.
 Training with_skips(const RunContext& context, Training training) {
     LossScaleOptions& scale = training.arithmetic.recipe.loss_scale;
@@ -236,17 +217,17 @@ struct Recorded {
     double skipped_share = 0;       // of the updates of the latter
 };
 
-Recorded record(const RunContext& context) {
+Recorded record(const RunContext& context, Result& result) {
     std::vector<Training> arms = {reversal(context), with_skips(context, reversal(context))};
-    arms.front().task = recorded(arms.front().task);
-    Recorded result{.runs = compare(context, arms, context.settings.integer("seeds"))};
-    result.largest = result.runs.runs[0].front().kept<std::vector<double>>();
+    arms.front().task = watching_largest_gradients(arms.front().task);
+    Recorded found{.runs = compare(context, result, arms, context.settings.integer("seeds"))};
+    found.largest = found.runs.runs[0].front().kept<std::vector<double>>();
     std::vector<double> shares;
-    for (const Learned& run : result.runs.runs[1]) {
+    for (const Learned& run : found.runs.runs[1]) {
         shares.push_back(static_cast<double>(run.skips()) / static_cast<double>(run.skipped.size()));
     }
-    result.skipped_share = mean_of(shares);
-    return result;
+    found.skipped_share = mean_of(shares);
+    return found;
 }
 
 /// The largest power of two that none of these gradients overflows with.
@@ -317,11 +298,8 @@ void figure_scales(const RunContext& context, const Recorded& recorded, const st
             "A net that reverses sequences; windows are divided by {}. Grey: the largest power of two that fits.",
             context.settings.integer("window_divisor")),
         "The largest scales of the second half:", ""};
-    Series ceiling{"ceiling", formats::fp64, {}};
-    for (std::size_t i = 0; i < recorded.largest.size(); ++i) {
-        ceiling.points.push_back({static_cast<double>(i), best_scale(recorded.largest[i])});
-    }
-    figure.series.push_back(std::move(ceiling));
+    figure.series.push_back(curve("ceiling", std::size_t{0}, recorded.largest.size() - 1,
+                                  [&](std::size_t i) { return best_scale(recorded.largest[i]); }));
     for (const Replay& r : replays) {
         figure.series.push_back({r.name, formats::fp64, points_of(r.scales)});
         const auto half = r.scales.begin() + static_cast<std::ptrdiff_t>(r.scales.size() / 2);
@@ -349,7 +327,6 @@ void figure_score(const Recorded& recorded, const std::vector<Replay>& replays, 
         figure.meaning += fmt::format(" {} {:.1f} % and {:.1f},", r.name, 100 * point.x, point.y);
         figure.series.push_back({r.name, formats::fp64, {point}});
     }
-    figure.meaning.back() = '.';
     result.figure(std::move(figure));
 }
 
@@ -357,7 +334,7 @@ void run(const RunContext& context, Result& result) {
     claim_golden_traces(context, result);
     claim_skips(context, result);
     claim_endless_overflow(context, result);
-    const Recorded recorded = record(context);
+    const Recorded recorded = record(context, result);
     const std::vector<Replay> replays = replays_of(context, recorded.largest);
     claim_arena(recorded, replays, result);
     figure_scales(context, recorded, replays, result);

@@ -81,9 +81,9 @@ using Said = std::vector<int>;
 /// Keeps Said.
 TaskBuilder pixels_task(const Settings& settings, const Split& data) {
     return [&](Model& model, std::uint64_t seed) -> Task {
-        const UNet net(model, 3, static_cast<Index>(settings.integer("channels")), classes, true);
+        const UNet net(model, 3, settings.integer("channels"), classes, true);
         const Index count = data.train.images.size();
-        const auto order = batches(count, std::min(count, static_cast<Index>(settings.integer("batch"))), seed);
+        const auto order = batches(count, std::min<Index>(count, settings.integer("batch")), seed);
         const auto loss = [=, &data](Tape& tape, std::int64_t step) {
             const std::vector<Index> which = order(step);
             return cross_entropy(scores_of(net, tape, data.train, which), labels_of(data.train, which));
@@ -155,9 +155,9 @@ Series picture_of(const char* name, const Said& said, std::size_t scenes, Index 
 
 void run(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
-    const auto count = static_cast<Index>(settings.integer("train_images"));
-    const auto tests = static_cast<Index>(settings.integer("test_images"));
-    const auto side = static_cast<Index>(settings.integer("side"));
+    const auto count = settings.integer("train_images");
+    const auto tests = settings.integer("test_images");
+    const auto side = settings.integer("side");
     if (side % 4 != 0) throw UsageError(fmt::format("side={} is no multiple of 4, as the net's two pools need", side));
     const Scenes scenes =
         generated_scenes({.count = count + tests, .side = side, .seed = context.seed, .noise = 20, .lighter = 45});
@@ -168,9 +168,8 @@ void run(const RunContext& context, Result& result) {
                             .optimizer = adam_of(settings),
                             .steps = settings.integer("steps"),
                             .schedule = linear_decay_factor};
-    const Comparison comparison = compare(context, arithmetics, training, settings.integer("seeds"));
+    const Comparison comparison = compare(context, result, arithmetics, training, settings.integer("seeds"));
 
-    const std::string evidence = evidence_of(comparison, result);
     const std::string place = cite(sources::paperspace,
                                    "Each of the mentioned models converge equally when used between the mixed "
                                    "precision and vanilla network: UNet");
@@ -186,10 +185,11 @@ void run(const RunContext& context, Result& result) {
                  "Trained in mixed precision it tells them apart as well.", 1);
     claim_pixels(comparison, place, result);
     result.figure(figure_of_seeds(comparison, overlap, overlap_text, "overlap",
-                                  "A U-Net on shapes: overlap of what it says with what is there", "", evidence));
-    result.figure(figure_of_losses(comparison, 10, "loss", "A U-Net on shapes: training loss", "", evidence));
+                                  "A U-Net on shapes: overlap of what it says with what is there"));
+    result.figure(figure_of_losses(comparison, 10, "loss", "A U-Net on shapes: training loss"));
     Figure pictures{"pictures", "Scenes of the test set, and what the nets say of each pixel",
-                    fmt::format("{0} x {0} pixels; first seed. Dark: said to belong to a shape.", side), "", evidence};
+                    fmt::format("{0} x {0} pixels; first seed. Dark: said to belong to a shape.", side), "",
+                    comparison.evidence};
     const std::size_t drawn = std::min(shown, static_cast<std::size_t>(tests));
     const auto bytes = static_cast<std::size_t>(data.test.images.features()) * drawn;
     pictures.series = {colour_sheet("scenes", std::span(data.test.images.pixels).first(bytes), side),

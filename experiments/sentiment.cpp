@@ -119,13 +119,11 @@ struct SentimentBert {
     }
     Var operator()(Tape& tape, const Messages& batch) const {
         const Shape shape{batch.size(), message_length};
-        std::vector<int> at;
-        for (Index i = 0; i < shape[0] * shape[1]; ++i) at.push_back(static_cast<int>(i % message_length));
         const Var word = words(tape, batch.rows, shape);
-        const Var place = places(tape, at, shape);
+        const Var place = places(tape, place_numbers(batch.size(), message_length), shape);
         Var x = norm(add(word, scaled(place, 0.5)));
         for (const TransformerBlock& block : blocks) x = block(x, false);
-        return out(tanh(pooler(reshape(slice(x, 1, 0, 1), {batch.size(), x.dim(2)}))));
+        return out(tanh(pooler(first_place_of(x))));
     }
 };
 
@@ -133,7 +131,7 @@ constexpr std::size_t told_right = 0;
 
 TaskBuilder sentiment_task(const Settings& settings, const Messages& train, const Messages& test) {
     return [&](Model& model, std::uint64_t seed) -> Task {
-        const auto number = [&](const char* key) { return static_cast<Index>(settings.integer(key)); };
+        const auto number = [&](const char* key) { return settings.integer(key); };
         const auto net = std::make_shared<const SentimentBert>(model, number("hidden"), number("blocks"));
         const auto order = batches(train.size(), std::min(train.size(), number("batch")), seed);
         const auto loss = [=, &train](Tape& tape, std::int64_t step) {
@@ -175,8 +173,8 @@ double right_by_counting() {
 
 void run(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
-    const Messages train(static_cast<Index>(settings.integer("messages")), context.seed, "messages");
-    const Messages test(static_cast<Index>(settings.integer("test_messages")), context.seed, "messages of the test");
+    const Messages train(settings.integer("messages"), context.seed, "messages");
+    const Messages test(settings.integer("test_messages"), context.seed, "messages of the test");
     result.input({"generated messages for training", train.digest()});
     result.input({"generated messages for testing", test.digest()});
     const std::vector<Arithmetic> arithmetics = under_control(
@@ -186,8 +184,7 @@ void run(const RunContext& context, Result& result) {
                             .steps = settings.integer("steps"),
                             .schedule = linear_decay_factor,
                             .clip_norm = 1};
-    const Comparison runs = compare(context, arithmetics, training, settings.integer("seeds"));
-    const std::string evidence = evidence_of(runs, result);
+    const Comparison runs = compare(context, result, arithmetics, training, settings.integer("seeds"));
     const std::string place = cite(sources::paperspace, "Real world performance benchmarks: BERT, tweet sentiment");
     const Quantity right{"sentiments told right", "%", 100, 1};
     result.measured("learns", place,
@@ -198,9 +195,8 @@ void run(const RunContext& context, Result& result) {
     claim_parity(result, runs, told_right, right,
                  {0.02, "a fifth of the errors that learns allows", Margin::Side::not_below}, "parity", place,
                  "A small BERT tells sentiments as well in 16 bits as in fp32.");
-    result.figure(figure_of_losses(runs, 10, "loss", "Sentiment: training loss", "", evidence, false));
-    result.figure(
-        figure_of_seeds(runs, told_right, right, "right", "Sentiment: unseen messages told right", "", evidence));
+    result.figure(figure_of_losses(runs, 10, "loss", "Sentiment: training loss", false));
+    result.figure(figure_of_seeds(runs, told_right, right, "right", "Sentiment: unseen messages told right"));
 }
 
 }  // namespace

@@ -49,12 +49,12 @@ struct Corpus {
 
 TaskBuilder translation(const Settings& settings, const Corpus& corpus, const std::string& name) {
     return [&, name](Model& model, std::uint64_t seed) -> Task {
-        const Translator net = make_translator(
-            name, model,
-            {static_cast<Index>(corpus.train.source_words.size()), static_cast<Index>(corpus.train.target_words.size()),
-             static_cast<Index>(settings.integer("hidden"))});
+        const Translator net =
+            make_translator(name, model,
+                            {static_cast<Index>(corpus.train.source_words.size()),
+                             static_cast<Index>(corpus.train.target_words.size()), settings.integer("hidden")});
         const auto sentences = static_cast<Index>(corpus.train.pairs.size());
-        const auto order = batches(sentences, std::min(sentences, static_cast<Index>(settings.integer("batch"))), seed);
+        const auto order = batches(sentences, std::min<Index>(sentences, settings.integer("batch")), seed);
         const auto loss = [=, &corpus](Tape& tape, std::int64_t step) {
             return loss_of(net, tape, SentenceBatch(corpus.train, order(step)));
         };
@@ -115,13 +115,13 @@ void claim_sawtooth(const RunContext& context, const Comparison& comparison, con
 void run(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
     TranslationOptions options{.task = translation_task(settings.text("task")),
-                               .count = static_cast<Index>(settings.integer("sentences")),
+                               .count = settings.integer("sentences"),
                                .letters = 12,
                                .min_length = 3,
                                .max_length = 6,
                                .seed = context.seed};
     Corpus corpus{generated_translation(options), {}};
-    options.count = static_cast<Index>(settings.integer("test_sentences"));
+    options.count = settings.integer("test_sentences");
     corpus.test = generated_translation(options, "test");
     result.input({"generated sentence pairs for training", corpus.train.digest()});
     result.input({"generated sentence pairs for testing", corpus.test.digest()});
@@ -146,24 +146,21 @@ void run(const RunContext& context, Result& result) {
                                 .steps = settings.integer("steps"),
                                 .clip_norm = 1};
         const Comparison comparison =
-            compare(context, arithmetics, training, settings.integer("seeds"), {from, from + share});
+            compare(context, result, arithmetics, training, settings.integer("seeds"), {from, from + share});
         from += share;
-        const std::string evidence = evidence_of(comparison, result);
         result.measured(name + "_learns", place, fmt::format("The {} learns to translate in fp32.", net.text),
                         at_least(0.7, comparison.mean(0, 0), right));
         claim_parity(result, comparison, 0, right, margin, name, place,
                      "Trained in mixed precision with the same hyperparameters it gets as many words right.");
         claim_sawtooth(context, comparison, net, result);
-        scales.series.push_back(figure_of_scales(comparison, "", "", "", "").series.front());
+        scales.series.push_back(figure_of_scales(comparison, "", "").series.front());
         scales.series.back().name = net.title;
         const Learned& mixed = comparison.runs.back().front();
         scales.meaning += fmt::format(" {} {} and {},", net.title,
                                       power_of_two_text(std::ilogb(std::ranges::max(mixed.scales))), mixed.skips());
-        scales.evidence = evidence;
-        result.figure(
-            figure_of_losses(comparison, 5, name + "_loss", fmt::format("{}: training loss", net.title), "", evidence));
+        scales.evidence = comparison.evidence;
+        result.figure(figure_of_losses(comparison, 5, name + "_loss", fmt::format("{}: training loss", net.title)));
     }
-    scales.meaning.back() = '.';
     result.figure(std::move(scales));
 }
 

@@ -101,7 +101,7 @@ constexpr std::size_t lost = 1;
 /// Scores: errors per phoneme on the test utterances; the share of the updates that left their weight as it was.
 TaskBuilder hearing(const Settings& settings, const Corpus& corpus) {
     return [&](Model& model, std::uint64_t seed) -> Task {
-        const auto size = [&](std::string_view name) { return static_cast<Index>(settings.integer(name)); };
+        const auto size = [&](std::string_view name) { return settings.integer(name); };
         const Listener net(model, corpus.train.bins, size("channels"), size("hidden"), size("layers"), phonemes + 1);
         const auto utterances = static_cast<Index>(corpus.train.utterances.size());
         const auto order = batches(utterances, std::min(utterances, size("batch")), seed);
@@ -235,41 +235,40 @@ Figure figure_by_bits(const Comparison& runs, std::size_t score, const Quantity&
 
 void run(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
-    SpeechOptions options{.count = static_cast<Index>(settings.integer("utterances")),
+    SpeechOptions options{.count = settings.integer("utterances"),
                           .phonemes = phonemes,
                           .max_length = static_cast<int>(settings.integer("most_phonemes")),
                           .seed = context.seed,
                           .noise = 90};
     Corpus corpus{generated_speech(options), {}};
-    options.count = static_cast<Index>(settings.integer("test_utterances"));
+    options.count = settings.integer("test_utterances");
     corpus.test = generated_speech(options, "test");
     result.input({"generated utterances for training", corpus.train.digest()});
     result.input({"generated utterances for testing", corpus.test.digest()});
     const Training training{
         .task = hearing(settings, corpus), .optimizer = adam_of(settings), .steps = settings.integer("steps")};
-    const Comparison runs = compare(context, arithmetics_of(context), training, settings.integer("seeds"));
-    const std::string evidence = evidence_of(runs, result);
+    const Comparison runs = compare(context, result, arithmetics_of(context), training, settings.integer("seeds"));
     claim_recognition(runs, result);
     claim_masters(runs, result);
 
     Comparison shown;
+    shown.evidence = runs.evidence;
     for (const std::size_t i : {fp32, masters, bare, masters_fewest, bare_fewest}) {
         shown.arithmetics.push_back(runs.arithmetics[i]);
         shown.runs.push_back(runs.runs[i]);
     }
     Figure losses = figure_of_losses(
-        shown, 5, "loss", "Small Deep Speech 2: loss of connectionist temporal classification",
-        "fp16 has 10 fraction bits. With fewer the weights lie further apart, as they do beside smaller updates.",
-        evidence);
+        shown, 5, "loss", "Small Deep Speech 2: loss of connectionist temporal classification", true,
+        "fp16 has 10 fraction bits. With fewer the weights lie further apart, as they do beside smaller updates.");
     losses.axes.y_top = 50;
     result.figure(std::move(losses));
     result.figure(figure_by_bits(
         runs, errors, {"errors per phoneme, %", "%", 100, 1}, "errors",
         "Errors on unseen utterances, by the fraction bits of the weights",
-        "Each bit less doubles the weights' spacing beside their updates, as halved updates would.", evidence));
+        "Each bit less doubles the weights' spacing beside their updates, as halved updates would.", runs.evidence));
     result.figure(figure_by_bits(runs, lost, {"updates that change nothing, %", "%", 100, 1}, "lost",
                                  "Updates that leave their weight as it was",
-                                 "Updates half as large are lost as with one bit less.", evidence));
+                                 "Updates half as large are lost as with one bit less.", runs.evidence));
 }
 
 }  // namespace

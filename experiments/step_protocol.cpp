@@ -20,7 +20,7 @@ using sources::cite;
 constexpr double scale = 0x1p8;
 
 Training training_of(const RunContext& context, const DataSplit& digits, Arithmetic arithmetic) {
-    const auto batch = static_cast<Index>(context.settings.integer("batch"));
+    const auto batch = context.settings.integer("batch");
     return {.arithmetic = std::move(arithmetic),
             .task = images_task(dense_net({32}), digits, batch),
             .optimizer = {.learning_rate = context.settings.real("learning_rate"), .momentum = 0.9},
@@ -132,10 +132,9 @@ void claim_counting(const RunContext& context, const DataSplit& digits, Result& 
         }
         return run.measured();
     };
-    const Comparison runs = compare(context, std::vector<Arithmetic>(2, training.arithmetic), train_once,
+    const Comparison runs = compare(context, result, std::vector<Arithmetic>(2, training.arithmetic), train_once,
                                     context.settings.integer("seeds"));
     for (const Learned& run : runs.runs[1]) skips += static_cast<double>(run.skips());
-    evidence_of(runs, result);
     result.measured(
         "counted_or_not", cite(sources::volta_talk, "Iteration count: no accuracy difference on skips"),
         "Whether a skipped step counts as an iteration of the learning rate's schedule makes no difference, "
@@ -185,9 +184,8 @@ void claim_saving(const RunContext& context, const DataSplit& digits, Result& re
 }
 
 void run(const RunContext& context, Result& result) {
-    const DataSplit digits =
-        generated_digit_split(static_cast<Index>(context.settings.integer("train_images")),
-                              static_cast<Index>(context.settings.integer("test_images")), 14, context.seed);
+    const DataSplit digits = generated_digit_split(context.settings.integer("train_images"),
+                                                   context.settings.integer("test_images"), 14, context.seed);
     result.input({"generated digits for training", digits.train.digest()});
     claim_clipping(context, digits, result);
     claim_fusion(context, result);

@@ -158,8 +158,8 @@ void figure_updates_lost(const RunContext& context, Result& result) {
         "ulp is relative to the parameter, so the share falls over a whole octave. Of the sizes drawn:",
         ""};
     const std::int64_t samples = context.settings.integer("samples");
-    Series half{"fp16", formats::fp64, {}};
-    Series brain{"bf16", formats::fp64, {}};
+    Series half{"fp16"};
+    Series brain{"bf16"};
     for (int step = -14 * 8; step <= -6 * 8; ++step) {
         const double exponent = step / 8.0;
         const Random random(context.seed, static_cast<std::uint64_t>(step + 14 * 8));
@@ -208,7 +208,6 @@ void figure_small_updates(const RunContext& context, Result& result) {
     for (const Series& series : figure.series) {
         figure.meaning += fmt::format(" {} {:.8g},", series.name, series.points.back().y);
     }
-    figure.meaning.back() = '.';
     result.figure(std::move(figure));
 }
 
@@ -233,7 +232,7 @@ void figure_block(const std::vector<MatrixUnit>& units, Result& result) {
     for (const ProductTypes& types : {fp16_to_fp32, fp16_to_fp16}) {
         const bool wide = types.accumulator == formats::fp32;
         for (const MatrixUnit& unit : units) {
-            Series series{fmt::format("{} {}", unit.name, wide ? "fp32" : "fp16"), formats::fp64, {}};
+            Series series{fmt::format("{} {}", unit.name, wide ? "fp32" : "fp16")};
             for (int exponent = wide ? -28 : -18; exponent <= (wide ? -16 : -6); ++exponent) {
                 series.points.push_back({static_cast<double>(exponent), share_kept(*unit.backend, types, exponent)});
             }
@@ -243,7 +242,6 @@ void figure_block(const std::vector<MatrixUnit>& units, Result& result) {
             figure.series.push_back(std::move(series));
         }
     }
-    figure.meaning.back() = '.';
     result.figure(std::move(figure));
 }
 

@@ -120,10 +120,9 @@ constexpr std::size_t diagonal = 1;
 /// Scores: the loss on unseen utterances, the attention's share on the diagonal there. Keeps that attention.
 TaskBuilder speaking(const Settings& settings, const SpeechData& data, const SpeechBatch& unseen) {
     return [&](Model& model, std::uint64_t seed) -> Task {
-        const Speaker net(model, data.bins, static_cast<Index>(settings.integer("hidden")));
+        const Speaker net(model, data.bins, settings.integer("hidden"));
         const auto utterances = static_cast<Index>(data.utterances.size());
-        const auto order =
-            batches(utterances, std::min(utterances, static_cast<Index>(settings.integer("batch"))), seed);
+        const auto order = batches(utterances, std::min<Index>(utterances, settings.integer("batch")), seed);
         const auto loss = [=, &data](Tape& tape, std::int64_t step) {
             const SpeechBatch batch(data, order(step));
             return mse(net(tape, batch), batch.target);
@@ -152,7 +151,7 @@ Figure figure_of_attention(const SpeechBatch& unseen, const std::vector<std::pai
         "all unseen utterances:",
         std::move(evidence)};
     for (const auto& [name, attention] : nets) {
-        Series series{name, formats::fp64, {}};
+        Series series{name};
         for (Index i = 0; i < unseen.lengths.front() * spoken; ++i) {
             const double value = attention[static_cast<std::size_t>(i)];
             if (std::isfinite(value)) series.points.push_back({static_cast<double>(i), value});
@@ -169,13 +168,13 @@ Figure figure_of_attention(const SpeechBatch& unseen, const std::vector<std::pai
 
 void run(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
-    SpeechOptions options{.count = static_cast<Index>(settings.integer("utterances")),
+    SpeechOptions options{.count = settings.integer("utterances"),
                           .phonemes = phonemes,
                           .min_length = spoken,
                           .max_length = spoken,
                           .seed = context.seed};
     const SpeechData data = generated_speech(options);
-    options.count = static_cast<Index>(settings.integer("test_utterances"));
+    options.count = settings.integer("test_utterances");
     const SpeechData test = generated_speech(options, "test");
     result.input({"generated utterances for training", data.digest()});
     result.input({"generated utterances for testing", test.digest()});
@@ -186,11 +185,10 @@ void run(const RunContext& context, Result& result) {
                                                       dynamic_loss_scale(settings.integer("scale_window"), 0x1p10))});
     const Training training{
         .task = speaking(settings, data, unseen), .optimizer = adam_of(settings), .steps = settings.integer("steps")};
-    const Comparison runs = compare(context, arithmetics, training, settings.integer("seeds"));
+    const Comparison runs = compare(context, result, arithmetics, training, settings.integer("seeds"));
     const Attention& in_fp32 = runs.runs[0].front().kept<Attention>();
     const Attention& in_fp16 = runs.runs[1].front().kept<Attention>();
 
-    const std::string evidence = evidence_of(runs, result);
     const std::string place = cite(sources::volta_talk, "Text to speech synthesis: results");
     const double even = on_diagonal(unseen, Attention(in_fp32.size(), 1.0 / spoken));
     const Quantity share{"attention on the diagonal", "%", 100, 1};
@@ -207,10 +205,9 @@ void run(const RunContext& context, Result& result) {
     claim_parity(result, runs, unseen_loss, {"loss", "", 1, 4},
                  {0.0025, "a hundredth of the loss of a net that has learned", Margin::Side::not_above}, "unseen",
                  place, "Unseen utterances are spoken as well in mixed precision.", 1);
-    result.figure(figure_of_attention(unseen, {{"fp32", in_fp32}, {"mixed fp16", in_fp16}}, evidence));
-    result.figure(figure_of_losses(runs, 5, "loss", "Toy Tacotron: training loss", "", evidence, false));
-    result.figure(
-        figure_of_seeds(runs, diagonal, share, "diagonal", "Attention within a phoneme of the diagonal", "", evidence));
+    result.figure(figure_of_attention(unseen, {{"fp32", in_fp32}, {"mixed fp16", in_fp16}}, runs.evidence));
+    result.figure(figure_of_losses(runs, 5, "loss", "Toy Tacotron: training loss", false));
+    result.figure(figure_of_seeds(runs, diagonal, share, "diagonal", "Attention within a phoneme of the diagonal"));
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 // the way; and the mistakes that the sources themselves make in it.
 #include <fmt/format.h>
 
-#include <bit>
 #include <cmath>
 #include <stdexcept>
 
@@ -54,8 +53,9 @@ std::string text_of(const FloatFormat& format) { return std::string(ulp::name_of
 
 /// What came of the eleven steps.
 struct Step {
-    std::string formats;          // as the numbers pass through
-    std::vector<Tensor> masters;  // afterwards
+    std::string formats;            // as the numbers pass through
+    std::vector<Tensor> gradients;  // scaled, as the backward pass leaves them
+    std::vector<Tensor> masters;    // afterwards
     std::vector<Tensor> weights;
     float loss = 0;
 };
@@ -80,6 +80,7 @@ Step eleven_steps(std::string_view recipe, const RunContext& context) {
                                text_of(loss.format()), text_of(scaled_loss.format()));
     for (Parameter& p : model.parameters()) {
         Tensor gradient = p.gradient;
+        step.gradients.push_back(gradient);
         if (&p == &model.parameters().front()) step.formats += ", gradients " + text_of(gradient.format());
         gradient.set_format(formats::fp32);                                         // 6: copied to fp32
         for (float& g : gradient.values()) g *= 1 / static_cast<float>(scale);      // 7: divided by the scale
@@ -128,11 +129,7 @@ Step trainer_step(std::string_view name, const RunContext& context) {
 
 std::int64_t different(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
     std::int64_t count = 0;
-    for (std::size_t t = 0; t < a.size(); ++t) {
-        for (Index i = 0; i < a[t].size(); ++i) {
-            count += std::bit_cast<std::uint32_t>(a[t][i]) != std::bit_cast<std::uint32_t>(b[t][i]) ? 1 : 0;
-        }
-    }
+    for (std::size_t t = 0; t < a.size(); ++t) count += different_bits(a[t].values(), b[t].values());
     return count;
 }
 
@@ -341,17 +338,11 @@ void figure_steps(const RunContext& context, Result& result) {
             "eleven (scale {:g}, variant B).",
             scale_of(context)),
         "", ""};
-    const RandomBatch batch(context.seed);
     const double scale = scale_of(context);
-    const Engine engine("mixed_fp16", unit_or_ieee(context));
-    Model model(engine.recipe, context.seed);
-    const Mlp net(model, widths);
-    Tape tape(engine);
-    tape.backward(scaled(cross_entropy(net(images_on(tape, batch.x)), batch.labels), scale));
     double largest = 0;
     double least = 1e30;
-    for (const Parameter& p : model.parameters()) {
-        for (const float g : p.gradient.values()) {
+    for (const Tensor& gradient : eleven_steps("mixed_fp16", context).gradients) {
+        for (const float g : gradient.values()) {
             const auto size = static_cast<double>(std::fabs(g));
             largest = std::max(largest, size);
             if (size > 0) least = std::min(least, size);

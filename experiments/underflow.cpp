@@ -180,13 +180,10 @@ void figure_survival(const RunContext& context, const std::vector<float>& gradie
                                            gradual<fp16>,           flushing<fp16>,          {"e5m2", formats::e5m2},
                                            {"e4m3", formats::e4m3}};
     for (const Storage& storage : storages) {
-        Series series{storage.name, formats::fp64, {}};
         const auto share = shares(storage, gradients, 1);
-        for (std::size_t i = 0; i < 3; ++i) series.points.push_back({static_cast<double>(i), share[i]});
-        figure.series.push_back(std::move(series));
+        figure.series.push_back({storage.name, formats::fp64, {{0, share[0]}, {1, share[1]}, {2, share[2]}}});
         figure.meaning += fmt::format(" {} {:.1f} % and {:.1f} %,", storage.name, 100 * share[1], 100 * share[2]);
     }
-    figure.meaning.back() = '.';
     result.figure(std::move(figure));
 }
 
@@ -194,10 +191,10 @@ void figure_loss_scale(const RunContext& context, const std::vector<float>& grad
     Figure figure{"loss_scale", "What each power of two of loss scale recovers",
                   "The same gradients times the scale, stored in fp16.",
                   "Each factor of two moves all exponents up by one.", ""};
-    Series lost{"lost", formats::fp64, {}};
-    Series subnormal{"subnormal", formats::fp64, {}};
-    Series infinite{"infinite", formats::fp64, {}};
-    Series flushed{"lost when flushed", formats::fp64, {}};
+    Series lost{"lost"};
+    Series subnormal{"subnormal"};
+    Series infinite{"infinite"};
+    Series flushed{"lost when flushed"};
     for (int n = 0; n <= 32; ++n) {
         const auto scale = static_cast<float>(quick_phase::power_of_two(n));
         const auto share = shares(gradual<fp16>, gradients, scale);

@@ -90,7 +90,7 @@ constexpr std::size_t letter_errors = 0;
 
 TaskBuilder listening_task(const Settings& settings, const Recordings& recordings) {
     return [&](Model& model, std::uint64_t seed) -> Task {
-        const auto number = [&](const char* key) { return static_cast<Index>(settings.integer(key)); };
+        const auto number = [&](const char* key) { return settings.integer(key); };
         const ConvListener net(model, recordings.train.bins, number("channels"), number("layers"));
         const auto count = static_cast<Index>(recordings.train.utterances.size());
         const auto order = batches(count, std::min(count, number("batch")), seed);
@@ -123,8 +123,7 @@ void run(const RunContext& context, Result& result) {
                             .schedule = linear_decay_factor};
     const std::vector<Arithmetic> arithmetics = under_control(
         context, {fp32_arithmetic(), dynamic_fp16(context), arithmetic_of(context, "bf16", recipe_by_name("bf16"))});
-    const Comparison runs = compare(context, arithmetics, training, settings.integer("seeds"));
-    const std::string evidence = evidence_of(runs, result);
+    const Comparison runs = compare(context, result, arithmetics, training, settings.integer("seeds"));
     const std::string place = cite(sources::volta_talk, "Not just for ImageNet: wav2letter, same accuracy as FP32");
     const Quantity rate{"errors per phoneme", "%", 100, 1};
     result.measured("learns", place, "The net learns to hear phonemes in fp32, by convolutions alone.",
@@ -136,10 +135,10 @@ void run(const RunContext& context, Result& result) {
                   "wav2letter trains 3.0 times as fast in mixed precision, with twice the batch.", "3.0 times",
                   "it takes a GPU and the network at its size");
     result.figure(figure_of_losses(runs, 10, "loss", "Small wav2letter: loss of connectionist temporal classification",
-                                   "Convolutions see seven frames on each side and more; there is no state to carry.",
-                                   evidence));
-    result.figure(figure_of_seeds(runs, letter_errors, rate, "errors", "Small wav2letter: errors on unseen utterances",
-                                  "", evidence));
+                                   true,
+                                   "Convolutions see seven frames on each side and more; there is no state to carry."));
+    result.figure(
+        figure_of_seeds(runs, letter_errors, rate, "errors", "Small wav2letter: errors on unseen utterances"));
 }
 
 }  // namespace

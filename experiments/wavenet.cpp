@@ -183,22 +183,19 @@ Figure figure_of_distances(const std::vector<std::pair<std::string, std::vector<
         figure.meaning += fmt::format(" {} {:.4f},", name, mean_of(values));
         figure.series.push_back(std::move(series));
     }
-    figure.meaning.back() = '.';
     return figure;
 }
 
 void run(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
-    ToneOptions options{.count = static_cast<Index>(settings.integer("clips")),
-                        .samples = static_cast<Index>(settings.integer("clip_samples")) + 1,
-                        .seed = context.seed};
+    ToneOptions options{
+        .count = settings.integer("clips"), .samples = settings.integer("clip_samples") + 1, .seed = context.seed};
     Corpus corpus{generated_tones(options), {}};
-    options.count = static_cast<Index>(settings.integer("test_clips"));
+    options.count = settings.integer("test_clips");
     corpus.test = generated_tones(options, "test");
     result.input({"generated tones for training", corpus.train.digest()});
     result.input({"generated tones for testing", corpus.test.digest()});
-    const Index batch =
-        std::min(static_cast<Index>(corpus.train.clips.size()), static_cast<Index>(settings.integer("batch")));
+    const Index batch = std::min<Index>(static_cast<Index>(corpus.train.clips.size()), settings.integer("batch"));
     // The gradient of a score is at most 1 / samples of a batch. This constant makes it 2^-17.
     const LossScaleOptions many_samples =
         constant_loss_scale(static_cast<double>(batch * settings.integer("clip_samples")) * 0x1p-17);
@@ -209,10 +206,9 @@ void run(const RunContext& context, Result& result) {
     const Training training{.task = tones_task(corpus, batch, context.seed),
                             .optimizer = adam_of(settings),
                             .steps = settings.integer("steps")};
-    const Comparison runs = compare(context, {fp32_arithmetic(), std::move(mixed), std::move(unscaled)}, training,
-                                    settings.integer("seeds"));
+    const Comparison runs = compare(context, result, {fp32_arithmetic(), std::move(mixed), std::move(unscaled)},
+                                    training, settings.integer("seeds"));
 
-    const std::string evidence = evidence_of(runs, result);
     const std::string place = cite(sources::volta_talk, "WaveNet: mixed precision and fp32");
     const auto [first, last] = heard_at(200);
     result.arithmetic("receptive_field",
@@ -245,14 +241,13 @@ void run(const RunContext& context, Result& result) {
     const Margin margin{0.02, "the right code's probability falls by 2 %", Margin::Side::not_above};
     claim_parity(result, runs, unseen_loss, nats, margin, "unseen", place, "Unseen tones are continued as well.", 1);
     result.figure(
-        figure_of_losses(runs, 5, "loss", "WaveNet: training loss",
+        figure_of_losses(runs, 5, "loss", "WaveNet: training loss", false,
                          "The source's slide shows two curves that lie on each other. The third curve here tells "
-                         "what gradients that fp16 loses would do.",
-                         evidence, false));
+                         "what gradients that fp16 loses would do."));
     result.figure(figure_of_distances({{"fp32 from other first weights", of_seeds},
                                        {"mixed fp16", of_mixed},
                                        {runs.arithmetics[2].name, of_unscaled}},
-                                      evidence));
+                                      runs.evidence));
 }
 
 }  // namespace

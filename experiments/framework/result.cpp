@@ -52,6 +52,7 @@ Figure& Result::figure(Figure figure) {
             throw std::logic_error("gnuplot cannot select a series with a comma or quote: " + series.name);
         }
     }
+    if (figure.meaning.ends_with(',') || figure.meaning.ends_with(';')) figure.meaning.back() = '.';
     figures_.push_back(std::move(figure));
     return figures_.back();
 }

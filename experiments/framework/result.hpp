@@ -1,6 +1,7 @@
 // What an experiment finds: claims, figures with their data, and the evidence behind the hardware models it used.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -25,6 +26,13 @@ struct Series {
     FloatFormat format = formats::fp64;
     std::vector<Point> points{};
 };
+/// y at the whole numbers from `first` to `last`, `distance` apart.
+template <std::integral Whole, class Y>
+Series curve(std::string name, Whole first, Whole last, const Y& y, Whole distance = 1) {
+    Series series{std::move(name)};
+    for (Whole x = first; x <= last; x += distance) series.points.push_back({static_cast<double>(x), y(x)});
+    return series;
+}
 /// The x of the first point whose y is such, after `before`: "2^-24"; `none` where no y is.
 std::string first_x(const Series& series, const std::function<bool(double)>& is, const std::string& before = "",
                     const std::string& none = "none");
@@ -88,7 +96,8 @@ class Result {
     void quoted(std::string_view id, std::string_view source, std::string_view statement, std::string value,
                 std::string_view reason);
 
-    /// The figure is owned by the result; the reference is valid until the next call.
+    /// The figure is owned by the result; the reference is valid until the next call. Where its meaning ends with the
+    /// comma or semicolon of a list's last entry, a full stop takes its place.
     Figure& figure(Figure figure);
     void evidence(std::string text);
     void input(Input input) { inputs_.push_back(std::move(input)); }

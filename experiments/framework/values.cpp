@@ -17,6 +17,14 @@ std::string power_of_two_text(int exponent) {
     return text;
 }
 
+std::int64_t different_bits(std::span<const float> a, std::span<const float> b) {
+    std::int64_t count = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        count += std::bit_cast<std::uint32_t>(a[i]) != std::bit_cast<std::uint32_t>(b[i]) ? 1 : 0;
+    }
+    return count;
+}
+
 std::string value_text(const FloatFormat& format, std::uint64_t bits) {
     Context exact;
     const auto value = std::bit_cast<double>(convert_bits(formats::fp64, format, bits, exact));

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
+#include <span>
 #include <string>
 
 #include "softfloat/float.hpp"
@@ -19,6 +21,9 @@ template <FloatFormat F>
 std::string value_text(Float<F> value) {
     return value_text(F, value.bits());
 }
+
+/// How many places of two equally long rows hold other bits.
+std::int64_t different_bits(std::span<const float> a, std::span<const float> b);
 
 /// "1 seed", "3 seeds".
 std::string counted(std::integral auto count, const std::string& noun) {

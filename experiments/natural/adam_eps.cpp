@@ -41,17 +41,15 @@ std::vector<float> weights_of(const Model& model) {
 
 TaskBuilder watched_task(const DataSplit& data, const Settings& settings) {
     const TaskBuilder task = images_task(dense_net({settings.integer("hidden")}), data, settings.integer("batch"));
-    return [task](Model& model, std::uint64_t seed) {
-        Task result = task(model, seed);
-        const auto first = std::make_shared<FirstStep>();
-        result.before_update = [first](Optimizer& optimizer) {
+    return watching<FirstStep>(task, [](Task& watched, const auto& first) {
+        watched.before_update = [first](Optimizer& optimizer) {
             if (optimizer.steps() > 0) return;
             first->before = weights_of(optimizer.model());
             for (const Tensor& g : optimizer.gradients()) {
                 first->gradients.insert(first->gradients.end(), g.values().begin(), g.values().end());
             }
         };
-        result.after_step = [first](Trainer& trainer, const StepResult& done) {
+        watched.after_step = [first](Trainer& trainer, const StepResult& done) {
             if (done.step > 0) return;
             const std::vector<float> after = weights_of(trainer.model());
             std::vector<float> squares;
@@ -70,9 +68,7 @@ TaskBuilder watched_task(const DataSplit& data, const Settings& settings) {
                 }
             }
         };
-        keep(result, first);
-        return result;
-    };
+    });
 }
 
 /// A way to train, with its eps.
@@ -223,13 +219,12 @@ void run(const RunContext& context, Result& result) {
                         .optimizer = {.kind = OptimizerKind::adam, .learning_rate = study.rate, .eps = way.eps},
                         .steps = settings.integer("steps")});
     }
-    study.runs = compare(context, arms, settings.integer("seeds"));
-    const std::string evidence = evidence_of(study.runs, result);
+    study.runs = compare(context, result, arms, settings.integer("seeds"));
     claim_rule(context, study, result);
     claim_training(study, result);
     figure_histogram(study, result);
     result.figure(figure_of_seeds(study.runs, test_accuracy, accuracy_text, "ladder",
-                                  "Adam's eps in fp16, and what helps: accuracy", "", evidence));
+                                  "Adam's eps in fp16, and what helps: accuracy"));
 }
 
 }  // namespace

@@ -64,24 +64,23 @@ struct Products {
 };
 
 TaskBuilder rows_task(const Settings& settings, const DataSplit& data, double range, AttentionOptions options) {
-    return [&settings, &data, range, options](Model& model, std::uint64_t seed) {
-        const NetBuilder net = [&](Model& m) -> ImageNet { return RowNet(m, data.train, settings, range, options); };
-        Task task = images_task(net, data, settings.integer("batch"))(model, seed);
-        const auto seen = std::make_shared<Products>();
-        const std::int64_t last = settings.integer("steps") - 1;
-        task.tap = [seen, last](std::int64_t step, const TapEvent& event) {
-            if (event.role != TensorRole::activation || event.name != "block.attention/scores/matmul") return;
-            double largest = 0;
-            for (const float x : event.values) {
-                largest = std::isfinite(x) ? std::max(largest, std::fabs(static_cast<double>(x))) : HUGE_VAL;
-            }
-            seen->largest.push_back(largest);
-            if (step == 0) seen->first.add(event.values);
-            if (step == last) seen->last.add(event.values);
-        };
-        keep(task, seen);
-        return task;
+    const NetBuilder net = [&settings, &data, range, options](Model& model) -> ImageNet {
+        return RowNet(model, data.train, settings, range, options);
     };
+    const std::int64_t last = settings.integer("steps") - 1;
+    return watching<Products>(
+        images_task(net, data, settings.integer("batch")), [last](Task& watched, const auto& seen) {
+            watched.tap = [seen, last](std::int64_t step, const TapEvent& event) {
+                if (event.role != TensorRole::activation || event.name != "block.attention/scores/matmul") return;
+                double largest = 0;
+                for (const float x : event.values) {
+                    largest = std::isfinite(x) ? std::max(largest, std::fabs(static_cast<double>(x))) : HUGE_VAL;
+                }
+                seen->largest.push_back(largest);
+                if (step == 0) seen->first.add(event.values);
+                if (step == last) seen->last.add(event.values);
+            };
+        });
 }
 
 enum : std::size_t { way_fp32, way_product, way_queries, way_norm, way_wide, way_bf16 };
@@ -144,14 +143,14 @@ struct Forecast {
 };
 
 /// With smaller pixels first, one seed each; `runs` are the trainings with the whole range.
-Forecast forecast_of(const RunContext& context, const DataSplit& data, const Comparison& runs) {
+Forecast forecast_of(const RunContext& context, const DataSplit& data, const Comparison& runs, Result& result) {
     const Settings& settings = context.settings;
     const double factor = factor_of(context);
     Forecast forecast;
     for (const double part : {1.0 / 16, 1.0 / 4}) {  // the products go with the square of the pixels
         std::vector<Training> arms = trainings_of(context, data, part * settings.real("range"));
         arms.resize(way_product + 1);
-        const Comparison smaller = compare(context, arms, 1, {0.7 + part, 0.75 + part});
+        const Comparison smaller = compare(context, result, arms, 1, {0.7 + part, 0.75 + part});
         forecast.compare(products_of(smaller, way_fp32, 0), products_of(smaller, way_product, 0), factor);
     }
     for (std::size_t seed = 0; seed < runs.runs[way_fp32].size(); ++seed) {
@@ -272,17 +271,16 @@ void figure_histogram(const Comparison& runs, Result& result) {
 void run(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
     const DataSplit data = digits_of(context, result, {2000, 500, settings.integer("side")});
-    const Comparison runs =
-        compare(context, trainings_of(context, data, settings.real("range")), settings.integer("seeds"), {0, 0.7});
-    const std::string evidence = evidence_of(runs, result);
-    claim_growth(context, forecast_of(context, data, runs), runs, result);
+    const Comparison runs = compare(context, result, trainings_of(context, data, settings.real("range")),
+                                    settings.integer("seeds"), {0, 0.7});
+    claim_growth(context, forecast_of(context, data, runs, result), runs, result);
     const Margin margin{0.05, "the spread of fp32's seeds in a short run", Margin::Side::not_below};
     claim_failures(runs, margin, result);
     claim_remedies(runs, margin, result);
     figure_growth(context, runs, result);
     figure_histogram(runs, result);
-    result.figure(figure_of_seeds(runs, test_accuracy, accuracy_text, "accuracy", "Attention over raw pixels: accuracy",
-                                  "", evidence));
+    result.figure(
+        figure_of_seeds(runs, test_accuracy, accuracy_text, "accuracy", "Attention over raw pixels: accuracy"));
 }
 
 }  // namespace

@@ -57,21 +57,17 @@ struct VarianceWatch {
 };
 
 TaskBuilder normalised_task(const DataSplit& data, Index hidden, double momentum) {
-    return [=, &data](Model& model, std::uint64_t seed) {
-        const NetBuilder net = [=, &data](Model& m) -> ImageNet {
-            const Linear fc1(m, "fc1", data.train.features(), hidden);
-            const BatchNorm norm(m, "norm", hidden, {.momentum = momentum});
-            const Linear fc2(m, "fc2", hidden, data.train.classes);
-            return [=](Var x) { return fc2(relu(norm(fc1(x)))); };
-        };
-        Task task = images_task(net, data, 32)(model, seed);
-        const auto watch = std::make_shared<VarianceWatch>();
-        task.after_step = [watch, momentum](Trainer& trainer, const StepResult&) {
+    const NetBuilder net = [=, &data](Model& m) -> ImageNet {
+        const Linear fc1(m, "fc1", data.train.features(), hidden);
+        const BatchNorm norm(m, "norm", hidden, {.momentum = momentum});
+        const Linear fc2(m, "fc2", hidden, data.train.classes);
+        return [=](Var x) { return fc2(relu(norm(fc1(x)))); };
+    };
+    return watching<VarianceWatch>(images_task(net, data, 32), [momentum](Task& watched, const auto& watch) {
+        watched.after_step = [watch, momentum](Trainer& trainer, const StepResult&) {
             watch->after(trainer.model(), momentum);
         };
-        keep(task, watch);
-        return task;
-    };
+    });
 }
 
 /// Channels, over all seeds, for which `which` holds.
@@ -128,7 +124,7 @@ void figure_variance(const Comparison& runs, Result& result) {
 
 /// How far batches push the running variance, in ulps of bf16 at 1.
 void figure_pushes(const Comparison& runs, double momentum, Result& result) {
-    Series series{"largest push of a channel", formats::fp64, {}};
+    Series series{"largest push of a channel"};
     std::map<int, double> bins;
     double channels = 0;
     double left = 0;  // pushes of less than half an ulp
@@ -158,7 +154,7 @@ void figure_pushes(const Comparison& runs, double momentum, Result& result) {
 void run(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
     const DataSplit data = digits_of(context, result);
-    const auto hidden = static_cast<Index>(settings.integer("hidden"));
+    const auto hidden = settings.integer("hidden");
     const double momentum = settings.real("momentum");
     std::vector<Training> arms;
     for (const Keeping& keeping : keepings(context)) {
@@ -168,7 +164,7 @@ void run(const RunContext& context, Result& result) {
                         .steps = settings.integer("steps")});
         arms.back().arithmetic.recipe.statistics = keeping.format;
     }
-    const Comparison runs = compare(context, arms, settings.integer("seeds"));
+    const Comparison runs = compare(context, result, arms, settings.integer("seeds"));
 
     claim_standing(runs, momentum, result);
     const std::string place = cite(sources::bf16_paper, "16-bit floating-point training algorithms");
@@ -187,8 +183,7 @@ void run(const RunContext& context, Result& result) {
     figure_pushes(runs, momentum, result);
     figure_variance(runs, result);
     result.figure(figure_of_seeds(runs, test_accuracy, accuracy_text, "accuracy",
-                                  "Batch normalisation: unseen digits read right, by format of the statistics", "",
-                                  ""));
+                                  "Batch normalisation: unseen digits read right, by format of the statistics"));
 }
 
 }  // namespace

@@ -151,7 +151,7 @@ struct Looks {
 
 TaskBuilder word_task(const Settings& settings, const ClassText& text) {
     return [&](Model& model, std::uint64_t seed) -> Task {
-        const auto number = [&](const char* key) { return static_cast<Index>(settings.integer(key)); };
+        const auto number = [&](const char* key) { return settings.integer(key); };
         const auto net = std::make_shared<const BigLstm>(model, number("words"), number("cells"), number("projection"),
                                                          number("layers"));
         const auto looks = std::make_shared<Looks>();
@@ -304,7 +304,6 @@ void figure_layers(const RunContext& context, const Comparison& runs, Result& re
                                       100 * zeros_of(runs.runs[way_unscaled], layer), layer.substr(4),
                                       100 * zeros_of(runs.runs[way_128], layer));
     }
-    figure.meaning.back() = '.';
     figure.plot = "binades";
     figure.axes = {.x = "binade of the gradient", .y = "share"};
     figure.variables = {{"first_binade", -44.0}, {"last_binade", -4.0}};
@@ -341,15 +340,14 @@ void run(const RunContext& context, Result& result) {
         .optimizer = {.kind = OptimizerKind::adagrad, .learning_rate = settings.real("learning_rate"), .eps = 1e-10},
         .steps = settings.integer("steps"),
         .schedule = linear_decay_factor};
-    const Comparison runs = compare(context, ways_of(context), training, settings.integer("seeds"));
-    const std::string evidence = evidence_of(runs, result);
+    const Comparison runs = compare(context, result, ways_of(context), training, settings.integer("seeds"));
     claim_rule(context, runs, result);
     claim_quality(runs, result);
     claim_ranges(context, runs, result);
     figure_layers(context, runs, result);
     figure_ranges(runs, result);
-    result.figure(figure_of_losses(runs, 5, "loss", "Stacked LSTM layers: training loss", "", evidence, false));
-    result.figure(figure_of_seeds(runs, 0, loss_text, "unseen", "Stacked LSTM layers: loss on new text", "", evidence));
+    result.figure(figure_of_losses(runs, 5, "loss", "Stacked LSTM layers: training loss", false));
+    result.figure(figure_of_seeds(runs, 0, loss_text, "unseen", "Stacked LSTM layers: loss on new text"));
 }
 
 }  // namespace

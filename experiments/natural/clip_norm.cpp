@@ -224,14 +224,14 @@ void claim_reading(const Comparison& runs, Result& result) {
 
 /// Which part of the norm is read in the first step, by the number of weights, first seed: foretold of fp16, in fp16,
 /// in bf16.
-std::vector<Series> widths_of(const RunContext& context, const NumberedText& text) {
+std::vector<Series> widths_of(const RunContext& context, const NumberedText& text, Result& result) {
     std::vector<Series> widths = {{"foretold of fp16"}, {"read in fp16"}, {"read in bf16"}};
     const Index widest = context.settings.integer("widest");
     for (Index cells = widest / 8; cells <= widest; cells *= 2) {
         const std::vector<Training> all = trainings_of(context, text, cells);
         std::vector<Training> arms = {all[way_fp32], all[way_fp16], all[way_pure_bf16]};
         for (Training& arm : arms) arm.steps = 1;
-        const Comparison runs = compare(context, arms, 1, {0.9, 1});
+        const Comparison runs = compare(context, result, arms, 1, {0.9, 1});
         for (std::size_t arm = 0; arm < arms.size(); ++arm) {
             const Norms& norms = norms_of(runs, arm, 0);
             const double read = arm == 0 ? norms.fp16.front() : norms.read.front();
@@ -345,15 +345,14 @@ void run(const RunContext& context, Result& result) {
     const std::string written = generated_text(20000, context.seed);
     result.input({"generated text", sha256_of(written)});
     const NumberedText text(written);
-    const Comparison runs =
-        compare(context, trainings_of(context, text, settings.integer("cells")), settings.integer("seeds"), {0, 0.9});
-    const std::string evidence = evidence_of(runs, result);
+    const Comparison runs = compare(context, result, trainings_of(context, text, settings.integer("cells")),
+                                    settings.integer("seeds"), {0, 0.9});
     claim_reading(runs, result);
-    claim_widths(widths_of(context, text), result);
+    claim_widths(widths_of(context, text, result), result);
     claim_quality(context, runs, result);
     figure_norms(context, runs, result);
-    result.figure(figure_of_losses(runs, 5, "loss", "A clipped LSTM: training loss", "", evidence, false));
-    result.figure(figure_of_seeds(runs, 0, loss_text, "unseen", "A clipped LSTM: loss on new text", "", evidence));
+    result.figure(figure_of_losses(runs, 5, "loss", "A clipped LSTM: training loss", false));
+    result.figure(figure_of_seeds(runs, 0, loss_text, "unseen", "A clipped LSTM: loss on new text"));
 }
 
 }  // namespace

@@ -262,15 +262,13 @@ void run(const RunContext& context, Result& result) {
         .optimizer = {.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate"), .beta2 = 0.99},
         .steps = settings.integer("steps"),
         .schedule = cosine_decay_factor};
-    const Comparison runs = compare(context, ways_of(context), training, settings.integer("seeds"));
-    const std::string evidence = evidence_of(runs, result);
+    const Comparison runs = compare(context, result, ways_of(context), training, settings.integer("seeds"));
     claim_rule(context, runs, result);
     claim_quality(runs, result);
     figure_histogram(runs, result);
     figure_shares(runs, result);
-    result.figure(figure_of_losses(runs, 10, "loss", "A picture as a net of coordinates: the loss", "", evidence));
-    result.figure(
-        figure_of_seeds(runs, 0, psnr, "quality", "A picture as a net of coordinates: its quality", "", evidence));
+    result.figure(figure_of_losses(runs, 10, "loss", "A picture as a net of coordinates: the loss"));
+    result.figure(figure_of_seeds(runs, 0, psnr, "quality", "A picture as a net of coordinates: its quality"));
 }
 
 }  // namespace
@@ -293,8 +291,7 @@ Experiment coordinate_net_experiment() {
          real_setting("learning_rate", "of Adam, which falls to 0 along a cosine", 1e-2, 1e-2, 0, 10),
          control_setting("unscaled trains without a loss scale in fp16 in the place of the remedies; eighth predicts "
                          "for gradients an eighth as large",
-                         {"unscaled", "eighth"}),
-         path_setting("mnist", "folder with the MNIST idx files: digits instead of generated faces")},
+                         {"unscaled", "eighth"})},
         run,
         {{{"side=256", "steps=16"}, {"control=eighth"}, {"predicted_share"}},
          {{}, {"side=256"}, {"unscaled"}, RunSize::quick},

@@ -14,15 +14,15 @@ namespace {
 void run(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
     const DataSplit data = digits_of(context, result);
-    const auto hidden = static_cast<Index>(settings.integer("hidden"));
+    const auto hidden = settings.integer("hidden");
     const double rate = settings.real("learning_rate");
     const Training training{.task = natural::watching_moves(images_task(dense_net({hidden}), data, 32)),
                             .optimizer = {.kind = OptimizerKind::adamw, .learning_rate = rate, .weight_decay = 0.01},
                             .steps = settings.integer("steps"),
                             .schedule = cosine_decay_factor};
-    const Comparison runs = compare(context, natural::weight_keepings(context), training, settings.integer("seeds"));
+    const Comparison runs =
+        compare(context, result, natural::weight_keepings(context), training, settings.integer("seeds"));
 
-    const std::string evidence = evidence_of(runs, result);
     const std::string beginning = fmt::format("Trained from scratch with AdamW at {:g} along half a cosine, ", rate);
     result.measured(
         "learns",
@@ -32,11 +32,11 @@ void run(const RunContext& context, Result& result) {
         result, {runs, accuracy_text, {0.01, "one image in a hundred", Margin::Side::not_below}, beginning});
 
     result.figure(natural::figure_of_update_sizes(runs, "A decaying rate: sizes of updates beside their weights"));
-    result.figure(natural::figure_of_standing_weights(
-        runs, 20, "A decaying rate: weights that a step leaves as they are", evidence));
-    result.figure(figure_of_losses(runs, 50, "loss", "A decaying rate: training loss", "", evidence));
-    result.figure(figure_of_seeds(runs, test_accuracy, accuracy_text, "accuracy",
-                                  "A decaying rate: unseen digits read right", "", evidence));
+    result.figure(
+        natural::figure_of_standing_weights(runs, 20, "A decaying rate: weights that a step leaves as they are"));
+    result.figure(figure_of_losses(runs, 50, "loss", "A decaying rate: training loss"));
+    result.figure(
+        figure_of_seeds(runs, test_accuracy, accuracy_text, "accuracy", "A decaying rate: unseen digits read right"));
 }
 
 }  // namespace

@@ -16,9 +16,9 @@ using sources::cite;
 void run(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
     const natural::TunedDigits data = natural::tuned_digits_of(context, result);
-    const auto hidden = static_cast<Index>(settings.integer("hidden"));
+    const auto hidden = settings.integer("hidden");
     const Layers net = dense_net({hidden, hidden});
-    const Comparison first = natural::first_training(context, net, data, {0, 0.2});
+    const Comparison first = natural::first_training(context, result, net, data, {0, 0.2});
 
     const double rate = settings.real("learning_rate");
     const TaskBuilder task =
@@ -30,9 +30,8 @@ void run(const RunContext& context, Result& result) {
                               return warmup_factor(step, 50) * cosine_decay_factor(step, steps);
                           }};
     const Comparison runs =
-        compare(context, natural::weight_keepings(context), second, settings.integer("seeds"), {0.2, 1});
+        compare(context, result, natural::weight_keepings(context), second, settings.integer("seeds"), {0.2, 1});
 
-    const std::string evidence = evidence_of(runs, result);
     const std::string beginning = fmt::format("Fine-tuned to sheared digits with AdamW at {:g}, ", rate);
     result.measured("tuning_helps",
                     cite(natural::bert, "A.3 Fine-tuning Procedure: learning rate (Adam) 5e-5, 3e-5, 2e-5"),
@@ -42,13 +41,11 @@ void run(const RunContext& context, Result& result) {
         result, {runs, accuracy_text, {0.01, "one image in a hundred", Margin::Side::not_below}, beginning});
 
     result.figure(natural::figure_of_update_sizes(runs, "Fine-tuning: sizes of updates beside their weights"));
-    result.figure(
-        natural::figure_of_standing_weights(runs, 10, "Fine-tuning: weights that a step leaves as they are", evidence));
-    result.figure(
-        figure_of_losses(runs, 25, "loss", "Fine-tuning: training loss on sheared digits", "", evidence, false));
+    result.figure(natural::figure_of_standing_weights(runs, 10, "Fine-tuning: weights that a step leaves as they are"));
+    result.figure(figure_of_losses(runs, 25, "loss", "Fine-tuning: training loss on sheared digits", false));
     result
         .figure(figure_of_seeds(runs, test_accuracy, accuracy_text, "accuracy",
-                                "Fine-tuning: unseen sheared digits read right", "", evidence))
+                                "Fine-tuning: unseen sheared digits read right"))
         .headline = fmt::format(
         "Fine-tuned with AdamW at {:g}, nothing inserted: {} of sheared digits before, {} after in fp32, {} with bf16 "
         "weights without masters, {} with stochastic rounding.",

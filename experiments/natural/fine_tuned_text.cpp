@@ -80,7 +80,7 @@ Var loss_on(Tape& tape, const Net& net, const TextPieces& pieces) {
 /// Score: the mean loss on up to 32 pieces of `test`.
 TaskBuilder text_task(const RunContext& context, const std::vector<int>& train, const std::vector<int>& test) {
     const Settings& settings = context.settings;
-    const auto number = [&](const char* key) { return static_cast<Index>(settings.integer(key)); };
+    const auto number = [&](const char* key) { return settings.integer(key); };
     const LanguageNet shape{
         .length = number("piece"), .width = number("width"), .blocks = number("blocks"), .heads = 2};
     const Index batch = number("batch");
@@ -115,7 +115,7 @@ void run(const RunContext& context, Result& result) {
         .optimizer = {.kind = OptimizerKind::adam, .learning_rate = 3e-3},
         .steps = settings.integer("first_steps")};
     const std::int64_t seeds = settings.integer("seeds");
-    const Comparison first = compare(context, {fp32_arithmetic()}, first_training, seeds, {0, 0.2});
+    const Comparison first = compare(context, result, {fp32_arithmetic()}, first_training, seeds, {0, 0.2});
 
     const double rate = settings.real("learning_rate");
     const TaskBuilder task = natural::starting_from(text_task(context, texts.second.train, texts.second.test),
@@ -126,9 +126,8 @@ void run(const RunContext& context, Result& result) {
                           .schedule = [](std::int64_t step, std::int64_t steps) {
                               return warmup_factor(step, 20) * cosine_decay_factor(step, steps);
                           }};
-    const Comparison runs = compare(context, natural::weight_keepings(context), second, seeds, {0.2, 1});
+    const Comparison runs = compare(context, result, natural::weight_keepings(context), second, seeds, {0.2, 1});
 
-    const std::string evidence = evidence_of(runs, result);
     const std::string beginning = fmt::format("Fine-tuned to upper case with AdamW at {:g}, ", rate);
     const Quantity nats{"nats per character", "", 1, 3};
     result.measured("tuning_helps",
@@ -140,12 +139,9 @@ void run(const RunContext& context, Result& result) {
         {runs, nats, {0.02, "less than one per cent of a loss of 2.5 nats", Margin::Side::not_above}, beginning});
 
     result.figure(natural::figure_of_update_sizes(runs, "A small GPT, fine-tuned: sizes of updates"));
-    result.figure(
-        natural::figure_of_standing_weights(runs, 5, "A small GPT, fine-tuned: weights that stand still", evidence));
-    result.figure(figure_of_losses(runs, 10, "loss", "A small GPT, fine-tuned: training loss", "", evidence, false));
-    result
-        .figure(
-            figure_of_seeds(runs, 0, nats, "nats", "A small GPT, fine-tuned: nats per unseen character", "", evidence))
+    result.figure(natural::figure_of_standing_weights(runs, 5, "A small GPT, fine-tuned: weights that stand still"));
+    result.figure(figure_of_losses(runs, 10, "loss", "A small GPT, fine-tuned: training loss", false));
+    result.figure(figure_of_seeds(runs, 0, nats, "nats", "A small GPT, fine-tuned: nats per unseen character"))
         .headline = fmt::format(
         "A small GPT fine-tuned with AdamW at {:g}, nothing inserted: {} nats per character before, "
         "{} after in fp32, {} with bf16 weights without masters.",

@@ -24,7 +24,7 @@ double largest_difference(const Shares& a, const Shares& b) {
 }
 
 Series series_of(std::string name, const Shares& shares) {
-    Series series{std::move(name), formats::fp64, {}};
+    Series series{std::move(name)};
     for (const auto& [step, share] : shares) series.points.push_back({static_cast<double>(step), share});
     return series;
 }

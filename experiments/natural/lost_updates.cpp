@@ -116,7 +116,7 @@ void add_size(UpdateSizes& sizes, float weight, float update) {
 }
 
 Series series_of(std::string name, const UpdateSizes& sizes, std::int64_t all) {
-    Series series{std::move(name), formats::fp64, {}};
+    Series series{std::move(name)};
     for (std::size_t i = 0; i < sizes.size(); ++i) {
         series.points.push_back({static_cast<double>(first_bin) + static_cast<double>(i),
                                  static_cast<double>(sizes[i]) / static_cast<double>(all)});
@@ -222,14 +222,14 @@ Figure figure_of_update_sizes(const Comparison& runs, std::string title) {
             .axes = {.x = "size of the update in ulps of its weight in bf16", .y = "share of the updates"}};
 }
 
-Figure figure_of_standing_weights(const Comparison& runs, std::size_t window, std::string title, std::string evidence) {
+Figure figure_of_standing_weights(const Comparison& runs, std::size_t window, std::string title) {
     Figure figure{.name = "standing",
                   .title = std::move(title),
                   .caption = fmt::format("Means of {} steps, first seed. Predicted: updates of the run in fp32 below "
                                          "half an ulp of their weights.",
                                          window),
                   .meaning = "Mean shares of all seeds, predicted and measured:",
-                  .evidence = std::move(evidence),
+                  .evidence = runs.evidence,
                   .plot = "standing_weights"};
     for (std::size_t f = 0; f < weight_formats.size(); ++f) {
         const auto& reference = runs.runs[fp32].front().kept<WeightMoves>();

@@ -71,6 +71,6 @@ void claim_lost_updates(Result& result, const LostUpdates& judged);
 /// Sizes of updates in fp32, in ulps of their weights (plots/update_sizes.gp).
 Figure figure_of_update_sizes(const Comparison& runs, std::string title);
 /// The share of weights that stand still, as predicted and as it was (plots/standing_weights.gp).
-Figure figure_of_standing_weights(const Comparison& runs, std::size_t window, std::string title, std::string evidence);
+Figure figure_of_standing_weights(const Comparison& runs, std::size_t window, std::string title);
 
 }  // namespace ulp::natural

@@ -53,11 +53,9 @@ TaskBuilder pixels_task(const DataSplit& data, Index hidden, double range) {
         layers::relu(),    layers::linear("out")};
     const TaskBuilder task = images_task(net, data, 32);
     const auto width = static_cast<std::size_t>(data.train.features());
-    return [=](Model& model, std::uint64_t seed) {
-        Task result = task(model, seed);
-        const auto found = std::make_shared<Squares>();
-        result.watched = [](std::int64_t step) { return step == 0; };
-        result.tap = [=](std::int64_t, const TapEvent& event) {
+    return watching<Squares>(task, [width](Task& watched, const auto& found) {
+        watched.watched = [](std::int64_t step) { return step == 0; };
+        watched.tap = [=](std::int64_t, const TapEvent& event) {
             const bool normalised = event.name == "norm/layer_norm";
             if (event.role != TensorRole::activation || !(normalised || event.name == "scale")) return;
             for (std::size_t first = 0; first < event.values.size(); first += width) {
@@ -74,9 +72,7 @@ TaskBuilder pixels_task(const DataSplit& data, Index hidden, double range) {
                 found->sums.add(std::vector<float>{static_cast<float>(sum)});
             }
         };
-        keep(result, found);
-        return result;
-    };
+    });
 }
 
 enum : std::size_t { way_fp32, way_fp16, way_norm, way_mixed, way_bf16 };
@@ -98,19 +94,19 @@ std::vector<Arithmetic> ways_of(const RunContext& context) {
 /// The trainings on pixels of the whole range, and the first steps of smaller ranges.
 struct Study {
     Comparison runs{};
-    Series foretold{"predicted from the pixels", formats::fp64, {}};
-    Series counted{"counted in fp16", formats::fp64, {}};
+    Series foretold{"predicted from the pixels"};
+    Series counted{"counted in fp16"};
     std::int64_t wrong = 0;   // images in which the two differ
     std::int64_t border = 0;  // images in which exact sums would foretell something else
 };
 
-Study study_of(const RunContext& context, const DataSplit& data) {
+Study study_of(const RunContext& context, const DataSplit& data, Result& result) {
     const Settings& settings = context.settings;
     Study study;
     const double most = settings.real("range");
     for (const double range : {most / 255, most / 16, most / 8, most / 4, most / 2, most}) {
         const bool last = range == most;
-        study.runs = compare(context, ways_of(context),
+        study.runs = compare(context, result, ways_of(context),
                              {.task = pixels_task(data, settings.integer("hidden"), range),
                               .optimizer = {.learning_rate = 0.05, .momentum = 0.9},
                               .steps = last ? settings.integer("steps") : 1},
@@ -127,7 +123,7 @@ Study study_of(const RunContext& context, const DataSplit& data) {
 void run(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
     const DataSplit data = digits_of(context, result, {2000, 500, 14});
-    const Study study = study_of(context, data);
+    const Study study = study_of(context, data, result);
     const Comparison& runs = study.runs;
     const std::string place = cite(sources::amp_slides, "FP32 and FP16: sums and norms in FP32");
     const auto& squares = runs.runs[way_fp32].front().kept<Squares>();
@@ -171,8 +167,8 @@ void run(const RunContext& context, Result& result) {
         figure.series.front().points.push_back({static_cast<double>(bin), squares.sums.share(count)});
     }
     result.figure(std::move(figure));
-    result.figure(figure_of_seeds(runs, test_accuracy, accuracy_text, "accuracy",
-                                  "Raw pixels and a layer norm: accuracy", "", evidence_of(runs, result)));
+    result.figure(
+        figure_of_seeds(runs, test_accuracy, accuracy_text, "accuracy", "Raw pixels and a layer norm: accuracy"));
 }
 
 }  // namespace

@@ -126,13 +126,13 @@ Arithmetic with_loss(const RunContext& context, const char* name, bool wide) {
 /// The trainings with the most tokens, and the first losses with fewer.
 struct Readings {
     Comparison runs{};
-    Series real{"fp32", formats::fp64, {}};
-    Series foretold{"predicted from fp32", formats::fp64, {}};
-    Series read{"loss in fp16", formats::fp64, {}};
+    Series real{"fp32"};
+    Series foretold{"predicted from fp32"};
+    Series read{"loss in fp16"};
     double worst = 0;  // difference of the last two
 };
 
-Readings readings_of(const RunContext& context, const NumberedText& text) {
+Readings readings_of(const RunContext& context, const NumberedText& text, Result& result) {
     const Settings& settings = context.settings;
     const std::vector<Arithmetic> ways = {fp32_arithmetic(),
                                           with_loss(context, "loss in fp16", has_control(context, "fp32_loss")),
@@ -140,7 +140,7 @@ Readings readings_of(const RunContext& context, const NumberedText& text) {
     Readings found;
     const std::int64_t most = settings.integer("tokens");
     for (std::int64_t tokens = most / 16; tokens <= most; tokens *= 4) {
-        found.runs = compare(context, ways,
+        found.runs = compare(context, result, ways,
                              {.task = language_task(text, tokens),
                               .optimizer = adam_of(settings),
                               .steps = tokens == most ? settings.integer("steps") : 1},
@@ -161,7 +161,7 @@ void run(const RunContext& context, Result& result) {
     const std::string text = generated_text(20000, context.seed);
     result.input({"generated text", sha256_of(text)});
     const NumberedText numbered(text);
-    const Readings found = readings_of(context, numbered);
+    const Readings found = readings_of(context, numbered, result);
     const std::string place = cite(sources::amp_slides, "FP32 and FP16: sums and losses in FP32");
     result.measured(
         "reading", place,
@@ -206,9 +206,8 @@ void run(const RunContext& context, Result& result) {
     figure.axes = {.x = "binade", .y = "share of the gradients"};
     figure.variables = {{"first_binade", -40.0}, {"last_binade", -8.0}};
     result.figure(std::move(figure));
-    result.figure(figure_of_seeds(found.runs, 0, nats, "learning",
-                                  "A language model of large batches: loss on new text", "",
-                                  evidence_of(found.runs, result)));
+    result.figure(
+        figure_of_seeds(found.runs, 0, nats, "learning", "A language model of large batches: loss on new text"));
 }
 
 }  // namespace

@@ -20,16 +20,17 @@ Dataset sheared(Dataset data, Index percent) {
 
 TunedDigits tuned_digits_of(const RunContext& context, Result& result) {
     const DataSplit plain = digits_of(context, result);
-    const auto shear = static_cast<Index>(context.settings.integer("shear"));
+    const auto shear = context.settings.integer("shear");
     const Dataset test = sheared(plain.test, shear);
     return {{plain.train, test}, {sheared(plain.train, shear), test}};
 }
 
-Comparison first_training(const RunContext& context, const Layers& net, const TunedDigits& data, ProgressPart part) {
+Comparison first_training(const RunContext& context, Result& result, const Layers& net, const TunedDigits& data,
+                          ProgressPart part) {
     const Training training{.task = keeping_weights(images_task(net, data.first, 64)),
                             .optimizer = {.kind = OptimizerKind::adam, .learning_rate = 1e-3},
                             .steps = context.settings.integer("first_steps")};
-    return compare(context, {fp32_arithmetic()}, training, context.settings.integer("seeds"), part);
+    return compare(context, result, {fp32_arithmetic()}, training, context.settings.integer("seeds"), part);
 }
 
 }  // namespace ulp::natural

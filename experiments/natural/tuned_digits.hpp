@@ -21,6 +21,7 @@ TunedDigits tuned_digits_of(const RunContext& context, Result& result);
 
 /// Weights after the setting "first_steps" of Adam at 1e-3 on the first data, in fp32; the score
 /// is that on sheared digits.
-Comparison first_training(const RunContext& context, const Layers& net, const TunedDigits& data, ProgressPart part);
+Comparison first_training(const RunContext& context, Result& result, const Layers& net, const TunedDigits& data,
+                          ProgressPart part);
 
 }  // namespace ulp::natural

@@ -119,15 +119,16 @@ void figure_steps(const Comparison& trained, Result& result) {
 void run(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
     const natural::TunedDigits data = natural::tuned_digits_of(context, result);
-    const Layers net = dense_net({static_cast<Index>(settings.integer("hidden"))});
-    const Comparison first = natural::first_training(context, net, data, {0, 0.1});
+    const Layers net = dense_net({settings.integer("hidden")});
+    const Comparison first = natural::first_training(context, result, net, data, {0, 0.1});
     const std::vector<AverageKeeping> keepings = average_keepings(context);
     const Training second{
         .task = natural::averaged_task(
             natural::starting_from(images_task(net, data.second, 32), natural::weights_left(context, first)), keepings),
         .optimizer = {.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate")},
         .steps = settings.integer("steps")};
-    const Comparison trained = compare(context, {fp32_arithmetic()}, second, settings.integer("seeds"), {0.1, 1});
+    const Comparison trained =
+        compare(context, result, {fp32_arithmetic()}, second, settings.integer("seeds"), {0.1, 1});
 
     std::vector<ScoredCase> cases;
     std::vector<std::string> names;

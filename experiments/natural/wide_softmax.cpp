@@ -326,7 +326,7 @@ void figure_words(const RunContext& context, const Comparison& runs, Result& res
     Figure figure{"words", "A wide softmax: what rare words get",
                   "Mean probability of a word on new text, by the octave of its rank, first seed.", "", ""};
     const auto add = [&](const std::string& name, const std::vector<double>& sums) {
-        Series series{name, formats::fp64, {}};
+        Series series{name};
         std::int64_t left = context.settings.integer("words");
         for (std::size_t octave = 0; octave < sums.size() && left > 0; ++octave) {
             const std::int64_t count = std::min(left, (std::int64_t{1} << octave));
@@ -356,14 +356,13 @@ void run(const RunContext& context, Result& result) {
                             .optimizer = adam_of(settings),
                             .steps = settings.integer("steps"),
                             .schedule = linear_decay_factor};
-    const Comparison runs = compare(context, ways_of(context), training, settings.integer("seeds"));
-    const std::string evidence = evidence_of(runs, result);
+    const Comparison runs = compare(context, result, ways_of(context), training, settings.integer("seeds"));
     claim_rule(context, runs, result);
     claim_quality(runs, result);
     figure_histogram(runs, result);
     figure_shares(runs, result);
     figure_words(context, runs, result);
-    result.figure(figure_of_seeds(runs, 0, loss_text, "unseen", "A wide softmax: loss on new text", "", evidence));
+    result.figure(figure_of_seeds(runs, 0, loss_text, "unseen", "A wide softmax: loss on new text"));
 }
 
 }  // namespace

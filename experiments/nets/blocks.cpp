@@ -58,6 +58,14 @@ Var TransformerBlock::operator()(Var x, bool causal, const std::optional<Var>& p
     return norm2(add(x, narrow(relu(wide(x)))));
 }
 
+std::vector<int> place_numbers(Index rows, Index length) {
+    std::vector<int> numbers;
+    for (Index i = 0; i < rows * length; ++i) numbers.push_back(static_cast<int>(i % length));
+    return numbers;
+}
+
+Var first_place_of(Var x) { return reshape(slice(x, 1, 0, 1), {x.dim(0), x.dim(2)}); }
+
 CrossAttention::CrossAttention(Model& model, const std::string& name, Index width)
     : query(model, name + ".query", width, width),
       key(model, name + ".key", width, width),

@@ -26,6 +26,11 @@ struct TransformerBlock {
     Var operator()(Var x, bool causal, const std::optional<Var>& penalty = std::nullopt) const;
 };
 
+/// 0, 1, ... length - 1 for each of `rows` sequences: the indices of an embedding of places.
+std::vector<int> place_numbers(Index rows, Index length);
+/// What stands at the first place, which says something of the whole sequence: (batch, time, width) -> (batch, width).
+Var first_place_of(Var x);
+
 /// Attention over another sequence: queries from x (batch, time, width), keys and values from `memory`.
 struct CrossAttention {
     Linear query;

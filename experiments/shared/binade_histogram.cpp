@@ -1,5 +1,6 @@
 #include "experiments/shared/binade_histogram.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "engine/watching/histogram.hpp"
@@ -31,6 +32,19 @@ void BinadeHistogram::add(std::span<const float> values) {
     zeros_ += exponents.zeros();
     lost_ += up_to_lost - exponents.zeros();
     subnormal_ += below_normal - up_to_lost;
+}
+
+void BinadeHistogram::add(const BinadeHistogram& other) {
+    for (const auto& [bin, count] : other.bins_) bins_[bin] += count;
+    total_ += other.total_;
+    zeros_ += other.zeros_;
+    lost_ += other.lost_;
+    subnormal_ += other.subnormal_;
+}
+
+double BinadeHistogram::lost_share(int exponent) const {
+    const std::int64_t nonzero = std::max<std::int64_t>(1, total_ - zeros_);
+    return static_cast<double>(below(-25 - exponent)) / static_cast<double>(nonzero);
 }
 
 std::int64_t BinadeHistogram::below(int exponent) const {

@@ -16,6 +16,7 @@ class BinadeHistogram {
   public:
     /// Counts the values; bin e holds those with 2^e <= |x| < 2^(e+1).
     void add(std::span<const float> values);
+    void add(const BinadeHistogram& other);
 
     [[nodiscard]] std::int64_t total() const { return total_; }
     [[nodiscard]] std::int64_t zeros() const { return zeros_; }
@@ -25,6 +26,9 @@ class BinadeHistogram {
     [[nodiscard]] std::int64_t subnormal_in_fp16() const { return subnormal_; }
     /// Nonzero values smaller than 2^exponent.
     [[nodiscard]] std::int64_t below(int exponent) const;
+    /// Of the values that are not zero, the share that a loss scale of 2^exponent leaves below half of fp16's smallest
+    /// number; 0 where all are zero.
+    [[nodiscard]] double lost_share(int exponent) const;
     /// The exponent of the largest finite value; nothing where none is finite and not zero.
     [[nodiscard]] std::optional<int> largest_exponent() const {
         return bins_.empty() ? std::nullopt : std::optional(bins_.rbegin()->first);
@@ -47,6 +51,14 @@ class BinadeHistogram {
     std::int64_t lost_ = 0;
     std::int64_t subnormal_ = 0;
 };
+
+/// All counts together of the histograms that `of` finds in the items.
+template <class Items, class Of>
+BinadeHistogram pooled(const Items& items, const Of& of) {
+    BinadeHistogram sum;
+    for (const auto& item : items) sum.add(of(item));
+    return sum;
+}
 
 /// The bins that figures show.
 inline constexpr int first_shown_bin = -48;

@@ -8,6 +8,25 @@
 #include "experiments/shared/matrix_units.hpp"
 
 namespace ulp {
+namespace {
+
+std::string evidence_of(const std::vector<Arithmetic>& arithmetics, Result& result) {
+    std::vector<std::string> seen;
+    std::string text;
+    for (const Arithmetic& arithmetic : arithmetics) {
+        const ProductTypes types = arithmetic.recipe.product_types();
+        if (types.input == formats::fp32) continue;
+        const std::string& backend = arithmetic.backend;
+        const std::string key = backend + (backend == "soft:ieee" ? "" : name_of(types));  // its sentence has no types
+        if (std::find(seen.begin(), seen.end(), key) != seen.end()) continue;
+        seen.push_back(key);
+        const MatrixUnit unit{backend, backend, make_backend(backend)};
+        text += (text.empty() ? "" : " ") + evidence_of({unit}, {types}, result);
+    }
+    return text;
+}
+
+}  // namespace
 
 std::vector<double> Comparison::scores(std::size_t arithmetic, std::size_t score) const {
     std::vector<double> values;
@@ -21,7 +40,7 @@ Spread Comparison::spread(std::size_t arithmetic, std::size_t score) const {
 
 double Comparison::mean(std::size_t arithmetic, std::size_t score) const { return spread(arithmetic, score).mean; }
 
-Comparison compare(const RunContext& context, std::vector<Arithmetic> arithmetics,
+Comparison compare(const RunContext& context, Result& result, std::vector<Arithmetic> arithmetics,
                    const std::function<Learned(std::size_t, std::uint64_t)>& run, std::int64_t seeds,
                    ProgressPart part) {
     Comparison comparison{std::move(arithmetics), {}};
@@ -33,6 +52,7 @@ Comparison compare(const RunContext& context, std::vector<Arithmetic> arithmetic
         comparison.arithmetics.size() * each, parallel,
         [&](std::size_t i) { comparison.runs[i / each][i % each] = run(i / each, context.seed + i % each); },
         [&](double done) { context.progress(part.from + (part.to - part.from) * done); });
+    comparison.evidence = evidence_of(comparison.arithmetics, result);
     for (const std::vector<Learned>& arm : comparison.runs) {
         if (!context.trained) break;
         for (const Learned& learned : arm) {
@@ -42,22 +62,22 @@ Comparison compare(const RunContext& context, std::vector<Arithmetic> arithmetic
     return comparison;
 }
 
-Comparison compare(const RunContext& context, const std::vector<Training>& arms, std::int64_t seeds,
+Comparison compare(const RunContext& context, Result& result, const std::vector<Training>& arms, std::int64_t seeds,
                    ProgressPart part) {
     std::vector<Arithmetic> arithmetics;
     for (const Training& arm : arms) arithmetics.push_back(arm.arithmetic);
     const auto run = [&](std::size_t arm, std::uint64_t seed) { return train(arms[arm], seed); };
-    return compare(context, std::move(arithmetics), run, seeds, part);
+    return compare(context, result, std::move(arithmetics), run, seeds, part);
 }
 
-Comparison compare(const RunContext& context, const std::vector<Arithmetic>& arithmetics, const Training& training,
-                   std::int64_t seeds, ProgressPart part) {
+Comparison compare(const RunContext& context, Result& result, const std::vector<Arithmetic>& arithmetics,
+                   const Training& training, std::int64_t seeds, ProgressPart part) {
     std::vector<Training> arms;
     for (const Arithmetic& arithmetic : arithmetics) {
         arms.push_back(training);
         arms.back().arithmetic = arithmetic;
     }
-    return compare(context, arms, seeds, part);
+    return compare(context, result, arms, seeds, part);
 }
 
 void claim_parity(Result& result, const Comparison& comparison, std::size_t score, const Quantity& quantity,
@@ -70,22 +90,6 @@ void claim_parity(Result& result, const Comparison& comparison, std::size_t scor
                         fmt::format("{} Here: {}.", statement, comparison.arithmetics[a].name),
                         as_good(comparison.scores(a, score), reference, margin, quantity));
     }
-}
-
-std::string evidence_of(const Comparison& comparison, Result& result) {
-    std::vector<std::string> seen;
-    std::string text;
-    for (const Arithmetic& arithmetic : comparison.arithmetics) {
-        const ProductTypes types = arithmetic.recipe.product_types();
-        if (types.input == formats::fp32) continue;
-        const std::string& backend = arithmetic.backend;
-        const std::string key = backend + (backend == "soft:ieee" ? "" : name_of(types));  // its sentence has no types
-        if (std::find(seen.begin(), seen.end(), key) != seen.end()) continue;
-        seen.push_back(key);
-        const MatrixUnit unit{backend, backend, make_backend(backend)};
-        text += (text.empty() ? "" : " ") + evidence_of({unit}, {types}, result);
-    }
-    return text;
 }
 
 }  // namespace ulp

@@ -12,6 +12,7 @@ namespace ulp {
 struct Comparison {
     std::vector<Arithmetic> arithmetics;     // the first is the reference
     std::vector<std::vector<Learned>> runs;  // [arithmetic][seed]
+    std::string evidence{};                  // what stands behind the matrix arithmetic of the runs, for their figures
 
     /// A score, a number a seed.
     [[nodiscard]] std::vector<double> scores(std::size_t arithmetic, std::size_t score = 0) const;
@@ -28,14 +29,14 @@ struct ProgressPart {
 
 /// One training in each arithmetic, with the seeds context.seed, context.seed + 1, ... All runs stand side by side on
 /// the machine's cores where their backends are software; the numbers do not depend on how many there are. The first
-/// error is passed on.
-Comparison compare(const RunContext& context, const std::vector<Arithmetic>& arithmetics, const Training& training,
-                   std::int64_t seeds, ProgressPart part = {});
+/// error is passed on. The result's evidence gets what stands behind the matrix arithmetic.
+Comparison compare(const RunContext& context, Result& result, const std::vector<Arithmetic>& arithmetics,
+                   const Training& training, std::int64_t seeds, ProgressPart part = {});
 /// The same of trainings that differ by more than their arithmetic.
-Comparison compare(const RunContext& context, const std::vector<Training>& arms, std::int64_t seeds,
+Comparison compare(const RunContext& context, Result& result, const std::vector<Training>& arms, std::int64_t seeds,
                    ProgressPart part = {});
 /// The same of runs that are more than one training each (two nets against each other): the arm's number and the seed.
-Comparison compare(const RunContext& context, std::vector<Arithmetic> arithmetics,
+Comparison compare(const RunContext& context, Result& result, std::vector<Arithmetic> arithmetics,
                    const std::function<Learned(std::size_t arm, std::uint64_t seed)>& run, std::int64_t seeds,
                    ProgressPart part = {});
 
@@ -44,8 +45,5 @@ Comparison compare(const RunContext& context, std::vector<Arithmetic> arithmetic
 void claim_parity(Result& result, const Comparison& comparison, std::size_t score, const Quantity& quantity,
                   const Margin& margin, const std::string& id, const std::string& source, const std::string& statement,
                   std::size_t only = 0);
-
-/// What stands behind the matrix arithmetic of the mixed runs; also added to the result's evidence.
-std::string evidence_of(const Comparison& comparison, Result& result);
 
 }  // namespace ulp

@@ -33,7 +33,7 @@ std::vector<Point> window_means(const std::vector<double>& values, std::size_t w
 }
 
 Figure figure_of_seeds(const Comparison& comparison, std::size_t score, const Quantity& text, std::string name,
-                       std::string title, std::string meaning, std::string evidence) {
+                       std::string title, std::string meaning) {
     const std::string& reference = comparison.arithmetics.front().name;
     const std::vector<Learned>& pairs = comparison.runs.front();
     const Spread spread = comparison.spread(0, score);
@@ -45,7 +45,7 @@ Figure figure_of_seeds(const Comparison& comparison, std::size_t score, const Qu
                                       "mean is {}.",
                                       reference, text.text(spread.mean))
                         : fmt::format("One seed makes no band; {} is at {}.", reference, text.text(spread.mean))),
-        std::move(meaning), std::move(evidence)};
+        std::move(meaning), comparison.evidence};
     if (!figure.meaning.empty()) figure.meaning += ' ';
     figure.meaning +=
         pairs.size() > 1
@@ -121,17 +121,16 @@ Figure figure_of_cases(const std::vector<ScoredCase>& cases, const std::vector<s
 }
 
 Figure figure_of_losses(const Comparison& comparison, std::size_t window, std::string name, std::string title,
-                        std::string meaning, std::string evidence, bool logarithmic) {
+                        bool logarithmic, std::string meaning) {
     return figure_of_curves(
         losses_of(comparison),
         {.window = window, .logarithmic = logarithmic, .what = "Loss of a batch before the step", .label = "loss"},
-        {std::move(name), std::move(title), std::move(meaning), std::move(evidence)});
+        {std::move(name), std::move(title), std::move(meaning), comparison.evidence});
 }
 
-Figure figure_of_scales(const Comparison& comparison, std::string name, std::string title, std::string meaning,
-                        std::string evidence) {
+Figure figure_of_scales(const Comparison& comparison, std::string name, std::string title, std::string meaning) {
     Figure figure{std::move(name), std::move(title), "The scale of each step, first seed. A drop is a skipped step.",
-                  std::move(meaning), std::move(evidence)};
+                  std::move(meaning), comparison.evidence};
     const bool any = std::any_of(comparison.arithmetics.begin(), comparison.arithmetics.end(),
                                  [](const Arithmetic& a) { return a.recipe.loss_scale.dynamic; });
     for (std::size_t a = any ? 0 : 1; a < comparison.arithmetics.size(); ++a) {

@@ -8,7 +8,7 @@ namespace ulp {
 /// Every seed's score by arithmetic, minus that of the first arithmetic with the same seed; the band is that of the
 /// first one's seeds about their mean. What is to be seen ends with the largest differences.
 Figure figure_of_seeds(const Comparison& comparison, std::size_t score, const Quantity& text, std::string name,
-                       std::string title, std::string meaning, std::string evidence);
+                       std::string title, std::string meaning = "");
 /// A case in which all arms are scored; an arm may lack scores, and its seeds are the first arm's first ones.
 struct ScoredCase {
     std::string name;
@@ -20,10 +20,9 @@ Figure figure_of_cases(const std::vector<ScoredCase>& cases, const std::vector<s
                        const std::string& unit, FigureText text);
 /// The losses as curves, averaged over `window` steps, with their differences from the first arithmetic's below.
 Figure figure_of_losses(const Comparison& comparison, std::size_t window, std::string name, std::string title,
-                        std::string meaning, std::string evidence, bool logarithmic = true);
+                        bool logarithmic = true, std::string meaning = "");
 /// The loss scale over the steps of the first seed, of the arithmetics whose scale moves.
-Figure figure_of_scales(const Comparison& comparison, std::string name, std::string title, std::string meaning,
-                        std::string evidence);
+Figure figure_of_scales(const Comparison& comparison, std::string name, std::string title, std::string meaning = "");
 
 /// The finite ones of these, `distance` apart from `start` on.
 std::vector<Point> points_of(const std::vector<double>& values, std::size_t distance = 1, double start = 0);

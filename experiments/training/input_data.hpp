@@ -15,6 +15,7 @@ struct DigitCounts {
     Index side;  // pixels
 };
 
+DataSplit generated_digits(const RunContext& context, Result& result, const DigitCounts& counts = {2000, 500, 14});
 /// Generated digits by these counts, or MNIST where the setting "mnist" names its folder.
 DataSplit digits_of(const RunContext& context, Result& result, const DigitCounts& generated);
 /// By the settings "train_images", "test_images" and "side".

@@ -1,6 +1,7 @@
 #include "experiments/training/tasks.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "engine/layers/attention.hpp"
@@ -34,6 +35,19 @@ TaskBuilder images_task(const Layers& net, const DataSplit& data, Index batch, d
         return Net(model, net, shape_of(data.train), data.train.classes);
     };
     return images_task(builder, data, batch, loss_weight);
+}
+
+TaskBuilder watching_largest_gradients(const TaskBuilder& task) {
+    return watching<std::vector<double>>(task, [](Task& watched, const auto& largest) {
+        watched.tap = [largest](std::int64_t step, const TapEvent& event) {
+            if (!is_gradient(event.role) || event.values.size() == 1) return;
+            largest->resize(static_cast<std::size_t>(step) + 1);
+            for (const float g : event.values) {
+                const double size = static_cast<double>(std::fabs(g)) / event.loss_scale;
+                if (std::isfinite(size)) largest->back() = std::max(largest->back(), size);
+            }
+        };
+    });
 }
 
 namespace {

@@ -18,6 +18,10 @@ TaskBuilder images_task(const Layers& net, const DataSplit& data, Index batch, d
 inline constexpr std::size_t test_accuracy = 0;
 inline const Quantity accuracy_text{"right on the test set", "%", 100, 1};
 
+/// The task; keeps the largest finite magnitude of each step among the gradients that lie in 16 bits when the net
+/// trains in fp16, which are all but the loss's own; without the loss scale: std::vector<double>.
+TaskBuilder watching_largest_gradients(const TaskBuilder& task);
+
 /// Score: the share of words that come out right. The net says a random sequence of `length` words out of `words`
 /// backwards: embeddings of words and places, attention, a hidden layer. A translation net in small; sequences are
 /// drawn for each step anew.

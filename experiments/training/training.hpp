@@ -4,7 +4,7 @@
 //     const Training training{.task = images_task(dense_net({32}), data, 32),
 //                             .optimizer = {.learning_rate = 0.1},
 //                             .steps = 200};
-//     const Comparison runs = compare(context, {fp32_arithmetic(), ...}, training, seeds);       // comparison.hpp
+//     const Comparison runs = compare(context, result, {fp32_arithmetic(), ...}, training, seeds);  // comparison.hpp
 //     claim_parity(result, runs, test_accuracy, accuracy_text, margin, "parity", source, text);  // comparison.hpp
 #pragma once
 
@@ -58,6 +58,9 @@ struct Task {
     std::function<void(Optimizer&)> before_update{};
     std::function<void(Trainer&, const StepResult&)> after_step{};
 };
+constexpr bool is_gradient(TensorRole role) {
+    return role == TensorRole::weight_gradient || role == TensorRole::activation_gradient;
+}
 /// Adds a net's parameters to the model; the seed decides the order of the examples.
 using TaskBuilder = std::function<Task(Model&, std::uint64_t seed)>;
 
@@ -67,6 +70,18 @@ void keep(Task& task, const std::shared_ptr<T>& collected) {
     task.measure = [collected, measure = task.measure](Evaluation& evaluation, Learned& learned) {
         if (measure) measure(evaluation, learned);
         learned.more = *collected;
+    };
+}
+
+/// The task with hooks of `watch(task, collected)`, which fill a T that the run keeps.
+template <class T, class Watch>
+TaskBuilder watching(const TaskBuilder& task, const Watch& watch) {
+    return [=](Model& model, std::uint64_t seed) {
+        Task watched = task(model, seed);
+        const auto collected = std::make_shared<T>();
+        watch(watched, collected);
+        keep(watched, collected);
+        return watched;
     };
 }
 

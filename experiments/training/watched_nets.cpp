@@ -14,22 +14,18 @@ namespace {
 
 /// The task; keeps what its tensors looked like at the frames' steps.
 TaskBuilder watched_task(const TaskBuilder& task, const WatchedNetOptions& options) {
-    return [=](Model& model, std::uint64_t seed) {
-        Task result = task(model, seed);
-        const auto frames = std::make_shared<std::vector<NetFrame>>();
-        result.watched = [options](std::int64_t step) {
+    return watching<std::vector<NetFrame>>(task, [options](Task& watched, const auto& frames) {
+        watched.watched = [options](std::int64_t step) {
             for (int f = 0; f < options.frames; ++f) {
                 if (step == (options.steps - 1) * f / std::max(1, options.frames - 1)) return true;
             }
             return false;
         };
-        result.tap = [frames](std::int64_t step, const TapEvent& event) {
+        watched.tap = [frames](std::int64_t step, const TapEvent& event) {
             if (frames->empty() || frames->back().step != step) frames->push_back({step, {}});
             frames->back().roles[static_cast<std::size_t>(event.role)].add(event.values);
         };
-        keep(result, frames);
-        return result;
-    };
+    });
 }
 
 /// Bytes of the generated text as tokens, and the next ones: (batch, length) in rows.
@@ -92,7 +88,7 @@ TextNet transformer(Model& model) {
 
 }  // namespace
 
-std::vector<WatchedNet> train_watched_nets(const RunContext& context, const WatchedNetOptions& options,
+std::vector<WatchedNet> train_watched_nets(const RunContext& context, Result& result, const WatchedNetOptions& options,
                                            ProgressPart part) {
     const OptimizerOptions momentum{.learning_rate = 0.05, .momentum = 0.9};
     const OptimizerOptions adam{.kind = OptimizerKind::adam, .learning_rate = 3e-3};
@@ -109,7 +105,7 @@ std::vector<WatchedNet> train_watched_nets(const RunContext& context, const Watc
     add("normalised_cnn", images_task(net_by_name("plain").layers(8), data, 32), momentum);
     add("lstm", text_task(text, recurrent), adam);
     add("transformer", text_task(text, transformer), adam);
-    const Comparison runs = compare(context, arms, 1, part);
+    const Comparison runs = compare(context, result, arms, 1, part);
     std::vector<WatchedNet> nets;
     for (std::size_t i = 0; i < arms.size(); ++i) {
         nets.push_back({runs.arithmetics[i].name, runs.runs[i].front().kept<std::vector<NetFrame>>()});

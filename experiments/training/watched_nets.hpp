@@ -35,7 +35,7 @@ struct WatchedNetOptions {
 
 /// A CNN without and one with batch normalisation on generated digits, an LSTM and a Transformer on generated text.
 /// fp32 on soft:ieee, so that no gradient is lost; side by side.
-std::vector<WatchedNet> train_watched_nets(const RunContext& context, const WatchedNetOptions& options,
+std::vector<WatchedNet> train_watched_nets(const RunContext& context, Result& result, const WatchedNetOptions& options,
                                            ProgressPart part);
 
 /// The exponent that half of the finite numbers of a histogram lie below (zeros left out), where there is one.

@@ -31,10 +31,6 @@ inline constexpr Watched watched[] = {
 /// Where the gradient of fc1's output stands among them.
 inline constexpr std::size_t gradient_of_fc1 = 7;
 
-constexpr bool is_gradient(TensorRole role) {
-    return role == TensorRole::weight_gradient || role == TensorRole::activation_gradient;
-}
-
 /// One histogram for each row of `watched`.
 using Histograms = std::vector<BinadeHistogram>;
 

@@ -34,6 +34,20 @@ TEST_CASE("both zeros count as zero, infinities and NaN in no bin") {
     CHECK(h.share(h.zeros()) == 0.5);
 }
 
+TEST_CASE(
+    "pooled histograms count as one of all values, and a scale moves what fp16 loses of those that are not zero") {
+    const std::vector<std::vector<float>> parts = {{0x1p-26F, 0.0F, 3.0F}, {0x1.8p-26F, -0x1p-30F}, {}};
+    const auto sum = ulp::pooled(parts, of);
+    const auto all = of({0x1p-26F, 0.0F, 3.0F, 0x1.8p-26F, -0x1p-30F});
+    CHECK(all.equals_shifted(sum, 0));
+    CHECK(sum.lost_in_fp16() == all.lost_in_fp16());
+    CHECK(sum.subnormal_in_fp16() == all.subnormal_in_fp16());
+    CHECK(sum.lost_share(0) == 0.75);
+    CHECK(sum.lost_share(1) == 0.25);
+    CHECK(sum.lost_share(5) == 0);
+    CHECK(of({0.0F}).lost_share(0) == 0);
+}
+
 TEST_CASE("what fp16 loses ends at 2^-25, what it holds as subnormal at 2^-14") {
     CHECK(of({0x1p-25F}).lost_in_fp16() == 1);
     CHECK(of({0x1.000002p-25F}).lost_in_fp16() == 0);

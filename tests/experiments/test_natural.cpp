@@ -30,7 +30,8 @@ TEST_CASE("a training starts from the weights that one with the same seed left")
     const FewDigits digits;
     Training first = digits.training;
     first.task = natural::keeping_weights(digits.training.task);
-    const Comparison runs = compare(context_with_seed(5), {first}, 2);
+    Result result("digits");
+    const Comparison runs = compare(context_with_seed(5), result, {first}, 2);
     const auto weights = natural::weights_left(context_with_seed(5), runs);
     Training second = first;
     second.task = natural::keeping_weights(natural::starting_from(digits.training.task, weights));

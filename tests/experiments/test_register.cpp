@@ -75,7 +75,8 @@ TEST_CASE("rows of a later register take the place of those of the same experime
     CHECK_THROWS_WITH_AS(merged(first, full), "these are full runs, the register is of quick runs", DataError);
 }
 
-TEST_CASE("an experiment's effect is a claim of its own, and its natural ones insert nothing and are linked both ways") {
+TEST_CASE(
+    "an experiment's effect is a claim of its own, and its natural ones insert nothing and are linked both ways") {
     const Register all = read_register(RunSize::quick);
     std::size_t constructed = 0;
     for (const Experiment& experiment : experiments()) {

@@ -122,6 +122,34 @@ TEST_CASE("claims have ids of their own, and series names that gnuplot can selec
     CHECK_THROWS_AS(result.figure({"f", "", "", "", "", {{"a, b", formats::fp64, {}}}}), std::logic_error);
 }
 
+TEST_CASE("the last entry of a list in a figure's meaning ends with a full stop") {
+    Result result("sample");
+    CHECK(result.figure({"a", "", "", "Medians: fp32 1, fp16 2,", ""}).meaning == "Medians: fp32 1, fp16 2.");
+    CHECK(result.figure({"b", "", "", "fp32 1; fp16 2;", ""}).meaning == "fp32 1; fp16 2.");
+    CHECK(result.figure({"c", "", "", "What is to be seen.", ""}).meaning == "What is to be seen.");
+    CHECK(result.figure({"d", "", "", "", ""}).meaning.empty());
+}
+
+TEST_CASE("a curve has the function's value at each whole number, the last one included") {
+    const Series squares = curve(
+        "squares", -2, 4, [](int x) { return 1.0 * x * x; }, 3);
+    REQUIRE(squares.points.size() == 3);
+    CHECK(squares.name == "squares");
+    CHECK(squares.format == formats::fp64);
+    CHECK(squares.points.front().x == -2);
+    CHECK(squares.points.front().y == 4);
+    CHECK(squares.points.back().x == 4);
+    CHECK(squares.points.back().y == 16);
+    CHECK(curve("none", 1, 0, [](int) { return 0.0; }).points.empty());
+}
+
+TEST_CASE("bits differ where numbers are equal, and agree where they are not") {
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    const std::vector<float> numbers = {0.0F, 1.0F, nan, 2.0F};
+    CHECK(different_bits(numbers, numbers) == 0);
+    CHECK(different_bits(numbers, std::vector<float>{-0.0F, 1.0F, nan, 3.0F}) == 2);
+}
+
 TEST_CASE("data holds decimals and bits") {
     CHECK(data_csv(sample_result()) ==
           "figure,series,x,x_bits,y,y_format,y_bits\n"

@@ -1,11 +1,13 @@
 // The training harness of the experiments: runs, comparisons, and the rules by which an arm is as good as another.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "engine/data/digits.hpp"
 #include "engine/tensor/random.hpp"
+#include "experiments/shared/gradient_ranges.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/shortfall.hpp"
 #include "experiments/training/tasks.hpp"
@@ -135,10 +137,52 @@ struct Digits {
                       .schedule = linear_decay_factor};
 };
 
+TEST_CASE("a look at a training changes nothing, and finds what the net's gradients are like") {
+    const Digits digits;
+    Training watched = digits.training;
+    watched.arithmetic = fp32_arithmetic();
+    const Learned plain = train(watched, 1);
+    watched.task = watching_gradient_ranges(digits.training.task);
+    const Learned seen = train(watched, 1);
+    watched.task = watching_largest_gradients(digits.training.task);
+    const auto largest = train(watched, 1).kept<std::vector<double>>();
+    CHECK(seen.losses == plain.losses);
+    CHECK(seen.scores == plain.scores);
+    const auto& ranges = seen.kept<GradientRanges>();
+    CHECK(ranges.infinite == 0);
+    REQUIRE(largest.size() == 6);
+    CHECK(*std::ranges::max_element(largest) == static_cast<double>(ranges.largest));
+    CHECK(ranges.histogram.largest_exponent() == std::ilogb(ranges.largest));
+    const auto all = pooled(ranges.by_tensor, [](const auto& named) { return named.second; });
+    CHECK(all.equals_shifted(ranges.histogram, 0));
+}
+
+TEST_CASE("the loss scales that are foretold lose no more than half of any tensor, and overflow nowhere") {
+    GradientRanges ranges;
+    ranges.by_tensor["small"].add(std::vector<float>{0x1p-30F, 0x1p-29F, 0x1p-20F});
+    ranges.by_tensor["large"].add(std::vector<float>{1.0F, 0.0F});
+    ranges.histogram = pooled(ranges.by_tensor, [](const auto& named) { return named.second; });
+    ranges.largest = 1;
+    std::vector<Learned> runs(2);
+    runs[0].more = GradientRanges{};
+    runs[1].more = ranges;
+    const ScalePrediction prediction(runs);
+    CHECK(prediction.gradients.lost_share(0) == 0.5);
+    CHECK(prediction.first_exponent() == 4);  // 2^-29 then lies at 2^-25, and one of the three is lost
+    CHECK(prediction.last_exponent() == 15);  // 2^16 is infinite in fp16
+    ranges.largest = 0x1.ffcp0F;
+    runs[0].more = ranges;
+    CHECK(ScalePrediction(runs).last_exponent() == 15);
+    ranges.largest = 0x1.ffep0F;  // 65520 lies half way to 2^16
+    runs[0].more = ranges;
+    CHECK(ScalePrediction(runs).last_exponent() == 14);
+}
+
 TEST_CASE("a comparison holds what each training gives by itself, arm by arm and seed by seed") {
     const Digits digits;
+    Result result("digits");
     const Comparison runs =
-        compare(context_with_seed(5), {fp32_arithmetic(), digits.training.arithmetic}, digits.training, 2);
+        compare(context_with_seed(5), result, {fp32_arithmetic(), digits.training.arithmetic}, digits.training, 2);
     REQUIRE(runs.runs.size() == 2);
     for (std::size_t arm = 0; arm < 2; ++arm) {
         Training alone = digits.training;
