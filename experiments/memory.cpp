@@ -123,18 +123,16 @@ void figure_batch(const RunContext& context, Result& result) {
         "of the pools and the optimizer's state do not shrink.",
         published_fp32_batch,
         plan.largest_batch(plan.training_bytes(published_fp32_batch, 4), context.settings.integer("low_bytes")));
-    Series wide{"fp32", formats::fp64, {}};
-    Series mixed{"mixed fp16", formats::fp64, {}};
-    for (std::int64_t batch = 0; batch <= 1200; batch += 50) {
-        const auto x = static_cast<double>(batch);
-        wide.points.push_back({x, static_cast<double>(plan.training_bytes(batch, 4)) / 0x1p30});
-        const std::int64_t low = context.settings.integer("low_bytes");
-        mixed.points.push_back({x, static_cast<double>(plan.training_bytes(batch, low)) / 0x1p30});
-    }
+    const auto planned = [&](const std::string& name, std::int64_t low) {
+        const auto gibibytes = [&, low](int batch) {
+            return static_cast<double>(plan.training_bytes(batch, low)) / 0x1p30;
+        };
+        return curve(name, 0, 1200, gibibytes, 50);
+    };
     const double budget = static_cast<double>(plan.training_bytes(published_fp32_batch, 4)) / 0x1p30;
     figure.series = {
-        std::move(wide),
-        std::move(mixed),
+        planned("fp32", 4),
+        planned("mixed fp16", context.settings.integer("low_bytes")),
         {"published",
          formats::fp64,
          {{static_cast<double>(published_fp32_batch), budget}, {static_cast<double>(published_fp16_batch), budget}}}};
@@ -143,80 +141,9 @@ void figure_batch(const RunContext& context, Result& result) {
 
 // ---- BERT-base and U-Net as they were published ----
 
-/// A net's parameters, and the numbers that a training step keeps for one example.
-struct Account {
-    std::int64_t parameters = 0;
-    std::int64_t activations = 0;
-
-    /// Bytes in fp32 over bytes in mixed precision, with Adam: see the figure "gain".
-    [[nodiscard]] double gain() const {
-        const double ratio = static_cast<double>(activations) / static_cast<double>(parameters);
-        return (16 + 4 * ratio) / (16 + 2 * ratio);
-    }
-};
-
-/// BERT-base (Devlin et al., 2018, section 3: L = 12, H = 768, A = 12; 30,522 word pieces, 512 places, 2 types) with
-/// its two heads: masked words, whose last matrix is the embedding's, and next sentence. `length` tokens.
-Account bert_base(std::int64_t length) {
-    constexpr std::int64_t width = 768;
-    constexpr std::int64_t wide = 3072;
-    constexpr std::int64_t words = 30522;
-    constexpr std::int64_t heads = 12;
-    constexpr auto linear = [](std::int64_t in, std::int64_t out) { return in * out + out; };
-    constexpr std::int64_t norm = 2 * width;
-    const std::int64_t block = 4 * linear(width, width) + linear(width, wide) + linear(wide, width) + 2 * norm;
-    const std::int64_t masked_words = linear(width, width) + norm + words;
-    // Queries, keys, values, mix, projection, two sums, two norms, narrow: 10 of the width; wide and gelu; scores and
-    // probabilities of each head.
-    const std::int64_t in_a_block = length * (10 * width + 2 * wide) + 2 * heads * length * length;
-    return {(words + 512 + 2) * width + norm + 12 * block + linear(width, width) + masked_words + linear(width, 2),
-            12 * in_a_block + 2 * length * width};
-}
-
-/// U-Net (Ronneberger et al., 2015, figure 1): unpadded 3 x 3 convolutions with relu, two a level, five levels.
-struct PublishedUnet {
-    Account account;
-    std::int64_t layers = 0;
-    std::int64_t side = 572;
-    std::int64_t smallest = 0;
-
-    PublishedUnet() {
-        std::int64_t channels = 1;
-        for (std::int64_t width = 64; width <= 1024; width *= 2) {
-            if (width > 64) keep(channels, side /= 2);  // the pool
-            convolve(channels, width);
-            convolve(channels, width);
-        }
-        smallest = side;
-        for (std::int64_t width = 512; width >= 64; width /= 2) {
-            learn(4 * channels * width + width);
-            keep(width, side *= 2);  // the 2 x 2 convolution upwards
-            channels = 2 * width;    // beside what was cropped on the way down
-            keep(channels, side);
-            convolve(channels, width);
-            convolve(channels, width);
-        }
-        learn(channels * 2 + 2);
-        keep(2, side);
-    }
-
-  private:
-    void learn(std::int64_t parameters) {
-        account.parameters += parameters;
-        ++layers;
-    }
-    void keep(std::int64_t channels, std::int64_t extent) { account.activations += channels * extent * extent; }
-    void convolve(std::int64_t& channels, std::int64_t width) {
-        learn(9 * channels * width + width);
-        channels = width;
-        side -= 2;
-        keep(2 * channels, side);  // before and behind relu
-    }
-};
-
 void claim_published_nets(Result& result) {
     const std::string devlin = cite("Devlin et al., BERT (2018)", "3: BERT-base, total parameters 110M");
-    const Account bert = bert_base(512);
+    const NetAccount bert = bert_base_account(512);
     result.arithmetic(
         "bert_base_parameters", devlin,
         "BERT-base with its two heads has 110,106,428 parameters: the published 110 millions.",
@@ -228,7 +155,7 @@ void claim_published_nets(Result& result) {
         equal(440, 4 * bert.parameters / 1000000, "MB in fp32") &&
             equal(220, 2 * bert.parameters / 1000000, "in fp16") &&
             equal(1762, 16 * bert.parameters / 1000000 + 1, "in training, rounded up"));
-    const PublishedUnet unet;
+    const UnetPlan unet = unet_plan();
     const std::string figure = cite("Ronneberger et al., U-Net (2015)", "figure 1: 572 to 388 pixels, 23 layers");
     result.arithmetic("unet_sizes", figure, "U-Net's 23 convolutional layers make 388 pixels of 572, by way of 28.",
                       equal(23, unet.layers, "layers") && equal(388, unet.side, "pixels") &&
@@ -371,15 +298,13 @@ void gains(const RunContext& context, Result& result) {
         "A parameter takes 16 bytes either way: in mixed precision its master, copy, gradient and Adam's two "
         "moments add up to the same as in fp32. Activations halve.",
         ""};
-    Series line{"bytes by formula", formats::fp64, {}};
-    for (int r = 0; r <= 60; ++r) line.points.push_back({static_cast<double>(r), (16 + 4.0 * r) / (16 + 2.0 * r)});
-    Series unet{"small U-Net", formats::fp64, {}};
-    Series bert{"small BERT", formats::fp64, {}};
+    Series unet{"small U-Net"};
+    Series bert{"small BERT"};
     const auto point = [&](const Measured& wide, const Measured& low) {
         const double numbers = static_cast<double>(wide.activations) / 4;
         return Point{numbers / static_cast<double>(wide.parameters), gain(wide, low)};
     };
-    for (Index batch = 1; batch <= static_cast<Index>(context.settings.integer("largest_batch")); batch *= 2) {
+    for (Index batch = 1; batch <= context.settings.integer("largest_batch"); batch *= 2) {
         unet.points.push_back(point(measure_unet(context, "fp32", batch), measure_unet(context, mixed, batch)));
         bert.points.push_back(point(measure_bert(context, "fp32", batch), measure_bert(context, mixed, batch)));
     }
@@ -387,13 +312,13 @@ void gains(const RunContext& context, Result& result) {
     const double of_bert = bert.points.back().y;
     double off = 0;
     for (const Series* net : {&unet, &bert}) {
-        for (const Point& p : net->points) off = std::max(off, std::fabs(p.y - (16 + 4 * p.x) / (16 + 2 * p.x)));
+        for (const Point& p : net->points) off = std::max(off, std::fabs(p.y - gain_of_mixed_precision(p.x)));
     }
     figure.meaning += fmt::format(
         " With the largest batch the U-Net has {:.1f} activations for each parameter, BERT {:.1f}. No mark is farther "
         "than {:.2f} from the line.",
         unet.points.back().x, bert.points.back().x, off);
-    figure.series = {std::move(line), std::move(unet), std::move(bert)};
+    figure.series = {curve("bytes by formula", 0, 60, gain_of_mixed_precision), std::move(unet), std::move(bert)};
     figure.headline =
         fmt::format("In mixed precision a small U-Net needs {:.2f} times less memory, a small BERT {:.2f} times.",
                     of_unet, of_bert);

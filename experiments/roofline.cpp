@@ -2,8 +2,8 @@
 // step's products.
 #include <fmt/core.h>
 
-#include <bit>
 #include <map>
+#include <span>
 
 #include "engine/rounding/rounder.hpp"
 #include "engine/tensor/random.hpp"
@@ -24,7 +24,6 @@ namespace {
 using sources::cite;
 
 constexpr double fp16_bytes = 2;
-constexpr double fp32_bytes = 4;
 
 Gpu gpu_of(const RunContext& context) {
     Gpu gpu;
@@ -62,16 +61,13 @@ struct Split {
     double speed_up;
     std::string quoted;
 };
-const std::vector<Split>& splits() {
-    static const std::vector<Split> list = {{"ResNet-50", 0.73, 2.77, "2.2x to 3x"}, {"DS2", 0.90, 4.71, "4.5x"}};
-    return list;
-}
+const std::vector<Split> splits = {{"ResNet-50", 0.73, 2.77, "2.2x to 3x"}, {"DS2", 0.90, 4.71, "4.5x"}};
 
 void claim_splits(const Gpu& gpu, Result& result) {
     const std::string slide = cite(sources::volta_talk, "Example layer time breakdowns for FP32-only training");
     const double factor = gpu.tensor_core_rate() / gpu.fp32_rate();
     const Quantity times{"speed-up", "x", 1, 2};
-    for (const Split& split : splits()) {
+    for (const Split& split : splits) {
         result.arithmetic(
             "amdahl_" + split.name, slide,
             fmt::format("{}: {:.0f}% products, {:.0f}% other. If only the products become 8 times as fast the "
@@ -85,11 +81,10 @@ void claim_splits(const Gpu& gpu, Result& result) {
         "quoted 2.2x to 3x lie below.",
         near(4.4, 0.05, amdahl(0.73, factor, 2), times));
     const GemmShape pointwise{1, 1, 1};  // one operation on two numbers, one number out: limited by memory
-    const double before = least_seconds(pointwise, fp32_bytes, gpu.fp32_rate(), gpu.bandwidth);
-    const double after = least_seconds(pointwise, fp16_bytes, gpu.fp32_rate(), gpu.bandwidth);
+    const double ratio = gpu.fp32_seconds(pointwise) / gpu.fp32_seconds(pointwise, fp16_bytes);
     result.arithmetic("memory_limited", cite(sources::volta_talk, "Memory limited ops: should see ~2x speedup"),
                       "An operation that is limited by memory becomes twice as fast with half the bytes.",
-                      equal(2, static_cast<std::int64_t>(before / after), "times"));
+                      equal(2, static_cast<std::int64_t>(ratio), "times"));
 }
 
 void figure_splits(const Gpu& gpu, Result& result) {
@@ -101,21 +96,17 @@ void figure_splits(const Gpu& gpu, Result& result) {
         "bytes). Bars: published, V100.",
         factor);
     figure.meaning = "Where only the products become faster, and where the rest becomes twice as fast:";
-    for (const Split& split : splits()) {
+    for (const Split& split : splits) {
         figure.meaning +=
             fmt::format(" {} ({:.0f} % products) {:.2f}x and {:.2f}x, published {};", split.name, 100 * split.share,
                         amdahl(split.share, factor), amdahl(split.share, factor, 2), split.quoted);
     }
-    figure.meaning.back() = '.';
-    Series products{"products alone", formats::fp64, {}};
-    Series both{"products and memory", formats::fp64, {}};
-    for (int percent = 0; percent <= 100; percent += 2) {
-        const double share = percent / 100.0;
-        products.points.push_back({static_cast<double>(percent), amdahl(share, factor)});
-        both.points.push_back({static_cast<double>(percent), amdahl(share, factor, 2)});
-    }
-    figure.series = {std::move(products),
-                     std::move(both),
+    const auto speed_up = [&](const std::string& name, double other) {
+        return curve(
+            name, 0, 100, [&](int percent) { return amdahl(percent / 100.0, factor, other); }, 2);
+    };
+    figure.series = {speed_up("products alone", 1),
+                     speed_up("products and memory", 2),
                      {"ResNet-50", formats::fp64, {{73, 2.2}, {73, 3.0}}},
                      {"Deep Speech 2", formats::fp64, {{90, 4.5}, {90, 4.5}}}};
     result.figure(std::move(figure));
@@ -127,17 +118,11 @@ struct NamedShape {
     std::string name;
     GemmShape shape;
 };
-const std::vector<NamedShape>& named_shapes() {
-    static const std::vector<NamedShape> list = {
-        {"linear 64 x 1024 to 512", {64, 512, 1024}},          {"linear 256 x 1024 to 2048", {256, 2048, 1024}},
-        {"LSTM one gate 64 x 1024", {64, 1024, 1024}},         {"LSTM all gates at once", {64, 4096, 2048}},
-        {"GPT-2 vocabulary 1024 x 50264", {1024, 50264, 768}}, {"square 4096", {4096, 4096, 4096}},
-    };
-    return list;
-}
-
-/// Operations a second, at most.
-double attainable(double intensity, double rate, double bandwidth) { return std::min(rate, intensity * bandwidth); }
+const std::vector<NamedShape> named_shapes = {
+    {"linear 64 x 1024 to 512", {64, 512, 1024}},          {"linear 256 x 1024 to 2048", {256, 2048, 1024}},
+    {"LSTM one gate 64 x 1024", {64, 1024, 1024}},         {"LSTM all gates at once", {64, 4096, 2048}},
+    {"GPT-2 vocabulary 1024 x 50264", {1024, 50264, 768}}, {"square 4096", {4096, 4096, 4096}},
+};
 
 void figure_roofline(const Gpu& gpu, Result& result) {
     Figure figure{
@@ -152,22 +137,20 @@ void figure_roofline(const Gpu& gpu, Result& result) {
         "Left of the edge a product waits for memory, right of it for arithmetic. Tensor Cores raise the roof but not "
         "the slope: their edge lies at {:.0f} operations a byte, that of fp32 at {:.0f}. Operations a byte:",
         edge, gpu.fp32_rate() / gpu.bandwidth);
-    Series wide{"fp32", formats::fp64, {}};
-    Series low{"fp16 Tensor Cores", formats::fp64, {}};
+    Series wide{"fp32"};
+    Series low{"fp16 Tensor Cores"};
     for (int step = -4; step <= 96; ++step) {
         const double intensity = quick_phase::exp2(step / 8.0);
-        wide.points.push_back({intensity, attainable(intensity, gpu.fp32_rate(), gpu.bandwidth) / 1e12});
-        low.points.push_back({intensity, attainable(intensity, gpu.tensor_core_rate(), gpu.bandwidth) / 1e12});
+        wide.points.push_back({intensity, gpu.attainable(intensity, gpu.fp32_rate()) / 1e12});
+        low.points.push_back({intensity, gpu.attainable(intensity, gpu.tensor_core_rate()) / 1e12});
     }
     figure.series = {std::move(wide), std::move(low)};
-    for (const NamedShape& named : named_shapes()) {
+    for (const NamedShape& named : named_shapes) {
         const double intensity = named.shape.intensity(fp16_bytes);
         figure.meaning += fmt::format(" {} {:.0f},", named.name, intensity);
-        figure.series.push_back({named.name,
-                                 formats::fp64,
-                                 {{intensity, attainable(intensity, gpu.tensor_core_rate(), gpu.bandwidth) / 1e12}}});
+        figure.series.push_back(
+            {named.name, formats::fp64, {{intensity, gpu.attainable(intensity, gpu.tensor_core_rate()) / 1e12}}});
     }
-    figure.meaning.back() = '.';
     result.figure(std::move(figure));
 }
 
@@ -186,8 +169,7 @@ void claim_larger_k(const Gpu& gpu, Result& result) {
                       equal(lengths, rising, "steps rise"));
     const auto efficiency = [&](std::int64_t k) {
         const GemmShape shape{512, 512, k};
-        return shape.operations() / gpu.tensor_core_rate() /
-               least_seconds(shape, fp16_bytes, gpu.tensor_core_rate(), gpu.bandwidth);
+        return shape.operations() / gpu.tensor_core_rate() / gpu.tensor_core_seconds(shape);
     };
     const Quantity share{"of the peak", "% of the peak", 100, 0};
     result.arithmetic(
@@ -207,8 +189,7 @@ void claim_padding(const Gpu& gpu, Result& result) {
                       near(0.00014, 0.000005, static_cast<double>(padded(50257)) / 50257 - 1, {"", "%", 100, 4}));
     const GemmShape as_it_is{1024, 50257, 768};
     const GemmShape as_padded{1024, 50264, 768};
-    const double slow = least_seconds(as_it_is, fp32_bytes, gpu.fp32_rate(), gpu.bandwidth);
-    const double fast = least_seconds(as_padded, fp16_bytes, gpu.tensor_core_rate(), gpu.bandwidth);
+    const double gain = gpu.fp32_seconds(as_it_is) / gpu.tensor_core_seconds(as_padded);
     result.arithmetic(
         "vocabulary_gain", slide,
         fmt::format("With it the projection can use a V100's Tensor Cores: at the roofline it becomes nearly "
@@ -216,7 +197,7 @@ void claim_padding(const Gpu& gpu, Result& result) {
                     "with n odd take {:.1f} times as long, with k odd {:.1f} times, with m odd {:.2f} times "
                     "(4096, cuBLAS).",
                     h100::fp16 / h100::fp16_n_odd, h100::fp16 / h100::fp16_k_odd, h100::fp16 / h100::fp16_m_odd),
-        above(7.9, slow / fast, {"speed-up", "x", 1, 2}));
+        above(7.9, gain, {"speed-up", "x", 1, 2}));
 }
 
 /// Entries on fp16's grid; under the control "integers" small whole numbers, whose sums are exact.
@@ -232,12 +213,9 @@ Matrix random_matrix(const RunContext& context, Index rows, Index cols, std::str
     return matrix;
 }
 
-int elements_that_differ(const Matrix& x, const Matrix& y) {
-    int differ = 0;
-    for (Index i = 0; i < x.size(); ++i) {
-        differ += std::bit_cast<std::uint32_t>(x.data()[i]) != std::bit_cast<std::uint32_t>(y.data()[i]) ? 1 : 0;
-    }
-    return differ;
+std::int64_t elements_that_differ(const Matrix& x, const Matrix& y) {
+    const auto row = [](const Matrix& m) { return std::span(m.data(), static_cast<std::size_t>(m.size())); };
+    return different_bits(row(x), row(y));
 }
 
 /// Padding and concatenation as matrices: do they change bits?
@@ -285,13 +263,14 @@ void claim_bits(const RunContext& context, const std::vector<MatrixUnit>& units,
             fmt::format("{}: input and state side by side, so that k doubles: the sum is rounded elsewhere, "
                         "and bits change.",
                         unit.name),
-            above(0, elements_that_differ(times(both, stacked), sum), {"", "of 6400 elements differ", 1, 0}));
+            above(0, static_cast<double>(elements_that_differ(times(both, stacked), sum)),
+                  {"", "of 6400 elements differ", 1, 0}));
     }
 }
 
 void claim_concatenation(const Gpu& gpu, Result& result) {
-    const double apart = 8 * least_seconds({64, 1024, 1024}, fp16_bytes, gpu.tensor_core_rate(), gpu.bandwidth);
-    const double together = least_seconds({64, 4096, 2048}, fp16_bytes, gpu.tensor_core_rate(), gpu.bandwidth);
+    const double apart = 8 * gpu.tensor_core_seconds({64, 1024, 1024});
+    const double together = gpu.tensor_core_seconds({64, 4096, 2048});
     result.arithmetic("concatenation", cite(sources::volta_talk, "Concatenate cell matrix ops into a single call"),
                       "At the roofline, one product for an LSTM cell (64 x 2048 to 4096) beats eight of 64 x 1024 to "
                       "1024: it reads the input once. What launches cost comes on top.",
@@ -345,18 +324,15 @@ void figure_padding(const Gpu& gpu, Result& result) {
         "Least time of a 512 x n x 1024 product on a V100, relative to n = 1024 on Tensor Cores: n as it is, and "
         "n padded to the next multiple of 8.",
         "", ""};
-    const double unit = least_seconds({512, 1024, 1024}, fp16_bytes, gpu.tensor_core_rate(), gpu.bandwidth);
-    Series plain{"as it is", formats::fp64, {}};
-    Series filled{"padded", formats::fp64, {}};
-    for (std::int64_t n = 1000; n <= 1048; ++n) {
+    const double unit = gpu.tensor_core_seconds({512, 1024, 1024});
+    const Series plain = curve("as it is", 1000, 1048, [&](int n) {
         const GemmShape shape{512, n, 1024};
         const bool fits = refusal(fp16_to_fp32, shape.m, shape.n, shape.k).empty();
-        const double rate = fits ? gpu.tensor_core_rate() : gpu.fp32_rate();
-        plain.points.push_back({static_cast<double>(n), least_seconds(shape, fp16_bytes, rate, gpu.bandwidth) / unit});
-        filled.points.push_back(
-            {static_cast<double>(n),
-             least_seconds({512, padded(n), 1024}, fp16_bytes, gpu.tensor_core_rate(), gpu.bandwidth) / unit});
-    }
+        return (fits ? gpu.tensor_core_seconds(shape) : gpu.fp32_seconds(shape, fp16_bytes)) / unit;
+    });
+    const Series filled = curve("padded", 1000, 1048, [&](int n) {
+        return gpu.tensor_core_seconds({512, padded(n), 1024}) / unit;
+    });
     const auto largest = [](const Series& series) { return std::ranges::max(series.points, {}, &Point::y).y; };
     const auto off = std::ranges::count_if(plain.points, [&](const Point& p) {
         return !refusal(fp16_to_fp32, 512, static_cast<std::int64_t>(p.x), 1024).empty();
@@ -365,7 +341,7 @@ void figure_padding(const Gpu& gpu, Result& result) {
         "{} of the {} widths keep the product off the Tensor Cores: as they are it takes up to {:.2f} times as long, "
         "padded up to {:.2f} times.",
         off, plain.points.size(), largest(plain), largest(filled));
-    figure.series = {std::move(plain), std::move(filled)};
+    figure.series = {plain, filled};
     result.figure(std::move(figure));
 }
 

@@ -28,6 +28,63 @@ std::int64_t gpt2_bytes(const Gpt2Plan& plan, std::int64_t bytes_of_a_number, st
            plan.block_matrices * bytes_of_a_matrix_entry + plan.mask_bytes;
 }
 
+double NetAccount::gain() const {
+    return gain_of_mixed_precision(static_cast<double>(activations) / static_cast<double>(parameters));
+}
+
+NetAccount bert_base_account(std::int64_t length) {
+    constexpr std::int64_t width = 768;
+    constexpr std::int64_t wide = 3072;
+    constexpr std::int64_t words = 30522;
+    constexpr std::int64_t heads = 12;
+    constexpr auto linear = [](std::int64_t in, std::int64_t out) { return in * out + out; };
+    constexpr std::int64_t norm = 2 * width;
+    const std::int64_t block = 4 * linear(width, width) + linear(width, wide) + linear(wide, width) + 2 * norm;
+    const std::int64_t masked_words = linear(width, width) + norm + words;
+    // Queries, keys, values, mix, projection, two sums, two norms, narrow: 10 of the width; wide and gelu; scores and
+    // probabilities of each head.
+    const std::int64_t in_a_block = length * (10 * width + 2 * wide) + 2 * heads * length * length;
+    return {(words + 512 + 2) * width + norm + 12 * block + linear(width, width) + masked_words + linear(width, 2),
+            12 * in_a_block + 2 * length * width};
+}
+
+UnetPlan unet_plan() {
+    UnetPlan plan;
+    std::int64_t channels = 1;
+    const auto learn = [&](std::int64_t parameters) {
+        plan.account.parameters += parameters;
+        ++plan.layers;
+    };
+    const auto keep = [&](std::int64_t planes) { plan.account.activations += planes * plan.side * plan.side; };
+    const auto convolve_twice = [&](std::int64_t width) {
+        for (int i = 0; i < 2; ++i) {
+            learn(9 * channels * width + width);
+            channels = width;
+            plan.side -= 2;
+            keep(2 * channels);  // before and behind relu
+        }
+    };
+    for (std::int64_t width = 64; width <= 1024; width *= 2) {
+        if (width > 64) {  // the pool
+            plan.side /= 2;
+            keep(channels);
+        }
+        convolve_twice(width);
+    }
+    plan.smallest = plan.side;
+    for (std::int64_t width = 512; width >= 64; width /= 2) {
+        learn(4 * channels * width + width);
+        plan.side *= 2;
+        keep(width);           // the 2 x 2 convolution upwards
+        channels = 2 * width;  // beside what was cropped on the way down
+        keep(channels);
+        convolve_twice(width);
+    }
+    learn(channels * 2 + 2);
+    keep(2);
+    return plan;
+}
+
 namespace {
 
 /// Numbers of one image before and behind a layer.

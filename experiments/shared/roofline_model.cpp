@@ -18,8 +18,14 @@ double GemmShape::bytes(double bytes_of_a_number) const {
 
 double GemmShape::intensity(double bytes_of_a_number) const { return operations() / bytes(bytes_of_a_number); }
 
-double least_seconds(const GemmShape& shape, double bytes_of_a_number, double rate, double bandwidth) {
-    return std::max(shape.operations() / rate, shape.bytes(bytes_of_a_number) / bandwidth);
+double Gpu::attainable(double intensity, double rate) const { return std::min(rate, intensity * bandwidth); }
+
+double Gpu::tensor_core_seconds(const GemmShape& shape) const {
+    return std::max(shape.operations() / tensor_core_rate(), shape.bytes(2) / bandwidth);
+}
+
+double Gpu::fp32_seconds(const GemmShape& shape, double bytes_of_a_number) const {
+    return std::max(shape.operations() / fp32_rate(), shape.bytes(bytes_of_a_number) / bandwidth);
 }
 
 double amdahl(double share, double factor, double other) { return 1 / (share / factor + (1 - share) / other); }

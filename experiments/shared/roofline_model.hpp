@@ -9,6 +9,15 @@
 
 namespace ulp {
 
+/// D = A B, m x n x k: each operand read once, the result written once.
+struct GemmShape {
+    std::int64_t m, n, k;
+
+    [[nodiscard]] double operations() const;  // a multiply-add counts as two
+    [[nodiscard]] double bytes(double bytes_of_a_number) const;
+    [[nodiscard]] double intensity(double bytes_of_a_number) const;  // operations a byte
+};
+
 /// The V100 of the sources: 80 multiprocessors, 512 fp16 multiply-adds a clock on Tensor Cores and 64 fp32 ones each,
 /// 1.53 GHz, 900 GB/s.
 struct Gpu {
@@ -20,19 +29,12 @@ struct Gpu {
 
     [[nodiscard]] double tensor_core_rate() const { return multiprocessors * tensor_core_products * 2 * clock; }
     [[nodiscard]] double fp32_rate() const { return multiprocessors * fp32_products * 2 * clock; }
+    /// Operations a second, at most.
+    [[nodiscard]] double attainable(double intensity, double rate) const;
+    /// The least time of a product: arithmetic or memory, whichever takes longer. Tensor Cores take fp16 numbers.
+    [[nodiscard]] double tensor_core_seconds(const GemmShape& shape) const;
+    [[nodiscard]] double fp32_seconds(const GemmShape& shape, double bytes_of_a_number = 4) const;
 };
-
-/// D = A B, m x n x k: each operand read once, the result written once.
-struct GemmShape {
-    std::int64_t m, n, k;
-
-    [[nodiscard]] double operations() const;  // a multiply-add counts as two
-    [[nodiscard]] double bytes(double bytes_of_a_number) const;
-    [[nodiscard]] double intensity(double bytes_of_a_number) const;  // operations a byte
-};
-
-/// The least time of the product: arithmetic or memory, whichever takes longer.
-double least_seconds(const GemmShape& shape, double bytes_of_a_number, double rate, double bandwidth);
 
 /// The speed-up of the whole where a share of the time becomes `factor` times as fast and the rest `other` times.
 double amdahl(double share, double factor, double other = 1);
