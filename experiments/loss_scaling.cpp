@@ -183,7 +183,7 @@ void figure_accuracy(const Study& study, const ScalePrediction& prediction, Resu
     const int first = prediction.first_exponent();
     const int last = prediction.last_exponent();
     Figure figure{"accuracy", "Accuracy against the loss scale",
-                  fmt::format("Digits in fp16 with fp32 masters; median of {}, bars: minimum to maximum. Shaded: "
+                  fmt::format("Digits in fp16 with fp32 masters; median of {}, dots: minimum and maximum. Shaded: "
                               "predicted from the exponents of the fp32 runs.",
                               counted(study.fp32().size(), "seed")),
                   text_of_ends(study, first, last), study.arms.evidence};
@@ -220,7 +220,7 @@ void figure_lost(const Study& study, const ScalePrediction& prediction, Result& 
     Figure figure{
         "lost", "Gradients lost at each loss scale: predicted and measured",
         "Share of the gradients that are not zero in fp32. Line: from the exponents of the fp32 runs. Points: "
-        "counted in the fp16 runs.",
+        "counted in the fp16 runs, where no gradient is infinite.",
         "The histogram of an fp32 run, moved by n places, foretells what a scale of 2^n loses; what else is lost in "
         "the layers before a lost gradient it does not know. Predicted and counted:",
         study.arms.evidence};

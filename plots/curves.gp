@@ -1,5 +1,6 @@
 # Above: the outline of the reference's seeds, then a mean curve for each arm. Below, in a panel of -reach to reach: the
-# outline once more, about its mean, and the arms but the first, minus the reference.
+# outline once more, about its mean, and the arms but the first, minus the reference. Of one seed (`one_seed`) the outline
+# is a line, which the key leaves out.
 arms = (series_count - 1) / 2
 width(i) = i == 1 ? 4 : 1.5 + 2.0 * (arms - i) / arms   # of curves on each other the first ones show at the edges
 set multiplot title title_text noenhanced font large
@@ -12,7 +13,7 @@ set xrange [0:*]
 set format x ''
 unset xlabel
 set key vertical at screen 0.715,0.88 left top Left reverse samplen 1.2 font tiny   # beside the panels: no curve runs through it
-plot 'data.csv' using (x_of(series(1))):5 with filledcurves closed linecolor rgb 0x0072B2 fillstyle solid 0.18 noborder title series(1) noenhanced, \
+plot 'data.csv' using (x_of(series(1))):5 with filledcurves closed linecolor rgb 0x0072B2 fillstyle solid 0.18 noborder title (exists("one_seed") ? "" : series(1)) noenhanced, \
     for [i=1:arms] '' using (x_of(series(i + 1))):5 with lines linetype i linewidth width(i) title series(i + 1) noenhanced
 unset label 1000
 unset logscale y

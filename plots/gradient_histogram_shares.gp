@@ -6,7 +6,6 @@ set format y '%g %%'
 set ylabel 'share of the tensor'
 set xtics ("zero in fp32" 0, "subnormal\nin fp16" 1, "lost\nin fp16" 2, "subnormal,\nscaled" 3, "lost,\nscaled" 4) scale 0
 set bmargin 6.5
-set title offset 0,1   # above the number over a full bar
 label_of(share) = share < 0.0005 ? '' : sprintf(share < 0.0995 ? '%.1f' : '%.0f', 100 * share)
 set grid noxtics
 at(i) = width * (i - 0.5 * (series_count + 1))

@@ -215,6 +215,7 @@ Figure figure_of_curves(const Curves& all, const CurveOptions& options, FigureTe
     figure.variables = {
         {"reach", reach},
         {"difference_label", fmt::format("minus {}{}{}", reference, options.unit.empty() ? "" : ", ", options.unit)}};
+    if (curves.values.front().size() == 1) figure.variables.emplace_back("one_seed", 1.0);  // no band
     return figure;
 }
 

@@ -178,6 +178,15 @@ TEST_CASE("the loss scales that are foretold lose no more than half of any tenso
     CHECK(ScalePrediction(runs).last_exponent() == 14);
 }
 
+TEST_CASE("one seed makes no band, and its figure says so to the template") {
+    const auto has_no_band = [](const Curves& curves) {
+        const Figure figure = figure_of_curves(curves, {}, {"loss", "", "", ""});
+        return std::ranges::count(figure.variables, "one_seed", &PlotVariable::first) == 1;
+    };
+    CHECK(has_no_band({{"fp32", "fp16"}, {{{3, 2}}, {{3, 1}}}}));
+    CHECK_FALSE(has_no_band({{"fp32", "fp16"}, {{{3, 2}, {4, 2}}, {{3, 1}}}}));
+}
+
 TEST_CASE("a comparison holds what each training gives by itself, arm by arm and seed by seed") {
     const Digits digits;
     Result result("digits");
