@@ -173,7 +173,6 @@ void run(const RunContext& context, Result& result) {
         add(Transfer::nearest, bits);
     }
     const Comparison runs = compare(context, result, arms, seeds);
-
     const std::string place = cite(sources::paperspace, "Automatic Mixed Precision Training with Deep Learning");
     const Margin published{0.006, "the gap to software that the article gives", Margin::Side::not_below};
     result.measured("with_accumulator", place,

@@ -116,7 +116,6 @@ void run(const RunContext& context, Result& result) {
         context, {fp32_arithmetic(), mixed_arithmetic(context, "fp16 scale 128", constant_loss_scale(128)),
                   dynamic_fp16(context)});
     const Comparison comparison = compare(context, result, arithmetics, training, settings.integer("seeds"));
-
     const std::string place = cite(sources::paperspace, "Real world performance benchmarks: feedforward");
     const Quantity error{"error of the sales of unseen days", "%", 100, 2};
     result.measured("learns", place,

@@ -218,18 +218,17 @@ double distance(std::span<const std::uint8_t> one, std::span<const std::uint8_t>
 
 void run(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
-    const auto number = [&](const char* key) { return settings.integer(key); };
-    const Index count = number("train_images");
-    const Index tests = number("test_images");
+    const Index count = settings.integer("train_images");
+    const Index tests = settings.integer("test_images");
     const Dataset all = generated_textures(
-        {.count = count + tests + number("gram_images"), .side = side, .seed = context.seed, .periods = 2});
+        {.count = count + tests + settings.integer("gram_images"), .side = side, .seed = context.seed, .periods = 2});
     result.input({"generated textures", all.digest()});
     const Dataset train = all.slice(0, count);
     const Dataset test = all.slice(count, tests);
-    const Textures textures{train, test, all.slice(count + tests, number("gram_images")),
+    const Textures textures{train, test, all.slice(count + tests, settings.integer("gram_images")),
                             trained_texture_features(train, test, settings.integer("feature_steps"), context.seed)};
-    const Options options{settings.integer("steps"), std::min(count, number("batch")), number("channels"),
-                          settings.real("learning_rate")};
+    const Options options{settings.integer("steps"), std::min(count, settings.integer("batch")),
+                          settings.integer("channels"), settings.real("learning_rate")};
     const std::vector<Arithmetic> arithmetics = under_control(context, {fp32_arithmetic(), dynamic_fp16(context)});
     std::vector<Training> arms;
     for (const Arithmetic& arithmetic : arithmetics) {

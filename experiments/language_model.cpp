@@ -25,8 +25,8 @@ double bits(double nats) { return nats / std::numbers::ln2; }
 // ---- The model and its text ----
 
 LanguageNet shape_of(const Settings& settings) {
-    const auto number = [&](const char* key) { return settings.integer(key); };
-    return {ascii_tokens, number("length"), number("width"), number("blocks"), number("heads")};
+    return {ascii_tokens, settings.integer("length"), settings.integer("width"), settings.integer("blocks"),
+            settings.integer("heads")};
 }
 /// A text as tokens, in pieces of one length; the last tenth is kept from the training.
 class Pieces {

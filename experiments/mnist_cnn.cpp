@@ -65,7 +65,6 @@ void run(const RunContext& context, Result& result) {
         context, {fp32_arithmetic(), mixed_arithmetic(context, "fp16 scale 128", constant_loss_scale(128)),
                   dynamic_fp16(context)});
     const Comparison comparison = compare(context, result, arithmetics, training, settings.integer("seeds"));
-
     const std::string place = cite(sources::paperspace, "Code walkthrough with PyTorch");
     result.measured("learns", place, "The net learns to read digits in fp32.",
                     at_least(0.9, comparison.mean(0, test_accuracy), accuracy_text));

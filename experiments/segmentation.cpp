@@ -169,7 +169,6 @@ void run(const RunContext& context, Result& result) {
                             .steps = settings.integer("steps"),
                             .schedule = linear_decay_factor};
     const Comparison comparison = compare(context, result, arithmetics, training, settings.integer("seeds"));
-
     const std::string place = cite(sources::paperspace,
                                    "Each of the mentioned models converge equally when used between the mixed "
                                    "precision and vanilla network: UNet");

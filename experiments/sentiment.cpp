@@ -131,9 +131,9 @@ constexpr std::size_t told_right = 0;
 
 TaskBuilder sentiment_task(const Settings& settings, const Messages& train, const Messages& test) {
     return [&](Model& model, std::uint64_t seed) -> Task {
-        const auto number = [&](const char* key) { return settings.integer(key); };
-        const auto net = std::make_shared<const SentimentBert>(model, number("hidden"), number("blocks"));
-        const auto order = batches(train.size(), std::min(train.size(), number("batch")), seed);
+        const auto net =
+            std::make_shared<const SentimentBert>(model, settings.integer("hidden"), settings.integer("blocks"));
+        const auto order = batches(train.size(), std::min(train.size(), settings.integer("batch")), seed);
         const auto loss = [=, &train](Tape& tape, std::int64_t step) {
             const Messages batch = train.chosen(order(step));
             return cross_entropy((*net)(tape, batch), batch.sentiments);

@@ -101,10 +101,10 @@ constexpr std::size_t lost = 1;
 /// Scores: errors per phoneme on the test utterances; the share of the updates that left their weight as it was.
 TaskBuilder hearing(const Settings& settings, const Corpus& corpus) {
     return [&](Model& model, std::uint64_t seed) -> Task {
-        const auto size = [&](std::string_view name) { return settings.integer(name); };
-        const Listener net(model, corpus.train.bins, size("channels"), size("hidden"), size("layers"), phonemes + 1);
+        const Listener net(model, corpus.train.bins, settings.integer("channels"), settings.integer("hidden"),
+                           settings.integer("layers"), phonemes + 1);
         const auto utterances = static_cast<Index>(corpus.train.utterances.size());
-        const auto order = batches(utterances, std::min(utterances, size("batch")), seed);
+        const auto order = batches(utterances, std::min(utterances, settings.integer("batch")), seed);
         const auto counts = std::make_shared<UpdateCounts>();
         Task task{.loss = [=, &corpus](Tape& tape, std::int64_t step) {
             const SpokenBatch batch(corpus.train, order(step));

@@ -90,10 +90,9 @@ constexpr std::size_t letter_errors = 0;
 
 TaskBuilder listening_task(const Settings& settings, const Recordings& recordings) {
     return [&](Model& model, std::uint64_t seed) -> Task {
-        const auto number = [&](const char* key) { return settings.integer(key); };
-        const ConvListener net(model, recordings.train.bins, number("channels"), number("layers"));
+        const ConvListener net(model, recordings.train.bins, settings.integer("channels"), settings.integer("layers"));
         const auto count = static_cast<Index>(recordings.train.utterances.size());
-        const auto order = batches(count, std::min(count, number("batch")), seed);
+        const auto order = batches(count, std::min(count, settings.integer("batch")), seed);
         const auto loss = [=, &recordings](Tape& tape, std::int64_t step) {
             const SpectrumBatch batch(recordings.train, order(step));
             return ctc(net(tape, batch), batch.targets);

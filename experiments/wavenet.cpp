@@ -208,7 +208,6 @@ void run(const RunContext& context, Result& result) {
                             .steps = settings.integer("steps")};
     const Comparison runs = compare(context, result, {fp32_arithmetic(), std::move(mixed), std::move(unscaled)},
                                     training, settings.integer("seeds"));
-
     const std::string place = cite(sources::volta_talk, "WaveNet: mixed precision and fp32");
     const auto [first, last] = heard_at(200);
     result.arithmetic("receptive_field",

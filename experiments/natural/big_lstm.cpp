@@ -151,15 +151,15 @@ struct Looks {
 
 TaskBuilder word_task(const Settings& settings, const ClassText& text) {
     return [&](Model& model, std::uint64_t seed) -> Task {
-        const auto number = [&](const char* key) { return settings.integer(key); };
-        const auto net = std::make_shared<const BigLstm>(model, number("words"), number("cells"), number("projection"),
-                                                         number("layers"));
+        const auto net = std::make_shared<const BigLstm>(model, settings.integer("words"), settings.integer("cells"),
+                                                         settings.integer("projection"), settings.integer("layers"));
         const auto looks = std::make_shared<Looks>();
-        const Index length = number("length");
-        Task task{.loss = [=, &text, sequences = number("sequences")](Tape& tape, std::int64_t step) {
+        const Index length = settings.integer("length");
+        Task task{.loss = [=, &text, sequences = settings.integer("sequences")](Tape& tape, std::int64_t step) {
             return net->loss(tape, WordBatch(text, length, sequences, seed, 1 + static_cast<std::uint64_t>(step)));
         }};
-        task.measure = [=, &text, sequences = number("test_sequences")](Evaluation& evaluation, Learned& learned) {
+        task.measure = [=, &text, sequences = settings.integer("test_sequences")](Evaluation& evaluation,
+                                                                                  Learned& learned) {
             Tape tape(evaluation);
             const Var loss = net->loss(tape, WordBatch(text, length, sequences, seed, 0));
             learned.scores = {static_cast<double>(loss.value()[0])};

@@ -80,10 +80,11 @@ Var loss_on(Tape& tape, const Net& net, const TextPieces& pieces) {
 /// Score: the mean loss on up to 32 pieces of `test`.
 TaskBuilder text_task(const RunContext& context, const std::vector<int>& train, const std::vector<int>& test) {
     const Settings& settings = context.settings;
-    const auto number = [&](const char* key) { return settings.integer(key); };
-    const LanguageNet shape{
-        .length = number("piece"), .width = number("width"), .blocks = number("blocks"), .heads = 2};
-    const Index batch = number("batch");
+    const LanguageNet shape{.length = settings.integer("piece"),
+                            .width = settings.integer("width"),
+                            .blocks = settings.integer("blocks"),
+                            .heads = 2};
+    const Index batch = settings.integer("batch");
     return [=, &train, &test](Model& model, std::uint64_t seed) -> Task {
         const Index length = shape.length;
         const Net net(model, shape.layers(), {length}, ascii_tokens);
@@ -127,7 +128,6 @@ void run(const RunContext& context, Result& result) {
                               return warmup_factor(step, 20) * cosine_decay_factor(step, steps);
                           }};
     const Comparison runs = compare(context, result, natural::weight_keepings(context), second, seeds, {0.2, 1});
-
     const std::string beginning = fmt::format("Fine-tuned to upper case with AdamW at {:g}, ", rate);
     const Quantity nats{"nats per character", "", 1, 3};
     result.measured("tuning_helps",
