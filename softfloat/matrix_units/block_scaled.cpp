@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "softfloat/matrix_units/gemm_kernels/fast_scaled_gemm.hpp"
+#include "softfloat/matrix_units/gemm_kernels/fast_gemm.hpp"
 #include "softfloat/matrix_units/gemm_path.hpp"
 #include "softfloat/support/parallel.hpp"
 #include "softfloat/vector/dispatch.hpp"

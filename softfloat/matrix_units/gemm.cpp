@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "softfloat/matrix_units/chain_dot.hpp"
-#include "softfloat/matrix_units/gemm_kernels/fast_fp64_gemm.hpp"
 #include "softfloat/matrix_units/gemm_kernels/fast_gemm.hpp"
 #include "softfloat/matrix_units/gemm_path.hpp"
 #include "softfloat/matrix_units/nan_payload.hpp"

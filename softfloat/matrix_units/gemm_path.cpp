@@ -2,9 +2,7 @@
 
 #include <algorithm>
 
-#include "softfloat/matrix_units/gemm_kernels/fast_fp64_gemm.hpp"
-#include "softfloat/matrix_units/gemm_kernels/fast_integer_gemm.hpp"
-#include "softfloat/matrix_units/gemm_kernels/fast_scaled_gemm.hpp"
+#include "softfloat/matrix_units/gemm_kernels/fast_gemm.hpp"
 #include "softfloat/matrix_units/gemm_kernels/kernel_choice.hpp"
 #include "softfloat/vector/dispatch.hpp"
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "softfloat/matrix_units/gemm_kernels/fast_integer_gemm.hpp"
+#include "softfloat/matrix_units/gemm_kernels/fast_gemm.hpp"
 #include "softfloat/matrix_units/gemm_path.hpp"
 #include "softfloat/matrix_units/integer_model.hpp"
 #include "softfloat/vector/dispatch.hpp"

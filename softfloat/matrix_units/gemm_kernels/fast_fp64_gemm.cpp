@@ -1,35 +1,20 @@
-#include "softfloat/matrix_units/gemm_kernels/fast_fp64_gemm.hpp"
-
+// Products with fp64 numbers by vector instructions.
 #include <algorithm>
 #include <cmath>
 
-#include "softfloat/matrix_units/gemm.hpp"
-#include "softfloat/matrix_units/gemm_kernels/aligned.hpp"
+#include "softfloat/matrix_units/gemm_kernels/fast_gemm.hpp"
+#include "softfloat/matrix_units/gemm_kernels/tile.hpp"
 #include "softfloat/support/float_environment.hpp"
-#include "softfloat/support/parallel.hpp"
 
 namespace ulp::gemm_kernels {
 
 namespace {
 
-constexpr std::int64_t rows_per_tile = 256;
+constexpr std::int64_t rows_per_fp64_tile = 256;
 constexpr std::int64_t rows_per_piece = 16;  // these and a panel's piece stay in the second-level cache
 constexpr std::int64_t k_per_piece = 256;
 
-struct Fp64Tile {
-    std::int64_t row, rows, col, cols, width;
-    AlignedVector<double> c;  // [row][width]
-
-    double& at(std::int64_t i, std::int64_t j) { return c[static_cast<std::size_t>(i * width + j)]; }
-};
-
-/// The tile's part of C, zeros in the columns that the panel has too many.
-void load(const Fp64Problem& p, Fp64Tile& tile) {
-    tile.c.assign(static_cast<std::size_t>(tile.rows * tile.width), 0.0);
-    for (std::int64_t i = 0; p.has_c() && i < tile.rows; ++i) {
-        for (std::int64_t j = 0; j < tile.cols; ++j) tile.at(i, j) = p.c(tile.row + i, tile.col + j);
-    }
-}
+using Fp64Tile = BasicTile<double>;
 
 /// `rows` x `cols` numbers of a matrix from (row, col) on, `width` apart.
 void pack(const BasicMatrixView<const double>& matrix, std::int64_t row, std::int64_t col, std::int64_t rows,
@@ -82,15 +67,11 @@ bool has_fp64_kernel(const TensorCoreModel& model) {
 
 void fast_fp64_gemm(const Kernels& kernels, const TensorCoreModel& model, const Fp64Problem& p) {
     const std::int64_t width = std::int64_t{vectors_per_fp64_panel} * kernels.lanes / 2;
-    const std::int64_t row_tiles = tiles_of(p.m(), rows_per_tile);
-    const std::int64_t tiles = row_tiles * tiles_of(p.n(), width);
-    const bool parallel = worth_threads(p.m() * p.n() * p.k() > (std::int64_t{1} << 18));
-    for_each_index(tiles, parallel, [&](std::int64_t t) {
+    const std::int64_t row_tiles = tiles_of(p.m(), rows_per_fp64_tile);
+    for_each_index(row_tiles * tiles_of(p.n(), width), worth_threads_for(p), [&](std::int64_t t) {
         const support::FloatEnvironment environment;  // of this thread
-        const std::int64_t row = t % row_tiles * rows_per_tile;
-        const std::int64_t col = t / row_tiles * width;
-        Fp64Tile tile{row, std::min(rows_per_tile, p.m() - row), col, std::min(width, p.n() - col), width, {}};
-        load(p, tile);
+        Fp64Tile tile;
+        tile.load(p, p.c, t % row_tiles * rows_per_fp64_tile, rows_per_fp64_tile, t / row_tiles * width, width);
         run(kernels, p, tile);
         store(model, p, tile);
     });

@@ -3,25 +3,20 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstddef>
 #include <optional>
 #include <stdexcept>
 #include <type_traits>
 #include <vector>
 
 #include "softfloat/matrix_units/chain_dot.hpp"
-#include "softfloat/matrix_units/gemm_kernels/aligned.hpp"
 #include "softfloat/matrix_units/gemm_kernels/kernel_choice.hpp"
 #include "softfloat/matrix_units/gemm_kernels/pack.hpp"
-#include "softfloat/support/copy_matrix.hpp"
+#include "softfloat/matrix_units/gemm_kernels/tile.hpp"
 #include "softfloat/support/float_environment.hpp"
-#include "softfloat/support/parallel.hpp"
 
 namespace ulp::gemm_kernels {
 
 namespace {
-
-constexpr std::int64_t rows_per_tile = 32;  // with a panel's group this stays in the first-level cache
 
 /// What all tiles of a piece share.
 struct Plan {
@@ -80,69 +75,37 @@ Plan make_plan(const Kernels& kernels, const TensorCoreModel& model, const GemmP
         plan.a_grid.lowest_code_field = grid_of(formats::fp16).lowest_code_field;
         plan.b_grid.lowest_code_field = plan.a_grid.lowest_code_field;
     }
-    plan.width = std::int64_t{vectors_per_panel} * kernels.lanes;
+    plan.width = panel_width(kernels);
     return plan;
 }
 
-/// One tile's results while the groups run, with the marks of the elements to be computed again.
-struct Tile {
-    std::int64_t row, rows, col, cols;
-    AlignedVector<float> c;                 // [row][width]
-    std::vector<std::uint64_t> suspects{};  // [row]
-};
-
-/// The tile's row i of C, on the accumulator's grid.
-void load_row(const Plan& plan, const Tile& tile, std::int64_t i, float* row) {
-    for (std::int64_t j = 0; j < tile.cols; ++j) row[j] = plan.problem.c(tile.row + i, tile.col + j);
+/// C on the accumulator's grid, with the marks of what is packed as zeros and of what the kernel cannot start from.
+void load_tile(const Plan& plan, const PackedRows& a, std::int64_t row, const PackedPanel& b, std::int64_t col,
+               Tile& tile) {
+    tile.load(plan.problem, plan.problem.c, row, rows_per_tile, col, plan.width);
+    tile.mark(a.special, b.special);
+    if (!plan.problem.has_c()) return;
     const FloatFormat& format = plan.model.accumulator;
-    if (format == formats::fp32 || plan.continues) return;
-    for (std::int64_t j = 0; j < tile.cols; ++j) row[j] = in_fp32_container(format, operand_code(format, row[j]));
-}
-
-void load_tile(const Plan& plan, const PackedRows& a, const PackedPanel& b, Tile& tile) {
-    tile.c.assign(static_cast<std::size_t>(tile.rows * plan.width), 0.0F);
-    tile.suspects.assign(static_cast<std::size_t>(tile.rows), b.special);
-    for (std::int64_t i = 0; i < tile.rows; ++i) {
-        auto& suspects = tile.suspects[static_cast<std::size_t>(i)];
-        if ((a.special >> i & 1) != 0) suspects = ~std::uint64_t{0};
-        if (!plan.problem.has_c()) continue;
-        float* row = tile.c.data() + i * plan.width;
-        load_row(plan, tile, i, row);
-        if (plan.choice.family == Family::chain) continue;  // follows every number
-        bool any = false;
-        for (std::int64_t j = 0; j < tile.cols; ++j) any |= is_suspect_addend(row[j]);
-        for (std::int64_t j = 0; any && j < tile.cols; ++j) {  // rare
-            if (!is_suspect_addend(row[j])) continue;
-            row[j] = 0.0F;
-            suspects |= std::uint64_t{1} << j;
+    if (format != formats::fp32 && !plan.continues) {
+        for (std::int64_t i = 0; i < tile.rows; ++i) {
+            for (std::int64_t j = 0; j < tile.cols; ++j) {
+                tile.at(i, j) = in_fp32_container(format, operand_code(format, tile.at(i, j)));
+            }
         }
     }
+    if (plan.choice.family != Family::chain) mark_addends(tile);  // a chain follows every number
 }
 
 void run_groups(const Plan& plan, const PackedRows& a, const PackedPanel& b, Tile& tile, float* c,
                 std::int64_t first_group, std::int64_t groups) {
-    const bool words = plan.a_grid.codes == ExponentCodes::words;
-    const int vectors = vectors_computed(tile.cols, plan.kernels.lanes);
-    const std::int64_t a_at = first_group * tile.rows * plan.order.group;
-    const std::int64_t b_k = first_group * plan.order.group;
-    const PanelTask task{
-        .a = a.values + a_at,
-        .a_exponents = a.exponents + a_at,
-        .b = b.values + b_k * plan.width,
-        .b_exponents = b.exponents + b_k * plan.kernels.lanes * (words ? 2 : 1),
-        .c = c,
-        .suspects = tile.suspects.data(),
-        .groups = groups,
-        .rows = tile.rows,
-        .group = plan.order.group,
-        .fraction_bits = plan.block.fraction_bits,
-        .kept_bits = plan.block.output_fraction_bits == 13 ? 0xFFFFFC00U : 0xFFFFFFFFU,
-        .floor_field = std::max(lowest_field, plan.block.policies.exponent_floor + 127),
-        .flush = plan.model.flush_subnormals,
-        .positive_c_groups = plan.model.positive_input_zeros ? plan.model.instruction_k / plan.model.group_size : 0,
-        .a_scales = nullptr,
-        .b_scales = nullptr};
-    plan.choice.kernel(plan.kernels, words, vectors)(task);
+    const ExponentCodes codes = plan.a_grid.codes;
+    PanelTask task = task_of(plan.kernels, codes, plan.order, a, b, tile, c, first_group, groups);
+    task.fraction_bits = plan.block.fraction_bits;
+    if (plan.block.output_fraction_bits == 13) task.kept_bits = 0xFFFFFC00U;
+    task.floor_field = std::max(lowest_field, plan.block.policies.exponent_floor + 127);
+    task.flush = plan.model.flush_subnormals;
+    if (plan.model.positive_input_zeros) task.positive_c_groups = plan.model.instruction_k / plan.model.group_size;
+    plan.choice.kernel(plan.kernels, codes, vectors_computed(tile.cols, plan.kernels.lanes))(task);
 }
 
 /// Marks results from `first`, an fp32 word without its sign, on: infinities and NaNs stay what they are in a chain, so
@@ -213,80 +176,27 @@ void settle_suspects(const Plan& plan, Tile& tile) {
     const TensorCoreModel& model = plan.model;
     const FloatFormat& accumulator = model.accumulator;
     const float nan = in_fp32_container(accumulator, static_cast<std::uint32_t>(tensor_core_nan(accumulator)));
-    const std::uint64_t used = tile.cols == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << tile.cols) - 1;
+    std::int64_t row_taken = -1;
+    Operands<Operand> row;
     std::vector<std::optional<Operands<Operand>>> columns(static_cast<std::size_t>(tile.cols));
-    for (std::int64_t i = 0; i < tile.rows; ++i) {
-        std::uint64_t suspects = tile.suspects[static_cast<std::size_t>(i)] & used;
-        if (suspects == 0) continue;
-        const auto row = operands_along_k<Operand>(plan, model.a_format, &p.a(tile.row + i, 0), p.a.col_stride);
-        for (; suspects != 0; suspects &= suspects - 1) {
-            const int j = std::countr_zero(suspects);
-            float& d = tile.c[static_cast<std::size_t>(i * plan.width + j)];
-            auto& column = columns[static_cast<std::size_t>(j)];
-            if (!column && !row.make_nan)
-                column = operands_along_k<Operand>(plan, model.b_format, &p.b(0, tile.col + j), p.b.row_stride);
-            if (row.make_nan || column->make_nan) {
-                d = nan;
-                continue;
-            }
-            const float addend = !p.has_c() ? 0.0F : p.c(tile.row + i, tile.col + j);
-            const std::uint32_t c = operand_code(accumulator, addend);
-            d = in_fp32_container(accumulator, chain_dot(model, row.along_k.data(), column->along_k.data(), c, p.k()));
+    tile.each_suspect([&](std::int64_t i, std::int64_t j) {
+        if (i != row_taken) {
+            row = operands_along_k<Operand>(plan, model.a_format, &p.a(tile.row + i, 0), p.a.col_stride);
+            row_taken = i;
         }
-    }
+        auto& column = columns[static_cast<std::size_t>(j)];
+        if (!column && !row.make_nan)
+            column = operands_along_k<Operand>(plan, model.b_format, &p.b(0, tile.col + j), p.b.row_stride);
+        if (row.make_nan || column->make_nan) {
+            tile.at(i, j) = nan;
+            return;
+        }
+        const float addend = !p.has_c() ? 0.0F : p.c(tile.row + i, tile.col + j);
+        const std::uint32_t c = operand_code(accumulator, addend);
+        const std::uint32_t d = chain_dot(model, row.along_k.data(), column->along_k.data(), c, p.k());
+        tile.at(i, j) = in_fp32_container(accumulator, d);
+    });
 }
-
-void store_tile(const Plan& plan, const Tile& tile) {
-    support::copy_matrix(MatrixView(tile.c.data(), tile.rows, tile.cols, plan.width, 1),
-                         plan.problem.d.part(tile.row, tile.col, tile.rows, tile.cols));
-}
-
-/// The packed operands of one piece. Their memory stays from product to product: fresh pages would cost a tenth of one.
-struct PackedMemory {
-    std::vector<PackedRows> rows;     // [tile]
-    std::vector<PackedPanel> panels;  // [tile]
-
-    /// Makes room for the rows of this piece, and so many of its panels; for all pieces that are no larger.
-    void fit(const Plan& plan, std::int64_t panel_count) {
-        const std::int64_t row_count =
-            packed_row_count(plan.kernels, plan.order, std::min(rows_per_tile, plan.problem.m()));
-        const PanelCounts panel = packed_panel_counts(plan.kernels, plan.b_grid, plan.order);
-        rows.resize(static_cast<std::size_t>(tiles_of(plan.problem.m(), rows_per_tile)));
-        panels.resize(static_cast<std::size_t>(panel_count));
-        const auto row_tiles = static_cast<std::int64_t>(rows.size());
-        const auto col_tiles = static_cast<std::int64_t>(panels.size());
-        const std::size_t values = lines_of<float>(row_tiles * row_count + col_tiles * panel.values);
-        const std::size_t exponents = lines_of<std::uint32_t>(row_tiles * row_count + col_tiles * panel.exponents);
-        std::byte* const room = room_for(values + exponents);
-        auto* value = reinterpret_cast<float*>(room);
-        auto* exponent = reinterpret_cast<std::uint32_t*>(room + values);
-        for (PackedPanel& tile : panels) {
-            tile = {value, exponent};
-            value += panel.values, exponent += panel.exponents;
-        }
-        for (PackedRows& tile : rows) {
-            tile = {value, exponent};
-            value += row_count, exponent += row_count;
-        }
-    }
-
-  private:
-    /// The bytes of so many numbers in whole cache lines.
-    template <class T>
-    static std::size_t lines_of(std::int64_t count) {
-        return (static_cast<std::size_t>(count) * sizeof(T) + cache_line - 1) / cache_line * cache_line;
-    }
-
-    std::byte* room_for(std::size_t bytes) {
-        if (memory_.size() < bytes) {
-            memory_ = AlignedVector<std::byte>();  // before the new one, not beside it
-            memory_.resize(bytes);
-        }
-        return memory_.data();
-    }
-
-    AlignedVector<std::byte> memory_;  // values, then exponents
-};
 
 void pack_row_tile(const Plan& plan, std::int64_t t, PackedMemory& packed) {
     const GemmProblem& p = plan.problem;
@@ -304,18 +214,14 @@ void pack_col_tile(const Plan& plan, std::int64_t t, PackedPanel& panel) {
 
 /// Rows i of the tiles' and columns j of the panels', with what is packed of them.
 void run_tile(const Plan& plan, const PackedRows& a, std::int64_t i, const PackedPanel& b, std::int64_t j, Tile& tile) {
-    tile.row = i * rows_per_tile;
-    tile.rows = std::min(rows_per_tile, plan.problem.m() - tile.row);
-    tile.col = j * plan.width;
-    tile.cols = std::min(plan.width, plan.problem.n() - tile.col);
-    load_tile(plan, a, b, tile);
+    load_tile(plan, a, i * rows_per_tile, b, j * plan.width, tile);
     run_segments(plan, a, b, tile);
     if (takes_decoded(plan.model)) {
         settle_suspects<DecodedOperand>(plan, tile);
     } else {
         settle_suspects<std::uint32_t>(plan, tile);
     }
-    store_tile(plan, tile);
+    store_tile(plan.problem, tile);
 }
 
 /// Rows, columns and products of a piece, or where it begins.
@@ -375,7 +281,7 @@ void each_piece(const GemmProblem& p, const Extent& most, const Function& f) {
 /// other. The short products of recurrent nets would spend a twentieth of their time waiting.
 void multiply_one_row_tile(const Plan& plan, bool parallel, PackedMemory& packed) {
     const support::FloatEnvironment of_rows;
-    packed.fit(plan, parallel ? omp_get_max_threads() : 1);
+    packed.fit(plan.kernels, plan.b_grid, plan.order, plan.problem.m(), parallel ? omp_get_max_threads() : 1);
     pack_row_tile(plan, 0, packed);
     const std::int64_t col_tiles = tiles_of(plan.problem.n(), plan.width);
 #pragma omp parallel if (parallel)
@@ -402,15 +308,12 @@ void fast_gemm(const Kernels& kernels, const TensorCoreModel& model, const GemmP
     if (given.m() == 0 || given.n() == 0 || given.k() == 0) return gemm_plain(model, given);  // nothing to pack
     GemmProblem problem = given;
     TensorCoreModel oriented = model;
-    // Wide rows fill the vectors better. A dot product has no sides, but where the first NaN is the result's.
-    const bool sides = model.nan == NanStyle::x86 || model.nan == NanStyle::dmma;
-    if (given.n() < given.m() && given.n() < 48 && !sides) {
+    if (better_turned(model, given)) {
         problem = given.transposed();
         std::swap(oriented.a_format, oriented.b_format);
     }
-    // Below this, waking the threads would cost more than they save; a tile is one thread's.
-    const bool several = problem.m() > rows_per_tile || problem.n() > vectors_per_panel * kernels.lanes;
-    const bool parallel = worth_threads(several && problem.m() * problem.n() * problem.k() > (std::int64_t{1} << 18));
+    const bool several = problem.m() > rows_per_tile || problem.n() > panel_width(kernels);  // a tile is one thread's
+    const bool parallel = several && worth_threads_for(problem);
     const int shares = std::max(parallel ? omp_get_max_threads() : 1, 2);
     const Extent most = piece_extent(make_plan(kernels, oriented, problem, false), shares, packed_bytes);
     static thread_local PackedMemory memory;
@@ -419,7 +322,8 @@ void fast_gemm(const Kernels& kernels, const TensorCoreModel& model, const GemmP
         return multiply_one_row_tile(make_plan(kernels, oriented, problem, false), parallel, packed);
     }
     const Plan largest = make_plan(kernels, oriented, piece_of(problem, {}, most), false);
-    packed.fit(largest, tiles_of(largest.problem.n(), largest.width));
+    packed.fit(kernels, largest.b_grid, largest.order, largest.problem.m(),
+               tiles_of(largest.problem.n(), largest.width));
     // What each thread does. `share` divides the numbers below a count among the threads, and lets none go on before
     // all are done.
     const auto run = [&](const auto& share) {

@@ -1,11 +1,13 @@
-// The fast way to gemm's bits: packed operands, vectors over columns, OpenMP over tiles.
+// The fast ways to the bits of products: packed operands, vectors over columns, OpenMP over tiles.
 //
 // What the kernels do not follow (infinities, NaNs, sums at the ends of the range) they mark, and those elements are
-// computed again by chain_dot. So the bits are those of gemm_plain for all inputs.
+// computed again by the definition. So the bits are those of gemm_plain for all inputs.
 #pragma once
 
+#include "softfloat/matrix_units/block_scaled.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
 #include "softfloat/matrix_units/gemm_kernels/panel.hpp"
+#include "softfloat/matrix_units/integer_model.hpp"
 #include "softfloat/matrix_units/model.hpp"
 
 #pragma GCC visibility push(hidden)
@@ -18,6 +20,21 @@ inline constexpr std::int64_t usual_packed_bytes = 1 << 20;
 /// std::invalid_argument where choose_kernel(model) finds none, or these kernels cannot flush and the model does.
 void fast_gemm(const Kernels& kernels, const TensorCoreModel& model, const GemmProblem& problem,
                std::int64_t packed_bytes = usual_packed_bytes);
+
+/// Whether the model is a chain of fp64 fused multiply-adds, the operation that IEEE 754 defines; its products.
+bool has_fp64_kernel(const TensorCoreModel& model);
+void fast_fp64_gemm(const Kernels& kernels, const TensorCoreModel& model, const Fp64Problem& problem);
+
+/// Whether the kernels compute this model, two k a step: all but 1-bit exclusive or with saturation, and instructions
+/// of odd k. The product is that of operands that lie in their range.
+bool has_integer_kernel(const IntegerModel& model);
+void fast_integer_gemm(const Kernels& kernels, const IntegerModel& model, const IntegerProblem& problem);
+
+/// Elements that share E8M0 scales as fused groups, FP4 elements as sums of 16 integers, or the definition.
+enum class ScaledKernel { none, fused, fp4 };
+ScaledKernel choose_scaled_kernel(const BlockScaledModel& model);
+/// The product of a problem with k > 0. Throws std::invalid_argument where choose_scaled_kernel finds none.
+void fast_scaled_gemm(const Kernels& kernels, const BlockScaledModel& model, const BlockScaledProblem& problem);
 
 }  // namespace ulp::gemm_kernels
 #pragma GCC visibility pop

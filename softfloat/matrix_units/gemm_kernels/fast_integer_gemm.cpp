@@ -1,9 +1,9 @@
-#include "softfloat/matrix_units/gemm_kernels/fast_integer_gemm.hpp"
-
+// Products of integers by vector instructions, two k a step.
 #include <algorithm>
 
+#include "softfloat/matrix_units/gemm_kernels/fast_gemm.hpp"
+#include "softfloat/matrix_units/gemm_kernels/tile.hpp"
 #include "softfloat/matrix_units/gemm_kernels/word_panels.hpp"
-#include "softfloat/support/parallel.hpp"
 
 namespace ulp::gemm_kernels {
 
@@ -30,34 +30,27 @@ void run_panel(const Integers& run, const AlignedVector<std::uint32_t>& a, std::
     const std::int64_t cols = std::min(run.width, p.n() - col);
     static thread_local AlignedVector<std::uint32_t> panel;
     fill_word_panel(p.b, col, cols, p.k(), run.padded, run.width, convert, panel);
-    AlignedVector<std::uint32_t> c(static_cast<std::size_t>(rows_at_a_time * run.width));
-    for (std::int64_t row = 0; row < p.m(); row += rows_at_a_time) {
-        const std::int64_t rows = std::min(rows_at_a_time, p.m() - row);
-        const auto at = [&](std::int64_t i, std::int64_t j) -> std::uint32_t& {
-            return c[static_cast<std::size_t>(i * run.width + j)];
-        };
-        const auto addend = [&](std::int64_t i, std::int64_t j) {
-            return !p.has_c() ? 0 : static_cast<std::uint32_t>(p.c(row + i, col + j));
-        };
-        for (std::int64_t i = 0; i < rows; ++i) {
-            for (std::int64_t j = 0; j < cols; ++j) at(i, j) = run.counts_differences ? 0 : addend(i, j);
-        }
+    BasicTile<std::uint32_t> tile;
+    for (std::int64_t row = 0; row < p.m(); row += rows_per_tile) {
+        tile.load(p, run.counts_differences ? BasicMatrixView<const std::int32_t>{} : p.c, row, rows_per_tile, col,
+                  run.width);
         for (std::int64_t k = 0; k < run.padded; k += run.stretch) {
             run.kernels.integers({.a = a.data() + (row * run.padded + k) / 2,
                                   .b = panel.data() + k / 2 * run.width,
-                                  .c = c.data(),
+                                  .c = tile.c.data(),
                                   .a_stride = run.padded / 2,
                                   .steps = std::min(run.stretch, run.padded - k) / 2,
-                                  .rows = rows,
+                                  .rows = tile.rows,
                                   .instruction_steps = run.model.instruction_k / 2,
                                   .saturates = run.model.saturates});
         }
-        for (std::int64_t i = 0; i < rows; ++i) {
+        for (std::int64_t i = 0; i < tile.rows; ++i) {
             for (std::int64_t j = 0; j < cols; ++j) {
-                std::uint32_t d = at(i, j);
+                std::uint32_t d = tile.at(i, j);
                 if (run.counts_differences) {
                     const auto differences = (p.k() - static_cast<std::int32_t>(d)) / 2;
-                    d = addend(i, j) + static_cast<std::uint32_t>(differences);
+                    d = static_cast<std::uint32_t>(differences);
+                    if (p.has_c()) d += static_cast<std::uint32_t>(p.c(row + i, col + j));
                 }
                 p.d(row + i, col + j) = static_cast<std::int32_t>(d);
             }
@@ -69,8 +62,7 @@ template <class Convert>
 void run_all(const Integers& run, const Convert& convert) {
     const IntegerProblem& p = run.p;
     const auto a = word_rows(p.a, p.m(), p.k(), run.padded, convert);
-    const bool parallel = worth_threads(p.m() * p.n() * p.k() > (std::int64_t{1} << 18));
-    for_each_index(tiles_of(p.n(), run.width), parallel,
+    for_each_index(tiles_of(p.n(), run.width), worth_threads_for(p),
                    [&](std::int64_t t) { run_panel(run, a, t * run.width, convert); });
 }
 
@@ -91,7 +83,7 @@ void fast_integer_gemm(const Kernels& kernels, const IntegerModel& model, const 
                        .counts_differences = differences,
                        .padded = tiles_of(p.k(), step) * step,
                        .stretch = std::max<std::int64_t>(256 / step, 1) * step,
-                       .width = std::int64_t{vectors_per_panel} * kernels.lanes};
+                       .width = panel_width(kernels)};
     if (differences) {
         run_all(run, sign_of_bit);
     } else {  // of single bits the conjunction is the product

@@ -97,11 +97,11 @@ KernelChoice choose_kernel(const TensorCoreModel& model) {
     return none("No kernel knows this summation.");
 }
 
-PanelKernel KernelChoice::kernel(const Kernels& kernels, bool words, int vectors) const {
-    const int codes = words ? 1 : 0;
+PanelKernel KernelChoice::kernel(const Kernels& kernels, ExponentCodes codes, int vectors) const {
+    const int words = codes == ExponentCodes::words ? 1 : 0;
     switch (family) {
-        case Family::fused: return kernels.fused[codes][result == ResultKind::fp16_nearest ? 1 : 0][vectors - 1];
-        case Family::late: return kernels.late[codes][even_odd ? 1 : 0][vectors - 1];
+        case Family::fused: return kernels.fused[words][result == ResultKind::fp16_nearest ? 1 : 0][vectors - 1];
+        case Family::late: return kernels.late[words][even_odd ? 1 : 0][vectors - 1];
         case Family::chain: return kernels.chain[static_cast<int>(chain)][vectors - 1];
         case Family::none: break;
     }

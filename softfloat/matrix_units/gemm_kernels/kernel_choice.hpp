@@ -20,7 +20,7 @@ struct KernelChoice {
     bool positive_zeros = false;  // operands' zeros are +0
 
     /// The kernel for that many vectors in use.
-    [[nodiscard]] PanelKernel kernel(const Kernels& kernels, bool words, int vectors) const;
+    [[nodiscard]] PanelKernel kernel(const Kernels& kernels, ExponentCodes codes, int vectors) const;
     /// How an operand's format lies in fp32 for this kernel.
     [[nodiscard]] Grid grid_of(const FloatFormat& format) const;
 };

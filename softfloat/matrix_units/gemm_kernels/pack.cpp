@@ -58,6 +58,12 @@ void reorder_panel(const KOrder& order, const MatrixView& b, float* to, std::int
     }
 }
 
+/// The bytes of so many numbers in whole cache lines.
+template <class T>
+std::size_t lines_of(std::int64_t count) {
+    return (static_cast<std::size_t>(count) * sizeof(T) + cache_line - 1) / cache_line * cache_line;
+}
+
 /// Whether rounding to the grid leaves the number as it is; normal numbers and zeros only are looked at.
 bool is_settled(const FloatFormat& format, const Grid& grid, std::uint32_t magnitude) {
     if (magnitude == 0) return format.has_negative_zero();
@@ -138,12 +144,12 @@ void pack_rows(const Kernels& kernels, const FloatFormat& format, const Grid& gr
 PanelCounts packed_panel_counts(const Kernels& kernels, const Grid& grid, const KOrder& order) {
     const std::int64_t depth = order.groups * order.group;
     const int words_a_k = kernels.lanes * (grid.codes == ExponentCodes::bytes ? 1 : 2);
-    return {depth * vectors_per_panel * kernels.lanes, depth * words_a_k};
+    return {depth * panel_width(kernels), depth * words_a_k};
 }
 
 void pack_panel(const Kernels& kernels, const FloatFormat& format, const Grid& grid, const KOrder& order,
                 const MatrixView& b, PackedPanel& packed) {
-    const std::int64_t width = std::int64_t{vectors_per_panel} * kernels.lanes;
+    const std::int64_t width = panel_width(kernels);
     const std::int64_t depth = order.groups * order.group;
     packed.special = 0;
     const int vectors = vectors_computed(b.cols, kernels.lanes);
@@ -155,6 +161,31 @@ void pack_panel(const Kernels& kernels, const FloatFormat& format, const Grid& g
         if (settle(format, grid, packed.values[i])) packed.special |= std::uint64_t{1} << (i % width);
     }
     kernels.encode_panel(grid, packed.values, depth, vectors, packed.exponents);
+}
+
+void PackedMemory::fit(const Kernels& kernels, const Grid& b_grid, const KOrder& order, std::int64_t m,
+                       std::int64_t panel_count) {
+    const std::int64_t row_count = packed_row_count(kernels, order, std::min(rows_per_tile, m));
+    const std::int64_t row_tiles = tiles_of(m, rows_per_tile);
+    const PanelCounts panel = packed_panel_counts(kernels, b_grid, order);
+    rows.resize(static_cast<std::size_t>(row_tiles));
+    panels.resize(static_cast<std::size_t>(panel_count));
+    const std::size_t values = lines_of<float>(row_tiles * row_count + panel_count * panel.values);
+    const std::size_t bytes = values + lines_of<std::uint32_t>(row_tiles * row_count + panel_count * panel.exponents);
+    if (memory_.size() < bytes) {
+        memory_ = AlignedVector<std::byte>();  // before the new one, not beside it
+        memory_.resize(bytes);
+    }
+    auto* value = reinterpret_cast<float*>(memory_.data());
+    auto* exponent = reinterpret_cast<std::uint32_t*>(memory_.data() + values);
+    for (PackedPanel& tile : panels) {
+        tile = {value, exponent};
+        value += panel.values, exponent += panel.exponents;
+    }
+    for (PackedRows& tile : rows) {
+        tile = {value, exponent};
+        value += row_count, exponent += row_count;
+    }
 }
 
 }  // namespace ulp::gemm_kernels

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "softfloat/format.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
+#include "softfloat/matrix_units/gemm_kernels/aligned.hpp"
 #include "softfloat/matrix_units/gemm_kernels/panel.hpp"
 
 #pragma GCC visibility push(hidden)
@@ -60,6 +63,20 @@ struct PanelCounts {
 PanelCounts packed_panel_counts(const Kernels& kernels, const Grid& grid, const KOrder& order);
 void pack_panel(const Kernels& kernels, const FloatFormat& format, const Grid& grid, const KOrder& order,
                 const MatrixView& b, PackedPanel& packed);
+
+/// The packed operands of a piece of a product. Their memory stays from product to product: fresh pages would cost a
+/// tenth of one.
+class PackedMemory {
+  public:
+    std::vector<PackedRows> rows;     // [tile], rows_per_tile each
+    std::vector<PackedPanel> panels;  // as many as were asked for
+
+    /// Makes room for m rows and some panels that are packed in this order; for all pieces that are no larger.
+    void fit(const Kernels& kernels, const Grid& b_grid, const KOrder& order, std::int64_t m, std::int64_t panel_count);
+
+  private:
+    AlignedVector<std::byte> memory_;  // values, then exponents
+};
 
 }  // namespace ulp::gemm_kernels
 #pragma GCC visibility pop

@@ -16,6 +16,7 @@
 namespace ulp::gemm_kernels {
 
 inline constexpr int vectors_per_panel = 4;
+inline constexpr std::int64_t rows_per_tile = 32;  // packed together; with a panel's group in the first-level cache
 
 /// The vectors that a kernel computes for so many columns of a panel: 1, 2 or all.
 constexpr int vectors_computed(std::int64_t cols, int lanes) {
@@ -65,13 +66,13 @@ struct PanelTask {
     std::int64_t groups;
     std::int64_t rows;
     int group;  // products in a group
-    int fraction_bits;
-    std::uint32_t kept_bits;  // of a result's fp32 word: all, or without the low 10
-    int floor_field;          // the model's floor under the largest exponent as a field of fp32; at least lowest_field
-    bool flush;               // chains: subnormal operands and results count as zeros
-    int positive_c_groups = 0;     // chains: groups after which a zero c becomes +0, an instruction's; 0: never
-    const std::int32_t* a_scales;  // [group][row], exponents of block scales; null without them
-    const std::int32_t* b_scales;  // [group][column]
+    int fraction_bits = 0;
+    std::uint32_t kept_bits = 0xFFFFFFFF;  // of a result's fp32 word: all, or without the low 10
+    int floor_field = lowest_field;        // the model's floor under the largest exponent as a field of fp32; not below
+    bool flush = false;                    // chains: subnormal operands and results count as zeros
+    int positive_c_groups = 0;             // chains: groups after which a zero c becomes +0, an instruction's; 0: never
+    const std::int32_t* a_scales = nullptr;  // [group][row], exponents of block scales; null without them
+    const std::int32_t* b_scales = nullptr;  // [group][column]
 };
 
 /// A format's grid inside fp32, for the encoders.
@@ -157,6 +158,8 @@ struct Kernels {
 
     static const Kernels portable, avx2, avx512;  // chosen by kernels_of (softfloat/vector/dispatch.hpp)
 };
+
+constexpr std::int64_t panel_width(const Kernels& kernels) { return std::int64_t{vectors_per_panel} * kernels.lanes; }
 
 }  // namespace ulp::gemm_kernels
 #pragma GCC visibility pop

@@ -11,8 +11,6 @@
 #pragma GCC visibility push(hidden)
 namespace ulp::gemm_kernels {
 
-inline constexpr std::int64_t rows_at_a_time = 32;  // with a stretch of the panel this stays in the first-level cache
-
 constexpr std::uint32_t word_of_pair(std::int16_t first, std::int16_t second) {
     return static_cast<std::uint16_t>(first) | std::uint32_t{static_cast<std::uint16_t>(second)} << 16;
 }

@@ -17,10 +17,7 @@
 
 #include "softfloat/lab/random_codes.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
-#include "softfloat/matrix_units/gemm_kernels/fast_fp64_gemm.hpp"
 #include "softfloat/matrix_units/gemm_kernels/fast_gemm.hpp"
-#include "softfloat/matrix_units/gemm_kernels/fast_integer_gemm.hpp"
-#include "softfloat/matrix_units/gemm_kernels/fast_scaled_gemm.hpp"
 #include "softfloat/matrix_units/gemm_kernels/kernel_choice.hpp"
 #include "softfloat/matrix_units/gemm_path.hpp"
 #include "softfloat/matrix_units/policies.hpp"
