@@ -70,64 +70,96 @@
 namespace ulp::vec {
 namespace {
 
-struct Portable {
-    static constexpr int lanes = 4;
-    using Word = std::uint32_t;
-    using Kit = Portable;
-    using Int [[gnu::vector_size(16)]] = std::uint32_t;
-    using Float [[gnu::vector_size(16)]] = float;
-    using Double [[gnu::vector_size(16)]] = double;  // half as many lanes
-    using Mask = Int;                                // all bits of a lane
-    using Signed [[gnu::vector_size(16)]] = std::int32_t;
+struct Portable;
 
-    // Memory.
-    static Int load(const void* p) {
-        Int x;
-        std::memcpy(&x, p, sizeof x);
-        return x;
-    }
-    static Int load16(const void* p) { return widened<std::uint16_t>(p); }
-    static Int load8(const void* p) { return widened<std::uint8_t>(p); }
-    static Float load_float(const void* p) {
-        Float x;
-        std::memcpy(&x, p, sizeof x);
-        return x;
-    }
-    static Double load_double(const void* p) {
-        Double x;
-        std::memcpy(&x, p, sizeof x);
-        return x;
-    }
-    static Double load_widened(const void* p) {
-        float x[lanes / 2];
-        std::memcpy(x, p, sizeof x);
-        return Double{x[0], x[1]};
-    }
+/// The same bits as another vector; a vector from memory.
+template <class To, class From>
+To as(From x) {
+    return reinterpret_cast<To>(x);
+}
+template <class To>
+To read(const void* p) {
+    To x;
+    std::memcpy(&x, p, sizeof x);
+    return x;
+}
+
+/// What lanes of 32 and of 64 bits have in common.
+template <class Unsigned, class SignedWord>
+struct PortableIntegers {
+    static constexpr int lanes = 16 / sizeof(Unsigned);
+    using Word = Unsigned;
+    using Kit = Portable;
+    using Int [[gnu::vector_size(16)]] = Unsigned;
+    using Signed [[gnu::vector_size(16)]] = SignedWord;
+    using Mask = Int;  // all bits of a lane
+
+    static Int load(const void* p) { return read<Int>(p); }
     static void store(void* p, Int x) { std::memcpy(p, &x, sizeof x); }
-    static void store(void* p, Float x) { std::memcpy(p, &x, sizeof x); }
-    static void store(void* p, Double x) { std::memcpy(p, &x, sizeof x); }
     static void store16(void* p, Int x) { store_narrowed<std::uint16_t>(p, x); }
     static void store8(void* p, Int x) { store_narrowed<std::uint8_t>(p, x); }
-    static Int set(std::uint32_t x) { return Int{x, x, x, x}; }
-    static Int set(std::int32_t x) { return set(static_cast<std::uint32_t>(x)); }
-    static Float set_float(float x) { return Float{x, x, x, x}; }
-    static Double set_double(double x) { return Double{x, x}; }
-    static Float as_float(Int x) { return reinterpret_cast<Float>(x); }
-    static Int as_int(Float x) { return reinterpret_cast<Int>(x); }
-
-    // Integers of 32 bits.
     static Int bit_and(Int a, Int b) { return a & b; }
     static Int bit_or(Int a, Int b) { return a | b; }
     static Int bit_xor(Int a, Int b) { return a ^ b; }
     static Int and_not(Int a, Int b) { return a & ~b; }
     static Int xor3(Int a, Int b, Int c) { return a ^ b ^ c; }
-    static Int majority(Int a, Int b, Int c) { return (a & b) | ((a ^ b) & c); }
     static Int add(Int a, Int b) { return a + b; }
     static Int sub(Int a, Int b) { return a - b; }
     static Int max(Int a, Int b) { return select(greater(a, b), a, b); }
     static Int min(Int a, Int b) { return select(greater(a, b), b, a); }
-    static Int shift_left(Int a, Int distance) { return where(mask_of(distance < 32), a << (distance & 31)); }
-    static Int shift_right(Int a, Int distance) { return where(mask_of(distance < 32), a >> (distance & 31)); }
+    static Int shift_left(Int a, Int distance) {
+        return where(mask_of(distance < word_bits), a << (distance & (word_bits - 1)));
+    }
+    static Int shift_right(Int a, Int distance) {
+        return where(mask_of(distance < word_bits), a >> (distance & (word_bits - 1)));
+    }
+    static Int all_sign(Int a) { return -(a >> (word_bits - 1)); }
+    static Mask greater(Int a, Int b) { return mask_of(as<Signed>(a) > as<Signed>(b)); }
+    static Mask greater_unsigned(Int a, Int b) { return mask_of(a > b); }
+    static Mask equal(Int a, Int b) { return mask_of(a == b); }
+    static Int select(Mask mask, Int yes, Int no) { return (mask & yes) | (~mask & no); }
+    static Int where(Mask mask, Int yes) { return mask & yes; }
+    static constexpr bool has_integer_part = false;
+
+  protected:
+    static constexpr Unsigned word_bits = 8 * sizeof(Unsigned);
+    /// Comparisons give signed lanes.
+    static Mask mask_of(Signed comparison) { return as<Mask>(comparison); }
+    template <class Narrow>
+    static void store_narrowed(void* p, Int x) {
+        Narrow words[lanes];
+        for (int i = 0; i < lanes; ++i) words[i] = static_cast<Narrow>(x[i]);
+        std::memcpy(p, words, sizeof words);
+    }
+};
+
+struct Portable : PortableIntegers<std::uint32_t, std::int32_t> {
+    using Base = PortableIntegers<std::uint32_t, std::int32_t>;
+    using Base::add, Base::sub, Base::store, Base::shift_left, Base::shift_right;
+    using Float [[gnu::vector_size(16)]] = float;
+    using Double [[gnu::vector_size(16)]] = double;  // half as many lanes
+
+    // Memory.
+    static Int load16(const void* p) { return widened<std::uint16_t>(p); }
+    static Int load8(const void* p) { return widened<std::uint8_t>(p); }
+    static Float load_float(const void* p) { return read<Float>(p); }
+    static Double load_double(const void* p) { return read<Double>(p); }
+    static Double load_widened(const void* p) {
+        float x[lanes / 2];
+        std::memcpy(x, p, sizeof x);
+        return Double{x[0], x[1]};
+    }
+    static void store(void* p, Float x) { std::memcpy(p, &x, sizeof x); }
+    static void store(void* p, Double x) { std::memcpy(p, &x, sizeof x); }
+    static Int set(std::uint32_t x) { return Int{x, x, x, x}; }
+    static Int set(std::int32_t x) { return set(static_cast<std::uint32_t>(x)); }
+    static Float set_float(float x) { return Float{x, x, x, x}; }
+    static Double set_double(double x) { return Double{x, x}; }
+    static Float as_float(Int x) { return as<Float>(x); }
+    static Int as_int(Float x) { return as<Int>(x); }
+
+    // Integers of 32 bits.
+    static Int majority(Int a, Int b, Int c) { return (a & b) | ((a ^ b) & c); }
     template <unsigned n>
     static Int shift_left(Int a) {
         return a << n;
@@ -136,14 +168,6 @@ struct Portable {
     static Int shift_right(Int a) {
         return a >> n;
     }
-    static Int all_sign(Int a) { return reinterpret_cast<Int>(reinterpret_cast<Signed>(a) >> 31); }
-
-    // Masks.
-    static Mask greater(Int a, Int b) { return mask_of(reinterpret_cast<Signed>(a) > reinterpret_cast<Signed>(b)); }
-    static Mask greater_unsigned(Int a, Int b) { return mask_of(a > b); }
-    static Mask equal(Int a, Int b) { return mask_of(a == b); }
-    static Int select(Mask mask, Int yes, Int no) { return (mask & yes) | (~mask & no); }
-    static Int where(Mask mask, Int yes) { return mask & yes; }
     static bool any(Mask mask) { return (mask[0] | mask[1] | mask[2] | mask[3]) != 0; }
 
     // fp32 and fp64 in the rounding of the processor's control register.
@@ -192,33 +216,32 @@ struct Portable {
         return as_float(word + (inexact & even & step));
     }
     static Double to_odd(Double x, Double error) {
-        const auto word = reinterpret_cast<Wide::Int>(x);
-        const auto inexact = reinterpret_cast<Wide::Int>(error < 0) | reinterpret_cast<Wide::Int>(error > 0);
+        const auto word = as<Wide::Int>(x);
+        const auto inexact = as<Wide::Int>(error < 0) | as<Wide::Int>(error > 0);
         const auto even = (word & 1) - 1;  // all bits, or none
-        const auto step = Wide::all_sign(word ^ reinterpret_cast<Wide::Int>(error)) | 1;
-        return reinterpret_cast<Double>(word + (inexact & even & step));
+        const auto step = Wide::all_sign(word ^ as<Wide::Int>(error)) | 1;
+        return as<Double>(word + (inexact & even & step));
     }
 
     static Double div_to_odd(Double a, Double b) {
         const Double quotient = a / b;
         const Double rest = fma(-quotient, b, a);  // the error's sign is its sign, over that of b
-        const auto sign = reinterpret_cast<Wide::Int>(b) & (std::uint64_t{1} << 63);
-        return to_odd(quotient, reinterpret_cast<Double>(reinterpret_cast<Wide::Int>(rest) ^ sign));
+        const auto sign = as<Wide::Int>(b) & (std::uint64_t{1} << 63);
+        return to_odd(quotient, as<Double>(as<Wide::Int>(rest) ^ sign));
     }
     static Double sqrt_to_odd(Double a) {
         const Double root = sqrt(a);
         return to_odd(root, fma(-root, root, a));
     }
     static Double or_sign_of_zero(Double x, Double zero) {
-        const auto sign = reinterpret_cast<Wide::Int>(zero) & reinterpret_cast<Wide::Int>(x == 0);
-        return reinterpret_cast<Double>(reinterpret_cast<Wide::Int>(x) | sign);
+        const auto sign = as<Wide::Int>(zero) & as<Wide::Int>(x == 0);
+        return as<Double>(as<Wide::Int>(x) | sign);
     }
 
     // Conversions.
-    static Float to_float(Int x) { return __builtin_convertvector(reinterpret_cast<Signed>(x), Float); }
-    static Int truncate(Float x) { return reinterpret_cast<Int>(__builtin_convertvector(x, Signed)); }
+    static Float to_float(Int x) { return __builtin_convertvector(as<Signed>(x), Float); }
+    static Int truncate(Float x) { return as<Int>(__builtin_convertvector(x, Signed)); }
     static Int canonical_nan(Int x) { return select(greater(x & 0x7FFFFFFF, set(0x7F800000)), set(0x7FC00000), x); }
-    static constexpr bool has_integer_part = false;
     static constexpr bool has_half = false;
     static Double widen_low(Int x) { return Double{as_float(x)[0], as_float(x)[1]}; }
     static Double widen_high(Int x) { return Double{as_float(x)[2], as_float(x)[3]}; }
@@ -229,31 +252,19 @@ struct Portable {
     // Products of matrix units.
     using Bytes [[gnu::vector_size(16)]] = std::uint8_t;
     using Words [[gnu::vector_size(16)]] = std::int16_t;
-    static Int add_bytes(Int a, Int b) {
-        return reinterpret_cast<Int>(reinterpret_cast<Bytes>(a) + reinterpret_cast<Bytes>(b));
-    }
-    static Int sub_bytes(Int a, Int b) {
-        return reinterpret_cast<Int>(reinterpret_cast<Bytes>(max_bytes(a, b)) - reinterpret_cast<Bytes>(b));
-    }
-    static Int max_bytes(Int a, Int b) {
-        return select(reinterpret_cast<Mask>(reinterpret_cast<Bytes>(a) > reinterpret_cast<Bytes>(b)), a, b);
-    }
-    static Int add_words(Int a, Int b) {
-        return reinterpret_cast<Int>(reinterpret_cast<Words>(a) + reinterpret_cast<Words>(b));
-    }
-    static Int sub_words(Int a, Int b) {
-        return reinterpret_cast<Int>(reinterpret_cast<Words>(a) - reinterpret_cast<Words>(b));
-    }
-    static Int max_words(Int a, Int b) {
-        return select(reinterpret_cast<Mask>(reinterpret_cast<Words>(a) > reinterpret_cast<Words>(b)), a, b);
-    }
+    static Int add_bytes(Int a, Int b) { return as<Int>(as<Bytes>(a) + as<Bytes>(b)); }
+    static Int sub_bytes(Int a, Int b) { return as<Int>(as<Bytes>(max_bytes(a, b)) - as<Bytes>(b)); }
+    static Int max_bytes(Int a, Int b) { return select(as<Mask>(as<Bytes>(a) > as<Bytes>(b)), a, b); }
+    static Int add_words(Int a, Int b) { return as<Int>(as<Words>(a) + as<Words>(b)); }
+    static Int sub_words(Int a, Int b) { return as<Int>(as<Words>(a) - as<Words>(b)); }
+    static Int max_words(Int a, Int b) { return select(as<Mask>(as<Words>(a) > as<Words>(b)), a, b); }
     static Int mul_add_words(Int a, Int b) {
-        const auto low = [](Int x) { return reinterpret_cast<Signed>(x << 16) >> 16; };
-        const auto high = [](Int x) { return reinterpret_cast<Signed>(x) >> 16; };
-        return reinterpret_cast<Int>(low(a) * low(b) + high(a) * high(b));
+        const auto low = [](Int x) { return as<Signed>(x << 16) >> 16; };
+        const auto high = [](Int x) { return as<Signed>(x) >> 16; };
+        return as<Int>(low(a) * low(b) + high(a) * high(b));
     }
     static std::uint64_t words_between(Int x, int from, int to) {
-        const auto words = reinterpret_cast<Words>(x);
+        const auto words = as<Words>(x);
         std::uint64_t bits = 0;
         for (int i = 0; i < 2 * lanes; ++i) bits |= std::uint64_t{words[i] >= from && words[i] < to} << i;
         return bits;
@@ -297,7 +308,7 @@ struct Portable {
     }
     static Float narrow_toward_zero(Double low, Double high) { return narrow(cut(low), cut(high)); }
     using Mask64 [[gnu::vector_size(16)]] = std::uint64_t;
-    static Mask64 differ(Double a, Double b) { return reinterpret_cast<Mask64>(a != b); }
+    static Mask64 differ(Double a, Double b) { return as<Mask64>(a != b); }
     static Mask64 either(Mask64 a, Mask64 b) { return a | b; }
     static Double add_exact(Double a, Double b, Mask64& inexact) {
         const Double sum = add(a, b);
@@ -326,43 +337,11 @@ struct Portable {
 #endif
 
     // 2 lanes of 64 bits.
-    struct Wide {
-        static constexpr int lanes = 2;
-        using Word = std::uint64_t;
-        using Kit = Portable;
-        using Int [[gnu::vector_size(16)]] = std::uint64_t;
-        using Signed [[gnu::vector_size(16)]] = std::int64_t;
-        using Mask = Int;  // all bits of a lane
-
-        static Int load(const void* p) {
-            Int x;
-            std::memcpy(&x, p, sizeof x);
-            return x;
-        }
-        static void store(void* p, Int x) { std::memcpy(p, &x, sizeof x); }
+    struct Wide : PortableIntegers<std::uint64_t, std::int64_t> {
         static void store32(void* p, Int x) { store_narrowed<std::uint32_t>(p, x); }
-        static void store16(void* p, Int x) { store_narrowed<std::uint16_t>(p, x); }
-        static void store8(void* p, Int x) { store_narrowed<std::uint8_t>(p, x); }
         static Int set(std::uint64_t x) { return Int{x, x}; }
         static Int set(std::int32_t x) { return set(static_cast<std::uint64_t>(x)); }
-        static Int bit_and(Int a, Int b) { return a & b; }
-        static Int bit_or(Int a, Int b) { return a | b; }
-        static Int bit_xor(Int a, Int b) { return a ^ b; }
-        static Int and_not(Int a, Int b) { return a & ~b; }
-        static Int add(Int a, Int b) { return a + b; }
-        static Int sub(Int a, Int b) { return a - b; }
-        static Int max(Int a, Int b) { return select(greater(a, b), a, b); }
-        static Int min(Int a, Int b) { return select(greater(a, b), b, a); }
-        static Int shift_left(Int a, Int distance) { return where(mask_of(distance < 64), a << (distance & 63)); }
-        static Int shift_right(Int a, Int distance) { return where(mask_of(distance < 64), a >> (distance & 63)); }
-        static Int all_sign(Int a) { return -(a >> 63); }
-        static Mask greater(Int a, Int b) { return mask_of(reinterpret_cast<Signed>(a) > reinterpret_cast<Signed>(b)); }
-        static Mask greater_unsigned(Int a, Int b) { return mask_of(a > b); }
-        static Mask equal(Int a, Int b) { return mask_of(a == b); }
-        static Int select(Mask mask, Int yes, Int no) { return (mask & yes) | (~mask & no); }
-        static Int where(Mask mask, Int yes) { return mask & yes; }
         static bool any(Mask mask) { return (mask[0] | mask[1]) != 0; }
-        static constexpr bool has_integer_part = false;
         template <int half>
         static Int from_words(Portable::Int words) {
             return Int{words[2 * half], words[2 * half + 1]} << 32;
@@ -376,45 +355,28 @@ struct Portable {
         // Philox: each lane computes a block of four words.
         static Int block_numbers(std::uint64_t first) { return Int{first, first + 1}; }
         static Int upper(Int x) { return x >> 32; }
-        static Int xor3(Int a, Int b, Int c) { return a ^ b ^ c; }
         static Int mul_lower(Int a, Int b) { return (a & 0xFFFFFFFF) * (b & 0xFFFFFFFF); }
         static Int word_pair(Int product, Int c, Int key) {
             return (((product >> 32) ^ c ^ key) & 0xFFFFFFFF) | product << 32;
         }
         static void in_order(Int ab, Int cd, Portable::Int* words) {
-            for (int i = 0; i < lanes; ++i) words[i] = reinterpret_cast<Portable::Int>(Int{ab[i], cd[i]});
-        }
-
-      private:
-        static Mask mask_of(Signed comparison) { return reinterpret_cast<Mask>(comparison); }
-        template <class Narrow>
-        static void store_narrowed(void* p, Int x) {
-            const Narrow words[lanes] = {static_cast<Narrow>(x[0]), static_cast<Narrow>(x[1])};
-            std::memcpy(p, words, sizeof words);
+            for (int i = 0; i < lanes; ++i) words[i] = as<Portable::Int>(Int{ab[i], cd[i]});
         }
     };
 
   private:
     static constexpr std::uint64_t low_bits = (std::uint64_t{1} << 29) - 1;
     static double as_double(std::uint32_t x) { return static_cast<std::int32_t>(x); }
-    static Double cut(Double x) { return reinterpret_cast<Double>(reinterpret_cast<Mask64>(x) & ~low_bits); }
+    static Double cut(Double x) { return as<Double>(as<Mask64>(x) & ~low_bits); }
     static Double cut_to_odd(Double x) {
-        const auto inexact = reinterpret_cast<Mask64>((reinterpret_cast<Mask64>(x) & low_bits) != 0);
-        return reinterpret_cast<Double>(reinterpret_cast<Mask64>(cut(x)) | (inexact & (low_bits + 1)));
+        const auto inexact = as<Mask64>((as<Mask64>(x) & low_bits) != 0);
+        return as<Double>(as<Mask64>(cut(x)) | (inexact & (low_bits + 1)));
     }
-    /// Comparisons give signed lanes.
-    static Mask mask_of(Signed comparison) { return reinterpret_cast<Mask>(comparison); }
     template <class Narrow>
     static Int widened(const void* p) {
         Narrow words[lanes];
         std::memcpy(words, p, sizeof words);
         return Int{words[0], words[1], words[2], words[3]};
-    }
-    template <class Narrow>
-    static void store_narrowed(void* p, Int x) {
-        const Narrow words[lanes] = {static_cast<Narrow>(x[0]), static_cast<Narrow>(x[1]), static_cast<Narrow>(x[2]),
-                                     static_cast<Narrow>(x[3])};
-        std::memcpy(p, words, sizeof words);
     }
     static std::uint32_t narrow_one(double x) {
         const auto nearest = static_cast<float>(x);
