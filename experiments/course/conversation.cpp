@@ -7,6 +7,8 @@
 #include <cstring>
 #include <sstream>
 
+#include "experiments/course/confinement/call_filter.hpp"
+
 namespace ulp::course {
 namespace {
 

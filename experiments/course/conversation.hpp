@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/course/confinement.hpp"
+#include "experiments/course/confinement/run_confined.hpp"
 #include "experiments/course/exercise.hpp"
 
 namespace ulp::course {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "experiments/course/confinement/call_filter.hpp"
 #include "experiments/course/grade_report.hpp"
 #include "experiments/course/grader.hpp"
 #include "experiments/program/files.hpp"

@@ -7,6 +7,8 @@
 #include <iostream>
 #include <set>
 
+#include "experiments/course/confinement/call_filter.hpp"
+#include "experiments/course/confinement/file_rules.hpp"
 #include "experiments/course/grade_report.hpp"
 #include "experiments/course/grader.hpp"
 #include "experiments/program/files.hpp"

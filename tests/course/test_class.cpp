@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "experiments/course/class_grading.hpp"
+#include "experiments/course/confinement/call_filter.hpp"
 #include "experiments/course/gradescope.hpp"
 #include "experiments/program/files.hpp"
 #include "experiments/program/subprocess.hpp"

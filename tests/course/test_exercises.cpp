@@ -5,6 +5,7 @@
 #include <map>
 #include <sstream>
 
+#include "experiments/course/confinement/call_filter.hpp"
 #include "experiments/course/course_files.hpp"
 #include "experiments/course/grade_report.hpp"
 #include "experiments/course/grader.hpp"

@@ -9,6 +9,7 @@
 #include "engine/files/whole_file.hpp"
 #include "experiments/commands/command.hpp"
 #include "experiments/course/class_grading.hpp"
+#include "experiments/course/confinement/file_rules.hpp"
 #include "experiments/course/grade_report.hpp"
 #include "experiments/course/grader.hpp"
 #include "experiments/program/files.hpp"

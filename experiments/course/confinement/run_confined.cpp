@@ -1,18 +1,14 @@
-#include "experiments/course/confinement.hpp"
+#include "experiments/course/confinement/run_confined.hpp"
 
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <linux/audit.h>
 #include <linux/filter.h>
-#include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,10 +20,11 @@
 #include <cstddef>
 #include <cstring>
 #include <limits>
-#include <span>
 #include <sstream>
 #include <system_error>
 
+#include "experiments/course/confinement/call_filter.hpp"
+#include "experiments/course/confinement/file_rules.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp::course {
@@ -35,137 +32,6 @@ namespace {
 
 constexpr int answer_descriptor = 3;
 constexpr std::size_t kept_of_printed = 64 << 10;
-
-// --- The filters: lists of what a computing program needs; everything else is trapped.
-
-#if defined(__x86_64__)
-constexpr std::uint32_t architecture = AUDIT_ARCH_X86_64;
-#elif defined(__aarch64__)
-constexpr std::uint32_t architecture = AUDIT_ARCH_AARCH64;
-#else
-constexpr std::uint32_t architecture = 0;
-#endif
-
-constexpr long computing[] = {
-    SYS_read, SYS_write, SYS_writev, SYS_close, SYS_lseek, SYS_fstat, SYS_newfstatat, SYS_ioctl,
-    // memory
-    SYS_brk, SYS_munmap, SYS_mremap, SYS_madvise,
-    // signals of its own, and the end
-    SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_sigaltstack, SYS_exit, SYS_exit_group,
-    // what the C library asks when a program starts
-    SYS_set_tid_address, SYS_set_robust_list, SYS_rseq, SYS_prlimit64, SYS_readlinkat, SYS_getrandom, SYS_futex,
-    SYS_getpid, SYS_gettid, SYS_uname,
-#if defined(__x86_64__)
-    SYS_arch_prctl, SYS_readlink,
-#endif
-    // time
-    SYS_clock_gettime, SYS_clock_nanosleep, SYS_nanosleep, SYS_sched_yield,
-    // the start itself; a program started from here would be behind the same filter
-    SYS_execve};
-
-constexpr long mapping[] = {SYS_mmap, SYS_mprotect};
-/// What an interpreter needs besides, to read its modules. Landlock says which files.
-constexpr long reading[] = {
-    SYS_openat,    SYS_getdents64, SYS_fcntl,   SYS_dup,
-    SYS_pread64,   SYS_getcwd,     SYS_statx,   SYS_statfs,
-    SYS_faccessat, SYS_faccessat2, SYS_getuid,  SYS_geteuid,
-    SYS_getgid,    SYS_getegid,    SYS_sysinfo, SYS_sched_getaffinity,
-    SYS_getrusage,
-#if defined(__x86_64__)
-    SYS_open,      SYS_stat,       SYS_lstat,   SYS_access,
-#endif
-};
-/// What a compiler never needs; files are Landlock's.
-constexpr long never[] = {
-    SYS_socket,      SYS_socketpair,      SYS_connect,        SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev,
-    SYS_mount,       SYS_umount2,         SYS_pivot_root,     SYS_chroot, SYS_unshare,          SYS_setns,
-    SYS_bpf,         SYS_perf_event_open, SYS_io_uring_setup, SYS_keyctl, SYS_add_key,          SYS_request_key,
-    SYS_init_module, SYS_finit_module,    SYS_kexec_load,     SYS_reboot, SYS_setsid,           SYS_setpgid};
-
-sock_filter statement(unsigned code, std::uint32_t value) { return {static_cast<std::uint16_t>(code), 0, 0, value}; }
-sock_filter jump_if_equal(std::uint32_t value, int if_true, int if_false) {
-    return {static_cast<std::uint16_t>(BPF_JMP | BPF_JEQ | BPF_K), static_cast<std::uint8_t>(if_true),
-            static_cast<std::uint8_t>(if_false), value};
-}
-
-void add_rules(std::vector<sock_filter>& program, std::span<const long> numbers, std::uint32_t verdict) {
-    for (const long number : numbers) {
-        program.push_back(jump_if_equal(static_cast<std::uint32_t>(number), 0, 1));
-        program.push_back(statement(BPF_RET | BPF_K, verdict));
-    }
-}
-
-/// A filter whose entry `process_at` is to hold the process's number: signals go to itself only, abort() needs that.
-struct Filter {
-    std::vector<sock_filter> program;
-    std::size_t process_at = 0;
-};
-
-Filter filter_for(Confinement confinement) {
-    if (confinement == Confinement::limits) return {};
-    std::vector<sock_filter> program{
-        statement(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)),
-        jump_if_equal(architecture, 1, 0),
-        statement(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-        statement(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-    };
-    if (confinement == Confinement::compiler) {
-        add_rules(program, never, SECCOMP_RET_ERRNO | EPERM);
-        program.push_back(statement(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
-        return {std::move(program), 0};
-    }
-    add_rules(program, computing, SECCOMP_RET_ALLOW);
-    if (confinement == Confinement::interpreter) {
-        add_rules(program, reading, SECCOMP_RET_ALLOW);
-        add_rules(program, mapping, SECCOMP_RET_ALLOW);  // of its modules' code
-    } else {
-        // Memory, but none that can be executed: a program may not write another one.
-        program.push_back(jump_if_equal(SYS_mmap, 1, 0));
-        program.push_back(jump_if_equal(SYS_mprotect, 0, 4));
-        program.push_back(
-            statement(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args) + 2 * sizeof(std::uint64_t)));
-        program.push_back(statement(BPF_ALU | BPF_AND | BPF_K, PROT_EXEC));
-        program.push_back(jump_if_equal(0, 0, 1));
-        program.push_back(statement(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
-        program.push_back(statement(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)));
-    }
-    program.push_back(jump_if_equal(SYS_tgkill, 0, 3));
-    program.push_back(statement(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args)));
-    program.push_back(jump_if_equal(0, 0, 1));
-    program.push_back(statement(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
-    program.push_back(statement(BPF_RET | BPF_K, SECCOMP_RET_TRAP));
-    const std::size_t process_at = program.size() - 3;
-    return {std::move(program), process_at};
-}
-
-// --- Landlock: which files may be opened. Linux's userspace API guide, "Landlock: unprivileged access control". The
-// numbers are written out: Debian 12's header has those of the first two versions only.
-
-constexpr std::uint64_t may_execute = 1 << 0;
-constexpr std::uint64_t may_write_file = 1 << 1;
-constexpr std::uint64_t may_read_file = 1 << 2;
-constexpr std::uint64_t may_read_folder = 1 << 3;
-constexpr std::uint64_t may_truncate = 1 << 14;
-constexpr std::uint64_t of_files = may_execute | may_write_file | may_read_file | may_truncate;
-
-long landlock_version() {
-    return syscall(SYS_landlock_create_ruleset, nullptr, std::size_t{0}, LANDLOCK_CREATE_RULESET_VERSION);
-}
-/// All rights that this version knows, up to `truncate`.
-std::uint64_t known_rights(long version) {
-    return version >= 3 ? (1U << 15) - 1 : version == 2 ? (1U << 14) - 1 : (1U << 13) - 1;
-}
-
-void allow_path(int rules, const std::string& path, std::uint64_t rights) {
-    const int file = open(path.c_str(), O_PATH | O_CLOEXEC);
-    if (file < 0) return;
-    struct stat status {};
-    if (fstat(file, &status) == 0) {
-        landlock_path_beneath_attr rule{S_ISDIR(status.st_mode) ? rights : rights & of_files, file};
-        syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0U);
-    }
-    close(file);
-}
 
 /// Where along PATH a program lies; the name itself where it lies nowhere.
 std::string found_along_path(const std::string& program) {
@@ -179,40 +45,6 @@ std::string found_along_path(const std::string& program) {
     return program;
 }
 
-/// A program that was installed outside of /usr, /opt/gcc/bin/g++, may read what was installed with it.
-void allow_installation(int rules, const std::string& program, std::uint64_t rights) {
-    std::error_code error;
-    for (const std::filesystem::path& file :
-         {std::filesystem::absolute(program, error), std::filesystem::canonical(program, error)}) {
-        const std::filesystem::path folder = file.parent_path();
-        if (folder.empty()) continue;
-        allow_path(rules, folder.string(), rights);
-        for (const char* beside : {"lib", "lib64", "libexec", "include", "share"}) {
-            allow_path(rules, (folder.parent_path() / beside).string(), rights);
-        }
-    }
-}
-
-/// A set of rules for the child to bind itself to, or -1 where there are none.
-int rules_for(Confinement confinement, const std::string& program, const std::string& folder) {
-    const long version = landlock_version();
-    if (version < 1 || (confinement != Confinement::compiler && confinement != Confinement::interpreter)) return -1;
-    const std::uint64_t rights = known_rights(version);
-    landlock_ruleset_attr known{rights};
-    const auto rules =
-        static_cast<int>(syscall(SYS_landlock_create_ruleset, &known, sizeof known.handled_access_fs, 0U));
-    if (rules < 0) return -1;
-    const std::uint64_t reads = may_execute | may_read_file | may_read_folder;
-    for (const char* path : {"/usr", "/lib", "/lib32", "/lib64", "/bin", "/etc/alternatives", "/etc/ld.so.cache",
-                             "/etc/ld.so.preload", "/dev/urandom"}) {
-        allow_path(rules, path, reads);
-    }
-    allow_installation(rules, program, reads);
-    allow_path(rules, "/dev/null", (may_read_file | may_write_file | may_truncate) & rights);
-    allow_path(rules, folder, confinement == Confinement::compiler ? rights : reads);
-    return rules;
-}
-
 // --- The child, between fork and exec: only calls that are safe there.
 
 struct Pipes {
@@ -223,7 +55,7 @@ struct Child {
     std::vector<char*> arguments, environment;
     const char* folder;
     const Limits* limits;
-    Filter filter;
+    CallFilter filter;
     int rules;
 };
 
@@ -378,13 +210,6 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
 
 }  // namespace
 
-bool file_rules_available() { return landlock_version() >= 1; }
-
-bool filter_available() {
-    // Asked with a null program: EFAULT says that the kernel knows filters.
-    return architecture != 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, nullptr) != 0 && errno == EFAULT;
-}
-
 ConfinedRun run_confined(const std::vector<std::string>& command, const std::filesystem::path& folder,
                          const std::string& input, const Limits& limits, Confinement confinement) {
     std::vector<std::string> arguments = command;
@@ -430,36 +255,6 @@ ConfinedRun run_confined(const std::vector<std::string>& command, const std::fil
         throw DataError(fmt::format("cannot start {}: {}", command.front(), error_text(start_error)));
     }
     return run;
-}
-
-std::string system_call_name(long number) {
-    switch (number) {
-        case SYS_openat: return "open a file (openat)";
-        case SYS_clone:
-        case SYS_clone3: return "start a process or thread (clone)";
-        case SYS_socket: return "open a socket";
-        case SYS_kill: return "send a signal (kill)";
-        case SYS_unlinkat: return "remove a file (unlinkat)";
-        case SYS_mkdirat: return "make a folder (mkdirat)";
-        case SYS_chdir: return "change the folder (chdir)";
-        case SYS_getdents64: return "list a folder (getdents64)";
-        case SYS_faccessat: return "ask for a file (faccessat)";
-        case SYS_mmap:
-        case SYS_mprotect: return "make memory that can be executed";
-        case SYS_ptrace: return "trace a process (ptrace)";
-#if defined(__x86_64__)
-        case SYS_open: return "open a file (open)";
-        case SYS_fork:
-        case SYS_vfork: return "start a process (fork)";
-        case SYS_unlink: return "remove a file (unlink)";
-        case SYS_rmdir: return "remove a folder (rmdir)";
-        case SYS_mkdir: return "make a folder (mkdir)";
-        case SYS_rename: return "rename a file (rename)";
-        case SYS_stat: return "ask for a file (stat)";
-        case SYS_access: return "ask for a file (access)";
-#endif
-        default: return fmt::format("use system call {}", number);
-    }
 }
 
 }  // namespace ulp::course

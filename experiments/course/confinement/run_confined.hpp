@@ -36,19 +36,10 @@ struct ConfinedRun {
     std::uint64_t most_memory_bytes = 0;
 };
 
-/// Whether this system has filters of system calls (seccomp), for this processor.
-bool filter_available();
-/// Whether this system's kernel has Landlock, by which `compiler` and `interpreter` keep to their files. Without it
-/// they read what the user may read.
-bool file_rules_available();
-
 /// `command` is the program's path (or its name, searched along PATH) and its arguments.
 /// It runs in `folder`, which is its HOME and TMPDIR too; `input` is its standard input. Threads of the caller may do
 /// the same at the same time. Throws DataError where it cannot be started.
 ConfinedRun run_confined(const std::vector<std::string>& command, const std::filesystem::path& folder,
                          const std::string& input, const Limits& limits, Confinement confinement);
-
-/// "write", "openat" ...: a system call of this processor by its number, as far as programs are caught with it.
-std::string system_call_name(long number);
 
 }  // namespace ulp::course
