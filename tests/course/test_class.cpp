@@ -10,12 +10,12 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "engine/files/zip.hpp"
 #include "experiments/course/class_grading.hpp"
 #include "experiments/course/confinement/call_filter.hpp"
 #include "experiments/course/gradescope.hpp"
 #include "experiments/program/files.hpp"
 #include "experiments/program/subprocess.hpp"
-#include "engine/files/zip.hpp"
 #include "tests/experiments/temporary_folder.hpp"
 
 namespace {

@@ -9,6 +9,7 @@
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
 #include "tests/engine/products/described_rows.hpp"
+#include "tests/experiments/temporary_folder.hpp"
 
 namespace {
 
@@ -113,7 +114,8 @@ TEST_CASE("the largest F that 128 bits hold computes, and one more is refused") 
 }
 
 TEST_CASE("a file is a backend, with the kernels where its parameters are a row's") {
-    const std::string file = "unit_file_test.json";
+    const ulp::test::TemporaryFolder folder;
+    const std::string file = folder / "unit.json";
     std::ofstream(file) << ulp::unit_json({"test", ulp::find_unit(hopper).model});
     const auto described = ulp::make_backend("soft:" + file);
     const auto row = ulp::make_backend("soft:h100");
