@@ -32,10 +32,10 @@ const RandomBlock& BlockSource::next() {
 }
 
 std::vector<RandomBlock> deciding_blocks(const DotUnit& unit) {
-    using Lanes = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+    using Pairs = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
     std::vector<RandomBlock> blocks;
     const auto count = static_cast<std::size_t>(unit.k);
-    const auto add = [&](const Lanes& lanes, std::uint64_t c) {
+    const auto add = [&](const Pairs& lanes, std::uint64_t c) {
         RandomBlock block{DataClass::subnormal, std::vector<std::uint64_t>(count), std::vector<std::uint64_t>(count),
                           c};
         for (std::size_t i = 0; i < std::min(lanes.size(), count); ++i) std::tie(block.a[i], block.b[i]) = lanes[i];
