@@ -8,6 +8,7 @@
 
 #include "softfloat/matrix_units/table/units.hpp"
 
+#pragma GCC visibility push(hidden)
 namespace ulp::unit_fields {
 
 using Json = nlohmann::json;
@@ -35,3 +36,4 @@ const std::vector<Field<IntegerModel>>& integer_fields();
 const std::vector<Field<BlockScaledModel>>& scale_fields();
 
 }  // namespace ulp::unit_fields
+#pragma GCC visibility pop
