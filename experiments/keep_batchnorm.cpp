@@ -7,7 +7,7 @@
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/input_data.hpp"
-#include "experiments/training/shortfall.hpp"
+#include "experiments/training/parity.hpp"
 #include "experiments/training/tasks.hpp"
 #include "softfloat/round.hpp"
 

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <limits>
 
-#include "experiments/shared/gradient_ranges.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
+#include "experiments/training/gradient_ranges.hpp"
 #include "experiments/training/input_data.hpp"
 #include "experiments/training/tasks.hpp"
 #include "softfloat/functions/quick_exp_log.hpp"

@@ -11,7 +11,7 @@
 #include "engine/training/images.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
-#include "experiments/training/shortfall.hpp"
+#include "experiments/training/parity.hpp"
 
 namespace ulp {
 namespace speech_parts {

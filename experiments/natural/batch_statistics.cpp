@@ -7,7 +7,7 @@
 #include "experiments/natural/tuned_digits.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
-#include "experiments/training/shortfall.hpp"
+#include "experiments/training/parity.hpp"
 
 namespace ulp {
 namespace batch_statistics_parts {

@@ -14,7 +14,7 @@
 #include "experiments/shared/binade_histogram.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
-#include "experiments/training/shortfall.hpp"
+#include "experiments/training/parity.hpp"
 
 namespace ulp {
 namespace big_lstm_parts {

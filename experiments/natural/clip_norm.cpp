@@ -16,7 +16,7 @@
 #include "experiments/shared/binade_histogram.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
-#include "experiments/training/shortfall.hpp"
+#include "experiments/training/parity.hpp"
 #include "softfloat/round.hpp"
 
 namespace ulp {

@@ -10,7 +10,7 @@
 
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
-#include "experiments/training/shortfall.hpp"
+#include "experiments/training/parity.hpp"
 #include "experiments/training/tasks.hpp"
 
 namespace ulp::natural {

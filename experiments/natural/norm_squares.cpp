@@ -10,7 +10,7 @@
 #include "experiments/shared/sums.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/input_data.hpp"
-#include "experiments/training/shortfall.hpp"
+#include "experiments/training/parity.hpp"
 #include "experiments/training/tasks.hpp"
 
 namespace ulp {

@@ -50,6 +50,11 @@ struct Margin {
 /// `reference` are the scores, a number a seed.
 Check as_good(std::span<const double> arm, std::span<const double> reference, const Margin& margin,
               const Quantity& quantity);
+/// The opposite, that one way to train is worse than another by more than the margin: holds where as_good is refuted
+/// (the interval lies outside the margin, or the arm's score is not finite), is refuted where as_good holds (what fails
+/// then is what was expected, not this program), and is undecided where as_good is.
+Check falls_short(std::span<const double> arm, std::span<const double> reference, const Margin& margin,
+                  const Quantity& quantity);
 /// The number of seeds at which an interval as wide a seed lies inside the margin; 0 where the mean itself does not.
 std::int64_t seeds_needed(const PairedDifference& difference, const Margin& margin);
 

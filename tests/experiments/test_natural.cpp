@@ -8,7 +8,7 @@
 #include "experiments/natural/lost_updates.hpp"
 #include "experiments/natural/tuned_digits.hpp"
 #include "experiments/natural/tuning.hpp"
-#include "experiments/training/shortfall.hpp"
+#include "experiments/training/parity.hpp"
 
 namespace {
 

@@ -7,9 +7,9 @@
 
 #include "engine/data/digits.hpp"
 #include "engine/tensor/random.hpp"
-#include "experiments/shared/gradient_ranges.hpp"
 #include "experiments/training/figures.hpp"
-#include "experiments/training/shortfall.hpp"
+#include "experiments/training/gradient_ranges.hpp"
+#include "experiments/training/parity.hpp"
 #include "experiments/training/tasks.hpp"
 
 namespace {

@@ -1,4 +1,4 @@
-#include "experiments/shared/gradient_ranges.hpp"
+#include "experiments/training/gradient_ranges.hpp"
 
 #include <fmt/core.h>
 
