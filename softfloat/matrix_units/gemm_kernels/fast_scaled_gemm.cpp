@@ -120,56 +120,69 @@ void run_fused_panel(const Run& run, const Stretch& stretch, const PackedStretch
     }
 }
 
+/// The columns are packed again for each part of so many rows and the rows for each of so many panels, which is cheap
+/// beside multiplying them; what lies between keeps little memory.
+constexpr std::int64_t rows_of_part = 256;
+constexpr std::int64_t panels_of_part = 8;
+static_assert(rows_of_part % rows_per_tile == 0);
+
 /// Some rows of the product, from a tile's first on, and some of its panels.
 struct Part {
     std::int64_t first_row, last_row;
     std::int64_t first_panel, last_panel;
 };
 
-std::vector<std::vector<Tile>> tiles_of_panels(const Run& run, const Part& part) {
-    std::vector<std::vector<Tile>> panels;
-    for (std::int64_t i = part.first_panel; i < part.last_panel; ++i) {
-        std::vector<Tile>& panel = panels.emplace_back();
-        for (std::int64_t row = part.first_row; row < part.last_row; row += rows_per_tile) {
-            load_scaled_tile(run, row, i * run.width, panel.emplace_back());
-        }
+/// The tiles of a panel, one for each tile of the part's rows.
+std::vector<Tile> tiles_of_panel(const Run& run, const Part& part, std::int64_t panel) {
+    std::vector<Tile> tiles;
+    for (std::int64_t row = part.first_row; row < part.last_row; row += rows_per_tile) {
+        load_scaled_tile(run, row, (part.first_panel + panel) * run.width, tiles.emplace_back());
     }
-    return panels;
+    return tiles;
 }
 
-/// `parallel`: the panels on all threads.
+/// `parallel`: the panels on all threads. The stretches of which all rows fit the packed memory are gone through
+/// panel by panel: a short product wakes the threads once.
 void run_fused_part(const Run& run, const Part& part, bool parallel) {
     const Grid grid = grid_of(run.model.unscaled.b_format);
-    std::vector<std::vector<Tile>> panels = tiles_of_panels(run, part);
-    const auto row_tiles = static_cast<std::int64_t>(panels.front().size());
-    static thread_local PackedStretch memory;
-    PackedStretch& packed = memory;  // of this thread, for all of them
-    packed.scales.resize(std::max(packed.scales.size(), panels.front().size()));
-    const auto each_panel = [&](const auto& f) {
-        for_each_index(static_cast<std::int64_t>(panels.size()), parallel,
-                       [&](std::int64_t panel) { f(panels[static_cast<std::size_t>(panel)]); });
-    };
-    for (const Stretch& stretch : stretches_of(run)) {
-        packed.operands.fit(run.kernels, grid, stretch.order, part.last_row - part.first_row,
-                            parallel ? omp_get_max_threads() : 1);
-        for_each_index(row_tiles, parallel, [&](std::int64_t t) {
-            pack_tile(run, stretch, part.first_row + t * rows_per_tile, static_cast<std::size_t>(t), packed);
+    const std::int64_t rows = part.last_row - part.first_row;
+    const std::int64_t row_tiles = tiles_of(rows, rows_per_tile);
+    const std::vector<Stretch> stretches = stretches_of(run);
+    const auto count = static_cast<std::int64_t>(stretches.size());
+    const std::int64_t at_once = std::min(count, rows_of_part / rows);
+    static thread_local std::vector<PackedStretch> memory;
+    std::vector<PackedStretch>& packed = memory;  // of this thread, for all of them
+    packed.resize(std::max(packed.size(), static_cast<std::size_t>(at_once)));
+    std::vector<std::vector<Tile>> panels(static_cast<std::size_t>(part.last_panel - part.first_panel));
+    for (std::int64_t first = 0; first < count; first += at_once) {
+        const std::int64_t last = std::min(first + at_once, count);
+        const auto stretch = [&](std::int64_t i) -> const Stretch& { return stretches[static_cast<std::size_t>(i)]; };
+        const auto packed_at = [&](std::int64_t i) -> PackedStretch& {
+            return packed[static_cast<std::size_t>(i - first)];
+        };
+        for (std::int64_t i = first; i < last; ++i) {
+            const int panels_packed = i > first ? 0 : parallel ? omp_get_max_threads() : 1;
+            packed_at(i).operands.fit(run.kernels, grid, stretch(i).order, rows, panels_packed);
+            packed_at(i).scales.resize(static_cast<std::size_t>(row_tiles));
+        }
+        for_each_index(row_tiles * (last - first), parallel && row_tiles > 2, [&](std::int64_t t) {
+            const std::int64_t i = first + t / row_tiles;
+            const std::int64_t tile = t % row_tiles;
+            pack_tile(run, stretch(i), part.first_row + tile * rows_per_tile, static_cast<std::size_t>(tile),
+                      packed_at(i));
         });
-        each_panel([&](std::vector<Tile>& tiles) {
+        for_each_index(static_cast<std::int64_t>(panels.size()), parallel, [&](std::int64_t panel) {
+            std::vector<Tile>& tiles = panels[static_cast<std::size_t>(panel)];
+            if (first == 0) tiles = tiles_of_panel(run, part, panel);
             const auto thread = static_cast<std::size_t>(parallel ? omp_get_thread_num() : 0);
-            run_fused_panel(run, stretch, packed, packed.operands.panels[thread], tiles);
+            PackedPanel& b = packed.front().operands.panels[thread];  // no stretch is longer than the first
+            for (std::int64_t i = first; i < last; ++i) run_fused_panel(run, stretch(i), packed_at(i), b, tiles);
+            if (last < count) return;
+            for (Tile& tile : tiles) settle_scaled_tile(run, tile);
+            tiles.clear();
         });
     }
-    each_panel([&](std::vector<Tile>& tiles) {
-        for (Tile& tile : tiles) settle_scaled_tile(run, tile);
-    });
 }
-
-/// The columns are packed again for each part of so many rows and the rows for each of so many panels, which is cheap
-/// beside multiplying them; what lies between keeps little memory.
-constexpr std::int64_t rows_of_part = 256;
-constexpr std::int64_t panels_of_part = 8;
-static_assert(rows_of_part % rows_per_tile == 0);
 
 void run_fused(const Run& run) {
     const GemmProblem& p = run.problem.product;
@@ -177,7 +190,7 @@ void run_fused(const Run& run) {
     const std::int64_t row_parts = tiles_of(p.m(), rows_of_part);
     const std::int64_t parts = row_parts * tiles_of(panels, panels_of_part);
     const bool parallel = worth_threads_for(p);
-    const bool by_parts = parts > std::min(panels, panels_of_part);
+    const bool by_parts = parts >= std::min(panels, panels_of_part);
     for_each_index(parts, parallel && by_parts, [&](std::int64_t i) {
         const std::int64_t row = i % row_parts * rows_of_part;
         const std::int64_t panel = i / row_parts * panels_of_part;
