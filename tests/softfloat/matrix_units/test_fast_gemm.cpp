@@ -460,6 +460,16 @@ TEST_CASE("every block-scaled row's fast product equals the plain one on every c
     }
 }
 
+TEST_CASE("a block-scaled product whose k is packed in several turns equals the plain one") {
+    for (const char* key : {"sm_100:tcgen05.mxf8f6f4.e4m3.fp32", "sm_100:tcgen05.nvf4.e2m1.fp32"}) {
+        const auto model = ulp::unit_model<ulp::BlockScaledModel>(key);
+        CAPTURE(key);
+        for (const auto& extents : {std::array{70, 70, 1100}, {140, 70, 700}, {600, 70, 260}}) {
+            compare_scaled(model, DataClass::ordinary, extents, 1);
+        }
+    }
+}
+
 TEST_CASE("a block-scaled product with few fraction bits differs from the plain one") {
     for (const auto& [key, fraction_bits] :
          {std::pair{"sm_100:tcgen05.mxf8f6f4.e4m3.fp32", 23}, {"sm_100:tcgen05.nvf4.e2m1.fp32", 6}}) {
