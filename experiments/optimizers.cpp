@@ -11,8 +11,8 @@
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/input_data.hpp"
+#include "experiments/training/net_tasks.hpp"
 #include "experiments/training/tasks.hpp"
-#include "softfloat/functions/cr.hpp"
 
 namespace ulp {
 namespace optimizers_parts {
@@ -125,23 +125,6 @@ const std::vector<Method> methods = {
 constexpr std::size_t adam = 1;
 constexpr std::size_t sophia = 3;
 
-/// Labels drawn from the model's own predictions, for Sophia's curvature.
-std::vector<int> drawn_labels(const Tensor& logits, Random random) {
-    const Index classes = logits.dim(-1);
-    std::vector<int> labels;
-    for (Index row = 0; row < logits.size() / classes; ++row) {
-        const float* x = logits.data() + row * classes;
-        const float top = *std::max_element(x, x + classes);
-        double sum = 0;
-        for (Index j = 0; j < classes; ++j) sum += static_cast<double>(cr::exp(x[j] - top));
-        double left = random.uniform() * sum;
-        int label = 0;
-        while (label + 1 < classes && (left -= static_cast<double>(cr::exp(x[label] - top))) > 0) ++label;
-        labels.push_back(label);
-    }
-    return labels;
-}
-
 using Shares = std::vector<double>;
 
 /// A dense net on digits, with the curvature of every tenth batch for Sophia. Keeps the share of the updates that met
@@ -157,11 +140,11 @@ TaskBuilder with_curvature(const DataSplit& data) {
             clipped->push_back(static_cast<double>(counts.clipped) / static_cast<double>(counts.weights));
             if (done.step % 10 != 0) return;
             const Batch batch = batch_of(data.train, order(done.step));
-            Tape tape(trainer.engine());
-            const Var logits = net(images_on(tape, batch.images));
-            const Random random(seed, hash_of("labels") + static_cast<std::uint64_t>(done.step));
-            tape.backward(cross_entropy(logits, drawn_labels(logits.value(), random)));
-            trainer.optimizer().update_curvature(32);
+            trainer.estimate_curvature([&](Tape& tape) -> Trainer::MeanLoss {
+                const Var logits = net(images_on(tape, batch.images));
+                const Random random(seed, hash_of("labels") + static_cast<std::uint64_t>(done.step));
+                return {cross_entropy(logits, drawn_answers(logits.value(), random)), 32};
+            });
         };
         keep(task, clipped);
         return task;

@@ -7,6 +7,7 @@
 #include <exception>
 
 #include "engine/data/digits.hpp"
+#include "engine/training/batch_schedule.hpp"
 #include "engine/training/images.hpp"
 #include "engine/training/trainer.hpp"
 

@@ -10,6 +10,7 @@
 
 #include "engine/data/digits.hpp"
 #include "engine/files/whole_file.hpp"
+#include "engine/training/batch_schedule.hpp"
 #include "engine/training/images.hpp"
 #include "engine/training/trainer.hpp"
 #include "softfloat/errors.hpp"

@@ -37,11 +37,4 @@ std::vector<Index> index_range(Index first, Index end) {
     return numbers;
 }
 
-std::vector<Index> shuffled(Index count, std::uint64_t seed, std::uint64_t epoch) {
-    std::vector<Index> order = index_range(0, count);
-    Random random(seed, hash_of("shuffle") + epoch);
-    for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
-    return order;
-}
-
 }  // namespace ulp

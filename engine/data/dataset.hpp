@@ -41,7 +41,4 @@ Batch batch_of(const Dataset& data, const std::vector<Index>& which);
 /// first, first + 1, ... end - 1.
 std::vector<Index> index_range(Index first, Index end);
 
-/// The order in which epoch `epoch` visits `count` images: a permutation that depends on (seed, epoch) alone.
-std::vector<Index> shuffled(Index count, std::uint64_t seed, std::uint64_t epoch);
-
 }  // namespace ulp

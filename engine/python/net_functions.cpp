@@ -6,6 +6,7 @@
 #include "engine/python/module_parts.hpp"
 #include "engine/python/numpy_arrays.hpp"
 #include "engine/python/tensor_arrays.hpp"
+#include "engine/training/batch_schedule.hpp"
 #include "engine/training/trainer.hpp"
 #include "engine/training/weights.hpp"
 #include "experiments/commands/training/net_options.hpp"
@@ -72,8 +73,7 @@ Steps train_steps(Trainer& trainer, const Net& net, const NetTask& task, std::in
     trainer.observers().product_tap = [&](const ProductRecord&) { signals.check(); };
     Steps steps;
     while (trainer.steps() < count) {
-        const StepResult done =
-            trainer.step([&](Tape& tape) { return task.loss(tape, net, static_cast<std::int64_t>(trainer.steps())); });
+        const StepResult done = train_step(trainer, task, net);
         steps.losses.push_back(done.loss);
         steps.loss_scales.push_back(done.loss_scale);
         steps.skipped.push_back(done.skipped);

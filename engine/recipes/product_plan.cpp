@@ -46,6 +46,10 @@ void require_whole_pieces(const OperandRule& operand, int promote_every) {
 
 ProductPlan plan_product(const ProductRule& rule, const ProductTypes& plain, const MatmulBackend& backend) {
     const auto& [a, b, promote_every, promote_to, output] = rule;
+    if (promote_every < 0) {
+        throw std::invalid_argument(
+            fmt::format("a product promotes every {} k; give a count from 1 on, or 0 for none", promote_every));
+    }
     if (!a.how && !b.how) return {ProductWay::plain, plain};
     require_same_transform(a, b);
     const ProductTypes elements{a.how ? a.how->element : plain.input, plain.accumulator,

@@ -6,12 +6,33 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "engine/recipes/cast_lists.hpp"
+
 namespace ulp {
+
+namespace {
+
+/// Throws std::invalid_argument where not exactly one field says which layers, or it names none.
+void require_one_field(const Recipe& recipe, const Exclusion& e) {
+    const int fields = int{!e.layer.empty()} + int{!e.kind.empty()} + int{e.first != 0} + int{e.last != 0};
+    if (fields != 1 || e.first < 0 || e.last < 0) {
+        throw std::invalid_argument(fmt::format(
+            "recipe {} leaves out layers by ({}); give exactly one of layer, kind, first and last, a count from 1 on",
+            recipe.name, text_of(e)));
+    }
+    const auto kinds = product_operations();
+    if (e.kind.empty() || std::ranges::find(kinds, e.kind) != kinds.end()) return;
+    throw std::invalid_argument(fmt::format("recipe {} leaves out the products of \"{}\"; those with products are {}",
+                                            recipe.name, e.kind, fmt::join(kinds, ", ")));
+}
+
+}  // namespace
 
 LayerRecipes::LayerRecipes(const Recipe& recipe, std::vector<std::string> linear_layers)
     : linear_layers_(std::move(linear_layers)) {
     const std::size_t count = linear_layers_.size();
     for (const Exclusion& exclusion : recipe.excluded) {
+        require_one_field(recipe, exclusion);
         const auto other = std::make_shared<const Recipe>(recipe_by_name(exclusion.recipe));
         const auto leave_out = [&](std::size_t begin, std::size_t end) {
             for (std::size_t i = begin; i < end; ++i) by_layer_[linear_layers_[i]] = other;

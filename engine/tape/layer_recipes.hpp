@@ -18,8 +18,8 @@ class LayerRecipes {
   public:
     LayerRecipes() = default;
     /// `linear_layers`: the model's, in the order in which they asked for their parameters. Throws
-    /// std::invalid_argument for an exclusion by the name of a layer that is not among them, and for one that says
-    /// nothing.
+    /// std::invalid_argument for an exclusion by the name of a layer that is not among them, of an operation without
+    /// products, or with another number of fields set than one.
     LayerRecipes(const Recipe& recipe, std::vector<std::string> linear_layers);
 
     /// `own`, unless the innermost layer of the scope ("encoder/fc1") or the operation is left out.

@@ -55,26 +55,45 @@ std::vector<std::string> state_names(const OptimizerOptions& options) {
     return names;
 }
 
+namespace {
+
+void require_option(const char* name, double x, double most, const char* range) {
+    if (x >= 0 && x <= most) return;
+    throw std::invalid_argument(fmt::format("the optimizer's {} is {}; give {}", name, x, range));
+}
+void require_finite(const char* name, double x) {
+    require_option(name, x, std::numeric_limits<double>::max(), "a finite number from 0 on");
+}
+
+}  // namespace
+
 template <class Real>
 BasicOptimizer<Real>::BasicOptimizer(BasicModel<Real>& model, OptimizerOptions options)
     : model_(&model), options_(std::move(options)) {
-    const auto require = [](const char* name, double x, double most, const char* range) {
-        if (x >= 0 && x <= most) return;
-        throw std::invalid_argument(fmt::format("the optimizer's {} is {}; give {}", name, x, range));
-    };
-    constexpr double largest = std::numeric_limits<double>::max();
     const OptimizerOptions& o = options_;
     for (const auto& [name, x] : {std::pair{"learning_rate", o.learning_rate},
                                   {"momentum", o.momentum},
                                   {"eps", o.eps},
                                   {"rho", o.rho},
                                   {"weight_decay", o.weight_decay}}) {
-        require(name, x, largest, "a finite number from 0 on");
+        require_finite(name, x);
     }
     for (const auto& [name, x] : {std::pair{"beta1", o.beta1}, {"beta2", o.beta2}, {"alpha", o.alpha}}) {
-        require(name, x, 1, "a number from 0 to 1");
+        require_option(name, x, 1, "a number from 0 to 1");
     }
     require_rounding();
+}
+
+template <class Real>
+void BasicOptimizer<Real>::set_learning_rate(double rate) {
+    require_finite("learning_rate", rate);
+    options_.learning_rate = rate;
+}
+
+template <class Real>
+void BasicOptimizer<Real>::set_eps(double eps) {
+    require_finite("eps", eps);
+    options_.eps = eps;
 }
 
 /// Reports the first infinity or NaN of what finite numbers gave.

@@ -82,7 +82,8 @@ class BasicOptimizer {
 
     [[nodiscard]] BasicModel<Real>& model() { return *model_; }
     [[nodiscard]] const OptimizerOptions& options() const { return options_; }
-    void set_learning_rate(double rate) { options_.learning_rate = rate; }
+    /// Throws std::invalid_argument for what the constructor refuses, as set_eps().
+    void set_learning_rate(double rate);
     [[nodiscard]] UpdateRounding rounding() const {
         return options_.rounding.value_or(model_->recipe().update_rounding);
     }
@@ -117,7 +118,7 @@ class BasicOptimizer {
 
     [[nodiscard]] Snapshot snapshot() const { return {model_->parameters(), gradients_, state_, steps_, options_}; }
     void restore(const Snapshot& snapshot);
-    void set_eps(double eps) { options_.eps = eps; }
+    void set_eps(double eps);
 
   private:
     [[nodiscard]] std::vector<std::string> tensor_names() const;

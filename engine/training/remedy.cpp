@@ -60,10 +60,10 @@ double own_bound(const OptimizerOptions& o) {
     switch (o.kind) {
         case OptimizerKind::adam:
         case OptimizerKind::adamw: return std::max(1.0, (1 - o.beta1) / std::sqrt(1 - o.beta2));
-        case OptimizerKind::adagrad: return 1;
+        case OptimizerKind::adagrad:
+        case OptimizerKind::sophia: return 1;
         case OptimizerKind::rmsprop: return 1 / (std::sqrt(1 - o.alpha) * (1 - o.momentum));
-        case OptimizerKind::sgd:
-        case OptimizerKind::sophia: break;
+        case OptimizerKind::sgd: break;
     }
     return 0;
 }
@@ -92,9 +92,25 @@ Remedy remedy_of_step(const NonFinite& found, const Engine& engine, double loss_
     return remedy.value_or(Remedy{});
 }
 
+namespace {
+
+/// Whether the step is finite with the options that `change` sets; leaves the optimizer behind it.
+template <class Real, class Change>
+bool is_finite_with(BasicOptimizer<Real>& optimizer, const typename BasicOptimizer<Real>::Snapshot& before,
+                    const Change& change) {
+    bool finite = true;
+    optimizer.restore(before);
+    change();
+    optimizer.on_nonfinite = [&](const NonFinite&) { finite = false; };
+    optimizer.step();
+    return finite;
+}
+
+/// The smallest power of two as eps with which the updates are no larger than the optimizer's own rule has them, but
+/// for the rounding of its steps.
 template <class Real>
-std::optional<Remedy> remedy_of_update(BasicOptimizer<Real>& optimizer,
-                                       const typename BasicOptimizer<Real>::Snapshot& before) {
+std::optional<Remedy> larger_eps(BasicOptimizer<Real>& optimizer,
+                                 const typename BasicOptimizer<Real>::Snapshot& before) {
     const OptimizerOptions& options = before.options;
     const double bound = own_bound(options);
     if (bound == 0) return std::nullopt;
@@ -104,27 +120,45 @@ std::optional<Remedy> remedy_of_update(BasicOptimizer<Real>& optimizer,
             largest_weight = std::max(largest_weight, static_cast<double>(std::abs(w)));
         }
     }
-    const double decay = options.kind == OptimizerKind::adamw ? options.weight_decay * largest_weight : 0;
+    const bool decays = options.kind == OptimizerKind::adamw || options.kind == OptimizerKind::sophia;
+    const double decay = decays ? options.weight_decay * largest_weight : 0;
     const FloatFormat& format = optimizer.model().recipe().update;
-    const FoundInUpdate reported = optimizer.on_nonfinite;
-    Remedy remedy;
+    const double rounded = 1 + std::ldexp(4.0, -format.fraction_bits - 1);  // the rate, the quotient and their product
     for (int exponent = format.smallest_exponent(); exponent <= format.emax(); ++exponent) {
         const double eps = std::ldexp(1.0, exponent);
-        bool finite = true;
-        optimizer.restore(before);
-        optimizer.set_eps(eps);
-        optimizer.on_nonfinite = [&](const NonFinite&) { finite = false; };
-        optimizer.step();
+        const bool finite = is_finite_with(optimizer, before, [&] { optimizer.set_eps(eps); });
         const double largest = optimizer.counts().largest / options.learning_rate;
-        if (!finite || !(largest <= bound + decay)) continue;
-        remedy = {.kind = Remedy::Kind::eps, .limit = eps, .operations = {}, .largest_update = largest};
-        break;
+        if (!finite || !(largest <= (bound + decay) * rounded)) continue;
+        return Remedy{.kind = Remedy::Kind::eps, .limit = eps, .operations = {}, .largest_update = largest};
     }
+    return std::nullopt;
+}
+
+/// Halves until the step is finite.
+template <class Real>
+std::optional<Remedy> smaller_rate(BasicOptimizer<Real>& optimizer,
+                                   const typename BasicOptimizer<Real>::Snapshot& before) {
+    for (int halvings = 1; halvings <= -least_exponent; ++halvings) {
+        const double rate = std::ldexp(before.options.learning_rate, -halvings);
+        if (is_finite_with(optimizer, before, [&] { optimizer.set_learning_rate(rate); })) {
+            return Remedy{.kind = Remedy::Kind::learning_rate, .limit = rate};
+        }
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+template <class Real>
+Remedy remedy_of_update(BasicOptimizer<Real>& optimizer, const typename BasicOptimizer<Real>::Snapshot& before) {
+    const FoundInUpdate reported = optimizer.on_nonfinite;
+    std::optional<Remedy> remedy = larger_eps(optimizer, before);
+    if (!remedy) remedy = smaller_rate(optimizer, before);
     optimizer.restore(before);
     optimizer.on_nonfinite = reported;
-    return remedy;
+    return remedy.value_or(Remedy{});
 }
-template std::optional<Remedy> remedy_of_update(Optimizer&, const Optimizer::Snapshot&);
-template std::optional<Remedy> remedy_of_update(BasicOptimizer<double>&, const BasicOptimizer<double>::Snapshot&);
+template Remedy remedy_of_update(Optimizer&, const Optimizer::Snapshot&);
+template Remedy remedy_of_update(BasicOptimizer<double>&, const BasicOptimizer<double>::Snapshot&);
 
 }  // namespace ulp

@@ -24,9 +24,9 @@ Recipe with_remedy(Recipe recipe, const Remedy& remedy);
 
 /// For an update that gave an infinity or a NaN: the smallest power of two as eps with which every update is finite and
 /// no larger than the optimizer's own bound (Kingma and Ba, "Adam", section 2.1: the rate times max(1, (1 - beta1) /
-/// sqrt(1 - beta2))). Nothing for an optimizer whose updates eps does not bound. Leaves the optimizer as `before`.
+/// sqrt(1 - beta2)); for Sophia its clip, 1). Where no eps helps: the learning rate, halved until every update is
+/// finite. Leaves the optimizer as `before`.
 template <class Real>
-std::optional<Remedy> remedy_of_update(BasicOptimizer<Real>& optimizer,
-                                       const typename BasicOptimizer<Real>::Snapshot& before);
+Remedy remedy_of_update(BasicOptimizer<Real>& optimizer, const typename BasicOptimizer<Real>::Snapshot& before);
 
 }  // namespace ulp

@@ -8,28 +8,10 @@
 #include <stdexcept>
 #include <utility>
 
-#include "engine/data/dataset.hpp"
 #include "engine/operations/operation.hpp"
 #include "engine/training/remedy.hpp"
 
 namespace ulp {
-
-BatchSchedule::BatchSchedule(Index count, Index batch_size, std::uint64_t seed)
-    : count_(count), batch_size_(batch_size), seed_(seed) {
-    if (batch_size < 1 || count < batch_size) {
-        throw std::invalid_argument(fmt::format("{} images hold no batch of {}", count, batch_size));
-    }
-}
-
-std::vector<Index> BatchSchedule::at(std::int64_t step) {
-    const std::int64_t epoch = step / steps_per_epoch();
-    if (epoch != epoch_) {
-        order_ = shuffled(count_, seed_, static_cast<std::uint64_t>(epoch));
-        epoch_ = epoch;
-    }
-    const auto first = order_.begin() + (step % steps_per_epoch()) * batch_size_;
-    return {first, first + batch_size_};
-}
 
 namespace {
 
@@ -103,6 +85,23 @@ StepResult BasicTrainer<Real>::step(const std::vector<Forward>& micro_batches) {
     if (keep_trace) record(result, value);
     ++run_.step;
     return result;
+}
+
+template <class Real>
+void BasicTrainer<Real>::estimate_curvature(const std::function<MeanLoss(BasicTape<Real>&)>& drawn) {
+    Run quiet = run_;
+    quiet.observers = {};
+    BasicTape<Real> tape(engine_, quiet);
+    BasicGradScaler<Real> scaler(constant_loss_scale(scaler_.value()));
+    const MeanLoss mean = drawn(tape);
+    tape.backward(scaler.scale(mean.loss));
+    scaler.unscale(*optimizer_);
+    const auto& gradients = optimizer_->gradients();
+    if (std::ranges::all_of(gradients, [](const auto& g) { return all_finite(g.values()); })) {
+        optimizer_->update_curvature(mean.samples);
+    } else {
+        optimizer_->skip();
+    }
 }
 
 template <class Real>

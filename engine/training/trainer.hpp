@@ -32,28 +32,6 @@
 
 namespace ulp {
 
-/// Minibatches without end: each epoch visits every image once in an order of its own (a last, smaller batch is
-/// dropped). Depends on (count, size, seed) alone.
-class BatchSchedule {
-  public:
-    /// Throws std::invalid_argument if there is not a single batch in `count` images.
-    BatchSchedule(Index count, Index batch_size, std::uint64_t seed);
-    std::vector<Index> next() { return at(step_++); }
-    /// The images of step `step`.
-    [[nodiscard]] std::vector<Index> at(std::int64_t step);
-    [[nodiscard]] std::int64_t steps_per_epoch() const { return count_ / batch_size_; }
-    [[nodiscard]] std::int64_t position() const { return step_; }
-    void seek(std::int64_t step) { step_ = step; }
-
-  private:
-    Index count_;
-    Index batch_size_;
-    std::uint64_t seed_;
-    std::int64_t step_ = 0;
-    std::int64_t epoch_ = -1;
-    std::vector<Index> order_;
-};
-
 struct StepResult {
     std::int64_t step;  // counted from 0
     double loss;        // unscaled
@@ -89,6 +67,17 @@ class BasicTrainer {
     StepResult step(const Forward& forward) { return step(std::vector<Forward>{forward}); }
     /// The same over several micro-batches whose gradients add up (in the gradients' format); the loss is their mean.
     StepResult step(const std::vector<Forward>& micro_batches);
+
+    /// A mean loss, and of how many answers.
+    struct MeanLoss {
+        BasicVar<Real> loss;
+        double samples;
+    };
+    /// Sophia-G's estimate of the curvature (Liu et al., arXiv 2305.14342, algorithm 2) by a forward and backward pass
+    /// that nothing watches: `drawn` puts on the tape the loss of answers that are drawn from the model's own
+    /// predictions. Scaled as the loss is; where a gradient is not finite, the curvature stays. Throws std::logic_error
+    /// for another optimizer.
+    void estimate_curvature(const std::function<MeanLoss(BasicTape<Real>&)>& drawn);
 
     /// Shows tensors to `tap` in the steps that `when` picks.
     void watch(std::function<bool(std::int64_t step)> when, Tap tap);

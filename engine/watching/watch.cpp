@@ -155,7 +155,9 @@ std::string power_text(double x) {
 std::string Remedy::text() const {
     switch (kind) {
         case Kind::none:
-            return "none of the loss scales, operations in fp32 and eps that could help makes this step finite";
+            return "none of the loss scales, operations in fp32, eps and learning rates that could help makes this "
+                   "step "
+                   "finite";
         case Kind::loss_scale:
             return fmt::format("a loss scale of at most {:g}{}: with it every number of this step is finite", limit,
                                power_text(limit));
@@ -167,6 +169,8 @@ std::string Remedy::text() const {
                 "eps of at least {:g}{}: with it every update of this step is finite, and at most {:.3g} "
                 "learning rates",
                 limit, power_text(limit), largest_update);
+        case Kind::learning_rate:
+            return fmt::format("a learning rate of at most {:g}: with it every update of this step is finite", limit);
     }
     return "";
 }

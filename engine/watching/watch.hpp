@@ -102,8 +102,8 @@ struct LargestTerm {
 
 /// What keeps the step finite. Each was tried: the step was computed again with it.
 struct Remedy {
-    enum class Kind : std::uint8_t { none, loss_scale, in_fp32, eps } kind = Kind::none;
-    double limit = 0;                       // the loss scale at most this; eps at least this
+    enum class Kind : std::uint8_t { none, loss_scale, in_fp32, eps, learning_rate } kind = Kind::none;
+    double limit = 0;                       // the loss scale or the learning rate at most this; eps at least this
     std::vector<std::string> operations{};  // in_fp32: that are to be computed and stored in it
     bool products = false;                  // in_fp32: their operands and sums, too
     double largest_update = 0;              // eps: with it, in learning rates

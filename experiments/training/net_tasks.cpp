@@ -13,8 +13,10 @@
 #include "engine/files/sha256.hpp"
 #include "engine/files/whole_file.hpp"
 #include "engine/tensor/random.hpp"
+#include "engine/training/batch_schedule.hpp"
 #include "engine/training/images.hpp"
 #include "softfloat/errors.hpp"
+#include "softfloat/functions/cr.hpp"
 
 namespace ulp {
 namespace {
@@ -26,10 +28,10 @@ struct Examples {
     [[nodiscard]] std::size_t answers_each() const { return answers.size() / static_cast<std::size_t>(inputs.rows()); }
 };
 
-/// The scores at the places where an answer is asked for, and the answers.
-struct Asked {
+/// Where an answer is asked for, and the answers.
+struct Places {
     std::vector<int> places, answers;
-    explicit Asked(const std::vector<int>& all) {
+    explicit Places(const std::vector<int>& all) {
         for (std::size_t i = 0; i < all.size(); ++i) {
             if (all[i] < 0) continue;
             places.push_back(static_cast<int>(i));
@@ -57,12 +59,11 @@ Var scores_of(Tape& tape, const Net& net, const Matrix& inputs, bool tokens) {
     return scores.value().rank() == 2 ? scores : reshape(scores, {scores.value().size() / outputs, outputs});
 }
 
-Var loss_of(Tape& tape, const Net& net, const Examples& batch, bool tokens, Reduction reduction) {
+Asked asked_of(Tape& tape, const Net& net, const Examples& batch, bool tokens) {
     const Var scores = scores_of(tape, net, batch.inputs, tokens);
-    const Asked asked(batch.answers);
-    if (asked.answers.size() == batch.answers.size()) return cross_entropy(scores, batch.answers, reduction);
-    return cross_entropy(embedding(scores, asked.places, {static_cast<Index>(asked.places.size())}), asked.answers,
-                         reduction);
+    const Places asked(batch.answers);
+    if (asked.answers.size() == batch.answers.size()) return {scores, batch.answers};
+    return {embedding(scores, asked.places, {static_cast<Index>(asked.places.size())}), asked.answers};
 }
 
 double right_of(Evaluation evaluation, const Net& net, const Examples& test, bool tokens) {
@@ -73,7 +74,7 @@ double right_of(Evaluation evaluation, const Net& net, const Examples& test, boo
         const Examples some = rows_of(test, index_range(first, std::min(first + at_once, test.inputs.rows())));
         Tape tape(evaluation);
         const Tensor& scores = scores_of(tape, net, some.inputs, tokens).value();
-        const Asked asked(some.answers);
+        const Places asked(some.answers);
         for (std::size_t i = 0; i < asked.places.size(); ++i) {
             const float* row = scores.data() + asked.places[i] * scores.dim(1);
             right += std::max_element(row, row + scores.dim(1)) - row == asked.answers[i] ? 1 : 0;
@@ -107,9 +108,10 @@ NetTask task_over(const NetDescription& net, const TaskData& data, const std::st
     const auto learned = std::make_shared<const Examples>(std::move(train));
     const auto unseen = std::make_shared<const Examples>(std::move(test));
     return {fmt::format("of SHA-256 {}, {} examples", digest, learned->inputs.rows()),
-            [=, reduction = data.reduction](Tape& tape, const Net& f, std::int64_t step) {
-                return loss_of(tape, f, rows_of(*learned, order->at(step)), tokens, reduction);
+            [=](Tape& tape, const Net& f, std::int64_t step) {
+                return asked_of(tape, f, rows_of(*learned, order->at(step)), tokens);
             },
+            data.reduction,
             [=](const Evaluation& evaluation, const Net& f) { return right_of(evaluation, f, *unseen, tokens); }};
 }
 
@@ -300,6 +302,39 @@ NetTask task_of(const NetDescription& net, const TaskData& data) {
         throw DataError(fmt::format("/outputs is {}, less than the {} tokens", net.outputs, net.input.tokens));
     }
     return kind.make(net, data);
+}
+
+std::vector<int> drawn_answers(const Tensor& scores, Random random) {
+    const Index classes = scores.dim(-1);
+    std::vector<int> answers;
+    for (Index row = 0; row < scores.size() / classes; ++row) {
+        const float* x = scores.data() + row * classes;
+        const float top = *std::max_element(x, x + classes);
+        double sum = 0;
+        for (Index j = 0; j < classes; ++j) sum += static_cast<double>(cr::exp(x[j] - top));
+        double left = random.uniform() * sum;
+        int answer = 0;
+        while (answer + 1 < classes && (left -= static_cast<double>(cr::exp(x[answer] - top))) > 0) ++answer;
+        answers.push_back(answer);
+    }
+    return answers;
+}
+
+StepResult train_step(Trainer& trainer, const NetTask& task, const Net& net) {
+    const StepResult done = trainer.step([&](Tape& tape) { return task.loss(tape, net, trainer.steps()); });
+    follow_step(trainer, task, net, done);
+    return done;
+}
+
+void follow_step(Trainer& trainer, const NetTask& task, const Net& net, const StepResult& done) {
+    constexpr std::int64_t steps_between = 10;
+    if (trainer.optimizer().options().kind != OptimizerKind::sophia || done.step % steps_between != 0) return;
+    trainer.estimate_curvature([&](Tape& tape) -> Trainer::MeanLoss {
+        const Asked batch = task.asked(tape, net, done.step);
+        const Random random(trainer.run().seed, hash_of("labels") + static_cast<std::uint64_t>(done.step));
+        const std::vector<int> drawn = drawn_answers(batch.scores.value(), random);
+        return {cross_entropy(batch.scores, drawn), static_cast<double>(drawn.size())};
+    });
 }
 
 NetDescription description_of(const NamedNet& named) {

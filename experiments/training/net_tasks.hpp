@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "engine/tensor/random.hpp"
+#include "engine/training/trainer.hpp"
 #include "experiments/nets/net_json.hpp"
 
 namespace ulp {
@@ -22,9 +24,20 @@ struct TaskData {
     Reduction reduction = Reduction::mean;  // of a batch's losses
 };
 
+/// The scores at the places of a batch where an answer is asked for, in rows, and the answers.
+struct Asked {
+    Var scores;
+    std::vector<int> answers;
+};
+
 struct NetTask {
     std::string data;  // which examples: their SHA-256 and number
-    std::function<Var(Tape&, const Net&, std::int64_t step)> loss;
+    std::function<Asked(Tape&, const Net&, std::int64_t step)> asked;
+    Reduction reduction;
+    [[nodiscard]] Var loss(Tape& tape, const Net& net, std::int64_t step) const {
+        const Asked batch = asked(tape, net, step);
+        return cross_entropy(batch.scores, batch.answers, reduction);
+    }
     std::function<double(const Evaluation&, const Net&)> right;  // on examples that were not trained on, from 0 to 1
 };
 
@@ -42,6 +55,15 @@ std::span<const TaskKind> task_kinds();
 /// Throws DataError where there is no such task, or the examples do not fit the net; UsageError for options that the
 /// task does not have.
 NetTask task_of(const NetDescription& net, const TaskData& data);
+
+/// The next step of a training on the task, and what follows it.
+StepResult train_step(Trainer& trainer, const NetTask& task, const Net& net);
+/// Sophia's estimate of the curvature, by the batch of every tenth step (Liu et al., arXiv 2305.14342: k = 10); nothing
+/// with other optimizers.
+void follow_step(Trainer& trainer, const NetTask& task, const Net& net, const StepResult& done);
+
+/// For each row of scores an answer drawn from their softmax, for Sophia's curvature.
+std::vector<int> drawn_answers(const Tensor& scores, Random random);
 
 /// A net by name with all that its file would say.
 NetDescription description_of(const NamedNet& named);

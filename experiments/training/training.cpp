@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "engine/training/batch_schedule.hpp"
+
 namespace ulp {
 
 std::int64_t Learned::skips() const { return std::count(skipped.begin(), skipped.end(), true); }

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "engine/files/file_lock.hpp"
+#include "engine/files/safetensors.hpp"
 #include "experiments/program/files.hpp"
 #include "experiments/program/subprocess.hpp"
 #include "softfloat/vector/simd_choice.hpp"
@@ -197,7 +198,7 @@ TEST_CASE("ulplab train keeps averages and statistics, starts and reduces as tol
 TEST_CASE("ulplab train --why-nan names the operation, the element and the operands' bits") {
     const Finished found = train({"--why-nan", "--loss-scale=1e9"});
     INFO(found.output);
-    REQUIRE(found.exit_code == 0);
+    REQUIRE(found.exit_code == 1);
     CHECK(contains(found.output, "step 0, "));
     CHECK(contains(found.output, "backward, gradient of "));
     CHECK(contains(found.output, "f800000) in fp16"));
@@ -211,6 +212,34 @@ TEST_CASE("ulplab train --why-nan names the operation, the element and the opera
     const Finished update = train(adam);
     CHECK(contains(update.output, "step 0, fc1.weight, update: element "));
     CHECK(contains(update.output, "remedy: eps of at least "));
+    CHECK(contains(update.output, "stopped after 1 of "));
+    CHECK(update.exit_code == 1);
+    const Finished wide = train({"--why-nan", "--recipe=fp16", "--learning-rate=1e6"});
+    CHECK(contains(wide.output, "remedy: a learning rate of at most "));
+}
+
+TEST_CASE("ulplab train estimates Sophia's curvature: its updates are not all clipped to the sign of the momentum") {
+    const test::TemporaryFolder folder;
+    const std::string checkpoint = (folder / "sophia.safetensors").string();
+    CHECK(train({"--optimizer=sophia", "--learning-rate=1e-3", "--recipe=fp32", "--checkpoint=" + checkpoint})
+              .exit_code == 0);
+    float largest = 0;
+    for (const auto& [name, tensor] : read_safetensors(checkpoint).tensors) {
+        if (name.find("curvature") == std::string::npos) continue;
+        for (const float x : tensor.values()) largest = std::max(largest, x);
+    }
+    CHECK(largest > 0);
+}
+
+TEST_CASE("ulplab train --why-nan says nothing of steps that it did not see") {
+    const test::TemporaryFolder folder;
+    const std::string checkpoint = "--checkpoint=" + (folder / "nan.safetensors").string();
+    const std::vector<std::string> nan = {"--recipe=fp16", "--learning-rate=1e6", checkpoint};
+    CHECK(train(nan).exit_code == 1);
+    const Finished again = train({"--recipe=fp16", "--learning-rate=1e6", checkpoint, "--why-nan"});
+    CHECK(again.exit_code == 1);
+    CHECK(contains(again.output, "no step was watched"));
+    CHECK(!contains(again.output, "every number was finite"));
 }
 
 TEST_CASE("ulplab train --fp32 computes operations in fp32, and traces and histograms hold every step") {

@@ -69,10 +69,7 @@ void watch_a_run(const NetDescription& net, const DiagnoseOptions& options, NetD
     trainer.optimize(optimizer_of(options));
     Watch watch;
     trainer.observers().watch = &watch;
-    while (trainer.steps() < options.steps && !watch.first_nonfinite) {
-        const std::int64_t step = trainer.steps();
-        (void)trainer.step([&](Tape& tape) { return task.loss(tape, built, step); });
-    }
+    while (trainer.steps() < options.steps && !watch.first_nonfinite) (void)train_step(trainer, task, built);
     found.skips = watch.skips;
     if (watch.first_nonfinite) found.first_nonfinite = watch.first_nonfinite->text();
 }

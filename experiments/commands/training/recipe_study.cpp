@@ -67,7 +67,9 @@ class Arm {
         const auto task = std::make_shared<const NetTask>(task_of(net, options_, seed));
         const auto layers = std::make_shared<const Net>(model, net.layers, net.input.shape, net.outputs);
         loss_ = [=](Tape& tape, std::int64_t step) { return task->loss(tape, *layers, step); };
-        return Task{.loss = loss_};
+        return Task{.loss = loss_, .after_step = [=](Trainer& trainer, const StepResult& done) {
+                        follow_step(trainer, *task, *layers, done);
+                    }};
     }
 
     const NetOptions& options_;

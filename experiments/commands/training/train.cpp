@@ -100,6 +100,8 @@ class NetRun {
     void save();
     ExitCode interrupted(int signal);
     ExitCode report();
+    /// What --why-nan found; `since` names the step that this process began with.
+    void print_search(const std::string& since) const;
     [[nodiscard]] Trainer::Forward forward_at(std::int64_t step);
     /// Of the last step's batch, with the weights as they are.
     [[nodiscard]] double loss_now();
@@ -178,7 +180,7 @@ void NetRun::train() {
     const std::int64_t every = std::max<std::int64_t>(1, options_.steps / 10);
     while (trainer_.steps() < options_.steps && !(options_.why_nan && watch_.first_nonfinite) &&
            Interruption::signal() == 0) {
-        const StepResult done = trainer_.step(forward_at(trainer_.steps()));
+        const StepResult done = train_step(trainer_, task_, net_);
         skipped_ += done.skipped ? 1 : 0;
         loss_ = done.loss;
         if (done.step % every == 0 || trainer_.steps() == options_.steps) {
@@ -203,6 +205,20 @@ ExitCode NetRun::interrupted(int signal) {
     return signal == SIGINT ? ExitCode::interrupted : ExitCode::terminated;
 }
 
+void NetRun::print_search(const std::string& since) const {
+    if (watch_.skips > 0) {
+        fmt::print("{} steps skipped by the loss scale passed over: with a smaller one they are finite\n",
+                   watch_.skips);
+    }
+    if (watch_.first_nonfinite) {
+        fmt::print("{}", watch_.first_nonfinite->text());
+    } else if (trainer_.steps() == first_) {
+        fmt::print("no step was watched: the run was finished\n");
+    } else {
+        fmt::print("every number was finite{}\n", since);
+    }
+}
+
 ExitCode NetRun::report() {
     const std::string since = first_ == 0 ? "" : fmt::format(" since step {}", first_);
     const auto right = [&](EvaluatedWeights weights) {
@@ -214,20 +230,20 @@ ExitCode NetRun::report() {
     if (trainer_.averages()) fmt::print("right {:.1f}% with the averages\n", right(EvaluatedWeights::averages));
     if (options_.bytes) print_bytes("used", trainer_.bytes());
     if (options_.counts) print_counts(watch_);
-    if (options_.why_nan) {
-        if (watch_.skips > 0) {
-            fmt::print("{} steps skipped by the loss scale passed over: with a smaller one they are finite\n",
-                       watch_.skips);
-        }
-        fmt::print("{}", watch_.first_nonfinite ? watch_.first_nonfinite->text() : "every number was finite\n");
-    }
+    if (options_.why_nan) print_search(since);
     if (products_) products_->write(options_.products);
     if (histograms_) histograms_->write(options_.histograms);
     if (!options_.trace.empty()) write_trace(options_.trace, trainer_.trace());
     if (!options_.save_weights.empty()) save_weights(options_.save_weights, trainer_.model());
+    if (watch_.first_nonfinite && options_.why_nan) {
+        fmt::print(stderr, "ulplab: stopped after {} of {} steps, at the first number that is not finite\n",
+                   trainer_.steps(), options_.steps);
+        return ExitCode::claim_failed;
+    }
     if (!std::isnan(loss_)) return ExitCode::good;
-    fmt::print(stderr, "ulplab: the loss of step {} is NaN; --why-nan says where it comes from\n",
-               trainer_.steps() - 1);
+    fmt::print(stderr, "ulplab: the loss of step {} is NaN; {}\n", trainer_.steps() - 1,
+               options_.why_nan ? "it was so before this run began: train again without --checkpoint"
+                                : "--why-nan says where it comes from");
     return ExitCode::claim_failed;
 }
 

@@ -172,7 +172,7 @@ bool Trials::train_unless_taken(const Trial& trial, const fs::path& file) const 
     std::vector<double> losses;
     for (std::int64_t step = 0; step < options_.steps; ++step) {
         if (Interruption::signal() != 0) return false;
-        const StepResult done = run.trainer.step([&](Tape& tape) { return run.task.loss(tape, run.net, step); });
+        const StepResult done = train_step(run.trainer, run.task, run.net);
         losses.push_back(done.loss);
         result.skipped += done.skipped ? 1 : 0;
     }

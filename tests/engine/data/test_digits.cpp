@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "engine/data/digits.hpp"
+#include "engine/training/batch_schedule.hpp"
 
 namespace {
 

@@ -8,6 +8,7 @@
 
 #include "engine/data/digits.hpp"
 #include "engine/products/decorators.hpp"
+#include "engine/training/batch_schedule.hpp"
 #include "engine/training/images.hpp"
 #include "engine/training/trainer.hpp"
 

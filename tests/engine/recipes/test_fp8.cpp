@@ -12,6 +12,7 @@
 #include "engine/recipes/delayed_scale.hpp"
 #include "engine/tape/scaled_matmul.hpp"
 #include "engine/tensor/random.hpp"
+#include "engine/training/batch_schedule.hpp"
 #include "engine/training/checkpoint.hpp"
 #include "engine/training/images.hpp"
 #include "engine/training/trainer.hpp"

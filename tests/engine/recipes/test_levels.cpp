@@ -6,6 +6,7 @@
 #include "engine/data/digits.hpp"
 #include "engine/operations/ops.hpp"
 #include "engine/recipes/levels.hpp"
+#include "engine/training/batch_schedule.hpp"
 #include "engine/training/images.hpp"
 #include "engine/training/trainer.hpp"
 #include "softfloat/format_names.hpp"

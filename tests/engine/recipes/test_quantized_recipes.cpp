@@ -15,6 +15,7 @@
 #include "engine/recipes/quantized_recipes.hpp"
 #include "engine/tape/scaled_matmul.hpp"
 #include "engine/tensor/random.hpp"
+#include "engine/training/batch_schedule.hpp"
 #include "engine/training/checkpoint.hpp"
 #include "engine/training/images.hpp"
 #include "engine/training/trainer.hpp"
@@ -174,6 +175,16 @@ TEST_CASE("layers are left out by name, by operation, from the front and from th
     CHECK(types_with({{.last = 1, .recipe = "mxfp8"}})[2] == bf16);  // H100 multiplies what the blocks stand for
     CHECK_THROWS_WITH_AS(types_with({{.layer = "fc9"}}),
                          "recipe te_current leaves out layer fc9, which the model lacks; it has fc1, fc2, fc3",
+                         std::invalid_argument);
+    for (const Exclusion& wrong : {Exclusion{}, {.first = -1}, {.layer = "fc1", .last = 1}}) {
+        CHECK_THROWS_WITH_AS(types_with({wrong}), doctest::Contains("give exactly one of layer, kind, first and last"),
+                             std::invalid_argument);
+    }
+    CHECK_THROWS_WITH_AS(types_with({{.kind = "lineer"}}), doctest::Contains("linear, matmul, conv2d"),
+                         std::invalid_argument);
+    Recipe backwards = recipe_by_name("deepseek_v3");
+    backwards.products.fprop.promote_every = -5;
+    CHECK_THROWS_WITH_AS(Training(backwards, "soft:h100").run(1), doctest::Contains("promotes every -5 k"),
                          std::invalid_argument);
     // The head of nvfp4 and DeepSeek is in bf16.
     Training nvfp4(recipe_by_name("nvfp4"), "soft:b200");

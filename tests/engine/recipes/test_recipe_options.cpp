@@ -169,7 +169,7 @@ struct SmallCnn {
     }
 };
 
-TEST_CASE("peak memory is what the byte accounting says, within 1.3 times, before training and during it") {
+TEST_CASE("peak memory is what the byte accounting says, within 1.1 times, before training and during it") {
     for (const auto& [recipe, backend] : {std::pair{"fp32", "eigen"}, {"mixed_fp16", "soft:h100"}}) {
         CAPTURE(recipe);
         Trainer trainer(Engine(recipe, backend), 1);
@@ -191,7 +191,7 @@ TEST_CASE("peak memory is what the byte accounting says, within 1.3 times, befor
         const auto used = static_cast<double>(storage_bytes().peak - outside + parameters);
         const auto said = static_cast<double>(counted.total().held);
         MESSAGE(recipe << ": peak " << used << " bytes, accounted " << said << ", ratio " << used / said);
-        CHECK(used < 1.3 * said);
+        CHECK(used < 1.1 * said);
         CHECK(used > 0.6 * said);  // an accounting that says too much is none either
         CHECK((counted.activations.stored == counted.activations.held) == (std::string(recipe) == "fp32"));
     }

@@ -176,6 +176,12 @@ TEST_CASE("options that no optimizer has are refused by name") {
         refused({.weight_decay = x}, "weight_decay");
     }
     refused({.beta1 = 1.5}, "beta1");
+    Optimizer optimizer(model, {.learning_rate = 0.5});
+    for (const double x : {nan, infinity, -1.0}) {
+        CHECK_THROWS_WITH_AS(optimizer.set_learning_rate(x), doctest::Contains("learning_rate"), std::invalid_argument);
+        CHECK_THROWS_WITH_AS(optimizer.set_eps(x), doctest::Contains("eps"), std::invalid_argument);
+    }
+    CHECK(optimizer.options().learning_rate == 0.5);
 }
 
 /// A model with one weight whose gradient is set by hand.

@@ -12,6 +12,7 @@
 #include "engine/data/digits.hpp"
 #include "engine/operations/operation.hpp"
 #include "engine/tensor/random.hpp"
+#include "engine/training/batch_schedule.hpp"
 #include "engine/training/images.hpp"
 #include "engine/training/trainer.hpp"
 #include "softfloat/float.hpp"

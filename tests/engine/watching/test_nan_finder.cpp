@@ -10,6 +10,7 @@
 #include "engine/data/digits.hpp"
 #include "engine/layers/attention.hpp"
 #include "engine/operations/operation.hpp"
+#include "engine/training/batch_schedule.hpp"
 #include "engine/training/images.hpp"
 #include "engine/training/remedy.hpp"
 #include "engine/training/trainer.hpp"
@@ -179,15 +180,20 @@ TEST_CASE("Adam's eps of 1e-8 is 0 in fp16: the update of step 0, its parameter,
     CHECK(run.trainer.trace().digest() == alone.trainer.trace().digest());
 }
 
-TEST_CASE("an update that overflows without an eps to blame is named, with its numbers and without a remedy") {
+TEST_CASE("an update that overflows without an eps to blame is named, with its numbers, and mended by a smaller rate") {
     // The rate is infinite in fp16.
     Digits run(recipe_by_name("fp16"), {.learning_rate = 1e6, .momentum = 0.9});
     run.train(3);
     REQUIRE(run.watch.first_nonfinite);
     CHECK(run.watch.first_nonfinite->pass == "update");
     CHECK(run.watch.first_nonfinite->numbers.size() == 5);  // weight, gradient, momentum before and after, update
-    CHECK(!run.watch.first_nonfinite->remedy);
-    CHECK(run.watch.first_nonfinite->text().find("remedy") == std::string::npos);
+    const std::optional<Remedy> remedy = run.watch.first_nonfinite->remedy;
+    REQUIRE(remedy);
+    CHECK(remedy->kind == Remedy::Kind::learning_rate);
+    CHECK(run.watch.first_nonfinite->text().find("remedy: a learning rate of at most ") != std::string::npos);
+    Digits slower(recipe_by_name("fp16"), {.learning_rate = remedy->limit, .momentum = 0.9});
+    slower.train(1);
+    CHECK(!slower.watch.first_nonfinite);
 }
 
 TEST_CASE("a moment that overflows its format is named, and a weight that its 16 bits cannot hold") {
