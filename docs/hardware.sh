@@ -3,8 +3,36 @@
 set -euo pipefail
 cd "${1:-$(dirname "$0")/..}"
 
-# field NAME FILE: a line of a file's header.
-field() { sed -n "s/^# $1 //p" "$2" | head -n 1; }
+# field NAME FILE: a line of a file's header, of the project's recordings too; "unknown" where it is not there.
+field() {
+    local value=
+    [ ! -f "$2" ] || value=$(sed -nE "/^(# )?$1 /{s///p;q}" "$2")
+    echo "${value:-unknown}"
+}
+
+# recorded_alone FOLDER: a card of which only recordings are there, by the recorder of one file.
+recorded_alone() {
+    local folder=${1%/} first sets count
+    first=$(find "$folder" -name '*.recording' | sort | head -n 1)
+    if [ -n "$first" ]; then
+        sets=$(find "$folder" -name '*.recording' | wc -l)
+        echo "## $(field gpu "$first"), $(field architecture "$first")"
+        echo
+        echo "CUDA $(field cuda "$first" | cut -d ' ' -f 2), $(field date "$first")."
+    else
+        sets=$(find "$folder" -name 'd_*.txt' | wc -l)
+        [ "$sets" -gt 0 ] || return 0
+        echo "## $(basename "$folder")"
+    fi
+    count="$sets recordings"
+    [ "$sets" -ne 1 ] || count="One recording"
+    cat <<TEXT
+
+$count by [ulplab_record](volunteers.md), in [$(basename "$folder")](../$folder). No bulk run, no training and no cuBLAS: the rows that
+the recordings decide say *recorded*.
+
+TEXT
+}
 
 cat <<'TEXT'
 # Hardware results: models against real GPUs
@@ -15,11 +43,18 @@ each GPU. [docs/gpu.md](gpu.md) tells how to make more of them.
 TEXT
 for folder in tests/recordings/*/; do
     info=$folder/info.txt
+    if [ ! -f "$info" ]; then
+        recorded_alone "$folder"
+        continue
+    fi
     architecture=$(field architecture "$info")
     cat <<TEXT
 ## $(field gpu "$info"), $architecture
 
 Driver $(field driver "$info"), CUDA $(field cuda "$info" | cut -d ' ' -f 2), cuBLAS $(field cublas "$folder/throughput.csv"), $(field date "$info").
+TEXT
+    if compgen -G "$folder/bulk*.csv" > /dev/null; then
+    cat <<'TEXT'
 
 ### Bulk runs
 
@@ -47,6 +82,7 @@ TEXT
                 printf "| `%s` | `%s` | %.1e | %d | %s |\n", name, model[name], blocks[name], mismatches[name], share
             }
         }' "$folder"/bulk*.csv | sed 's/e+0*\([0-9]\)/e\1/'
+    fi
     if [ -f "$folder/probes.txt" ]; then
     cat <<'TEXT'
 
@@ -67,6 +103,7 @@ TEXT
         printf "| %s | `%s` | %s | %s | %s |\n", $1, $2, answer, supports, against
     }' "$folder/probes.txt"
     fi
+    if [ -f "$folder/cublas_study.csv" ]; then
     cat <<'TEXT'
 
 ### cuBLAS, explained
@@ -93,6 +130,8 @@ TEXT
             printf "| `%s` | %s | %d of %d |\n", part[1], part[2], shapes[list[i]], all[part[1]]
         }
     }' "$folder/cublas_study.csv" | sort
+    fi
+    if [ -f "$folder/throughput.csv" ]; then
     cat <<'TEXT'
 
 ### Throughput
@@ -109,10 +148,9 @@ TEXT
             rows[$1] = rows[$1] " | " ($8 == "" ? "not offered" : sprintf("%.0f %s", $8, $9))
         }
         END { for (i = 1; i <= count; ++i) printf "| `%s`%s |\n", order[i], rows[order[i]] }' "$folder/throughput.csv"
-    cat <<TEXT
-
-Square: m = n = k = 4096, the others a little off in the extent named, or short in k.
-TEXT
+    echo
+    echo "Square: m = n = k = 4096, the others a little off in the extent named, or short in k."
+    fi
     if same=$(ls "$folder"same_as_*.sha256 2> /dev/null); then
         other=$(basename "$same" .sha256)
         other=tests/recordings/${other#same_as_}
@@ -126,6 +164,7 @@ the answers to the probes, and $(grep -c trace "$same") traces of 500 training s
 TEXT
         continue
     fi
+    compgen -G "$folder/*.trace" > /dev/null || { echo; continue; }
     cat <<'TEXT'
 
 ### Training
