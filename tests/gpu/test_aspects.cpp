@@ -1,8 +1,11 @@
 // Which aspects of a row the recordings decide: replayed under every policy set and other parameters. The table claims
 // these and no others.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -12,11 +15,15 @@
 
 #include "gpu/devices/inputs.hpp"
 #include "gpu/devices/reference.hpp"
+#include "gpu/recordings/recorder.hpp"
 #include "gpu/recordings/recording.hpp"
 #include "softfloat/lab/recordings.hpp"
+#include "softfloat/matrix_units/chain_dot.hpp"
+#include "softfloat/matrix_units/gemm.hpp"
 #include "softfloat/matrix_units/policies.hpp"
 #include "softfloat/matrix_units/table/alternatives.hpp"
 #include "tests/shared_data.hpp"
+#include "tests/softfloat/cases.hpp"
 
 using namespace ulp;
 
@@ -108,6 +115,33 @@ std::string lines_of(const Decided& decided) {
     return text;
 }
 
+/// Every recording below a folder with a folder for each card, in the project's layout and in the published one.
+Decided decided_in_repository(const std::filesystem::path& root) {
+    const auto card_of = [&](const std::filesystem::path& file) {
+        const auto inside = std::filesystem::relative(file, std::filesystem::canonical(root));
+        return "tests/recordings/" + inside.begin()->string();
+    };
+    Decided found;
+    for (const auto& file : gpu::find_recording_files(root)) {
+        CAPTURE(file.filename().string());
+        const gpu::Recording recording = gpu::read_recording_file(file);
+        const std::string key = gpu::claimed_key(*recording.instruction, recording.device.architecture);
+        if (key.empty()) continue;
+        const std::string where = card_of(file);
+        const UnitModel model = model_of_instruction(recording, key);
+        add(found, key, where, model, dots_of(recording));
+        if (found[{key, where}] == aspects_of(model)) continue;
+        add(found, key, where, model, bulk_dots_of(recording));
+    }
+    for (const auto& files : list_recordings(root)) {
+        CAPTURE(files.d.string());
+        const RecordedSet set = read_recording(files);
+        const auto row = model_of(set);
+        if (row) add(found, row->row.key(), card_of(files.d), row->model, dots_of(set));
+    }
+    return found;
+}
+
 /// The committed lines of the folders that were replayed.
 Decided committed(const std::set<std::string>& folders) {
     Decided decided;
@@ -133,20 +167,65 @@ void compare(const Decided& found, const char* name) {
 }  // namespace
 
 TEST_CASE("the table claims of a row what the committed recordings decide, aspect by aspect") {
-    Decided found;
-    for (const auto& file : gpu::find_recording_files(folder)) {
-        CAPTURE(file.filename().string());
-        const gpu::Recording recording = gpu::read_recording_file(file);
-        const std::string key = gpu::claimed_key(*recording.instruction, recording.device.architecture);
-        if (key.empty()) continue;
-        const std::string where = "tests/recordings/" + file.parent_path().filename().string();
-        const UnitModel model = model_of_instruction(recording, key);
-        add(found, key, where, model, dots_of(recording));
-        if (found[{key, where}] == aspects_of(model)) continue;
-        add(found, key, where, model, bulk_dots_of(recording));
-    }
+    const Decided found = decided_in_repository(folder);
     REQUIRE_FALSE(found.empty());
     compare(found, "decided_in_repository.inc");
+}
+
+TEST_CASE("what volunteers' folders decide is recorded, of either vendor; a bulk run makes it verified live") {
+    namespace fs = std::filesystem;
+    const auto root = fs::temp_directory_path() / ("ulplab-aspects-" + std::to_string(getpid()));
+    fs::create_directories(root / "l40s");
+    const auto device = gpu::open_software_device(89);
+    const gpu::Instruction& mma = gpu::instruction_by_name("mma.m16n8k16.fp16.fp32");
+    gpu::Recording recording = gpu::make_recording(*device, mma, {.bulk_digests = 1, .date = "2030-01-01"});
+    recording.model = "none";
+    gpu::write_recording(root / "l40s" / gpu::recording_file_name(mma), recording);
+    // Ordinary numbers, as its model multiplies them.
+    const auto& mfma = unit_model<TensorCoreModel>("gfx942:mfma.fp16.fp32");
+    const auto layout = root / "gfx942" / "mfma.16x16x16.fp16.fp32" / "fp16";
+    fs::create_directories(layout);
+    std::ofstream a(layout / "a_gfx942_fp16.txt"), b(layout / "b_gfx942_fp16.txt");
+    std::ofstream c(layout / "c_gfx942_fp32.txt"), d(layout / "d_gfx942_fp32.txt");
+    test::RandomWords random(1);
+    const auto word = [](std::uint64_t code) {
+        const float value = in_fp32_container(formats::fp16, static_cast<std::uint32_t>(code));
+        return fmt::format("{:08X} ", std::bit_cast<std::uint32_t>(value));
+    };
+    for (int row = 0; row < 200; ++row) {
+        std::vector<std::uint64_t> x, y;
+        for (int k = 0; k < 16; ++k) {
+            for (auto* codes : {&x, &y}) codes->push_back(0x3000 + random.below(0x1000));
+            a << word(x.back());
+            b << word(y.back());
+        }
+        a << '\n';
+        b << '\n';
+        c << fmt::format("{:032b}\n", 0x3F800000);
+        d << fmt::format("{:032b}\n", chain_dot(mfma, x.data(), y.data(), std::uint64_t{0x3F800000}, 16));
+    }
+    for (auto* file : {&a, &b, &c, &d}) file->close();
+
+    const Decided found = decided_in_repository(root);
+    fs::remove_all(root);
+    CHECK(found.size() == 2);
+    for (const auto& [key, card] : {std::pair{"sm_89:mma.fp16.fp32", "tests/recordings/l40s"},
+                                    std::pair{"gfx942:mfma.fp16.fp32", "tests/recordings/gfx942"}}) {
+        CAPTURE(key);
+        const auto line = found.find({key, card});
+        REQUIRE(line != found.end());
+        CHECK(line->second.has(Aspect::ordinary));
+        const std::string letters = line->second.letters();
+        const DecidedAspects decided{key, card, letters};
+        const AspectEvidence weaker{Aspect::ordinary, Evidence::published, "a paper"};
+        for (const AspectEvidence& each : evidence_of_row(key, AspectSet("ozfsin"), weaker, {&decided, 1}, {})) {
+            const bool is_decided = line->second.has(each.aspect);
+            CHECK(each.evidence == (is_decided ? Evidence::recorded : Evidence::published));
+            CHECK(each.data == (is_decided ? card : "a paper"));
+        }
+        const auto live = evidence_of_row(key, AspectSet("o"), weaker, {&decided, 1}, "1e9 blocks");
+        CHECK(live.front().evidence == Evidence::verified_live);
+    }
 }
 
 TEST_CASE("the table claims of a row what the published recordings decide, aspect by aspect") {

@@ -12,17 +12,16 @@ void join(std::string& text, std::string_view more) {
     text += more;
 }
 
-AspectEvidence evidence_of_aspect(std::string_view key, Aspect aspect, const AspectEvidence& weaker) {
+AspectEvidence evidence_of_aspect(std::string_view key, Aspect aspect, const AspectEvidence& weaker,
+                                  std::span<const DecidedAspects> all, const std::optional<std::string>& runs) {
     std::string here;
     std::string elsewhere;
-    for (const DecidedAspects& decided : decided_aspects()) {
+    for (const DecidedAspects& decided : all) {
         if (decided.key != key || !AspectSet(decided.letters).has(aspect)) continue;
         join(is_in_repository(decided.folder) ? here : elsewhere, decided.folder);
     }
-    if (!here.empty()) {
-        const auto runs = seen_on_hardware(key);
-        return {aspect, Evidence::verified_live, runs ? here + ", " + *runs : here};
-    }
+    if (!here.empty() && runs) return {aspect, Evidence::verified_live, here + ", " + *runs};
+    if (!here.empty()) return {aspect, Evidence::recorded, here};
     if (!elsewhere.empty()) {
         return {aspect, Evidence::recorded,
                 "published recordings of " + elsewhere + " by Khattak and Mikaitis, not in this repository"};
@@ -62,12 +61,18 @@ const std::vector<DecidedAspects>& decided_aspects() {
 }
 
 std::vector<AspectEvidence> evidence_of_row(std::string_view key, const AspectSet& applicable,
-                                            const AspectEvidence& weaker) {
+                                            const AspectEvidence& weaker, std::span<const DecidedAspects> decided,
+                                            const std::optional<std::string>& runs) {
     std::vector<AspectEvidence> all;
     for (const Aspect aspect : all_aspects) {
-        if (applicable.has(aspect)) all.push_back(evidence_of_aspect(key, aspect, weaker));
+        if (applicable.has(aspect)) all.push_back(evidence_of_aspect(key, aspect, weaker, decided, runs));
     }
     return all;
+}
+
+std::vector<AspectEvidence> evidence_of_row(std::string_view key, const AspectSet& applicable,
+                                            const AspectEvidence& weaker) {
+    return evidence_of_row(key, applicable, weaker, decided_aspects(), seen_on_hardware(key));
 }
 
 }  // namespace ulp

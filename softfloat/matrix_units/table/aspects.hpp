@@ -3,6 +3,8 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,7 +14,7 @@ namespace ulp {
 /// What stands behind a statement about a unit.
 enum class Evidence : std::uint8_t {
     recorded,       // recordings of the GPU agree with it, bit for bit
-    verified_live,  // compared with the unit itself on a machine that has it
+    verified_live,  // compared with the unit itself, in bulk runs too, on a machine that has it
     published,      // stated by a published model or paper, not checked here
     described       // stated by a file, not checked here
 };
@@ -80,8 +82,13 @@ const std::vector<DecidedAspects>& decided_aspects();
 constexpr bool is_in_repository(std::string_view folder) { return folder.starts_with("tests/"); }
 
 /// What stands behind the aspects of a row: its hardware runs and recordings where they decide an aspect, `weaker`
-/// elsewhere. `applicable`: the aspects that the row's unit has.
+/// elsewhere. `applicable`: the aspects that the row's unit has. An aspect that recordings of the repository decide is
+/// verified live where a bulk run of the row is named, else recorded.
 std::vector<AspectEvidence> evidence_of_row(std::string_view key, const AspectSet& applicable,
                                             const AspectEvidence& weaker);
+/// The same of other recordings and runs. `decided`: of this row and others; `runs`: the row's own, in words.
+std::vector<AspectEvidence> evidence_of_row(std::string_view key, const AspectSet& applicable,
+                                            const AspectEvidence& weaker, std::span<const DecidedAspects> decided,
+                                            const std::optional<std::string>& runs);
 
 }  // namespace ulp
