@@ -46,12 +46,11 @@ std::unique_ptr<Executor> open_device(std::string_view spec) {
         const std::string_view state = digits.size() < rest.size() ? rest.substr(digits.size() + 1) : "0";
         int architecture = 0;
         std::uint64_t memory_bytes = 0;
-        if (reads(digits, architecture)) {
-            if (state == "busy") throw DataError(busy_failure("cudaSetDevice"));
-            if (reads(state, memory_bytes)) {
-                check_has_models(architecture);
-                return open_software_device(architecture, nullptr, memory_bytes);
-            }
+        const bool busy = state == "busy";
+        if (reads(digits, architecture) && (busy || reads(state, memory_bytes))) {
+            check_has_models(architecture);
+            if (busy) throw DataError(busy_failure("cudaSetDevice"));
+            return open_software_device(architecture, nullptr, memory_bytes);
         }
     }
     throw UsageError(fmt::format(

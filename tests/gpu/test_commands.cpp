@@ -53,6 +53,10 @@ TEST_CASE("without a GPU every command that needs one ends with 3 and one senten
 TEST_CASE("wrong usage ends with 2 and says what there is") {
     for (const auto& [arguments, part] :
          {std::pair{"gpu info --device gpu", "choose cuda"},
+          std::pair{"gpu info --device software:sm_123:busy", "no model of sm_123"},
+          std::pair{"gpu bulk --device software:sm_90 --instruction tcgen05",
+                    "has no tcgen05, which exists only on sm_100"},
+          std::pair{"gpu record --device software:sm_80 --instruction wgmma --out /nonexistent", "has no wgmma"},
           std::pair{"gpu bulk --device software:sm_90 --class odd", "cancellation"},
           std::pair{"gpu bulk --device software:sm_90 --blocks 0", "--blocks"},
           std::pair{"gpu bulk --device software:sm_90 --instruction mma.x", "mma.m16n8k16.fp16.fp32"},
@@ -63,6 +67,7 @@ TEST_CASE("wrong usage ends with 2 and says what there is") {
         const Outcome outcome = ulplab(arguments);
         CHECK(outcome.code == 2);
         CHECK(contains(outcome.output, part));
+        CHECK(outcome.output.starts_with("ulplab: "));  // nothing is printed before
     }
 }
 

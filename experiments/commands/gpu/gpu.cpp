@@ -18,15 +18,18 @@ void add_device_option(OptionParser& app, std::string& device) {
 
 std::vector<const gpu::Instruction*> chosen_instructions(const gpu::Executor& executor, const std::string& choice) {
     std::vector<const gpu::Instruction*> chosen;
+    const gpu::Instruction* oldest = nullptr;  // of those that are named
     for (const gpu::Instruction& row : gpu::instructions()) {
         const bool main = gpu::is_float(row.a) && row.a != gpu::Element::fp64 && row.a == row.b;
-        const bool named = choice == "all" || choice == gpu::name_of(row.family) || (choice == "main" && main);
-        if (named && executor.has(row)) chosen.push_back(&row);
+        if (choice != "all" && choice != gpu::name_of(row.family) && !(choice == "main" && main)) continue;
+        if (executor.has(row)) chosen.push_back(&row);
+        if (oldest == nullptr || row.availability.minimum < oldest->availability.minimum) oldest = &row;
     }
     if (!chosen.empty()) return chosen;
-    const gpu::Instruction& row = gpu::instruction_by_name(choice);
+    const gpu::Instruction& row = oldest == nullptr ? gpu::instruction_by_name(choice) : *oldest;
     if (!executor.has(row)) {
-        throw UsageError(fmt::format("{} has no {}, which needs {}; see ulplab gpu info", executor.info().name, choice,
+        throw UsageError(fmt::format("{} has no {}, which {} {}; see ulplab gpu info", executor.info().name, choice,
+                                     row.availability.exact ? "exists only on" : "needs",
                                      gpu::architecture_name(row.availability.minimum)));
     }
     return {&row};

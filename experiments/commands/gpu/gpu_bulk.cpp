@@ -50,12 +50,13 @@ ExitCode bulk(const GpuBulkOptions& options) {
     require_class(options);
     if (!(options.blocks >= 1) || options.blocks > 1e18) throw UsageError("--blocks is between 1 and 1e18");
     const auto device = gpu::open_device(options.device);
+    const auto rows = chosen_instructions(*device, options.instruction);
     std::string table = provenance(device->info()) +
                         "instruction,model,class,seed,blocks,elements,mismatches,by_plain_model,mutant_mismatches,"
                         "mutant_elements,seconds,blocks_per_second\n";
     fmt::print("{}", table);
     bool good = true;
-    for (const gpu::Instruction* row : chosen_instructions(*device, options.instruction)) {
+    for (const gpu::Instruction* row : rows) {
         if (!gpu::has_reference(*row, device->info().architecture)) {
             fmt::print("# {} has no row in the model table\n", row->name());
             continue;

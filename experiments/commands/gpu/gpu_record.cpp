@@ -27,6 +27,7 @@ void check(const gpu::RecordSettings& settings) {
 ExitCode record(GpuRecordOptions options) {
     check(options.settings);
     const auto device = gpu::open_device(options.device);
+    const auto rows = chosen_instructions(*device, options.instruction);
     const std::filesystem::path folder = std::filesystem::path(options.out) / gpu::card_name(device->info());
     std::error_code error;
     std::filesystem::create_directories(folder, error);
@@ -34,7 +35,7 @@ ExitCode record(GpuRecordOptions options) {
     options.settings.date = today();
     std::uintmax_t bytes = 0;
     std::size_t files = 0;
-    for (const gpu::Instruction* row : chosen_instructions(*device, options.instruction)) {
+    for (const gpu::Instruction* row : rows) {
         if (!device->info().hardware && row->a == gpu::Element::fp64)
             continue;  // slow in software, and nothing to learn
         const auto path = folder / gpu::recording_file_name(*row);
