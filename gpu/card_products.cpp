@@ -8,6 +8,7 @@
 #include "engine/products/decorators.hpp"
 #include "gpu/backends.hpp"
 #include "gpu/instructions/instruction.hpp"
+#include "softfloat/errors.hpp"
 
 namespace ulp::gpu {
 namespace {
@@ -46,11 +47,15 @@ class BesideCard final : public MatmulBackend {
     void compute(const Product& p) const override {
         const MatmulBackend* card = card_for(p.types);
         if (card == nullptr) return backend_->matmul(p);
-        {
+        const std::string unit = backend_->promised_model(p.types);
+        try {
             const std::lock_guard lock(one_at_a_time_);
             card->matmul(p);
+        } catch (const BitsDiffer&) {
+            products_.count(unit, false);
+            throw;
         }
-        products_.count(backend_->promised_model(p.types));
+        products_.count(unit, true);
     }
 
     std::unique_ptr<MatmulBackend> backend_;
@@ -68,9 +73,15 @@ std::unique_ptr<MatmulBackend> CardProducts::beside(std::unique_ptr<MatmulBacken
     return std::make_unique<BesideCard>(std::string_view(name).substr(soft.size()), executor_, *this);
 }
 
-void CardProducts::count(const std::string& unit) {
+void CardProducts::count(const std::string& unit, bool equal) {
     const std::lock_guard lock(mutex_);
     ++counts_[unit];
+    if (!equal && differing_unit_.empty()) differing_unit_ = unit;
+}
+
+std::string CardProducts::differing_unit() const {
+    const std::lock_guard lock(mutex_);
+    return differing_unit_;
 }
 
 std::map<std::string, std::int64_t> CardProducts::counts() const {

@@ -12,7 +12,7 @@
 
 namespace ulp::gpu {
 
-/// Products compared, by the row's key. From any thread.
+/// Products compared, by the row's key, and the row of the one that differed. From any thread.
 class CardProducts {
   public:
     explicit CardProducts(std::shared_ptr<const Executor> executor) : executor_(std::move(executor)) {}
@@ -22,13 +22,17 @@ class CardProducts {
     /// element that differs. This object must outlive it.
     std::unique_ptr<MatmulBackend> beside(std::unique_ptr<MatmulBackend> backend);
 
-    void count(const std::string& unit);
+    void count(const std::string& unit, bool equal);
+    /// The one that differed is among them.
     [[nodiscard]] std::map<std::string, std::int64_t> counts() const;
+    /// Empty: none differed.
+    [[nodiscard]] std::string differing_unit() const;
 
   private:
     std::shared_ptr<const Executor> executor_;
     mutable std::mutex mutex_;
     std::map<std::string, std::int64_t> counts_;
+    std::string differing_unit_;
 };
 
 }  // namespace ulp::gpu

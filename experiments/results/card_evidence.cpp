@@ -85,6 +85,18 @@ std::vector<CardEvidence> committed_card_evidence() {
     return all;
 }
 
+std::string card_evidence_lines(std::string_view experiment, std::string_view source,
+                                const std::map<std::string, std::int64_t>& compared, std::string_view differing_unit,
+                                std::span<const UnitProducts> products, std::string_view date) {
+    std::string lines;
+    for (const auto& [unit, count] : compared) {
+        const auto equal = std::ranges::find(products, unit, &UnitProducts::unit);
+        lines += fmt::format("{},{},{},{},{},{},{}\n", experiment, unit, source, count, unit == differing_unit ? 1 : 0,
+                             equal == products.end() ? "0000000000000000" : equal->digest, date);
+    }
+    return lines;
+}
+
 std::string seen_on_card(std::span<const CardEvidence> evidence, std::string_view experiment, const UnitProducts& run) {
     const std::string text = fmt::format("{} products on {}, ", run.products, run.unit);
     const CardEvidence* other = nullptr;
@@ -95,6 +107,13 @@ std::string seen_on_card(std::span<const CardEvidence> evidence, std::string_vie
     }
     if (other == nullptr) return text + "never compared with a card";
     if (other->differ > 0) return text + fmt::format("of which one differs on {} ({})", other->card, other->date);
+    const bool stopped = std::ranges::any_of(evidence, [&](const CardEvidence& row) {
+        return row.experiment == experiment && row.card == other->card && row.date == other->date && row.differ > 0;
+    });
+    if (stopped) {
+        return text +
+               fmt::format("not all compared with {} on {}: another unit's product differed", other->card, other->date);
+    }
     return text + fmt::format("changed since {} computed them on {}", other->card, other->date);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,8 +32,15 @@ std::vector<CardEvidence> read_card_evidence(const std::filesystem::path& file);
 /// Of all files that are committed.
 std::vector<CardEvidence> committed_card_evidence();
 
+/// The lines of an experiment: `compared` counts products by unit, `differing_unit` is the one whose product ended the
+/// run (empty: none), `products` are those that were equal.
+std::string card_evidence_lines(std::string_view experiment, std::string_view source,
+                                const std::map<std::string, std::int64_t>& compared, std::string_view differing_unit,
+                                std::span<const UnitProducts> products, std::string_view date);
+
 /// "1204 products on sm_90:wgmma.fp16.fp32, compared with NVIDIA H100 80GB HBM3 on 2026-11-23: none differs", or that
-/// they have changed since, or that no card ever computed them. Known by the digest, whatever the sources were.
+/// they have changed since, that another unit's product ended the comparison, or that no card ever computed them. Known
+/// by the digest, whatever the sources were.
 std::string seen_on_card(std::span<const CardEvidence> evidence, std::string_view experiment, const UnitProducts& run);
 
 /// Whether some card computed the very products, and none differed.

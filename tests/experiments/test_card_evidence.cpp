@@ -51,6 +51,21 @@ TEST_CASE("products are known by their digest, not by the sources: equal, change
     CHECK(seen_on_card(wrong, "sample", same).ends_with("of which one differs on NVIDIA H100 (2030-01-02)"));
 }
 
+TEST_CASE("of an experiment that a difference ended only the unit that differed is marked") {
+    const std::map<std::string, std::int64_t> counts{{"sm_90:mma.bf16.fp32", 2}, {"sm_90:mma.fp16.fp32", 1}};
+    const UnitProducts equal{"sm_90:mma.bf16.fp32", 2, "abcd"};
+    const std::string lines =
+        card_evidence_lines("sample", "00", counts, "sm_90:mma.fp16.fp32", {&equal, 1}, "2030-01-02");
+    CHECK(lines ==
+          "sample,sm_90:mma.bf16.fp32,00,2,0,abcd,2030-01-02\n"
+          "sample,sm_90:mma.fp16.fp32,00,1,1,0000000000000000,2030-01-02\n");
+    const auto evidence = evidence_from(head + lines);
+    CHECK(seen_on_card(evidence, "sample", {"sm_90:mma.fp16.fp32", 9, "ef"})
+              .ends_with("one differs on NVIDIA H100 (2030-01-02)"));
+    CHECK(seen_on_card(evidence, "sample", {equal.unit, 9, "ef"})
+              .ends_with("not all compared with NVIDIA H100 on 2030-01-02: another unit's product differed"));
+}
+
 TEST_CASE("a file of evidence that is damaged, or that no card made, is refused with the line") {
     CHECK_THROWS_WITH_AS(evidence_from(head + "a,b,c\n"), doctest::Contains("line 4: 3 fields instead of 7"),
                          DataError);

@@ -43,13 +43,16 @@ std::unique_ptr<ulp::MatmulBackend> hopper_backend(const std::string& argument) 
 /// A card whose results have one bit wrong.
 class WrongCard final : public Executor {
   public:
+    /// Wrong with these inputs, or with all.
+    explicit WrongCard(std::optional<Element> inputs = {}) : inputs_(inputs) {}
     [[nodiscard]] const DeviceInfo& info() const override { return right_->info(); }
 
   private:
     void compute(HostProduct& product) const override {
         right_->run(product);
-        product.d.set(0, 0, product.d.get(0, 0) ^ 1);
+        if (!inputs_ || product.instruction->a == *inputs_) product.d.set(0, 0, product.d.get(0, 0) ^ 1);
     }
+    std::optional<Element> inputs_;
     std::unique_ptr<Executor> right_ = open_software_device(90);
 };
 
@@ -163,7 +166,15 @@ TEST_CASE("beside a card the same products have the same bits, and a card that d
     CardProducts wrong(std::make_shared<WrongCard>());
     CHECK_THROWS_WITH_AS(ulp::matmul(*wrong.beside(ulp::make_backend("soft:h100")), types, a, b),
                          doctest::Contains("element (0, 0)"), ulp::BitsDiffer);
-    CHECK(wrong.counts().empty());
+    CHECK(wrong.counts() == std::map<std::string, std::int64_t>{{"sm_90:mma.fp16.fp32", 1}});
+    CHECK(card.differing_unit().empty());
+    // Of two units the one that differs is named.
+    CardProducts half_wrong(std::make_shared<WrongCard>(Element::fp16));
+    const auto beside_wrong = half_wrong.beside(ulp::make_backend("soft:h100"));
+    ulp::matmul(*beside_wrong, {bf16, fp32}, random_matrix(20, 33, bf16, 1), random_matrix(33, 9, bf16, 2));
+    CHECK_THROWS_AS(ulp::matmul(*beside_wrong, types, a, b), ulp::BitsDiffer);
+    CHECK(half_wrong.counts().size() == 2);
+    CHECK(half_wrong.differing_unit() == "sm_90:mma.fp16.fp32");
     // While backends are replaced, all that is made is beside the card, inside of others too.
     const ulp::ReplacedBackends replaced([&](auto backend) { return card.beside(std::move(backend)); });
     ulp::matmul(*ulp::make_backend("with_ieee(soft:h100)"), types, a, b);

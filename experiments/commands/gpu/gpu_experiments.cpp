@@ -46,14 +46,9 @@ Compared compare_with_card(const Experiment& experiment, RunSize size,
         compared.difference = error.what();
     }
     const auto counts = card.counts();
-    for (const UnitProducts& row : ledger.products()) {
-        const auto count = counts.find(row.unit);
-        if (count == counts.end()) continue;
-        compared.products += count->second;
-        compared.lines += fmt::format("{},{},{},{},{},{},{}\n", experiment.name, row.unit,
-                                      sha256_of(sources_digest(experiment.name)).substr(0, 16), count->second,
-                                      compared.difference.empty() ? 0 : 1, row.digest, today());
-    }
+    for (const auto& [unit, count] : counts) compared.products += count;
+    compared.lines = card_evidence_lines(experiment.name, sha256_of(sources_digest(experiment.name)).substr(0, 16),
+                                         counts, card.differing_unit(), ledger.products(), today());
     return compared;
 }
 
