@@ -12,29 +12,33 @@ export PATH=$programs:$PATH ULPLAB=$programs/ulplab
 
 # What makes a call small, or lets it run without a card.
 smaller() {
-    case $1 in
+    case ${1#compute-sanitizer --error-exitcode 1 } in
         "ulplab gpu experiments "*) echo "--device software:sm_90 --smoke swamping" ;;
+        "ulplab gpu functions --ranges "*) echo "--device software:sm_90 --only cvt.rn.bf16.f32" ;;
         "ulplab gpu functions "*) echo "--device software:sm_90 --ranges 1 --only cvt.rn.bf16.f32" ;;
         "ulplab gpu bulk --instruction tcgen05 "*) echo "--device software:sm_100 --class ordinary" ;;
         "ulplab gpu bulk "*) echo "--device software:sm_90" ;;
+        "ulplab gpu attention --lengths "*) echo "--device software:sm_90" ;;
+        "ulplab gpu fma --range "*) echo "--device software:sm_90" ;;
         "ulplab gpu attention "*) echo "--device software:sm_90 --lengths 16 64" ;;
         "ulplab gpu invariance "*) echo "--device software:sm_90 --layers 64x256 --tokens 1 8" ;;
         "ulplab gpu transformer"*) echo "--device software:sm_90 --layers 1 --tokens 8 --vocabulary 100 --width 64 --heads 4" ;;
         "ulplab gpu record "*) echo "--device software:sm_90 --instruction mma.m16n8k8.fp16.fp32 --digests 1" ;;
         "ulplab gpu fma "*) echo "--device software:sm_90 --range 1 --pairs 2" ;;
-        "ulplab gpu cublas-study "*) echo "" ;;
+        "ulplab gpu cublas-study "*) echo "" ;;  # has no stand-in
         "ulplab gpu "*) echo "--device software:sm_90" ;;
         gpu/verify_all.sh*) echo "--help" ;;
     esac
 }
 
 mapfile -t calls < <(sed -n '/^## The calls for the next card/,/^## Backends/p' "$root/docs/gpu.md" | sed -n 's/^    \([a-z]\)/\1/p' | sed 's/ *#.*//')
-[ "${#calls[@]}" -ge 15 ] || { echo "next_calls.sh: docs/gpu.md has ${#calls[@]} calls" >&2; exit 1; }
+[ "${#calls[@]}" -ge 19 ] || { echo "next_calls.sh: docs/gpu.md has ${#calls[@]} calls" >&2; exit 1; }
 ulplab gpu shapes --seed 1 --count 20 --out shapes.csv > out.txt
 for call in "${calls[@]}"; do
     run=$call
     case $call in
         "ulplab_record "*) run="ulplab_record --software ${call#ulplab_record }" ;;
+        "compute-sanitizer "*) run=${call#compute-sanitizer --error-exitcode 1 } ;;
         gpu/*) run=$root/$call ;;
         *" judge "*) ulplab gpu predict --shapes shapes.csv --answers answers.txt --out predicted.txt > out.txt ;;
     esac
@@ -42,12 +46,11 @@ for call in "${calls[@]}"; do
     run=${run/1e9/3000}
     code=0
     # shellcheck disable=SC2046
-    timeout 300 $run $(smaller "$call") > out.txt 2>&1 || code=$?
+    CUDA_VISIBLE_DEVICES= timeout 300 $run $(smaller "$call") > out.txt 2>&1 || code=$?
     [ "$call" != "ulplab gpu verify again" ] || [ "$code" -ne 4 ] || code=0  # the recorder's fp32 sums are no model's
     case $call in
-        *cublas-study*)  # cuBLAS itself: without a card it ends for the lack of one, not for its options
-            [ "$code" -ne 3 ] || code=0
-            continue
+        *cublas-study*)  # cuBLAS itself: where no card is in sight it ends for the lack of one, not for its options
+            [ "$code" -eq 3 ] && grep -q '^ulplab: .*; ' out.txt && continue
             ;;
     esac
     if [ "$code" -ne 0 ]; then
@@ -58,4 +61,17 @@ for call in "${calls[@]}"; do
     out=$(sed -n 's/.*--out \([a-z0-9_.]*\).*/\1/p' <<< "$call")
     [ -z "$out" ] || [ -e "$out" ] || { echo "next_calls.sh: $call left no $out" >&2; exit 1; }
 done
+
+# docs/gpu.md names the commands that have no --device.
+stand_ins=$(sed -n '/^`--device software:sm_90` puts/,/^$/p' "$root/docs/gpu.md")
+ulplab gpu --help | sed -n '/^Subcommands:/,$s/^  \([a-z-]*\) .*/\1/p' > commands.txt
+[ "$(wc -l < commands.txt)" -ge 18 ] || { echo "next_calls.sh: not all commands are read from the help" >&2; exit 1; }
+while read -r command; do
+    ulplab gpu "$command" --help > out.txt
+    named=no
+    grep -qF "\`$command\`" <<< "${stand_ins%%What comes out*}" && named=yes
+    has=no
+    grep -q -- '--device' out.txt && has=yes
+    [ "$named" != "$has" ] || { echo "next_calls.sh: docs/gpu.md is wrong about the --device of $command" >&2; exit 1; }
+done < commands.txt
 echo "${#calls[@]} calls run"

@@ -188,6 +188,17 @@ TEST_CASE("the plan declines what it does not know, with the reason") {
     CHECK(reason_of(plan_of({.id = 66, .stages = 35}, p, on_ampere)).find("model table") != std::string::npos);
     CHECK_FALSE(reason_of(plan_of({.id = 66, .stages = 35}, problem("fp32", "TN", 4, 4, 4), on_hopper)).empty());
     CHECK_FALSE(reason_of(plan_of({.id = 16}, problem("tf32", "TN", 4, 4, 4), on_hopper)).empty());
+    // Split products of tf32, and of FP8 with a tail, are declined of nvjet alone; CUTLASS's are predicted.
+    const HeuristicAnswer nvjet{.id = 66, .stages = 35, .split = 2, .reduction = 2};
+    const HeuristicAnswer nvjet_fp8{.id = 66, .stages = 36, .split = 2, .reduction = 2};
+    const HeuristicAnswer cutlass{.id = 21, .stages = 10, .split = 2, .reduction = 2};
+    const LibraryProblem tf32 = problem("tf32", "TN", 64, 64, 1024);
+    const LibraryProblem tail = problem("e4m3", "TN", 64, 64, 1040);
+    CHECK(reason_of(plan_of(nvjet, tf32, on_hopper)).find("split tf32") != std::string::npos);
+    CHECK(reason_of(plan_of(nvjet_fp8, tail, on_hopper)).find("tail of split FP8") != std::string::npos);
+    CHECK(order_of(nvjet_fp8, problem("e4m3", "TN", 64, 64, 1024)).piece == 512);
+    CHECK(order_of(cutlass, tf32).piece == 512);
+    CHECK(order_of(cutlass, tail).merge == Merge::fp32);
     CHECK_THROWS_AS(heuristic_answer_of("1.2.3", "here: "), ulp::DataError);
     CHECK_THROWS_AS(heuristic_answer_of("1.2.3.4.5.6.7.8.9.", "here: "), ulp::DataError);
     CHECK(heuristic_answer_of("66.24.35.2.1.0.3.0.5", "").cluster == 5);
