@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <tuple>
 
 #include "tests/gpu/outcome.hpp"
 
@@ -149,6 +150,26 @@ TEST_CASE("traces of `train` are compared, whatever multiplied") {
     const Outcome bad = ulplab("compare " + a.string() + " " + b.string());
     CHECK(bad.code == 3);
     CHECK(contains(bad.output, ":3: this is no step of a trace"));
+    std::filesystem::remove(a);
+    std::filesystem::remove(b);
+}
+
+TEST_CASE("`train` takes the steps of `gpu train`, and traces of both kinds are compared") {
+    const auto a = temporary("a.trace");
+    const auto b = temporary("b.csv");
+    CHECK(ulplab("gpu train --backend soft:h100 --steps 2 --recipe bf16 --out " + a.string()).code == 0);
+    for (const auto& [rate, code, words] :
+         {std::tuple{"0.1", 0, "equal in all 2 steps"}, std::tuple{"0.2", 4, "step 0"}}) {
+        CHECK(ulplab(std::string("train --images 4000 --recipe bf16 --steps 2 --learning-rate ") + rate +
+                     " --backend soft:h100 --trace " + b.string())
+                  .code == 0);
+        const Outcome outcome = ulplab("compare " + a.string() + " " + b.string());
+        CHECK(outcome.code == code);
+        CHECK(contains(outcome.output, words));
+        CHECK(ulplab("compare " + b.string() + " " + a.string()).code == code);
+    }
+    write(a, "nothing");
+    CHECK(ulplab("compare " + a.string() + " " + b.string()).code == 3);
     std::filesystem::remove(a);
     std::filesystem::remove(b);
 }

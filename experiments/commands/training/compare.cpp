@@ -98,10 +98,18 @@ ExitCode compare_backends(const CompareCommandOptions& options) {
     return ExitCode::good;
 }
 
-/// Of `ulplab train --trace`, of whatever net and backend.
+/// Of a file of either kind, with digests of the length that both have.
+Trace trace_in(const std::string& file) {
+    Trace trace = is_step_table(file) ? read_step_table(file) : gpu::read_trace(file).trace;
+    gpu::shorten_digests(trace);
+    return trace;
+}
+
+/// Of `ulplab train --trace`, of whatever net and backend, or one of these and one of `ulplab gpu train`.
 ExitCode compare_step_tables(const CompareCommandOptions& options) {
-    const Trace a = read_step_table(options.a);
-    const Trace b = read_step_table(options.b);
+    const bool both = is_step_table(options.a) && is_step_table(options.b);
+    const Trace a = both ? read_step_table(options.a) : trace_in(options.a);
+    const Trace b = both ? read_step_table(options.b) : trace_in(options.b);
     if (const auto difference = first_difference(a, b)) {
         fmt::print("{} and {}: {}\n", options.a, options.b, *difference);
         return ExitCode::bits_differ;
@@ -113,7 +121,7 @@ ExitCode compare_step_tables(const CompareCommandOptions& options) {
 ExitCode compare(const CompareCommandOptions& options) {
     const bool file_a = std::filesystem::exists(options.a);
     const bool file_b = std::filesystem::exists(options.b);
-    if (file_a && file_b && is_step_table(options.a) && is_step_table(options.b)) return compare_step_tables(options);
+    if (file_a && file_b && (is_step_table(options.a) || is_step_table(options.b))) return compare_step_tables(options);
     if (file_a && file_b) return compare_traces(options);
     const auto looks_like_file = [](const std::string& text) {
         return text.find('/') != std::string::npos || text.ends_with(".trace") || text.ends_with(".csv");
