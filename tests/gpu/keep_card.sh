@@ -4,9 +4,11 @@
 # docs/hardware.sh. Usage: keep_card.sh ROOT
 set -euo pipefail
 . "$1/gpu/card_files.sh"
-known=$1/tests/recordings/h100_80gb_hbm3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+known=$work/known/h100_80gb_hbm3  # some of its files
+mkdir -p "$known"
+(cd "$1/tests/recordings/h100_80gb_hbm3" && cp -- *.csv *.txt mma.m16n8k8.*.recording wgmma.*fp16.fp32.recording *.bf16.trace "$known")
 out=$work/out own=$work/out/recordings/h100_pcie
 all=$work/root/tests/recordings
 mkdir -p "$own" "$out/traces" "$all"
