@@ -209,8 +209,9 @@ TEST_CASE("what volunteers' folders decide is recorded, of either vendor; a bulk
     const Decided found = decided_in_repository(root);
     fs::remove_all(root);
     CHECK(found.size() == 2);
-    for (const auto& [key, card] : {std::pair{"sm_89:mma.fp16.fp32", "tests/recordings/l40s"},
+    for (const auto& [row, card] : {std::pair{"sm_89:mma.fp16.fp32", "tests/recordings/l40s"},
                                     std::pair{"gfx942:mfma.fp16.fp32", "tests/recordings/gfx942"}}) {
+        const std::string key = row;
         CAPTURE(key);
         const auto line = found.find({key, card});
         REQUIRE(line != found.end());

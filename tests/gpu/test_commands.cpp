@@ -52,7 +52,7 @@ TEST_CASE("without a GPU every command that needs one ends with 3 and one senten
 }
 
 TEST_CASE("wrong usage ends with 2 and says what there is") {
-    for (const auto& [arguments, part] :
+    for (const auto& [command, part] :
          {std::pair{"gpu info --device gpu", "choose cuda"},
           std::pair{"gpu info --device software:sm_123:busy", "no model of sm_123"},
           std::pair{"gpu bulk --device software:sm_90 --instruction tcgen05",
@@ -64,7 +64,8 @@ TEST_CASE("wrong usage ends with 2 and says what there is") {
           std::pair{"gpu bulk --device software:sm_80 --instruction wgmma.m64n8k16.fp16.fp32", "sm_90"},
           std::pair{"gpu train --backend soft:h1000", "soft:h100"}, std::pair{"gpu throughput --size 5", "--size"},
           std::pair{"gpu train --backend soft:h100 --recipe nothing", "mixed_fp16"}, std::pair{"gpu", "--help"}}) {
-        CAPTURE(std::string(arguments));
+        const std::string arguments = command;
+        CAPTURE(arguments);
         const Outcome outcome = ulplab(arguments);
         CHECK(outcome.code == 2);
         CHECK(contains(outcome.output, part));
