@@ -172,7 +172,7 @@ TEST_CASE("the table claims of a row what the committed recordings decide, aspec
     compare(found, "decided_in_repository.inc");
 }
 
-TEST_CASE("what volunteers' folders decide is recorded, of either vendor; a bulk run makes it verified live") {
+TEST_CASE("what folders of volunteers decide is recorded, and verified live with a bulk run") {
     namespace fs = std::filesystem;
     const auto root = fs::temp_directory_path() / ("ulplab-aspects-" + std::to_string(getpid()));
     fs::create_directories(root / "l40s");
