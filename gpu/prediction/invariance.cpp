@@ -52,6 +52,7 @@ Remedy remedy_of(const std::string& name, const std::vector<Answered>& answers, 
     std::optional<KernelOrder> first;
     std::optional<std::vector<std::uint32_t>> first_words, first_expected;
     for (const Answered& each : answers) {
+        ++remedy.asked;
         const std::optional<KernelOrder> order = order_of(each);
         std::optional<std::vector<std::uint32_t>> expected;
         if (order) {
@@ -161,20 +162,49 @@ void note_change(Invariance& found, const ProblemSample& sample, std::int64_t fe
     found.first = CounterExample{fewer, more, sample.rows[static_cast<std::size_t>(x - before.begin())], *x, *y};
 }
 
+BitChange change_between(const std::optional<std::vector<std::uint32_t>>& before,
+                         const std::vector<std::uint32_t>& after) {
+    if (!before) return BitChange::first;
+    return *before == after ? BitChange::same : BitChange::change;
+}
+
+template <class Test>
+int steps_where(const std::vector<InvarianceStep>& steps, const Test& test) {
+    return static_cast<int>(std::count_if(steps.begin(), steps.end(), test));
+}
+
 }  // namespace
 
-int Invariance::wrong() const {
-    int unlike = 0;
-    for (const Remedy& remedy : remedies) unlike += remedy.unlike;
-    return unlike + static_cast<int>(std::count_if(steps.begin(), steps.end(), [](const InvarianceStep& step) {
-               // Another order may give the same bits by chance; the same order may not give others.
-               return step.declined.empty() && step.change && !step.predicted_change;
-           }));
+std::string_view name_of(BitChange change) {
+    switch (change) {
+        case BitChange::first: return "first";
+        case BitChange::same: return "same";
+        case BitChange::change: return "change";
+        case BitChange::unknown: return "unknown";
+    }
+    return "";
 }
 
 int Invariance::changes() const {
-    return static_cast<int>(
-        std::count_if(steps.begin(), steps.end(), [](const InvarianceStep& step) { return step.change; }));
+    return steps_where(steps, [](const InvarianceStep& step) { return step.run == BitChange::change; });
+}
+int Invariance::changes_unpredicted() const {
+    return steps_where(steps, [](const InvarianceStep& step) {
+        return step.run == BitChange::change && step.predicted == BitChange::unknown;
+    });
+}
+int Invariance::changes_wrong() const {
+    return steps_where(steps, [](const InvarianceStep& step) {
+        return step.predicted != BitChange::unknown && step.run != step.predicted;
+    });
+}
+int Invariance::unlike() const {
+    return steps_where(steps, [](const InvarianceStep& step) { return step.unlike; });
+}
+int Invariance::remedies_unlike() const {
+    int runs = 0;
+    for (const Remedy& remedy : remedies) runs += remedy.unlike;
+    return runs;
 }
 
 Invariance invariance_of(Library& library, const Executor& device, const ProblemType& type, std::int64_t features,
@@ -186,9 +216,8 @@ Invariance invariance_of(Library& library, const Executor& device, const Problem
     const LibraryProblem one{&type, "TN", features, 1, k};
     const ProblemSample sample = sample_of(one, InputSet::spread);
     std::vector<Answered> answers;
-    std::optional<KernelOrder> last_order;
-    bool gap = false;  // since last_order something was declined
-    std::vector<std::uint32_t> last_words;
+    // Of the last number of tokens that ran.
+    std::optional<std::vector<std::uint32_t>> last_words, last_expected;
     std::int64_t last_tokens = 0;
     for (const std::int64_t count : tokens) {
         LibraryProblem p = one;
@@ -203,21 +232,26 @@ Invariance invariance_of(Library& library, const Executor& device, const Problem
         }
         const KernelPlan plan = plan_of(*answer, p, library.info());
         const std::vector<std::uint32_t> words = library.run(p, sample);
+        std::optional<std::vector<std::uint32_t>> expected;
         if (const auto* order = std::get_if<KernelOrder>(&plan)) {
             step.order = order->text();
-            step.predicted_change = gap || (last_order && *last_order != *order);
-            last_order = *order;
-            gap = false;
             answers.push_back({p, *answer});
-            found.error = std::max(found.error, error_of(p, sample, ordered_product(*order, p, sample)));
+            expected = ordered_product(*order, p, sample);
+            step.unlike = *expected != words;
+            found.error = std::max(found.error, error_of(p, sample, *expected));
         } else {
             step.declined = std::get<Declined>(plan).reason;
-            gap = true;
         }
         found.run_error = std::max(found.run_error, error_of(p, sample, words));
-        step.change = !last_words.empty() && words != last_words;
-        if (step.change) note_change(found, sample, last_tokens, count, last_words, words);
+        step.run = change_between(last_words, words);
+        if (!last_words) {
+            step.predicted = expected ? BitChange::first : BitChange::unknown;
+        } else if (expected && last_expected) {
+            step.predicted = change_between(last_expected, *expected);
+        }
+        if (step.run == BitChange::change) note_change(found, sample, last_tokens, count, *last_words, words);
         last_words = words;
+        last_expected = expected;
         last_tokens = count;
         found.steps.push_back(step);
     }

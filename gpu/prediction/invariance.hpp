@@ -8,12 +8,22 @@
 
 namespace ulp::gpu {
 
+/// Of token 0's bits, compared with the number of tokens before.
+enum class BitChange : std::uint8_t {
+    first,  // there is none before
+    same,
+    change,
+    unknown  // of predictions alone: one of the two numbers of tokens was declined
+};
+std::string_view name_of(BitChange change);
+
 struct InvarianceStep {
     std::int64_t tokens = 0;
-    std::string order;              // as predicted; empty where declined
-    std::string declined;           // or not offered: why
-    bool predicted_change = false;  // the order is another one than at the last number of tokens that has one
-    bool change = false;            // run: a bit of token 0 differs from the last number of tokens that ran
+    std::string order;                         // as predicted; empty where declined
+    std::string declined;                      // or not offered: why
+    BitChange predicted = BitChange::unknown;  // of the words that the order gives
+    BitChange run = BitChange::unknown;        // unknown: not offered
+    bool unlike = false;                       // there are predicted words, and others came out
 };
 
 /// What one might do so that the bits stay: from the orders, and run.
@@ -22,7 +32,8 @@ struct Remedy {
     bool applies = false;    // there is such an order
     bool holds = false;      // the order is the same at all numbers of tokens that have a prediction
     double error = 0;        // the largest |d - exact| / sum |a b| over token 0's outputs, as predicted
-    int runs = 0;            // numbers of tokens at which it ran; the library may refuse an algorithm
+    int asked = 0;           // numbers of tokens at which it was tried: those that have a prediction
+    int runs = 0;            // at which it ran; the library may refuse an algorithm
     bool run_holds = false;  // token 0's bits were the same at all of them, which are more than one
     double run_error = 0;
     int unlike = 0;  // runs that gave other bits than predicted
@@ -42,10 +53,14 @@ struct Invariance {
     double run_error = 0;  // and of its own runs
     std::vector<Remedy> remedies;
     std::optional<CounterExample> first;
-    /// Numbers of tokens at which prediction and run disagree about a change; where declined, nothing was predicted.
-    /// And runs of remedies with other bits than predicted.
-    [[nodiscard]] int wrong() const;
+    /// Numbers of tokens at which the bits changed; those among them of which nothing was predicted; those where a
+    /// predicted change did not happen, or one happened where none was predicted.
     [[nodiscard]] int changes() const;
+    [[nodiscard]] int changes_unpredicted() const;
+    [[nodiscard]] int changes_wrong() const;
+    /// Numbers of tokens at which the library gave other words than predicted; and such runs of remedies.
+    [[nodiscard]] int unlike() const;
+    [[nodiscard]] int remedies_unlike() const;
 };
 
 /// Asks and runs the layer at each number of tokens, ascending, and each remedy at each of them. The device runs the

@@ -83,7 +83,10 @@ done
 
 # Invariance: a layer whose split changes with the number of tokens.
 ends 0 'smallest counter-example' "$ulplab" gpu invariance --device $device --type fp16 --layers 256x2048 --tokens 8 64 256 --out table.csv
-grep -q '^fp16,256,2048,64,change,change' table.csv
+grep -q '^fp16,256,2048,64,change,change,predicted,' table.csv
+grep -q '2 changes over 3 numbers of tokens; 0 wrong predictions of a change, 0 numbers of tokens with other words' out.txt
+ends 0 '0 changes over 1 number of tokens;' "$ulplab" gpu invariance --device $device --type fp16 --layers 64x256 --tokens 8
+grep -q 'takes two numbers of tokens with a prediction' out.txt
 grep -q '^fp16,256,2048,"split 1, else as chosen",same,.*,3,same,.*,0$' table.csv
 grep -q "a kernel of one's own.*,3,same," table.csv
 ends 2 'is not NxK' "$ulplab" gpu invariance --device $device --layers 4096
