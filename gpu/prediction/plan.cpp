@@ -216,6 +216,10 @@ HeuristicAnswer heuristic_answer_of(std::string_view text, const std::string& wh
     return answer;
 }
 
+std::string LibraryInfo::text() const {
+    return fmt::format("cuBLAS {} on {}{}", version, gpu, hardware ? "" : " (no evidence of cuBLAS)");
+}
+
 std::string KernelOrder::text() const {
     std::string text = unit;
     if (tile > 0) text += fmt::format(", the rest of tiles of {} first", tile);

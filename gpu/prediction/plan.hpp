@@ -61,6 +61,8 @@ struct LibraryInfo {
     int architecture = 0;
     std::string version;  // "13.1.0"
     auto operator<=>(const LibraryInfo&) const = default;
+    /// "cuBLAS 13.1.0 on NVIDIA H100 80GB HBM3"; of a stand-in it says that it is no evidence.
+    [[nodiscard]] std::string text() const;
 };
 
 struct Declined {

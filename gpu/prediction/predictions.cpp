@@ -13,8 +13,16 @@
 namespace ulp::gpu {
 namespace {
 
+constexpr std::string_view prediction_title = "# ulplab predictions 2";
 constexpr std::string_view prediction_columns =
     "type,layout,m,n,k,alpha,beta;answer;order;flat;spread;mutants;declined";
+
+/// SHA-256 of the rows' problems, a line each.
+std::string digest_of_problems(const std::vector<Prediction>& rows) {
+    std::string text;
+    for (const Prediction& row : rows) text += row.problem.text() + "\n";
+    return sha256_of(text);
+}
 
 std::vector<std::string> parts_of(const std::string& line) {
     std::vector<std::string> parts;
@@ -70,21 +78,6 @@ Prediction row_of(const std::string& line, const std::string& where) {
     return row;
 }
 
-std::string describe(const LibraryInfo& info) { return fmt::format("cuBLAS {} on {}", info.version, info.gpu); }
-
-Verdict verdict_on(Library& library, const Prediction& row) {
-    const auto now = library.ask(row.problem);
-    if (!now) return row.declined == no_such_product ? Verdict::not_offered : Verdict::moved;
-    if (row.declined == no_such_product) return Verdict::moved;
-    if (row.answer != "-" && row.answer != now->text()) return Verdict::moved;
-    if (!row.declined.empty()) return Verdict::declined;
-    for (std::size_t i = 0; i < row.digests.size(); ++i) {
-        if (digest(library.run(row.problem, sample_of(row.problem, input_sets[i]))) != row.digests[i])
-            return Verdict::different;
-    }
-    return Verdict::equal;
-}
-
 }  // namespace
 
 Prediction predicted(const LibraryProblem& problem, const KernelPlan& plan, const std::string& answer) {
@@ -110,10 +103,11 @@ Prediction predicted(const LibraryProblem& problem, const KernelPlan& plan, cons
 
 std::string predictions_text(const PredictionFile& file) {
     std::string text = fmt::format(
-        "# ulplab predictions 1\n# source {}\n# gpu {}\n# architecture {}\n# cublas {}\n# shapes {}\n# answers "
-        "{}\n{}\n",
-        file.info.hardware ? "hardware" : "software", file.info.gpu, architecture_name(file.info.architecture),
-        file.info.version, file.shapes_digest, file.answers_digest, prediction_columns);
+        "{}\n# source {}\n# gpu {}\n# architecture {}\n# cublas {}\n# program {}\n# shapes {}\n# answers {}\n"
+        "# rows {}\n{}\n",
+        prediction_title, file.info.hardware ? "hardware" : "software", file.info.gpu,
+        architecture_name(file.info.architecture), file.info.version, file.program, file.shapes_digest,
+        file.answers_digest, digest_of_problems(file.rows), prediction_columns);
     for (const Prediction& row : file.rows) {
         text += fmt::format("{};{};{};", row.problem.text(), row.answer, row.order);
         text += row.declined.empty()
@@ -128,59 +122,31 @@ PredictionFile read_predictions(const std::filesystem::path& path) {
     std::istringstream text(read_whole_file(path));
     PredictionFile file;
     std::string line;
-    if (!std::getline(text, line) || line != "# ulplab predictions 1") {
-        throw DataError(path.string() + ":1: this is no 'ulplab predictions 1'; write it with `ulplab gpu predict`");
+    if (!std::getline(text, line) || line != prediction_title) {
+        throw DataError(fmt::format("{}:1: this is no '{}'; write it with `ulplab gpu predict`", path.string(),
+                                    prediction_title.substr(2)));
     }
     file.info.hardware = field(text, "source", path) == "hardware";
     file.info.gpu = field(text, "gpu", path);
     const std::string architecture = field(text, "architecture", path);
     file.info.version = field(text, "cublas", path);
+    file.program = field(text, "program", path);
     file.shapes_digest = field(text, "shapes", path);
     file.answers_digest = field(text, "answers", path);
+    const std::string rows_digest = field(text, "rows", path);
     std::getline(text, line);
-    int number = 8;
+    int number = 10;
     if (line != prediction_columns)
-        throw DataError(fmt::format("{}:8: the columns are not {}", path.string(), prediction_columns));
-    std::string problems;
+        throw DataError(fmt::format("{}:{}: the columns are not {}", path.string(), number, prediction_columns));
     while (std::getline(text, line)) {
         file.rows.push_back(row_of(line, fmt::format("{}:{}: ", path.string(), ++number)));
-        problems += file.rows.back().problem.text() + "\n";
     }
-    if (sha256_of(problems) != file.shapes_digest) {
+    if (digest_of_problems(file.rows) != rows_digest) {
         throw DataError(path.string() +
                         ": its shapes are not those that were predicted (their digest differs); predict again");
     }
     if (architecture.starts_with("sm_")) file.info.architecture = std::atoi(architecture.c_str() + 3);
     return file;
-}
-
-std::string_view name_of(Verdict verdict) {
-    switch (verdict) {
-        case Verdict::equal: return "equal";
-        case Verdict::different: return "different";
-        case Verdict::declined: return "declined";
-        case Verdict::not_offered: return "not offered";
-        case Verdict::moved: return "moved";
-    }
-    return "";
-}
-
-void judge(Library& library, const PredictionFile& file, Judgement& judgement, const std::function<bool()>& go_on) {
-    if (library.info() != file.info) {
-        throw DataError(fmt::format("the predictions are for {}, but here is {}: declined; predict for this one first",
-                                    describe(file.info), describe(library.info())));
-    }
-    for (const Prediction& row : file.rows) {
-        if (!go_on()) {
-            judgement.stopped = true;
-            break;
-        }
-        const Verdict verdict = verdict_on(library, row);
-        judgement.verdicts.push_back(verdict);
-        ++judgement.all[static_cast<std::size_t>(verdict)];
-        ++judgement.by_type[std::string(row.problem.type->name)][static_cast<std::size_t>(verdict)];
-        judgement.told_from_mutants += verdict == Verdict::equal && row.mutants_found == 3 ? 1 : 0;
-    }
 }
 
 }  // namespace ulp::gpu

@@ -119,6 +119,13 @@ std::vector<std::uint32_t> sample_codes(Element element, InputSet set, OperandNa
     return codes;
 }
 
+/// Of a sample's rows and of its columns.
+std::int64_t most_lines(const LibraryProblem& p) {
+    constexpr double all_below = 1 << 24;
+    const double products = static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
+    return products <= all_below ? largest_extent : 8;
+}
+
 }  // namespace
 
 const std::vector<ProblemType>& problem_types() {
@@ -225,10 +232,10 @@ std::string problems_text(const std::vector<LibraryProblem>& problems, std::uint
     return text;
 }
 
+bool looks_at_all(const LibraryProblem& p) { return p.batch == 1 && std::max(p.m, p.n) <= most_lines(p); }
+
 ProblemSample sample_of(const LibraryProblem& p, InputSet set) {
-    constexpr double all_below = 1 << 24;
-    const double products = static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
-    const std::int64_t most = products <= all_below ? largest_extent : 8;
+    const std::int64_t most = most_lines(p);
     ProblemSample sample;
     sample.rows = places(p.m, most, 1);
     sample.columns = places(p.n, most, 2);

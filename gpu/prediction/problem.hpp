@@ -76,6 +76,8 @@ struct ProblemSample {
     std::vector<std::uint32_t> b;  // codes, columns by k
     std::vector<std::uint32_t> c;  // codes of D's format, rows by columns; empty where beta is 0
 };
+/// Whether a sample holds all of D.
+bool looks_at_all(const LibraryProblem& problem);
 ProblemSample sample_of(const LibraryProblem& problem, InputSet set);
 
 }  // namespace ulp::gpu

@@ -32,13 +32,25 @@ END
 ends 0 '3 of 5 shapes predicted' "$ulplab" gpu predict --device $device --shapes shapes.csv --out predicted.txt
 ends 0 '3 equal, 0 different, 1 declined, 1 not offered, 0 moved' "$ulplab" gpu judge --device $device predicted.txt --out judged.csv
 grep -q 'fp16,TN,96,64,512,1,0,equal' judged.csv
+for group in 'type fp16 ' 'layout TN ' 'family 66 ' 'D whole '; do grep -q "^$group.* equal, .*from all three" out.txt; done
+[ "$(sed -n 's/^# shapes //p' predicted.txt)" = "$(sha256sum < shapes.csv | cut -d' ' -f1)" ]
+grep -qE '^# program [0-9a-f]{64}$' predicted.txt
+
+# Verdicts in parts, by a command that is ended at once each time and one that is not; a finished file runs nothing again.
+head -n 6 judged.csv > parts.csv
+ends 3 'nothing was compared' "$ulplab" gpu judge --device $device predicted.txt --seconds 1e-9 --out none.csv
+ends 0 'stopped by --seconds after 1 of 5 rows' "$ulplab" gpu judge --device $device predicted.txt --seconds 1e-9 --out parts.csv
+ends 0 'taken up after 1 of 5 rows' "$ulplab" gpu judge --device $device predicted.txt --out parts.csv
+cmp parts.csv judged.csv
+ends 0 'taken up after 5 of 5 rows' "$ulplab" gpu judge --device $device predicted.txt --seconds 1e-9 --out parts.csv
+cmp parts.csv judged.csv
 ends 0 '5 shapes, 1 classes' "$ulplab" gpu answers --device $device --quick --types e4m3 --shapes shapes.csv --out answers.txt
 ends 0 '3 of 5 shapes predicted' "$ulplab" gpu predict --answers answers.txt --shapes shapes.csv --out stored.txt
 diff <(grep -v '^# answers' predicted.txt) <(grep -v '^# answers' stored.txt)
 
 # Answers in parts: each call keeps its own, and all together are those of one call.
 for left in 'the rest is left' 'taken up with 1 shapes' 'taken up with 2 shapes'; do
-    ends 0 "$left" "$ulplab" gpu answers --device $device --quick --types e4m3 --shapes shapes.csv --seconds 0 --out parts.txt
+    ends 0 "$left" "$ulplab" gpu answers --device $device --quick --types e4m3 --shapes shapes.csv --seconds 1e-9 --out parts.txt
 done
 ends 0 'taken up with 3 shapes and 0 classes' "$ulplab" gpu answers --device $device --quick --types e4m3 --shapes shapes.csv --out parts.txt
 cmp parts.txt answers.txt
@@ -47,9 +59,26 @@ ends 3 'another grid; give another --out, or add --quick' "$ulplab" gpu answers 
 
 # A digest with one wrong digit is found; so is an answer that the library does not give.
 awk -F';' -v OFS=';' '/^fp16,TN,96/ { $4 = ($4 ~ /0$/ ? substr($4, 1, 15) "1" : substr($4, 1, 15) "0") } { print }' predicted.txt > wrong.txt
+ends 3 'verdicts on other predictions; give another --out' "$ulplab" gpu judge --device $device wrong.txt --out parts.csv
+cmp parts.csv judged.csv
 ends 4 '2 equal, 1 different' "$ulplab" gpu judge --device $device wrong.txt
 sed '/^fp16,TN,96/s/;66\./;21./' predicted.txt > moved.txt
 ends 4 '1 moved' "$ulplab" gpu judge --device $device moved.txt
+
+# A limit of time that is none; and ends at which nothing was compared.
+for seconds in 0 -1 nan inf; do
+    for command in 'judge predicted.txt' 'answers --out x.txt' 'bulk' 'fma'; do
+        # shellcheck disable=SC2086
+        ends 2 '--seconds is ' "$ulplab" gpu $command --device $device --seconds $seconds
+    done
+    ends 2 '--seconds is ' "$ulplab" gpu cublas-study --seconds $seconds
+done
+ends 3 'nothing was compared' "$ulplab" gpu fma --device $device --seconds 1e-9
+ends 3 'nothing was compared' "$ulplab" gpu experiments --device software:sm_70 --smoke swamping --out x.csv
+ends 3 'nothing was compared' "$ulplab" gpu invariance --device $device --type fp32 --layers 64x64 --tokens 8
+sed -n '1p;5p' shapes.csv > declined.csv
+ends 0 '0 of 1 shapes predicted' "$ulplab" gpu predict --device $device --shapes declined.csv --out declined.txt
+ends 3 'nothing was compared' "$ulplab" gpu judge --device $device declined.txt
 
 # Bad input.
 ends 3 'declined; predict for this one first' "$ulplab" gpu judge --device software:sm_80 predicted.txt
@@ -58,7 +87,7 @@ ends 3 'cuBLAS 13.1.0' "$ulplab" gpu judge --device $device version.txt
 echo 'fp16,TN,0,1,1,1,0' > bad.csv
 ends 3 "bad.csv:1: m is '0'" "$ulplab" gpu predict --device $device --shapes bad.csv --out x.txt
 CUDA_VISIBLE_DEVICES= ends 3 'ulplab: ' "$ulplab" gpu predict --shapes shapes.csv --out x.txt
-ends 3 'ulplab predictions 1' "$ulplab" gpu judge --device $device shapes.csv
+ends 3 'ulplab predictions 2' "$ulplab" gpu judge --device $device shapes.csv
 
 # A GPU that is too small for a product, or held by another program: one sentence, and what was found stays.
 for line in fp16,TN,32,32,64,1,0 fp16,TN,96,64,512,1,0; do echo "$line"; done > sizes.csv

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "engine/files/sha256.hpp"
-#include "gpu/prediction/predictions.hpp"
+#include "gpu/prediction/judgement.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/matrix_units/product.hpp"
 #include "softfloat/matrix_units/table/units.hpp"
@@ -57,15 +57,14 @@ PredictionFile predict(Library& library, const std::vector<LibraryProblem>& prob
     PredictionFile file;
     file.info = library.info();
     file.answers_digest = "live";
-    std::string text;
+    file.program = "of a test";
+    file.shapes_digest = ulp::sha256_of(problems_text(problems, 1));
     for (const LibraryProblem& p : problems) {
         const auto answer = library.ask(p);
         const KernelPlan plan =
             answer ? plan_of(*answer, p, file.info) : KernelPlan{Declined{std::string(no_such_product)}};
         file.rows.push_back(predicted(p, plan, answer ? answer->text() : "-"));
-        text += p.text() + "\n";
     }
-    file.shapes_digest = ulp::sha256_of(text);
     return file;
 }
 
@@ -230,10 +229,26 @@ TEST_CASE("predictions hold on the library that they were made for, and survive 
     CHECK(predictions_text(back) == predictions_text(file));
     const Judgement found = judged(*library, back);
     CHECK(found.holds());
-    CHECK(found.all[static_cast<std::size_t>(Verdict::equal)] >= 7);
-    CHECK(found.all[static_cast<std::size_t>(Verdict::declined)] == 2);  // fp32, and one row
-    CHECK(found.all[static_cast<std::size_t>(Verdict::not_offered)] == 1);
-    CHECK(found.told_from_mutants > 0);
+    CHECK(found.all.of(Verdict::equal) >= 7);
+    CHECK(found.all.of(Verdict::declined) == 2);  // fp32, and one row
+    CHECK(found.all.of(Verdict::not_offered) == 1);
+    CHECK(found.all.told_from_all > 0);
+    CHECK(found.all.told_from_one >= found.all.told_from_all);
+    // Every row counts once in each kind of group.
+    for (const std::string kind : {"type ", "layout ", "family ", "D "}) {
+        VerdictCounts sum;
+        for (const auto& [group, counts] : found.groups) {
+            if (!group.starts_with(kind)) continue;
+            for (const Verdict v : verdicts) sum.by_verdict[static_cast<std::size_t>(v)] += counts.of(v);
+            sum.told_from_one += counts.told_from_one;
+            sum.told_from_all += counts.told_from_all;
+        }
+        CAPTURE(kind);
+        CHECK(sum == found.all);
+    }
+    CHECK(found.groups.at("family 66").compared() > 0);
+    CHECK(found.groups.at("layout NN").compared() == 1);
+    CHECK(found.groups.count("D sampled") == 0);
     CHECK_FALSE(found.stopped);
     CHECK(judged(*library, back, 3).stopped);
     // A GPU whose memory is full at a row keeps the verdicts before it.
@@ -245,21 +260,57 @@ TEST_CASE("predictions hold on the library that they were made for, and survive 
     CHECK(kept.verdicts.size() < found.verdicts.size());
 }
 
+TEST_CASE("a judgement is taken up from its file, and a file of other verdicts is refused") {
+    const auto library = open_software_library(90);
+    const PredictionFile file = predict(*library, few_problems());
+    Judgement whole = judged(*library, file);
+    whole.date = "2026-01-02";
+    const std::string text = judgement_text(file, "digest", whole);
+    for (const std::size_t most : {0U, 1U, 5U, 1000U}) {
+        Judgement part = judged(*library, file, most);
+        part.date = whole.date;
+        const TextFile written(judgement_text(file, "digest", part));
+        Judgement taken = read_judgement(written.path(), file, "digest");
+        CHECK(taken.verdicts == part.verdicts);
+        judge(*library, file, taken, [] { return true; });
+        CHECK(judgement_text(file, "digest", taken) == text);
+        CHECK(taken.groups == whole.groups);
+        CHECK(taken.all == whole.all);
+    }
+    const auto refused = [&](std::string from, const std::string& to, const char* fault) {
+        std::string changed = text;
+        changed.replace(changed.find(from), from.size(), to);
+        const TextFile written(changed);
+        CHECK_THROWS_WITH_AS(static_cast<void>(read_judgement(written.path(), file, "digest")),
+                             doctest::Contains(fault), ulp::DataError);
+    };
+    refused("judged 1", "judged 2", ":1: ");
+    refused("# predictions digest", "# predictions other", "other predictions");
+    refused("# date", "# day", ":4: ");
+    refused(",verdict", "", ":5: ");
+    refused("equal", "equals", "is no verdict on");
+    refused("fp16,TN,96", "fp16,TN,97", ":6: ");
+    refused("equal\n", "equal\nfp16,TN,7,7,65,1,0,equal\n", ":7: ");
+    const TextFile longer(text + "fp16,TN,7,7,65,1,0,equal\n");
+    CHECK_THROWS_WITH_AS(static_cast<void>(read_judgement(longer.path(), file, "digest")),
+                         doctest::Contains("more verdicts"), ulp::DataError);
+}
+
 TEST_CASE("the judge finds a wrong bit, another order, another answer and a wrong entry of the table") {
     const auto good = open_software_library(90);
     const PredictionFile file = predict(*good, few_problems());
-    CHECK(judged(*open_software_library(90, StandInFault::one_bit), file).all[1] == 1);
-    CHECK(judged(*open_software_library(90, StandInFault::other_order), file).all[1] >= 1);
+    CHECK(judged(*open_software_library(90, StandInFault::one_bit), file).all.of(Verdict::different) == 1);
+    CHECK(judged(*open_software_library(90, StandInFault::other_order), file).all.of(Verdict::different) >= 1);
     std::vector<LibraryProblem> many;
     while (many.size() < 150) many.push_back(few_problems()[4]);
     const PredictionFile repeated = predict(*open_software_library(90), many);
-    CHECK(judged(*open_software_library(90, StandInFault::other_answer), repeated).all[4] > 0);
+    CHECK(judged(*open_software_library(90, StandInFault::other_answer), repeated).all.of(Verdict::moved) > 0);
     PredictionFile wrong = file;
     KernelOrder mistaken = order_of({.id = 66, .stages = 35}, wrong.rows[0].problem);
     mistaken.piece = 128;
     mistaken.merge = Merge::fp32;
     wrong.rows[0] = predicted(wrong.rows[0].problem, mistaken, wrong.rows[0].answer);
-    CHECK(judged(*good, wrong).all[1] == 1);
+    CHECK(judged(*good, wrong).all.of(Verdict::different) == 1);
 }
 
 TEST_CASE("the judge refuses predictions for another library or GPU, and files whose shapes were changed") {

@@ -2,6 +2,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <cmath>
 #include <ctime>
 
 #include "engine/files/whole_file.hpp"
@@ -33,6 +34,19 @@ std::vector<const gpu::Instruction*> chosen_instructions(const gpu::Executor& ex
                                      gpu::architecture_name(row.availability.minimum)));
     }
     return {&row};
+}
+
+TimeLimit::TimeLimit(double seconds) : seconds_(seconds) {
+    if (!std::isfinite(seconds) || seconds <= 0)
+        throw UsageError(fmt::format("--seconds is {}; give a finite number above 0", seconds));
+}
+
+bool TimeLimit::over() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count() >= seconds_;
+}
+
+void require_compared(bool compared, const std::string& why) {
+    if (!compared) throw DataError("nothing was compared: " + why);
 }
 
 std::string today() {

@@ -49,6 +49,7 @@ gpu::BulkReport run_one(const gpu::Executor& device, const GpuBulkOptions& optio
 ExitCode bulk(const GpuBulkOptions& options) {
     require_class(options);
     if (!(options.blocks >= 1) || options.blocks > 1e18) throw UsageError("--blocks is between 1 and 1e18");
+    static_cast<void>(TimeLimit(options.seconds));
     const auto device = gpu::open_device(options.device);
     const auto rows = chosen_instructions(*device, options.instruction);
     std::string table = provenance(device->info()) +
@@ -56,6 +57,7 @@ ExitCode bulk(const GpuBulkOptions& options) {
                         "mutant_elements,seconds,blocks_per_second\n";
     fmt::print("{}", table);
     bool good = true;
+    bool compared = false;
     for (const gpu::Instruction* row : rows) {
         if (!gpu::has_reference(*row, device->info().architecture)) {
             fmt::print("# {} has no row in the model table\n", row->name());
@@ -72,6 +74,7 @@ ExitCode bulk(const GpuBulkOptions& options) {
             fmt::print("{}", line);
             std::fflush(stdout);
             table += line;
+            compared = compared || r.elements > 0;
             if (r.mismatches != 0) {
                 fmt::print("# first: {}\n", r.first);
                 table += fmt::format("# first: {}\n", r.first);
@@ -80,6 +83,7 @@ ExitCode bulk(const GpuBulkOptions& options) {
             if (!options.out.empty()) write_text(options.out, table);
         }
     }
+    require_compared(compared, "no instruction has a row in the model table; see ulplab gpu info");
     return good ? ExitCode::good : ExitCode::bits_differ;
 }
 

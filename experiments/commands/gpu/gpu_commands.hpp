@@ -1,6 +1,7 @@
 // The parts of `ulplab gpu`: one file each, declared as a subcommand is.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -32,6 +33,21 @@ Action declare_gpu_experiments(OptionParser& app);
 /// Recordings run on the device and compared with what was recorded and with the device's models: `ulplab verify
 /// --device`, and `ulplab gpu verify`.
 ExitCode verify_on_device(const std::string& device, const std::vector<std::string>& paths);
+
+/// --seconds of a command, from now on.
+class TimeLimit {
+  public:
+    /// Throws UsageError unless they are finite and above 0.
+    explicit TimeLimit(double seconds);
+    [[nodiscard]] bool over() const;
+
+  private:
+    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+    double seconds_;
+};
+/// Throws DataError where a command that compares ends without a comparison: such an end must not look like a success.
+/// `why` is a whole sentence.
+void require_compared(bool compared, const std::string& why);
 
 /// Adds --device to the parser.
 void add_device_option(OptionParser& app, std::string& device);

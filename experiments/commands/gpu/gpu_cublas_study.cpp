@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <chrono>
 #include <map>
 #include <memory>
 
@@ -28,8 +27,8 @@ struct Share {
 std::string quoted(const std::string& text) { return "\"" + text + "\""; }
 
 /// Whether the time is over; the table then says so.
-bool stopped(std::chrono::steady_clock::time_point start, double seconds, std::string& table) {
-    if (std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() <= seconds) return false;
+bool stopped(const TimeLimit& limit, std::string& table) {
+    if (!limit.over()) return false;
     table += "# stopped by --seconds: the cases below this line were not looked at\n";
     return true;
 }
@@ -38,13 +37,12 @@ std::string case_text(const gpu::StudyCase& c) {
     return fmt::format("{},{},{},{},{}", c.product, c.pinned ? "cublasLt" : "cublas", c.m, c.n, c.k);
 }
 
-ExitCode trace_simt(const GpuCublasStudyOptions& options, const gpu::LibraryCall& call, const std::string& head,
-                    const std::vector<std::string>& kernels) {
+ExitCode trace_simt(const GpuCublasStudyOptions& options, const TimeLimit& limit, const gpu::LibraryCall& call,
+                    const std::string& head, const std::vector<std::string>& kernels) {
     std::string table = head + "product,library,m,n,k,survivors,words,kernels\n";
     fmt::print("{}", table);
-    const auto start = std::chrono::steady_clock::now();
     for (const gpu::StudyCase& c : gpu::simt_cases()) {
-        if (stopped(start, options.seconds, table)) break;
+        if (stopped(limit, table)) break;
         const gpu::SimtTraces traces = gpu::simt_traces(call, c);
         const std::string line = fmt::format("{},{},{},{}\n", case_text(c),
                                              quoted(traces.skipped.empty() ? traces.survivors : traces.skipped),
@@ -59,6 +57,7 @@ ExitCode trace_simt(const GpuCublasStudyOptions& options, const gpu::LibraryCall
 }
 
 ExitCode study_cublas(const GpuCublasStudyOptions& options) {
+    const TimeLimit limit(options.seconds);
     const auto device = gpu::open_cuda_device();
     gpu::Cublas library;
     std::vector<std::string> kernels;  // of the last product
@@ -67,13 +66,12 @@ ExitCode study_cublas(const GpuCublasStudyOptions& options) {
         kernels = gpu::kernels_run_by([&] { library.matmul(product, a, b, d); });
     };
     const std::string head = provenance(device->info()) + fmt::format("# cublas {}\n", library.version());
-    if (options.simt) return trace_simt(options, call, head, kernels);
+    if (options.simt) return trace_simt(options, limit, call, head, kernels);
     std::string table = head + "product,library,m,n,k,predicted,equal,elements,prediction,survivors,kernels\n";
     fmt::print("{}", table);
     std::map<std::string, Share> shares;
-    const auto start = std::chrono::steady_clock::now();
     for (const gpu::StudyCase& c : gpu::study_cases(options.quick)) {
-        if (stopped(start, options.seconds, table)) break;
+        if (stopped(limit, table)) break;
         const gpu::StudyResult r = gpu::study(call, c, device->info().architecture);
         const std::string line = fmt::format("{},{},{},{},{},{},{}\n", case_text(c),
                                              r.skipped.empty() ? (r.predicted() ? "yes" : "no") : "skipped", r.equal,

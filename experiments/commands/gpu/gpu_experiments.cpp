@@ -58,19 +58,25 @@ ExitCode run_gpu_experiments(const GpuExperimentsOptions& options) {
     std::string text = provenance(device->info()) + std::string(card_evidence_header) + "\n";
     write_text(options.out, text);
     bool equal = true;
+    std::int64_t products = 0;
     for (const Experiment* experiment : chosen) {
         const auto start = std::chrono::steady_clock::now();
         const Compared compared =
             compare_with_card(*experiment, options.smoke ? RunSize::smoke : RunSize::quick, device);
         const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
         fmt::print("{:<20} {:>8} products compared, {}, {:.1f} s\n", experiment->name, compared.products,
-                   compared.difference.empty() ? "none differs" : "one differs", seconds.count());
+                   compared.difference.empty() ? (compared.products == 0 ? "so nothing was looked at" : "none differs")
+                                               : "one differs",
+                   seconds.count());
         if (!compared.difference.empty()) fmt::print("{}\n", compared.difference);
         std::fflush(stdout);
         equal = equal && compared.difference.empty();
+        products += compared.products;
         text += compared.lines;
         write_text(options.out, text);  // what was compared till now is kept
     }
+    require_compared(products > 0 || !equal, fmt::format("no experiment among them multiplies on a model of {}",
+                                                         gpu::architecture_name(device->info().architecture)));
     return equal ? ExitCode::good : ExitCode::bits_differ;
 }
 

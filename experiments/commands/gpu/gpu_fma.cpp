@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <sstream>
@@ -84,15 +83,12 @@ ExitCode fma(const FmaOptions& options) {
     if (options.first >= all || options.range == 0 || options.pairs == 0) {
         throw UsageError(fmt::format("--first lies below {}, and --pairs and --range are at least 1", all));
     }
+    const TimeLimit limit(options.seconds);
     const auto device = gpu::open_device(options.device);
     Progress progress = progress_of(options, device->info());
     const std::uint64_t end = options.first + std::min(options.pairs, all - options.first);
     if (progress.next > options.first) fmt::print("taken up at pair {} of {}\n", progress.next, all);
-    const auto start = std::chrono::steady_clock::now();
-    const auto seconds = [&] {
-        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    };
-    while (progress.next < end && seconds() < options.seconds) {
+    while (progress.next < end && !limit.over()) {
         const std::uint64_t count = std::min(options.range, end - progress.next);
         const gpu::FmaAnswers found = gpu::ask_fma(*device, progress.next, count);
         progress.text += fmt::format("{},{},{:016X},{},{}\n", progress.next, count, found.digest, found.differ,
@@ -112,6 +108,7 @@ ExitCode fma(const FmaOptions& options) {
         "fma.rn.f16: {} of {} classes, {} differ{}\n", progress.classes, gpu::fma_classes::classes, progress.differ,
         progress.next < end ? fmt::format("; the rest from pair {} on is left to another call", progress.next) : "");
     if (!device->info().hardware) fmt::print("the definition answered: nothing here is evidence\n");
+    require_compared(progress.classes > 0, "--seconds ended before the first range");
     return progress.differ == 0 ? ExitCode::good : ExitCode::bits_differ;
 }
 

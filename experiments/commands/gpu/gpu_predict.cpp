@@ -1,4 +1,4 @@
-// `ulplab gpu shapes`, `answers`, `predict` and `judge`: products of cuBLAS, predicted before they run.
+// `ulplab gpu shapes`, `answers` and `predict`: products of cuBLAS, predicted before they run.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -9,6 +9,7 @@
 #include "engine/files/whole_file.hpp"
 #include "experiments/commands/gpu/gpu_commands.hpp"
 #include "experiments/program/side_by_side.hpp"
+#include "experiments/results/sources_digest.hpp"
 #include "gpu/prediction/predictions.hpp"
 #include "softfloat/errors.hpp"
 
@@ -17,17 +18,13 @@ namespace {
 
 struct PredictOptions {
     std::string device = "cuda";
-    std::string shapes, answers, predictions, out;
+    std::string shapes, answers, out;
     std::uint64_t seed = 1;
     int count = 10'000;
     std::vector<std::string> types;
     bool quick = false;
     double seconds = 1e9;
 };
-
-std::string described(const gpu::LibraryInfo& info) {
-    return fmt::format("cuBLAS {} on {}{}", info.version, info.gpu, info.hardware ? "" : " (no evidence of cuBLAS)");
-}
 
 ExitCode draw_shapes(const PredictOptions& options) {
     if (options.count < 1 || options.count > 1'000'000) {
@@ -58,7 +55,7 @@ gpu::StoredAnswers answers_begun(const PredictOptions& options, const gpu::Libra
     gpu::StoredAnswers known = gpu::StoredAnswers::read(options.out);
     if (known.info != info) {
         throw DataError(fmt::format("{} holds answers of {}, not of {}; give another --out", options.out,
-                                    described(known.info), described(info)));
+                                    known.info.text(), info.text()));
     }
     if (known.grid() != begun.grid()) {
         throw DataError(fmt::format("{} holds answers of another grid; give another --out, or {} --quick", options.out,
@@ -68,6 +65,7 @@ gpu::StoredAnswers answers_begun(const PredictOptions& options, const gpu::Libra
 }
 
 ExitCode store_answers(const PredictOptions& options) {
+    const TimeLimit limit(options.seconds);
     const auto types = grid_types(options);
     const auto shapes =
         options.shapes.empty() ? std::vector<gpu::LibraryProblem>{} : gpu::read_problems(options.shapes);
@@ -77,8 +75,7 @@ ExitCode store_answers(const PredictOptions& options) {
         fmt::print("taken up with {} shapes and {} classes\n", stored.shapes(), stored.classes());
     }
     write_text(options.out, stored.text());  // a place that takes no file is told before the minutes pass
-    const auto start = std::chrono::steady_clock::now();
-    auto written = start;
+    auto written = std::chrono::steady_clock::now();
     const bool all = stored.ask(*library, shapes, types, [&] {
         const auto now = std::chrono::steady_clock::now();
         // A call that is ended must not take the answers with it.
@@ -86,10 +83,10 @@ ExitCode store_answers(const PredictOptions& options) {
             write_text(options.out, stored.text());
             written = now;
         }
-        return std::chrono::duration<double>(now - start).count() < options.seconds;
+        return !limit.over();
     });
     write_text(options.out, stored.text());
-    fmt::print("{}: {} shapes, {} classes of the grid, {} different answers in {}{}\n", described(stored.info),
+    fmt::print("{}: {} shapes, {} classes of the grid, {} different answers in {}{}\n", stored.info.text(),
                stored.shapes(), stored.classes(), stored.tuples(), options.out,
                all ? "" : "; the rest is left to another call");
     return ExitCode::good;
@@ -98,9 +95,8 @@ ExitCode store_answers(const PredictOptions& options) {
 /// Asks the library, or looks into the stored answers where a file of them is named.
 gpu::PredictionFile predict_all(const PredictOptions& options, const std::vector<gpu::LibraryProblem>& problems) {
     gpu::PredictionFile file;
-    std::string text;
-    for (const gpu::LibraryProblem& p : problems) text += p.text() + "\n";
-    file.shapes_digest = sha256_of(text);
+    file.program = sha256_of(sources_digest(""));
+    file.shapes_digest = sha256_of(read_whole_file(options.shapes));
     file.rows.resize(problems.size());
     if (!options.answers.empty()) {
         const auto stored = gpu::StoredAnswers::read(options.answers);
@@ -141,76 +137,11 @@ ExitCode predict(const PredictOptions& options) {
     }
     std::size_t declined = 0;
     for (const auto& [reason, count] : reasons) declined += static_cast<std::size_t>(count);
-    fmt::print("{}: {} of {} shapes predicted, {} of them told from all three mutants\n", described(file.info),
+    fmt::print("{}: {} of {} shapes predicted, {} of them told from all three mutants\n", file.info.text(),
                file.rows.size() - declined, file.rows.size(), told);
     for (const auto& [reason, count] : reasons) fmt::print("  declined {}: {}\n", count, reason);
     fmt::print("commit {} before it is judged, SHA-256 {}\n", options.out, sha256_of(text));
     return ExitCode::good;
-}
-
-std::string judged_text(const PredictOptions& options, const gpu::PredictionFile& file, const gpu::Judgement& j) {
-    std::string text = fmt::format("# ulplab judged 1\n# {}\n# predictions {}\n# date {}\n", described(file.info),
-                                   sha256_of(read_whole_file(options.predictions)), today());
-    text += "type,layout,m,n,k,alpha,beta,verdict\n";
-    for (std::size_t i = 0; i < j.verdicts.size(); ++i) {
-        text += fmt::format("{},{}\n", file.rows[i].problem.text(), gpu::name_of(j.verdicts[i]));
-    }
-    if (j.verdicts.size() < file.rows.size()) {
-        text += fmt::format("# {} of {} rows: the others have not been run\n", j.verdicts.size(), file.rows.size());
-    }
-    return text;
-}
-
-std::string counts_text(const std::array<int, 5>& counts) {
-    std::string text;
-    for (std::size_t v = 0; v < counts.size(); ++v) {
-        text += fmt::format("{}{} {}", v == 0 ? "" : ", ", counts[v], gpu::name_of(static_cast<gpu::Verdict>(v)));
-    }
-    return text;
-}
-
-void print_judgement(const gpu::PredictionFile& file, const gpu::Judgement& j) {
-    for (const auto& [type, counts] : j.by_type) fmt::print("{:<10} {}\n", type, counts_text(counts));
-    fmt::print("all        {}\n", counts_text(j.all));
-    const int offered = j.all[0] + j.all[1] + j.all[2] + j.all[4];
-    const int predicted = offered - j.all[2];
-    if (offered > 0 && predicted > 0) {
-        fmt::print("predicted {:.2f} % of what the library offers, of these equal {:.3f} %; {} told from all mutants\n",
-                   100.0 * predicted / offered, 100.0 * j.all[0] / predicted, j.told_from_mutants);
-    }
-    for (std::size_t i = 0; i < j.verdicts.size(); ++i) {
-        if (j.verdicts[i] != gpu::Verdict::different && j.verdicts[i] != gpu::Verdict::moved) continue;
-        fmt::print("first: {} is {}; predicted {} from {}\n", file.rows[i].problem.text(), gpu::name_of(j.verdicts[i]),
-                   file.rows[i].order.empty() ? file.rows[i].declined : file.rows[i].order, file.rows[i].answer);
-        break;
-    }
-    if (j.stopped) fmt::print("stopped by --seconds after {} of {} rows\n", j.verdicts.size(), file.rows.size());
-}
-
-ExitCode judge_all(const PredictOptions& options) {
-    const gpu::PredictionFile file = gpu::read_predictions(options.predictions);
-    const auto library = gpu::open_library(options.device);
-    const auto start = std::chrono::steady_clock::now();
-    auto written = start;
-    gpu::Judgement judgement;
-    // A kernel that hangs, or a GPU that fails, must not take the verdicts with it.
-    const auto write = [&] {
-        written = std::chrono::steady_clock::now();
-        if (!options.out.empty()) write_text(options.out, judged_text(options, file, judgement));
-    };
-    try {
-        gpu::judge(*library, file, judgement, [&] {
-            const auto now = std::chrono::steady_clock::now();
-            if (now - written > std::chrono::seconds(5)) write();
-            return std::chrono::duration<double>(now - start).count() < options.seconds;
-        });
-    } catch (const std::exception&) {
-        if (!judgement.verdicts.empty()) write();
-        throw;
-    }
-    print_judgement(file, judgement);
-    if (!options.out.empty()) write_text(options.out, judged_text(options, file, judgement));
-    return judgement.holds() ? ExitCode::good : ExitCode::bits_differ;
 }
 
 }  // namespace
@@ -248,16 +179,6 @@ Action declare_gpu_predict(OptionParser& app) {
     app.add_option("--out", options->out, "file for the predictions").required();
     app.footer("Commit the file of predictions before `ulplab gpu judge` reads it.");
     return [options] { return predict(*options); };
-}
-
-Action declare_gpu_judge(OptionParser& app) {
-    const auto options = std::make_shared<PredictOptions>();
-    add_device_option(app, options->device);
-    app.add_option("PREDICTIONS", options->predictions, "file from `ulplab gpu predict`").required();
-    app.add_option("--seconds", options->seconds, "stop after that time and keep what was judged");
-    app.add_option("--out", options->out, "file for the verdicts, a line per shape");
-    app.footer("Exit code 4 when a product differs from its prediction or the library answers otherwise than then.");
-    return [options] { return judge_all(*options); };
 }
 
 }  // namespace ulp
