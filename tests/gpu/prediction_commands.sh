@@ -134,16 +134,43 @@ ends 2 'a tile of 20 keys' "$ulplab" gpu attention --device $device --tiles 20
 [ "$(wc -l < out.txt)" -eq 1 ]
 
 # A product like the library's: 16 x 16 x 16 ones, by stored answers.
-{
-    printf '\x93NUMPY\x01\x00\x76\x00%-117s\n' "{'descr': '<f2', 'fortran_order': False, 'shape': (16, 16), }"
-    printf '\x00\x3c%.0s' {1..256}
-} > ones.npy
-echo 'fp16,NN,16,16,16,1,0' > one.csv
+# matrix TYPE: the head of a 16 x 16 file; the elements' bytes come from stdin.
+matrix() {
+    printf '\x93NUMPY\x01\x00\x76\x00%-117s\n' "{'descr': '$1', 'fortran_order': False, 'shape': (16, 16), }"
+    cat
+}
+# result CODE: whether all of d.npy is this number of fp32.
+result() { [ "$(tail -c 1024 d.npy | od -An -v -tx4 -w4 | sort | uniq -c | tr -s ' ')" = " 256 $1" ]; }
+printf '\x00\x3c%.0s' {1..256} | matrix '<f2' > ones.npy
+printf '\x80\x3c%.0s' {1..256} | matrix '<f2' > more.npy  # 1.125, which E4M3 has and E5M2 has not
+printf '\x00%.0s' {1..512} | matrix '<f2' > zeros.npy
+for i in {0..255}; do printf "\\x$(printf %02x "$i")\\x3c"; done | matrix '<u2' > codes.npy
+for line in fp16,NN,16,16,16,1,0 fp16,NN,16,16,16,1,1 fp16,NN,16,16,16,0.5,2 fp16_d16,NN,16,16,16,1,1 e5m2,TN,16,16,16,1,0; do
+    echo $line
+done > one.csv
 "$ulplab" gpu answers --device $device --types none --shapes one.csv --out one.txt > out.txt
 stand_in='cublas-0.0.0@sm_90'
 ends 0 'no evidence of cuBLAS' "$ulplab" matmul --like $stand_in --answers one.txt ones.npy ones.npy -o d.npy
-[ "$(tail -c 1024 d.npy | od -An -v -tx4 -w4 | sort | uniq -c | tr -s ' ')" = ' 256 41800000' ]
+result 41800000
+ends 0 'cublas-0.0.0@software' "$ulplab" matmul --like $stand_in --answers one.txt ones.npy ones.npy ones.npy -o d.npy
+result 41880000  # 17
+ends 0 'cublas-0.0.0@software' "$ulplab" matmul --like $stand_in --answers one.txt --alpha 0.5 --beta 2 ones.npy ones.npy ones.npy -o d.npy
+result 41200000  # 10
+ends 0 'cublas-0.0.0@software' "$ulplab" matmul --like $stand_in --answers one.txt --type fp16_d16 zeros.npy ones.npy codes.npy -o d.npy
+cmp <(tail -c 512 d.npy) <(tail -c 512 codes.npy)
+ends 0 'cublas-0.0.0@software' "$ulplab" matmul --like $stand_in --answers one.txt --type e5m2 --transpose-b more.npy ones.npy -o d.npy
+result 41900000  # 18
+ends 3 'e5m2' "$ulplab" matmul --like $stand_in --answers one.txt --type e5m2 --transpose-b ones.npy more.npy -o d.npy
+ends 2 'give C after A and B' "$ulplab" matmul --like $stand_in --answers one.txt --beta 1 ones.npy ones.npy -o d.npy
 ends 3 'declined' "$ulplab" matmul --like cublas-13.1.0@H100 --answers one.txt ones.npy ones.npy -o d.npy
+# A version by its first parts, a card by its model's word alone.
+sed 's/^source .*/source hardware/; s/^gpu .*/gpu NVIDIA H100 80GB HBM3/; s/^cublas .*/cublas 13.1.0/' one.txt > h100.txt
+for like in 13.1.0@H100 13.1@H100 "13.1@NVIDIA H100 80GB HBM3"; do
+    ends 0 'cublas-13.1.0@NVIDIA H100 80GB HBM3: ' "$ulplab" matmul --like "cublas-$like" --answers h100.txt ones.npy ones.npy -o d.npy
+done
+for like in 13.1@NVIDIA 13.1@80GB 13.1@HBM3 13.1@H10 13@H1000 1@H100 13.@H100 13.1.0.0@H100 @H100; do
+    ends 3 '(cublas-13.1.0@H100), not of' "$ulplab" matmul --like "cublas-$like" --answers h100.txt ones.npy ones.npy -o d.npy
+done
 ends 3 'declined: no answers are stored' "$ulplab" matmul --like $stand_in --answers one.txt --transpose-a ones.npy ones.npy -o d.npy
 ends 2 'needs --answers' "$ulplab" matmul --like $stand_in ones.npy ones.npy -o d.npy
 ends 2 'give cublas-VERSION@CARD' "$ulplab" matmul --like nothing --answers one.txt ones.npy ones.npy -o d.npy

@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
+#include <sstream>
+#include <utility>
 
 #include "experiments/commands/units/matrix_files.hpp"
 #include "gpu/prediction/answers.hpp"
@@ -13,6 +14,16 @@
 
 namespace ulp {
 namespace {
+
+/// The word of a card's name that tells it from others: the first that has a digit, "H100" of "NVIDIA H100 80GB HBM3".
+std::string model_of(std::string name) {
+    std::replace(name.begin(), name.end(), '-', ' ');
+    std::istringstream words(name);
+    for (std::string word; words >> word;) {
+        if (word.find_first_of("0123456789") != std::string::npos) return word;
+    }
+    return name;
+}
 
 /// The answers, if they are those of "cublas-13.1.0@H100".
 gpu::StoredAnswers answers_for(const LibraryProductOptions& options) {
@@ -29,12 +40,14 @@ gpu::StoredAnswers answers_for(const LibraryProductOptions& options) {
     gpu::StoredAnswers stored = gpu::StoredAnswers::read(options.answers);
     const std::string version = options.like.substr(prefix.size(), at - prefix.size());
     const std::string card = options.like.substr(at + 1);
-    // A word of the card's name: "H100" is not "H1000".
-    const std::string name = " " + stored.info.gpu + " ";
-    if (stored.info.version != version || name.find(" " + card + " ") == std::string::npos) {
+    // "13.1" is each 13.1.x; the answers name the one.
+    const bool same_version = (stored.info.version + ".").starts_with(version + ".") && !version.empty();
+    if (!same_version || (card != model_of(stored.info.gpu) && card != stored.info.gpu)) {
         throw DataError(
-            fmt::format("{} holds the answers of cuBLAS {} on {}, not of {}: declined; ask that library on that card",
-                        options.answers, stored.info.version, stored.info.gpu, options.like));
+            fmt::format("{} holds the answers of cuBLAS {} on {} (cublas-{}@{}), not of {}: declined; ask that library "
+                        "on that card",
+                        options.answers, stored.info.version, stored.info.gpu, stored.info.version,
+                        model_of(stored.info.gpu), options.like));
     }
     return stored;
 }
@@ -58,11 +71,9 @@ std::vector<std::uint32_t> codes_of(const LoadedMatrix<float>& matrix, gpu::Elem
 
 ExitCode multiply_like_library(const LibraryProductOptions& options) {
     const gpu::ProblemType& type = gpu::problem_type(options.type);
-    if (!std::isfinite(options.alpha))
-        throw UsageError(fmt::format("--alpha is {}; give a finite number", options.alpha));
     const gpu::StoredAnswers stored = answers_for(options);
-    const auto a = load_matrix(options.a, gpu::format_of(type.a), std::nullopt);
-    const auto b = load_matrix(options.b, gpu::format_of(type.b), std::nullopt);
+    const auto a = load_matrix(options.a, gpu::format_of(type.b), std::nullopt);
+    const auto b = load_matrix(options.b, gpu::format_of(type.a), std::nullopt);
     // The library thinks in columns: D' = op(B)' * op(A)', so its A is our B. A matrix by rows is its own transpose by
     // columns: op(B)' is taken as it lies (N) unless B is transposed.
     gpu::LibraryProblem p;
@@ -72,9 +83,17 @@ ExitCode multiply_like_library(const LibraryProductOptions& options) {
     p.n = options.transpose_a ? a.cols : a.rows;
     p.k = options.transpose_a ? a.rows : a.cols;
     p.alpha = options.alpha;
-    if (type.a != type.b) throw UsageError(fmt::format("--like has no product of mixed types ({})", options.type));
+    p.beta = options.beta;
     if (p.k != (options.transpose_b ? b.cols : b.rows)) {
         throw DataError("the inner sizes of A and B differ (--transpose-a, --transpose-b?)");
+    }
+    std::vector<std::uint32_t> c_codes;
+    if (p.beta != 0) {
+        const auto c = load_matrix(options.c, gpu::format_of(type.d), std::nullopt);
+        if (c.rows != p.n || c.cols != p.m) {
+            throw DataError(fmt::format("C is {} x {}, but the product {} x {}", c.rows, c.cols, p.n, p.m));
+        }
+        c_codes = codes_of(c, type.d, false);
     }
     const gpu::KernelPlan plan = stored.plan(p);
     if (const auto* declined = std::get_if<gpu::Declined>(&plan)) {
@@ -88,6 +107,7 @@ ExitCode multiply_like_library(const LibraryProductOptions& options) {
     std::iota(sample.columns.begin(), sample.columns.end(), 0);
     sample.a = codes_of(b, type.a, options.transpose_b);
     sample.b = codes_of(a, type.b, !options.transpose_a);
+    sample.c = std::move(c_codes);
     const auto words = gpu::ordered_product(order, p, sample);
     std::vector<float> d(words.size());
     for (std::size_t i = 0; i < d.size(); ++i) {
@@ -96,7 +116,7 @@ ExitCode multiply_like_library(const LibraryProductOptions& options) {
         d[row * sample.rows.size() + column] = in_fp32_container(gpu::format_of(type.d), words[i]);
     }
     save_matrix(options.output, gpu::format_of(type.d), p.n, p.m, d);
-    fmt::print("{}: {}\n", options.like, order.text());
+    fmt::print("cublas-{}@{}: {}\n", stored.info.version, stored.info.gpu, order.text());
     fmt::print("{}\n", stored.info.hardware
                            ? "predicted from stored answers of the heuristic; judge it with `ulplab gpu judge`"
                            : "answers of the software stand-in: no evidence of cuBLAS");

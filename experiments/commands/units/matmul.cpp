@@ -205,14 +205,17 @@ ExitCode matmul(const MatmulOptions& options) {
             "say what multiplies: --model KEY, a unit, or --like cublas-VERSION@CARD, a library on a card");
     }
     if (!options.like.empty()) {
-        if (!options.policy.empty() || options.round || !options.c.empty() || !options.a_scales.empty() ||
-            !options.b_scales.empty() || options.order.order() != ProductOrder{}) {
+        if (!options.policy.empty() || options.round || !options.a_scales.empty() || !options.b_scales.empty() ||
+            options.order.order() != ProductOrder{}) {
             throw UsageError(
-                "--like takes A, B, --alpha and the transpositions alone: the library chooses the order of k");
+                "--like takes A, B, C, --alpha, --beta and the transpositions alone: the library chooses the order of "
+                "k");
         }
-        return multiply_like_library({options.like, options.answers, options.type, options.a, options.b, options.output,
-                                      options.transpose_a, options.transpose_b,
-                                      static_cast<float>(options.alpha.value_or(1))});
+        // Without factors a C is added as it is.
+        const auto factors = epilogue_of<float>(options).value_or(LinearEpilogue{1, options.c.empty() ? 0.0 : 1.0});
+        return multiply_like_library({options.like, options.answers, options.type, options.a, options.b, options.c,
+                                      options.output, options.transpose_a, options.transpose_b,
+                                      static_cast<float>(factors.alpha), static_cast<float>(factors.beta)});
     }
     const UnitRow row = unit_named(options.model);
     const auto* scaled = row.as<BlockScaledModel>();
@@ -239,7 +242,8 @@ Action declare_matmul(OptionParser& app) {
         "--like", options->like,
         "in place of --model: cublas-VERSION@CARD, such as cublas-13.1.0@H100, by the stored answers of its heuristic");
     app.add_option("--answers", options->answers, "with --like: the stored answers, from `ulplab gpu answers`");
-    app.add_option("--type", options->type, "with --like: type of product, as in a list of shapes")
+    app.add_option("--type", options->type,
+                   "with --like: type of product, as in a list of shapes; of e5m2 A is E4M3, B is E5M2")
         .capture_default_str();
     app.add_option("A", options->a, "m x k, .npy of float16, float32 or codes as unsigned integers").required();
     app.add_option("B", options->b, "k x n").required();
