@@ -160,6 +160,20 @@ TEST_CASE("the plan follows the published rules") {
     ones.b = ones.a;
     CHECK(ordered_product(order_of(faulty, lost), lost, ones) ==
           std::vector<std::uint32_t>{std::bit_cast<std::uint32_t>(11520.0F)});
+    // Only where it was seen; elsewhere nobody knows, but of a split that keeps the tail nothing is declined.
+    for (const auto& [gpu, version, known] : {std::tuple{"NVIDIA H100 80GB HBM3", "13.1.1", true},
+                                              {"NVIDIA H100 80GB HBM3", "12.8.5", true},
+                                              {"NVIDIA H100 80GB HBM3", "13.1.0", false},
+                                              {"NVIDIA H200", "13.1.1", false}}) {
+        const LibraryInfo info{true, gpu, 90, version};
+        CAPTURE(info.text());
+        const KernelPlan plan = plan_of(faulty, lost, info);
+        CHECK(std::holds_alternative<KernelOrder>(plan) == known);
+        CHECK((reason_of(plan).find("loses such a tail") != std::string::npos) != known);
+        HeuristicAnswer kept = faulty;
+        kept.split = 8;
+        CHECK(std::holds_alternative<KernelOrder>(plan_of(kept, lost, info)));
+    }
     HeuristicAnswer eight = faulty;
     eight.split = 8;
     CHECK(order_of(eight, lost).dropped == 0);  // 180 blocks in 8 pieces: the last one takes the tail
