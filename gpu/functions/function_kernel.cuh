@@ -10,7 +10,7 @@
 namespace ulp::gpu {
 
 template <class Function, class Model>
-__global__ void ask(std::uint32_t first, std::uint64_t count, AnswersOnDevice* answers) {
+__global__ void ask(std::uint32_t first, std::uint64_t count, AnswersOnDevice* answers, std::uint32_t* results) {
     const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
     AnswersOnDevice own{0, 0, 0, ~0ULL};
     // Whole warps: an instruction may be of all its lanes.
@@ -19,6 +19,7 @@ __global__ void ask(std::uint32_t first, std::uint64_t count, AnswersOnDevice* a
         const std::uint32_t result = Function::bits(operand);
         if (i >= count) continue;
         own.digest += digest_term(operand, result);
+        if (results != nullptr) results[i] = result;
         if constexpr (Model::known) {
             const std::uint32_t expected = Model::bits(operand);
             if (result != expected) {
@@ -34,8 +35,8 @@ __global__ void ask(std::uint32_t first, std::uint64_t count, AnswersOnDevice* a
 }
 
 template <class Function, class Model>
-void launch_function(std::uint32_t first, std::uint64_t count, AnswersOnDevice* answers) {
-    ask<Function, Model><<<function_blocks, function_threads>>>(first, count, answers);
+void launch_function(std::uint32_t first, std::uint64_t count, AnswersOnDevice* answers, std::uint32_t* results) {
+    ask<Function, Model><<<function_blocks, function_threads>>>(first, count, answers, results);
 }
 
 /// A row of the list of functions as a type, and as one of a table of launchers.

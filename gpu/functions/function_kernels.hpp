@@ -14,8 +14,9 @@ struct AnswersOnDevice {
 
 struct FunctionLauncher {
     std::string_view name;
-    /// Adds to *answers. Errors of the launch are left to the caller.
-    void (*launch)(std::uint32_t first, std::uint64_t count, AnswersOnDevice* answers);
+    /// Adds to *answers; writes each result to results[operand - first] unless that is null. Errors of the launch are
+    /// left to the caller.
+    void (*launch)(std::uint32_t first, std::uint64_t count, AnswersOnDevice* answers, std::uint32_t* results);
 };
 
 std::span<const FunctionLauncher> function_launchers_sm80();

@@ -61,8 +61,8 @@
     X(CvtE2m3Fp32, fp32_to_pair, "cvt.rn.satfinite.e2m3x2.f32", E2m3OfFp32)                        \
     X(CvtE3m2Fp32, fp32_to_pair, "cvt.rn.satfinite.e3m2x2.f32", E3m2OfFp32)                        \
     X(CvtE2m1Fp32, fp32_to_nibbles, "cvt.rn.satfinite.e2m1x2.f32", E2m1OfFp32)                     \
-    X(CvtRzE8m0Fp32, fp32_to_pair, "cvt.rz.satfinite.ue8m0x2.f32", NoModel)                        \
-    X(CvtRpE8m0Fp32, fp32_to_pair, "cvt.rp.satfinite.ue8m0x2.f32", NoModel)                        \
+    X(CvtRzE8m0Fp32, fp32_to_pair, "cvt.rz.satfinite.ue8m0x2.f32", E8m0OfFp32Truncated)            \
+    X(CvtRpE8m0Fp32, fp32_to_pair, "cvt.rp.satfinite.ue8m0x2.f32", E8m0OfFp32Up)                   \
     X(CvtFp16E2m3, pair_to_halves, "cvt.rn.f16x2.e2m3x2", Fp16OfE2m3)                              \
     X(CvtFp16E3m2, pair_to_halves, "cvt.rn.f16x2.e3m2x2", Fp16OfE3m2)                              \
     X(CvtFp16E2m1, nibbles_to_halves, "cvt.rn.f16x2.e2m1x2", Fp16OfE2m1)                           \

@@ -73,6 +73,26 @@ ULPLAB_CONVERSION_MODEL(Fp16OfE2m1, fp16, e2m1, nearest_even, false);
 ULPLAB_CONVERSION_MODEL(Bf16OfE8m0, bf16, e8m0, nearest_even, false);
 #undef ULPLAB_CONVERSION_MODEL
 
+/// E8M0 of a number's magnitude, as NVIDIA's cuda_fp8.hpp (CUDA 13.0) gives it on a CPU for this instruction: below the
+/// format's least number that one, above the largest that one, infinities too. UP: .rp, else .rz.
+#define ULPLAB_SCALE_MODEL(Name, UP)                                                                 \
+    struct Name {                                                                                    \
+        static constexpr bool known = true;                                                          \
+        static constexpr bool stated = true;                                                         \
+        static constexpr bool is_nan_code(std::uint32_t code) { return code == 0xFF; }               \
+        static constexpr std::uint32_t bits(std::uint32_t x) {                                       \
+            if (is_nan(formats::fp32, x)) return 0xFF;                                               \
+            const std::uint32_t exponent = x >> 23 & 0xFF;                                           \
+            const std::uint32_t fraction = x & 0x7FFFFF;                                             \
+            /* The least scale, 2^-127, is subnormal in fp32: half of 2^-126. */                     \
+            const std::uint32_t above = UP && fraction > (exponent == 0 ? 0x400000U : 0U) ? 1U : 0U; \
+            return exponent + above < 0xFE ? exponent + above : 0xFE;                                \
+        }                                                                                            \
+    }
+ULPLAB_SCALE_MODEL(E8m0OfFp32Truncated, false);
+ULPLAB_SCALE_MODEL(E8m0OfFp32Up, true);
+#undef ULPLAB_SCALE_MODEL
+
 /// Of the pair of halves in an operand: the second in the upper half.
 #define ULPLAB_PAIR_MODEL(Name, FORMAT, operation)                                                            \
     struct Name {                                                                                             \

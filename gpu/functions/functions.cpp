@@ -78,18 +78,20 @@ const HardwareFunction& hardware_function_by_name(std::string_view name) {
 }
 
 FunctionAnswers ask_function(const Executor& device, const HardwareFunction& function, std::uint32_t first,
-                             std::uint64_t count) {
+                             std::uint64_t count, bool keep) {
     if (!function.availability.on(device.info().architecture)) {
         throw UsageError(fmt::format("{} has no {}, which needs {}", device.info().name, function.name,
                                      architecture_name(function.availability.minimum)));
     }
-    if (device.info().hardware) return ask_function_on_cuda(function, first, count);
+    if (device.info().hardware) return ask_function_on_cuda(function, first, count, keep);
     if (function.model == nullptr) {
         throw UsageError(fmt::format("nothing says which bits {} gives: only a GPU can be asked", function.name));
     }
     FunctionAnswers answers;
     for (std::uint64_t i = first; i < first + count; ++i) {
-        answers.digest += digest_term(i, function.model(static_cast<std::uint32_t>(i)));
+        const std::uint32_t result = function.model(static_cast<std::uint32_t>(i));
+        answers.digest += digest_term(i, result);
+        if (keep) answers.results.push_back(result);
     }
     return answers;
 }

@@ -1,10 +1,11 @@
 // The functions of numbers that a GPU has as single instructions, asked for all operands of a range at a time: what
-// comes back is a digest of the answers, and how many a model would have given otherwise.
+// comes back is a digest of the answers, how many a model would have given otherwise, and, if wanted, the answers.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "gpu/devices/executor.hpp"
 
@@ -30,13 +31,16 @@ struct FunctionAnswers {
     std::uint64_t differ = 0;                 // from the model, NaNs aside; 0 where there is none
     std::uint64_t differ_nan = 0;             // where the model has a NaN
     std::uint64_t first = ~std::uint64_t{0};  // operand that differs, NaN or not
+    std::vector<std::uint32_t> results;       // of each operand of the range; empty unless they are kept
 };
 
-/// Asks the device for `count` operands from `first` on. Where software stands in for a GPU the model answers. Throws
-/// UsageError where the device lacks the function, or has neither GPU nor model; DataError where the device fails.
+/// Asks the device for `count` operands from `first` on; `keep`: with their results, 4 bytes each. Where software
+/// stands in for a GPU the model answers. Throws UsageError where the device lacks the function, or has neither GPU nor
+/// model; DataError where the device fails.
 FunctionAnswers ask_function(const Executor& device, const HardwareFunction& function, std::uint32_t first,
-                             std::uint64_t count);
+                             std::uint64_t count, bool keep = false);
 /// The same on the first CUDA device. Throws DataError where the build has no CUDA.
-FunctionAnswers ask_function_on_cuda(const HardwareFunction& function, std::uint32_t first, std::uint64_t count);
+FunctionAnswers ask_function_on_cuda(const HardwareFunction& function, std::uint32_t first, std::uint64_t count,
+                                     bool keep);
 
 }  // namespace ulp::gpu

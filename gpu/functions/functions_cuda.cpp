@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "gpu/devices/device_memory.hpp"
 #include "gpu/functions/function_kernels.hpp"
@@ -24,15 +26,19 @@ const FunctionLauncher& launcher_of(const HardwareFunction& function) {
 
 }  // namespace
 
-FunctionAnswers ask_function_on_cuda(const HardwareFunction& function, std::uint32_t first, std::uint64_t count) {
+FunctionAnswers ask_function_on_cuda(const HardwareFunction& function, std::uint32_t first, std::uint64_t count,
+                                     bool keep) {
     const FunctionLauncher& launcher = launcher_of(function);
     AnswersOnDevice answers{0, 0, 0, ~0ULL};
     const DeviceArray<AnswersOnDevice> memory{std::span<const AnswersOnDevice>(&answers, 1)};
-    launcher.launch(first, count, memory.data());
+    const DeviceArray<std::uint32_t> results(keep ? count : 0);  // null where nothing is kept
+    launcher.launch(first, count, memory.data(), results.data());
     check_launch(function.name);
     synchronise(function.name);
     memory.download(std::span<AnswersOnDevice>(&answers, 1));
-    return {answers.digest, answers.differ, answers.differ_nan, answers.first};
+    std::vector<std::uint32_t> kept(results.size());
+    results.download(std::span<std::uint32_t>(kept));
+    return {answers.digest, answers.differ, answers.differ_nan, answers.first, std::move(kept)};
 }
 
 }  // namespace ulp::gpu

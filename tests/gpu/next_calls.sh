@@ -15,7 +15,7 @@ smaller() {
     case ${1#compute-sanitizer --error-exitcode 1 } in
         "ulplab gpu experiments "*) echo "--device software:sm_90 --smoke swamping" ;;
         "ulplab gpu functions --ranges "*) echo "--device software:sm_90 --only cvt.rn.bf16.f32" ;;
-        "ulplab gpu functions "*) echo "--device software:sm_90 --ranges 1 --only cvt.rn.bf16.f32" ;;
+        "ulplab gpu functions "*) echo "--device software:sm_90 --ranges 1 --only cvt.rn.bf16.f32 cvt.rn.bf16.f16" ;;
         "ulplab gpu bulk --instruction tcgen05 "*) echo "--device software:sm_100 --class ordinary" ;;
         "ulplab gpu bulk "*) echo "--device software:sm_90" ;;
         "ulplab gpu attention --lengths "*) echo "--device software:sm_90" ;;

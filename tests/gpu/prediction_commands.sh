@@ -120,6 +120,15 @@ grep -q '^fp16,256,2048,"split 1, else as chosen",same,.*,3,same,.*,0$' table.cs
 grep -q "a kernel of one's own.*,3,same," table.csv
 ends 2 'is not NxK' "$ulplab" gpu invariance --device $device --layers 4096
 
+# The answers of a function of halves, as they are: bf16 of 1 and 2 are fp16's, of 1 + 2^-7 too; fp32 is wider.
+ends 0 'nothing here is evidence' "$ulplab" gpu functions --device $device --ranges 1 --only cvt.rn.f16.bf16 cvt.f32.bf16 cvt.rn.f16x2.e4m3x2 --results results
+code() { tail -c "$(($3 * $2))" "results/$1.npy" | od -An -v -tx"$2" -w"$2" | sed -n "$(($4 + 1))p" | tr -d ' '; }
+[ "$(code cvt.rn.f16.bf16 2 65536 $((0x3F80)))$(code cvt.rn.f16.bf16 2 65536 $((0x4000)))$(code cvt.rn.f16.bf16 2 65536 $((0x3F81)))" = 3c0040003c08 ]
+[ "$(code cvt.f32.bf16 4 65536 $((0xBF81)))$(code cvt.rn.f16x2.e4m3x2 2 256 126)" = bf8100005f00 ]
+[ "$(wc -c < results/cvt.rn.f16.bf16.npy)" -eq 131200 ]
+ends 0 'differ from the model' "$ulplab" gpu functions --device $device --ranges 1 --only cvt.rn.bf16.f32 --results none
+[ ! -e none ]
+
 # fp16's fma, range by range: a run that is taken up, joined and found complete; a file of another run.
 ends 0 '131072 of 35185445830656 classes, 0 differ' "$ulplab" gpu fma --device $device --first 7 --pairs 2 --range 1 --out fma.csv
 cp fma.csv two.csv

@@ -2,9 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <filesystem>
 #include <memory>
+#include <span>
 
+#include "engine/files/npy.hpp"
 #include "experiments/commands/gpu/gpu_commands.hpp"
 #include "gpu/functions/functions.hpp"
 #include "softfloat/errors.hpp"
@@ -19,6 +21,7 @@ struct FunctionsOptions {
     std::string device = "cuda";
     std::vector<std::string> only;
     int ranges = most_ranges;
+    std::string results;
     std::string out;
 };
 
@@ -44,6 +47,24 @@ std::vector<std::uint64_t> first_operands(const gpu::HardwareFunction& function,
     return first;
 }
 
+/// A function's answers to all of its operands, in their order.
+void write_results(const std::string& folder, const gpu::HardwareFunction& function,
+                   const std::vector<std::uint32_t>& results) {
+    npy::Array array{"<u4", {static_cast<std::int64_t>(results.size())}, false, {}};
+    const auto append = [&](const auto& elements) {
+        const auto bytes = std::as_bytes(std::span(elements));
+        array.data.assign(bytes.begin(), bytes.end());
+    };
+    if (*std::max_element(results.begin(), results.end()) < 65536) {
+        array.dtype = "<u2";
+        append(std::vector<std::uint16_t>(results.begin(), results.end()));
+    } else {
+        append(results);
+    }
+    std::filesystem::create_directories(folder);
+    npy::write(std::filesystem::path(folder) / fmt::format("{}.npy", function.name), array);
+}
+
 std::string text_of(const gpu::HardwareFunction& function, std::uint64_t operands, const gpu::FunctionAnswers& sum) {
     if (function.model == nullptr) return fmt::format("{:<34} {} operands, recorded", function.name, operands);
     std::string text =
@@ -67,8 +88,12 @@ ExitCode functions(const FunctionsOptions& options) {
         gpu::FunctionAnswers sum;
         std::uint64_t operands = 0;
         for (const std::uint64_t first : first_operands(*function, options.ranges)) {
-            const auto found = table.keeping(
-                [&] { return gpu::ask_function(*device, *function, static_cast<std::uint32_t>(first), count); });
+            const bool keep = !options.results.empty() && function->operand_bits <= 16;
+            const auto found = table.keeping([&] {
+                auto answers = gpu::ask_function(*device, *function, static_cast<std::uint32_t>(first), count, keep);
+                if (keep) write_results(options.results, *function, answers.results);
+                return answers;
+            });
             const bool differs = found.differ + found.differ_nan != 0;
             table.add(fmt::format("{},{:08X},{},{:016X},{},{},{},{}\n", function->name, first, count, found.digest,
                                   function->model == nullptr ? "none"
@@ -96,6 +121,9 @@ Action declare_gpu_functions(OptionParser& app) {
     app.add_option("--only", options->only, "functions by name, such as ex2.approx.f32; all by default");
     app.add_option("--ranges", options->ranges, "how many of the 256 ranges of 2^24 operands are asked")
         .capture_default_str();
+    app.add_option("--results", options->results,
+                   "folder for the answers themselves, NAME.npy, of functions with at most 16 bits of operands: all of "
+                   "them, in order");
     app.add_option("--out", options->out, "CSV file for the digest of each range");
     app.footer("Exit code 4 when a result differs from a stated model.");
     return [options] { return functions(*options); };
