@@ -219,6 +219,7 @@ std::vector<LibraryProblem> read_problems(const std::filesystem::path& path) {
     int number = 0;
     for (std::string line; std::getline(text, line);) {
         ++number;
+        if (line.ends_with('\r')) line.pop_back();  // lines as some editors end them
         if (line.empty() || line[0] == '#' || line == "type,layout,m,n,k,alpha,beta") continue;
         problems.push_back(problem_of(line, fmt::format("{}:{}: ", path.string(), number)));
     }

@@ -47,6 +47,8 @@ cmp parts.csv judged.csv
 ends 0 '5 shapes, 1 classes' "$ulplab" gpu answers --device $device --quick --types e4m3 --shapes shapes.csv --out answers.txt
 ends 0 '3 of 5 shapes predicted' "$ulplab" gpu predict --answers answers.txt --shapes shapes.csv --out stored.txt
 diff <(grep -v '^# answers' predicted.txt) <(grep -v '^# answers' stored.txt)
+ends 2 '--device excludes --answers' "$ulplab" gpu predict --answers answers.txt --device $device --shapes shapes.csv --out x.txt
+[ ! -e x.txt ]
 
 # Answers in parts: each call keeps its own, and all together are those of one call.
 for left in 'the rest is left' 'taken up with 1 shapes' 'taken up with 2 shapes'; do

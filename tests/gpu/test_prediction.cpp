@@ -111,6 +111,10 @@ TEST_CASE("a list is drawn from its seed, is read back, and has every type, layo
     CHECK((unaligned && deep && thin && batched));
     const TextFile file(problems_text(list, 7));
     CHECK(read_problems(file.path()) == list);
+    const TextFile with_returns(
+        "# a list\r\ntype,layout,m,n,k,alpha,beta\r\nfp16,TN,1,2,3,1,0\r\n\r\nfp16,TN,1,2,3,1,0,5\r\n");
+    CHECK(read_problems(with_returns.path()).size() == 2);
+    CHECK(read_problems(with_returns.path())[1].batch == 5);
 }
 
 TEST_CASE("the list of 10,000 shapes is the committed one") {

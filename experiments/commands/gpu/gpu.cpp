@@ -11,9 +11,10 @@
 
 namespace ulp {
 
-void add_device_option(OptionParser& app, std::string& device) {
-    app.add_option("--device", device,
-                   "cuda, or software:sm_90 and the like: a model in place of the GPU, for dry runs")
+DeclaredOption add_device_option(OptionParser& app, std::string& device) {
+    return app
+        .add_option("--device", device,
+                    "cuda, or software:sm_90 and the like: a model in place of the GPU, for dry runs")
         .capture_default_str();
 }
 

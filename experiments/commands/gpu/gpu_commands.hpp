@@ -50,7 +50,7 @@ class TimeLimit {
 void require_compared(bool compared, const std::string& why);
 
 /// Adds --device to the parser.
-void add_device_option(OptionParser& app, std::string& device);
+DeclaredOption add_device_option(OptionParser& app, std::string& device);
 /// The instructions that `choice` names: "all" that the device has, "main" (floating-point formats of training,
 /// unmixed), a family, or one by name.
 std::vector<const gpu::Instruction*> chosen_instructions(const gpu::Executor& executor, const std::string& choice);

@@ -170,12 +170,13 @@ Action declare_gpu_answers(OptionParser& app) {
 
 Action declare_gpu_predict(OptionParser& app) {
     const auto options = std::make_shared<PredictOptions>();
-    add_device_option(app, options->device);
+    const DeclaredOption device = add_device_option(app, options->device);
     app.add_option("--shapes", options->shapes, "list of shapes, from `ulplab gpu shapes`").required();
     app.add_option(
-        "--answers", options->answers,
-        "stored answers, from `ulplab gpu answers`; then no GPU is needed. Without: the device is asked, and runs "
-        "nothing");
+           "--answers", options->answers,
+           "stored answers, from `ulplab gpu answers`; then no GPU is needed. Without: the device is asked, and runs "
+           "nothing")
+        .excludes(device);
     app.add_option("--out", options->out, "file for the predictions").required();
     app.footer("Commit the file of predictions before `ulplab gpu judge` reads it.");
     return [options] { return predict(*options); };
