@@ -87,7 +87,8 @@ TEST_CASE("scales of fp32 numbers are powers of two from below or above, by the 
                                       {0xFF800000U, 0xFEU, 0xFEU},
                                       {0x7FC00000U, 0xFFU, 0xFFU},
                                       {0xFF800001U, 0xFFU, 0xFFU}}) {
-        CAPTURE(x);
+        const std::uint32_t operand = x;
+        CAPTURE(operand);
         CHECK(model_of("cvt.rz.satfinite.ue8m0x2.f32", x) == down);
         CHECK(model_of("cvt.rp.satfinite.ue8m0x2.f32", x) == up);
     }
