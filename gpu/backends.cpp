@@ -50,6 +50,9 @@ class InstructionBackend final : public MatmulBackend {
         : name_(name), executor_(std::move(executor)), choice_(choice) {}
 
     [[nodiscard]] std::string name() const override { return name_; }
+    [[nodiscard]] std::string identity() const override {
+        return fmt::format("{} on {}", name_, executor_->info().name);
+    }
     [[nodiscard]] bool has_product(const ProductTypes& types) const override { return find(types) != nullptr; }
     [[nodiscard]] std::string promised_model(const ProductTypes& types) const override {
         const Instruction* row = find(types);

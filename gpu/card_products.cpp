@@ -26,6 +26,7 @@ class BesideCard final : public MatmulBackend {
     }
 
     [[nodiscard]] std::string name() const override { return backend_->name(); }
+    [[nodiscard]] std::string identity() const override { return backend_->identity(); }
     [[nodiscard]] bool has_product(const ProductTypes& types) const override { return backend_->has_product(types); }
     [[nodiscard]] std::string promised_model(const ProductTypes& types) const override {
         return backend_->promised_model(types);

@@ -31,6 +31,7 @@ class Watching final : public MatmulBackend {
     Watching(std::unique_ptr<MatmulBackend> inner, std::vector<SeenProduct>& seen)
         : inner_(std::move(inner)), seen_(seen) {}
     [[nodiscard]] std::string name() const override { return inner_->name(); }
+    [[nodiscard]] std::string identity() const override { return inner_->identity(); }
     [[nodiscard]] bool has_product(const ProductTypes& types) const override { return inner_->has_product(types); }
     [[nodiscard]] std::string promised_model(const ProductTypes& types) const override {
         return inner_->promised_model(types);

@@ -45,6 +45,11 @@ void in_blocks(void (*run)(const GemmProblem&), const GemmProblem& p) {
 class EigenBackend final : public MatmulBackend {
   public:
     [[nodiscard]] std::string name() const override { return "eigen"; }
+    [[nodiscard]] std::string identity() const override {
+        const EigenOrder order = kernels().order();
+        return fmt::format("eigen {}.{}.{}, {} kernel, caches of {}, {} and {} bytes", order.world, order.major,
+                           order.minor, kernels().name, order.l1, order.l2, order.l3);
+    }
     [[nodiscard]] bool has_product(const ProductTypes& types) const override { return !types.scaling; }
     [[nodiscard]] std::string promised_model(const ProductTypes&) const override { return {}; }
     [[nodiscard]] std::string path(const ProductTypes&, Index, Index, Index) const override {

@@ -6,6 +6,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "engine/files/sha256.hpp"
 #include "engine/products/backends.hpp"
 #include "engine/products/unit_file.hpp"
 #include "softfloat/format_names.hpp"
@@ -125,6 +126,9 @@ class UnitFileBackend final : public MatmulBackend {
     }
 
     [[nodiscard]] std::string name() const override { return "soft:" + row_.file; }
+    [[nodiscard]] std::string identity() const override {
+        return fmt::format("{} of SHA-256 {}", name(), sha256_of(unit_json({.name = "unit", .model = row_.model})));
+    }
     [[nodiscard]] bool has_product(const ProductTypes& types) const override { return computes(row_, types); }
     [[nodiscard]] std::string promised_model(const ProductTypes& types) const override {
         return has_product(types) ? row_.key() : std::string();

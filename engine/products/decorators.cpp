@@ -4,7 +4,6 @@
 
 #include <bit>
 #include <cmath>
-#include <fstream>
 #include <map>
 #include <mutex>
 #include <set>
@@ -28,6 +27,9 @@ class Checked final : public MatmulBackend {
 
     [[nodiscard]] std::string name() const override {
         return fmt::format("checked({},{})", backend_->name(), reference_->name());
+    }
+    [[nodiscard]] std::string identity() const override {
+        return fmt::format("checked({},{})", backend_->identity(), reference_->identity());
     }
     [[nodiscard]] bool has_product(const ProductTypes& types) const override { return backend_->has_product(types); }
     [[nodiscard]] std::string promised_model(const ProductTypes& types) const override {
@@ -108,6 +110,9 @@ class Recorded final : public MatmulBackend {
     [[nodiscard]] std::string name() const override {
         return fmt::format("recorded({},{})", file_.string(), backend_->name());
     }
+    [[nodiscard]] std::string identity() const override {
+        return fmt::format("recorded({},{})", file_.string(), backend_->identity());
+    }
     [[nodiscard]] bool has_product(const ProductTypes& types) const override { return backend_->has_product(types); }
     [[nodiscard]] std::string promised_model(const ProductTypes& types) const override {
         return backend_->promised_model(types);
@@ -141,8 +146,9 @@ class Recorded final : public MatmulBackend {
 class Replayed final : public MatmulBackend {
   public:
     explicit Replayed(const fs::path& file) : file_(file) {
-        std::ifstream in(file);
-        if (!in) throw DataError(fmt::format("{}: cannot be opened", file.string()));
+        std::string content = read_whole_file(file);
+        sha256_ = sha256_of(content);
+        std::istringstream in(std::move(content));
         std::string line;
         std::getline(in, line);
         if (line != first_line) refuse("it does not begin with '" + std::string(first_line) + "'");
@@ -150,6 +156,7 @@ class Replayed final : public MatmulBackend {
     }
 
     [[nodiscard]] std::string name() const override { return fmt::format("replayed({})", file_.string()); }
+    [[nodiscard]] std::string identity() const override { return fmt::format("{} of SHA-256 {}", name(), sha256_); }
     [[nodiscard]] bool has_product(const ProductTypes& types) const override {
         return claims_.contains(name_of(types));
     }
@@ -166,7 +173,7 @@ class Replayed final : public MatmulBackend {
         throw DataError(fmt::format("{}: {}; it is no whole recording of products", file_.string(), why));
     }
 
-    void read_line(std::ifstream& in, const std::string& line) {
+    void read_line(std::istream& in, const std::string& line) {
         std::istringstream words(line);
         std::string kind;
         words >> kind;
@@ -187,7 +194,7 @@ class Replayed final : public MatmulBackend {
             refuse(fmt::format("the line '{}'", line.substr(0, 40)));
         }
     }
-    std::vector<float> read_words(std::ifstream& in, Index count) const {
+    std::vector<float> read_words(std::istream& in, Index count) const {
         std::vector<float> values;
         std::string word;
         while (static_cast<Index>(values.size()) < count && in >> word) {
@@ -213,6 +220,7 @@ class Replayed final : public MatmulBackend {
     }
 
     fs::path file_;
+    std::string sha256_;
     std::string backend_;
     std::map<std::string, std::string> claims_;
     std::map<std::string, std::vector<float>> results_;
@@ -224,6 +232,7 @@ class WithIeee final : public MatmulBackend {
         : backend_(std::move(backend)), ieee_(make_backend("soft:ieee")), lacks_fp32_(!backend_->has_product(fp32)) {}
 
     [[nodiscard]] std::string name() const override { return fmt::format("with_ieee({})", backend_->name()); }
+    [[nodiscard]] std::string identity() const override { return fmt::format("with_ieee({})", backend_->identity()); }
     [[nodiscard]] bool has_product(const ProductTypes& types) const override {
         return chosen(types).has_product(types);
     }

@@ -65,6 +65,9 @@ class MatmulBackend {
 
     /// The specification that makes it: "soft:h100".
     [[nodiscard]] virtual std::string name() const = 0;
+    /// What the bits of its products depend on: the name, and what that leaves open, such as a file's content or the
+    /// processor's vector width. Backends of the same identity give the same bits; a checkpoint holds it.
+    [[nodiscard]] virtual std::string identity() const { return name(); }
     /// Whether it computes products of these types.
     [[nodiscard]] virtual bool has_product(const ProductTypes& types) const = 0;
     /// The model whose bits it promises for these types, or empty if it promises none. Backends that claim the same

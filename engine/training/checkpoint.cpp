@@ -17,6 +17,7 @@ namespace fs = std::filesystem;
 using Metadata = std::map<std::string, std::string>;
 
 constexpr std::string_view identity_prefix = "run/";
+constexpr std::string_view checkpoint_format = "2";
 
 [[noreturn]] void refuse(const fs::path& file, const std::string& why) {
     throw DataError(fmt::format("{}: {}", file.string(), why));
@@ -72,6 +73,11 @@ void require_undamaged(const fs::path& file, const Safetensors& contents) {
     if (entry_of(file, contents.metadata, "sha256") != checksum_of(contents)) {
         refuse(file, "is damaged: its SHA-256 is not that of what it holds; take a copy of it, or start anew");
     }
+    const auto format = contents.metadata.find("format");
+    const std::string is = format == contents.metadata.end() ? "1" : format->second;
+    if (is == checkpoint_format) return;
+    refuse(file, fmt::format("is a checkpoint of format {}, this ulplab reads format {}; start anew under a new name",
+                             is, checkpoint_format));
 }
 
 /// The tensor of that name. Throws DataError unless it has this shape and format.
@@ -154,6 +160,7 @@ void save_checkpoint(const fs::path& file, Trainer& trainer, const RunIdentity& 
     for (const auto& [name, value] : identity_with(trainer, more)) {
         metadata[std::string(identity_prefix) + name] = value;
     }
+    metadata["format"] = checkpoint_format;
     metadata["step"] = fmt::format("{}", trainer.steps());
     metadata["optimizer_steps"] = fmt::format("{}", trainer.optimizer().steps());
     metadata["learning_rate"] = text_of_number(trainer.optimizer().options().learning_rate);

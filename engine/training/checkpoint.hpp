@@ -4,9 +4,11 @@
 //     master/fc1.weight       its fp32 master               statistics/bn/mean, /variance   of batch normalisations
 //     average/fc1.weight      averages of the weights, where they are kept
 //     scaling/...             largest magnitudes that delayed scales remember
-//     metadata                run/...: what the run's bits depend on (run_identity.hpp); step, optimizer steps,
-//     learning
-//                             rate, scaler state; trace: where the digest of the trace stands; sha256: of all the rest
+//     metadata                format: 2; run/...: what the run's bits depend on (run_identity.hpp); step, optimizer
+//                             steps, learning rate, scaler state; trace: where the digest of the trace stands; sha256:
+//                             of all the rest
+//
+// Format 1 named less of what the bits depend on (of a backend its name alone), and is refused.
 //
 // Random numbers need no state (they are functions of seed, name and step), and batches are functions of the step.
 #pragma once

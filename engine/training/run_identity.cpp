@@ -156,7 +156,7 @@ RunIdentity identity_of(const Trainer& trainer) {
     return Fields("")
         .add("ulplab", std::string(ULPLAB_VERSION))
         .add("seed", trainer.run().seed)
-        .add("backend", trainer.engine().backend->name())
+        .add("backend", trainer.engine().backend->identity())
         .add(identity_of(trainer.engine().recipe))
         .add(identity_of(trainer.optimizer_options()))
         .add(identity_of(trainer.averages() ? std::optional(trainer.averages()->options()) : std::nullopt))
@@ -166,7 +166,8 @@ RunIdentity identity_of(const Trainer& trainer) {
 std::optional<std::string> first_difference(const std::map<std::string, std::string>& made, const RunIdentity& here) {
     for (const auto& [name, value] : here) {
         const auto entry = made.find(name);
-        if (entry == made.end()) return fmt::format("the checkpoint does not say its {}, this run has {}", name, value);
+        if (entry == made.end())
+            return fmt::format("the checkpoint was made without {0}, this run has {0} {1}", name, value);
         if (entry->second != value) {
             return fmt::format("the checkpoint was made with {0} {1}, this run has {0} {2}", name, entry->second,
                                value);
@@ -175,7 +176,7 @@ std::optional<std::string> first_difference(const std::map<std::string, std::str
     for (const auto& [name, value] : made) {
         const auto known = std::ranges::find(here, name, &RunIdentity::value_type::first);
         if (known == here.end())
-            return fmt::format("the checkpoint was made with {} {}, this run has none", name, value);
+            return fmt::format("the checkpoint was made with {0} {1}, this run has no {0}", name, value);
     }
     return std::nullopt;
 }

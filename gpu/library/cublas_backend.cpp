@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 
+#include "gpu/devices/executor.hpp"
 #include "gpu/library/cublas.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
 
@@ -26,6 +27,9 @@ class CublasBackend final : public MatmulBackend {
         product_.pinned = pinned;
     }
     [[nodiscard]] std::string name() const override { return name_; }
+    [[nodiscard]] std::string identity() const override {
+        return fmt::format("{} of cuBLAS {} on {}", name_, library_->version(), open_cuda_device()->info().name);
+    }
     [[nodiscard]] bool has_product(const ProductTypes& types) const override {
         return types == ProductTypes{format_of(product_.a), format_of(product_.accumulator), format_of(product_.b)};
     }

@@ -142,6 +142,7 @@ TEST_CASE("registered backends are known by name, and say what they need") {
         try {
             const auto backend = ulp::make_backend(spec);  // on a machine with a GPU
             CHECK(backend->name() == spec);
+            CHECK(backend->identity().find(" on ") != std::string::npos);  // of which card
         } catch (const ulp::DataError& error) {
             CHECK(std::string(error.what()).find("; ") != std::string::npos);
         }
@@ -157,6 +158,7 @@ TEST_CASE("beside a card the same products have the same bits, and a card that d
     CardProducts card(open_software_device(90));
     const auto beside = card.beside(ulp::make_backend("soft:h100"));
     CHECK(beside->name() == "soft:h100");
+    CHECK(beside->identity() == "soft:h100");
     CHECK(same_bits(ulp::matmul(*beside, types, a, b), alone));
     CHECK(card.counts() == std::map<std::string, std::int64_t>{{"sm_90:mma.fp16.fp32", 1}});
     // Another generation's products, and those of no unit, are not the card's.

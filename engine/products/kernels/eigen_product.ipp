@@ -61,8 +61,13 @@ void eigen_product(const GemmProblem& p) {
     with_map(p.a, [&](const auto& a) { with_map(p.b, [&](const auto& b) { multiply(a, b, d); }); });
 }
 
+EigenOrder eigen_order() {
+    return {EIGEN_WORLD_VERSION,  EIGEN_MAJOR_VERSION,  EIGEN_MINOR_VERSION,
+            Eigen::l1CacheSize(), Eigen::l2CacheSize(), Eigen::l3CacheSize()};
+}
+
 }  // namespace
 
-constinit const EigenKernels EigenKernels::ULPLAB_SIMD = {ULPLAB_SIMD_NAME, eigen_product};
+constinit const EigenKernels EigenKernels::ULPLAB_SIMD = {ULPLAB_SIMD_NAME, eigen_order, eigen_product};
 
 }  // namespace ulp

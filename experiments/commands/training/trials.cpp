@@ -147,8 +147,8 @@ fs::path Trials::file_of(const Trial& trial) {
     std::string identity = fmt::format(
         "program {}\nnet {}\ndata {}\nbackend {}\nsteps {}\nbatch {}\nseed {}\nweights {}\ninit {}\nreduction {}\n"
         "counts {}\n",
-        sources_digest(""), json_of(net_), data_[trial.seed], trial.backend, options_.steps, options_.batch, trial.seed,
-        weights_, options_.init, options_.reduction, trial.counts_gradients);
+        sources_digest(""), json_of(net_), data_[trial.seed], make_backend(trial.backend)->identity(), options_.steps,
+        options_.batch, trial.seed, weights_, options_.init, options_.reduction, trial.counts_gradients);
     for (const RunIdentity& part : {identity_of(trial.recipe), identity_of(optimizer)}) {
         for (const auto& [name, value] : part) identity += fmt::format("{} {}\n", name, value);
     }

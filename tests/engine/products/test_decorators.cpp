@@ -40,6 +40,21 @@ Trace short_run(std::unique_ptr<MatmulBackend> backend) {
     return trainer.trace();
 }
 
+TEST_CASE("an identity says what a name leaves open, and decorators pass it on") {
+    const std::string eigen = make_backend("eigen")->identity();
+    CHECK(eigen.starts_with("eigen "));
+    CHECK(eigen.find(" kernel, caches of ") != std::string::npos);
+    CHECK(make_backend("checked(eigen,soft:ieee)")->identity() == "checked(" + eigen + ",soft:ieee)");
+    CHECK(make_backend("with_ieee(eigen)")->identity() == "with_ieee(" + eigen + ")");
+    const Folder folder;
+    const std::string file = (folder.path / "products").string();
+    CHECK(make_backend("recorded(" + file + ",eigen)")->identity() == "recorded(" + file + "," + eigen + ")");
+    const std::string replayed = make_backend("replayed(" + file + ")")->identity();
+    CHECK(replayed.starts_with("replayed(" + file + ") of SHA-256 "));
+    (void)short_run(make_backend("recorded(" + file + ",soft:h100)"));
+    CHECK(make_backend("replayed(" + file + ")")->identity() != replayed);
+}
+
 TEST_CASE("a checked backend passes where both agree and stops at the first element where they do not") {
     CHECK(!first_difference(short_run(make_backend("checked(soft:h100,soft:h200)")),
                             short_run(make_backend("soft:h100"))));

@@ -122,6 +122,17 @@ TEST_CASE("a file is a backend, with the kernels where its parameters are a row'
     const ulp::ProductTypes types{ulp::formats::fp16, ulp::formats::fp32};
     CHECK(described->name() == "soft:" + file);
     CHECK(described->promised_model(types) == file);
+    // Its identity is that of the parameters, whatever the file's name for them and its blanks.
+    const auto identity_of = [&](const std::string& text) {
+        std::ofstream(file) << text;
+        return ulp::make_backend("soft:" + file)->identity();
+    };
+    const std::string text = ulp::unit_json({"test", ulp::find_unit(hopper).model});
+    CHECK(described->identity().starts_with("soft:" + file + " of SHA-256 "));
+    CHECK(described->identity() == identity_of(ulp::unit_json({"other", ulp::find_unit(hopper).model}) + "\n "));
+    CHECK(described->identity() != identity_of(changed(hopper, "\"fraction_bits\": 25", "\"fraction_bits\": 15")));
+    CHECK(described->identity() == identity_of(text));
+    CHECK(row->identity() == "soft:h100");
     CHECK_FALSE(described->has_product({ulp::formats::bf16, ulp::formats::fp32}));
     ulp::Matrix a(5, 40), b(40, 7);
     for (ulp::Index i = 0; i < 200; ++i) a.data()[i] = static_cast<float>(i % 17 - 8) / 4;

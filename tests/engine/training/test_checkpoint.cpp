@@ -154,6 +154,13 @@ TEST_CASE("a checkpoint with a number that no run has is refused, and the run st
     }
     for (const char* value : {"nan", "-1", "0", "1e300", "inf"}) refused("scaler/scale", value);
     for (const char* value : {"nan", "1e300"}) refused("scaler/growth_tracker", value);
+    refused("format", "3");
+    Safetensors earlier = sound;
+    earlier.metadata.erase("format");
+    earlier.metadata["sha256"] = checksum_of(earlier);
+    write_safetensors(file, earlier);
+    CHECK_THROWS_WITH_AS(load_checkpoint(file, run.trainer),
+                         doctest::Contains("is a checkpoint of format 1, this ulplab reads format 2"), DataError);
     write_safetensors(file, sound);
     load_checkpoint(file, run.trainer);
     CHECK(run.digest() == before);
@@ -338,8 +345,8 @@ TEST_CASE("a checkpoint is refused with the first difference named, and what the
     ResumeRun other(8);
     CHECK(message_of(other, {{"--batch", "64"}}) == made + "was made with --batch 32, this run has --batch 64");
     CHECK(message_of(other, batch32) == made + "was made with seed 7, this run has seed 8");
-    CHECK(message_of(same, {}) == made + "was made with --batch 32, this run has none");
-    CHECK(message_of(same, {{"--batch", "32"}, {"data", "x"}}) == made + "does not say its data, this run has x");
+    CHECK(message_of(same, {}) == made + "was made with --batch 32, this run has no --batch");
+    CHECK(message_of(same, {{"--batch", "32"}, {"data", "x"}}) == made + "was made without data, this run has data x");
     struct Change {
         const char* sentence;
         void (*change)(Recipe&);
