@@ -36,20 +36,41 @@ OptionParser::OptionParser(const std::string& description, const std::string& na
     : OptionParser(std::make_shared<CLI::App>(description, name)) {}
 OptionParser::OptionParser(std::shared_ptr<CLI::App> app) : app_(std::move(app)) {}
 
-/// What is wrong with the text of a number without a sign; CLI11 would take -1 for the largest.
-std::string unsigned_error(const std::string& text, std::uint64_t most) {
-    std::uint64_t value = 0;
+namespace {
+
+/// The type of one number of an option's value.
+template <typename T>
+struct NumberOf {
+    using Type = T;
+};
+template <typename T>
+struct NumberOf<std::vector<T>> : NumberOf<T> {};
+template <typename T>
+struct NumberOf<std::optional<T>> : NumberOf<T> {};
+
+/// What is wrong with the text of a whole number, or nothing; then it is written without zeros in front. CLI11 would
+/// take the nearest number of the type for one that is too large, the largest for -1 where there is no sign, and 010
+/// for 8.
+template <typename Integer>
+std::string take_integer(std::string& text) {
+    using Limits = std::numeric_limits<Integer>;
+    Integer value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error == std::errc() && end == text.data() + text.size() && value <= most) return "";
-    return "'" + text + "' is not a whole number from 0 to " + std::to_string(most);
+    if (error != std::errc() || end != text.data() + text.size()) {
+        return "'" + text + "' is not a whole number from " + std::to_string(Limits::min()) + " to " +
+               std::to_string(Limits::max());
+    }
+    text = std::to_string(value);
+    return "";
 }
+
+}  // namespace
 
 template <typename T>
 DeclaredOption OptionParser::add_option(const std::string& names, T& value, const std::string& help) {
     CLI::Option* option = app_->add_option(names, value, help);
-    if constexpr (std::is_unsigned_v<T>) {
-        option->check([](const std::string& text) { return unsigned_error(text, std::numeric_limits<T>::max()); });
-    }
+    using Number = typename NumberOf<T>::Type;
+    if constexpr (std::is_integral_v<Number>) option->transform(CLI::Validator(take_integer<Number>, ""));
     return DeclaredOption(option);
 }
 template DeclaredOption OptionParser::add_option(const std::string&, std::string&, const std::string&);
