@@ -16,19 +16,24 @@ void declare_net(OptionParser& app, NetOptions& o) {
                        "; sgd has momentum 0.9, the others PyTorch's defaults")
         .capture_default_str();
     app.add_option("--learning-rate", o.learning_rate, "learning rate of the optimizer").capture_default_str();
-    app.add_option("--eps", o.eps, "what the optimizer adds to its divisor; default 1e-8");
+    app.add_option("--eps", o.eps, "what the optimizer adds to its divisor; default 1e-8; sgd has none");
     app.add_option("--init", o.init, "how weights start: " + Initialisation::names()).capture_default_str();
     app.add_option("--loss-reduction", o.reduction, "of the batch's losses")
         .one_of({"mean", "sum"})
         .capture_default_str();
     app.add_option("--steps", o.steps, "of training, counted from the first").capture_default_str();
     app.add_option("--batch", o.batch, "examples a step").capture_default_str();
-    app.add_option("--images", o.images, "generated examples to train on").capture_default_str();
-    app.add_option("--mnist", o.mnist, "folder of the real digits");
-    app.add_option(
-        "--data", o.data,
-        "examples of the task images, .npy of any shape of the net's size, with --labels; of the task text a "
-        "text file, or .npy of token numbers in a row; the last tenth is for testing");
+    const DeclaredOption mnist = app.add_option("--mnist", o.mnist, "folder of the real digits");
+    const DeclaredOption data =
+        app.add_option(
+               "--data", o.data,
+               "examples of the task images, .npy of any shape of the net's size, with --labels; of the task text a "
+               "text file, or .npy of token numbers in a row; the last tenth is for testing")
+            .excludes(mnist);
+    app.add_option("--images", o.images, "generated examples to train on")
+        .capture_default_str()
+        .excludes(mnist)
+        .excludes(data);
     app.add_option("--labels", o.labels, "classes of the examples of images, .npy of whole numbers from 0 on");
     app.add_option("--weights", o.weights,
                    "file of initial weights, .safetensors or .npz, with PyTorch's names for the layers");
@@ -54,8 +59,9 @@ void declare_arithmetic(OptionParser& app, NetOptions& o) {
     const DeclaredOption constant =
         app.add_option("--loss-scale", o.loss_scale, "constant loss scale instead of the recipe's; positive");
     app.add_option("--scaler", o.scaler,
-                   "rule of a dynamic loss scale instead of the recipe's: " +
-                       names_of(loss_scale_dialects(), [](const auto& row) { return row.dynamic ? row.dialect : ""; }))
+                   "rule of the loss scale instead of the recipe's: " +
+                       names_of(loss_scale_dialects(), [](const auto& row) { return row.dialect; }) +
+                       "; constant is a scale of 1")
         .excludes(constant);
     app.add_option("--statistics", o.statistics, "format of batch normalisations' running mean and variance");
 }

@@ -25,7 +25,31 @@ std::string operation_in(const std::string& label) {
     return name;
 }
 
+/// "with --override loss_scale=dynamic", as the user gave them.
+std::string overrides_text(const NetOptions& options) {
+    return options.overrides.empty() ? "" : fmt::format(" with --override {}", fmt::join(options.overrides, " "));
+}
+
 }  // namespace
+
+void require_scalable(const Recipe& recipe, const std::string& asked) {
+    const LossScaleOptions& scale = recipe.loss_scale;
+    if (!(scale.initial >= 0x1p-126 && scale.initial <= 0x1p127)) {
+        throw UsageError(fmt::format("{}: gradients are scaled in fp32; give a scale from 2^-126 to 2^127", asked));
+    }
+    if (recipe.update == formats::fp32 || (!scale.dynamic && scale.initial == 1)) return;
+    std::vector<std::string> with_masters;
+    for (const Recipe& other : recipes()) {
+        const bool alike =
+            other.weights == recipe.weights && other.product_types().input == recipe.product_types().input;
+        const bool plain = !other.products.fprop.a.how;  // operands are not quantised further
+        if (other.master_weights && alike && plain) with_masters.push_back(other.name);
+    }
+    throw UsageError(
+        fmt::format("{}: recipe {} updates in {} without fp32 masters, where gradients underflow when the scale is "
+                    "divided out; choose a recipe with masters ({}), or no loss scale",
+                    asked, recipe.name, name_of(recipe.update), fmt::join(with_masters, ", ")));
+}
 
 FloatFormat kept_format(const char* option, const std::string& name) {
     const FloatFormat format = format_by_name(name);
@@ -55,6 +79,13 @@ Recipe recipe_of(const NetOptions& options) {
     }
     if (options.loss_scale) recipe.loss_scale = constant_loss_scale(*options.loss_scale);
     if (!options.scaler.empty()) recipe.loss_scale = loss_scale_dialect(options.scaler);
+    if (options.loss_scale) {
+        require_scalable(recipe, fmt::format("--loss-scale {}", *options.loss_scale));
+    } else if (!options.scaler.empty()) {
+        require_scalable(recipe, "--scaler " + options.scaler);
+    } else if (!options.level.empty()) {
+        require_scalable(recipe, fmt::format("--level {}{}", options.level, overrides_text(options)));
+    }
     recipe = with_fp32_operations(with_low_operations(std::move(recipe), options.low), options.fp32);
     if (!options.statistics.empty()) recipe.statistics = kept_format("--statistics", options.statistics);
     return recipe;
@@ -70,6 +101,9 @@ void require_sensible(const NetOptions& options) {
          {std::pair{"--loss-scale", options.loss_scale.value_or(1)}, {"--learning-rate", options.learning_rate}}) {
         if (!(given > 0) || std::isinf(given))
             throw UsageError(fmt::format("{} is {}; give a positive finite number", name, given));
+    }
+    if (options.eps && optimizer_by_name(options.optimizer) == OptimizerKind::sgd) {
+        throw UsageError("--eps has no effect on --optimizer sgd, which divides by nothing; leave it out");
     }
 }
 

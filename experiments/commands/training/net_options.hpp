@@ -52,7 +52,7 @@ std::string names_of(const Rows& rows, const Name& name_of_row) {
     return names;
 }
 
-/// Throws UsageError for steps, batches, scales and rates that make no sense.
+/// Throws UsageError for steps, batches, scales, rates and --eps that make no sense.
 void require_sensible(const NetOptions& options);
 /// Of a name in the table, or of a file. Throws DataError that names the place.
 NetDescription net_of(const std::string& net);
@@ -62,6 +62,9 @@ OptimizerOptions optimizer_of(const NetOptions& options);
 FloatFormat kept_format(const char* option, const std::string& name);
 /// Prints the level's table where there is one.
 Recipe recipe_of(const NetOptions& options);
+/// Throws UsageError, which begins with what the user `asked` for, where the recipe's loss scale is not a normal number
+/// of fp32, and where there is one though updates are in 16 bits: gradients underflow when they are unscaled.
+void require_scalable(const Recipe& recipe, const std::string& asked);
 /// The backend that was named, or one that has the recipe's products: H100's Tensor Core, or the processor's fp32; with
 /// IEEE products beside it where the recipe has some operations' products in fp32.
 std::string backend_for(const NetOptions& options, const Recipe& recipe);

@@ -179,6 +179,7 @@ Arithmetic arithmetic_of_text(const std::string& text, const NetOptions& options
             throw UsageError(fmt::format("'{}' is no loss scale; write RECIPE@2^N with N from -126 to 127", scale));
         }
         recipe.loss_scale = constant_loss_scale(std::ldexp(1.0, exponent));
+        require_scalable(recipe, text);
     }
     const std::string backend = backend_for(options, recipe);
     return {text, std::move(recipe), backend};

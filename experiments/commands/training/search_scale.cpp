@@ -117,6 +117,8 @@ ExitCode search_scale(const ScaleOptions& options) {
     if (options.every < 1) throw UsageError(fmt::format("--every is {}; give at least 1", options.every));
     const NetDescription net = net_of(options.net);
     Recipe recipe = recipe_of(options);
+    recipe.loss_scale = constant_loss_scale(0x1p1);
+    require_scalable(recipe, "search scale");
     require_operations(options, operations_of(net, task_of(net, options, options.seed)));
     Trials trials = trials_of(options, net);
     const std::string backend = backend_for(options, recipe);

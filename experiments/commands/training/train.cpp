@@ -6,9 +6,11 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <sstream>
+#include <string_view>
 
 #include "engine/files/file_lock.hpp"
 #include "engine/files/sha256.hpp"
@@ -64,6 +66,47 @@ Model& initialised(Model& model, const TrainOptions& options) {
     return model;
 }
 
+/// What a path means for a file that takes the place of another: links of its folder followed, its own not.
+std::filesystem::path place_of(const std::filesystem::path& path) {
+    const std::filesystem::path whole = std::filesystem::absolute(path);
+    return std::filesystem::weakly_canonical(whole.parent_path()) / whole.filename();
+}
+
+/// Before hours of training: throws UsageError where two of the files that the options name are one, or the weights'
+/// name promises another format, and DataError where one cannot be written.
+void require_outputs(const TrainOptions& options) {
+    constexpr std::string_view suffix = ".safetensors";
+    if (!options.save_weights.empty() && !options.save_weights.ends_with(suffix)) {
+        throw UsageError(
+            fmt::format("--save-weights {}: weights are written as safetensors; give a name that ends in {}",
+                        options.save_weights, suffix));
+    }
+    const std::string lock = options.checkpoint.empty() ? "" : options.checkpoint + ".lock";
+    const std::string net = options.net.ends_with(".json") ? options.net : "";
+    std::map<std::filesystem::path, const char*> taken;
+    for (const auto& [option, file] : {std::pair{"--net", &net},
+                                       {"--data", &options.data},
+                                       {"--labels", &options.labels},
+                                       {"--weights", &options.weights}}) {
+        if (!file->empty()) taken.emplace(place_of(*file), option);
+    }
+    for (const auto& [option, file] : {std::pair{"--checkpoint", &options.checkpoint},
+                                       {"the lock of --checkpoint", &lock},
+                                       {"--save-weights", &options.save_weights},
+                                       {"--products", &options.products},
+                                       {"--trace", &options.trace},
+                                       {"--histograms", &options.histograms}}) {
+        if (file->empty()) continue;
+        const auto [other, is_new] = taken.emplace(place_of(*file), option);
+        if (!is_new) {
+            throw UsageError(
+                fmt::format("{} and {} are both {}, and one would replace the other; give each its own file",
+                            other->second, option, *file));
+        }
+        if (file != &lock) const WholeFile writable(*file);
+    }
+}
+
 Engine engine_of(const TrainOptions& options) {
     const Recipe recipe = recipe_of(options);
     return {recipe, make_backend(backend_for(options, recipe))};
@@ -75,10 +118,15 @@ class NetRun {
     explicit NetRun(const TrainOptions& options)
         : options_(options),
           description_(net_of(options.net)),
-          task_(task_of(description_, options, options.seed)),
           trainer_(engine_of(options), options.seed),
           net_(initialised(trainer_.model(), options), description_.layers, description_.input.shape,
-               description_.outputs) {
+               description_.outputs),
+          task_(task_of(description_, options, options.seed)) {
+        if (!options.statistics.empty() && trainer_.model().statistics().empty()) {
+            throw UsageError(
+                fmt::format("--statistics {} has no effect: the net {} has no batch normalisation; leave it out",
+                            options.statistics, description_.name));
+        }
         if (!options.fp32.empty() || !options.low.empty()) {
             require_operations(options, operations_of(description_, task_));
         }
@@ -108,9 +156,9 @@ class NetRun {
 
     const TrainOptions options_;
     const NetDescription description_;
-    const NetTask task_;
     Trainer trainer_;
     const Net net_;
+    const NetTask task_;  // behind what is checked sooner
     std::optional<FileLock> lock_;
     RunIdentity identity_;  // of the checkpoint's run, where there is one
     Watch watch_;
@@ -265,6 +313,7 @@ ExitCode train(const TrainOptions& options) {
         return ExitCode::good;
     }
     require_sensible(options);
+    require_outputs(options);
     return NetRun(options).run();
 }
 
