@@ -27,6 +27,7 @@ std::string read_whole_file(const fs::path& path) {
     if (fs::is_character_file(path) || fs::is_block_file(path)) {  // some never end
         throw DataError(path.string() + ": is a device; give a file");
     }
+    if (fs::is_directory(path)) throw DataError(path.string() + ": is a folder; give a file");
     std::ifstream stream(path, std::ios::binary);
     if (!stream) throw DataError(path.string() + ": cannot be opened");
     return {std::istreambuf_iterator<char>(stream), {}};

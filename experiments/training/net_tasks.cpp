@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "engine/data/digits.hpp"
@@ -125,6 +126,17 @@ Examples examples_of(const Dataset& data) {
     return {std::move(all.images), std::move(all.labels)};
 }
 
+/// The labels of a file. Throws DataError that names it and the first that is no class of the net.
+std::vector<int> classes_of(const NetDescription& net, const std::string& file, const npy::Numbers& labels) {
+    for (std::size_t i = 0; i < labels.values.size(); ++i) {
+        const double label = labels.values[i];
+        if (label >= 0 && label < static_cast<double>(net.outputs) && label == std::floor(label)) continue;
+        throw DataError(fmt::format("{}: the class of example {} is {}; the net \"{}\" has the classes 0 to {}", file,
+                                    i, label, net.name, net.outputs - 1));
+    }
+    return labels.integers();
+}
+
 /// Of a user's file: the last tenth is for testing.
 NetTask of_files(const NetDescription& net, const TaskData& data) {
     const npy::Numbers inputs = npy::read_numbers(data.data);
@@ -134,11 +146,8 @@ NetTask of_files(const NetDescription& net, const TaskData& data) {
         throw DataError(fmt::format("{} has {} examples of --data {}; give a class for each", data.labels,
                                     labels.values.size(), count));
     }
-    Examples all{Matrix(count, static_cast<Index>(inputs.values.size()) / count), labels.integers()};
+    Examples all{Matrix(count, static_cast<Index>(inputs.values.size()) / count), classes_of(net, data.labels, labels)};
     std::ranges::transform(inputs.values, all.inputs.data(), [](double x) { return static_cast<float>(x); });
-    if (std::ranges::any_of(all.answers, [](int label) { return label < 0; })) {
-        throw DataError(data.labels + ": a class is negative");
-    }
     const Index tests = std::max<Index>(1, count / 10);
     return task_over(net, data, data.data, rows_of(all, index_range(0, count - tests)),
                      rows_of(all, index_range(count - tests, count)), digest_of(all));
@@ -180,7 +189,11 @@ std::vector<int> tokens_of(const std::string& file) {
             throw DataError(fmt::format("{}: has {} dimensions; give the tokens in one row, as numpy.ravel(tokens)",
                                         file, numbers.shape.size()));
         }
-        return numbers.integers();
+        try {
+            return numbers.integers();
+        } catch (const DataError& error) {
+            throw DataError(fmt::format("{}: {}", file, error.what()));
+        }
     }
     for (const char c : read_whole_file(file)) tokens.push_back(static_cast<unsigned char>(c));
     return tokens;

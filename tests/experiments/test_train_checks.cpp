@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/files/npy.hpp"
 #include "engine/products/unit_file.hpp"
 #include "experiments/program/files.hpp"
 #include "experiments/program/subprocess.hpp"
@@ -182,6 +183,32 @@ TEST_CASE("options that would have no effect are refused") {
     train_refuses({"--eps=1e-3", "--images=64"}, 2, "--eps has no effect on --optimizer sgd");
 }
 
+TEST_CASE("data that do not fit name their own file") {
+    const test::TemporaryFolder folder;
+    const std::string data = (folder / "x.npy").string();
+    const std::string labels = (folder / "y.npy").string();
+    constexpr int count = 40;
+    npy::write(data, npy::matrix<float>("<f4", count, 784, std::vector<float>(count * 784)));
+    for (const double wrong : {44.0, 10.0, -1.0, 0.66}) {
+        for (const int at : {3, count - 1}) {  // trained on, and tested on
+            std::vector<double> classes(count, 1);
+            classes[static_cast<std::size_t>(at)] = wrong;
+            npy::Array file = npy::matrix("<f8", count, 1, classes);
+            file.shape = {count};
+            npy::write(labels, file);
+            train_refuses({"--data=" + data, "--labels=" + labels}, 3,
+                          labels + ": the class of example " + std::to_string(at) + " is ");
+        }
+    }
+    npy::Array tokens = npy::matrix<double>("<f8", 1, 3, {1, 0.66, 2});
+    tokens.shape = {3};
+    npy::write(data, tokens);
+    train_refuses({"--net=transformer", "--data=" + data}, 3, data + ": 0.66 is not an index");
+    const std::string place = folder.path().string();
+    train_refuses({"--weights=" + place, "--images=64"}, 3, place + ": is a folder; give a file");
+    train_refuses({"--checkpoint=" + place, "--images=64"}, 3, place + ": cannot be written: it is no regular file");
+}
+
 TEST_CASE("a checkpoint is refused where a unit's file or eigen's kernel is another") {
     const test::TemporaryFolder folder;
     const auto run = [&](std::vector<std::string> arguments, const std::string& simd = "portable") {
@@ -216,4 +243,28 @@ TEST_CASE("a checkpoint is refused where a unit's file or eigen's kernel is anot
         CHECK(says(wider, ", portable kernel, caches of "));
         CHECK(says(wider, simd == Simd::avx2 ? ", AVX2 kernel, caches of " : ", AVX-512 kernel, caches of "));
     }
+}
+
+TEST_CASE("a refused checkpoint names the options that were given") {
+    const test::TemporaryFolder folder;
+    const std::string file = "--checkpoint=" + (folder / "c").string();
+    const auto refusal = [&](std::vector<std::string> arguments, const std::vector<std::string>& now) {
+        std::filesystem::remove(folder / "c");
+        arguments.insert(arguments.end(), {file, "--images=64", "--steps=1"});
+        REQUIRE(trained(arguments).exit_code == 0);
+        arguments.erase(arguments.begin(), arguments.end() - 3);
+        arguments.insert(arguments.end(), now.begin(), now.end());
+        const Finished refused = trained(arguments);
+        CHECK(refused.exit_code == 3);
+        return refused.output;
+    };
+    const auto has = [](const std::string& output, const std::string& part) {
+        INFO(output);
+        CHECK(output.find("the checkpoint was made " + part) != std::string::npos);
+    };
+    has(refusal({"--level=O1"}, {"--level=O2"}), "with --level O1, this run has --level O2");
+    has(refusal({"--recipe=bf16"}, {"--level=O2"}), "without --level, this run has --level O2");
+    has(refusal({"--scaler=apex"}, {"--scaler=keras"}), "with --scaler apex, this run has --scaler keras");
+    has(refusal({}, {"--scaler=apex"}), "with --scaler pytorch, this run has --scaler apex");
+    has(refusal({"--loss-scale=8"}, {"--loss-scale=4"}), "with --loss-scale 8, this run has --loss-scale 4");
 }

@@ -280,7 +280,7 @@ TEST_CASE("ulplab train goes on from its checkpoint to the same numbers and dige
                           {"--learning-rate=0.1", "--learning-rate 0.05, this run has --learning-rate 0.1"},
                           {"--backend=soft:ieee", "--backend soft:h100, this run has --backend soft:ieee"},
                           {"--recipe=bf16", "--recipe mixed_fp16, this run has --recipe bf16"},
-                          {"--loss-scale=8", "loss_scale.dialect pytorch, this run has loss_scale.dialect constant"},
+                          {"--loss-scale=8", "--scaler pytorch, this run has --scaler constant"},
                           {"--optimizer=adam", "--optimizer sgd, this run has --optimizer adam"},
                           {"--seed=2", "--seed 1, this run has --seed 2"},
                           {"--images=65", "data of SHA-256 "}}) {

@@ -170,10 +170,13 @@ class NetRun {
 };
 
 RunIdentity NetRun::identity() const {
+    const Recipe& recipe = trainer_.engine().recipe;
     return {
         {"--net", description_.name},
         {"net", "of SHA-256 " + sha256_of(json_of(description_))},
-        {"--recipe", trainer_.engine().recipe.name},
+        {options_.level.empty() ? "--recipe" : "--level", recipe.name},
+        {"--scaler", recipe.loss_scale.dialect},
+        {"--loss-scale", fmt::format("{}", recipe.loss_scale.initial)},
         {"--backend", trainer_.engine().backend->name()},
         {"--optimizer", options_.optimizer},
         {"--learning-rate", fmt::format("{}", options_.learning_rate)},

@@ -56,7 +56,8 @@ TEST_CASE("a file is replaced whole, and nothing is left beside it") {
     CHECK(folder.names() == std::set<std::string>{"d", "f"});
 }
 
-TEST_CASE("a device, which may never end, is not read") {
+TEST_CASE("a device, which may never end, and a folder are not read") {
+    CHECK_THROWS_WITH_AS(read_whole_file("/tmp"), "/tmp: is a folder; give a file", DataError);
     CHECK_THROWS_WITH_AS(read_whole_file("/dev/zero"), "/dev/zero: is a device; give a file", DataError);
     const Folder folder;
     std::ofstream(folder.path / "f") << "text";
