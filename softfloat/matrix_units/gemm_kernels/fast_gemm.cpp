@@ -105,7 +105,7 @@ void run_groups(const Plan& plan, const PackedRows& a, const PackedPanel& b, Til
     task.floor_field = std::max(lowest_field, plan.block.policies.exponent_floor + 127);
     task.flush = plan.model.flush_subnormals;
     if (plan.model.positive_input_zeros) task.positive_c_groups = plan.model.instruction_k / plan.model.group_size;
-    plan.choice.kernel(plan.kernels, codes, vectors_computed(tile.cols, plan.kernels.lanes))(task);
+    plan.choice.kernel(plan.kernels, vectors_computed(tile.cols, plan.kernels.lanes))(task);
 }
 
 /// Marks results from `first`, an fp32 word without its sign, on: infinities and NaNs stay what they are in a chain, so

@@ -8,12 +8,17 @@ namespace {
 
 KernelChoice none(const char* reason) { return {.reason = reason}; }
 
-bool uses_words(const FloatFormat& format) { return ulp::gemm_kernels::grid_of(format).codes == ExponentCodes::words; }
+/// Both operands have codes of one kind, so that codes can be added.
+ExponentCodes codes_of(const TensorCoreModel& model) {
+    const auto needs_words = [](const FloatFormat& format) {
+        return ulp::gemm_kernels::grid_of(format).codes == ExponentCodes::words;
+    };
+    return needs_words(model.a_format) || needs_words(model.b_format) ? ExponentCodes::words : ExponentCodes::bytes;
+}
 
-/// Exponents and significands that the integer kernels hold: 16 products must fit an int32 and be exact in fp32.
+/// Significands that the integer kernels hold: 16 products must fit an int32 and be exact in fp32.
 bool narrow_operands(const TensorCoreModel& model) {
-    return uses_words(model.a_format) == uses_words(model.b_format) && model.a_format.fraction_bits <= 10 &&
-           model.b_format.fraction_bits <= 10 && !model.flush_subnormals;
+    return model.a_format.fraction_bits <= 10 && model.b_format.fraction_bits <= 10 && !model.flush_subnormals;
 }
 
 KernelChoice choose_fused(const TensorCoreModel& model) {
@@ -34,11 +39,12 @@ KernelChoice choose_fused(const TensorCoreModel& model) {
                           (p.zero_addend != ZeroAddend::at_accumulator_emin || wide) &&
                           p.subnormal_addend == SubnormalAddend::at_emin && p.underflow_sign == UnderflowSign::positive;
     // With word codes a floor among the exponents that the kernels follow would meet their suspects.
-    const bool low_floor = p.exponent_floor + 127 <= lowest_field || !uses_words(model.a_format);
+    const bool low_floor = p.exponent_floor + 127 <= lowest_field || codes_of(model) == ExponentCodes::bytes;
     if (!policies || !low_floor)
         return none("No kernel follows these policies for zeros, subnormals and the exponent floor.");
     return {.family = Family::fused,
             .reason = "16 aligned products and their sum fit 32-bit integers.",
+            .codes = codes_of(model),
             .result = wide ? ResultKind::fp32_toward_zero : ResultKind::fp16_nearest};
 }
 
@@ -52,6 +58,7 @@ KernelChoice choose_late(const TensorCoreModel& model) {
     }
     return {.family = Family::late,
             .reason = "Aligned products fit 32-bit integers, and their sum with c fits fp64.",
+            .codes = codes_of(model),
             .even_odd = even_odd};
 }
 
@@ -97,7 +104,7 @@ KernelChoice choose_kernel(const TensorCoreModel& model) {
     return none("No kernel knows this summation.");
 }
 
-PanelKernel KernelChoice::kernel(const Kernels& kernels, ExponentCodes codes, int vectors) const {
+PanelKernel KernelChoice::kernel(const Kernels& kernels, int vectors) const {
     const int words = codes == ExponentCodes::words ? 1 : 0;
     switch (family) {
         case Family::fused: return kernels.fused[words][result == ResultKind::fp16_nearest ? 1 : 0][vectors - 1];
@@ -110,7 +117,10 @@ PanelKernel KernelChoice::kernel(const Kernels& kernels, ExponentCodes codes, in
 
 Grid KernelChoice::grid_of(const FloatFormat& format) const {
     Grid grid = ulp::gemm_kernels::grid_of(format);
-    if (family != Family::chain) return grid;
+    if (family != Family::chain) {
+        grid.codes = codes;
+        return grid;
+    }
     // Every number may take part.
     grid.max_finite = fp32_word_of_largest(format);
     if (flush) grid.flushed_below = static_cast<std::uint32_t>(format.emin() + 127) << 23;

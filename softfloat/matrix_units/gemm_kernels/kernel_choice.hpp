@@ -13,6 +13,7 @@ enum class Family { none, fused, late, chain };
 struct KernelChoice {
     Family family = Family::none;
     const char* reason = "";                  // what decided, a sentence
+    ExponentCodes codes{};                    // fused, late: of both operands
     ResultKind result{};                      // fused
     ChainKind chain = ChainKind::pairwise_2;  // chain
     bool even_odd = false;                    // late
@@ -20,7 +21,7 @@ struct KernelChoice {
     bool positive_zeros = false;  // operands' zeros are +0
 
     /// The kernel for that many vectors in use.
-    [[nodiscard]] PanelKernel kernel(const Kernels& kernels, ExponentCodes codes, int vectors) const;
+    [[nodiscard]] PanelKernel kernel(const Kernels& kernels, int vectors) const;
     /// How an operand's format lies in fp32 for this kernel.
     [[nodiscard]] Grid grid_of(const FloatFormat& format) const;
 };
