@@ -134,9 +134,8 @@ void add(const std::string& name, int threads, const std::function<void(benchmar
     if (threads > 1) benchmark->UseRealTime();  // the processor time is the first thread's alone
 }
 
-void add_soft(const std::string& name, const ulp::gemm_kernels::Kernels* kernels, const std::string& key,
+void add_soft(const std::string& name, const ulp::gemm_kernels::Kernels* kernels, const TensorCoreModel& model,
               std::int64_t size, int threads = 1) {
-    const TensorCoreModel model = ulp::unit_model<ulp::TensorCoreModel>(key);
     add(name, threads, [=](benchmark::State& state) { soft(state, kernels, model, size, threads); });
 }
 
@@ -155,7 +154,7 @@ constexpr Case cases[] = {
     {"hopper/e4m3_fp32", "sm_90:wgmma.e4m3.fp32"},       {"hopper/e4m3_fp32_mma", "sm_90:mma.e4m3.fp32"},
     {"ampere/fp16_fp32", "sm_80:mma.fp16.fp32"},         {"ampere/tf32_fp32", "sm_80:mma.tf32.fp32"},
     {"volta/fp16_fp32", "sm_70:mma.fp16.fp32"},          {"ada/e4m3_fp32", "sm_89:mma.e4m3.fp32"},
-    {"blackwell/e4m3_fp32", "sm_100:tcgen05.e4m3.fp32"},
+    {"blackwell/e4m3_fp32", "sm_100:tcgen05.e4m3.fp32"}, {"hopper/fp64_fp64", "sm_90:mma.fp64.fp64"},
 };
 
 constexpr Case integer_cases[] = {
@@ -171,61 +170,74 @@ constexpr Case scaled_cases[] = {
     {"blackwell/nvf4_e2m1_fp32", "sm_100:tcgen05.nvf4.e2m1.fp32"},
 };
 
-/// Products of other kinds: of integers, in fp64, and with block scales.
-void add_other_kinds() {
-    for (const Case& c : integer_cases) {
-        const ulp::IntegerModel model = ulp::unit_model<ulp::IntegerModel>(c.key);
-        add(std::string("soft/") + c.name + "/512", 1, [=](benchmark::State& state) { integer(state, model, 512); });
+/// Whether a row's arithmetic is not among those shown yet; adds it to them. Policies change no step of a kernel.
+template <class Model>
+bool is_new(std::vector<Model>& shown, Model model) {
+    if constexpr (requires { model.policies; }) model.policies = {};
+    if constexpr (requires { model.unscaled; }) model.unscaled.policies = {};
+    if (std::find(shown.begin(), shown.end(), model) != shown.end()) return false;
+    shown.push_back(model);
+    return true;
+}
+
+/// f(name, model) for the named rows, then for those whose arithmetic none before has: these under their keys.
+template <class Model, std::size_t count, class Function>
+void each_row(const Case (&named)[count], const Function& f) {
+    std::vector<Model> shown;
+    for (const Case& c : named) {
+        is_new(shown, ulp::unit_model<Model>(c.key));
+        f(std::string(c.name), ulp::unit_model<Model>(c.key));
     }
-    const TensorCoreModel model = ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.fp64.fp64");
-    add("soft/hopper/fp64_fp64/512", 1, [=](benchmark::State& state) { fp64(state, model, 512); });
-    for (const Case& c : scaled_cases) {
-        const ulp::BlockScaledModel scaled = ulp::unit_model<ulp::BlockScaledModel>(c.key);
-        add(std::string("soft/") + c.name + "/512", 1,
-            [=](benchmark::State& state) { block_scaled(state, scaled, 512, ulp::gemm); });
-        add(std::string("soft/plain/") + c.name + "/128", 1,
-            [=](benchmark::State& state) { block_scaled(state, scaled, 128, ulp::gemm_plain); });
+    for (const auto& [row, model] : ulp::rows_of<Model>()) {
+        if (is_new(shown, model)) f(row.key(), model);
     }
 }
 
-/// Rows of the table whose arithmetic no case above has, by their keys. Policies, and formats of a and b that differ,
-/// change no step of a kernel.
-void add_other_rows(const ulp::gemm_kernels::Kernels* kernels) {
-    std::vector<TensorCoreModel> shown;
-    const auto is_new = [&](TensorCoreModel model) {
-        model.policies = {};
-        if (std::find(shown.begin(), shown.end(), model) != shown.end()) return false;
-        shown.push_back(model);
-        return true;
-    };
-    for (const Case& c : cases) is_new(ulp::unit_model<ulp::TensorCoreModel>(c.key));
-    for (const auto& [row, model] : ulp::rows_of<ulp::TensorCoreModel>()) {
-        const bool fast = ulp::gemm_kernels::choose_kernel(model).family != ulp::gemm_kernels::Family::none;
-        if (!fast || model.a_format != model.b_format || !is_new(model)) continue;
-        add_soft("soft/" + row.key() + "/512", kernels, row.key(), 512);
+/// Floating rows, by their fast path where they have one.
+void add_floating(const ulp::gemm_kernels::Kernels* kernels) {
+    each_row<TensorCoreModel>(cases, [=](const std::string& name, const TensorCoreModel& model) {
+        if (name == "hopper/fp16_fp32") return;  // in several sizes
+        if (model.a_format == ulp::formats::fp64) {
+            add("soft/" + name + "/512", 1, [=](benchmark::State& state) { fp64(state, model, 512); });
+        } else {
+            const bool fast = ulp::gemm_kernels::choose_kernel(model).family != ulp::gemm_kernels::Family::none;
+            add_soft("soft/" + name + "/512", fast ? kernels : nullptr, model, 512);
+        }
+    });
+}
+
+/// Products of integers and with block scales.
+void add_other_kinds() {
+    each_row<ulp::IntegerModel>(integer_cases, [](const std::string& name, const ulp::IntegerModel& model) {
+        add("soft/" + name + "/512", 1, [=](benchmark::State& state) { integer(state, model, 512); });
+    });
+    each_row<ulp::BlockScaledModel>(scaled_cases, [](const std::string& name, const ulp::BlockScaledModel& model) {
+        add("soft/" + name + "/512", 1, [=](benchmark::State& state) { block_scaled(state, model, 512, ulp::gemm); });
+    });
+    for (const Case& c : scaled_cases) {
+        const ulp::BlockScaledModel model = ulp::unit_model<ulp::BlockScaledModel>(c.key);
+        add(std::string("soft/plain/") + c.name + "/128", 1,
+            [=](benchmark::State& state) { block_scaled(state, model, 128, ulp::gemm_plain); });
     }
 }
 
 void add_all() {
+    const TensorCoreModel& model = ulp::unit_model<TensorCoreModel>("sm_90:mma.fp16.fp32");
     const ulp::gemm_kernels::Kernels* best = &ulp::kernels_of<ulp::gemm_kernels::Kernels>(ulp::simd_choice());
     for (const std::int64_t size : {128, 512, 1024}) {
         add_eigen(size);
-        add_soft("soft/hopper/fp16_fp32/" + std::to_string(size), best, "sm_90:mma.fp16.fp32", size);
-    }
-    for (const Case& c : cases) {
-        if (std::string(c.name) != "hopper/fp16_fp32")
-            add_soft(std::string("soft/") + c.name + "/512", best, c.key, 512);
+        add_soft("soft/hopper/fp16_fp32/" + std::to_string(size), best, model, size);
     }
     for (const ulp::Simd simd : ulp::supported_simd()) {
         if (simd > ulp::Simd::avx512) continue;  // no kernels of its own
         const ulp::gemm_kernels::Kernels* set = &ulp::kernels_of<ulp::gemm_kernels::Kernels>(simd);
-        add_soft(std::string("soft/") + set->name + "/hopper/fp16_fp32/512", set, "sm_90:mma.fp16.fp32", 512);
+        add_soft(std::string("soft/") + set->name + "/hopper/fp16_fp32/512", set, model, 512);
     }
-    add_soft("soft/plain/hopper/fp16_fp32/128", nullptr, "sm_90:mma.fp16.fp32", 128);
-    add_other_rows(best);
+    add_soft("soft/plain/hopper/fp16_fp32/128", nullptr, model, 128);
+    add_floating(best);
     add_other_kinds();
     add_eigen(512, 2);
-    add_soft("soft/hopper/fp16_fp32/512/threads:2", best, "sm_90:mma.fp16.fp32", 512, 2);
+    add_soft("soft/hopper/fp16_fp32/512/threads:2", best, model, 512, 2);
 }
 
 }  // namespace
