@@ -167,15 +167,14 @@ void operate_each_from(const Job& job, const Operands& operands, std::size_t beg
 /// Rounding by an addition. A kernel's blocks of random numbers share the upper halves of their numbers; few of its
 /// elements are undecided.
 void operate_truncated(const Job& job, const Operands& operands) {
-    constexpr std::uint64_t positions = std::uint64_t{1} << 34;  // of the blocks that share an upper half
     constexpr std::size_t register_size = 16;
     const FloatEnvironment environment(Rounding::toward_zero);
     auto plan = make_plan64(job.format, of_results(job.context))->constants;
     const Fraction fraction = job.context.rounding == Rounding::stochastic ? random_fraction : a_half;
     const auto kernel = job.kernels.truncated[*truncated_storage(job.format)][fraction][job.operation];
     for (std::size_t begin = 0; begin < job.count;) {
-        const std::size_t shared = positions - (job.context.first + begin) % positions;
-        const std::size_t count = std::min(job.count - begin, shared);
+        const std::size_t count =
+            std::min<std::uint64_t>(job.count - begin, elements_of_upper_half(job.context, begin));
         const std::size_t bytes = begin * bytes_of(job.format);
         const Operands here = from(operands, bytes);
         if (fraction == random_fraction) start_random(plan, job.context, begin);
@@ -185,6 +184,40 @@ void operate_truncated(const Job& job, const Operands& operands) {
         const std::size_t undecided = std::min(register_size, count - done);
         operate_each_from(job, operands, begin, undecided);
         begin += undecided;
+    }
+}
+
+/// The same with operands and results flushed in passes of their own. A result below the smallest normal number is
+/// tiny, for what does not carry to it does not carry where it is rounded a place finer; of one that is that number the
+/// scalar operation tells.
+void operate_flushing(const Job& job, const Operands& operands) {
+    constexpr std::size_t most = 1536;  // elements: whole groups of random numbers of every kit
+    alignas(64) unsigned char flushed[3][4 * most];
+    alignas(64) unsigned char results[4 * most];
+    const std::size_t bytes = bytes_of(job.format);
+    const FlushKernel flush = bytes == 2 ? job.kernels.flush_words16 : job.kernels.flush_words32;
+    const std::uint32_t smallest = std::uint32_t{1} << (job.format.fraction_bits + job.format.padding_bits);
+    for (std::size_t begin = 0; begin < job.count; begin += most) {
+        const std::size_t count = std::min(most, job.count - begin);
+        Context context = job.context;
+        context.first += begin;
+        const Job piece{job.format, job.operation, results, count, context, job.kernels};
+        const Operands given = from(operands, bytes * begin);
+        Operands read = given;
+        for (int i = 0; const void** words : {&read.a, &read.b, &read.c}) {
+            unsigned char* const zeroed = flushed[i++];
+            if (!context.flush_inputs || *words == nullptr) continue;
+            flush(smallest, *words, zeroed, count);
+            *words = zeroed;
+        }
+        operate_truncated(piece, read);
+        if (context.flush_outputs && flush(smallest, results, results, count)) {
+            const std::uint64_t magnitude = job.format.magnitude_mask() << job.format.padding_bits;
+            for (std::size_t i = 0; i < count; ++i) {
+                if ((load_word(results, bytes, i) & magnitude) == smallest) operate_each_from(piece, given, i, 1);
+            }
+        }
+        std::memcpy(at(job.out, bytes * begin), results, bytes * count);
     }
 }
 
@@ -224,7 +257,10 @@ void operate_words(const FloatFormat& format, Operation operation, const Operand
     if (direct_kernel(path.kernel, kernels, operation, context.rounding) != nullptr) {
         return operate_directly(job, operands, path.kernel);
     }
-    if (path.kernel == Kernel::truncated) return operate_truncated(job, operands);
+    if (path.kernel == Kernel::truncated) {
+        const bool flushes = context.flush_inputs || context.flush_outputs;
+        return flushes ? operate_flushing(job, operands) : operate_truncated(job, operands);
+    }
     const FloatEnvironment environment(Rounding::nearest_even);
     const auto reader = Reader::make(format, context, kernels);
     Chunks chunks(*reader, operands);

@@ -31,10 +31,9 @@ bool has_processor(Rounding rounding) {
 
 bool has_options(const Context& context) { return context.flush_inputs || context.flush_outputs || context.saturate; }
 
-/// Where rounding is an addition and nothing is flushed: see kernels_truncated.hpp.
+/// Where rounding is an addition: see kernels_truncated.hpp.
 bool has_truncated(const FloatFormat& format, const Context& context, const KernelTable& kernels) {
     if (context.rounding != Rounding::stochastic && context.rounding != Rounding::nearest_away) return false;
-    if (context.flush_inputs || context.flush_outputs) return false;
     const auto storage = truncated_storage(format);
     return storage && kernels.truncated[*storage][random_fraction][op_add] != nullptr;
 }

@@ -1,5 +1,7 @@
 #include "softfloat/array/stages.hpp"
 
+#include <algorithm>
+
 namespace ulp::array {
 namespace {
 
@@ -42,6 +44,17 @@ void plan_operands(RoundingPlan& plan, const FloatFormat& format, const Context&
     if (!context.flush_inputs) return;
     plan.operand_below = static_cast<std::uint32_t>(format.emin() + formats::fp32.bias) << formats::fp32.fraction_bits;
     plan.operand_sign = format.has_negative_zero() ? 0x80000000 : 0;
+}
+
+void make_random_words(const Context& context, std::size_t begin, std::size_t count, std::uint32_t* words,
+                       const KernelTable& kernels) {
+    for (std::size_t done = 0; done < count;) {
+        const std::size_t now = std::min<std::uint64_t>(count - done, elements_of_upper_half(context, begin + done));
+        RoundingPlan64 plan{};
+        start_random(plan, context, begin + done);
+        kernels.random_words(plan, words + done, now);
+        done += now;
+    }
 }
 
 std::optional<Storage> truncated_storage(const FloatFormat& format) {

@@ -71,6 +71,15 @@ using Writer64 = BasicWriter<std::uint64_t>;
 /// How the kernels of kernels_truncated.hpp store the format; nothing where there are none.
 std::optional<Storage> truncated_storage(const FloatFormat& format);
 
+/// How many elements from `element` on have random numbers from blocks whose numbers have the same upper half.
+constexpr std::uint64_t elements_of_upper_half(const Context& context, std::size_t element) {
+    constexpr std::uint64_t positions = std::uint64_t{1} << 34;
+    return positions - (context.first + element) % positions;
+}
+/// The random numbers of `count` elements from `begin` on, in the upper bits of words.
+void make_random_words(const Context& context, std::size_t begin, std::size_t count, std::uint32_t* words,
+                       const KernelTable& kernels);
+
 /// Sets what the plan says of operands: flushed or not.
 void plan_operands(RoundingPlan& plan, const FloatFormat& format, const Context& context);
 

@@ -39,6 +39,22 @@ class RandomFractions {
     std::size_t left_over_ = 0;
     typename Vec::Int words_[1 + group / Vec::lanes];
 };
+/// As words in memory: RandomKernel.
+template <class Vec>
+void random_words(const RoundingPlan64& plan, std::uint32_t* words, std::size_t count) {
+    RandomFractions<Vec> fractions(plan);
+    auto* to = reinterpret_cast<unsigned char*>(words);
+    while (count != 0) {
+        fractions.advance();
+        for (std::size_t i = 0; i < RandomFractions<Vec>::group / Vec::lanes && count != 0; ++i) {
+            const auto fraction = fractions.at(i);
+            const std::size_t now = count < Vec::lanes ? count : Vec::lanes;
+            copy_bytes(to, reinterpret_cast<const unsigned char*>(&fraction), 4 * now);
+            to += 4 * now;
+            count -= now;
+        }
+    }
+}
 /// The same, always a half.
 template <class Vec>
 struct HalfFractions {

@@ -40,6 +40,13 @@ enum Storage : int { as_half, as_bfloat, as_single, as_fp32, storages };
 /// What is added to a magnitude, in units of its last place.
 enum Fraction : int { a_half, random_fraction, fractions };
 
+/// Words whose magnitudes are below `smallest`, that of the smallest normal number, become zeros of their sign. Whether
+/// one of `count` is `smallest`, of either sign.
+using FlushKernel = bool (*)(std::uint32_t smallest, const void* in, void* out, std::size_t count);
+/// The random numbers of as many elements as the plan says, in the upper bits of words. All are of blocks whose numbers
+/// have the same upper half.
+using RandomKernel = void (*)(const RoundingPlan64&, std::uint32_t* words, std::size_t count);
+
 /// A null entry says that there is no such kernel, and another way must be taken.
 struct KernelTable {
     RoundKernel round[roundings][ranges];      // fp32 -> fp32 on the format's grid
@@ -52,9 +59,11 @@ struct KernelTable {
     RoundKernel64 encode32_64[roundings][ranges];
     RoundKernel64 encode16_64[roundings][ranges];
     RoundKernel64 encode8_64[roundings][ranges];
-    RoundKernel widen;                           // fp32 -> fp64
-    RoundKernel narrow_odd;                      // fp64 -> fp32, to odd
-    RoundKernel flush;                           // fp32 -> fp32: magnitudes below plan.operand_below become zeros
+    RoundKernel widen;                         // fp32 -> fp64
+    RoundKernel narrow_odd;                    // fp64 -> fp32, to odd
+    RoundKernel flush;                         // fp32 -> fp32: magnitudes below plan.operand_below become zeros
+    FlushKernel flush_words16, flush_words32;  // storage words of fp16 and bf16; of fp32 and tf32
+    RandomKernel random_words;
     ArithmeticKernel odd_by_single[operations];  // fp32 -> fp32, to odd: see kernels_arithmetic.hpp
     ArithmeticKernel odd_by_double[operations];
     ArithmeticKernel odd_in_double[operations];    // fp32 -> fp64, to odd

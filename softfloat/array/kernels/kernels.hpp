@@ -73,6 +73,9 @@ constexpr KernelTable make_kernels() {
     table.widen = map_array<Vec, Widen<Vec>>;
     table.narrow_odd = map_array<Vec, NarrowOdd<Vec>>;
     table.flush = map_array<Vec, FlushOperand<Vec>>;
+    table.flush_words16 = flush_words<Vec, 2>;
+    table.flush_words32 = flush_words<Vec, 4>;
+    table.random_words = random_words<Vec>;
     fill_operations<Vec, OddBySingle<Vec>>(table.odd_by_single);
     fill_operations<Vec, OddByDouble<Vec>>(table.odd_by_double);
     fill_operations<Vec, OddInDouble<Vec>>(table.odd_in_double);

@@ -80,6 +80,31 @@ struct FlushOperand {
         Vec::store(out, flush_operand<Vec>(plan, Vec::load(in)));
     }
 };
+/// Storage words of `size` bytes of fp16, bf16, fp32 or tf32: those below `smallest`, the word of
+/// the smallest normal number, become zeros. Whether one is `smallest` itself, of either sign.
+template <class Vec, std::size_t size>
+bool flush_words(std::uint32_t smallest, const void* in, void* out, std::size_t count) {
+    const auto* from = static_cast<const unsigned char*>(in);
+    auto* to = static_cast<unsigned char*>(out);
+    auto at_edge = Vec::set(0);
+    const auto flush = [&](const void* source, void* target) {
+        const auto x = size == 2 ? Vec::load16(source) : Vec::load(source);
+        const auto sign = Vec::bit_and(x, Vec::set(std::uint32_t{1} << (8 * size - 1)));
+        const auto magnitude = Vec::bit_xor(x, sign);
+        at_edge = Vec::select(Vec::equal(magnitude, Vec::set(smallest)), Vec::set(1), at_edge);
+        const auto flushed = Vec::select(Vec::greater(Vec::set(smallest), magnitude), sign, x);
+        size == 2 ? Vec::store16(target, flushed) : Vec::store(target, flushed);
+    };
+    constexpr std::size_t step = Vec::lanes;
+    for (; count >= step; count -= step, from += size * step, to += size * step) flush(from, to);
+    if (count != 0) {
+        unsigned char rest[size * step] = {};
+        copy_bytes(rest, from, size * count);
+        flush(rest, rest);
+        copy_bytes(to, rest, size * count);
+    }
+    return Vec::any(Vec::equal(at_edge, Vec::set(1)));
+}
 /// An fp32 word on fp16's grid, to nearest even without options: the processor's conversion there and back.
 template <class Vec>
 struct ThroughHalf {

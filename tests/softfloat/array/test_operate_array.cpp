@@ -171,24 +171,37 @@ TEST_CASE("array arithmetic flushes, saturates and rounds stochastically as the 
 }
 
 TEST_CASE("results at the edge of the tiny ones are flushed as the scalar operations do") {
-    for (const FloatFormat& format : {ulp::formats::fp32, ulp::formats::bf16, ulp::formats::fp16}) {
+    for (const FloatFormat& format : {ulp::formats::fp32, ulp::formats::tf32, ulp::formats::bf16, ulp::formats::fp16}) {
         Operands operands;
         ulp::test::Words random(3);
         const std::uint64_t hidden = std::uint64_t{1} << format.fraction_bits;
         const auto below_two = [&](std::uint64_t field) {  // the exponent's field, a fraction near all ones or zeros
             const std::uint64_t low = random.next() % 8;
-            return field << format.fraction_bits | (random.next() % 2 == 0 ? low : hidden - 1 - low);
+            return (field << format.fraction_bits | (random.next() % 2 == 0 ? low : hidden - 1 - low))
+                   << format.padding_bits;
         };
         const auto bias = static_cast<std::uint64_t>(format.bias);
         for (int i = 0; i < 4000; ++i) {  // products, quotients and fused sums within some units of 2^emin
             operands.a.push_back(below_two(bias - 5));
             operands.b.push_back(below_two(random.next() % 2 == 0 ? 5 + random.next() % 2 : 2 * bias - 5));
-            operands.c.push_back(below_two(0) & 7);
+            operands.c.push_back(below_two(0) & (7 << format.padding_bits));
         }
         for (const Rounding rounding : ulp::test::deterministic_roundings()) {
             for (const auto tininess : {ulp::Tininess::before_rounding, ulp::Tininess::after_rounding}) {
                 check({"at the edge", format}, {.rounding = rounding, .tininess = tininess, .flush_outputs = true},
                       operands);
+            }
+        }
+        for (const int bits : {1, 4, 32}) {
+            for (const auto tininess : {ulp::Tininess::before_rounding, ulp::Tininess::after_rounding}) {
+                Context context{.rounding = Rounding::stochastic,
+                                .tininess = tininess,
+                                .flush_outputs = true,
+                                .random_bits = bits,
+                                .first = 5};
+                check({"at the edge, by chance", format}, context, operands);
+                context.flush_inputs = true;
+                check({"at the edge, by chance", format}, context, operands);
             }
         }
     }
