@@ -38,6 +38,28 @@ void look_up(const FunctionTable& table, const void* in, void* out, std::size_t 
     }
 }
 
+/// The same where a random number chooses between two results.
+template <class Word>
+void draw(const ChanceTable& table, const void* in, void* out, std::size_t count, const Context& context,
+          const KernelTable& kernels) {
+    const auto* from = static_cast<const unsigned char*>(in);
+    auto* to = static_cast<unsigned char*>(out);
+    const ChanceEntry* const entries = table.data();
+    std::array<std::uint32_t, chunk_size> random;
+    for (std::size_t begin = 0; begin < count; begin += chunk_size) {
+        const std::size_t length = std::min(chunk_size, count - begin);
+        make_random_words(context, begin, length, random.data(), kernels);
+        for (std::size_t i = 0; i < length; ++i, from += sizeof(Word), to += sizeof(Word)) {
+            Word word;
+            std::memcpy(&word, from, sizeof(Word));
+            const ChanceEntry& entry = entries[word];
+            const std::uint32_t carries = entry.fraction + random[i] < random[i] ? 1 : 0;
+            const auto result = static_cast<Word>(entry.down ^ (entry.change & -carries));
+            std::memcpy(to, &result, sizeof(Word));
+        }
+    }
+}
+
 using FloatFunction = float (*)(float);
 FloatFunction fp32_function(Function function) {
 #define ULPLAB_FUNCTION(name, Definition) cr::name,
@@ -71,28 +93,58 @@ void evaluate_each(const FloatFormat& format, Function function, const Context& 
     }
 }
 
-/// The results beyond the function's ends: those of the ends by the scalar function.
-void add_ends(FunctionPlan& plan, const FloatFormat& format, Function function, const Context& context) {
+const ulp::functions::Ends& ends_of(Function function) {
 #define ULPLAB_FUNCTION(name, Definition) ulp::functions::Definition::ends(),
     static constexpr ulp::functions::Ends table[] = {ULPLAB_FUNCTIONS(ULPLAB_FUNCTION)};
 #undef ULPLAB_FUNCTION
-    const auto result = [&](float operand) {
-        Context scalar = scalar_context(context, 0);
-        const std::uint64_t word = scalar_function(function)(format, std::bit_cast<std::uint32_t>(operand), scalar);
-        return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(word)));
+    return table[static_cast<std::size_t>(function)];
+}
+
+double number_of(std::uint64_t word) { return std::bit_cast<float>(static_cast<std::uint32_t>(word)); }
+
+/// The results beyond the function's ends: those of the ends by the scalar function.
+void add_ends(FunctionPlan& plan, const FloatFormat& format, Function function, const Context& context) {
+    const auto end = [&](float operand) -> FunctionEnd {
+        Context scalar = context;
+        const double result =
+            number_of(scalar_function(function)(format, std::bit_cast<std::uint32_t>(operand), scalar));
+        return {operand, result, result, 0};
     };
-    const auto& ends = table[static_cast<std::size_t>(function)];
-    plan.low_result = result(ends.low);
-    plan.high_result = result(ends.high);
-    // The results of infinities are exact: the same only where rounding to nearest gives them too.
+    plan.low = end(ends_of(function).low);
+    plan.high = end(ends_of(function).high);
+    // The results of infinities are exact: the same only where rounding to nearest gives them too, or without a chance.
     const bool infinities_too = context.rounding == Rounding::nearest_even && !context.saturate;
     plan.end_of_ends = infinities_too ? std::numeric_limits<double>::infinity() : 0x1.FFFFFEp127;
+}
+
+/// The same with stochastic rounding. Where the chance at an end is not that of the largest operands, it is at twice
+/// the end: there results lie nearer to what they tend to than 32 random bits tell.
+void add_random_ends(FunctionPlan& plan, const FloatFormat& format, Function function, const Context& context) {
+    const auto chance_at = [&](double operand) {
+        const auto word = std::bit_cast<std::uint32_t>(static_cast<float>(operand));
+        return chance_function(function)(format, word, context);
+    };
+    const double largest = number_of(format.max_finite_magnitude() << format.padding_bits);
+    const auto end = [&](double operand, double sign) -> FunctionEnd {
+        const Chance chance = chance_at(sign * largest);
+        const bool at_once = chance_at(operand) == chance;
+        return {at_once ? operand : 2 * operand, number_of(chance.down), number_of(chance.up),
+                chance.fraction << (32 - context.random_bits)};
+    };
+    const auto& ends = ends_of(function);
+    const double infinity = std::numeric_limits<double>::infinity();
+    if (ends.low > -infinity) plan.low = end(ends.low, -1);
+    if (ends.high < infinity) plan.high = end(ends.high, 1);
+    const bool infinities_too = plan.low.fraction == 0 && plan.high.fraction == 0 && !context.saturate;
+    plan.end_of_ends = infinities_too ? infinity : largest;
+    plan.beside = context.random_bits <= 6 ? -1 : 0;  // 2^-30 of the operand is below 2^-6 of a last place
 }
 
 /// The constants of the kernel where choose_path() names it.
 FunctionPlan plan_of(const FloatFormat& format, Function function, const Context& context) {
     FunctionPlan plan = *function_plan(format, context.rounding);
-    add_ends(plan, format, function, context);
+    const bool by_chance = context.rounding == Rounding::stochastic;
+    (by_chance ? add_random_ends : add_ends)(plan, format, function, context);
     if (context.flush_outputs) plan.to_subnormal_grid = 0;
     return plan;
 }
@@ -110,12 +162,13 @@ const FunctionPlan& plain_plan_of(Function function) {
 }
 
 /// By a kernel, chunk after chunk; what the kernel leaves undecided by the scalar function.
-void evaluate_by_kernel(const FloatFormat& format, Function function, const FunctionPlan& plan, const void* in,
-                        void* out, std::size_t count, const Context& context, Simd simd) {
+void evaluate_by_kernel(const FloatFormat& format, Function function, FunctionPlan plan, const void* in, void* out,
+                        std::size_t count, const Context& context, Simd simd) {
     const FunctionKernel kernel = kernels_of<FunctionKernels>(simd).kernel[static_cast<std::size_t>(function)];
     const auto* from = static_cast<const unsigned char*>(in);
     auto* to = static_cast<unsigned char*>(out);
     Chunk chunk;
+    Chunk random;
     std::array<std::uint16_t, chunk_size> undecided;
     for (std::size_t begin = 0; begin < count; begin += chunk_size) {
         const std::size_t length = std::min(chunk_size, count - begin);
@@ -125,6 +178,10 @@ void evaluate_by_kernel(const FloatFormat& format, Function function, const Func
             for (std::uint32_t& word : std::span(chunk).first(length))
                 word = (word & 0x7F800000) == 0 ? word & 0x80000000 : word;
             operands = chunk.data();
+        }
+        if (context.rounding == Rounding::stochastic) {
+            make_random_words(context, begin, length, random.data(), kernels_of<KernelTable>(simd));
+            plan.random = random.data();
         }
         const std::size_t left = kernel(plan, operands, chunk.data(), length, undecided.data());
         evaluate_each(format, function, context, begin, chunk, std::span(undecided).first(left));
@@ -150,7 +207,11 @@ void evaluate_words(const FloatFormat& format, Function function, const void* in
     const Path path = choose_path(function, format, context, simd);
     const FloatEnvironment environment(Rounding::nearest_even);
     const std::size_t bytes = bytes_of(format);
-    if (path.kernel == Kernel::table_of_results) {
+    if (path.kernel == Kernel::table_of_results && context.rounding == Rounding::stochastic) {
+        const auto table = chance_table(format, function, context);
+        const auto draw_words = bytes == 1 ? draw<std::uint8_t> : draw<std::uint16_t>;
+        draw_words(*table, in, out, count, context, kernels_of<KernelTable>(simd));
+    } else if (path.kernel == Kernel::table_of_results) {
         const auto table = function_table(format, function, context);
         bytes == 1 ? look_up<std::uint8_t>(*table, in, out, count) : look_up<std::uint16_t>(*table, in, out, count);
     } else if (path.kernel == Kernel::quick_phase) {

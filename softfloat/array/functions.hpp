@@ -5,8 +5,10 @@
 //
 // For formats of up to 16 bits the first call for a function, format and rounding computes all results (up to 65,536,
 // some milliseconds), and every element is one look-up: 0.3 ns, whatever the function costs. The tables stay: 128 KiB
-// each for 16 bits. fp32 and tf32 are computed in vectors of doubles (kernels/function_kernel.hpp), the few elements
-// that these cannot decide by the scalar function; so are all elements of other formats and with stochastic rounding.
+// each for 16 bits. With stochastic rounding the entries are two results and their chance: 512 KiB each, for each
+// number of random bits; with more than 24 bits the first call takes a tenth of a second. fp32 and tf32 are computed in
+// vectors of doubles (kernels/function_kernel.hpp), the few elements that these cannot decide by the scalar function;
+// so are all elements of other formats.
 #pragma once
 
 #include <span>

@@ -29,7 +29,8 @@ bool has_processor(Rounding rounding) {
            rounding == Rounding::down;
 }
 
-bool has_options(const Context& context) { return context.flush_inputs || context.flush_outputs || context.saturate; }
+bool flushes(const Context& context) { return context.flush_inputs || context.flush_outputs; }
+bool has_options(const Context& context) { return flushes(context) || context.saturate; }
 
 /// Where rounding is an addition: see kernels_truncated.hpp.
 bool has_truncated(const FloatFormat& format, const Context& context, const KernelTable& kernels) {
@@ -44,13 +45,15 @@ Kernel own_kernel(const FloatFormat& format, const Context& context, Simd simd) 
     const bool of_processor = has_processor(context.rounding);
     const bool options = has_options(context);
     const KernelTable& kernels = kernels_of<KernelTable>(simd);
+    const bool rounded = kernels.half[static_cast<std::size_t>(context.rounding)][op_add] != nullptr;
+    if (format == formats::fp16 && flushes(context) && rounded)
+        return Kernel::half_rounded;  // and flushes as it rounds
     if (has_truncated(format, context, kernels)) return Kernel::truncated;
     if (format == formats::bf16 && nearest && (!options || kernels.bfloat_has_options)) return Kernel::bfloat_nearest;
     if (format == formats::fp32 && of_processor) return options ? Kernel::processor_options : Kernel::processor;
     if (format != formats::fp16) return Kernel::scalar_loop;
     if (of_processor && !options && simd == Simd::avx512_fp16) return Kernel::native_half;
     if (nearest && !options) return Kernel::half_nearest;
-    const bool rounded = kernels.half[static_cast<std::size_t>(context.rounding)][op_add] != nullptr;
     return rounded ? Kernel::half_rounded : Kernel::scalar_loop;
 }
 
@@ -135,9 +138,6 @@ Path choose_path(Function, const FloatFormat& format, const Context& context, Si
     require_sensible(context);
     require_supported(format);
     require_instructions(simd);
-    if (context.rounding == Rounding::stochastic) {
-        return {Kernel::scalar_loop, simd, "each element has a random number and so boundaries of its own"};
-    }
     if (bytes_of(format) <= 2) return {Kernel::table_of_results, simd, "the format has at most 65,536 operands"};
     if (function_plan(format, context.rounding)) {
         return {Kernel::quick_phase, simd, "the format's storage words are fp32 words"};

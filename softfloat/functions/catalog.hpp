@@ -26,6 +26,7 @@ struct Domain {
 /// Where the results of finite operands need no computing, in fp32 and the formats within it of 8 exponent bits, in
 /// any rounding but the stochastic one: at or below `low` all round as the result of `low`, at or above `high` as that
 /// of `high`; at or above `beside` the results lie beside the operand, on the side of `step`, by less than 2^-30 of it.
+/// With stochastic rounding by any number of bits the former holds from twice `low` and twice `high` on.
 struct Ends {
     float low = -__builtin_inff();
     float high = __builtin_inff();

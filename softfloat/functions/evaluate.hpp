@@ -71,6 +71,24 @@ constexpr void require_supported(const FloatFormat& format) {
 #endif
 }
 
+/// The ends of y's error interval, as significands; y itself is not finite, or a zero, where is_finite is false.
+struct ErrorInterval {
+    bool is_finite, sign;
+    int exponent;
+    std::uint64_t below, above;
+    constexpr explicit ErrorInterval(double y) {
+        const auto value = decode<std::uint64_t>(formats::fp64, std::bit_cast<std::uint64_t>(y));
+        const int up = 63 - bit_length(value.significand);
+        const std::uint64_t significand = value.significand << up;
+        constexpr std::uint64_t margin = std::uint64_t{1} << (63 - quick_error_bits);
+        is_finite = value.kind == Kind::finite;
+        sign = value.sign;
+        exponent = value.exponent - up;
+        below = (significand - margin) | 1;
+        above = (significand + margin) | 1;
+    }
+};
+
 struct Decision {
     bool decided;
     std::uint64_t bits;
@@ -80,16 +98,12 @@ struct Decision {
 ///     ---|-------------------|---          results' boundaries
 ///              (---y---)                    decided
 constexpr Decision round_quick(const FloatFormat& format, double y, Context& context) {
-    const auto value = decode<std::uint64_t>(formats::fp64, std::bit_cast<std::uint64_t>(y));
-    if (value.kind != Kind::finite) return {false, 0};
-    const int up = 63 - bit_length(value.significand);
-    const std::uint64_t significand = value.significand << up;
-    constexpr std::uint64_t margin = std::uint64_t{1} << (63 - quick_error_bits);
+    const ErrorInterval interval(y);
+    if (!interval.is_finite) return {false, 0};
     Context low = context;
     Context high = context;
-    const std::uint64_t below = round_to_bits(format, value.sign, value.exponent - up, (significand - margin) | 1, low);
-    const std::uint64_t above =
-        round_to_bits(format, value.sign, value.exponent - up, (significand + margin) | 1, high);
+    const std::uint64_t below = round_to_bits(format, interval.sign, interval.exponent, interval.below, low);
+    const std::uint64_t above = round_to_bits(format, interval.sign, interval.exponent, interval.above, high);
     if (below != above || low.flags != high.flags) return {false, 0};
     context.flags = low.flags;
     return {true, below};
@@ -130,6 +144,50 @@ constexpr std::uint64_t evaluate_bits_accurately(const FloatFormat& format, std:
     const Special special = Function::special(x);
     if (special.rule != Special::Rule::compute) return special_bits(format, special, context);
     return round_accurate(format, Function::accurate(Float127{x}), context);
+}
+
+/// What stochastic rounding makes of a function's result: `up` where the random number and `fraction` add up to
+/// 2^random_bits or more, else `down`.
+struct Chance {
+    std::uint64_t down, up, fraction;
+    constexpr bool operator==(const Chance&) const = default;
+};
+
+/// The first random_bits bits of a number below the place where round_to_bits cuts it; those that decide whether it is
+/// tiny where that may be flushed. `exponent` is of the significand's last bit.
+template <class Word>
+constexpr std::uint64_t fraction_of(const FloatFormat& format, int exponent, Word significand, const Context& context) {
+    const int leading = exponent + bit_length(significand) - 1;
+    const int emin = format.emin();
+    const bool may_be_tiny =
+        context.flush_outputs && context.tininess == Tininess::after_rounding && leading == emin - 1;
+    const int cut = (leading > emin ? leading : emin) - format.fraction_bits - exponent - (may_be_tiny ? 1 : 0);
+    return split_at(significand, cut, context.random_bits).discarded.top_bits;
+}
+
+/// For tables of stochastic results; context.random does not matter.
+template <class Function>
+constexpr Chance evaluate_chance(const FloatFormat& format, std::uint64_t bits, const Context& context) {
+    Context least = context;
+    Context most = context;
+    least.random = 0;
+    most.random = (std::uint64_t{1} << context.random_bits) - 1;
+    Chance chance{evaluate_bits<Function>(format, bits, least), evaluate_bits<Function>(format, bits, most), 0};
+    if (chance.down == chance.up) return chance;
+    const auto x = operand<std::uint64_t>(format, bits, context);
+    const Special special = Function::special(x);
+    if (special.rule != Special::Rule::compute) {
+        chance.fraction = fraction_of(format, special.value.exponent, special.value.significand, context);
+        return chance;
+    }
+    if (within_fp32(format) && support::has_default_arithmetic()) {
+        const ErrorInterval y(Function::quick(to_double(x)));
+        if (y.is_finite) chance.fraction = fraction_of(format, y.exponent, y.below, context);
+        if (y.is_finite && chance.fraction == fraction_of(format, y.exponent, y.above, context)) return chance;
+    }
+    const Float127 y = Function::accurate(Float127{x});
+    chance.fraction = fraction_of(format, y.exponent - 1, static_cast<UInt128>(y.significand << 1 | 1), context);
+    return chance;
 }
 
 /// The rounding test for fp32 and nearest even: both ends of y's error interval rounded by the hardware's conversion.

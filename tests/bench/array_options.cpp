@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "softfloat/array/array.hpp"
+#include "softfloat/array/functions.hpp"
 #include "softfloat/array/stages.hpp"
 #include "softfloat/format_names.hpp"
 
@@ -42,6 +43,8 @@ const std::vector<Option>& options() {
         {"stochastic 1", {.rounding = Rounding::stochastic, .random_bits = 1}},
         {"stochastic 16", {.rounding = Rounding::stochastic, .random_bits = 16}},
         {"stochastic 32", {.rounding = Rounding::stochastic, .random_bits = 32}},
+        {"stochastic 16, flush_inputs", {.rounding = Rounding::stochastic, .flush_inputs = true, .random_bits = 16}},
+        {"stochastic 16, flush_outputs", {.rounding = Rounding::stochastic, .flush_outputs = true, .random_bits = 16}},
     };
     return all;
 }
@@ -192,6 +195,19 @@ void add_arithmetic(Table& table, const NamedFormat& row) {
     }
 }
 
+void add_functions(Table& table, const NamedFormat& row) {
+    const auto x = words_of(row.format, 1);
+    std::vector<unsigned char> out(x.size());
+    const auto add = [&](const char* name, array::Function function) {
+        table.add(std::string(name) + " " + std::string(row.name), [&, function](const Context& context) {
+            array::evaluate_words(row.format, function, x.data(), out.data(), count, context, simd_choice());
+        });
+    };
+    add("exp", array::Function::exp);
+    add("tanh", array::Function::tanh);
+    add("gelu", array::Function::gelu);
+}
+
 }  // namespace
 
 std::string option_table() {
@@ -200,6 +216,7 @@ std::string option_table() {
         if (row.format == formats::fp64 || !row.format.has_sign) continue;  // scalar loops with every option
         add_rounding(table, row);
         add_arithmetic(table, row);
+        add_functions(table, row);
     }
     std::string head = "| ratio to the default |";
     std::string rule = "|---|";

@@ -48,10 +48,10 @@ void random_words(const RoundingPlan64& plan, std::uint32_t* words, std::size_t 
         fractions.advance();
         for (std::size_t i = 0; i < RandomFractions<Vec>::group / Vec::lanes && count != 0; ++i) {
             const auto fraction = fractions.at(i);
-            const std::size_t now = count < Vec::lanes ? count : Vec::lanes;
-            copy_bytes(to, reinterpret_cast<const unsigned char*>(&fraction), 4 * now);
-            to += 4 * now;
-            count -= now;
+            if (count < Vec::lanes) return copy_bytes(to, &fraction, 4 * count);
+            Vec::store(to, fraction);
+            to += 4 * Vec::lanes;
+            count -= Vec::lanes;
         }
     }
 }

@@ -29,9 +29,32 @@ template <class Real>
     return quick_phase::real_of<Real>(quick_phase::word_of(nearest) | sign);
 }
 
-/// `lanes` elements; returns a bit for each undecided one.
+/// The random numbers of a register of elements.
+template <class Vec>
+[[gnu::always_inline]] inline auto load_random(const std::uint32_t* random) {
+    constexpr std::size_t lanes = FunctionVectors<Vec>::lanes;
+    typedef std::uint32_t Words __attribute__((vector_size(4 * lanes)));
+    Words words;
+    __builtin_memcpy(&words, random, sizeof words);
+    using Word = quick_phase::WordOf<typename FunctionVectors<Vec>::Real>;
+    return __builtin_convertvector(words, Word);
+}
+
+/// The result at an end of the function. `random`: a pointer to words, or null.
+template <class Vec>
+[[gnu::always_inline]] inline auto result_at(const FunctionEnd& end, const std::uint32_t* random) {
+    using Vectors = FunctionVectors<Vec>;
+    using Real = typename Vectors::Real;
+    const Real down = quick_phase::all<Real>(end.down);
+    if (random == nullptr) return down;
+    const auto sum = reinterpret_cast<typename Vectors::Mask>(load_random<Vec>(random) + end.fraction);
+    return sum > std::int64_t{0xFFFFFFFF} ? quick_phase::all<Real>(end.up) : down;
+}
+
+/// `lanes` elements; returns a bit for each undecided one. `random`: their words, or null.
 template <class Vec, class Function>
-[[gnu::always_inline]] inline unsigned evaluate_lanes(const FunctionPlan& plan, const void* in, void* out) {
+[[gnu::always_inline]] inline unsigned evaluate_lanes(const FunctionPlan& plan, const void* in, void* out,
+                                                      const std::uint32_t* random) {
     using Vectors = FunctionVectors<Vec>;
     using Real = typename Vectors::Real;
     using Word = quick_phase::WordOf<Real>;
@@ -47,9 +70,10 @@ template <class Vec, class Function>
     Word word = quick_phase::word_of(y);
     Mask beside{};
     if constexpr (has_beside) {
-        beside = x >= static_cast<double>(ends.beside);
+        beside = (x >= static_cast<double>(ends.beside)) & plan.beside;
         word = beside ? quick_phase::word_of(x) + static_cast<std::uint64_t>(std::int64_t{ends.step}) : word;
     }
+    if (random != nullptr) word += load_random<Vec>(random) << plan.random_shift >> 3;
     const Word negative = reinterpret_cast<Word>(reinterpret_cast<Mask>(y) >> 63);
     const Word push = plan.push_positive ^ (plan.push_changes & negative);
     const Word rounded = ((word + push) & ~plan.dropped) | plan.odd;
@@ -66,13 +90,13 @@ template <class Vec, class Function>
     Mask decided = certain & normal & in_domain;
     Real result = decided ? quick_phase::real_of<Real>(rounded) : x;
     if constexpr (has_low) {
-        const Mask at_end = (x <= static_cast<double>(ends.low)) & (x >= -plan.end_of_ends);
-        result = at_end ? quick_phase::all<Real>(plan.low_result) : result;
+        const Mask at_end = (x <= plan.low.at) & (x >= -plan.end_of_ends);
+        result = at_end ? result_at<Vec>(plan.low, random) : result;
         decided |= at_end;
     }
     if constexpr (has_high) {
-        const Mask at_end = (x >= static_cast<double>(ends.high)) & (x <= plan.end_of_ends);
-        result = at_end ? quick_phase::all<Real>(plan.high_result) : result;
+        const Mask at_end = (x >= plan.high.at) & (x <= plan.end_of_ends);
+        result = at_end ? result_at<Vec>(plan.high, random) : result;
         decided |= at_end;
     }
     constexpr bool keeps_zero = Function::quick(0.0) == 0;  // and its sign
@@ -108,12 +132,20 @@ template <class Vec, class Function>
     for (std::size_t i = 0; i < count; i += lanes) {
         const std::size_t now = count - i < lanes ? count - i : lanes;
         unsigned char rest[4 * lanes];  // of elements fewer than lanes
+        std::uint32_t rest_of_random[lanes];
         const bool whole = now == lanes;
+        const std::uint32_t* random = plan.random != nullptr ? plan.random + i : nullptr;
         if (!whole) {
             __builtin_memset(rest, 0, sizeof rest);
             __builtin_memcpy(rest, from + 4 * i, 4 * now);
+            if (random != nullptr) {
+                __builtin_memset(rest_of_random, 0, sizeof rest_of_random);
+                __builtin_memcpy(rest_of_random, random, 4 * now);
+                random = rest_of_random;
+            }
         }
-        unsigned left = evaluate_lanes<Vec, Function>(plan, whole ? from + 4 * i : rest, whole ? to + 4 * i : rest);
+        unsigned left =
+            evaluate_lanes<Vec, Function>(plan, whole ? from + 4 * i : rest, whole ? to + 4 * i : rest, random);
         for (left &= (1U << now) - 1; left != 0; left &= left - 1) {
             undecided[found++] = static_cast<std::uint16_t>(i + static_cast<unsigned>(__builtin_ctz(left)));
         }

@@ -10,6 +10,13 @@
 #pragma GCC visibility push(hidden)
 namespace ulp::array {
 
+/// Operands at or beyond `at` have the result `down`, or `up` where their random number, in 32 bits, and `fraction` add
+/// up to 2^32 or more.
+struct FunctionEnd {
+    double at, down, up;
+    std::uint64_t fraction;
+};
+
 /// How a kernel rounds y, a double near a result, to p bits, on the words of doubles, whose sign stays as it is:
 ///
 ///     exponent . kept fraction | dropped (53 - p bits)      rounded = ((word + push) & ~dropped) | odd
@@ -26,9 +33,14 @@ struct FunctionPlan {
     // Those magnitudes are the words for which magnitude + to_order, wrapped around, lies below end_of_order.
     std::uint64_t to_order;
     std::int64_t end_of_order;
-    double to_subnormal_grid;        // 1.5 * 2^52 last places of the subnormal numbers; 0: leave those undecided
-    double low_result, high_result;  // beyond the function's ends (Ends in softfloat/functions/catalog.hpp)
-    double end_of_ends;              // the largest |operand| for which these hold
+    double to_subnormal_grid;  // 1.5 * 2^52 last places of the subnormal numbers; 0: leave those undecided
+    FunctionEnd low, high;     // of the function (Ends in softfloat/functions/catalog.hpp)
+    double end_of_ends;        // the largest |operand| for which these hold
+    std::int64_t beside;       // all ones: results beside the operand round as the double beside it; else 0
+    // Stochastic rounding: a word for each element, its random number in the upper bits; else null. Its upper 29 bits,
+    // moved to the top of the dropped ones, are added to the magnitude; what the others would add is below the margin.
+    const std::uint32_t* random;
+    std::uint64_t random_shift;  // dropped bits beyond 29
 };
 
 /// The relative error that the rounding test allows y, 2^-40 as in softfloat/functions/evaluate.hpp, in last places of

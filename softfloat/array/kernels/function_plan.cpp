@@ -1,6 +1,7 @@
 #include "softfloat/array/kernels/function_plan.hpp"
 
 #include <bit>
+#include <limits>
 
 namespace ulp::array {
 namespace {
@@ -16,7 +17,6 @@ std::uint64_t double_word(int exponent, int fraction_bits) {
 std::optional<FunctionPlan> function_plan(const FloatFormat& format, Rounding rounding) {
     const int fraction_bits = format.fraction_bits;
     if (fraction_bits > 23 || format != ieee_format(8, fraction_bits, 23 - fraction_bits)) return std::nullopt;
-    if (rounding == Rounding::stochastic) return std::nullopt;
     const std::uint64_t last = std::uint64_t{1} << (52 - fraction_bits);
     FunctionPlan plan{};
     plan.dropped = last - 1;
@@ -33,6 +33,10 @@ std::optional<FunctionPlan> function_plan(const FloatFormat& format, Rounding ro
     if (rounding == Rounding::nearest_even) {
         plan.to_subnormal_grid = std::bit_cast<double>(double_word(52 + format.smallest_exponent(), 0)) * 1.5;
     }
+    plan.low.at = -std::numeric_limits<double>::infinity();
+    plan.high.at = std::numeric_limits<double>::infinity();
+    plan.beside = -1;
+    plan.random_shift = static_cast<std::uint64_t>(23 - fraction_bits);
     return plan;
 }
 

@@ -10,8 +10,8 @@
 #pragma GCC visibility push(hidden)
 namespace ulp::array {
 
-/// Nothing for formats whose storage words are not fp32 words (fp32 and tf32 are), and for stochastic rounding, whose
-/// boundaries lie too close together.
+/// Nothing for formats whose storage words are not fp32 words (fp32 and tf32 are). Without ends and random
+/// numbers.
 std::optional<FunctionPlan> function_plan(const FloatFormat& format, Rounding rounding);
 
 }  // namespace ulp::array
