@@ -77,16 +77,37 @@ function(ulplab_part library name)
   ulplab_unity(ulplab_${library}_${name})
 endfunction()
 
-# ulplab_simd_source(FILE <avx2|avx512|avx512_fp16> [TARGET]): compiles FILE, a source of a target of this folder or of
-# TARGET, for these instructions (the sets of softfloat/vector/simd_choice.hpp). On other processors than x86-64 the flags do not exist; there
-# the file must be left out of the target: test ULPLAB_X86.
+# The processor's vector kits beside the portable one (softfloat/vector/), for which kernels are compiled.
+set(ULPLAB_X86 OFF)
+set(ULPLAB_KITS "")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
   set(ULPLAB_X86 ON)
-else()
-  set(ULPLAB_X86 OFF)
+  set(ULPLAB_KITS avx2 avx512)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+  set(ULPLAB_KITS neon)
 endif()
+
+# ulplab_kernels_of_kits(TARGET STEM... [OPTIONS OPTION...]): adds STEM_KIT.cpp for each of ULPLAB_KITS, with these options too.
+# STEM_portable.cpp stands among the target's sources.
+function(ulplab_kernels_of_kits target)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "OPTIONS")
+  foreach(stem IN LISTS ARG_UNPARSED_ARGUMENTS)
+    foreach(kit IN LISTS ULPLAB_KITS)
+      target_sources(${target} PRIVATE ${stem}_${kit}.cpp)
+      ulplab_simd_source(${stem}_${kit}.cpp ${kit} ${target})
+      set_property(SOURCE ${stem}_${kit}.cpp TARGET_DIRECTORY ${target} APPEND PROPERTY COMPILE_OPTIONS ${ARG_OPTIONS})
+    endforeach()
+  endforeach()
+endfunction()
+
+# ulplab_simd_source(FILE <avx2|avx512|avx512_fp16|neon> [TARGET]): compiles FILE, a source of a target of this folder or of
+# TARGET, for these instructions (the sets of softfloat/vector/simd_choice.hpp). Where the flags do not exist the file must
+# be left out of the target: ULPLAB_KITS are the kits that exist, and ULPLAB_X86 says whether avx512_fp16 does.
 function(ulplab_simd_source file simd)
-  set(flags -mavx2 -mfma -mf16c)
+  set(flags)
+  if(simd MATCHES "^avx")
+    set(flags -mavx2 -mfma -mf16c)
+  endif()
   if(simd MATCHES "^avx512")
     # clang and g++ otherwise prefer 256-bit registers where they vectorise by themselves.
     list(APPEND flags -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512)
@@ -102,7 +123,8 @@ function(ulplab_simd_source file simd)
   if(ARGC GREATER 2)
     set(where TARGET_DIRECTORY ${ARGV2})
   endif()
-  set_source_files_properties(${file} ${where} PROPERTIES COMPILE_OPTIONS "${flags}" SKIP_PRECOMPILE_HEADERS ON)
+  set_source_files_properties(${file} ${where} PROPERTIES COMPILE_OPTIONS "${flags}" SKIP_PRECOMPILE_HEADERS ON
+    SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
 # ulplab_test(NAME LABEL <fast|replay|exhaustive|gpu> SOURCES ... LINK ...): the doctest program test_NAME. Each of its

@@ -48,10 +48,10 @@ std::string cpu_name() {
 }
 
 std::vector<std::string> cpu_features() {
-    const std::string flags = " " + cpuinfo("flags") + " ";
+    const std::string flags = " " + cpuinfo("flags") + cpuinfo("Features") + " ";  // of x86 and of ARM
     std::vector<std::string> present;
-    for (const char* feature :
-         {"sse4_2", "avx", "avx2", "fma", "f16c", "avx512f", "avx512bw", "avx512_bf16", "avx512_fp16", "amx_bf16"}) {
+    for (const char* feature : {"sse4_2", "avx", "avx2", "fma", "f16c", "avx512f", "avx512bw", "avx512_bf16",
+                                "avx512_fp16", "amx_bf16", "asimd"}) {
         if (flags.find(fmt::format(" {} ", feature)) != std::string::npos) present.emplace_back(feature);
     }
     return present;

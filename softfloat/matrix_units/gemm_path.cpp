@@ -1,7 +1,5 @@
 #include "softfloat/matrix_units/gemm_path.hpp"
 
-#include <algorithm>
-
 #include "softfloat/matrix_units/gemm_kernels/fast_gemm.hpp"
 #include "softfloat/matrix_units/gemm_kernels/kernel_choice.hpp"
 #include "softfloat/vector/dispatch.hpp"
@@ -13,7 +11,7 @@ namespace {
 GemmPath definition(std::string_view reason) { return {GemmKernel::definition, Simd::portable, reason}; }
 
 /// The widest instructions that kernels are compiled for.
-Simd compiled_for(Simd simd) { return std::min(simd, Simd::avx512); }
+Simd compiled_for(Simd simd) { return simd == Simd::avx512_fp16 ? Simd::avx512 : simd; }
 
 bool is_empty(std::int64_t m, std::int64_t n, std::int64_t k) { return m == 0 || n == 0 || k == 0; }
 constexpr std::string_view nothing_to_add = "There are no products to add.";

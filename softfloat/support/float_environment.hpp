@@ -5,7 +5,7 @@
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
-#else
+#elif !defined(__aarch64__)
 #include <cfenv>
 #endif
 
@@ -24,6 +24,19 @@ class FloatEnvironment {
         _mm_setcsr(0x1F80U | static_cast<unsigned>(rounding) << 13);
     }
     ~FloatEnvironment() { _mm_setcsr(saved_); }
+#elif defined(__aarch64__)
+    // Arm Architecture Reference Manual, FPCR and FPSR: rounding in bits 22 and 23; with all other bits 0 exceptions
+    // are masked and nothing is flushed.
+    explicit FloatEnvironment(ProcessorRounding rounding = ProcessorRounding::nearest_even) {
+        constexpr std::uint64_t modes[] = {0, 2, 1, 3};
+        asm volatile("mrs %0, fpcr" : "=r"(control_));
+        asm volatile("mrs %0, fpsr" : "=r"(flags_));
+        asm volatile("msr fpcr, %0" ::"r"(modes[static_cast<int>(rounding)] << 22) : "memory");
+    }
+    ~FloatEnvironment() {
+        asm volatile("msr fpcr, %0" ::"r"(control_) : "memory");
+        asm volatile("msr fpsr, %0" ::"r"(flags_));
+    }
 #else
     explicit FloatEnvironment(ProcessorRounding rounding = ProcessorRounding::nearest_even) {
         constexpr int modes[] = {FE_TONEAREST, FE_DOWNWARD, FE_UPWARD, FE_TOWARDZERO};
@@ -38,6 +51,8 @@ class FloatEnvironment {
   private:
 #if defined(__x86_64__)
     unsigned saved_;
+#elif defined(__aarch64__)
+    std::uint64_t control_, flags_;
 #else
     std::fenv_t saved_;
 #endif

@@ -4,7 +4,7 @@
 //
 //     struct PanelKernels {
 //         void (*multiply)(const Task&);
-//         static const PanelKernels portable, avx2, avx512;
+//         static const PanelKernels portable, avx2, avx512, neon;
 //     };
 //
 // and each unit, compiled for its instructions (ulplab_simd_source), defines one of them from a template over a kit:
@@ -26,6 +26,8 @@ const Kernels& kernels_of(Simd simd) {
 #if defined(__x86_64__)
     if (simd >= Simd::avx512) return Kernels::avx512;
     if (simd == Simd::avx2) return Kernels::avx2;
+#elif defined(__aarch64__)
+    if (simd == Simd::neon) return Kernels::neon;
 #endif
     return Kernels::portable;
 }

@@ -1,5 +1,6 @@
 #include "softfloat/vector/simd_choice.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <stdexcept>
@@ -13,7 +14,7 @@
 namespace ulp {
 namespace {
 
-constexpr std::array<std::string_view, 4> names{"portable", "avx2", "avx512", "avx512_fp16"};
+constexpr std::array<std::string_view, 5> names{"portable", "avx2", "avx512", "avx512_fp16", "neon"};
 
 #if defined(__x86_64__)
 /// A feature bit of CPUID that __builtin_cpu_supports does not know on every compiler. Whether the operating system
@@ -32,11 +33,6 @@ bool has_avx512() {
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 }
 bool has_avx512_fp16() { return cpuid_bit(7, 3, 23); }
-#else
-bool has_avx2() { return false; }
-bool has_avx512() { return false; }
-bool has_avx512_fp16() { return false; }
-#endif
 
 std::vector<Simd> find_supported() {
     std::vector<Simd> found{Simd::portable};
@@ -47,6 +43,11 @@ std::vector<Simd> find_supported() {
     if (has_avx512_fp16()) found.push_back(Simd::avx512_fp16);
     return found;
 }
+#elif defined(__aarch64__)
+std::vector<Simd> find_supported() { return {Simd::portable, Simd::neon}; }
+#else
+std::vector<Simd> find_supported() { return {Simd::portable}; }
+#endif
 
 }  // namespace
 
@@ -58,7 +59,7 @@ std::span<const Simd> supported_simd() {
 }
 
 void require_instructions(Simd simd) {
-    if (simd <= supported_simd().back()) return;
+    if (std::ranges::find(supported_simd(), simd) != supported_simd().end()) return;
     throw std::invalid_argument("this processor has no vector instructions '" + std::string(name_of(simd)) +
                                 "'; supported_simd() lists those it has");
 }

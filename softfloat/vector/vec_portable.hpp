@@ -1,6 +1,6 @@
 // The vector kit for any processor: 4 lanes of 32 bits, in the vector types that g++ and clang have everywhere. A
-// kernel is a template over a kit `Vec`; vec_avx2.hpp and vec_avx512.hpp have the same operations for their
-// instructions, and a port to other instructions is one more such file.
+// kernel is a template over a kit `Vec`; vec_avx2.hpp, vec_avx512.hpp and vec_neon.hpp have the same operations for
+// their instructions, and a port to other instructions is one more such file.
 //
 // The operations, each on all lanes:
 //
@@ -65,6 +65,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "softfloat/vector/float_mode.hpp"
 #include "softfloat/vector/two_sum.hpp"
 
 namespace ulp::vec {
@@ -318,23 +319,8 @@ struct Portable : PortableIntegers<std::uint32_t, std::int32_t> {
     static std::uint64_t bits_of(Mask64 low, Mask64 high) {
         return (low[0] & 1) | (low[1] & 2) | (high[0] & 4) | (high[1] & 8);
     }
-#ifdef __SSE2__
-    static constexpr bool has_flush = true;
-    struct FloatMode {
-        unsigned before = __builtin_ia32_stmxcsr();
-        explicit FloatMode(bool flush_results, bool flush_operands = false) {
-            __builtin_ia32_ldmxcsr(0x1F80U | (flush_results ? 0x8000U : 0U) | (flush_operands ? 0x40U : 0U));
-        }
-        ~FloatMode() { __builtin_ia32_ldmxcsr(before); }
-        FloatMode(const FloatMode&) = delete;
-        FloatMode& operator=(const FloatMode&) = delete;
-    };
-#else
-    static constexpr bool has_flush = false;
-    struct FloatMode {
-        explicit FloatMode(bool, bool = false) {}
-    };
-#endif
+    static constexpr bool has_flush = can_flush;
+    using FloatMode = vec::FloatMode;
 
     // 2 lanes of 64 bits.
     struct Wide : PortableIntegers<std::uint64_t, std::int64_t> {
@@ -364,7 +350,7 @@ struct Portable : PortableIntegers<std::uint32_t, std::int32_t> {
         }
     };
 
-  private:
+  protected:
     static constexpr std::uint64_t low_bits = (std::uint64_t{1} << 29) - 1;
     static double as_double(std::uint32_t x) { return static_cast<std::int32_t>(x); }
     static Double cut(Double x) { return as<Double>(as<Mask64>(x) & ~low_bits); }

@@ -17,10 +17,7 @@
 #include "softfloat/quantization/block_scaled.hpp"
 #include "softfloat/support/philox.hpp"
 #include "softfloat/text.hpp"
-
-#if defined(__x86_64__)
-#include <xmmintrin.h>
-#endif
+#include "tests/softfloat/control_register.hpp"
 
 namespace {
 
@@ -32,8 +29,8 @@ class Environment {
     Environment(int rounding, bool flush) {
         std::fegetenv(&saved_);
         std::fesetround(rounding);
-#if defined(__x86_64__)
-        if (flush) _mm_setcsr(_mm_getcsr() | 0x8040U);  // flush to zero, denormals are zero
+#if defined(ULPLAB_HAS_CONTROL_REGISTER)
+        if (flush) test::set_control_register(test::control_register() | test::flushing);
 #else
         (void)flush;
 #endif

@@ -24,7 +24,7 @@ struct EigenKernels {
     /// D = A * B on one thread; A and B each have one stride of 1, D's rows have their elements beside each other.
     void (*product)(const GemmProblem& product);
 
-    static const EigenKernels portable, avx2, avx512;  // chosen by kernels_of (softfloat/vector/dispatch.hpp)
+    static const EigenKernels portable, avx2, avx512, neon;  // chosen by kernels_of (softfloat/vector/dispatch.hpp)
 };
 
 }  // namespace ulp

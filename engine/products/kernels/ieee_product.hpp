@@ -22,7 +22,7 @@ struct IeeeKernels {
     /// the same from it (53 >= 2 * 24 + 2).
     void (*rounded_row)(const GemmProblem& row, const Rounder<double>& round);
 
-    static const IeeeKernels portable, avx2, avx512;  // chosen by kernels_of (softfloat/vector/dispatch.hpp)
+    static const IeeeKernels portable, avx2, avx512, neon;  // chosen by kernels_of (softfloat/vector/dispatch.hpp)
 };
 
 }  // namespace ulp

@@ -15,7 +15,7 @@ struct ExponentKernels {
     void (*tally)(const float* values, std::size_t count, std::int64_t* zeros, std::int64_t* finite);
     bool (*all_finite)(const float* values, std::size_t count);
 
-    static const ExponentKernels portable, avx2, avx512;  // chosen by kernels_of (softfloat/vector/dispatch.hpp)
+    static const ExponentKernels portable, avx2, avx512, neon;  // chosen by kernels_of (softfloat/vector/dispatch.hpp)
 };
 
 }  // namespace ulp

@@ -39,7 +39,7 @@ struct LossKernels {
     /// The same where numbers may be anything: those that overflow, infinities and NaNs count for nothing.
     void (*count_inside)(const LossLimits&, const float* values, std::size_t count, LossSums* sums);
 
-    static const LossKernels portable, avx2, avx512;  // chosen by kernels_of (softfloat/vector/dispatch.hpp)
+    static const LossKernels portable, avx2, avx512, neon;  // chosen by kernels_of (softfloat/vector/dispatch.hpp)
 };
 
 }  // namespace ulp

@@ -58,7 +58,7 @@ using FunctionKernel = std::size_t (*)(const FunctionPlan&, const void* in, void
 struct FunctionKernels {
     FunctionKernel kernel[functions];
 
-    static const FunctionKernels portable, avx2, avx512;  // chosen by kernels_of (softfloat/vector/dispatch.hpp)
+    static const FunctionKernels portable, avx2, avx512, neon;  // chosen by kernels_of (softfloat/vector/dispatch.hpp)
 };
 
 }  // namespace ulp::array

@@ -75,7 +75,7 @@ struct KernelTable {
     // By storage and fraction: see kernels_truncated.hpp. None for fp16 where the kit has no instructions for it.
     TruncatedKernel truncated[storages][fractions][operations];
 
-    static const KernelTable portable, avx2, avx512;  // chosen by kernels_of (softfloat/vector/dispatch.hpp)
+    static const KernelTable portable, avx2, avx512, neon;  // chosen by kernels_of (softfloat/vector/dispatch.hpp)
 };
 
 }  // namespace ulp::array

@@ -156,7 +156,7 @@ struct Kernels {
     RowEncoder encode_row;
     PanelEncoder encode_panel;
 
-    static const Kernels portable, avx2, avx512;  // chosen by kernels_of (softfloat/vector/dispatch.hpp)
+    static const Kernels portable, avx2, avx512, neon;  // chosen by kernels_of (softfloat/vector/dispatch.hpp)
 };
 
 constexpr std::int64_t panel_width(const Kernels& kernels) { return std::int64_t{vectors_per_panel} * kernels.lanes; }

@@ -11,10 +11,7 @@
 #include "softfloat/arithmetic.hpp"
 #include "softfloat/array/array.hpp"
 #include "softfloat/array/stages.hpp"
-
-#if defined(__x86_64__)
-#include <xmmintrin.h>
-#endif
+#include "tests/softfloat/control_register.hpp"
 
 namespace {
 
@@ -334,10 +331,9 @@ TEST_CASE("typed arithmetic on spans, of every length, beside and onto its opera
     CHECK_THROWS_AS(ulp::fma_array<bf16>(five, roots, four, roots), std::invalid_argument);
 }
 
-#if defined(__x86_64__)
+#if defined(ULPLAB_HAS_CONTROL_REGISTER)
 TEST_CASE("the caller's rounding, flushing of subnormals and flags neither change array operations nor are changed") {
-    const unsigned saved = _mm_getcsr();
-    const unsigned hostile = 0x1F80U | 0x4000U | 0x8040U;  // masked, rounding up, flushing results and operands
+    const std::uint64_t saved = ulp::test::control_register();
     for (const auto& format : {ulp::formats::fp16, ulp::formats::bf16, ulp::formats::fp32, ulp::formats::tf32}) {
         const Operands operands = first_of(operands_for(format), 8001);
         for (int i = 0; i < ulp::array::operations; ++i) {
@@ -345,13 +341,13 @@ TEST_CASE("the caller's rounding, flushing of subnormals and flags neither chang
             for (const Rounding rounding : {Rounding::nearest_even, Rounding::down, Rounding::nearest_away}) {
                 const Words expected = operate_each(format, op, {.rounding = rounding}, operands);
                 for (const Simd simd : ulp::supported_simd()) {
-                    _mm_setcsr(hostile);
+                    ulp::test::set_control_register(ulp::test::hostile);
                     const Words results = operate_array(format, op, {.rounding = rounding}, operands, simd);
-                    const unsigned after = _mm_getcsr();
-                    _mm_setcsr(saved);
+                    const std::uint64_t after = ulp::test::control_register();
+                    ulp::test::set_control_register(saved);
                     std::string first;
                     CHECK(mismatches(expected, results, operands, first) == 0);
-                    CHECK(after == hostile);
+                    CHECK(after == ulp::test::hostile);
                 }
             }
         }

@@ -10,13 +10,10 @@
 #include <string>
 #include <vector>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
 #include "operands.hpp"
 #include "softfloat/array/array.hpp"
 #include "softfloat/round.hpp"
+#include "tests/softfloat/control_register.hpp"
 
 namespace {
 
@@ -93,22 +90,21 @@ TEST_CASE("round_array equals round_to in stochastic rounding, for any number of
     }
 }
 
-#if defined(__x86_64__)
+#if defined(ULPLAB_HAS_CONTROL_REGISTER)
 TEST_CASE("the caller's rounding, flushing of subnormals and flags neither change round_array nor are changed") {
     const FloatFormat format{.exponent_bits = 7, .fraction_bits = 3, .bias = 117};
     const Context context{.rounding = Rounding::stochastic, .random_bits = 32, .seed = 5};
     const auto operands = std::span<const float>(all_operands);
     const std::vector<float> expected = round_each(format, context, operands);
-    const unsigned saved = _mm_getcsr();
-    const unsigned hostile = 0x1F80U | 0x4000U | 0x8040U;  // masked, rounding up, flushing results and operands
+    const std::uint64_t saved = ulp::test::control_register();
     for (const Simd simd : ulp::supported_simd()) {
         std::vector<float> rounded(operands.size());
-        _mm_setcsr(hostile);
+        ulp::test::set_control_register(ulp::test::hostile);
         round_array(format, operands, rounded, context, simd);
-        const unsigned after = _mm_getcsr();
-        _mm_setcsr(saved);
+        const std::uint64_t after = ulp::test::control_register();
+        ulp::test::set_control_register(saved);
         CHECK(compare(expected, rounded).mismatches == 0);
-        CHECK(after == hostile);
+        CHECK(after == ulp::test::hostile);
     }
 }
 #endif

@@ -150,7 +150,8 @@ struct Rounded {
 /// Undecided where the value, give or take its error, may lie on a boundary: a number of precision + 9 bits, which
 /// covers the format's numbers, the midpoints and the 8 bits of stochastic rounding.
 Rounded from_long_double(long double value, int precision, int error_bits) {
-    static_assert(std::numeric_limits<long double>::digits == 64, "the judge needs the 64 bits of x87's long double");
+    static_assert(std::numeric_limits<long double>::digits >= 64,
+                  "the judge needs 64 bits, which x87's long double has");
     int exponent = 0;
     const long double fraction = std::frexp(std::abs(value), &exponent);
     const auto bits = static_cast<std::uint64_t>(std::ldexp(fraction, 64));

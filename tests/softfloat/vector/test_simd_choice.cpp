@@ -12,10 +12,21 @@ TEST_CASE("the supported sets begin with portable, grow, and are found by their 
     REQUIRE(!supported.empty());
     CHECK(supported.front() == ulp::Simd::portable);
     for (std::size_t i = 0; i < supported.size(); ++i) {
-        CHECK(static_cast<std::size_t>(supported[i]) == i);
+        CHECK((i == 0 || supported[i - 1] < supported[i]));
+        CHECK_NOTHROW(ulp::require_instructions(supported[i]));
         CHECK(ulp::simd_by_name(ulp::name_of(supported[i])) == supported[i]);
     }
     CHECK(ulp::simd_by_name("") == supported.back());
+}
+
+TEST_CASE("a set of another kind of processor is refused") {
+#if defined(__x86_64__)
+    const ulp::Simd foreign = ulp::Simd::neon;
+#else
+    const ulp::Simd foreign = ulp::Simd::avx2;
+#endif
+    CHECK_THROWS_AS(ulp::require_instructions(foreign), std::invalid_argument);
+    CHECK_THROWS_AS((void)ulp::simd_by_name(ulp::name_of(foreign)), std::invalid_argument);
 }
 
 TEST_CASE("an unknown set is refused in a sentence that names it and the choices") {

@@ -1,0 +1,49 @@
+// The control register while a kernel runs: nearest even, subnormal results or operands flushed if so told, exceptions
+// masked. The register's old value comes back at the end. Included by vec_portable.hpp.
+#pragma once
+
+#include <cstdint>
+
+namespace ulp::vec {
+namespace {
+
+#if defined(__SSE2__)
+constexpr bool can_flush = true;
+class FloatMode {
+  public:
+    explicit FloatMode(bool flush_results, bool flush_operands = false) : before_(__builtin_ia32_stmxcsr()) {
+        __builtin_ia32_ldmxcsr(0x1F80U | (flush_results ? 0x8000U : 0U) | (flush_operands ? 0x40U : 0U));
+    }
+    ~FloatMode() { __builtin_ia32_ldmxcsr(before_); }
+    FloatMode(const FloatMode&) = delete;
+    FloatMode& operator=(const FloatMode&) = delete;
+
+  private:
+    unsigned before_;
+};
+#elif defined(__aarch64__)
+// All bits of FPCR 0 (Arm Architecture Reference Manual). The flushing of ARM is not the one meant here: operands and
+// results go together, and a result is flushed if it is tiny before it is rounded, not after.
+constexpr bool can_flush = false;
+class FloatMode {
+  public:
+    explicit FloatMode(bool, bool = false) {
+        asm volatile("mrs %0, fpcr" : "=r"(before_));
+        asm volatile("msr fpcr, xzr" ::: "memory");
+    }
+    ~FloatMode() { asm volatile("msr fpcr, %0" ::"r"(before_) : "memory"); }
+    FloatMode(const FloatMode&) = delete;
+    FloatMode& operator=(const FloatMode&) = delete;
+
+  private:
+    std::uint64_t before_;
+};
+#else
+constexpr bool can_flush = false;
+struct FloatMode {
+    explicit FloatMode(bool, bool = false) {}
+};
+#endif
+
+}  // namespace
+}  // namespace ulp::vec
