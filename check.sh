@@ -1,18 +1,21 @@
 #!/usr/bin/env bash
 # Builds ulplab and runs all its tests but the exhaustive ones.
-# With --compilers also builds with clang and without optimisation, and compares the results' digests.
-# Usage: ./check.sh [--no-install] [--compilers]
+# With --compilers also builds with clang and without optimisation, and compares the results' digests. With --arm also
+# builds for 64-bit ARM, runs the tests of the arithmetic with qemu, and compares the digests of trainings.
+# Usage: ./check.sh [--no-install] [--compilers] [--arm]
 set -euo pipefail
 cd "$(dirname "$0")"
 . cmake/setup.sh
 
 install=yes
 compilers=no
+arm=no
 for argument in "$@"; do
     case $argument in
         --no-install) install=no ;;
         --compilers) compilers=yes ;;
-        *) echo "Usage: ./check.sh [--no-install] [--compilers]" >&2; exit 2 ;;
+        --arm) arm=yes ;;
+        *) echo "Usage: ./check.sh [--no-install] [--compilers] [--arm]" >&2; exit 2 ;;
     esac
 done
 
@@ -21,11 +24,26 @@ configure release
 build release
 # Several tests run at once: threads that wait must leave the processors to others.
 OMP_WAIT_POLICY=passive ctest --preset release -LE exhaustive -j "$(nproc)"
-[ "$compilers" = yes ] || exit 0
 
-command -v clang++ >/dev/null || { echo "check.sh: there is no clang++; apt-get install clang" >&2; exit 3; }
-for preset in clang debug; do
-    configure "$preset" -DULPLAB_TESTS=OFF
-    build "$preset" ulplab
-    tests/experiments/compare_digests.sh build/release "build/$preset"
-done
+if [ "$compilers" = yes ]; then
+    command -v clang++ >/dev/null || { echo "check.sh: there is no clang++; apt-get install clang" >&2; exit 3; }
+    for preset in clang debug; do
+        configure "$preset" -DULPLAB_TESTS=OFF
+        build "$preset" ulplab
+        tests/experiments/compare_digests.sh build/release "build/$preset"
+    done
+fi
+
+if [ "$arm" = yes ]; then
+    install_missing "$install" cmake/arm_packages.txt
+    fetch_arm64_libraries
+    configure arm64
+    programs=(simd_choice numbers arrays functions quantization matrix_units products watch)
+    build arm64 "${programs[@]/#/test_}" ulplab
+    OMP_WAIT_POLICY=passive ctest --preset arm64 -L fast -R "^($(IFS='|'; echo "${programs[*]}")): " -j "$(nproc)"
+    if ! diff <(build/release/bin/ulplab digests) <(qemu-aarch64 -L /usr/aarch64-linux-gnu build/arm64/bin/ulplab digests); then
+        echo "The trainings of build/release and build/arm64 differ." >&2
+        exit 4
+    fi
+    echo "The trainings of build/release and build/arm64 are the same, bit for bit."
+fi
