@@ -85,7 +85,10 @@ std::optional<std::int64_t> step_in_name(const fs::path& file) {
 }
 
 std::string printable(std::string text) {
-    for (char& c : text) c = (c >= 0 && c < ' ') || c == 0x7F ? '?' : c;
+    for (char& c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (byte < ' ' || byte == 0x7F) c = '?';
+    }
     return text;
 }
 
