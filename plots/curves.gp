@@ -3,13 +3,18 @@
 # is a line, which the key leaves out.
 arms = (series_count - 1) / 2
 width(i) = i == 1 ? 4 : 1.5 + 2.0 * (arms - i) / arms   # of curves on each other the first ones show at the edges
+set xrange [0:*]
+stats [*:*] [*:*] 'data.csv' using (strcol(1) eq figure && strcol(2) eq series(2)) nooutput
+if (STATS_sum == 0) {   # the reference is never finite, and the steps are only seen in the others
+    stats [*:*] [*:*] 'data.csv' using (strcol(1) eq figure ? column(3) : NaN) nooutput
+    set xrange [0:STATS_max]
+}
 set multiplot title title_text noenhanced font large
 unset title
 set lmargin at screen 0.13
 set rmargin at screen 0.7
 set tmargin at screen 0.89
 set bmargin at screen 0.53
-set xrange [0:*]
 set format x ''
 unset xlabel
 set key vertical at screen 0.715,0.88 left top Left reverse samplen 1.2 font tiny   # beside the panels: no curve runs through it

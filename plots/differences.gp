@@ -6,6 +6,8 @@ if (words(names) > 5) { set xtics rotate by -20; set bmargin 8; set rmargin 6 }
 set grid noxtics
 clipped(y) = y > reach ? reach : y < -reach ? -reach : y
 do for [c=0:words(names)-1] {
+    stats 'data.csv' using (x_of(series(1)) == c) nooutput
+    if (STATS_sum == 0) { continue }   # no seed of the reference is finite
     stats 'data.csv' using (x_of(series(1)) == c ? column(5) : NaN) nooutput
     set object c+1 rectangle from c-0.42,clipped(STATS_min) to c+0.42,clipped(STATS_max) behind fillcolor rgb mark_colour fillstyle solid 0.25 noborder
 }

@@ -50,4 +50,4 @@ x_of(name) = strcol(1) eq figure && strcol(2) eq name ? column(3) : NaN
 series_count = words(series_names)
 array series_list[series_count + 1]   # an array: words of a long text are slow to find in every row
 do for [i=1:series_count] { series_list[i] = word(series_names, i) }
-series(i) = series_list[i]
+series(i) = i > series_count ? '' : series_list[i]   # gnuplot looks at the first i of a loop without any, too

@@ -80,16 +80,19 @@ struct Drawing {
     int frames = 0;
 };
 
+std::string template_of(const Result& result, const Figure& figure) {
+    const auto has_no_point = [](const Series& series) { return series.points.empty(); };
+    if (!figure.series.empty() && std::ranges::all_of(figure.series, has_no_point)) return "nothing_finite";
+    return figure.plot.empty() ? fmt::format("{}_{}", result.experiment(), figure.name) : figure.plot;
+}
+
 Drawing drawing_of(const Result& result, const Figure& figure) {
-    Drawing drawing{figure.name,
-                    figure.title,
-                    figure.caption,
-                    figure.plot.empty() ? fmt::format("{}_{}", result.experiment(), figure.name) : figure.plot,
-                    {},
-                    figure.axes,
-                    figure.variables,
-                    figure.frames};
+    Drawing drawing{figure.name, figure.title, figure.caption,   template_of(result, figure),
+                    {},          figure.axes,  figure.variables, figure.frames};
     for (const Series& series : figure.series) drawing.series.push_back(series.name);
+    // A run that went astray may lie above the axis as a whole; then it is drawn where it lies.
+    const auto is_below = [&](const Point& point) { return point.y < *drawing.axes.y_top; };
+    if (drawing.axes.y_top && std::ranges::none_of(figure.series.front().points, is_below)) drawing.axes.y_top.reset();
     return drawing;
 }
 

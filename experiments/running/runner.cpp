@@ -154,8 +154,8 @@ ExitCode run_experiments(const std::vector<const Experiment*>& chosen, const Run
         }
     }
     if (!console) fmt::print("{}\n", records.dump(2));
-    if (!drawn) return ExitCode::data;
-    return good ? ExitCode::good : ExitCode::claim_failed;
+    if (!good) return ExitCode::claim_failed;  // the result's own word comes before the drawing's
+    return drawn ? ExitCode::good : ExitCode::data;
 }
 
 int experiment_main(const Experiment& experiment, const std::vector<std::string>& arguments) {

@@ -90,6 +90,7 @@ Figure figure_of_cases(const std::vector<ScoredCase>& cases, const std::vector<s
         const std::vector<double>& reference = cases[c].scores.front();
         const Spread spread = spread_of(reference);
         for (const double edge : {spread.least, spread.largest}) {
+            if (!std::isfinite(edge - spread.mean)) continue;
             band.points.push_back({static_cast<double>(c), factor * (edge - spread.mean)});
             largest.front() = std::max(largest.front(), std::fabs(band.points.back().y));
         }

@@ -206,6 +206,11 @@ TEST_CASE("a result is safe from gnuplot, and drawn when gnuplot works") {
     CHECK(run.output.find("no fonts") != std::string::npos);
     CHECK(run.output.find("ulplab draw swamping --out") != std::string::npos);
     CHECK(ulplab({"claims", "--out", out.path().string()}).exit_code == 0);
+    // A claim that failed is told before a figure that is missing.
+    std::vector<std::string> failing = arguments;
+    failing.insert(failing.end(), {"--set", "control=wide"});
+    CHECK(ulplab(failing, {"PATH=" + (out / "bin").string()}).exit_code == 1);
+    CHECK(ulplab(arguments, no_gnuplot).exit_code == 0);
     check_refused({"draw", "overflow", "--out", out.path().string()}, 3, "overflow");
     if (run_program({"sh", "-c", "command -v gnuplot"}).exit_code != 0) return;
     // A script that somebody put there is neither run nor touched by drawing, and survives another run.
@@ -218,6 +223,18 @@ TEST_CASE("a result is safe from gnuplot, and drawn when gnuplot works") {
     CHECK(ulplab({"run", "swamping", "--seed", "2", "--out", out.path().string()}).exit_code == 0);
     CHECK(read_file(out / "swamping/evil.gp") == evil);
     CHECK_FALSE(fs::exists(out / "ran"));
+}
+
+TEST_CASE("runs that are not finite are drawn, too") {
+    if (run_program({"sh", "-c", "command -v gnuplot"}).exit_code != 0) return;
+    const test::TemporaryFolder out;
+    // No run in fp16 has a finite loss, and no run at all a finite error.
+    const Finished astray =
+        ulplab({"run", "feedforward", "--smoke", "--set", "learning_rate=10", "--out", out.path().string()});
+    CHECK(astray.exit_code == 1);
+    CHECK(astray.output.find("cannot draw") == std::string::npos);
+    CHECK(read_file(out / "feedforward/error.svg").find("No value is finite") != std::string::npos);
+    CHECK(read_file(out / "feedforward/loss.svg").find("fp32 of all seeds") != std::string::npos);
 }
 
 TEST_CASE("another file under the same path is another request") {
