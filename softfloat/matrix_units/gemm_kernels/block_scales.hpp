@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "softfloat/matrix_units/block_scaled.hpp"
-#include "softfloat/matrix_units/gemm_kernels/aligned.hpp"
+#include "softfloat/matrix_units/gemm_kernels/pack.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace ulp::gemm_kernels {

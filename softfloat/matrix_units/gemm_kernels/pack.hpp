@@ -4,15 +4,39 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <vector>
 
 #include "softfloat/format.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
-#include "softfloat/matrix_units/gemm_kernels/aligned.hpp"
 #include "softfloat/matrix_units/gemm_kernels/panel.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace ulp::gemm_kernels {
+
+// Arrays that begin on a cache line: a vector load that crosses lines costs two.
+
+inline constexpr std::size_t cache_line = 64;
+
+template <class T>
+struct LineAllocator {
+    using value_type = T;
+    LineAllocator() = default;
+    template <class U>
+    LineAllocator(const LineAllocator<U>&) {}  // NOLINT: allocators convert
+
+    T* allocate(std::size_t count) {
+        return static_cast<T*>(::operator new (count * sizeof(T), std::align_val_t{cache_line}));
+    }
+    void deallocate(T* p, std::size_t) { ::operator delete (p, std::align_val_t{cache_line}); }
+    template <class U>
+    bool operator==(const LineAllocator<U>&) const {
+        return true;
+    }
+};
+
+template <class T>
+using AlignedVector = std::vector<T, LineAllocator<T>>;
 
 /// How one operand's format lies in fp32. Throws nothing; formats without a grid here have no fast path.
 Grid grid_of(const FloatFormat& format);

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "softfloat/matrix_units/gemm_kernels/aligned.hpp"
 #include "softfloat/matrix_units/gemm_kernels/pack.hpp"
 #include "softfloat/matrix_units/gemm_kernels/panel.hpp"
 #include "softfloat/matrix_units/gemm_problem.hpp"

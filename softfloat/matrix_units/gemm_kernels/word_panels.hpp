@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "softfloat/matrix_units/gemm_kernels/aligned.hpp"
+#include "softfloat/matrix_units/gemm_kernels/pack.hpp"
 #include "softfloat/matrix_units/gemm_kernels/panel.hpp"
 
 #pragma GCC visibility push(hidden)
