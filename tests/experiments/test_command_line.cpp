@@ -471,10 +471,16 @@ TEST_CASE("show prints a value in every format or in those named, as text and as
     CHECK(saturated.output.find("overflow") != std::string::npos);
     CHECK(ulplab({"show", "-inf", "--number-format", "fp16", "--saturate"}).output.find("-65504") != std::string::npos);
     check_refused({"show"}, 2, "show needs a VALUE");
+    for (const char* mode : {"foo", "stochastic"}) {
+        const Finished refused = ulplab({"show", "0.1", "--rounding", mode});
+        CHECK(refused.exit_code == 2);
+        CHECK(refused.output.find("choose one of nearest_even, nearest_away, toward_zero, down, up, odd\n") !=
+              std::string::npos);
+    }
     check_refused({"show", "1,5"}, 2, "'1,5' is not a number");
     check_refused({"show", "1", "2"}, 2, "show takes one VALUE");
     check_refused({"show", "1", "--format", "fp17"}, 2, "there is no format 'fp17'");
-    check_refused({"show", "1", "--rounding", "sideways"}, 2, "there is no rounding mode 'sideways'");
+    check_refused({"show", "1", "--rounding", "sideways"}, 2, "show has no rounding mode 'sideways'");
     check_refused({"show", "nan", "--format", "e2m1"}, 2, "no NaN");
 }
 

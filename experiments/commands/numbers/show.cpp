@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <stdexcept>
 
 #include "experiments/commands/command.hpp"
 #include "softfloat/describe.hpp"
@@ -110,11 +111,21 @@ void print_details(const Description& row) {
     line("flags", row.flags.empty() ? "none" : fmt::format("{}", fmt::join(row.flags, ", ")));
 }
 
+/// The mode of that name. Throws UsageError for another name, and for the mode that needs random bits.
+Rounding deterministic_rounding(const std::string& name) {
+    try {
+        const Rounding rounding = rounding_by_name(name);
+        if (rounding != Rounding::stochastic) return rounding;
+    } catch (const std::invalid_argument&) {
+    }
+    throw UsageError(fmt::format(
+        "show has no rounding mode '{}'; choose one of nearest_even, nearest_away, toward_zero, down, up, odd", name));
+}
+
 ExitCode show(const ShowOptions& options) {
     const ShowRequest request = request_of(options);
     const std::string text = value_of(options);
-    const Rounding rounding = rounding_by_name(options.rounding);
-    if (rounding == Rounding::stochastic) throw UsageError("show rounds in the deterministic modes only");
+    const Rounding rounding = deterministic_rounding(options.rounding);
     const std::vector<Description> rows =
         describe_all(request, text, {.rounding = rounding, .saturate = options.saturate});
     if (request.json) {
