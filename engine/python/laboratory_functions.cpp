@@ -91,6 +91,10 @@ py::dict discover_callable(const py::function& function, const py::object& input
     const FloatFormat a_format = format_of(input);
     const DotUnit unit =
         unit_of_callable(function, a_format, b_input.is_none() ? a_format : format_of(b_input), format_of(output), k);
+    if (const std::optional<std::uint64_t> constant = constant_answer(unit)) {
+        throw py::value_error(
+            fmt::format("the function answers {:X} whatever a and b are: there is nothing to discover", *constant));
+    }
     const Discovery found = discover(unit);
     py::dict answer = findings_of(found);
     const std::vector<const UnitRow*> rows = matching_rows(unit, found);

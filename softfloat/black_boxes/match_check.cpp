@@ -59,6 +59,19 @@ std::vector<RandomBlock> deciding_blocks(const DotUnit& unit) {
     return blocks;
 }
 
+std::optional<std::uint64_t> constant_answer(const DotUnit& unit) {
+    constexpr int questions = 200;
+    BlockSource source(unit, 1);
+    std::optional<std::uint64_t> answer;
+    for (int i = 0; i < questions; ++i) {
+        const RandomBlock& block = source.next();
+        const std::uint64_t d = unit.dot(block.a, block.b, 0);
+        if (answer && *answer != d) return std::nullopt;
+        answer = d;
+    }
+    return answer;
+}
+
 std::vector<MatchCheck> check_matches(const DotUnit& unit, std::span<const TensorCoreModel* const> models,
                                       std::int64_t blocks, std::uint64_t seed) {
     std::vector<MatchCheck> checks(models.size());

@@ -50,6 +50,10 @@ class BlockSource {
 /// of policies.hpp.
 std::vector<RandomBlock> deciding_blocks(const DotUnit& unit);
 
+/// The unit's answer where it gives the same one to 200 random dot products of all classes, c zero: it does not depend
+/// on its operands, and there is nothing to discover.
+std::optional<std::uint64_t> constant_answer(const DotUnit& unit);
+
 /// How a unit compares with a model. Every dot product is given to the unit twice.
 struct MatchCheck {
     std::int64_t blocks = 0;  // dot products that were compared

@@ -177,6 +177,14 @@ TEST_CASE("integer black boxes are recovered, and what clamps otherwise is contr
     CHECK(ulp::check_match(in_program, {.instruction_k = 8}, 1000, 1).agrees());
 }
 
+TEST_CASE("a unit that does not depend on its operands is said to be constant") {
+    CHECK(ulp::constant_answer(library("constant")) == 0x3F800000);
+    for (const char* other : {"plain", "c_never", "flushed", "unstable"}) {
+        CAPTURE(other);
+        CHECK_FALSE(ulp::constant_answer(library(other)).has_value());
+    }
+}
+
 TEST_CASE("a program answers as a library does") {
     const DotUnit in_library = library("sticky");
     const DotUnit in_program = program("sticky");

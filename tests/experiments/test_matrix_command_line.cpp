@@ -179,6 +179,12 @@ TEST_CASE("matmul says what overflowed, and saturates where it is told to") {
     CHECK(files.result<float>(key, {"--round", "--saturate"}) == std::vector<float>{16 * 65504.0F});
     CHECK(ulplab(files.arguments(key, {"--round", "--saturate"})).output.find("infinite") == std::string::npos);
     check_ends(files.arguments(key, {"--saturate"}), 2, "give --round, too");
+    check_ends(files.arguments(key, {"--rounding", "toward_zero"}), 2, "--rounding says how --round rounds");
+    for (const char* exact : {"sm_80:mma.fp64.fp64", "sm_80:mma.s8.s32"}) {
+        check_ends(files.arguments(exact, {"--saturate"}), 2, "takes its operands as they are");
+        check_ends(files.arguments(exact, {"--round"}), 2, "takes its operands as they are");
+        check_ends(files.arguments(exact, {"--rounding", "toward_zero"}), 2, "takes its operands as they are");
+    }
     files.save("a", "<f4", 1, 16, std::vector<float>(16, 500.0F));
     check_ends(files.arguments("sm_90:mma.e4m3.fp32", {"--round"}), 0,
                "16 of 32 operands overflow e4m3 and became NaN");
@@ -228,6 +234,12 @@ TEST_CASE("matmul multiplies integers and block-scaled codes, and refuses scales
     CHECK(result(0.0F) == 64.0F);
     check_ends(product("sm_120:mma.nvf4.e2m1.fp32", {"--a-scales", file("x.npy")}), 0, "published");
     CHECK(result(0.0F) == 80.0F);
+    npy::write(file("y.npy"), npy::matrix("<f4", 1, 4, std::vector<float>{3.1F, 1, 1, 1}));
+    npy::write(file("z.npy"), npy::matrix("<f4", 1, 2, std::vector<float>{3, 1}));
+    check_ends(product("sm_120:mma.nvf4.e2m1.fp32", {"--a-scales", file("y.npy"), "--round"}), 3,
+               "is not a value of e4m3; scales are not rounded; give values of the format");
+    check_ends(product("sm_120:mma.mxf4.e2m1.fp32", {"--a-scales", file("z.npy"), "--round"}), 3,
+               "is not a value of e8m0; scales are not rounded; give powers of two");
     check_ends(product("sm_80:mma.u8.s32", {}), 0, "products");
     CHECK(result(0) == 256);
     check_ends(product("sm_120:mma.nvf4.e2m1.fp32", {"--b-scales", file("x.npy")}), 3,
@@ -284,6 +296,33 @@ TEST_CASE("explain shows every kind of unit that models lists") {
     check_ends(explained("sm_80:mma.s8.s32", "128", "1"), 2, "a[0]: '128' is not a whole number from -128 to 127");
     check_ends(explained("sm_80:mma.s8.s32", "1", "1", {"--round"}), 2, "without --round");
     check_ends(explained("sm_80:mma.s8.s32", "3", "4", {"--result", "12"}), 0, "explained by\n  sm_80:mma.s8.s32");
+}
+
+TEST_CASE("each product names its evidence, and a policy set that it is not of") {
+    const test::TemporaryFolder folder;
+    const auto file = [&](const std::string& name) { return (folder.path() / name).string(); };
+    npy::write(file("one.npy"), npy::matrix("|i1", 1, 1, std::vector<std::int8_t>{1}));
+    npy::write(file("half.npy"), npy::matrix("<f4", 1, 1, std::vector<float>{1}));
+    const auto product = [&](const std::string& key, const char* operands, std::vector<std::string> more) {
+        std::vector<std::string> arguments{"matmul", "--model", key, file(operands), file(operands), "-o", file("d")};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return arguments;
+    };
+    const std::string not_of_b = "policy set B instead of the table's H: not covered by this evidence\n";
+    for (const char* key : {"sm_90:mma.fp16.fp32", "sm_80:mma.fp64.fp64", "sm_80:mma.s8.s32",
+                            "sm_100:tcgen05.mxf8f6f4.e4m3.fp32", "gfx908:mfma.fp16.fp32"}) {
+        const std::string evidence = "evidence: " + evidence_text(find_unit(key)) + "\n";
+        const char* operands = std::string(key).ends_with("s32") ? "one.npy" : "half.npy";
+        check_ends(product(key, operands, {}), 0, evidence);
+        CHECK(ulplab(product(key, operands, {})).output.find("not covered") == std::string::npos);
+        check_ends({"explain", "--model", key, "--a", "1", "--b", "1"}, 0, evidence);
+    }
+    const std::string h100 = "sm_90:mma.bf16.fp32";
+    check_ends(product(h100, "half.npy", {"--policy", "B"}), 0, not_of_b);
+    check_ends({"explain", "--model", h100, "--a", "1", "--b", "1", "--policy", "B"}, 0, not_of_b);
+    const Finished own = ulplab({"explain", "--model", h100, "--a", "1", "--b", "1", "--policy", "H"});
+    CHECK(own.output.find("not covered") == std::string::npos);
+    check_ends(product("gfx908:mfma.fp16.fp32", "half.npy", {"--policy", "B"}), 2, "has no --policy");
 }
 
 TEST_CASE("models names the policy set, and evidence aspect by aspect") {
@@ -520,6 +559,7 @@ TEST_CASE("discover, verify and probe-table ask black boxes") {
     check_ends({"discover", "--backend", box + "plain", "-k", "8", "--against", found, "--blocks", "3000"}, 0,
                "none differs");
     check_ends({"discover", "--backend", box + "unstable", "-k", "8", "--blocks", "3000"}, 4, "not deterministic");
+    check_ends({"discover", "--backend", box + "constant", "-k", "8"}, 4, "constant: the unit answers 3F800000 (1)");
     check_ends({"discover", "--backend", box + "dies", "-k", "8"}, 3, "ended after 5 answers");
     check_ends({"discover", "--backend", box + "plain", "-k", "257"}, 2, "1 to 256 products");
     check_ends({"discover", "--backend", box + "s8", "-k", "8", "--output", "s32", "--blocks", "3000"}, 0,

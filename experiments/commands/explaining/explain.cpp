@@ -20,7 +20,6 @@
 #include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
-#include "softfloat/matrix_units/policies.hpp"
 #include "softfloat/matrix_units/table/units.hpp"
 #include "softfloat/round.hpp"
 #include "softfloat/text.hpp"
@@ -29,7 +28,8 @@ namespace ulp {
 namespace {
 
 /// A value or, after a '#', a storage word in hexadecimal.
-std::uint64_t code_of(const FloatFormat& format, const std::string& text, bool round, const std::string& what) {
+std::uint64_t code_of(const FloatFormat& format, const std::string& text, bool round, const std::string& what,
+                      std::string_view remedy = remedy_of_operands) {
     if (text.starts_with('#')) {
         std::size_t used = 0;
         std::uint64_t word = 0;
@@ -48,8 +48,7 @@ std::uint64_t code_of(const FloatFormat& format, const std::string& text, bool r
     Context context;
     const std::uint64_t code = parse_bits(format, text, context);
     if (!round && (context.flags & (flag::inexact | flag::overflow)) != 0) {
-        throw UsageError(
-            fmt::format("{}: {} is not a value of {}; use --round to round first", what, text, name_of(format)));
+        throw UsageError(fmt::format("{}: {} is not a value of {}; {}", what, text, name_of(format), remedy));
     }
     return code;
 }
@@ -201,7 +200,7 @@ void explain_model(const ExplainOptions& options, const UnitRow& row, TensorCore
         const auto asked = floats_asked<std::uint64_t>(options, model);
         return print(explain_fp64(model, asked.operands), asked);
     }
-    if (!options.policy.empty()) model = with_policies(model, policy_set(options.policy));
+    model = with_policy(row, model, options.policy);
     const auto asked = floats_asked<std::uint32_t>(options, model);
     print(explain_dot(model, asked.operands), asked);
 }
@@ -256,8 +255,9 @@ std::vector<std::uint32_t> scale_codes(const BlockScaledModel& model, const std:
                                        const std::string& what) {
     std::vector<std::uint32_t> codes;
     for (std::size_t i = 0; i < values.size(); ++i) {
-        const std::uint64_t code = code_of(model.scale_format, values[i], false, fmt::format("{}[{}]", what, i));
-        codes.push_back(static_cast<std::uint32_t>(code));
+        const std::string place = fmt::format("{}[{}]", what, i);
+        codes.push_back(static_cast<std::uint32_t>(
+            code_of(model.scale_format, values[i], false, place, remedy_of_scales(model.scale_format))));
     }
     return codes;
 }
@@ -292,7 +292,7 @@ ExitCode explain(const ExplainOptions& options) {
             "--format json, --separate, --alpha and --beta are for a whole D: give --a-file, --b-file and "
             "--d-file without --row and --column");
     }
-    fmt::print("{}\nevidence: {}\n\n", row.key(), evidence_text(row));
+    fmt::print("{}\n{}\n", row.key(), evidence_lines(row, options.policy));
     std::visit([&](const auto& model) { explain_model(options, row, model); }, row.model);
     return ExitCode::good;
 }

@@ -9,8 +9,8 @@
 #include "experiments/commands/explaining/explain_options.hpp"
 #include "experiments/commands/explaining/product_explanation.hpp"
 #include "experiments/commands/units/matrix_files.hpp"
+#include "experiments/commands/units/model_keys.hpp"
 #include "softfloat/errors.hpp"
-#include "softfloat/matrix_units/policies.hpp"
 
 namespace ulp {
 namespace {
@@ -33,7 +33,7 @@ BasicProductQuestion<Real> question_of(const ExplainOptions& options, const Unit
     BasicProductQuestion<Real> question{row.key(), model, owned(load(options.a_file, model.a_format, rounding)),
                                         owned(load(options.b_file, model.b_format, rounding)),
                                         owned(load(options.d_file, container, std::nullopt))};
-    if (!options.policy.empty()) question.model = with_policies(question.model, policy_set(options.policy));
+    question.model = with_policy(row, model, options.policy);
     if (!options.c_file.empty()) question.c = owned(load(options.c_file, container, std::nullopt));
     if (options.alpha || options.beta) {
         question.epilogue = LinearEpilogue{options.alpha.value_or(1), options.beta.value_or(0)};

@@ -16,7 +16,6 @@
 #include "softfloat/bounds/apriori.hpp"
 #include "softfloat/bounds/operands.hpp"
 #include "softfloat/errors.hpp"
-#include "softfloat/matrix_units/policies.hpp"
 #include "softfloat/matrix_units/table/units.hpp"
 
 namespace ulp {
@@ -32,8 +31,9 @@ struct Options {
 };
 
 BoundQuestion question_of(const Options& options, const std::string& key, bool arrays) {
-    BoundQuestion q{bounded_model(unit_named(key)), options.order.order(), false, options.level};
-    if (!options.policy.empty()) q.model = with_policies(q.model, policy_set(options.policy));
+    const UnitRow row = unit_named(key);
+    BoundQuestion q{bounded_model(row), options.order.order(), false, options.level};
+    q.model = with_policy(row, q.model, options.policy);
     if (options.alpha || options.beta) {
         const bool has_c = !options.c.empty() || options.max_c;
         q.order.epilogue = {options.alpha.value_or(1), options.beta.value_or(has_c ? 1 : 0)};

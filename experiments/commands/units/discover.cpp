@@ -21,6 +21,7 @@
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
 #include "softfloat/matrix_units/policies.hpp"
+#include "softfloat/text.hpp"
 
 namespace ulp {
 namespace {
@@ -36,7 +37,7 @@ struct DiscoverOptions {
     std::string against, write;
 };
 
-/// A backend of the trainer's seam as a black box of one dot product.
+/// A backend of the trainer as a black box of one dot product.
 DotUnit unit_of_backend(const DiscoverOptions& options) {
     const FloatFormat input = format_by_name(options.input);
     const FloatFormat accumulator = format_by_name(options.output);
@@ -272,6 +273,11 @@ ExitCode discover_dots(const DiscoverOptions& options, const DotUnit& unit) {
     if (!options.against.empty()) return check_against(unit, options.against, request);
     fmt::print("{}: {} x {} -> {}, k = {}\n\n", options.backend, name_of(unit.a_format), name_of(unit.b_format),
                name_of(unit.accumulator), unit.k);
+    if (const std::optional<std::uint64_t> answer = constant_answer(unit)) {
+        fmt::print("constant: the unit answers {} ({}) whatever a and b are, so there is nothing to discover\n",
+                   to_hex_bits(unit.accumulator, *answer), to_decimal(unit.accumulator, *answer));
+        return ExitCode::bits_differ;
+    }
     const Discovery found = discover(unit);
     const RowChecks checked = check_rows(options, unit, matching_rows(unit, found));
     const UnitRow* row = checked.agreeing();

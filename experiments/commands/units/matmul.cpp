@@ -17,7 +17,6 @@
 #include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/block_scaled.hpp"
 #include "softfloat/matrix_units/integer_model.hpp"
-#include "softfloat/matrix_units/policies.hpp"
 #include "softfloat/matrix_units/product.hpp"
 #include "softfloat/matrix_units/table/units.hpp"
 #include "softfloat/rounding_names.hpp"
@@ -32,12 +31,17 @@ struct MatmulOptions {
     std::optional<double> alpha, beta;
     OrderOptions order;
     bool round = false, saturate = false;
-    std::string rounding = "nearest_even";
+    std::string rounding;
+    [[nodiscard]] bool rounds() const { return round || saturate || !rounding.empty(); }
 };
 
 std::optional<OperandRounding> rounding_of(const MatmulOptions& options) {
-    if (!options.round && options.saturate) throw UsageError("--saturate says how --round rounds; give --round, too");
+    if (!options.round && options.rounds()) {
+        throw UsageError(fmt::format("{} says how --round rounds; give --round, too",
+                                     options.saturate ? "--saturate" : "--rounding"));
+    }
     if (!options.round) return std::nullopt;
+    if (options.rounding.empty()) return OperandRounding{Rounding::nearest_even, options.saturate};
     for (const Rounding rounding : {Rounding::nearest_even, Rounding::nearest_away, Rounding::toward_zero}) {
         if (options.rounding == name_of(rounding)) return OperandRounding{rounding, options.saturate};
     }
@@ -100,7 +104,7 @@ void report_overflows(const FloatFormat& input, const LoadedMatrix<float>& a, co
 }
 
 void multiply_floats(const MatmulOptions& options, const UnitRow& row, TensorCoreModel model) {
-    if (!options.policy.empty()) model = with_policies(model, policy_set(options.policy));
+    model = with_policy(row, model, options.policy);
     ProductOrder order = options.order.order();
     order.epilogue = epilogue_of<float>(options);
     const bool reads_c = !order.epilogue || order.epilogue->beta != 0;
@@ -118,7 +122,6 @@ void multiply_floats(const MatmulOptions& options, const UnitRow& row, TensorCor
     report_overflows(model.a_format, a, b, d);
     fmt::print("{}: {} x {} x {} products, {} in, {} out\n", row.key(), problem.m(), problem.n(), problem.k(),
                row.input, row.output);
-    fmt::print("evidence: {} ({})\n", name_of(row.evidence), row.proof);
 }
 
 void require_plain_order(const MatmulOptions& options, const std::string& key) {
@@ -127,8 +130,15 @@ void require_plain_order(const MatmulOptions& options, const std::string& key) {
     }
 }
 
+void require_no_rounding(const MatmulOptions& options, const std::string& key) {
+    if (options.rounds()) {
+        throw UsageError(key + " takes its operands as they are, without --round, --rounding and --saturate");
+    }
+}
+
 void multiply_fp64(const MatmulOptions& options, const UnitRow& row, const TensorCoreModel& model) {
     if (!options.policy.empty()) throw UsageError(row.key() + " has no --policy: it aligns no terms");
+    require_no_rounding(options, row.key());
     ProductOrder order = options.order.order();
     order.epilogue = epilogue_of<double>(options);
     const bool reads_c = !order.epilogue || order.epilogue->beta != 0;
@@ -146,6 +156,7 @@ void multiply_fp64(const MatmulOptions& options, const UnitRow& row, const Tenso
 
 void multiply_integers(const MatmulOptions& options, const UnitRow& row, const IntegerModel& model) {
     require_plain_order(options, row.key());
+    require_no_rounding(options, row.key());
     const IntegerRange a_range = operand_range(model, model.a_signed);
     const IntegerRange b_range = operand_range(model, model.b_signed);
     const auto a = load_integer_matrix(options.a, a_range.least, a_range.greatest);
@@ -179,12 +190,12 @@ void multiply_block_scaled(const MatmulOptions& options, const UnitRow& row, con
     const auto b = load_matrix(options.b, model.unscaled.b_format, rounding);
     const auto c = load_c<float>(
         options, [&](const std::string& path) { return load_matrix(path, model.unscaled.accumulator, rounding); });
-    const auto load_scales = [&](const std::string& path) -> std::optional<LoadedMatrix<float>> {
+    const auto scales_of = [&](const std::string& path) -> std::optional<LoadedMatrix<float>> {
         if (path.empty()) return std::nullopt;
-        return load_matrix(path, model.scale_format, std::nullopt);
+        return load_scales(path, model.scale_format);
     };
-    const auto a_scales = load_scales(options.a_scales);
-    const auto b_scales = load_scales(options.b_scales);
+    const auto a_scales = scales_of(options.a_scales);
+    const auto b_scales = scales_of(options.b_scales);
     BlockScaledProblem problem{problem_of(options, a, b, c)};
     GemmProblem& p = problem.product;
     const std::int64_t blocks = (p.k() + model.scale_block - 1) / model.scale_block;
@@ -196,7 +207,6 @@ void multiply_block_scaled(const MatmulOptions& options, const UnitRow& row, con
     save_matrix(options.output, model.unscaled.accumulator, p.m(), p.n(), d);
     report_overflows(model.unscaled.a_format, a, b, d);
     fmt::print("{}: {} x {} x {} products, scales of {} elements\n", row.key(), p.m(), p.n(), p.k(), model.scale_block);
-    fmt::print("evidence: {} ({})\n", name_of(row.evidence), row.proof);
 }
 
 ExitCode matmul(const MatmulOptions& options) {
@@ -205,7 +215,7 @@ ExitCode matmul(const MatmulOptions& options) {
             "say what multiplies: --model KEY, a unit, or --like cublas-VERSION@CARD, a library on a card");
     }
     if (!options.like.empty()) {
-        if (!options.policy.empty() || options.round || !options.a_scales.empty() || !options.b_scales.empty() ||
+        if (!options.policy.empty() || options.rounds() || !options.a_scales.empty() || !options.b_scales.empty() ||
             options.order.order() != ProductOrder{}) {
             throw UsageError(
                 "--like takes A, B, C, --alpha, --beta and the transpositions alone: the library chooses the order of "
@@ -231,6 +241,7 @@ ExitCode matmul(const MatmulOptions& options) {
     } else {
         multiply_floats(options, row, *row.as<TensorCoreModel>());
     }
+    fmt::print("{}", evidence_lines(row, options.policy));
     return ExitCode::good;
 }
 
@@ -262,7 +273,8 @@ Action declare_matmul(OptionParser& app) {
     options->order.declare(app);
     app.add_option("--policy", options->policy, "policy set used instead of the table's: A, B, C, D, E or H");
     app.add_flag("--round", options->round, "round the operands to the input format first");
-    app.add_option("--rounding", options->rounding, "rounding of --round: nearest_even, nearest_away or toward_zero");
+    app.add_option("--rounding", options->rounding,
+                   "rounding of --round: nearest_even (the default), nearest_away or toward_zero");
     app.add_flag("--saturate", options->saturate,
                  "with --round: too large operands become the largest finite number (PTX: .satfinite)");
     return [options] { return matmul(*options); };

@@ -64,7 +64,8 @@ double as_double(const FloatFormat& format, std::uint64_t word) {
 
 /// A number of one format as a code of another, as the options of rounding say; `place` names it in a refusal.
 std::uint64_t converted(const FloatFormat& to, const FloatFormat& from, std::uint64_t word,
-                        const std::optional<OperandRounding>& rounding, std::int64_t& overflows, const auto& place) {
+                        const std::optional<OperandRounding>& rounding, std::string_view remedy,
+                        std::int64_t& overflows, const auto& place) {
     const OperandRounding how = rounding.value_or(OperandRounding{});
     Context context{.rounding = how.rounding, .saturate = how.saturate};
     const std::uint64_t code = convert_keeping_nan(to, from, word, context);
@@ -72,29 +73,43 @@ std::uint64_t converted(const FloatFormat& to, const FloatFormat& from, std::uin
     const bool lost_infinity = infinity && !is_infinity(to, code);
     const bool off_grid = (context.flags & (flag::inexact | flag::overflow | flag::invalid)) != 0 || lost_infinity;
     if (off_grid && !rounding) {
-        throw DataError(fmt::format("{} = {} is not a value of {}; use --round to round first", place(),
-                                    as_double(from, word), name_of(to)));
+        throw DataError(
+            fmt::format("{} = {} is not a value of {}; {}", place(), as_double(from, word), name_of(to), remedy));
     }
     const bool finite = !infinity && !is_nan(from, word);
     overflows += finite && (is_infinity(to, code) || is_nan(to, code)) ? 1 : 0;
     return code;
 }
 
-}  // namespace
-
-LoadedMatrix<float> load_matrix(const std::filesystem::path& path, const FloatFormat& format,
-                                const std::optional<OperandRounding>& rounding) {
+LoadedMatrix<float> load_values(const std::filesystem::path& path, const FloatFormat& format,
+                                const std::optional<OperandRounding>& rounding, std::string_view remedy) {
     const npy::Array array = read_matrix(path);
     const FloatFormat source = source_format(path, array, format);
     std::int64_t overflows = 0;
     auto matrix = load<float>(array, [&](std::uint64_t word, std::int64_t i, std::int64_t j) {
         const auto place = [&] { return fmt::format("{}: element ({}, {})", path.string(), i, j); };
         const std::uint64_t code =
-            source == format ? word : converted(format, source, word, rounding, overflows, place);
+            source == format ? word : converted(format, source, word, rounding, remedy, overflows, place);
         return in_fp32_container(format, static_cast<std::uint32_t>(code));
     });
     matrix.overflows = overflows;
     return matrix;
+}
+
+}  // namespace
+
+LoadedMatrix<float> load_matrix(const std::filesystem::path& path, const FloatFormat& format,
+                                const std::optional<OperandRounding>& rounding) {
+    return load_values(path, format, rounding, remedy_of_operands);
+}
+
+std::string_view remedy_of_scales(const FloatFormat& format) {
+    return format.fraction_bits == 0 ? "scales are not rounded; give powers of two"
+                                     : "scales are not rounded; give values of the format";
+}
+
+LoadedMatrix<float> load_scales(const std::filesystem::path& path, const FloatFormat& format) {
+    return load_values(path, format, std::nullopt, remedy_of_scales(format));
 }
 
 LoadedMatrix<double> load_fp64_matrix(const std::filesystem::path& path) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "softfloat/context.hpp"
@@ -42,6 +43,13 @@ struct OperandRounding {
 /// type or not two dimensions. Either memory order is read.
 LoadedMatrix<float> load_matrix(const std::filesystem::path& path, const FloatFormat& format,
                                 const std::optional<OperandRounding>& rounding);
+
+/// A matrix of scales: as load_matrix, and never rounded, which the refusal of another value says.
+LoadedMatrix<float> load_scales(const std::filesystem::path& path, const FloatFormat& format);
+
+/// What to do about an operand or a scale that is not a value of its format, for the end of a message.
+inline constexpr std::string_view remedy_of_operands = "use --round to round first";
+std::string_view remedy_of_scales(const FloatFormat& format);
 
 /// The same for fp64: float64, float32 or float16 numbers, or codes as uint64.
 LoadedMatrix<double> load_fp64_matrix(const std::filesystem::path& path);

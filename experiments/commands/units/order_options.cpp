@@ -11,7 +11,7 @@ namespace ulp {
 void OrderOptions::declare(OptionParser& app) {
     app.add_option("--split-k", split_k,
                    "number of pieces of k, summed separately and added in fp32; at most one piece per instruction");
-    app.add_option("--piece-k", piece_k, "length of the pieces of k, the last one shorter; in the place of --split-k");
+    app.add_option("--piece-k", piece_k, "length of the pieces of k, the last one shorter; instead of --split-k");
     app.add_option(
         "--slice-k", slice_k,
         "with --split-k: number of k after which the next piece has its turn (sliced k); default: the pieces "
