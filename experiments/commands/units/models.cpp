@@ -136,8 +136,12 @@ void print_markdown(const std::vector<const UnitRow*>& rows) {
         "NaN. *Verified live* (L): recordings of a GPU in this repository decide the aspect and agree with the row bit "
         "for bit, and so do the bulk runs named; or a test compares the row with the processor itself. *Recorded* (R): "
         "so do published recordings that are not in this repository. *Published* (p): stated by the source named, "
-        "not checked here. A dash: the unit has no such aspect. A recording decides an aspect if another policy set or "
-        "parameter gives other bits on it; a test computes this. [mma_sim.md](../mma_sim.md): the "
+        "not checked here. A dash: the unit has no such aspect. A recording decides an aspect if it contradicts every "
+        "other reading of it that can give other bits at all: each other policy set's zeros, exponent floor or "
+        "subnormal "
+        "rules; flushed subnormals; overflow to the largest number; another NaN. It decides ordinary values if it "
+        "contradicts at least one other parameter, such as another F. A test computes this. "
+        "[mma_sim.md](../mma_sim.md): the "
         "comparison with MMA-Sim's code, and the instructions that have no row.\n\n";
     fmt::print("{}",
                generated_document("Matrix instructions", "ulplab models --format markdown",

@@ -5,6 +5,7 @@
 
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/policies.hpp"
+#include "softfloat/matrix_units/table/witness_dots.hpp"
 
 namespace ulp {
 
@@ -49,7 +50,9 @@ class FloatAlternatives {
     void add_model(Aspect aspect, const std::string& name, const Change& change) {
         TensorCoreModel other = model_;
         change(other);
-        if (other != model_) all_.push_back({aspect, name, dot_of(other)});
+        if (other == model_ || std::find(others_.begin(), others_.end(), other) != others_.end()) return;
+        others_.push_back(other);
+        all_.push_back({aspect, name, dot_of(other)});
     }
     /// The model's answer, changed.
     template <class Change>
@@ -80,21 +83,20 @@ class FloatAlternatives {
     void add_policies() {
         for (const PolicySet& set : policy_sets) {
             const BlockPolicies theirs = with_policies(model_, set).policies;
-            const std::string as = " as in set " + std::string(set.name);
-            add_model(Aspect::zeros, "a zero product" + as,
-                      [&](auto& m) { m.policies.zero_product = theirs.zero_product; });
-            add_model(Aspect::zeros, "a zero c" + as, [&](auto& m) { m.policies.zero_addend = theirs.zero_addend; });
-            add_model(Aspect::exponent_floor, "the floor" + as,
-                      [&](auto& m) { m.policies.exponent_floor = theirs.exponent_floor; });
-            add_model(Aspect::subnormals, "a subnormal c" + as,
-                      [&](auto& m) { m.policies.subnormal_addend = theirs.subnormal_addend; });
-            add_model(Aspect::subnormals, "the sign of underflow" + as,
-                      [&](auto& m) { m.policies.underflow_sign = theirs.underflow_sign; });
+            const auto add = [&](Aspect aspect, const std::string& name, auto policy) {
+                add_model(aspect, name + " as in set " + std::string(set.name),
+                          [&](auto& m) { m.policies.*policy = theirs.*policy; });
+            };
+            add(Aspect::zeros, "a zero product", &BlockPolicies::zero_product);
+            add(Aspect::zeros, "a zero c", &BlockPolicies::zero_addend);
+            add(Aspect::exponent_floor, "the floor", &BlockPolicies::exponent_floor);
+            add(Aspect::subnormals, "a subnormal c", &BlockPolicies::subnormal_addend);
+            add(Aspect::subnormals, "the sign of underflow", &BlockPolicies::underflow_sign);
         }
     }
 
     void add_flushing() {
-        all_.push_back({Aspect::ordinary, "subnormal operands flushed", [model = model_](RecordedDot dot) {
+        all_.push_back({Aspect::subnormals, "subnormal operands flushed", [model = model_](RecordedDot dot) {
                             for (std::uint64_t& code : dot.a) code = flushed(model.a_format, code);
                             for (std::uint64_t& code : dot.b) code = flushed(model.b_format, code);
                             return dot_of(model)(dot);
@@ -118,6 +120,7 @@ class FloatAlternatives {
     }
 
     TensorCoreModel model_;
+    std::vector<TensorCoreModel> others_;
     std::vector<Alternative> all_;
 };
 
@@ -139,6 +142,14 @@ std::vector<Alternative> integer_alternatives(const IntegerModel& model) {
     return all;
 }
 
+/// The verdict on an alternative, appended if there is none yet.
+Verdict& verdict_on(std::vector<Verdict>& verdicts, const Alternative& other) {
+    for (Verdict& verdict : verdicts) {
+        if (verdict.aspect == other.aspect && verdict.name == other.name) return verdict;
+    }
+    return verdicts.emplace_back(Verdict{other.aspect, other.name});
+}
+
 const TensorCoreModel* floating(const UnitModel& model) { return std::get_if<TensorCoreModel>(&model); }
 const IntegerModel* integer(const UnitModel& model) { return std::get_if<IntegerModel>(&model); }
 
@@ -156,18 +167,37 @@ std::vector<Alternative> alternatives(const UnitModel& model) {
     return {};
 }
 
-DecidedDots decide(const UnitModel& model, std::span<const RecordedDot> dots) {
-    const DotHypothesis own = hypothesis_of(model);
-    DecidedDots result;
-    for (const RecordedDot& dot : dots) result.differ += own(dot) == dot.d ? 0 : 1;
-    if (result.differ != 0) return result;
-    for (const Alternative& other : alternatives(model)) {
-        if (result.aspects.has(other.aspect)) continue;
-        const bool contradicted =
-            std::any_of(dots.begin(), dots.end(), [&](const RecordedDot& dot) { return other.dot(dot) != dot.d; });
-        if (contradicted) result.aspects.add(other.aspect);
+AspectSet DecidedDots::aspects() const {
+    AspectSet decided;
+    if (differ != 0) return decided;
+    for (const Verdict& verdict : verdicts) {
+        if (verdict.contradicted) decided.add(verdict.aspect);
     }
-    return result;
+    for (const Verdict& verdict : verdicts) {
+        if (verdict.is_open() && verdict.aspect != Aspect::ordinary) decided.remove(verdict.aspect);
+    }
+    return decided;
+}
+
+void decide(const UnitModel& model, std::span<const RecordedDot> dots, DecidedDots& decided) {
+    const DotHypothesis own = hypothesis_of(model);
+    for (const RecordedDot& dot : dots) decided.differ += own(dot) == dot.d ? 0 : 1;
+    std::vector<RecordedDot> witnesses;
+    for (const Alternative& other : alternatives(model)) {
+        Verdict& verdict = verdict_on(decided.verdicts, other);
+        const auto differs = [&](const RecordedDot& dot) { return other.dot(dot) != dot.d; };
+        const auto differs_on = [&](const auto& some) { return std::any_of(some.begin(), some.end(), differs); };
+        if (!verdict.contradicted) verdict.contradicted = differs_on(dots);
+        if (verdict.contradicted || verdict.can_differ) continue;
+        if (witnesses.empty()) witnesses = witness_dots(model);
+        verdict.can_differ = differs_on(witnesses);
+    }
+}
+
+DecidedDots decide(const UnitModel& model, std::span<const RecordedDot> dots) {
+    DecidedDots decided;
+    decide(model, dots, decided);
+    return decided;
 }
 
 }  // namespace ulp

@@ -31,16 +31,33 @@ struct Alternative {
     DotHypothesis dot;
 };
 
-/// Ordinary values: other parameters. Zeros, the exponent floor and subnormal c: what the policy sets have. Subnormals:
-/// flushed. Infinities: overflow to the largest finite number. NaN: another one. Integers: other signs, sums beyond
-/// s32.
+/// Ordinary values: other parameters. Zeros and the exponent floor: what the policy sets have, one by one and as a
+/// whole set. Subnormals: the same, and flushed ones. Infinities: overflow to the largest finite number. NaN: another
+/// one. Integers: other signs, sums beyond s32.
 std::vector<Alternative> alternatives(const UnitModel& model);
 
-/// What a set of dots tells about a model.
+/// What sets of dots tell about an alternative.
+struct Verdict {
+    Aspect aspect;
+    std::string name;
+    bool contradicted = false;  // it differs from the hardware on one of the dots
+    bool can_differ = false;    // it differs from the model on a dot of witness_dots(); not sought if contradicted
+    /// The dots leave open whether the hardware follows the alternative or the model.
+    [[nodiscard]] bool is_open() const { return !contradicted && can_differ; }
+};
+
+/// What sets of dots tell about a model.
 struct DecidedDots {
     std::int64_t differ = 0;  // dots on which the model differs from the hardware
-    AspectSet aspects;        // with an alternative that differs from the hardware on a dot; empty if the model does
+    std::vector<Verdict> verdicts;
+    /// An aspect is decided if the dots contradict at least one of its alternatives and leave none open; of ordinary
+    /// values, whose alternatives are neighbouring parameters, others may stay open. None if the model differs on a
+    /// dot.
+    [[nodiscard]] AspectSet aspects() const;
 };
+
+/// Adds the verdicts of further dots: an alternative is contradicted if any of the sets contradicts it.
+void decide(const UnitModel& model, std::span<const RecordedDot> dots, DecidedDots& decided);
 DecidedDots decide(const UnitModel& model, std::span<const RecordedDot> dots);
 
 }  // namespace ulp

@@ -24,7 +24,7 @@ enum class Aspect : std::uint8_t {
     ordinary,        // finite operands: groups, alignment, rounding, order
     zeros,           // whether a zero product or a zero c counts in the search for the largest exponent
     exponent_floor,  // how small the largest exponent of a group can be
-    subnormals,      // a subnormal c, subnormal results; the sign of a result that underflows
+    subnormals,      // subnormal operands, c and results; the sign of a result that underflows
     specials,        // infinities and overflow; of integers sums beyond s32
     nan              // which NaN results
 };
@@ -43,6 +43,7 @@ class AspectSet {
         }
     }
     constexpr void add(Aspect aspect) { bits_ |= 1U << static_cast<unsigned>(aspect); }
+    constexpr void remove(Aspect aspect) { bits_ &= ~(1U << static_cast<unsigned>(aspect)); }
     constexpr void add(const AspectSet& other) { bits_ |= other.bits_; }
     [[nodiscard]] constexpr bool has(Aspect aspect) const { return (bits_ >> static_cast<unsigned>(aspect) & 1U) != 0; }
     [[nodiscard]] std::string letters() const {
@@ -67,8 +68,8 @@ struct AspectEvidence {
 };
 
 /// What a set of recordings can decide about a row: replayed under other hypotheses
-/// (softfloat/matrix_units/table/alternatives.hpp), it contradicts at least one of each aspect named, and nothing of
-/// the row's own model.
+/// (softfloat/matrix_units/table/alternatives.hpp), it leaves open none of an aspect named (of ordinary values: it
+/// contradicts at least one), and nothing of it differs from the row's own model.
 struct DecidedAspects {
     std::string_view key;      // "sm_90:mma.fp16.fp32"
     std::string_view folder;   // "tests/recordings/h100_80gb_hbm3", or a GPU of the published recordings: "A100"
