@@ -8,6 +8,7 @@
 
 #include "engine/files/npy.hpp"
 #include "engine/files/stored_arrays.hpp"
+#include "engine/files/stored_bytes.hpp"
 #include "engine/files/written_arrays.hpp"
 #include "experiments/program/files.hpp"
 #include "experiments/program/subprocess.hpp"
@@ -266,6 +267,52 @@ TEST_CASE("quantize: formats without blocks, with a scale of the tensor and with
     CHECK(std::isnan(arrays_for(large, {4}, {"--format", "e4m3"}).at("x.dequantized").numbers()[0]));
     CHECK(arrays_for(large, {4}, {"--format", "e4m3", "--scale", "0.25"}).at("x.dequantized").numbers() ==
           std::vector<float>{1024, -1024, 448, 1});
+}
+
+TEST_CASE("quantize: every code of a format passes through where nothing is converted, NaNs included") {
+    struct Stored {
+        const char *type, *format;
+        int bits;
+    };
+    for (const Stored& stored : {Stored{"F16", "fp16", 16}, Stored{"BF16", "bf16", 16}, Stored{"F32", "fp32", 32},
+                                 Stored{"F8_E4M3", "e4m3", 8}, Stored{"F8_E5M2", "e5m2", 8},
+                                 Stored{"F8_E4M3FNUZ", "e4m3fnuz", 8}, Stored{"F8_E5M2FNUZ", "e5m2fnuz", 8}}) {
+        CAPTURE(std::string(stored.type));
+        std::vector<std::uint32_t> codes(stored.bits == 8 ? 256 : 65536);
+        for (std::uint32_t i = 0; i < codes.size(); ++i) {
+            codes[i] = stored.bits == 32 ? i << 16 | (i * 40503U & 0xFFFFU) : i;  // of fp32 every upper half
+        }
+        WrittenArray x = array_of_codes("x", {static_cast<Index>(codes.size())}, stored.bits, codes);
+        x.type = stored.type;
+        const TemporaryFolder folder;
+        std::vector<std::filesystem::path> files = {folder / "in.safetensors"};
+        write_safetensors(files[0], {x}, {});
+        if (stored.format == std::string("fp16") || stored.format == std::string("fp32")) {
+            files.push_back(folder / "in.npz");
+            write_npz(files.back(), {x});
+            files.push_back(folder / "x.npy");
+            const char* dtype = stored.bits == 16 ? "<f2" : "<f4";
+            npy::Array array{dtype, {static_cast<std::int64_t>(codes.size())}, false, {}};
+            for (const char byte : x.bytes) array.data.push_back(static_cast<std::byte>(byte));
+            npy::write(files.back(), array);
+        }
+        for (const auto& file : files) {
+            CAPTURE(file.string());
+            for (const char* rounding : {"nearest_even", "stochastic"}) {
+                const Finished finished =
+                    quantized(file, folder / "out.safetensors", {"--format", stored.format, "--rounding", rounding});
+                INFO(finished.output);
+                REQUIRE(finished.exit_code == 0);
+                std::string kept;
+                for (const StoredBytes& each : stored_bytes(folder / "out.safetensors")) {
+                    if (each.name != "x.codes") continue;
+                    const PieceReader read = each.open();
+                    for (std::string_view piece = read(); !piece.empty(); piece = read()) kept += piece;
+                }
+                CHECK(kept == x.bytes);
+            }
+        }
+    }
 }
 
 TEST_CASE("quantize: empty tensors, tensors of NaN, single numbers and other types") {

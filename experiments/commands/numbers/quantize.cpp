@@ -2,13 +2,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 
 #include "engine/files/npy.hpp"
 #include "engine/files/stored_arrays.hpp"
+#include "engine/files/stored_bytes.hpp"
 #include "engine/tensor/random.hpp"
 #include "experiments/commands/command.hpp"
 #include "experiments/commands/inspection/input_files.hpp"
@@ -160,6 +163,27 @@ StoredArrays inputs_of(const fs::path& file) {
     return {{file.stem().string(), {stored.type, stored.shape, exact, numbers}}};
 }
 
+/// Whether the codes of a file are already those of the format, and nothing scales them.
+bool keeps_codes(const TensorFormat& how, const FloatFormat& stored) {
+    return !how.row && !how.scale.by_largest && how.scale.factor == 1 && stored == how.format;
+}
+
+/// The codes of a tensor whose type is a number format of up to 32 bits.
+std::vector<std::uint32_t> stored_codes(const fs::path& file, const std::string& name, const FloatFormat& format) {
+    std::vector<StoredBytes> tensors = stored_bytes(file);
+    const auto found = std::find_if(tensors.begin(), tensors.end(), [&](const StoredBytes& each) {
+        return each.name == name || each.name.empty();  // a .npy file's tensor has no name
+    });
+    if (found == tensors.end()) throw DataError(fmt::format("{}: has no tensor {}", file.string(), printable(name)));
+    std::string bytes;
+    const PieceReader read = found->open();
+    for (std::string_view piece = read(); !piece.empty(); piece = read()) bytes += piece;
+    const std::size_t size = static_cast<std::size_t>(format.storage_bits()) / 8;
+    std::vector<std::uint32_t> codes(bytes.size() / size);
+    for (std::size_t i = 0; i < codes.size(); ++i) std::memcpy(&codes[i], bytes.data() + i * size, size);
+    return codes;
+}
+
 std::string snr_text(const QuantizationError& error) {
     if (error.compared == 0) return "no finite numbers";
     const std::optional<double> snr = error.snr_db();
@@ -182,12 +206,14 @@ ExitCode quantize_file(const QuantizeOptions& options) {
     WrittenArrays written;
     std::size_t quantized = 0;
     for (const auto& [name, array] : inputs_of(options.input)) {
-        if (!format_of_type(array.type)) {
+        const std::optional<FloatFormat> stored = format_of_type(array.type);
+        if (!stored) {
             fmt::print("{} ({}): skipped, its type holds no floating-point numbers\n", printable(name), array.type);
             continue;
         }
         const std::vector<float> numbers = array.numbers();
-        const QuantizedTensor made = quantize_tensor(how, array.shape, numbers, options.seed, hash_of(name));
+        QuantizedTensor made = quantize_tensor(how, array.shape, numbers, options.seed, hash_of(name));
+        if (keeps_codes(how, *stored)) keep_nans(how.format, stored_codes(options.input, name, how.format), made);
         print_quantized(name, array, made, error_of(numbers, made.dequantized));
         for (WrittenArray& each : arrays_of(name, how, array.shape, made)) written.push_back(std::move(each));
         ++quantized;
@@ -218,7 +244,7 @@ Action declare_quantize(OptionParser& app) {
         "--block", o->block,
         "numbers that share a scale instead of the listed ones: LINESxK, as 1x32 or 16x16; 0 stands for all");
     app.add_option("--hadamard", o->hadamard,
-                   "Hadamard transform of so many numbers first: SIZE, SIZE:fixed (Transformer Engine's signs) or "
+                   "Hadamard transform of that many numbers first: SIZE, SIZE:fixed (Transformer Engine's signs) or "
                    "SIZE:fresh (signs drawn by --seed); 0 for none");
     app.add_option("--along", o->along, "extent along which blocks and transforms run: last or first")
         .one_of({"last", "first"})

@@ -122,6 +122,16 @@ QuantizedTensor quantize_tensor(const TensorFormat& how, const Shape& shape, con
                    : rounded_one_by_one(how, shape, numbers, seed, stream);
 }
 
+void keep_nans(const FloatFormat& format, const std::vector<std::uint32_t>& codes, QuantizedTensor& quantized) {
+    for (std::size_t i = 0; i < codes.size(); ++i) {
+        if (!is_nan(format, codes[i])) continue;
+        Context exact;
+        const std::uint64_t wide = convert_keeping_nan(formats::fp32, format, codes[i], exact);
+        quantized.codes[i] = codes[i];
+        quantized.dequantized[i] = std::bit_cast<float>(static_cast<std::uint32_t>(wide));
+    }
+}
+
 std::optional<double> QuantizationError::snr_db() const {
     if (noise == 0 || compared == 0) return std::nullopt;
     return 10 * std::log10(signal / noise);

@@ -43,6 +43,10 @@ struct QuantizedTensor {
 QuantizedTensor quantize_tensor(const TensorFormat& how, const Shape& shape, const std::vector<float>& numbers,
                                 std::uint64_t seed, std::uint64_t stream);
 
+/// NaNs as they were in a file of codes of the format itself, to which nothing was scaled: sign and payload, which
+/// rounding does not keep. `codes` are the tensor's, in its order.
+void keep_nans(const FloatFormat& format, const std::vector<std::uint32_t>& codes, QuantizedTensor& quantized);
+
 /// How far the dequantised numbers are from the tensor's: those that are finite in both.
 struct QuantizationError {
     std::int64_t compared = 0, lost = 0, not_finite = 0;  // lost: nonzero ones that became zero
