@@ -187,7 +187,7 @@ void register_gpu_backends() {
     register_backend_family({"wgmma", wgmma_arguments(), "Hopper's warpgroup instruction of these types", make_wgmma});
     register_backend_family({"cublas", cublas_arguments(false), "cuBLAS on this machine's GPU; claims no bits",
                              [](std::string_view argument) { return make_cublas_backend(argument, false); }});
-    register_backend_family({"cublaslt", cublas_arguments(true), "cublasLt with a pinned algorithm; claims no bits",
+    register_backend_family({"cublaslt", cublas_arguments(true), "cublasLt with a fixed algorithm; claims no bits",
                              [](std::string_view argument) { return make_cublas_backend(argument, true); }});
 }
 

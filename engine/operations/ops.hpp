@@ -11,7 +11,7 @@
 
 namespace ulp {
 
-// ---- Matrix products (through the seam) ----
+// ---- Matrix products (by the backend) ----
 
 /// x (..., in) times weight (out, in) transposed, plus bias (out): (..., out). The accumulator's result is rounded to
 /// the steps' format, the bias added as a step, and the sum stored. Backward: dx = dy W, dW = dy^T x, db = column sums.

@@ -1,5 +1,5 @@
-// The interface between the trainer and the matrix-product backends ("the seam"). Stable: experiments, decorators and
-// the GPU build on it.
+// The interface between the trainer and the matrix-product backends. Stable: experiments, decorators and the GPU build
+// on it.
 //
 // Only matrix products cross it. fp32 is the container, that is, it holds every value of the formats exactly (fp16,
 // bf16, tf32, FP8), so neither the interface nor a caller needs templates. A forward product x * W^T and the two of the

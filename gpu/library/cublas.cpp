@@ -69,7 +69,7 @@ class Cublas::Implementation {
 
     /// Enqueues the product on the default stream.
     void enqueue(const LibraryProduct& p, const Size& size, const void* a, const void* b, void* d) {
-        if (p.pinned) {
+        if (p.fixed_algorithm) {
             enqueue_lt(p, size, a, b, d);
         } else {
             enqueue_gemm(p, size, a, b, d);

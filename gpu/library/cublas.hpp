@@ -1,4 +1,4 @@
-// Products by NVIDIA's libraries: cuBLAS (cublasGemmEx) and cublasLt with a pinned algorithm. No CUDA in this header.
+// Products by NVIDIA's libraries: cuBLAS (cublasGemmEx) and cublasLt with a fixed algorithm. No CUDA in this header.
 //
 // The libraries are loaded when they are first needed, so that the program starts where they are not installed.
 #pragma once
@@ -18,7 +18,8 @@ struct LibraryProduct {
     Element a = Element::fp16;
     Element b = Element::fp16;
     Element accumulator = Element::fp32;  // also the type of D
-    bool pinned = true;  // cublasLt, the heuristic's first algorithm without split-k; else cublasGemmEx's choice
+    bool fixed_algorithm =
+        true;  // cublasLt, the heuristic's first algorithm without split-k; else cublasGemmEx's choice
     bool fast_accumulation = true;  // FP8: without it partial sums are promoted to fp32 every 128 k
 };
 

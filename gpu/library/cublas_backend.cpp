@@ -20,11 +20,11 @@ std::shared_ptr<Cublas> shared_library() {
 
 class CublasBackend final : public MatmulBackend {
   public:
-    CublasBackend(std::string_view product, bool pinned)
-        : name_(fmt::format("{}:{}", pinned ? "cublaslt" : "cublas", product)),
+    CublasBackend(std::string_view product, bool fixed_algorithm)
+        : name_(fmt::format("{}:{}", fixed_algorithm ? "cublaslt" : "cublas", product)),
           product_(library_product(product)),
           library_(shared_library()) {
-        product_.pinned = pinned;
+        product_.fixed_algorithm = fixed_algorithm;
     }
     [[nodiscard]] std::string name() const override { return name_; }
     [[nodiscard]] std::string identity() const override {
@@ -36,8 +36,8 @@ class CublasBackend final : public MatmulBackend {
     [[nodiscard]] std::string promised_model(const ProductTypes&) const override { return ""; }
     [[nodiscard]] std::string path(const ProductTypes&, Index m, Index n, Index k) const override {
         return fmt::format("cuBLAS {}, {}, {} x {} x {}", library_->version(),
-                           product_.pinned ? "cublasLtMatmul, pinned algorithm" : "cublasGemmEx", padded(m), padded(n),
-                           padded(k));
+                           product_.fixed_algorithm ? "cublasLtMatmul, fixed algorithm" : "cublasGemmEx", padded(m),
+                           padded(n), padded(k));
     }
 
   private:
@@ -84,14 +84,14 @@ class CublasBackend final : public MatmulBackend {
 
 }  // namespace
 
-std::unique_ptr<MatmulBackend> make_cublas_backend(std::string_view product, bool pinned) {
-    return std::make_unique<CublasBackend>(product, pinned);
+std::unique_ptr<MatmulBackend> make_cublas_backend(std::string_view product, bool fixed_algorithm) {
+    return std::make_unique<CublasBackend>(product, fixed_algorithm);
 }
 
-std::vector<std::string> cublas_arguments(bool pinned) {
+std::vector<std::string> cublas_arguments(bool fixed_algorithm) {
     std::vector<std::string> arguments;
     for (const NamedLibraryProduct& row : library_products()) {
-        if (is_float(row.product.a) && (pinned || !is_fp8(row.product))) arguments.push_back(row.name);
+        if (is_float(row.product.a) && (fixed_algorithm || !is_fp8(row.product))) arguments.push_back(row.name);
     }
     return arguments;
 }

@@ -189,10 +189,11 @@ std::vector<StudyCase> study_cases(bool quick) {
         quick ? std::vector<std::uint64_t>{64, 512} : std::vector<std::uint64_t>{16, 64, 128, 512, 784, 2048};
     for (const NamedLibraryProduct& row : library_products()) {
         if (row.name == "fp32" || row.name == "s8") continue;  // not a floating-point matrix unit's product
-        for (const bool pinned : {true, false}) {
-            if (!pinned && bits_of(row.product.a) == 8) continue;
+        for (const bool fixed_algorithm : {true, false}) {
+            if (!fixed_algorithm && bits_of(row.product.a) == 8) continue;
             for (const std::uint64_t size : sizes) {
-                for (const std::uint64_t depth : depths) cases.push_back({row.name, pinned, size, size, depth});
+                for (const std::uint64_t depth : depths)
+                    cases.push_back({row.name, fixed_algorithm, size, size, depth});
             }
         }
     }
@@ -202,15 +203,16 @@ std::vector<StudyCase> study_cases(bool quick) {
 std::vector<StudyCase> simt_cases() {
     std::vector<StudyCase> cases;
     for (const char* product : {"fp32", "fp16", "bf16"}) {
-        for (const bool pinned : {true, false}) {
+        for (const bool fixed_algorithm : {true, false}) {
             for (const std::uint64_t m : {64ULL, 512ULL, 4096ULL}) {
-                for (std::uint64_t k = 32; k <= 4096; k *= 2) cases.push_back({product, pinned, m, 1, k});
+                for (std::uint64_t k = 32; k <= 4096; k *= 2) cases.push_back({product, fixed_algorithm, m, 1, k});
             }
         }
     }
-    for (const bool pinned : {true, false}) {
+    for (const bool fixed_algorithm : {true, false}) {
         for (const std::uint64_t size : {64ULL, 256ULL, 512ULL}) {
-            for (const std::uint64_t k : {64ULL, 512ULL, 2048ULL}) cases.push_back({"fp32", pinned, size, size, k});
+            for (const std::uint64_t k : {64ULL, 512ULL, 2048ULL})
+                cases.push_back({"fp32", fixed_algorithm, size, size, k});
         }
     }
     return cases;
@@ -227,7 +229,7 @@ struct Multiplied {
 
 Multiplied multiplied(const LibraryCall& call, const StudyCase& study_case) {
     LibraryProduct product = library_product(study_case.product);
-    product.pinned = study_case.pinned;
+    product.fixed_algorithm = study_case.fixed_algorithm;
     Multiplied result{product, probe_data(product, study_case), random_data(product, study_case), {}};
     try {
         for (Data* data : {&result.probe, &result.random}) call(product, data->a, data->b, data->d);

@@ -15,7 +15,7 @@ namespace ulp::gpu {
 
 struct StudyCase {
     std::string product;  // a name of library_products()
-    bool pinned;
+    bool fixed_algorithm;
     std::uint64_t m;
     std::uint64_t n;
     std::uint64_t k;

@@ -34,7 +34,7 @@ bool stopped(const TimeLimit& limit, std::string& table) {
 }
 
 std::string case_text(const gpu::StudyCase& c) {
-    return fmt::format("{},{},{},{},{}", c.product, c.pinned ? "cublasLt" : "cublas", c.m, c.n, c.k);
+    return fmt::format("{},{},{},{},{}", c.product, c.fixed_algorithm ? "cublasLt" : "cublas", c.m, c.n, c.k);
 }
 
 ExitCode trace_simt(const GpuCublasStudyOptions& options, const TimeLimit& limit, const gpu::LibraryCall& call,

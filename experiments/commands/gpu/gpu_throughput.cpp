@@ -41,12 +41,12 @@ std::vector<ThroughputShape> shapes(std::uint64_t size) {
     };
 }
 
-std::string row_of(gpu::Cublas& library, const gpu::NamedLibraryProduct& named, bool pinned, const ThroughputShape& s,
-                   int repeats) {
+std::string row_of(gpu::Cublas& library, const gpu::NamedLibraryProduct& named, bool fixed_algorithm,
+                   const ThroughputShape& s, int repeats) {
     gpu::LibraryProduct product = named.product;
-    product.pinned = pinned;
-    const std::string head =
-        fmt::format("{},{},{},{},{},{}", named.name, pinned ? "cublasLt" : "cublas", s.m, s.n, s.k, s.question);
+    product.fixed_algorithm = fixed_algorithm;
+    const std::string head = fmt::format("{},{},{},{},{},{}", named.name, fixed_algorithm ? "cublasLt" : "cublas", s.m,
+                                         s.n, s.k, s.question);
     try {
         const gpu::LibraryTiming timing = library.time(product, s.m, s.n, s.k, repeats);
         const double operations = 2.0 * static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
@@ -72,10 +72,10 @@ ExitCode throughput(const GpuThroughputOptions& options) {
                         "product,library,m,n,k,shape,seconds,teraoperations_per_second,instructions,kernels\n";
     fmt::print("{}", table);
     for (const gpu::NamedLibraryProduct& named : gpu::library_products()) {
-        for (const bool pinned : {false, true}) {
-            if (!pinned && gpu::bits_of(named.product.a) == 8) continue;  // FP8 and int8 through cublasLt
+        for (const bool fixed_algorithm : {false, true}) {
+            if (!fixed_algorithm && gpu::bits_of(named.product.a) == 8) continue;  // FP8 and int8 through cublasLt
             for (const ThroughputShape& shape : shapes(options.size)) {
-                const std::string line = row_of(library, named, pinned, shape, options.repeats);
+                const std::string line = row_of(library, named, fixed_algorithm, shape, options.repeats);
                 fmt::print("{}", line);
                 std::fflush(stdout);
                 table += line;

@@ -276,9 +276,10 @@ ExitCode NetRun::report() {
         const EvaluationOptions how{.weights = weights, .fp32 = options_.evaluate_fp32};
         return 100 * task_.right(trainer_.evaluation(how), net_);
     };
-    fmt::print("right {:.1f}%, {} steps skipped{}, trace {}\n", right(EvaluatedWeights::model), skipped_, since,
-               trainer_.trace().digest());
-    if (trainer_.averages()) fmt::print("right {:.1f}% with the averages\n", right(EvaluatedWeights::averages));
+    fmt::print("test accuracy {:.1f} %, {} steps skipped{}, trace {}\n", right(EvaluatedWeights::model), skipped_,
+               since, trainer_.trace().digest());
+    if (trainer_.averages())
+        fmt::print("test accuracy {:.1f} % with the averages\n", right(EvaluatedWeights::averages));
     if (options_.bytes) print_bytes("used", trainer_.bytes());
     if (options_.counts) print_counts(watch_);
     if (options_.why_nan) print_search(since);

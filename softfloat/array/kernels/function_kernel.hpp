@@ -18,7 +18,7 @@ struct FunctionVectors {
 };
 
 /// y where it is below the normal numbers, rounded to nearest there: on a grid of constant spacing, by the processor.
-/// All numbers within the error bound must round alike; else the lane is a NaN.
+/// All numbers within the error bound must round to the same value; else the lane is a NaN.
 template <class Real>
 [[gnu::always_inline]] inline Real round_subnormal(const FunctionPlan& plan, Real y) {
     const auto on_grid = [&](Real x) { return (x + plan.to_subnormal_grid) - plan.to_subnormal_grid; };

@@ -21,8 +21,8 @@ struct FunctionEnd {
 ///
 ///     exponent . kept fraction | dropped (53 - p bits)      rounded = ((word + push) & ~dropped) | odd
 ///
-/// It is certain of that where the words from word - margin to word + margin round alike; only rounding to nearest has
-/// boundaries between numbers, the others have them at the numbers.
+/// It is certain of that where the words from word - margin to word + margin round to the same value; only rounding to
+/// nearest has boundaries between numbers, the others have them at the numbers.
 struct FunctionPlan {
     std::uint64_t dropped;        // ones in the place of the dropped bits
     std::uint64_t push_positive;  // what is added before the bits are dropped: nothing, half or all of them

@@ -1,4 +1,4 @@
-// The seam: each backend against an independent definition, views, shapes, and names.
+// Products by the backends: each backend against an independent definition, views, shapes, and names.
 #include <doctest/doctest.h>
 #include <omp.h>
 
@@ -475,7 +475,7 @@ TEST_CASE("an operand off the grid is refused in every build, and named, whereve
         CHECK_THROWS_WITH_AS((void)matmul(*backend, {formats::fp16, formats::fp16}, ones(1, 16), ones(16, 1), c),
                              "C(0, 0) = 0x1.001p+0 is not a number of fp16: round it first", std::logic_error);
     }
-    // An instruction would ignore the low bits; the seam does not.
+    // An instruction would ignore the low bits; a backend does not.
     CHECK_THROWS_WITH_AS((void)matmul(*make_backend("soft:h100"), {formats::tf32, formats::fp32},
                                       Matrix(Matrix::Constant(1, 1, 0.1F)), ones(1, 1)),
                          "A(0, 0) = 0x1.99999ap-4 is not a number of tf32: round it first", std::logic_error);
