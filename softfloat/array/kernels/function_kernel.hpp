@@ -40,15 +40,11 @@ template <class Vec>
     return __builtin_convertvector(words, Word);
 }
 
-/// The result at an end of the function. `random`: a pointer to words, or null.
+/// Lanes whose random number chooses the other result of an end.
 template <class Vec>
-[[gnu::always_inline]] inline auto result_at(const FunctionEnd& end, const std::uint32_t* random) {
-    using Vectors = FunctionVectors<Vec>;
-    using Real = typename Vectors::Real;
-    const Real down = quick_phase::all<Real>(end.down);
-    if (random == nullptr) return down;
-    const auto sum = reinterpret_cast<typename Vectors::Mask>(load_random<Vec>(random) + end.fraction);
-    return sum > std::int64_t{0xFFFFFFFF} ? quick_phase::all<Real>(end.up) : down;
+[[gnu::always_inline]] inline auto carries(const FunctionEnd& end, const std::uint32_t* random) {
+    using Mask = typename FunctionVectors<Vec>::Mask;
+    return reinterpret_cast<Mask>(load_random<Vec>(random) + end.fraction) > std::int64_t{0xFFFFFFFF};
 }
 
 /// `lanes` elements; returns a bit for each undecided one. `random`: their words, or null.
@@ -70,7 +66,7 @@ template <class Vec, class Function>
     Word word = quick_phase::word_of(y);
     Mask beside{};
     if constexpr (has_beside) {
-        beside = (x >= static_cast<double>(ends.beside)) & plan.beside;
+        beside = x >= plan.beside;
         word = beside ? quick_phase::word_of(x) + static_cast<std::uint64_t>(std::int64_t{ends.step}) : word;
     }
     if (random != nullptr) word += load_random<Vec>(random) << plan.random_shift >> 3;
@@ -89,15 +85,23 @@ template <class Vec, class Function>
     const Mask certain = (distance > static_cast<std::int64_t>(2 * quick_margin)) | beside;
     Mask decided = certain & normal & in_domain;
     Real result = decided ? quick_phase::real_of<Real>(rounded) : x;
+    Mask at_low{};
+    Mask at_high{};
     if constexpr (has_low) {
-        const Mask at_end = (x <= plan.low.at) & (x >= -plan.end_of_ends);
-        result = at_end ? result_at<Vec>(plan.low, random) : result;
-        decided |= at_end;
+        at_low = (x <= plan.low.at) & (x >= -plan.end_of_ends);
+        result = at_low ? quick_phase::all<Real>(plan.low.down) : result;
+        decided |= at_low;
     }
     if constexpr (has_high) {
-        const Mask at_end = (x >= plan.high.at) & (x <= plan.end_of_ends);
-        result = at_end ? result_at<Vec>(plan.high, random) : result;
-        decided |= at_end;
+        at_high = (x >= plan.high.at) & (x <= plan.end_of_ends);
+        result = at_high ? quick_phase::all<Real>(plan.high.down) : result;
+        decided |= at_high;
+    }
+    if (random != nullptr) {
+        if constexpr (has_low)
+            result = at_low & carries<Vec>(plan.low, random) ? quick_phase::all<Real>(plan.low.up) : result;
+        if constexpr (has_high)
+            result = at_high & carries<Vec>(plan.high, random) ? quick_phase::all<Real>(plan.high.up) : result;
     }
     constexpr bool keeps_zero = Function::quick(0.0) == 0;  // and its sign
     if constexpr (keeps_zero) decided |= x == 0;

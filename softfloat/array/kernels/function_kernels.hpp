@@ -36,7 +36,7 @@ struct FunctionPlan {
     double to_subnormal_grid;  // 1.5 * 2^52 last places of the subnormal numbers; 0: leave those undecided
     FunctionEnd low, high;     // of the function (Ends in softfloat/functions/catalog.hpp)
     double end_of_ends;        // the largest |operand| for which these hold
-    std::int64_t beside;       // all ones: results beside the operand round as the double beside it; else 0
+    double beside;             // operands from which on results round as the double beside the operand
     // Stochastic rounding: a word for each element, its random number in the upper bits; else null. Its upper 29 bits,
     // moved to the top of the dropped ones, are added to the magnitude; what the others would add is below the margin.
     const std::uint32_t* random;

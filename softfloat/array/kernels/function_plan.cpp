@@ -35,7 +35,7 @@ std::optional<FunctionPlan> function_plan(const FloatFormat& format, Rounding ro
     }
     plan.low.at = -std::numeric_limits<double>::infinity();
     plan.high.at = std::numeric_limits<double>::infinity();
-    plan.beside = -1;
+    plan.beside = std::numeric_limits<double>::infinity();
     plan.random_shift = static_cast<std::uint64_t>(23 - fraction_bits);
     return plan;
 }
