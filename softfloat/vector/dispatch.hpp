@@ -1,4 +1,11 @@
-// From a set of instructions to the kernels that were compiled for it: the one place where a fast path is chosen.
+// From a set of instructions to the kernels that were compiled for it: the one place where kernels are chosen that have
+// units of their own.
+//
+// Two files choose by simd_choice() themselves: softfloat/quantization/wide_loops.cpp and engine/products/on_grid.cpp.
+// Their plain loops are vectorised by the compilers, and target attributes compile one text three times beside its only
+// caller. A table and three units for each would be longer. The functions' quick phases
+// (softfloat/functions/quick_lanes.hpp) have vectors of their own, because they are constant expressions and device
+// code too; the kernels that run them are chosen here.
 //
 // A kind of kernel is a table of function pointers that declares its own instances,
 //

@@ -181,7 +181,7 @@ TEST_CASE("results at the edge of the tiny ones are flushed as the scalar operat
         for (int i = 0; i < 4000; ++i) {  // products, quotients and fused sums within some units of 2^emin
             operands.a.push_back(below_two(bias - 5));
             operands.b.push_back(below_two(random.next() % 2 == 0 ? 5 + random.next() % 2 : 2 * bias - 5));
-            operands.c.push_back(below_two(0) & (7 << format.padding_bits));
+            operands.c.push_back(below_two(0) & (std::uint64_t{7} << format.padding_bits));
         }
         for (const Rounding rounding : ulp::test::deterministic_roundings()) {
             for (const auto tininess : {ulp::Tininess::before_rounding, ulp::Tininess::after_rounding}) {
