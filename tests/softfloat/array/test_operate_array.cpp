@@ -190,16 +190,11 @@ TEST_CASE("results at the edge of the tiny ones are flushed as the scalar operat
             }
         }
         for (const int bits : {1, 4, 32}) {
-            for (const auto tininess : {ulp::Tininess::before_rounding, ulp::Tininess::after_rounding}) {
-                Context context{.rounding = Rounding::stochastic,
-                                .tininess = tininess,
-                                .flush_outputs = true,
-                                .random_bits = bits,
-                                .first = 5};
-                check({"at the edge, by chance", format}, context, operands);
-                context.flush_inputs = true;
-                check({"at the edge, by chance", format}, context, operands);
-            }
+            Context context{.rounding = Rounding::stochastic, .flush_outputs = true, .random_bits = bits, .first = 5};
+            check({"at the edge, by chance", format}, context, operands);
+            context.flush_inputs = true;
+            context.tininess = ulp::Tininess::before_rounding;
+            check({"at the edge, by chance", format}, context, operands);
         }
     }
 }
