@@ -42,11 +42,25 @@ std::string interval_text(const PairedDifference& difference, const Quantity& qu
                        finer.text(difference.low), finer.text(difference.high), difference.seeds);
 }
 
-std::string advice(const PairedDifference& difference, const Margin& margin) {
+/// How many seeds would probably decide, and how. `outside` is what a difference outside the margin does to the claim.
+std::string advice(const PairedDifference& difference, const Margin& margin, const std::string& outside) {
     if (difference.seeds == 1) return "; at least 2 seeds would tell";
     const std::int64_t seeds = seeds_needed(difference, margin);
-    return seeds == 0 ? "; the mean lies outside the margin: more seeds would tell"
-                      : fmt::format("; about {} seeds would decide", seeds);
+    if (seeds == 0) return "; the mean lies on the margin: no number of seeds would tell";
+    const auto [down, up] = limits_of(margin);
+    if (down <= difference.mean && difference.mean <= up) return fmt::format("; about {} seeds would decide", seeds);
+    return fmt::format("; the mean lies outside the margin: about {} seeds would {}", seeds, outside);
+}
+
+Check compared(std::span<const double> arm, std::span<const double> reference, const Margin& margin,
+               const Quantity& quantity, const std::string& outside) {
+    const PairedDifference difference = paired_difference(arm, reference);
+    const Outcome outcome = judge(difference, margin);
+    std::string measured = fmt::format("{}, the reference {}: {}", quantity.text(mean_of(arm)),
+                                       quantity.text(mean_of(reference)), interval_text(difference, quantity));
+    if (outcome == Outcome::undecided) measured += advice(difference, margin, outside);
+    return {expected_text(margin, quantity), std::move(measured), outcome,
+            ParityInterval{margin.size, difference.low, difference.high, difference.seeds}};
 }
 
 }  // namespace
@@ -93,7 +107,8 @@ PairedDifference paired_difference(std::span<const double> arm, std::span<const 
 
 std::int64_t seeds_needed(const PairedDifference& difference, const Margin& margin) {
     const auto [down, up] = limits_of(margin);
-    const double room = std::min(difference.mean - down, up - difference.mean);
+    // Inside the margin the nearer edge is to stay outside the interval; outside, the edge that was passed.
+    const double room = std::fabs(std::min(difference.mean - down, up - difference.mean));
     if (!(room > 0)) return 0;
     if (!(difference.deviation > 0)) return 2;
     // Above 100 degrees of freedom t is constant and least: with fewer seeds than this the interval is too wide.
@@ -106,19 +121,13 @@ std::int64_t seeds_needed(const PairedDifference& difference, const Margin& marg
 
 Check as_good(std::span<const double> arm, std::span<const double> reference, const Margin& margin,
               const Quantity& quantity) {
-    const PairedDifference difference = paired_difference(arm, reference);
-    const Outcome outcome = judge(difference, margin);
-    std::string measured = fmt::format("{}, the reference {}: {}", quantity.text(mean_of(arm)),
-                                       quantity.text(mean_of(reference)), interval_text(difference, quantity));
-    if (outcome == Outcome::undecided) measured += advice(difference, margin);
-    return {expected_text(margin, quantity), std::move(measured), outcome,
-            ParityInterval{margin.size, difference.low, difference.high, difference.seeds}};
+    return compared(arm, reference, margin, quantity, "refute it");
 }
 
 Check falls_short(std::span<const double> arm, std::span<const double> reference, const Margin& margin,
                   const Quantity& quantity) {
     constexpr std::array words = {"away from", "below", "above"};  // in the order of Side
-    Check check = as_good(arm, reference, margin, quantity);
+    Check check = compared(arm, reference, margin, quantity, "show it");
     check.expected = fmt::format("more than {} {} the reference ({})", quantity.text(margin.size),
                                  words.at(static_cast<std::size_t>(margin.side)), margin.why);
     if (check.outcome != Outcome::undecided) {

@@ -55,7 +55,8 @@ Check as_good(std::span<const double> arm, std::span<const double> reference, co
 /// then is what was expected, not this program), and is undecided where as_good is.
 Check falls_short(std::span<const double> arm, std::span<const double> reference, const Margin& margin,
                   const Quantity& quantity);
-/// The number of seeds at which an interval as wide a seed lies inside the margin; 0 where the mean itself does not.
+/// The number of seeds at which an interval as wide a seed lies on one side of the margin's edges, inside or outside as
+/// the mean does; 0 where the mean lies on an edge, up to rounding.
 std::int64_t seeds_needed(const PairedDifference& difference, const Margin& margin);
 
 }  // namespace ulp

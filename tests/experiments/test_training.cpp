@@ -77,7 +77,23 @@ TEST_CASE("the seeds that an undecided claim asks for decide it, if they scatter
     };
     CHECK(reach(seeds) <= margin.size);
     CHECK(reach(seeds - 1) > margin.size);
-    CHECK(seeds_needed({0.02, 0, 0.04, 0.01, 4}, margin) == 0);
+    CHECK(seeds_needed({margin.size, 0, 0.04, 0.01, 4}, margin) == 0);
+    // Outside, the interval has to leave the edge that the mean has passed.
+    for (const double side : {1.0, -1.0}) {
+        const PairedDifference outside{side * 0.02, 0, 0, 0.015, 4};
+        const std::int64_t needed = seeds_needed(outside, margin);
+        const auto width = [&](std::int64_t n) {
+            return t_quantile(n - 1) * 0.015 / std::sqrt(static_cast<double>(n));
+        };
+        CHECK(0.02 - width(needed) >= margin.size);
+        CHECK(0.02 - width(needed - 1) < margin.size);
+    }
+    const Quantity score{"score", "", 1, 3};
+    const std::vector<double> scattered = {0.03, -0.01, 0.035, 0.005};
+    const std::string number = std::to_string(seeds_needed(paired_difference(scattered, reference), margin));
+    const std::string advice = "; the mean lies outside the margin: about " + number + " seeds would ";
+    CHECK(as_good(scattered, reference, margin, score).measured.ends_with(advice + "refute it"));
+    CHECK(falls_short(scattered, reference, margin, score).measured.ends_with(advice + "show it"));
     // A mean next to the margin needs more seeds than can be counted one by one.
     const double beside = std::nextafter(margin.size, 0.0);
     CHECK(seeds_needed({beside, beside - 0.03, beside + 0.03, 0.01, 3}, margin) == 0);
