@@ -268,7 +268,9 @@ Experiment analog_experiment() {
          control_setting("fine gives the devices 2^40 steps and no noise", {"fine"})},
         run,
         {{{}, {"control=fine"}, {"with_accumulator", "without_accumulator", "updates_lost"}},
-         {{"most_bits=1"}, {"read_noise=0.1"}, {"with_accumulator"}, RunSize::quick}}};
+         {{"most_bits=1"}, {"read_noise=0.1"}, {"with_accumulator"}, RunSize::quick}},
+        {},
+        fp32_alone};
 }
 
 }  // namespace ulp

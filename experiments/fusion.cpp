@@ -190,7 +190,9 @@ Experiment fusion_experiment() {
             {{{},
               {"control=wide"},
               {"chain_fp16_1", "chain_fp16_2", "chain_fp16_3", "chain_fp16_4", "chain_fp16_5", "chain_bf16_1",
-               "chain_bf16_2", "chain_bf16_3", "chain_bf16_4", "chain_bf16_5"}}}};
+               "chain_bf16_2", "chain_bf16_3", "chain_bf16_4", "chain_bf16_5"}}},
+            {},
+            no_product};
 }
 
 }  // namespace ulp

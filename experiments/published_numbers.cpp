@@ -229,7 +229,9 @@ Experiment published_numbers_experiment() {
             run,
             {{{},
               {"control=wide"},
-              {"eight_bit_multiplier", "tf32_mantissa", "linear_256", "bytes", "token_ids", "first_lost_integer"}}}};
+              {"eight_bit_multiplier", "tf32_mantissa", "linear_256", "bytes", "token_ids", "first_lost_integer"}}},
+            {},
+            no_product};
 }
 
 }  // namespace ulp

@@ -362,7 +362,9 @@ Experiment scaler_arena_experiment() {
                "forced_tolerant", "skips_2000", "endless_apex", "endless_pytorch", "endless_megatron",
                "endless_fairseq", "all_settle", "moving_is_closer", "random_skips"}},
              {{}, {"window_divisor=1000"}, {"all_settle"}},
-             {{}, {"window_divisor=1"}, {"moving_is_closer"}}}};
+             {{}, {"window_divisor=1"}, {"moving_is_closer"}}},
+            {},
+            fp32_alone};
 }
 
 }  // namespace ulp

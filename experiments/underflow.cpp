@@ -164,9 +164,14 @@ void figure_threshold(Result& result) {
         "Below 2^-14 fp16's numbers are multiples of 2^-24. Of the numbers drawn the smallest that is kept is 2^{:.2f} "
         "with gradual underflow, 2^{:.2f} where subnormals are flushed.",
         first_kept(0), first_kept(1));
-    figure.headline =
-        fmt::format("fp16 keeps numbers from 2^{:.2f} on, not from 2^-24; flushing subnormals, from 2^{:.2f}.",
-                    first_kept(0), first_kept(1));
+    const auto largest_lost = [](const Storage& storage) {
+        const std::uint32_t before = smallest_survivor(storage).bits() - 1;
+        return quick_phase::log2(static_cast<double>(std::bit_cast<float>(before)));
+    };
+    figure.headline = fmt::format(
+        "fp16 keeps what is more than 2^{:.4g}, not only what is 2^-24 or more; flushing subnormals, what is more than "
+        "2^{:.4g}.",
+        largest_lost(gradual<fp16>), largest_lost(flushing<fp16>));
     result.figure(std::move(figure));
 }
 
@@ -248,7 +253,8 @@ Experiment underflow_experiment() {
              {{"samples=2000"}, {"control=bf16_as_fp16"}, {"bf16"}}},
             Effect{"scale_1024",
                    "gradients whose exponents are drawn at random around 2^-20",
-                   {"coordinate_net", "big_lstm", "wide_softmax"}}};
+                   {"coordinate_net", "big_lstm", "wide_softmax"}},
+            no_product};
 }
 
 }  // namespace ulp

@@ -63,7 +63,13 @@ struct Experiment {
     void (*run)(const RunContext& context, Result& result);
     std::vector<Control> controls{};
     std::optional<Effect> effect{};
+    std::string
+        without_backend{};  // why no product of it goes through a backend, so that it takes none; empty: some do
 };
+
+/// Why no product of such an experiment goes through a backend.
+inline const std::string no_product = "it multiplies no matrices";
+inline const std::string fp32_alone = "it trains in fp32 alone, of which matrix units have no products";
 
 /// The controls that name a claim by its whole id, as the settings that switch its effect off: "control=wide".
 std::vector<std::string> controls_of(std::string_view claim_id);

@@ -210,7 +210,8 @@ Experiment batch_statistics_experiment() {
             {{{}, {"control=wide"}, {"variance_stands", "bf16_statistics"}, RunSize::quick},
              {{}, {"control=coarse"}, {"fp16_statistics"}, RunSize::quick},
              {{}, {"control=slow"}, {"fast_bf16_statistics"}, RunSize::quick}},
-            Effect{"bf16_statistics"}};
+            Effect{"bf16_statistics"},
+            fp32_alone};
 }
 
 }  // namespace ulp

@@ -189,7 +189,8 @@ Experiment weight_averages_experiment() {
            "never_move_fp16_0.9999", "bf16_stochastic_0.9999"},
           RunSize::quick},
          {{}, {"control=nearest"}, {"bf16_stochastic_0.999", "bf16_stochastic_0.9999"}, RunSize::quick}},
-        Effect{"fp16_0.9999"}};
+        Effect{"fp16_0.9999"},
+        fp32_alone};
 }
 
 }  // namespace ulp

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "experiments/report/html.hpp"
+#include "experiments/results/card_evidence.hpp"
 #include "experiments/shared/sources.hpp"
 
 namespace ulp {
@@ -49,14 +50,15 @@ std::string link_to_claim(const Claim& claim) {
     return fmt::format("<a href=\"{}#{}\"><code>{}</code></a>", register_page, escaped(claim.id), escaped(claim.id));
 }
 
-/// `note` stands below the statement.
-std::string claim_row(const Claim& claim, const std::string& note) {
+/// `note` stands below the statement, and below it what a card says of the claim's products.
+std::string claim_row(const StoredResult& result, const Claim& claim, const std::string& note) {
+    static const std::vector<CardEvidence> evidence = committed_card_evidence();
     return fmt::format(
         "<tr class=\"is-{0}\"><td data-label=\"Verdict\">{1}</td><td data-label=\"Claim\">{2}<br><span "
-        "class=\"source\">{3}</span></td><td data-label=\"Expected\" class=\"value\">{4}</td><td "
+        "class=\"source\">{3}<br>{6}</span></td><td data-label=\"Expected\" class=\"value\">{4}</td><td "
         "data-label=\"Measured\" class=\"value\">{5}</td></tr>\n",
         style_of(claim.verdict), badge(claim.verdict), escaped(claim.statement), note, escaped(claim.expected),
-        escaped(claim.measured));
+        escaped(claim.measured), escaped(card_mark(evidence, result.experiment, result.products, claim.kind)));
 }
 
 /// The document of a source: what stands before the place in it, which is in quotes or follows the year.
@@ -138,13 +140,14 @@ std::string counts_table(const std::vector<StoredResult>& results) {
     return html + "</tbody>\n</table>\n";
 }
 
-std::string claims_html(const std::vector<Claim>& claims) {
+std::string claims_html(const StoredResult& result) {
+    const std::vector<Claim>& claims = result.claims;
     if (claims.empty()) return "";
     std::string html =
         fmt::format("<details class=\"claims\"{}><summary>{} claims: {}</summary>\n{}", all_hold(claims) ? "" : " open",
                     claims.size(), counts_html(counts_of(claims)), table_head);
     for (const Claim& claim : claims) {
-        html += claim_row(claim, fmt::format("{} &middot; {}", escaped(claim.source), link_to_claim(claim)));
+        html += claim_row(result, claim, fmt::format("{} &middot; {}", escaped(claim.source), link_to_claim(claim)));
     }
     return html + "</tbody>\n</table>\n</details>\n";
 }
@@ -160,9 +163,10 @@ std::string register_html(const std::vector<StoredResult>& results) {
             const std::string document = document_of(claim.source);
             if (!rows.contains(document)) documents.push_back(document);
             const std::string place = place_in(claim.source);
-            std::string row = claim_row(
-                claim, fmt::format("{}{}<a href=\"{}\"><code>{}</code></a>", escaped(place),
-                                   place.empty() ? "" : " &middot; ", escaped(experiment), escaped(claim.id)));
+            std::string row =
+                claim_row(result, claim,
+                          fmt::format("{}{}<a href=\"{}\"><code>{}</code></a>", escaped(place),
+                                      place.empty() ? "" : " &middot; ", escaped(experiment), escaped(claim.id)));
             rows[document] += row.insert(3, fmt::format(" id=\"{}\"", escaped(claim.id)));
             ++counts[document][claim.verdict];
             ++all[claim.verdict];

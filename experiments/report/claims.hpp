@@ -19,7 +19,7 @@ std::string chapter_page(std::string_view chapter);
 std::string counts_table(const std::vector<StoredResult>& results);
 
 /// The table of one experiment: closed, since all claims stand in the register, unless one failed; "" without claims.
-std::string claims_html(const std::vector<Claim>& claims);
+std::string claims_html(const StoredResult& result);
 
 /// All claims by the document that makes them, in the order in which the documents appear; each links its experiment.
 std::string register_html(const std::vector<StoredResult>& results);

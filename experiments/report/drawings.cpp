@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "experiments/report/html.hpp"
+#include "experiments/results/card_evidence.hpp"
 
 namespace ulp {
 namespace {
@@ -116,9 +117,12 @@ std::string drawing_html(const StoredResult& result, const StoredFigure& figure)
 
 std::string figure_html(const StoredResult& result, const StoredFigure& figure) {
     constexpr std::size_t characters_shown = 240;  // a longer text is folded
-    const std::string evidence = figure.evidence.empty()
-                                     ? "No hardware model is involved: the arithmetic of the formats alone."
-                                     : escaped(figure.evidence);
+    static const std::vector<CardEvidence> cards = committed_card_evidence();
+    const std::string evidence =
+        figure.evidence.empty()
+            ? "No hardware model is involved: the arithmetic of the formats alone."
+            : escaped(figure.evidence) +
+                  fmt::format(" This run: {}.", escaped(card_mark(cards, result.experiment, result.products)));
     const bool fold = evidence.size() > characters_shown;
     return fmt::format(
         "<figure id=\"{0}-{1}\" class=\"answers\">\n<div class=\"drawing\">{2}</div>\n<figcaption>\n"

@@ -16,7 +16,7 @@ namespace {
 
 using Results = std::vector<StoredResult>;
 
-/// The opening shows as many figures.
+/// The opening shows as many figures, or one a chapter.
 constexpr std::size_t headlines_shown = 10;
 /// A chapter with more figures shows the first of each experiment and folds the others.
 constexpr std::size_t figures_unfolded = 20;
@@ -56,9 +56,9 @@ std::string evidence_html(const StoredResult& result) {
 
 /// What a real card computed of this result: it holds for all its claims and figures.
 std::string seen_html(const StoredResult& result) {
-    if (result.products.empty())
-        return "<p>Seen on a Tensor Core: no; none of its products goes through a backend, for which a card can "
-               "stand.</p>\n";
+    if (result.products.empty()) {
+        return fmt::format("<p>Seen on a Tensor Core: {}.</p>\n", escaped(card_mark({}, result.experiment, {})));
+    }
     static const std::vector<CardEvidence> evidence = committed_card_evidence();
     std::size_t seen = 0;
     std::string lines;
@@ -108,8 +108,7 @@ std::string section_html(const StoredResult& result, bool fold, const Results& r
         "<section id=\"{}\">\n<h2>{}</h2>\n<p class=\"question\">{}</p>\n{}{}<div "
         "class=\"folded\">{}{}{}{}</div>\n</section>\n",
         result.experiment, escaped(result.title), escaped(result.question), origin_html(result.experiment, reported),
-        figures_html(result, fold), claims_html(result.claims), seen_html(result), evidence_html(result),
-        run_html(result));
+        figures_html(result, fold), claims_html(result), seen_html(result), evidence_html(result), run_html(result));
 }
 
 std::string chapter_html(const Results& results, const std::string& chapter, const Results& reported) {
@@ -140,18 +139,41 @@ std::string navigation(const std::vector<Link>& links, std::string_view shown) {
     return html;
 }
 
+struct Headline {
+    const StoredResult* result;
+    const StoredFigure* figure;
+};
+
+/// The first figure with a sentence of each chapter, and of the others the first ones, in the order of the results.
+std::vector<Headline> headlines_of(const Results& results) {
+    std::vector<Headline> all;
+    for (const StoredResult& result : results) {
+        for (const StoredFigure& figure : result.figures) {
+            if (!figure.headline.empty()) all.push_back({&result, &figure});
+        }
+    }
+    const auto is_first = [&](const Headline& one) {
+        return &one ==
+               &*std::ranges::find(all, one.result->chapter, [](const Headline& h) { return h.result->chapter; });
+    };
+    const auto chapters = static_cast<std::size_t>(std::ranges::count_if(all, is_first));
+    std::size_t others = headlines_shown - std::min(chapters, headlines_shown);
+    std::vector<Headline> shown;
+    for (const Headline& one : all) {
+        if (!is_first(one) && others == 0) continue;
+        if (!is_first(one)) --others;
+        shown.push_back(one);
+    }
+    return shown;
+}
+
 /// The figures with a sentence for the opening: drawing, sentence, and the way to the whole figure.
 std::string headlines_html(const Results& results) {
     std::string html;
-    std::size_t shown = 0;
-    for (const StoredResult& result : results) {
-        for (const StoredFigure& figure : result.figures) {
-            if (figure.headline.empty() || shown == headlines_shown) continue;
-            ++shown;
-            html += fmt::format("<a class=\"headline\" href=\"{}#{}-{}\"><span class=\"drawing\">{}</span>{}</a>\n",
-                                escaped(chapter_page(result.chapter)), result.experiment, figure.name,
-                                drawing_html(result, figure), escaped(figure.headline));
-        }
+    for (const auto& [result, figure] : headlines_of(results)) {
+        html += fmt::format("<a class=\"headline\" href=\"{}#{}-{}\"><span class=\"drawing\">{}</span>{}</a>\n",
+                            escaped(chapter_page(result->chapter)), result->experiment, figure->name,
+                            drawing_html(*result, *figure), escaped(figure->headline));
     }
     return html;
 }

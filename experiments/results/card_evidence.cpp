@@ -6,6 +6,7 @@
 #include <charconv>
 #include <sstream>
 
+#include "experiments/framework/experiment.hpp"
 #include "experiments/program/files.hpp"
 #include "experiments/program/shared_files.hpp"
 #include "softfloat/errors.hpp"
@@ -97,24 +98,88 @@ std::string card_evidence_lines(std::string_view experiment, std::string_view so
     return lines;
 }
 
-std::string seen_on_card(std::span<const CardEvidence> evidence, std::string_view experiment, const UnitProducts& run) {
-    const std::string text = fmt::format("{} products on {}, ", run.products, run.unit);
+namespace {
+
+/// What a card has to say of a unit's products: of equal ones the first, else the last line about the unit.
+const CardEvidence* line_about(std::span<const CardEvidence> evidence, std::string_view experiment,
+                               const UnitProducts& run) {
     const CardEvidence* other = nullptr;
     for (const CardEvidence& row : evidence) {
         if (!is_of(row, experiment, run)) continue;
-        if (is_same(row, run)) return text + fmt::format("compared with {} on {}: none differs", row.card, row.date);
+        if (is_same(row, run)) return &row;
         other = &row;
     }
-    if (other == nullptr) return text + "never compared with a card";
-    if (other->differ > 0) return text + fmt::format("of which one differs on {} ({})", other->card, other->date);
+    return other;
+}
+
+/// Of products whose digest the line does not have, and of which none was seen to differ.
+std::string why_unlike(std::span<const CardEvidence> evidence, const CardEvidence& line) {
     const bool stopped = std::ranges::any_of(evidence, [&](const CardEvidence& row) {
-        return row.experiment == experiment && row.card == other->card && row.date == other->date && row.differ > 0;
+        return row.experiment == line.experiment && row.card == line.card && row.date == line.date && row.differ > 0;
     });
-    if (stopped) {
-        return text +
-               fmt::format("not all compared with {} on {}: another unit's product differed", other->card, other->date);
+    return stopped
+               ? fmt::format("not all compared with {} on {}: another unit's product differed", line.card, line.date)
+               : fmt::format("changed since {} computed them on {}", line.card, line.date);
+}
+
+/// "sm_90" of "sm_90:wgmma.fp16.fp32".
+std::string_view card_of(std::string_view unit) { return unit.substr(0, unit.find(':')); }
+
+/// What follows "12 products" in the mark of a run.
+std::string short_word(std::span<const CardEvidence> evidence, std::string_view experiment, const UnitProducts& run) {
+    const CardEvidence* line = line_about(evidence, experiment, run);
+    if (line == nullptr) {
+        const auto is_such = [&](const CardEvidence& row) { return card_of(row.unit) == card_of(run.unit); };
+        return std::ranges::any_of(evidence, is_such)
+                   ? "never compared with a card"
+                   : fmt::format("never compared with a card: no {} was at hand", card_of(run.unit));
     }
-    return text + fmt::format("changed since {} computed them on {}", other->card, other->date);
+    if (is_same(*line, run)) return fmt::format("compared with {} on {}, none differs", line->card, line->date);
+    if (line->differ > 0) return fmt::format("compared with {} on {}, one differs", line->card, line->date);
+    return why_unlike(evidence, *line);
+}
+
+std::string why_no_product(std::string_view name) {
+    const auto experiment = std::ranges::find(experiments(), name, &Experiment::name);
+    const bool has_reason = experiment != experiments().end() && !experiment->without_backend.empty();
+    return "no product to compare with a card" + (has_reason ? ": " + experiment->without_backend : "");
+}
+
+}  // namespace
+
+std::string seen_on_card(std::span<const CardEvidence> evidence, std::string_view experiment, const UnitProducts& run) {
+    const std::string text = fmt::format("{} products on {}, ", run.products, run.unit);
+    const CardEvidence* line = line_about(evidence, experiment, run);
+    if (line == nullptr) return text + "never compared with a card";
+    if (is_same(*line, run)) return text + fmt::format("compared with {} on {}: none differs", line->card, line->date);
+    if (line->differ > 0) return text + fmt::format("of which one differs on {} ({})", line->card, line->date);
+    return text + why_unlike(evidence, *line);
+}
+
+std::string card_mark(std::span<const CardEvidence> evidence, std::string_view experiment,
+                      std::span<const UnitProducts> run) {
+    if (run.empty()) return why_no_product(experiment);
+    std::vector<std::pair<std::string, std::int64_t>> words;  // with the number of products of which each is said
+    for (const UnitProducts& row : run) {
+        std::string word = short_word(evidence, experiment, row);
+        const auto known = std::ranges::find(words, word, &std::pair<std::string, std::int64_t>::first);
+        if (known == words.end()) {
+            words.emplace_back(std::move(word), row.products);
+        } else {
+            known->second += row.products;
+        }
+    }
+    std::string mark;
+    for (const auto& [word, products] : words) {
+        mark += fmt::format("{}{} products {}", mark.empty() ? "" : "; ", products, word);
+    }
+    return mark;
+}
+
+std::string card_mark(std::span<const CardEvidence> evidence, std::string_view experiment,
+                      std::span<const UnitProducts> run, ClaimKind kind) {
+    const bool has_none = kind == ClaimKind::quoted || (kind == ClaimKind::arithmetic && !run.empty());
+    return has_none ? "no product in it" : card_mark(evidence, experiment, run);
 }
 
 bool is_seen_on_card(std::span<const CardEvidence> evidence, std::string_view experiment, const UnitProducts& run) {

@@ -46,4 +46,12 @@ std::string seen_on_card(std::span<const CardEvidence> evidence, std::string_vie
 /// Whether some card computed the very products, and none differed.
 bool is_seen_on_card(std::span<const CardEvidence> evidence, std::string_view experiment, const UnitProducts& run);
 
+/// The same of all products of a run, short enough to stand at its figures: "12 products compared with NVIDIA H100 on
+/// 2026-11-23, none differs; 3 products never compared with a card: no sm_70 was at hand", or why the run has none.
+std::string card_mark(std::span<const CardEvidence> evidence, std::string_view experiment,
+                      std::span<const UnitProducts> run);
+/// At a claim of that run, which may be one without a product.
+std::string card_mark(std::span<const CardEvidence> evidence, std::string_view experiment,
+                      std::span<const UnitProducts> run, ClaimKind kind);
+
 }  // namespace ulp

@@ -45,14 +45,6 @@ Json inputs_json(const Result& result) {
     return object;
 }
 
-Json products_json(const Result& result) {
-    Json list = Json::array();
-    for (const UnitProducts& row : result.products()) {
-        list.push_back({{"unit", row.unit}, {"products", row.products}, {"digest", row.digest}});
-    }
-    return list;
-}
-
 std::string point_row(const std::string& prefix, const Series& series, const Point& point) {
     Context exact;
     const std::uint64_t bits = convert_bits(series.format, formats::fp64, std::bit_cast<std::uint64_t>(point.y), exact);
@@ -85,7 +77,7 @@ std::string result_json(const Experiment& experiment, const RunContext& context,
                          {"claims", claims_json(result)},
                          {"figures", figures_json(result)},
                          {"evidence", result.evidence()},
-                         {"products", products_json(result)},
+                         {"products", products_json(result.products())},
                          {"trainings", trainings_json(result.trainings())}};
     return record.dump(2) + "\n";
 }
@@ -154,6 +146,20 @@ bool is_complete(const std::filesystem::path& folder, const std::string& request
     if (!has_its_digests(folder)) return false;
     const Json manifest = Json::parse(read_file(folder / "manifest.json"), nullptr, false);
     return manifest.contains("request") && manifest.at("request") == request;
+}
+
+Json products_json(const std::vector<UnitProducts>& products) {
+    Json list = Json::array();
+    for (const UnitProducts& row : products) {
+        list.push_back({{"unit", row.unit}, {"products", row.products}, {"digest", row.digest}});
+    }
+    return list;
+}
+
+std::vector<UnitProducts> products_from(const Json& list) {
+    std::vector<UnitProducts> products;
+    for (const Json& row : list) products.push_back({row.at("unit"), row.at("products"), row.at("digest")});
+    return products;
 }
 
 Json trainings_json(const std::vector<TrainingsMade>& trainings) {

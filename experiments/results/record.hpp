@@ -47,5 +47,8 @@ void write_record(const Experiment& experiment, const RunContext& context, const
 /// Parameters, steps and runs of each.
 nlohmann::ordered_json trainings_json(const std::vector<TrainingsMade>& trainings);
 std::vector<TrainingsMade> trainings_from(const nlohmann::ordered_json& list);
+/// Unit, number and digest of each.
+nlohmann::ordered_json products_json(const std::vector<UnitProducts>& products);
+std::vector<UnitProducts> products_from(const nlohmann::ordered_json& list);
 
 }  // namespace ulp

@@ -20,10 +20,12 @@ using Json = nlohmann::ordered_json;
 constexpr std::uint64_t registered_seed = 1;
 
 Json run_json(const RegisteredRun& run) {
-    return {{"experiment", run.experiment},
-            {"trainings", trainings_json(run.trainings)},
-            {"inputs", run.inputs},
-            {"processor_seconds", run.processor_seconds}};
+    Json json = {{"experiment", run.experiment},
+                 {"trainings", trainings_json(run.trainings)},
+                 {"inputs", run.inputs},
+                 {"processor_seconds", run.processor_seconds}};
+    if (run.products) json["products"] = products_json(*run.products);
+    return json;
 }
 
 /// A row a line.
@@ -51,6 +53,7 @@ Register read_register(RunSize size) {
         for (const Json& row : json.value("runs", Json::array())) {
             all.runs.push_back({row.at("experiment"), trainings_from(row.at("trainings")), row.at("inputs"),
                                 row.at("processor_seconds")});
+            if (row.contains("products")) all.runs.back().products = products_from(row.at("products"));
         }
         return all;
     } catch (const nlohmann::json::exception& error) {
@@ -75,7 +78,8 @@ Register register_of(const std::vector<StoredResult>& results) {
         }
         all.date = std::max(all.date, result.finished.substr(0, std::string_view("2000-01-01").size()));
         all.claims.insert(all.claims.end(), result.claims.begin(), result.claims.end());
-        all.runs.push_back({result.experiment, result.trainings, result.inputs, result.processor_seconds});
+        all.runs.push_back(
+            {result.experiment, result.trainings, result.inputs, result.processor_seconds, result.products});
     }
     return all;
 }

@@ -20,6 +20,7 @@ struct RegisteredRun {
     std::vector<TrainingsMade> trainings;
     std::vector<std::string> inputs;  // names of files and generated data
     double processor_seconds;
+    std::optional<std::vector<UnitProducts>> products{};  // none: the register was made before they were kept
 };
 
 struct Register {

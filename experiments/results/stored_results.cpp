@@ -58,9 +58,7 @@ StoredResult parse_result(const fs::path& folder) {
     result.claims = claims_from(record.at("claims"));
     result.figures = figures_from(record.at("figures"), folder);
     result.evidence = record.at("evidence").get<std::vector<std::string>>();
-    for (const Json& row : record.value("products", Json::array())) {
-        result.products.push_back({row.at("unit"), row.at("products"), row.at("digest")});
-    }
+    result.products = products_from(record.value("products", Json::array()));
     result.trainings = trainings_from(record.value("trainings", Json::array()));
     for (const auto& [name, digest] : record.at("inputs").items()) result.inputs.push_back(name);
     result.compiler = manifest.at("compiler");

@@ -66,6 +66,26 @@ TEST_CASE("of an experiment that a difference ended only the unit that differed 
               .ends_with("not all compared with NVIDIA H100 on 2030-01-02: another unit's product differed"));
 }
 
+TEST_CASE("a run's mark tells what a card says of all its products, or why it has none") {
+    const std::string line = "sample,sm_90:mma.fp16.fp32,00,12,0,abcd,2030-01-02\n";
+    const std::vector<CardEvidence> evidence =
+        evidence_from(head + line + "sample,sm_90:mma.e4m3.fp32,00,5,0,abcd,2030-01-02\n");
+    const std::vector<UnitProducts> run = {{"sm_90:mma.fp16.fp32", 12, "abcd"},
+                                           {"sm_90:mma.e4m3.fp32", 5, "changed"},
+                                           {"sm_90:wgmma.fp16.fp32", 1, "new"},
+                                           {"sm_70:mma.fp16.fp32", 3, "abcd"},
+                                           {"sm_70:mma.fp16.fp16", 4, "abcd"}};
+    CHECK(card_mark(evidence, "sample", run) ==
+          "12 products compared with NVIDIA H100 on 2030-01-02, none differs; 5 products changed since NVIDIA H100 "
+          "computed them on 2030-01-02; 1 products never compared with a card; 7 products never compared with a card: "
+          "no sm_70 was at hand");
+    CHECK(card_mark(evidence, "sample", run, ClaimKind::measured) == card_mark(evidence, "sample", run));
+    CHECK(card_mark(evidence, "sample", run, ClaimKind::arithmetic) == "no product in it");
+    CHECK(card_mark(evidence, "underflow", {}, ClaimKind::quoted) == "no product in it");
+    CHECK(card_mark(evidence, "underflow", {}) == "no product to compare with a card: it multiplies no matrices");
+    CHECK(card_mark(evidence, "swamping", {}) == "no product to compare with a card");
+}
+
 TEST_CASE("a file of evidence that is damaged, or that no card made, is refused with the line") {
     CHECK_THROWS_WITH_AS(evidence_from(head + "a,b,c\n"), doctest::Contains("line 4: 3 fields instead of 7"),
                          DataError);

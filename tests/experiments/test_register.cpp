@@ -59,6 +59,7 @@ TEST_CASE("rows of a later register take the place of those of the same experime
         one.claims.front().id = fmt::format("{}.{}", name, claim);
         one.trainings = {{10, 20, 3}};
         one.processor_seconds = seconds;
+        one.products = {{"sm_90:mma.fp16.fp32", 12, "abcd"}};
         return one;
     };
     const Register first = register_of({result("swamping", "a", 1), result("formats", "b", 1)});
@@ -70,6 +71,9 @@ TEST_CASE("rows of a later register take the place of those of the same experime
     REQUIRE(both.runs.size() == 2);
     CHECK(both.runs[1].processor_seconds == 2);
     CHECK(both.runs[1].trainings.at(0).runs == 3);
+    CHECK(both.runs[1].products.value().at(0).digest == "abcd");
+    CHECK(register_json(both).find(R"("products":[{"unit":"sm_90:mma.fp16.fp32","products":12,"digest":"abcd"}])") !=
+          std::string::npos);
     Register full = later;
     full.size = RunSize::full;
     CHECK_THROWS_WITH_AS(merged(first, full), "these are full runs, the register is of quick runs", DataError);

@@ -44,6 +44,49 @@ TEST_CASE("the report escapes text and shows what was not drawn") {
     }
 }
 
+TEST_CASE("claims and figures say whether a card computed their products, in the report and its register") {
+    StoredResult result = stored_sample();
+    result.products = {{"sm_00:mma.fp16.fp32", 12, "abcd"}};
+    result.claims = {{"sample.a", "source", "", "", "", Verdict::reproduced, ClaimKind::measured},
+                     {"sample.b", "source", "", "", "", Verdict::quoted, ClaimKind::quoted}};
+    result.figures = {{"units", "", "", "", "a model", ""}, {"formats", "", "", "", "", ""}};
+    const std::string mark = "12 products never compared with a card: no sm_00 was at hand";
+    const auto count = [](const std::string& page, const std::string& text) {
+        int found = 0;
+        for (std::size_t at = 0; (at = page.find(text, at)) != std::string::npos; ++at) ++found;
+        return found;
+    };
+    const std::string chapter = page_of({result}, "report-overflow.html");
+    CHECK(count(chapter, mark) == 2);  // a claim and a figure
+    CHECK(has(chapter, "a model This run: " + mark));
+    CHECK(has(chapter, "no product in it"));
+    const std::string all = page_of({result}, "report-register.html");
+    CHECK(count(all, mark) == 1);
+    CHECK(count(all, "no product in it") == 1);
+    result.products.clear();
+    result.experiment = "fusion";
+    CHECK(has(page_of({result}, "report-overflow.html"),
+              "Seen on a Tensor Core: no product to compare with a card: it multiplies no matrices."));
+}
+
+TEST_CASE("the opening shows a figure of each chapter, and the first ones of the others") {
+    std::vector<StoredResult> results;
+    for (const char* chapter : {"Formats", "Remedies", "Systems"}) {
+        results.push_back(stored_sample());
+        results.back().chapter = chapter;
+        for (int i = 0; i < 6; ++i) {
+            results.back().figures.push_back(
+                {std::to_string(i), "", "", "", "", "", std::string(chapter) + " headline " + std::to_string(i)});
+        }
+    }
+    const std::string page = page_of(results, "report.html");
+    int shown = 0;
+    for (std::size_t at = 0; (at = page.find(" headline ", at)) != std::string::npos; ++at) ++shown;
+    CHECK(shown == 10);
+    for (const char* one : {"Formats headline 5", "Remedies headline 2", "Systems headline 0"}) CHECK(has(page, one));
+    for (const char* one : {"Remedies headline 3", "Systems headline 1"}) CHECK_FALSE(has(page, one));
+}
+
 TEST_CASE("the report takes nothing from a record for more than text") {
     StoredResult result = stored_sample();
     result.title = "{{register}}";

@@ -6,10 +6,12 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "experiments/commands/command.hpp"
 #include "experiments/framework/claim_json.hpp"
 #include "experiments/framework/experiment.hpp"
+#include "experiments/results/card_evidence.hpp"
 #include "experiments/results/markdown.hpp"
 #include "experiments/results/register.hpp"
 #include "experiments/results/stored_results.hpp"
@@ -28,14 +30,38 @@ struct ClaimsOptions {
 struct ShownClaims {
     std::vector<Claim> claims{};
     std::vector<RunSize> sizes{};
-    std::string origin{};  // what the claims are of, in a document
+    std::string origin{};              // what the claims are of, in a document
+    std::vector<std::string> cards{};  // what a card says of each claim's products; empty where that is not known
 };
+
+using Products = std::optional<std::vector<UnitProducts>>;
+
+/// Adds what is said of the claims behind those that have a word already, all of one experiment's run.
+void add_cards(ShownClaims& shown, const std::string& experiment, const Products& products) {
+    static const std::vector<CardEvidence> evidence = committed_card_evidence();
+    for (std::size_t i = shown.cards.size(); i < shown.claims.size(); ++i) {
+        shown.cards.push_back(products ? card_mark(evidence, experiment, *products, shown.claims[i].kind) : "");
+    }
+}
+
+bool knows_cards(const ShownClaims& shown) {
+    return std::ranges::any_of(shown.cards, [](const std::string& card) { return !card.empty(); });
+}
+
+/// The claims of an experiment in a register, behind those that are shown.
+void add_claims(ShownClaims& shown, const Register& all, const Experiment& experiment) {
+    const auto own = [&](const Claim& claim) { return claim.id.starts_with(experiment.name + "."); };
+    std::ranges::copy_if(all.claims, std::back_inserter(shown.claims), own);
+    const auto run = std::ranges::find(all.runs, experiment.name, &RegisteredRun::experiment);
+    add_cards(shown, experiment.name, run == all.runs.end() ? Products{} : run->products);
+}
 
 void print_json(const ShownClaims& shown) {
     auto list = nlohmann::ordered_json::array();
     for (const Claim& claim : shown.claims) {
         list.push_back(claim_json(claim));
         if (!shown.sizes.empty()) list.back()["run"] = name_of(shown.sizes[list.size() - 1]);
+        if (knows_cards(shown)) list.back()["card"] = shown.cards[list.size() - 1];
         list.back()["controls"] = controls_of(claim.id);
     }
     fmt::print("{}\n", list.dump(2));
@@ -65,6 +91,10 @@ void print_markdown(const ShownClaims& shown) {
     if (!shown.sizes.empty()) {
         header.emplace_back("run");
         for (std::size_t i = 0; i < rows.size(); ++i) rows[i].emplace_back(name_of(shown.sizes[i]));
+    }
+    if (knows_cards(shown)) {
+        header.emplace_back("seen on a card");
+        for (std::size_t i = 0; i < rows.size(); ++i) rows[i].push_back(shown.cards[i]);
     }
     const std::string text = shown.origin + counts(shown.claims) + "\n\n" + markdown_table(header, rows);
     fmt::print("{}", generated_document("Claims", "ulplab claims --format markdown", text));
@@ -96,7 +126,7 @@ ShownClaims claims_of_longest_runs() {
     for (const Experiment& experiment : experiments()) {
         const auto own = [&](const Claim& claim) { return claim.id.starts_with(experiment.name + "."); };
         const Register& longest = std::ranges::any_of(full.claims, own) ? full : quick;
-        std::ranges::copy_if(longest.claims, std::back_inserter(shown.claims), own);
+        add_claims(shown, longest, experiment);
         shown.sizes.resize(shown.claims.size(), longest.size);
     }
     return shown;
@@ -105,7 +135,9 @@ ShownClaims claims_of_longest_runs() {
 ShownClaims registered_claims(const std::string& name) {
     if (name == "both") return claims_of_longest_runs();
     const Register all = read_register(run_size_by_name(name));
-    return {.claims = all.claims, .origin = origin_of(all)};
+    ShownClaims shown{.origin = origin_of(all)};
+    for (const Experiment& experiment : experiments()) add_claims(shown, all, experiment);
+    return shown;
 }
 
 ExitCode show_claims(const ClaimsOptions& options) {
@@ -122,13 +154,14 @@ ExitCode show_claims(const ClaimsOptions& options) {
             register_json(options.from.empty() ? made : merged(read_register(run_size_by_name(options.from)), made)));
         return ExitCode::good;
     }
-    std::vector<Claim> claims;
+    ShownClaims shown;
     for (const StoredResult& result : results) {
-        claims.insert(claims.end(), result.claims.begin(), result.claims.end());
+        shown.claims.insert(shown.claims.end(), result.claims.begin(), result.claims.end());
+        add_cards(shown, result.experiment, result.products);
     }
-    print({.claims = claims}, options.format);
+    print(shown, options.format);
     RegisterJudge judge;
-    bool good = all_hold(claims);
+    bool good = all_hold(shown.claims);
     for (const StoredResult& result : results) {
         const RunSize size = run_size_by_name(result.mode);
         if (!judge.agrees({result.experiment, size, result.seed, result.own_settings, result.claims})) good = false;
