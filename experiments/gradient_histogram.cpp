@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 
+#include "experiments/shared/matrix_units.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/input_data.hpp"
@@ -282,7 +283,8 @@ void run(const RunContext& context, Result& result) {
     const DataSplit data = digits_of(context, result, {images("train_images"), images("test_images"), 28});
     const Settings& settings = context.settings;
     const std::string backend = mixed_backend(context);
-    Arithmetic low{settings.text("recipe") + " on " + backend, recipe_by_name(settings.text("recipe")), backend};
+    Arithmetic low{settings.text("recipe") + " on " + series_name(backend), recipe_by_name(settings.text("recipe")),
+                   backend};
     const ProbeOptions probing{.net = dense_net({settings.integer("hidden")}),
                                .batch = settings.integer("batch"),
                                .steps = settings.integer("steps"),

@@ -35,6 +35,18 @@ Settings settings_for(const Experiment& experiment, const std::vector<const Expe
     return settings;
 }
 
+/// One backend that the program has, for those of the chosen experiments that take one. Throws UsageError where none
+/// does.
+void check_backend(const std::string& backend, const std::vector<const Experiment*>& chosen) {
+    if (backend.empty()) return;
+    make_backend(backend);  // throws for one that does not exist
+    const auto takes_none = [](const Experiment* experiment) { return !experiment->without_backend.empty(); };
+    if (!chosen.empty() && std::ranges::all_of(chosen, takes_none)) {
+        throw UsageError(
+            fmt::format("{} takes no --backend: {}", chosen.front()->name, chosen.front()->without_backend));
+    }
+}
+
 bool has_own_settings(const Request& request) { return request.backend.empty() && request.settings.changed().empty(); }
 
 /// What to do about claims that failed in a run with the experiment's own settings.
@@ -108,7 +120,9 @@ void declare_run_options(OptionParser& app, RunOptions& options) {
     app.add_flag("!--quick", options.full, "the short version (default)").excludes(full);
     app.add_flag("--smoke", options.smoke, "as short as can be: to compare bits, not to judge claims").excludes(full);
     app.add_option("--set", options.assignments, "change a setting; may be repeated").type_name("KEY=VALUE").repeated();
-    app.add_option("--backend", options.backend, "matrix unit: soft:v100, soft:a100, soft:h100, soft:ieee, eigen ...")
+    app.add_option("--backend", options.backend,
+                   "matrix unit: soft:v100, soft:a100, soft:h100, soft:ieee, eigen ...; not for experiments "
+                   "whose products go through none")
         .type_name("SPEC");
     app.add_option("--mnist", options.mnist, "folder with the MNIST idx files, for experiments that train on digits")
         .type_name("DIR");
@@ -126,10 +140,11 @@ OutputFormat output_format(const RunOptions& options) {
 ExitCode run_experiments(const std::vector<const Experiment*>& chosen, const RunOptions& options) {
     std::vector<Request> requests;
     for (const Experiment* experiment : chosen) {
-        requests.push_back(
-            {experiment, options.seed, options.size(), options.backend, settings_for(*experiment, chosen, options)});
+        requests.push_back({experiment, options.seed, options.size(),
+                            experiment->without_backend.empty() ? options.backend : "",
+                            settings_for(*experiment, chosen, options)});
     }
-    if (!options.backend.empty()) make_backend(options.backend);  // throws for one that does not exist
+    check_backend(options.backend, chosen);
     make_writable_folder(options.out);
     const bool console = output_format(options) == OutputFormat::console;
     Progress progress(requests.size());

@@ -140,7 +140,11 @@ std::vector<SweepCase> sweep_cases(std::string_view description, const std::stri
     if (!lists.is_object()) refuse(place, "\"settings\" must be an object: a name, and a value or a list of values");
     const std::vector<Json> backends = values_of(grid, "backends", "", place);
     for (const Json& backend : backends) {
-        if (!text_of(backend).empty()) make_backend(text_of(backend));  // throws for one that does not exist
+        if (text_of(backend).empty()) continue;
+        make_backend(text_of(backend));  // throws for one that does not exist
+        if (!experiment.without_backend.empty()) {
+            refuse(place, fmt::format("{} takes no backend: {}", experiment.name, experiment.without_backend));
+        }
     }
     const std::vector<Json> seeds = values_of(grid, "seeds", 1U, place);
     std::vector<SweepCase> cases;

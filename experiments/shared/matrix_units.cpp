@@ -10,12 +10,17 @@
 
 namespace ulp {
 
+std::string series_name(std::string backend) {
+    for (char& c : backend) c = c == ',' ? ';' : c == '"' || c == '\n' ? '_' : c;
+    return backend;
+}
+
 std::vector<MatrixUnit> matrix_units(const RunContext& context) {
     std::vector<MatrixUnit> units = {
         {"V100", "soft:v100", nullptr}, {"A100", "soft:a100", nullptr}, {"H100", "soft:h100", nullptr}};
     const bool known =
         std::any_of(units.begin(), units.end(), [&](const MatrixUnit& u) { return u.spec == context.backend; });
-    if (!context.backend.empty() && !known) units.push_back({context.backend, context.backend, nullptr});
+    if (!context.backend.empty() && !known) units.push_back({series_name(context.backend), context.backend, nullptr});
     for (MatrixUnit& unit : units) unit.backend = make_backend(unit.spec);
     return units;
 }
@@ -24,7 +29,7 @@ std::string id_of(const MatrixUnit& unit) {
     std::string id = unit.name.starts_with("soft:") ? unit.name.substr(5) : unit.name;
     for (char& c : id) {
         if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-        if (std::string_view("(,):.-").find(c) != std::string_view::npos) c = '_';
+        if (std::string_view("(;):.-").find(c) != std::string_view::npos) c = '_';
     }
     return id;
 }

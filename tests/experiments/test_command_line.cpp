@@ -225,6 +225,21 @@ TEST_CASE("a result is safe from gnuplot, and drawn when gnuplot works") {
     CHECK_FALSE(fs::exists(out / "ran"));
 }
 
+TEST_CASE("a backend is refused that no product of the experiments would go through") {
+    const test::TemporaryFolder out;
+    check_refused({"run", "underflow", "--smoke", "--backend", "soft:v100", "--out", out.path().string()}, 2,
+                  "underflow takes no --backend: it multiplies no matrices");
+    check_refused({"run", "integer_products", "error_bounds", "--smoke", "--backend", "soft:v100"}, 2,
+                  "integer_products takes no --backend: its sums go to");
+    // Beside one that takes it the others run without.
+    CHECK(
+        ulplab({"run", "underflow", "training_step", "--smoke", "--backend", "soft:v100", "--out", out.path().string()},
+               no_gnuplot)
+            .exit_code <= 1);
+    CHECK(read_file(out / "underflow/result.json").find("\"backend\": \"\"") != std::string::npos);
+    CHECK(read_file(out / "training_step/result.json").find("\"backend\": \"soft:v100\"") != std::string::npos);
+}
+
 TEST_CASE("runs that are not finite are drawn, too") {
     if (run_program({"sh", "-c", "command -v gnuplot"}).exit_code != 0) return;
     const test::TemporaryFolder out;
@@ -390,6 +405,7 @@ TEST_CASE("a sweep that cannot be is refused before anything runs") {
     refused("{}", 3, "must name one experiment");
     refused(R"({"experiment": "swamping", "seed": 1})", 3, "there is no key \"seed\"; choose from");
     refused(R"({"experiment": "swamping", "mode": "slow"})", 3, "\"quick\" or \"full\"");
+    refused(R"({"experiment": "fusion", "backends": ["soft:v100"]})", 3, "fusion takes no backend: it multiplies no");
     refused(R"({"experiment": "swamping", "seeds": []})", 3, "the list \"seeds\" is empty");
     refused(R"({"experiment": "swamping", "seeds": [1, -1]})", 3, "a seed is an integer from 0 on");
     refused(R"({"experiment": "swamping", "seeds": [1, 1]})", 3, "holds 1 twice");
