@@ -278,7 +278,7 @@ void claim_search(const Search& found, const Bench& calm, Result& result) {
         return std::ranges::find(autocast_in_fp32, name) != autocast_in_fp32.end();
     };
     const Names& smallest = found.smallest;
-    result.measured("smallest_list", source,
+    result.measured("smallest_list", cite(sources::own_prediction, "what must be in fp32 is a part of autocast's list"),
                     "The shortest fp32 list with which a Transformer block on raw pixels at a scale of 2^16 learns; "
                     "without any one of its operations it does not. It is a part of what autocast always runs in fp32.",
                     is(!smallest.empty(), "some operation", text_of(smallest)) &&

@@ -9,6 +9,7 @@
 #include "engine/recipes/levels.hpp"
 #include "engine/tensor/random.hpp"
 #include "engine/training/images.hpp"
+#include "experiments/shared/matrix_units.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
 #include "softfloat/float.hpp"
@@ -47,6 +48,13 @@ Recipe recipe_of(std::string_view name, const RunContext& context) {
 
 Engine engine_of(Recipe recipe, const RunContext& context) {
     return {under_wide_control(context, std::move(recipe)), make_backend(unit_or_ieee(context))};
+}
+
+/// What stands behind the products in fp16, which the control takes to fp32.
+std::string evidence_of_products(const RunContext& context, Result& result) {
+    if (has_control(context, "wide")) return "";
+    const std::string backend = mixed_backend(context);
+    return evidence_of({MatrixUnit{backend, backend, make_backend(backend)}}, {fp16_to_fp32}, result);
 }
 
 std::string text_of(const FloatFormat& format) { return std::string(ulp::name_of(format)); }
@@ -197,7 +205,7 @@ void show_scale_squared(const RunContext& context, Result& result) {
                     "printed {} and {}, divided {} and {}.",
                     scale * scale, loss.text(printed.front()), loss.text(printed.back()), loss.text(mended.front()),
                     loss.text(mended.back())),
-        ""};
+        evidence_of_products(context, result)};
     const auto add = [&](const std::string& name, const std::vector<double>& losses) {
         figure.series.push_back({name, formats::fp32, points_of(losses)});
     };
@@ -337,7 +345,7 @@ void figure_steps(const RunContext& context, Result& result) {
             "Largest and smallest magnitude that is not zero, of all weight gradients, after the steps 5 to 9 of "
             "eleven (scale {:g}, variant B).",
             scale_of(context)),
-        "", ""};
+        "", evidence_of_products(context, result)};
     const double scale = scale_of(context);
     double largest = 0;
     double least = 1e30;

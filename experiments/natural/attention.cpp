@@ -240,7 +240,7 @@ void figure_growth(const RunContext& context, const Comparison& runs, Result& re
                     "scaled first: these have {:g} times as much room.",
                     step_text(products_of(runs, way_fp32, 0)), step_text(products_of(runs, way_product, 0)),
                     step_text(products_of(runs, way_queries, 0)), std::sqrt(head_width(context.settings))),
-        ""};
+        runs.evidence};
     for (const std::size_t way : {way_fp32, way_product, way_queries, way_norm}) {
         std::vector<double> finite = products_of(runs, way, 0).largest;
         finite.erase(std::ranges::find_if(finite, [](double x) { return std::isinf(x); }), finite.end());

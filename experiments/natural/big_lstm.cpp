@@ -296,7 +296,7 @@ void figure_layers(const RunContext& context, const Comparison& runs, Result& re
         fmt::format("Share of the numbers in each binade, in fp32, first seed; mean loss over {} tokens. Shaded: what "
                     "fp16 makes 0, and its subnormal numbers.",
                     context.settings.integer("sequences") * context.settings.integer("length")),
-        "Without a loss scale fp16 makes 0 of", ""};
+        "Without a loss scale fp16 makes 0 of", runs.evidence};
     for (const std::string& layer : layers_of(runs)) {
         const BinadeHistogram& h = runs.runs[way_fp32].front().kept<Looks>().first.data.at(layer);
         figure.series.push_back(h.series("layer " + layer.substr(4)));

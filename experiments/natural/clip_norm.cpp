@@ -242,7 +242,7 @@ std::vector<Series> widths_of(const RunContext& context, const NumberedText& tex
     return widths;
 }
 
-void claim_widths(const std::vector<Series>& widths, Result& result) {
+void claim_widths(const std::vector<Series>& widths, const std::string& evidence, Result& result) {
     const std::vector<Point>& fp16 = widths[1].points;
     double error = 0;
     for (std::size_t i = 0; i < fp16.size(); ++i) {
@@ -260,7 +260,7 @@ void claim_widths(const std::vector<Series>& widths, Result& result) {
                   "Part of the exact norm that is read in the first step, by the number of weights, first seed.",
                   fmt::format("Of the norm over {:.0f} weights fp16 reads {:.1f} %, bf16 {:.1f} %.", fp16.back().x,
                               100 * fp16.back().y, 100 * widths[2].points.back().y),
-                  "",
+                  evidence,
                   widths};
     figure.plot = "clip_norm_parts";
     figure.axes = {.x = "weights", .y = "part of the norm"};
@@ -271,7 +271,7 @@ void claim_widths(const std::vector<Series>& widths, Result& result) {
 void claim_quality(const RunContext& context, const Comparison& runs, Result& result) {
     const Margin margin{0.05, "the perplexity rises by a twentieth", Margin::Side::not_above};
     const std::vector<double> fp32 = runs.scores(way_fp32);
-    result.measured("fp16_norm", cite(sources::amp_slides, "FP32 and FP16: sums and norms in FP32"),
+    result.measured("fp16_norm", cite(sources::own_prediction, "a norm in fp16 clips worse"),
                     "An LSTM that is clipped by a norm in fp16 learns worse than in fp32.",
                     falls_short(runs.scores(way_fp16), fp32, margin, loss_text));
     const double scale = context.settings.real("loss_scale");
@@ -316,7 +316,7 @@ void figure_norms(const RunContext& context, const Comparison& runs, Result& res
                     "{:g}, so what is read too low makes steps too long.",
                     fp16.read.front(), fp16.exact.front(), bf16.read.front(), bf16.exact.front(),
                     context.settings.real("limit")),
-        "",
+        runs.evidence,
         {series("foretold of fp16", parts(fp32.fp16, fp32.exact)), series("read in fp16", parts(fp16.read, fp16.exact)),
          series("read in bf16", parts(bf16.read, bf16.exact))}};
     by_step.plot = "clip_norm_parts";
@@ -348,7 +348,7 @@ void run(const RunContext& context, Result& result) {
     const Comparison runs = compare(context, result, trainings_of(context, text, settings.integer("cells")),
                                     settings.integer("seeds"), {0, 0.9});
     claim_reading(runs, result);
-    claim_widths(widths_of(context, text, result), result);
+    claim_widths(widths_of(context, text, result), runs.evidence, result);
     claim_quality(context, runs, result);
     figure_norms(context, runs, result);
     result.figure(figure_of_losses(runs, 5, "loss", "A clipped LSTM: training loss", false));

@@ -217,7 +217,7 @@ void figure_histogram(const Comparison& runs, Result& result) {
                     100 * last.share(last.zeros() + last.lost_in_fp16()),
                     100 * fp32.begin()->second.share(fp32.begin()->second.lost_in_fp16()),
                     100 * unscaled.share(unscaled.zeros())),
-        "",
+        runs.evidence,
         {fp32.begin()->second.series("first step"), last.series("last step")}};
     figure.plot = "binades";
     figure.axes = {.x = "binade of the gradient", .y = "share of the pixels"};
@@ -232,7 +232,7 @@ void figure_shares(const Comparison& runs, Result& result) {
     Figure figure{
         "shares", "Gradients that fp16 makes 0: predicted from fp32 alone, and counted",
         "Mean over the seeds. Lines: from the fp32 runs. Marks: counted. Behind: of all results but the pixels.", "",
-        ""};
+        runs.evidence};
     const auto pair = [&](const std::string& name, StepHistograms Seen::*where, std::size_t way, int exponent) {
         figure.series.push_back(series_of(name + " predicted", zeros_of(runs.runs[way_fp32], where, exponent)));
         figure.series.push_back(series_of(name + " counted", zeros_of(runs.runs[way], where)));

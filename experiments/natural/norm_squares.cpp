@@ -154,7 +154,7 @@ void run(const RunContext& context, Result& result) {
                                "without rounding would foretell something else for {} of the {} images of all ranges.",
                                settings.real("range"), 100 * study.counted.points.back().y, study.border,
                                study.counted.points.size() * squares.beyond.size()),
-                   "",
+                   runs.evidence,
                    {study.foretold, study.counted}});
     Figure figure{
         "histogram",

@@ -187,7 +187,7 @@ void run(const RunContext& context, Result& result) {
                    "Mean loss of the first step over the tokens of its batch, first seed.",
                    fmt::format("The true loss is {:.2f} nats. Summed in fp16 over {} tokens it reads {:.2f}.",
                                found.real.points.back().y, tokens, found.read.points.back().y),
-                   "",
+                   found.runs.evidence,
                    {found.real, found.foretold, found.read}});
     const BinadeHistogram& logits = found.runs.runs[0].front().kept<LanguageSeen>().logits;
     Figure figure{
@@ -200,7 +200,7 @@ void run(const RunContext& context, Result& result) {
             "in fp16, too, {:.0f} % of the weights' gradients are 0.",
             100 * logits.share(logits.zeros() + logits.lost_in_fp16()),
             round_to(formats::fp16, static_cast<float>(tokens)), 100 * gradients.share(gradients.zeros())),
-        "",
+        found.runs.evidence,
         {logits.series("gradient of the logits")}};
     figure.plot = "binades";
     figure.axes = {.x = "binade", .y = "share of the gradients"};

@@ -253,7 +253,7 @@ void claim_rule(const RunContext& context, const Comparison& runs, Result& resul
 
 void claim_quality(const Comparison& runs, Result& result) {
     const std::vector<double> fp32 = runs.scores(way_fp32);
-    result.measured("unscaled", cite(sources::paper, "3.2: loss scaling"),
+    result.measured("unscaled", cite(sources::own_prediction, "a wide softmax needs a loss scale in fp16"),
                     "A language model with a wide softmax learns worse in fp16 without a loss scale than in fp32. The "
                     "loss is an ordinary mean over the tokens.",
                     falls_short(runs.scores(way_unscaled), fp32, as_fp32, loss_text));
@@ -292,7 +292,7 @@ void figure_histogram(const Comparison& runs, Result& result) {
 void figure_shares(const Comparison& runs, Result& result) {
     Figure figure{"shares", "A wide softmax: gradients that fp16 makes 0, predicted and counted",
                   "Share of the logits' gradients, mean over the seeds. Lines: from the fp32 runs. Marks: counted.", "",
-                  ""};
+                  runs.evidence};
     const auto add = [&](const std::string& name, const Shares& shares) {
         figure.series.push_back(series_of(name, shares));
     };
@@ -324,7 +324,7 @@ void figure_shares(const Comparison& runs, Result& result) {
 void figure_words(const RunContext& context, const Comparison& runs, Result& result) {
     const double invisible = static_cast<double>(context.settings.integer("tokens")) * 0x1p-25;
     Figure figure{"words", "A wide softmax: what rare words get",
-                  "Mean probability of a word on new text, by the octave of its rank, first seed.", "", ""};
+                  "Mean probability of a word on new text, by the octave of its rank, first seed.", "", runs.evidence};
     const auto add = [&](const std::string& name, const std::vector<double>& sums) {
         Series series{name};
         std::int64_t left = context.settings.integer("words");

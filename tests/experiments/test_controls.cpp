@@ -1,4 +1,6 @@
+#include "backend_runs.hpp"
 #include "control_runs.hpp"
+#include "softfloat/errors.hpp"
 
 using namespace ulp;
 
@@ -10,3 +12,27 @@ TEST_CASE("every experiment has a control") {
 }
 
 TEST_CASE("with the effect switched off the claims about it fail, and no others") { try_controls(RunSize::smoke); }
+
+TEST_CASE("an experiment asks for the backend that it is given, or says why it takes none") {
+    for (const Experiment& experiment : experiments()) {
+        INFO(experiment.name);
+        std::string error;
+        try {
+            smoke_run(experiment, "nonesuch");
+        } catch (const std::exception& thrown) {
+            error = thrown.what();
+        }
+        CHECK((error.find("nonesuch") == std::string::npos) == !experiment.without_backend.empty());
+    }
+}
+
+TEST_CASE("experiments run on a backend that is made of two, and their figures name the hardware that they show") {
+    const std::vector<std::string> short_net = {"steps=8", "seeds=1"};
+    const std::vector<std::pair<const char*, std::vector<std::string>>> cheap = {
+        {"overflow", {}},       {"swamping", {}},     {"training_step", {}},         {"roofline", {}},
+        {"coordinate_net", {}}, {"clip_norm", {}},    {"wide_softmax", {"seeds=1"}}, {"attention", {"seeds=1"}},
+        {"big_lstm", {}},       {"step_protocol", {}}};
+    for (const auto& [name, assignments] : cheap) try_checked_backend(experiment_by_name(name), assignments);
+    try_checked_backend(experiment_by_name("gradient_histogram"), short_net);
+    try_checked_backend(experiment_by_name("gpu_generations"), short_net);
+}
