@@ -118,21 +118,23 @@ std::string drawing_html(const StoredResult& result, const StoredFigure& figure)
 std::string figure_html(const StoredResult& result, const StoredFigure& figure) {
     constexpr std::size_t characters_shown = 240;  // a longer text is folded
     static const std::vector<CardEvidence> cards = committed_card_evidence();
-    const std::string evidence =
-        figure.evidence.empty()
-            ? "No hardware model is involved: the arithmetic of the formats alone."
-            : escaped(figure.evidence) +
-                  fmt::format(" This run: {}.", escaped(card_mark(cards, result.experiment, result.products)));
+    const std::string evidence = figure.evidence.empty()
+                                     ? "No hardware model is involved: the arithmetic of the formats alone."
+                                     : escaped(figure.evidence);
+    const std::string card = figure.evidence.empty()
+                                 ? ""
+                                 : fmt::format("\n<p class=\"evidence\"><strong>On a card.</strong> {}.</p>",
+                                               escaped(card_mark(cards, result.experiment, result.products)));
     const bool fold = evidence.size() > characters_shown;
     return fmt::format(
         "<figure id=\"{0}-{1}\" class=\"answers\">\n<div class=\"drawing\">{2}</div>\n<figcaption>\n"
-        "<p><strong>What to see.</strong> {3}</p>\n{4}{5}{6}\n"
+        "<p><strong>What to see.</strong> {3}</p>\n{4}{5}{6}{7}\n"
         "<p class=\"links\"><a href=\"{0}/{1}.png\">PNG</a> <a href=\"{0}/{1}.svg\">SVG</a> "
         "<a href=\"{0}/data.csv\">data</a></p>\n</figcaption>\n</figure>\n",
         result.experiment, figure.name, drawing_html(result, figure), escaped(figure.meaning),
         fold ? "<details class=\"evidence\"><summary>Evidence</summary>"
              : "<p class=\"evidence\"><strong>Evidence.</strong> ",
-        evidence, fold ? "</details>" : "</p>");
+        evidence, fold ? "</details>" : "</p>", card);
 }
 
 }  // namespace ulp

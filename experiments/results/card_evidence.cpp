@@ -132,7 +132,7 @@ std::string short_word(std::span<const CardEvidence> evidence, std::string_view 
         const auto is_such = [&](const CardEvidence& row) { return card_of(row.unit) == card_of(run.unit); };
         return std::ranges::any_of(evidence, is_such)
                    ? "never compared with a card"
-                   : fmt::format("never compared with a card: no {} was at hand", card_of(run.unit));
+                   : fmt::format("never compared with a card: no {} has run the experiments", card_of(run.unit));
     }
     if (is_same(*line, run)) return fmt::format("compared with {} on {}, none differs", line->card, line->date);
     if (line->differ > 0) return fmt::format("compared with {} on {}, one differs", line->card, line->date);

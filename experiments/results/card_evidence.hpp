@@ -47,7 +47,8 @@ std::string seen_on_card(std::span<const CardEvidence> evidence, std::string_vie
 bool is_seen_on_card(std::span<const CardEvidence> evidence, std::string_view experiment, const UnitProducts& run);
 
 /// The same of all products of a run, short enough to stand at its figures: "12 products compared with NVIDIA H100 on
-/// 2026-11-23, none differs; 3 products never compared with a card: no sm_70 was at hand", or why the run has none.
+/// 2026-11-23, none differs; 3 products never compared with a card: no sm_70 has run the experiments", or why the run
+/// has none.
 std::string card_mark(std::span<const CardEvidence> evidence, std::string_view experiment,
                       std::span<const UnitProducts> run);
 /// At a claim of that run, which may be one without a product.

@@ -78,7 +78,7 @@ TEST_CASE("a run's mark tells what a card says of all its products, or why it ha
     CHECK(card_mark(evidence, "sample", run) ==
           "12 products compared with NVIDIA H100 on 2030-01-02, none differs; 5 products changed since NVIDIA H100 "
           "computed them on 2030-01-02; 1 products never compared with a card; 7 products never compared with a card: "
-          "no sm_70 was at hand");
+          "no sm_70 has run the experiments");
     CHECK(card_mark(evidence, "sample", run, ClaimKind::measured) == card_mark(evidence, "sample", run));
     CHECK(card_mark(evidence, "sample", run, ClaimKind::arithmetic) == "no product in it");
     CHECK(card_mark(evidence, "underflow", {}, ClaimKind::quoted) == "no product in it");

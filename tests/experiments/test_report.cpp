@@ -50,7 +50,7 @@ TEST_CASE("claims and figures say whether a card computed their products, in the
     result.claims = {{"sample.a", "source", "", "", "", Verdict::reproduced, ClaimKind::measured},
                      {"sample.b", "source", "", "", "", Verdict::quoted, ClaimKind::quoted}};
     result.figures = {{"units", "", "", "", "a model", ""}, {"formats", "", "", "", "", ""}};
-    const std::string mark = "12 products never compared with a card: no sm_00 was at hand";
+    const std::string mark = "12 products never compared with a card: no sm_00 has run the experiments";
     const auto count = [](const std::string& page, const std::string& text) {
         int found = 0;
         for (std::size_t at = 0; (at = page.find(text, at)) != std::string::npos; ++at) ++found;
@@ -58,7 +58,7 @@ TEST_CASE("claims and figures say whether a card computed their products, in the
     };
     const std::string chapter = page_of({result}, "report-overflow.html");
     CHECK(count(chapter, mark) == 2);  // a claim and a figure
-    CHECK(has(chapter, "a model This run: " + mark));
+    CHECK(has(chapter, "<strong>On a card.</strong> " + mark));
     CHECK(has(chapter, "no product in it"));
     const std::string all = page_of({result}, "report-register.html");
     CHECK(count(all, mark) == 1);
