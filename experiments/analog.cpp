@@ -267,7 +267,7 @@ Experiment analog_experiment() {
          real_setting("learning_rate", "of SGD at the start; it falls to 0", 0.2, 0.2, 0, 10),
          control_setting("fine gives the devices 2^40 steps and no noise", {"fine"})},
         run,
-        {{{}, {"control=fine"}, {"with_accumulator", "without_accumulator", "updates_lost"}},
+        {{{}, {"control=fine"}, {"without_accumulator", "updates_lost"}},
          {{"most_bits=1"}, {"read_noise=0.1"}, {"with_accumulator"}, RunSize::quick}},
         {},
         fp32_alone};

@@ -214,7 +214,8 @@ Experiment char_lstm_experiment() {
               {"control=scale_2^-12"},
               {"lstm_1", "mlstm_1", "mlstm_train_1"},
               RunSize::quick},
-             {{}, {"learning_rate=0"}, {"learns", "mlstm_1", "weights_below_one"}, RunSize::quick}}};
+             {{}, {"learning_rate=0.3"}, {"weights_below_one"}},
+             {{}, {"learning_rate=0"}, {"learns"}, RunSize::quick}}};
 }
 
 }  // namespace ulp

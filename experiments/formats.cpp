@@ -117,7 +117,7 @@ void claim_worse(const Study& study, std::size_t subject, std::size_t way, std::
     result.measured(
         id, source, statement,
         below(study.accuracy(subject, way_fp32).least - 0.05, study.accuracy(subject, way).largest, accuracy_text)
-            .at("(5 points below fp32's worst seed)"));
+            .because("5 points below fp32's worst seed"));
 }
 
 void claim_training(const Study& study, Result& result) {

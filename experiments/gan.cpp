@@ -371,6 +371,7 @@ Experiment gan_experiment() {
         {{{}, {"control=one_scaler"}, {"two_scales"}},
          {{}, {"control=pure_fp16"}, {"parity", "two_scales", "adapts"}},
          {{}, {"control=scale_1"}, {"two_scales", "adapts", "gradients_shift"}, RunSize::quick},
+         {{}, {"control=coarse"}, {"parity", "gradients_shift"}, RunSize::quick},
          {{}, {"control=full_size"}, {"gradients_shift"}, RunSize::quick},
          {{}, {"learning_rate=0"}, {"learns", "gradients_shift"}, RunSize::quick}}};
 }

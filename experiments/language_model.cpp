@@ -294,6 +294,10 @@ Experiment language_model_experiment() {
              path_setting("text", "an ASCII text file, instead of the generated text")},
             run,
             {{{}, {"control=pure_fp16"}, {"fp16", "fp16_unscaled", "bf16", "fp8", "lost_predicted"}},
+             {{},
+              {"control=coarse"},
+              {"fp16", "fp16_unscaled", "bf16", "fp8", "lost_predicted", "few_lost"},
+              RunSize::quick},
              {{"steps=40", "learning_rate=0.02"}, {"control=scale_2^-16"}, {"lost_predicted", "few_lost", "kept"}},
              {{"steps=40", "learning_rate=0.02"}, {"control=scale_1"}, {"kept"}},
              {{"steps=40", "learning_rate=0.02"}, {"learning_rate=0"}, {"learns"}}}};

@@ -381,7 +381,7 @@ Experiment master_weights_experiment() {
                          "Adam's moments in fp16 instead of bf16",
                          {"masters", "nearest", "coarse", "fp16_moments"})},
         run,
-        {{{}, {"control=masters"}, {"fp16_updates_collapse", "bf16_updates_collapse", "swamped", "control_large_rate"}},
+        {{{}, {"control=masters"}, {"fp16_updates_collapse", "bf16_updates_collapse", "swamped"}},
          {{},
           {"control=nearest"},
           {"fp16_masters", "bf16_masters", "fp16_stochastic", "fp16_kahan", "bf16_stochastic", "bf16_kahan"}},

@@ -100,6 +100,7 @@ Experiment mnist_cnn_experiment() {
              path_setting("mnist", "folder with the MNIST idx files, instead of generated digits")},
             run,
             {{{}, {"control=pure_fp16"}, {"parity_1", "parity_2"}, RunSize::quick},
+             {{}, {"control=coarse"}, {"parity_1", "parity_2"}, RunSize::quick},
              {{"seeds=1"}, {"epochs=1", "train_images=100"}, {"learns"}, RunSize::quick}}};
 }
 

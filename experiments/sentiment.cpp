@@ -219,7 +219,8 @@ Experiment sentiment_experiment() {
              real_setting("learning_rate", "of Adam, falling linearly to 0", 5e-3, 3e-3, 0, 10), mixed_control()},
             run,
             {{{}, {"control=pure_fp16"}, {"parity_1", "parity_2"}, RunSize::quick},
-             {{}, {"learning_rate=0"}, {"learns", "parity_1", "parity_2"}, RunSize::quick}}};
+             {{}, {"control=coarse"}, {"parity_1", "parity_2"}, RunSize::quick},
+             {{}, {"learning_rate=0"}, {"learns"}, RunSize::quick}}};
 }
 
 }  // namespace ulp

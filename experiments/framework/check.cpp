@@ -42,6 +42,12 @@ Check Check::at(const std::string& place) const {
     return check;
 }
 
+Check Check::because(const std::string& reason) const {
+    Check check = *this;
+    check.expected += fmt::format(" ({})", reason);
+    return check;
+}
+
 Check equal(std::string expected, std::string measured) {
     const Outcome outcome = outcome_of(expected == measured);
     return {std::move(expected), std::move(measured), outcome};

@@ -42,6 +42,8 @@ struct Check {
 
     /// The same, said of something: "at most 5 % at O3". Both texts get the words.
     [[nodiscard]] Check at(const std::string& place) const;
+    /// The same with the reason for the limit: "below 93 % (5 points below fp32)". The expected text alone gets it.
+    [[nodiscard]] Check because(const std::string& reason) const;
 };
 
 /// Texts, which hold the bits of what was computed.

@@ -91,7 +91,8 @@ std::vector<std::string> controls_of(std::string_view claim_id) {
     for (const Control& control : owner->controls) {
         const bool names =
             std::find(control.fail.begin(), control.fail.end(), claim_id.substr(dot + 1)) != control.fail.end();
-        if (names) found.push_back(fmt::format("{}", fmt::join(control.off, " ")));
+        const std::string off = fmt::format("{}", fmt::join(control.off, " "));
+        if (names && std::ranges::find(found, off) == found.end()) found.push_back(off);
     }
     return found;
 }

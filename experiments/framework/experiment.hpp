@@ -42,7 +42,7 @@ struct RunContext {
 struct Control {
     std::vector<std::string> small;  // settings of both runs, with the effect and without, beside the size's own
     std::vector<std::string> off;    // settings that switch it off
-    std::vector<std::string> fail;   // the claims whose verdict then is another one
+    std::vector<std::string> fail;   // the claims whose verdict then lies further from what they say
     RunSize size = RunSize::smoke;   // quick where a mild control needs the power of several seeds
 };
 

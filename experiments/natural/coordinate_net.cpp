@@ -295,7 +295,12 @@ Experiment coordinate_net_experiment() {
         run,
         {{{"side=256", "steps=16"}, {"control=eighth"}, {"predicted_share"}},
          {{}, {"side=256"}, {"unscaled"}, RunSize::quick},
-         {{}, {"control=unscaled"}, {"predicted_share", "scale_128", "bf16", "dynamic_1"}, RunSize::quick}},
+         {{}, {"control=unscaled"}, {"predicted_share", "scale_128", "bf16", "dynamic_1"}, RunSize::quick},
+         {{"dialects=6", "seeds=2", "side=512", "steps=1000"},
+          {"control=unscaled"},
+          {"predicted_share", "scale_128", "bf16", "dynamic_1", "dynamic_2", "dynamic_3", "dynamic_4", "dynamic_5",
+           "dynamic_6"},
+          RunSize::quick}},
         Effect{"unscaled"}};
 }
 

@@ -136,7 +136,7 @@ void run(const RunContext& context, Result& result) {
                     below(first.mean(0), runs.mean(natural::fp32), nats));
     natural::claim_lost_updates(
         result,
-        {runs, nats, {0.02, "less than one per cent of a loss of 2.5 nats", Margin::Side::not_above}, beginning});
+        {runs, nats, {0.02, "the probability of a character falls by a fiftieth", Margin::Side::not_above}, beginning});
 
     result.figure(natural::figure_of_update_sizes(runs, "A small GPT, fine-tuned: sizes of updates"));
     result.figure(natural::figure_of_standing_weights(runs, 5, "A small GPT, fine-tuned: weights that stand still"));

@@ -45,6 +45,11 @@ struct Spoiling {
 const std::vector<Spoiling> spoilings = {
     {"pure_fp16", "trains in fp16 without masters and scaling", [](Recipe& r) { r = recipe_by_name("fp16"); }},
     {"no_masters", "trains without fp32 masters", [](Recipe& r) { r.master_weights = false; }},
+    {"coarse", "keeps the weights in FP8 E5M2, without masters",
+     [](Recipe& r) {
+         r.weights = formats::e5m2;
+         r.master_weights = false;
+     }},
     {"scale_1", "trains without a loss scale", [](Recipe& r) { r.loss_scale = constant_loss_scale(1); }},
     {"scale_2^-8", "scales it by 2^-8", [](Recipe& r) { r.loss_scale = constant_loss_scale(0x1p-8); }},
     {"scale_2^-12", "scales it by 2^-12", [](Recipe& r) { r.loss_scale = constant_loss_scale(0x1p-12); }},

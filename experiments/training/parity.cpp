@@ -27,10 +27,14 @@ Outcome judge(const PairedDifference& difference, const Margin& margin) {
     return apart || !std::isfinite(difference.mean) ? Outcome::refuted : Outcome::undecided;
 }
 
-std::string expected_text(const Margin& margin, const Quantity& quantity) {
+/// What as_good expects, or its opposite. Without a margin the number is left out.
+std::string expected_text(const Margin& margin, const Quantity& quantity, bool apart) {
     constexpr std::array words = {"from", "below", "above"};  // in the order of Side
-    return fmt::format("at most {} {} the reference ({})", quantity.text(margin.size),
-                       words.at(static_cast<std::size_t>(margin.side)), margin.why);
+    const bool either = margin.side == Margin::Side::either;
+    const std::string side = apart && either ? "away from" : words.at(static_cast<std::size_t>(margin.side));
+    std::string bound = apart ? "" : "not ";
+    if (margin.size > 0) bound = fmt::format("{} {} ", apart ? "more than" : "at most", quantity.text(margin.size));
+    return fmt::format("{}{} the reference ({})", bound, side, margin.why);
 }
 
 std::string interval_text(const PairedDifference& difference, const Quantity& quantity) {
@@ -59,7 +63,7 @@ Check compared(std::span<const double> arm, std::span<const double> reference, c
     std::string measured = fmt::format("{}, the reference {}: {}", quantity.text(mean_of(arm)),
                                        quantity.text(mean_of(reference)), interval_text(difference, quantity));
     if (outcome == Outcome::undecided) measured += advice(difference, margin, outside);
-    return {expected_text(margin, quantity), std::move(measured), outcome,
+    return {expected_text(margin, quantity, false), std::move(measured), outcome,
             ParityInterval{margin.size, difference.low, difference.high, difference.seeds}};
 }
 
@@ -126,11 +130,11 @@ Check as_good(std::span<const double> arm, std::span<const double> reference, co
 
 Check falls_short(std::span<const double> arm, std::span<const double> reference, const Margin& margin,
                   const Quantity& quantity) {
-    constexpr std::array words = {"away from", "below", "above"};  // in the order of Side
     Check check = compared(arm, reference, margin, quantity, "show it");
-    check.expected = fmt::format("more than {} {} the reference ({})", quantity.text(margin.size),
-                                 words.at(static_cast<std::size_t>(margin.side)), margin.why);
-    if (check.outcome != Outcome::undecided) {
+    check.expected = expected_text(margin, quantity, true);
+    if (!std::isfinite(mean_of(reference))) {
+        check.outcome = Outcome::fails;
+    } else if (check.outcome != Outcome::undecided) {
         check.outcome = check.outcome == Outcome::refuted ? Outcome::holds : Outcome::refuted;
     }
     return check;

@@ -41,7 +41,7 @@ struct Margin {
         not_below,  // of scores that should be high: better is as good
         not_above   // of scores that should be low
     };
-    double size;      // as the score is measured
+    double size;      // as the score is measured; 0: none, the sign of the difference is judged
     std::string why;  // what the size stands for: "5 of 500 test images"
     Side side = Side::either;
 };
@@ -52,7 +52,8 @@ Check as_good(std::span<const double> arm, std::span<const double> reference, co
               const Quantity& quantity);
 /// The opposite, that one way to train is worse than another by more than the margin: holds where as_good is refuted
 /// (the interval lies outside the margin, or the arm's score is not finite), is refuted where as_good holds (what fails
-/// then is what was expected, not this program), and is undecided where as_good is.
+/// then is what was expected, not this program), and is undecided where as_good is. Fails where the reference is not
+/// finite: nothing can then be told.
 Check falls_short(std::span<const double> arm, std::span<const double> reference, const Margin& margin,
                   const Quantity& quantity);
 /// The number of seeds at which an interval as wide a seed lies on one side of the margin's edges, inside or outside as

@@ -11,6 +11,26 @@ TEST_CASE("every experiment has a control") {
     }
 }
 
+TEST_CASE("a claim that a control makes hold has not failed, but of a refuted one that is its failure") {
+    const auto with = [](Verdict a, Verdict b, Verdict c) {
+        std::vector<Claim> claims(3);
+        claims[0] = {"sample.a", "", "", "", "", a};
+        claims[1] = {"sample.b", "", "", "", "", b};
+        claims[2] = {"sample.c", "", "", "", "", c};
+        return claims;
+    };
+    using enum Verdict;
+    const Register quick{RunSize::quick, 1, "", "", "", with(reproduced, refuted, refuted)};
+    const Register full{RunSize::full, 1, "", "", "", with(reproduced, refuted, reproduced)};
+    const auto names = [&](const std::vector<Claim>& before, const std::vector<Claim>& after) {
+        return text_of(failed_claims(before, after, {quick, full}));
+    };
+    CHECK(names(with(reproduced, refuted, refuted), with(undecided, reproduced, reproduced)) == "a b");
+    CHECK(names(with(undecided, undecided, undecided), with(reproduced, reproduced, reproduced)) == "b");
+    CHECK(names(with(undecided, undecided, undecided), with(refuted, refuted, refuted)) == "a c");
+    CHECK(names(with(Verdict::failed, refuted, reproduced), with(refuted, refuted, undecided)) == "c");
+}
+
 TEST_CASE("with the effect switched off the claims about it fail, and no others") { try_controls(RunSize::smoke); }
 
 TEST_CASE("an experiment asks for the backend that it is given, or says why it takes none") {

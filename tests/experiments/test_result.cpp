@@ -59,6 +59,9 @@ TEST_CASE("a check and its words are made from the same numbers") {
     const Check close = at_most(0.05, 0.05004, share);
     CHECK(close.expected == "at most 5.000 %");
     CHECK(close.measured == "5.004 %");
+    const Check reasoned = below(0.93, 0.12, share).because("5 points below fp32");
+    CHECK(reasoned.expected == "below 93.0 % (5 points below fp32)");
+    CHECK(reasoned.measured == "12.0 %");
     const Check both = above(0.8, 0.9, share).at("at O3") && below(0.5, 0.6, share).at("at O0");
     CHECK(both.expected == "above 80.0 % at O3, below 50.0 % at O0");
     CHECK(both.measured == "90.0 % at O3, 60.0 % at O0");

@@ -52,6 +52,14 @@ TEST_CASE("parity is judged by the interval of paired differences") {
     CHECK(short_of(-0.002, 0.001).outcome == Outcome::refuted);
     CHECK(short_of(-0.01, 0.05).outcome == Outcome::undecided);
     CHECK(short_of(-0.02, 0.001).expected == "more than 1.0 % below the reference ()");
+    const std::vector<double> diverged(fp32.size(), std::nan(""));
+    CHECK(falls_short(fp32, diverged, not_below, score).outcome == Outcome::fails);
+    // Without a margin the sign is judged: no difference is none that could be told.
+    const Margin sign{0, "its sign", Margin::Side::not_above};
+    CHECK(falls_short(fp32, fp32, sign, score).outcome == Outcome::refuted);
+    CHECK(falls_short(moved(0.02, 0.001), fp32, sign, score).outcome == Outcome::holds);
+    CHECK(falls_short(fp32, fp32, sign, score).expected == "above the reference (its sign)");
+    CHECK(as_good(fp32, fp32, sign, score).expected == "not above the reference (its sign)");
 
     const Check check = as_good(moved(0.002, 0.001), fp32, either, score);
     CHECK(check.expected == "at most 1.0 % from the reference (one image in a hundred)");
