@@ -38,9 +38,11 @@ if [ "$arm" = yes ]; then
     install_missing "$install" cmake/arm_packages.txt
     fetch_arm64_libraries
     configure arm64
-    programs=(simd_choice numbers arrays functions quantization matrix_units products watch)
+    programs=(simd_choice numbers arrays functions matrix_units engine_matmul)
     build arm64 "${programs[@]/#/test_}" ulplab
-    OMP_WAIT_POLICY=passive ctest --preset arm64 -L fast -R "^($(IFS='|'; echo "${programs[*]}")): " -j "$(nproc)"
+    # Without the judge of all codes, whose long double has 113 bits there, in software, which is slow under qemu.
+    OMP_WAIT_POLICY=passive ctest --preset arm64 -L fast -R "^($(IFS='|'; echo "${programs[*]}")): " \
+        -E "^functions: .* for every code of every named format up to 16 bits" -j "$(nproc)"
     if ! diff <(build/release/bin/ulplab digests) <(qemu-aarch64 -L /usr/aarch64-linux-gnu build/arm64/bin/ulplab digests); then
         echo "The trainings of build/release and build/arm64 differ." >&2
         exit 4

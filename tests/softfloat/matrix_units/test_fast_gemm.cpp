@@ -363,7 +363,7 @@ TEST_CASE("a zero c is positive in kernels, too, where the model says so") {
     for (const bool positive : {true, false}) {
         TensorCoreModel model = ulp::unit_model<ulp::TensorCoreModel>("gfx90a:mfma_x2.bf16.fp32");
         model.positive_input_zeros = positive;
-        for (const ulp::gemm_kernels::Kernels* kernels : all_kernels()) {
+        for (const ulp::gemm_kernels::Kernels* kernels : kernels_for(model)) {
             std::vector<float> d(40 * 40, 1);
             ulp::gemm_kernels::fast_gemm(
                 *kernels, model, {{a.data(), 40, 6}, {b.data(), 6, 40}, {c.data(), 40, 40}, {d.data(), 40, 40}});
