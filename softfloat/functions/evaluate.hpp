@@ -72,11 +72,11 @@ constexpr void require_supported(const FloatFormat& format) {
 }
 
 /// The ends of y's error interval, as significands; y itself is not finite, or a zero, where is_finite is false.
-struct ErrorInterval {
+struct QuickInterval {
     bool is_finite, sign;
     int exponent;
     std::uint64_t below, above;
-    constexpr explicit ErrorInterval(double y) {
+    constexpr explicit QuickInterval(double y) {
         const auto value = decode<std::uint64_t>(formats::fp64, std::bit_cast<std::uint64_t>(y));
         const int up = 63 - bit_length(value.significand);
         const std::uint64_t significand = value.significand << up;
@@ -98,7 +98,7 @@ struct Decision {
 ///     ---|-------------------|---          results' boundaries
 ///              (---y---)                    decided
 constexpr Decision round_quick(const FloatFormat& format, double y, Context& context) {
-    const ErrorInterval interval(y);
+    const QuickInterval interval(y);
     if (!interval.is_finite) return {false, 0};
     Context low = context;
     Context high = context;
@@ -181,7 +181,7 @@ constexpr Chance evaluate_chance(const FloatFormat& format, std::uint64_t bits, 
         return chance;
     }
     if (within_fp32(format) && support::has_default_arithmetic()) {
-        const ErrorInterval y(Function::quick(to_double(x)));
+        const QuickInterval y(Function::quick(to_double(x)));
         if (y.is_finite) chance.fraction = fraction_of(format, y.exponent, y.below, context);
         if (y.is_finite && chance.fraction == fraction_of(format, y.exponent, y.above, context)) return chance;
     }

@@ -241,7 +241,7 @@ TEST_CASE("a net learns from a user's examples and classes") {
     NetDescription one = net;
     one.outputs = 1;
     CHECK_THROWS_WITH_AS((void)task_of(one, {.batch = 12, .data = data, .labels = labels}),
-                         doctest::Contains("a class is 1, the net \"two\" has 1 outputs"), DataError);
+                         doctest::Contains("is 1; the net \"two\" has the classes 0 to 0"), DataError);
     CHECK_THROWS_WITH_AS((void)task_of(net, {.batch = 12, .data = data, .labels = data}),
                          doctest::Contains("give a class for each"), DataError);
     CHECK_THROWS_WITH_AS((void)task_of(net, {.batch = 500, .data = data, .labels = labels}),
