@@ -19,11 +19,12 @@ for argument in "$@"; do
     esac
 done
 
-install_packages "$install" cmake/python_packages.txt
-configure release
-build release
+timed packages install_packages "$install" cmake/python_packages.txt
+timed configuration configure release
+timed compilation build release
 # Several tests run at once: threads that wait must leave the processors to others.
-OMP_WAIT_POLICY=passive ctest --preset release -LE exhaustive -j "$(nproc)"
+timed tests env OMP_WAIT_POLICY=passive ctest --preset release -LE exhaustive -j "$(nproc)"
+echo "Time: $times"
 
 if [ "$compilers" = yes ]; then
     command -v clang++ >/dev/null || { echo "check.sh: there is no clang++; apt-get install clang" >&2; exit 3; }

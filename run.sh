@@ -30,11 +30,12 @@ for name in "${names[@]}"; do
     fi
 done
 
-install_packages "$install"
-configure release
+timed packages install_packages "$install"
+timed configuration configure release
 failed=0
 if [ ${#names[@]} -gt 0 ]; then
-    build release "${names[@]}"
+    timed compilation build release "${names[@]}"
+    begin=$SECONDS
     for name in "${names[@]}"; do
         status=0
         "build/release/single/$name" "$mode" || status=$?
@@ -42,12 +43,16 @@ if [ ${#names[@]} -gt 0 ]; then
         [ "$status" -eq 0 ] || failed=1
         printf 'Figure: %s\n' "$PWD/out/$name"/*.png
     done
+    echo "Time: $times, experiments $((SECONDS - begin)) s"
     exit "$failed"
 fi
-build release programs
+timed compilation build release programs
+begin=$SECONDS
 build/release/bin/ulplab run "$mode" all >build/release/run.log || failed=$?
 if [ "$failed" -gt 1 ]; then exit "$failed"; fi
+times+=", experiments $((SECONDS - begin)) s"
 report=$(build/release/bin/ulplab report)
 build/release/bin/ulplab claims || failed=$?
 echo "Report: $PWD/$report"
+echo "Time: $times"
 exit "$failed"

@@ -76,3 +76,12 @@ build() {
     [ $# -eq 0 ] || targets=(--target "$@")
     cmake --build "build/$preset" -j "$(nproc)" "${targets[@]}"
 }
+
+# timed WORDS COMMAND...: runs the command; `times` says afterwards, in seconds, what each took.
+times=""
+timed() {
+    local words=$1 begin=$SECONDS
+    shift
+    "$@"
+    times+="${times:+, }$words $((SECONDS - begin)) s"
+}

@@ -10,8 +10,8 @@
 namespace ulp {
 
 TaskBuilder watching_gradient_ranges(const TaskBuilder& task) {
-    return watching<GradientRanges>(task, [](Task& watched, const auto& found) {
-        watched.tap = [found](std::int64_t, const TapEvent& event) {
+    return watching<GradientRanges>(task, [](Task& observed, const auto& found) {
+        observed.tap = [found](std::int64_t, const TapEvent& event) {
             if (!is_gradient(event.role) || event.values.size() == 1) return;
             found->histogram.add(event.values);
             found->by_tensor[fmt::format("{} {}", name_of(event.role), event.name)].add(event.values);
@@ -21,7 +21,7 @@ TaskBuilder watching_gradient_ranges(const TaskBuilder& task) {
                 }
             }
         };
-        watched.before_update = [found](Optimizer& optimizer) {
+        observed.before_update = [found](Optimizer& optimizer) {
             const bool finite = std::ranges::all_of(optimizer.gradients(), [](const Tensor& t) {
                 return std::ranges::all_of(t.values(), [](float g) { return std::isfinite(g); });
             });

@@ -13,7 +13,7 @@
 namespace ulp::gpu {
 namespace {
 
-using Product = void (*)(const TensorCoreModel& model, const GemmProblem& problem);
+using Multiply = void (*)(const TensorCoreModel& model, const GemmProblem& problem);
 
 /// Queries that the model takes at once: any number gives the same bits.
 constexpr std::int64_t query_block = 64;
@@ -22,7 +22,7 @@ constexpr std::int64_t query_block = 64;
 struct QueryBlock {
     const TensorCoreModel& model;
     const AttentionProblem& problem;
-    Product product;
+    Multiply product;
     std::int64_t first, count;
     MutableMatrixView out;  // count x head
     std::vector<SoftmaxRow> rows = std::vector<SoftmaxRow>(static_cast<std::size_t>(count));
@@ -56,7 +56,7 @@ struct QueryBlock {
     }
 };
 
-std::vector<float> attend_by(Product product, const TensorCoreModel& model, const AttentionProblem& problem) {
+std::vector<float> attend_by(Multiply product, const TensorCoreModel& model, const AttentionProblem& problem) {
     require_attention(problem);
     const std::int64_t queries = problem.q.rows;
     std::vector<float> result(static_cast<std::size_t>(queries * problem.q.cols));

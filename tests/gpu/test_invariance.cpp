@@ -20,7 +20,7 @@ TEST_CASE("invariance: the bits of a token change where the order does, and a re
     CHECK(found.remedies[0].holds);
     CHECK(found.remedies[1].holds);
     CHECK(found.remedies[1].error > 0);
-    for (const Remedy& remedy : found.remedies) {
+    for (const auto& remedy : found.remedies) {
         CAPTURE(remedy.name);
         CHECK(remedy.runs == 3);
         CHECK(remedy.run_holds);

@@ -65,8 +65,7 @@ Matrix<Type> lu(Matrix<Type> a) {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("a product is the plain loop's, ascending k, each step rounded", Type, fp16, bf16, tf32, fp32, fp64,
-                   e4m3, e5m2) {
+TEST_CASE_TEMPLATE("a product is the plain loop's, ascending k, each step rounded", Type, fp16, bf16, fp32, e4m3) {
     for (const int k : {1, 2, 3, 8, 31, 100}) {
         const auto a = random_matrix<Type>(9, k, 1);
         const auto b = random_matrix<Type>(k, 7, 2);
@@ -76,10 +75,11 @@ TEST_CASE_TEMPLATE("a product is the plain loop's, ascending k, each step rounde
     }
 }
 
-TEST_CASE_TEMPLATE("Eigen's choice of product, small, has the plain loop's bits", Type, fp16, e4m3) {
-    const auto a = random_matrix<Type>(5, 8, 1);
-    const auto b = random_matrix<Type>(8, 4, 2);
-    CHECK(same<Type>(a * b, product(a, b)));
+// Eigen's products and decompositions take long to compile: one type.
+TEST_CASE("Eigen's choice of product, small, has the plain loop's bits") {
+    const auto a = random_matrix<fp16>(5, 8, 1);
+    const auto b = random_matrix<fp16>(8, 4, 2);
+    CHECK(same<fp16>(a * b, product(a, b)));
 }
 
 TEST_CASE_TEMPLATE("sums, differences and scalings round each element once", Type, fp16, bf16, e4m3) {
@@ -101,11 +101,11 @@ TEST_CASE_TEMPLATE("sums, differences and scalings round each element once", Typ
     CHECK(a.sum().bits() == total.bits());
 }
 
-TEST_CASE_TEMPLATE("an LU decomposition is the plain loop's", Type, fp16, bf16) {
+TEST_CASE("an LU decomposition is the plain loop's") {
     for (const int n : {2, 5, 12}) {
-        const auto a = random_matrix<Type>(n, n, 5);
+        const auto a = random_matrix<fp16>(n, n, 5);
         INFO("n = " << n);
-        CHECK(same<Type>(a.partialPivLu().matrixLU(), lu(a)));
+        CHECK(same<fp16>(a.partialPivLu().matrixLU(), lu(a)));
     }
 }
 
@@ -120,10 +120,11 @@ TEST_CASE("decompositions solve in the format's precision") {
     const double gamma = 7 * 0x1p-11 / (1 - 7 * 0x1p-11);
     const Eigen::Matrix<double, 6, 6> bound = gamma * l.cwiseAbs() * l.cwiseAbs().transpose();
     CHECK(((exact - l * l.transpose()).cwiseAbs().array() <= bound.array()).all());
-    const Eigen::HouseholderQR<Matrix<bf16>> qr(random_matrix<bf16>(6, 6, 7));
-    const Eigen::Matrix<double, 6, 6> q = Matrix<bf16>(qr.householderQ()).cast<double>();
-    // Orthogonal up to a modest multiple of n^1.5 u, u = 2^-8 (Higham, theorem 19.4): the order of the sums is Eigen's.
-    CHECK((q * q.transpose() - Eigen::Matrix<double, 6, 6>::Identity()).norm() < 6 * 14.7 * 0x1p-8);
+    const Eigen::HouseholderQR<Matrix<fp16>> qr(random_matrix<fp16>(6, 6, 7));
+    const Eigen::Matrix<double, 6, 6> q = Matrix<fp16>(qr.householderQ()).cast<double>();
+    // Orthogonal up to a modest multiple of n^1.5 u, u = 2^-11 (Higham, theorem 19.4): the order of the sums is
+    // Eigen's.
+    CHECK((q * q.transpose() - Eigen::Matrix<double, 6, 6>::Identity()).norm() < 6 * 14.7 * 0x1p-11);
 }
 
 }  // namespace ulp::test

@@ -95,44 +95,78 @@ using GroupBlocks = PhiloxBlocks<Kit, (Kit::lanes >= 16 ? 6 : 4)>;
 
 /// One register's elements from the random words, the upper bits of each lane.
 template <class Vec, KernelRange range, template <class, KernelRange> class To>
-void round_register(const PlanOf<Vec>& plan, typename Vec::Int random, const unsigned char* from, unsigned char* to) {
-    using Sink = To<Vec, range>;
-    fetch_ahead<Vec>(from);
-    fetch_ahead<Vec>(to);
-    Sink::put(plan, to, round_word<Vec, Rounding::stochastic, range, Sink::is_code>(plan, Vec::load(from), random));
-}
+struct AnyWords {
+    PlanOf<Vec> plan;
+    void round(typename Vec::Int random, const unsigned char* from, unsigned char* to) const {
+        using Sink = To<Vec, range>;
+        fetch_ahead<Vec>(from);
+        fetch_ahead<Vec>(to);
+        Sink::put(plan, to, round_word<Vec, Rounding::stochastic, range, Sink::is_code>(plan, Vec::load(from), random));
+    }
+};
 
-template <class Vec, KernelRange range, template <class, KernelRange> class To>
-[[gnu::always_inline]] inline void round_group(const PlanOf<Vec>& plan, GroupBlocks<typename Vec::Kit>& blocks,
-                                               const unsigned char* from, unsigned char* to) {
+/// The same on the grid of a narrow format, quickly where all words are normal numbers of it and do not overflow: as
+/// many bits are dropped of each then.
+template <class Vec>
+class NormalWords {
+    using Int = typename Vec::Int;
+
+  public:
+    /// Registers full of such words are rare in formats with few exponents.
+    static bool pay(const PlanOf<Vec>& plan) { return plan.largest - plan.code_smallest_normal > 20 * hidden_bit<Vec>; }
+    explicit NormalWords(const PlanOf<Vec>& plan) : plan_(plan) {}
+    [[gnu::always_inline]] void round(Int random, const unsigned char* from, unsigned char* to) const {
+        const auto x = Vec::load(from);
+        const auto twice = Vec::add(x, x);  // the sign falls off
+        if (__builtin_expect(Vec::any(Vec::greater_unsigned(Vec::sub(twice, first_), span_)), 0)) {
+            return round_any(plan_, random, from, to);
+        }
+        fetch_ahead<Vec>(from);
+        fetch_ahead<Vec>(to);
+        Vec::store(to, Vec::and_not(Vec::add(x, Vec::shift_right(random, unused_)), dropped_));
+    }
+
+  private:
+    [[gnu::noinline]] static void round_any(const PlanOf<Vec>& plan, Int random, const unsigned char* from,
+                                            unsigned char* to) {
+        AnyWords<Vec, narrow, ToContainer>{plan}.round(random, from, to);
+    }
+    const PlanOf<Vec>& plan_;
+    Int first_ = Vec::set(2 * plan_.code_smallest_normal);
+    Int span_ = Vec::set(2 * (plan_.largest - plan_.code_smallest_normal));
+    Int unused_ = Vec::set(word_bits<Vec> - plan_.cut);  // bits of a random number
+    Int dropped_ = Vec::set((typename Vec::Word{1} << plan_.cut) - 1);
+};
+
+template <class Vec, std::size_t size, class Words>
+[[gnu::always_inline]] inline void round_group(const Words& rounding, typename Vec::Kit::Int kept,
+                                               GroupBlocks<typename Vec::Kit>& blocks, const unsigned char* from,
+                                               unsigned char* to) {
     using Kit = typename Vec::Kit;
     constexpr std::size_t in_step = sizeof(typename Vec::Word) * Vec::lanes;
-    constexpr std::size_t out_step = To<Vec, range>::size * Vec::lanes;
+    constexpr std::size_t out_step = size * Vec::lanes;
     constexpr std::size_t registers = GroupBlocks<Kit>::group / Kit::lanes;
     typename Kit::Int words[registers];
     blocks.next(words);
-    const auto kept = Kit::set(plan.kept_bits);
     for (std::size_t i = 0; i < registers; ++i) {
         const auto random = Kit::bit_and(words[i], kept);
         if constexpr (word_bits<Vec> == 32) {
-            round_register<Vec, range, To>(plan, random, from + in_step * i, to + out_step * i);
+            rounding.round(random, from + in_step * i, to + out_step * i);
         } else {
             const std::size_t at = 2 * i;
-            round_register<Vec, range, To>(plan, Vec::template from_words<0>(random), from + in_step * at,
-                                           to + out_step * at);
-            round_register<Vec, range, To>(plan, Vec::template from_words<1>(random), from + in_step * (at + 1),
-                                           to + out_step * (at + 1));
+            rounding.round(Vec::template from_words<0>(random), from + in_step * at, to + out_step * at);
+            rounding.round(Vec::template from_words<1>(random), from + in_step * (at + 1), to + out_step * (at + 1));
         }
     }
 }
 
-template <class Vec, KernelRange range, template <class, KernelRange> class To>
-void round_stochastic(const PlanOf<Vec>& shared_plan, const void* in, void* out, std::size_t count) {
-    constexpr std::size_t size = To<Vec, range>::size;
+/// `size`: bytes of an element of `out`.
+template <class Vec, std::size_t size, class Words>
+void round_groups(const PlanOf<Vec>& plan, Words rounding, const void* in, void* out, std::size_t count) {
     constexpr std::size_t bytes = sizeof(typename Vec::Word);
     using Blocks = GroupBlocks<typename Vec::Kit>;
     constexpr std::size_t group = Blocks::group;
-    const PlanOf<Vec> plan = shared_plan;
+    const auto kept = Vec::Kit::set(plan.kept_bits);
     const auto* from = static_cast<const unsigned char*>(in);
     auto* to = static_cast<unsigned char*>(out);
     std::uint64_t block = plan.block;
@@ -143,11 +177,11 @@ void round_stochastic(const PlanOf<Vec>& shared_plan, const void* in, void* out,
         const std::uint64_t of_upper_half = (std::uint64_t{1} << 32) - (block & 0xFFFFFFFF);  // blocks with this one
         if (of_upper_half < group / 4 && now > 4 * of_upper_half - skip) now = 4 * of_upper_half - skip;
         if (now == group) {
-            round_group<Vec, range, To>(plan, blocks, from, to);
+            round_group<Vec, size>(rounding, kept, blocks, from, to);
         } else {
             unsigned char buffer[bytes * group] = {};
             copy_bytes(buffer + bytes * skip, from, bytes * now);
-            round_group<Vec, range, To>(plan, blocks, buffer, buffer);
+            round_group<Vec, size>(rounding, kept, blocks, buffer, buffer);
             copy_bytes(to, buffer + size * skip, size * now);
         }
         from += bytes * now;
@@ -157,6 +191,16 @@ void round_stochastic(const PlanOf<Vec>& shared_plan, const void* in, void* out,
         skip = 0;
         if ((block & 0xFFFFFFFF) == 0) blocks = Blocks(plan, block);
     }
+}
+
+template <class Vec, KernelRange range, template <class, KernelRange> class To>
+void round_stochastic(const PlanOf<Vec>& plan, const void* in, void* out, std::size_t count) {
+    using Sink = To<Vec, range>;
+    if constexpr (range == narrow && !Sink::is_code && word_bits<Vec> == 32) {
+        if (NormalWords<Vec>::pay(plan))
+            return round_groups<Vec, Sink::size>(plan, NormalWords<Vec>(plan), in, out, count);
+    }
+    round_groups<Vec, Sink::size>(plan, AnyWords<Vec, range, To>{plan}, in, out, count);
 }
 
 }  // namespace

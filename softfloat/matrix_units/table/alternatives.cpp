@@ -142,12 +142,11 @@ std::vector<Alternative> integer_alternatives(const IntegerModel& model) {
     return all;
 }
 
-/// The verdict on an alternative, appended if there is none yet.
-Verdict& verdict_on(std::vector<Verdict>& verdicts, const Alternative& other) {
-    for (Verdict& verdict : verdicts) {
-        if (verdict.aspect == other.aspect && verdict.name == other.name) return verdict;
-    }
-    return verdicts.emplace_back(Verdict{other.aspect, other.name});
+/// The verdict on an alternative, if there is one yet.
+Verdict* verdict_on(std::vector<Verdict>& verdicts, const Alternative& other) {
+    const auto same = [&](const Verdict& one) { return one.aspect == other.aspect && one.name == other.name; };
+    const auto found = std::find_if(verdicts.begin(), verdicts.end(), same);
+    return found == verdicts.end() ? nullptr : &*found;
 }
 
 const TensorCoreModel* floating(const UnitModel& model) { return std::get_if<TensorCoreModel>(&model); }
@@ -184,13 +183,14 @@ void decide(const UnitModel& model, std::span<const RecordedDot> dots, DecidedDo
     for (const RecordedDot& dot : dots) decided.differ += own(dot) == dot.d ? 0 : 1;
     std::vector<RecordedDot> witnesses;
     for (const Alternative& other : alternatives(model)) {
-        Verdict& verdict = verdict_on(decided.verdicts, other);
         const auto differs = [&](const RecordedDot& dot) { return other.dot(dot) != dot.d; };
         const auto differs_on = [&](const auto& some) { return std::any_of(some.begin(), some.end(), differs); };
-        if (!verdict.contradicted) verdict.contradicted = differs_on(dots);
-        if (verdict.contradicted || verdict.can_differ) continue;
-        if (witnesses.empty()) witnesses = witness_dots(model);
-        verdict.can_differ = differs_on(witnesses);
+        Verdict* verdict = verdict_on(decided.verdicts, other);
+        if (verdict == nullptr) {
+            if (witnesses.empty()) witnesses = witness_dots(model);
+            verdict = &decided.verdicts.emplace_back(Verdict{other.aspect, other.name, differs_on(witnesses)});
+        }
+        if (verdict->is_open()) verdict->contradicted = differs_on(dots);
     }
 }
 

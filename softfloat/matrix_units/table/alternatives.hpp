@@ -40,10 +40,10 @@ std::vector<Alternative> alternatives(const UnitModel& model);
 struct Verdict {
     Aspect aspect;
     std::string name;
-    bool contradicted = false;  // it differs from the hardware on one of the dots
-    bool can_differ = false;    // it differs from the model on a dot of witness_dots(); not sought if contradicted
+    bool can_differ = true;  // from the model, on a dot of witness_dots(); one that cannot is the model by another name
+    bool contradicted = false;  // it can differ, and differs from the hardware on one of the dots
     /// The dots leave open whether the hardware follows the alternative or the model.
-    [[nodiscard]] bool is_open() const { return !contradicted && can_differ; }
+    [[nodiscard]] bool is_open() const { return can_differ && !contradicted; }
 };
 
 /// What sets of dots tell about a model.

@@ -61,8 +61,22 @@ RecordedDot zeros_of(int instruction_k) {
     return {std::vector<std::uint64_t>(k), std::vector<std::uint64_t>(k), 0, 0};
 }
 
+/// About half the accumulator's least number, and the smallest product, which breaks a tie.
+RecordedDot near_tie(const TensorCoreModel& model, WitnessRandom& random) {
+    RecordedDot dot = zeros_of(model.instruction_k);
+    const int half_of_least = model.accumulator.emin() - model.accumulator.fraction_bits - 1;
+    const int of_a = half_of_least / 2;
+    constexpr int below_all = -1000;
+    dot.a[0] = code_near(model.a_format, of_a, random);
+    dot.b[0] = code_near(model.b_format, half_of_least - of_a, random);
+    dot.a[1] = code_near(model.a_format, below_all, random);
+    dot.b[1] = code_near(model.b_format, below_all, random);
+    return dot;
+}
+
 /// Any numbers, or products whose exponents are near each other and near c's or the accumulator's least.
 RecordedDot witness(const TensorCoreModel& model, WitnessRandom& random) {
+    if (random.below(16) == 0 && model.instruction_k > 1) return near_tie(model, random);
     RecordedDot dot = zeros_of(model.instruction_k);
     const bool near = random.below(2) == 1;
     const auto offset = [&](std::uint64_t range) { return static_cast<int>(random.below(2 * range + 1) - range); };
