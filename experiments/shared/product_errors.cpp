@@ -17,7 +17,7 @@ namespace {
 
 using sources::cite;
 
-constexpr Index rows = 32;  // of A, and columns of B: 1024 dot products of each length
+constexpr Index operand_rows = 32;  // of A, and columns of B: 1024 dot products of each length
 
 /// How the entries of A and B are distributed.
 enum class Entries : std::uint8_t {
@@ -38,14 +38,14 @@ Operands draw(const FloatFormat& format, Entries entries, Index k, std::uint64_t
     const auto number = [&] {
         return rounded(static_cast<float>(entries == Entries::positive ? random.uniform() : random.normal()));
     };
-    Operands operands{Matrix(rows, k), Matrix(k, rows), {}};
+    Operands operands{Matrix(operand_rows, k), Matrix(k, operand_rows), {}};
     for (Index i = 0; i < operands.a.size(); ++i) operands.a.data()[i] = number();
     for (Index i = 0; i < operands.b.size(); ++i) operands.b.data()[i] = number();
-    operands.exact.assign(static_cast<std::size_t>(rows * rows), 0);
-    for (Index i = 0; i < rows; ++i) {
+    operands.exact.assign(static_cast<std::size_t>(operand_rows * operand_rows), 0);
+    for (Index i = 0; i < operand_rows; ++i) {
         for (Index p = 0; p < k; ++p) {
-            for (Index j = 0; j < rows; ++j) {
-                operands.exact[static_cast<std::size_t>(i * rows + j)] +=
+            for (Index j = 0; j < operand_rows; ++j) {
+                operands.exact[static_cast<std::size_t>(i * operand_rows + j)] +=
                     static_cast<double>(operands.a(i, p)) * static_cast<double>(operands.b(p, j));
             }
         }
@@ -89,7 +89,7 @@ Multiplier through(const MatrixUnit& unit, const ProductTypes& types) {
 
 Multiplier through(const std::string& name, const std::string& key, std::int64_t promote_every) {
     return {name, [&model = unit_model<TensorCoreModel>(key), promote_every](const Operands& o) {
-                Matrix d(rows, rows);
+                Matrix d(operand_rows, operand_rows);
                 soft_product(model, {.promote_every = promote_every}, {o.a, o.b, {}, d});
                 return d;
             }};

@@ -164,12 +164,10 @@ void operate_each_from(const Job& job, const Operands& operands, std::size_t beg
     operate_each(job.format, job.operation, from(operands, bytes), at(job.out, bytes), count, context);
 }
 
-/// Rounding by an addition. A kernel's blocks of random numbers share the upper halves of their numbers; few of its
-/// elements are undecided.
-void operate_truncated(const Job& job, const Operands& operands) {
+/// Rounding by an addition, with the control register at toward zero; the plan is that of job.context's results. A
+/// kernel's blocks of random numbers share the upper halves of their numbers; few of its elements are undecided.
+void operate_truncated(const Job& job, RoundingPlan64& plan, const Operands& operands) {
     constexpr std::size_t register_size = 16;
-    const FloatEnvironment environment(Rounding::toward_zero);
-    auto plan = make_plan64(job.format, of_results(job.context))->constants;
     const Fraction fraction = job.context.rounding == Rounding::stochastic ? random_fraction : a_half;
     const auto kernel = job.kernels.truncated[*truncated_storage(job.format)][fraction][job.operation];
     for (std::size_t begin = 0; begin < job.count;) {
@@ -190,7 +188,7 @@ void operate_truncated(const Job& job, const Operands& operands) {
 /// The same with operands and results flushed in passes of their own. A result below the smallest normal number is
 /// tiny, for what does not carry to it does not carry where it is rounded a place finer; of one that is that number the
 /// scalar operation tells.
-void operate_flushing(const Job& job, const Operands& operands) {
+void operate_flushing(const Job& job, RoundingPlan64& plan, const Operands& operands) {
     constexpr std::size_t most = 1536;  // elements: whole groups of random numbers of every kit
     alignas(64) unsigned char flushed[3][4 * most];
     alignas(64) unsigned char results[4 * most];
@@ -201,7 +199,8 @@ void operate_flushing(const Job& job, const Operands& operands) {
         const std::size_t count = std::min(most, job.count - begin);
         Context context = job.context;
         context.first += begin;
-        const Job piece{job.format, job.operation, results, count, context, job.kernels};
+        void* const out = at(job.out, bytes * begin);  // may be an operand, which flushed results can need again
+        const Job piece{job.format, job.operation, context.flush_outputs ? results : out, count, context, job.kernels};
         const Operands given = from(operands, bytes * begin);
         Operands read = given;
         for (int i = 0; const void** words : {&read.a, &read.b, &read.c}) {
@@ -210,14 +209,15 @@ void operate_flushing(const Job& job, const Operands& operands) {
             flush(smallest, *words, zeroed, count);
             *words = zeroed;
         }
-        operate_truncated(piece, read);
-        if (context.flush_outputs && flush(smallest, results, results, count)) {
+        operate_truncated(piece, plan, read);
+        if (!context.flush_outputs) continue;
+        if (flush(smallest, results, results, count)) {
             const std::uint64_t magnitude = job.format.magnitude_mask() << job.format.padding_bits;
             for (std::size_t i = 0; i < count; ++i) {
                 if ((load_word(results, bytes, i) & magnitude) == smallest) operate_each_from(piece, given, i, 1);
             }
         }
-        std::memcpy(at(job.out, bytes * begin), results, bytes * count);
+        std::memcpy(out, results, bytes * count);
     }
 }
 
@@ -258,8 +258,10 @@ void operate_words(const FloatFormat& format, Operation operation, const Operand
         return operate_directly(job, operands, path.kernel);
     }
     if (path.kernel == Kernel::truncated) {
+        const FloatEnvironment environment(Rounding::toward_zero);
+        auto plan = make_plan64(format, of_results(context))->constants;
         const bool flushes = context.flush_inputs || context.flush_outputs;
-        return flushes ? operate_flushing(job, operands) : operate_truncated(job, operands);
+        return flushes ? operate_flushing(job, plan, operands) : operate_truncated(job, plan, operands);
     }
     const FloatEnvironment environment(Rounding::nearest_even);
     const auto reader = Reader::make(format, context, kernels);

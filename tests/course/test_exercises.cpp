@@ -83,7 +83,8 @@ std::map<std::string, std::string> mistaken_programs(const fs::path& exercise) {
 void check_mistakes(const Exercise& exercise, Grader& grader) {
     const ulp::test::TemporaryFolder work;
     const auto planted = mistaken_programs(folder / exercise.name);
-    for (const auto& [id, program] : planted) {
+    for (const auto& [name, program] : planted) {
+        const std::string id = name;
         ulp::write_file(work / "mistaken.cpp", program);
         const ExerciseResult result = grader.grade_file(exercise, work / "mistaken.cpp");
         INFO(id, ": ", result.message, "\n", console_text(result));

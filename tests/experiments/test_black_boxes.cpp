@@ -200,7 +200,8 @@ TEST_CASE("a program answers as a library does") {
         {"sticky", [](const GroupVariation& v) { return v.sticky; }},
         {"fp16_products", [](const GroupVariation& v) { return v.product_format == ulp::formats::fp16; }},
         {"flushed", [](const GroupVariation& v) { return v.flush_operands; }}};
-    for (const auto& [name, is] : boxes) {
+    for (const auto& [box, is] : boxes) {
+        const std::string name = box;
         CAPTURE(name);
         const ModelFit fit = fit_of(program(name), 1000);
         CHECK(fit.found());

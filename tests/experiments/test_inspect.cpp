@@ -198,7 +198,8 @@ TEST_CASE("packed types: codes of 4 and 6 bits follow each other from the lowest
         return bytes;
     };
     for (const auto& [type, bits] : {std::pair{"F4", 4}, {"F6_E2M3", 6}, {"F6_E3M2", 6}}) {
-        CAPTURE(std::string(type));
+        const std::string name = type;
+        CAPTURE(name);
         std::vector<std::uint64_t> codes;
         std::vector<double> numbers;
         for (std::uint64_t code = 0; code < 64; ++code) {

@@ -371,7 +371,8 @@ TEST_CASE("bound says how far a product can be off, and finds one that is anothe
         arguments.insert(arguments.end(), more.begin(), more.end());
         return ulplab(arguments);
     };
-    for (const auto& [unit, violations] : {std::pair{"sm_90:mma.fp16.fp32", false}, {"sm_70:mma.fp16.fp32", true}}) {
+    for (const auto& [row, violations] : {std::pair{"sm_90:mma.fp16.fp32", false}, {"sm_70:mma.fp16.fp32", true}}) {
+        const std::string unit = row;
         INFO(unit);
         REQUIRE(ulplab({"matmul", "--model", unit, at("a.npy"), at("b.npy"), "-o", at("d.npy")}).exit_code == 0);
         const Finished run = bound({"--d-file", at("d.npy"), "-o", at("e.npy")});

@@ -127,14 +127,15 @@ TEST_CASE("ulplab train keeps averages and statistics, starts and reduces as tol
     INFO(done.output);
     CHECK(done.exit_code == 0);
     CHECK(contains(done.output, "% with the averages"));
-    for (const auto& [option, message] : {std::pair{"--ema=2", "the decay of averages is 2"},
-                                          {"--ema=x", "--ema takes DECAY"},
-                                          {"--ema=0.9:fp64", "at most 32 bits, not in fp64"},
-                                          {"--ema=0.9::stochastic", "fp32 are not rounded"},
-                                          {"--statistics=e8m0", "numbers of both signs"},
-                                          {"--init=he", "there are default, kaiming_uniform"},
-                                          {"--loss-reduction=none", "not in {mean,sum}"},
-                                          {"--eps=-1", "eps is -1"}}) {
+    for (const auto& [given, message] : {std::pair{"--ema=2", "the decay of averages is 2"},
+                                         {"--ema=x", "--ema takes DECAY"},
+                                         {"--ema=0.9:fp64", "at most 32 bits, not in fp64"},
+                                         {"--ema=0.9::stochastic", "fp32 are not rounded"},
+                                         {"--statistics=e8m0", "numbers of both signs"},
+                                         {"--init=he", "there are default, kaiming_uniform"},
+                                         {"--loss-reduction=none", "not in {mean,sum}"},
+                                         {"--eps=-1", "eps is -1"}}) {
+        const std::string option = given;
         CAPTURE(option);
         const Finished refused = train({option, "--net=residual", "--optimizer=adam"});
         CHECK(refused.exit_code == 2);

@@ -50,7 +50,8 @@ TEST_CASE("fma in integers is the definition") {
                                                                          {0x7E01, 0x3C00},
                                                                          {0x1234, 0x9ABC},
                                                                          {0x03FF, 0x8FFF}}};
-    for (const auto& [a, b] : pairs) {
+    for (const auto& pair : pairs) {
+        const std::uint32_t a = pair.first, b = pair.second;
         CAPTURE(a);
         CAPTURE(b);
         const auto product = classes::product_of(a, b);

@@ -83,27 +83,50 @@ struct FlushOperand {
 /// Storage words of `size` bytes of fp16, bf16, fp32 or tf32: those below `smallest`, the word of
 /// the smallest normal number, become zeros. Whether one is `smallest` itself, of either sign.
 template <class Vec, std::size_t size>
+class FlushedWords {
+    using Int = typename Vec::Int;
+
+  public:
+    static constexpr std::size_t step = sizeof(Int);  // bytes at once
+    explicit FlushedWords(std::uint32_t smallest) : smallest_(Vec::set(size == 2 ? smallest * 0x10001 : smallest)) {}
+    void flush(const void* from, void* to) {
+        const auto x = Vec::load(from);
+        const auto above = difference(Vec::and_not(x, signs_), smallest_);  // negative where x becomes a zero
+        at_edge_ = Vec::bit_or(at_edge_, Vec::and_not(difference(above, ones_), above));
+        Vec::store(to, Vec::and_not(x, Vec::and_not(spread(above), signs_)));
+    }
+    [[nodiscard]] bool any_at_edge() const {
+        return Vec::any(Vec::greater_unsigned(Vec::bit_and(at_edge_, signs_), Vec::set(0)));
+    }
+
+  private:
+    static Int difference(Int a, Int b) { return size == 2 ? Vec::sub_words(a, b) : Vec::sub(a, b); }
+    /// All bits of a word its sign bit.
+    Int spread(Int x) const {
+        if constexpr (size == 4) return Vec::all_sign(x);
+        const auto negative = Vec::bit_and(Vec::template shift_right<15>(x), ones_);
+        return Vec::sub(Vec::template shift_left<16>(negative), negative);
+    }
+    Int smallest_;
+    Int signs_ = Vec::set(size == 2 ? 0x80008000 : sign_bit<Vec>);
+    Int ones_ = Vec::set(size == 2 ? 0x00010001 : 1);
+    Int at_edge_ = Vec::set(0);  // the sign of a word: one was `smallest`
+};
+template <class Vec, std::size_t size>
 bool flush_words(std::uint32_t smallest, const void* in, void* out, std::size_t count) {
     const auto* from = static_cast<const unsigned char*>(in);
     auto* to = static_cast<unsigned char*>(out);
-    auto at_edge = Vec::set(0);
-    const auto flush = [&](const void* source, void* target) {
-        const auto x = size == 2 ? Vec::load16(source) : Vec::load(source);
-        const auto sign = Vec::bit_and(x, Vec::set(std::uint32_t{1} << (8 * size - 1)));
-        const auto magnitude = Vec::bit_xor(x, sign);
-        at_edge = Vec::select(Vec::equal(magnitude, Vec::set(smallest)), Vec::set(1), at_edge);
-        const auto flushed = Vec::select(Vec::greater(Vec::set(smallest), magnitude), sign, x);
-        size == 2 ? Vec::store16(target, flushed) : Vec::store(target, flushed);
-    };
-    constexpr std::size_t step = Vec::lanes;
-    for (; count >= step; count -= step, from += size * step, to += size * step) flush(from, to);
-    if (count != 0) {
-        unsigned char rest[size * step] = {};
-        copy_bytes(rest, from, size * count);
-        flush(rest, rest);
-        copy_bytes(to, rest, size * count);
+    FlushedWords<Vec, size> words(smallest);
+    constexpr std::size_t step = FlushedWords<Vec, size>::step;
+    std::size_t bytes = size * count;
+    for (; bytes >= step; bytes -= step, from += step, to += step) words.flush(from, to);
+    if (bytes != 0) {
+        unsigned char rest[step] = {};
+        copy_bytes(rest, from, bytes);
+        words.flush(rest, rest);
+        copy_bytes(to, rest, bytes);
     }
-    return Vec::any(Vec::equal(at_edge, Vec::set(1)));
+    return words.any_at_edge();
 }
 /// An fp32 word on fp16's grid, to nearest even without options: the processor's conversion there and back.
 template <class Vec>

@@ -38,7 +38,7 @@ TEST_CASE("numbers are hashed as little-endian words, and every NaN alike") {
 
 TEST_CASE("a SHA-256 goes on from its state as if it had not stopped") {
     const std::string text(300, 'x');
-    for (const std::size_t part : {0, 1, 63, 64, 65, 128, 299, 300}) {
+    for (const std::size_t part : {0U, 1U, 63U, 64U, 65U, 128U, 299U, 300U}) {
         CAPTURE(part);
         const auto bytes = std::as_bytes(std::span(text));
         const std::string state = Sha256().add(bytes.first(part)).state();

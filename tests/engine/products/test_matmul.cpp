@@ -123,8 +123,9 @@ TEST_CASE("soft:ieee's tiles give the plain loop's bits with every set of instru
     struct Size {
         Index m, n, k;
     };
-    for (const auto& [m, n, k] :
+    for (const Size& size :
          {Size{4, 16, 3}, {7, 10, 131}, {33, 97, 301}, {5, 1, 128}, {8, 33, 129}, {3, 64, 256}, {1, 130, 40}}) {
+        const Index m = size.m, n = size.n, k = size.k;
         Matrix a = random_matrix(m, k, formats::fp32, 1);
         Matrix b = random_matrix(k, n, formats::fp32, 2);
         const Matrix c = random_matrix(m, n, formats::fp32, 3);

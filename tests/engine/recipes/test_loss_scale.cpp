@@ -168,8 +168,9 @@ TEST_CASE("each dialect writes its state under its own library's names") {
 TEST_CASE("a scaler goes on from its library's state as one that never stopped") {
     const auto overflow = [](int i) { return i % 7 == 3 || i % 11 == 4; };
     // Libraries that write everything they remember; DeepSpeed without hysteresis, which it does not write.
-    for (const auto& [dialect, hysteresis] :
+    for (const auto& [name, hysteresis] :
          {std::pair{"pytorch", 1}, {"apex", 1}, {"fp16_utils", 1}, {"megatron", 2}, {"deepspeed", 1}, {"keras", 1}}) {
+        const std::string dialect = name;
         CAPTURE(dialect);
         const LossScaleOptions options = from_64k(dialect, 3, hysteresis);
         for (int stop = 0; stop < 40; ++stop) {

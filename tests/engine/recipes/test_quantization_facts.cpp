@@ -149,7 +149,7 @@ TEST_CASE("stochastic rounding of normal numbers to E2M1: twice the squared erro
     Quantization how{.element = formats::e2m1, .block = {1, 16}};
     const Kept nearest = kept(how, normals());
     how.elements.rounding = {.rounding = Rounding::stochastic, .saturate = true, .random_bits = 32};
-    const Kept stochastic = kept(how, normals());
-    CHECK(near(stochastic.alpha, 1.000, 0.001));
-    CHECK(near(std::pow(10, (nearest.decibel - stochastic.decibel) / 10), 2.02, 0.02));
+    const Kept by_chance = kept(how, normals());
+    CHECK(near(by_chance.alpha, 1.000, 0.001));
+    CHECK(near(std::pow(10, (nearest.decibel - by_chance.decibel) / 10), 2.02, 0.02));
 }

@@ -171,8 +171,9 @@ struct SmallCnn {
 
 TEST_CASE("peak memory is what the byte accounting says, within 1.1 times, before training and during it") {
     for (const auto& [recipe, backend] : {std::pair{"fp32", "eigen"}, {"mixed_fp16", "soft:h100"}}) {
-        CAPTURE(recipe);
-        Trainer trainer(Engine(recipe, backend), 1);
+        const std::string name = recipe;
+        CAPTURE(name);
+        Trainer trainer(Engine(name, backend), 1);
         trainer.keep_trace = false;
         const SmallCnn net(trainer.model());
         trainer.optimize({.kind = OptimizerKind::adam, .learning_rate = 1e-3});

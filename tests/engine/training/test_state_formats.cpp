@@ -28,7 +28,7 @@ TEST_CASE("stochastic rounding of an array takes the words of Random, wherever t
         for (const Context& options : {Context{}, Context{.flush_outputs = true}, Context{.saturate = true}}) {
             CAPTURE(name_of(format));
             const ComputeFormat target{format, options};
-            for (const std::uint64_t first : {0, 1, 2, 1023, 1024, 4097}) {
+            for (const std::uint64_t first : {0U, 1U, 2U, 1023U, 1024U, 4097U}) {
                 std::vector<float> values(1500);
                 for (float& x : values) {
                     x = std::bit_cast<float>(static_cast<std::uint32_t>(numbers.next() >> 32));

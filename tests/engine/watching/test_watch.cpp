@@ -298,7 +298,8 @@ TEST_CASE("a gradient that an operation hands on as it is, is not counted again"
     const Var last = reshape(slice(reshape(z, {4}), 0, 1, 1), {});
     tape.backward(multiply(last, last));  // (x11 + x11) squared
     CHECK(x.gradient()[3] == 32.0F);
-    for (const auto& [place, counts] : w.watch.rounding) {
+    for (const auto& [name, counts] : w.watch.rounding) {
+        const std::string place = name;
         CAPTURE(place);
         CHECK((place.find("backward") == std::string::npos || place.starts_with("multiply")));
     }

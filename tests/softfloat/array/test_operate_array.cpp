@@ -276,7 +276,7 @@ TEST_CASE("fp32 products and quotients beside the next number with the fraction 
 TEST_CASE("the random numbers of arithmetic go on where the numbers of Philox blocks leave 32 bits") {
     for (const auto& format : {ulp::formats::fp16, ulp::formats::bf16, ulp::formats::fp32}) {
         const Operands operands = first_of(operands_for(format), 1500);
-        for (const std::uint64_t before : {1, 2, 3, 700}) {
+        for (const std::uint64_t before : {1U, 2U, 3U, 700U}) {
             const std::uint64_t first = (std::uint64_t{1} << 34) - before;
             check({"at block 2^32", format}, {.rounding = Rounding::stochastic, .random_bits = 32, .first = first},
                   operands);

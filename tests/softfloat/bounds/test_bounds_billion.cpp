@@ -203,7 +203,8 @@ TEST_CASE("a search brings every row near its bound") {
     for (const auto& [row, model] : rows_of<TensorCoreModel>()) {
         if (model.accumulator == formats::fp64) continue;
         const double share = climbed(model, 64, steps);
-        CAPTURE(row.key());
+        const std::string key = row.key();
+        CAPTURE(key);
         CHECK(share >= attainable(model));
         CHECK(share <= 1);
         MESSAGE(row.key() << ": a search reaches " << share << " of the bound");
@@ -222,7 +223,8 @@ TEST_CASE("no product of a billion leaves its a-priori bound") {
     // About a ninth of the random products is not finite and bounds nothing.
     const auto rounds = static_cast<std::int64_t>(std::ceil(1.2 * products / batch / static_cast<double>(rows.size())));
     std::int64_t total = 0;
-    for (const auto& [key, model] : rows) {
+    for (const auto& row : rows) {
+        const auto& model = row.second;
         Count count;
 #pragma omp parallel for schedule(dynamic, 1)
         for (std::int64_t round = 0; round < rounds; ++round) {
@@ -239,10 +241,10 @@ TEST_CASE("no product of a billion leaves its a-priori bound") {
                 count.reached = std::max(count.reached, own.reached);
             }
         }
-        INFO(key);
+        INFO(row.first);
         CHECK(count.outside == 0);
-        MESSAGE(key << ": " << count.compared << " products, " << count.outside << " outside, largest error "
-                    << count.reached << " of the bound");
+        MESSAGE(row.first << ": " << count.compared << " products, " << count.outside << " outside, largest error "
+                          << count.reached << " of the bound");
         total += count.compared;
     }
     CHECK(static_cast<double>(total) >= products);

@@ -82,8 +82,9 @@ TEST_CASE("FP4 terms are aligned at 35 fraction bits") {
 
 TEST_CASE(
     "whole block-scaled products chain the instruction over k, the last one filled up, scales of one by default") {
-    for (const auto& [row, model] : ulp::rows_of<ulp::BlockScaledModel>()) {
-        CAPTURE(row.key());
+    for (const auto& unit : ulp::rows_of<ulp::BlockScaledModel>()) {
+        const ulp::BlockScaledModel& model = unit.model;
+        CAPTURE(unit.row.key());
         const std::int64_t m = 3, n = 4, k = 80, step = model.unscaled.instruction_k;
         const std::int64_t blocks = (k + model.scale_block - 1) / model.scale_block;
         const auto containers = [](const ulp::FloatFormat& format, const std::vector<std::uint32_t>& codes) {

@@ -83,7 +83,8 @@ TEST_CASE("the steps of every fused unit add up to its result, for every class o
                 of_mutant += result_of(mutant, steps_of_dot(mutant, dot.a, dot.b, dot.c), dot.c) == result ? 0 : 1;
             }
         }
-        CAPTURE(row.key());
+        const std::string key = row.key();
+        CAPTURE(key);
         CHECK(wrong == 0);
         CHECK(of_mutant > 0);
     }

@@ -375,7 +375,8 @@ TEST_CASE("a zero c is positive in kernels, too, where the model says so") {
 
 TEST_CASE("every integer row's fast product equals the plain one") {
     std::uint64_t seed = 1;
-    for (const auto& [row, model] : ulp::rows_of<ulp::IntegerModel>()) {
+    for (const auto& unit : ulp::rows_of<ulp::IntegerModel>()) {
+        const ulp::IntegerModel& model = unit.model;
         REQUIRE(ulp::gemm_kernels::has_integer_kernel(model));
         for (const auto& [m, n, k] : {std::array{3, 70, 300}, {34, 5, 33}, {1, 65, 1}, {2, 3, 0}}) {
             const auto integers = [&](bool is_signed, std::int64_t count) {
@@ -403,7 +404,7 @@ TEST_CASE("every integer row's fast product equals the plain one") {
             for (const ulp::gemm_kernels::Kernels* kernels : all_kernels()) {
                 std::fill(fast.begin(), fast.end(), 0);
                 ulp::gemm_kernels::fast_integer_gemm(*kernels, model, p);
-                CAPTURE(row.key() + ", " + kernels->name);
+                CAPTURE(unit.row.key() + ", " + kernels->name);
                 CHECK(plain == fast);
             }
         }
@@ -461,14 +462,15 @@ void compare_scaled(const ulp::BlockScaledModel& model, DataClass data, const st
 TEST_CASE("every block-scaled row's fast product equals the plain one on every class of data") {
     std::uint64_t seed = 1;
     for (const auto& [row, model] : ulp::rows_of<ulp::BlockScaledModel>()) {
+        const std::string key = row.key();
         REQUIRE(ulp::gemm_kernels::choose_scaled_kernel(model) != ulp::gemm_kernels::ScaledKernel::none);
         for (const DataClass data : ulp::all_classes) {
-            CAPTURE(row.key() + ", " + ulp::name_of(data) + " data");
+            CAPTURE(key + ", " + ulp::name_of(data) + " data");
             for (const auto& extents : {std::array{5, 70, 200}, {35, 9, 64}, {1, 1, 3}}) {
                 compare_scaled(model, data, extents, seed += 10);
             }
         }
-        CAPTURE(row.key() + ", many rows, or a long k");
+        CAPTURE(key + ", many rows, or a long k");
         for (const auto& extents : {std::array{300, 3, 40}, {2, 3, 2100}}) {
             compare_scaled(model, DataClass::ordinary, extents, seed += 10);
         }
@@ -522,7 +524,8 @@ TEST_CASE("every fp64 row's fast product equals the plain one on every class of 
     for (const auto& [row, model] : ulp::rows_of<TensorCoreModel>()) {
         if (model.accumulator != ulp::formats::fp64) continue;
         REQUIRE(ulp::gemm_kernels::has_fp64_kernel(model));
-        CAPTURE(row.key());
+        const std::string key = row.key();
+        CAPTURE(key);
         for (const DataClass data : ulp::all_classes) {
             for (const auto& [m, n, k] : {std::array{7, 30, 66}, {19, 1, 8}, {1, 26, 259}, {258, 3, 1}}) {
                 const auto a = random_doubles(data, m * k, seed += 10);

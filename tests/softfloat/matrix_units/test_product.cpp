@@ -285,7 +285,8 @@ int integer_differences(const ulp::IntegerModel& model, std::int64_t m, std::int
 
 TEST_CASE("fast integer products equal the plain ones for every row") {
     for (const auto& [row, model] : ulp::rows_of<ulp::IntegerModel>()) {
-        CAPTURE(row.key());
+        const std::string key = row.key();
+        CAPTURE(key);
         CHECK(integer_differences(model, 5, 7, 131) == 0);
     }
     CHECK(integer_differences(ulp::unit_model<ulp::IntegerModel>("sm_80:mma.u8.s32"), 2, 2, 9001) == 0);

@@ -65,7 +65,8 @@ TEST_CASE("blocks with scales by the exponent are those of the definition, by li
             Quantization definition = how;
             definition.scale.least = FLT_TRUE_MIN;  // no scale is less
             CHECK_FALSE(has_exponent_blocks(definition));
-            for (const auto& [lines, k] : {Extent{1, 1}, {3, 70}, {70, 3}, {5, 96}, {96, 5}, {300, 64}, {64, 4200}}) {
+            for (const Extent& extent : {Extent{1, 1}, {3, 70}, {70, 3}, {5, 96}, {96, 5}, {300, 64}, {64, 4200}}) {
+                const std::int64_t lines = extent.lines, k = extent.k;
                 CAPTURE(std::string(name));
                 CAPTURE(lines);
                 CAPTURE(k);
