@@ -6,6 +6,7 @@
 #include <charconv>
 #include <fstream>
 #include <sstream>
+#include <type_traits>
 #include <vector>
 
 #include "engine/data/digits.hpp"
@@ -264,16 +265,20 @@ TraceFile read_trace(const std::filesystem::path& path) {
         if (!text.starts_with(name + " ")) bad_line(path, line, fmt::format("'{} ...' belongs here", name));
         return text.substr(name.size() + 1);
     };
+    const auto read_number = [&](const char* name, auto& number) {
+        const std::string digits = field(name);  // moves on to its line
+        number = number_in<std::remove_reference_t<decltype(number)>>(path, line, digits, 10);
+    };
     TraceFile file;
     if (field("ulplab") != "trace 1") bad_line(path, line, "this is no 'ulplab trace 1'");
     file.backend = field("backend");
     file.device = field("device");
     file.run.recipe = field("recipe");
-    file.run.steps = number_in<std::int64_t>(path, line, field("steps"), 10);
-    file.run.hidden = number_in<std::int64_t>(path, line, field("hidden"), 10);
-    file.run.batch = number_in<std::int64_t>(path, line, field("batch"), 10);
-    file.run.images = number_in<std::int64_t>(path, line, field("images"), 10);
-    file.run.seed = number_in<std::uint64_t>(path, line, field("seed"), 10);
+    read_number("steps", file.run.steps);
+    read_number("hidden", file.run.hidden);
+    read_number("batch", file.run.batch);
+    read_number("images", file.run.images);
+    read_number("seed", file.run.seed);
     std::istringstream names(field("parameters"));
     for (std::string name; names >> name;) file.trace.parameters.push_back(name);
     for (next(); text != "end"; next()) {

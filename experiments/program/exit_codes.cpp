@@ -31,11 +31,14 @@ void change_code_of_libraries(int code, void*) {
     _exit(static_cast<int>(ExitCode::data));
 }
 
-/// OpenMP's library crashes when it makes very many.
+/// OpenMP's libraries crash when they make very many; that of clang when it is asked how many it would make.
 void require_sensible_threads() {
     constexpr int most = 4096;
-    if (omp_get_max_threads() <= most) return;
-    throw UsageError(fmt::format("OMP_NUM_THREADS asks for {} threads; give 1 to {}", omp_get_max_threads(), most));
+    const char* const asked = std::getenv("OMP_NUM_THREADS");
+    const bool is_absurd = asked != nullptr && std::strtoll(asked, nullptr, 10) > most;
+    if (!is_absurd && omp_get_max_threads() <= most) return;
+    throw UsageError(fmt::format("OMP_NUM_THREADS asks for {} threads; give 1 to {}",
+                                 is_absurd ? asked : fmt::to_string(omp_get_max_threads()), most));
 }
 
 /// Throws DataError where what was printed is lost: the device is full, or the output was closed.
