@@ -251,7 +251,7 @@ Experiment adam_eps_experiment() {
         {{{}, {"control=eightfold"}, {"predicted_moments"}},
          {{},
           {"control=fp32_state"},
-          {"predicted_moments", "predicted_update", "default_diverges", "eps_1e5", "eps_1e4"},
+          {"predicted_moments", "predicted_update", "default_diverges", "eps_1e5"},
           RunSize::quick},
          {{}, {"control=small_eps"}, {"eps_1e4"}, RunSize::quick},
          {{}, {"control=fp16_state"}, {"fp32_steps", "mixed", "bf16"}, RunSize::quick}},

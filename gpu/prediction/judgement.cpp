@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <sstream>
 
 #include "engine/files/whole_file.hpp"
@@ -34,11 +35,17 @@ std::array<std::string, 4> groups_of(const Prediction& row) {
             looks_at_all(row.problem) ? "D whole" : "D sampled"};
 }
 
-void count(VerdictCounts& counts, const Prediction& row, Verdict verdict) {
-    ++counts.by_verdict[static_cast<std::size_t>(verdict)];
+void count(VerdictCounts& counts, const Prediction& row, Verdict verdict, int times) {
+    counts.by_verdict[static_cast<std::size_t>(verdict)] += times;
     if (verdict != Verdict::equal) return;
-    counts.told_from_one += row.mutants_found > 0 ? 1 : 0;
-    counts.told_from_all += row.mutants_found == 3 ? 1 : 0;
+    counts.told_from_one += row.mutants_found > 0 ? times : 0;
+    counts.told_from_all += row.mutants_found == 3 ? times : 0;
+}
+
+/// In all and in its groups.
+void count(Judgement& judgement, const Prediction& row, Verdict verdict, int times) {
+    count(judgement.all, row, verdict, times);
+    for (const std::string& group : groups_of(row)) count(judgement.groups[group], row, verdict, times);
 }
 
 std::string line_of(const Prediction& row, Verdict verdict) {
@@ -54,14 +61,20 @@ std::string_view name_of(Verdict verdict) {
         case Verdict::declined: return "declined";
         case Verdict::not_offered: return "not offered";
         case Verdict::moved: return "moved";
+        case Verdict::failed: return "failed";
     }
     return "";
 }
 
 void Judgement::add(const Prediction& row, Verdict verdict) {
     verdicts.push_back(verdict);
-    count(all, row, verdict);
-    for (const std::string& group : groups_of(row)) count(groups[group], row, verdict);
+    count(*this, row, verdict, 1);
+}
+
+void Judgement::replace(std::size_t i, const Prediction& row, Verdict verdict) {
+    count(*this, row, verdicts[i], -1);
+    verdicts[i] = verdict;
+    count(*this, row, verdict, 1);
 }
 
 void judge(Library& library, const PredictionFile& file, Judgement& judgement, const std::function<bool()>& go_on) {
@@ -69,12 +82,23 @@ void judge(Library& library, const PredictionFile& file, Judgement& judgement, c
         throw DataError(fmt::format("the predictions are for {}, but here is {}: declined; predict for this one first",
                                     file.info.text(), library.info().text()));
     }
-    for (std::size_t i = judgement.verdicts.size(); i < file.rows.size(); ++i) {
+    const std::size_t before = judgement.verdicts.size();
+    std::vector<std::size_t> todo(file.rows.size() - before);
+    std::iota(todo.begin(), todo.end(), before);
+    for (std::size_t i = 0; i < before; ++i) {
+        if (judgement.verdicts[i] == Verdict::failed) todo.push_back(i);
+    }
+    for (const std::size_t i : todo) {
         if (!go_on()) {
             judgement.stopped = true;
             break;
         }
-        judgement.add(file.rows[i], verdict_on(library, file.rows[i]));
+        if (i == judgement.verdicts.size()) judgement.add(file.rows[i], Verdict::failed);
+        try {
+            judgement.replace(i, file.rows[i], verdict_on(library, file.rows[i]));
+        } catch (const DataError& error) {
+            throw DataError(fmt::format("{}: {}", file.rows[i].problem.text(), error.what()));
+        }
     }
 }
 

@@ -8,9 +8,10 @@
 
 namespace ulp::gpu {
 
-enum class Verdict : std::uint8_t { equal, different, declined, not_offered, moved };
-inline constexpr Verdict verdicts[] = {Verdict::equal, Verdict::different, Verdict::declined, Verdict::not_offered,
-                                       Verdict::moved};
+/// failed: the library or the GPU failed at the row.
+enum class Verdict : std::uint8_t { equal, different, declined, not_offered, moved, failed };
+inline constexpr Verdict verdicts[] = {Verdict::equal,       Verdict::different, Verdict::declined,
+                                       Verdict::not_offered, Verdict::moved,     Verdict::failed};
 std::string_view name_of(Verdict verdict);
 
 struct VerdictCounts {
@@ -32,13 +33,16 @@ struct Judgement {
     std::string date;      // of the first call
 
     void add(const Prediction& row, Verdict verdict);
+    /// In the place of the verdict that the row, number i, has.
+    void replace(std::size_t i, const Prediction& row, Verdict verdict);
     /// No row differs, and none moved.
     [[nodiscard]] bool holds() const { return all.of(Verdict::different) == 0 && all.of(Verdict::moved) == 0; }
 };
 
-/// Asks again, runs and compares, row by row, from the first that the judgement lacks. `go_on` is asked before each
-/// row; after a false the rest is left out. Throws DataError where the library or the GPU is another one than that of
-/// the predictions, and where it fails: the judgement then holds the rows before.
+/// Asks again, runs and compares, row by row: those that the judgement lacks, then those that failed before. `go_on` is
+/// asked before each row; after a false the rest is left out. Throws DataError where the library or the GPU is another
+/// one than that of the predictions, and where it fails at a row, which then has that verdict: another call goes on
+/// behind it.
 void judge(Library& library, const PredictionFile& file, Judgement& judgement, const std::function<bool()>& go_on);
 
 /// The file of verdicts; `digest`: SHA-256 of the file of predictions.

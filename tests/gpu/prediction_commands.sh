@@ -30,7 +30,7 @@ fp32,TN,20,20,20,1,0
 e4m3,TN,30,16,256,1,0
 END
 ends 0 '3 of 5 shapes predicted' "$ulplab" gpu predict --device $device --shapes shapes.csv --out predicted.txt
-ends 0 '3 equal, 0 different, 1 declined, 1 not offered, 0 moved' "$ulplab" gpu judge --device $device predicted.txt --out judged.csv
+ends 0 '3 equal, 0 different, 1 declined, 1 not offered, 0 moved, 0 failed' "$ulplab" gpu judge --device $device predicted.txt --out judged.csv
 grep -q 'fp16,TN,96,64,512,1,0,equal' judged.csv
 for group in 'type fp16 ' 'layout TN ' 'family 66 ' 'D whole '; do grep -q "^$group.* equal, .*from all three" out.txt; done
 [ "$(sed -n 's/^# shapes //p' predicted.txt)" = "$(sha256sum < shapes.csv | cut -d' ' -f1)" ]
@@ -97,9 +97,10 @@ ends 0 '2 of 2 shapes predicted' "$ulplab" gpu predict --device $device --shapes
 ends 3 'close other programs on the GPU' "$ulplab" gpu judge --device $device:33600000 sizes.txt --out small.csv
 [ "$(wc -l < out.txt)" -eq 1 ]
 grep -q 'fp16,TN,32,32,64,1,0,equal' small.csv
-grep -q '^# 1 of 2 rows' small.csv
-ends 3 'close other programs on the GPU' "$ulplab" gpu judge --device $device:1000 sizes.txt --out small.csv
-grep -q '^# 1 of 2 rows' small.csv
+grep -q 'fp16,TN,96,64,512,1,0,failed' small.csv
+ends 3 'fp16,TN,96,64,512,1,0: cudaMalloc' "$ulplab" gpu judge --device $device:33600000 sizes.txt --out small.csv
+ends 0 'taken up after 2 of 2 rows, of which 1 failed' "$ulplab" gpu judge --device $device sizes.txt --out small.csv
+grep -q 'fp16,TN,96,64,512,1,0,equal' small.csv
 ends 3 'close other programs on the GPU' "$ulplab" gpu bulk --device $device:25000 --instruction mma.m16n8k16.fp16.fp32 --blocks 1 --out bulk.csv
 [ "$(grep -c '^mma.*,bits,' bulk.csv)" -eq 1 ]
 [ "$(grep -c '^mma.*,chain,' bulk.csv)" -eq 0 ]

@@ -269,13 +269,17 @@ TEST_CASE("predictions hold on the library that they were made for, and survive 
     CHECK(found.groups.count("D sampled") == 0);
     CHECK_FALSE(found.stopped);
     CHECK(judged(*library, back, 3).stopped);
-    // A GPU whose memory is full at a row keeps the verdicts before it.
+    // A GPU whose memory is full at a row keeps the verdicts before it, goes on behind it, and comes back to it.
     const auto small = open_software_library(90, StandInFault::none, library_workspace + 300'000);
     Judgement kept;
     CHECK_THROWS_WITH_AS(judge(*small, back, kept, [] { return true; }), doctest::Contains("close other programs"),
                          ulp::DataError);
-    CHECK(kept.verdicts.size() > 0);
+    CHECK(kept.verdicts.size() > 1);
     CHECK(kept.verdicts.size() < found.verdicts.size());
+    CHECK(kept.verdicts.back() == Verdict::failed);
+    judge(*library, back, kept, [] { return true; });
+    CHECK(kept.verdicts == found.verdicts);
+    CHECK(kept.all == found.all);
 }
 
 TEST_CASE("a judgement is taken up from its file, and a file of other verdicts is refused") {

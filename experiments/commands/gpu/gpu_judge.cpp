@@ -57,7 +57,9 @@ ExitCode judge(const JudgeOptions& options) {
     judgement.date = today();
     if (!options.out.empty() && std::filesystem::exists(options.out)) {
         judgement = gpu::read_judgement(options.out, file, digest);
-        fmt::print("taken up after {} of {} rows\n", judgement.verdicts.size(), file.rows.size());
+        const int failed = judgement.all.of(gpu::Verdict::failed);
+        fmt::print("taken up after {} of {} rows{}\n", judgement.verdicts.size(), file.rows.size(),
+                   failed == 0 ? "" : fmt::format(", of which {} failed and are tried again at the end", failed));
     }
     const auto library = gpu::open_library(options.device);
     std::chrono::steady_clock::time_point written;
@@ -71,13 +73,19 @@ ExitCode judge(const JudgeOptions& options) {
             if (std::chrono::steady_clock::now() - written > std::chrono::seconds(5)) write();
             return !limit.over();
         });
-    } catch (const std::exception&) {
-        if (!judgement.verdicts.empty()) write();
-        throw;
+    } catch (const DataError& error) {
+        if (judgement.verdicts.empty() || options.out.empty()) throw;
+        write();
+        throw DataError(
+            fmt::format("{}; {} has the verdicts till here, which the same call takes up", error.what(), options.out));
     }
     print_judgement(file, judgement);
     write();
     require_compared(judgement.all.compared() > 0, "no row till here is predicted and offered by the library");
+    if (const int failed = judgement.all.of(gpu::Verdict::failed); failed > 0) {
+        throw DataError(fmt::format("the library or the GPU failed at {} of {} rows; another call tries them again",
+                                    failed, file.rows.size()));
+    }
     return judgement.holds() ? ExitCode::good : ExitCode::bits_differ;
 }
 
