@@ -123,7 +123,7 @@ void run_fused_panel(const Run& run, const Stretch& stretch, const PackedStretch
 /// The columns are packed again for each part of so many rows and the rows for each of so many panels, which is cheap
 /// beside multiplying them; what lies between keeps little memory.
 constexpr std::int64_t rows_of_part = 256;
-constexpr std::int64_t panels_of_part = 8;
+constexpr std::int64_t panels_of_part = 4;
 static_assert(rows_of_part % rows_per_tile == 0);
 
 /// Some rows of the product, from a tile's first on, and some of its panels.
