@@ -20,6 +20,14 @@ inline Four load(const float* from) {
 }
 inline void store(float* to, Four x) { std::memcpy(to, &x, sizeof x); }
 
+/// Asks for `count` numbers from an address on, which a loop reaches some rounds later: the rows of a large matrix lie
+/// on pages of their own, where the processor foresees nothing.
+inline void ask_for(const float* numbers, std::int64_t count) {
+    constexpr std::int64_t line = 16;
+    for (std::int64_t i = 0; i < count; i += line) __builtin_prefetch(numbers + i);
+}
+inline constexpr std::int64_t rounds_ahead = 12;
+
 /// Four columns of four numbers, `from_next` apart, become four rows, `to_next` apart.
 inline void turn_block(const float* from, std::int64_t from_next, float* to, std::int64_t to_next) {
     const Four a = load(from);
@@ -45,6 +53,9 @@ void turn(const View& from, const MutableView& to) {
         const std::int64_t last = std::min(first + line, from.rows);
         const std::int64_t rows = first + (last - first) / four * four;
         for (std::int64_t j = 0; j < cols; j += four) {
+            for (std::int64_t ahead = j + rounds_ahead; ahead < std::min(j + rounds_ahead + four, cols); ++ahead) {
+                ask_for(&from(first, ahead), 1);
+            }
             for (std::int64_t i = first; i < rows; i += four) {
                 turn_block(&from(i, j), from.col_stride, &to(i, j), to.row_stride);
             }
@@ -66,6 +77,7 @@ void copy_rows(const View& from, const MutableView& to) {
             std::memcpy(y, x, static_cast<std::size_t>(from.cols) * sizeof(float));
             continue;
         }
+        if (i + rounds_ahead < from.rows) ask_for(&from(i + rounds_ahead, 0), from.cols);
         std::int64_t j = 0;
         for (; j + four <= from.cols; j += four) store(y + j, load(x + j));
         for (; j < from.cols; ++j) y[j] = x[j];
@@ -73,6 +85,17 @@ void copy_rows(const View& from, const MutableView& to) {
 }
 
 }  // namespace copying
+
+/// Asks for the memory of a matrix that is written soon, so that the writes wait for none of it.
+template <class MutableView>
+void prepare_to_write(const MutableView& to) {
+    if (to.col_stride != 1 && to.row_stride == 1) return prepare_to_write(to.transposed());
+    if (to.col_stride != 1) return;
+    constexpr std::int64_t line = 16;
+    for (std::int64_t i = 0; i < to.rows; ++i) {
+        for (std::int64_t j = 0; j < to.cols; j += line) __builtin_prefetch(&to(i, j), 1);
+    }
+}
 
 /// to(i, j) = from(i, j), bit for bit. Both have the same extents and do not overlap.
 template <class View, class MutableView>

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "softfloat/vector/float_mode.hpp"
 #include "softfloat/vector/two_sum.hpp"
 
 namespace ulp::vec {
@@ -187,6 +188,11 @@ struct Avx2 {
     }
 
     // Products of matrix units.
+    static constexpr bool has_computed_here = true;
+    static Int computed_here(Int x) {
+        asm("" : "+x"(x));
+        return x;
+    }
     static Int add_bytes(Int a, Int b) { return _mm256_add_epi8(a, b); }
     static Int sub_bytes(Int a, Int b) { return _mm256_subs_epu8(a, b); }
     static Int max_bytes(Int a, Int b) { return _mm256_max_epu8(a, b); }
@@ -209,8 +215,7 @@ struct Avx2 {
     static Int or_overflow(Int flags, Int x, Int y, Int total) {
         return bit_or(flags, bit_and(bit_xor(x, total), bit_xor(y, total)));
     }
-    // An int32 is exact in fp64; without the low 29 bits of its significand it is an fp32 number, cut toward zero.
-    static Float to_float_toward_zero(Int x) { return narrow_toward_zero(to_double_low(x), to_double_high(x)); }
+    static Float to_float_toward_zero(Int x) { return to_float(x); }
     static Float to_float_odd(Int x) { return narrow(cut_to_odd(to_double_low(x)), cut_to_odd(to_double_high(x))); }
     static Float round_to_fp16(Float x) {
         return _mm256_cvtph_ps(_mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
@@ -235,16 +240,8 @@ struct Avx2 {
     static std::uint64_t bits_of(Mask64 low, Mask64 high) {
         return static_cast<std::uint32_t>(_mm256_movemask_pd(low) | _mm256_movemask_pd(high) << 4);
     }
-    struct FloatMode {
-        unsigned before = _mm_getcsr();
-        explicit FloatMode(bool flush_results, bool flush_operands = false) {
-            _mm_setcsr(0x1F80U | (flush_results ? 0x8000U : 0U) | (flush_operands ? 0x40U : 0U));
-        }
-        ~FloatMode() { _mm_setcsr(before); }
-        FloatMode(const FloatMode&) = delete;
-        FloatMode& operator=(const FloatMode&) = delete;
-    };
-    static constexpr bool has_flush = true;
+    static constexpr bool has_flush = can_flush;
+    using FloatMode = vec::FloatMode;
 
     // 4 lanes of 64 bits.
     struct Wide {

@@ -9,6 +9,8 @@
 
 #include <cstdint>
 
+#include "softfloat/vector/float_mode.hpp"
+
 namespace ulp::vec {
 namespace {
 
@@ -167,6 +169,11 @@ struct Avx512 {
     }
 
     // Products of matrix units.
+    static constexpr bool has_computed_here = true;
+    static Int computed_here(Int x) {
+        asm("" : "+v"(x));
+        return x;
+    }
     static Int add_bytes(Int a, Int b) { return _mm512_add_epi8(a, b); }
     static Int sub_bytes(Int a, Int b) { return _mm512_subs_epu8(a, b); }
     static Int max_bytes(Int a, Int b) { return _mm512_max_epu8(a, b); }
@@ -213,16 +220,8 @@ struct Avx512 {
         return sum;
     }
     static std::uint64_t bits_of(Mask64 low, Mask64 high) { return low | std::uint64_t{high} << 8; }
-    struct FloatMode {
-        unsigned before = _mm_getcsr();
-        explicit FloatMode(bool flush_results, bool flush_operands = false) {
-            _mm_setcsr(0x1F80U | (flush_results ? 0x8000U : 0U) | (flush_operands ? 0x40U : 0U));
-        }
-        ~FloatMode() { _mm_setcsr(before); }
-        FloatMode(const FloatMode&) = delete;
-        FloatMode& operator=(const FloatMode&) = delete;
-    };
-    static constexpr bool has_flush = true;
+    static constexpr bool has_flush = can_flush;
+    using FloatMode = vec::FloatMode;
 
     // 8 lanes of 64 bits.
     struct Wide {

@@ -36,17 +36,20 @@
 //     sub_bytes                  a - b, 0 where b is larger
 //     mul_add_words              the two signed 16-bit halves of a lane multiplied, and both products added
 //     words_between(x, from, to) bit i: the 16-bit lane i is at least `from` and less than `to`
+//     computed_here(x)           x, which is not computed later than here, so that a loop written out keeps its sums in
+//                                registers; has_computed_here: whether that can be had
 //     zero_where_zero(x, y)      y where x is not 0, else 0
 //     select_by_sign, sign_bits  choice by a lane's sign bit; bit i: the sign of lane i
 //     or_overflow                sets the sign bit of `flags` where x + y = total overflowed
-//     to_float_toward_zero, _odd int32 to fp32, rounded toward zero or to odd
+//     to_float_toward_zero       int32 to fp32, in a FloatMode toward zero
+//     to_float_odd               int32 to fp32, rounded to odd
 //     round_to_fp16              fp32 to nearest even in fp16, as fp32
 //     to_double_low, _high       int32 to fp64; floor, integral: rounded down (fp32: below 2^31) or toward zero
 //     narrow, narrow_toward_zero fp64 to fp32, to nearest even or toward zero (there: results of fp32's normal range)
 //     differ, either, bits_of    masks of 64-bit lanes; bit i: lane i of both halves
 //     add_exact(a, b, inexact)   a + b where that is exact; marks the lanes where it is not
-//     FloatMode                  while it lives: nearest even, subnormal results or operands flushed if so told;
-//                                has_flush: whether that can be had
+//     FloatMode                  while it lives: nearest even or toward zero, subnormal results or operands flushed, as
+//                                told; has_flush: whether that can be had
 //
 // Lanes of 64 bits have the same operations on integers, in Vec::Wide, half as many in a register, and
 //
@@ -251,6 +254,8 @@ struct Portable : PortableIntegers<std::uint32_t, std::int32_t> {
     }
 
     // Products of matrix units.
+    static constexpr bool has_computed_here = false;
+    static Int computed_here(Int x) { return x; }
     using Bytes [[gnu::vector_size(16)]] = std::uint8_t;
     using Words [[gnu::vector_size(16)]] = std::int16_t;
     static Int add_bytes(Int a, Int b) { return as<Int>(as<Bytes>(a) + as<Bytes>(b)); }

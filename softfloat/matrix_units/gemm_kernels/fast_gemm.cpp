@@ -215,6 +215,7 @@ void pack_col_tile(const Plan& plan, std::int64_t t, PackedPanel& panel) {
 /// Rows i of the tiles' and columns j of the panels', with what is packed of them.
 void run_tile(const Plan& plan, const PackedRows& a, std::int64_t i, const PackedPanel& b, std::int64_t j, Tile& tile) {
     load_tile(plan, a, i * rows_per_tile, b, j * plan.width, tile);
+    support::prepare_to_write(plan.problem.d.part(tile.row, tile.col, tile.rows, tile.cols));
     run_segments(plan, a, b, tile);
     if (takes_decoded(plan.model)) {
         settle_suspects<DecodedOperand>(plan, tile);
@@ -246,6 +247,7 @@ Extent piece_extent(const Plan& plan, int shares, std::int64_t bytes_a_share) {
     Extent most{std::min<std::int64_t>(p.m(), 96 * shares), 0, std::min<std::int64_t>(p.k(), 512)};
     const std::int64_t depth = packed_k(most.k);
     most.n = fitting(p.n(), plan.width, col_bytes * depth, row_bytes * most.m * depth);
+    most.n = filled_up(tiles_of(p.n(), tiles_of(p.n(), most.n)));  // no narrow last piece, whose rows are packed for it
     most.m = fitting(p.m(), rows_per_tile, row_bytes * depth, col_bytes * filled_up(most.n) * depth);
     most.k = fitting(p.k(), plan.model.instruction_k,
                      (row_bytes * most.m + col_bytes * filled_up(most.n)) * step_k / k_step, 0);

@@ -219,18 +219,23 @@ template <class V, class Exponents, ResultKind kind, bool scaled, int N, int R, 
     };
 
     typename V::Int sum[R][N];
-    // Not written out for several k: compilers then add their products first, and the registers do not hold so many.
-    const auto add_products = [&](int first, int last) __attribute__((always_inline)) {
-        for (int k = first; k < last; ++k) {
-            typename V::Float factor[R];
-            unrolled<R>([&](auto r) { factor[r] = V::set_float(rows[r].a[k]); });
-            unrolled<N>([&](auto v) {
-                const auto column = V::load_float(b + k * panel_width<V> + v * V::lanes);
-                unrolled<R>([&](auto r) {
-                    const auto aligned_product = V::mul(V::mul(factor[r], column), scale[r][v]);
-                    sum[r][v] = V::add(sum[r][v], V::truncate(aligned_product));
-                });
+    const auto add_product = [&](int k) __attribute__((always_inline)) {
+        typename V::Float factor[R];
+        unrolled<R>([&](auto r) { factor[r] = V::set_float(rows[r].a[k]); });
+        unrolled<N>([&](auto v) __attribute__((always_inline)) {
+            const auto column = V::load_float(b + k * panel_width<V> + v * V::lanes);
+            unrolled<R>([&](auto r) __attribute__((always_inline)) {
+                const auto aligned_product = V::mul(V::mul(factor[r], column), scale[r][v]);
+                sum[r][v] = V::computed_here(V::add(sum[r][v], V::truncate(aligned_product)));
             });
+        });
+    };
+    const auto add_products = [&](int first, int last) __attribute__((always_inline)) {
+        if (V::has_computed_here && last - first == most_products) {
+#pragma GCC unroll 16
+            for (int k = 0; k < most_products; ++k) add_product(first + k);
+        } else {
+            for (int k = first; k < last; ++k) add_product(k);
         }
     };
     if constexpr (G > 0 && G < most_products) {
@@ -283,8 +288,9 @@ template <class V>
 inline constexpr int rows_at_once = V::lanes >= 16 ? 2 : 1;
 
 template <class V, class Exponents, ResultKind kind, bool scaled, int N, int G>
-void run_groups(const PanelTask& task) {
+void run_groups(const PanelTask& given) {
     constexpr int R = rows_at_once<V>;
+    const PanelTask task = given;  // a copy stays as it is, whatever is stored to c
     const int group = G > 0 ? G : task.group;
     for (std::int64_t g = 0; g < task.groups; ++g) {
         const float* b = task.b + g * group * panel_width<V>;
@@ -303,9 +309,18 @@ void run_groups(const PanelTask& task) {
     }
 }
 
+/// Tiny products lie below every quantum, and would slow the processor down. Sums become fp32 numbers toward zero; all
+/// other results of these kernels are exact, whatever the rounding, or name their own.
+template <class V, ResultKind kind>
+typename V::FloatMode fused_mode() {
+    using Rounding = typename V::FloatMode::Rounding;
+    const bool cuts = kind == ResultKind::fp32_toward_zero;
+    return typename V::FloatMode(true, false, cuts ? Rounding::toward_zero : Rounding::nearest_even);
+}
+
 template <class V, class Exponents, ResultKind kind, int N>
 void run_fused(const PanelTask& task) {
-    const typename V::FloatMode mode(true);  // tiny products lie below every quantum, and slow the processor down
+    const auto mode = fused_mode<V, kind>();
     switch (task.kept_bits == 0xFFFFFFFFU ? task.group : 0) {
         case 4: return run_groups<V, Exponents, kind, false, N, 4>(task);
         case 8: return run_groups<V, Exponents, kind, false, N, 8>(task);
@@ -329,7 +344,7 @@ void add_segment(float* c, const float* sums, std::int64_t count) {
 /// Groups whose products share block scales.
 template <class V, int N>
 void run_scaled(const PanelTask& task) {
-    const typename V::FloatMode mode(true);
+    const auto mode = fused_mode<V, ResultKind::fp32_toward_zero>();
     run_groups<V, ByteExponents<V>, ResultKind::fp32_toward_zero, true, N, 0>(task);
 }
 

@@ -18,7 +18,15 @@ bool is_special(const Grid& grid, float value) { return (word_of(value) & 0x7FFF
 /// Rows of A, a group after the other; zeros behind the last k.
 void order_rows(const KOrder& order, const MatrixView& a, float* to) {
     const std::int64_t size = a.rows * order.group;
-    for (std::int64_t g = 0; g < order.groups; ++g, to += size) {
+    std::int64_t g = 0;
+    if (a.row_major()) {  // a row is read in one go
+        g = order.k / order.group;
+        for (std::int64_t row = 0; row < a.rows; ++row) {
+            support::copy_matrix(MatrixView(&a(row, 0), g, order.group),
+                                 MutableMatrixView(to + row * order.group, g, order.group, size, 1));
+        }
+    }
+    for (to += g * size; g < order.groups; ++g, to += size) {
         const std::int64_t first = g * order.group;
         const std::int64_t count = std::clamp<std::int64_t>(order.k - first, 0, order.group);
         if (count < order.group) std::fill_n(to, size, 0.0F);

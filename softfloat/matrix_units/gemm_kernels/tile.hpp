@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "softfloat/matrix_units/gemm_kernels/pack.hpp"
@@ -49,9 +50,15 @@ struct BasicTile {
         width = panel_width;
         c.assign(static_cast<std::size_t>(rows * width), Number{});
         suspects.assign(static_cast<std::size_t>(rows), 0);
-        for (std::int64_t i = 0; addend.data != nullptr && i < rows; ++i) {
-            Number* const line = c.data() + i * width;
-            for (std::int64_t j = 0; j < cols; ++j) line[j] = static_cast<Number>(addend(row + i, col + j));
+        if (addend.data == nullptr) return;
+        const auto from = addend.part(row, col, rows, cols);
+        if constexpr (std::is_same_v<Number, float>) {
+            support::copy_matrix(from, BasicMatrixView<Number>(c.data(), rows, cols, width, 1));
+        } else {
+            for (std::int64_t i = 0; i < rows; ++i) {
+                Number* const line = c.data() + i * width;
+                for (std::int64_t j = 0; j < cols; ++j) line[j] = static_cast<Number>(from(i, j));
+            }
         }
     }
 
