@@ -30,24 +30,21 @@ bool is_on_grid(const FloatFormat& format, float x) {
 /// infinity of fp16), never too little: the slow way decides.
 struct Grid {
     std::uint32_t dropped_bits;  // of a normal number's word: 0 on the grid
-    std::uint32_t min_normal;    // smaller numbers are whole multiples of the smallest subnormal
     std::uint32_t max_finite;
     std::uint32_t refused_zero;  // -0 where the format has none, otherwise +0's word with a bit that no zero has
-    float steps_in_one;          // 1 / the smallest subnormal
+    float all_steps;             // 2^23 smallest subnormals, where they are not those of fp32; else 0
 
     explicit Grid(const FloatFormat& format)
         : dropped_bits((std::uint32_t{1} << (formats::fp32.fraction_bits - format.fraction_bits)) - 1),
-          min_normal(0),
           max_finite(word_of(in_fp32_container(
               format, static_cast<std::uint32_t>(format.max_finite_magnitude() << format.padding_bits)))),
           refused_zero(format.has_negative_zero() ? 1 : 0x80000000U),
-          steps_in_one(0) {
+          all_steps(0) {
         if (format.emin() == formats::fp32.emin()) {  // subnormals drop the same bits as normal numbers
             if (format.has_infinity() && format.emax() == formats::fp32.emax()) max_finite = 0x7F800000U;
             return;
         }
-        min_normal = word_of(std::ldexp(1.0F, format.emin()));
-        steps_in_one = std::ldexp(1.0F, -format.smallest_exponent());
+        all_steps = std::ldexp(1.0F, format.smallest_exponent() + formats::fp32.fraction_bits);
     }
     /// Formats of fp32's width or with exponents beyond it go the slow way.
     static bool fits(const FloatFormat& format) {
@@ -57,39 +54,33 @@ struct Grid {
     }
 };
 
-[[gnu::always_inline]] inline std::uint32_t off_grid(const Grid& grid, float x) {
-    constexpr float integers = 0x1p23F;  // from here on every fp32 number is an integer
-    const std::uint32_t word = std::bit_cast<std::uint32_t>(x);
-    const std::uint32_t magnitude = word & 0x7FFFFFFFU;
-    const float steps = std::bit_cast<float>(magnitude) * grid.steps_in_one;
-    const std::uint32_t cut_normal = word & grid.dropped_bits;
-    const std::uint32_t cut_subnormal =
-        std::bit_cast<std::uint32_t>((steps + integers) - integers) ^ std::bit_cast<std::uint32_t>(steps);
-    // Masks in place of choices, which the compilers would not vectorise.
-    const std::uint32_t is_subnormal = 0U - static_cast<std::uint32_t>(magnitude < grid.min_normal);
-    const auto beyond = static_cast<std::uint32_t>(magnitude > grid.max_finite);
-    const auto zero = static_cast<std::uint32_t>(word == grid.refused_zero);
-    const std::uint32_t is_number = 0U - static_cast<std::uint32_t>(magnitude <= 0x7F800000U);
-    return is_number & ((is_subnormal & cut_subnormal) | (~is_subnormal & cut_normal) | beyond | zero);
+/// Bits that a number of the grid does not have. In a sum with all_steps, a number up to that loses what is no multiple
+/// of the smallest subnormal.
+[[gnu::always_inline]] inline std::uint32_t cut_bits(const Grid& grid, std::uint32_t magnitude) {
+    const std::uint32_t small = std::min(magnitude, word_of(grid.all_steps));
+    return (magnitude & grid.dropped_bits) |
+           (word_of((std::bit_cast<float>(small) + grid.all_steps) - grid.all_steps) ^ small);
 }
 
-/// Two passes over a stretch that stays in the nearest cache. The first is cheaper and settles what has normal numbers
-/// and zeros alone.
+[[gnu::always_inline]] inline std::uint32_t off_grid(const Grid& grid, float x) {
+    const std::uint32_t magnitude = word_of(x) & 0x7FFFFFFFU;
+    const auto beyond = static_cast<std::uint32_t>(magnitude > grid.max_finite);
+    const auto zero = static_cast<std::uint32_t>(word_of(x) == grid.refused_zero);
+    const std::uint32_t is_number = 0U - static_cast<std::uint32_t>(magnitude <= 0x7F800000U);
+    return is_number & (cut_bits(grid, magnitude) | beyond | zero);
+}
+
+/// Two passes over a stretch that stays in the nearest cache. The first is cheaper and settles what has no NaN.
 [[gnu::always_inline]] inline bool any_off_grid(const Grid& grid, const float* x, Index count) {
     const Grid g = grid;
     std::uint32_t bits = 0;
     std::uint32_t largest = 0;
-    std::uint32_t least = ~0U;  // of the magnitudes less 1: a zero is the largest
     for (Index i = 0; i < count; ++i) {
-        const auto word = std::bit_cast<std::uint32_t>(x[i]);
-        const std::uint32_t magnitude = word & 0x7FFFFFFFU;
-        bits |= word;
-        largest = magnitude > largest ? magnitude : largest;
-        least = magnitude - 1 < least ? magnitude - 1 : least;
+        const std::uint32_t magnitude = word_of(x[i]) & 0x7FFFFFFFU;
+        bits |= cut_bits(g, magnitude);
+        largest = std::max(largest, magnitude);
     }
-    const bool normal = g.min_normal == 0 || least >= g.min_normal - 1;
-    if (normal && (bits & g.dropped_bits) == 0 && largest <= g.max_finite && g.refused_zero != 0x80000000U)
-        return false;
+    if (bits == 0 && largest <= g.max_finite && g.refused_zero != 0x80000000U) return false;
     std::uint32_t off = 0;
     for (Index i = 0; i < count; ++i) off |= off_grid(g, x[i]);
     return off != 0;

@@ -9,6 +9,7 @@
 #include "engine/rounding/rounder.hpp"
 #include "engine/tape/quantized_product.hpp"
 #include "engine/tensor/random.hpp"
+#include "engine/tensor/storage.hpp"
 
 namespace ulp {
 
@@ -60,8 +61,9 @@ struct Request {
         const OperandPlace place{fmt::format("{}, {}, {}", purpose.layer, name_of(purpose.pass), side),
                                  fmt::format("{}, {}", purpose.layer, tensor),
                                  of_forward || (tensor == "dy" && purpose.gradient_used_before)};
-        return quantized_operand(rule, lines, place, run.scaling_history, run.training,
-                                 {.seed = run.seed, .stream = stream(side), .signs_stream = stream("signs")});
+        return quantized_operand(
+            rule, lines, place, run.scaling_history, run.training,
+            {.seed = run.seed, .stream = stream(side), .signs_stream = stream("signs"), .memory = storage_resource()});
     }
 };
 

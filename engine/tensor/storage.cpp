@@ -123,8 +123,18 @@ Pool& pool() {
     return the_one;
 }
 
+class PoolResource : public std::pmr::memory_resource {
+    void* do_allocate(std::size_t bytes, std::size_t) override { return pool().take(bytes); }
+    void do_deallocate(void* memory, std::size_t bytes, std::size_t) override { pool().give_back(memory, bytes); }
+    [[nodiscard]] bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+};
+
 }  // namespace
 
+std::pmr::memory_resource* storage_resource() {
+    static PoolResource& the_one = *new PoolResource;
+    return &the_one;
+}
 void* take_storage(std::size_t bytes) { return pool().take(bytes); }
 void give_storage_back(void* memory, std::size_t bytes) noexcept { pool().give_back(memory, bytes); }
 StorageBytes storage_bytes() { return pool().bytes(); }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory_resource>
 #include <type_traits>
 #include <utility>
 
@@ -16,6 +17,8 @@ namespace ulp {
 void* take_storage(std::size_t bytes);
 /// `bytes` as it was asked for.
 void give_storage_back(void* memory, std::size_t bytes) noexcept;
+/// The same memory for the containers of the standard library.
+std::pmr::memory_resource* storage_resource();
 
 struct StorageBytes {
     std::int64_t live = 0;  // in tensors now

@@ -55,7 +55,8 @@ void dequantize_blocks(Quantized& q) {
 
 std::vector<float> dequantize(Quantized q) {
     dequantize_blocks(q);
-    std::vector<float> numbers = q.by_columns ? gathered(q.elements(), q.k) : std::move(q.numbers);
+    const std::pmr::vector<float> in_order = q.by_columns ? gathered(q.elements(), q.k) : std::move(q.numbers);
+    std::vector<float> numbers(in_order.begin(), in_order.end());
     const support::FloatEnvironment own;
     for (float& x : numbers) x *= q.tensor_scale;
     return numbers;

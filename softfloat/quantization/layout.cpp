@@ -6,12 +6,12 @@
 
 namespace ulp {
 
-std::vector<float> gathered(const MatrixView& view, std::int64_t width) {
+std::pmr::vector<float> gathered(const MatrixView& view, std::int64_t width, std::pmr::memory_resource* memory) {
     const std::int64_t size = view.rows * width;
     if (view.row_major() && view.row_stride == width && view.cols == width) {
-        return {view.data, view.data + size};  // without zeros first
+        return {view.data, view.data + size, memory};  // without zeros first
     }
-    std::vector<float> numbers(static_cast<std::size_t>(size));
+    std::pmr::vector<float> numbers(static_cast<std::size_t>(size), memory);
     constexpr std::int64_t tile = 16;  // rows whose cache lines are written side by side
     each_part((view.rows + tile - 1) / tile, tile * view.cols, [&](std::int64_t first, std::int64_t last) {
         for (std::int64_t i = first * tile; i < std::min(last * tile, view.rows); i += tile) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory_resource>
 #include <vector>
 
 #include "softfloat/matrix_view.hpp"
@@ -17,7 +18,8 @@ struct Stretch {
 };
 
 /// The view's rows without gaps, each filled up with zeros to `width` numbers.
-std::vector<float> gathered(const MatrixView& view, std::int64_t width);
+std::pmr::vector<float> gathered(const MatrixView& view, std::int64_t width,
+                                 std::pmr::memory_resource* memory = std::pmr::get_default_resource());
 
 /// f(first, last) for parts of [0, count), on all threads where they are worth it. `cost` is what one of the count
 /// takes, in simple operations; what f computes must not depend on the parts. The processor

@@ -214,8 +214,7 @@ void scale_and_round(Work& work, const ScaleOfBlock& rule, const QuantizedUse& u
 Quantized quantize(const Quantization& how, const MatrixView& lines, const QuantizedUse& use) {
     require_sensible(how, use);
     const support::FloatEnvironment own;
-    Quantized q;
-    q.how = how;
+    Quantized q{.how = how, .numbers = std::pmr::vector<float>(use.memory)};
     q.lines = lines.rows;
     const Index group = std::max(1, how.transform.size);
     q.k = (lines.cols + group - 1) / group * group;
@@ -230,11 +229,13 @@ Quantized quantize(const Quantization& how, const MatrixView& lines, const Quant
         make_exponent_blocks(lines, ScaleOfBlock(q.how, use, 0), q);
         return q;
     }
-    q.numbers = q.by_columns ? gathered(lines.transposed(), lines.rows) : gathered(lines, q.k);
+    const MatrixView rows = q.by_columns ? lines.transposed() : lines;
+    q.numbers = gathered(rows, q.by_columns ? lines.rows : q.k, use.memory);
     if (q.numbers.empty()) return q;
     transform(how, use, q);
     if (exponents) {
-        const std::vector<float> numbers = std::exchange(q.numbers, {});
+        std::pmr::vector<float> numbers(use.memory);
+        numbers.swap(q.numbers);
         make_exponent_blocks(MatrixView(numbers.data(), q.lines, q.k), ScaleOfBlock(q.how, use, 0), q);
         return q;
     }

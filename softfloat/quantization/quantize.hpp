@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory_resource>
 #include <optional>
 #include <vector>
 
@@ -27,6 +28,8 @@ struct QuantizedUse {
     /// a Hadamard transform are bits of (seed, signs_stream), which both operands of a product share.
     std::uint64_t seed = 0, stream = 0, signs_stream = 0;
     std::uint64_t first = 0;  // added to the places of the numbers in the stream
+    /// Where the elements lie; outlives them.
+    std::pmr::memory_resource* memory = std::pmr::get_default_resource();
 };
 
 /// A quantised operand: number (i, j) is elements()(i, j) * scale(i / block.lines, j / block.k) * tensor_scale.
@@ -35,10 +38,11 @@ struct Quantized {
 
     Quantization how;
     Index lines = 0;
-    Index k = 0;                 // with a transform, filled up with zeros to whole groups of it
-    std::vector<float> numbers;  // of the element format, in the order that the operand had in memory or line by line
-    bool by_columns = false;     // that order: line i of place j is numbers[j * lines + i]
-    std::vector<float> scales;   // dec of each block, blocks of a line side by side
+    Index k = 0;                        // with a transform, filled up with zeros to whole groups of it
+    std::pmr::vector<float> numbers{};  // of the element format, in the order that the operand had in memory or line by
+                                        // line
+    bool by_columns = false;            // that order: line i of place j is numbers[j * lines + i]
+    std::vector<float> scales{};        // dec of each block, blocks of a line side by side
     Index blocks_along_k = 0;
     float tensor_scale = 1;  // 1 / S
     float statistic = 0;     // of the whole operand, where it is one block: for the history of a delayed scale

@@ -53,8 +53,12 @@ void turn(const View& from, const MutableView& to) {
         const std::int64_t last = std::min(first + line, from.rows);
         const std::int64_t rows = first + (last - first) / four * four;
         for (std::int64_t j = 0; j < cols; j += four) {
-            for (std::int64_t ahead = j + rounds_ahead; ahead < std::min(j + rounds_ahead + four, cols); ++ahead) {
-                ask_for(&from(first, ahead), 1);
+            for (std::int64_t col = j; col < j + four; ++col) {
+                if (first + 2 * line < from.rows) {
+                    __builtin_prefetch(&from(first + 2 * line, col));
+                } else if (col + rounds_ahead < from.cols) {
+                    __builtin_prefetch(&from(first, col + rounds_ahead));
+                }
             }
             for (std::int64_t i = first; i < rows; i += four) {
                 turn_block(&from(i, j), from.col_stride, &to(i, j), to.row_stride);

@@ -9,9 +9,18 @@
 namespace ulp::gemm_kernels {
 namespace {
 
-/// The exponent code of each lane. `odd` collects lanes (sign bit) that are not finite values of the grid.
+/// What an encoder found that is no finite value of the grid.
 template <class V>
-typename V::Int encode(const Grid& grid, float* values, typename V::Int& odd) {
+struct Refused {
+    typename V::Int signs = V::set(0);  // a sign in a lane that was too large
+    typename V::Int bits = V::set(0);   // bits that no number of the format has
+    /// `bits` has no sign, so that 0 - bits has one where there is any.
+    [[nodiscard]] bool any() const { return V::sign_bits(V::bit_or(signs, V::sub(V::set(0), bits))) != 0; }
+};
+
+/// The exponent code of each lane.
+template <class V>
+typename V::Int encode(const Grid& grid, float* values, Refused<V>& refused) {
     auto bits = V::as_int(V::load_float(values));
     bits = V::bit_and(bits, V::set(static_cast<std::int32_t>(~grid.ignored_bits)));
     if (grid.flushed_below != 0) {
@@ -20,17 +29,12 @@ typename V::Int encode(const Grid& grid, float* values, typename V::Int& odd) {
     }
     V::store(values, bits);
     const auto magnitude = V::bit_and(bits, V::set(0x7FFFFFFF));
-    // Sign bit set where something is off: too large, or bits that a normal number of the format does not have.
-    const auto large = V::sub(V::set(static_cast<std::int32_t>(grid.max_finite)), magnitude);
-    auto off = V::sub(V::set(0), V::bit_and(magnitude, V::set(static_cast<std::int32_t>(grid.dropped_bits))));
-    if (grid.subnormal_steps_in_one != 0) {
-        // A subnormal is a whole number of steps instead.
-        const auto steps = V::mul(V::as_float(magnitude), V::set_float(grid.subnormal_steps_in_one));
-        const auto rest = V::bit_xor(V::as_int(V::to_float(V::truncate(steps))), V::as_int(steps));
-        const auto subnormal = V::sub(magnitude, V::set(static_cast<std::int32_t>(grid.min_normal)));
-        off = V::select_by_sign(subnormal, V::sub(V::set(0), V::bit_and(rest, V::set(0x7FFFFFFF))), off);
-    }
-    odd = V::bit_or(odd, V::bit_or(large, off));
+    refused.signs = V::bit_or(refused.signs, V::sub(V::set(static_cast<std::int32_t>(grid.max_finite)), magnitude));
+    // In a sum with 2^23 of the smallest subnormal, a number up to that loses what is no multiple of it.
+    const auto small = V::min(magnitude, V::as_int(V::set_float(grid.all_steps)));
+    const auto cut = V::sub(V::add(V::as_float(small), V::set_float(grid.all_steps)), V::set_float(grid.all_steps));
+    const auto dropped = V::bit_and(magnitude, V::set(static_cast<std::int32_t>(grid.dropped_bits)));
+    refused.bits = V::bit_or(refused.bits, V::bit_or(dropped, V::bit_xor(V::as_int(cut), small)));
     const auto field = V::max(V::template shift_right<23>(magnitude), V::set(grid.lowest_code_field));
     if (grid.codes == ExponentCodes::bytes) {
         return V::zero_where_zero(magnitude, V::sub(field, V::set(127 - byte_code_of_exponent_0)));
@@ -41,9 +45,9 @@ typename V::Int encode(const Grid& grid, float* values, typename V::Int& odd) {
 
 template <class V>
 bool encode_row(const Grid& grid, float* values, std::int64_t count, std::uint32_t* codes) {
-    auto odd = V::set(0);
+    Refused<V> refused;
     for (std::int64_t i = 0; i < count; i += V::lanes) {
-        auto code = encode<V>(grid, values + i, odd);
+        auto code = encode<V>(grid, values + i, refused);
         if (grid.codes == ExponentCodes::bytes) {
             code = V::bit_or(code, V::template shift_left<8>(code));
             code = V::bit_or(code, V::template shift_left<16>(code));
@@ -52,17 +56,18 @@ bool encode_row(const Grid& grid, float* values, std::int64_t count, std::uint32
         }
         V::store(codes + i, code);
     }
-    return V::sign_bits(odd) == 0;
+    return !refused.any();
 }
 
 template <class V>
 bool encode_panel(const Grid& grid, float* values, std::int64_t count, int vectors, std::uint32_t* codes) {
-    auto odd = V::set(0);
+    Refused<V> refused;
     const bool bytes = grid.codes == ExponentCodes::bytes;
     typename V::Int code[vectors_per_panel];
     for (auto& unused : code) unused = V::set(0);
     for (std::int64_t k = 0; k < count; ++k) {
-        for (int v = 0; v < vectors; ++v) code[v] = encode<V>(grid, values + k * panel_width<V> + v * V::lanes, odd);
+        for (int v = 0; v < vectors; ++v)
+            code[v] = encode<V>(grid, values + k * panel_width<V> + v * V::lanes, refused);
         if (bytes) {
             const auto low = V::bit_or(code[0], V::template shift_left<8>(code[1]));
             const auto high = V::bit_or(V::template shift_left<16>(code[2]), V::template shift_left<24>(code[3]));
@@ -75,7 +80,7 @@ bool encode_panel(const Grid& grid, float* values, std::int64_t count, int vecto
             }
         }
     }
-    return V::sign_bits(odd) == 0;
+    return !refused.any();
 }
 
 }  // namespace

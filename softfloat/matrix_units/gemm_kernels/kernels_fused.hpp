@@ -345,7 +345,9 @@ void add_segment(float* c, const float* sums, std::int64_t count) {
 template <class V, int N>
 void run_scaled(const PanelTask& task) {
     const auto mode = fused_mode<V, ResultKind::fp32_toward_zero>();
-    run_groups<V, ByteExponents<V>, ResultKind::fp32_toward_zero, true, N, 0>(task);
+    constexpr auto kind = ResultKind::fp32_toward_zero;
+    if (task.group == 32) return run_groups<V, ByteExponents<V>, kind, true, N, 32>(task);
+    run_groups<V, ByteExponents<V>, kind, true, N, 0>(task);
 }
 
 }  // namespace

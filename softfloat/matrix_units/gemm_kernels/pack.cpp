@@ -112,7 +112,7 @@ Grid grid_of(const FloatFormat& format) {
         grid.lowest_code_field = 1;
     } else {
         grid.min_normal = field(format.emin());
-        grid.subnormal_steps_in_one = std::ldexp(1.0F, -format.smallest_exponent());
+        grid.all_steps = std::ldexp(1.0F, format.smallest_exponent() + formats::fp32.fraction_bits);
         grid.lowest_code_field = format.emin() + 127;
     }
     return grid;

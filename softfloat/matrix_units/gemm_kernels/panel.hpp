@@ -77,14 +77,14 @@ struct PanelTask {
 
 /// A format's grid inside fp32, for the encoders.
 struct Grid {
-    std::uint32_t dropped_bits;    // of a normal number's word: must be 0
-    std::uint32_t ignored_bits;    // set to 0 without a question (tf32)
-    std::uint32_t flushed_below;   // what is smaller becomes a zero; 0: nothing
-    std::uint32_t flushed_sign;    // bits that such a zero keeps: its sign, or none
-    std::uint32_t min_normal;      // word of the smallest normal number
-    std::uint32_t max_finite;      // word of the largest number
-    float subnormal_steps_in_one;  // 1 / the smallest subnormal, where fp32 holds that as a normal number; else 0
-    int lowest_code_field;         // exponent field of fp32 that subnormals count with
+    std::uint32_t dropped_bits;   // of a normal number's word: must be 0
+    std::uint32_t ignored_bits;   // set to 0 without a question (tf32)
+    std::uint32_t flushed_below;  // what is smaller becomes a zero; 0: nothing
+    std::uint32_t flushed_sign;   // bits that such a zero keeps: its sign, or none
+    std::uint32_t min_normal;     // word of the smallest normal number
+    std::uint32_t max_finite;     // word of the largest number
+    float all_steps;              // 2^23 smallest subnormals, where fp32 holds one as a normal number; else 0
+    int lowest_code_field;        // exponent field of fp32 that subnormals count with
     ExponentCodes codes;
 };
 
