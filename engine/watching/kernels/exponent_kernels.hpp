@@ -20,7 +20,7 @@ namespace {
 
 constexpr int window = 32;  // fields
 constexpr int planes = 8;   // bits of a counter
-constexpr int levels = 3;   // of full adders: a block is 2^levels registers
+constexpr int levels = 4;   // of full adders: a block is 2^levels registers
 template <class Vec>
 constexpr std::size_t block = (std::size_t{1} << levels) * Vec::lanes;
 constexpr std::size_t blocks_until_full = ((1 << planes) - 1) >> levels;
@@ -40,7 +40,8 @@ template <class Vec>
 [[gnu::always_inline]] inline typename Vec::Int bits_of(const float* values, typename Vec::Int first,
                                                         typename Vec::Int& zeros) {
     const auto one = Vec::set(1);
-    const auto magnitude = Vec::template shift_left<1>(Vec::load(values));
+    const auto word = Vec::load(values);
+    const auto magnitude = Vec::add(word, word);
     zeros = Vec::add(zeros, Vec::where(Vec::equal(magnitude, Vec::set(0)), one));
     return Vec::shift_left(one, Vec::template shift_right<24>(Vec::sub(magnitude, first)));
 }
