@@ -7,6 +7,7 @@ Every round runs each of them once, one after the other; of each the least is ke
 falls out. --blas preloads another BLAS for PyTorch (Debian's may be the reference one, which is slow).
 """
 import argparse
+import ctypes
 import datetime
 import json
 import os
@@ -96,13 +97,20 @@ def ratios(best, watching):
                *(statistics.median(one[key] for one in rounds) for key in ("cpu", "wall")))
 
 
+def widest_vectors():
+    """What the ratios of soft products depend on most."""
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        flags = file.read().split()
+    return next((name for flag, name in (("avx512vl", "AVX-512"), ("avx2", "AVX2")) if flag in flags), "no AVX2")
+
+
 def table(best, watching, rounds, arguments):
     lines = ["# Speed of training steps", "",
              "Written by `tests/bench/trainer_speed.py`; do not edit. Milliseconds a step, the least of "
              f"{rounds} rounds in which all took turns, with {arguments.threads} threads. `net/recipe/backend`; "
              "the nets stand in `tests/bench/step_nets.hpp` and `torch_steps.py`. On a machine with other work the "
              "processor time is the one to compare.", "",
-             f"Machine: {platform.processor() or platform.machine()}, {os.cpu_count()} processors, "
+             f"Machine: {platform.processor() or platform.machine()}, {os.cpu_count()} processors, {widest_vectors()}, "
              f"{datetime.datetime.now(datetime.timezone.utc).isoformat(timespec='seconds')}, load average "
              f"{os.getloadavg()[0]:.1f} after.", "",
              "| step | wall ms | processor ms |", "|---|---:|---:|"]
@@ -136,6 +144,12 @@ def main():
         import torch  # noqa: F401
     except ImportError:
         sys.exit("trainer_speed.py: there is no PyTorch here; apt-get install python3-torch")
+    if arguments.blas:
+        try:  # a library that is not there would be passed over in silence
+            ctypes.CDLL(arguments.blas)
+        except OSError:
+            parser.error(f"--blas: there is no library {arguments.blas} here; apt-get install libopenblas0-pthread has "
+                         "libopenblas.so.0")
     for rounds, best, watching in measure(arguments):  # the table stands after every round: a long run may be cut short
         text = table(best, watching, rounds, arguments)
         if arguments.out:
