@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -87,7 +88,7 @@ Matrix product(const char* recipe, const char* backend, ProductPass pass, const 
     return d;
 }
 
-Matrix lines_of(const std::vector<float>& numbers, Index rows) {
+Matrix lines_of(std::span<const float> numbers, Index rows) {
     return Eigen::Map<const Matrix>(numbers.data(), rows, static_cast<Index>(numbers.size()) / rows);
 }
 
