@@ -56,9 +56,9 @@ void dequantize_blocks(Quantized& q) {
 std::vector<float> dequantize(Quantized q) {
     dequantize_blocks(q);
     const std::pmr::vector<float> in_order = q.by_columns ? gathered(q.elements(), q.k) : std::move(q.numbers);
-    std::vector<float> numbers(in_order.begin(), in_order.end());
+    std::vector<float> numbers(in_order.size());
     const support::FloatEnvironment own;
-    for (float& x : numbers) x *= q.tensor_scale;
+    std::ranges::transform(in_order, numbers.begin(), [&](float x) { return x * q.tensor_scale; });
     return numbers;
 }
 

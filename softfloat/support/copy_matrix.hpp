@@ -20,11 +20,13 @@ inline Four load(const float* from) {
 }
 inline void store(float* to, Four x) { std::memcpy(to, &x, sizeof x); }
 
+inline constexpr std::int64_t line = 16;  // numbers of a cache line
+
 /// Asks for `count` numbers from an address on, which a loop reaches some rounds later: the rows of a large matrix lie
 /// on pages of their own, where the processor foresees nothing.
-inline void ask_for(const float* numbers, std::int64_t count) {
-    constexpr std::int64_t line = 16;
-    for (std::int64_t i = 0; i < count; i += line) __builtin_prefetch(numbers + i);
+template <int to_write = 0>
+void ask_for(const float* numbers, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; i += line) __builtin_prefetch(numbers + i, to_write);
 }
 inline constexpr std::int64_t rounds_ahead = 12;
 
@@ -47,7 +49,7 @@ inline void turn_block(const float* from, std::int64_t from_next, float* to, std
 /// Columns without gaps to rows without gaps.
 template <class View, class MutableView>
 void turn(const View& from, const MutableView& to) {
-    constexpr std::int64_t line = 16;  // numbers: each cache line of a column is read once
+    // Each cache line of a column is read once.
     const std::int64_t cols = from.cols / four * four;
     for (std::int64_t first = 0; first < from.rows; first += line) {
         const std::int64_t last = std::min(first + line, from.rows);
@@ -95,10 +97,7 @@ template <class MutableView>
 void prepare_to_write(const MutableView& to) {
     if (to.col_stride != 1 && to.row_stride == 1) return prepare_to_write(to.transposed());
     if (to.col_stride != 1) return;
-    constexpr std::int64_t line = 16;
-    for (std::int64_t i = 0; i < to.rows; ++i) {
-        for (std::int64_t j = 0; j < to.cols; j += line) __builtin_prefetch(&to(i, j), 1);
-    }
+    for (std::int64_t i = 0; i < to.rows; ++i) copying::ask_for<1>(&to(i, 0), to.cols);
 }
 
 /// to(i, j) = from(i, j), bit for bit. Both have the same extents and do not overlap.
