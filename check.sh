@@ -1,22 +1,28 @@
 #!/usr/bin/env bash
 # Builds ulplab and runs all its tests but the exhaustive ones.
-# With --compilers also builds with clang and runs the tests there, builds without optimisation, and compares the results'
-# digests. With --arm also builds for 64-bit ARM, runs the tests of the arithmetic with qemu, and compares the digests of
-# trainings.
-# Usage: ./check.sh [--no-install] [--compilers] [--arm]
+#
+# --configurations  builds the program again where no CUDA is, compares its results' digests, and compiles every source
+#                   by itself
+# --compilers       builds with clang and runs the tests there, builds without optimisation, and compares digests
+# --arm             builds for 64-bit ARM, runs the tests of the arithmetic with qemu, and compares digests of trainings
+# --no-install      ends where a package is missing
 set -euo pipefail
 cd "$(dirname "$0")"
 . cmake/setup.sh
 
+usage="Usage: ./check.sh [--no-install] [--configurations] [--compilers] [--arm]"
 install=yes
+configurations=no
 compilers=no
 arm=no
 for argument in "$@"; do
     case $argument in
         --no-install) install=no ;;
+        --configurations) configurations=yes ;;
         --compilers) compilers=yes ;;
         --arm) arm=yes ;;
-        *) echo "Usage: ./check.sh [--no-install] [--compilers] [--arm]" >&2; exit 2 ;;
+        -h | --help) echo "$usage"; sed -n 's/^# \{0,1\}//p' check.sh | tail -n +2; exit 0 ;;
+        *) echo "check.sh: unknown option $argument. $usage" >&2; exit 2 ;;
     esac
 done
 
@@ -25,16 +31,25 @@ timed configuration configure release
 timed compilation build release
 # Several tests run at once: threads that wait must leave the processors to others.
 timed tests env OMP_WAIT_POLICY=passive ctest --preset release -LE exhaustive -j "$(nproc)"
-echo "Time: $times"
+
+if [ "$configurations" = yes ]; then
+    timed "configuration without CUDA" configure without_cuda
+    timed "compilation without CUDA" build without_cuda ulplab
+    timed "digests without CUDA" tests/experiments/compare_digests.sh build/release build/without_cuda overflow
+    timed "configuration of single sources" configure sources
+    timed "single sources" check_sources sources
+fi
 
 if [ "$compilers" = yes ]; then
     command -v clang++ >/dev/null || { echo "check.sh: there is no clang++; apt-get install clang" >&2; exit 3; }
-    configure clang
-    build clang
-    OMP_WAIT_POLICY=passive ctest --preset clang -LE exhaustive -j "$(nproc)"
-    configure debug -DULPLAB_TESTS=OFF
-    build debug ulplab
-    for preset in clang debug; do tests/experiments/compare_digests.sh build/release "build/$preset"; done
+    timed "configuration of clang" configure clang
+    timed "compilation by clang" build clang
+    timed "clang's tests" env OMP_WAIT_POLICY=passive ctest --preset clang -LE exhaustive -j "$(nproc)"
+    timed "configuration of debug" configure debug -DULPLAB_TESTS=OFF
+    timed "debug compilation" build debug ulplab
+    for preset in clang debug; do
+        timed "digests of $preset" tests/experiments/compare_digests.sh build/release "build/$preset"
+    done
 fi
 
 if [ "$arm" = yes ]; then
@@ -52,3 +67,5 @@ if [ "$arm" = yes ]; then
     fi
     echo "The trainings of build/release and build/arm64 are the same, bit for bit."
 fi
+say_what_is_left_out release build/release/Testing/Temporary/LastTest.log
+echo "Time: $times"

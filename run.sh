@@ -22,7 +22,7 @@ for argument in "$@"; do
     esac
 done
 [ "${names[*]}" != all ] || names=()
-mapfile -t experiments < <(sed -n 's/^ulplab_experiment(\([a-z0-9_]*\).*/\1/p' experiments/CMakeLists.txt)
+mapfile -t experiments < <(sed -n 's/^ulplab_experiment(\([a-z0-9_]*\/\)\{0,1\}\([a-z0-9_]*\).*/\2/p' experiments/CMakeLists.txt)
 for name in "${names[@]}"; do
     if [[ " ${experiments[*]} " != *" $name "* ]]; then
         echo "run.sh: there is no experiment \"$name\"; choose from ${experiments[*]}" >&2
@@ -41,8 +41,9 @@ if [ ${#names[@]} -gt 0 ]; then
         "build/release/single/$name" "$mode" || status=$?
         [ "$status" -le 1 ] || exit "$status"
         [ "$status" -eq 0 ] || failed=1
-        printf 'Figure: %s\n' "$PWD/out/$name"/*.png
+        for figure in "out/$name"/*.png; do [ ! -f "$figure" ] || echo "Figure: $PWD/$figure"; done
     done
+    say_what_is_left_out release
     echo "Time: $times, experiments $((SECONDS - begin)) s"
     exit "$failed"
 fi
@@ -53,6 +54,7 @@ if [ "$failed" -gt 1 ]; then exit "$failed"; fi
 times+=", experiments $((SECONDS - begin)) s"
 report=$(build/release/bin/ulplab report)
 build/release/bin/ulplab claims || failed=$?
+say_what_is_left_out release
 echo "Report: $PWD/$report"
 echo "Time: $times"
 exit "$failed"

@@ -12,7 +12,7 @@ function(ulplab_no_cuda reason)
     message(FATAL_ERROR "ULPLAB_GPU=ON, but ${reason}. Install CUDA ${ulplab_oldest_nvcc} or newer, name its nvcc with "
       "-DCMAKE_CUDA_COMPILER=/path/to/nvcc, or configure with -DULPLAB_GPU=OFF.")
   endif()
-  message(STATUS "GPU backend: not built, ${reason}")
+  ulplab_left_out("the GPU backend: ${reason}")
 endfunction()
 
 if(NOT ULPLAB_GPU STREQUAL "OFF")

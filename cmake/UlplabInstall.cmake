@@ -120,7 +120,7 @@ install(FILES ${PROJECT_BINARY_DIR}/ulplabConfig.cmake ${PROJECT_BINARY_DIR}/ulp
 install(FILES README.md CHANGELOG.md CONTRIBUTING.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime
   PATTERN playground/source EXCLUDE PATTERN build.sh EXCLUDE)
-install(FILES cmake/packages.txt DESTINATION ${CMAKE_INSTALL_DOCDIR}/cmake COMPONENT runtime)
+install(FILES cmake/packages.txt cmake/optional_packages.txt cmake/python_packages.txt DESTINATION ${CMAKE_INSTALL_DOCDIR}/cmake COMPONENT runtime)
 install(FILES experiments/train_digits.cpp DESTINATION ${CMAKE_INSTALL_DOCDIR}/experiments COMPONENT runtime)
 install(DIRECTORY tests/install/consumer DESTINATION ${CMAKE_INSTALL_DOCDIR}/tests/install COMPONENT runtime)
 # Debian wants the licence under this name.

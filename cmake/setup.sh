@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Shared by run.sh and check.sh, which source it: packages, configuration, build. Expects the root of the project as the
-# current folder.
+# Shared by run.sh and check.sh, which source it: packages, configuration, build, what is left out. Expects the root of
+# the project as the current folder.
 
 # missing_packages FILE...: names in them that are not installed, on one line.
 missing_packages() {
@@ -12,37 +12,55 @@ missing_packages() {
     printf '%s\n' $wanted | { grep -vxF "${installed:-none}" || true; } | tr '\n' ' ' | sed 's/ $//'
 }
 
-# install_packages yes|no [FILE...]: installs what is missing of cmake/packages.txt and the files, or with "no" stops
-# with the line to type.
+# install_packages yes|no [FILE...]: installs what is missing of cmake/packages.txt, or ends with the line to type. What is
+# missing of cmake/optional_packages.txt and the files is installed, too; where it cannot be, it is left out.
 install_packages() {
-    local install=$1
+    local install=$1 optional missing
     shift
-    install_missing "$install" cmake/packages.txt "$@"
+    optional=(cmake/optional_packages.txt "$@")
+    install_missing "$install" cmake/packages.txt "${optional[@]}"
+    command -v dpkg-query >/dev/null || return 0
+    missing=$(missing_packages "${optional[@]}")
+    if [ -n "$missing" ] && [ "$install" = yes ]; then
+        apt_install "$missing" || echo "Could not install: $missing. What needs them is left out." >&2
+    fi
 }
 
-# install_missing yes|no FILE...: the same of the files alone.
+# install_missing yes|no FILE [OPTIONAL...]: installs the packages of the file, or ends with exit code 3. The line to type
+# names what is missing of the optional files, too.
 install_missing() {
-    local missing sudo="" install=$1
+    local missing all install=$1 file=$2
     shift
     if ! command -v dpkg-query >/dev/null; then
-        echo "This is not a Debian system; what is needed stands in cmake/packages.txt." >&2
+        echo "This is not a Debian system; what is needed stands in $file." >&2
         return 0
     fi
-    missing=$(missing_packages "$@")
+    missing=$(missing_packages "$file")
     [ -n "$missing" ] || return 0
-    [ "$(id -u)" -eq 0 ] || sudo="sudo "
-    echo "Missing packages: $missing"
+    all=$(missing_packages "$@")
+    echo "Missing packages: $all"
     if [ "$install" = no ]; then
-        echo "Install them with: ${sudo}apt-get install -y $missing" >&2
+        echo "Install them with: $(as_root)apt-get install -y $all" >&2
         exit 3
     fi
-    if [ -n "$sudo" ] && ! command -v sudo >/dev/null; then
-        echo "There is no sudo here; as root: apt-get install -y $missing" >&2
+    if [ -n "$(as_root)" ] && ! command -v sudo >/dev/null; then
+        echo "There is no sudo here; as root: apt-get install -y $all" >&2
         exit 3
     fi
-    # shellcheck disable=SC2086
-    ${sudo}env DEBIAN_FRONTEND=noninteractive sh -c "apt-get install -y $missing || (apt-get update && apt-get install -y $missing)" \
-        >/dev/null || { echo "Could not install: $missing. Try: ${sudo}apt-get update && ${sudo}apt-get install -y $missing" >&2; exit 3; }
+    apt_install "$missing" || {
+        echo "Could not install: $missing. Where packages can be reached: $(as_root)apt-get update && $(as_root)apt-get install -y $all" >&2
+        exit 3
+    }
+}
+
+as_root() { [ "$(id -u)" -eq 0 ] || echo "sudo "; }
+
+# apt_install "NAME NAME..."
+apt_install() {
+    if [ -n "$(as_root)" ] && ! command -v sudo >/dev/null; then return 1; fi
+    # shellcheck disable=SC2046  # nothing, or one word
+    $(as_root) env DEBIAN_FRONTEND=noninteractive sh -c \
+        "apt-get install -y $1 || (apt-get update && apt-get install -y $1)" >/dev/null
 }
 
 # fetch_arm64_libraries: Debian's libraries for arm64 that ulplab links, unpacked in build/arm64-libraries. Any user may do
@@ -64,9 +82,42 @@ fetch_arm64_libraries() {
     touch "$folder/complete"
 }
 
-# configure PRESET [OPTION...]: only where that has not been done; ninja configures again by itself when a CMake file changes.
+# what_decides FOLDER OPTION...: what a configuration depends on, a line for each: versions of this project and of the tools
+# and packages that it looks for, and what somebody may have chosen in the folder's cache.
+what_decides() {
+    local folder=$1 tool
+    shift
+    echo "folder $PWD"
+    grep -oE 'project\(ulplab VERSION [0-9.]+' CMakeLists.txt | sed 's/project(//'
+    echo "options ${*:-none}"
+    for tool in cmake g++ clang++ nvcc doxygen; do
+        echo "$tool $({ command -v "$tool" && "$tool" --version; } 2>/dev/null | grep -m 2 -E '^/|[0-9]\.[0-9]' | tr '\n' ' ')"
+    done
+    [ -x /usr/local/cuda/bin/nvcc ] && echo "CUDA $(readlink -f /usr/local/cuda)"
+    grep -hE '^[a-z]' cmake/packages.txt cmake/optional_packages.txt cmake/python_packages.txt | while read -r tool; do
+        dpkg-query -W -f='package ${Package} ${Version} ${db:Status-Status}\n' "$tool" 2>/dev/null |
+            grep ' installed$' || echo "package $tool missing"
+    done
+    sed -nE 's/^((ULPLAB_[A-Z]+|CMAKE_BUILD_TYPE|CMAKE_CXX_FLAGS):(STRING|BOOL)=)/chosen \1/p' "$folder/CMakeCache.txt" 2>/dev/null
+    return 0
+}
+
+# configure PRESET [OPTION...]: where that has not been done, and anew where something that it depends on has changed since.
+# Ninja configures again by itself when a CMake file changes.
 configure() {
-    [ -f "build/$1/build.ninja" ] || cmake --preset "$@"
+    local folder=build/$1 before now
+    if [ -f "$folder/configured.txt" ]; then
+        before=$(cat "$folder/configured.txt")
+        now=$(what_decides "$folder" "${@:2}")
+        [ "$now" != "$before" ] || return 0
+        echo "$folder is configured again. What it was configured with has changed:"
+        diff <(echo "$before") <(echo "$now") | sed -n 's/^</  before:/p; s/^>/  now:   /p' | head -n 20
+    elif [ -f "$folder/CMakeCache.txt" ]; then
+        echo "$folder is configured again: something else than run.sh and check.sh configured it, or an earlier version."
+    fi
+    rm -f "$folder/configured.txt"
+    cmake --fresh --preset "$@" || { echo "$folder could not be configured; the message above says why." >&2; exit 3; }
+    what_decides "$folder" "${@:2}" >"$folder/configured.txt"
 }
 
 # build PRESET [TARGET...]
@@ -77,6 +128,18 @@ build() {
     cmake --build "build/$preset" -j "$(nproc)" "${targets[@]}"
 }
 
+# check_sources PRESET: compiles each C++ source of a configuration by itself, for its errors and warnings alone. The preset
+# has neither precompiled headers nor sources that are compiled together, so that a missing include is an error.
+check_sources() {
+    local folder=build/$1
+    build "$1" experiments/sources_digest.cpp  # which the build makes
+    # Without those of nvcc and those that the build makes, each source once.
+    sed -n 's/^  "command": "\(.*\)",$/\1/p' "$folder/compile_commands.json" | grep -v 'nvcc' | grep -vF -- " -c $PWD/build/" |
+        sed -E 's/\\(.)/\1/g; s/ -o [^ ]+ -c / -fsyntax-only /' | awk '!seen[$NF]++' >"$folder/sources.txt"
+    echo "Compiling $(wc -l <"$folder/sources.txt") sources by themselves"
+    (cd "$folder" && xargs -d '\n' -P "$(nproc)" -I '{}' sh -c '{}' <sources.txt)
+}
+
 # timed WORDS COMMAND...: runs the command; `times` says afterwards, in seconds, what each took.
 times=""
 timed() {
@@ -84,4 +147,19 @@ timed() {
     shift
     "$@"
     times+="${times:+, }$words $((SECONDS - begin)) s"
+}
+
+# say_what_is_left_out PRESET [LOG]: what this build lacks, and why; with the log of the tests those that were skipped.
+say_what_is_left_out() {
+    local folder=build/$1 log=${2:-} lines
+    lines=$(cat "$folder/left_out.txt" 2>/dev/null || true)
+    command -v gnuplot >/dev/null || lines+=$'\n'"figures: gnuplot is not installed (apt-get install gnuplot-nox)"
+    if [ -n "$log" ]; then
+        lines+=$'\n'$({ grep -ohE 'skipped: no [^"<]*' "$log" 2>/dev/null || true; } | sed -E 's/^skipped: //; s/ +$//' | sort | uniq -c |
+            sed -E 's/^ *([0-9]+) (.*)/tests skipped, \1: \2/')
+    fi
+    lines=$(grep -v '^ *$' <<<"$lines" || true)
+    [ -n "$lines" ] || { echo "Left out: nothing"; return 0; }
+    echo "Left out:"
+    sed 's/^/  /' <<<"$lines"
 }

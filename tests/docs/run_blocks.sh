@@ -89,6 +89,8 @@ make_root() {
     done
     ln -s "$work/bin" "$1/build/release/bin"
     ln -s "$work/bin" "$1/build/release/single"
+    rm -f "$1/build/release/configured.txt"
+    (cd "$1" && . cmake/setup.sh && what_decides build/release >build/release/configured.txt)
     echo '{"experiment": "swamping", "settings": {"samples": [100, 200]}}' >"$1/grid.json"
     echo 'int main() {}' >"$1/example.cpp"
 }

@@ -26,6 +26,69 @@ for script in run.sh check.sh; do
     [ ! -d "$work/build" ] || fail "$script --no-install built something"
 done
 
+# A folder is configured once, and again, with what has changed, where a package was installed since, the options are
+# others, the cache was changed by hand, or another version or folder configured it.
+(
+    mkdir "$work/again" && cd "$work/again"
+    cp -r "$source_folder/cmake" "$source_folder/CMakeLists.txt" .
+    . cmake/setup.sh
+    stand_in cmake '[ "$1" = --version ] && exec echo "cmake version 3.25.1"' 'mkdir -p build/some; touch build/some/build.ninja' \
+        'echo "ULPLAB_TESTS:BOOL=ON" >build/some/CMakeCache.txt; echo "configured: $*"'
+    stand_in dpkg-query 'for name in "$@"; do :; done; if grep -qxF "$name" installed; then echo "package $name 1.0 installed"; else exit 1; fi'
+    PATH="$work/bin:$PATH"
+    echo cmake >installed
+    expect() { configure some "${@:2}" >printed; grep -qE -- "$1" printed || { cat printed; fail "configure: no \"$1\""; }; }
+    quiet() { configure some "$@" >printed; [ ! -s printed ] || { cat printed; fail "configured again without need"; }; }
+    expect '^configured: --fresh --preset some$'
+    quiet
+    echo pybind11-dev >>installed
+    expect '^  now: +package pybind11-dev 1.0 installed$'
+    grep -q '^  before: package pybind11-dev missing$' printed || fail "configure does not say what it was before"
+    quiet
+    expect '^  now: +options -DULPLAB_GPU=OFF$' -DULPLAB_GPU=OFF
+    quiet -DULPLAB_GPU=OFF
+    expect '^configured: --fresh --preset some$'
+    echo "ULPLAB_TESTS:BOOL=OFF" >build/some/CMakeCache.txt
+    expect '^  now: +chosen ULPLAB_TESTS:BOOL=OFF$'
+    sed -i 's/VERSION 0[.0-9]*/VERSION 0.0.1/' CMakeLists.txt
+    expect '^  now: +ulplab VERSION 0.0.1$'
+    rm build/some/configured.txt
+    expect 'something else than run.sh and check.sh configured it'
+    mv "$work/again" "$work/moved" && cd "$work/moved"
+    expect "^  now: +folder $work/moved$"
+    stand_in cmake 'echo "g++ is version 9, too old" >&2; exit 1'
+    status=0
+    (configure some -DOTHER=ON) >printed 2>&1 || status=$?
+    [ "$status" -eq 3 ] && grep -q 'build/some could not be configured' printed || fail "a failed configuration ended with $status"
+    [ ! -f build/some/configured.txt ] || fail "a failed configuration counts as one"
+) || exit 1
+
+# What a machine without network does: a package that is needed ends the script with the line to type, one that is not
+# is left out.
+(
+    mkdir "$work/offline" && cd "$work/offline"
+    cp -r "$source_folder/cmake" .
+    . cmake/setup.sh
+    all=$(grep -hE '^[a-z]' cmake/packages.txt)
+    stand_in dpkg-query "printf 'installed %s\\n' $(grep -v gnuplot <<<"$all" | tr '\n' ' ')"
+    stand_in apt-get 'exit 100'
+    stand_in sudo 'exec "$@"'
+    PATH="$work/bin:$PATH"
+    install_packages yes >printed 2>&1 || fail "an optional package that cannot be installed ends the script"
+    grep -q 'Could not install: gnuplot-nox libbenchmark-dev. What needs them is left out.' printed || fail "nothing is said of it"
+    stand_in dpkg-query "echo 'installed cmake'"
+    status=0
+    (install_packages yes) >printed 2>&1 || status=$?
+    [ "$status" -eq 3 ] || fail "a missing package that cannot be installed ended with $status"
+    grep -q 'Could not install: g++ .*apt-get install -y g++ .*gnuplot-nox' printed || { cat printed; fail "the line to type is missing"; }
+    mkdir -p build/some
+    echo "the GPU backend: there is no nvcc" >build/some/left_out.txt
+    printf '%s\n' 'skipped: no torch for python3' 'Passed' 'skipped: no torch for python3' >log
+    say_what_is_left_out some log >printed
+    grep -q '^  the GPU backend: there is no nvcc$' printed && grep -q '^  tests skipped, 2: no torch for python3$' printed ||
+        { cat printed; fail "what is left out is not said"; }
+) || exit 1
+
 # Unknown options.
 for script in run.sh check.sh; do
     status=0
@@ -33,9 +96,16 @@ for script in run.sh check.sh; do
     [ "$status" -eq 2 ] || fail "$script --nonsense ended with $status"
 done
 
-# An experiment that does not exist is named before anything is installed or built.
+# Every experiment can be named, those in a folder of their own, too.
 mkdir -p "$work/experiments"
 cp "$source_folder/experiments/CMakeLists.txt" "$work/experiments/"
+for name in overflow summed_loss; do
+    status=0
+    PATH="$work/bin:$PATH" "$work/run.sh" --no-install $name >"$work/printed" 2>&1 || status=$?
+    [ "$status" -eq 3 ] && grep -q "Install them with" "$work/printed" || fail "run.sh $name ended with $status"
+done
+
+# An experiment that does not exist is named before anything is installed or built.
 status=0
 "$work/run.sh" --no-install overflw >"$work/printed" 2>&1 || status=$?
 [ "$status" -eq 2 ] || fail "run.sh overflw ended with $status"
