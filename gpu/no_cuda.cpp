@@ -1,4 +1,5 @@
-// What stands in for the CUDA part where the build has none.
+// Stand-ins for the CUDA part in a build without it. They are defined by qualified names, which compile only where the
+// header declares the same function: another parameter in the header is an error here, in every build of the tests.
 #include "gpu/attention/attention.hpp"
 #include "gpu/comparison/bulk.hpp"
 #include "gpu/devices/cuda_errors.hpp"
@@ -7,18 +8,18 @@
 #include "gpu/functions/functions.hpp"
 #include "softfloat/errors.hpp"
 
-namespace ulp::gpu {
+namespace ulp {
 
-std::unique_ptr<Executor> open_cuda_device() { throw DataError(built_without_cuda()); }
+std::unique_ptr<gpu::Executor> gpu::open_cuda_device() { throw DataError(built_without_cuda()); }
 
-std::vector<float> attend_on_cuda(const AttentionProblem&) { throw DataError(built_without_cuda()); }
+std::vector<float> gpu::attend_on_cuda(const AttentionProblem&) { throw DataError(built_without_cuda()); }
 
-FunctionAnswers ask_function_on_cuda(const HardwareFunction&, std::uint32_t, std::uint64_t) {
+gpu::FunctionAnswers gpu::ask_function_on_cuda(const HardwareFunction&, std::uint32_t, std::uint64_t, bool) {
     throw DataError(built_without_cuda());
 }
 
-FmaAnswers ask_fma_on_cuda(std::uint64_t, std::uint64_t) { throw DataError(built_without_cuda()); }
+gpu::FmaAnswers gpu::ask_fma_on_cuda(std::uint64_t, std::uint64_t) { throw DataError(built_without_cuda()); }
 
-BulkReport run_bulk_on_cuda(const Executor&, const BulkSettings&) { throw DataError(built_without_cuda()); }
+gpu::BulkReport gpu::run_bulk_on_cuda(const Executor&, const BulkSettings&) { throw DataError(built_without_cuda()); }
 
-}  // namespace ulp::gpu
+}  // namespace ulp

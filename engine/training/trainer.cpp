@@ -10,6 +10,7 @@
 
 #include "engine/operations/operation.hpp"
 #include "engine/training/remedy.hpp"
+#include "engine/watching/exponent_counts.hpp"
 
 namespace ulp {
 

@@ -1,6 +1,6 @@
 #include "experiments/program/exit_codes.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <omp.h>
 #include <unistd.h>
 

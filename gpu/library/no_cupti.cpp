@@ -1,11 +1,7 @@
-// What stands in for CUPTI where the build has no headers of it.
+// Stands in for CUPTI where the build has no headers of it. By its qualified name, as in gpu/no_cuda.cpp.
 #include "gpu/library/kernel_names.hpp"
 
-namespace ulp::gpu {
-
-std::vector<std::string> kernels_run_by(const std::function<void()>& work) {
+std::vector<std::string> ulp::gpu::kernels_run_by(const std::function<void()>& work) {
     work();
     return {};
 }
-
-}  // namespace ulp::gpu

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # What a program built with CUDA says of an old driver, of one without a GPU, and of a GPU that is full or held by another.
-# Usage: drivers.sh ROOT ULPLAB FOLDER
+# Usage: drivers.sh ROOT ULPLAB FOLDER [CUBLAS], the last where the program has cuBLAS
 set -euo pipefail
 root=$1
 ulplab=$2
 work=$3
+commands=("info" "bulk" "fma --pairs 1" "functions --ranges 1")
+[ -z "${4:-}" ] || commands+=("invariance --layers 64x64")
 for kind in old:OLD none:RESULT=100 full:RESULT=2 busy:RESULT=46; do
     mkdir -p "$work/${kind%%:*}"
     cc -shared -fPIC "-D${kind#*:}" -o "$work/${kind%%:*}/libcuda.so.1" "$root/tests/gpu/driver_stand_in.c"
@@ -18,7 +20,7 @@ check() {
     cat "$work/out.txt" >&2
     exit 1
 }
-for command in "info" "bulk" "fma --pairs 1" "functions --ranges 1" "invariance --layers 64x64"; do
+for command in "${commands[@]}"; do
     # shellcheck disable=SC2086
     check old 'install a newer driver' gpu $command
     # shellcheck disable=SC2086

@@ -9,6 +9,7 @@
 #include "engine/files/whole_file.hpp"
 #include "experiments/commands/gpu/gpu_commands.hpp"
 #include "gpu/prediction/judgement.hpp"
+#include "softfloat/errors.hpp"
 
 namespace ulp {
 namespace {
